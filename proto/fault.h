@@ -13,9 +13,9 @@ struct fault {
     char text[FAULT_MAX];
 };
 
-#define FAULT_NULL                                                                                 \
-    {                                                                                              \
-        .text = ""                                                                                 \
+#define FAULT_NULL \
+    {              \
+        .text = "" \
     }
 
 /* Writes the message, cut at FAULT_MAX on a whole UTF-8 character; returns -EINVAL, so that a

@@ -25,19 +25,19 @@
 #define container_of(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 
 /* Hands a pointer or a descriptor over to the caller; the variable keeps nothing. */
-#define TAKE_PTR(p)                                                                                \
-    __extension__({                                                                                \
-        __typeof__(p) *_take_at = &(p);                                                            \
-        __typeof__(p) _take_value = *_take_at;                                                     \
-        *_take_at = NULL;                                                                          \
-        _take_value;                                                                               \
+#define TAKE_PTR(p)                            \
+    __extension__({                            \
+        __typeof__(p) *_take_at = &(p);        \
+        __typeof__(p) _take_value = *_take_at; \
+        *_take_at = NULL;                      \
+        _take_value;                           \
     })
-#define TAKE_FD(fd)                                                                                \
-    __extension__({                                                                                \
-        int *_take_at = &(fd);                                                                     \
-        int _take_value = *_take_at;                                                               \
-        *_take_at = -1;                                                                            \
-        _take_value;                                                                               \
+#define TAKE_FD(fd)                  \
+    __extension__({                  \
+        int *_take_at = &(fd);       \
+        int _take_value = *_take_at; \
+        *_take_at = -1;              \
+        _take_value;                 \
     })
 
 static inline void free_pointer(void *p)

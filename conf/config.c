@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "keys.h"
+#include "loader.h"
+#include "value.h"
+
+#include <string.h>
+
+int config_init(struct config *config)
+{
+    *config = (struct config){
+        .rubric_limits = limits_rubric_default,
+        .ceilings = limits_ceiling_default,
+    };
+    for (size_t i = 0; i < config_key_count(); i++) {
+        const struct config_key *key = config_key_at(i);
+        int r = key->preset ? config_key_set(key, config, key->preset, NULL) : 0;
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+void config_deinit(struct config *config)
+{
+    for (size_t i = 0; i < config_key_count(); i++)
+        config_key_clear(config_key_at(i), config);
+}
+
+void config_problems_deinit(struct config_problems *problems)
+{
+    for (size_t i = 0; i < problems->count; i++) {
+        free(problems->item[i].file);
+        free(problems->item[i].key);
+        free(problems->item[i].text);
+    }
+    free(problems->item);
+    *problems = (struct config_problems)CONFIG_PROBLEMS_NULL;
+}
+
+void config_print_problem(FILE *stream, const struct config_problem *problem)
+{
+    fputs(problem->file, stream);
+    if (problem->line > 0)
+        fprintf(stream, ":%u", problem->line);
+    if (problem->key)
+        fprintf(stream, ": %s", problem->key);
+    fprintf(stream, ": %s\n", problem->text);
+}
+
+/* The first of each pair may be as large as the second. */
+static const struct {
+    const char *section;
+    const char *name;
+    const char *most_section;
+    const char *most_name;
+} ordered[] = {
+    {"queue", "jobs_per_client", "queue", "jobs"},
+    {"protocol", "max_frame", "protocol", "receive_bytes"},
+    {"protocol", "max_frame", "queue", "bytes"},
+    {"rubric", "wall_clock", "rubric", "wall_clock_ceiling"},
+    {"rubric", "cpu", "ceilings", "cpu"},
+    {"rubric", "memory_bytes", "ceilings", "memory_bytes"},
+    {"rubric", "max_open_files", "ceilings", "max_open_files"},
+    {"rubric", "max_processes", "ceilings", "max_processes"},
+    {"rubric", "output_bytes", "ceilings", "output_bytes"},
+    {"rubric", "disk_bytes", "ceilings", "disk_bytes"},
+};
+
+/* Of two keys that do not go together, the one that was set later is where the mistake is. */
+static bool is_later(struct loader *loader, const struct config_key *key,
+                     const struct config_key *other)
+{
+    return loader_origin(loader, key)->order >= loader_origin(loader, other)->order;
+}
+
+/* Whether both have the values that were meant. */
+static bool are_comparable(struct loader *loader, const struct config_key *key,
+                           const struct config_key *other)
+{
+    return !loader_origin(loader, key)->refused && !loader_origin(loader, other)->refused;
+}
+
+/* "by default", or where it was set. */
+static void describe_origin(struct loader *loader, const struct config_key *key, char *text,
+                            size_t size)
+{
+    const struct origin *origin = loader_origin(loader, key);
+    if (origin->file)
+        (void)snprintf(text, size, "(%s:%u)", origin->file, origin->line);
+    else
+        (void)snprintf(text, size, "by default");
+}
+
+static void report_pair(struct loader *loader, const struct config_key *key,
+                        const struct config_key *other, const char *relation)
+{
+    const struct origin *origin = loader_origin(loader, key);
+    char value[VALUE_TEXT_MAX], other_value[VALUE_TEXT_MAX], where[FAULT_MAX];
+
+    key->type->write(config_key_number(key, loader->config), value);
+    other->type->write(config_key_number(other, loader->config), other_value);
+    describe_origin(loader, other, where, sizeof(where));
+    loader_report(loader, origin->file ? origin->file : loader->files.item[0], origin->line,
+                  key->section, key->name, "%s is %s than [%s] %s, which is %s %s", value, relation,
+                  other->section, other->name, other_value, where);
+}
+
+static void check_order(struct loader *loader)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(ordered); i++) {
+        const struct config_key *low = config_key_find(ordered[i].section, ordered[i].name);
+        const struct config_key *high =
+            config_key_find(ordered[i].most_section, ordered[i].most_name);
+        if (!are_comparable(loader, low, high) ||
+            config_key_number(low, loader->config) <= config_key_number(high, loader->config))
+            continue;
+        if (is_later(loader, low, high))
+            report_pair(loader, low, high, "more");
+        else
+            report_pair(loader, high, low, "less");
+    }
+}
+
+/* Both in their normal form. */
+static bool is_beneath(const char *path, const char *root)
+{
+    size_t length = strlen(root);
+    if (length == 1)
+        return true;
+    return strncmp(path, root, length) == 0 && (path[length] == '/' || path[length] == '\0');
+}
+
+static void check_bench_root(struct loader *loader)
+{
+    const struct config *config = loader->config;
+    const struct config_key *root = config_key_find("rubric", "bench_root");
+    const struct config_key *allowed = config_key_find("rubric", "allowed_roots");
+
+    if (config->bench_root[0] == '\0' || !are_comparable(loader, root, allowed))
+        return;
+    for (size_t i = 0; i < config->allowed_roots.count; i++)
+        if (is_beneath(config->bench_root, config->allowed_roots.item[i]))
+            return;
+
+    const struct config_key *key = is_later(loader, root, allowed) ? root : allowed;
+    const struct origin *origin = loader_origin(loader, key);
+    loader_report(loader, origin->file ? origin->file : loader->files.item[0], origin->line,
+                  key->section, key->name, "bench_root %s lies under none of allowed_roots",
+                  config->bench_root);
+}
+
+int config_load(struct config *config, const char *path, bool must_exist,
+                struct config_problems *problems)
+{
+    _cleanup_loader_ struct loader loader;
+    int r = loader_init(&loader, config, problems);
+    if (r < 0)
+        return r;
+    loader_read_file(&loader, path, must_exist);
+    loader_read_drop_ins(&loader, path);
+    if (loader.error == -ENOMEM)
+        return -ENOMEM;
+    check_order(&loader);
+    check_bench_root(&loader);
+    return loader.error;
+}

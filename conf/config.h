@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* The configuration of daemon and client: a file and its drop-ins, as plain data. What each key
+ * means stands in rubricd.conf; the table of keys, types, bounds and defaults in keys.c. */
+
+#include "string_list.h"
+
+#include "proto/limits.h"
+#include "proto/util.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum config_log_level {
+    CONFIG_LOG_ERROR,
+    CONFIG_LOG_WARNING,
+    CONFIG_LOG_INFO,
+    CONFIG_LOG_DEBUG,
+};
+
+/* No string is NULL once config_init has returned 0; "" stands for "none". Paths are absolute and
+ * have no trailing, doubled or dotted parts. _ms is milliseconds; sizes are bytes. */
+struct config {
+    /* [daemon] */
+    char *socket; /* fits into sun_path with its NUL */
+    unsigned socket_mode;
+    char *socket_group; /* "": leave the group as it is */
+    char *work_dir;
+    unsigned slots; /* 0: one per CPU that is online */
+    unsigned max_clients;
+    struct string_list admin_groups;
+    uint64_t grace_period_ms;
+    enum config_log_level log_level;
+
+    /* [queue] */
+    unsigned queue_jobs;
+    uint64_t queue_bytes;
+    unsigned queue_jobs_per_client;
+
+    /* [protocol] */
+    unsigned max_frame;
+    uint64_t frame_timeout_ms;
+    uint64_t receive_bytes;
+    uint64_t reply_high_water;
+
+    /* [rubric] */
+    char *interpreter;
+    char *bench_root; /* "": a request has to name one */
+    struct string_list allowed_roots;
+    struct limits rubric_limits; /* defaults of a rubric job */
+    uint64_t rubric_wall_clock_ceiling_ms;
+
+    /* [ceilings] */
+    struct limits ceilings;
+
+    /* [isolation] */
+    struct string_list require;   /* names of layers */
+    struct string_list env_allow; /* NAME=VALUE, each NAME once */
+};
+
+#define CONFIG_NULL    \
+    {                  \
+        .socket = NULL \
+    }
+
+/* Sets every field to its default. CONFIG holds nothing beforehand. Returns 0 or -ENOMEM; either
+ * way config_deinit frees what there is. */
+int config_init(struct config *config);
+
+/* Frees everything. CONFIG may be CONFIG_NULL or half built. */
+void config_deinit(struct config *config);
+#define _cleanup_config_ _cleanup_(config_deinit)
+
+/* One mistake. FILE is the file (or directory) that it stands in; LINE counts from 1 and is 0 for
+ * the file as a whole; KEY is "[section] key", "[section]", or NULL where there is none. */
+struct config_problem {
+    char *file;
+    unsigned line;
+    char *key;
+    char *text;
+};
+
+struct config_problems {
+    struct config_problem *item;
+    size_t count;
+};
+
+#define CONFIG_PROBLEMS_NULL \
+    {                        \
+        .item = NULL         \
+    }
+
+/* Reads PATH, then PATH.d/ *.conf in the order of strverscmp (9-a before 10-b; hidden files are
+ * passed over); what is set later wins. CONFIG has been through config_init; keys that no file
+ * sets stay as they are. PATH may be missing unless MUST_EXIST; PATH.d may always be.
+ *
+ * Returns 0; or -EINVAL with every mistake of all files added to PROBLEMS, in the order of
+ * reading, mistakes between keys last; or -ENOMEM. After a failure CONFIG is good for
+ * config_deinit only. */
+int config_load(struct config *config, const char *path, bool must_exist,
+                struct config_problems *problems);
+
+/* Writes one line: "/etc/rubricd/rubricd.conf:12: [queue] jobs: expected ..., got 'lots'". */
+void config_print_problem(FILE *stream, const struct config_problem *problem);
+
+/* Frees everything and leaves an empty list. */
+void config_problems_deinit(struct config_problems *problems);
+#define _cleanup_config_problems_ _cleanup_(config_problems_deinit)

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+#include "keys.h"
+
+#include <string.h>
+
+#define KIB (UINT64_C(1) << 10)
+#define MIB (UINT64_C(1) << 20)
+#define GIB (UINT64_C(1) << 30)
+#define TIB (UINT64_C(1) << 40)
+
+#define SECOND UINT64_C(1000)
+#define HOUR (3600 * SECOND)
+#define DAY (24 * HOUR)
+
+#define FIELD(member) offsetof(struct config, member), sizeof(((struct config *)NULL)->member)
+#define RUBRIC(limit) FIELD(rubric_limits.of[limit])
+#define CEILING(limit) FIELD(ceilings.of[limit])
+
+/* clang-format off */
+static const struct config_key keys[] = {
+    {"daemon", "socket", &type_path, FIELD(socket), {1, 107}, "/run/rubricd/rubricd.sock"},
+    {"daemon", "socket_mode", &type_mode, FIELD(socket_mode), {0, 0777}, "0660"},
+    {"daemon", "socket_group", &type_group, FIELD(socket_group), {0, 255}, "rubricd"},
+    {"daemon", "work_dir", &type_path, FIELD(work_dir), {1, 1023}, "/run/rubricd/work"},
+    {"daemon", "slots", &type_count_or_auto, FIELD(slots), {1, 1024}, "auto"},
+    {"daemon", "max_clients", &type_count, FIELD(max_clients), {1, 100000}, "2048"},
+    {"daemon", "admin_groups", &type_groups, FIELD(admin_groups), {0, 64}, ""},
+    {"daemon", "grace_period", &type_duration, FIELD(grace_period_ms), {0, HOUR}, "30s"},
+    {"daemon", "log_level", &type_log_level, FIELD(log_level), {0, CONFIG_LOG_DEBUG}, "info"},
+
+    {"queue", "jobs", &type_count, FIELD(queue_jobs), {1, 1000000}, "1024"},
+    {"queue", "bytes", &type_size, FIELD(queue_bytes), {KIB, TIB}, "64M"},
+    {"queue", "jobs_per_client", &type_count, FIELD(queue_jobs_per_client), {1, 1000000}, "256"},
+
+    {"protocol", "max_frame", &type_size, FIELD(max_frame), {KIB, GIB}, "16M"},
+    {"protocol", "frame_timeout", &type_duration, FIELD(frame_timeout_ms), {100, HOUR}, "30s"},
+    {"protocol", "receive_bytes", &type_size, FIELD(receive_bytes), {KIB, TIB}, "64M"},
+    {"protocol", "reply_high_water", &type_size, FIELD(reply_high_water), {KIB, GIB}, "4M"},
+
+    {"rubric", "interpreter", &type_path, FIELD(interpreter), {1, 1023}, "/usr/bin/python3"},
+    {"rubric", "bench_root", &type_path, FIELD(bench_root), {0, 1023}, ""},
+    {"rubric", "allowed_roots", &type_paths, FIELD(allowed_roots), {0, 64}, "/"},
+    {"rubric", "wall_clock", &type_duration, RUBRIC(LIMIT_WALL_CLOCK), {100, DAY}, NULL},
+    {"rubric", "wall_clock_ceiling", &type_duration, FIELD(rubric_wall_clock_ceiling_ms),
+     {100, DAY}, "300s"},
+    {"rubric", "cpu", &type_duration, RUBRIC(LIMIT_CPU), {SECOND, DAY}, NULL},
+    {"rubric", "memory_bytes", &type_size, RUBRIC(LIMIT_MEMORY), {16 * MIB, 64 * TIB}, NULL},
+    {"rubric", "max_open_files", &type_count, RUBRIC(LIMIT_OPEN_FILES), {16, 1048576}, NULL},
+    {"rubric", "max_processes", &type_count, RUBRIC(LIMIT_PROCESSES), {1, 1000000}, NULL},
+    {"rubric", "output_bytes", &type_size, RUBRIC(LIMIT_OUTPUT), {KIB, GIB}, NULL},
+    {"rubric", "disk_bytes", &type_size, RUBRIC(LIMIT_DISK), {64 * KIB, TIB}, NULL},
+
+    {"ceilings", "wall_clock", &type_duration, CEILING(LIMIT_WALL_CLOCK), {100, DAY}, NULL},
+    {"ceilings", "cpu", &type_duration, CEILING(LIMIT_CPU), {SECOND, DAY}, NULL},
+    {"ceilings", "memory_bytes", &type_size, CEILING(LIMIT_MEMORY), {16 * MIB, 64 * TIB}, NULL},
+    {"ceilings", "max_open_files", &type_count, CEILING(LIMIT_OPEN_FILES), {16, 1048576}, NULL},
+    {"ceilings", "max_processes", &type_count, CEILING(LIMIT_PROCESSES), {1, 1000000}, NULL},
+    {"ceilings", "output_bytes", &type_size, CEILING(LIMIT_OUTPUT), {KIB, GIB}, NULL},
+    {"ceilings", "disk_bytes", &type_size, CEILING(LIMIT_DISK), {64 * KIB, TIB}, NULL},
+
+    {"isolation", "require", &type_layers, FIELD(require), {0, 64},
+     "env tempdir rlimits no_new_privs tree_kill"},
+    {"isolation", "env_allow", &type_environment, FIELD(env_allow), {0, 64}, ""},
+};
+/* clang-format on */
+
+/* Longer names are nothing that was mistyped. */
+#define SUGGEST_MAX 32
+
+size_t config_key_count(void)
+{
+    return ARRAY_SIZE(keys);
+}
+
+const struct config_key *config_key_at(size_t index)
+{
+    return index < ARRAY_SIZE(keys) ? &keys[index] : NULL;
+}
+
+const struct config_key *config_key_find(const char *section, const char *name)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+        if (strcmp(keys[i].section, section) == 0 && strcmp(keys[i].name, name) == 0)
+            return &keys[i];
+    return NULL;
+}
+
+int config_key_set(const struct config_key *key, struct config *config, const char *text,
+                   struct fault *why)
+{
+    void *field = (char *)config + key->offset;
+    return config_type_set(key->type, key->bounds, text, field, key->size, why);
+}
+
+void config_key_clear(const struct config_key *key, struct config *config)
+{
+    config_type_clear(key->type, (char *)config + key->offset, key->size);
+}
+
+uint64_t config_key_number(const struct config_key *key, const struct config *config)
+{
+    return config_type_number((const char *)config + key->offset, key->size);
+}
+
+const char *config_section_find(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+        if (strcmp(keys[i].section, name) == 0)
+            return keys[i].section;
+    return NULL;
+}
+
+/* How many characters have to be inserted, left out, replaced, or swapped with their neighbour to
+ * come from A to B (the "optimal string alignment"). */
+static unsigned distance(const char *a, const char *b)
+{
+    unsigned cost[SUGGEST_MAX + 1][SUGGEST_MAX + 1];
+    size_t n = strlen(a), m = strlen(b);
+
+    if (n > SUGGEST_MAX || m > SUGGEST_MAX)
+        return UINT32_MAX;
+    for (size_t i = 0; i <= n; i++) {
+        for (size_t j = 0; j <= m; j++) {
+            if (i == 0 || j == 0) {
+                cost[i][j] = (unsigned)(i + j);
+                continue;
+            }
+            unsigned best = cost[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+            best = MIN(best, cost[i - 1][j] + 1);
+            best = MIN(best, cost[i][j - 1] + 1);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                best = MIN(best, cost[i - 2][j - 2] + 1);
+            cost[i][j] = best;
+        }
+    }
+    return cost[n][m];
+}
+
+/* A third of the name may be wrong, but not all of a short one. */
+static unsigned tolerance(const char *name)
+{
+    return (unsigned)(strlen(name) + 2) / 3;
+}
+
+const char *config_section_suggest(const char *name)
+{
+    unsigned best = tolerance(name) + 1;
+    const char *found = NULL;
+
+    for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+        unsigned d = distance(name, keys[i].section);
+        if (d < best) {
+            best = d;
+            found = keys[i].section;
+        }
+    }
+    return found;
+}
+
+const struct config_key *config_key_suggest(const char *section, const char *name)
+{
+    unsigned best = tolerance(name) + 1;
+    const struct config_key *found = NULL;
+
+    for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+        bool here = strcmp(keys[i].section, section) == 0;
+        unsigned d = distance(name, keys[i].name);
+        if (d < best && (here || d == 0)) {
+            best = d;
+            found = &keys[i];
+        }
+    }
+    return found;
+}

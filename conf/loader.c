@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/* Theory of operation: a file passes three readers, each of which knows one thing.
+ *
+ *   lines.c    bytes to lines, each of them whole, short enough, printable UTF-8;
+ *   feed_line  judges what libinih would read in a way that nobody expects (a continued value, text
+ *              behind a section's name), and hands it the rest, line by line;
+ *   libinih    sections, names, values and comments; calls take_pair for each NAME = VALUE;
+ *   keys.c     what a name means and what its value may be.
+ *
+ * As libinih asks for one line at a time, lines.number is the line of the pair in hand, and a line
+ * for which take_pair was not called before the next one is asked for was no NAME = VALUE. */
+#include "loader.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <ini.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define BLANKS " \t"
+
+/* What libinih is told of a section that does not exist: its keys have been answered for. */
+#define SECTION_UNKNOWN "?"
+
+/* libinih cuts a line into pieces at the end of its buffer, which has 200 bytes unless the
+ * distribution (Debian does) lets the program change it. Weak: elsewhere there is no such
+ * variable, and a line that does not fit is refused below. */
+extern int ini_max_line __attribute__((weak));
+
+int loader_init(struct loader *loader, struct config *config, struct config_problems *problems)
+{
+    *loader = (struct loader){.config = config, .problems = problems};
+    loader->origin = calloc(config_key_count(), sizeof(*loader->origin));
+    return loader->origin ? 0 : -ENOMEM;
+}
+
+void loader_deinit(struct loader *loader)
+{
+    free(loader->origin);
+    string_list_deinit(&loader->files);
+    *loader = (struct loader){.origin = NULL};
+}
+
+struct origin *loader_origin(struct loader *loader, const struct config_key *key)
+{
+    return &loader->origin[key - config_key_at(0)];
+}
+
+static const char *current_file(const struct loader *loader)
+{
+    return loader->files.item[loader->files.count - 1];
+}
+
+static int append_problem(struct config_problems *problems, const char *file, unsigned line,
+                          const char *key, char **take_text)
+{
+    struct config_problem problem = {.file = strdup(file), .line = line};
+    struct config_problem *item =
+        reallocarray(problems->item, problems->count + 1, sizeof(*problems->item));
+
+    if (item)
+        problems->item = item;
+    if (key)
+        problem.key = strdup(key);
+    if (!item || !problem.file || (key && !problem.key)) {
+        free(problem.file);
+        free(problem.key);
+        return -ENOMEM;
+    }
+    problem.text = TAKE_PTR(*take_text);
+    problems->item[problems->count++] = problem;
+    return 0;
+}
+
+void loader_report(struct loader *loader, const char *file, unsigned line, const char *section,
+                   const char *name, const char *format, ...)
+{
+    _cleanup_free_ char *text = NULL, *key = NULL;
+    va_list args;
+    int r;
+
+    va_start(args, format);
+    if (vasprintf(&text, format, args) < 0)
+        text = NULL;
+    va_end(args);
+    if (section)
+        r = asprintf(&key, "[%s]%s%s", section, name ? " " : "", name ? name : "");
+    else
+        r = name ? asprintf(&key, "%s", name) : 0;
+    if (r < 0)
+        key = NULL;
+
+    if (!text || r < 0 || append_problem(loader->problems, file, line, key, &text) < 0)
+        loader->error = -ENOMEM;
+    else if (loader->error == 0)
+        loader->error = -EINVAL;
+}
+
+#define report_here(loader, section, name, ...) \
+    loader_report(loader, current_file(loader), (loader)->lines.number, section, name, __VA_ARGS__)
+
+static void settle_pending(struct loader *loader, unsigned line)
+{
+    if (loader->pending)
+        loader_report(loader, current_file(loader), line, NULL, NULL, "expected NAME = VALUE");
+    loader->pending = false;
+}
+
+/* The section that a header opens. TEXT begins with its bracket. */
+static const char *read_header(struct loader *loader, char *text)
+{
+    char *name = text + 1, *end = strchr(name, ']');
+    const char *behind = end ? end + 1 + strspn(end + 1, BLANKS) : NULL;
+
+    if (!end || (*behind && (*behind != ';' || behind == end + 1))) {
+        report_here(loader, NULL, NULL, "expected [SECTION] and nothing behind it");
+        return SECTION_UNKNOWN;
+    }
+    *end = '\0';
+    const char *section = config_section_find(name);
+    if (section)
+        return section;
+    const char *meant = config_section_suggest(name);
+    report_here(loader, name, NULL, "unknown section%s%s%s", meant ? ", did you mean [" : "",
+                meant ? meant : "", meant ? "]?" : "");
+    return SECTION_UNKNOWN;
+}
+
+/* Whether the line in hand goes to libinih, written into BUFFER of SIZE bytes with a newline. */
+static bool offer_line(struct loader *loader, char *buffer, size_t size)
+{
+    char *text = loader->lines.text;
+    size_t blank = strspn(text, BLANKS);
+
+    if (text[blank] == '\0' || text[blank] == ';' || text[blank] == '#')
+        return false;
+    if (blank > 0) {
+        report_here(loader, NULL, NULL,
+                    "begins with a blank; a value cannot be continued on the next line");
+        return false;
+    }
+    if (text[0] == '[') {
+        (void)snprintf(buffer, size, "[%s]\n", read_header(loader, text));
+        return true;
+    }
+    if (loader->lines.length + 2 > size) {
+        report_here(loader, NULL, NULL, "longer than %zu bytes", size - 2);
+        return false;
+    }
+    (void)snprintf(buffer, size, "%s\n", text);
+    loader->pending = true;
+    return true;
+}
+
+/* The ini_reader: as fgets, the next line for libinih, or NULL at the end. */
+static char *feed_line(char *buffer, int size, void *user)
+{
+    struct loader *loader = user;
+    struct fault why = FAULT_NULL;
+
+    for (;;) {
+        unsigned line = loader->lines.number;
+        int r = lines_next(&loader->lines, &why);
+        settle_pending(loader, line);
+        if (r == -EINVAL)
+            report_here(loader, NULL, NULL, "%s", why.text);
+        else if (r == -ENOMEM)
+            loader->error = r;
+        else if (r == -EFBIG)
+            loader_report(loader, current_file(loader), 0, NULL, NULL, "larger than %u bytes",
+                          LINES_FILE_MAX);
+        else if (r < 0)
+            loader_report(loader, current_file(loader), 0, NULL, NULL, "cannot be read: %s",
+                          strerror(-r));
+        if (r <= 0 && r != -EINVAL)
+            return NULL;
+        if (r == 1 && offer_line(loader, buffer, (size_t)size))
+            return buffer;
+    }
+}
+
+static void report_unknown_key(struct loader *loader, const char *section, const char *name)
+{
+    const struct config_key *meant = config_key_suggest(section, name);
+
+    if (!meant)
+        report_here(loader, section, name, "unknown key");
+    else if (strcmp(meant->section, section) == 0)
+        report_here(loader, section, name, "unknown key, did you mean %s?", meant->name);
+    else
+        report_here(loader, section, name, "unknown key, did you mean [%s] %s?", meant->section,
+                    meant->name);
+}
+
+static void set_key(struct loader *loader, const struct config_key *key, const char *value)
+{
+    struct origin *origin = loader_origin(loader, key);
+    struct fault why = FAULT_NULL;
+
+    if (origin->file == current_file(loader) && !key->type->repeatable)
+        report_here(loader, key->section, key->name, "set already on line %u", origin->line);
+    int r = config_key_set(key, loader->config, value, &why);
+    if (r == -EINVAL)
+        report_here(loader, key->section, key->name, "%s", why.text);
+    else if (r < 0)
+        loader->error = r;
+    *origin = (struct origin){
+        .file = current_file(loader),
+        .line = loader->lines.number,
+        .order = ++loader->order,
+        .refused = r < 0,
+    };
+}
+
+/* The ini_handler. Returns nonzero: mistakes are counted in the loader. */
+static int take_pair(void *user, const char *section, const char *name, const char *value)
+{
+    struct loader *loader = user;
+
+    if (!value || !*name)
+        return 1; /* stays pending */
+    loader->pending = false;
+    if (strcmp(section, SECTION_UNKNOWN) == 0)
+        return 1;
+    if (!*section) {
+        report_here(loader, NULL, name, "stands before the first [SECTION]");
+        return 1;
+    }
+    const struct config_key *key = config_key_find(section, name);
+    if (key)
+        set_key(loader, key, value);
+    else
+        report_unknown_key(loader, section, name);
+    return 1;
+}
+
+/* Opens what can be read to its end: a file, or /dev/null, which masks a drop-in. */
+static int open_file(const char *path, FILE **ret, struct fault *why)
+{
+    struct stat st;
+    /* Non-blocking: a FIFO without a writer would hold us here. */
+    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+    if (fd < 0 || fstat(fd, &st) < 0) {
+        int r = -errno;
+        (void)fault_set(why, "cannot be opened: %s", strerror(-r));
+        return r;
+    }
+    if (S_ISDIR(st.st_mode))
+        return fault_set(why, "is a directory");
+    if (!S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode))
+        return fault_set(why, "is not a regular file");
+    FILE *stream = fdopen(fd, "r");
+    if (!stream)
+        return -ENOMEM;
+    TAKE_FD(fd);
+    *ret = stream;
+    return 0;
+}
+
+void loader_read_file(struct loader *loader, const char *path, bool must_exist)
+{
+    struct fault why = FAULT_NULL;
+    FILE *stream = NULL;
+
+    int r = string_list_add(&loader->files, path);
+    if (r == 0)
+        r = open_file(path, &stream, &why);
+    if (r == -ENOENT && !must_exist)
+        return;
+    if (r == -ENOMEM)
+        loader->error = r;
+    else if (r < 0)
+        loader_report(loader, path, 0, NULL, NULL, "%s", why.text);
+    if (r < 0)
+        return;
+
+    lines_init(&loader->lines, stream);
+    if (&ini_max_line != NULL)
+        ini_max_line = LINES_LINE_MAX + 2;
+    /* Its result is the first line with a mistake; ours are all reported by now. */
+    if (ini_parse_stream(feed_line, loader, take_pair, loader) == -2)
+        loader->error = -ENOMEM;
+    settle_pending(loader, loader->lines.number);
+    (void)fclose(stream);
+}
+
+static int is_drop_in(const struct dirent *entry)
+{
+    static const char suffix[] = ".conf";
+    size_t length = strlen(entry->d_name);
+    return entry->d_name[0] != '.' && length >= sizeof(suffix) &&
+           strcmp(entry->d_name + length - (sizeof(suffix) - 1), suffix) == 0;
+}
+
+void loader_read_drop_ins(struct loader *loader, const char *path)
+{
+    _cleanup_free_ char *directory = NULL;
+    struct dirent **entry = NULL;
+
+    if (asprintf(&directory, "%s.d", path) < 0) {
+        directory = NULL;
+        loader->error = -ENOMEM;
+        return;
+    }
+    int count = scandir(directory, &entry, is_drop_in, versionsort);
+    if (count < 0 && errno == ENOMEM)
+        loader->error = -ENOMEM;
+    else if (count < 0 && errno != ENOENT)
+        loader_report(loader, directory, 0, NULL, NULL, "cannot be listed: %s", strerror(errno));
+
+    for (int i = 0; i < count; i++) {
+        _cleanup_free_ char *file = NULL;
+        if (asprintf(&file, "%s/%s", directory, entry[i]->d_name) < 0) {
+            file = NULL;
+            loader->error = -ENOMEM;
+        } else {
+            loader_read_file(loader, file, true);
+        }
+        free(entry[i]);
+    }
+    free(entry);
+}

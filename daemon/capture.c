@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+#include "capture.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#define READ_SIZE (32u << 10)
+
+/* Keeps what still fits. The buffer doubles, so a job that writes little costs little. */
+static int keep(struct capture *capture, const char *data, size_t n)
+{
+    n = MIN(n, capture->keep_max - capture->kept.length);
+    size_t wanted = capture->kept.length + n + 1;
+    if (wanted > capture->capacity) {
+        size_t capacity = MAX(wanted, MIN(capture->capacity * 2, capture->keep_max + 1));
+        char *data_now = realloc(capture->kept.data, capacity);
+        if (!data_now)
+            return -ENOMEM;
+        capture->kept.data = data_now;
+        capture->capacity = capacity;
+    }
+    memcpy(capture->kept.data + capture->kept.length, data, n);
+    capture->kept.length += n;
+    capture->kept.data[capture->kept.length] = '\0';
+    return 0;
+}
+
+static void on_readable(evutil_socket_t fd, short what, void *userdata)
+{
+    struct capture *capture = userdata;
+    char data[READ_SIZE];
+    (void)what;
+    ssize_t n = read(fd, data, sizeof(data));
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n <= 0) {
+        capture_close(capture);
+        n = 0;
+    } else if (keep(capture, data, (size_t)n) < 0) {
+        capture->keep_max = capture->kept.length; /* out of memory: what there is has to do */
+    }
+    capture->callback(capture, (size_t)n, capture->userdata);
+}
+
+int capture_open(struct capture *capture, struct event_base *base, size_t keep_max,
+                 capture_callback callback, void *userdata, int *ret_write_fd)
+{
+    int fds[2];
+    if (pipe2(fds, O_CLOEXEC) < 0)
+        return -errno;
+    _cleanup_close_ int write_fd = fds[1];
+    *capture = (struct capture){
+        .fd = fds[0], .keep_max = keep_max, .callback = callback, .userdata = userdata};
+    /* Only our end: the job expects an ordinary blocking pipe. */
+    if (fcntl(fds[0], F_SETFL, O_NONBLOCK) < 0) {
+        capture_close(capture);
+        return -errno;
+    }
+    capture->event = event_new(base, fds[0], EV_READ | EV_PERSIST, on_readable, capture);
+    if (!capture->event || event_add(capture->event, NULL) < 0) {
+        capture_close(capture);
+        return -ENOMEM;
+    }
+    *ret_write_fd = TAKE_FD(write_fd);
+    return 0;
+}
+
+void capture_close(struct capture *capture)
+{
+    if (capture->event)
+        event_free(capture->event);
+    capture->event = NULL;
+    capture->fd = close_fd(capture->fd);
+}
+
+void capture_deinit(struct capture *capture)
+{
+    capture_close(capture);
+    bytes_deinit(&capture->kept);
+    *capture = (struct capture)CAPTURE_NULL;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+#include "children.h"
+
+#include "proto/util.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+static void closedir_pointer(DIR **dir)
+{
+    if (*dir)
+        (void)closedir(*dir);
+}
+
+/* The parent of PID, or -1 if it is gone. The name in parentheses may hold anything, a ')' too. */
+static pid_t parent_of(int proc, const char *pid)
+{
+    char path[32], text[512];
+    (void)snprintf(path, sizeof(path), "%.15s/stat", pid);
+    _cleanup_close_ int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    if (n <= 0)
+        return -1;
+    text[n] = '\0';
+    const char *after_name = strrchr(text, ')');
+    /* ") S 123 ...": state, then parent. */
+    if (!after_name || strlen(after_name) < 5)
+        return -1;
+    return (pid_t)strtol(after_name + 4, NULL, 10);
+}
+
+static bool is_kept(pid_t pid, const pid_t *keep, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (keep[i] == pid)
+            return true;
+    return false;
+}
+
+int children_kill(const pid_t *keep, size_t n)
+{
+    _cleanup_(closedir_pointer) DIR *proc = opendir("/proc");
+    if (!proc)
+        return -errno;
+
+    pid_t self = getpid();
+    int found = 0;
+    for (struct dirent *entry; (entry = readdir(proc));) {
+        char *end;
+        long pid = strtol(entry->d_name, &end, 10);
+        if (pid <= 0 || *end || parent_of(dirfd(proc), entry->d_name) != self ||
+            is_kept((pid_t)pid, keep, n))
+            continue;
+        found++;
+        (void)kill((pid_t)pid, SIGKILL);
+        (void)waitpid((pid_t)pid, NULL, WNOHANG);
+    }
+    return found;
+}
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+bool children_kill_all(unsigned deadline_ms)
+{
+    uint64_t deadline = now_ms() + deadline_ms;
+    for (;;) {
+        pid_t pid = waitpid(-1, NULL, WNOHANG);
+        if (pid > 0 || (pid < 0 && errno == EINTR))
+            continue;
+        if (pid < 0)
+            return true; /* ECHILD: nothing is left */
+        if (children_kill(NULL, 0) < 0 || now_ms() >= deadline)
+            return false;
+        /* What was killed dies in its own time. */
+        (void)nanosleep(&(struct timespec){.tv_nsec = 200 * 1000}, NULL);
+    }
+}

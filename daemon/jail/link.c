@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+#include "link.h"
+
+#include "proto/util.h"
+
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+const char *link_stage_name(enum link_stage stage)
+{
+    static const char *const names[LINK_STAGE_COUNT] = {
+        [LINK_STAGE_NONE] = "none",
+        [LINK_STAGE_DIRECTORY] = "making the private directory",
+        [LINK_STAGE_FORK] = "forking",
+        [LINK_STAGE_DESCRIPTORS] = "passing the descriptors",
+        [LINK_STAGE_SESSION] = "starting a session",
+        [LINK_STAGE_LIMITS] = "setting the resource limits",
+        [LINK_STAGE_PRIVILEGES] = "giving up privileges",
+        [LINK_STAGE_EXEC] = "executing the program",
+    };
+    return stage < LINK_STAGE_COUNT ? names[stage] : "an unknown stage";
+}
+
+/* Room for the descriptors of one message; aligned as cmsg(3) asks. */
+union control {
+    char bytes[CMSG_SPACE(sizeof(int) * LINK_JOB_FDS)];
+    struct cmsghdr align;
+};
+
+static int send_packet(int fd, struct iovec *iov, size_t iov_count, const int *fds, size_t count)
+{
+    union control control;
+    struct msghdr message = {.msg_iov = iov, .msg_iovlen = iov_count};
+    if (count > 0) {
+        memset(&control, 0, sizeof(control));
+        message.msg_control = control.bytes;
+        message.msg_controllen = CMSG_SPACE(sizeof(int) * count);
+        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(sizeof(int) * count);
+        memcpy(CMSG_DATA(header), fds, sizeof(int) * count);
+    }
+    ssize_t n;
+    do
+        n = sendmsg(fd, &message, MSG_NOSIGNAL);
+    while (n < 0 && errno == EINTR);
+    return n < 0 ? -errno : 0;
+}
+
+static size_t take_descriptors(struct msghdr *message, int *fds, size_t max)
+{
+    size_t taken = 0;
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c)) {
+        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+            continue;
+        size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        for (size_t i = 0; i < count; i++) {
+            int fd;
+            memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
+            if (taken < max)
+                fds[taken++] = fd;
+            else
+                close_fd(fd);
+        }
+    }
+    return taken;
+}
+
+/* Returns the packet's length, 0 at end of file. *ret_count descriptors are the caller's. */
+static ssize_t receive_packet(int fd, struct iovec *iov, size_t iov_count, int *fds, size_t max_fds,
+                              size_t *ret_count)
+{
+    union control control;
+    struct msghdr message = {
+        .msg_iov = iov,
+        .msg_iovlen = iov_count,
+        .msg_control = control.bytes,
+        .msg_controllen = sizeof(control.bytes),
+    };
+    ssize_t n;
+    do
+        n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return errno == ECONNRESET ? 0 : -errno;
+    size_t count = take_descriptors(&message, fds, max_fds);
+    if (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) {
+        for (size_t i = 0; i < count; i++)
+            close_fd(fds[i]);
+        return -EPROTO;
+    }
+    *ret_count = count;
+    return n;
+}
+
+int link_send_job(int fd, const struct link_job *job, const char *strings,
+                  const int fds[LINK_JOB_FDS])
+{
+    struct iovec iov[2] = {
+        {.iov_base = (void *)(uintptr_t)job, .iov_len = sizeof(*job)},
+        {.iov_base = (void *)(uintptr_t)strings, .iov_len = job->strings_length},
+    };
+    return send_packet(fd, iov, ARRAY_SIZE(iov), fds, LINK_JOB_FDS);
+}
+
+int link_receive_job(int fd, struct link_job *ret_job, char *strings, int ret_fds[LINK_JOB_FDS])
+{
+    struct link_job job;
+    int fds[LINK_JOB_FDS];
+    size_t count = 0;
+    struct iovec iov[2] = {
+        {.iov_base = &job, .iov_len = sizeof(job)},
+        {.iov_base = strings, .iov_len = LINK_STRINGS_MAX},
+    };
+    ssize_t n = receive_packet(fd, iov, ARRAY_SIZE(iov), fds, LINK_JOB_FDS, &count);
+    if (n <= 0)
+        return (int)n;
+    if (count != LINK_JOB_FDS || (size_t)n < sizeof(job) ||
+        (size_t)n != sizeof(job) + job.strings_length) {
+        for (size_t i = 0; i < count; i++)
+            close_fd(fds[i]);
+        return -EPROTO;
+    }
+    *ret_job = job;
+    memcpy(ret_fds, fds, sizeof(fds));
+    return 1;
+}
+
+int link_send_report(int fd, const struct link_report *report, int pidfd)
+{
+    struct iovec iov = {.iov_base = (void *)(uintptr_t)report, .iov_len = sizeof(*report)};
+    return send_packet(fd, &iov, 1, &pidfd, pidfd >= 0 ? 1 : 0);
+}
+
+int link_receive_report(int fd, struct link_report *ret_report, int *ret_pidfd)
+{
+    struct link_report report;
+    int pidfd = -1;
+    size_t count = 0;
+    struct iovec iov = {.iov_base = &report, .iov_len = sizeof(report)};
+    ssize_t n = receive_packet(fd, &iov, 1, &pidfd, 1, &count);
+    if (n <= 0)
+        return (int)n;
+    if ((size_t)n != sizeof(report) || report.type > LINK_ENDED ||
+        (report.type == LINK_STARTED) != (count == 1)) {
+        if (count > 0)
+            close_fd(pidfd);
+        return -EPROTO;
+    }
+    *ret_report = report;
+    *ret_pidfd = pidfd;
+    return 1;
+}
+
+int link_split_strings(const struct link_job *job, char *strings, char **argv, char **envp)
+{
+    char *at = strings, *end = strings + job->strings_length;
+    for (uint64_t i = 0; i < (uint64_t)job->argc + job->envc; i++) {
+        char *nul = memchr(at, '\0', (size_t)(end - at));
+        if (!nul)
+            return -EPROTO;
+        *(i < job->argc ? &argv[i] : &envp[i - job->argc]) = at;
+        at = nul + 1;
+    }
+    if (at != end || job->argc == 0)
+        return -EPROTO;
+    argv[job->argc] = NULL;
+    envp[job->envc] = NULL;
+    return 0;
+}

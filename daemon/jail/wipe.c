@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* Theory of operation: a tree is flattened as it is removed. Every directory that is found beneath
+ * the one being emptied is first moved up into the top directory under a name of our own, so that
+ * there is never more than one level to look at: two descriptors and constant memory do for a tree
+ * of any depth. */
+#include "wipe.h"
+
+#include "proto/util.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static void closedir_pointer(DIR **dir)
+{
+    if (*dir)
+        (void)closedir(*dir);
+}
+
+/* Opens the directory NAME for reading even where its mode forbids that. */
+static int open_directory(int parent, const char *name)
+{
+    char link[32];
+    _cleanup_close_ int path = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (path < 0)
+        return -errno;
+    (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", path);
+    (void)chmod(link, 0700); /* if it fails, so will what follows, with the better error */
+    int fd = openat(path, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
+/* Moves DIR/NAME to TOP under a free name; *SEQUENCE makes the names. */
+static int move_up(int dir, const char *name, int top, unsigned long *sequence)
+{
+    char moved[40];
+    int fd = open_directory(dir, name); /* renaming writes its "..", so it must be writable */
+    if (fd < 0)
+        return fd;
+    close_fd(fd);
+    do {
+        (void)snprintf(moved, sizeof(moved), ".wiped-%lu", (*sequence)++);
+        if (renameat2(dir, name, top, moved, RENAME_NOREPLACE) == 0)
+            return 0;
+    } while (errno == EEXIST);
+    return -errno;
+}
+
+/* Unlinks the files in DIR. Its directories are moved to TOP, or, where DIR is TOP, left; then
+ * *ret_left becomes true. */
+static int unlink_entries(int dir, int top, unsigned long *sequence, bool *ret_left)
+{
+    /* A fresh descriptor, for a fresh position in the directory. */
+    int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    _cleanup_(closedir_pointer) DIR *stream = fdopendir(fd);
+    if (!stream) {
+        close_fd(fd);
+        return -ENOMEM;
+    }
+    int result = 0;
+    for (struct dirent *entry; (entry = readdir(stream));) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        if (unlinkat(dir, entry->d_name, 0) == 0)
+            continue;
+        int r = -errno;
+        if (r == -EISDIR || r == -EPERM) {
+            r = 0;
+            if (dir == top)
+                *ret_left = true;
+            else if (unlinkat(dir, entry->d_name, AT_REMOVEDIR) < 0)
+                r = move_up(dir, entry->d_name, top, sequence);
+        }
+        if (r < 0 && result == 0)
+            result = r;
+    }
+    return result;
+}
+
+/* Empties and removes every directory that stands directly in TOP. *ret_removed tells whether any
+ * went away, so that the caller knows that another pass can help. */
+static int remove_directories(int top, unsigned long *sequence, bool *ret_removed)
+{
+    int fd = openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    _cleanup_(closedir_pointer) DIR *stream = fdopendir(fd);
+    if (!stream) {
+        close_fd(fd);
+        return -ENOMEM;
+    }
+    int result = 0;
+    bool left;
+    for (struct dirent *entry; (entry = readdir(stream));) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        _cleanup_close_ int dir = open_directory(top, entry->d_name);
+        int r = dir < 0 ? dir : unlink_entries(dir, top, sequence, &left);
+        if (r == 0 && unlinkat(top, entry->d_name, AT_REMOVEDIR) < 0)
+            r = -errno;
+        if (r == 0)
+            *ret_removed = true;
+        else if (r != -ENOENT && result == 0)
+            result = r;
+    }
+    return result;
+}
+
+int wipe_contents(int dir)
+{
+    unsigned long sequence = 0;
+    for (;;) {
+        bool left = false, removed = false;
+        int r = unlink_entries(dir, dir, &sequence, &left);
+        if (r < 0 || !left)
+            return r;
+        r = remove_directories(dir, &sequence, &removed);
+        if (!removed)
+            return r < 0 ? r : -ENOTEMPTY;
+    }
+}
+
+int wipe_tree(int parent, const char *name)
+{
+    if (unlinkat(parent, name, 0) == 0 || errno == ENOENT)
+        return 0;
+    _cleanup_close_ int dir = open_directory(parent, name);
+    if (dir < 0)
+        return dir;
+    int r = wipe_contents(dir);
+    if (r < 0)
+        return r;
+    return unlinkat(parent, name, AT_REMOVEDIR) < 0 ? -errno : 0;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* An admitted request on its way: first in the queue, then in a slot, then answered and freed.
+ * `conn` is revocable: it becomes NULL when the client goes away. */
+
+#include "queue.h"
+
+#include "proto/request.h"
+
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
+
+struct conn;
+struct slot;
+struct task_class;
+
+struct job {
+    uint64_t number; /* daemon-wide, from 1, never used again */
+    struct bytes id; /* the client's */
+    struct job_spec *spec;
+    struct queue_entry entry;
+    TAILQ_ENTRY(job) of_conn;
+    struct conn *conn;             /* NULL: nobody waits for the answer */
+    struct slot *slot;             /* NULL: queued */
+    struct task_class *task_class; /* while it runs; owned */
+    uint64_t client_no;            /* of the conn, also when that is gone */
+    struct ucred peer;             /* who submitted it */
+    uint64_t queued_ns, launched_ns;
+    bool draining; /* killed because the daemon stops */
+};
+
+TAILQ_HEAD(job_list, job);
+
+/* Takes what REQUEST, a submit of SIZE payload bytes, holds. NULL when memory runs out. */
+struct job *job_new(struct request *request, size_t size);
+
+/* Frees a job that is in no list; accepts NULL and returns NULL. */
+struct job *job_free(struct job *job);

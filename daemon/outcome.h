@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* How a job's process ended: from what the slot saw to the Outcome and usage of the reply. A limit
+ * is named on evidence only (contract, section 5). Pure. */
+
+#include "slot.h"
+
+#include "proto/reply.h"
+
+/* RESULT's end is SLOT_END_EXITED, or SLOT_END_JAIL_LOST with `killed` telling why it was killed.
+ * 0 or -ENOMEM. */
+int outcome_from_result(const struct slot_result *result, const struct limits *limits,
+                        struct outcome *ret);
+
+/* stderr and summary of a job whose stderr is not wanted, because it went well. */
+void outcome_drop_stderr(struct outcome *outcome);
+
+/* QUEUED_NS and LAUNCHED_NS: when the job was admitted and left the queue. */
+struct usage usage_from_result(const struct slot_result *result, uint64_t queued_ns,
+                               uint64_t launched_ns);
+
+/* What happened, for people: "exit status 3", "signal 11 (SIGSEGV)", "limit exceeded: output". */
+void outcome_describe(const struct outcome *outcome, char *text, size_t size);

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+#include "rubric.h"
+
+#include "proto/fields.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#define TASK_CLASS_FILE_MAX (1u << 20)
+
+struct task_class *task_class_free(struct task_class *task_class)
+{
+    if (task_class) {
+        json_decref(task_class->breakdown_keys);
+        json_decref(task_class->failure_modes);
+        free(task_class);
+    }
+    return NULL;
+}
+
+static void task_class_free_pointer(struct task_class **task_class)
+{
+    *task_class = task_class_free(*task_class);
+}
+
+/* An array of strings as the keys of an object, for look-ups. LIST may be NULL. */
+static int decode_list(const json_t *list, const char *path, json_t **ret, struct fault *fault)
+{
+    if (!list)
+        return 0;
+    _cleanup_json_ json_t *set = json_object();
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        char where[FIELD_PATH_MAX];
+        const json_t *item = json_array_get(list, i);
+        (void)snprintf(where, sizeof(where), "%s[%zu]", path, i);
+        int r = field_check_type(item, FIELD_TEXT, where, fault);
+        if (r < 0)
+            return r;
+        if (json_object_set_new(set, json_string_value(item), json_true()) < 0)
+            return -ENOMEM;
+    }
+    *ret = TAKE_PTR(set);
+    return 0;
+}
+
+int task_class_decode(const char *text, size_t n, struct task_class **ret, struct fault *fault)
+{
+    enum { BREAKDOWN_KEYS, FAILURE_MODES, DESCRIPTION, FIELDS };
+    static const struct field table[FIELDS] = {
+        [BREAKDOWN_KEYS] = {"breakdown_keys", FIELD_ARRAY, FIELD_NULLABLE},
+        [FAILURE_MODES] = {"failure_modes", FIELD_ARRAY, FIELD_NULLABLE},
+        [DESCRIPTION] = {"description", FIELD_STRING, FIELD_NULLABLE},
+    };
+    const json_t *values[FIELDS];
+    _cleanup_json_ json_t *object = NULL;
+    _cleanup_(task_class_free_pointer) struct task_class *decoded = calloc(1, sizeof(*decoded));
+    if (!decoded)
+        return -ENOMEM;
+    int r = json_read_object(text, n, &object, fault);
+    if (r == 0)
+        r = fields_decode(object, "", table, FIELDS, values, fault);
+    if (r == 0)
+        r = decode_list(values[BREAKDOWN_KEYS], "breakdown_keys", &decoded->breakdown_keys, fault);
+    if (r == 0)
+        r = decode_list(values[FAILURE_MODES], "failure_modes", &decoded->failure_modes, fault);
+    if (r == 0)
+        *ret = TAKE_PTR(decoded);
+    return r;
+}
+
+/* --- files -------------------------------------------------------------------------------- */
+
+/* The canonical path of an open descriptor, to be freed. */
+static char *path_of(int fd)
+{
+    char link[32], path[PATH_MAX];
+    (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(link, path, sizeof(path) - 1);
+    if (n < 0 || n == (ssize_t)sizeof(path) - 1)
+        return NULL;
+    path[n] = '\0';
+    return strdup(path);
+}
+
+static bool lies_under(const char *path, const char *root)
+{
+    size_t n = strlen(root);
+    while (n > 0 && root[n - 1] == '/')
+        n--;
+    return strncmp(path, root, n) == 0 && (path[n] == '/' || path[n] == '\0');
+}
+
+static bool is_allowed(const char *path, const struct rubric_roots *roots)
+{
+    for (size_t i = 0; i < roots->allowed_count; i++) {
+        _cleanup_free_ char *root = realpath(roots->allowed[i], NULL);
+        if (root && lies_under(path, root))
+            return true;
+    }
+    return false;
+}
+
+/* Opens NAME beneath ROOT; a link that leads out of it is -EXDEV. */
+static int open_beneath(int root, const char *name, int flags)
+{
+    struct open_how how = {
+        .flags = (unsigned)(flags | O_CLOEXEC),
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
+    };
+    int fd = (int)syscall(SYS_openat2, root, name, &how, sizeof(how));
+    return fd < 0 ? -errno : fd;
+}
+
+static int refuse(enum error_code *ret_code, enum error_code code)
+{
+    *ret_code = code;
+    return -EINVAL;
+}
+
+static int open_root(const struct rubric_spec *spec, const struct rubric_roots *roots,
+                     enum error_code *ret_code, struct fault *fault)
+{
+    const char *root = spec->bench_root ? spec->bench_root : roots->default_root;
+    if (!root) {
+        fault_set(fault, "job.bench_root: missing, and no default is configured");
+        return refuse(ret_code, ERROR_BAD_REQUEST);
+    }
+    _cleanup_close_ int fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) {
+        fault_set(fault, "job.bench_root: %.200s: %s", root, strerror(errno));
+        return refuse(ret_code, ERROR_RUBRIC_NOT_FOUND);
+    }
+    _cleanup_free_ char *canonical = path_of(fd);
+    if (!canonical || !is_allowed(canonical, roots)) {
+        fault_set(fault, "job.bench_root: %.200s is not under an allowed root", root);
+        return refuse(ret_code, ERROR_NOT_PERMITTED);
+    }
+    return TAKE_FD(fd);
+}
+
+/* A file of the task class, opened with FLAGS; it must be a regular one. *ret_code is set unless
+ * the file is simply not there (-ENOENT). */
+static int open_member(int root, const char *task_class, const char *file, int flags,
+                       enum error_code *ret_code, struct fault *fault)
+{
+    char name[512];
+    struct stat st;
+    (void)snprintf(name, sizeof(name), "%.255s/%s", task_class, file);
+    _cleanup_close_ int fd = open_beneath(root, name, flags);
+    if (fd == -EXDEV) {
+        fault_set(fault, "job.task_class: %s leads out of the bench root", name);
+        return refuse(ret_code, ERROR_NOT_PERMITTED);
+    }
+    if (fd < 0) {
+        int r = fd;
+        fault_set(fault, "job.task_class: %s: %s", name, strerror(-r));
+        (void)refuse(ret_code, r == -EACCES ? ERROR_NOT_PERMITTED : ERROR_RUBRIC_NOT_FOUND);
+        return r;
+    }
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+        fault_set(fault, "job.task_class: %s is not a regular file", name);
+        return refuse(ret_code, ERROR_NOT_PERMITTED);
+    }
+    return TAKE_FD(fd);
+}
+
+static int read_all(int fd, struct bytes *ret)
+{
+    _cleanup_bytes_ struct bytes text = {.data = malloc(TASK_CLASS_FILE_MAX + 1)};
+    if (!text.data)
+        return -ENOMEM;
+    for (;;) {
+        ssize_t n = read(fd, text.data + text.length, TASK_CLASS_FILE_MAX + 1 - text.length);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -errno;
+        if (n == 0)
+            break;
+        text.length += (size_t)n;
+        if (text.length > TASK_CLASS_FILE_MAX)
+            return -EFBIG;
+    }
+    *ret = text;
+    text = (struct bytes)BYTES_NULL;
+    return 0;
+}
+
+static int read_task_class(int root, const char *name, struct task_class **ret,
+                           enum error_code *ret_code, struct fault *fault)
+{
+    _cleanup_close_ int fd =
+        open_member(root, name, "task_class.json", O_RDONLY | O_NONBLOCK, ret_code, fault);
+    if (fd == -ENOENT)
+        return 0; /* the checks are off */
+    if (fd < 0)
+        return fd;
+
+    _cleanup_bytes_ struct bytes text = BYTES_NULL;
+    struct fault inner = FAULT_NULL;
+    int r = read_all(fd, &text);
+    if (r == 0)
+        r = task_class_decode(text.data, text.length, ret, &inner);
+    if (r < 0) {
+        fault_set(fault, "job.task_class: %.255s/task_class.json: %.200s", name,
+                  *inner.text ? inner.text : strerror(-r));
+        return refuse(ret_code, r == -ENOMEM ? ERROR_INTERNAL : ERROR_BAD_REQUEST);
+    }
+    return 0;
+}
+
+int rubric_find(const struct rubric_spec *spec, const struct rubric_roots *roots, char **ret_path,
+                struct task_class **ret_task_class, enum error_code *ret_code, struct fault *fault)
+{
+    _cleanup_(task_class_free_pointer) struct task_class *task_class = NULL;
+    _cleanup_close_ int root = open_root(spec, roots, ret_code, fault);
+    if (root < 0)
+        return root;
+    _cleanup_close_ int rubric =
+        open_member(root, spec->task_class, "rubric.py", O_PATH, ret_code, fault);
+    if (rubric < 0)
+        return rubric;
+    int r = read_task_class(root, spec->task_class, &task_class, ret_code, fault);
+    if (r < 0)
+        return r;
+    char *path = path_of(rubric);
+    if (!path) {
+        fault_set(fault, "job.task_class: the rubric's path is too long");
+        return refuse(ret_code, ERROR_NOT_PERMITTED);
+    }
+    *ret_path = path;
+    *ret_task_class = TAKE_PTR(task_class);
+    return 0;
+}

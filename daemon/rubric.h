@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* Finding what a rubric job names: <bench_root>/<task_class>/rubric.py, and the task class's lists
+ * beside it (contract, section 4). */
+
+#include "proto/reply.h"
+#include "proto/request.h"
+
+#include <jansson.h>
+
+/* What task_class.json says. A list that is NULL is not checked. */
+struct task_class {
+    json_t *breakdown_keys; /* object whose keys are the list */
+    json_t *failure_modes;
+};
+
+struct task_class *task_class_free(struct task_class *task_class);
+
+/* Decodes the text of a task_class.json; -EINVAL with FAULT naming the JSON path. */
+int task_class_decode(const char *text, size_t n, struct task_class **ret, struct fault *fault);
+
+struct rubric_roots {
+    const char *default_root;   /* NULL: a job must name one */
+    const char *const *allowed; /* roots under which a bench root must lie */
+    size_t allowed_count;
+};
+
+/* Opens the rubric beneath its bench root without following a link out of it, and reads the lists.
+ * On success *ret_path is the file's canonical path (to be freed) and *ret_task_class the lists,
+ * NULL where there is no task_class.json.
+ * On failure the return value is negative and *ret_code and FAULT say what to answer. */
+int rubric_find(const struct rubric_spec *spec, const struct rubric_roots *roots, char **ret_path,
+                struct task_class **ret_task_class, enum error_code *ret_code, struct fault *fault);

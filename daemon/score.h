@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* The verdict: Outcome and stdout to a BenchScore (contract, section 4, the table). Pure. */
+
+#include "rubric.h"
+
+#include "proto/benchscore.h"
+#include "proto/reply.h"
+
+struct score_input {
+    const struct outcome *outcome;
+    const struct bytes *out, *err;       /* stdout and stderr as they were written */
+    const struct task_class *task_class; /* NULL: the checks are off */
+};
+
+/* The score of a rubric that ran; *ret_accepted tells whether it is the rubric's own. wall_clock_ms
+ * is left at 1 for the caller to set. 0 or -ENOMEM. */
+int score_rubric(const struct score_input *input, struct bench_score *ret, bool *ret_accepted);
+
+/* The score of a case whose system under test failed: the rubric is not run. */
+int score_sut(const struct rubric_spec *spec, struct bench_score *ret);

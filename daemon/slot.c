@@ -1,0 +1,544 @@
+/* SPDX-License-Identifier: MIT */
+/* Theory of operation.
+ *
+ *   STARTING -> IDLE -> LAUNCHING -> RUNNING -> ENDING -> IDLE
+ *       ^                                                  :
+ *       +---- SWEEPING <---- DYING <---- (the jail dies or breaks a rule, from any state)
+ *
+ * One timerfd serves all of these: in every state it holds the moment at which the slot stops
+ * waiting for what that state waits for. slot_enter() alone changes the state and sets the timer.
+ *
+ * A job that loses its jail is answered only when a new jail has come up and emptied the slot's
+ * directory, or could not: whoever gets the answer can rely on nothing of the job being left. */
+#include "slot.h"
+#include "clock.h"
+#include "jailproc.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* A jail has this long to become ready, and to start a program. */
+#define JAIL_ANSWER_MS 10000
+/* A killed or ended program's jail has this long to clean up and report: longer than it gives
+ * itself for killing the tree (jail.c). */
+#define JAIL_CLEAN_UP_MS 8000
+/* Between two looks for what a dead jail's job left behind, and how often to look. */
+#define SWEEP_INTERVAL_MS 10
+/* A process that SIGKILL does not end in this many looks sleeps in the kernel for good. */
+#define SWEEPS_MAX 500
+/* A program that has ended, with all its tree, leaves its pipes at end of file at once, unless it
+ * has sent them to a stranger. */
+#define END_OF_FILE_MS 1000
+/* A jail that cannot be started is tried again after 0.1 s, 0.2 s, ... at most this. */
+#define RESTART_MAX_MS 5000
+/* stderr beyond this is counted but not kept. */
+#define STDERR_KEPT_MAX (64u << 10)
+
+static void slot_jail_lost(struct slot *slot, const char *why);
+static void slot_complete(struct slot *slot, enum slot_end end);
+
+/* --- state and timer ---------------------------------------------------------------------- */
+
+/* TIMEOUT_MS 0: wait for as long as it takes. */
+static void slot_enter(struct slot *slot, enum slot_state state, uint64_t timeout_ms)
+{
+    struct itimerspec timer = {.it_value = {.tv_sec = (time_t)(timeout_ms / 1000),
+                                            .tv_nsec = (long)(timeout_ms % 1000 * NS_PER_MS)}};
+    slot->state = state;
+    (void)timerfd_settime(slot->timer_fd, 0, &timer, NULL);
+}
+
+uint64_t slot_remaining_ms(const struct slot *slot)
+{
+    struct itimerspec timer;
+    if (slot->state != SLOT_RUNNING || timerfd_gettime(slot->timer_fd, &timer) < 0)
+        return 0;
+    return (uint64_t)timer.it_value.tv_sec * 1000 + (uint64_t)timer.it_value.tv_nsec / NS_PER_MS;
+}
+
+static struct event *consume_event(struct event *event)
+{
+    if (event)
+        event_free(event);
+    return NULL;
+}
+
+static struct event *watch(const struct slot *slot, int fd, event_callback_fn callback)
+{
+    struct event *event =
+        event_new(slot->config->base, fd, EV_READ | EV_PERSIST, callback, (void *)(uintptr_t)slot);
+    if (event && event_add(event, NULL) < 0)
+        event = consume_event(event);
+    return event;
+}
+
+static bool is_readable(int fd)
+{
+    struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+    return fd >= 0 && poll(&poll_fd, 1, 0) == 1;
+}
+
+/* --- the job's end ------------------------------------------------------------------------ */
+
+static void kill_job(struct slot *slot, enum slot_kill why)
+{
+    if (slot->result.killed == SLOT_KILL_NONE)
+        slot->result.killed = why;
+    if (slot->child_pidfd >= 0)
+        (void)syscall(SYS_pidfd_send_signal, slot->child_pidfd, SIGKILL, NULL, 0);
+    if (slot->state == SLOT_RUNNING)
+        slot_enter(slot, SLOT_ENDING, JAIL_CLEAN_UP_MS);
+}
+
+static void note_exit(struct slot *slot)
+{
+    if (slot->result.ended_ns == 0)
+        slot->result.ended_ns = clock_now_ns();
+    slot->child_event = consume_event(slot->child_event);
+    if (slot->state == SLOT_RUNNING)
+        slot_enter(slot, SLOT_ENDING, JAIL_CLEAN_UP_MS);
+}
+
+static void complete_if_over(struct slot *slot)
+{
+    if (slot->state == SLOT_ENDING && slot->reported && capture_is_closed(&slot->out) &&
+        capture_is_closed(&slot->err))
+        slot_complete(slot, SLOT_END_EXITED);
+}
+
+static void on_child_exit(evutil_socket_t fd, short what, void *userdata)
+{
+    (void)fd;
+    (void)what;
+    note_exit(userdata);
+}
+
+static void on_output(struct capture *capture, size_t n, void *userdata)
+{
+    struct slot *slot = userdata;
+    (void)capture;
+    slot->output_bytes += n;
+    if (slot->output_bytes > slot->limits.of[LIMIT_OUTPUT])
+        kill_job(slot, SLOT_KILL_OUTPUT);
+    if (n == 0)
+        complete_if_over(slot);
+}
+
+/* Gives the job back. The jail, if it lives, is free for the next one. */
+static void slot_complete(struct slot *slot, enum slot_end end)
+{
+    void *owner = TAKE_PTR(slot->owner);
+    slot->result.end = end;
+    if (slot->result.ended_ns == 0)
+        slot->result.ended_ns = clock_now_ns();
+    slot->child_event = consume_event(slot->child_event);
+    slot->child_pidfd = close_fd(slot->child_pidfd);
+    capture_close(&slot->out);
+    capture_close(&slot->err);
+
+    /* The captures leave the slot before the callback, which may give it a new job. */
+    struct bytes out = slot->out.kept, err = slot->err.kept;
+    slot->out = (struct capture)CAPTURE_NULL;
+    slot->err = (struct capture)CAPTURE_NULL;
+    struct slot_result result = slot->result;
+    result.out = &out;
+    result.err = &err;
+    if (slot->state == SLOT_ENDING || slot->state == SLOT_LAUNCHING)
+        slot_enter(slot, SLOT_IDLE, 0);
+
+    slot->config->ops->done(slot, owner, &result, slot->config->userdata);
+    bytes_deinit(&out);
+    bytes_deinit(&err);
+    if (slot->state == SLOT_IDLE && !slot->stopping)
+        slot->config->ops->idle(slot, slot->config->userdata);
+}
+
+/* --- what the jail says ------------------------------------------------------------------- */
+
+static void jail_is_ready(struct slot *slot)
+{
+    slot->failed_starts = 0;
+    slot_enter(slot, SLOT_IDLE, 0);
+    if (slot->owner)
+        slot_complete(slot, SLOT_END_JAIL_LOST); /* of the jail before this one */
+    else
+        slot->config->ops->idle(slot, slot->config->userdata);
+}
+
+static const char *job_has_started(struct slot *slot, int pidfd)
+{
+    slot->child_pidfd = pidfd;
+    slot->child_event = watch(slot, pidfd, on_child_exit);
+    if (!slot->child_event)
+        return "its program cannot be watched";
+    slot->result.started_ns = clock_now_ns();
+    slot_enter(slot, SLOT_RUNNING, slot->limits.of[LIMIT_WALL_CLOCK]);
+    if (slot->result.killed != SLOT_KILL_NONE)
+        kill_job(slot, slot->result.killed); /* cancelled while it was being started */
+    else
+        slot->config->ops->started(slot, slot->owner, slot->config->userdata);
+    return NULL;
+}
+
+static const char *job_has_ended(struct slot *slot, const struct link_report *report)
+{
+    /* The jail has reaped the program: the pidfd, which the kernel answers for, must say so too. */
+    if (slot->reported || !is_readable(slot->child_pidfd))
+        return "it reports the end of a program that runs";
+    note_exit(slot);
+    slot->reported = true;
+    slot->result.wait_status = report->wait_status;
+    slot->result.cpu_us = report->cpu_us;
+    slot->result.max_rss_bytes = report->max_rss_bytes;
+    slot->result.run_delay_ns = report->run_delay_ns;
+    slot_enter(slot, SLOT_ENDING, END_OF_FILE_MS);
+    complete_if_over(slot);
+    return NULL;
+}
+
+/* Takes PIDFD. Returns what is wrong with the report, NULL if nothing is. */
+static const char *handle_report(struct slot *slot, const struct link_report *report, int pidfd)
+{
+    static const char unexpected[] = "it sends what is not expected of it";
+    _cleanup_close_ int taken = pidfd;
+    if (report->type == LINK_READY) {
+        if (slot->state != SLOT_STARTING)
+            return unexpected;
+        jail_is_ready(slot);
+        return NULL;
+    }
+    if (!slot->owner || report->job_no != slot->job_no)
+        return unexpected;
+    if (report->type == LINK_STARTED && slot->state == SLOT_LAUNCHING)
+        return job_has_started(slot, TAKE_FD(taken));
+    if (report->type == LINK_FAILED && slot->state == SLOT_LAUNCHING) {
+        slot->result.stage = (enum link_stage)MIN(report->stage, LINK_STAGE_COUNT);
+        slot->result.error = report->error;
+        slot_complete(slot, SLOT_END_NOT_STARTED);
+        return NULL;
+    }
+    if (report->type == LINK_ENDED && (slot->state == SLOT_RUNNING || slot->state == SLOT_ENDING))
+        return job_has_ended(slot, report);
+    return unexpected;
+}
+
+static void on_link(evutil_socket_t fd, short what, void *userdata)
+{
+    struct slot *slot = userdata;
+    (void)what;
+    /* One report at a time: handling it may change everything about the slot. */
+    struct link_report report;
+    int pidfd = -1;
+    int r = link_receive_report(fd, &report, &pidfd);
+    if (r == -EAGAIN)
+        return;
+    if (r <= 0) {
+        slot_jail_lost(slot, r == 0 ? "it is gone" : strerror(-r));
+        return;
+    }
+    const char *wrong = handle_report(slot, &report, pidfd);
+    if (wrong)
+        slot_jail_lost(slot, wrong);
+}
+
+/* --- the jail's life ---------------------------------------------------------------------- */
+
+static void slot_start_jail(struct slot *slot);
+
+/* There is no jail; the next is started at once, or later if the last ones did not come up. */
+static void restart(struct slot *slot)
+{
+    uint64_t delay_ms = 1;
+    if (slot->failed_starts > 0)
+        delay_ms = MIN(UINT64_C(100) << MIN(slot->failed_starts, 6u), (uint64_t)RESTART_MAX_MS);
+    slot->sweeps = 0;
+    slot_enter(slot, SLOT_SWEEPING, delay_ms);
+    /* No new jail, no empty directory; the job's client has waited long enough. */
+    if (slot->failed_starts > 0 && slot->owner)
+        slot_complete(slot, SLOT_END_JAIL_LOST);
+}
+
+static void jail_is_dead(struct slot *slot)
+{
+    slot->jail_event = consume_event(slot->jail_event);
+    (void)waitpid(slot->jail_pid, NULL, 0); /* its pidfd says that this does not block */
+    slot->jail_pid = 0;
+    slot->jail_pidfd = close_fd(slot->jail_pidfd);
+    /* The link may not have been read to its end yet. */
+    slot->link_event = consume_event(slot->link_event);
+    slot->link_fd = close_fd(slot->link_fd);
+    restart(slot);
+}
+
+static void on_jail_exit(evutil_socket_t fd, short what, void *userdata)
+{
+    struct slot *slot = userdata;
+    (void)fd;
+    /* What it said last counts, a job's end perhaps. At its end of file the link is closed. */
+    while (is_readable(slot->link_fd))
+        on_link(slot->link_fd, what, slot);
+    if (slot->state != SLOT_DYING)
+        slot_jail_lost(slot, "it has died");
+    jail_is_dead(slot);
+}
+
+/* From here on nothing is heard from this jail. */
+static void slot_jail_lost(struct slot *slot, const char *why)
+{
+    if (!slot->stopping) {
+        log_write(slot->config->log, LOG_WARNING, "slot %u: jail %d is given up: %s", slot->index,
+                  (int)slot->jail_pid, why);
+        if (slot->state == SLOT_STARTING)
+            slot->failed_starts++;
+    }
+    slot->link_event = consume_event(slot->link_event);
+    slot->link_fd = close_fd(slot->link_fd);
+    if (slot->child_pidfd >= 0)
+        (void)syscall(SYS_pidfd_send_signal, slot->child_pidfd, SIGKILL, NULL, 0);
+    if (slot->jail_pidfd >= 0)
+        (void)syscall(SYS_pidfd_send_signal, slot->jail_pidfd, SIGKILL, NULL, 0);
+    slot_enter(slot, SLOT_DYING, 0);
+}
+
+/* The jail is dead: its job's processes are ours now. When none is left, a new jail may come. */
+static void sweep(struct slot *slot)
+{
+    if (slot->config->ops->sweep(slot->config->userdata) > 0 && slot->sweeps < SWEEPS_MAX) {
+        slot->sweeps++;
+        slot_enter(slot, SLOT_SWEEPING, SWEEP_INTERVAL_MS);
+    } else if (slot->stopping) {
+        slot_enter(slot, SLOT_STOPPED, 0);
+        if (slot->owner)
+            slot_complete(slot, SLOT_END_JAIL_LOST);
+        slot->config->ops->stopped(slot, slot->config->userdata);
+    } else {
+        slot_start_jail(slot);
+    }
+}
+
+static void slot_start_jail(struct slot *slot)
+{
+    const struct slot_config *config = slot->config;
+    char directory[4096];
+    struct jailproc jail = {.pidfd = -1, .link_fd = -1};
+    int n =
+        snprintf(directory, sizeof(directory), "%s/slot-%u", config->work_directory, slot->index);
+    int r = n >= (int)sizeof(directory) ? -ENAMETOOLONG
+                                        : jailproc_spawn(config->jail_path, directory, &jail);
+    if (r < 0) {
+        log_write(config->log, LOG_ERR, "slot %u: cannot start %s: %s", slot->index,
+                  config->jail_path, strerror(-r));
+        slot->failed_starts++;
+        restart(slot);
+        return;
+    }
+    slot->jail_pid = jail.pid;
+    slot->jail_pidfd = jail.pidfd;
+    slot->link_fd = jail.link_fd;
+    slot->jail_event = watch(slot, jail.pidfd, on_jail_exit);
+    slot->link_event = watch(slot, jail.link_fd, on_link);
+    slot_enter(slot, SLOT_STARTING, JAIL_ANSWER_MS);
+}
+
+static void on_deadline(struct slot *slot)
+{
+    /* An exit that the kernel already knows of comes before the deadline, in whatever order the
+     * two events are handed out. */
+    if (is_readable(slot->child_pidfd))
+        note_exit(slot);
+    else
+        kill_job(slot, SLOT_KILL_DEADLINE);
+}
+
+static void on_no_end(struct slot *slot)
+{
+    if (slot->reported) {
+        log_write(slot->config->log, LOG_WARNING,
+                  "slot %u: job %" PRIu64 " has left its output open elsewhere", slot->index,
+                  slot->job_no);
+        slot_complete(slot, SLOT_END_EXITED);
+    } else {
+        slot_jail_lost(slot, "it does not finish its job");
+    }
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *userdata)
+{
+    struct slot *slot = userdata;
+    uint64_t expirations;
+    (void)what;
+    if (read(fd, &expirations, sizeof(expirations)) != (ssize_t)sizeof(expirations))
+        return; /* it was set anew since */
+    switch (slot->state) {
+    case SLOT_STARTING:
+        slot_jail_lost(slot, "it does not become ready");
+        break;
+    case SLOT_LAUNCHING:
+        slot_jail_lost(slot, "it does not start its job");
+        break;
+    case SLOT_RUNNING:
+        on_deadline(slot);
+        break;
+    case SLOT_ENDING:
+        on_no_end(slot);
+        break;
+    case SLOT_SWEEPING:
+        sweep(slot);
+        break;
+    case SLOT_IDLE:
+        if (slot->stopping) /* its link is closed, and it does not go */
+            slot_jail_lost(slot, "it does not end");
+        break;
+    case SLOT_DYING:
+    case SLOT_STOPPED:
+        break;
+    }
+}
+
+/* --- the job's start ---------------------------------------------------------------------- */
+
+static int make_input(const struct bytes *input)
+{
+    _cleanup_close_ int fd = memfd_create("rubricd-stdin", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0)
+        return -errno;
+    for (size_t done = 0; done < input->length;) {
+        ssize_t n = write(fd, input->data + done, input->length - done);
+        if (n < 0 && errno != EINTR)
+            return -errno;
+        done += n > 0 ? (size_t)n : 0;
+    }
+    if (lseek(fd, 0, SEEK_SET) < 0 ||
+        fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
+        return -errno;
+    return TAKE_FD(fd);
+}
+
+static uint32_t pack_strings(const char *const *list, char *strings, size_t *length)
+{
+    uint32_t count = 0;
+    for (; list[count]; count++) {
+        size_t n = strlen(list[count]) + 1;
+        if (*length + n <= LINK_STRINGS_MAX)
+            memcpy(strings + *length, list[count], n);
+        *length += n;
+    }
+    return count;
+}
+
+/* The descriptors are the caller's. */
+static int send_job(struct slot *slot, const struct launch *launch, uint64_t job_no,
+                    const int fds[LINK_JOB_FDS])
+{
+    char strings[LINK_STRINGS_MAX];
+    size_t length = 0;
+    struct link_job job = {.job_no = job_no, .limits = launch->limits};
+    job.argc = pack_strings(launch->argv, strings, &length);
+    job.envc = pack_strings(launch->envp, strings, &length);
+    if (length > LINK_STRINGS_MAX)
+        return -E2BIG;
+    job.strings_length = (uint32_t)length;
+    return link_send_job(slot->link_fd, &job, strings, fds);
+}
+
+int slot_run(struct slot *slot, const struct launch *launch, uint64_t job_no, void *owner)
+{
+    struct event_base *base = slot->config->base;
+    int fds[LINK_JOB_FDS] = {-1, -1, -1};
+    slot->result = (struct slot_result){.run_delay_ns = UINT64_MAX};
+    slot->limits = launch->limits;
+    slot->output_bytes = 0;
+    slot->reported = false;
+    slot->job_no = job_no;
+
+    int r = fds[LINK_STDIN] = make_input(launch->input);
+    if (r >= 0)
+        r = capture_open(&slot->out, base, launch->limits.of[LIMIT_OUTPUT], on_output, slot,
+                         &fds[LINK_STDOUT]);
+    if (r >= 0)
+        r = capture_open(&slot->err, base, MIN(launch->limits.of[LIMIT_OUTPUT], STDERR_KEPT_MAX),
+                         on_output, slot, &fds[LINK_STDERR]);
+    if (r >= 0)
+        r = send_job(slot, launch, job_no, fds);
+    for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+        close_fd(fds[i]);
+    if (r < 0) {
+        capture_deinit(&slot->out);
+        capture_deinit(&slot->err);
+        return r;
+    }
+    slot->owner = owner;
+    slot_enter(slot, SLOT_LAUNCHING, JAIL_ANSWER_MS);
+    return 0;
+}
+
+void slot_cancel(struct slot *slot)
+{
+    if (slot->owner)
+        kill_job(slot, SLOT_KILL_CANCELLED);
+}
+
+/* --- set-up and tear-down ----------------------------------------------------------------- */
+
+int slot_init(struct slot *slot, const struct slot_config *config, unsigned index)
+{
+    *slot = (struct slot){
+        .config = config,
+        .index = index,
+        .state = SLOT_STOPPED,
+        .jail_pidfd = -1,
+        .link_fd = -1,
+        .child_pidfd = -1,
+        .out = CAPTURE_NULL,
+        .err = CAPTURE_NULL,
+    };
+    slot->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (slot->timer_fd < 0)
+        return -errno;
+    slot->timer_event = watch(slot, slot->timer_fd, on_timer);
+    if (!slot->timer_event)
+        return -ENOMEM;
+    slot_start_jail(slot);
+    return 0;
+}
+
+void slot_stop(struct slot *slot)
+{
+    slot->stopping = true;
+    if (slot->state == SLOT_STOPPED || slot->state == SLOT_DYING || slot->state == SLOT_SWEEPING)
+        return; /* it ends there by itself */
+    if (slot->state == SLOT_IDLE) {
+        /* A jail whose link is closed ends. */
+        slot->link_event = consume_event(slot->link_event);
+        slot->link_fd = close_fd(slot->link_fd);
+        slot_enter(slot, SLOT_IDLE, JAIL_CLEAN_UP_MS);
+    } else {
+        slot_jail_lost(slot, "the daemon stops");
+    }
+}
+
+void slot_deinit(struct slot *slot)
+{
+    if (slot->jail_pidfd >= 0) {
+        (void)syscall(SYS_pidfd_send_signal, slot->jail_pidfd, SIGKILL, NULL, 0);
+        (void)waitpid(slot->jail_pid, NULL, 0);
+    }
+    slot->jail_event = consume_event(slot->jail_event);
+    slot->link_event = consume_event(slot->link_event);
+    slot->timer_event = consume_event(slot->timer_event);
+    slot->child_event = consume_event(slot->child_event);
+    capture_deinit(&slot->out);
+    capture_deinit(&slot->err);
+    slot->jail_pidfd = close_fd(slot->jail_pidfd);
+    slot->link_fd = close_fd(slot->link_fd);
+    slot->timer_fd = close_fd(slot->timer_fd);
+    slot->child_pidfd = close_fd(slot->child_pidfd);
+}

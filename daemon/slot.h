@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* One place in the bounded pool: a jail process, the job that runs in it, its pipes, its clock.
+ *
+ * Whatever the jail says is checked; whatever it does not do in time ends it, and a new one takes
+ * its place. A job is complete when its exit is known and both its pipes are at end of file. */
+
+#include "capture.h"
+#include "jail/link.h"
+#include "log.h"
+
+#include "proto/json.h"
+#include "proto/limits.h"
+
+#include <event2/event.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* What a slot is to run; everything is borrowed for the length of slot_run(). */
+struct launch {
+    const char *const *argv; /* NULL-terminated; argv[0] is the program's absolute path */
+    const char *const *envp;
+    struct limits limits;
+    const struct bytes *input; /* its stdin */
+};
+
+enum slot_end {
+    SLOT_END_EXITED,      /* wait_status and usage are known */
+    SLOT_END_NOT_STARTED, /* stage and error are known */
+    SLOT_END_JAIL_LOST, /* the jail died or had to be killed: how the program ended is not known */
+};
+
+/* Why the supervisor killed the job, if it did. */
+enum slot_kill {
+    SLOT_KILL_NONE,
+    SLOT_KILL_DEADLINE,
+    SLOT_KILL_OUTPUT,
+    SLOT_KILL_CANCELLED,
+};
+
+struct slot_result {
+    enum slot_end end;
+    enum slot_kill killed;
+    enum link_stage stage; /* NOT_STARTED */
+    int error;             /* NOT_STARTED: errno */
+    int wait_status;       /* EXITED, as wait(2) gives it */
+    uint64_t started_ns;   /* 0: never */
+    uint64_t ended_ns;
+    uint64_t cpu_us;
+    uint64_t max_rss_bytes;
+    uint64_t run_delay_ns;         /* UINT64_MAX: not known */
+    const struct bytes *out, *err; /* borrowed; what was kept of stdout and stderr */
+};
+
+enum slot_state {
+    SLOT_STARTING,  /* the jail was started and has not said that it is ready */
+    SLOT_IDLE,      /* ready, no job */
+    SLOT_LAUNCHING, /* the job was sent */
+    SLOT_RUNNING,   /* its program runs */
+    SLOT_ENDING,    /* the program has ended or was killed; the rest is awaited */
+    SLOT_DYING,     /* the jail was killed; its exit is awaited */
+    SLOT_SWEEPING,  /* the jail is dead; what its job left behind is being killed */
+    SLOT_STOPPED,   /* no jail, and none wanted */
+};
+
+struct slot;
+
+struct slot_ops {
+    /* The program runs. */
+    void (*started)(struct slot *slot, void *owner, void *userdata);
+    /* The job is over; OWNER is the caller's again and the slot keeps nothing of it. */
+    void (*done)(struct slot *slot, void *owner, const struct slot_result *result, void *userdata);
+    /* The slot is ready for a job. */
+    void (*idle)(struct slot *slot, void *userdata);
+    /* Kills children of the supervisor that are no jails; returns how many there were. */
+    int (*sweep)(void *userdata);
+    /* A stopped slot's jail is gone. */
+    void (*stopped)(struct slot *slot, void *userdata);
+};
+
+struct slot_config {
+    struct event_base *base;
+    const struct log *log;
+    const char *jail_path;      /* the rubricd-jail program */
+    const char *work_directory; /* slot N uses <work_directory>/slot-N */
+    const struct slot_ops *ops;
+    void *userdata;
+};
+
+struct slot {
+    const struct slot_config *config;
+    unsigned index;
+    enum slot_state state;
+
+    pid_t jail_pid;
+    int jail_pidfd, link_fd, timer_fd;
+    struct event *jail_event, *link_event, *timer_event;
+    unsigned failed_starts; /* in a row; the next one waits accordingly */
+    unsigned sweeps;        /* looks since the jail died */
+    bool stopping;
+
+    void *owner; /* the job; NULL: none */
+    uint64_t job_no;
+    struct limits limits;
+    int child_pidfd;
+    struct event *child_event;
+    struct capture out, err;
+    size_t output_bytes;
+    struct slot_result result;
+    bool reported; /* ENDED has come */
+};
+
+/* Starts the slot's first jail. */
+int slot_init(struct slot *slot, const struct slot_config *config, unsigned index);
+
+/* Runs a job on an idle slot. 0: `done` will be called, later, exactly once. A negative errno: it
+ * was not taken and `done` will not be called. */
+int slot_run(struct slot *slot, const struct launch *launch, uint64_t job_no, void *owner);
+
+/* Kills the job; it ends with SLOT_KILL_CANCELLED unless something else came first. */
+void slot_cancel(struct slot *slot);
+
+/* Milliseconds until the job's deadline; 0 if it has none yet or it has passed. */
+uint64_t slot_remaining_ms(const struct slot *slot);
+
+/* Ends the jail; `stopped` is called when it is gone. A job that runs is killed with it. */
+void slot_stop(struct slot *slot);
+
+/* Frees everything at once; a jail that still runs is killed. */
+void slot_deinit(struct slot *slot);

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#include "reply.h"
+
+#include <string.h>
+
+static const struct {
+    const char *name;
+    bool retriable;
+} error_codes[] = {
+    [ERROR_BAD_REQUEST] = {"bad_request", false},
+    [ERROR_FRAME_TOO_LARGE] = {"frame_too_large", false},
+    [ERROR_DENIED] = {"denied", false},
+    [ERROR_CANCELLED] = {"cancelled", false},
+    [ERROR_DRAINING] = {"draining", true},
+    [ERROR_RUBRIC_NOT_FOUND] = {"rubric_not_found", false},
+    [ERROR_NOT_PERMITTED] = {"not_permitted", false},
+    [ERROR_SANDBOX_FAILED] = {"sandbox_failed", true},
+    [ERROR_INTERNAL] = {"internal", true},
+};
+
+const char *error_code_name(enum error_code code)
+{
+    return error_codes[code].name;
+}
+
+bool error_code_retriable(enum error_code code)
+{
+    return error_codes[code].retriable;
+}
+
+void outcome_deinit(struct outcome *outcome)
+{
+    free(outcome->stderr_text);
+    free(outcome->summary);
+    *outcome = (struct outcome)OUTCOME_NULL;
+}
+
+/* Prints and consumes VALUE, which is NULL where memory ran out while it was built. */
+static int consume_print(json_t *value, struct bytes *ret)
+{
+    if (!value)
+        return -ENOMEM;
+    int r = json_print(value, ret);
+    json_decref(value);
+    return r;
+}
+
+static json_t *id_string(const struct bytes *id)
+{
+    return json_stringn_nocheck(id->data, id->length);
+}
+
+static json_t *null_or_integer(bool is_null, int64_t value)
+{
+    return is_null ? json_null() : json_integer(value);
+}
+
+static json_t *encode_outcome(const struct outcome *outcome)
+{
+    const char *limit = limit_name(outcome->limit);
+    const char *text = outcome->stderr_text ? outcome->stderr_text : "";
+    return json_pack("{s:b,s:o,s:o,s:s?,s:o,s:s}", "success", outcome->success, "exit_code",
+                     null_or_integer(outcome->exit_code < 0, outcome->exit_code), "signal",
+                     null_or_integer(outcome->signal == 0, outcome->signal), "limit_exceeded",
+                     limit, "stderr",
+                     json_stringn_nocheck(text, outcome->stderr_text ? outcome->stderr_length : 0),
+                     "summary", outcome->summary ? outcome->summary : "");
+}
+
+static json_t *encode_usage(const struct usage *usage)
+{
+    return json_pack("{s:I,s:I,s:o,s:I,s:I}", "wall_clock_ms", (json_int_t)usage->wall_clock_ms,
+                     "cpu_ms", (json_int_t)usage->cpu_ms, "cpu_wait_ms",
+                     null_or_integer(usage->cpu_wait_ms < 0, usage->cpu_wait_ms), "max_rss_bytes",
+                     (json_int_t)usage->max_rss_bytes, "queue_ms", (json_int_t)usage->queue_ms);
+}
+
+int reply_result(const struct reply_result *result, struct bytes *ret)
+{
+    return consume_print(json_pack("{s:s,s:o,s:I,s:s,s:o,s:o,s:o,s:O}", "type", "result", "id",
+                                   id_string(result->id), "job_no", (json_int_t)result->job_no,
+                                   "kind", result->kind, "score", bench_score_encode(result->score),
+                                   "outcome", encode_outcome(result->outcome), "usage",
+                                   encode_usage(result->usage), "isolation", result->isolation),
+                         ret);
+}
+
+int reply_started(const struct bytes *id, uint64_t job_no, unsigned slot, struct bytes *ret)
+{
+    return consume_print(json_pack("{s:s,s:o,s:I,s:i}", "type", "started", "id", id_string(id),
+                                   "job_no", (json_int_t)job_no, "slot", (int)slot),
+                         ret);
+}
+
+int reply_error(const struct bytes *id, uint64_t job_no, enum error_code code, const char *message,
+                struct bytes *ret)
+{
+    return consume_print(
+        json_pack("{s:s,s:o*,s:o*,s:s,s:o,s:b}", "type", "error", "id", id ? id_string(id) : NULL,
+                  "job_no", job_no ? json_integer((json_int_t)job_no) : NULL, "code",
+                  error_code_name(code), "message", json_text(message, strlen(message)),
+                  "retriable", error_code_retriable(code)),
+        ret);
+}
+
+int reply_hello(const struct reply_hello *hello, struct bytes *ret)
+{
+    return consume_print(json_pack("{s:s,s:s,s:s,s:i,s:O,s:O}", "type", "hello", "software",
+                                   "rubricd", "version", hello->version, "protocol",
+                                   PROTOCOL_VERSION, "limits", hello->limits, "isolation",
+                                   hello->isolation),
+                         ret);
+}
+
+int reply_pong(struct bytes *ret)
+{
+    return consume_print(json_pack("{s:s}", "type", "pong"), ret);
+}
+
+int reply_bye(const char *reason, const char *message, struct bytes *ret)
+{
+    return consume_print(
+        json_pack("{s:s,s:s,s:s}", "type", "bye", "reason", reason, "message", message), ret);
+}

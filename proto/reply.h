@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* Messages from daemon to client: struct to JSON (contract, sections 2 and 3). Each function
+ * allocates the payload of one frame into *ret and returns 0 or -ENOMEM. */
+
+#include "benchscore.h"
+#include "json.h"
+#include "limits.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define PROTOCOL_VERSION 1
+
+enum error_code {
+    ERROR_BAD_REQUEST,
+    ERROR_FRAME_TOO_LARGE,
+    ERROR_DENIED,
+    ERROR_CANCELLED,
+    ERROR_DRAINING,
+    ERROR_RUBRIC_NOT_FOUND,
+    ERROR_NOT_PERMITTED,
+    ERROR_SANDBOX_FAILED,
+    ERROR_INTERNAL,
+};
+
+const char *error_code_name(enum error_code code);
+
+/* Whether the same request may succeed later without being changed. */
+bool error_code_retriable(enum error_code code);
+
+/* How the process ended. */
+struct outcome {
+    bool success;
+    int exit_code;     /* -1: none */
+    int signal;        /* 0: none */
+    enum limit limit;  /* LIMIT_NONE: none was exceeded */
+    char *stderr_text; /* owned, valid UTF-8 */
+    size_t stderr_length;
+    char *summary; /* owned, valid UTF-8 */
+};
+
+#define OUTCOME_NULL                         \
+    {                                        \
+        .exit_code = -1, .limit = LIMIT_NONE \
+    }
+
+void outcome_deinit(struct outcome *outcome);
+#define _cleanup_outcome_ _cleanup_(outcome_deinit)
+
+struct usage {
+    int64_t wall_clock_ms; /* from the start of the program, rounded up, at least 1 */
+    int64_t cpu_ms;
+    int64_t cpu_wait_ms; /* runnable without a CPU; -1: the kernel does not tell */
+    int64_t max_rss_bytes;
+    int64_t queue_ms;
+};
+
+struct reply_result {
+    const struct bytes *id;
+    uint64_t job_no;
+    const char *kind;
+    const struct bench_score *score;
+    const struct outcome *outcome;
+    const struct usage *usage;
+    const json_t *isolation; /* {class, layers, digest} */
+};
+
+int reply_result(const struct reply_result *result, struct bytes *ret);
+
+int reply_started(const struct bytes *id, uint64_t job_no, unsigned slot, struct bytes *ret);
+
+/* ID and JOB_NO are left out where ID is NULL and JOB_NO is 0. MESSAGE may be arbitrary bytes. */
+int reply_error(const struct bytes *id, uint64_t job_no, enum error_code code, const char *message,
+                struct bytes *ret);
+
+struct reply_hello {
+    const char *version;
+    const json_t *limits;    /* see protocol.md */
+    const json_t *isolation; /* {class, layers, digest} */
+};
+
+int reply_hello(const struct reply_hello *hello, struct bytes *ret);
+
+int reply_pong(struct bytes *ret);
+
+/* REASON is a word ("draining", "too_many_clients"), MESSAGE a sentence. */
+int reply_bye(const char *reason, const char *message, struct bytes *ret);
