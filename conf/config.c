@@ -154,12 +154,21 @@ static void check_bench_root(struct loader *loader)
 int config_load(struct config *config, const char *path, bool must_exist,
                 struct config_problems *problems)
 {
+    return config_load_with(config, path, must_exist, NULL, 0, problems);
+}
+
+int config_load_with(struct config *config, const char *path, bool must_exist,
+                     const char *const *settings, size_t n, struct config_problems *problems)
+{
     _cleanup_loader_ struct loader loader;
     int r = loader_init(&loader, config, problems);
     if (r < 0)
         return r;
-    loader_read_file(&loader, path, must_exist);
-    loader_read_drop_ins(&loader, path);
+    if (path) {
+        loader_read_file(&loader, path, must_exist);
+        loader_read_drop_ins(&loader, path);
+    }
+    loader_read_settings(&loader, settings, n);
     if (loader.error == -ENOMEM)
         return -ENOMEM;
     check_order(&loader);

@@ -322,3 +322,38 @@ void loader_read_drop_ins(struct loader *loader, const char *path)
     }
     free(entry);
 }
+
+static void read_setting(struct loader *loader, const char *setting)
+{
+    _cleanup_free_ char *copy = strdup(setting);
+    char *value = copy ? strchr(copy, '=') : NULL;
+    char *name = value ? strchr(copy, '.') : NULL;
+
+    if (!copy) {
+        loader->error = -ENOMEM;
+        return;
+    }
+    if (!name || name > value) {
+        report_here(loader, NULL, NULL, "expected SECTION.KEY=VALUE, got '%s'", setting);
+        return;
+    }
+    *name++ = '\0';
+    *value++ = '\0';
+    const struct config_key *key = config_key_find(copy, name);
+    if (key)
+        set_key(loader, key, value);
+    else if (config_section_find(copy))
+        report_unknown_key(loader, copy, name);
+    else
+        report_here(loader, copy, NULL, "unknown section");
+}
+
+void loader_read_settings(struct loader *loader, const char *const *settings, size_t n)
+{
+    if (string_list_add(&loader->files, "--set") < 0)
+        loader->error = -ENOMEM;
+    for (size_t i = 0; i < n && loader->error != -ENOMEM; i++) {
+        loader->lines.number = (unsigned)i + 1;
+        read_setting(loader, settings[i]);
+    }
+}

@@ -30,9 +30,10 @@ int loader_init(struct loader *loader, struct config *config, struct config_prob
 void loader_deinit(struct loader *loader);
 #define _cleanup_loader_ _cleanup_(loader_deinit)
 
-/* Both report into loader->problems and loader->error. */
+/* All three report into loader->problems and loader->error. */
 void loader_read_file(struct loader *loader, const char *path, bool must_exist);
 void loader_read_drop_ins(struct loader *loader, const char *path);
+void loader_read_settings(struct loader *loader, const char *const *settings, size_t n);
 
 /* Where KEY was set last. */
 struct origin *loader_origin(struct loader *loader, const struct config_key *key);

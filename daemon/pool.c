@@ -37,10 +37,8 @@ static void on_stopped(struct slot *slot, void *userdata)
 {
     struct pool *pool = userdata;
     (void)slot;
-    for (unsigned i = 0; i < pool->slot_count; i++)
-        if (pool->slots[i].state != SLOT_STOPPED)
-            return;
-    pool->ops->stopped(pool->userdata);
+    if (pool_is_stopped(pool))
+        pool->ops->stopped(pool->userdata);
 }
 
 static const struct slot_ops slot_ops = {
@@ -108,6 +106,14 @@ void pool_stop(struct pool *pool)
     pool->stopping = true;
     for (unsigned i = 0; i < pool->slot_count; i++)
         slot_stop(&pool->slots[i]);
+}
+
+bool pool_is_stopped(const struct pool *pool)
+{
+    for (unsigned i = 0; i < pool->slot_count; i++)
+        if (pool->slots[i].state != SLOT_STOPPED)
+            return false;
+    return true;
 }
 
 void pool_deinit(struct pool *pool)

@@ -49,4 +49,7 @@ unsigned pool_busy(const struct pool *pool);
 /* Ends all jails; jobs that run are killed with them. */
 void pool_stop(struct pool *pool);
 
+/* Whether every jail is gone. */
+bool pool_is_stopped(const struct pool *pool);
+
 void pool_deinit(struct pool *pool);

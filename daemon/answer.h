@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* The one message that ends a job: from what the slot saw to `result` or `error`. Pure. */
+
+#include "job.h"
+#include "slot.h"
+
+#include "proto/reply.h"
+
+#define ANSWER_WHAT_MAX 256
+
+struct answer {
+    struct bytes payload; /* owned */
+    bool is_result;
+    bool passed;
+    enum error_code code;       /* where it is no result */
+    char what[ANSWER_WHAT_MAX]; /* the first failure mode, or the error's message; "" if passed */
+    struct usage usage;         /* where it is a result */
+    double score;
+    bool rubric_failed; /* the verdict is ours because the rubric did not give a valid one */
+};
+
+#define ANSWER_NULL           \
+    {                         \
+        .payload = BYTES_NULL \
+    }
+
+void answer_deinit(struct answer *answer);
+#define _cleanup_answer_ _cleanup_(answer_deinit)
+
+/* The answer to a job that a slot has ended. 0 or -ENOMEM. */
+int answer_from_slot(const struct job *job, const struct slot_result *result,
+                     const json_t *isolation, struct answer *ret);
+
+/* The answer to a job that is not run because its system under test failed. */
+int answer_from_sut(const struct job *job, const json_t *isolation, struct answer *ret);
+
+int answer_error(const struct job *job, enum error_code code, const char *message,
+                 struct answer *ret);

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/* rubricd: arguments, set-up, run, tear-down; nothing else. */
+#include "supervisor.h"
+
+#include "conf/config.h"
+#include "daemon/version.h"
+
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#define SETTINGS_MAX 64
+
+struct arguments {
+    const char *config_path; /* NULL: the default one, which may be missing */
+    const char *settings[SETTINGS_MAX];
+    size_t setting_count;
+    bool check_config;
+    int serve_fd;
+};
+
+static const char help_text[] =
+    "Usage: rubricd [OPTION]...\n"
+    "\n"
+    "Supervisor of untrusted graders: takes rubric jobs over a Unix socket, runs each in a\n"
+    "confined child process, and answers with its BenchScore. Usually started by systemd;\n"
+    "talk to it with rubricctl.\n"
+    "\n"
+    "  -c, --config=FILE         read FILE (and FILE.d/*.conf) instead of\n"
+    "                            " RUBRICD_CONFIG "\n"
+    "      --set=SECTION.KEY=VALUE\n"
+    "                            override one setting; may be given several times\n"
+    "      --check-config        name every mistake in the configuration, then exit\n"
+    "      --serve-fd=N          serve the connected socket N alone and end with it\n"
+    "  -h, --help                show this text\n"
+    "  -V, --version             show the version\n"
+    "\n"
+    "Signals: SIGTERM and SIGINT drain (running jobs finish, queued ones are answered\n"
+    "'draining'); a second one kills what still runs.\n"
+    "\n"
+    "Exit status: 0 after a drain; 64 wrong usage; 69 something needed cannot be had;\n"
+    "71 the system failed; 78 the configuration is wrong.\n";
+
+/* --- arguments ----------------------------------------------------------------------------- */
+
+static bool parse_serve_fd(const char *text, int *ret)
+{
+    char *end;
+    errno = 0;
+    long fd = strtol(text, &end, 10);
+    if (errno != 0 || end == text || *end || fd < 3 || fcntl((int)fd, F_GETFD) < 0) {
+        (void)fprintf(stderr, "rubricd: --serve-fd: '%s' is not an open descriptor\n", text);
+        return false;
+    }
+    *ret = (int)fd;
+    return true;
+}
+
+/* Returns -1 to go on, or the status to exit with. */
+static int parse_arguments(int argc, char **argv, struct arguments *arguments)
+{
+    enum { OPT_SET = 256, OPT_CHECK, OPT_SERVE };
+    static const struct option options[] = {
+        {"config", required_argument, NULL, 'c'},
+        {"set", required_argument, NULL, OPT_SET},
+        {"check-config", no_argument, NULL, OPT_CHECK},
+        {"serve-fd", required_argument, NULL, OPT_SERVE},
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},
+        {NULL, 0, NULL, 0},
+    };
+    int option;
+    while ((option = getopt_long(argc, argv, "c:hV", options, NULL)) != -1) {
+        switch (option) {
+        case 'c':
+            arguments->config_path = optarg;
+            break;
+        case OPT_SET:
+            if (arguments->setting_count == SETTINGS_MAX)
+                return EX_USAGE;
+            arguments->settings[arguments->setting_count++] = optarg;
+            break;
+        case OPT_CHECK:
+            arguments->check_config = true;
+            break;
+        case OPT_SERVE:
+            if (!parse_serve_fd(optarg, &arguments->serve_fd))
+                return EX_USAGE;
+            break;
+        case 'h':
+            (void)fputs(help_text, stdout);
+            return 0;
+        case 'V':
+            (void)puts("rubricd " RUBRICD_VERSION);
+            return 0;
+        default:
+            (void)fputs("Try 'rubricd --help'.\n", stderr);
+            return EX_USAGE;
+        }
+    }
+    if (optind < argc) {
+        (void)fprintf(stderr, "rubricd: unexpected argument '%s'\nTry 'rubricd --help'.\n",
+                      argv[optind]);
+        return EX_USAGE;
+    }
+    return -1;
+}
+
+/* --- configuration ------------------------------------------------------------------------- */
+
+static int load_config(const struct arguments *arguments, struct config *config)
+{
+    _cleanup_config_problems_ struct config_problems problems = CONFIG_PROBLEMS_NULL;
+    /* A private daemon is its user's; the service's configuration is not meant for it. */
+    const char *path = arguments->config_path;
+    if (!path && arguments->serve_fd < 0)
+        path = RUBRICD_CONFIG;
+    int r = config_init(config);
+    if (arguments->serve_fd >= 0)
+        config->log_level = CONFIG_LOG_WARNING; /* its stderr is somebody's terminal */
+    if (r == 0)
+        r = config_load_with(config, path, arguments->config_path != NULL, arguments->settings,
+                             arguments->setting_count, &problems);
+    for (size_t i = 0; i < problems.count; i++)
+        config_print_problem(stderr, &problems.item[i]);
+    if (r == -ENOMEM)
+        (void)fprintf(stderr, "rubricd: out of memory\n");
+    return r;
+}
+
+/* --- the process --------------------------------------------------------------------------- */
+
+/* A thousand clients need more descriptors than the usual soft limit. */
+static void raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+/* The jail program stands beside this one, as in a build tree, or where it is installed. */
+static void find_jail(char *path, size_t size)
+{
+    ssize_t n = readlink("/proc/self/exe", path, size - 1);
+    char *slash = NULL;
+    if (n > 0) {
+        path[n] = '\0';
+        slash = strrchr(path, '/');
+    }
+    if (slash) {
+        (void)snprintf(slash, size - (size_t)(slash - path), "/rubricd-jail");
+        if (access(path, X_OK) == 0)
+            return;
+    }
+    (void)snprintf(path, size, "%s", RUBRICD_JAIL);
+}
+
+static int run(const struct config *config, const struct arguments *arguments, int listen_fd)
+{
+    char jail_path[4096];
+    struct supervisor supervisor;
+    struct fault fault = FAULT_NULL;
+    struct supervisor_options options = {
+        .version = RUBRICD_VERSION,
+        .jail_path = jail_path,
+        .serve_fd = arguments->serve_fd,
+        .listen_fd = listen_fd,
+    };
+    find_jail(jail_path, sizeof(jail_path));
+    int r = supervisor_init(&supervisor, config, &options, &fault);
+    if (r < 0) {
+        (void)fprintf(stderr, "rubricd: cannot start: %s\n", fault.text);
+        supervisor_deinit(&supervisor);
+        return EX_UNAVAILABLE;
+    }
+    r = supervisor_run(&supervisor);
+    supervisor_deinit(&supervisor);
+    return r < 0 ? EX_OSERR : 0;
+}
+
+/* A private daemon has a work directory of its own and is not part of its client's terminal. */
+static int run_private(struct config *config, const struct arguments *arguments)
+{
+    const char *tmp = getenv("TMPDIR");
+    char path[4096];
+    (void)snprintf(path, sizeof(path), "%s/rubricd-XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp");
+    if (!mkdtemp(path)) {
+        (void)fprintf(stderr, "rubricd: cannot make a work directory %s: %s\n", path,
+                      strerror(errno));
+        return EX_UNAVAILABLE;
+    }
+    char *work_dir = strdup(path);
+    if (!work_dir)
+        return EX_OSERR;
+    free(config->work_dir);
+    config->work_dir = work_dir;
+    (void)setsid();
+    (void)fcntl(arguments->serve_fd, F_SETFD, FD_CLOEXEC);
+    int status = run(config, arguments, -1);
+    (void)rmdir(path);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct arguments arguments = {.serve_fd = -1};
+    _cleanup_config_ struct config config = CONFIG_NULL;
+
+    int status = parse_arguments(argc, argv, &arguments);
+    if (status >= 0)
+        return status;
+    if (load_config(&arguments, &config) < 0)
+        return EX_CONFIG;
+    if (arguments.check_config) {
+        (void)puts("The configuration is good.");
+        return 0;
+    }
+    (void)signal(SIGPIPE, SIG_IGN);
+    raise_descriptor_limit();
+    if (arguments.serve_fd >= 0)
+        return run_private(&config, &arguments);
+
+    int listen_fd = service_listen_fd();
+    if (listen_fd < -1) {
+        (void)fprintf(stderr, "rubricd: expected one listening Unix stream socket: %s\n",
+                      strerror(-listen_fd));
+        return EX_UNAVAILABLE;
+    }
+    return run(&config, &arguments, listen_fd);
+}

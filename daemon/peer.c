@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#include "peer.h"
+
+#include "proto/util.h"
+
+#include <grp.h>
+
+#ifndef SO_PEERGROUPS
+#define SO_PEERGROUPS 59
+#endif
+
+size_t peer_resolve_groups(char *const *names, size_t n, gid_t *ret_gids, size_t max)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n && count < max; i++) {
+        const struct group *group = getgrnam(names[i]);
+        if (group)
+            ret_gids[count++] = group->gr_gid;
+    }
+    return count;
+}
+
+static bool contains(const gid_t *gids, size_t n, gid_t gid)
+{
+    for (size_t i = 0; i < n; i++)
+        if (gids[i] == gid)
+            return true;
+    return false;
+}
+
+bool peer_is_admin(int fd, const struct ucred *peer, const gid_t *admin_gids, size_t n)
+{
+    if (peer->uid == 0 || peer->uid == geteuid() || contains(admin_gids, n, peer->gid))
+        return true;
+    gid_t groups[256];
+    socklen_t length = sizeof(groups);
+    if (n == 0 || getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &length) < 0)
+        return false;
+    for (size_t i = 0; i < length / sizeof(gid_t); i++)
+        if (contains(admin_gids, n, groups[i]))
+            return true;
+    return false;
+}

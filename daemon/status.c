@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+#include "status.h"
+#include "clock.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static const char *slot_state_word(const struct slot *slot)
+{
+    switch (slot->state) {
+    case SLOT_STARTING:
+        return "starting";
+    case SLOT_IDLE:
+        return "idle";
+    case SLOT_LAUNCHING:
+    case SLOT_RUNNING:
+    case SLOT_ENDING:
+        return "busy";
+    case SLOT_DYING:
+    case SLOT_SWEEPING:
+    case SLOT_STOPPED:
+        return "broken";
+    }
+    return "broken";
+}
+
+static json_t *job_json(const struct slot *slot, uint64_t now_ns)
+{
+    const struct job *job = slot->owner;
+    if (!job)
+        return json_null();
+    uint64_t since_ns = slot->result.started_ns ? slot->result.started_ns : now_ns;
+    return json_pack("{s:I,s:o,s:s,s:s,s:I,s:I,s:I,s:I}", "job_no", (json_int_t)job->number, "id",
+                     json_stringn_nocheck(job->id.data, job->id.length), "kind",
+                     job_kind_name(job->spec->kind), "task_class", job->spec->rubric.task_class,
+                     "client", (json_int_t)job->client_no, "uid", (json_int_t)job->peer.uid,
+                     "running_ms", (json_int_t)((now_ns - since_ns) / NS_PER_MS), "remaining_ms",
+                     (json_int_t)slot_remaining_ms(slot));
+}
+
+static json_t *slots_json(const struct pool *pool, uint64_t now_ns)
+{
+    json_t *list = json_array();
+    for (unsigned i = 0; i < pool->slot_count; i++) {
+        const struct slot *slot = &pool->slots[i];
+        (void)json_array_append_new(
+            list,
+            json_pack("{s:i,s:s,s:o,s:o}", "slot", (int)i, "state", slot_state_word(slot),
+                      "jail_pid", slot->jail_pid > 0 ? json_integer(slot->jail_pid) : json_null(),
+                      "job", job_json(slot, now_ns)));
+    }
+    return list;
+}
+
+static json_t *clients_json(const struct conn_list *conns, size_t *ret_total)
+{
+    json_t *list = json_array();
+    const struct conn *conn;
+    size_t total = 0;
+    TAILQ_FOREACH(conn, conns, of_supervisor)
+    {
+        if (total++ >= STATUS_CLIENTS_MAX)
+            continue;
+        (void)json_array_append_new(
+            list,
+            json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:b}", "client", (json_int_t)conn->number,
+                      "uid", (json_int_t)conn->peer.uid, "gid", (json_int_t)conn->peer.gid, "pid",
+                      (json_int_t)conn->peer.pid, "queued", (json_int_t)conn->lane.count, "running",
+                      (json_int_t)conn->running, "unsent_bytes", (json_int_t)conn_unsent(conn),
+                      "paused", conn->is_parked || conn->is_choked));
+    }
+    *ret_total = total;
+    return list;
+}
+
+static json_t *queue_json(const struct queue *queue)
+{
+    return json_pack("{s:I,s:I,s:I,s:I}", "jobs", (json_int_t)queue->count, "jobs_max",
+                     (json_int_t)queue->max_count, "bytes", (json_int_t)queue->bytes, "bytes_max",
+                     (json_int_t)queue->max_bytes);
+}
+
+/* Resident bytes now; 0 where the kernel does not tell. */
+static json_int_t resident_bytes(void)
+{
+    char text[80];
+    _cleanup_close_ int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    if (n <= 0)
+        return 0;
+    text[n] = '\0';
+    char *end; /* "size resident shared ...", in pages */
+    (void)strtoull(text, &end, 10);
+    return (json_int_t)strtoull(end, NULL, 10) * sysconf(_SC_PAGESIZE);
+}
+
+static json_t *memory_json(void)
+{
+    struct rusage usage = {0};
+    (void)getrusage(RUSAGE_SELF, &usage);
+    return json_pack("{s:I,s:I}", "rss_bytes", resident_bytes(), "max_rss_bytes",
+                     (json_int_t)usage.ru_maxrss * 1024);
+}
+
+static json_t *isolation_json(const struct isolation *isolation)
+{
+    json_t *copy = json_copy(isolation->summary);
+    if (json_object_set(copy, "missing", isolation->missing) < 0) {
+        json_decref(copy);
+        return NULL;
+    }
+    return copy;
+}
+
+int status_reply(const struct status_view *view, struct bytes *ret)
+{
+    uint64_t now_ns = clock_now_ns();
+    size_t total;
+    json_t *clients = clients_json(view->conns, &total);
+    _cleanup_json_ json_t *status = json_pack(
+        "{s:s,s:s,s:i,s:i,s:I,s:s,s:o,s:o,s:o,s:I,s:o,s:o,s:o,s:o}", "type", "status", "version",
+        view->version, "protocol", PROTOCOL_VERSION, "pid", (int)getpid(), "uptime_ms",
+        (json_int_t)((now_ns - view->started_ns) / NS_PER_MS), "state",
+        view->draining ? "draining" : "running", "slots", slots_json(view->pool, now_ns), "queue",
+        queue_json(view->queue), "clients", clients, "clients_total", (json_int_t)total, "counters",
+        stats_counters_json(view->stats), "last_failures", stats_failures_json(view->stats, now_ns),
+        "isolation", isolation_json(view->isolation), "memory", memory_json());
+    return status ? json_print(status, ret) : -ENOMEM;
+}

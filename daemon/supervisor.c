@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: MIT */
+/* Theory of operation: everything happens in one thread on one event loop. Callbacks that change
+ * who may run or be read never act on it at once, deep in somebody else's callback: they activate
+ * `turn`, and on_turn() does what there is to do from the loop itself.
+ *
+ * Stopping: supervisor_drain() -> (running jobs end, or the grace period does) -> stop_when_idle()
+ * says bye and stops the jails -> (jails and clients are gone) -> the loop breaks. */
+#include "supervisor.h"
+#include "admission.h"
+#include "clock.h"
+#include "grading.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define STATUS_TEXT_S 2
+
+/* --- stopping ------------------------------------------------------------------------------ */
+
+static void say_bye(struct supervisor *supervisor)
+{
+    struct conn *conn;
+    TAILQ_FOREACH(conn, &supervisor->conns, of_supervisor)
+    {
+        _cleanup_bytes_ struct bytes payload = BYTES_NULL;
+        if (reply_bye("draining", "the daemon stops", &payload) == 0)
+            conn_send(conn, &payload);
+        conn_close(conn);
+    }
+}
+
+static void stop_when_idle(struct supervisor *supervisor)
+{
+    if (!supervisor->stopping && pool_busy(&supervisor->pool) == 0) {
+        supervisor->stopping = true;
+        (void)event_del(supervisor->grace);
+        say_bye(supervisor);
+        pool_stop(&supervisor->pool);
+    }
+    if (supervisor->stopping && pool_is_stopped(&supervisor->pool) && supervisor->conn_count == 0)
+        (void)event_base_loopbreak(supervisor->base);
+}
+
+static void end_grace_period(struct supervisor *supervisor)
+{
+    for (unsigned i = 0; i < supervisor->pool.slot_count; i++) {
+        struct slot *slot = &supervisor->pool.slots[i];
+        struct job *job = slot->owner;
+        if (job) {
+            job->draining = true;
+            slot_cancel(slot);
+        }
+    }
+}
+
+void supervisor_drain(struct supervisor *supervisor)
+{
+    if (supervisor->draining)
+        return;
+    uint64_t ms = supervisor->config->grace_period_ms;
+    struct timeval grace = {.tv_sec = (time_t)(ms / 1000),
+                            .tv_usec = (suseconds_t)(ms % 1000 * 1000)};
+    supervisor->draining = true;
+    service_stopping();
+    log_write(&supervisor->log, LOG_INFO, "draining: %u jobs run, %zu are queued",
+              pool_busy(&supervisor->pool), supervisor->queue.count);
+    listener_deinit(&supervisor->listener);
+    admission_refuse_queued(supervisor);
+    (void)event_add(supervisor->grace, &grace);
+    event_active(supervisor->turn, 0, 0);
+}
+
+/* --- events -------------------------------------------------------------------------------- */
+
+static void on_turn(evutil_socket_t fd, short what, void *userdata)
+{
+    struct supervisor *supervisor = userdata;
+    (void)fd;
+    (void)what;
+    pool_dispatch(&supervisor->pool);
+    admission_resume(supervisor);
+    pool_dispatch(&supervisor->pool);
+    if (supervisor->single_client && supervisor->conn_count == 0)
+        supervisor_drain(supervisor);
+    if (supervisor->draining)
+        stop_when_idle(supervisor);
+}
+
+static void on_grace(evutil_socket_t fd, short what, void *userdata)
+{
+    struct supervisor *supervisor = userdata;
+    (void)fd;
+    (void)what;
+    log_write(&supervisor->log, LOG_WARNING, "the grace period is over: %u jobs are killed",
+              pool_busy(&supervisor->pool));
+    end_grace_period(supervisor);
+}
+
+static void on_signal(evutil_socket_t number, short what, void *userdata)
+{
+    struct supervisor *supervisor = userdata;
+    (void)what;
+    if (number == SIGHUP)
+        log_write(&supervisor->log, LOG_WARNING,
+                  "SIGHUP: the configuration is read at start only; restart to change it");
+    else if (supervisor->draining)
+        end_grace_period(supervisor); /* asked twice */
+    else
+        supervisor_drain(supervisor);
+}
+
+static void on_tell(evutil_socket_t fd, short what, void *userdata)
+{
+    struct supervisor *supervisor = userdata;
+    char text[128];
+    (void)fd;
+    (void)what;
+    (void)snprintf(text, sizeof(text), "%u of %u slots busy, %zu jobs queued, %zu clients",
+                   pool_busy(&supervisor->pool), supervisor->pool.slot_count,
+                   supervisor->queue.count, supervisor->conn_count);
+    service_status(text);
+}
+
+/* --- set-up -------------------------------------------------------------------------------- */
+
+static int set_up_events(struct supervisor *supervisor)
+{
+    static const int numbers[SUPERVISOR_SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
+    struct event_base *base = supervisor->base = event_base_new();
+    if (!base)
+        return -ENOMEM;
+    supervisor->turn = event_new(base, -1, 0, on_turn, supervisor);
+    supervisor->grace = event_new(base, -1, 0, on_grace, supervisor);
+    supervisor->tell = event_new(base, -1, EV_PERSIST, on_tell, supervisor);
+    if (!supervisor->turn || !supervisor->grace || !supervisor->tell)
+        return -ENOMEM;
+    for (size_t i = 0; i < SUPERVISOR_SIGNALS; i++) {
+        supervisor->signals[i] =
+            event_new(base, numbers[i], EV_SIGNAL | EV_PERSIST, on_signal, supervisor);
+        if (!supervisor->signals[i] || event_add(supervisor->signals[i], NULL) < 0)
+            return -ENOMEM;
+    }
+    struct timeval period = {.tv_sec = STATUS_TEXT_S};
+    if (getenv("NOTIFY_SOCKET") && event_add(supervisor->tell, &period) < 0)
+        return -ENOMEM;
+    return service_init(&supervisor->service, base);
+}
+
+static void set_up_policy(struct supervisor *supervisor)
+{
+    const struct config *config = supervisor->config;
+    struct limits ceilings = config->ceilings;
+    ceilings.of[LIMIT_WALL_CLOCK] = config->rubric_wall_clock_ceiling_ms;
+    supervisor->policy.defaults[JOB_RUBRIC] = config->rubric_limits;
+    supervisor->policy.ceilings[JOB_RUBRIC] = ceilings;
+    supervisor->roots = (struct rubric_roots){
+        .default_root = *config->bench_root ? config->bench_root : NULL,
+        .allowed = (const char *const *)config->allowed_roots.item,
+        .allowed_count = config->allowed_roots.count,
+    };
+    queue_init(&supervisor->queue, config->queue_jobs, config->queue_bytes,
+               config->queue_jobs_per_client);
+    supervisor->conn_env = (struct conn_env){
+        .base = supervisor->base,
+        .log = &supervisor->log,
+        .policy = &supervisor->policy,
+        .max_frame = config->max_frame,
+        .frame_timeout_ms = config->frame_timeout_ms,
+        .high_water = config->reply_high_water,
+        .receive_bytes = config->receive_bytes,
+        .ops = &admission_conn_ops,
+        .userdata = supervisor,
+    };
+    TAILQ_INIT(&supervisor->conn_env.waiting);
+}
+
+/* Limits as clients see them: times in seconds, the rest in bytes or pieces. */
+static json_t *limits_json(const struct limits *limits)
+{
+    json_t *object = json_object();
+    for (enum limit limit = 0; limit < LIMIT_COUNT; limit++) {
+        json_int_t value = (json_int_t)limits->of[limit];
+        json_t *number = limit_is_time(limit) && value % 1000 != 0
+                             ? json_real((double)value / 1000)
+                             : json_integer(limit_is_time(limit) ? value / 1000 : value);
+        (void)json_object_set_new(object, limit_key(limit), number);
+    }
+    return object;
+}
+
+static int set_up_hello(struct supervisor *supervisor, unsigned slots)
+{
+    const struct config *config = supervisor->config;
+    const struct request_policy *policy = &supervisor->policy;
+    supervisor->hello_limits =
+        json_pack("{s:I,s:I,s:I,s:I,s:I,s:{s:o},s:{s:o}}", "max_frame",
+                  (json_int_t)config->max_frame, "slots", (json_int_t)slots, "queue_jobs",
+                  (json_int_t)config->queue_jobs, "queue_bytes", (json_int_t)config->queue_bytes,
+                  "jobs_per_client", (json_int_t)config->queue_jobs_per_client, "defaults",
+                  job_kind_name(JOB_RUBRIC), limits_json(&policy->defaults[JOB_RUBRIC]), "ceilings",
+                  job_kind_name(JOB_RUBRIC), limits_json(&policy->ceilings[JOB_RUBRIC]));
+    return supervisor->hello_limits ? 0 : -ENOMEM;
+}
+
+/* Makes and locks the work directory: two daemons in one would empty each other's. */
+static int set_up_work_dir(struct supervisor *supervisor, struct fault *fault)
+{
+    const char *path = supervisor->config->work_dir;
+    int r = 0;
+    if (mkdir(path, 0700) < 0 && errno != EEXIST)
+        r = -errno;
+    if (r == 0) {
+        supervisor->work_dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        r = supervisor->work_dir_fd < 0 ? -errno : 0;
+    }
+    if (r < 0) {
+        fault_set(fault, "[daemon] work_dir: %s: %s", path, strerror(-r));
+        return r;
+    }
+    if (flock(supervisor->work_dir_fd, LOCK_EX | LOCK_NB) < 0) {
+        r = -errno;
+        fault_set(fault, "[daemon] work_dir: %s is in use by another rubricd", path);
+        return r;
+    }
+    return 0;
+}
+
+static int set_up_isolation(struct supervisor *supervisor, struct fault *fault)
+{
+    const struct config *config = supervisor->config;
+    _cleanup_free_ char *version = isolation_interpreter_version(config->interpreter, fault);
+    if (!version)
+        return -EINVAL;
+    /* Orphans of a job whose jail was killed come to us and not to init. */
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0) {
+        fault_set(fault, "becoming a child subreaper: %s", strerror(errno));
+        return -errno;
+    }
+    return isolation_init(&supervisor->isolation, config, version, fault);
+}
+
+static int set_up_pool(struct supervisor *supervisor, const char *jail_path, unsigned slots,
+                       struct fault *fault)
+{
+    if (access(jail_path, X_OK) < 0) {
+        fault_set(fault, "%s: %s", jail_path, strerror(errno));
+        return -errno;
+    }
+    struct pool_config config = {
+        .base = supervisor->base,
+        .log = &supervisor->log,
+        .jail_path = jail_path,
+        .work_directory = supervisor->config->work_dir,
+        .slot_count = slots,
+        .queue = &supervisor->queue,
+        .ops = &grading_pool_ops,
+        .userdata = supervisor,
+    };
+    int r = pool_init(&supervisor->pool, &config);
+    if (r < 0)
+        fault_set(fault, "starting the slots: %s", strerror(-r));
+    return r;
+}
+
+static int set_up_clients(struct supervisor *supervisor, const struct supervisor_options *options,
+                          struct fault *fault)
+{
+    const struct config *config = supervisor->config;
+    if (options->serve_fd >= 0) {
+        supervisor->single_client = true;
+        admission_accept(options->serve_fd, supervisor);
+        return 0;
+    }
+    int fd = options->listen_fd;
+    const char *path = fd >= 0 ? NULL : config->socket; /* systemd's is systemd's to remove */
+    if (fd < 0)
+        fd = listener_bind(config->socket, config->socket_mode, config->socket_group,
+                           &supervisor->log, fault);
+    if (fd < 0)
+        return fd;
+    int r = listener_init(&supervisor->listener, supervisor->base, &supervisor->log, fd, path,
+                          admission_accept, supervisor);
+    if (r < 0)
+        fault_set(fault, "%s: %s", config->socket, strerror(-r));
+    return r;
+}
+
+static unsigned count_slots(const struct config *config)
+{
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    return config->slots > 0 ? config->slots : (unsigned)MAX(cpus, 1L);
+}
+
+int supervisor_init(struct supervisor *supervisor, const struct config *config,
+                    const struct supervisor_options *options, struct fault *fault)
+{
+    static const int levels[] = {
+        [CONFIG_LOG_ERROR] = LOG_ERR,
+        [CONFIG_LOG_WARNING] = LOG_WARNING,
+        [CONFIG_LOG_INFO] = LOG_INFO,
+        [CONFIG_LOG_DEBUG] = LOG_DEBUG,
+    };
+    unsigned slots = count_slots(config);
+    *supervisor = (struct supervisor){
+        .config = config,
+        .version = options->version,
+        .listener = LISTENER_NULL,
+        .work_dir_fd = -1,
+        .started_ns = clock_now_ns(),
+    };
+    TAILQ_INIT(&supervisor->conns);
+    TAILQ_INIT(&supervisor->parked);
+    log_init(&supervisor->log, levels[config->log_level]);
+
+    int r = set_up_isolation(supervisor, fault);
+    if (r == 0)
+        r = set_up_work_dir(supervisor, fault);
+    if (r < 0)
+        return r;
+    r = set_up_events(supervisor);
+    if (r < 0) {
+        fault_set(fault, "setting up the event loop: %s", strerror(-r));
+        return r;
+    }
+    set_up_policy(supervisor);
+    if (set_up_hello(supervisor, slots) < 0) {
+        fault_set(fault, "out of memory");
+        return -ENOMEM;
+    }
+    r = set_up_pool(supervisor, options->jail_path, slots, fault);
+    if (r == 0)
+        r = set_up_clients(supervisor, options, fault);
+    if (r == 0)
+        log_write(&supervisor->log, LOG_INFO, "version %s, %u slots, isolation digest %s",
+                  options->version, slots,
+                  json_string_value(json_object_get(supervisor->isolation.summary, "digest")));
+    return r;
+}
+
+int supervisor_run(struct supervisor *supervisor)
+{
+    service_ready();
+    return event_base_dispatch(supervisor->base) < 0 ? -EIO : 0;
+}
+
+/* --- tear-down ----------------------------------------------------------------------------- */
+
+static struct event *consume_event(struct event *event)
+{
+    if (event)
+        event_free(event);
+    return NULL;
+}
+
+static void free_conns(struct supervisor *supervisor)
+{
+    struct conn *conn;
+    while ((conn = TAILQ_FIRST(&supervisor->conns))) {
+        struct job *job;
+        TAILQ_REMOVE(&supervisor->conns, conn, of_supervisor);
+        while ((job = TAILQ_FIRST(&conn->jobs))) {
+            TAILQ_REMOVE(&conn->jobs, job, of_conn);
+            job_free(job);
+        }
+        conn_free(conn);
+    }
+}
+
+static void remove_slot_directories(const struct supervisor *supervisor)
+{
+    for (unsigned i = 0; i < supervisor->pool.slot_count && supervisor->work_dir_fd >= 0; i++) {
+        char name[24];
+        (void)snprintf(name, sizeof(name), "slot-%u", i);
+        (void)unlinkat(supervisor->work_dir_fd, name, AT_REMOVEDIR);
+    }
+}
+
+void supervisor_deinit(struct supervisor *supervisor)
+{
+    listener_deinit(&supervisor->listener);
+    free_conns(supervisor);
+    remove_slot_directories(supervisor);
+    pool_deinit(&supervisor->pool);
+    service_deinit(&supervisor->service);
+    supervisor->turn = consume_event(supervisor->turn);
+    supervisor->grace = consume_event(supervisor->grace);
+    supervisor->tell = consume_event(supervisor->tell);
+    for (size_t i = 0; i < SUPERVISOR_SIGNALS; i++)
+        supervisor->signals[i] = consume_event(supervisor->signals[i]);
+    if (supervisor->base)
+        event_base_free(supervisor->base);
+    stats_deinit(&supervisor->stats);
+    isolation_deinit(&supervisor->isolation);
+    json_decref(supervisor->hello_limits);
+    close_fd(supervisor->work_dir_fd);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* Owns the event base and everything on it: wires listener, connections, queue and pool together,
+ * and knows how to start, drain and stop. */
+
+#include "conn.h"
+#include "isolation.h"
+#include "listener.h"
+#include "log.h"
+#include "pool.h"
+#include "rubric.h"
+#include "service.h"
+#include "stats.h"
+#include "status.h"
+
+#include "conf/config.h"
+
+#define SUPERVISOR_SIGNALS 3
+
+struct supervisor {
+    const struct config *config;
+    const char *version;
+    struct log log;
+    struct event_base *base;
+    struct isolation isolation;
+    struct service service;
+    struct listener listener;
+    struct queue queue;
+    struct pool pool;
+    struct request_policy policy;
+    struct rubric_roots roots;
+    struct conn_env conn_env;
+    struct stats stats;
+    json_t *hello_limits;
+
+    struct conn_list conns;  /* all of them */
+    struct conn_list parked; /* have a job that the full queue has no room for, oldest first */
+    size_t conn_count;
+    uint64_t last_conn_no, last_job_no;
+    uint64_t started_ns;
+
+    struct event *turn;  /* deferred: dispatch, let parked clients go on, see whether to end */
+    struct event *grace; /* end of the grace period */
+    struct event *tell;  /* now and then: STATUS= for the service manager */
+    struct event *signals[SUPERVISOR_SIGNALS];
+    bool single_client; /* serves one connection and ends with it */
+    bool draining, stopping;
+    int work_dir_fd; /* locked */
+};
+
+struct supervisor_options {
+    const char *version;
+    const char *jail_path;
+    int serve_fd;  /* serve this connected socket alone (taken); -1: listen */
+    int listen_fd; /* a listening socket from systemd (taken); -1: bind the configured one */
+};
+
+/* Starts everything. CONFIG is borrowed. A negative errno and FAULT if something cannot be had;
+ * supervisor_deinit() frees what there is either way. SUPERVISOR must not move. */
+int supervisor_init(struct supervisor *supervisor, const struct config *config,
+                    const struct supervisor_options *options, struct fault *fault);
+
+/* Runs until stopped. 0, or a negative errno if the event loop failed. */
+int supervisor_run(struct supervisor *supervisor);
+
+/* Takes no new clients and no new jobs, answers what is queued with `draining`, lets what runs
+ * finish within the grace period, then ends supervisor_run(). */
+void supervisor_drain(struct supervisor *supervisor);
+
+void supervisor_deinit(struct supervisor *supervisor);
