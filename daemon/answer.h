@@ -3,7 +3,7 @@
 /* The one message that ends a job: from what the slot saw to `result` or `error`. Pure. */
 
 #include "job.h"
-#include "slot.h"
+#include "result.h"
 
 #include "proto/reply.h"
 

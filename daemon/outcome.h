@@ -3,7 +3,7 @@
 /* How a job's process ended: from what the slot saw to the Outcome and usage of the reply. A limit
  * is named on evidence only (contract, section 5). Pure. */
 
-#include "slot.h"
+#include "result.h"
 
 #include "proto/reply.h"
 

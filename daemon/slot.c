@@ -12,6 +12,7 @@
  * directory, or could not: whoever gets the answer can rely on nothing of the job being left. */
 #include "slot.h"
 #include "clock.h"
+#include "jail/link.h"
 #include "jailproc.h"
 
 #include <fcntl.h>

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT
+# Sourced by the scripts beside it: finds the checkout, installs packages.
+
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+step() { printf '\n== %s\n' "$*"; }
+
+# What is needed to build and to run.
+build_packages=(gcc libc6-dev meson ninja-build pkg-config python3 libevent-dev libinih-dev
+    libjansson-dev libmd-dev libsystemd-dev)
+# What is needed beside that to test.
+test_packages=(clang clang-format clang-tidy libclang-rt-14-dev libcmocka-dev python3-jsonschema
+    python3-pytest systemd)
+
+# Installs those of the packages that are not there; asks nothing of the network if all are.
+install_packages() {
+    local missing=() package
+    for package in "$@"; do
+        [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] ||
+            missing+=("$package")
+    done
+    [ ${#missing[@]} -gt 0 ] || return 0
+    step "Installing ${missing[*]}"
+    local as_root=()
+    if [ "$(id -u)" != 0 ]; then
+        command -v sudo >/dev/null || {
+            echo "Run this as root, or install sudo: it has to install ${missing[*]}." >&2
+            exit 1
+        }
+        as_root=(sudo)
+    fi
+    "${as_root[@]}" apt-get update -qq
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# build DIRECTORY [MESON OPTION...]: configures where needed, and builds.
+build() {
+    local directory=$1
+    shift
+    if [ -e "$directory/build.ninja" ]; then
+        meson configure "$directory" "$@" >/dev/null
+    else
+        meson setup "$directory" "$root" "$@" >/dev/null ||
+            { cat "$directory/meson-logs/meson-log.txt" >&2; return 1; }
+    fi
+    ninja -C "$directory" --quiet
+}

@@ -1,0 +1,41 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Adds up JUnit XML files and names what failed or was skipped.
+
+    count_results.py FILE...
+
+The last line is `N passed, N failed, N skipped`. Ends with 1 if a test failed, or none was run."""
+
+import sys
+import xml.etree.ElementTree as ElementTree
+
+
+def outcomes(path):
+    """(outcome, name, reason) of each test case in the file."""
+    for case in ElementTree.parse(path).getroot().iter("testcase"):
+        name = f"{case.get('classname') or ''} {case.get('name')}".strip()
+        failure = case.find("failure")
+        if failure is None:
+            failure = case.find("error")
+        skipped = case.find("skipped")
+        if failure is not None:
+            yield "failed", name, failure.get("message") or ""
+        elif skipped is not None:
+            yield "skipped", name, skipped.get("message") or ""
+        else:
+            yield "passed", name, ""
+
+
+def main():
+    counts = {"passed": 0, "failed": 0, "skipped": 0}
+    for path in sys.argv[1:]:
+        for outcome, name, reason in outcomes(path):
+            counts[outcome] += 1
+            if outcome != "passed":
+                print(f"{outcome}: {name}: {' '.join(reason.split())[:200]}")
+    print(", ".join(f"{number} {outcome}" for outcome, number in counts.items()))
+    return 1 if counts["failed"] or not counts["passed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
