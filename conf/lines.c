@@ -12,7 +12,7 @@ void lines_init(struct lines *lines, FILE *stream)
 }
 
 /* Reads up to the end of the line. What does not fit is counted in length, not kept. Returns
- * whether there was a line. */
+ * 1, 0 at the end of the file, or what reading failed with. */
 static int read_raw(struct lines *lines)
 {
     int c;

@@ -21,7 +21,12 @@ static const struct unit size_units[] = {
 };
 
 static const struct unit duration_units[] = {
-    {"h", 60 * 60 * 1000}, {"min", 60 * 1000}, {"m", 60 * 1000}, {"s", 1000}, {"", 1000}, {"ms", 1},
+    {"h", UINT64_C(3600000)},
+    {"min", UINT64_C(60000)},
+    {"m", UINT64_C(60000)},
+    {"s", 1000},
+    {"", 1000},
+    {"ms", 1},
 };
 
 /* Reads the digits at *AT and moves it behind them. */
