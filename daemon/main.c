@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* rubricd: arguments, set-up, run, tear-down; nothing else. */
+#include "environment.h"
 #include "supervisor.h"
 
 #include "conf/config.h"
@@ -10,6 +11,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sysexits.h>
@@ -223,6 +225,10 @@ int main(int argc, char **argv)
         (void)puts("The configuration is good.");
         return 0;
     }
+    if (environment_forget() < 0)
+        return EX_OSERR;
+    /* Nor may another process of this user look into the memory. */
+    (void)prctl(PR_SET_DUMPABLE, 0);
     (void)signal(SIGPIPE, SIG_IGN);
     raise_descriptor_limit();
     if (arguments.serve_fd >= 0)

@@ -156,7 +156,8 @@ class Daemon:
 
     def is_up(self):
         assert self.process.poll() is None, f"rubricd ended: {self.log()}"
-        return self.socket.exists() and "slots, isolation digest" in self.log()
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+            return probe.connect_ex(str(self.socket)) == 0
 
     def log(self):
         return self.log_path.read_text(errors="replace")

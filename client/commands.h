@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* One command per file. */
+
+#include "options.h"
+
+extern const struct command command_run;
+extern const struct command command_batch;
+extern const struct command command_status;
+extern const struct command command_ping;
+extern const struct command command_cancel;
+extern const struct command command_drain;

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+#include "input.h"
+
+#include "proto/util.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#define READ_SIZE ((size_t)65536)
+
+int input_init(struct input *input, const char *const *files, size_t n_files, size_t max_line)
+{
+    *input = (struct input){
+        .files = files,
+        .n_files = n_files,
+        .max_line = max_line,
+        .fd = -1,
+        .buffer = evbuffer_new(),
+    };
+    return input->buffer ? 0 : -ENOMEM;
+}
+
+/* Standard input is not ours to close. */
+static void close_file(struct input *input)
+{
+    if (input->fd != STDIN_FILENO)
+        close_fd(input->fd);
+    input->fd = -1;
+}
+
+void input_deinit(struct input *input)
+{
+    close_file(input);
+    if (input->buffer)
+        evbuffer_free(input->buffer);
+    *input = (struct input)INPUT_NULL;
+}
+
+static void drop(struct input *input, size_t n)
+{
+    (void)evbuffer_drain(input->buffer, n);
+    input->scanned = 0;
+}
+
+static int open_next(struct input *input, struct fault *fault)
+{
+    const char *file = input->files[input->next_file++];
+    bool is_stdin = strcmp(file, "-") == 0;
+    /* O_NONBLOCK: a fifo opens at once and is polled for its first writer like for everything. */
+    int fd = is_stdin ? STDIN_FILENO : open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return fault_set(fault, "%s: %s", file, strerror(errno));
+    input->fd = fd;
+    input->name = is_stdin ? "stdin" : file;
+    input->line_no = 0;
+    input->at_end = false;
+    input->skipping = false;
+    input->read_error = 0;
+    return 0;
+}
+
+/* The length of the first line in the buffer, or -1 where its end has not come yet. */
+static ssize_t find_line(struct input *input)
+{
+    struct evbuffer_ptr from;
+    if (evbuffer_ptr_set(input->buffer, &from, input->scanned, EVBUFFER_PTR_SET) < 0)
+        return -1;
+    struct evbuffer_ptr at = evbuffer_search(input->buffer, "\n", 1, &from);
+    if (at.pos < 0)
+        input->scanned = evbuffer_get_length(input->buffer);
+    return at.pos;
+}
+
+/* Gets rid of the rest of a line that is too long: whether its end was reached. */
+static bool skip_line(struct input *input)
+{
+    ssize_t length = find_line(input);
+    drop(input, length >= 0 ? (size_t)length + 1 : evbuffer_get_length(input->buffer));
+    return length >= 0;
+}
+
+static enum input_state too_long(struct input *input, struct fault *fault)
+{
+    input->line_no++;
+    input->skipping = true;
+    (void)fault_set(fault, "%s:%llu: longer than %zu bytes", input->name,
+                    (unsigned long long)input->line_no, input->max_line);
+    return INPUT_WRONG;
+}
+
+static enum input_state take_line(struct input *input, size_t length, size_t newline,
+                                  const char **ret_line, size_t *ret_length)
+{
+    /* A byte is needed to point at even where the line is empty. */
+    *ret_line = (const char *)evbuffer_pullup(input->buffer, (ssize_t)(length + newline));
+    *ret_length = length;
+    input->consumed = length + newline;
+    input->line_no++;
+    return INPUT_LINE;
+}
+
+/* All of a file has been read and no newline is left: a last line may stand there. */
+static enum input_state end_file(struct input *input, const char **ret_line, size_t *ret_length,
+                                 struct fault *fault)
+{
+    size_t rest = evbuffer_get_length(input->buffer);
+    if (input->read_error) {
+        (void)fault_set(fault, "%s: %s", input->name, strerror(input->read_error));
+        input->read_error = 0;
+        drop(input, rest);
+        return INPUT_WRONG;
+    }
+    if (rest > 0)
+        return take_line(input, rest, 0, ret_line, ret_length);
+    close_file(input);
+    return INPUT_WAIT;
+}
+
+/* One step in the open file; INPUT_WAIT with the file closed means that it is done. */
+static enum input_state step(struct input *input, const char **ret_line, size_t *ret_length,
+                             struct fault *fault)
+{
+    if (input->skipping && skip_line(input))
+        input->skipping = false;
+    if (input->skipping && !input->at_end)
+        return INPUT_WAIT;
+
+    ssize_t length = find_line(input);
+    size_t held = length >= 0 ? (size_t)length : evbuffer_get_length(input->buffer);
+    if (held > input->max_line)
+        return too_long(input, fault);
+    if (length >= 0)
+        return take_line(input, (size_t)length, 1, ret_line, ret_length);
+    return input->at_end ? end_file(input, ret_line, ret_length, fault) : INPUT_WAIT;
+}
+
+enum input_state input_next(struct input *input, const char **ret_line, size_t *ret_length,
+                            struct fault *fault)
+{
+    if (input->consumed > 0) {
+        drop(input, input->consumed);
+        input->consumed = 0;
+    }
+    for (;;) {
+        if (input->fd < 0 && input->next_file == input->n_files)
+            return INPUT_END;
+        if (input->fd < 0 && open_next(input, fault) < 0)
+            return INPUT_WRONG;
+        enum input_state state = step(input, ret_line, ret_length, fault);
+        if (state != INPUT_WAIT || input->fd >= 0)
+            return state;
+    }
+}
+
+void input_read(struct input *input)
+{
+    struct evbuffer_iovec space;
+    if (evbuffer_reserve_space(input->buffer, READ_SIZE, &space, 1) < 1) {
+        input->read_error = ENOMEM;
+        input->at_end = true;
+        return;
+    }
+    ssize_t n = read(input->fd, space.iov_base, MIN(space.iov_len, READ_SIZE));
+    if (n < 0 && (errno == EINTR || errno == EAGAIN))
+        return;
+    if (n > 0) {
+        space.iov_len = (size_t)n;
+        (void)evbuffer_commit_space(input->buffer, &space, 1);
+        return;
+    }
+    input->read_error = n < 0 ? errno : 0;
+    input->at_end = true;
+}

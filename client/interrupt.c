@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#include "interrupt.h"
+
+#include <signal.h>
+#include <sys/signalfd.h>
+
+int interrupt_init(struct interrupt *ret)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    sigset_t set;
+    (void)sigemptyset(&set);
+    for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
+        struct sigaction action;
+        /* A blocked signal is queued even while it is ignored. */
+        if (sigaction(signals[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+            (void)sigaddset(&set, signals[i]);
+    }
+    int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (fd < 0)
+        return -errno;
+    (void)sigprocmask(SIG_BLOCK, &set, NULL);
+    ret->fd = fd;
+    return 0;
+}
+
+unsigned interrupt_count(struct interrupt *interrupt)
+{
+    struct signalfd_siginfo info;
+    unsigned n = 0;
+    while (interrupt->fd >= 0 && read(interrupt->fd, &info, sizeof(info)) == sizeof(info))
+        n++;
+    return n;
+}
+
+void interrupt_deinit(struct interrupt *interrupt)
+{
+    interrupt->fd = close_fd(interrupt->fd);
+}

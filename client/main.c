@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+#include "commands.h"
+#include "help.h"
+#include "suggest.h"
+#include "text.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+
+static const struct command *const commands[] = {
+    &command_run, &command_batch, &command_status, &command_ping, &command_cancel, &command_drain,
+};
+
+static const struct command *find_command(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+static enum exit_status unknown_command(const char *name)
+{
+    const char *names[ARRAY_SIZE(commands)];
+    for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+        names[i] = commands[i]->name;
+    const char *near = suggest(name, names, ARRAY_SIZE(names));
+    if (near)
+        complain("unknown command \"%s\"; did you mean %s?", name, near);
+    else
+        complain("unknown command \"%s\"; see rubricctl --help", name);
+    return STATUS_USAGE;
+}
+
+static enum exit_status print_version(void)
+{
+    (void)puts("rubricctl " RUBRICCTL_VERSION);
+    return STATUS_OK;
+}
+
+static enum exit_status run_command(const struct command *command, int argc, char **argv,
+                                    struct globals *globals)
+{
+    _cleanup_free_ void *options = calloc(1, MAX(command->options_size, 1));
+    _cleanup_(text_list_deinit) struct text_list arguments = {.items = NULL};
+    if (!options) {
+        complain("out of memory");
+        return STATUS_USAGE;
+    }
+    enum exit_status status = STATUS_USAGE;
+    int r = options_parse_command(command, argc, argv, globals, options, &arguments);
+    if (r == 0 && globals->help) {
+        help_command(stdout, command);
+        status = STATUS_OK;
+    } else if (r == 0 && globals->version) {
+        status = print_version();
+    } else if (r == 0) {
+        status = command->run(globals, options, &arguments);
+    }
+    options_deinit(command, options);
+    return status;
+}
+
+/* "rubricctl help [COMMAND]" is what people type. */
+static enum exit_status run_help(int argc, char **argv)
+{
+    if (argc < 2) {
+        help_all(stdout, commands, ARRAY_SIZE(commands));
+        return STATUS_OK;
+    }
+    const struct command *command = find_command(argv[1]);
+    if (!command)
+        return unknown_command(argv[1]);
+    help_command(stdout, command);
+    return STATUS_OK;
+}
+
+static enum exit_status dispatch(int argc, char **argv)
+{
+    struct globals globals = {.socket = NULL};
+    int at = options_parse_globals(argc, argv, &globals);
+    if (at < 0)
+        return STATUS_USAGE;
+    if (at < argc && strcmp(argv[at], "help") == 0)
+        return run_help(argc - at, argv + at);
+    if (at < argc) {
+        const struct command *command = find_command(argv[at]);
+        return command ? run_command(command, argc - at, argv + at, &globals)
+                       : unknown_command(argv[at]);
+    }
+    if (globals.help)
+        return run_help(0, NULL);
+    if (globals.version)
+        return print_version();
+    complain("a command is missing: run, batch, status, ping, cancel or drain; see "
+             "rubricctl --help");
+    return STATUS_USAGE;
+}
+
+/* A descriptor that is opened later must never become standard input, output or error. */
+static void hold_standard_descriptors(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    close_fd(fd);
+}
+
+/* A reader that has had enough (`| head`) is no mistake. */
+static bool reader_gone(void)
+{
+    struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    return poll(&output, 1, 0) == 1 && (output.revents & POLLERR);
+}
+
+int main(int argc, char **argv)
+{
+    hold_standard_descriptors();
+    (void)signal(SIGPIPE, SIG_IGN);
+
+    enum exit_status status = dispatch(argc, argv);
+    bool written = fflush(stdout) == 0 && !ferror(stdout);
+    if (written || reader_gone())
+        return status;
+    complain("cannot write the output");
+    return status == STATUS_OK ? STATUS_USAGE : status;
+}

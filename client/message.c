@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+#include "message.h"
+#include "take.h"
+
+#include <math.h>
+#include <string.h>
+
+#define REQUIRED_MAX 4
+
+struct required {
+    const char *name;
+    json_type type;
+};
+
+static const struct {
+    const char *name;
+    struct required required[REQUIRED_MAX];
+} types[] = {
+    [MESSAGE_HELLO] =
+        {"hello", {{"version", JSON_STRING}, {"protocol", JSON_INTEGER}, {"limits", JSON_OBJECT}}},
+    [MESSAGE_STARTED] = {"started", {{"id", JSON_STRING}}},
+    [MESSAGE_RESULT] = {"result", {{"id", JSON_STRING}, {"score", JSON_OBJECT}}},
+    [MESSAGE_ERROR] = {"error", {{"code", JSON_STRING}, {"message", JSON_STRING}}},
+    [MESSAGE_STATUS] = {"status", {{"version", JSON_STRING}}},
+    [MESSAGE_PONG] = {"pong", {{NULL, JSON_NULL}}},
+    [MESSAGE_BYE] = {"bye", {{"reason", JSON_STRING}}},
+    [MESSAGE_OTHER] = {"", {{NULL, JSON_NULL}}},
+};
+
+void message_deinit(struct message *message)
+{
+    bytes_deinit(&message->payload);
+    json_decref(message->object);
+    *message = (struct message)MESSAGE_NULL;
+}
+
+static int decode_type(const json_t *object, enum message_type *ret, struct fault *fault)
+{
+    const char *name = json_string_value(json_object_get(object, "type"));
+    if (!name)
+        return fault_set(fault, "a message without a type");
+    for (size_t i = 0; i < MESSAGE_OTHER; i++) {
+        if (strcmp(types[i].name, name) == 0) {
+            *ret = (enum message_type)i;
+            return 0;
+        }
+    }
+    *ret = MESSAGE_OTHER;
+    return 0;
+}
+
+static int check_required(const json_t *object, enum message_type type, struct fault *fault)
+{
+    for (size_t i = 0; i < REQUIRED_MAX && types[type].required[i].name; i++) {
+        const struct required *required = &types[type].required[i];
+        const json_t *value = json_object_get(object, required->name);
+        if (!value || json_typeof(value) != required->type)
+            return fault_set(fault, "%s.%s: got %s", types[type].name, required->name,
+                             json_type_name(value));
+    }
+    return 0;
+}
+
+/* passed is a boolean, score a number or null, every failure mode has a code. */
+static int check_score(const json_t *score, struct fault *fault)
+{
+    const json_t *number = json_object_get(score, "score");
+    const json_t *modes = json_object_get(score, "failure_modes");
+    if (!json_is_boolean(json_object_get(score, "passed")))
+        return fault_set(fault, "result.score.passed: expected a boolean");
+    if (!json_is_number(number) && !json_is_null(number))
+        return fault_set(fault, "result.score.score: expected a number or null");
+    if (modes && !json_is_array(modes))
+        return fault_set(fault, "result.score.failure_modes: expected an array");
+    for (size_t i = 0; i < json_array_size(modes); i++)
+        if (!json_is_string(json_object_get(json_array_get(modes, i), "code")))
+            return fault_set(fault, "result.score.failure_modes[%zu].code: expected a string", i);
+    return 0;
+}
+
+int message_decode(struct bytes *take_payload, struct message *ret, struct fault *fault)
+{
+    _cleanup_message_ struct message message = MESSAGE_NULL;
+    message.payload = *take_payload;
+    *take_payload = (struct bytes)BYTES_NULL;
+
+    int r = json_read_object(message.payload.data, message.payload.length, &message.object, fault);
+    if (r == 0)
+        r = decode_type(message.object, &message.type, fault);
+    if (r == 0)
+        r = check_required(message.object, message.type, fault);
+    if (r == 0 && message.type == MESSAGE_RESULT)
+        r = check_score(json_object_get(message.object, "score"), fault);
+    if (r < 0)
+        return r;
+    *ret = TAKE_STRUCT(message, MESSAGE_NULL);
+    return 0;
+}
+
+const char *message_text(const struct message *message, const char *name)
+{
+    return json_string_value(json_object_get(message->object, name));
+}
+
+int64_t message_integer(const struct message *message, const char *name)
+{
+    return json_integer_value(json_object_get(message->object, name));
+}
+
+struct verdict message_verdict(const struct message *message)
+{
+    const json_t *score = json_object_get(message->object, "score");
+    const json_t *number = json_object_get(score, "score");
+    return (struct verdict){
+        .passed = json_is_true(json_object_get(score, "passed")),
+        .score = json_is_number(number) ? json_number_value(number) : NAN,
+        .cost_usd = json_number_value(json_object_get(score, "cost_usd")),
+        .failure_modes = json_object_get(score, "failure_modes"),
+    };
+}

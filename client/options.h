@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* Commands and their options as tables: getopt_long's arrays, --help and shell completions are
+ * all made from them. */
+
+#include "exitstatus.h"
+
+#include <stddef.h>
+
+enum option_kind {
+    OPTION_FLAG,   /* bool: set to true */
+    OPTION_TEXT,   /* const char *: borrowed from argv */
+    OPTION_NUMBER, /* long: min to max */
+    OPTION_LIST,   /* struct text_list: each occurrence is appended */
+};
+
+struct option_spec {
+    const char *name;
+    const char *argument; /* NULL exactly for a flag */
+    const char *help;
+    size_t offset; /* of the value in the struct that the table describes */
+    long min, max;
+    enum option_kind kind;
+    char letter; /* 0: none */
+};
+
+/* Strings borrowed from argv. */
+struct text_list {
+    const char **items;
+    size_t n;
+};
+
+/* The options that every command takes, before its name or after it. */
+struct globals {
+    const char *socket;
+    bool embedded;
+    const char *config;
+    long slots; /* 0: the daemon's default */
+    bool no_fail;
+    bool help;
+    bool version;
+};
+
+struct command {
+    const char *name;
+    const char *arguments; /* "FILE...", or "" */
+    int arguments_min;
+    int arguments_max; /* -1: any number */
+    const char *brief; /* one line, no full stop */
+    const char *description;
+    const char *examples;
+    const char *exits;
+    const struct option_spec *options;
+    size_t n_options;
+    size_t options_size; /* of the struct that the options are stored in */
+    enum exit_status (*run)(const struct globals *globals, const void *options,
+                            const struct text_list *arguments);
+};
+
+extern const struct option_spec global_options[];
+extern const size_t n_global_options;
+
+/* Parses the options in front of the command's name. Returns the index of that name in ARGV (ARGC
+ * where there is none), or -1 after it has said on stderr what is wrong. */
+int options_parse_globals(int argc, char **argv, struct globals *globals);
+
+/* Parses what follows the name of COMMAND (argv[0] is the name). OPTIONS is the command's zeroed
+ * struct. 0, or -1 after it has said on stderr what is wrong. With globals->help set, a missing
+ * argument is not a mistake. */
+int options_parse_command(const struct command *command, int argc, char **argv,
+                          struct globals *globals, void *options, struct text_list *arguments);
+
+/* Frees what the parser allocated inside OPTIONS. */
+void options_deinit(const struct command *command, void *options);
+
+void text_list_deinit(struct text_list *list);

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* The ids of the jobs in flight, in the order in which they were submitted. */
+
+#include "proto/json.h"
+
+#include <stdio.h>
+
+struct pending {
+    json_t *ids; /* used as an ordered set */
+};
+
+#define PENDING_NULL \
+    {                \
+        .ids = NULL  \
+    }
+
+int pending_init(struct pending *ret);
+void pending_deinit(struct pending *pending);
+#define _cleanup_pending_ _cleanup_(pending_deinit)
+
+size_t pending_count(const struct pending *pending);
+
+/* 0, -EEXIST where it is there already, -ENOMEM. */
+int pending_add(struct pending *pending, const struct bytes *id);
+
+/* Whether ID was there. */
+bool pending_remove(struct pending *pending, const char *id, size_t n);
+
+typedef bool pending_visit(const char *id, size_t n, void *arg);
+
+/* Calls VISIT for each id, oldest first, until it returns false. PENDING must not change. */
+void pending_each(const struct pending *pending, pending_visit *visit, void *arg);
+
+/* Writes the first MAX ids with ", " between them, and how many more there are. */
+void pending_put(FILE *out, const struct pending *pending, size_t max);

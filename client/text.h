@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* Text for people: quantities with units, and foreign text that a terminal shows but never obeys.
+ */
+
+#include "proto/util.h"
+
+#include <stdint.h>
+#include <stdio.h>
+
+/* Room for text_duration and text_size. */
+#define TEXT_QUANTITY_MAX 32
+
+/* "350 ms", "1.2 s", "2 min 13 s", "4 h 05 min", "3 d 4 h". Returns OUT. */
+const char *text_duration(int64_t ms, char out[TEXT_QUANTITY_MAX]);
+
+/* "512 B", "12.3 KiB", "64.0 MiB". Returns OUT. */
+const char *text_size(int64_t bytes, char out[TEXT_QUANTITY_MAX]);
+
+/* Writes N bytes of UTF-8; control characters appear as \n, \t, \x1b, \u0085. */
+void text_put(FILE *out, const char *text, size_t n);
+
+/* text_put of TEXT (NULL: "?") in at most COLUMNS characters: what does not fit ends in "...".
+ * Returns the number of characters written. */
+size_t text_put_fit(FILE *out, const char *text, size_t columns);
+
+/* text_put_fit, then spaces up to COLUMNS. */
+void text_put_cell(FILE *out, const char *text, size_t columns);
+
+/* TEXT broken at its spaces into lines of at most COLUMNS; every line but the first begins with
+ * INDENT spaces, which count. The first begins at column FIRST. Ends with a newline. */
+void text_put_wrapped(FILE *out, const char *text, size_t first, size_t indent, size_t columns);
+
+/* Writes "rubricctl: ", the message through text_put, and a newline to stderr, in one piece. */
+_printf_(1, 2) void complain(const char *format, ...);
+
+/* "" or "s". */
+const char *text_plural(uint64_t n);
+
+/* CLOCK_MONOTONIC in milliseconds. */
+int64_t monotonic_ms(void);

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+"""Many jobs: nothing is lost, others are served in between, memory stays bounded."""
+
+import json
+import subprocess
+import threading
+
+from conftest import BUILD, PASSING, RUBRICCTL
+
+INSTANT = BUILD / "tests" / "instant-rubric"
+JOBS = 20_000
+
+
+def start_batch(daemon, lines, output):
+    """rubricctl batch, fed through a pipe by a thread, so that neither can block the other."""
+    process = subprocess.Popen(
+        [RUBRICCTL, "--socket", daemon.socket, "batch", "--quiet", "--output", output, "-"],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+    def feed():
+        with process.stdin:
+            for line in lines:
+                process.stdin.write(line)
+
+    feeder = threading.Thread(target=feed)
+    feeder.start()
+    return process, feeder
+
+
+def test_twenty_thousand_jobs_and_one_more(start_daemon, bench, tmp_path, record_property):
+    """One batch of 20,000 jobs; a second client's single job is answered in between; the daemon's
+    memory is bounded by what its queue holds."""
+    daemon = start_daemon(f"rubric.interpreter={INSTANT}", "daemon.log_level=warning")
+    job = bench.job(PASSING, output={"text": "x" * 1000})
+    with daemon.connect() as other:
+        before = other.status()["memory"]["rss_bytes"]
+        lines = (
+            json.dumps({"id": f"job-{i}", **job}).encode() + b"\n" for i in range(JOBS)
+        )
+        output = tmp_path / "results.jsonl"
+        process, feeder = start_batch(daemon, lines, output)
+
+        answered = []
+        while other.status()["counters"]["results"] < JOBS * 9 // 10:
+            started_at = other.status()["counters"]["results"]
+            result = other.run(job, id=f"single-{len(answered)}")
+            assert result["type"] == "result" and result["score"]["passed"] is True
+            answered.append(other.status()["counters"]["results"] - started_at)
+        feeder.join()
+        errors = process.stderr.read()
+        process.wait(300)
+        after = other.status()["memory"]
+
+    assert process.returncode == 0, errors
+    ids = [json.loads(line)["id"] for line in output.read_text().splitlines()]
+    assert sorted(ids) == sorted(f"job-{i}" for i in range(JOBS)), "each id exactly once"
+
+    assert answered, "the batch was over before a single job could be tried"
+    answered.sort()
+    median = answered[len(answered) // 2]
+    print(f"{len(answered)} single jobs; batch jobs answered before each: median {median}, "
+          f"most {answered[-1]}; resident {before >> 20} MiB before, "
+          f"{after['max_rss_bytes'] >> 20} MiB at most")
+    record_property("max_rss_bytes", after["max_rss_bytes"])
+    # With round-robin a single job waits for what runs and for its turn, not for the 256 that one
+    # client may have queued.
+    assert median < 100
+    # The queue holds at most 64 MiB, what is being received at most as much again.
+    assert after["max_rss_bytes"] < before + (192 << 20)
