@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: MIT */
+#include "reply.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Compares PAYLOAD with EXPECTED, in which ' stands for ", and frees it. */
+static void expect(struct bytes *payload, const char *expected)
+{
+    char *quoted = strdup(expected);
+    struct fault fault = FAULT_NULL;
+    json_t *object = NULL;
+    assert_non_null(quoted);
+    for (char *p = quoted; *p; p++)
+        *p = *p == '\'' ? '"' : *p;
+    assert_string_equal(payload->data, quoted);
+    assert_int_equal(payload->length, strlen(quoted));
+    /* What is sent obeys the rules for what is received. */
+    if (json_read_object(payload->data, payload->length, &object, &fault) != 0)
+        fail_msg("%s: %s", payload->data, fault.text);
+    json_decref(object);
+    free(quoted);
+    bytes_deinit(payload);
+}
+
+#define ID(literal) \
+    (&(const struct bytes){.data = (char *)(uintptr_t)(literal), .length = sizeof(literal) - 1})
+
+/* --- the small messages -------------------------------------------------------------------- */
+
+static void test_pong(void **state)
+{
+    struct bytes payload = BYTES_NULL;
+    (void)state;
+    assert_int_equal(reply_pong(&payload), 0);
+    expect(&payload, "{'type':'pong'}");
+}
+
+static void test_bye(void **state)
+{
+    struct bytes payload = BYTES_NULL;
+    (void)state;
+    assert_int_equal(reply_bye("draining", "the daemon stops", &payload), 0);
+    expect(&payload, "{'type':'bye','reason':'draining','message':'the daemon stops'}");
+    assert_int_equal(reply_bye("too_many_clients", "", &payload), 0);
+    expect(&payload, "{'type':'bye','reason':'too_many_clients','message':''}");
+}
+
+static void test_started(void **state)
+{
+    struct bytes payload = BYTES_NULL;
+    (void)state;
+    assert_int_equal(reply_started(ID("a"), 1, 0, &payload), 0);
+    expect(&payload, "{'type':'started','id':'a','job_no':1,'slot':0}");
+    assert_int_equal(
+        reply_started(ID("a\0\xC3\xA9\xF0\x9F\x98\x80\n\\\""), INT64_MAX, 1023, &payload), 0);
+    expect(&payload, "{'type':'started','id':'a\\u0000\xC3\xA9\xF0\x9F\x98\x80\\n\\\\\\\"',"
+                     "'job_no':9223372036854775807,'slot':1023}");
+}
+
+static void test_hello(void **state)
+{
+    json_t *limits = json_pack("{s:i,s:i}", "max_frame", 16777216, "slots", 2);
+    json_t *isolation =
+        json_pack("{s:s,s:[s],s:s}", "class", "subprocess", "layers", "env", "digest", "00");
+    struct reply_hello hello = {.version = "0.1.0", .limits = limits, .isolation = isolation};
+    struct bytes payload = BYTES_NULL;
+    (void)state;
+    for (int i = 0; i < 2; i++) { /* the parts are borrowed and can be used again */
+        assert_int_equal(reply_hello(&hello, &payload), 0);
+        expect(&payload, "{'type':'hello','software':'rubricd','version':'0.1.0','protocol':1,"
+                         "'limits':{'max_frame':16777216,'slots':2},"
+                         "'isolation':{'class':'subprocess','layers':['env'],'digest':'00'}}");
+    }
+    assert_int_equal(limits->refcount, 1);
+    assert_int_equal(isolation->refcount, 1);
+    json_decref(limits);
+    json_decref(isolation);
+}
+
+/* --- error --------------------------------------------------------------------------------- */
+
+static void test_error_codes(void **state)
+{
+    static const struct {
+        enum error_code code;
+        const char *name;
+        bool retriable;
+    } codes[] = {
+        {ERROR_BAD_REQUEST, "bad_request", false},
+        {ERROR_FRAME_TOO_LARGE, "frame_too_large", false},
+        {ERROR_DENIED, "denied", false},
+        {ERROR_CANCELLED, "cancelled", false},
+        {ERROR_DRAINING, "draining", true},
+        {ERROR_RUBRIC_NOT_FOUND, "rubric_not_found", false},
+        {ERROR_NOT_PERMITTED, "not_permitted", false},
+        {ERROR_SANDBOX_FAILED, "sandbox_failed", true},
+        {ERROR_INTERNAL, "internal", true},
+    };
+    (void)state;
+    assert_int_equal(ARRAY_SIZE(codes), ERROR_INTERNAL + 1);
+    for (size_t i = 0; i < ARRAY_SIZE(codes); i++) {
+        struct bytes payload = BYTES_NULL;
+        char expected[200];
+        assert_string_equal(error_code_name(codes[i].code), codes[i].name);
+        assert_int_equal(error_code_retriable(codes[i].code), codes[i].retriable);
+        assert_int_equal(reply_error(ID("a"), 0, codes[i].code, "m", &payload), 0);
+        (void)snprintf(expected, sizeof(expected),
+                       "{'type':'error','id':'a','code':'%s','message':'m','retriable':%s}",
+                       codes[i].name, codes[i].retriable ? "true" : "false");
+        expect(&payload, expected);
+    }
+}
+
+static void test_error_with_and_without(void **state)
+{
+    struct bytes payload = BYTES_NULL;
+    (void)state;
+    assert_int_equal(reply_error(NULL, 0, ERROR_BAD_REQUEST, "frame: length 0", &payload), 0);
+    expect(&payload, "{'type':'error','code':'bad_request','message':'frame: length 0',"
+                     "'retriable':false}");
+    assert_int_equal(reply_error(NULL, 17, ERROR_CANCELLED, "m", &payload), 0);
+    expect(&payload,
+           "{'type':'error','job_no':17,'code':'cancelled','message':'m','retriable':false}");
+    assert_int_equal(reply_error(ID("a\0b"), 17, ERROR_CANCELLED, "m", &payload), 0);
+    expect(&payload, "{'type':'error','id':'a\\u0000b','job_no':17,'code':'cancelled',"
+                     "'message':'m','retriable':false}");
+    assert_int_equal(reply_error(ID("\xE2\x82\xAC"), INT64_MAX, ERROR_INTERNAL, "", &payload), 0);
+    expect(&payload, "{'type':'error','id':'\xE2\x82\xAC','job_no':9223372036854775807,"
+                     "'code':'internal','message':'','retriable':true}");
+}
+
+/* A message may quote what a client or a job has sent. */
+static void test_error_messages(void **state)
+{
+    static const struct {
+        const char *message, *expected;
+    } cases[] = {
+        {"plain", "plain"},
+        {"say \"no\"\\\n\t\x01", "say \\\"no\\\"\\\\\\n\\t\\u0001"},
+        {"\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80", "\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80"},
+        {"\xFF", "\xEF\xBF\xBD"},
+        {"a\xC3", "a\xEF\xBF\xBD"},
+        {"\xC3(\xED\xA0\x80", "\xEF\xBF\xBD(\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"},
+        {"\x7F", "\x7F"},
+        {"\xE2\x80\xA8", "\xE2\x80\xA8"},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct bytes payload = BYTES_NULL;
+        char expected[200];
+        assert_int_equal(reply_error(NULL, 0, ERROR_INTERNAL, cases[i].message, &payload), 0);
+        (void)snprintf(expected, sizeof(expected),
+                       "{'type':'error','code':'internal','message':'%s','retriable':true}",
+                       cases[i].expected);
+        expect(&payload, expected);
+    }
+}
+
+static void test_error_message_of_every_byte(void **state)
+{
+    char message[256];
+    struct bytes payload = BYTES_NULL;
+    struct fault fault = FAULT_NULL;
+    json_t *object = NULL;
+    (void)state;
+    for (size_t i = 0; i < sizeof(message); i++)
+        message[i] = (char)(i + 1); /* 1 to 255, then the end */
+    assert_int_equal(reply_error(ID("a"), 0, ERROR_BAD_REQUEST, message, &payload), 0);
+    assert_int_equal(json_read_object(payload.data, payload.length, &object, &fault), 0);
+    json_decref(object);
+    bytes_deinit(&payload);
+}
+
+/* --- result -------------------------------------------------------------------------------- */
+
+struct parts {
+    struct bench_score score;
+    struct outcome outcome;
+    struct usage usage;
+    json_t *isolation;
+};
+
+static void set_up(struct parts *parts)
+{
+    *parts = (struct parts){
+        .score = {.passed = true,
+                  .score = 1,
+                  .breakdown = json_object(),
+                  .failure_modes = json_array(),
+                  .wall_clock_ms = 41},
+        .outcome = {.success = true, .limit = LIMIT_NONE, .summary = strdup("ok")},
+        .usage = {.wall_clock_ms = 41,
+                  .cpu_ms = 30,
+                  .cpu_wait_ms = 2,
+                  .max_rss_bytes = 9437184,
+                  .queue_ms = 5},
+        .isolation = json_pack("{s:s}", "class", "subprocess"),
+    };
+}
+
+static void tear_down(struct parts *parts)
+{
+    bench_score_deinit(&parts->score);
+    outcome_deinit(&parts->outcome);
+    json_decref(parts->isolation);
+}
+
+static int make(const struct parts *parts, const struct bytes *id, struct bytes *ret)
+{
+    struct reply_result result = {
+        .id = id,
+        .job_no = 12,
+        .kind = "rubric",
+        .score = &parts->score,
+        .outcome = &parts->outcome,
+        .usage = &parts->usage,
+        .isolation = parts->isolation,
+    };
+    return reply_result(&result, ret);
+}
+
+static void test_result(void **state)
+{
+    struct parts parts;
+    struct bytes payload = BYTES_NULL;
+    (void)state;
+    set_up(&parts);
+    for (int i = 0; i < 2; i++) { /* the parts are borrowed and can be used again */
+        assert_int_equal(make(&parts, ID("case-1"), &payload), 0);
+        expect(&payload,
+               "{'type':'result','id':'case-1','job_no':12,'kind':'rubric','score':{"
+               "'passed':true,'score':1,'breakdown':{},'failure_modes':[],'cost_usd':0,"
+               "'wall_clock_ms':41},'outcome':{'success':true,'exit_code':0,'signal':null,"
+               "'limit_exceeded':null,'stderr':'','summary':'ok'},'usage':{'wall_clock_ms':41,"
+               "'cpu_ms':30,'cpu_wait_ms':2,'max_rss_bytes':9437184,'queue_ms':5},"
+               "'isolation':{'class':'subprocess'}}");
+    }
+    assert_int_equal(parts.isolation->refcount, 1);
+    assert_int_equal(parts.score.breakdown->refcount, 1);
+    tear_down(&parts);
+}
+
+static void test_result_of_a_failure(void **state)
+{
+    static const char text[] = "Traceback\0\xC3\xA9\n";
+    struct parts parts;
+    struct bytes payload = BYTES_NULL;
+    (void)state;
+    set_up(&parts);
+    bench_score_deinit(&parts.score);
+    outcome_deinit(&parts.outcome);
+    assert_int_equal(
+        bench_score_block("rubric.malformed_output", text, sizeof(text) - 1, &parts.score), 0);
+    parts.outcome = (struct outcome){
+        .exit_code = 3,
+        .limit = LIMIT_NONE,
+        .stderr_text = malloc(sizeof(text)),
+        .stderr_length = sizeof(text) - 1,
+        .summary = strdup("Traceback\n\xC3\xA9"),
+    };
+    memcpy(parts.outcome.stderr_text, text, sizeof(text));
+    parts.usage.cpu_wait_ms = -1;
+    assert_int_equal(make(&parts, ID("\0"), &payload), 0);
+    expect(&payload,
+           "{'type':'result','id':'\\u0000','job_no':12,'kind':'rubric','score':{"
+           "'passed':false,'score':0,'breakdown':{},'failure_modes':[{"
+           "'code':'rubric.malformed_output','severity':'block',"
+           "'detail':'Traceback\\u0000\xC3\xA9\\n'}],'cost_usd':0,'wall_clock_ms':1},"
+           "'outcome':{'success':false,'exit_code':3,'signal':null,'limit_exceeded':null,"
+           "'stderr':'Traceback\\u0000\xC3\xA9\\n','summary':'Traceback\\n\xC3\xA9'},"
+           "'usage':{'wall_clock_ms':41,'cpu_ms':30,'cpu_wait_ms':null,'max_rss_bytes':9437184,"
+           "'queue_ms':5},'isolation':{'class':'subprocess'}}");
+    tear_down(&parts);
+}
+
+static void test_result_of_limits(void **state)
+{
+    static const char *const names[LIMIT_COUNT] = {
+        "wall_clock", "cpu", "memory", "open_files", "processes", "output", "disk",
+    };
+    struct parts parts;
+    (void)state;
+    set_up(&parts);
+    parts.outcome.success = false;
+    parts.outcome.exit_code = -1;
+    parts.outcome.signal = 9;
+    for (enum limit limit = 0; limit < LIMIT_COUNT; limit++) {
+        struct bytes payload = BYTES_NULL;
+        char expected[120];
+        parts.outcome.limit = limit;
+        assert_int_equal(make(&parts, ID("a"), &payload), 0);
+        (void)snprintf(expected, sizeof(expected),
+                       "\"success\":false,\"exit_code\":null,\"signal\":9,"
+                       "\"limit_exceeded\":\"%s\",",
+                       names[limit]);
+        assert_non_null(strstr(payload.data, expected));
+        bytes_deinit(&payload);
+    }
+    tear_down(&parts);
+}
+
+/* Nothing is known of the end of the process: nulls, and no text. */
+static void test_result_of_an_empty_outcome(void **state)
+{
+    struct parts parts;
+    struct bytes payload = BYTES_NULL;
+    (void)state;
+    set_up(&parts);
+    outcome_deinit(&parts.outcome);
+    assert_int_equal(make(&parts, ID("a"), &payload), 0);
+    assert_non_null(strstr(payload.data,
+                           "\"outcome\":{\"success\":false,\"exit_code\":null,\"signal\":null,"
+                           "\"limit_exceeded\":null,\"stderr\":\"\",\"summary\":\"\"}"));
+    bytes_deinit(&payload);
+    tear_down(&parts);
+}
+
+static void test_result_numbers(void **state)
+{
+    static const struct {
+        double score, cost;
+        const char *expected;
+    } cases[] = {
+        {0, 0, "\"score\":0,\"breakdown\":{},\"failure_modes\":[],\"cost_usd\":0,"},
+        {1, 1, "\"score\":1,\"breakdown\":{},\"failure_modes\":[],\"cost_usd\":1,"},
+        {0.1, 0.01, "\"score\":0.1,\"breakdown\":{},\"failure_modes\":[],\"cost_usd\":0.01,"},
+        {0.5, 2, "\"score\":0.5,\"breakdown\":{},\"failure_modes\":[],\"cost_usd\":2.0,"},
+        {NAN, 0, "\"score\":null,\"breakdown\":{},\"failure_modes\":[],\"cost_usd\":0,"},
+        {1.0 / 3, 0,
+         "\"score\":0.3333333333333333,\"breakdown\":{},\"failure_modes\":[],\"cost_usd\":0,"},
+    };
+    struct parts parts;
+    (void)state;
+    set_up(&parts);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct bytes payload = BYTES_NULL;
+        parts.score.score = cases[i].score;
+        parts.score.cost_usd = cases[i].cost;
+        assert_int_equal(make(&parts, ID("a"), &payload), 0);
+        if (!strstr(payload.data, cases[i].expected))
+            fail_msg("%s\nis not in\n%s", cases[i].expected, payload.data);
+        bytes_deinit(&payload);
+    }
+    tear_down(&parts);
+}
+
+static void test_outcome_deinit(void **state)
+{
+    struct outcome outcome = {.success = true, .signal = 9, .summary = strdup("x")};
+    (void)state;
+    outcome_deinit(&outcome);
+    assert_false(outcome.success);
+    assert_int_equal(outcome.exit_code, -1);
+    assert_int_equal(outcome.limit, LIMIT_NONE);
+    assert_null(outcome.summary);
+    outcome_deinit(&outcome);
+}
+
+/* --- memory runs out ----------------------------------------------------------------------- */
+
+static int allocations_left;
+
+static void *scarce_malloc(size_t size)
+{
+    return allocations_left-- > 0 ? malloc(size) : NULL;
+}
+
+static int step_result(const struct parts *parts, struct bytes *ret)
+{
+    return make(parts, ID("a"), ret);
+}
+
+static int step_started(const struct parts *parts, struct bytes *ret)
+{
+    (void)parts;
+    return reply_started(ID("a"), 7, 1, ret);
+}
+
+static int step_error(const struct parts *parts, struct bytes *ret)
+{
+    (void)parts;
+    return reply_error(ID("a"), 7, ERROR_INTERNAL, "message", ret);
+}
+
+static int step_hello(const struct parts *parts, struct bytes *ret)
+{
+    struct reply_hello hello = {
+        .version = "0.1.0",
+        .limits = parts->score.breakdown,
+        .isolation = parts->isolation,
+    };
+    return reply_hello(&hello, ret);
+}
+
+static int step_pong(const struct parts *parts, struct bytes *ret)
+{
+    (void)parts;
+    return reply_pong(ret);
+}
+
+static int step_bye(const struct parts *parts, struct bytes *ret)
+{
+    (void)parts;
+    return reply_bye("draining", "message", ret);
+}
+
+/* With 0, 1, 2, ... allocations: -ENOMEM and nothing else until there are enough, and then the
+ * whole message. */
+static void test_without_memory(void **state)
+{
+    static int (*const steps[])(const struct parts *, struct bytes *) = {
+        step_result, step_started, step_error, step_hello, step_pong, step_bye,
+    };
+    struct parts parts;
+    (void)state;
+    set_up(&parts);
+    for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+        struct bytes whole = BYTES_NULL, payload = BYTES_NULL;
+        int r = steps[i](&parts, &whole);
+        assert_int_equal(r, 0);
+        r = -ENOMEM;
+        for (int enough = 0; r < 0; enough++) {
+            allocations_left = enough;
+            json_set_alloc_funcs(scarce_malloc, free);
+            r = steps[i](&parts, &payload);
+            json_set_alloc_funcs(malloc, free);
+            assert_true(r == 0 || (r == -ENOMEM && !payload.data));
+        }
+        if (strcmp(payload.data, whole.data) != 0)
+            fail_msg("in want of memory\n%s\nbecame\n%s", whole.data, payload.data);
+        bytes_deinit(&whole);
+        bytes_deinit(&payload);
+    }
+    tear_down(&parts);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pong),
+        cmocka_unit_test(test_bye),
+        cmocka_unit_test(test_started),
+        cmocka_unit_test(test_hello),
+        cmocka_unit_test(test_error_codes),
+        cmocka_unit_test(test_error_with_and_without),
+        cmocka_unit_test(test_error_messages),
+        cmocka_unit_test(test_error_message_of_every_byte),
+        cmocka_unit_test(test_result),
+        cmocka_unit_test(test_result_of_a_failure),
+        cmocka_unit_test(test_result_of_limits),
+        cmocka_unit_test(test_result_of_an_empty_outcome),
+        cmocka_unit_test(test_result_numbers),
+        cmocka_unit_test(test_outcome_deinit),
+        cmocka_unit_test(test_without_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
