@@ -10,7 +10,7 @@
 #define NAME_MAX_SHOWN 100
 #define OTHERS "(others)"
 /* Lines of one list in the summary. */
-#define CODES_SHOWN 12
+#define CODES_SHOWN 20
 
 int summary_init(struct summary *ret)
 {

@@ -77,9 +77,9 @@ static bool read_to_end(int fd, char *text, size_t size)
 
 char *isolation_interpreter_version(const char *interpreter, struct fault *fault)
 {
-    int pipe_fds[2], status;
+    int pipe_fds[2], status = 0;
     char text[256] = "";
-    pid_t pid;
+    pid_t pid = 0;
     if (pipe2(pipe_fds, O_CLOEXEC) < 0) {
         fault_set(fault, "pipe: %s", strerror(errno));
         return NULL;

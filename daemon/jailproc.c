@@ -49,7 +49,7 @@ int jailproc_spawn(const char *jail_path, const char *directory, struct jailproc
     if (fcntl(ours, F_SETFL, O_NONBLOCK) < 0)
         return -errno;
 
-    pid_t pid;
+    pid_t pid = 0;
     int r = spawn(jail_path, directory, theirs, &pid);
     if (r < 0)
         return r;

@@ -122,7 +122,7 @@ static void on_connection(evutil_socket_t fd, short what, void *userdata)
         return;
     }
     if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-        struct timeval delay = {.tv_usec = RESUME_MS * 1000};
+        struct timeval delay = {.tv_usec = RESUME_MS * 1000L};
         log_write(listener->log, LOG_WARNING, "a client has to wait: accept: %s", strerror(errno));
         (void)event_del(listener->event);
         (void)event_add(listener->resume, &delay);

@@ -54,7 +54,7 @@ static int check_failure_mode(const json_t *mode, size_t index, struct fault *fa
     char path[FIELD_PATH_MAX];
     (void)snprintf(path, sizeof(path), "failure_modes[%zu]", index);
 
-    const json_t *values[FIELDS];
+    const json_t *values[FIELDS] = {NULL};
     int r = field_check_type(mode, FIELD_OBJECT, path, fault);
     if (r == 0)
         r = fields_decode(mode, path, table, FIELDS, values, fault);

@@ -17,31 +17,33 @@ static const struct {
     [LIMIT_DISK] = {"disk", "disk_bytes"},
 };
 
+#define SECONDS UINT64_C(1000)
+#define KIB UINT64_C(1024)
 #define MIB (UINT64_C(1) << 20)
 
 const struct limits limits_sandbox_default = {{
-    [LIMIT_WALL_CLOCK] = 120 * 1000,
-    [LIMIT_CPU] = 60 * 1000,
+    [LIMIT_WALL_CLOCK] = 120 * SECONDS,
+    [LIMIT_CPU] = 60 * SECONDS,
     [LIMIT_MEMORY] = 1024 * MIB,
     [LIMIT_OPEN_FILES] = 256,
     [LIMIT_PROCESSES] = 64,
-    [LIMIT_OUTPUT] = 256 * 1024,
+    [LIMIT_OUTPUT] = 256 * KIB,
     [LIMIT_DISK] = 64 * MIB,
 }};
 
 const struct limits limits_rubric_default = {{
-    [LIMIT_WALL_CLOCK] = 60 * 1000,
-    [LIMIT_CPU] = 300 * 1000,
+    [LIMIT_WALL_CLOCK] = 60 * SECONDS,
+    [LIMIT_CPU] = 300 * SECONDS,
     [LIMIT_MEMORY] = 1024 * MIB,
     [LIMIT_OPEN_FILES] = 256,
     [LIMIT_PROCESSES] = 64,
-    [LIMIT_OUTPUT] = 256 * 1024,
+    [LIMIT_OUTPUT] = 256 * KIB,
     [LIMIT_DISK] = 64 * MIB,
 }};
 
 const struct limits limits_ceiling_default = {{
-    [LIMIT_WALL_CLOCK] = 300 * 1000,
-    [LIMIT_CPU] = 300 * 1000,
+    [LIMIT_WALL_CLOCK] = 300 * SECONDS,
+    [LIMIT_CPU] = 300 * SECONDS,
     [LIMIT_MEMORY] = 4096 * MIB,
     [LIMIT_OPEN_FILES] = 1024,
     [LIMIT_PROCESSES] = 256,

@@ -279,8 +279,8 @@ static int decode_priority(const json_t *value, int *ret, struct fault *fault)
 static int decode_job(const json_t *job, const struct request_policy *policy, struct job_spec **ret,
                       struct fault *fault)
 {
-    enum job_kind kind;
-    const json_t *values[JOB_FIELDS];
+    enum job_kind kind = 0;
+    const json_t *values[JOB_FIELDS] = {NULL};
     int r = decode_kind(job, &kind, fault);
     if (r == 0)
         r = fields_decode(job, "job", rubric_fields, JOB_FIELDS, values, fault);

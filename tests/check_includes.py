@@ -31,7 +31,7 @@ DAEMON_STAGES = [
     {"jail/jail"},
     {"jail/lockdown"},
     {"jail/link", "jail/children", "jail/wipe"},
-    {"log", "clock", "version"},
+    {"log", "clock", "version", "environment"},
 ]
 
 FOLDERS = {

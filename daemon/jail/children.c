@@ -83,6 +83,6 @@ bool children_kill_all(unsigned deadline_ms)
         if (children_kill(NULL, 0) < 0 || now_ms() >= deadline)
             return false;
         /* What was killed dies in its own time. */
-        (void)nanosleep(&(struct timespec){.tv_nsec = 200 * 1000}, NULL);
+        (void)nanosleep(&(struct timespec){.tv_nsec = 200000L}, NULL);
     }
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The example bench: its rubrics give the verdicts that are expected of them, and only sound ones."""
+"""The example bench: its rubrics give the verdicts that are expected, and only sound ones."""
 
 from __future__ import annotations
 
@@ -125,6 +125,7 @@ def load_rubrics() -> dict[str, ModuleType]:
     """Import each rubric, as the tests of a bench's author do, and leave no bytecode."""
     loaded = {}
     wrote_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    search_path = sys.path[:]
     try:
         for task_class in TASK_CLASSES:
             name = "bench_" + task_class.replace("-", "_")
@@ -134,6 +135,7 @@ def load_rubrics() -> dict[str, ModuleType]:
             spec.loader.exec_module(loaded[task_class])
     finally:
         sys.dont_write_bytecode = wrote_bytecode
+        sys.path[:] = search_path
     return loaded
 
 
@@ -268,6 +270,7 @@ def test_the_readme_example_works(tmp_path: Path) -> None:
         ("10²", "10^2"),
         ("The Hague", "hague"),
         ("an apple", "Apple."),
+        ("The The", "the"),
         ("Straße", "STRASSE"),
         ("e\u0301clair", "éclair"),
         ("zero\u200bwidth", "zerowidth"),
@@ -324,6 +327,8 @@ def test_final_answer(rubrics: dict[str, ModuleType], text: str, answer: str) ->
 
 # sql-answer
 
+ENDLESS = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c)"
+
 
 def query_case(gold: str, ordered: bool) -> dict[str, Any]:
     """Return a case over one small table."""
@@ -350,6 +355,14 @@ def test_order_counts_only_where_asked_for(rubrics: dict[str, ModuleType]) -> No
     score = run_query(rubrics, backwards, ordered=True)
     assert codes(score) == ["sql.wrong_order"]
     assert score["score"] == 0.5
+
+
+def test_numbers_compare_by_value(rubrics: dict[str, ModuleType]) -> None:
+    case = query_case("SELECT 0.3, 3", False)
+    score = rubrics["sql-answer"].score
+    assert score(case, {"answer": "SELECT 0.1 + 0.2, 3.0"})["passed"]
+    assert not score(case, {"answer": "SELECT 0.30001, 3"})["passed"]
+    assert not score(case, {"answer": "SELECT 0.3, '3'"})["passed"]
 
 
 def test_duplicate_rows_count(rubrics: dict[str, ModuleType]) -> None:
@@ -396,18 +409,18 @@ def test_only_reading_is_allowed(statement: str, rubrics: dict[str, ModuleType])
 @pytest.mark.parametrize(
     ("query", "code"),
     [
-        ("WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT n FROM c", "large"),
-        ("WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n FROM c) SELECT max(n) FROM c", "slow"),
-        ("SELECT zeroblob(1000000)", "large"),
-        ("SELECT group_concat(hex(zeroblob(4000))) FROM t", "large"),
-        ("-- nothing here", "syntax"),
-        ("SELECT ?", "invalid"),
-        ("SELECT cast(x'ff' AS TEXT)", "invalid"),
+        (f"{ENDLESS} SELECT n FROM c", "sql.too_large"),
+        (f"{ENDLESS} SELECT max(n) FROM c", "sql.too_slow"),
+        (f"{ENDLESS} SELECT hex(zeroblob(8000)) FROM c LIMIT 1000", "sql.too_large"),
+        ("SELECT zeroblob(1000000)", "sql.too_large"),
+        ("SELECT group_concat(hex(zeroblob(4000))) FROM t", "sql.too_large"),
+        ("-- nothing here", "sql.syntax"),
+        ("SELECT ?", "sql.invalid"),
+        ("SELECT cast(x'ff' AS TEXT)", "sql.invalid"),
     ],
 )
 def test_a_query_that_fails(query: str, code: str, rubrics: dict[str, ModuleType]) -> None:
-    full_code = f"sql.too_{code}" if code in ("large", "slow") else f"sql.{code}"
-    assert codes(run_query(rubrics, query)) == [full_code]
+    assert codes(run_query(rubrics, query)) == [code]
 
 
 def test_the_step_budget_is_the_case_s(rubrics: dict[str, ModuleType]) -> None:
@@ -437,7 +450,7 @@ def refusal(rubrics: dict[str, ModuleType], diff: str) -> str:
 def test_wrong_context_does_not_apply(
     name: str, rubrics: dict[str, ModuleType], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each line that a diff expects of a file is needed: another text there, and nothing applies."""
+    """Change any line that the diff expects of a file: it does not apply any more."""
     monkeypatch.chdir(tmp_path)
     job = PASSING[name]
     lines = job["harness_output"]["answer"].split("\n")
@@ -450,8 +463,7 @@ def test_wrong_context_does_not_apply(
             score = rubrics["unified-diff"].score(job["case"], {"answer": "\n".join(mutant)})
             assert codes(score) == ["diff.does_not_apply"], line
             mutants += 1
-    if name not in ("unified-diff/list-entry-unicode",):
-        assert mutants
+    assert mutants
 
 
 def test_the_nearest_match_is_taken(rubrics: dict[str, ModuleType]) -> None:
@@ -468,17 +480,19 @@ def test_a_hunk_never_reaches_back_before_the_last_one(rubrics: dict[str, Module
 
 
 def test_drift_carries_over_to_the_next_hunk(rubrics: dict[str, ModuleType]) -> None:
-    text = "".join(f"{n}\n" for n in range(1, 61))
-    shifted = "new\n" * 15 + text
+    added = "new\n" * 15
+    shifted = added + "".join(f"{n}\n" + added * (n == 20) for n in range(1, 61))
     diff = "--- a/f\n+++ b/f\n@@ -5 +5 @@\n-5\n+five\n@@ -50 +50 @@\n-50\n+fifty\n"
     applied = patch_files(rubrics, {"f": shifted}, diff)
     assert applied.problem == ""
-    assert applied.files["f"] == shifted.replace("5\n6\n", "five\n6\n", 1).replace("\n50\n", "\nfifty\n")
+    fixed = shifted.replace("\n5\n", "\nfive\n").replace("\n50\n", "\nfifty\n")
+    assert applied.files["f"] == fixed
 
 
 def test_only_a_newline_ends_a_line(rubrics: dict[str, ModuleType]) -> None:
     diff = "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\x0cb\u2028c\n-d\n+e\n"
-    assert patch_files(rubrics, {"f": "a\x0cb\u2028c\nd\n"}, diff).files["f"] == "a\x0cb\u2028c\ne\n"
+    applied = patch_files(rubrics, {"f": "a\x0cb\u2028c\nd\n"}, diff)
+    assert applied.files["f"] == "a\x0cb\u2028c\ne\n"
 
 
 def test_a_removed_line_may_look_like_a_header(rubrics: dict[str, ModuleType]) -> None:
@@ -499,14 +513,18 @@ def test_a_removed_line_may_look_like_a_header(rubrics: dict[str, ModuleType]) -
         "sub/.git/hooks/x",
     ],
 )
-@pytest.mark.parametrize("header", ["--- /dev/null\n+++ {}", "--- {}\n+++ {}", "--- {}\n+++ /dev/null"])
-@pytest.mark.parametrize("prefix", ["", "b/"])
-def test_paths_outside_of_the_tree(
-    path: str, header: str, prefix: str, rubrics: dict[str, ModuleType]
-) -> None:
-    if prefix and (path.startswith(("/", "~", "C:")) or "--- {}" in header):
-        prefix = ""
-    head = header.replace("{}", prefix + path)
+@pytest.mark.parametrize(
+    "header",
+    [
+        "--- {}\n+++ {}",
+        "--- a/{}\n+++ b/{}",
+        "--- a/{}\n+++ /dev/null",
+        "--- /dev/null\n+++ b/{}",
+        "--- a/f\n+++ b/{}",
+    ],
+)
+def test_paths_outside_of_the_tree(path: str, header: str, rubrics: dict[str, ModuleType]) -> None:
+    head = header.replace("{}", path)
     assert refusal(rubrics, f"{head}\n@@ -1 +1 @@\n-a\n+b\n") == "diff.outside_tree"
 
 
