@@ -48,7 +48,7 @@ static int check_failure_mode(const json_t *mode, size_t index, struct fault *fa
     enum { CODE, SEVERITY, DETAIL, FIELDS };
     static const struct field table[FIELDS] = {
         [CODE] = {"code", FIELD_STRING, FIELD_REQUIRED},
-        [SEVERITY] = {"severity", FIELD_STRING, FIELD_REQUIRED},
+        [SEVERITY] = {"severity", FIELD_TEXT, FIELD_REQUIRED},
         [DETAIL] = {"detail", FIELD_STRING, FIELD_OPTIONAL},
     };
     char path[FIELD_PATH_MAX];

@@ -58,9 +58,17 @@ int json_read_object(const char *text, size_t n, json_t **ret, struct fault *fau
         return -EBADMSG;
     }
 
+    const char *nul = memchr(text, '\0', n);
+    if (nul) { /* some of which jansson takes for the end */
+        fault_set(fault, "JSON: NUL at byte %td", nul - text);
+        return -EBADMSG;
+    }
+
     json_error_t error;
     _cleanup_json_ json_t *value =
         json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY, &error);
+    if (!value && (error.line < 0 || json_error_code(&error) == json_error_out_of_memory))
+        return -ENOMEM;
     if (!value) {
         fault_set(fault, "JSON: line %d column %d: %s", error.line, error.column, error.text);
         return -EBADMSG;
@@ -86,27 +94,61 @@ static size_t digits_of(double real)
 /* Recursion is bounded: what is printed was read under JSON_DEPTH_MAX or built here. */
 static size_t digits_needed(const json_t *value) // NOLINT(misc-no-recursion)
 {
-    size_t needed = 15;
+    size_t needed = 15, of_item;
     if (json_is_real(value)) {
         needed = digits_of(json_real_value(value));
     } else if (json_is_array(value)) {
-        for (size_t i = 0; i < json_array_size(value); i++)
-            needed = MAX(needed, digits_needed(json_array_get(value, i)));
+        for (size_t i = 0; i < json_array_size(value); i++) {
+            of_item = digits_needed(json_array_get(value, i));
+            needed = MAX(needed, of_item);
+        }
     } else if (json_is_object(value)) {
-        for (void *i = json_object_iter((json_t *)(uintptr_t)value); i;
-             i = json_object_iter_next((json_t *)(uintptr_t)value, i))
-            needed = MAX(needed, digits_needed(json_object_iter_value(i)));
+        json_t *walked = (json_t *)(uintptr_t)value;
+        for (void *i = json_object_iter(walked); i; i = json_object_iter_next(walked, i)) {
+            of_item = digits_needed(json_object_iter_value(i));
+            needed = MAX(needed, of_item);
+        }
     }
     return needed;
 }
 
+struct printer {
+    struct bytes text;
+    size_t capacity;
+    bool failed;
+};
+
+/* jansson goes on after a failed write here and there: what counts is `failed`. */
+static int append(const char *text, size_t n, void *userdata)
+{
+    struct printer *printer = userdata;
+    if (printer->text.length + n + 1 > printer->capacity) {
+        size_t capacity = MAX(printer->text.length + n + 1, MAX(printer->capacity * 2, 256));
+        char *data = realloc(printer->text.data, capacity);
+        if (!data) {
+            printer->failed = true;
+            return -1;
+        }
+        printer->text.data = data;
+        printer->capacity = capacity;
+    }
+    memcpy(printer->text.data + printer->text.length, text, n);
+    printer->text.length += n;
+    printer->text.data[printer->text.length] = '\0';
+    return 0;
+}
+
 int json_print(const json_t *value, struct bytes *ret)
 {
-    char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY |
-                                       JSON_REAL_PRECISION(digits_needed(value)));
-    if (!text)
+    struct printer printer = {.text = BYTES_NULL};
+    int r = json_dump_callback(value, append, &printer,
+                               JSON_COMPACT | JSON_ENCODE_ANY |
+                                   JSON_REAL_PRECISION(digits_needed(value)));
+    if (r < 0 || printer.failed || !printer.text.data) {
+        bytes_deinit(&printer.text);
         return -ENOMEM;
-    *ret = (struct bytes){.data = text, .length = strlen(text)};
+    }
+    *ret = printer.text;
     return 0;
 }
 

@@ -32,7 +32,7 @@ int bytes_copy(const char *data, size_t n, struct bytes *ret);
  * JSON_DEPTH_MAX, no NaN, infinity or overflowing number, valid UTF-8. \u0000 is kept in strings;
  * in an object's key jansson does not support it and it is refused.
  * -EBADMSG: the bytes are not JSON by these rules; -EINVAL: JSON, but not an object. FAULT says
- * which and where. The caller owns *ret. */
+ * which and where. -ENOMEM. The caller owns *ret. */
 int json_read_object(const char *text, size_t n, json_t **ret, struct fault *fault);
 
 /* Compact JSON in which every real reads back as the same double, with 15 digits where that is

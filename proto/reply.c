@@ -95,12 +95,16 @@ int reply_started(const struct bytes *id, uint64_t job_no, unsigned slot, struct
 int reply_error(const struct bytes *id, uint64_t job_no, enum error_code code, const char *message,
                 struct bytes *ret)
 {
-    return consume_print(
-        json_pack("{s:s,s:o*,s:o*,s:s,s:o,s:b}", "type", "error", "id", id ? id_string(id) : NULL,
-                  "job_no", job_no ? json_integer((json_int_t)job_no) : NULL, "code",
-                  error_code_name(code), "message", json_text(message, strlen(message)),
-                  "retriable", error_code_retriable(code)),
-        ret);
+    json_t *error = json_pack("{s:s}", "type", "error");
+    if ((id && json_object_set_new(error, "id", id_string(id)) < 0) ||
+        (job_no && json_object_set_new(error, "job_no", json_integer((json_int_t)job_no)) < 0) ||
+        json_object_set_new(error, "code", json_string(error_code_name(code))) < 0 ||
+        json_object_set_new(error, "message", json_text(message, strlen(message))) < 0 ||
+        json_object_set_new(error, "retriable", json_boolean(error_code_retriable(code))) < 0) {
+        json_decref(error);
+        return -ENOMEM;
+    }
+    return consume_print(error, ret);
 }
 
 int reply_hello(const struct reply_hello *hello, struct bytes *ret)

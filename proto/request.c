@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "request.h"
 #include "fields.h"
+#include "utf8.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -37,6 +38,10 @@ void request_deinit(struct request *request)
     bytes_deinit(&request->id);
     request->job = job_spec_free(request->job);
 }
+
+/* A client's text in a message, by "%.*s": its beginning, in whole characters. */
+#define SHOWN_MAX 80
+#define SHOWN(text) (int)utf8_cut(text, strlen(text), SHOWN_MAX), text
 
 static int copy_text(const json_t *value, char **ret)
 {
@@ -129,16 +134,16 @@ static int check_task_class(const json_t *value, struct fault *fault)
     if (good)
         return 0;
     return fault_set(fault,
-                     "job.task_class: \"%.80s\" is not a task class name "
+                     "job.task_class: \"%.*s\" is not a task class name "
                      "([A-Za-z0-9][A-Za-z0-9._-]*, at most 255 bytes)",
-                     name);
+                     SHOWN(name));
 }
 
 static int check_bench_root(const json_t *value, struct fault *fault)
 {
     const char *path = json_string_value(value);
     if (path[0] != '/')
-        return fault_set(fault, "job.bench_root: \"%.80s\" is not an absolute path", path);
+        return fault_set(fault, "job.bench_root: \"%.*s\" is not an absolute path", SHOWN(path));
     if (strlen(path) >= 4096)
         return fault_set(fault, "job.bench_root: longer than 4095 bytes");
     return 0;
@@ -195,11 +200,7 @@ static int print_input(const json_t *test_case, const json_t *harness_output, st
     if (json_object_set(input, "case", (json_t *)(uintptr_t)test_case) < 0 ||
         json_object_set(input, "harness_output", (json_t *)(uintptr_t)harness_output) < 0)
         return -ENOMEM;
-    char *text = json_dumps(input, JSON_COMPACT);
-    if (!text)
-        return -ENOMEM;
-    *ret = (struct bytes){.data = text, .length = strlen(text)};
-    return 0;
+    return json_print(input, ret);
 }
 
 enum {
@@ -263,7 +264,7 @@ static int decode_kind(const json_t *job, enum job_kind *ret, struct fault *faul
             return 0;
         }
     }
-    return fault_set(fault, "job.kind: unknown kind \"%.80s\"", json_string_value(value));
+    return fault_set(fault, "job.kind: unknown kind \"%.*s\"", SHOWN(json_string_value(value)));
 }
 
 static int decode_priority(const json_t *value, int *ret, struct fault *fault)
@@ -379,7 +380,7 @@ static int decode_type(const json_t *message, enum request_type *ret, struct fau
             return 0;
         }
     }
-    return fault_set(fault, "type: unknown message type \"%.80s\"", json_string_value(value));
+    return fault_set(fault, "type: unknown message type \"%.*s\"", SHOWN(json_string_value(value)));
 }
 
 int request_decode(const json_t *message, const struct request_policy *policy, struct request *ret,
