@@ -473,25 +473,26 @@ static void test_deinit_of_nothing(void **state)
 
 static int allocations_left;
 
+/* Fails once, after ALLOCATIONS_LEFT successes. */
 static void *scarce_malloc(size_t size)
 {
-    return allocations_left-- > 0 ? malloc(size) : NULL;
+    return allocations_left-- == 0 ? NULL : malloc(size);
 }
 
-/* Runs STEP with 0, 1, 2, ... allocations until it has enough; until then it must say -ENOMEM. */
+/* Runs STEP with its 1st, 2nd, 3rd, ... allocation failing, and then with none. */
 static void starve(int (*step)(json_t *object, struct bench_score *score))
 {
     json_t *object =
         json_pack("{s:b,s:f,s:{s:i},s:[{s:s,s:s,s:s}]}", "passed", 1, "score", 0.5, "breakdown",
                   "a", 1, "failure_modes", "code", "c", "severity", "info", "detail", "d");
-    int r = -ENOMEM;
-    for (int enough = 0; r < 0; enough++) {
+    allocations_left = -1;
+    for (int before = 0; allocations_left < 0; before++) {
         _cleanup_bench_score_ struct bench_score score = BENCH_SCORE_NULL;
-        allocations_left = enough;
+        allocations_left = before;
         json_set_alloc_funcs(scarce_malloc, free);
-        r = step(object, &score);
+        int r = step(object, &score);
         json_set_alloc_funcs(malloc, free);
-        assert_true(r == 0 || r == -ENOMEM);
+        assert_int_equal(r, allocations_left < 0 ? -ENOMEM : 0);
         assert_true(r == 0 || !score.breakdown);
     }
     json_decref(object);

@@ -809,9 +809,10 @@ static void test_fault_may_be_null(void **state)
 
 static int allocations_left;
 
+/* Fails once, after ALLOCATIONS_LEFT successes. */
 static void *scarce_malloc(size_t size)
 {
-    return allocations_left-- > 0 ? malloc(size) : NULL;
+    return allocations_left-- == 0 ? NULL : malloc(size);
 }
 
 /* Not every want of memory can be told from broken text (jansson takes a string that it has no room
@@ -820,18 +821,19 @@ static void test_read_without_memory(void **state)
 {
     static const char text[] = "{\"a\":[1,0.5,\"text\",{\"b\":null}],\"c\":\"d\"}";
     (void)state;
-    for (int enough = 0;; enough++) {
+    allocations_left = -1;
+    for (int before = 0; allocations_left < 0; before++) {
         struct fault fault = FAULT_NULL;
         json_t *value;
-        allocations_left = enough;
+        allocations_left = before;
         json_set_alloc_funcs(scarce_malloc, free);
         int r = read_bytes(text, strlen(text), &value, &fault);
         json_decref(value);
         json_set_alloc_funcs(malloc, free);
-        if (r == 0)
-            break;
-        if (r != -ENOMEM && (r != -EBADMSG || strstr(fault.text, "line -1")))
-            fail_msg("after %d allocations: %d \"%s\"", enough, r, fault.text);
+        if (allocations_left >= 0)
+            assert_int_equal(r, 0);
+        else if (r != -ENOMEM && (r != -EBADMSG || strstr(fault.text, "line -1")))
+            fail_msg("after %d allocations: %d \"%s\"", before, r, fault.text);
     }
 }
 
@@ -839,18 +841,16 @@ static void test_print_without_memory(void **state)
 {
     (void)state;
     json_t *value = json_pack("{s:[i,f,s],s:{s:n}}", "a", 1, 0.5, "text", "b", "c");
-    for (int enough = 0;; enough++) {
+    allocations_left = -1;
+    for (int before = 0; allocations_left < 0; before++) {
         struct bytes printed = BYTES_NULL;
-        allocations_left = enough;
+        allocations_left = before;
         json_set_alloc_funcs(scarce_malloc, free);
         int r = json_print(value, &printed);
         json_set_alloc_funcs(malloc, free);
-        if (r == 0) {
-            bytes_deinit(&printed);
-            break;
-        }
-        assert_int_equal(r, -ENOMEM);
-        assert_null(printed.data);
+        assert_int_equal(r, allocations_left < 0 ? -ENOMEM : 0);
+        assert_int_equal(printed.data != NULL, r == 0);
+        bytes_deinit(&printed);
     }
     json_decref(value);
 }

@@ -365,9 +365,10 @@ static void test_outcome_deinit(void **state)
 
 static int allocations_left;
 
+/* Fails once, after ALLOCATIONS_LEFT successes. */
 static void *scarce_malloc(size_t size)
 {
-    return allocations_left-- > 0 ? malloc(size) : NULL;
+    return allocations_left-- == 0 ? NULL : malloc(size);
 }
 
 static int step_result(const struct parts *parts, struct bytes *ret)
@@ -409,8 +410,8 @@ static int step_bye(const struct parts *parts, struct bytes *ret)
     return reply_bye("draining", "message", ret);
 }
 
-/* With 0, 1, 2, ... allocations: -ENOMEM and nothing else until there are enough, and then the
- * whole message. */
+/* With the 1st, 2nd, 3rd, ... allocation failing, and then with none: -ENOMEM or the whole message,
+ * never a message that lacks something. */
 static void test_without_memory(void **state)
 {
     static int (*const steps[])(const struct parts *, struct bytes *) = {
@@ -423,18 +424,19 @@ static void test_without_memory(void **state)
         struct bytes whole = BYTES_NULL, payload = BYTES_NULL;
         int r = steps[i](&parts, &whole);
         assert_int_equal(r, 0);
-        r = -ENOMEM;
-        for (int enough = 0; r < 0; enough++) {
-            allocations_left = enough;
+        allocations_left = -1;
+        for (int before = 0; allocations_left < 0; before++) {
+            allocations_left = before;
             json_set_alloc_funcs(scarce_malloc, free);
             r = steps[i](&parts, &payload);
             json_set_alloc_funcs(malloc, free);
-            assert_true(r == 0 || (r == -ENOMEM && !payload.data));
+            if (r == 0 && strcmp(payload.data, whole.data) != 0)
+                fail_msg("in want of memory\n%s\nbecame\n%s", whole.data, payload.data);
+            assert_int_equal(r, allocations_left < 0 ? -ENOMEM : 0);
+            assert_int_equal(payload.data != NULL, r == 0);
+            bytes_deinit(&payload);
         }
-        if (strcmp(payload.data, whole.data) != 0)
-            fail_msg("in want of memory\n%s\nbecame\n%s", whole.data, payload.data);
         bytes_deinit(&whole);
-        bytes_deinit(&payload);
     }
     tear_down(&parts);
 }

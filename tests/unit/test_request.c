@@ -928,24 +928,26 @@ static void test_deinit(void **state)
 
 static int allocations_left;
 
+/* Fails once, after ALLOCATIONS_LEFT successes. */
 static void *scarce_malloc(size_t size)
 {
-    return allocations_left-- > 0 ? malloc(size) : NULL;
+    return allocations_left-- == 0 ? NULL : malloc(size);
 }
 
 static void test_without_memory(void **state)
 {
     struct request_policy defaults = policy();
     json_t *message = parse(WITH("'sut':{'status':'ok','detail':'x'},'limits':{'cpu':0.5}"));
-    int r = -ENOMEM;
     (void)state;
-    for (int enough = 0; r < 0; enough++) {
+    allocations_left = -1;
+    for (int before = 0; allocations_left < 0; before++) {
         _cleanup_request_ struct request request = REQUEST_NULL;
-        allocations_left = enough;
+        allocations_left = before;
         json_set_alloc_funcs(scarce_malloc, free);
-        r = request_decode(message, &defaults, &request, NULL);
+        int r = request_decode(message, &defaults, &request, NULL);
         json_set_alloc_funcs(malloc, free);
-        assert_true(r == 0 || (r == -ENOMEM && !request.job && !request.id.data));
+        assert_int_equal(r, allocations_left < 0 ? -ENOMEM : 0);
+        assert_int_equal(request.job != NULL, r == 0);
     }
     json_decref(message);
 }
