@@ -99,9 +99,11 @@ static json_int_t resident_bytes(void)
 static json_t *memory_json(void)
 {
     struct rusage usage = {0};
+    json_int_t now = resident_bytes();
     (void)getrusage(RUSAGE_SELF, &usage);
-    return json_pack("{s:I,s:I}", "rss_bytes", resident_bytes(), "max_rss_bytes",
-                     (json_int_t)usage.ru_maxrss * 1024);
+    /* The kernel notes the maximum now and then only. */
+    json_int_t most = MAX((json_int_t)usage.ru_maxrss * 1024, now);
+    return json_pack("{s:I,s:I}", "rss_bytes", now, "max_rss_bytes", most);
 }
 
 static json_t *isolation_json(const struct isolation *isolation)
