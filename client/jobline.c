@@ -41,15 +41,16 @@ int jobline_default_id(const char *name, uint64_t line, struct bytes *ret)
 /* Levels of nesting; recursion is bounded, what was read keeps to JSON_DEPTH_MAX. */
 static size_t depth_of(json_t *value) // NOLINT(misc-no-recursion)
 {
-    size_t deepest = 0;
-    if (json_is_array(value)) {
-        for (size_t i = 0; i < json_array_size(value); i++)
-            deepest = MAX(deepest, depth_of(json_array_get(value, i)));
-    } else if (json_is_object(value)) {
-        for (void *i = json_object_iter(value); i; i = json_object_iter_next(value, i))
-            deepest = MAX(deepest, depth_of(json_object_iter_value(i)));
-    } else {
+    size_t deepest = 0, of_item;
+    if (!json_is_array(value) && !json_is_object(value))
         return 0;
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        of_item = depth_of(json_array_get(value, i));
+        deepest = MAX(deepest, of_item);
+    }
+    for (void *i = json_object_iter(value); i; i = json_object_iter_next(value, i)) {
+        of_item = depth_of(json_object_iter_value(i));
+        deepest = MAX(deepest, of_item);
     }
     return deepest + 1;
 }

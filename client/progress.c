@@ -32,9 +32,10 @@ void progress_show(struct progress *progress, int64_t now_ms, const char *format
     if (!progress->live || now_ms < progress->next_ms)
         return;
     char line[COLUMNS_MAX + 1];
+    size_t room = terminal_columns() + 1;
     va_list args;
     va_start(args, format);
-    int n = vsnprintf(line, MIN(sizeof(line), terminal_columns() + 1), format, args);
+    int n = vsnprintf(line, MIN(sizeof(line), room), format, args);
     va_end(args);
     if (n < 0)
         return;

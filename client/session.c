@@ -50,9 +50,10 @@ static int open_session(int fd, struct embedded daemon, const char *where, struc
 static int connect_socket(const char *path, int *ret)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    if (strlen(path) >= sizeof(address.sun_path))
+    size_t n = strlen(path);
+    if (n >= sizeof(address.sun_path))
         return -ENAMETOOLONG;
-    strcpy(address.sun_path, path); // NOLINT(clang-analyzer-security.insecureAPI.strcpy)
+    memcpy(address.sun_path, path, n);
 
     _cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)

@@ -341,6 +341,8 @@ static void read_setting(struct loader *loader, const char *setting)
     *value++ = '\0';
     const struct config_key *key = config_key_find(copy, name);
     if (key)
+        loader_origin(loader, key)->file = NULL; /* as usual for options, the last one counts */
+    if (key)
         set_key(loader, key, value);
     else if (config_section_find(copy))
         report_unknown_key(loader, copy, name);

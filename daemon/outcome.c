@@ -28,6 +28,21 @@ static enum limit limit_of(const struct slot_result *result, const struct limits
     return LIMIT_NONE;
 }
 
+/* Appends LINE of N bytes to SUMMARY, which has LENGTH; as many whole characters as still fit.
+ * Returns the new length. */
+static size_t append_line(char *summary, size_t length, const char *line, size_t n)
+{
+    size_t newline = length > 0 ? 1 : 0;
+    size_t room = length + newline < SUMMARY_MAX ? SUMMARY_MAX - length - newline : 0;
+    size_t kept = utf8_cut(line, n, room);
+    if (kept == 0)
+        return length;
+    if (newline)
+        summary[length] = '\n';
+    memcpy(summary + length + newline, line, kept);
+    return length + newline + kept;
+}
+
 /* The first SUMMARY_LINES lines of TEXT that are not blank, cut at SUMMARY_MAX bytes; NULL if
  * there is none or memory runs out. NUL bytes end it. */
 static char *first_lines(const char *text)
@@ -36,12 +51,9 @@ static char *first_lines(const char *text)
     size_t length = 0;
     for (int lines = 0; summary && *text && lines < SUMMARY_LINES;) {
         size_t n = strcspn(text, "\n");
-        if (strspn(text, " \t\r\f\v") < n && length + 1 < SUMMARY_MAX) {
-            if (lines++ > 0)
-                summary[length++] = '\n';
-            size_t kept = utf8_cut(text, n, SUMMARY_MAX - length);
-            memcpy(summary + length, text, kept);
-            length += kept;
+        if (strspn(text, " \t\r\f\v") < n) {
+            length = append_line(summary, length, text, text[n - 1] == '\r' ? n - 1 : n);
+            lines++;
         }
         text += n + (text[n] == '\n');
     }

@@ -166,6 +166,11 @@ static int open_member(int root, const char *task_class, const char *file, int f
         fault_set(fault, "job.task_class: %s is not a regular file", name);
         return refuse(ret_code, ERROR_NOT_PERMITTED);
     }
+    /* An O_PATH descriptor is had without permission to read. */
+    if (faccessat(fd, "", R_OK, AT_EACCESS | AT_EMPTY_PATH) < 0) {
+        fault_set(fault, "job.task_class: %s: %s", name, strerror(errno));
+        return refuse(ret_code, ERROR_NOT_PERMITTED);
+    }
     return TAKE_FD(fd);
 }
 

@@ -12,6 +12,13 @@ static int block(const char *code, const char *detail, struct bench_score *ret)
     return bench_score_block(code, detail, detail ? strlen(detail) : 0, ret);
 }
 
+/* The contract's name for something that a task class does not list, and that thing: borrowed. */
+struct unknown {
+    const char *code;
+    const char *text; /* NULL: there is none */
+    size_t length;
+};
+
 static int score_failure(const struct score_input *input, struct bench_score *ret)
 {
     char what[80];
@@ -22,27 +29,23 @@ static int score_failure(const struct score_input *input, struct bench_score *re
     return block("rubric.malformed_output", what, ret);
 }
 
-/* The first breakdown key or failure-mode code that the task class does not list; NULL: none. */
-static const char *find_unknown(const struct bench_score *score, const struct task_class *lists,
-                                const char **ret_code)
+/* The first breakdown key or failure-mode code that the task class does not list. */
+static struct unknown find_unknown(const struct bench_score *score, const struct task_class *lists)
 {
     for (void *i = json_object_iter(score->breakdown); lists->breakdown_keys && i;
          i = json_object_iter_next(score->breakdown, i)) {
-        if (!json_object_get(lists->breakdown_keys, json_object_iter_key(i))) {
-            *ret_code = "rubric.unknown_breakdown_key";
-            return json_object_iter_key(i);
-        }
+        const char *key = json_object_iter_key(i);
+        if (!json_object_get(lists->breakdown_keys, key))
+            return (struct unknown){"rubric.unknown_breakdown_key", key, strlen(key)};
     }
     for (size_t i = 0; lists->failure_modes && i < json_array_size(score->failure_modes); i++) {
         const json_t *code = json_object_get(json_array_get(score->failure_modes, i), "code");
         const char *text = json_string_value(code);
-        if (strlen(text) != json_string_length(code) ||
-            !json_object_get(lists->failure_modes, text)) {
-            *ret_code = "rubric.unknown_failure_mode";
-            return text;
-        }
+        size_t length = json_string_length(code); /* it may hold NUL, and is in no list then */
+        if (strlen(text) != length || !json_object_get(lists->failure_modes, text))
+            return (struct unknown){"rubric.unknown_failure_mode", text, length};
     }
-    return NULL;
+    return (struct unknown){.text = NULL};
 }
 
 static int read_score(const struct bytes *out, struct bench_score *ret, struct fault *fault)
@@ -70,11 +73,11 @@ int score_rubric(const struct score_input *input, struct bench_score *ret, bool 
     if (r < 0)
         return block("rubric.malformed_output", fault.text, ret);
 
-    const char *code, *unknown = NULL;
+    struct unknown unknown = {.text = NULL};
     if (input->task_class)
-        unknown = find_unknown(&score, input->task_class, &code);
-    if (unknown)
-        return block(code, unknown, ret);
+        unknown = find_unknown(&score, input->task_class);
+    if (unknown.text)
+        return bench_score_block(unknown.code, unknown.text, unknown.length, ret);
     *ret = score;
     score = (struct bench_score)BENCH_SCORE_NULL;
     *ret_accepted = true;

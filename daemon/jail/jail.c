@@ -35,8 +35,7 @@
 
 struct jail {
     int link;
-    int directory;     /* the slot's directory: the parent of the jobs' */
-    char job_name[32]; /* the job's directory in it */
+    int directory; /* the slot's directory: the parent of the jobs' */
     char strings[LINK_STRINGS_MAX];
 };
 
@@ -68,13 +67,13 @@ static pid_t fork_with_pidfd(int *ret_pidfd)
     return pid;
 }
 
-static int make_job_directory(struct jail *jail, uint64_t number)
+static int make_job_directory(const struct jail *jail, uint64_t number)
 {
-    (void)snprintf(jail->job_name, sizeof(jail->job_name), "job-%llu", (unsigned long long)number);
-    if (mkdirat(jail->directory, jail->job_name, 0700) < 0)
+    char name[32];
+    (void)snprintf(name, sizeof(name), "job-%llu", (unsigned long long)number);
+    if (mkdirat(jail->directory, name, 0700) < 0)
         return -errno;
-    int fd =
-        openat(jail->directory, jail->job_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = openat(jail->directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     return fd < 0 ? -errno : fd;
 }
 
@@ -195,13 +194,15 @@ static void complain(const char *what, int error)
     (void)fprintf(stderr, "rubricd-jail: %s: %s\n", what, strerror(error));
 }
 
-/* Kills the rest of the tree and removes the directory. False if something was left. */
+/* Kills the rest of the tree and removes the directory, by whatever name it goes now. False if
+ * something was left. */
 static bool clean_up(const struct jail *jail)
 {
     bool killed = children_kill_all(TREE_KILL_MS);
     if (!killed)
         complain("processes of a job could not be killed", ETIMEDOUT);
-    int r = wipe_tree(jail->directory, jail->job_name);
+    (void)fchmod(jail->directory, 0700); /* a job of our own user may have changed it */
+    int r = wipe_contents(jail->directory);
     if (r < 0)
         complain("a job's directory could not be removed", -r);
     return killed && r == 0;
@@ -222,7 +223,9 @@ static bool run_job(struct jail *jail, const struct link_job *request, int fds[L
         report.stage = error.stage;
         report.error = error.error;
         report.leftover = !clean_up(jail);
-        return link_send_report(jail->link, &report, -1) == 0 && !report.leftover;
+        /* A slot's directory that takes no job's is made anew by the next jail. */
+        bool usable = !report.leftover && error.stage != LINK_STAGE_DIRECTORY;
+        return link_send_report(jail->link, &report, -1) == 0 && usable;
     }
     report.type = LINK_STARTED;
     report.pid = job.pid;
@@ -241,6 +244,7 @@ static int open_slot_directory(const char *path)
 {
     if (mkdir(path, 0700) < 0 && errno != EEXIST)
         return -errno;
+    (void)chmod(path, 0700); /* its parent is the supervisor's alone */
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     return fd < 0 ? -errno : fd;
 }

@@ -1,0 +1,586 @@
+# SPDX-License-Identifier: MIT
+"""What a rubric gets and what it leaves behind: its environment, its descriptors, its directory,
+and the digest that says which scores can be compared."""
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import conftest
+import pytest
+from conftest import PASSING, RUBRICD, Bench, Daemon, wait_until
+
+SHM = "/dev/shm"
+
+SCRUBBED = {
+    "PATH": "/usr/bin:/bin",
+    "LANG": "C.UTF-8",
+    "PYTHONHASHSEED": "0",
+    "PYTHONIOENCODING": "utf-8",
+}
+
+SECRET = "sk-ant-secret-do-not-leak"
+FULL_ENVIRONMENT = {
+    **os.environ,
+    "ANTHROPIC_API_KEY": SECRET,
+    "OPENAI_API_KEY": SECRET,
+    "AWS_ACCESS_KEY_ID": SECRET,
+    "AWS_SECRET_ACCESS_KEY": SECRET,
+    "GITHUB_TOKEN": SECRET,
+    "HOME": "/root",
+    "USER": "root",
+    "LOGNAME": "root",
+    "SHELL": "/bin/sh",
+    "PATH": "/tmp:/usr/local/bin:/usr/bin:/bin",
+    "LANG": "de_DE.UTF-8",
+    "LC_ALL": "C",
+    "TZ": "Asia/Tokyo",
+    "LD_LIBRARY_PATH": "/tmp",
+    "LD_BIND_NOW": "1",
+    "PYTHONPATH": "/tmp",
+    "PYTHONHASHSEED": "7",
+    "PYTHONSTARTUP": "/tmp/startup.py",
+    "PYTHONDONTWRITEBYTECODE": "",
+    "PYTHONIOENCODING": "latin-1",
+    "__CF_USER_TEXT_ENCODING": "0x0",
+}
+
+# report() passes what a rubric sees through its BenchScore; seen() reads it from the result.
+REPORT = """
+import json, os, sys
+def report(**seen):
+    mode = {"code": "seen", "severity": "info", "detail": json.dumps(seen)}
+    print(json.dumps({"passed": True, "score": 1, "failure_modes": [mode]}))
+"""
+
+
+def seen(result):
+    assert result["type"] == "result" and result["score"]["passed"] is True, result
+    return json.loads(result["score"]["failure_modes"][0]["detail"])
+
+
+def leftovers(daemon):
+    """Everything that stands in the slots' directories."""
+    return [path for slot in daemon.work.iterdir() for path in slot.iterdir()]
+
+
+def digest(daemon):
+    with daemon.connect() as client:
+        return client.hello["isolation"]["digest"]
+
+
+@pytest.fixture(name="place")
+def make_place():
+    """A directory in memory, as /run is, where the work directory of the service stands: there it
+    is quick to make thousands of files. Everybody may enter it."""
+    place = Path(tempfile.mkdtemp(prefix="rubricd-", dir=SHM if os.access(SHM, os.W_OK) else None))
+    place.chmod(0o755)
+    yield place
+    shutil.rmtree(place, ignore_errors=True)
+
+
+def stop(daemon):
+    assert daemon.stop() == 0, daemon.log()
+    assert not any(daemon.work.iterdir()), "the work directory is empty at the end"
+
+
+@pytest.fixture(name="daemon")
+def start_in_place(place):
+    (place / "daemon").mkdir()
+    daemon = Daemon(place / "daemon")
+    yield daemon
+    stop(daemon)
+
+
+@pytest.fixture(name="unprivileged")
+def start_unprivileged(place, monkeypatch):
+    """A daemon of nobody's, and a bench that nobody can read. Root may do too much for some tests.
+    Without root it is the user of the tests who is unprivileged."""
+    for name in "daemon", "bench":
+        (place / name).mkdir()
+    if os.geteuid() == 0:
+        setpriv = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        if subprocess.run([*setpriv, RUBRICD, "--version"], capture_output=True).returncode:
+            pytest.skip("nobody may not execute the daemon that was built")
+        wrapper = place / "rubricd-of-nobody"
+        wrapper.write_text(f'#!/bin/sh\nexec {" ".join(setpriv)} {RUBRICD} "$@"\n')
+        wrapper.chmod(0o755)
+        monkeypatch.setattr(conftest, "RUBRICD", wrapper)
+        os.chown(place / "daemon", 65534, 65534)
+    daemon = Daemon(place / "daemon")
+    yield daemon, Bench(place / "bench")
+    stop(daemon)
+
+
+# The environment
+
+
+ENVIRONMENT = REPORT + """
+own = open("/proc/self/environ", "rb").read().decode()
+report(environ=dict(os.environ), initial=own.split("\\0"))
+"""
+
+
+def test_environment_has_exactly_four_keys(client, bench):
+    got = seen(client.run(bench.job(ENVIRONMENT)))
+    assert got["environ"] == SCRUBBED
+    assert got["initial"] == [f"{key}={value}" for key, value in SCRUBBED.items()] + [""]
+
+
+def test_nothing_of_a_full_environment_gets_through(start_daemon, bench):
+    with start_daemon(env=FULL_ENVIRONMENT).connect() as client:
+        assert seen(client.run(bench.job(ENVIRONMENT)))["environ"] == SCRUBBED
+
+
+def test_an_empty_environment_changes_nothing(start_daemon, bench):
+    with start_daemon(env={}).connect() as client:
+        assert seen(client.run(bench.job(ENVIRONMENT)))["environ"] == SCRUBBED
+
+
+def test_a_credential_cannot_be_read(start_daemon, bench):
+    """The test of the seed: what a rubric finds of the key goes to stderr and into the detail."""
+    daemon = start_daemon(env=FULL_ENVIRONMENT)
+    with daemon.connect() as client:
+        result = client.run(
+            bench.job(
+                "import os, sys, json;"
+                "keys = sorted(os.environ.keys());"
+                "leak = os.environ.get('ANTHROPIC_API_KEY');"
+                "sys.stderr.write(json.dumps({'keys': keys, 'leak': leak}));"
+                "sys.exit(2)"
+            )
+        )
+    assert result["score"]["failure_modes"] == [
+        {
+            "code": "rubric.malformed_output",
+            "severity": "block",
+            "detail": json.dumps({"keys": sorted(SCRUBBED), "leak": None}),
+        }
+    ]
+
+
+HUNT = REPORT + """
+case = json.load(sys.stdin)["case"]
+secret = case["backwards"][::-1].encode()
+found = []
+for pid in filter(str.isdigit, os.listdir("/proc")):
+    for name in "environ", "cmdline":
+        try:
+            if secret in open(f"/proc/{pid}/{name}", "rb").read():
+                found.append(f"{pid} {name}")
+        except OSError:
+            pass
+report(found=found, jail=open(f"/proc/{os.getppid()}/environ").read())
+"""
+
+
+def test_a_credential_is_in_no_environment_that_a_rubric_can_read(start_daemon, bench):
+    """Neither in its jail's /proc/PID/environ nor in any other, the daemon's included."""
+    daemon = start_daemon(env=FULL_ENVIRONMENT)
+    with daemon.connect() as client:
+        got = seen(client.run(bench.job(HUNT, case={"backwards": SECRET[::-1]})))
+    assert got == {"found": [], "jail": ""}
+    for jail in daemon.jails():
+        assert Path(f"/proc/{jail}/environ").read_bytes() == b""
+
+
+def test_a_credential_is_in_no_reply_and_no_log(start_daemon, bench):
+    """Whatever is asked, and however a rubric ends that tells all it knows."""
+    daemon = start_daemon("daemon.log_level=debug", env=FULL_ENVIRONMENT)
+    tell = (
+        "import os, sys\n"
+        "sys.stderr.write(open('/proc/self/environ').read() + repr(dict(os.environ)))\n"
+        "sys.stderr.write(open(f'/proc/{os.getppid()}/environ').read())\n"
+    )
+    endings = [PASSING, "print('nonsense')", "sys.exit(3)", "os.abort()", "import time; time.sleep(60)"]
+    with daemon.connect() as client:
+        heard = [client.hello]
+        for code in endings:
+            heard.append(client.run(bench.job(tell + code, case={"rubric_wall_clock_seconds": 0.3})))
+        heard.append(client.run(bench.job(name="absent")))
+        heard.append(client.run({"kind": "rubric"}, check=False))
+        heard.append(client.status())
+    assert [message["type"] for message in heard] == ["hello"] + ["result"] * 5 + ["error"] * 2 + ["status"]
+    assert SECRET not in json.dumps(heard)
+    assert SECRET not in daemon.log()
+
+
+def test_a_request_cannot_add_to_the_environment(client, bench):
+    error = client.run(bench.job(PASSING, env={"EVIL": "1"}), check=False)
+    assert (error["code"], error["message"]) == ("bad_request", "job.env: unknown field")
+
+
+@pytest.mark.parametrize("entry", ["PATH=/tmp", "LANG=C", "PYTHONHASHSEED=1", "LD_PRELOAD=/tmp/x.so"])
+def test_the_configuration_cannot_change_the_four(entry):
+    """Nor add what would reach into the interpreter's own start."""
+    done = subprocess.run(
+        [RUBRICD, "--config=/dev/null", f"--set=isolation.env_allow={entry}", "--check-config"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 78
+    assert "env_allow" in done.stderr
+
+
+def test_env_allow_adds_a_key(start_daemon, bench):
+    allowing = start_daemon("isolation.env_allow=TZ=Europe/Berlin")
+    with allowing.connect() as client:
+        got = seen(client.run(bench.job(ENVIRONMENT)))
+    assert got["environ"] == {**SCRUBBED, "TZ": "Europe/Berlin"}
+    digests = {
+        digest(allowing),
+        digest(start_daemon()),
+        digest(start_daemon("isolation.env_allow=TZ=Asia/Tokyo")),
+    }
+    assert len(digests) == 3, "the key and its value are in the digest"
+
+
+# The digest
+
+
+def test_equal_configurations_have_equal_digests(start_daemon):
+    """What has nothing to do with confinement is not in it, nor is the daemon's environment."""
+    one = start_daemon()
+    other = start_daemon("daemon.max_clients=9", "queue.jobs=300", env=FULL_ENVIRONMENT)
+    assert len(digest(one)) == 64 and set(digest(one)) <= set("0123456789abcdef")
+    assert digest(one) == digest(other)
+
+
+def test_every_limit_and_ceiling_is_in_the_digest(start_daemon):
+    settings = [
+        "rubric.wall_clock=59s",
+        "rubric.wall_clock_ceiling=299s",
+        "rubric.cpu=299s",
+        "rubric.memory_bytes=1023M",
+        "rubric.max_open_files=255",
+        "rubric.max_processes=63",
+        "rubric.output_bytes=255K",
+        "rubric.disk_bytes=63M",
+        "ceilings.wall_clock=299s",
+        "ceilings.cpu=301s",
+        "ceilings.memory_bytes=4095M",
+        "ceilings.max_open_files=1023",
+        "ceilings.max_processes=255",
+        "ceilings.output_bytes=3M",
+        "ceilings.disk_bytes=1023M",
+    ]
+    digests = [digest(start_daemon())] + [digest(start_daemon(setting)) for setting in settings]
+    assert len(set(digests)) == len(settings) + 1
+
+
+def test_the_interpreter_and_its_version_are_in_the_digest(start_daemon, tmp_path):
+    interpreter = tmp_path / "python"
+
+    def with_version(version):
+        interpreter.write_text(
+            f'#!/bin/sh\n[ "$1" = -V ] && echo "Python {version}" && exit\nexec /usr/bin/python3 "$@"\n'
+        )
+        interpreter.chmod(0o755)
+        return digest(start_daemon(f"rubric.interpreter={interpreter}"))
+
+    first, second, again = with_version("9.9.8"), with_version("9.9.9"), with_version("9.9.8")
+    assert first != second
+    assert first == again
+    assert first != digest(start_daemon())
+
+
+def test_the_digest_does_not_differ_between_jobs(client, bench):
+    """Neither with a timeout or a limit of the job's own, nor with the way it ends."""
+    jobs = [
+        bench.job(PASSING),
+        bench.job(PASSING, case={"rubric_wall_clock_seconds": 5}),
+        bench.job(PASSING, limits={"cpu": 5, "memory_bytes": 512 << 20, "max_open_files": 64}),
+        bench.job("import os; os.abort()"),
+        bench.job(name="class-1", sut={"status": "timeout"}),
+    ]
+    isolation = client.hello["isolation"]
+    assert isolation["class"] == "subprocess"
+    assert {"env", "tempdir", "rlimits", "no_new_privs", "tree_kill"} <= set(isolation["layers"])
+    for job in jobs:
+        assert client.run(job)["isolation"] == isolation
+
+
+# The process
+
+
+def test_a_rubric_has_three_descriptors_and_a_session_of_its_own(client, bench):
+    got = seen(
+        client.run(
+            bench.job(
+                REPORT + "status = dict(line.split(':', 1) for line in open('/proc/self/status'))\n"
+                "fds = sorted(map(int, os.listdir('/proc/self/fd')))\n"
+                "report(fds=fds[:-1], flags=sys.flags.no_user_site, argv=len(sys.argv),\n"
+                "       leader=os.getsid(0) == os.getpid() == os.getpgrp(),\n"
+                "       bytecode=sys.dont_write_bytecode, executable=sys.executable,\n"
+                "       blocked=int(status['SigBlk'], 16), no_new_privs=int(status['NoNewPrivs']),\n"
+                "       umask=int(status['Umask'], 8))\n"
+            )
+        )
+    )
+    assert got == {
+        "fds": [0, 1, 2],
+        "flags": 1,
+        "argv": 1,
+        "leader": True,
+        "bytecode": True,
+        "executable": "/usr/bin/python3",
+        "blocked": 0,
+        "no_new_privs": 1,
+        "umask": 0o022,
+    }
+
+
+def test_the_interpreter_is_not_looked_up_through_path(start_daemon, bench, tmp_path):
+    fake = tmp_path / "python3"
+    fake.write_text("#!/bin/sh\nexit 42\n")
+    fake.chmod(0o755)
+    with start_daemon(env={**os.environ, "PATH": str(tmp_path)}).connect() as client:
+        assert client.run(bench.job(PASSING))["score"]["passed"] is True
+
+
+# The directory
+
+
+CWD = REPORT + """
+here = os.stat(".")
+report(cwd=os.getcwd(), mode=here.st_mode, mine=here.st_uid == os.geteuid(), entries=os.listdir("."))
+open("left", "w").write("x")
+"""
+
+
+def test_the_directory_is_fresh_private_and_gone(client, bench, daemon):
+    """Three jobs in turn leave a file each; none sees another's, none of them stays."""
+    job = bench.job(CWD)
+    runs = [seen(client.run(job, id=f"job-{n}")) for n in range(3)]
+    for got in runs:
+        assert got["mode"] == 0o40700
+        assert got["mine"] is True
+        assert got["entries"] == []
+        assert not os.path.exists(got["cwd"])
+    assert len({got["cwd"] for got in runs}) == 3
+    assert leftovers(daemon) == []
+
+
+CLUTTER = {
+    "a file": "open('x', 'w').write('x' * 100000)",
+    "directories 1,000 deep": """
+for _ in range(1000):
+    os.mkdir("d" * 50)
+    os.chdir("d" * 50)
+    open("f", "w").close()
+""",
+    "directories 1,000 deep that nobody may enter": """
+for _ in range(1000):
+    os.mkdir("d")
+    os.chdir("d")
+for _ in range(1000):
+    os.chdir("..")
+    os.chmod("d", 0)
+""",
+    "directories of mode 000": """
+for name in "a", "b", "c":
+    os.makedirs(f"{name}/{name}/{name}")
+    open(f"{name}/{name}/{name}/f", "w").close()
+    os.chmod(f"{name}/{name}/{name}", 0)
+    os.chmod(f"{name}/{name}", 0)
+    os.chmod(name, 0)
+os.chmod(".", 0)
+""",
+    "links that lead out": """
+os.symlink(case["target"], "directory")
+os.symlink(case["target"] + "/precious", "file")
+os.symlink("/", "root")
+os.symlink("..", "parent")
+os.symlink("loop", "loop")
+os.mkdir("sub")
+os.symlink("../..", "sub/up")
+os.symlink(case["target"], "sub/directory")
+os.link(case["target"] + "/precious", "hard")
+""",
+    "special files": """
+import socket
+os.mkfifo("fifo")
+bound = socket.socket(socket.AF_UNIX)
+bound.bind("socket")
+bound.listen()
+os.mkdir("sub")
+os.mkfifo("sub/fifo")
+""",
+    "10,000 files": """
+for n in range(10000):
+    os.close(os.open(f"f{n}", os.O_CREAT))
+""",
+    "a wide tree": """
+for n in range(300):
+    os.makedirs(f"{n}/a/b")
+    os.makedirs(f"{n}/c")
+    open(f"{n}/a/b/f", "w").close()
+""",
+    "odd names": """
+for name in b"new\\nline", b"\\xff\\xfe", b" ", b"-rf", b"*", b"\\\\", b"...", b"\\x01", b"n" * 255:
+    open(name, "w").close()
+    os.makedirs(b"sub/" + name + b"/" + name)
+""",
+    "names that a cleaner might use itself": """
+for n in range(20):
+    os.makedirs(f".wiped-{n}/.wiped-{n}/.wiped-{n}")
+    os.makedirs(f"a/{n}/.wiped-{n}")
+for n in range(20, 40):
+    open(f".wiped-{n}", "w").close()
+""",
+    "a directory that was removed": "os.rmdir(os.getcwd())",
+    "a directory that was renamed": "os.rename(os.getcwd(), os.getcwd() + '-renamed')",
+    "a directory that a link replaces": """
+cwd = os.getcwd()
+os.rename(cwd, cwd + "-renamed")
+os.symlink(case["target"], cwd)
+""",
+}
+
+FILL = "import json, os, sys\ncase = json.load(sys.stdin)['case']\n"
+
+
+@pytest.fixture(name="target")
+def make_target(place):
+    target = place / "target"
+    target.mkdir(mode=0o755)
+    (target / "precious").write_text("precious")
+    return target
+
+
+def assert_untouched(target):
+    assert [path.name for path in target.iterdir()] == ["precious"]
+    assert (target / "precious").read_text() == "precious"
+    assert (target / "precious").stat().st_nlink == 1
+    assert target.stat().st_mode & 0o7777 == 0o755
+
+
+@pytest.mark.parametrize("clutter", CLUTTER)
+def test_a_cluttered_directory_is_gone(clutter, client, bench, daemon, target):
+    job = bench.job(FILL + CLUTTER[clutter] + "\n" + PASSING, case={"target": str(target)})
+    result = client.run(job)
+    assert result["score"]["passed"] is True, result
+    assert leftovers(daemon) == []
+    assert_untouched(target)
+    assert seen(client.run(bench.job(CWD)))["entries"] == [], "the slot serves the next job"
+
+
+@pytest.mark.parametrize("clutter", sorted(CLUTTER.keys() - {"links that lead out"}))
+def test_a_cluttered_directory_of_an_unprivileged_job_is_gone(clutter, unprivileged, target):
+    """Here modes count. (Links to others' files are not for everybody to make.)"""
+    daemon, bench = unprivileged
+    job = bench.job(FILL + CLUTTER[clutter] + "\n" + PASSING, case={"target": str(target)})
+    with daemon.connect() as client:
+        result = client.run(job)
+        assert result["score"]["passed"] is True, result
+        assert leftovers(daemon) == []
+        assert seen(client.run(bench.job(CWD)))["entries"] == []
+    assert_untouched(target)
+
+
+def test_a_slot_survives_a_change_of_its_directory_s_mode(unprivileged):
+    """A job that locks the directory above its own does not harm the jobs after it."""
+    daemon, bench = unprivileged
+    with daemon.connect() as client:
+        first = client.run(bench.job("import os; os.chmod('..', 0)\n" + PASSING))
+        assert first["score"]["passed"] is True
+        for n in range(4):
+            result = client.run(bench.job(PASSING), id=f"next-{n}")
+            assert result["type"] == "result", result
+            assert result["score"]["passed"] is True
+    assert leftovers(daemon) == []
+
+
+ENDINGS = {
+    "success": (PASSING, []),
+    "failure": ("sys.exit(3)", ["rubric.malformed_output"]),
+    "crash": ("os.abort()", ["rubric.malformed_output"]),
+    "timeout": ("import time; time.sleep(60)", ["rubric.timeout"]),
+    "output": ("while True: os.write(1, bytes(65536))", ["rubric.malformed_output"]),
+}
+
+# Much of the above, in directories beside each other.
+HOSTILE = "top = os.getcwd()\n" + "".join(
+    f"os.mkdir('part'); os.chdir('part')\n{CLUTTER[name]}\nos.chdir(top); os.rename('part', {name!r})\n"
+    for name in (
+        "directories 1,000 deep",
+        "directories of mode 000",
+        "links that lead out",
+        "special files",
+        "a wide tree",
+        "odd names",
+    )
+)
+HOSTILE_AND_READY = HOSTILE + "open('ready', 'w').close()\nimport time; time.sleep(60)"
+
+
+def wait_for_ready(daemon):
+    wait_until(lambda: list(daemon.work.glob("slot-*/job-*/ready")), "the directory is full")
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_the_directory_is_gone_whatever_the_end(ending, client, bench, daemon, target):
+    code, failure_modes = ENDINGS[ending]
+    case = {"target": str(target), "rubric_wall_clock_seconds": 2 if ending == "timeout" else 60}
+    result = client.run(bench.job(FILL + HOSTILE + code, case=case))
+    assert leftovers(daemon) == []
+    assert_untouched(target)
+    assert result["type"] == "result", result
+    assert [mode["code"] for mode in result["score"]["failure_modes"]] == failure_modes, result
+
+
+def test_the_directory_is_gone_when_the_jail_was_killed(client, bench, daemon, target):
+    code = FILL + HOSTILE + "os.kill(os.getppid(), 9)\nimport time; time.sleep(60)"
+    error = client.run(bench.job(code, case={"target": str(target)}))
+    assert leftovers(daemon) == []
+    assert_untouched(target)
+    assert (error["type"], error.get("code")) == ("error", "sandbox_failed"), error
+
+
+def test_the_directory_is_gone_when_a_job_is_cancelled(client, bench, daemon, target):
+    client.submit("job", bench.job(FILL + HOSTILE_AND_READY, case={"target": str(target)}))
+    wait_for_ready(daemon)
+    client.send({"type": "cancel", "id": "job"})
+    answer = client.recv_answer("job")
+    assert leftovers(daemon) == []
+    assert_untouched(target)
+    assert answer == {
+        "type": "error",
+        "id": "job",
+        "job_no": 1,
+        "code": "cancelled",
+        "message": "cancelled while running",
+        "retriable": False,
+    }
+
+
+def test_the_directory_is_gone_when_the_client_has_gone(daemon, bench, target):
+    with daemon.connect() as client:
+        client.submit("job", bench.job(FILL + HOSTILE_AND_READY, case={"target": str(target)}))
+        wait_for_ready(daemon)
+    wait_until(lambda: not leftovers(daemon), "the directory is gone", deadline=5.0)
+    assert_untouched(target)
+
+
+# What the account of the jobs can read
+
+
+def test_a_rubric_that_cannot_be_read_is_no_verdict(unprivileged):
+    """It is the installation that is at fault, not what was graded."""
+    daemon, bench = unprivileged
+    unreadable = bench.job(PASSING, name="unreadable")
+    (bench.root / "unreadable" / "rubric.py").chmod(0)
+    hidden = bench.job(PASSING, name="hidden")
+    (bench.root / "hidden").chmod(0)
+    with daemon.connect() as client:
+        for job in unreadable, hidden:
+            name = job["task_class"]
+            error = client.run(job, id=name)
+            assert error["type"] == "error", error
+            assert error["code"] == "not_permitted"
+            assert error["message"] == f"job.task_class: {name}/rubric.py: Permission denied"
+            assert error["retriable"] is False

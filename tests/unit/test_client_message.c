@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/message.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static int decode(const char *text, struct message *ret, struct fault *fault)
+{
+    struct bytes payload = BYTES_NULL;
+    assert_int_equal(bytes_copy(text, strlen(text), &payload), 0);
+    int r = message_decode(&payload, ret, fault);
+    assert_null(payload.data);
+    return r;
+}
+
+static void test_types(void **state)
+{
+    static const struct {
+        const char *text;
+        enum message_type type;
+    } cases[] = {
+        {"{\"type\":\"hello\",\"version\":\"1\",\"protocol\":1,\"limits\":{},\"new\":[]}",
+         MESSAGE_HELLO},
+        {"{\"type\":\"started\",\"id\":\"a\"}", MESSAGE_STARTED},
+        {"{\"type\":\"result\",\"id\":\"a\",\"score\":{\"passed\":true,\"score\":1}}",
+         MESSAGE_RESULT},
+        {"{\"type\":\"error\",\"code\":\"denied\",\"message\":\"no\"}", MESSAGE_ERROR},
+        {"{\"type\":\"status\",\"version\":\"1\"}", MESSAGE_STATUS},
+        {"{\"type\":\"pong\"}", MESSAGE_PONG},
+        {"{\"type\":\"bye\",\"reason\":\"draining\"}", MESSAGE_BYE},
+        {"{\"type\":\"\"}", MESSAGE_OTHER},
+        {"{\"type\":\"metrics\"}", MESSAGE_OTHER},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_message_ struct message message = MESSAGE_NULL;
+        assert_int_equal(decode(cases[i].text, &message, NULL), 0);
+        assert_int_equal(message.type, cases[i].type);
+        assert_string_equal(message.payload.data, cases[i].text);
+    }
+}
+
+static void test_refused(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *fault;
+    } cases[] = {
+        {"{}", "a message without a type"},
+        {"{\"type\":1}", "a message without a type"},
+        {"[]", "expected an object, got an array"},
+        {"{\"type\":\"started\"}", "started.id: got nothing"},
+        {"{\"type\":\"started\",\"id\":4}", "started.id: got a number"},
+        {"{\"type\":\"error\",\"code\":\"x\"}", "error.message: got nothing"},
+        {"{\"type\":\"hello\",\"version\":\"1\",\"protocol\":1.0,\"limits\":{}}",
+         "hello.protocol: got a number"},
+        {"{\"type\":\"bye\",\"reason\":null}", "bye.reason: got null"},
+        {"{\"type\":\"result\",\"id\":\"a\",\"score\":null}", "result.score: got null"},
+        {"{\"type\":\"result\",\"id\":\"a\",\"score\":{\"passed\":1,\"score\":1}}",
+         "result.score.passed: expected a boolean"},
+        {"{\"type\":\"result\",\"id\":\"a\",\"score\":{\"passed\":true}}",
+         "result.score.score: expected a number or null"},
+        {"{\"type\":\"result\",\"id\":\"a\",\"score\":{\"passed\":true,\"score\":1,"
+         "\"failure_modes\":{}}}",
+         "result.score.failure_modes: expected an array"},
+        {"{\"type\":\"result\",\"id\":\"a\",\"score\":{\"passed\":true,\"score\":1,"
+         "\"failure_modes\":[{\"code\":\"a\"},3]}}",
+         "result.score.failure_modes[1].code: expected a string"},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct message message = MESSAGE_NULL;
+        struct fault fault = FAULT_NULL;
+        assert_int_equal(decode(cases[i].text, &message, &fault), -EINVAL);
+        assert_string_equal(fault.text, cases[i].fault);
+        assert_null(message.object);
+    }
+    struct message message = MESSAGE_NULL;
+    assert_int_equal(decode("{\"type\":", &message, NULL), -EBADMSG);
+}
+
+static void test_verdict(void **state)
+{
+    (void)state;
+    _cleanup_message_ struct message full = MESSAGE_NULL;
+    assert_int_equal(decode("{\"type\":\"result\",\"id\":\"a\",\"job_no\":7,\"score\":{\"passed\":"
+                            "false,\"score\":0.25,\"cost_usd\":2,\"failure_modes\":[{\"code\":"
+                            "\"x\"}]}}",
+                            &full, NULL),
+                     0);
+    struct verdict verdict = message_verdict(&full);
+    assert_false(verdict.passed);
+    assert_float_equal(verdict.score, 0.25, 0);
+    assert_float_equal(verdict.cost_usd, 2, 0);
+    assert_int_equal(json_array_size(verdict.failure_modes), 1);
+    assert_int_equal(message_integer(&full, "job_no"), 7);
+    assert_int_equal(message_integer(&full, "id"), 0);
+    assert_string_equal(message_text(&full, "id"), "a");
+    assert_null(message_text(&full, "job_no"));
+
+    _cleanup_message_ struct message bare = MESSAGE_NULL;
+    assert_int_equal(decode("{\"type\":\"result\",\"id\":\"a\",\"score\":{\"passed\":true,"
+                            "\"score\":null}}",
+                            &bare, NULL),
+                     0);
+    verdict = message_verdict(&bare);
+    assert_true(verdict.passed);
+    assert_true(isnan(verdict.score));
+    assert_null(verdict.failure_modes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_types),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_verdict),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/pending.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static int add(struct pending *pending, const char *id, size_t n)
+{
+    struct bytes bytes = BYTES_NULL;
+    assert_int_equal(bytes_copy(id, n, &bytes), 0);
+    int r = pending_add(pending, &bytes);
+    bytes_deinit(&bytes);
+    return r;
+}
+
+static void assert_listed(const struct pending *pending, size_t max, const char *expected)
+{
+    _cleanup_free_ char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    pending_put(out, pending, max);
+    (void)fclose(out);
+    assert_string_equal(text, expected);
+}
+
+static void test_set(void **state)
+{
+    _cleanup_pending_ struct pending pending = PENDING_NULL;
+    (void)state;
+    assert_int_equal(pending_init(&pending), 0);
+    assert_int_equal(pending_count(&pending), 0);
+    assert_int_equal(add(&pending, "a", 1), 0);
+    assert_int_equal(add(&pending, "a", 1), -EEXIST);
+    assert_int_equal(add(&pending, "b", 1), 0);
+    assert_int_equal(pending_count(&pending), 2);
+    assert_true(pending_remove(&pending, "a", 1));
+    assert_false(pending_remove(&pending, "a", 1));
+    assert_int_equal(add(&pending, "a", 1), 0);
+    assert_listed(&pending, 5, "b, a");
+}
+
+static void test_nul_in_ids(void **state)
+{
+    _cleanup_pending_ struct pending pending = PENDING_NULL;
+    (void)state;
+    assert_int_equal(pending_init(&pending), 0);
+    assert_int_equal(add(&pending, "a", 1), 0);
+    assert_int_equal(add(&pending, "a\0b", 3), 0);
+    assert_int_equal(add(&pending, "a\0c", 3), 0);
+    assert_int_equal(add(&pending, "a\0b", 3), -EEXIST);
+    assert_listed(&pending, 5, "a, a\\x00b, a\\x00c");
+    assert_true(pending_remove(&pending, "a\0b", 3));
+    assert_false(pending_remove(&pending, "a\0d", 3));
+    assert_listed(&pending, 5, "a, a\\x00c");
+}
+
+static void test_list_is_cut(void **state)
+{
+    _cleanup_pending_ struct pending pending = PENDING_NULL;
+    char id[16];
+    (void)state;
+    assert_int_equal(pending_init(&pending), 0);
+    assert_listed(&pending, 5, "");
+    for (int i = 0; i < 1000; i++) {
+        int n = snprintf(id, sizeof(id), "job%d", i);
+        assert_int_equal(add(&pending, id, (size_t)n), 0);
+    }
+    assert_listed(&pending, 3, "job0, job1, job2 and 997 more");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_set),
+        cmocka_unit_test(test_nul_in_ids),
+        cmocka_unit_test(test_list_is_cut),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
