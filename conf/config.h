@@ -102,7 +102,8 @@ int config_load(struct config *config, const char *path, bool must_exist,
                 struct config_problems *problems);
 
 /* The same, and then the N SETTINGS of the command line, each SECTION.KEY=VALUE; mistakes in them
- * are told of as --set:1 and so on. PATH may be NULL: no file is read. */
+ * are told of as --set:1 and so on, and the last setting of a key counts. PATH may be NULL: no file
+ * is read. */
 int config_load_with(struct config *config, const char *path, bool must_exist,
                      const char *const *settings, size_t n, struct config_problems *problems);
 
