@@ -211,7 +211,7 @@ static void handle_ping(struct conn *conn)
 static void handle_drain(struct supervisor *supervisor, struct conn *conn)
 {
     if (is_admin(supervisor, conn))
-        supervisor_drain(supervisor);
+        event_active(supervisor->drain, 0, 0);
     else
         send_error(conn, NULL, 0, ERROR_DENIED, "draining the daemon takes an administrator");
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "capture.h"
+#include "events.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -68,9 +69,7 @@ int capture_open(struct capture *capture, struct event_base *base, size_t keep_m
 
 void capture_close(struct capture *capture)
 {
-    if (capture->event)
-        event_free(capture->event);
-    capture->event = NULL;
+    capture->event = consume_event(capture->event);
     capture->fd = close_fd(capture->fd);
 }
 

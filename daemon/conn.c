@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "conn.h"
+#include "events.h"
 
 #include "proto/frame.h"
 
@@ -474,10 +475,8 @@ struct conn *conn_free(struct conn *conn)
         return NULL;
     unreserve(conn);
     request_deinit(&conn->parked);
-    if (conn->hangup_event)
-        event_free(conn->hangup_event);
-    if (conn->timer)
-        event_free(conn->timer);
+    conn->hangup_event = consume_event(conn->hangup_event);
+    conn->timer = consume_event(conn->timer);
     close_fd(conn->hangup_fd);
     if (conn->bev)
         bufferevent_free(conn->bev);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "listener.h"
+#include "events.h"
+
+#include "proto/util.h"
 
 #include <fcntl.h>
 #include <grp.h>
@@ -144,10 +147,8 @@ int listener_init(struct listener *listener, struct event_base *base, const stru
 
 void listener_deinit(struct listener *listener)
 {
-    if (listener->event)
-        event_free(listener->event);
-    if (listener->resume)
-        event_free(listener->resume);
+    listener->event = consume_event(listener->event);
+    listener->resume = consume_event(listener->resume);
     if (listener->path)
         (void)unlink(listener->path);
     free(listener->path);

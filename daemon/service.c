@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "service.h"
+#include "events.h"
 
 #include "proto/util.h"
 
@@ -56,7 +57,5 @@ void service_status(const char *text)
 
 void service_deinit(struct service *service)
 {
-    if (service->watchdog)
-        event_free(service->watchdog);
-    service->watchdog = NULL;
+    service->watchdog = consume_event(service->watchdog);
 }

@@ -12,6 +12,7 @@
  * directory, or could not: whoever gets the answer can rely on nothing of the job being left. */
 #include "slot.h"
 #include "clock.h"
+#include "events.h"
 #include "jail/link.h"
 #include "jailproc.h"
 
@@ -63,13 +64,6 @@ uint64_t slot_remaining_ms(const struct slot *slot)
     if (slot->state != SLOT_RUNNING || timerfd_gettime(slot->timer_fd, &timer) < 0)
         return 0;
     return (uint64_t)timer.it_value.tv_sec * 1000 + (uint64_t)timer.it_value.tv_nsec / NS_PER_MS;
-}
-
-static struct event *consume_event(struct event *event)
-{
-    if (event)
-        event_free(event);
-    return NULL;
 }
 
 static struct event *watch(const struct slot *slot, int fd, event_callback_fn callback)

@@ -3,11 +3,12 @@
  * who may run or be read never act on it at once, deep in somebody else's callback: they activate
  * `turn`, and on_turn() does what there is to do from the loop itself.
  *
- * Stopping: supervisor_drain() -> (running jobs end, or the grace period does) -> stop_when_idle()
+ * Stopping: drain() -> (running jobs end, or the grace period does) -> stop_when_idle()
  * says bye and stops the jails -> (jails and clients are gone) -> the loop breaks. */
 #include "supervisor.h"
 #include "admission.h"
 #include "clock.h"
+#include "events.h"
 #include "grading.h"
 
 #include <fcntl.h>
@@ -59,7 +60,9 @@ static void end_grace_period(struct supervisor *supervisor)
     }
 }
 
-void supervisor_drain(struct supervisor *supervisor)
+/* Takes no new clients and no new jobs, answers what is queued with `draining`, and lets what runs
+ * finish within the grace period. */
+static void drain(struct supervisor *supervisor)
 {
     if (supervisor->draining)
         return;
@@ -87,9 +90,16 @@ static void on_turn(evutil_socket_t fd, short what, void *userdata)
     admission_resume(supervisor);
     pool_dispatch(&supervisor->pool);
     if (supervisor->single_client && supervisor->conn_count == 0)
-        supervisor_drain(supervisor);
+        drain(supervisor);
     if (supervisor->draining)
         stop_when_idle(supervisor);
+}
+
+static void on_drain(evutil_socket_t fd, short what, void *userdata)
+{
+    (void)fd;
+    (void)what;
+    drain(userdata);
 }
 
 static void on_grace(evutil_socket_t fd, short what, void *userdata)
@@ -112,7 +122,7 @@ static void on_signal(evutil_socket_t number, short what, void *userdata)
     else if (supervisor->draining)
         end_grace_period(supervisor); /* asked twice */
     else
-        supervisor_drain(supervisor);
+        drain(supervisor);
 }
 
 static void on_tell(evutil_socket_t fd, short what, void *userdata)
@@ -136,9 +146,10 @@ static int set_up_events(struct supervisor *supervisor)
     if (!base)
         return -ENOMEM;
     supervisor->turn = event_new(base, -1, 0, on_turn, supervisor);
+    supervisor->drain = event_new(base, -1, 0, on_drain, supervisor);
     supervisor->grace = event_new(base, -1, 0, on_grace, supervisor);
     supervisor->tell = event_new(base, -1, EV_PERSIST, on_tell, supervisor);
-    if (!supervisor->turn || !supervisor->grace || !supervisor->tell)
+    if (!supervisor->turn || !supervisor->drain || !supervisor->grace || !supervisor->tell)
         return -ENOMEM;
     for (size_t i = 0; i < SUPERVISOR_SIGNALS; i++) {
         supervisor->signals[i] =
@@ -351,13 +362,6 @@ int supervisor_run(struct supervisor *supervisor)
 
 /* --- tear-down ----------------------------------------------------------------------------- */
 
-static struct event *consume_event(struct event *event)
-{
-    if (event)
-        event_free(event);
-    return NULL;
-}
-
 static void free_conns(struct supervisor *supervisor)
 {
     struct conn *conn;
@@ -389,6 +393,7 @@ void supervisor_deinit(struct supervisor *supervisor)
     pool_deinit(&supervisor->pool);
     service_deinit(&supervisor->service);
     supervisor->turn = consume_event(supervisor->turn);
+    supervisor->drain = consume_event(supervisor->drain);
     supervisor->grace = consume_event(supervisor->grace);
     supervisor->tell = consume_event(supervisor->tell);
     for (size_t i = 0; i < SUPERVISOR_SIGNALS; i++)

@@ -40,6 +40,7 @@ struct supervisor {
     uint64_t started_ns;
 
     struct event *turn;  /* deferred: dispatch, let parked clients go on, see whether to end */
+    struct event *drain; /* active: a drain was asked for */
     struct event *grace; /* end of the grace period */
     struct event *tell;  /* now and then: STATUS= for the service manager */
     struct event *signals[SUPERVISOR_SIGNALS];
@@ -62,9 +63,5 @@ int supervisor_init(struct supervisor *supervisor, const struct config *config,
 
 /* Runs until stopped. 0, or a negative errno if the event loop failed. */
 int supervisor_run(struct supervisor *supervisor);
-
-/* Takes no new clients and no new jobs, answers what is queued with `draining`, lets what runs
- * finish within the grace period, then ends supervisor_run(). */
-void supervisor_drain(struct supervisor *supervisor);
 
 void supervisor_deinit(struct supervisor *supervisor);

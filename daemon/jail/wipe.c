@@ -49,22 +49,33 @@ static int move_up(int dir, const char *name, int top, unsigned long *sequence)
     return -errno;
 }
 
+/* A stream over DIR with a position of its own. */
+static int open_stream(int dir, DIR **ret)
+{
+    _cleanup_close_ int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *stream = fd < 0 ? NULL : fdopendir(fd);
+    if (!stream)
+        return -errno;
+    (void)TAKE_FD(fd);
+    *ret = stream;
+    return 0;
+}
+
+static bool is_dots(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
 /* Unlinks the files in DIR. Its directories are moved to TOP, or, where DIR is TOP, left; then
  * *ret_left becomes true. */
 static int unlink_entries(int dir, int top, unsigned long *sequence, bool *ret_left)
 {
-    /* A fresh descriptor, for a fresh position in the directory. */
-    int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return -errno;
-    _cleanup_(closedir_pointer) DIR *stream = fdopendir(fd);
-    if (!stream) {
-        close_fd(fd);
-        return -ENOMEM;
-    }
-    int result = 0;
+    _cleanup_(closedir_pointer) DIR *stream = NULL;
+    int result = open_stream(dir, &stream);
+    if (result < 0)
+        return result;
     for (struct dirent *entry; (entry = readdir(stream));) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+        if (is_dots(entry->d_name))
             continue;
         if (unlinkat(dir, entry->d_name, 0) == 0)
             continue;
@@ -86,18 +97,13 @@ static int unlink_entries(int dir, int top, unsigned long *sequence, bool *ret_l
  * went away, so that the caller knows that another pass can help. */
 static int remove_directories(int top, unsigned long *sequence, bool *ret_removed)
 {
-    int fd = openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return -errno;
-    _cleanup_(closedir_pointer) DIR *stream = fdopendir(fd);
-    if (!stream) {
-        close_fd(fd);
-        return -ENOMEM;
-    }
-    int result = 0;
+    _cleanup_(closedir_pointer) DIR *stream = NULL;
+    int result = open_stream(top, &stream);
+    if (result < 0)
+        return result;
     bool left;
     for (struct dirent *entry; (entry = readdir(stream));) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+        if (is_dots(entry->d_name))
             continue;
         _cleanup_close_ int dir = open_directory(top, entry->d_name);
         int r = dir < 0 ? dir : unlink_entries(dir, top, sequence, &left);
