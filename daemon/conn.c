@@ -15,7 +15,9 @@
 /* A frame up to this size is received without asking; a larger one needs a share of
  * env->receive_bytes first. */
 #define SMALL_FRAME_MAX (64u << 10)
-/* How long a client that was sent away may go on sending into the void. */
+/* How long a client that was sent away may go without taking any of its last replies. */
+#define FLUSH_MS 10000
+/* How long it may then go on sending into the void. */
 #define LINGER_MS 2000
 
 static void pump(struct conn *conn);
@@ -119,8 +121,7 @@ void conn_close(struct conn *conn)
     conn->state = CONN_FLUSHING;
     (void)bufferevent_disable(conn->bev, EV_READ);
     (void)event_del(conn->timer);
-    /* A client that does not take its last replies is not waited for. */
-    set_timer(conn, LINGER_MS);
+    set_timer(conn, FLUSH_MS);
     if (conn_unsent(conn) == 0)
         linger(conn);
 }
@@ -336,8 +337,11 @@ static void on_writable(struct bufferevent *bev, void *userdata)
     (void)bev;
     if (conn->state == CONN_FLUSHING && conn_unsent(conn) == 0)
         linger(conn);
+    else if (conn->state == CONN_FLUSHING)
+        set_timer(conn, FLUSH_MS); /* it goes on */
     else if (conn->state == CONN_OPEN || conn->state == CONN_HALF_CLOSED)
         set_choked(conn, false);
+    conn_job_finished(conn);
 }
 
 static void on_end_of_file(struct conn *conn)
@@ -408,7 +412,7 @@ static void on_timer(evutil_socket_t fd, short what, void *userdata)
 void conn_job_finished(struct conn *conn)
 {
     if (conn->state == CONN_HALF_CLOSED && TAILQ_EMPTY(&conn->jobs) && !conn->is_parked &&
-        !conn->is_choked && evbuffer_get_length(bufferevent_get_input(conn->bev)) == 0)
+        conn_unsent(conn) == 0 && evbuffer_get_length(bufferevent_get_input(conn->bev)) == 0)
         conn_close(conn);
 }
 

@@ -99,7 +99,8 @@ void conn_unpark(struct conn *conn);
 /* Sends what is unsent, then closes. */
 void conn_close(struct conn *conn);
 
-/* To be called when an unfinished job was answered: a half-closed connection ends with its last. */
+/* To be called when an unfinished job was answered: a half-closed connection ends when its last
+ * answer is on its way. */
 void conn_job_finished(struct conn *conn);
 
 size_t conn_unsent(const struct conn *conn);
