@@ -58,6 +58,7 @@ int pool_init(struct pool *pool, const struct pool_config *config)
                 .log = config->log,
                 .jail_path = config->jail_path,
                 .work_directory = config->work_directory,
+                .work_directory_fd = config->work_directory_fd,
                 .ops = &slot_ops,
                 .userdata = pool,
             },

@@ -31,6 +31,7 @@ struct pool_config {
     const struct log *log;
     const char *jail_path;
     const char *work_directory;
+    int work_directory_fd;
     unsigned slot_count;
     struct queue *queue; /* borrowed, as all of these */
     const struct pool_ops *ops;

@@ -22,6 +22,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
@@ -326,6 +327,8 @@ static void slot_start_jail(struct slot *slot)
     struct jailproc jail = {.pidfd = -1, .link_fd = -1};
     int n =
         snprintf(directory, sizeof(directory), "%s/slot-%u", config->work_directory, slot->index);
+    /* A job of our own user may have closed it to the next jail. */
+    (void)fchmod(config->work_directory_fd, 0700);
     int r = n >= (int)sizeof(directory) ? -ENAMETOOLONG
                                         : jailproc_spawn(config->jail_path, directory, &jail);
     if (r < 0) {

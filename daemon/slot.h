@@ -56,6 +56,7 @@ struct slot_config {
     const struct log *log;
     const char *jail_path;      /* the rubricd-jail program */
     const char *work_directory; /* slot N uses <work_directory>/slot-N */
+    int work_directory_fd;      /* the same, borrowed */
     const struct slot_ops *ops;
     void *userdata;
 };

@@ -268,6 +268,7 @@ static int set_up_pool(struct supervisor *supervisor, const char *jail_path, uns
         .log = &supervisor->log,
         .jail_path = jail_path,
         .work_directory = supervisor->config->work_dir,
+        .work_directory_fd = supervisor->work_dir_fd,
         .slot_count = slots,
         .queue = &supervisor->queue,
         .ops = &grading_pool_ops,

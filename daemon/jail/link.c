@@ -49,6 +49,7 @@ static int send_packet(int fd, struct iovec *iov, size_t iov_count, const int *f
     return n < 0 ? -errno : 0;
 }
 
+/* Takes up to MAX descriptors and closes the others. Returns how many have come. */
 static size_t take_descriptors(struct msghdr *message, int *fds, size_t max)
 {
     size_t taken = 0;
@@ -60,9 +61,10 @@ static size_t take_descriptors(struct msghdr *message, int *fds, size_t max)
             int fd;
             memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
             if (taken < max)
-                fds[taken++] = fd;
+                fds[taken] = fd;
             else
                 close_fd(fd);
+            taken++;
         }
     }
     return taken;
@@ -86,8 +88,10 @@ static ssize_t receive_packet(int fd, struct iovec *iov, size_t iov_count, int *
     if (n < 0)
         return errno == ECONNRESET ? 0 : -errno;
     size_t count = take_descriptors(&message, fds, max_fds);
-    if (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) {
-        for (size_t i = 0; i < count; i++)
+    /* An empty packet looks like the end of file, but that brings no descriptors. */
+    if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) || count > max_fds ||
+        (n == 0 && count > 0)) {
+        for (size_t i = 0; i < MIN(count, max_fds); i++)
             close_fd(fds[i]);
         return -EPROTO;
     }
