@@ -75,6 +75,8 @@ static void admit(struct supervisor *supervisor, struct conn *conn, struct reque
 static void handle_submit(struct supervisor *supervisor, struct conn *conn, struct request *request,
                           size_t size)
 {
+    /* What is kept is the rubric's input, which may be longer than the client's text of it. */
+    size = MAX(size, request->job->rubric.input.length);
     if (supervisor->draining) {
         stats_count_error(&supervisor->stats, ERROR_DRAINING);
         send_error(conn, &request->id, 0, ERROR_DRAINING, "the daemon takes no new jobs");

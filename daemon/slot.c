@@ -169,14 +169,19 @@ static void jail_is_ready(struct slot *slot)
         slot->config->ops->idle(slot, slot->config->userdata);
 }
 
-static const char *job_has_started(struct slot *slot, int pidfd)
+static const char *job_has_started(struct slot *slot, uint64_t started_ns, int pidfd)
 {
+    uint64_t now_ns = clock_now_ns();
     slot->child_pidfd = pidfd;
     slot->child_event = watch(slot, pidfd, on_child_exit);
     if (!slot->child_event)
         return "its program cannot be watched";
-    slot->result.started_ns = clock_now_ns();
-    slot_enter(slot, SLOT_RUNNING, slot->limits.of[LIMIT_WALL_CLOCK]);
+    /* The jail saw it start; when we come to read of it may be later. What it says is held to what
+     * we know: after we sent the job, before now. */
+    slot->result.started_ns = MIN(MAX(started_ns, slot->sent_ns), now_ns);
+    uint64_t ran_ms = (now_ns - slot->result.started_ns) / NS_PER_MS;
+    uint64_t limit_ms = slot->limits.of[LIMIT_WALL_CLOCK];
+    slot_enter(slot, SLOT_RUNNING, limit_ms > ran_ms ? limit_ms - ran_ms : 1);
     if (slot->result.killed != SLOT_KILL_NONE)
         kill_job(slot, slot->result.killed); /* cancelled while it was being started */
     else
@@ -214,7 +219,7 @@ static const char *handle_report(struct slot *slot, const struct link_report *re
     if (!slot->owner || report->job_no != slot->job_no)
         return unexpected;
     if (report->type == LINK_STARTED && slot->state == SLOT_LAUNCHING)
-        return job_has_started(slot, TAKE_FD(taken));
+        return job_has_started(slot, report->started_ns, TAKE_FD(taken));
     if (report->type == LINK_FAILED && slot->state == SLOT_LAUNCHING) {
         slot->result.stage = (enum link_stage)MIN(report->stage, LINK_STAGE_COUNT);
         slot->result.error = report->error;
@@ -464,6 +469,7 @@ int slot_run(struct slot *slot, const struct launch *launch, uint64_t job_no, vo
     if (r >= 0)
         r = capture_open(&slot->err, base, MIN(launch->limits.of[LIMIT_OUTPUT], STDERR_KEPT_MAX),
                          on_output, slot, &fds[LINK_STDERR]);
+    slot->sent_ns = clock_now_ns();
     if (r >= 0)
         r = send_job(slot, launch, job_no, fds);
     for (size_t i = 0; i < ARRAY_SIZE(fds); i++)

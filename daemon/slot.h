@@ -75,6 +75,7 @@ struct slot {
 
     void *owner; /* the job; NULL: none */
     uint64_t job_no;
+    uint64_t sent_ns; /* when it was handed to the jail */
     struct limits limits;
     int child_pidfd;
     struct event *child_event;

@@ -9,6 +9,8 @@
 
 void field_path(char out[FIELD_PATH_MAX], const char *path, const char *name)
 {
+    if (!*name)
+        name = "\"\"";
     size_t length = strlen(name), shown = utf8_cut(name, length, NAME_SHOWN_MAX);
     (void)snprintf(out, FIELD_PATH_MAX, "%.80s%s%.*s%s", path, *path ? "." : "", (int)shown, name,
                    shown < length ? "..." : "");

@@ -39,5 +39,5 @@ int fields_decode(const json_t *object, const char *path, const struct field *ta
 int field_check_type(const json_t *value, enum field_type type, const char *path,
                      struct fault *fault);
 
-/* PATH "." NAME, or NAME where PATH is empty; cut to fit, NAME as JSON shows it. */
+/* PATH "." NAME, or NAME where PATH is empty; cut to fit. A NAME that is empty is shown as "". */
 void field_path(char out[FIELD_PATH_MAX], const char *path, const char *name);

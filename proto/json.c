@@ -52,6 +52,8 @@ static size_t too_deep_at(const char *text, size_t n)
 
 int json_read_object(const char *text, size_t n, json_t **ret, struct fault *fault)
 {
+    if (!text)
+        text = "";
     size_t deep = too_deep_at(text, n);
     if (deep < n) {
         fault_set(fault, "JSON: nested deeper than %d levels at byte %zu", JSON_DEPTH_MAX, deep);

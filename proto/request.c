@@ -62,7 +62,8 @@ static int copy_string(const json_t *value, struct bytes *ret)
 /* Seconds to whole milliseconds, rounded up: a limit is never shorter than was asked for. */
 static uint64_t milliseconds(double seconds)
 {
-    return (uint64_t)ceil(seconds * 1000);
+    double ms = ceil(seconds * 1000 - 1e-6); /* 2.007 s are 2007.0000000000002 ms */
+    return ms > 1 ? (uint64_t)ms : 1;
 }
 
 static int check_ceiling(uint64_t value, enum limit limit, const struct limits *ceilings,

@@ -8,6 +8,7 @@ broken messages is refused; prints TAP, one line a check."""
 
 import copy
 import json
+import math
 import re
 import sys
 from functools import lru_cache
@@ -46,23 +47,89 @@ def store():
     }
 
 
+def is_integer(checker, value):
+    """1.0 is an integer for JSON Schema; for the daemon it is none."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def match_pattern(validator, pattern, value, schema):
+    """`$` is the very end in JSON Schema; in Python it matches before a last newline too."""
+    if isinstance(value, str) and not re.search(re.sub(r"\$$", r"\\Z", pattern), value):
+        yield jsonschema.ValidationError(f"{value!r} does not match {pattern!r}")
+
+
+Validator = jsonschema.validators.extend(
+    jsonschema.Draft202012Validator,
+    {"pattern": match_pattern},
+    type_checker=jsonschema.Draft202012Validator.TYPE_CHECKER.redefine("integer", is_integer),
+)
+
+
+def refuse_to_fetch(uri):
+    raise SchemaError(f"there is no schema {uri}")
+
+
 @lru_cache(maxsize=None)
 def validator(name):
-    schema = store()[f"{name}.schema.json"]
-    resolver = jsonschema.RefResolver(schema["$id"], schema, store=store())
-    return jsonschema.Draft202012Validator(schema, resolver=resolver)
+    # A schema that names its draft would be given to that draft's own validator, not to ours.
+    own = {id_: {k: v for k, v in s.items() if k != "$schema"} for id_, s in store().items()}
+    schema = own[f"{name}.schema.json"]
+    handlers = dict.fromkeys(("", "file", "http", "https"), refuse_to_fetch)
+    resolver = jsonschema.RefResolver(schema["$id"], schema, store=own, handlers=handlers)
+    return Validator(schema, resolver=resolver)
+
+
+DEPTH_MAX = 200
+ID_BYTES_MAX = 128
+
+
+def wire_faults(value, path="", depth=1):
+    """What the protocol page forbids and JSON Schema has no words for."""
+    if isinstance(value, (dict, list)):
+        if depth > DEPTH_MAX:
+            yield f"{path[:80]}: nested deeper than {DEPTH_MAX} levels"
+            return
+        pairs = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, item in pairs:
+            if isinstance(key, str) and "\0" in key:
+                yield f"{path}: NUL in the key {key!r}"
+            below = f"{path}[{key}]" if isinstance(key, int) else f"{path}.{key}"
+            yield from wire_faults(item, below, depth + 1)
+    elif is_integer(None, value):
+        if not -(2**63) <= value < 2**63:
+            yield f"{path}: {value} does not fit into 64 bits"
+    elif isinstance(value, float) and not math.isfinite(value):
+        yield f"{path}: {value} is no number of JSON"
+    elif path == ".id" and isinstance(value, str):
+        if len(value.encode(errors="surrogatepass")) > ID_BYTES_MAX:
+            yield f"{path}: longer than {ID_BYTES_MAX} bytes"
+
+
+def validate_by(name, value):
+    """Checks VALUE against the schema NAME.schema.json."""
+    for fault in wire_faults(value):
+        raise SchemaError(f"{name}{fault}")
+    error = jsonschema.exceptions.best_match(validator(name).iter_errors(value))
+    if error is not None:
+        path = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in error.absolute_path)
+        raise SchemaError(f"{name}{path}: {error.message[:300]}")
 
 
 def validate(message, direction):
     """DIRECTION is who sends it: "client" or "daemon"."""
     types = BY_TYPE[direction]
-    name = types.get(message.get("type")) if isinstance(message, dict) else None
-    if name is None:
+    type_ = message.get("type") if isinstance(message, dict) else None
+    if not isinstance(type_, str) or type_ not in types:
         raise SchemaError(f"no {direction} message has the type of {str(message)[:200]}")
-    error = jsonschema.exceptions.best_match(validator(name).iter_errors(message))
-    if error is not None:
-        path = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in error.absolute_path)
-        raise SchemaError(f"{name}{path}: {error.message[:300]}")
+    validate_by(types[type_], message)
+
+
+def is_valid_by(name, value):
+    try:
+        validate_by(name, value)
+    except SchemaError:
+        return False
+    return True
 
 
 def is_valid(message, direction):
@@ -76,38 +143,63 @@ def is_valid(message, direction):
 # --- the command -------------------------------------------------------------------------------
 
 
+def schema_of_example(info, message):
+    """The schema for an example on the protocol page: it is named behind "```json", or it follows
+    from the type. `status` is what both sides send; the client's is bare."""
+    if info:
+        return info
+    if message["type"] == "status":
+        return "status-request" if len(message) == 1 else "status"
+    return BY_TYPE["client"].get(message["type"]) or BY_TYPE["daemon"][message["type"]]
+
+
 def page_examples():
-    """(line, direction, message) of each JSON example on the protocol page. A message's type tells
-    its direction, but for `status`, which both sides send."""
+    """(line, name of its schema, value) of each JSON example on the protocol page."""
     text = PAGE.read_text()
-    for block in re.finditer(r"^```json\n(.*?)^```", text, re.M | re.S):
+    for block in re.finditer(r"^```json *([a-z-]*)\n(.*?)^```", text, re.M | re.S):
         line = text.count("\n", 0, block.start()) + 1
-        message = json.loads(block.group(1))
-        client = message["type"] in BY_TYPE["client"] and not (
-            message["type"] == "status" and len(message) > 1
-        )
-        yield line, "client" if client else "daemon", message
+        message = json.loads(block.group(2))
+        yield line, schema_of_example(block.group(1), message), message
+
+
+DELETE = object()
+
+
+def with_value(message, path, value):
+    """A copy of MESSAGE with VALUE at PATH, dotted or a sequence; DELETE leaves the field out."""
+    broken = copy.deepcopy(message)
+    if isinstance(path, str):
+        path = [int(step) if step.isdigit() else step for step in path.split(".")]
+    *steps, last = path
+    at = broken
+    for step in steps:
+        at = at[step]
+    if value is DELETE:
+        del at[last]
+    else:
+        at[last] = value
+    return broken
+
+
+def walk(value, path=()):
+    """(path, object) of VALUE and of each object in it."""
+    if isinstance(value, dict):
+        yield path, value
+    if isinstance(value, (dict, list)):
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from walk(item, (*path, key))
 
 
 def mutations(message):
-    """(what, broken copy): each field left out, or of a wrong type, or joined by an unknown one,
-    at every depth of MESSAGE."""
-
-    def walk(path, value):
-        if isinstance(value, dict):
-            yield path, value
-            for key, item in value.items():
-                yield from walk(path + [key], item)
-
-    for path, holder in walk([], message):
+    """(what, broken copy): each object in MESSAGE with a field that nothing knows, and each of its
+    fields with values that no field may have."""
+    for path, holder in walk(message):
+        dotted = ".".join(map(str, path))
+        yield f"{dotted} and an unknown field", with_value(message, (*path, "zzz"), 1)
         for key in holder:
             for what, wrong in (("array", [[]]), ("nested", {"x": {}})):
-                broken = copy.deepcopy(message)
-                at = broken
-                for step in path:
-                    at = at[step]
-                at[key] = wrong
-                yield f"{'.'.join(path + [key])} as {what}", broken
+                broken = with_value(message, (*path, key), wrong)
+                yield f"{dotted}.{key} as {what}".lstrip("."), broken
 
 
 BASE_RESULT = {
@@ -141,12 +233,41 @@ BASE_RESULT = {
     "isolation": {"class": "subprocess", "layers": ["env"], "digest": "0" * 64},
 }
 
-# What mutations() may write without making a message wrong: the fields that are the user's own.
-FREE_FORM = re.compile(r"job\.(case|harness_output)(\.(?!rubric_wall).* as .*| as nested)$")
+BASE_SUBMIT = {
+    "type": "submit",
+    "id": "a",
+    "job": {
+        "kind": "rubric",
+        "task_class": "t",
+        "bench_root": "/b",
+        "case": {"rubric_wall_clock_seconds": 1.5},
+        "harness_output": {},
+        "sut": {"status": "ok", "detail": "d"},
+        "priority": 0,
+        "limits": {"cpu": 0.5, "memory_bytes": 1},
+    },
+}
 
-# (dotted path, value) that make BASE_RESULT wrong; DELETE leaves the field out.
-DELETE = object()
-WRONG = [
+BASE_ERROR = {"type": "error", "id": "a", "code": "internal", "message": "m", "retriable": True}
+BASE_STARTED = {"type": "started", "id": "a", "job_no": 1, "slot": 0}
+BASE_BYE = {"type": "bye", "reason": "draining", "message": "m"}
+
+# What mutations() may write without making a message wrong: the fields that are the user's own.
+FREE_FORM = re.compile(
+    r"job\.(case|harness_output)(\.(?!rubric_wall).* as .*| as nested| and an unknown field)$"
+    r"|(score\.)?breakdown and an unknown field$"
+)
+
+def nested(depth):
+    """Arrays in arrays, DEPTH of them."""
+    value = []
+    for _ in range(depth - 1):
+        value = [value]
+    return value
+
+
+# (dotted path, value) that make BASE_RESULT wrong.
+WRONG_RESULT = [
     ("id", ""),
     ("id", "x" * 129),
     ("id", 1),
@@ -188,58 +309,179 @@ WRONG = [
     ("isolation.class", "container"),
     ("isolation.digest", "0" * 63),
     ("isolation.digest", "G" * 64),
+    ("isolation.digest", "0" * 64 + "\n"),
     ("isolation.layers", ["env", "env"]),
+    ("isolation.layers", ["Env"]),
     ("isolation.layers", "env"),
+    ("job_no", 1.0),
+    ("job_no", 2**63),
+    ("score.wall_clock_ms", 1.0),
+    ("score.breakdown.exact", float("nan")),
+    ("score.cost_usd", float("inf")),
+    ("outcome.exit_code", 1),
+    ("outcome.exit_code", None),
+    ("outcome.signal", 9),
+    ("outcome.limit_exceeded", "output"),
+    ("outcome.summary", "exit status 0"),
+    ("outcome.stderr", "x" * 65537),
+]
+
+WRONG_SUBMIT = [
+    ("id", ""),
+    ("id", "x" * 129),
+    ("id", "\u00e9" * 65),
+    ("id", None),
+    ("id", DELETE),
+    ("job", DELETE),
+    ("job.kind", "sandbox"),
+    ("job.kind", DELETE),
+    ("job.task_class", ""),
+    ("job.task_class", "../x"),
+    ("job.task_class", "/etc"),
+    ("job.task_class", ".x"),
+    ("job.task_class", "a/b"),
+    ("job.task_class", "a\0b"),
+    ("job.task_class", "a\n"),
+    ("job.task_class", "n" * 256),
+    ("job.task_class", DELETE),
+    ("job.bench_root", "b"),
+    ("job.bench_root", ""),
+    ("job.bench_root", "/b\0"),
+    ("job.bench_root", "/" + "b" * 4095),
+    ("job.case", None),
+    ("job.case", DELETE),
+    ("job.case.rubric_wall_clock_seconds", -1),
+    ("job.case.rubric_wall_clock_seconds", True),
+    ("job.case.rubric_wall_clock_seconds", "5"),
+    ("job.case.key\0", 1),
+    ("job.case.big", 2**63),
+    ("job.case.not_a_number", float("nan")),
+    ("job.case.deep", nested(198)),
+    ("job.harness_output", DELETE),
+    ("job.harness_output", "text"),
+    ("job.sut", "ok"),
+    ("job.sut.status", "error"),
+    ("job.sut.detail", 1),
+    ("job.priority", 11),
+    ("job.priority", -11),
+    ("job.priority", 1.0),
+    ("job.limits.cpu", 0),
+    ("job.limits.cpu", None),
+    ("job.limits.wall_clock", 5),
+    ("job.limits.memory_bytes", 0),
+    ("job.limits.memory_bytes", 1e9),
+    ("job.limits.allow_network", True),
+]
+
+WRONG_OTHERS = [
+    (BASE_ERROR, "id", ""),
+    (BASE_ERROR, "code", "timeout"),
+    (BASE_ERROR, "code", "bad_request"),  # is not retriable
+    (BASE_ERROR, "retriable", False),
+    (BASE_ERROR, "retriable", 1),
+    (BASE_ERROR, "job_no", 0),
+    (BASE_ERROR, "message", DELETE),
+    (BASE_STARTED, "slot", -1),
+    (BASE_STARTED, "job_no", DELETE),
+    (BASE_STARTED, "id", DELETE),
+    (BASE_BYE, "reason", "tired"),
+    (BASE_BYE, "message", DELETE),
+    ({"type": "ping"}, "id", "a"),
+    ({"type": "ping"}, "type", "reload"),
+    ({"type": "ping"}, "type", None),
+    ({"type": "ping"}, "type", DELETE),
+    ({"type": "drain"}, "grace", 1),
+    ({"type": "cancel", "id": "a"}, "id", ""),
+    ({"type": "cancel", "id": "a"}, "id", DELETE),
+    ({"type": "cancel", "id": "a"}, "job_no", 1),
+    ({"type": "cancel", "job_no": 1}, "job_no", 0),
+    ({"type": "cancel", "job_no": 1}, "job_no", None),
+]
+
+# What looks wrong and is right.
+RIGHT = [
+    (BASE_RESULT, "score.score", None),
+    (BASE_RESULT, "score.score", 0.5),
+    (BASE_RESULT, "id", "a\0\u00e9"),
+    (BASE_RESULT, "outcome.stderr", "kept: the score was not taken"),
+    (BASE_SUBMIT, "id", "\u00e9" * 64),
+    (BASE_SUBMIT, "job.case.deep", nested(197)),
+    (BASE_SUBMIT, "job.case.rubric_wall_clock_seconds", None),
+    (BASE_SUBMIT, "job.case.text", "\0"),
+    (BASE_SUBMIT, "job.case.big", 2**63 - 1),
+    (BASE_SUBMIT, "job.sut", None),
+    (BASE_SUBMIT, "job.limits", None),
+    (BASE_SUBMIT, "job.bench_root", DELETE),
+    (BASE_ERROR, "id", DELETE),
+    (BASE_ERROR, "job_no", 7),
 ]
 
 
-def with_value(message, path, value):
-    broken = copy.deepcopy(message)
-    at = broken
-    *steps, last = [int(step) if step.isdigit() else step for step in path.split(".")]
-    for step in steps:
-        at = at[step]
-    if value is DELETE:
-        del at[last]
-    else:
-        at[last] = value
-    return broken
-
-
-def checks():
-    """(what, whether it holds) of everything that is checked."""
+def check_schemas():
     for name, schema in store().items():
         try:
             jsonschema.Draft202012Validator.check_schema(schema)
-            good = schema["$schema"].endswith("2020-12/schema")
+            good = schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
         except jsonschema.SchemaError:
             good = False
         yield f"{name} is a schema of draft 2020-12", good
+        for ref in re.findall(r'"\$ref": "([^"#]*)', json.dumps(schema)):
+            yield f"{name}: there is a schema {ref}", ref in store()
+
+
+def check_page():
     seen = set()
-    for line, direction, message in page_examples():
-        seen.add((direction, message["type"]))
-        yield f"protocol.md:{line} is a valid {message['type']}", is_valid(message, direction)
+    for line, name, message in page_examples():
+        seen.add(name)
+        yield f"protocol.md:{line} is a valid {name}", is_valid_by(name, message)
         for what, broken in mutations(message):
-            if FREE_FORM.match(what):
-                continue
-            yield f"protocol.md:{line} with {what} is refused", not is_valid(broken, direction)
+            if not FREE_FORM.match(what):
+                yield f"protocol.md:{line} with {what} is refused", not is_valid_by(name, broken)
     for direction, types in BY_TYPE.items():
-        for type_ in types:
-            yield f"protocol.md has an example of {direction} {type_}", (direction, type_) in seen
-    yield "the base result is valid", is_valid(BASE_RESULT, "daemon")
-    for path, value in WRONG:
-        shown = "left out" if value is DELETE else f"= {value!r:.40}"
-        broken = with_value(BASE_RESULT, path, value)
-        yield f"a result with {path} {shown} is refused", not is_valid(broken, "daemon")
+        for type_, name in types.items():
+            yield f"protocol.md has an example of {direction} {type_}", name in seen
+    text = PAGE.read_text()
+    for name in store():
+        yield f"protocol.md has a link to {name}", f"(schema/{name})" in text
+
+
+def direction_of(message):
+    return "client" if message["type"] in BY_TYPE["client"] else "daemon"
+
+
+def shown(base, path, value):
+    how = "left out" if value is DELETE else f"= {value!r:.40}"
+    return f"{base['type']} with {path!r} {how}"
+
+
+def check_tables():
+    wrong = [(BASE_RESULT, path, value) for path, value in WRONG_RESULT]
+    wrong += [(BASE_SUBMIT, path, value) for path, value in WRONG_SUBMIT]
+    wrong += WRONG_OTHERS
+    for base in (BASE_RESULT, BASE_SUBMIT, BASE_ERROR, BASE_STARTED, BASE_BYE):
+        yield f"the {base['type']} to start from is valid", is_valid(base, direction_of(base))
+    for base, path, value in RIGHT:
+        message = with_value(base, path, value)
+        yield f"{shown(base, path, value)} is valid", is_valid(message, direction_of(base))
+    for base, path, value in wrong:
+        message = with_value(base, path, value)
+        yield f"{shown(base, path, value)} is refused", not is_valid(message, direction_of(base))
+    for value in (None, [], "ping", 7, {}, {"type": []}, {"type": "submit"}):
+        yield f"{value!r} is no message of the daemon", not is_valid(value, "daemon")
 
 
 def main():
     failed = count = 0
-    for what, good in checks():
-        count += 1
-        failed += not good
-        print(f"{'ok' if good else 'not ok'} {count} - {what.replace('#', 'no.')}")
+    parts = {"schemas": check_schemas(), "protocol page": check_page(), "messages": check_tables()}
+    for part, checks in parts.items():
+        before = count
+        for what, good in checks:
+            count += 1
+            failed += not good
+            print(f"{'ok' if good else 'not ok'} {count} - {what.replace('#', 'no.')}")
+        print(f"# {part}: {count - before} checks")
     print(f"1..{count}")
+    print(f"# {len(store())} schemas, {count} checks, {failed} failed")
     return 1 if failed else 0
 
 

@@ -28,6 +28,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* How long the rest of a job's tree may take to die once it was killed. */
@@ -43,6 +44,7 @@ struct job {
     uint64_t number;
     pid_t pid;
     int pidfd;
+    uint64_t started_ns;
 };
 
 /* Forks with a pidfd. The jail has one thread, so all of it is usable in the child. */
@@ -65,6 +67,13 @@ static pid_t fork_with_pidfd(int *ret_pidfd)
     if (pid > 0)
         *ret_pidfd = pidfd;
     return pid;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 static int make_job_directory(const struct jail *jail, uint64_t number)
@@ -114,6 +123,7 @@ static int spawn(struct jail *jail, const struct link_job *request, const int fd
         return -1;
     }
     struct job job = {.number = request->job_no, .pidfd = -1};
+    job.started_ns = now_ns();
     job.pid = fork_with_pidfd(&job.pidfd);
     if (job.pid == 0) {
         struct lockdown lockdown = {
@@ -229,6 +239,7 @@ static bool run_job(struct jail *jail, const struct link_job *request, int fds[L
     }
     report.type = LINK_STARTED;
     report.pid = job.pid;
+    report.started_ns = job.started_ns;
     bool wanted = link_send_report(jail->link, &report, job.pidfd) == 0;
     wanted = wait_for_end(jail, &job) && wanted;
 

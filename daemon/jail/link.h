@@ -58,6 +58,7 @@ struct link_report {
     uint32_t leftover;   /* ENDED: descendants that could not be killed in time, 1 or 0 */
     uint64_t cpu_us;     /* ENDED: user and system time of the program and what it waited for */
     uint64_t max_rss_bytes;
+    uint64_t started_ns;   /* STARTED: CLOCK_MONOTONIC just before the program's process was made */
     uint64_t run_delay_ns; /* ENDED: time runnable without a CPU; UINT64_MAX: not known */
 };
 

@@ -347,7 +347,7 @@ static void test_output_has_a_wrong_field(void **state)
         {TEXT("{" P S "\"breakdown\":{\"a\":0,\"b.c\":\"1\"}}"), "breakdown.b.c"},
         {TEXT("{" P S "\"breakdown\":{\"a\":true}}"), "breakdown.a"},
         {TEXT("{" P S "\"breakdown\":{\"a\":{}}}"), "breakdown.a"},
-        {TEXT("{" P S "\"breakdown\":{\"\":null}}"), "breakdown."},
+        {TEXT("{" P S "\"breakdown\":{\"\":null}}"), "breakdown.\"\""},
         {TEXT("{" P S "\"extra\":1}"), "extra"},
         {TEXT("{" P S "\"Passed\":true}"), "Passed"},
     };
