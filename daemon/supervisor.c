@@ -13,6 +13,7 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <libgen.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/file.h>
@@ -224,6 +225,11 @@ static int set_up_work_dir(struct supervisor *supervisor, struct fault *fault)
 {
     const char *path = supervisor->config->work_dir;
     int r = 0;
+    /* Started by hand there is no runtime directory yet; if it cannot be made, the next call says
+     * so. */
+    _cleanup_free_ char *copy = strdup(path);
+    if (copy)
+        (void)mkdir(dirname(copy), 0755);
     if (mkdir(path, 0700) < 0 && errno != EEXIST)
         r = -errno;
     if (r == 0) {
