@@ -29,6 +29,13 @@ static const char *const layer_names[LAYER_COUNT] = {
     [LAYER_RLIMITS] = "rlimits",
     [LAYER_NO_NEW_PRIVS] = "no_new_privs",
     [LAYER_TREE_KILL] = "tree_kill",
+    [LAYER_USER_NAMESPACE] = "user_namespace",
+    [LAYER_PID_NAMESPACE] = "pid_namespace",
+    [LAYER_NETWORK] = "network",
+    [LAYER_FILESYSTEM] = "filesystem",
+    [LAYER_LANDLOCK] = "landlock",
+    [LAYER_SECCOMP] = "seccomp",
+    [LAYER_CGROUP] = "cgroup",
 };
 
 /* --- the interpreter ----------------------------------------------------------------------- */
@@ -107,6 +114,9 @@ char *isolation_interpreter_version(const char *interpreter, struct fault *fault
 
 static void probe(struct isolation *isolation)
 {
+    for (enum layer layer = 0; layer < LAYER_COUNT; layer++)
+        isolation->missing_because[layer] = "this version does not have it";
+
     /* These three are made by code that cannot fail without failing the job. */
     isolation->in_force[LAYER_ENV] = true;
     isolation->in_force[LAYER_TEMPDIR] = true;
@@ -127,15 +137,17 @@ static int check_required(const struct isolation *isolation, const struct config
 {
     for (size_t i = 0; i < config->require.count; i++) {
         const char *name = config->require.item[i];
-        const char *why = "this version does not have it; take it out of the list";
         enum layer layer = 0;
         while (layer < LAYER_COUNT && strcmp(name, layer_names[layer]) != 0)
             layer++;
         if (layer < LAYER_COUNT && isolation->in_force[layer])
             continue;
-        if (layer < LAYER_COUNT)
-            why = isolation->missing_because[layer];
-        fault_set(fault, "[isolation] require: the layer %s cannot be had: %s", name, why);
+        fault_set(fault,
+                  "[isolation] require: the layer %s cannot be had: %s; take it out of the list to "
+                  "do without",
+                  name,
+                  layer < LAYER_COUNT ? isolation->missing_because[layer]
+                                      : "there is no such layer");
         return -EPERM;
     }
     return 0;

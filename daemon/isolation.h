@@ -15,6 +15,14 @@ enum layer {
     LAYER_RLIMITS,
     LAYER_NO_NEW_PRIVS,
     LAYER_TREE_KILL, /* nothing outlives its job */
+    /* Known by name, and not to be had in this version. */
+    LAYER_USER_NAMESPACE,
+    LAYER_PID_NAMESPACE,
+    LAYER_NETWORK,
+    LAYER_FILESYSTEM,
+    LAYER_LANDLOCK,
+    LAYER_SECCOMP,
+    LAYER_CGROUP,
     LAYER_COUNT,
 };
 
