@@ -212,10 +212,12 @@ static void handle_ping(struct conn *conn)
 
 static void handle_drain(struct supervisor *supervisor, struct conn *conn)
 {
-    if (is_admin(supervisor, conn))
+    if (is_admin(supervisor, conn)) {
+        supervisor->draining = true; /* for what stands behind it already */
         event_active(supervisor->drain, 0, 0);
-    else
-        send_error(conn, NULL, 0, ERROR_DENIED, "draining the daemon takes an administrator");
+        return;
+    }
+    send_error(conn, NULL, 0, ERROR_DENIED, "draining the daemon takes an administrator");
 }
 
 static void on_request(struct conn *conn, struct request *request, size_t size, void *userdata)

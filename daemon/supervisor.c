@@ -65,12 +65,12 @@ static void end_grace_period(struct supervisor *supervisor)
  * finish within the grace period. */
 static void drain(struct supervisor *supervisor)
 {
-    if (supervisor->draining)
+    if (supervisor->drain_begun)
         return;
     uint64_t ms = supervisor->config->grace_period_ms;
     struct timeval grace = {.tv_sec = (time_t)(ms / 1000),
                             .tv_usec = (suseconds_t)(ms % 1000 * 1000)};
-    supervisor->draining = true;
+    supervisor->draining = supervisor->drain_begun = true;
     service_stopping();
     log_write(&supervisor->log, LOG_INFO, "draining: %u jobs run, %zu are queued",
               pool_busy(&supervisor->pool), supervisor->queue.count);
@@ -92,7 +92,7 @@ static void on_turn(evutil_socket_t fd, short what, void *userdata)
     pool_dispatch(&supervisor->pool);
     if (supervisor->single_client && supervisor->conn_count == 0)
         drain(supervisor);
-    if (supervisor->draining)
+    if (supervisor->drain_begun)
         stop_when_idle(supervisor);
 }
 
@@ -120,7 +120,7 @@ static void on_signal(evutil_socket_t number, short what, void *userdata)
     if (number == SIGHUP)
         log_write(&supervisor->log, LOG_WARNING,
                   "SIGHUP: the configuration is read at start only; restart to change it");
-    else if (supervisor->draining)
+    else if (supervisor->drain_begun)
         end_grace_period(supervisor); /* asked twice */
     else
         drain(supervisor);

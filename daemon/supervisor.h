@@ -45,7 +45,8 @@ struct supervisor {
     struct event *tell;  /* now and then: STATUS= for the service manager */
     struct event *signals[SUPERVISOR_SIGNALS];
     bool single_client; /* serves one connection and ends with it */
-    bool draining, stopping;
+    bool draining;      /* no new job is taken */
+    bool drain_begun, stopping;
     int work_dir_fd; /* locked */
 };
 
