@@ -269,8 +269,8 @@ static void on_choked(struct conn *conn, bool choked, void *userdata)
 {
     struct supervisor *supervisor = userdata;
     queue_hold(&supervisor->queue, &conn->lane, choked);
-    if (!choked)
-        event_active(supervisor->turn, 0, 0);
+    /* Held, its jobs make room for others; released, they may run. */
+    event_active(supervisor->turn, 0, 0);
 }
 
 static void on_closed(struct conn *conn, void *userdata)

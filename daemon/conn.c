@@ -29,7 +29,26 @@ static void set_read_bound(struct conn *conn, size_t bytes)
     bufferevent_setwatermark(conn->bev, EV_READ, 0, bytes);
 }
 
-/* Room for a frame of SIZE bytes; false: wait, the connection will be pumped again. */
+/* Who is first in line may fit now. It pumps itself from the event loop, not from inside somebody
+ * else's callback. */
+static void wake_first(struct conn_env *env)
+{
+    struct conn *first = TAILQ_FIRST(&env->waiting);
+    if (first)
+        bufferevent_trigger(first->bev, EV_READ,
+                            BEV_TRIG_IGNORE_WATERMARKS | BEV_TRIG_DEFER_CALLBACKS);
+}
+
+static void leave_line(struct conn *conn)
+{
+    if (!conn->is_waiting)
+        return;
+    TAILQ_REMOVE(&conn->env->waiting, conn, of_waiting);
+    conn->is_waiting = false;
+    wake_first(conn->env);
+}
+
+/* Room for a frame of SIZE bytes; false: it stands in line, and will be woken. */
 static bool reserve(struct conn *conn, size_t size)
 {
     struct conn_env *env = conn->env;
@@ -37,12 +56,10 @@ static bool reserve(struct conn *conn, size_t size)
         return true;
     bool fits = env->reserved == 0 || env->reserved + size <= env->receive_bytes;
     if (fits && (TAILQ_EMPTY(&env->waiting) || TAILQ_FIRST(&env->waiting) == conn)) {
-        if (conn->is_waiting)
-            TAILQ_REMOVE(&env->waiting, conn, of_waiting);
-        conn->is_waiting = false;
         conn->reservation = size;
         env->reserved += size;
         set_read_bound(conn, size);
+        leave_line(conn);
         return true;
     }
     if (!conn->is_waiting)
@@ -53,22 +70,14 @@ static bool reserve(struct conn *conn, size_t size)
 
 static void unreserve(struct conn *conn)
 {
-    struct conn_env *env = conn->env;
-    if (conn->is_waiting) {
-        TAILQ_REMOVE(&env->waiting, conn, of_waiting);
-        conn->is_waiting = false;
-    }
+    leave_line(conn);
     if (conn->reservation == 0)
         return;
-    env->reserved -= conn->reservation;
+    conn->env->reserved -= conn->reservation;
     conn->reservation = 0;
     if (conn->bev)
         set_read_bound(conn, SMALL_FRAME_MAX + FRAME_HEADER_SIZE);
-    /* The next one pumps itself from the event loop, not from inside this one's callbacks. */
-    struct conn *next = TAILQ_FIRST(&env->waiting);
-    if (next)
-        bufferevent_trigger(next->bev, EV_READ,
-                            BEV_TRIG_IGNORE_WATERMARKS | BEV_TRIG_DEFER_CALLBACKS);
+    wake_first(conn->env);
 }
 
 /* --- the way out --------------------------------------------------------------------------- */
@@ -145,6 +154,8 @@ static void set_choked(struct conn *conn, bool choked)
     if (conn->is_choked == choked)
         return;
     conn->is_choked = choked;
+    if (choked)
+        leave_line(conn); /* it would not take its turn */
     conn->env->ops->choked(conn, choked, conn->env->userdata);
     if (!choked)
         pump(conn);
@@ -289,8 +300,8 @@ static void pump(struct conn *conn)
     if (conn->state == CONN_HALF_CLOSED)
         conn_job_finished(conn);
     else if (conn->state == CONN_OPEN)
-        (void)(may_read(conn) ? bufferevent_enable(conn->bev, EV_READ)
-                              : bufferevent_disable(conn->bev, EV_READ));
+        (void)(may_read(conn) && !conn->is_waiting ? bufferevent_enable(conn->bev, EV_READ)
+                                                   : bufferevent_disable(conn->bev, EV_READ));
 }
 
 void conn_park(struct conn *conn, struct request *request, size_t size)
@@ -373,7 +384,7 @@ static void on_event(struct bufferevent *bev, short what, void *userdata)
         on_end_of_file(conn);
 }
 
-/* Edge-triggered: the client has shut down its sending side, or is gone. */
+/* Edge-triggered: something has come, the client has shut down its sending side, or is gone. */
 static void on_hangup(evutil_socket_t fd, short what, void *userdata)
 {
     struct conn *conn = userdata;
@@ -424,8 +435,10 @@ static int set_up_events(struct conn *conn, int fd)
     conn->hangup_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     if (conn->hangup_fd < 0)
         return -errno;
+    /* EV_READ: a client that closes with replies unread is an error to epoll, and libevent hands
+     * that to readers only. */
     conn->hangup_event =
-        event_new(base, conn->hangup_fd, EV_CLOSED | EV_ET | EV_PERSIST, on_hangup, conn);
+        event_new(base, conn->hangup_fd, EV_READ | EV_CLOSED | EV_ET | EV_PERSIST, on_hangup, conn);
     conn->timer = event_new(base, -1, 0, on_timer, conn);
     if (!conn->hangup_event || !conn->timer || event_add(conn->hangup_event, NULL) < 0)
         return -ENOMEM;

@@ -15,15 +15,21 @@ void queue_lane_init(struct queue_lane *lane)
         TAILQ_INIT(&lane->entries[p]);
 }
 
+static size_t min(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
 enum queue_room queue_has_room(const struct queue *queue, const struct queue_lane *lane,
                                size_t size)
 {
     if (lane->count >= queue->max_lane_count)
         return QUEUE_LANE_FULL;
-    if (queue->count == 0)
+    size_t count = queue->count - min(queue->held_count, queue->max_count);
+    size_t bytes = queue->bytes - min(queue->held_bytes, queue->max_bytes);
+    if (count == 0)
         return QUEUE_ROOM;
-    if (queue->count >= queue->max_count || size > queue->max_bytes ||
-        queue->bytes > queue->max_bytes - size)
+    if (count >= queue->max_count || size > queue->max_bytes || bytes > queue->max_bytes - size)
         return QUEUE_FULL;
     return QUEUE_ROOM;
 }
@@ -51,9 +57,14 @@ void queue_push(struct queue *queue, struct queue_lane *lane, struct queue_entry
     TAILQ_INSERT_TAIL(&lane->entries[p], entry, link);
     lane->occupied |= UINT32_C(1) << p;
     lane->count++;
+    lane->bytes += entry->size;
     entry->lane = lane;
     queue->count++;
     queue->bytes += entry->size;
+    if (lane->held) {
+        queue->held_count++;
+        queue->held_bytes += entry->size;
+    }
     settle_lane(queue, lane);
 }
 
@@ -65,9 +76,14 @@ void queue_remove(struct queue *queue, struct queue_entry *entry)
     if (TAILQ_EMPTY(&lane->entries[p]))
         lane->occupied &= ~(UINT32_C(1) << p);
     lane->count--;
+    lane->bytes -= entry->size;
     entry->lane = NULL;
     queue->count--;
     queue->bytes -= entry->size;
+    if (lane->held) {
+        queue->held_count--;
+        queue->held_bytes -= entry->size;
+    }
     settle_lane(queue, lane);
 }
 
@@ -93,6 +109,11 @@ struct queue_entry *queue_pop(struct queue *queue)
 
 void queue_hold(struct queue *queue, struct queue_lane *lane, bool held)
 {
+    if (lane->held != held) {
+        /* Unsigned arithmetic: what is taken away has been added before. */
+        queue->held_count += held ? lane->count : -lane->count;
+        queue->held_bytes += held ? lane->bytes : -lane->bytes;
+    }
     lane->held = held;
     settle_lane(queue, lane);
 }

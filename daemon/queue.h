@@ -28,7 +28,7 @@ struct queue_lane {
     TAILQ_ENTRY(queue_lane) link;
     struct queue_entries entries[QUEUE_PRIORITIES];
     uint32_t occupied; /* bit p: entries[p] is not empty */
-    size_t count;
+    size_t count, bytes;
     bool held;
     bool in_ring;
 };
@@ -36,6 +36,7 @@ struct queue_lane {
 struct queue {
     TAILQ_HEAD(, queue_lane) ring; /* the first is served next */
     size_t count, bytes;
+    size_t held_count, held_bytes; /* of these, in lanes that are held */
     size_t max_count, max_bytes, max_lane_count;
 };
 
@@ -48,7 +49,9 @@ enum queue_room {
 void queue_init(struct queue *queue, size_t max_count, size_t max_bytes, size_t max_lane_count);
 void queue_lane_init(struct queue_lane *lane);
 
-/* Whether an entry of SIZE bytes may be pushed. An entry that is larger than the whole bound has
+/* Whether an entry of SIZE bytes may be pushed. What is held is in nobody's way until it is as much
+ * as the bounds allow: it has them to itself once more, so that all there is stays below twice the
+ * bounds. An entry that is larger than the whole bound has
  * room in an empty queue, so that nothing waits for ever. */
 enum queue_room queue_has_room(const struct queue *queue, const struct queue_lane *lane,
                                size_t size);

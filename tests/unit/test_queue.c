@@ -338,7 +338,10 @@ static void test_room_comes_back(void **state)
     queue_push(&world.queue, a, &world.entries[0]);
     assert_int_equal(queue_has_room(&world.queue, b, 1), QUEUE_FULL);
     assert_int_equal(queue_has_room(&world.queue, a, 0), QUEUE_LANE_FULL);
-    queue_hold(&world.queue, a, true); /* held entries count all the same */
+    queue_hold(&world.queue, a, true); /* held entries are in nobody's way */
+    assert_int_equal(queue_has_room(&world.queue, b, 1), QUEUE_ROOM);
+    assert_int_equal(queue_has_room(&world.queue, a, 0), QUEUE_LANE_FULL);
+    queue_hold(&world.queue, a, false);
     assert_int_equal(queue_has_room(&world.queue, b, 1), QUEUE_FULL);
     queue_remove(&world.queue, &world.entries[0]);
     assert_int_equal(queue_has_room(&world.queue, a, 10), QUEUE_ROOM);
@@ -348,6 +351,28 @@ static void test_room_comes_back(void **state)
     assert_int_equal(queue_has_room(&world.queue, a, 0), QUEUE_FULL);
     assert_ptr_equal(queue_pop(&world.queue), &world.entries[1]);
     assert_int_equal(queue_has_room(&world.queue, a, 0), QUEUE_ROOM);
+}
+
+/* What is held has the bounds to itself once, not more. */
+static void test_held_entries_are_bounded_too(void **state)
+{
+    struct world world;
+    (void)state;
+    world_init(&world);
+    queue_init(&world.queue, 2, 100, 3);
+    struct queue_lane *a = &world.lanes[0], *b = &world.lanes[1], *c = &world.lanes[2];
+    queue_hold(&world.queue, a, true);
+    for (size_t i = 0; i < 3; i++) {
+        world.entries[i].size = 1;
+        queue_push(&world.queue, a, &world.entries[i]);
+    }
+    /* Three are held where two are free: one counts. */
+    assert_int_equal(queue_has_room(&world.queue, b, 1), QUEUE_ROOM);
+    world.entries[3].size = 1;
+    queue_push(&world.queue, b, &world.entries[3]);
+    assert_int_equal(queue_has_room(&world.queue, c, 1), QUEUE_FULL);
+    queue_remove(&world.queue, &world.entries[0]);
+    assert_int_equal(queue_has_room(&world.queue, c, 1), QUEUE_ROOM);
 }
 
 /* --- against a naive model ---------------------------------------------------------------- */
@@ -449,14 +474,29 @@ static void model_settle(struct model *model, size_t lane)
         model->order[model->order_count++] = lane;
 }
 
+/* Held entries do not count until there are as many as the bound allows; then the surplus does. */
+static size_t beyond(size_t held, size_t bound)
+{
+    return held > bound ? held - bound : 0;
+}
+
 static enum queue_room model_room(const struct pair *pair, size_t lane, size_t size)
 {
     const struct model *model = &pair->model;
-    size_t count = model_count(model, MODEL_LANES);
+    size_t count = 0, bytes = 0, held_count = 0, held_bytes = 0;
+    for (size_t i = 0; i < MODEL_ENTRIES; i++) {
+        const struct model_entry *entry = &model->entries[i];
+        if (!entry->queued)
+            continue;
+        bool held = model->held[entry->lane];
+        *(held ? &held_count : &count) += 1;
+        *(held ? &held_bytes : &bytes) += entry->size;
+    }
+    count += beyond(held_count, pair->queue.max_count);
+    bytes += beyond(held_bytes, pair->queue.max_bytes);
     if (model_count(model, lane) >= pair->queue.max_lane_count)
         return QUEUE_LANE_FULL;
-    if (count > 0 &&
-        (count + 1 > pair->queue.max_count || model_bytes(model) + size > pair->queue.max_bytes))
+    if (count > 0 && (count + 1 > pair->queue.max_count || bytes + size > pair->queue.max_bytes))
         return QUEUE_FULL;
     return QUEUE_ROOM;
 }
@@ -634,6 +674,7 @@ int main(void)
         cmocka_unit_test(test_hold),
         cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_room_comes_back),
+        cmocka_unit_test(test_held_entries_are_bounded_too),
         {"test_differential_seed_1", test_differential, NULL, NULL, &seeds[0]},
         {"test_differential_seed_2", test_differential, NULL, NULL, &seeds[1]},
         {"test_differential_seed_3", test_differential, NULL, NULL, &seeds[2]},

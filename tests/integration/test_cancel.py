@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: MIT
+"""Cancelling jobs, one's own and others', and who may."""
+
+import grp
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from pathlib import Path
+
+import conftest
+import pytest
+from conftest import PASSING, RUBRICD, Bench, Client, Daemon, wait_until
+from test_queue import Gate, answers, assert_all_passed, hold_slots, submit_all
+
+NOBODY = 65534
+
+SLEEPING = "import time; time.sleep(1000)"
+# Two processes below the rubric's own, one of them in a session of its own.
+FAMILY = """
+import subprocess, time
+subprocess.Popen(["/bin/sleep", "1000"])
+subprocess.Popen(["/bin/sleep", "1000"], start_new_session=True)
+time.sleep(1000)
+"""
+
+
+@pytest.fixture(name="gate")
+def make_gate(tmp_path):
+    with Gate(tmp_path / "gate") as gate:
+        yield gate
+
+
+def error(code, message, **fields):
+    return {
+        "type": "error",
+        **fields,
+        "code": code,
+        "message": message,
+        "retriable": code == "draining",
+    }
+
+
+NO_SUCH_ID = "id: this connection has no such unfinished job"
+
+
+def cancel(client, **fields):
+    client.send({"type": "cancel", **fields})
+
+
+def test_a_queued_job(client, bench, gate):
+    """It leaves the queue at once; those before and behind it are not touched."""
+    hold_slots(client, bench.job(gate.python + PASSING))
+    quick = bench.job(PASSING)
+    submit_all(client, {id: quick for id in ("first", "second", "third")})
+    assert client.status()["queue"]["jobs"] == 3
+    cancel(client, id="second")
+    assert client.recv() == error("cancelled", "cancelled while queued", id="second", job_no=4)
+    assert client.status()["queue"]["jobs"] == 2
+    gate.open(2)
+    assert_all_passed(answers(client, 4), ["held-0", "held-1", "first", "third"])
+    assert client.status()["counters"]["errors"] == {"cancelled": 1}
+
+
+def test_every_job_of_a_full_queue(start_daemon, bench, gate):
+    """Each cancelled job makes room for one that waits before the queue."""
+    daemon = start_daemon("queue.jobs=4", "queue.jobs_per_client=4")
+    with daemon.connect() as holder, daemon.connect() as a, daemon.connect() as b:
+        hold_slots(holder, bench.job(gate.python + PASSING))
+        quick = bench.job(PASSING)
+        submit_all(a, {f"a-{n}": quick for n in range(4)})
+        a.ping()
+        b.submit("b-0", quick)
+        wait_until(lambda: holder.status()["clients"][-1]["paused"], "client b waits")
+        cancel(a, id="a-2")
+        assert a.recv() == error("cancelled", "cancelled while queued", id="a-2", job_no=5)
+        b.ping()
+        for n, number in ((0, 3), (1, 4), (3, 6)):
+            cancel(a, id=f"a-{n}")
+            message = a.recv()
+            assert message == error(
+                "cancelled", "cancelled while queued", id=f"a-{n}", job_no=number
+            )
+        assert holder.status()["queue"]["jobs"] == 1
+        gate.open(2)
+        assert_all_passed(answers(b, 1), ["b-0"])
+
+
+def test_a_running_job(daemon, client, bench):
+    """It is killed with everything below it within a second, and its slot is free again."""
+    jails = daemon.jails()
+    client.submit("a", bench.job(FAMILY))
+    assert client.recv()["type"] == "started"
+    wait_until(lambda: len(daemon.descendants() - jails) == 3, "the whole family runs")
+    cancel(client, id="a")
+    assert client.recv() == error("cancelled", "cancelled while running", id="a", job_no=1)
+    wait_until(lambda: daemon.descendants() == jails, "its processes are gone", deadline=1)
+    status = client.status()
+    assert all(slot["state"] == "idle" and slot["job"] is None for slot in status["slots"])
+    assert client.run(bench.job(PASSING), "a")["score"]["passed"] is True
+
+
+def test_asking_twice_gets_one_answer(client, bench):
+    """The second request finds the job still being killed."""
+    client.submit("a", bench.job(SLEEPING))
+    assert client.recv()["type"] == "started"
+    message = b'{"type": "cancel", "id": "a"}'
+    client.send_bytes((len(message).to_bytes(4, "big") + message) * 3)
+    assert client.recv() == error("cancelled", "cancelled while running", id="a", job_no=1)
+    client.ping()
+
+
+def test_at_every_moment_of_a_jobs_life(daemon, client, bench):
+    """Whenever it comes, there is exactly one answer, and the next job is served."""
+    sleeping = bench.job(SLEEPING)
+    with daemon.connect() as other:
+        for moment in range(60):
+            client.submit(f"{moment}", sleeping)
+            for _ in range(moment % 20):
+                other.ping()
+            cancel(client, id=f"{moment}")
+            answer = client.recv_answer(f"{moment}")
+            assert answer["code"] == "cancelled"
+            assert answer["message"] in ("cancelled while queued", "cancelled while running")
+            client.ping()
+    assert client.run(bench.job(PASSING))["score"]["passed"] is True
+
+
+def test_what_does_not_run_cannot_be_cancelled(daemon, client, bench):
+    """An id never used, one that was answered, one of another connection; a number likewise."""
+    cancel(client, id="never")
+    assert client.recv() == error("bad_request", NO_SUCH_ID, id="never")
+    done = client.run(bench.job(PASSING), "done")
+    cancel(client, id="done")
+    assert client.recv() == error("bad_request", NO_SUCH_ID, id="done")
+    for number in (done["job_no"], 99, 2**63 - 1):
+        cancel(client, job_no=number)
+        assert client.recv() == error(
+            "bad_request", f"job_no: there is no unfinished job {number}", job_no=number
+        )
+    with daemon.connect() as other:
+        other.submit("others", bench.job(SLEEPING))
+        assert other.recv()["type"] == "started"
+        cancel(client, id="others")
+        assert client.recv() == error("bad_request", NO_SUCH_ID, id="others")
+        other.ping()
+
+
+def test_ones_own_by_number(client, bench, gate):
+    """It gets the job's own answer and no other."""
+    hold_slots(client, bench.job(gate.python + PASSING))
+    client.submit("queued", bench.job(PASSING))
+    cancel(client, job_no=3)
+    assert client.recv() == error("cancelled", "cancelled while queued", id="queued", job_no=3)
+    cancel(client, job_no=1)
+    message = client.recv()
+    assert message == error("cancelled", "cancelled while running", id=message["id"], job_no=1)
+    client.ping()
+
+
+def assert_cancels(requester, owner, id, number):
+    """REQUESTER's cancelling of OWNER's running job NUMBER is answered to both."""
+    cancel(requester, job_no=number)
+    assert requester.recv() == error("cancelled", f"job {number} is cancelled", job_no=number)
+    assert owner.recv() == error("cancelled", "cancelled while running", id=id, job_no=number)
+
+
+# As whom
+
+
+# Connects as another user, for the daemon goes by who connected, and hands the socket over.
+CONNECT = """
+import socket, sys
+client = socket.socket(socket.AF_UNIX)
+client.connect(sys.argv[1])
+socket.send_fds(socket.socket(fileno=int(sys.argv[2])), [b"x"], [client.fileno()])
+"""
+
+
+def connect_as(daemon, uid=NOBODY, gid=NOBODY, groups=""):
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        subprocess.run(
+            [
+                "setpriv",
+                f"--reuid={uid}",
+                f"--regid={gid}",
+                f"--groups={groups}" if groups else "--clear-groups",
+                *("/usr/bin/python3", "-c", CONNECT, str(daemon.socket), str(theirs.fileno())),
+            ],
+            pass_fds=[theirs.fileno()],
+            check=True,
+        )
+        fds = socket.recv_fds(ours, 1, 1)[1]
+    return Client(sock=socket.socket(fileno=fds[0]))
+
+
+@pytest.fixture(name="start_public")
+def start_public_daemon():
+    """Starts daemons that every user may connect to, each with a bench that all can read."""
+    if os.geteuid() != 0:
+        pytest.skip("connecting as another user takes root")
+    if not shutil.which("setpriv"):
+        pytest.skip("there is no setpriv")
+    running = []
+
+    def start(*settings):
+        directory = Path(tempfile.mkdtemp(prefix="rubricd-test-"))
+        directory.chmod(0o755)
+        (directory / "bench").mkdir()
+        running.append(Daemon(directory, "daemon.socket_mode=0666", *settings))
+        return running[-1], Bench(directory / "bench")
+
+    yield start
+    for daemon in running:
+        assert daemon.stop() == 0, daemon.log()
+        shutil.rmtree(daemon.directory)
+
+
+def submit_sleeping(client, bench, id):
+    client.submit(id, bench.job(SLEEPING))
+    started = client.recv()
+    assert started["type"] == "started", started
+    return started["job_no"]
+
+
+def test_another_users_job(start_public):
+    """It is refused, by number, and the job goes on."""
+    daemon, bench = start_public()
+    with daemon.connect() as root, connect_as(daemon) as nobody:
+        running = submit_sleeping(root, bench, "running")
+        assert submit_sleeping(root, bench, "second") == running + 1
+        root.submit("queued", bench.job(SLEEPING))
+        root.ping()
+        for number in (running, running + 2):
+            cancel(nobody, job_no=number)
+            assert nobody.recv() == error(
+                "denied",
+                f"job {number} is another user's; cancelling it takes an administrator",
+                job_no=number,
+            )
+        cancel(nobody, id="running")
+        assert nobody.recv() == error("bad_request", NO_SUCH_ID, id="running")
+        status = root.status()
+        assert status["queue"]["jobs"] == 1
+        assert [slot["job"]["id"] for slot in status["slots"]] == ["running", "second"]
+
+
+def test_another_connection_of_the_same_user(start_public):
+    daemon, bench = start_public()
+    with connect_as(daemon) as owner, connect_as(daemon) as requester:
+        number = submit_sleeping(owner, bench, "mine")
+        assert_cancels(requester, owner, "mine", number)
+
+
+def test_an_administrator(start_public):
+    """Root, whoever's the job is."""
+    daemon, bench = start_public()
+    with daemon.connect() as root, connect_as(daemon) as nobody:
+        assert_cancels(root, nobody, "a", submit_sleeping(nobody, bench, "a"))
+
+
+@pytest.mark.parametrize(
+    "identity",
+    [{"gid": NOBODY}, {"gid": 65532, "groups": str(NOBODY)}],
+    ids=["its group", "a supplementary group"],
+)
+def test_a_member_of_an_admin_group(start_public, identity):
+    """It may cancel root's job and drain the daemon; others with the same user id may not."""
+    try:
+        group = grp.getgrgid(NOBODY).gr_name
+    except KeyError:
+        pytest.skip(f"group {NOBODY} has no name")
+    daemon, bench = start_public(f"daemon.admin_groups=no-such-group {group}")
+    with daemon.connect() as root, connect_as(daemon, **identity) as admin:
+        with connect_as(daemon, gid=65532) as nobody:
+            number = submit_sleeping(root, bench, "a")
+            cancel(nobody, job_no=number)
+            assert nobody.recv()["code"] == "denied"
+            nobody.send({"type": "drain"})
+            assert nobody.recv()["code"] == "denied"
+        assert_cancels(admin, root, "a", number)
+        admin.send({"type": "drain"})
+        for client in (root, admin):
+            assert client.recv()["type"] == "bye"
+    assert daemon.process.wait(30) == 0
+
+
+def test_draining_takes_an_administrator(start_public):
+    daemon, bench = start_public()
+    with connect_as(daemon) as nobody:
+        nobody.send({"type": "drain"})
+        assert nobody.recv() == error("denied", "draining the daemon takes an administrator")
+        assert nobody.status()["state"] == "running"
+        assert nobody.run(bench.job(PASSING))["score"]["passed"] is True
+
+
+def test_the_daemons_own_user(start_public, monkeypatch):
+    """Where that is not root, it may drain, and another user may not."""
+    place = Path(tempfile.mkdtemp(prefix="rubricd-test-"))
+    wrapper = place / "rubricd-as-nobody"
+    wrapper.write_text(
+        f"#!/bin/sh\nexec setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups {RUBRICD} "
+        '"$@"\n'
+    )
+    for path in (place, wrapper):
+        path.chmod(0o755)
+    if subprocess.run(
+        ["setpriv", f"--reuid={NOBODY}", RUBRICD, "--version"], capture_output=True, check=False
+    ).returncode:
+        pytest.skip("nobody may not execute the built daemon")
+    os.chown(place, NOBODY, NOBODY)
+    monkeypatch.setattr(conftest, "RUBRICD", wrapper)
+    daemon = Daemon(place, "daemon.socket_mode=0666")
+    with connect_as(daemon, uid=65532) as stranger:
+        stranger.send({"type": "drain"})
+        assert stranger.recv()["code"] == "denied"
+    with connect_as(daemon) as own:
+        own.send({"type": "drain"})
+        assert own.recv()["type"] == "bye"
+    assert daemon.process.wait(30) == 0
+    daemon.stop()
+    shutil.rmtree(place)

@@ -1,0 +1,648 @@
+# SPDX-License-Identifier: MIT
+"""Clients that do not read, come by the thousand, go away, half-close, or send large frames: none of
+them costs another one anything, and nothing is lost."""
+
+import json
+import os
+import resource
+import socket
+import struct
+import threading
+import time
+
+import pytest
+from conftest import DEADLINE, PASSING, Closed, wait_until
+from test_queue import (
+    SHELL_PASSING,
+    Gate,
+    answers,
+    assert_all_passed,
+    client_of,
+    frame_of,
+    hold_slots,
+    make_shell,  # noqa: F401  a fixture
+    newest,
+    numbered,
+    submit_all,
+)
+
+SUT = {
+    "kind": "rubric",
+    "task_class": "none",
+    "case": {},
+    "harness_output": {},
+    "sut": {"status": "exception"},
+}
+PING = struct.pack(">I", 15) + b'{"type":"ping"}'
+MIB = 1 << 20
+
+# Two children, one in a session of its own, that would all stay for long.
+FAMILY = """
+import subprocess, time
+subprocess.Popen(["/bin/sleep", "1000"])
+subprocess.Popen(["/bin/sleep", "1000"], start_new_session=True)
+time.sleep(1000)
+"""
+
+# Its result carries 60,000 bytes: four of them are more than a socket holds.
+VERBOSE = "import sys\nsys.stderr.write('x' * 60000)\nsys.exit(1)\n"
+
+
+@pytest.fixture(name="gate")
+def make_gate(tmp_path):
+    with Gate(tmp_path / "gate") as gate:
+        yield gate
+
+
+# A socket that is closed with something unread ends with a reset instead of an end of file.
+UNREAD_OR_NOT = pytest.mark.parametrize("unread", [True, False], ids=["unread", "all-read"])
+
+
+def in_background(function, *arguments):
+    thread = threading.Thread(target=function, args=arguments)
+    thread.start()
+    return thread
+
+
+def paused(other):
+    """How many clients are paused."""
+    return sum(client["paused"] for client in other.status()["clients"])
+
+
+def raw_messages(client, count):
+    """The next COUNT messages, not checked against their schemas, for that takes its time."""
+    return [json.loads(client.recv_payload()) for _ in range(count)]
+
+
+# Clients that do not read
+
+
+def test_ten_thousand_replies_that_nobody_reads(daemon):
+    """The client is paused, another one is served as ever, and in the end nothing is missing."""
+    ids = [f"{n:0128}" for n in range(10_000)]
+    stream = b"".join(frame_of(id, SUT) for id in ids)
+    with daemon.connect() as deaf, daemon.connect() as other:
+        number = newest(other)
+        sender = in_background(deaf.send_bytes, stream)
+        number = min(number, newest(other))
+        wait_until(lambda: paused(other) == 1, "the client that does not read is paused")
+        unsent = max(c["unsent_bytes"] for c in other.status()["clients"])
+        assert 4 * MIB < unsent < 4 * MIB + 65536
+        answered = other.status()["counters"]["results"]
+        assert answered < 10_000
+        for _ in range(100):
+            asked = time.monotonic()
+            other.ping()
+            assert other.run(SUT)["type"] == "result"
+            assert time.monotonic() < asked + 1
+        assert other.status()["counters"]["results"] == answered + 100, "and it stays paused"
+        assert sender.is_alive()
+
+        messages = raw_messages(deaf, 10_000)
+        sender.join()
+        assert [m["id"] for m in messages] == ids
+        assert {m["type"] for m in messages} == {"result"}
+        deaf.ping()
+
+
+def test_a_client_that_submits_without_reading(start_daemon, bench, shell):
+    """Real jobs, more than the queue holds: others are served in between, all are answered."""
+    daemon = start_daemon(shell, "protocol.reply_high_water=64K")
+    quick = bench.job(SHELL_PASSING)
+    with daemon.connect() as deaf, daemon.connect() as other:
+        sender = in_background(
+            deaf.send_bytes, b"".join(frame_of(id, quick) for id in numbered("deaf", 1000))
+        )
+        wait_until(
+            lambda: any(c["unsent_bytes"] > 65536 for c in other.status()["clients"]),
+            "its answers pile up",
+        )
+        for n in range(10):
+            asked = time.monotonic()
+            assert other.run(quick, f"other-{n}")["score"]["passed"] is True
+            assert time.monotonic() < asked + 2
+        wait_until(lambda: all(s["job"] is None for s in other.status()["slots"]), "nothing runs")
+        assert paused(other) == 1
+        results = [m for m in raw_messages(deaf, 2000) if m["type"] == "result"]
+        sender.join()
+        assert_all_passed(results, numbered("deaf", 1000))
+        deaf.ping()
+
+
+def test_the_queued_jobs_of_a_client_that_does_not_read_are_in_nobodys_way(start_daemon, bench):
+    """They fill the queue and do not run while it is paused; others are served all the same."""
+    daemon = start_daemon(
+        "queue.jobs=4", "queue.jobs_per_client=4", "protocol.reply_high_water=1K"
+    )
+    verbose = bench.job(VERBOSE)
+    with daemon.connect() as deaf, daemon.connect() as other:
+        submit_all(deaf, {id: verbose for id in numbered("deaf", 16)})
+        shown = wait_until(
+            lambda: next(
+                (
+                    c
+                    for c in other.status()["clients"]
+                    if c["paused"] and c["running"] == 0 and c["unsent_bytes"] > 1024
+                ),
+                None,
+            ),
+            "it is paused with nothing running",
+        )
+        assert shown["queued"] == 4
+        other.sock.settimeout(5)
+        assert other.run(bench.job(PASSING), "other")["score"]["passed"] is True
+        other.sock.settimeout(DEADLINE)
+        assert sorted(m["id"] for m in answers(deaf, 16)) == sorted(numbered("deaf", 16))
+
+
+# Many clients
+
+
+@pytest.fixture(name="many_descriptors")
+def raise_descriptor_limit():
+    """A thousand sockets here, and two thousand descriptors of a daemon that inherits the limit."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < 4096:
+        pytest.skip(f"{hard} descriptors are too few")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 4096), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_thousand_clients(many_descriptors, start_daemon, bench):
+    """All connected at once; each is greeted, pings and has a job answered, some a real one."""
+    daemon = start_daemon()
+    real = bench.job(PASSING)
+    clients = [daemon.connect(hello=False) for _ in range(1000)]
+    for n, client in enumerate(clients):
+        client.send_bytes(PING + frame_of(f"sut-{n}", SUT))
+        if n % 40 == 0:
+            client.submit("real", real)
+    with daemon.connect() as other:
+        status = other.status()
+        assert status["clients_total"] == 1001
+        assert status["clients"], "as many as one status message has room for"
+        for n, client in enumerate(clients):
+            hello, pong, result = raw_messages(client, 3)
+            assert (hello["type"], pong) == ("hello", {"type": "pong"})
+            assert (result["type"], result["id"]) == ("result", f"sut-{n}")
+        for client in clients[::40]:
+            assert client.recv_answer("real")["score"]["passed"] is True
+        counters = other.status()["counters"]
+        assert (counters["submitted"], counters["passed"], counters["errors"]) == (1025, 25, {})
+        for client in clients:
+            client.close()
+        wait_until(lambda: other.status()["clients_total"] == 1, "all are forgotten")
+
+
+def connect_when_there_is_room(daemon):
+    """A connection that was not turned away, which others that end may still keep it from."""
+
+    def connect():
+        client = daemon.connect()
+        if client.hello["type"] == "hello":
+            return client
+        client.close()
+        return None
+
+    return wait_until(connect, "there is room for a client")
+
+
+def test_too_many_clients(start_daemon):
+    """One more is told so and turned away; the others do not notice; when one goes there is room."""
+    daemon = start_daemon("daemon.max_clients=3")
+    clients = [connect_when_there_is_room(daemon) for _ in range(3)]
+    for _ in range(3):
+        with daemon.connect() as turned_away:
+            assert turned_away.hello == {
+                "type": "bye",
+                "reason": "too_many_clients",
+                "message": "too many clients are connected; try again later",
+            }
+            turned_away.expect_closed()
+    for client in clients:
+        client.ping()
+    assert clients[0].status()["clients_total"] == 3
+    clients.pop().close()
+    clients.append(connect_when_there_is_room(daemon))
+    for client in clients:
+        client.ping()
+        client.close()
+
+
+# Clients that go away
+
+
+def test_a_client_that_goes_away_leaves_nothing(daemon, bench, gate):
+    """Queued jobs are dropped, running ones are gone within a second; other clients' go on."""
+    jails = daemon.jails()
+    with daemon.connect() as other:
+        hold_slots(other, bench.job(gate.python + PASSING), count=1)
+        kept = daemon.descendants() - jails
+        client = daemon.connect()
+        submit_all(client, {id: bench.job(FAMILY) for id in numbered("a", 20)})
+        other.submit("queued", bench.job(PASSING))
+        assert client.recv()["type"] == "started"
+        wait_until(lambda: len(daemon.descendants() - jails - kept) == 3, "the family runs")
+        client.close()
+        wait_until(
+            lambda: daemon.descendants() - jails - kept == set(), "its processes are gone", 1
+        )
+        assert other.recv_answer("queued")["score"]["passed"] is True
+        wait_until(lambda: other.status()["clients_total"] == 1, "it is forgotten", 1)
+        status = other.status()
+        assert status["queue"]["jobs"] == 0
+        assert status["slots"][0]["job"]["id"] == "held-0"
+        gate.open()
+        assert other.recv_answer("held-0")["score"]["passed"] is True
+        assert other.status()["counters"]["passed"] == 2
+
+
+def test_many_clients_that_go_away_at_every_moment(daemon, bench):
+    """In the middle of a frame, with jobs queued, starting, running, half killed."""
+    jails = daemon.jails()
+    family = bench.job(FAMILY)
+    with daemon.connect() as other:
+        for moment in range(40):
+            client = daemon.connect(hello=moment % 2 == 0)
+            submit_all(client, {id: family for id in numbered("a", 3)})
+            for _ in range(moment % 8 * 3):
+                other.ping()
+            if moment % 3 == 0:
+                client.send({"type": "cancel", "id": "a-0"})
+            if moment % 5 == 0:
+                client.send_bytes(b"\0\0\0\x10{")
+            client.close()
+        wait_until(lambda: other.status()["clients_total"] == 1, "all are forgotten")
+        wait_until(lambda: daemon.descendants() == jails, "all their processes are gone")
+        assert other.run(bench.job(PASSING))["score"]["passed"] is True
+        assert other.status()["queue"]["jobs"] == 0
+
+
+@UNREAD_OR_NOT
+def test_a_paused_client_that_goes_away(daemon, bench, unread):
+    """It is not read from, and still its going is noticed at once."""
+    jails = daemon.jails()
+    with daemon.connect() as other:
+        client = daemon.connect()
+        family = bench.job(FAMILY)
+        submit_all(client, {id: family for id in numbered("a", 256 + 2 + 3)})
+        wait_until(lambda: paused(other) == 1, "the client is paused")
+        wait_until(lambda: len(daemon.descendants() - jails) == 6, "two families run")
+        if not unread:
+            assert [m["type"] for m in raw_messages(client, 2)] == ["started"] * 2
+        client.close()
+        wait_until(lambda: daemon.descendants() == jails, "its processes are gone", 1)
+        wait_until(lambda: other.status()["clients_total"] == 1, "it is forgotten", 1)
+        queue = other.status()["queue"]
+        assert (queue["jobs"], queue["bytes"]) == (0, 0)
+
+
+# Half-closed clients
+
+
+def test_half_close_with_nothing_to_wait_for(client):
+    client.ping()
+    client.sock.shutdown(socket.SHUT_WR)
+    client.expect_closed()
+
+
+def test_half_close_still_gets_every_reply(start_daemon, bench, shell):
+    """What was sent before is read to its end, also where the queue has no room for it yet."""
+    daemon = start_daemon(shell, "queue.jobs_per_client=5", "queue.jobs=5")
+    quick = bench.job(SHELL_PASSING)
+    with daemon.connect() as client:
+        client.send_bytes(b"".join(frame_of(id, quick) for id in numbered("a", 200)) + PING)
+        client.sock.shutdown(socket.SHUT_WR)
+        messages = raw_messages(client, 401)
+        assert_all_passed([m for m in messages if m["type"] == "result"], numbered("a", 200))
+        assert {"type": "pong"} in messages
+        client.expect_closed()
+
+
+def test_half_close_of_a_client_that_was_paused_for_not_reading(start_daemon):
+    daemon = start_daemon("protocol.reply_high_water=64K")
+    ids = numbered("a", 3000)
+    with daemon.connect() as client, daemon.connect() as other:
+
+        def send():
+            client.send_bytes(b"".join(frame_of(id, SUT) for id in ids))
+            client.sock.shutdown(socket.SHUT_WR)
+
+        sender = in_background(send)
+        wait_until(lambda: paused(other) == 1, "the client is paused")
+        messages = raw_messages(client, 3000)
+        sender.join()
+        assert [m["id"] for m in messages] == ids
+        client.expect_closed()
+
+
+def test_half_close_and_a_pause_before_reading(start_daemon, bench):
+    """Who reads late gets it all: nothing is dropped, however long the answers have been ready."""
+    daemon = start_daemon()
+    verbose = bench.job(VERBOSE)
+    with daemon.connect() as client, daemon.connect() as other:
+        submit_all(client, {id: verbose for id in numbered("a", 8)})
+        client.sock.shutdown(socket.SHUT_WR)
+        ready = wait_until(
+            lambda: (s := other.status())["counters"]["results"] == 8 and s, "all are answered"
+        )
+        later = ready["uptime_ms"] + 2500
+        wait_until(lambda: other.status()["uptime_ms"] > later, "time has passed")
+        assert sorted(m["id"] for m in answers(client, 8)) == numbered("a", 8)
+        client.expect_closed()
+
+
+@UNREAD_OR_NOT
+def test_full_close_of_a_half_closed_client(daemon, bench, unread):
+    """Its jobs were for nobody any more."""
+    jails = daemon.jails()
+    with daemon.connect() as other:
+        client = daemon.connect()
+        submit_all(client, {id: bench.job(FAMILY) for id in numbered("a", 4)})
+        client.sock.shutdown(socket.SHUT_WR)
+        wait_until(lambda: len(daemon.descendants() - jails) == 6, "two families run")
+        assert other.status()["queue"]["jobs"] == 2
+        if not unread:
+            assert [m["type"] for m in raw_messages(client, 2)] == ["started"] * 2
+        client.close()
+        wait_until(lambda: daemon.descendants() == jails, "its processes are gone", 1)
+        wait_until(lambda: other.status()["clients_total"] == 1, "it is forgotten", 1)
+        assert other.status()["queue"]["jobs"] == 0
+
+
+# Large frames
+
+
+def large_frame(id, size):
+    """A submit of SIZE bytes, header included, that is answered without a child."""
+    job = {**SUT, "harness_output": {"text": ""}}
+    job["harness_output"]["text"] = "x" * (size - len(frame_of(id, job)))
+    return frame_of(id, job)
+
+
+def assert_answered(client, id):
+    answer = client.recv_answer(id)
+    assert answer["score"]["failure_modes"][0]["code"] == "sut.exception"
+
+
+def test_two_hundred_half_frames_cost_little(daemon):
+    """What a length announces is not set aside before it comes."""
+    with daemon.connect() as other:
+        before = other.status()["memory"]["rss_bytes"]
+        clients = [daemon.connect() for _ in range(200)]
+        for client in clients:
+            client.send_bytes(struct.pack(">I", 8 * MIB) + b"{" * 1000)
+        wait_until(lambda: other.status()["clients_total"] == 201, "all are there")
+        other.ping()
+        assert other.status()["memory"]["rss_bytes"] < before + 200 * 50_000
+        for client in clients:
+            client.close()
+        wait_until(lambda: other.status()["clients_total"] == 1, "all are forgotten")
+
+
+def send_all_that_is_taken(clients, data):
+    """Until no socket takes more, and the daemon has read what they took."""
+    for client in clients:
+        client.sock.setblocking(False)
+    progress = True
+    while progress:
+        progress = False
+        for client in clients:
+            try:
+                progress |= client.sock.send(data) > 0
+            except BlockingIOError:
+                pass
+
+
+def test_two_hundred_clients_that_fill_what_they_may(start_daemon):
+    """Beyond receive_bytes each takes no more than a small frame would."""
+    daemon = start_daemon("protocol.receive_bytes=16M")
+    with daemon.connect() as other:
+        before = other.status()["memory"]["rss_bytes"]
+        clients = [daemon.connect() for _ in range(200)]
+        for client in clients:
+            client.send_bytes(struct.pack(">I", 8 * MIB))
+        for _ in range(3):
+            send_all_that_is_taken(clients, b"{" * 65536)
+            other.ping()
+        assert other.status()["memory"]["rss_bytes"] < before + 16 * MIB + 200 * 100_000
+        for client in clients:
+            client.close()
+        wait_until(lambda: other.status()["clients_total"] == 1, "all are forgotten")
+        other.ping()
+
+
+def test_large_frames_of_many_clients(start_daemon):
+    """12 times 8 MiB through 16 MiB: all are begun at once, and each is answered in its turn."""
+    daemon = start_daemon("protocol.receive_bytes=16M")
+    frames = {id: large_frame(id, 8 * MIB) for id in numbered("large", 12)}
+    with daemon.connect() as other:
+        before = other.status()["memory"]["rss_bytes"]
+        clients = {id: daemon.connect() for id in frames}
+        for id, client in clients.items():
+            client.send_bytes(frames[id][:1000])
+        senders = [in_background(clients[id].send_bytes, frames[id][1000:]) for id in frames]
+        most = 0
+        while any(sender.is_alive() for sender in senders):
+            most = max(most, other.status()["memory"]["rss_bytes"])
+        for id, client in clients.items():
+            assert_answered(client, id)
+            client.close()
+        # The frames, and what becomes of one of them while it is decoded.
+        assert most < before + 16 * MIB + 5 * 8 * MIB
+
+
+# A frame above 64 KiB needs a share of receive_bytes. These tests share out 2 MiB: two frames of a
+# million bytes are begun, which leaves room for one of 80,000 but not for two, nor for 100,000.
+
+
+@pytest.fixture(name="two_begun")
+def begin_two_large_frames(start_daemon):
+    """(daemon, first, second): two clients in the middle of a frame of a million bytes each."""
+    daemon = start_daemon(
+        "protocol.receive_bytes=2M",
+        "protocol.max_frame=1M",
+        "protocol.frame_timeout=1h",
+        "protocol.reply_high_water=1K",
+    )
+    begun = [daemon.connect() for _ in range(2)]
+    for client in begun:
+        client.send_bytes(large_frame("begun", 1_000_000)[:1000])
+        client.sock.settimeout(5)
+    with daemon.connect() as other:
+        other.ping()
+    yield daemon, *begun
+    for client in begun:
+        client.close()
+
+
+def finish(client):
+    client.send_bytes(large_frame("begun", 1_000_000)[1000:])
+    assert_answered(client, "begun")
+
+
+def begin(daemon, id, size, sent=None):
+    """A client that has sent the first SENT bytes of a frame of SIZE, or all of it."""
+    client = daemon.connect()
+    client.sock.settimeout(5)
+    client.send_bytes(large_frame(id, size)[:sent])
+    with daemon.connect() as other:
+        other.ping()
+    return client
+
+
+def test_room_goes_to_all_that_it_is_enough_for(two_begun):
+    """The first in line gets its share and sends no more; those behind it still find room."""
+    daemon, first, _ = two_begun
+    silent = begin(daemon, "silent", 100_000, sent=1000)
+    behind = [begin(daemon, f"behind-{n}", 100_000) for n in range(3)]
+    finish(first)
+    for n, client in enumerate(behind):
+        assert_answered(client, f"behind-{n}")
+        client.close()
+    silent.close()
+
+
+def test_who_waited_for_room_and_went_away_holds_up_nobody(two_begun):
+    """There is no room for the first in line, but for the one behind it when that is gone."""
+    daemon, _, _ = two_begun
+    gone = begin(daemon, "gone", 500_000, sent=1000)
+    behind = begin(daemon, "behind", 80_000)
+    gone.close()
+    assert_answered(behind, "behind")
+    behind.close()
+
+
+def test_who_waits_for_room_and_does_not_read_holds_up_nobody(two_begun, bench, gate):
+    """The first in line cannot go on, as it has answers to read first; those behind it can."""
+    daemon, first, _ = two_begun
+    deaf = daemon.connect()
+    submit_all(deaf, {id: bench.job(gate.python + VERBOSE) for id in numbered("job", 8)})
+    large = large_frame("deaf", 500_000)
+    sender = in_background(deaf.send_bytes, large)
+    with daemon.connect() as other:
+        number = newest(other) - 1
+        wait_until(lambda: client_of(number, other)["running"] == 2, "its jobs run")
+        wait_until(lambda: client_of(number, other)["queued"] == 6, "the others are queued")
+        behind = begin(daemon, "behind", 100_000)
+        gate.open(8)
+        wait_until(lambda: client_of(number, other)["paused"], "it is paused for not reading")
+        finish(first)
+        assert_answered(behind, "behind")
+        behind.close()
+        ids = {deaf.recv_answer()["id"] for _ in range(9)}
+        sender.join()
+        assert ids == {*numbered("job", 8), "deaf"}
+        deaf.close()
+
+
+def test_small_frames_need_no_room(two_begun):
+    """They pass whatever waits."""
+    daemon, _, _ = two_begun
+    waiting = begin(daemon, "waiting", 500_000, sent=1000)
+    with daemon.connect() as other:
+        other.ping()
+        other.send_bytes(large_frame("small", 65_536))
+        assert_answered(other, "small")
+    waiting.close()
+
+
+def test_a_client_in_line_is_not_timed_out(start_daemon):
+    """It is not its fault that its frame stays incomplete; theirs who have room it is."""
+    daemon = start_daemon(
+        "protocol.receive_bytes=1M", "protocol.max_frame=1M", "protocol.frame_timeout=0.3"
+    )
+    silent = begin(daemon, "silent", 1_000_000, sent=1000)
+    waiting = begin(daemon, "waiting", 200_000)
+    error = silent.recv()
+    assert error["message"] == "frame: incomplete after 0.3 s, 1000 bytes of it have come"
+    with pytest.raises(Closed):
+        silent.recv()
+    assert_answered(waiting, "waiting")
+    for client in (silent, waiting):
+        client.close()
+
+
+# Time
+
+
+def cpu_seconds(daemon):
+    with open(f"/proc/{daemon.process.pid}/stat", encoding="utf-8") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def wait_for_room(daemon, bench):
+    return [
+        *(begin(daemon, "begun", 1_000_000, sent=1000) for _ in range(2)),
+        *(begin(daemon, "waiting", size) for size in (100_000, 200_000)),
+        begin(daemon, "begins to wait", 100_000, sent=1000),
+    ]
+
+
+def read_nothing(daemon, bench):
+    client = daemon.connect()
+    client.send_bytes(b"".join(frame_of(id, SUT) for id in numbered("unread", 600)))
+    with daemon.connect() as other:
+        wait_until(lambda: paused(other) == 1, "the client is paused")
+    return [client]
+
+
+def read_nothing_half_closed(daemon, bench):
+    clients = read_nothing(daemon, bench)
+    clients[0].sock.shutdown(socket.SHUT_WR)
+    return clients
+
+
+def wait_for_the_queue(daemon, bench):
+    client = daemon.connect()
+    sleeping = bench.job("import time; time.sleep(1000)")
+    submit_all(client, {id: sleeping for id in numbered("a", 2 + 4 + 1)})
+    client.send_bytes(PING[:9])
+    with daemon.connect() as other:
+        wait_until(lambda: paused(other) == 1, "the client is paused")
+    return [client]
+
+
+def wait_half_closed(daemon, bench):
+    client = daemon.connect()
+    client.submit("a", bench.job("import time; time.sleep(1000)"))
+    client.sock.shutdown(socket.SHUT_WR)
+    assert client.recv()["type"] == "started"
+    return [client]
+
+
+def send_half_a_frame(daemon, bench):
+    return [begin(daemon, "half", size, sent=size - 1) for size in (1000, 65_536, 300_000)]
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        pytest.param(wait_for_room, id="room"),
+        pytest.param(read_nothing, id="unread"),
+        pytest.param(read_nothing_half_closed, id="unread-half-closed"),
+        pytest.param(wait_for_the_queue, id="queue"),
+        pytest.param(wait_half_closed, id="half-closed"),
+        pytest.param(send_half_a_frame, id="half-a-frame"),
+    ],
+)
+def test_waiting_costs_no_cpu(start_daemon, bench, state):
+    """Whatever a client waits for or is waited for, the daemon sleeps meanwhile."""
+    daemon = start_daemon(
+        "protocol.receive_bytes=2M",
+        "protocol.max_frame=1M",
+        "protocol.reply_high_water=1K",
+        "queue.jobs_per_client=4",
+    )
+    clients = state(daemon, bench)
+    with daemon.connect() as other:
+        begun = other.status()["uptime_ms"]
+        used = cpu_seconds(daemon)
+        wait_until(lambda: other.status()["uptime_ms"] > begun + 400, "time has passed")
+        used = cpu_seconds(daemon) - used
+        seconds = (other.status()["uptime_ms"] - begun) / 1000
+    for client in clients:
+        client.close()
+    assert used < seconds / 3

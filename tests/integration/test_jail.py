@@ -1,0 +1,432 @@
+# SPDX-License-Identifier: MIT
+"""Jails and trees of processes: nothing of a job outlives its answer, and a jail that dies or hangs
+costs one job at most."""
+
+import os
+import signal
+import socket
+import time
+from pathlib import Path
+
+import pytest
+from conftest import PASSING, wait_until
+
+# Answers that come "promptly" come within this many seconds. What they must not wait for would take
+# a minute.
+PROMPT = 10.0
+
+LOST = {
+    "type": "error",
+    "code": "sandbox_failed",
+    "message": "the jail was lost while the job ran; it has been replaced",
+    "retriable": True,
+}
+
+SLEEP = "import time; time.sleep(60)\n"
+
+# family(n) makes N descendants, children and children's children, some of them daemons of their
+# own, and returns when all of them live.
+FAMILY = """
+import os, signal, sys, time
+def family(count):
+    ready, told = os.pipe()
+    def child(n):
+        if os.fork():
+            return
+        if n % 3 == 0:
+            os.setsid()
+        if n % 2 == 0:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        if n + 1 < count and n % 5:
+            child(n + 1)
+        elif n + 1 < count and os.fork() == 0:  # the parent of this one dies at once
+            child(n + 1)
+        os.write(told, b"x")
+        time.sleep(60)
+        os._exit(0)
+    child(0)
+    got = 0
+    while got < count:
+        got += len(os.read(ready, count))
+"""
+
+
+# Makes a family of 30, says so by a file in its directory, and sleeps.
+TREE = f"{FAMILY}\nfamily(30)\nopen('ready', 'w').close()\n{SLEEP}"
+
+
+def wait_for_trees(daemon, count=1):
+    def ready():
+        return len(list(daemon.work.glob("slot-*/job-*/ready"))) == count
+
+    wait_until(ready, f"{count} trees of processes are there")
+
+
+def descendants_but_jails(daemon):
+    return daemon.descendants() - daemon.jails()
+
+
+def leftovers(daemon):
+    """Everything that stands in the slots' directories."""
+    return [path for slot in daemon.work.iterdir() for path in slot.iterdir()]
+
+
+def assert_nothing_left(daemon):
+    assert descendants_but_jails(daemon) == set()
+    assert leftovers(daemon) == []
+
+
+def is_alive(pid):
+    """Whether a process exists and is not a zombie."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return text[text.rindex(")") + 2] != "Z"
+
+
+def busy_slot(client, id):
+    """The slot in which the job ID runs."""
+    (slot,) = (slot for slot in client.status()["slots"] if slot["job"] and slot["job"]["id"] == id)
+    return slot
+
+
+def start(client, id, job):
+    """Submits a job and waits until its program runs; returns its slot."""
+    client.submit(id, job)
+    started = client.recv()
+    assert (started["type"], started["id"]) == ("started", id), started
+    return busy_slot(client, id)
+
+
+def await_idle(client, deadline, gone=()):
+    """Waits until every slot is ready for a job, none with a jail in GONE; returns the jails."""
+
+    def jails():
+        slots = client.status()["slots"]
+        pids = [slot["jail_pid"] for slot in slots]
+        return all(slot["state"] == "idle" for slot in slots) and not set(pids) & set(gone) and pids
+
+    return wait_until(jails, "every slot is idle", deadline)
+
+
+def without(message, *keys):
+    return {key: value for key, value in message.items() if key not in keys}
+
+
+# Trees of processes
+
+
+ENDINGS = {
+    "success": (PASSING, None),
+    "failure": ("sys.exit(3)", "rubric.malformed_output"),
+    "crash": ("os.abort()", "rubric.malformed_output"),
+    "timeout": (SLEEP, "rubric.timeout"),
+    "output": ("while True: os.write(1, bytes(65536))", "rubric.malformed_output"),
+}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_tree_of_30_processes_is_gone(ending, client, bench, daemon):
+    """Sessions of their own, orphans, those that ignore SIGTERM: all gone when the reply comes."""
+    code, failure = ENDINGS[ending]
+    case = {"rubric_wall_clock_seconds": 2 if ending == "timeout" else 60}
+    result = client.run(bench.job(f"{FAMILY}\nfamily(30)\n{code}", case=case))
+    assert_nothing_left(daemon)
+    codes = [mode["code"] for mode in result["score"]["failure_modes"]]
+    assert codes == ([failure] if failure else [])
+    assert client.run(bench.job(PASSING))["score"]["passed"] is True, "the slot serves the next job"
+
+
+def test_a_tree_is_gone_when_the_job_is_cancelled(client, bench, daemon):
+    start(client, "job", bench.job(TREE))
+    wait_for_trees(daemon)
+    assert len(descendants_but_jails(daemon)) >= 30
+    client.send({"type": "cancel", "id": "job"})
+    error = client.recv_answer("job")
+    assert_nothing_left(daemon)
+    assert without(error, "job_no", "id") == {
+        "type": "error",
+        "code": "cancelled",
+        "message": "cancelled while running",
+        "retriable": False,
+    }
+
+
+def test_a_tree_is_gone_when_the_client_has_gone(daemon, bench):
+    """Within a second."""
+    with daemon.connect() as client:
+        start(client, "job", bench.job(TREE))
+        wait_for_trees(daemon)
+    wait_until(lambda: not descendants_but_jails(daemon), "the tree is gone", deadline=1.0)
+    wait_until(lambda: not leftovers(daemon), "the directory is gone", deadline=1.0)
+
+
+@pytest.mark.parametrize("ending", [PASSING, "os._exit(3)"])
+def test_a_grandchild_that_keeps_stdout_open(ending, client, bench, daemon):
+    """Forked twice, in a session of its own: the answer does not wait for it, and it is dead."""
+    code = (
+        "import os, signal, sys, time\n"
+        "ready, told = os.pipe()\n"
+        "if os.fork() == 0:\n"
+        "    os.setsid()\n"
+        "    if os.fork() == 0:\n"
+        "        signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "        os.write(told, b'x')\n"
+        "        time.sleep(60)\n"
+        "    os._exit(0)\n"
+        "os.wait(); os.read(ready, 1)\n"
+    )
+    began = time.monotonic()
+    result = client.run(bench.job(code + ending))
+    assert time.monotonic() - began < PROMPT
+    assert_nothing_left(daemon)
+    if ending == PASSING:
+        assert result["score"]["passed"] is True
+    else:
+        assert result["outcome"]["summary"] == "exit status 3"
+
+
+def test_a_grandchild_cannot_add_to_the_output(client, bench, daemon):
+    """What comes after the rubric's own end is cut off with the tree; the score stands."""
+    code = (
+        "import os, time\n"
+        "ready, told = os.pipe()\n"
+        "if os.fork() == 0:\n"
+        "    os.write(told, b'x')\n"
+        "    time.sleep(1)\n"
+        "    os.write(1, b'{\"passed\": false, \"score\": 0}')\n"
+        "    os._exit(0)\n"
+        "os.read(ready, 1)\n"
+    )
+    result = client.run(bench.job(code + PASSING))
+    assert result["score"]["passed"] is True
+    assert_nothing_left(daemon)
+
+
+def test_zombies_and_stopped_processes(client, bench, daemon):
+    code = (
+        "import os, signal, time\n"
+        "for n in range(20):\n"
+        "    pid = os.fork()\n"
+        "    if pid == 0:\n"
+        "        if n % 2: os._exit(n)\n"
+        "        os.kill(os.getpid(), signal.SIGSTOP)\n"
+        "        os._exit(0)\n"
+        "    os.waitid(os.P_PID, pid, os.WEXITED | os.WSTOPPED | os.WNOWAIT)\n"
+    )
+    assert client.run(bench.job(code + PASSING))["score"]["passed"] is True
+    assert_nothing_left(daemon)
+
+
+RUNNERS = {
+    "in one group": "",
+    "in sessions of their own": "os.setsid()",
+}
+
+
+@pytest.mark.parametrize("how", RUNNERS)
+def test_processes_that_run_away(how, client, bench, daemon):
+    """Chains in which each link forks the next and exits at once: each is caught though."""
+    code = (
+        "import os, time\n"
+        "for _ in range(4):\n"
+        "    if os.fork() == 0:\n"
+        "        while True:\n"
+        f"            {RUNNERS[how] or 'pass'}\n"
+        "            if os.fork(): os._exit(0)\n"
+        "time.sleep(0.2)\n"
+    )
+    began = time.monotonic()
+    result = client.run(bench.job(code + PASSING))
+    assert time.monotonic() - began < PROMPT
+    assert result["type"] == "result", result
+    assert result["score"]["passed"] is True
+    assert_nothing_left(daemon)
+    assert client.run(bench.job(PASSING))["score"]["passed"] is True
+
+
+def test_a_pipe_that_was_sent_to_a_stranger(client, bench, daemon, tmp_path):
+    """The write end of stdout lives on in a process that is none of the job's."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(str(tmp_path / "stranger"))
+        listener.listen()
+        code = (
+            "import socket, sys\n"
+            "stranger = socket.socket(socket.AF_UNIX)\n"
+            f"stranger.connect({str(tmp_path / 'stranger')!r})\n"
+            "socket.send_fds(stranger, [b'x'], [1, 2])\n"
+        )
+        began = time.monotonic()
+        client.submit("job", bench.job(code + PASSING))
+        connection, _ = listener.accept()
+        with connection:
+            _, fds, _, _ = socket.recv_fds(connection, 1, 2)
+            try:
+                assert client.recv_answer("job")["score"]["passed"] is True
+                assert time.monotonic() - began < PROMPT
+                assert client.run(bench.job(PASSING))["score"]["passed"] is True
+            finally:
+                for fd in fds:
+                    os.close(fd)
+    assert_nothing_left(daemon)
+
+
+# A jail is killed
+
+
+def test_a_jail_is_killed_in_the_middle_of_a_job(client, bench, daemon):
+    """Its job alone is lost, with all that belongs to it; a second later the slot is back."""
+    other = start(client, "other", bench.job("import time; time.sleep(1.5)\n" + PASSING))
+    slot = start(client, "lost", bench.job(TREE))
+    wait_for_trees(daemon)
+    assert len(descendants_but_jails(daemon)) >= 31
+
+    os.kill(slot["jail_pid"], signal.SIGKILL)
+
+    def is_back():
+        now = next(s for s in daemon_status()["slots"] if s["slot"] == slot["slot"])
+        return now if now["state"] == "idle" else None
+
+    with daemon.connect() as watcher:
+        daemon_status = watcher.status
+        back = wait_until(is_back, "the slot is idle again", deadline=1.0)
+        assert back["jail_pid"] not in (None, slot["jail_pid"])
+
+    error = client.recv_answer("lost")
+    assert without(error, "id", "job_no") == LOST
+    directory = daemon.work / f"slot-{other['slot']}" / f"job-{other['job']['job_no']}"
+    assert leftovers(daemon) == [directory]
+    assert len(descendants_but_jails(daemon)) == 1, "the other job is all that runs"
+    assert other["jail_pid"] in daemon.jails()
+
+    assert client.run(bench.job(PASSING), id="next")["score"]["passed"] is True
+    result = client.recv_answer("other")
+    assert result["score"]["passed"] is True
+    assert result["usage"]["wall_clock_ms"] >= 1400
+    assert_nothing_left(daemon)
+    assert f"slot {slot['slot']}: jail {slot['jail_pid']} is given up" in daemon.log()
+
+
+def test_every_jail_is_killed_at_once(client, bench, daemon):
+    """Queued jobs wait for the new ones."""
+    start(client, "first", bench.job(SLEEP))
+    start(client, "second", bench.job(SLEEP))
+    for n in range(4):
+        client.submit(f"queued-{n}", bench.job(PASSING))
+    wait_until(lambda: client.status()["queue"]["jobs"] == 4, "four jobs are queued")
+    for slot in client.status()["slots"]:
+        os.kill(slot["jail_pid"], signal.SIGKILL)
+    answers = {answer["id"]: answer for answer in (client.recv_answer() for _ in range(6))}
+    for id in "first", "second":
+        assert without(answers[id], "id", "job_no") == LOST
+    for n in range(4):
+        assert answers[f"queued-{n}"]["score"]["passed"] is True
+    assert_nothing_left(daemon)
+
+
+def test_jails_are_killed_again_and_again(client, bench, daemon):
+    """At all moments of a job's life, counted in replies to status: each job is answered once, with
+    its own score or as lost."""
+    job = bench.job("import time; time.sleep(0.01)\n" + PASSING)
+    with daemon.connect() as watcher:
+        for n in range(40):
+            client.submit(f"job-{n}", job)
+            for _ in range(n + 1):
+                slots = watcher.status()["slots"]
+            killed = {slot["jail_pid"] for slot in slots} - {None}
+            for jail in killed:
+                os.kill(jail, signal.SIGKILL)
+            answer = client.recv_answer(f"job-{n}")
+            if answer["type"] == "result":
+                assert answer["score"]["passed"] is True, answer
+            else:
+                assert without(answer, "id", "job_no") == LOST
+            await_idle(watcher, deadline=5.0, gone=killed)
+            assert_nothing_left(daemon)
+
+
+def test_an_idle_jail_is_killed(client, bench):
+    """It is replaced within a second."""
+    before = await_idle(client, deadline=5.0)
+    for jail in before:
+        os.kill(jail, signal.SIGKILL)
+    await_idle(client, deadline=1.0, gone=before)
+    assert client.run(bench.job(PASSING))["score"]["passed"] is True
+
+
+def test_a_jail_does_not_heed_other_signals(client, bench):
+    """Those that reach a whole group or session are no reason to lose a job."""
+    slot = start(client, "job", bench.job("import time; time.sleep(0.3)\n" + PASSING))
+    for name in "INT", "TERM", "HUP", "QUIT", "PIPE", "USR1", "USR2":
+        os.kill(slot["jail_pid"], getattr(signal, "SIG" + name))
+    assert client.recv_answer("job")["score"]["passed"] is True
+
+
+def test_a_rubric_that_kills_its_jail(client, bench, daemon):
+    """It gets no verdict, and the next job does."""
+    for n in range(5):
+        job = bench.job("import os; os.kill(os.getppid(), 9)\n" + SLEEP)
+        error = client.run(job, id=f"job-{n}")
+        assert without(error, "id", "job_no") == LOST
+        assert client.run(bench.job(PASSING))["score"]["passed"] is True
+    assert_nothing_left(daemon)
+
+
+def test_a_job_that_was_killed_before_its_jail_keeps_its_verdict(client, bench, daemon):
+    """A timeout remains one, though an orphan of the job kills the jail next."""
+    code = (
+        "import os, signal, time\n"
+        "jail = os.getppid()\n"
+        "if os.fork() == 0:\n"
+        "    while os.getppid() != jail: pass\n"
+        "    os.kill(jail, signal.SIGKILL)\n"
+    )
+    case = {"rubric_wall_clock_seconds": 0.3}
+    result = client.run(bench.job(code + SLEEP, case=case))
+    assert [mode["code"] for mode in result["score"]["failure_modes"]] == ["rubric.timeout"]
+    assert_nothing_left(daemon)
+
+
+def test_jails_that_hang(start_daemon, bench):
+    """Stopped before its job is started, while it ends by itself, and while it runs into its
+    deadline: the jobs are answered within the time that a jail is given for its part."""
+    daemon = start_daemon("daemon.slots=3")
+    with daemon.connect() as client:
+        before = await_idle(client, deadline=5.0)
+        stop_jail = "import os, signal; os.kill(os.getppid(), signal.SIGSTOP)\n"
+        began = time.monotonic()
+        client.submit("ends", bench.job(stop_jail + PASSING))
+        overrun = {"rubric_wall_clock_seconds": 0.3}
+        client.submit("overruns", bench.job(stop_jail + SLEEP, case=overrun))
+        assert {client.recv()["type"], client.recv()["type"]} == {"started"}
+        os.kill(before[2], signal.SIGSTOP)
+        client.submit("starts", bench.job(PASSING))
+        answers = {answer["id"]: answer for answer in (client.recv_answer() for _ in range(3))}
+        assert time.monotonic() - began < 15
+
+        assert without(answers["starts"], "id", "job_no") == LOST
+        assert without(answers["ends"], "id", "job_no") == LOST
+        modes = answers["overruns"]["score"]["failure_modes"]
+        assert modes == [{"code": "rubric.timeout", "severity": "block"}]
+        await_idle(client, deadline=1.0, gone=before)
+        assert_nothing_left(daemon)
+        assert client.run(bench.job(PASSING))["score"]["passed"] is True
+
+
+# The daemon is killed
+
+
+def test_nothing_outlives_the_daemon(client, bench, daemon):
+    """kill -9: a second later its jails and jobs are gone, and the directories are empty."""
+    for id in "one", "two":
+        start(client, id, bench.job(TREE))
+    wait_for_trees(daemon, 2)
+    pids = daemon.descendants()
+    assert len(pids) >= 2 * (1 + 1 + 30)
+
+    daemon.process.kill()
+    daemon.process.wait()
+    wait_until(lambda: not any(map(is_alive, pids)), "its processes are gone", deadline=1.0)
+    wait_until(lambda: not leftovers(daemon), "its directories are empty", deadline=1.0)
+    daemon.log_file.close()

@@ -1,0 +1,565 @@
+# SPDX-License-Identifier: MIT
+"""The limits of a job: what a request may set, how each is enforced, what is reported when one was
+crossed, and what a job is said to have used."""
+
+import json
+import resource
+import signal
+import time
+
+import pytest
+from conftest import PASSING, Daemon, wait_until
+
+# A job that is stopped by a limit, or ends by itself, is answered within this many seconds. It is
+# generous: the jobs would sleep or write for ever.
+PROMPT = 20.0
+MIB = 1 << 20
+
+# report() passes what a rubric sees through its BenchScore; seen() reads it from the result.
+REPORT = """
+import json, os, sys
+def report(**seen):
+    mode = {"code": "seen", "severity": "info", "detail": json.dumps(seen)}
+    print(json.dumps({"passed": True, "score": 1, "failure_modes": [mode]}))
+"""
+
+
+def seen(result):
+    assert result["type"] == "result" and result["score"]["passed"] is True, result
+    return json.loads(result["score"]["failure_modes"][0]["detail"])
+
+
+def assert_failed(result, code, detail=None):
+    """The score is exactly that of a failure with one failure mode."""
+    assert result["type"] == "result", result
+    mode = {"code": code, "severity": "block"}
+    assert result["score"] == {
+        "passed": False,
+        "score": 0,
+        "breakdown": {},
+        "failure_modes": [mode if detail is None else {**mode, "detail": detail}],
+        "cost_usd": 0,
+        "wall_clock_ms": result["usage"]["wall_clock_ms"],
+    }
+
+
+def stopped_by(limit, number, stderr=""):
+    """The outcome of a job that crossed a limit and ended by a signal."""
+    return {
+        "success": False,
+        "exit_code": None,
+        "signal": int(number),
+        "limit_exceeded": limit,
+        "stderr": stderr,
+        "summary": f"sandbox limit exceeded: {limit}",
+    }
+
+
+@pytest.fixture(scope="module", name="daemon")
+def start_shared(tmp_path_factory):
+    daemon = Daemon(tmp_path_factory.mktemp("d"))
+    yield daemon
+    assert daemon.stop() == 0, daemon.log()
+    assert not any(daemon.work.iterdir()), "the work directory is empty at the end"
+
+
+@pytest.fixture(autouse=True)
+def promptly():
+    """No test here waits for anything that takes long."""
+    start = time.monotonic()
+    yield
+    assert time.monotonic() - start < PROMPT
+
+
+# What a request may set
+
+CEILINGS = {
+    "cpu": 300,
+    "memory_bytes": 4096 * MIB,
+    "max_open_files": 1024,
+    "max_processes": 256,
+    "output_bytes": 4 * MIB,
+    "disk_bytes": 1024 * MIB,
+}
+DEFAULTS = {
+    "wall_clock": 60,
+    "cpu": 300,
+    "memory_bytes": 1024 * MIB,
+    "max_open_files": 256,
+    "max_processes": 64,
+    "output_bytes": 256 * 1024,
+    "disk_bytes": 64 * MIB,
+}
+
+RLIMITS = REPORT + """
+import resource
+names = "AS", "CPU", "NOFILE", "FSIZE", "CORE", "MEMLOCK", "MSGQUEUE"
+report(**{name: resource.getrlimit(getattr(resource, "RLIMIT_" + name)) for name in names})
+"""
+
+
+def test_hello_tells_the_limits(client):
+    assert client.hello["limits"]["defaults"] == {"rubric": DEFAULTS}
+    assert client.hello["limits"]["ceilings"] == {"rubric": {"wall_clock": 300, **CEILINGS}}
+
+
+def test_the_default_limits(client, bench):
+    """Soft and hard alike, but for CPU time, whose hard limit follows a second later."""
+    for job in bench.job(RLIMITS), bench.job(RLIMITS, limits={}), bench.job(RLIMITS, limits=None):
+        assert seen(client.run(job)) == {
+            "AS": [1024 * MIB] * 2,
+            "CPU": [300, 301],
+            "NOFILE": [256, 256],
+            "FSIZE": [64 * MIB] * 2,
+            "CORE": [0, 0],
+            "MEMLOCK": [0, 0],
+            "MSGQUEUE": [0, 0],
+        }
+
+
+def test_a_request_may_go_up_to_the_ceilings(client, bench):
+    got = seen(client.run(bench.job(RLIMITS, limits=CEILINGS)))
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    assert got["AS"] == [4096 * MIB] * 2
+    assert got["CPU"] == [300, 301]
+    assert got["NOFILE"] == [min(1024, hard)] * 2
+    assert got["FSIZE"] == [1024 * MIB] * 2
+
+
+def test_a_request_may_lower_its_limits(client, bench):
+    """One job's limits are not another's."""
+    limits = {"cpu": 1.5, "memory_bytes": 256 * MIB, "max_open_files": 32, "disk_bytes": 4096}
+    got = seen(client.run(bench.job(RLIMITS, limits=limits)))
+    assert got["AS"] == [256 * MIB] * 2
+    assert got["CPU"] == [2, 3], "enforced in whole seconds, never earlier than was asked for"
+    assert got["NOFILE"] == [32, 32]
+    assert got["FSIZE"] == [4096, 4096]
+    assert seen(client.run(bench.job(RLIMITS)))["NOFILE"] == [256, 256]
+
+
+@pytest.mark.parametrize("key", CEILINGS)
+def test_a_limit_above_its_ceiling(key, client, bench):
+    error = client.run(bench.job(PASSING, limits={key: CEILINGS[key] + 1}))
+    unit = " s" if key == "cpu" else ""
+    assert (error["type"], error["code"], error["retriable"]) == ("error", "bad_request", False)
+    assert error["message"] == f"job.limits.{key}: above the ceiling of {CEILINGS[key]}{unit}"
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        ([], "job.limits: expected an object, got an array"),
+        ({"cpu": 0}, "job.limits.cpu: expected a number of seconds above 0"),
+        ({"cpu": -1}, "job.limits.cpu: expected a number of seconds above 0"),
+        ({"cpu": "1"}, "job.limits.cpu: expected a number of seconds above 0"),
+        ({"cpu": None}, "job.limits.cpu: expected a number of seconds above 0"),
+        ({"cpu": True}, "job.limits.cpu: expected a number of seconds above 0"),
+        ({"cpu": 300.001}, "job.limits.cpu: above the ceiling of 300 s"),
+        ({"cpu": 1e300}, "job.limits.cpu: above the ceiling of 300 s"),
+        ({"memory_bytes": 0}, "job.limits.memory_bytes: expected an integer above 0"),
+        ({"memory_bytes": -1}, "job.limits.memory_bytes: expected an integer above 0"),
+        ({"memory_bytes": 1e6}, "job.limits.memory_bytes: expected an integer above 0"),
+        ({"memory_bytes": "1G"}, "job.limits.memory_bytes: expected an integer above 0"),
+        ({"memory_bytes": None}, "job.limits.memory_bytes: expected an integer above 0"),
+        ({"disk_bytes": 2**63 - 1}, f"job.limits.disk_bytes: above the ceiling of {1024 * MIB}"),
+        ({"open_files": 3}, "job.limits.open_files: unknown field"),
+        ({"cpu": 1, "nice": 3}, "job.limits.nice: unknown field"),
+        (
+            {"wall_clock": 3},
+            "job.limits.wall_clock: a rubric's is set by job.case.rubric_wall_clock_seconds",
+        ),
+    ],
+)
+def test_a_limit_that_is_refused(limits, message, client, bench):
+    error = client.run(bench.job(PASSING, limits=limits), check=False)
+    assert (error["type"], error["code"]) == ("error", "bad_request")
+    assert error["message"] == message
+
+
+def test_configured_limits_and_ceilings(start_daemon, bench):
+    daemon = start_daemon(
+        "rubric.max_open_files=20",
+        "rubric.disk_bytes=128K",
+        "ceilings.max_open_files=30",
+        "ceilings.cpu=10s",
+        "rubric.cpu=5s",
+    )
+    with daemon.connect() as client:
+        got = seen(client.run(bench.job(RLIMITS)))
+        assert (got["NOFILE"], got["FSIZE"], got["CPU"]) == ([20, 20], [128 << 10] * 2, [5, 6])
+        got = seen(client.run(bench.job(RLIMITS, limits={"max_open_files": 30, "cpu": 10})))
+        assert (got["NOFILE"], got["CPU"]) == ([30, 30], [10, 11])
+        for limits, ceiling in (({"max_open_files": 31}, "30"), ({"cpu": 11}, "10 s")):
+            error = client.run(bench.job(RLIMITS, limits=limits))
+            (key,) = limits
+            assert error["message"] == f"job.limits.{key}: above the ceiling of {ceiling}"
+
+
+# Output
+
+
+@pytest.mark.parametrize("stream", [1, 2])
+def test_a_flood(stream, client, bench):
+    """At full speed, of one stream or the other."""
+    code = f"import os\nwhile True: os.write({stream}, b'x' * 65536)"
+    result = client.run(bench.job(code))
+    detail = "limit exceeded: output" if stream == 1 else "x" * 200
+    assert_failed(result, "rubric.malformed_output", detail)
+    stderr = result["outcome"]["stderr"]
+    assert result["outcome"] == stopped_by("output", signal.SIGKILL, stderr)
+    assert set(stderr) <= {"x"}
+    assert (stream == 2) == (200 < len(stderr)) and len(stderr) <= 64 << 10
+
+
+def test_a_flood_of_both_streams_by_many(client, bench, daemon):
+    code = (
+        "import os\n"
+        "for _ in range(4): os.fork() or os.setsid()\n"
+        "while True: os.write(1, b'o' * 4096); os.write(2, b'e' * 4096)\n"
+    )
+    result = client.run(bench.job(code))
+    assert result["score"]["failure_modes"][0]["code"] == "rubric.malformed_output"
+    assert result["outcome"]["limit_exceeded"] == "output"
+    assert daemon.descendants() == daemon.jails()
+
+
+def test_a_flood_of_a_child_that_outlives_nothing(client, bench, daemon):
+    """The program itself sleeps; its child floods; both are ended."""
+    code = (
+        "import os, time\n"
+        "if os.fork() == 0:\n"
+        "    os.setsid()\n"
+        "    while True: os.write(1, b'x' * 4096)\n"
+        "time.sleep(60)\n"
+    )
+    result = client.run(bench.job(code))
+    assert_failed(result, "rubric.malformed_output", "limit exceeded: output")
+    assert result["outcome"] == stopped_by("output", signal.SIGKILL)
+    assert daemon.descendants() == daemon.jails()
+
+
+def test_others_do_not_notice_a_flood(client, bench):
+    flood = bench.job("import os\nwhile True: os.write(1, b'x' * 65536)")
+    client.submit("flood", {**flood, "limits": {"output_bytes": 4 * MIB}})
+    client.submit("other", bench.job(PASSING))
+    answers = {answer["id"]: answer for answer in (client.recv_answer(), client.recv_answer())}
+    assert answers["flood"]["outcome"]["limit_exceeded"] == "output"
+    assert answers["other"]["score"]["passed"] is True
+
+
+# Writes as many bytes to stdout and stderr as its case says, a score among them, in pieces.
+WRITER = """
+import json, os, sys, time
+case = json.load(sys.stdin)["case"]
+score = b'{"passed": true, "score": 1}'
+out = score + b" " * (case["out"] - len(score))
+err = b"e" * case["err"]
+while out or err:
+    out, err = out[os.write(1, out[:700]):], err[os.write(2, err[:300]):]
+time.sleep(case.get("sleep", 0))
+"""
+
+
+@pytest.mark.parametrize("split", [(1000, 0), (600, 400), (28, 972)])
+def test_output_at_its_bound(split, client, bench):
+    """Exactly the limit passes, one byte more does not; both streams count together."""
+    name = bench.rubric(WRITER)
+    out, err = split
+    limits = {"output_bytes": 1000}
+    result = client.run(bench.job(name=name, case={"out": out, "err": err}, limits=limits))
+    assert result["score"]["passed"] is True, result
+    assert result["outcome"]["limit_exceeded"] is None
+    for more_out, more_err in ((1, 0), (0, 1)):
+        case = {"out": out + more_out, "err": err + more_err, "sleep": 60}
+        result = client.run(bench.job(name=name, case=case, limits=limits))
+        stderr = result["outcome"]["stderr"]
+        assert result["outcome"] == stopped_by("output", signal.SIGKILL, stderr)
+        assert set(stderr) <= {"e"}
+        assert_failed(result, "rubric.malformed_output", stderr[:200] or "limit exceeded: output")
+
+
+def test_output_above_its_bound_counts_even_when_the_job_has_ended(client, bench):
+    """The last byte may be read only after the exit."""
+    name = bench.rubric(WRITER)
+    for n in range(20):
+        case = {"out": 1001, "err": 0}
+        job = bench.job(name=name, case=case, limits={"output_bytes": 1000})
+        result = client.run(job, id=f"job-{n}")
+        assert_failed(result, "rubric.malformed_output", "limit exceeded: output")
+        assert result["outcome"]["limit_exceeded"] == "output"
+        assert result["outcome"]["success"] is False
+
+
+def test_the_default_bound_of_output(client, bench):
+    name = bench.rubric(WRITER)
+    size = DEFAULTS["output_bytes"]
+    assert client.run(bench.job(name=name, case={"out": size, "err": 0}))["score"]["passed"] is True
+    case = {"out": size + 1, "err": 0, "sleep": 60}
+    assert client.run(bench.job(name=name, case=case))["outcome"] == stopped_by("output", 9)
+
+
+def test_much_stderr_of_a_failed_rubric(client, bench):
+    """All of it counts, its beginning is kept."""
+    code = "import os; os.write(2, b'x' * 200000); os._exit(1)"
+    result = client.run(bench.job(code))
+    assert_failed(result, "rubric.malformed_output", "x" * 200)
+    assert result["outcome"]["stderr"] == "x" * (64 << 10)
+    assert (result["outcome"]["exit_code"], result["outcome"]["limit_exceeded"]) == (1, None)
+
+
+# Wall clock
+
+
+IDLERS = {
+    "writes nothing": "",
+    "closes stdout": "os.close(1)",
+    "closes stderr": "os.close(2)",
+    "closes everything": "os.closerange(0, 256)",
+    "ignores every signal": "for n in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:\n"
+    "    signal.signal(n, signal.SIG_IGN)",
+    "blocks every signal": "signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())",
+    "stops itself": "os.kill(os.getpid(), signal.SIGSTOP)",
+    "stops its group": "os.kill(0, signal.SIGTSTP); os.kill(0, signal.SIGSTOP)",
+    "waits for a child": "os.fork() and os.wait()",
+    "waits in vain for input": "sys.stdin.read(); os.read(os.pipe()[0], 1)",
+    "left a score": "print('{\"passed\": true, \"score\": 1}', flush=True)",
+}
+
+
+@pytest.mark.parametrize("how", IDLERS)
+def test_a_rubric_that_does_not_end(how, client, bench, daemon):
+    code = f"import os, signal, sys, time\n{IDLERS[how]}\ntime.sleep(60)"
+    result = client.run(bench.job(code, case={"rubric_wall_clock_seconds": 0.3}))
+    assert_failed(result, "rubric.timeout")
+    assert result["outcome"] == stopped_by("wall_clock", signal.SIGKILL)
+    assert 300 <= result["usage"]["wall_clock_ms"] < 5000
+    assert daemon.descendants() == daemon.jails()
+
+
+def test_closed_outputs_do_not_end_a_rubric(client, bench):
+    """A job is over when it has exited and its output has ended, in either order."""
+    code = f"import os, sys, time\n{PASSING}sys.stdout.flush(); os.close(1); os.close(2)\n"
+    result = client.run(bench.job(code + "time.sleep(0.3)"))
+    assert result["score"]["passed"] is True
+    assert result["score"]["wall_clock_ms"] >= 300
+    result = client.run(bench.job(code + "time.sleep(0.3); os._exit(7)"))
+    assert_failed(result, "rubric.malformed_output", "exit status 7")
+
+
+def test_a_rubric_that_closes_its_stdout_first(client, bench):
+    result = client.run(bench.job("import os; os.close(1); os.close(2); os._exit(0)"))
+    assert_failed(result, "rubric.malformed_output", "nothing on stdout")
+
+
+def test_the_clock_starts_with_the_program(client, bench):
+    """Twelve jobs of 0.3 s on two slots. The last ones wait for longer than each may take."""
+    name = bench.rubric("import time; time.sleep(0.3)\n" + PASSING)
+    for n in range(12):
+        case = {"rubric_wall_clock_seconds": 1.2}
+        client.submit(f"job-{n}", bench.job(name=name, case=case))
+    results = [client.recv_answer() for _ in range(12)]
+    assert [result["score"]["passed"] for result in results] == [True] * 12
+    assert all(300 <= result["usage"]["wall_clock_ms"] < 1200 for result in results)
+    assert max(result["usage"]["queue_ms"] for result in results) > 1200
+
+
+# CPU time
+
+
+def test_cpu_time(client, bench):
+    """Two that burn it, one of which does not heed SIGXCPU."""
+    burn = "while True: pass"
+    heedless = "import signal; signal.signal(signal.SIGXCPU, signal.SIG_IGN)\n"
+    client.submit("heeds", bench.job(burn, limits={"cpu": 1}))
+    client.submit("heedless", bench.job(heedless + burn, limits={"cpu": 1}))
+    results = {answer["id"]: answer for answer in (client.recv_answer(), client.recv_answer())}
+    for id, number in (("heeds", signal.SIGXCPU), ("heedless", signal.SIGKILL)):
+        assert_failed(results[id], "rubric.malformed_output", "limit exceeded: cpu")
+        assert results[id]["outcome"] == stopped_by("cpu", number)
+        # The kernel enforces what it samples, which is more or less than what it measures.
+        assert 500 <= results[id]["usage"]["cpu_ms"] < 4000
+
+
+def test_a_signal_is_no_evidence_of_cpu_time(client, bench):
+    for number, name in ((signal.SIGXCPU, "SIGXCPU"), (signal.SIGKILL, "SIGKILL")):
+        code = f"import os; os.kill(os.getpid(), {int(number)})"
+        result = client.run(bench.job(code, limits={"cpu": 1}))
+        assert_failed(result, "rubric.malformed_output", f"signal {int(number)} ({name})")
+        assert result["outcome"]["limit_exceeded"] is None
+        assert result["outcome"]["summary"] == f"signal {int(number)}"
+
+
+def test_sleeping_takes_no_cpu_time(client, bench):
+    code = "import time; time.sleep(1.2)\n" + PASSING
+    assert client.run(bench.job(code, limits={"cpu": 1}))["score"]["passed"] is True
+
+
+# Memory, files, disk
+
+
+def test_memory(client, bench):
+    """The kernel leaves no evidence here: the rubric sees it, and fails with its own stderr."""
+    allocate = "block = bytearray(200 << 20)\n"
+    assert client.run(bench.job(allocate + PASSING))["score"]["passed"] is True
+
+    limits = {"memory_bytes": 128 * MIB}
+    caught = f"try: {allocate}except MemoryError: {PASSING}"
+    assert client.run(bench.job(caught, limits=limits))["score"]["passed"] is True
+
+    result = client.run(bench.job(allocate + PASSING, limits=limits))
+    assert result["score"]["failure_modes"][0]["code"] == "rubric.malformed_output"
+    outcome = result["outcome"]
+    assert (outcome["exit_code"], outcome["signal"], outcome["limit_exceeded"]) == (1, None, None)
+    assert outcome["summary"].endswith("MemoryError")
+
+
+def test_open_files(client, bench):
+    """Neither can the limit be raised from inside."""
+    code = REPORT + """
+import errno, resource
+try: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)); raised = True
+except ValueError: raised = False
+last = 0
+try:
+    while True: last = os.open("/dev/null", os.O_RDONLY)
+except OSError as error: number = error.errno
+os.closerange(3, last + 1)
+report(last=last, error=errno.errorcode[number], raised=raised)
+"""
+    got = seen(client.run(bench.job(code, limits={"max_open_files": 20})))
+    assert got["last"] == 19
+    assert got["error"] == "EMFILE"
+
+
+FILE = """
+import os, signal
+fd = os.open("file", os.O_CREAT | os.O_WRONLY)
+def fill(size):
+    while size > 0: size -= os.write(fd, bytes(min(size, 1 << 16)))
+"""
+
+
+def test_disk(client, bench):
+    """One file may have as many bytes as the directory; SIGXFSZ is the evidence."""
+    limits = {"disk_bytes": 100000}
+    result = client.run(bench.job(FILE + "fill(100000)\n" + PASSING, limits=limits))
+    assert result["score"]["passed"] is True
+
+    # Python ignores SIGXFSZ, as few programs do: its write fails.
+    caught = f"try: fill(100001)\nexcept OSError as error: assert error.errno == 27\n{PASSING}"
+    assert client.run(bench.job(FILE + caught, limits=limits))["score"]["passed"] is True
+
+    killed = "signal.signal(signal.SIGXFSZ, signal.SIG_DFL)\nfill(100001)\n" + PASSING
+    result = client.run(bench.job(FILE + killed, limits=limits))
+    assert_failed(result, "rubric.malformed_output", "limit exceeded: disk")
+    assert result["outcome"] == stopped_by("disk", signal.SIGXFSZ)
+
+
+def test_limits_that_are_too_low_to_start_with(client, bench):
+    """Not the host's fault: a verdict, or at least an error that nobody should try again."""
+    for key, value in (
+        ("memory_bytes", 1),
+        ("memory_bytes", MIB),
+        ("max_open_files", 1),
+        ("max_open_files", 3),
+    ):
+        answer = client.run(bench.job(PASSING, limits={key: value}))
+        if answer["type"] == "result":
+            assert answer["score"]["failure_modes"][0]["code"] == "rubric.malformed_output", answer
+        else:
+            assert answer["retriable"] is False, answer
+
+
+# Usage
+
+
+USAGE = {"wall_clock_ms", "cpu_ms", "cpu_wait_ms", "max_rss_bytes", "queue_ms"}
+
+
+def test_usage_of_a_job_that_does_nothing(client, bench):
+    usage = client.run(bench.job(PASSING))["usage"]
+    assert usage.keys() == USAGE
+    for key, value in usage.items():
+        assert type(value) is int or (key == "cpu_wait_ms" and value is None)
+    assert 0 < usage["wall_clock_ms"] < 5000
+    assert 0 <= usage["cpu_ms"] < 2000
+    assert MIB < usage["max_rss_bytes"] < 100 * MIB
+    assert 0 <= usage["queue_ms"] < 5000
+    assert usage["cpu_wait_ms"] is None or 0 <= usage["cpu_wait_ms"] <= usage["wall_clock_ms"] + 10
+
+
+def test_usage_of_a_busy_loop(client, bench):
+    code = "import time\nwhile time.process_time() < 0.5: pass\n" + PASSING
+    usage = client.run(bench.job(code))["usage"]
+    assert 500 <= usage["cpu_ms"] < 1500
+    assert usage["wall_clock_ms"] >= 400
+
+
+def test_usage_counts_children(client, bench):
+    code = (
+        "import os, time\n"
+        "if os.fork() == 0:\n"
+        "    while time.process_time() < 0.4: pass\n"
+        "    os._exit(0)\n"
+        "os.wait()\n"
+    )
+    assert 400 <= client.run(bench.job(code + PASSING))["usage"]["cpu_ms"] < 1500
+
+
+def test_usage_of_memory(client, bench):
+    code = "block = b'x' * (200 << 20)\n" + PASSING
+    assert 200 * MIB <= client.run(bench.job(code))["usage"]["max_rss_bytes"] < 300 * MIB
+    assert client.run(bench.job(PASSING))["usage"]["max_rss_bytes"] < 100 * MIB, "each job's own"
+
+
+def test_usage_of_a_timeout(client, bench):
+    code = "block = b'x' * (50 << 20)\nwhile True: pass"
+    usage = client.run(bench.job(code, case={"rubric_wall_clock_seconds": 0.5}))["usage"]
+    assert 500 <= usage["wall_clock_ms"] < 3000
+    assert 50 <= usage["cpu_ms"] < 3000
+    assert 50 * MIB <= usage["max_rss_bytes"] < 150 * MIB
+
+
+def test_usage_of_a_job_that_waited(client, bench):
+    """Three jobs for two slots: one of them waits for as long as the first runs."""
+    name = bench.rubric("import time; time.sleep(0.5)\n" + PASSING)
+    for n in range(3):
+        client.submit(f"job-{n}", bench.job(name=name))
+    usage = {answer["id"]: answer["usage"] for answer in (client.recv_answer() for _ in range(3))}
+    assert usage["job-0"]["queue_ms"] < usage["job-2"]["queue_ms"]
+    assert 400 <= usage["job-2"]["queue_ms"] < 5000
+    assert 400 <= usage["job-2"]["wall_clock_ms"] < 5000, "the wait is not in it"
+
+
+def test_usage_of_a_process_that_wants_a_cpu(client, bench):
+    """Many that compete: where the kernel tells how long they waited, it is more than nothing."""
+    code = (
+        "import os, time\n"
+        "for _ in range(16):\n"
+        "    if os.fork() == 0:\n"
+        "        while True: pass\n"
+        "end = time.monotonic() + 0.5\n"
+        "while time.monotonic() < end: pass\n"
+    )
+    wait = client.run(bench.job(code + PASSING))["usage"]["cpu_wait_ms"]
+    assert wait is None or (type(wait) is int and 50 <= wait <= 5000)
+
+
+def test_a_failed_system_under_test_used_nothing(client, bench):
+    result = client.run(bench.job(name="absent", sut={"status": "exception"}))
+    assert result["usage"] == {
+        "wall_clock_ms": 1,
+        "cpu_ms": 0,
+        "cpu_wait_ms": 0,
+        "max_rss_bytes": 0,
+        "queue_ms": 0,
+    }
+
+
+def test_every_slot_is_idle_in_the_end(client):
+    """After all of the above."""
+
+    def idle():
+        return all(slot["state"] == "idle" for slot in client.status()["slots"])
+
+    wait_until(idle, "every slot is idle")

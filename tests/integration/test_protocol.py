@@ -1,0 +1,754 @@
+# SPDX-License-Identifier: MIT
+"""The wire protocol: frames whole, split, broken and endless; strict JSON; every field of every
+message. What is wrong gets its exact answer, and the daemon serves others afterwards."""
+
+import json
+import os
+import select
+import struct
+import time
+
+import pytest
+from conftest import ROOT, Daemon, wait_until
+
+MAX_FRAME = 16 << 20
+JSON_CASES = ROOT / "tests" / "data" / "json"
+JSON_SUITE = ROOT.parent / "shared" / "data" / "jsontestsuite" / "test_parsing"
+
+# Answered without a child: `sut` says that there is nothing to grade.
+SUT = {
+    "kind": "rubric",
+    "task_class": "none",
+    "case": {},
+    "harness_output": {},
+    "sut": {"status": "exception"},
+}
+SUBMIT = {"type": "submit", "id": "a", "job": SUT}
+
+
+@pytest.fixture(scope="module", name="daemon")
+def start_shared_daemon(tmp_path_factory):
+    """One daemon for the whole file: nothing that one client does may matter to the next."""
+    daemon = Daemon(tmp_path_factory.mktemp("shared"))
+    yield daemon
+    assert daemon.stop() == 0, daemon.log()
+
+
+def assert_alive(daemon):
+    with daemon.connect() as other:
+        other.ping()
+
+
+@pytest.fixture(autouse=True)
+def check_that_it_lives(daemon):
+    yield
+    assert_alive(daemon)
+
+
+def frame(payload):
+    if not isinstance(payload, bytes):
+        payload = json.dumps(payload).encode()
+    return struct.pack(">I", len(payload)) + payload
+
+
+def bad_request(message, **id):
+    return {"type": "error", **id, "code": "bad_request", "message": message, "retriable": False}
+
+
+def too_large(length, max_frame=MAX_FRAME):
+    return {
+        "type": "error",
+        "code": "frame_too_large",
+        "message": f"frame: length {length} is above the maximum of {max_frame} bytes",
+        "retriable": False,
+    }
+
+
+def assert_sut_result(message, id="a"):
+    assert (message["type"], message["id"]) == ("result", id)
+    assert message["score"]["failure_modes"] == [{"code": "sut.exception", "severity": "block"}]
+
+
+def assert_sent_away(client, error):
+    assert client.recv() == error
+    client.expect_closed()
+
+
+# The first message
+
+
+def test_hello_says_what_is_in_force(start_daemon):
+    daemon = start_daemon(
+        "queue.jobs=9",
+        "queue.jobs_per_client=8",
+        "queue.bytes=2M",
+        "protocol.max_frame=1M",
+        "rubric.wall_clock=1.5s",
+    )
+    with daemon.connect() as client:
+        hello = client.hello
+    assert (hello["type"], hello["software"], hello["protocol"]) == ("hello", "rubricd", 1)
+    limits = hello["limits"]
+    assert limits["slots"] == 2
+    assert limits["queue_jobs"] == 9
+    assert limits["jobs_per_client"] == 8
+    assert limits["queue_bytes"] == 2 << 20
+    assert limits["max_frame"] == 1 << 20
+    assert limits["defaults"]["rubric"]["wall_clock"] == 1.5
+    assert limits["ceilings"]["rubric"]["wall_clock"] == 300
+    assert hello["isolation"]["class"] == "subprocess"
+
+
+# Frames
+
+
+def test_byte_by_byte(daemon, client):
+    """Each byte comes alone: another client's ping between two shows that the first was read."""
+    with daemon.connect() as other:
+        for byte in frame(SUBMIT) + frame({"type": "ping"}):
+            client.send_bytes(bytes([byte]))
+            other.ping()
+    assert_sut_result(client.recv())
+    assert client.recv() == {"type": "pong"}
+
+
+def test_split_at_every_position(daemon, client):
+    whole = frame(SUBMIT)
+    with daemon.connect() as other:
+        for position in range(1, len(whole)):
+            client.send_bytes(whole[:position])
+            other.ping()
+            client.send_bytes(whole[position:])
+            assert_sut_result(client.recv())
+
+
+def test_several_frames_in_one_write(client):
+    """Each is answered, in order; what is wrong with one is nothing to the others."""
+    client.send_bytes(
+        b"".join(
+            frame({"type": "ping"}) + frame({"type": "pong"}) + frame({**SUBMIT, "id": f"job-{n}"})
+            for n in range(100)
+        )
+    )
+    for n in range(100):
+        assert client.recv() == {"type": "pong"}
+        assert client.recv() == bad_request('type: unknown message type "pong"')
+        assert_sut_result(client.recv(), f"job-{n}")
+
+
+def test_the_end_of_one_frame_comes_with_the_beginning_of_the_next(daemon, client):
+    stream = frame({"type": "ping"}) * 50
+    with daemon.connect() as other:
+        for start in range(0, len(stream), 31):
+            client.send_bytes(stream[start : start + 31])
+            other.ping()
+    for _ in range(50):
+        assert client.recv() == {"type": "pong"}
+
+
+def test_length_0(client):
+    client.send_bytes(b"\0\0\0\0")
+    assert_sent_away(client, bad_request("frame: length 0"))
+
+
+def test_what_comes_before_a_broken_frame_is_answered_and_what_comes_after_is_not(client):
+    ping = frame({"type": "ping"})
+    client.send_bytes(ping + frame(SUBMIT) + b"\0\0\0\0" + ping + ping)
+    assert client.recv() == {"type": "pong"}
+    assert_sut_result(client.recv())
+    assert_sent_away(client, bad_request("frame: length 0"))
+
+
+@pytest.mark.parametrize("length", [MAX_FRAME + 1, 1 << 31, (1 << 32) - 1])
+def test_a_length_above_the_maximum(daemon, client, length):
+    with daemon.connect() as other:
+        before = other.status()["memory"]["rss_bytes"]
+        client.send_bytes(struct.pack(">I", length))
+        assert_sent_away(client, too_large(length))
+        assert other.status()["memory"]["rss_bytes"] < before + (1 << 20), "nothing is allocated"
+
+
+def test_a_client_that_goes_on_sending_a_frame_that_is_too_large_reads_why(client):
+    client.send_bytes(struct.pack(">I", MAX_FRAME + 1))
+    for _ in range(17):
+        client.send_bytes(bytes(1 << 20))
+    assert_sent_away(client, too_large(MAX_FRAME + 1))
+
+
+def padded_submit(size):
+    """A submit whose payload has exactly SIZE bytes."""
+    payload = {**SUBMIT, "job": {**SUT, "harness_output": {"padding": ""}}}
+    payload["job"]["harness_output"]["padding"] = "x" * (size - len(json.dumps(payload)))
+    return json.dumps(payload).encode()
+
+
+def test_exactly_the_maximum(client):
+    client.send_frame(padded_submit(MAX_FRAME))
+    assert_sut_result(client.recv())
+    client.send_frame(padded_submit(MAX_FRAME))
+    assert_sut_result(client.recv())
+    client.send_bytes(struct.pack(">I", MAX_FRAME + 1))
+    assert_sent_away(client, too_large(MAX_FRAME + 1))
+
+
+@pytest.mark.parametrize("maximum", [1024, 65536, 65537, 100_000])
+def test_exactly_a_configured_maximum(start_daemon, maximum):
+    daemon = start_daemon(f"protocol.max_frame={maximum}")
+    with daemon.connect() as client:
+        assert client.hello["limits"]["max_frame"] == maximum
+        for size in (maximum - 1, maximum):
+            client.send_frame(padded_submit(size))
+            assert_sut_result(client.recv())
+        client.send_frame(padded_submit(maximum + 1))
+        assert_sent_away(client, too_large(maximum + 1, maximum))
+    assert_alive(daemon)
+
+
+@pytest.mark.parametrize("sent", [1, 3, 4, 5, 20])
+def test_a_frame_without_its_end_and_then_close(daemon, sent):
+    with daemon.connect() as other:
+        client = daemon.connect()
+        client.send_bytes(frame(SUBMIT)[:sent])
+        other.ping()
+        client.close()
+        wait_until(lambda: other.status()["clients_total"] == 1, "the client is forgotten")
+
+
+@pytest.mark.parametrize("sent", [1, 3, 4, 5, 20])
+def test_a_frame_without_its_end_and_then_half_close(client, sent):
+    client.send_bytes(frame(SUBMIT)[:sent])
+    client.sock.shutdown(1)
+    assert_sent_away(client, bad_request(f"frame: the end came after {sent} bytes of it"))
+
+
+def test_half_a_frame_and_then_silence(start_daemon):
+    """However much of it has come; a client that says nothing at all is left in peace."""
+    daemon = start_daemon("protocol.frame_timeout=0.3")
+    large = frame(padded_submit(200_000))
+    small = frame(SUBMIT)
+    beginnings = [small[:1], small[:4], small[:20], small[:-1], large[:4], large[:100_000]]
+    idle = daemon.connect()
+    clients = [daemon.connect() for _ in beginnings]
+    for client, beginning in zip(clients, beginnings):
+        client.ping()
+        client.send_bytes(beginning)
+    for client, beginning in zip(clients, beginnings):
+        message = f"frame: incomplete after 0.3 s, {len(beginning)} bytes of it have come"
+        assert_sent_away(client, bad_request(message))
+        client.close()
+    idle.ping()
+    idle.close()
+
+
+def test_a_frame_that_trickles_in_is_cut_off_too(start_daemon):
+    """The time is the whole frame's, not that from one byte to the next."""
+    daemon = start_daemon("protocol.frame_timeout=0.3")
+    with daemon.connect() as client:
+        begun = time.monotonic()
+        client.send_bytes(struct.pack(">I", 1 << 20))
+        sent = 4
+        while not select.select([client.sock], [], [], 0.02)[0]:
+            client.send_bytes(b"{")
+            sent += 1
+            assert time.monotonic() < begun + 10
+        error = client.recv()
+        client.expect_closed()
+    assert error["code"] == "bad_request"
+    assert error["message"].startswith("frame: incomplete after 0.3 s, ")
+    assert 5 < sent < 40
+    assert_alive(daemon)
+
+
+# JSON
+
+
+def outcome(client, payload):
+    """What becomes of the connection, and the message of the bad_request that answers PAYLOAD."""
+    client.send_frame(payload)
+    error = client.recv()
+    error.pop("id", None)
+    assert error == bad_request(error["message"])
+    if error["message"].startswith(("JSON: ", "frame: ")):
+        client.expect_closed()
+        return "closed", error["message"]
+    client.ping()
+    return "usable", error["message"]
+
+
+@pytest.mark.parametrize("case", sorted(JSON_CASES.glob("*.json")), ids=lambda path: path.stem)
+def test_json_of_the_built_in_selection(client, case):
+    becomes, message = case.with_suffix(".expected").read_bytes().decode().split("\n", 1)
+    assert outcome(client, case.read_bytes()) == (becomes, message.removesuffix("\n"))
+
+
+# Contract: duplicate keys are refused; a key with NUL is what the JSON library cannot hold.
+SUITE_EXCEPTIONS = {
+    "y_object_duplicated_key": "duplicate object key",
+    "y_object_duplicated_key_and_value": "duplicate object key",
+    "y_object_escaped_null_in_key": "NUL byte in object key not supported",
+}
+
+
+def json_suite():
+    if not JSON_SUITE.is_dir():
+        skipped = pytest.mark.skip(reason=f"{JSON_SUITE} is not here")
+        return [pytest.param(None, marks=skipped, id="absent")]
+    return [pytest.param(path, id=path.stem) for path in sorted(JSON_SUITE.glob("*.json"))]
+
+
+def assert_good_json(becomes, message, payload):
+    """It was read: as an object, which lacks its type, or as something else."""
+    value = json.loads(payload.decode("utf-8", "surrogateescape"))
+    names = {list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
+    expected = f"expected an object, got {names.get(type(value), 'a number')}"
+    assert becomes == "usable"
+    assert message == ("type: missing" if isinstance(value, dict) else expected)
+
+
+@pytest.mark.parametrize("case", json_suite())
+def test_json_of_the_json_test_suite(client, case):
+    payload = case.read_bytes()
+    becomes, message = outcome(client, payload)
+    if not payload:
+        assert (becomes, message) == ("closed", "frame: length 0")
+    elif case.stem in SUITE_EXCEPTIONS:
+        assert becomes == "closed" and SUITE_EXCEPTIONS[case.stem] in message
+    elif case.name[0] == "y" or (case.name[0] == "i" and becomes == "usable"):
+        assert_good_json(becomes, message, payload)
+    else:
+        assert becomes == "closed" and message.startswith("JSON: ")
+
+
+def test_json_as_deep_as_may_be_is_graded(client):
+    """The message is level 1, its job 2, the case 3."""
+
+    def submit(key, levels):
+        nested = "[" * levels + "]" * levels
+        job = {**SUT, key: {"deep": "HERE"}}
+        return json.dumps({**SUBMIT, "job": job}).replace('"HERE"', nested).encode()
+
+    for key in ("case", "harness_output"):
+        client.send_frame(submit(key, 197))
+        assert_sut_result(client.recv())
+    message = submit("case", 198)
+    becomes, text = outcome(client, message)
+    deepest = message.index(b"[") + 197
+    assert (becomes, text) == ("closed", f"JSON: nested deeper than 200 levels at byte {deepest}")
+
+
+def test_numbers_and_strings_reach_the_rubric_unchanged(client, bench):
+    """Also those with NUL, and integers that a double does not hold."""
+    case = {
+        "nul": "a\0b",
+        "text": "\u2028\U0001f600\x7f\"\\/\n",
+        "integer": 2**63 - 1,
+        "negative": -(2**63),
+        "real": 0.1,
+        "small": 5e-324,
+        "large": 1.7976931348623157e308,
+        "": [None, True, False, {}, []],
+    }
+    code = (
+        "import json, sys\n"
+        "text = sys.stdin.read()\n"
+        "mode = {'code': 'seen', 'severity': 'info', 'detail': text}\n"
+        "print(json.dumps({'passed': True, 'score': 1, 'failure_modes': [mode]}))\n"
+    )
+    result = client.run(bench.job(code, case=case, output={"x": case}))
+    seen = json.loads(result["score"]["failure_modes"][0]["detail"])
+    assert seen == {"case": case, "harness_output": {"x": case}}
+    assert isinstance(seen["case"]["integer"], int)
+
+
+# The fields of every message
+
+
+ABSENT = object()
+
+
+def changed(message, path, value):
+    """A copy of MESSAGE in which the field at the dotted PATH is VALUE, or left out."""
+    first, _, rest = path.partition(".")
+    copy = dict(message)
+    if rest:
+        copy[first] = changed(copy.get(first) or {}, rest, value)
+    elif value is ABSENT:
+        del copy[first]
+    else:
+        copy[first] = value
+    return copy
+
+
+def got(value):
+    names = {
+        dict: "an object",
+        list: "an array",
+        str: "a string",
+        int: "a number",
+        float: "a number",
+        bool: "a boolean",
+        type(None): "null",
+    }
+    return names[type(value)]
+
+
+VALUES = [{}, [], "x", 1, 1.5, True, None]
+
+# (path, type in messages, Python types that are of it, whether null stands for absence)
+SUBMIT_FIELDS = [
+    ("job", "an object", (dict,), False),
+    ("job.kind", "a string", (str,), False),
+    ("job.priority", "an integer", (int,), True),
+    ("job.limits", "an object", (dict,), True),
+    ("job.task_class", "a string", (str,), False),
+    ("job.case", "an object", (dict,), False),
+    ("job.harness_output", "an object", (dict,), False),
+    ("job.bench_root", "a string", (str,), True),
+    ("job.sut", "an object", (dict,), True),
+    ("job.sut.status", "a string", (str,), True),
+    ("job.sut.detail", "a string", (str,), True),
+]
+
+
+def mistyped():
+    for path, what, types, nullable in SUBMIT_FIELDS:
+        for value in VALUES:
+            if type(value) not in types and not (nullable and value is None):
+                yield path, value, f"{path}: expected {what}, got {got(value)}"
+
+
+TASK_CLASS_RULE = "is not a task class name ([A-Za-z0-9][A-Za-z0-9._-]*, at most 255 bytes)"
+SECONDS = "job.case.rubric_wall_clock_seconds"
+
+BAD_SUBMITS = [
+    *mistyped(),
+    ("job", ABSENT, "job: missing"),
+    ("job.kind", ABSENT, "job.kind: missing"),
+    ("job.task_class", ABSENT, "job.task_class: missing"),
+    ("job.case", ABSENT, "job.case: missing"),
+    ("job.harness_output", ABSENT, "job.harness_output: missing"),
+    ("x", 1, "x: unknown field"),
+    ("", 1, ": unknown field"),
+    ("job_no", 1, "job_no: unknown field"),
+    ("job.x", None, "job.x: unknown field"),
+    ("job.target", {}, "job.target: unknown field"),
+    ("job.Kind", "rubric", "job.Kind: unknown field"),
+    ("job." + "k" * 64, 1, f"job.{'k' * 64}: unknown field"),
+    ("job." + "k" * 65, 1, f"job.{'k' * 64}...: unknown field"),
+    ("job." + "\u00e9" * 33, 1, f"job.{chr(0xE9) * 32}...: unknown field"),
+    ("job.sut.x", 1, "job.sut.x: unknown field"),
+    ("job.limits.x", 1, "job.limits.x: unknown field"),
+    ("job.kind", "", 'job.kind: unknown kind ""'),
+    ("job.kind", "sandboxed", 'job.kind: unknown kind "sandboxed"'),
+    ("job.kind", "rubric\0", "job.kind: contains a NUL character"),
+    ("job.kind", "k" * 90, f'job.kind: unknown kind "{"k" * 80}"'),
+    ("job.kind", "\U0001f600" * 21, f'job.kind: unknown kind "{chr(0x1F600) * 20}"'),
+    ("job.priority", 11, "job.priority: expected an integer from -10 to 10"),
+    ("job.priority", -11, "job.priority: expected an integer from -10 to 10"),
+    ("job.priority", 2**63 - 1, "job.priority: expected an integer from -10 to 10"),
+    ("job.priority", 1.0, "job.priority: expected an integer, got a number"),
+    ("job.task_class", "", f'job.task_class: "" {TASK_CLASS_RULE}'),
+    ("job.task_class", "../x", f'job.task_class: "../x" {TASK_CLASS_RULE}'),
+    ("job.task_class", "a/b", f'job.task_class: "a/b" {TASK_CLASS_RULE}'),
+    ("job.task_class", "a\n", f'job.task_class: "a\n" {TASK_CLASS_RULE}'),
+    ("job.task_class", "a\0", "job.task_class: contains a NUL character"),
+    ("job.task_class", "a" * 256, f'job.task_class: "{"a" * 80}" {TASK_CLASS_RULE}'),
+    ("job.bench_root", "", 'job.bench_root: "" is not an absolute path'),
+    ("job.bench_root", "bench", 'job.bench_root: "bench" is not an absolute path'),
+    ("job.bench_root", "/a\0", "job.bench_root: contains a NUL character"),
+    ("job.bench_root", "/" + "a" * 4095, "job.bench_root: longer than 4095 bytes"),
+    ("job.sut.status", "", "job.sut.status: expected ok, exception or timeout"),
+    ("job.sut.status", "failed", "job.sut.status: expected ok, exception or timeout"),
+    ("job.sut.status", "ok\0", "job.sut.status: contains a NUL character"),
+    (SECONDS, -1, f"{SECONDS}: negative"),
+    (SECONDS, -0.001, f"{SECONDS}: negative"),
+    (SECONDS, 301, f"{SECONDS}: above the ceiling of 300 s"),
+    (SECONDS, 300.0001, f"{SECONDS}: above the ceiling of 300 s"),
+    (SECONDS, 1e308, f"{SECONDS}: above the ceiling of 300 s"),
+    (SECONDS, "60", f"{SECONDS}: expected a number of seconds, got a string"),
+    (SECONDS, True, f"{SECONDS}: expected a number of seconds, got a boolean"),
+    (SECONDS, [], f"{SECONDS}: expected a number of seconds, got an array"),
+    ("job.limits.wall_clock", 1, f"job.limits.wall_clock: a rubric's is set by {SECONDS}"),
+    ("job.limits.cpu", 0, "job.limits.cpu: expected a number of seconds above 0"),
+    ("job.limits.cpu", -1, "job.limits.cpu: expected a number of seconds above 0"),
+    ("job.limits.cpu", None, "job.limits.cpu: expected a number of seconds above 0"),
+    ("job.limits.cpu", "1", "job.limits.cpu: expected a number of seconds above 0"),
+    ("job.limits.cpu", 300.5, "job.limits.cpu: above the ceiling of 300 s"),
+    *(
+        (f"job.limits.{key}", value, f"job.limits.{key}: expected an integer above 0")
+        for key in (
+            "memory_bytes",
+            "max_open_files",
+            "max_processes",
+            "output_bytes",
+            "disk_bytes",
+        )
+        for value in (0, -1, 1.0, "1", None, True, [])
+    ),
+    ("job.limits.memory_bytes", (4 << 30) + 1, "job.limits.memory_bytes: above the ceiling of 4294967296"),
+    ("job.limits.max_open_files", 1025, "job.limits.max_open_files: above the ceiling of 1024"),
+    ("job.limits.max_processes", 257, "job.limits.max_processes: above the ceiling of 256"),
+    ("job.limits.output_bytes", (4 << 20) + 1, "job.limits.output_bytes: above the ceiling of 4194304"),
+    ("job.limits.disk_bytes", 2**63 - 1, "job.limits.disk_bytes: above the ceiling of 1073741824"),
+]
+
+
+@pytest.mark.parametrize(
+    "path, value, message",
+    [pytest.param(*case, id=f"{n}-{case[0][:24]}") for n, case in enumerate(BAD_SUBMITS)],
+)
+def test_a_field_of_submit_that_is_wrong(client, path, value, message):
+    """It is named by its path, under the client's own id, and the connection stays usable."""
+    client.send(changed(SUBMIT, path, value), check=False)
+    assert client.recv() == bad_request(message, id="a")
+    client.ping()
+    assert_sut_result(client.run(SUT, "a"), "a")
+
+
+GOOD_SUBMITS = [
+    *((path, None) for path, _, _, nullable in SUBMIT_FIELDS if nullable and "sut" not in path),
+    ("job.priority", -10),
+    ("job.priority", 10),
+    ("job.limits", {}),
+    ("job.sut.detail", None),
+    ("job.bench_root", "/" + "a" * 4094),
+    ("job.task_class", "a" * 255),
+    ("job.task_class", "0.._-"),
+    (SECONDS, None),
+    (SECONDS, 0),
+    (SECONDS, 0.0),
+    (SECONDS, 300),
+    (SECONDS, 0.001),
+    ("job.limits.cpu", 300),
+    ("job.limits.memory_bytes", 4 << 30),
+    ("job.limits.max_open_files", 1024),
+]
+
+
+@pytest.mark.parametrize("path, value", GOOD_SUBMITS, ids=lambda value: str(value)[:40])
+def test_a_field_of_submit_at_its_bounds(client, path, value):
+    client.send(changed(SUBMIT, path, value))
+    assert_sut_result(client.recv())
+
+
+def test_messages_whose_id_is_unusable_are_answered_without_one(client):
+    for message, text in (
+        (changed(SUBMIT, "id", ABSENT), "id: missing"),
+        *(
+            (changed(SUBMIT, "id", value), f"id: expected a string, got {got(value)}")
+            for value in VALUES
+            if not isinstance(value, str)
+        ),
+        ({"type": "submit"}, "id: missing"),
+        ({}, "type: missing"),
+    ):
+        client.send(message, check=False)
+        assert client.recv() == bad_request(text)
+        client.ping()
+
+
+TYPES = [
+    *((value, f"type: expected a string, got {got(value)}") for value in VALUES if value != "x"),
+    ("", 'type: unknown message type ""'),
+    ("x", 'type: unknown message type "x"'),
+    ("Ping", 'type: unknown message type "Ping"'),
+    ("ping ", 'type: unknown message type "ping "'),
+    ("ping\0", "type: contains a NUL character"),
+    ("hello", 'type: unknown message type "hello"'),
+    ("result", 'type: unknown message type "result"'),
+    ("t" * 100, f'type: unknown message type "{"t" * 80}"'),
+    ("\u00e9" * 50, f'type: unknown message type "{chr(0xE9) * 40}"'),
+]
+
+
+@pytest.mark.parametrize("value, message", TYPES, ids=range(len(TYPES)))
+def test_a_type_that_is_none(client, value, message):
+    client.send({"type": value}, check=False)
+    assert client.recv() == bad_request(message)
+    client.send({"type": value, "id": "a", "job": SUT}, check=False)
+    assert client.recv() == bad_request(message, id="a")
+    client.ping()
+
+
+OTHER_MESSAGES = [
+    *(
+        ({"type": type, field: value}, f"{field}: unknown field")
+        for type in ("ping", "status", "drain")
+        for field, value in (("x", 1), ("job", SUT), ("", None), ("types", type))
+    ),
+    ({"type": "cancel"}, "cancel: expected either id or job_no"),
+    ({"type": "cancel", "job_no": 0}, "job_no: expected an integer above 0"),
+    ({"type": "cancel", "job_no": -1}, "job_no: expected an integer above 0"),
+    ({"type": "cancel", "job": 1}, "job: unknown field"),
+    *(
+        ({"type": "cancel", "job_no": value}, f"job_no: expected an integer, got {got(value)}")
+        for value in ({}, [], "1", 1.0, True, None)
+    ),
+    *(
+        ({"type": "cancel", "id": value}, f"id: expected a string, got {got(value)}")
+        for value in ({}, [], 1, 1.5, True, None)
+    ),
+    ({"type": "cancel", "id": ""}, "id: expected 1 to 128 bytes, got 0"),
+    ({"type": "cancel", "id": "x" * 129}, "id: expected 1 to 128 bytes, got 129"),
+]
+
+
+@pytest.mark.parametrize("message, text", OTHER_MESSAGES, ids=range(len(OTHER_MESSAGES)))
+def test_a_field_of_another_message_that_is_wrong(client, message, text):
+    client.send(message, check=False)
+    assert client.recv() == bad_request(text)
+    client.ping()
+
+
+@pytest.mark.parametrize("type", ["ping", "status", "drain"])
+def test_an_id_is_an_unknown_field_where_nothing_needs_one(client, type):
+    client.send({"type": type, "id": "a"}, check=False)
+    assert client.recv() == bad_request("id: unknown field", id="a")
+    client.ping()
+
+
+def test_cancel_takes_an_id_or_a_number_and_not_both(client):
+    client.send({"type": "cancel", "id": "a", "job_no": 1}, check=False)
+    assert client.recv() == bad_request("cancel: expected either id or job_no", id="a")
+    client.ping()
+
+
+def test_one_connection_survives_all_of_it(client):
+    """A thousand mistakes in one stream, each with its answer, and nothing piles up."""
+    mistakes = [
+        (changed(SUBMIT, path, value), bad_request(text, id="a"))
+        for path, value, text in BAD_SUBMITS
+    ] + [(message, bad_request(text)) for message, text in OTHER_MESSAGES]
+    for _ in range(4):
+        client.send_bytes(b"".join(frame(message) for message, _ in mistakes))
+        for _, error in mistakes:
+            assert client.recv() == error
+    client.ping()
+
+
+# Ids
+
+
+IDS = {
+    "one byte": "a",
+    "128 bytes": "x" * 128,
+    "128 bytes in 64 characters": "\u00e9" * 64,
+    "128 bytes in 32 emoji": "\U0001f600" * 32,
+    "NUL": "\0",
+    "NUL inside": "a\0b",
+    "differs behind NUL": "a\0c",
+    "128 NUL": "\0" * 128,
+    "blanks": "  \t",
+    "newline and quotes": "a\nb\"c\\d'e/",
+    "control characters": "\x01\x1b[31m\x7f",
+    "not ASCII": "\u00df\u4e2d\u0627\u2028\u200f\ufeff",
+    "composed": "\u00e9",
+    "decomposed": "e\u0301",
+    "looks like a number": "0",
+    "noncharacter": "\uffff\U0010ffff",
+}
+
+
+@pytest.mark.parametrize("id", IDS.values(), ids=IDS.keys())
+@pytest.mark.parametrize("ascii_only", [True, False], ids=["escaped", "raw"])
+def test_an_id_is_echoed_exactly(client, bench, id, ascii_only):
+    """In a result, in an error, whether it came as escapes or as bytes."""
+
+    def send(message):
+        client.send_frame(json.dumps(message, ensure_ascii=ascii_only).encode())
+
+    send({**SUBMIT, "id": id})
+    assert_sut_result(client.recv(), id)
+    send({"type": "submit", "id": id, "job": 1})
+    assert client.recv() == bad_request("job: expected an object, got a number", id=id)
+    send({"type": "cancel", "id": id})
+    assert client.recv() == bad_request("id: this connection has no such unfinished job", id=id)
+    send({"type": "submit", "id": id, "job": bench.job(name="absent")})
+    error = client.recv()
+    assert (error["code"], error["id"]) == ("rubric_not_found", id)
+
+
+def test_ids_of_running_jobs_are_told_apart_and_echoed(client, bench):
+    """In `started`, in status and in the answer."""
+    sleeping = bench.job("import time; time.sleep(60)")
+    for id in ("a\0b", "\U0001f600" * 32):
+        client.submit(id, sleeping)
+        started = client.recv()
+        assert (started["type"], started["id"]) == ("started", id)
+    running = [slot["job"]["id"] for slot in client.status()["slots"]]
+    assert sorted(running) == sorted(["a\0b", "\U0001f600" * 32])
+    client.send({"type": "cancel", "id": "a\0c"})
+    assert client.recv() == bad_request("id: this connection has no such unfinished job", id="a\0c")
+    for id in ("a\0b", "\U0001f600" * 32):
+        client.send({"type": "cancel", "id": id})
+        assert client.recv_answer(id)["code"] == "cancelled"
+
+
+@pytest.mark.parametrize(
+    "id, size",
+    [("", 0), ("x" * 129, 129), ("\u00e9" * 65, 130), ("\U0001f600" * 33, 132), ("x" * 100_000, 100_000)],
+    ids=["empty", "129", "130 in 65 characters", "132 in 33 emoji", "100,000"],
+)
+def test_an_id_of_a_wrong_length(client, id, size):
+    client.send({**SUBMIT, "id": id}, check=False)
+    assert client.recv() == bad_request(f"id: expected 1 to 128 bytes, got {size}")
+    client.ping()
+
+
+def test_an_id_in_use_is_refused_until_its_job_is_answered(daemon, client, bench):
+    """The first job is not disturbed; another connection may use the same id meanwhile."""
+    in_use = bad_request("id: already in use by an unfinished job of this connection", id="a")
+    sleeping = bench.job("import time; time.sleep(60)")
+    client.submit("a", sleeping)
+    first = client.recv()
+    assert (first["type"], first["id"]) == ("started", "a")
+    for job in (sleeping, SUT):
+        client.submit("a", job)
+        assert client.recv() == in_use
+    assert_sut_result(client.run(SUT, "A"), "A")
+    with daemon.connect() as other:
+        assert_sut_result(other.run(SUT, "a"))
+    client.send({"type": "cancel", "id": "a"})
+    assert client.recv() == {
+        "type": "error",
+        "id": "a",
+        "job_no": first["job_no"],
+        "code": "cancelled",
+        "message": "cancelled while running",
+        "retriable": False,
+    }
+    for _ in range(3):
+        assert_sut_result(client.run(SUT, "a"))
+
+
+def test_an_id_of_a_queued_job_is_in_use_too(client, bench):
+    sleeping = bench.job("import time; time.sleep(60)")
+    for id in ("a", "b"):
+        client.submit(id, sleeping)
+        assert client.recv()["type"] == "started"
+    client.submit("c", sleeping)
+    client.submit("c", sleeping)
+    assert client.recv() == bad_request(
+        "id: already in use by an unfinished job of this connection", id="c"
+    )
+    assert client.status()["queue"]["jobs"] == 1
+
+
+def test_descriptors_of_ended_connections_are_closed(start_daemon):
+    """Whatever the way in which they ended."""
+    daemon = start_daemon()
+    fds = f"/proc/{daemon.process.pid}/fd"
+    if not os.access(fds, os.R_OK):
+        pytest.skip(f"{fds} is not readable for this user")
+    with daemon.connect() as other:
+
+        def count():
+            wait_until(lambda: other.status()["clients_total"] == 1, "the others are gone")
+            return len(os.listdir(fds))
+
+        before = count()
+        for payload in (b"\0\0\0\0", b"\xff" * 4, frame(b"{"), frame(b"[]"), frame(SUBMIT)[:9], b""):
+            for _ in range(20):
+                with daemon.connect() as client:
+                    client.send_bytes(payload)
+        assert count() == before
