@@ -251,12 +251,29 @@ static bool run_job(struct jail *jail, const struct link_job *request, int fds[L
     return link_send_report(jail->link, &report, -1) == 0 && wanted && !report.leftover;
 }
 
-static int open_slot_directory(const char *path)
+static int open_directory(const char *path)
 {
     if (mkdir(path, 0700) < 0 && errno != EEXIST)
         return -errno;
-    (void)chmod(path, 0700); /* its parent is the supervisor's alone */
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
+/* Opens the slot's directory, which must be one, and open to us, whatever the last job has made of
+ * it. Its parent is the supervisor's. */
+static int open_slot_directory(const char *path)
+{
+    char link[32];
+    _cleanup_close_ int slot = open_directory(path);
+    if (slot == -ENOTDIR || slot == -ELOOP) {
+        int r = wipe_tree(AT_FDCWD, path);
+        slot = r < 0 ? r : open_directory(path);
+    }
+    if (slot < 0)
+        return slot;
+    (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", slot);
+    (void)chmod(link, 0700);
+    int fd = openat(slot, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return fd < 0 ? -errno : fd;
 }
 

@@ -3,6 +3,7 @@
 costs one job at most."""
 
 import os
+import shutil
 import signal
 import socket
 import time
@@ -430,3 +431,18 @@ def test_nothing_outlives_the_daemon(client, bench, daemon):
     wait_until(lambda: not any(map(is_alive, pids)), "its processes are gone", deadline=1.0)
     wait_until(lambda: not leftovers(daemon), "its directories are empty", deadline=1.0)
     daemon.log_file.close()
+
+
+@pytest.mark.parametrize("planted", ["os.symlink('/etc', slot)", "open(slot, 'w').close()", "os.mkdir(slot, 0)"])
+def test_a_job_replaces_the_directory_of_its_slot(planted, start_daemon, bench):
+    """And then kills its jail: the next one starts there."""
+    daemon = start_daemon("daemon.slots=1")
+    attack = (
+        "import os\nslot = os.path.dirname(os.getcwd())\nos.rename(slot, slot + '-moved')\n"
+        f"{planted}\nos.kill(os.getppid(), 9)\n"
+    )
+    with daemon.connect() as client:
+        assert without(client.run(bench.job(attack)), "id", "job_no") == LOST
+        assert client.run(bench.job(PASSING))["score"]["passed"] is True
+    # Moved out of the slot's reach it stays: no layer of this version holds a job in its directory.
+    shutil.rmtree(daemon.work / "slot-0-moved")

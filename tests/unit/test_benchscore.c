@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "benchscore.h"
+#include "proto/benchscore.h"
 
 #include <math.h>
 #include <setjmp.h>

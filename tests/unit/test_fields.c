@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The table decoder, and the messages that it and everything above it write. */
-#include "fields.h"
+#include "proto/fields.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

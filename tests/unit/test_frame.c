@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "frame.h"
+#include "proto/frame.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

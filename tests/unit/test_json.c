@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "json.h"
+#include "proto/json.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "limits.h"
-#include "util.h"
+#include "proto/limits.h"
+#include "proto/util.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

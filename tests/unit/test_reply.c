@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "reply.h"
+#include "proto/reply.h"
 
 #include <math.h>
 #include <setjmp.h>

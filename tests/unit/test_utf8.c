@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "utf8.h"
+#include "proto/utf8.h"
 
 #include <jansson.h>
 #include <setjmp.h>

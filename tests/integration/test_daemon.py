@@ -1,0 +1,875 @@
+# SPDX-License-Identifier: MIT
+"""The daemon as a program: its options, what keeps it from starting, its socket, systemd, a private
+daemon, what it says of itself, and that nothing of it leaks."""
+
+import grp
+import os
+import re
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from conftest import DEADLINE, PASSING, ROOT, RUBRICD, Client, wait_until
+from test_queue import Gate, hold_slots, submit_all
+from test_queue import make_shell  # noqa: F401  a fixture
+
+NOBODY = 65534
+SLEEPING = "import time; time.sleep(1000)"
+
+USAGE, UNAVAILABLE, CONFIG = 64, 69, 78
+
+
+@pytest.fixture(name="gate")
+def make_gate(tmp_path):
+    with Gate(tmp_path / "gate") as gate:
+        yield gate
+
+
+def run(*arguments, program=RUBRICD, **kwargs):
+    return subprocess.run(
+        [program, *arguments], capture_output=True, text=True, timeout=DEADLINE, check=False, **kwargs
+    )
+
+
+# Options
+
+
+def test_help():
+    done = run("--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("Usage: rubricd [OPTION]...\n")
+    for option in ("--config", "--set", "--check-config", "--serve-fd", "--help", "--version"):
+        assert option in done.stdout
+    for status in (USAGE, UNAVAILABLE, CONFIG):
+        assert str(status) in done.stdout
+    assert all(len(line) <= 100 for line in done.stdout.splitlines())
+    assert run("-h").stdout == done.stdout
+
+
+def test_version(client):
+    done = run("--version")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.fullmatch(r"rubricd \d+\.\d+\.\d+\S*\n", done.stdout)
+    assert run("-V").stdout == done.stdout
+    assert done.stdout.split()[1] == client.hello["version"] == client.status()["version"]
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["--nonsense"], "unrecognized option '--nonsense'"),
+        (["-x"], "invalid option -- 'x'"),
+        (["--config"], "option '--config' requires an argument"),
+        (["--set"], "option '--set' requires an argument"),
+        (["extra"], "unexpected argument 'extra'"),
+        (["--check-config", "file"], "unexpected argument 'file'"),
+        (["--serve-fd=x"], "--serve-fd: 'x' is not an open descriptor"),
+        (["--serve-fd=1"], "--serve-fd: '1' is not an open descriptor"),
+        (["--serve-fd=99"], "--serve-fd: '99' is not an open descriptor"),
+        (["--serve-fd=3x"], "--serve-fd: '3x' is not an open descriptor"),
+        (["--serve-fd="], "--serve-fd: '' is not an open descriptor"),
+        (["--serve-fd=99999999999999999999"], "is not an open descriptor"),
+        (["--set=daemon.log_level=info"] * 65, "--set"),
+    ],
+    ids=lambda value: value[0][:20] if isinstance(value, list) else "",
+)
+def test_wrong_usage(arguments, message):
+    done = run(*arguments)
+    assert (done.returncode, done.stdout) == (USAGE, "")
+    assert message in done.stderr
+
+
+# --check-config
+
+
+def test_a_good_configuration(tmp_path):
+    good = tmp_path / "good.conf"
+    good.write_text("[daemon]\nslots = 3\n\n[queue]\njobs = 10\njobs_per_client = 10\n")
+    for arguments in (
+        ["--config=/dev/null"],
+        [f"--config={good}"],
+        ["-c", good],
+        [f"--config={ROOT / 'conf' / 'rubricd.conf'}"],
+        ["--config=/dev/null", "--set=daemon.slots=auto", "--set=isolation.require=env rlimits"],
+    ):
+        done = run("--check-config", *arguments)
+        assert (done.returncode, done.stdout) == (0, "The configuration is good.\n"), done.stderr
+        assert done.stderr == ""
+
+
+def test_every_mistake_is_named(tmp_path):
+    """With file, line and key, in the file, in its drop-ins and on the command line."""
+    file = tmp_path / "bad.conf"
+    file.write_text("[daemon]\nslots = 0\nslot = 1\n[deamon]\n[queue]\njobs = many\nbytes = 8M\n")
+    drop_ins = tmp_path / "bad.conf.d"
+    drop_ins.mkdir()
+    (drop_ins / "1-first.conf").write_text("[protocol]\nmax_frame = 16M\n")
+    (drop_ins / "2-second.conf").write_text("[rubric]\ninterpreter = python3\nnonsense\n")
+    done = run(
+        "--check-config", f"--config={file}", "--set=daemon.log_level=loud", "--set=nonsense"
+    )
+    assert (done.returncode, done.stdout) == (CONFIG, "")
+    found = done.stderr.splitlines()
+    for where in (
+        f"{file}:2: [daemon] slots: ",
+        f"{file}:3: [daemon] slot: unknown key, did you mean slots?",
+        f"{file}:4: [deamon]: unknown section, did you mean [daemon]?",
+        f"{file}:6: [queue] jobs: ",
+        f"{drop_ins}/1-first.conf:2: [protocol] max_frame: 16M is more than [queue] bytes",
+        f"{drop_ins}/2-second.conf:2: [rubric] interpreter: ",
+        f"{drop_ins}/2-second.conf:3: expected NAME = VALUE",
+        "--set:1: [daemon] log_level: ",
+        "--set:2: expected SECTION.KEY=VALUE, got 'nonsense'",
+    ):
+        assert [line for line in found if line.startswith(where)], where
+    assert len(found) == 9
+
+
+def test_a_configuration_that_is_not_there(tmp_path):
+    absent = tmp_path / "absent.conf"
+    for arguments in (["--check-config"], []):
+        done = run(f"--config={absent}", *arguments)
+        assert (done.returncode, done.stdout) == (CONFIG, "")
+        assert done.stderr == f"{absent}: cannot be opened: No such file or directory\n"
+
+
+def test_a_bad_configuration_starts_nothing(tmp_path):
+    done = run(
+        "--config=/dev/null",
+        f"--set=daemon.socket={tmp_path}/s",
+        f"--set=daemon.work_dir={tmp_path}/work",
+        "--set=queue.jobs=0",
+    )
+    assert done.returncode == CONFIG
+    assert done.stderr.startswith("--set:3: [queue] jobs: ")
+    assert list(tmp_path.iterdir()) == []
+
+
+# What keeps it from starting
+
+
+def places(directory):
+    return [f"--set=daemon.socket={directory}/s", f"--set=daemon.work_dir={directory}/work"]
+
+
+def assert_refused(directory, message, *arguments, **kwargs):
+    """It says MESSAGE and ends, and leaves neither a socket nor anything in its work directory."""
+    done = run("--config=/dev/null", "--set=daemon.socket_group=", *arguments, **kwargs)
+    assert (done.returncode, done.stdout) == (UNAVAILABLE, ""), done.stderr
+    assert done.stderr.splitlines()[-1] == f"rubricd: cannot start: {message}"
+    assert not (directory / "s").exists()
+    assert not (directory / "work").exists() or not list((directory / "work").iterdir())
+
+
+def test_no_interpreter(tmp_path):
+    for interpreter, why in (
+        ("/nonexistent/python3", "cannot run /nonexistent/python3: No such file or directory"),
+        ("/etc/passwd", "cannot run /etc/passwd: Permission denied"),
+        ("/tmp", "cannot run /tmp: Permission denied"),
+        ("/bin/false", "/bin/false -V failed: "),
+    ):
+        assert_refused(
+            tmp_path,
+            f"[rubric] interpreter: {why}",
+            *places(tmp_path),
+            f"--set=rubric.interpreter={interpreter}",
+        )
+
+
+def test_no_jail(tmp_path):
+    """It is looked for beside the daemon, then where it is installed."""
+    alone = tmp_path / "bin"
+    alone.mkdir()
+    shutil.copy(RUBRICD, alone)
+    done = run("--config=/dev/null", *places(tmp_path), program=alone / "rubricd")
+    if done.returncode == 0:
+        pytest.skip("a jail is installed")
+    assert done.returncode == UNAVAILABLE
+    assert re.fullmatch(
+        r"rubricd: cannot start: /\S+/rubricd-jail: No such file or directory\n", done.stderr
+    )
+
+
+def test_a_work_directory_in_use(daemon, tmp_path):
+    """Two daemons in one would empty each other's; the first does not notice."""
+    done = run(
+        "--config=/dev/null", f"--set=daemon.socket={tmp_path}/s", f"--set=daemon.work_dir={daemon.work}"
+    )
+    assert done.returncode == UNAVAILABLE
+    assert done.stderr == (
+        f"rubricd: cannot start: [daemon] work_dir: {daemon.work} is in use by another rubricd\n"
+    )
+    assert not (tmp_path / "s").exists()
+    with daemon.connect() as client:
+        client.ping()
+
+
+def test_a_socket_in_use(daemon, tmp_path, bench):
+    for _ in range(5):
+        assert_refused(
+            tmp_path,
+            f"{daemon.socket}: a daemon is listening there already",
+            f"--set=daemon.socket={daemon.socket}",
+            f"--set=daemon.work_dir={tmp_path}/work",
+        )
+    with daemon.connect() as client:
+        assert client.run(bench.job(PASSING))["score"]["passed"] is True
+
+
+def test_a_file_that_is_not_a_socket_is_left_alone(tmp_path):
+    file = tmp_path / "s"
+    file.write_text("precious")
+    done = run("--config=/dev/null", *places(tmp_path))
+    assert done.returncode == UNAVAILABLE
+    assert done.stderr.endswith(f"cannot start: {file}: bind: Address already in use\n")
+    assert file.read_text() == "precious"
+
+
+def test_places_that_cannot_be(tmp_path):
+    (tmp_path / "file").write_text("")
+    file = tmp_path / "file"
+    for socket_path, work, message in (
+        (tmp_path / "s", file / "work", f"[daemon] work_dir: {file}/work: Not a directory"),
+        (tmp_path / "s", "/proc/work", "[daemon] work_dir: /proc/work: No such file or directory"),
+        (tmp_path / "s", file, f"[daemon] work_dir: {file}: Not a directory"),
+        (file / "s", tmp_path / "work", f"{file}/s: bind: Not a directory"),
+        ("/proc/s", tmp_path / "work", "/proc/s: bind: No such file or directory"),
+        (tmp_path / "a" / "b" / "s", tmp_path / "work", f"{tmp_path}/a/b/s: bind: No such file or directory"),
+    ):
+        assert_refused(
+            tmp_path,
+            message,
+            f"--set=daemon.socket={socket_path}",
+            f"--set=daemon.work_dir={work}",
+        )
+
+
+def as_nobody(directory):
+    """The command that runs the daemon as a user who may not write into DIRECTORY."""
+    if os.geteuid() != 0:
+        return [RUBRICD]
+    command = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", RUBRICD]
+    if not shutil.which("setpriv") or run("--version", program=command[0]).returncode:
+        pytest.skip("there is no setpriv")
+    if subprocess.run([*command, "--version"], capture_output=True, check=False).returncode:
+        pytest.skip("nobody may not execute the built daemon")
+    return command
+
+
+def test_unwritable_directories():
+    directory = Path(tempfile.mkdtemp(prefix="rubricd-test-"))
+    inside = directory / "inside"
+    inside.mkdir()
+    (directory / "writable").mkdir()
+    (directory / "writable").chmod(0o777)
+    for path in (inside, directory):
+        path.chmod(0o555)
+    command, *options = as_nobody(directory)
+    for socket_path, work, message in (
+        (
+            directory / "writable" / "s",
+            inside / "work",
+            f"[daemon] work_dir: {inside}/work: Permission denied",
+        ),
+        (inside / "s", directory / "writable" / "work", f"{inside}/s: bind: Permission denied"),
+    ):
+        done = run(
+            *options,
+            "--config=/dev/null",
+            f"--set=daemon.socket={socket_path}",
+            f"--set=daemon.work_dir={work}",
+            program=command,
+        )
+        assert done.returncode == UNAVAILABLE, done.stderr
+        assert done.stderr == f"rubricd: cannot start: {message}\n"
+    assert not list(inside.iterdir())
+    for path in (directory, inside):
+        path.chmod(0o755)
+    shutil.rmtree(directory)
+
+
+def test_a_required_layer_that_cannot_be_had(client, tmp_path):
+    """The refusal names the layer, the cause that status shows too, and the remedy."""
+    missing = client.status()["isolation"]["missing"]
+    if not missing:
+        pytest.skip("every layer can be had here")
+    for entry in missing:
+        assert_refused(
+            tmp_path,
+            f"[isolation] require: the layer {entry['layer']} cannot be had: {entry['reason']}; "
+            "take it out of the list to do without",
+            *places(tmp_path),
+            f"--set=isolation.require=env {entry['layer']}",
+        )
+
+
+def test_landlock_required(client, tmp_path):
+    if "landlock" in client.hello["isolation"]["layers"]:
+        pytest.skip("it is there")
+    done = run("--config=/dev/null", *places(tmp_path), "--set=isolation.require=landlock")
+    assert done.returncode == UNAVAILABLE
+    assert re.fullmatch(
+        r"rubricd: cannot start: \[isolation\] require: the layer landlock cannot be had: \S.*; "
+        r"take it out of the list to do without\n",
+        done.stderr,
+    )
+
+
+# The socket
+
+
+@contextmanager
+def started(directory, *arguments, **kwargs):
+    """A daemon with none of the settings that the shared harness makes; (process, its log)."""
+    log = directory / "log"
+    with open(log, "wb") as file:
+        process = subprocess.Popen(
+            [RUBRICD, "--config=/dev/null", "--set=daemon.slots=1", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=file,
+            **kwargs,
+        )
+    try:
+        yield process, log
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+        try:
+            assert process.wait(DEADLINE) == 0, log.read_text()
+        finally:
+            process.kill()
+
+
+def wait_for_socket(process, path, log):
+    def is_up():
+        assert process.poll() is None, log.read_text()
+        with socket.socket(socket.AF_UNIX) as probe:
+            return probe.connect_ex(str(path)) == 0
+
+    wait_until(is_up, "the daemon listens")
+
+
+def test_a_stale_socket_is_replaced(tmp_path):
+    """One that a killed daemon has left."""
+    path = tmp_path / "s"
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(str(path))
+        dead.listen()
+    before = path.stat().st_ino, path.stat().st_ctime_ns
+    with started(tmp_path, *places(tmp_path)) as (process, log):
+        wait_for_socket(process, path, log)
+        assert (path.stat().st_ino, path.stat().st_ctime_ns) != before
+        with Client(path) as client:
+            client.ping()
+    assert not path.exists()
+
+
+def test_after_kill_9_it_starts_again(start_daemon, bench):
+    """With the same socket and the same work directory, whatever was left in it."""
+    daemon = start_daemon()
+    with daemon.connect() as client:
+        submit_all(client, {id: bench.job("open('left', 'w')\n" + SLEEPING) for id in "ab"})
+        for _ in range(2):
+            assert client.recv()["type"] == "started"
+        family = daemon.descendants()
+        daemon.process.kill()
+        daemon.process.wait()
+        client.expect_closed()
+    wait_until(lambda: not any(Path(f"/proc/{pid}/exe").exists() for pid in family), "all are gone")
+    settings = [f"--set=daemon.socket={daemon.socket}", f"--set=daemon.work_dir={daemon.work}"]
+    with started(daemon.directory, *settings) as (process, log):
+        wait_for_socket(process, daemon.socket, log)
+        with Client(daemon.socket) as client:
+            assert client.run(bench.job(PASSING))["score"]["passed"] is True
+    assert not daemon.socket.exists()
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o660, 0o666, 0o620])
+def test_the_mode_of_the_socket(start_daemon, mode):
+    daemon = start_daemon(f"daemon.socket_mode={mode:04o}")
+    assert stat.S_IMODE(daemon.socket.stat().st_mode) == mode
+
+
+def test_the_group_of_the_socket(tmp_path):
+    """And its mode by default."""
+    if os.geteuid() != 0:
+        pytest.skip("giving a socket to a group takes root")
+    group = grp.getgrgid(NOBODY).gr_name
+    arguments = [*places(tmp_path), f"--set=daemon.socket_group={group}"]
+    with started(tmp_path, *arguments) as (process, log):
+        wait_for_socket(process, tmp_path / "s", log)
+        status = (tmp_path / "s").stat()
+        assert (stat.S_IMODE(status.st_mode), status.st_gid) == (0o660, NOBODY)
+
+
+def test_a_group_that_there_is_not(tmp_path):
+    """Nobody else can connect then, which is safe and is told."""
+    arguments = [*places(tmp_path), "--set=daemon.socket_group=no-such-group"]
+    with started(tmp_path, *arguments) as (process, log):
+        wait_for_socket(process, tmp_path / "s", log)
+        assert (tmp_path / "s").stat().st_gid == os.getegid()
+        assert (
+            "rubricd: warning: [daemon] socket_group: there is no group no-such-group\n"
+            in log.read_text()
+        )
+
+
+# systemd
+
+
+# Passes a listening socket as systemd does, under the number 3 and with the daemon's own pid.
+ACTIVATE = """
+import os, sys
+for number, fd in enumerate(sys.argv[1].split(","), 3):
+    os.dup2(int(fd), number)
+os.environ.update(LISTEN_FDS=str(len(sys.argv[1].split(","))), LISTEN_PID=str(os.getpid()))
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
+def activated(directory, *sockets, stderr=subprocess.PIPE):
+    # Numbers from 10 on, so that none is overwritten before it is passed.
+    fds = [fcntl_dup(s.fileno()) for s in sockets]
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-c", ACTIVATE, ",".join(map(str, fds))),
+            *(RUBRICD, "--config=/dev/null", "--set=daemon.slots=1"),
+            *places(directory),
+        ],
+        pass_fds=fds,
+        stdin=subprocess.DEVNULL,
+        stderr=stderr,
+        text=True,
+    )
+    for fd in fds:
+        os.close(fd)
+    return process
+
+
+def fcntl_dup(fd):
+    import fcntl
+
+    return fcntl.fcntl(fd, fcntl.F_DUPFD, 10)
+
+
+def test_socket_activation(tmp_path, bench):
+    """Who connected before the start is served; the socket stays for the next daemon."""
+    path = tmp_path / "activated"
+    with socket.socket(socket.AF_UNIX) as listening, open(tmp_path / "log", "w") as log:
+        listening.bind(str(path))
+        listening.listen()
+        for _ in range(2):
+            early = Client(path, hello=False)
+            process = activated(tmp_path, listening, stderr=log)
+            assert early.recv()["type"] == "hello"
+            assert early.run(bench.job(PASSING))["score"]["passed"] is True
+            with Client(path) as late:
+                late.ping()
+            assert not (tmp_path / "s").exists(), "the configured socket is not used"
+            early.close()
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(DEADLINE) == 0
+            assert path.exists()
+
+
+def test_through_systemd_socket_activate(tmp_path):
+    program = shutil.which("systemd-socket-activate")
+    if not program:
+        pytest.skip("there is no systemd-socket-activate")
+    path = tmp_path / "activated"
+    with open(tmp_path / "log", "w") as log:
+        process = subprocess.Popen(
+            [
+                *(program, f"--listen={path}"),
+                *(RUBRICD, "--config=/dev/null", "--set=daemon.slots=1"),
+                *places(tmp_path),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+        )
+    try:
+        wait_until(path.exists, "it listens")
+        with Client(path) as client:
+            client.ping()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(DEADLINE) == 0
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_descriptors_that_are_no_listening_socket(tmp_path):
+    path = tmp_path / "listening"
+    with socket.socket(socket.AF_UNIX) as listening, socket.socket(socket.AF_UNIX) as idle:
+        listening.bind(str(path))
+        listening.listen()
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as datagram, open("/dev/null") as null:
+            for wrong in ([idle], [datagram], [null], [listening, idle], [listening, listening]):
+                process = activated(tmp_path, *wrong)
+                _, error = process.communicate(timeout=DEADLINE)
+                assert process.returncode == UNAVAILABLE
+                assert error.startswith("rubricd: expected one listening Unix stream socket")
+    assert not (tmp_path / "work").exists()
+
+
+@pytest.fixture(name="notified")
+def bind_notify_socket(tmp_path):
+    """(socket, environment): what the daemon tells its service manager."""
+    path = tmp_path / "notify"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as bound:
+        bound.bind(str(path))
+        bound.settimeout(DEADLINE)
+        yield bound, {**os.environ, "NOTIFY_SOCKET": str(path)}
+
+
+def notification(bound, prefix):
+    """The next notification that begins with PREFIX."""
+    while True:
+        message = bound.recv(4096).decode()
+        if message.startswith(prefix):
+            return message
+
+
+def test_what_it_tells_its_service_manager(start_daemon, bench, gate, notified):
+    """READY=1 when it can be connected to, STATUS= now and then, STOPPING=1 before it ends."""
+    bound, environment = notified
+    daemon = start_daemon(env=environment)
+    assert bound.recv(4096) == b"READY=1"
+    with daemon.connect() as client:
+        hold_slots(client, bench.job(gate.python + PASSING), count=1)
+        client.submit("cancelled", bench.job(SLEEPING))
+        assert client.recv()["type"] == "started"
+        client.submit("queued", bench.job(SLEEPING))
+        status = "STATUS=2 of 2 slots busy, 1 jobs queued, 1 clients"
+        assert notification(bound, "STATUS=2 ") == status
+        daemon.process.send_signal(signal.SIGTERM)
+        assert notification(bound, "STOPPING=") == "STOPPING=1"
+        daemon.process.send_signal(signal.SIGTERM)
+    assert daemon.process.wait(DEADLINE) == 0
+
+
+def test_ready_means_ready(tmp_path, notified):
+    bound, environment = notified
+    with started(tmp_path, *places(tmp_path), env=environment):
+        assert bound.recv(4096) == b"READY=1"
+        with Client(tmp_path / "s") as client:
+            client.ping()
+
+
+def test_watchdog(start_daemon, notified):
+    """Twice in each period; the daemon's own, for a job could not be told apart from a hang."""
+    bound, environment = notified
+    start_daemon(env={**environment, "WATCHDOG_USEC": "200000"})
+    for _ in range(4):
+        assert notification(bound, "WATCHDOG=") == "WATCHDOG=1"
+
+
+# A private daemon
+
+
+@contextmanager
+def private(tmp_path, *arguments):
+    """(process, client, TMPDIR): a daemon that serves one connection only."""
+    place = tmp_path / "tmpdir"
+    place.mkdir()
+    ours, theirs = socket.socketpair()
+    process = subprocess.Popen(
+        [RUBRICD, f"--serve-fd={theirs.fileno()}", *arguments],
+        pass_fds=[theirs.fileno()],
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(place)},
+    )
+    theirs.close()
+    try:
+        with Client(sock=ours) as client:
+            yield process, client, place
+    finally:
+        process.kill()
+        process.wait()
+        process.stderr.close()
+
+
+def assert_ended_silently(process, place):
+    assert process.wait(DEADLINE) == 0
+    assert process.stderr.read() == ""
+    assert list(place.iterdir()) == []
+
+
+def test_serve_fd(tmp_path, bench):
+    """It ends with its connection and leaves nothing in TMPDIR."""
+    with private(tmp_path) as (process, client, place):
+        client.ping()
+        assert client.run(bench.job(PASSING))["score"]["passed"] is True
+        status = client.status()
+        assert status["clients_total"] == 1
+        assert status["clients"][0]["uid"] == os.geteuid()
+        (work,) = place.iterdir()
+        assert stat.S_IMODE(work.stat().st_mode) == 0o700
+        client.close()
+        assert_ended_silently(process, place)
+
+
+def test_serve_fd_with_jobs_running_and_queued(tmp_path, bench):
+    with private(tmp_path) as (process, client, place):
+        slots = client.hello["limits"]["slots"]
+        leaving = bench.job("open('left', 'w')\n" + SLEEPING)
+        submit_all(client, {f"{n}": leaving for n in range(slots + 5)})
+        for _ in range(slots):
+            assert client.recv()["type"] == "started"
+        jails = [slot["jail_pid"] for slot in client.status()["slots"]]
+        client.close()
+        assert_ended_silently(process, place)
+        assert not any(Path(f"/proc/{pid}").exists() for pid in jails)
+
+
+def test_serve_fd_and_half_close(tmp_path, bench):
+    """All that was submitted is answered first."""
+    with private(tmp_path) as (process, client, place):
+        submit_all(client, {f"{n}": bench.job(PASSING) for n in range(6)})
+        client.sock.shutdown(socket.SHUT_WR)
+        assert sorted(client.recv_answer()["id"] for _ in range(6)) == list("012345")
+        client.expect_closed()
+        client.close()
+        assert_ended_silently(process, place)
+
+
+def test_serve_fd_and_sigterm(tmp_path, bench):
+    with private(tmp_path) as (process, client, place):
+        assert client.run(bench.job(PASSING))["score"]["passed"] is True
+        process.send_signal(signal.SIGTERM)
+        assert client.recv()["type"] == "bye"
+        client.expect_closed()
+        client.close()
+        assert_ended_silently(process, place)
+
+
+def test_serve_fd_when_there_is_no_client_from_the_start(tmp_path):
+    """The other end was closed before the daemon came to it."""
+    place = tmp_path / "tmpdir"
+    place.mkdir()
+    ours, theirs = socket.socketpair()
+    ours.close()
+    with theirs:
+        done = run(
+            f"--serve-fd={theirs.fileno()}",
+            pass_fds=[theirs.fileno()],
+            env={**os.environ, "TMPDIR": str(place)},
+        )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert list(place.iterdir()) == []
+
+
+def test_serve_fd_of_something_that_is_no_socket(tmp_path):
+    """It says so and ends, rather than wait for a client that can never come."""
+    with open("/dev/null", "rb") as null:
+        done = run(
+            f"--serve-fd={null.fileno()}",
+            pass_fds=[null.fileno()],
+            env={**os.environ, "TMPDIR": str(tmp_path)},
+        )
+    assert done.returncode in (USAGE, UNAVAILABLE)
+    assert done.stderr.startswith("rubricd: ")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_serve_fd_without_a_place_to_work(tmp_path):
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        done = run(
+            f"--serve-fd={theirs.fileno()}",
+            pass_fds=[theirs.fileno()],
+            env={**os.environ, "TMPDIR": str(tmp_path / "absent")},
+        )
+    assert done.returncode == UNAVAILABLE
+    assert done.stderr == (
+        f"rubricd: cannot make a work directory {tmp_path}/absent/rubricd-XXXXXX: "
+        "No such file or directory\n"
+    )
+
+
+# What it says of itself
+
+
+def test_status_while_a_job_runs(daemon, bench, gate):
+    with daemon.connect() as client:
+        idle = client.status()
+        assert idle["pid"] == daemon.process.pid
+        assert (idle["state"], idle["protocol"]) == ("running", 1)
+        assert [slot["slot"] for slot in idle["slots"]] == [0, 1]
+        assert all(slot["state"] == "idle" and slot["job"] is None for slot in idle["slots"])
+        assert {slot["jail_pid"] for slot in idle["slots"]} == daemon.descendants()
+        assert idle["queue"] == {"jobs": 0, "jobs_max": 1024, "bytes": 0, "bytes_max": 64 << 20}
+        assert idle["last_failures"] == []
+        assert 1 << 20 < idle["memory"]["rss_bytes"] < 64 << 20
+        assert client.hello["isolation"].items() <= idle["isolation"].items()
+
+        name = bench.rubric(gate.python + PASSING)
+        job = bench.job(name=name, case={"rubric_wall_clock_seconds": 30})
+        client.submit("status-job", job)
+        assert client.recv()["type"] == "started"
+        client.submit("failing", bench.job("import sys; sys.exit(3)"))
+        failed = client.recv_answer("failing")
+
+        busy = client.status()
+        assert busy["uptime_ms"] >= idle["uptime_ms"]
+        slot = busy["slots"][0]
+        assert (slot["state"], busy["slots"][1]["state"]) == ("busy", "idle")
+        shown = slot["job"]
+        running_ms, remaining_ms = shown.pop("running_ms"), shown.pop("remaining_ms")
+        assert 0 <= running_ms <= busy["uptime_ms"]
+        assert 29_000 <= running_ms + remaining_ms <= 30_000
+        (me,) = busy["clients"]
+        assert shown == {
+            "job_no": 1,
+            "id": "status-job",
+            "kind": "rubric",
+            "task_class": name,
+            "client": me["client"],
+            "uid": os.geteuid(),
+        }
+        assert me == {
+            "client": me["client"],
+            "uid": os.geteuid(),
+            "gid": os.getegid(),
+            "pid": os.getpid(),
+            "queued": 0,
+            "running": 1,
+            "unsent_bytes": 0,
+            "paused": False,
+        }
+        assert busy["clients_total"] == 1
+        assert busy["counters"] == {
+            "submitted": 2,
+            "results": 1,
+            "passed": 0,
+            "failed": 1,
+            "errors": {},
+        }
+        (failure,) = busy["last_failures"]
+        assert 0 <= failure.pop("ago_ms") <= busy["uptime_ms"]
+        assert failure == {
+            "job_no": failed["job_no"],
+            "id": "failing",
+            "kind": "rubric",
+            "task_class": "class-2",
+            "what": "rubric.malformed_output",
+        }
+        gate.open()
+        assert client.recv_answer("status-job")["score"]["passed"] is True
+        after = client.status()
+        assert after["slots"][0]["job"] is None
+        assert after["counters"]["passed"] == 1
+
+
+def test_the_memory_it_reports_is_its_own(start_daemon):
+    """Not that of the process which started it."""
+    ballast = b"x" * (200 << 20)
+    daemon = start_daemon()
+    del ballast
+    with daemon.connect() as client:
+        memory = client.status()["memory"]
+    assert memory["rss_bytes"] <= memory["max_rss_bytes"] < 100 << 20
+
+
+def test_the_log_line_of_a_job(daemon, bench):
+    """Who submitted it, by credentials that the kernel vouches for, and what became of it."""
+    with daemon.connect() as client:
+        number = client.status()["clients"][0]["client"]
+        client.run(bench.job(PASSING), "good")
+        client.run(bench.job("import sys; sys.stderr.write('no\\n'); sys.exit(3)"), "bad")
+        client.run(bench.job(name="absent"), "lost")
+        client.run(bench.job(PASSING), "a\nrubricd: job 9: forged\x1b[0m")
+    who = f"client {number}, uid {os.geteuid()}, pid {os.getpid()}"
+    lines = [line for line in daemon.log().splitlines() if line.startswith("rubricd: job ")]
+    expected = [
+        rf"rubricd: job 1 \({who}, id good\): class-1: passed, score 1, \d+ ms",
+        rf"rubricd: job 2 \({who}, id bad\): class-2: rubric.malformed_output after \d+ ms; stderr: no ?",
+        rf"rubricd: job 3 \({who}, id lost\): absent: rubric_not_found: .*",
+        rf"rubricd: job 4 \({who}, id a rubricd: job 9: forged \[0m\): class-3: passed, score 1, \d+ ms",
+    ]
+    assert len(lines) == len(expected)
+    for line, pattern in zip(lines, expected):
+        assert re.fullmatch(pattern, line), line
+
+
+# Leaks
+
+
+def descriptors(pid):
+    try:
+        return len(os.listdir(f"/proc/{pid}/fd"))
+    except PermissionError:
+        pytest.skip("the daemon's descriptors are not readable for this user")
+
+
+def test_nothing_leaks_in_two_hundred_jobs(start_daemon, bench, shell):
+    """However they end: neither descriptors of the daemon and its jails, nor processes."""
+    daemon = start_daemon(shell)
+    endings = {
+        "passing": bench.job("echo '{\"passed\": true, \"score\": 1}'"),
+        "failing": bench.job("exit 3"),
+        "killed": bench.job("kill -9 $$"),
+        "flooding": bench.job("yes", limits={"output_bytes": 2000}),
+        "late": bench.job("sleep 1000", case={"rubric_wall_clock_seconds": 0.01}),
+        "forking": bench.job("sleep 1000 & sleep 1000 & echo '{\"passed\": true, \"score\": 1}'"),
+        "absent": bench.job(name="absent"),
+        "cancelled": bench.job("sleep 1000"),
+    }
+
+    def round_of_jobs(client):
+        submit_all(client, endings)
+        client.send({"type": "cancel", "id": "cancelled"})
+        got = {}
+        for _ in endings:
+            answer = client.recv_answer()
+            got[answer["id"]] = answer["type"]
+        expected = {id: "result" for id in endings}
+        assert got == {**expected, "absent": "error", "cancelled": "error"}
+
+    def count(client):
+        status = client.status()
+        assert [slot["state"] for slot in status["slots"]] == ["idle", "idle"]
+        jails = {slot["jail_pid"] for slot in status["slots"]}
+        assert daemon.descendants() == jails
+        return jails, descriptors(daemon.process.pid), [descriptors(pid) for pid in sorted(jails)]
+
+    with daemon.connect() as client:
+        round_of_jobs(client)
+        wait_until(lambda: client.status()["clients_total"] == 1, "no other client is there")
+        before = count(client)
+        for _ in range(25):
+            round_of_jobs(client)
+        assert count(client) == before
+
+
+LIST = """
+import json, os
+fds = {int(name) for name in os.listdir("/proc/self/fd")}
+mode = {"code": "seen", "severity": "info", "detail": json.dumps(sorted(fds))}
+print(json.dumps({"passed": True, "score": 1, "failure_modes": [mode]}))
+"""
+
+
+def test_the_descriptors_of_a_job(start_daemon, bench):
+    """Its stdin, stdout and stderr, and the one that lists them; whatever the daemon was given."""
+    listing = bench.job(LIST)
+    with open("/dev/null", "rb") as null:
+        os.set_inheritable(null.fileno(), True)
+        daemon = start_daemon()
+        with daemon.connect() as client, daemon.connect() as other:
+            other.submit("other", bench.job(SLEEPING))
+            assert other.recv()["type"] == "started"
+            for _ in range(3):
+                result = client.run(listing)
+                assert result["score"]["failure_modes"][0]["detail"] == "[0, 1, 2, 3]"
