@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "isolation.h"
+#include "clock.h"
 
 #include "proto/json.h"
+#include "proto/utf8.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -11,13 +13,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 /* Goes up when the code's confinement changes in a way that the other parts of the digest do not
  * show. */
 #define POLICY_REVISION 1
 
-#define VERSION_TIMEOUT_MS 10000
+#define VERSION_TIMEOUT_MS UINT64_C(10000)
 
 const char *const isolation_scrubbed_env[5] = {
     "PATH=/usr/bin:/bin", "LANG=C.UTF-8", "PYTHONHASHSEED=0", "PYTHONIOENCODING=utf-8", NULL,
@@ -62,30 +65,49 @@ static int spawn_version(const char *program, int output, pid_t *ret_pid)
     return -r;
 }
 
-/* Reads until end of file; false if it does not come in time. */
-static bool read_to_end(int fd, char *text, size_t size)
+/* Milliseconds from now to DEADLINE_NS, for poll(). */
+static int remaining_ms(uint64_t deadline_ns)
+{
+    uint64_t now_ns = clock_now_ns();
+    return now_ns < deadline_ns ? (int)((deadline_ns - now_ns) / NS_PER_MS) + 1 : 0;
+}
+
+/* Reads until end of file and keeps what fits; false if the end does not come in time. */
+static bool read_to_end(int fd, uint64_t deadline_ns, char *text, size_t size)
 {
     size_t length = 0;
     for (;;) {
         struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
-        if (poll(&poll_fd, 1, VERSION_TIMEOUT_MS) != 1)
-            return false;
         char data[256];
+        text[length] = '\0';
+        if (poll(&poll_fd, 1, remaining_ms(deadline_ns)) != 1 || remaining_ms(deadline_ns) == 0)
+            return false;
         ssize_t n = read(fd, data, sizeof(data));
         if (n <= 0)
-            break;
+            return true;
         size_t kept = MIN((size_t)n, size - 1 - length);
         memcpy(text + length, data, kept);
         length += kept;
     }
-    text[length] = '\0';
-    return true;
+}
+
+/* Waits for the exit of PID until the deadline, then kills it. Whether it exited with 0. */
+static bool ends_well(pid_t pid, uint64_t deadline_ns)
+{
+    int status = 0;
+    struct pollfd poll_fd = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+    if (poll_fd.fd < 0 || poll(&poll_fd, 1, remaining_ms(deadline_ns)) != 1)
+        (void)kill(pid, SIGKILL);
+    close_fd(poll_fd.fd);
+    return waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 char *isolation_interpreter_version(const char *interpreter, struct fault *fault)
 {
-    int pipe_fds[2], status = 0;
+    uint64_t deadline_ns = clock_now_ns() + VERSION_TIMEOUT_MS * NS_PER_MS;
+    int pipe_fds[2];
     char text[256] = "";
+    size_t length;
     pid_t pid = 0;
     if (pipe2(pipe_fds, O_CLOEXEC) < 0) {
         fault_set(fault, "pipe: %s", strerror(errno));
@@ -93,21 +115,21 @@ char *isolation_interpreter_version(const char *interpreter, struct fault *fault
     }
     int r = spawn_version(interpreter, pipe_fds[1], &pid);
     close_fd(pipe_fds[1]);
-    bool ended = r == 0 && read_to_end(pipe_fds[0], text, sizeof(text));
+    bool good = r == 0 && read_to_end(pipe_fds[0], deadline_ns, text, sizeof(text));
     close_fd(pipe_fds[0]);
     if (r < 0) {
         fault_set(fault, "[rubric] interpreter: cannot run %s: %s", interpreter, strerror(-r));
         return NULL;
     }
-    if (!ended)
-        (void)kill(pid, SIGKILL);
-    (void)waitpid(pid, &status, 0);
-    if (!ended || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    /* With the pipe closed, or given up, a deadline of now will do. */
+    good = ends_well(pid, good ? deadline_ns : 0) && good;
+    text[strcspn(text, "\r\n")] = '\0';
+    _cleanup_free_ char *version = utf8_replace(text, strlen(text), &length);
+    if (!good || !version) {
         fault_set(fault, "[rubric] interpreter: %s -V failed: %.200s", interpreter, text);
         return NULL;
     }
-    text[strcspn(text, "\r\n")] = '\0';
-    return strdup(text);
+    return TAKE_PTR(version);
 }
 
 /* --- layers -------------------------------------------------------------------------------- */

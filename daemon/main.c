@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <getopt.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -56,8 +57,10 @@ static bool parse_serve_fd(const char *text, int *ret)
     char *end;
     errno = 0;
     long fd = strtol(text, &end, 10);
-    if (errno != 0 || end == text || *end || fd < 3 || fcntl((int)fd, F_GETFD) < 0) {
-        (void)fprintf(stderr, "rubricd: --serve-fd: '%s' is not an open descriptor\n", text);
+    struct stat st;
+    if (errno != 0 || end == text || *end || fd < 3 || fd > INT_MAX || fstat((int)fd, &st) < 0 ||
+        !S_ISSOCK(st.st_mode)) {
+        (void)fprintf(stderr, "rubricd: --serve-fd: '%s' is not an open socket\n", text);
         return false;
     }
     *ret = (int)fd;
@@ -84,8 +87,10 @@ static int parse_arguments(int argc, char **argv, struct arguments *arguments)
             arguments->config_path = optarg;
             break;
         case OPT_SET:
-            if (arguments->setting_count == SETTINGS_MAX)
+            if (arguments->setting_count == SETTINGS_MAX) {
+                (void)fprintf(stderr, "rubricd: --set: more than %d of them\n", SETTINGS_MAX);
                 return EX_USAGE;
+            }
             arguments->settings[arguments->setting_count++] = optarg;
             break;
         case OPT_CHECK:

@@ -32,9 +32,10 @@ bool peer_is_admin(int fd, const struct ucred *peer, const gid_t *admin_gids, si
 {
     if (peer->uid == 0 || peer->uid == geteuid() || contains(admin_gids, n, peer->gid))
         return true;
-    gid_t groups[256];
-    socklen_t length = sizeof(groups);
-    if (n == 0 || getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &length) < 0)
+    /* The kernel's NGROUPS_MAX. */
+    socklen_t length = 65536 * sizeof(gid_t);
+    _cleanup_free_ gid_t *groups = n > 0 ? malloc(length) : NULL;
+    if (!groups || getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &length) < 0)
         return false;
     for (size_t i = 0; i < length / sizeof(gid_t); i++)
         if (contains(admin_gids, n, groups[i]))

@@ -3,8 +3,7 @@
 #include "clock.h"
 
 #include <fcntl.h>
-#include <stdio.h>
-#include <sys/resource.h>
+#include <string.h>
 #include <unistd.h>
 
 static const char *slot_state_word(const struct slot *slot)
@@ -82,28 +81,22 @@ static json_t *queue_json(const struct queue *queue)
                      (json_int_t)queue->max_bytes);
 }
 
-/* Resident bytes now; 0 where the kernel does not tell. */
-static json_int_t resident_bytes(void)
+/* The bytes that the line NAME of /proc/self/status gives in kB; 0 if it is not there. */
+static json_int_t memory_line(const char *status, const char *name)
 {
-    char text[80];
-    _cleanup_close_ int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-    if (n <= 0)
-        return 0;
-    text[n] = '\0';
-    char *end; /* "size resident shared ...", in pages */
-    (void)strtoull(text, &end, 10);
-    return (json_int_t)strtoull(end, NULL, 10) * sysconf(_SC_PAGESIZE);
+    const char *line = strstr(status, name);
+    return line ? strtoll(line + strlen(name), NULL, 10) * 1024 : 0;
 }
 
+/* Not getrusage(): its maximum is that of the program before execve, too. */
 static json_t *memory_json(void)
 {
-    struct rusage usage = {0};
-    json_int_t now = resident_bytes();
-    (void)getrusage(RUSAGE_SELF, &usage);
-    /* The kernel notes the maximum now and then only. */
-    json_int_t most = MAX((json_int_t)usage.ru_maxrss * 1024, now);
-    return json_pack("{s:I,s:I}", "rss_bytes", now, "max_rss_bytes", most);
+    char text[4096];
+    _cleanup_close_ int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    text[MAX(n, 0)] = '\0';
+    json_int_t now = memory_line(text, "\nVmRSS:"), most = memory_line(text, "\nVmHWM:");
+    return json_pack("{s:I,s:I}", "rss_bytes", now, "max_rss_bytes", MAX(most, now));
 }
 
 static json_t *isolation_json(const struct isolation *isolation)

@@ -383,9 +383,9 @@ static void free_conns(struct supervisor *supervisor)
     }
 }
 
-static void remove_slot_directories(const struct supervisor *supervisor)
+static void remove_slot_directories(const struct supervisor *supervisor, unsigned slots)
 {
-    for (unsigned i = 0; i < supervisor->pool.slot_count && supervisor->work_dir_fd >= 0; i++) {
+    for (unsigned i = 0; i < slots && supervisor->work_dir_fd >= 0; i++) {
         char name[24];
         (void)snprintf(name, sizeof(name), "slot-%u", i);
         (void)unlinkat(supervisor->work_dir_fd, name, AT_REMOVEDIR);
@@ -396,8 +396,9 @@ void supervisor_deinit(struct supervisor *supervisor)
 {
     listener_deinit(&supervisor->listener);
     free_conns(supervisor);
-    remove_slot_directories(supervisor);
-    pool_deinit(&supervisor->pool);
+    unsigned slots = supervisor->pool.slot_count;
+    pool_deinit(&supervisor->pool); /* the jails first: one may be making its directory */
+    remove_slot_directories(supervisor, slots);
     service_deinit(&supervisor->service);
     supervisor->turn = consume_event(supervisor->turn);
     supervisor->drain = consume_event(supervisor->drain);

@@ -72,7 +72,7 @@ static int unlink_entries(int dir, int top, unsigned long *sequence, bool *ret_l
 {
     _cleanup_(closedir_pointer) DIR *stream = NULL;
     int result = open_stream(dir, &stream);
-    if (result < 0)
+    if (!stream)
         return result;
     for (struct dirent *entry; (entry = readdir(stream));) {
         if (is_dots(entry->d_name))
@@ -99,7 +99,7 @@ static int remove_directories(int top, unsigned long *sequence, bool *ret_remove
 {
     _cleanup_(closedir_pointer) DIR *stream = NULL;
     int result = open_stream(top, &stream);
-    if (result < 0)
+    if (!stream)
         return result;
     bool left;
     for (struct dirent *entry; (entry = readdir(stream));) {

@@ -171,7 +171,7 @@ class Daemon:
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit():
                 try:
-                    text = (entry / "stat").read_text()
+                    text = (entry / "stat").read_text(errors="replace")
                 except OSError:
                     continue
                 fields = text[text.rindex(")") + 2 :].split()

@@ -11,7 +11,7 @@ import threading
 import time
 
 import pytest
-from conftest import DEADLINE, PASSING, Closed, wait_until
+from conftest import DEADLINE, PASSING, RUBRICD, Closed, wait_until
 from test_queue import (
     SHELL_PASSING,
     Gate,
@@ -35,6 +35,9 @@ SUT = {
 }
 PING = struct.pack(">I", 15) + b'{"type":"ping"}'
 MIB = 1 << 20
+
+# A sanitizer keeps freed memory for a while.
+SANITIZED = b"__asan_init" in RUBRICD.read_bytes()
 
 # Two children, one in a session of its own, that would all stay for long.
 FAMILY = """
@@ -82,9 +85,7 @@ def test_ten_thousand_replies_that_nobody_reads(daemon):
     ids = [f"{n:0128}" for n in range(10_000)]
     stream = b"".join(frame_of(id, SUT) for id in ids)
     with daemon.connect() as deaf, daemon.connect() as other:
-        number = newest(other)
         sender = in_background(deaf.send_bytes, stream)
-        number = min(number, newest(other))
         wait_until(lambda: paused(other) == 1, "the client that does not read is paused")
         unsent = max(c["unsent_bytes"] for c in other.status()["clients"])
         assert 4 * MIB < unsent < 4 * MIB + 65536
@@ -395,7 +396,7 @@ def test_two_hundred_half_frames_cost_little(daemon):
             client.send_bytes(struct.pack(">I", 8 * MIB) + b"{" * 1000)
         wait_until(lambda: other.status()["clients_total"] == 201, "all are there")
         other.ping()
-        assert other.status()["memory"]["rss_bytes"] < before + 200 * 50_000
+        assert other.status()["memory"]["rss_bytes"] < before + 200 * 50_000 or SANITIZED
         for client in clients:
             client.close()
         wait_until(lambda: other.status()["clients_total"] == 1, "all are forgotten")
@@ -426,7 +427,8 @@ def test_two_hundred_clients_that_fill_what_they_may(start_daemon):
         for _ in range(3):
             send_all_that_is_taken(clients, b"{" * 65536)
             other.ping()
-        assert other.status()["memory"]["rss_bytes"] < before + 16 * MIB + 200 * 100_000
+        after = other.status()["memory"]["rss_bytes"]
+        assert after < before + 16 * MIB + 200 * 100_000 or SANITIZED
         for client in clients:
             client.close()
         wait_until(lambda: other.status()["clients_total"] == 1, "all are forgotten")
@@ -450,7 +452,7 @@ def test_large_frames_of_many_clients(start_daemon):
             assert_answered(client, id)
             client.close()
         # The frames, and what becomes of one of them while it is decoded.
-        assert most < before + 16 * MIB + 5 * 8 * MIB
+        assert most < before + 16 * MIB + 5 * 8 * MIB or SANITIZED
 
 
 # A frame above 64 KiB needs a share of receive_bytes. These tests share out 2 MiB: two frames of a

@@ -352,6 +352,17 @@ static int wipe_names_that_are_taken(int top)
     return 0;
 }
 
+/* There is nothing else that could make way for it. */
+static int wipe_the_one_name_that_is_taken(int top)
+{
+    _cleanup_close_ int job = make_dir(top, "job"), taken = make_dir(job, ".wiped-0");
+    _cleanup_close_ int inner = make_dir(taken, "d"), last = make_dir(inner, ".wiped-1");
+    CHECK(last >= 0 && make_file(last, "f", "x"));
+    CHECK(wipe_tree(top, "job") == 0);
+    CHECK(is_empty(top));
+    return 0;
+}
+
 static int wipe_simple_entries(int top)
 {
     CHECK(wipe_tree(top, "job") == 0); /* not there */
@@ -591,6 +602,7 @@ int main(void)
         AS_BOTH(wipe_special_files),
         AS_BOTH(wipe_odd_names),
         AS_BOTH(wipe_names_that_are_taken),
+        AS_BOTH(wipe_the_one_name_that_is_taken),
         AS_BOTH(wipe_simple_entries),
         AS_BOTH(wipe_entry_that_is_a_link),
         AS_BOTH(wipe_no_more_than_the_entry),
