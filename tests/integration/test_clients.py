@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Clients that do not read, come by the thousand, go away, half-close, or send large frames: none of
-them costs another one anything, and nothing is lost."""
+"""Clients that do not read, come by the thousand, go away, half-close, or send large frames: none
+of them costs another one anything, and nothing is lost."""
 
 import json
 import os
@@ -210,7 +210,7 @@ def connect_when_there_is_room(daemon):
 
 
 def test_too_many_clients(start_daemon):
-    """One more is told so and turned away; the others do not notice; when one goes there is room."""
+    """One more is told so and turned away, unnoticed by the others; when one goes there is room."""
     daemon = start_daemon("daemon.max_clients=3")
     clients = [connect_when_there_is_room(daemon) for _ in range(3)]
     for _ in range(3):

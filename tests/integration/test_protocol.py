@@ -485,11 +485,17 @@ BAD_SUBMITS = [
         )
         for value in (0, -1, 1.0, "1", None, True, [])
     ),
-    ("job.limits.memory_bytes", (4 << 30) + 1, "job.limits.memory_bytes: above the ceiling of 4294967296"),
-    ("job.limits.max_open_files", 1025, "job.limits.max_open_files: above the ceiling of 1024"),
-    ("job.limits.max_processes", 257, "job.limits.max_processes: above the ceiling of 256"),
-    ("job.limits.output_bytes", (4 << 20) + 1, "job.limits.output_bytes: above the ceiling of 4194304"),
-    ("job.limits.disk_bytes", 2**63 - 1, "job.limits.disk_bytes: above the ceiling of 1073741824"),
+    *(
+        (f"job.limits.{key}", ceiling + 1, f"job.limits.{key}: above the ceiling of {ceiling}")
+        for key, ceiling in (
+            ("memory_bytes", 4 << 30),
+            ("max_open_files", 1024),
+            ("max_processes", 256),
+            ("output_bytes", 4 << 20),
+            ("disk_bytes", 1 << 30),
+        )
+    ),
+    ("job.limits.disk_bytes", 2**63 - 1, f"job.limits.disk_bytes: above the ceiling of {1 << 30}"),
 ]
 
 
@@ -686,7 +692,13 @@ def test_ids_of_running_jobs_are_told_apart_and_echoed(client, bench):
 
 @pytest.mark.parametrize(
     "id, size",
-    [("", 0), ("x" * 129, 129), ("\u00e9" * 65, 130), ("\U0001f600" * 33, 132), ("x" * 100_000, 100_000)],
+    [
+        ("", 0),
+        ("x" * 129, 129),
+        ("\u00e9" * 65, 130),
+        ("\U0001f600" * 33, 132),
+        ("x" * 100_000, 100_000),
+    ],
     ids=["empty", "129", "130 in 65 characters", "132 in 33 emoji", "100,000"],
 )
 def test_an_id_of_a_wrong_length(client, id, size):
@@ -747,8 +759,9 @@ def test_descriptors_of_ended_connections_are_closed(start_daemon):
             return len(os.listdir(fds))
 
         before = count()
-        for payload in (b"\0\0\0\0", b"\xff" * 4, frame(b"{"), frame(b"[]"), frame(SUBMIT)[:9], b""):
+        half = frame(SUBMIT)[:9]
+        for data in (b"\0\0\0\0", b"\xff" * 4, frame(b"{"), frame(b"[]"), half, b""):
             for _ in range(20):
                 with daemon.connect() as client:
-                    client.send_bytes(payload)
+                    client.send_bytes(data)
         assert count() == before

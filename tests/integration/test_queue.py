@@ -370,7 +370,7 @@ def test_priority_of_many_jobs(start_daemon, bench, gate, shell):
     assert order == sorted(range(210), key=lambda n: (-priorities[n], n))
 
 
-# The numbers of job and client in the line that the log has for each answer, in order of completion.
+# The numbers of job and client in the line that the log has for each answer, as they come.
 ANSWERED = re.compile(r"job (\d+) \(client (\d+), ")
 
 
