@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Adds up JUnit XML files and names what failed or was skipped.
+"""Adds up JUnit XML files, names what failed or was skipped, and shows what tests have measured.
 
     count_results.py FILE...
 
@@ -26,9 +26,18 @@ def outcomes(path):
             yield "passed", name, ""
 
 
+def measured(path):
+    """(name, property, value) of each property that a test case in the file has recorded."""
+    for case in ElementTree.parse(path).getroot().iter("testcase"):
+        for item in case.iter("property"):
+            yield case.get("name"), item.get("name"), item.get("value")
+
+
 def main():
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     for path in sys.argv[1:]:
+        for name, item, value in measured(path):
+            print(f"measured: {name}: {item}: {value}")
         for outcome, name, reason in outcomes(path):
             counts[outcome] += 1
             if outcome != "passed":
