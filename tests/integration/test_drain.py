@@ -8,7 +8,7 @@ import threading
 
 import pytest
 from conftest import DEADLINE, PASSING, wait_until
-from test_queue import Gate, client_of, frame_of, hold_slots, newest, submit_all
+from test_queue import Gate, client_of, frame_of, hold_slots, newest, running, submit_all
 
 SLEEPING = "import time; time.sleep(1000)"
 # Ignores what can be ignored, as do its two children.
@@ -100,7 +100,7 @@ def test_drain(start_daemon, bench, gate, how):
         assert idle.recv() == draining("late", TAKES_NONE)
         status = idle.status()
         assert (status["state"], status["queue"]["jobs"]) == ("draining", 0)
-        assert [slot["job"]["id"] for slot in status["slots"]] == ["held-0", "held-1"]
+        assert running(idle) == ["held-0", "held-1"]
         with pytest.raises(OSError):
             daemon.connect()
 
@@ -158,12 +158,21 @@ def test_a_second_signal_ends_the_grace_period(start_daemon, bench):
         daemon.process.send_signal(signal.SIGTERM)
         wait_until(lambda: not daemon.socket.exists(), "it drains")
         assert client.recv()["type"] == "started"
-        assert client.status()["slots"][0]["job"]["id"] == "a"
+        assert running(client) == ["a"]
         daemon.process.send_signal(signal.SIGTERM)
         assert client.recv() == draining("a", GRACE_OVER, job_no=1)
         assert client.recv() == BYE
         client.expect_closed()
     assert_ended(daemon, family)
+
+
+def test_a_signal_at_any_moment_of_its_end_changes_nothing(start_daemon):
+    """It is asked again and again until it is gone; the last time while it tidies up."""
+    for _ in range(5):
+        daemon = start_daemon()
+        while daemon.process.poll() is None:
+            daemon.process.send_signal(signal.SIGTERM)
+        assert_ended(daemon)
 
 
 def test_asking_to_drain_twice_does_not_hurry_it(daemon, bench, gate):
@@ -173,7 +182,7 @@ def test_asking_to_drain_twice_does_not_hurry_it(daemon, bench, gate):
         for _ in range(3):
             admin.send({"type": "drain"})
         admin.ping()
-        assert client.status()["slots"][0]["job"]["id"] == "held-0"
+        assert running(client) == ["held-0"]
         gate.open()
         assert client.recv_answer("held-0")["score"]["passed"] is True
         assert client.recv() == BYE

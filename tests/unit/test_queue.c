@@ -95,7 +95,7 @@ static void script_push(struct world *world, const char *word)
     struct queue_entry *entry = &world->entries[(unsigned char)word[0]];
     assert_null(entry->lane);
     entry->size = (unsigned char)word[0];
-    entry->priority = word[3] ? atoi(word + 3) : 0;
+    entry->priority = (int)strtol(word + 3, NULL, 10); /* 0 where there is none */
     queue_push(&world->queue, lane_named(world, word[2]), entry);
 }
 
