@@ -153,6 +153,8 @@ static int set_up_events(struct supervisor *supervisor)
     if (!supervisor->turn || !supervisor->drain || !supervisor->grace || !supervisor->tell)
         return -ENOMEM;
     for (size_t i = 0; i < SUPERVISOR_SIGNALS; i++) {
+        /* What freeing the events restores: one more signal must not change how the end ends. */
+        (void)signal(numbers[i], SIG_IGN);
         supervisor->signals[i] =
             event_new(base, numbers[i], EV_SIGNAL | EV_PERSIST, on_signal, supervisor);
         if (!supervisor->signals[i] || event_add(supervisor->signals[i], NULL) < 0)

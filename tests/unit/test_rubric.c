@@ -856,6 +856,44 @@ static void test_long_root(void **state)
     assert_true(strlen(found.fault.text) < 300);
 }
 
+/* Makes directories beneath TOP until the path has LENGTH bytes; returns the last one. */
+static int make_long_root(const struct fixture *f, char path[PATH_MAX], size_t length)
+{
+    char name[202];
+    (void)snprintf(path, PATH_MAX, "%s", f->top);
+    while (strlen(path) < length) {
+        size_t n = MIN(length - strlen(path), sizeof(name) - 1);
+        memset(name, 'd', n);
+        name[0] = '/';
+        name[n] = '\0';
+        strcat(path, name);
+        assert_int_equal(mkdir(path, 0755), 0);
+    }
+    int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    return fd;
+}
+
+/* A rubric whose path is longer than a path can be could not be given to the interpreter. */
+static void test_path_that_is_too_long(void **state)
+{
+    static const char *const everywhere[] = {"/"};
+    const struct rubric_roots roots = {.allowed = everywhere, .allowed_count = 1};
+    char root[PATH_MAX];
+    int fd = make_long_root(*state, root, PATH_MAX - 10);
+    assert_int_equal(mkdirat(fd, "class", 0755), 0);
+    int file = openat(fd, "class/rubric.py", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    assert_true(file >= 0);
+    struct found found = find("class", root, &roots);
+    (void)close(file);
+    assert_int_equal(unlinkat(fd, "class/rubric.py", 0), 0);
+    assert_int_equal(unlinkat(fd, "class", AT_REMOVEDIR), 0);
+    (void)close(fd);
+    assert_true(found.r < 0);
+    assert_int_equal(found.code, ERROR_NOT_PERMITTED);
+    assert_string_equal(found.fault.text, "job.task_class: the rubric's path is too long");
+}
+
 /* Whether BENCH_ROOT is reached through a descriptor or by its name, the name is what counts. */
 static void test_root_through_a_descriptor(void **state)
 {
@@ -906,6 +944,7 @@ int main(void)
         ON_TREE(test_roots_that_are_not_allowed),
         ON_TREE(test_roots_that_are_not_there),
         cmocka_unit_test(test_long_root),
+        ON_TREE(test_path_that_is_too_long),
         ON_TREE(test_root_through_a_descriptor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
