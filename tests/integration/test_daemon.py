@@ -482,6 +482,17 @@ def test_socket_activation(tmp_path, bench):
             assert path.exists()
 
 
+def connect_to(path):
+    """A connected socket, or None while nobody listens at PATH."""
+    sock = socket.socket(socket.AF_UNIX)
+    try:
+        sock.connect(str(path))
+    except OSError:
+        sock.close()
+        return None
+    return sock
+
+
 def test_through_systemd_socket_activate(tmp_path):
     program = shutil.which("systemd-socket-activate")
     if not program:
@@ -499,9 +510,9 @@ def test_through_systemd_socket_activate(tmp_path):
             stderr=log,
         )
     try:
-        wait_until(path.exists, "it listens")
-        with Client(path) as client:
-            client.ping()
+        # Between bind and listen the socket is there and refuses.
+        with wait_until(lambda: connect_to(path), "it listens") as sock:
+            Client(sock=sock).ping()
         process.send_signal(signal.SIGTERM)
         assert process.wait(DEADLINE) == 0
     finally:

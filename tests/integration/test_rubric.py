@@ -98,7 +98,8 @@ def test_happy_path(client, bench):
     )
     started, result = client.recv(), client.recv()
     assert started.keys() == {"type", "id", "job_no", "slot"}
-    assert (started["type"], started["id"], started["slot"]) == ("started", "a job", 0)
+    assert (started["type"], started["id"]) == ("started", "a job")
+    assert started["slot"] in (0, 1)  # whichever jail was ready first
     usage = result.pop("usage")
     assert usage["wall_clock_ms"] > 0
     assert result == {
