@@ -9,6 +9,7 @@
 
 static const char *const kind_names[JOB_KIND_COUNT] = {
     [JOB_RUBRIC] = "rubric",
+    [JOB_SANDBOX] = "sandbox",
 };
 
 const char *job_kind_name(enum job_kind kind)
