@@ -29,12 +29,12 @@ struct launch {
     const char *const *argv; /* NULL-terminated; argv[0] is the program's absolute path */
     const char *const *envp;
     struct limits limits;
-    const struct bytes *input;       /* its stdin */
-    const struct launch_file *files; /* written before the program starts; no name is a part of */
-    size_t file_count;               /* another's path */
-    const char *const
-        *readable; /* NULL, or NULL-terminated canonical paths that the job may read */
-    bool network;  /* the job may use the host's network */
+    const struct bytes *input; /* its stdin */
+    /* Written before the program starts; no name is a directory of another. */
+    const struct launch_file *files;
+    size_t file_count;
+    const char *const *readable; /* NULL-terminated canonical paths that it may read; or NULL */
+    bool network;                /* it may use the host's network */
 };
 
 enum slot_state {

@@ -60,7 +60,7 @@ enum sandbox_program {
 };
 
 struct sandbox_file {
-    char *name;    /* relative, in normal form; no name is a part of another's path */
+    char *name;    /* relative, in normal form; no name is a directory of another */
     unsigned mode; /* permission bits, at most 0777 */
     struct bytes content;
 };
