@@ -11,6 +11,7 @@ int config_init(struct config *config)
 {
     *config = (struct config){
         .rubric_limits = limits_rubric_default,
+        .sandbox_limits = limits_sandbox_default,
         .ceilings = limits_ceiling_default,
     };
     for (size_t i = 0; i < config_key_count(); i++) {
@@ -66,6 +67,13 @@ static const struct {
     {"rubric", "max_processes", "ceilings", "max_processes"},
     {"rubric", "output_bytes", "ceilings", "output_bytes"},
     {"rubric", "disk_bytes", "ceilings", "disk_bytes"},
+    {"sandbox", "wall_clock", "ceilings", "wall_clock"},
+    {"sandbox", "cpu", "ceilings", "cpu"},
+    {"sandbox", "memory_bytes", "ceilings", "memory_bytes"},
+    {"sandbox", "max_open_files", "ceilings", "max_open_files"},
+    {"sandbox", "max_processes", "ceilings", "max_processes"},
+    {"sandbox", "output_bytes", "ceilings", "output_bytes"},
+    {"sandbox", "disk_bytes", "ceilings", "disk_bytes"},
 };
 
 /* Of two keys that do not go together, the one that was set later is where the mistake is. */

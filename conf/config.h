@@ -51,6 +51,12 @@ struct config {
     struct limits rubric_limits; /* defaults of a rubric job */
     uint64_t rubric_wall_clock_ceiling_ms;
 
+    /* [sandbox] */
+    struct limits sandbox_limits; /* defaults of a sandbox job */
+    bool sandbox_allow_network;
+    struct string_list sandbox_env_names;      /* variables that a request may set */
+    struct string_list sandbox_readable_roots; /* under which it may ask for files */
+
     /* [ceilings] */
     struct limits ceilings;
 

@@ -14,6 +14,7 @@
 
 #define FIELD(member) offsetof(struct config, member), sizeof(((struct config *)NULL)->member)
 #define RUBRIC(limit) FIELD(rubric_limits.of[limit])
+#define SANDBOX(limit) FIELD(sandbox_limits.of[limit])
 #define CEILING(limit) FIELD(ceilings.of[limit])
 
 /* clang-format off */
@@ -49,6 +50,17 @@ static const struct config_key keys[] = {
     {"rubric", "max_processes", &type_count, RUBRIC(LIMIT_PROCESSES), {1, 1000000}, NULL},
     {"rubric", "output_bytes", &type_size, RUBRIC(LIMIT_OUTPUT), {KIB, GIB}, NULL},
     {"rubric", "disk_bytes", &type_size, RUBRIC(LIMIT_DISK), {64 * KIB, TIB}, NULL},
+
+    {"sandbox", "wall_clock", &type_duration, SANDBOX(LIMIT_WALL_CLOCK), {100, DAY}, NULL},
+    {"sandbox", "cpu", &type_duration, SANDBOX(LIMIT_CPU), {SECOND, DAY}, NULL},
+    {"sandbox", "memory_bytes", &type_size, SANDBOX(LIMIT_MEMORY), {16 * MIB, 64 * TIB}, NULL},
+    {"sandbox", "max_open_files", &type_count, SANDBOX(LIMIT_OPEN_FILES), {16, 1048576}, NULL},
+    {"sandbox", "max_processes", &type_count, SANDBOX(LIMIT_PROCESSES), {1, 1000000}, NULL},
+    {"sandbox", "output_bytes", &type_size, SANDBOX(LIMIT_OUTPUT), {KIB, GIB}, NULL},
+    {"sandbox", "disk_bytes", &type_size, SANDBOX(LIMIT_DISK), {64 * KIB, TIB}, NULL},
+    {"sandbox", "allow_network", &type_boolean, FIELD(sandbox_allow_network), {0, 1}, "no"},
+    {"sandbox", "env_names", &type_env_names, FIELD(sandbox_env_names), {0, 64}, ""},
+    {"sandbox", "readable_roots", &type_paths, FIELD(sandbox_readable_roots), {0, 64}, ""},
 
     {"ceilings", "wall_clock", &type_duration, CEILING(LIMIT_WALL_CLOCK), {100, DAY}, NULL},
     {"ceilings", "cpu", &type_duration, CEILING(LIMIT_CPU), {SECOND, DAY}, NULL},

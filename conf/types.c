@@ -95,16 +95,30 @@ static bool accept_layer(char *name)
     return is_one_of(LAYERS, name, strlen(name));
 }
 
-static bool accept_environment(char *entry)
+/* The length of the variable's name that TEXT begins with; 0 if none does, or one that a job must
+ * not have its way with. */
+static size_t variable_length(const char *text)
 {
     size_t length = 0;
 
-    if (isdigit((unsigned char)entry[0]))
-        return false;
-    while (isalnum((unsigned char)entry[length]) || entry[length] == '_')
+    while (isalnum((unsigned char)text[length]) || text[length] == '_')
         length++;
-    return length > 0 && entry[length] == '=' && strncmp(entry, "LD_", 3) != 0 &&
-           !is_one_of(FIXED_ENVIRONMENT, entry, length);
+    if (isdigit((unsigned char)text[0]) || strncmp(text, "LD_", 3) == 0 ||
+        is_one_of(FIXED_ENVIRONMENT, text, length))
+        return 0;
+    return length;
+}
+
+static bool accept_environment(char *entry)
+{
+    size_t length = variable_length(entry);
+    return length > 0 && entry[length] == '=';
+}
+
+static bool accept_variable(char *name)
+{
+    size_t length = variable_length(name);
+    return length > 0 && name[length] == '\0';
 }
 
 const struct config_type type_count = {
@@ -193,6 +207,18 @@ const struct config_type type_environment = {
     .repeatable = true,
 };
 
+const struct config_type type_env_names = {
+    .kind = CONFIG_LIST,
+    .what = "names of variables with blanks between them",
+    .hint = "letters, digits and _, none of " FIXED_ENVIRONMENT ", nor one that begins with LD_",
+    .accept = accept_variable,
+};
+
+const struct config_type type_boolean = {
+    .kind = CONFIG_BOOLEAN,
+    .what = "yes or no",
+};
+
 /* "expected WHAT RANGE (HINT), got 'TEXT'" */
 static int refuse(const struct config_type *type, const char *range, const char *text,
                   struct fault *why)
@@ -233,6 +259,15 @@ static int set_number(const struct config_type *type, struct config_bounds bound
         return refuse(type, range, text, why);
     }
     store_number(field, size, value);
+    return 0;
+}
+
+static int set_boolean(const struct config_type *type, const char *text, bool *field,
+                       struct fault *why)
+{
+    if (strcmp(text, "yes") != 0 && strcmp(text, "no") != 0)
+        return refuse(type, "", text, why);
+    *field = strcmp(text, "yes") == 0;
     return 0;
 }
 
@@ -320,6 +355,8 @@ int config_type_set(const struct config_type *type, struct config_bounds bounds,
     switch (type->kind) {
     case CONFIG_NUMBER:
         return set_number(type, bounds, text, field, size, why);
+    case CONFIG_BOOLEAN:
+        return set_boolean(type, text, field, why);
     case CONFIG_STRING:
         return set_string(type, bounds, text, field, why);
     case CONFIG_LIST:
@@ -335,6 +372,9 @@ void config_type_clear(const struct config_type *type, void *field, size_t size)
     switch (type->kind) {
     case CONFIG_NUMBER:
         store_number(field, size, 0);
+        break;
+    case CONFIG_BOOLEAN:
+        *(bool *)field = false;
         break;
     case CONFIG_STRING:
         free(*(char **)field);

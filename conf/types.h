@@ -10,9 +10,10 @@
 #include <stdint.h>
 
 enum config_kind {
-    CONFIG_NUMBER, /* a field of 4 bytes (unsigned, enum) or of 8 (uint64_t) */
-    CONFIG_STRING, /* char *, on the heap */
-    CONFIG_LIST,   /* struct string_list */
+    CONFIG_NUMBER,  /* a field of 4 bytes (unsigned, enum) or of 8 (uint64_t) */
+    CONFIG_BOOLEAN, /* bool */
+    CONFIG_STRING,  /* char *, on the heap */
+    CONFIG_LIST,    /* struct string_list */
 };
 
 struct config_type {
@@ -53,6 +54,8 @@ extern const struct config_type type_group;
 extern const struct config_type type_groups;
 extern const struct config_type type_layers;
 extern const struct config_type type_environment;
+extern const struct config_type type_env_names;
+extern const struct config_type type_boolean; /* its bounds mean nothing */
 
 /* Sets FIELD, of SIZE bytes, from TEXT, and frees what it held. Returns 0; or -EINVAL, WHY saying
  * what is allowed, or -ENOMEM, the field being untouched in both cases. */

@@ -42,6 +42,12 @@ static struct job *find_by_id(const struct conn *conn, const struct bytes *id)
     return NULL;
 }
 
+/* Whether it takes a slot to answer the job. */
+static bool is_run(const struct job_spec *spec)
+{
+    return spec->kind != JOB_RUBRIC || spec->rubric.sut == SUT_OK;
+}
+
 static void park(struct supervisor *supervisor, struct conn *conn, struct request *request,
                  size_t size)
 {
@@ -64,26 +70,26 @@ static void admit(struct supervisor *supervisor, struct conn *conn, struct reque
     job->peer = conn->peer;
     supervisor->stats.submitted++;
     TAILQ_INSERT_TAIL(&conn->jobs, job, of_conn);
-    if (job->spec->rubric.sut != SUT_OK) {
-        grading_answer_sut(supervisor, job);
-    } else {
+    if (is_run(job->spec)) {
         queue_push(&supervisor->queue, &conn->lane, &job->entry);
         event_active(supervisor->turn, 0, 0);
+    } else {
+        grading_answer_sut(supervisor, job);
     }
 }
 
 static void handle_submit(struct supervisor *supervisor, struct conn *conn, struct request *request,
                           size_t size)
 {
-    /* What is kept is the rubric's input, which may be longer than the client's text of it. */
-    size = MAX(size, request->job->rubric.input.length);
+    /* What is kept may be longer than the client's text of it. */
+    size = MAX(size, job_spec_size(request->job));
     if (supervisor->draining) {
         stats_count_error(&supervisor->stats, ERROR_DRAINING);
         send_error(conn, &request->id, 0, ERROR_DRAINING, "the daemon takes no new jobs");
     } else if (find_by_id(conn, &request->id)) {
         send_error(conn, &request->id, 0, ERROR_BAD_REQUEST,
                    "id: already in use by an unfinished job of this connection");
-    } else if (request->job->rubric.sut == SUT_OK &&
+    } else if (is_run(request->job) &&
                queue_has_room(&supervisor->queue, &conn->lane, size) != QUEUE_ROOM) {
         park(supervisor, conn, request, size);
     } else {

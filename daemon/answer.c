@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "answer.h"
+#include "clock.h"
 #include "outcome.h"
 #include "score.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,32 +13,67 @@ void answer_deinit(struct answer *answer)
     bytes_deinit(&answer->payload);
 }
 
-static void describe_failure(const struct bench_score *score, struct answer *answer)
+/* What a result says beside what every answer has. SCORE is NULL where REASON says why. */
+struct verdict {
+    const struct bench_score *score;
+    const char *reason;
+    const struct outcome *outcome;
+    const struct bytes *stdout_bytes; /* NULL: not told */
+};
+
+static void describe_failure(const struct verdict *verdict, struct answer *answer)
 {
-    const json_t *mode = json_array_get(score->failure_modes, 0);
-    const char *code = json_string_value(json_object_get(mode, "code"));
+    const char *what = verdict->reason;
+    if (verdict->score) {
+        const json_t *mode = json_array_get(verdict->score->failure_modes, 0);
+        what = json_string_value(json_object_get(mode, "code"));
+    }
     if (!answer->passed)
-        (void)snprintf(answer->what, sizeof(answer->what), "%s", code ? code : "not passed");
+        (void)snprintf(answer->what, sizeof(answer->what), "%s", what ? what : "not passed");
 }
 
-static int print_result(const struct job *job, const struct bench_score *score,
-                        const struct outcome *outcome, const json_t *isolation,
-                        struct answer *answer)
+static int print_result(const struct job *job, const struct verdict *verdict,
+                        const json_t *isolation, struct answer *answer)
 {
     struct reply_result reply = {
         .id = &job->id,
         .job_no = job->number,
         .kind = job_kind_name(job->spec->kind),
-        .score = score,
-        .outcome = outcome,
+        .score = verdict->score,
+        .reason = verdict->reason,
+        .outcome = verdict->outcome,
         .usage = &answer->usage,
         .isolation = isolation,
+        .stdout_bytes = verdict->stdout_bytes,
     };
     answer->is_result = true;
-    answer->passed = score->passed;
-    answer->score = score->score;
-    describe_failure(score, answer);
+    answer->passed = verdict->score && verdict->score->passed;
+    answer->score = verdict->score ? verdict->score->score : NAN;
+    describe_failure(verdict, answer);
     return reply_result(&reply, &answer->payload);
+}
+
+/* The score of a job that ran. A rubric whose own score is taken loses its stderr; what a sandbox
+ * job wrote is what it was run for. */
+static int judge(const struct job *job, const struct slot_result *result, struct outcome *outcome,
+                 struct bench_score *ret_score, bool *ret_failed)
+{
+    if (job->spec->kind == JOB_SANDBOX) {
+        *ret_failed = !outcome->success;
+        return score_sandbox(outcome, ret_score);
+    }
+    bool accepted;
+    struct score_input input = {
+        .outcome = outcome,
+        .out = result->out,
+        .err = result->err,
+        .task_class = job->task_class,
+    };
+    int r = score_rubric(&input, ret_score, &accepted);
+    if (r == 0 && accepted)
+        outcome_drop_stderr(outcome);
+    *ret_failed = !accepted;
+    return r;
 }
 
 static int answer_verdict(const struct job *job, const struct slot_result *result,
@@ -45,26 +82,20 @@ static int answer_verdict(const struct job *job, const struct slot_result *resul
     _cleanup_outcome_ struct outcome outcome = OUTCOME_NULL;
     _cleanup_bench_score_ struct bench_score score = BENCH_SCORE_NULL;
     struct answer answer = ANSWER_NULL;
-    bool accepted;
 
     int r = outcome_from_result(result, &job->spec->limits, &outcome);
+    if (r == 0)
+        r = judge(job, result, &outcome, &score, &answer.program_failed);
     if (r < 0)
         return r;
-    struct score_input input = {
-        .outcome = &outcome,
-        .out = result->out,
-        .err = result->err,
-        .task_class = job->task_class,
-    };
-    r = score_rubric(&input, &score, &accepted);
-    if (r < 0)
-        return r;
-    if (accepted)
-        outcome_drop_stderr(&outcome);
-    answer.rubric_failed = !accepted;
     answer.usage = usage_from_result(result, job->queued_ns, job->launched_ns);
     score.wall_clock_ms = answer.usage.wall_clock_ms;
-    r = print_result(job, &score, &outcome, isolation, &answer);
+    struct verdict verdict = {
+        .score = &score,
+        .outcome = &outcome,
+        .stdout_bytes = job->spec->kind == JOB_SANDBOX ? result->out : NULL,
+    };
+    r = print_result(job, &verdict, isolation, &answer);
     if (r == 0)
         *ret = answer;
     return r;
@@ -76,10 +107,29 @@ int answer_from_sut(const struct job *job, const json_t *isolation, struct answe
     struct answer answer = {.usage = {.wall_clock_ms = 1, .cpu_wait_ms = 0}};
     char summary[] = "not run: the system under test failed";
     struct outcome outcome = {.exit_code = -1, .limit = LIMIT_NONE, .summary = summary};
+    struct verdict verdict = {.score = &score, .outcome = &outcome};
 
     int r = score_sut(&job->spec->rubric, &score);
     if (r == 0)
-        r = print_result(job, &score, &outcome, isolation, &answer);
+        r = print_result(job, &verdict, isolation, &answer);
+    if (r == 0)
+        *ret = answer;
+    return r;
+}
+
+int answer_no_code(const struct job *job, const json_t *isolation, struct answer *ret)
+{
+    static const struct bytes nothing = BYTES_NULL;
+    struct answer answer = {
+        .usage = {
+            .wall_clock_ms = 1,
+            .queue_ms = (int64_t)((job->launched_ns - job->queued_ns) / NS_PER_MS),
+        }};
+    char summary[] = "not run: no code was found";
+    struct outcome outcome = {.exit_code = -1, .limit = LIMIT_NONE, .summary = summary};
+    struct verdict verdict = {.reason = "no_code", .outcome = &outcome, .stdout_bytes = &nothing};
+
+    int r = print_result(job, &verdict, isolation, &answer);
     if (r == 0)
         *ret = answer;
     return r;
@@ -103,10 +153,30 @@ static int answer_jail_lost(const struct job *job, struct answer *ret)
                         "the jail was lost while the job ran; it has been replaced", ret);
 }
 
+/* Whether execve failed because of what the client asked for. */
+static bool is_clients_program(const struct job *job, const struct slot_result *result)
+{
+    static const int errors[] = {ENOENT,       ENOTDIR, EACCES,  EPERM,  EISDIR, ELOOP,
+                                 ENAMETOOLONG, ENOEXEC, ELIBBAD, EINVAL, E2BIG};
+    if (job->spec->kind != JOB_SANDBOX || job->spec->sandbox.program != SANDBOX_ARGV ||
+        result->stage != LINK_STAGE_EXEC)
+        return false;
+    for (size_t i = 0; i < ARRAY_SIZE(errors); i++)
+        if (result->error == errors[i])
+            return true;
+    return false;
+}
+
 static int answer_not_started(const struct job *job, const struct slot_result *result,
                               struct answer *ret)
 {
-    char message[160];
+    char message[JOB_LABEL_MAX + 160], label[JOB_LABEL_MAX];
+    if (is_clients_program(job, result)) {
+        job_describe(job->spec, label);
+        (void)snprintf(message, sizeof(message), "job.argv[0]: %s: %s", label,
+                       strerror(result->error));
+        return answer_error(job, ERROR_BAD_REQUEST, message, ret);
+    }
     (void)snprintf(message, sizeof(message), "the program could not be started: %s: %s",
                    link_stage_name(result->stage), strerror(result->error));
     return answer_error(job, ERROR_SANDBOX_FAILED, message, ret);

@@ -16,8 +16,9 @@ struct answer {
     enum error_code code;       /* where it is no result */
     char what[ANSWER_WHAT_MAX]; /* the first failure mode, or the error's message; "" if passed */
     struct usage usage;         /* where it is a result */
-    double score;
-    bool rubric_failed; /* the verdict is ours because the rubric did not give a valid one */
+    double score;               /* NAN: none */
+    bool program_failed; /* the verdict is ours: the rubric gave no valid one, or the sandbox job's
+                          * program did not end well */
 };
 
 #define ANSWER_NULL           \
@@ -28,12 +29,16 @@ struct answer {
 void answer_deinit(struct answer *answer);
 #define _cleanup_answer_ _cleanup_(answer_deinit)
 
-/* The answer to a job that a slot has ended. 0 or -ENOMEM. */
+/* The answer to a job that a slot has ended. ISOLATION is what was in force for this job.
+ * 0 or -ENOMEM. */
 int answer_from_slot(const struct job *job, const struct slot_result *result,
                      const json_t *isolation, struct answer *ret);
 
 /* The answer to a job that is not run because its system under test failed. */
 int answer_from_sut(const struct job *job, const json_t *isolation, struct answer *ret);
+
+/* The answer to a job in whose generation there is no code: no score, and why. */
+int answer_no_code(const struct job *job, const json_t *isolation, struct answer *ret);
 
 int answer_error(const struct job *job, enum error_code code, const char *message,
                  struct answer *ret);

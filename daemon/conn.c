@@ -219,8 +219,10 @@ static void handle_payload(struct conn *conn, const char *text, size_t n)
     if (r == 0)
         r = request_decode(message, conn->env->policy, &request, &fault);
     if (r < 0) {
-        send_error(conn, request_peek_id(message),
-                   r == -ENOMEM ? ERROR_INTERNAL : ERROR_BAD_REQUEST,
+        enum error_code code = r == -ENOMEM  ? ERROR_INTERNAL
+                               : r == -EPERM ? ERROR_NOT_PERMITTED
+                                             : ERROR_BAD_REQUEST;
+        send_error(conn, request_peek_id(message), code,
                    r == -ENOMEM ? "out of memory" : fault.text);
         return;
     }

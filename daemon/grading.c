@@ -4,9 +4,10 @@
 #include "clock.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
-/* stderr of a failed rubric that goes into the log. */
+/* stderr of a failed job that goes into the log. */
 #define LOG_STDERR_BYTES 400
 
 static void log_answer(const struct supervisor *supervisor, const struct job *job,
@@ -16,18 +17,21 @@ static void log_answer(const struct supervisor *supervisor, const struct job *jo
     (void)snprintf(who, sizeof(who), "job %" PRIu64 " (client %" PRIu64 ", uid %d, pid %d, id %s)",
                    job->number, job->client_no, (int)job->peer.uid, (int)job->peer.pid,
                    job->id.data);
-    const char *task_class = job->spec->rubric.task_class;
+    char label[JOB_LABEL_MAX];
+    job_describe(job->spec, label);
     if (!answer->is_result) {
         bool ours = answer->code == ERROR_SANDBOX_FAILED || answer->code == ERROR_INTERNAL;
-        log_write(&supervisor->log, ours ? LOG_WARNING : LOG_INFO, "%s: %s: %s", who, task_class,
+        log_write(&supervisor->log, ours ? LOG_WARNING : LOG_INFO, "%s: %s: %s", who, label,
                   answer->what);
-    } else if (answer->rubric_failed) {
+    } else if (answer->program_failed) {
         log_write(&supervisor->log, LOG_INFO, "%s: %s: %s after %" PRId64 " ms; stderr: %.*s", who,
-                  task_class, answer->what, answer->usage.wall_clock_ms,
+                  label, answer->what, answer->usage.wall_clock_ms,
                   err ? (int)MIN(err->length, (size_t)LOG_STDERR_BYTES) : 0, err ? err->data : "");
+    } else if (isnan(answer->score)) {
+        log_write(&supervisor->log, LOG_INFO, "%s: %s: no score: %s", who, label, answer->what);
     } else {
-        log_write(&supervisor->log, LOG_INFO, "%s: %s: %s, score %g, %" PRId64 " ms", who,
-                  task_class, answer->passed ? "passed" : answer->what, answer->score,
+        log_write(&supervisor->log, LOG_INFO, "%s: %s: %s, score %g, %" PRId64 " ms", who, label,
+                  answer->passed ? "passed" : answer->what, answer->score,
                   answer->usage.wall_clock_ms);
     }
 }
@@ -43,7 +47,7 @@ static void deliver(struct supervisor *supervisor, struct job *job, int r, struc
         stats_count_result(&supervisor->stats, answer->passed);
     else
         stats_count_error(&supervisor->stats, answer->code);
-    if (answer->rubric_failed ||
+    if (answer->program_failed ||
         (!answer->is_result && answer->code != ERROR_CANCELLED && answer->code != ERROR_DRAINING))
         stats_add_failure(&supervisor->stats, job, answer->what);
     log_answer(supervisor, job, answer, err);
@@ -78,7 +82,37 @@ void grading_answer_sut(struct supervisor *supervisor, struct job *job)
     deliver(supervisor, job, r, &answer, NULL);
 }
 
+/* What was, or would have been, in force for JOB. */
+static const json_t *isolation_of(const struct supervisor *supervisor, const struct job *job)
+{
+    bool networked = job->spec->kind == JOB_SANDBOX && job->spec->sandbox.network;
+    return networked ? supervisor->networked : supervisor->isolation.summary;
+}
+
+static void answer_without_code(struct supervisor *supervisor, struct job *job)
+{
+    _cleanup_answer_ struct answer answer = ANSWER_NULL;
+    int r = answer_no_code(job, isolation_of(supervisor, job), &answer);
+    deliver(supervisor, job, r, &answer, NULL);
+}
+
 /* --- the pool's callbacks ------------------------------------------------------------------ */
+
+static void launch(struct supervisor *supervisor, struct slot *slot, struct job *job,
+                   const struct launch *what)
+{
+    char message[160];
+    int r = slot_run(slot, what, job->number, job);
+    if (r < 0) {
+        (void)snprintf(message, sizeof(message), "the job could not be handed to its jail: %s",
+                       strerror(-r));
+        grading_answer_error(supervisor, job, ERROR_SANDBOX_FAILED, message);
+        return;
+    }
+    job->slot = slot;
+    job->conn->running++;
+    job_drop_input(job);
+}
 
 static void launch_rubric(struct supervisor *supervisor, struct slot *slot, struct job *job)
 {
@@ -93,23 +127,27 @@ static void launch_rubric(struct supervisor *supervisor, struct slot *slot, stru
     }
     /* -s: no packages of the account's own; -B: no __pycache__ is written beside the helpers. */
     const char *argv[] = {supervisor->config->interpreter, "-s", "-B", path, NULL};
-    struct launch launch = {
+    struct launch what = {
         .argv = argv,
         .envp = (const char *const *)supervisor->isolation.environment,
         .limits = job->spec->limits,
         .input = &job->spec->rubric.input,
     };
-    r = slot_run(slot, &launch, job->number, job);
-    if (r < 0) {
-        (void)snprintf(fault.text, sizeof(fault.text),
-                       "the job could not be handed to its jail: %s", strerror(-r));
-        grading_answer_error(supervisor, job, ERROR_SANDBOX_FAILED, fault.text);
-        return;
-    }
-    job->slot = slot;
-    job->conn->running++;
-    /* The kernel holds the text now. */
-    bytes_deinit(&job->spec->rubric.input);
+    launch(supervisor, slot, job, &what);
+}
+
+static void launch_sandbox(struct supervisor *supervisor, struct slot *slot, struct job *job)
+{
+    struct fault fault = FAULT_NULL;
+    enum error_code code = ERROR_INTERNAL;
+    _cleanup_sandbox_plan_ struct sandbox_plan plan = SANDBOX_PLAN_NULL;
+    int r = sandbox_plan_init(&plan, job->spec, &supervisor->sandbox_host, &code, &fault);
+    if (r < 0)
+        grading_answer_error(supervisor, job, code, fault.text);
+    else if (plan.no_code)
+        answer_without_code(supervisor, job);
+    else
+        launch(supervisor, slot, job, &plan.launch);
 }
 
 static void on_launch(struct slot *slot, struct queue_entry *entry, void *userdata)
@@ -117,7 +155,10 @@ static void on_launch(struct slot *slot, struct queue_entry *entry, void *userda
     struct supervisor *supervisor = userdata;
     struct job *job = container_of(entry, struct job, entry);
     job->launched_ns = clock_now_ns();
-    launch_rubric(supervisor, slot, job);
+    if (job->spec->kind == JOB_SANDBOX)
+        launch_sandbox(supervisor, slot, job);
+    else
+        launch_rubric(supervisor, slot, job);
     event_active(supervisor->turn, 0, 0); /* there is room in the queue */
 }
 
@@ -137,7 +178,7 @@ static void on_done(struct slot *slot, void *owner, const struct slot_result *re
     struct job *job = owner;
     _cleanup_answer_ struct answer answer = ANSWER_NULL;
     (void)slot;
-    int r = answer_from_slot(job, result, supervisor->isolation.summary, &answer);
+    int r = answer_from_slot(job, result, isolation_of(supervisor, job), &answer);
     deliver(supervisor, job, r, &answer, result->err);
 }
 

@@ -11,6 +11,8 @@
 #include <sys/queue.h>
 #include <sys/socket.h>
 
+#define JOB_LABEL_MAX 256
+
 struct conn;
 struct slot;
 struct task_class;
@@ -34,6 +36,12 @@ TAILQ_HEAD(job_list, job);
 
 /* Takes what REQUEST, a submit of SIZE payload bytes, holds. NULL when memory runs out. */
 struct job *job_new(struct request *request, size_t size);
+
+/* Frees what only the job's process needs: the kernel holds it by then. */
+void job_drop_input(struct job *job);
+
+/* What a job is called for people: the task class of a rubric, the program of a sandbox job. */
+void job_describe(const struct job_spec *spec, char text[JOB_LABEL_MAX]);
 
 /* Frees a job that is in no list; accepts NULL and returns NULL. */
 struct job *job_free(struct job *job);

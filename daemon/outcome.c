@@ -12,9 +12,18 @@
 #define SUMMARY_LINES 8
 #define SUMMARY_MAX 4096
 
-static enum limit limit_of(const struct slot_result *result, const struct limits *limits,
-                           int signal)
+static bool has_evidence(const struct slot_result *result, enum limit limit)
 {
+    return result->evidence & 1u << limit;
+}
+
+/* Of several limits that a job has met the first of these is named: what the supervisor killed it
+ * for, then CPU time, memory, processes, disk, descriptors. One that a job has met and got over
+ * says nothing of why it failed, if it did not. */
+static enum limit limit_of(const struct slot_result *result, const struct limits *limits,
+                           const struct outcome *outcome)
+{
+    int signal = outcome->signal;
     if (result->killed == SLOT_KILL_OUTPUT)
         return LIMIT_OUTPUT;
     if (result->killed == SLOT_KILL_DEADLINE)
@@ -23,11 +32,18 @@ static enum limit limit_of(const struct slot_result *result, const struct limits
      * limit by whole ticks and tells the time that was really run: on a busy host up to a third
      * less. SIGKILL, which others send as well, takes the whole of it. */
     uint64_t cpu_ms = result->cpu_us / 1000, limit_ms = limits->of[LIMIT_CPU];
-    if ((signal == SIGXCPU && cpu_ms >= limit_ms / 2) || (signal == SIGKILL && cpu_ms >= limit_ms))
+    if (outcome->exit_code == 0)
+        return LIMIT_NONE;
+    if ((signal == SIGXCPU && cpu_ms >= limit_ms / 2) ||
+        (signal == SIGKILL && cpu_ms >= limit_ms) || has_evidence(result, LIMIT_CPU))
         return LIMIT_CPU;
-    if (signal == SIGXFSZ)
+    if (has_evidence(result, LIMIT_MEMORY))
+        return LIMIT_MEMORY;
+    if (has_evidence(result, LIMIT_PROCESSES))
+        return LIMIT_PROCESSES;
+    if (signal == SIGXFSZ || has_evidence(result, LIMIT_DISK))
         return LIMIT_DISK;
-    return LIMIT_NONE;
+    return has_evidence(result, LIMIT_OPEN_FILES) ? LIMIT_OPEN_FILES : LIMIT_NONE;
 }
 
 /* Appends LINE of N bytes to SUMMARY, which has LENGTH; as many whole characters as still fit.
@@ -110,7 +126,7 @@ int outcome_from_result(const struct slot_result *result, const struct limits *l
     } else {
         outcome.signal = SIGKILL; /* sent by the supervisor, though nobody saw it work */
     }
-    outcome.limit = limit_of(result, limits, outcome.signal);
+    outcome.limit = limit_of(result, limits, &outcome);
     outcome.success = outcome.exit_code == 0 && outcome.limit == LIMIT_NONE;
     outcome.stderr_text = utf8_replace(result->err->data ? result->err->data : "",
                                        result->err->length, &outcome.stderr_length);

@@ -33,5 +33,7 @@ struct slot_result {
     uint64_t cpu_us;
     uint64_t max_rss_bytes;
     uint64_t run_delay_ns;         /* UINT64_MAX: not known */
+    unsigned evidence;             /* 1u << enum limit: certain evidence that this limit was met (a
+                                    * cgroup event, a full tmpfs) */
     const struct bytes *out, *err; /* borrowed; what was kept of stdout and stderr */
 };

@@ -4,7 +4,6 @@
 #include "proto/fields.h"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/openat2.h>
 #include <stdbool.h>
 #include <string.h>
@@ -75,36 +74,6 @@ int task_class_decode(const char *text, size_t n, struct task_class **ret, struc
 
 /* --- files -------------------------------------------------------------------------------- */
 
-/* The canonical path of an open descriptor, to be freed. */
-static char *path_of(int fd)
-{
-    char link[32], path[PATH_MAX];
-    (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-    ssize_t n = readlink(link, path, sizeof(path) - 1);
-    if (n < 0 || n == (ssize_t)sizeof(path) - 1)
-        return NULL;
-    path[n] = '\0';
-    return strdup(path);
-}
-
-static bool lies_under(const char *path, const char *root)
-{
-    size_t n = strlen(root);
-    while (n > 0 && root[n - 1] == '/')
-        n--;
-    return strncmp(path, root, n) == 0 && (path[n] == '/' || path[n] == '\0');
-}
-
-static bool is_allowed(const char *path, const struct rubric_roots *roots)
-{
-    for (size_t i = 0; i < roots->allowed_count; i++) {
-        _cleanup_free_ char *root = realpath(roots->allowed[i], NULL);
-        if (root && lies_under(path, root))
-            return true;
-    }
-    return false;
-}
-
 /* Opens NAME beneath ROOT; a link that leads out of it is -EXDEV. */
 static int open_beneath(int root, const char *name, int flags)
 {
@@ -135,8 +104,8 @@ static int open_root(const struct rubric_spec *spec, const struct rubric_roots *
         fault_set(fault, "job.bench_root: %.200s: %s", root, strerror(errno));
         return refuse(ret_code, ERROR_RUBRIC_NOT_FOUND);
     }
-    _cleanup_free_ char *canonical = path_of(fd);
-    if (!canonical || !is_allowed(canonical, roots)) {
+    _cleanup_free_ char *canonical = roots_path_of(fd);
+    if (!canonical || !roots_allow(&roots->allowed, canonical)) {
         fault_set(fault, "job.bench_root: %.200s is not under an allowed root", root);
         return refuse(ret_code, ERROR_NOT_PERMITTED);
     }
@@ -233,7 +202,7 @@ int rubric_find(const struct rubric_spec *spec, const struct rubric_roots *roots
     int r = read_task_class(root, spec->task_class, &task_class, ret_code, fault);
     if (r < 0)
         return r;
-    char *path = path_of(rubric);
+    char *path = roots_path_of(rubric);
     if (!path) {
         fault_set(fault, "job.task_class: the rubric's path is too long");
         return refuse(ret_code, ERROR_NOT_PERMITTED);

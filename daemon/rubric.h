@@ -3,6 +3,8 @@
 /* Finding what a rubric job names: <bench_root>/<task_class>/rubric.py, and the task class's lists
  * beside it (contract, section 4). */
 
+#include "roots.h"
+
 #include "proto/reply.h"
 #include "proto/request.h"
 
@@ -20,9 +22,8 @@ struct task_class *task_class_free(struct task_class *task_class);
 int task_class_decode(const char *text, size_t n, struct task_class **ret, struct fault *fault);
 
 struct rubric_roots {
-    const char *default_root;   /* NULL: a job must name one */
-    const char *const *allowed; /* roots under which a bench root must lie */
-    size_t allowed_count;
+    const char *default_root; /* NULL: a job must name one */
+    struct roots allowed;     /* under which a bench root must lie */
 };
 
 /* Opens the rubric beneath its bench root without following a link out of it, and reads the lists.

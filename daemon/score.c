@@ -84,6 +84,14 @@ int score_rubric(const struct score_input *input, struct bench_score *ret, bool 
     return 0;
 }
 
+int score_sandbox(const struct outcome *outcome, struct bench_score *ret)
+{
+    if (!outcome->success)
+        return block(outcome->limit != LIMIT_NONE ? "sandbox.limit_exceeded" : "sandbox.failed",
+                     outcome->summary, ret);
+    return bench_score_pass(ret);
+}
+
 int score_sut(const struct rubric_spec *spec, struct bench_score *ret)
 {
     return bench_score_block(spec->sut == SUT_TIMEOUT ? "sut.timeout" : "sut.exception",

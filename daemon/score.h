@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* The verdict: Outcome and stdout to a BenchScore (contract, section 4, the table). Pure. */
+/* The verdict: Outcome and stdout to a BenchScore (contract, sections 4 and 5). Pure. */
 
 #include "rubric.h"
 
@@ -16,6 +16,9 @@ struct score_input {
 /* The score of a rubric that ran; *ret_accepted tells whether it is the rubric's own. wall_clock_ms
  * is left at 1 for the caller to set. 0 or -ENOMEM. */
 int score_rubric(const struct score_input *input, struct bench_score *ret, bool *ret_accepted);
+
+/* The score of a sandbox job: passed with 1, or failed with 0. */
+int score_sandbox(const struct outcome *outcome, struct bench_score *ret);
 
 /* The score of a case whose system under test failed: the rubric is not run. */
 int score_sut(const struct rubric_spec *spec, struct bench_score *ret);

@@ -17,12 +17,24 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* A file that the job finds in its working directory. */
+struct launch_file {
+    const char *name; /* relative, without empty, "." and ".." parts; directories are made for it */
+    unsigned mode;    /* permission bits, at most 0777 */
+    const struct bytes *content;
+};
+
 /* What a slot is to run; everything is borrowed for the length of slot_run(). */
 struct launch {
     const char *const *argv; /* NULL-terminated; argv[0] is the program's absolute path */
     const char *const *envp;
     struct limits limits;
     const struct bytes *input; /* its stdin */
+    /* Written before the program starts; no name is a directory of another. */
+    const struct launch_file *files;
+    size_t file_count;
+    const char *const *readable; /* NULL-terminated canonical paths that it may read; or NULL */
+    bool network;                /* it may use the host's network */
 };
 
 enum slot_state {

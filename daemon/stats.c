@@ -7,7 +7,7 @@
 static void failure_deinit(struct stats_failure *failure)
 {
     bytes_deinit(&failure->id);
-    free(failure->task_class);
+    free(failure->label);
     free(failure->what);
     *failure = (struct stats_failure){.job_no = 0};
 }
@@ -33,9 +33,11 @@ void stats_add_failure(struct stats *stats, const struct job *job, const char *w
 {
     struct stats_failure failure = {
         .job_no = job->number, .at_ns = clock_now_ns(), .kind = job_kind_name(job->spec->kind)};
-    failure.task_class = strdup(job->spec->rubric.task_class);
+    char label[JOB_LABEL_MAX];
+    job_describe(job->spec, label);
+    failure.label = strdup(label);
     failure.what = strdup(what);
-    if (!failure.task_class || !failure.what ||
+    if (!failure.label || !failure.what ||
         bytes_copy(job->id.data, job->id.length, &failure.id) < 0) {
         failure_deinit(&failure);
         return; /* a memory of a failure is not worth another failure */
@@ -68,7 +70,7 @@ json_t *stats_failures_json(const struct stats *stats, uint64_t now_ns)
         (void)json_array_append_new(
             list, json_pack("{s:I,s:o,s:s,s:s,s:o,s:I}", "job_no", (json_int_t)failure->job_no,
                             "id", json_stringn_nocheck(failure->id.data, failure->id.length),
-                            "kind", failure->kind, "task_class", failure->task_class, "what",
+                            "kind", failure->kind, "label", failure->label, "what",
                             json_text(failure->what, strlen(failure->what)), "ago_ms",
                             (json_int_t)((now_ns - failure->at_ns) / NS_PER_MS)));
     }

@@ -14,7 +14,7 @@
 struct stats_failure {
     uint64_t job_no, at_ns;
     struct bytes id;
-    char *task_class;
+    char *label; /* job_describe() */
     const char *kind;
     char *what; /* "rubric.timeout", "sandbox_failed: ..." */
 };

@@ -30,12 +30,14 @@ static json_t *job_json(const struct slot *slot, uint64_t now_ns)
     const struct job *job = slot->owner;
     if (!job)
         return json_null();
+    char label[JOB_LABEL_MAX];
+    job_describe(job->spec, label);
     uint64_t since_ns = slot->result.started_ns ? slot->result.started_ns : now_ns;
     return json_pack("{s:I,s:o,s:s,s:s,s:I,s:I,s:I,s:I}", "job_no", (json_int_t)job->number, "id",
                      json_stringn_nocheck(job->id.data, job->id.length), "kind",
-                     job_kind_name(job->spec->kind), "task_class", job->spec->rubric.task_class,
-                     "client", (json_int_t)job->client_no, "uid", (json_int_t)job->peer.uid,
-                     "running_ms", (json_int_t)((now_ns - since_ns) / NS_PER_MS), "remaining_ms",
+                     job_kind_name(job->spec->kind), "label", label, "client",
+                     (json_int_t)job->client_no, "uid", (json_int_t)job->peer.uid, "running_ms",
+                     (json_int_t)((now_ns - since_ns) / NS_PER_MS), "remaining_ms",
                      (json_int_t)slot_remaining_ms(slot));
 }
 

@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "events.h"
 #include "grading.h"
+#include "networked.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -166,6 +167,11 @@ static int set_up_events(struct supervisor *supervisor)
     return service_init(&supervisor->service, base);
 }
 
+static struct roots roots(const struct string_list *list)
+{
+    return (struct roots){.item = (const char *const *)list->item, .count = list->count};
+}
+
 static void set_up_policy(struct supervisor *supervisor)
 {
     const struct config *config = supervisor->config;
@@ -173,10 +179,19 @@ static void set_up_policy(struct supervisor *supervisor)
     ceilings.of[LIMIT_WALL_CLOCK] = config->rubric_wall_clock_ceiling_ms;
     supervisor->policy.defaults[JOB_RUBRIC] = config->rubric_limits;
     supervisor->policy.ceilings[JOB_RUBRIC] = ceilings;
+    supervisor->policy.defaults[JOB_SANDBOX] = config->sandbox_limits;
+    supervisor->policy.ceilings[JOB_SANDBOX] = config->ceilings;
+    supervisor->policy.env_names = (const char *const *)config->sandbox_env_names.item;
+    supervisor->policy.env_name_count = config->sandbox_env_names.count;
+    supervisor->policy.allow_network = config->sandbox_allow_network;
     supervisor->roots = (struct rubric_roots){
         .default_root = *config->bench_root ? config->bench_root : NULL,
-        .allowed = (const char *const *)config->allowed_roots.item,
-        .allowed_count = config->allowed_roots.count,
+        .allowed = roots(&config->allowed_roots),
+    };
+    supervisor->sandbox_host = (struct sandbox_host){
+        .interpreter = config->interpreter,
+        .environment = (const char *const *)supervisor->isolation.environment,
+        .readable_roots = roots(&config->sandbox_readable_roots),
     };
     queue_init(&supervisor->queue, config->queue_jobs, config->queue_bytes,
                config->queue_jobs_per_client);
@@ -208,18 +223,30 @@ static json_t *limits_json(const struct limits *limits)
     return object;
 }
 
+/* Per kind of job; NETWORK is what is told of a sandbox job's. */
+static json_t *kinds_json(const struct limits *limits, bool network)
+{
+    json_t *sandbox = limits_json(&limits[JOB_SANDBOX]);
+    if (json_object_set_new(sandbox, "allow_network", json_boolean(network)) < 0) {
+        json_decref(sandbox);
+        return NULL;
+    }
+    return json_pack("{s:o,s:o}", job_kind_name(JOB_RUBRIC), limits_json(&limits[JOB_RUBRIC]),
+                     job_kind_name(JOB_SANDBOX), sandbox);
+}
+
 static int set_up_hello(struct supervisor *supervisor, unsigned slots)
 {
     const struct config *config = supervisor->config;
     const struct request_policy *policy = &supervisor->policy;
-    supervisor->hello_limits =
-        json_pack("{s:I,s:I,s:I,s:I,s:I,s:{s:o},s:{s:o}}", "max_frame",
-                  (json_int_t)config->max_frame, "slots", (json_int_t)slots, "queue_jobs",
-                  (json_int_t)config->queue_jobs, "queue_bytes", (json_int_t)config->queue_bytes,
-                  "jobs_per_client", (json_int_t)config->queue_jobs_per_client, "defaults",
-                  job_kind_name(JOB_RUBRIC), limits_json(&policy->defaults[JOB_RUBRIC]), "ceilings",
-                  job_kind_name(JOB_RUBRIC), limits_json(&policy->ceilings[JOB_RUBRIC]));
-    return supervisor->hello_limits ? 0 : -ENOMEM;
+    supervisor->hello_limits = json_pack(
+        "{s:I,s:I,s:I,s:I,s:I,s:o,s:o}", "max_frame", (json_int_t)config->max_frame, "slots",
+        (json_int_t)slots, "queue_jobs", (json_int_t)config->queue_jobs, "queue_bytes",
+        (json_int_t)config->queue_bytes, "jobs_per_client",
+        (json_int_t)config->queue_jobs_per_client, "defaults", kinds_json(policy->defaults, false),
+        "ceilings", kinds_json(policy->ceilings, policy->allow_network));
+    supervisor->networked = networked_summary(supervisor->isolation.summary);
+    return supervisor->hello_limits && supervisor->networked ? 0 : -ENOMEM;
 }
 
 /* Makes and locks the work directory: two daemons in one would empty each other's. */
@@ -413,5 +440,6 @@ void supervisor_deinit(struct supervisor *supervisor)
     stats_deinit(&supervisor->stats);
     isolation_deinit(&supervisor->isolation);
     json_decref(supervisor->hello_limits);
+    json_decref(supervisor->networked);
     close_fd(supervisor->work_dir_fd);
 }

@@ -9,6 +9,7 @@
 #include "log.h"
 #include "pool.h"
 #include "rubric.h"
+#include "sandbox.h"
 #include "service.h"
 #include "stats.h"
 #include "status.h"
@@ -31,7 +32,9 @@ struct supervisor {
     struct rubric_roots roots;
     struct conn_env conn_env;
     struct stats stats;
+    struct sandbox_host sandbox_host;
     json_t *hello_limits;
+    json_t *networked; /* like isolation.summary: of jobs that are given the network */
 
     struct conn_list conns;  /* all of them */
     struct conn_list parked; /* have a job that the full queue has no room for, oldest first */

@@ -30,6 +30,22 @@ int bench_score_block(const char *code, const char *detail, size_t detail_length
     return 0;
 }
 
+int bench_score_pass(struct bench_score *ret)
+{
+    _cleanup_bench_score_ struct bench_score score = {
+        .passed = true,
+        .score = 1,
+        .breakdown = json_object(),
+        .failure_modes = json_array(),
+        .wall_clock_ms = 1,
+    };
+    if (!score.breakdown || !score.failure_modes)
+        return -ENOMEM;
+    *ret = score;
+    score = (struct bench_score)BENCH_SCORE_NULL;
+    return 0;
+}
+
 static int check_breakdown(const json_t *breakdown, struct fault *fault)
 {
     json_t *walked = (json_t *)(uintptr_t)breakdown;

@@ -28,6 +28,9 @@ void bench_score_deinit(struct bench_score *score);
 int bench_score_block(const char *code, const char *detail, size_t detail_length,
                       struct bench_score *ret);
 
+/* Passed, with a score of 1 and nothing else to tell. 0 or -ENOMEM. */
+int bench_score_pass(struct bench_score *ret);
+
 /* Strictly decodes OBJECT: `passed` and `score` are required, the rest has the contract's
  * defaults, nothing else may be there. `wall_clock_ms` must be an integer where it is given and is
  * otherwise ignored. -EINVAL with the JSON path in FAULT. */

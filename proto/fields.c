@@ -32,6 +32,8 @@ static bool has_type(const json_t *value, enum field_type type)
         return json_is_object(value);
     case FIELD_ARRAY:
         return json_is_array(value);
+    case FIELD_ANY:
+        return true;
     }
     return false;
 }
@@ -42,7 +44,7 @@ int field_check_type(const json_t *value, enum field_type type, const char *path
     static const char *const expected[] = {
         [FIELD_STRING] = "a string", [FIELD_TEXT] = "a string",     [FIELD_INTEGER] = "an integer",
         [FIELD_NUMBER] = "a number", [FIELD_BOOLEAN] = "a boolean", [FIELD_OBJECT] = "an object",
-        [FIELD_ARRAY] = "an array",
+        [FIELD_ARRAY] = "an array",  [FIELD_ANY] = "anything",
     };
     if (!has_type(value, type))
         return fault_set(fault, "%s: expected %s, got %s", path, expected[type],

@@ -12,6 +12,7 @@ enum field_type {
     FIELD_BOOLEAN,
     FIELD_OBJECT,
     FIELD_ARRAY,
+    FIELD_ANY, /* what it may be is for the caller to check */
 };
 
 enum field_presence {

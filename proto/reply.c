@@ -77,12 +77,20 @@ static json_t *encode_usage(const struct usage *usage)
 
 int reply_result(const struct reply_result *result, struct bytes *ret)
 {
-    return consume_print(json_pack("{s:s,s:o,s:I,s:s,s:o,s:o,s:o,s:O}", "type", "result", "id",
-                                   id_string(result->id), "job_no", (json_int_t)result->job_no,
-                                   "kind", result->kind, "score", bench_score_encode(result->score),
-                                   "outcome", encode_outcome(result->outcome), "usage",
-                                   encode_usage(result->usage), "isolation", result->isolation),
-                         ret);
+    const struct bytes *text = result->stdout_bytes;
+    _cleanup_json_ json_t *reply =
+        json_pack("{s:s,s:o,s:I,s:s,s:o,s:o,s:o,s:O}", "type", "result", "id",
+                  id_string(result->id), "job_no", (json_int_t)result->job_no, "kind", result->kind,
+                  "score", result->score ? bench_score_encode(result->score) : json_null(),
+                  "outcome", encode_outcome(result->outcome), "usage", encode_usage(result->usage),
+                  "isolation", result->isolation);
+    if (!reply ||
+        (result->reason && json_object_set_new(reply, "reason", json_string(result->reason)) < 0) ||
+        (text && json_object_set_new(reply, "stdout",
+                                     json_text(text->data ? text->data : "",
+                                               MIN(text->length, REPLY_STDOUT_MAX))) < 0))
+        return -ENOMEM;
+    return json_print(reply, ret);
 }
 
 int reply_started(const struct bytes *id, uint64_t job_no, unsigned slot, struct bytes *ret)

@@ -61,11 +61,17 @@ struct reply_result {
     const struct bytes *id;
     uint64_t job_no;
     const char *kind;
-    const struct bench_score *score;
+    const struct bench_score *score; /* NULL: there is none, and `reason` says why */
+    const char *reason;              /* a word; NULL where there is a score */
     const struct outcome *outcome;
     const struct usage *usage;
-    const json_t *isolation; /* {class, layers, digest} */
+    const json_t *isolation;          /* {class, layers, digest} */
+    const struct bytes *stdout_bytes; /* arbitrary bytes; NULL: of no interest to this kind */
 };
+
+/* Bytes of stdout that a result carries: escaped they still fit into a frame of 64 MiB, which is
+ * what clients can be expected to take. */
+#define REPLY_STDOUT_MAX ((size_t)8 << 20)
 
 int reply_result(const struct reply_result *result, struct bytes *ret);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Messages from client to daemon: JSON to a validated plain struct (contract, sections 2 and 4).
+/* Messages from client to daemon: JSON to a validated plain struct (contract, sections 2, 4, 5).
  * Whatever passes here is well-formed; whether it is allowed and possible is decided later. */
 
 #include "json.h"
@@ -22,6 +22,7 @@ enum request_type {
 
 enum job_kind {
     JOB_RUBRIC,
+    JOB_SANDBOX,
     JOB_KIND_COUNT,
 };
 
@@ -43,12 +44,52 @@ struct rubric_spec {
     struct bytes sut_detail; /* data is NULL where there is none */
 };
 
+/* What runs a snippet. */
+enum sandbox_runner {
+    SANDBOX_SHELL,  /* /bin/sh */
+    SANDBOX_PYTHON, /* the configured interpreter */
+};
+
+/* Where the snippet stands in the working directory while it runs; no file of the job may. */
+const char *sandbox_runner_file(enum sandbox_runner runner);
+
+enum sandbox_program {
+    SANDBOX_ARGV,
+    SANDBOX_SNIPPET,
+    SANDBOX_GENERATION, /* free text: the code in it is run like a snippet */
+};
+
+struct sandbox_file {
+    char *name;    /* relative, in normal form; no name is a directory of another */
+    unsigned mode; /* permission bits, at most 0777 */
+    struct bytes content;
+};
+
+struct sandbox_spec {
+    enum sandbox_program program;
+    char **argv;       /* SANDBOX_ARGV: NULL-terminated; argv[0] is an absolute path */
+    struct bytes text; /* SANDBOX_SNIPPET, SANDBOX_GENERATION */
+    enum sandbox_runner runner;
+    struct sandbox_file *files;
+    size_t file_count;
+    struct bytes input; /* its stdin */
+    char **env;         /* NULL-terminated NAME=VALUE, each NAME allowed and once; or NULL */
+    char **readable;    /* NULL-terminated absolute paths as the client wrote them; or NULL */
+    bool network;
+};
+
 struct job_spec {
     enum job_kind kind;
     int priority; /* -10 to 10; higher runs first */
     struct limits limits;
-    struct rubric_spec rubric;
+    union {
+        struct rubric_spec rubric;
+        struct sandbox_spec sandbox;
+    };
 };
+
+/* About how much memory SPEC takes, in bytes. */
+size_t job_spec_size(const struct job_spec *spec);
 
 /* Frees what SPEC holds and SPEC itself; returns NULL. */
 struct job_spec *job_spec_free(struct job_spec *spec);
@@ -68,13 +109,26 @@ struct request {
 void request_deinit(struct request *request);
 #define _cleanup_request_ _cleanup_(request_deinit)
 
-/* What the configuration says of limits. */
+#define SANDBOX_ARGV_MAX 60
+#define SANDBOX_STRINGS_MAX (44u << 10) /* bytes of argv and env, each with its NUL */
+#define SANDBOX_FILES_MAX 1024
+#define SANDBOX_DIRECTORIES_MAX 1024 /* that the names of the files need */
+#define SANDBOX_NAME_MAX 1023        /* bytes of a file's name */
+#define SANDBOX_COMPONENT_MAX 255    /* and of one part of it */
+#define SANDBOX_READABLE_MAX 16
+#define SANDBOX_PATH_MAX 4095
+
+/* What the configuration says; the strings are borrowed. */
 struct request_policy {
     struct limits defaults[JOB_KIND_COUNT];
     struct limits ceilings[JOB_KIND_COUNT];
+    const char *const *env_names; /* variables that a sandbox job may set */
+    size_t env_name_count;
+    bool allow_network; /* a sandbox job may ask for it */
 };
 
-/* Decodes MESSAGE; -EINVAL with FAULT naming the JSON path, -ENOMEM. */
+/* Decodes MESSAGE. -EINVAL: it is wrong; -EPERM: the policy forbids it; both with FAULT naming the
+ * JSON path. -ENOMEM. */
 int request_decode(const json_t *message, const struct request_policy *policy, struct request *ret,
                    struct fault *fault);
 

@@ -147,7 +147,7 @@ struct result_case {
     const char *out, *err;
     const char *wanted; /* of the result */
     const char *what;
-    bool rubric_failed;
+    bool program_failed;
 };
 
 static void check_result(struct fixture *f, const struct result_case *c)
@@ -165,7 +165,7 @@ static void check_result(struct fixture *f, const struct result_case *c)
                               "'digest':'d'}}");
     assert_true(answer.is_result);
     assert_string_equal(answer.what, c->what);
-    assert_int_equal(answer.rubric_failed, c->rubric_failed);
+    assert_int_equal(answer.program_failed, c->program_failed);
     expect_same(&answer, result);
     json_decref(frame);
     json_decref(result);
@@ -190,7 +190,7 @@ static json_t *expect_error(const struct answer *answer, enum error_code code)
     assert_int_equal(json_object_size(error), 6);
     assert_false(answer->is_result);
     assert_false(answer->passed);
-    assert_false(answer->rubric_failed);
+    assert_false(answer->program_failed);
     assert_int_equal(answer->code, code);
     /* What is noted is "code: message", as far as there is room. */
     char noted[2000];
@@ -500,7 +500,7 @@ static void check_sut(struct fixture *f, enum sut_status status, const char *wan
                               "'usage':{'wall_clock_ms':1,'cpu_ms':0,'cpu_wait_ms':0,"
                               "'max_rss_bytes':0},'isolation':{'class':'subprocess'}}");
     assert_true(answer.is_result);
-    assert_false(answer.rubric_failed); /* it was not run */
+    assert_false(answer.program_failed); /* it was not run */
     assert_string_equal(answer.what, what);
     expect_same(&answer, result);
     json_decref(rest);

@@ -146,6 +146,8 @@ static void assert_list(const struct string_list *list, const char *joined)
 
 static void assert_defaults(const struct config *config)
 {
+    /* 120 s, 60 s, 1 GiB, 256 descriptors: what graders in the field are used to. */
+    const struct limits sandbox = {{120000, 60000, 1 << 30, 256, 64, 256 << 10, 64 << 20}};
     assert_string_equal(config->socket, "/run/rubricd/rubricd.sock");
     assert_int_equal(config->socket_mode, 0660);
     assert_string_equal(config->socket_group, "rubricd");
@@ -167,6 +169,10 @@ static void assert_defaults(const struct config *config)
     assert_list(&config->allowed_roots, "/");
     assert_memory_equal(&config->rubric_limits, &limits_rubric_default, sizeof(struct limits));
     assert_int_equal(config->rubric_wall_clock_ceiling_ms, 300000);
+    assert_memory_equal(&config->sandbox_limits, &sandbox, sizeof(sandbox));
+    assert_false(config->sandbox_allow_network);
+    assert_list(&config->sandbox_env_names, "");
+    assert_list(&config->sandbox_readable_roots, "");
     assert_memory_equal(&config->ceilings, &limits_ceiling_default, sizeof(struct limits));
     assert_list(&config->require, "env|tempdir|rlimits|no_new_privs|tree_kill");
     assert_list(&config->env_allow, "");
@@ -252,11 +258,15 @@ static void test_every_key_is_set(void **state)
                     "allowed_roots=/home /srv/\nwall_clock=10\nwall_clock_ceiling=20\ncpu=2s\n"
                     "memory_bytes=512M\nmax_open_files=64\nmax_processes=8\noutput_bytes=1K\n"
                     "disk_bytes=1M\n"
+                    "[sandbox]\nwall_clock=30\ncpu=3s\nmemory_bytes=256M\nmax_open_files=32\n"
+                    "max_processes=4\noutput_bytes=2K\ndisk_bytes=128K\nallow_network=yes\n"
+                    "env_names=HOME  TZ\nreadable_roots=/srv//data /opt/\n"
                     "[ceilings]\nwall_clock=1h\ncpu=1h\nmemory_bytes=8G\nmax_open_files=4096\n"
                     "max_processes=512\noutput_bytes=8M\ndisk_bytes=2G\n"
                     "[isolation]\nrequire=network cgroup\nenv_allow=A=1\nenv_allow = _b2=x y=z\n");
     const struct config *c = &f->config;
     const struct limits rubric = {{10000, 2000, 512 << 20, 64, 8, 1024, 1 << 20}};
+    const struct limits sandbox = {{30000, 3000, 256 << 20, 32, 4, 2048, 128 << 10}};
     const struct limits ceilings = {
         {3600000, 3600000, UINT64_C(8) << 30, 4096, 512, 8 << 20, UINT64_C(2) << 30}};
 
@@ -281,6 +291,10 @@ static void test_every_key_is_set(void **state)
     assert_list(&c->allowed_roots, "/home|/srv");
     assert_memory_equal(&c->rubric_limits, &rubric, sizeof(rubric));
     assert_int_equal(c->rubric_wall_clock_ceiling_ms, 20000);
+    assert_memory_equal(&c->sandbox_limits, &sandbox, sizeof(sandbox));
+    assert_true(c->sandbox_allow_network);
+    assert_list(&c->sandbox_env_names, "HOME|TZ");
+    assert_list(&c->sandbox_readable_roots, "/srv/data|/opt");
     assert_memory_equal(&c->ceilings, &ceilings, sizeof(ceilings));
     assert_list(&c->require, "network|cgroup");
     assert_list(&c->env_allow, "A=1|_b2=x y=z");
@@ -432,8 +446,14 @@ static void test_keys_that_do_not_go_together(void **state)
         {"[rubric]\nmemory_bytes=5G\n",
          "main.conf:2: [rubric] memory_bytes: 5G is more than [ceilings] memory_bytes, which is 4G "
          "by default"},
-        {"[ceilings]\nmax_processes=8\n",
-         "main.conf:2: [ceilings] max_processes: 8 is less than [rubric] max_processes, which is "
+        {"[sandbox]\ncpu=6min\n",
+         "main.conf:2: [sandbox] cpu: 6min is more than [ceilings] cpu, which is 5min by default"},
+        /* The wall clock of rubrics has a ceiling of its own. */
+        {"[ceilings]\nwall_clock=1s\n",
+         "main.conf:2: [ceilings] wall_clock: 1s is less than [sandbox] wall_clock, which is 2min "
+         "by default"},
+        {"[sandbox]\nmax_processes=8\n[ceilings]\nmax_processes=8\n",
+         "main.conf:4: [ceilings] max_processes: 8 is less than [rubric] max_processes, which is "
          "64 by default"},
         {"[rubric]\nbench_root=/srvx\nallowed_roots=/srv /opt\n",
          "main.conf:3: [rubric] allowed_roots: bench_root /srvx lies under none of allowed_roots"},
@@ -446,8 +466,7 @@ static void test_keys_that_do_not_go_together(void **state)
     /* Equal is allowed, and a root itself lies under it. */
     assert_loads(f, "[queue]\njobs=256\nbytes=16M\n[protocol]\nreceive_bytes=16M\n"
                     "[rubric]\nbench_root=/srv\nallowed_roots=/srv\n");
-    /* The wall clock of rubrics has a ceiling of its own. */
-    assert_loads(f, "[ceilings]\nwall_clock=1s\n");
+    assert_loads(f, "[sandbox]\nwall_clock=1s\n[ceilings]\nwall_clock=1s\n");
     /* One mistake is not reported as two. */
     assert_mistake(
         f, "[protocol]\nmax_frame=1G\nreceive_bytes=1G\n[queue]\nbytes=-1\n",

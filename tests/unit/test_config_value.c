@@ -165,6 +165,10 @@ static void test_limit_keys_are_those_of_requests(void **state)
         const struct config_key *ceiling = config_key_find("ceilings", limit_key(limit));
         assert_non_null(rubric);
         assert_non_null(ceiling);
+        const struct config_key *sandbox = config_key_find("sandbox", limit_key(limit));
+        assert_non_null(sandbox);
+        assert_int_equal(sandbox->offset, offsetof(struct config, sandbox_limits.of[limit]));
+        assert_memory_equal(&sandbox->bounds, &rubric->bounds, sizeof(sandbox->bounds));
         assert_int_equal(rubric->offset, offsetof(struct config, rubric_limits.of[limit]));
         assert_int_equal(ceiling->offset, offsetof(struct config, ceilings.of[limit]));
         assert_int_equal(limit_is_time(limit), rubric->type == &type_duration);
@@ -214,6 +218,11 @@ static void test_refusals(void **state)
         {"rubric", "allowed_roots", "/a b",
          "expected absolute paths without . and .. in them, with blanks between, got 'b'"},
         {"rubric", "allowed_roots", "/a /b //a/", "'/a' stands there twice"},
+        {"sandbox", "allow_network", "true", "expected yes or no, got 'true'"},
+        {"sandbox", "allow_network", "Yes", "expected yes or no, got 'Yes'"},
+        {"sandbox", "allow_network", "", "expected yes or no, got nothing"},
+        {"sandbox", "readable_roots", "/a ../b",
+         "expected absolute paths without . and .. in them, with blanks between, got '../b'"},
         {"isolation", "require", "env, network",
          "expected names of layers with blanks between them " LAYERS_HINT ", got 'env,'"},
     };
@@ -332,6 +341,48 @@ static void test_environment(void **state)
     assert_int_equal(config->env_allow.count, 0);
 }
 
+static void test_boolean(void **state)
+{
+    struct config *config = *state;
+    assert_set(config, "sandbox", "allow_network", "yes", NULL);
+    assert_true(config->sandbox_allow_network);
+    assert_set(config, "sandbox", "allow_network", "maybe", "expected yes or no, got 'maybe'");
+    assert_true(config->sandbox_allow_network);
+    assert_set(config, "sandbox", "allow_network", "no", NULL);
+    assert_false(config->sandbox_allow_network);
+}
+
+static void test_names_of_variables(void **state)
+{
+    static const char *const refused[] = {"PATH",
+                                          "LANG",
+                                          "PYTHONHASHSEED",
+                                          "PYTHONIOENCODING",
+                                          "LD_",
+                                          "LD_PRELOAD",
+                                          "LD_LIBRARY_PATH",
+                                          "A=x",
+                                          "1A",
+                                          "A-B",
+                                          "A,",
+                                          "\xC3\xA4"};
+    struct config *config = *state;
+    char expected[FAULT_MAX], text[64];
+
+    for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+        (void)snprintf(expected, sizeof(expected),
+                       "expected names of variables with blanks between them (letters, digits and "
+                       "_, none of PATH LANG PYTHONHASHSEED PYTHONIOENCODING, nor one that begins "
+                       "with LD_), got '%s'",
+                       refused[i]);
+        (void)snprintf(text, sizeof(text), "HOME %s", refused[i]);
+        assert_set(config, "sandbox", "env_names", text, expected);
+    }
+    assert_int_equal(config->sandbox_env_names.count, 0);
+    assert_set(config, "sandbox", "env_names", "HOME PATHS LDX _ a1_ PYTHONPATH", NULL);
+    assert_int_equal(config->sandbox_env_names.count, 6);
+}
+
 static void test_number_of_items(void **state)
 {
     struct config *config = *state;
@@ -397,6 +448,8 @@ int main(void)
         TEST(test_socket_length),
         TEST(test_bounds),
         TEST(test_environment),
+        TEST(test_boolean),
+        TEST(test_names_of_variables),
         TEST(test_number_of_items),
         TEST(test_settings),
     };

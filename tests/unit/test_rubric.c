@@ -290,7 +290,7 @@ static void expect_found(const struct fixture *f, const char *what, const struct
 static void expect_class(const struct fixture *f, const char *name, const struct expected *expected)
 {
     static const char *const everywhere[] = {"/"};
-    const struct rubric_roots roots = {.allowed = everywhere, .allowed_count = 1};
+    const struct rubric_roots roots = {.allowed = {.item = everywhere, .count = 1}};
     struct found found = find(name, at(f, "root"), &roots);
     expect_found(f, name, &found, expected);
     found_deinit(&found);
@@ -426,7 +426,7 @@ static void test_names_that_lead_out(void **state)
     (void)snprintf(absolute, sizeof(absolute), "%s", at(f, "outside"));
     struct found found =
         find(absolute, at(f, "root"),
-             &(struct rubric_roots){.allowed = (const char *const[]){"/"}, .allowed_count = 1});
+             &(struct rubric_roots){.allowed = {.item = (const char *const[]){"/"}, .count = 1}});
     assert_true(found.r < 0);
     assert_int_equal(found.code, ERROR_NOT_PERMITTED);
 }
@@ -488,7 +488,7 @@ static void test_lists_are_no_regular_file(void **state)
     /* A socket cannot even be opened; what matters is that the checks are not off. */
     struct found found =
         find("socket", at(f, "root"),
-             &(struct rubric_roots){.allowed = (const char *const[]){"/"}, .allowed_count = 1});
+             &(struct rubric_roots){.allowed = {.item = (const char *const[]){"/"}, .count = 1}});
     assert_true(found.r < 0);
     assert_non_null(strstr(found.fault.text, "socket/task_class.json"));
     set_deadline(0);
@@ -534,7 +534,7 @@ static void test_lists_that_are_wrong(void **state)
                                                "breakdown: unknown field"});
     struct found found =
         find("empty", at(f, "root"),
-             &(struct rubric_roots){.allowed = (const char *const[]){"/"}, .allowed_count = 1});
+             &(struct rubric_roots){.allowed = {.item = (const char *const[]){"/"}, .count = 1}});
     assert_true(found.r < 0);
     assert_int_equal(found.code, ERROR_BAD_REQUEST);
     assert_ptr_equal(strstr(found.fault.text, "job.task_class: empty/task_class.json: JSON: "),
@@ -590,7 +590,7 @@ static void expect_class_as_nobody(const struct fixture *f, const char *name,
                                    const struct expected *expected)
 {
     static const char *const everywhere[] = {"/"};
-    const struct rubric_roots roots = {.allowed = everywhere, .allowed_count = 1};
+    const struct rubric_roots roots = {.allowed = {.item = everywhere, .count = 1}};
     if (!step_down()) {
         print_message("cannot become an ordinary user\n");
         skip();
@@ -644,7 +644,7 @@ static int find_through_magic_link(const struct fixture *f)
 {
     char name[] = "magic", root[PATH_MAX];
     static const char *const everywhere[] = {"/"};
-    const struct rubric_roots roots = {.allowed = everywhere, .allowed_count = 1};
+    const struct rubric_roots roots = {.allowed = {.item = everywhere, .count = 1}};
     struct task_class *task_class = NULL;
     enum error_code code = ERROR_INTERNAL;
     struct fault fault = FAULT_NULL;
@@ -706,9 +706,9 @@ static char *absolute(const struct fixture *f, const char *name)
 static void check_root(const struct fixture *f, const struct root_case *c)
 {
     char *allowed[ARRAY_SIZE(c->allowed)] = {NULL};
-    struct rubric_roots roots = {.allowed = (const char *const *)allowed};
-    for (; c->allowed[roots.allowed_count]; roots.allowed_count++)
-        allowed[roots.allowed_count] = absolute(f, c->allowed[roots.allowed_count]);
+    struct rubric_roots roots = {.allowed = {.item = (const char *const *)allowed}};
+    for (; c->allowed[roots.allowed.count]; roots.allowed.count++)
+        allowed[roots.allowed.count] = absolute(f, c->allowed[roots.allowed.count]);
     _cleanup_free_ char *bench_root = absolute(f, c->bench_root);
     _cleanup_free_ char *default_root = absolute(f, c->default_root);
     roots.default_root = default_root;
@@ -719,7 +719,7 @@ static void check_root(const struct fixture *f, const struct root_case *c)
                                     .code = c->code,
                                     .message = c->message});
     found_deinit(&found);
-    for (size_t i = 0; i < roots.allowed_count; i++)
+    for (size_t i = 0; i < roots.allowed.count; i++)
         free(allowed[i]);
 }
 
@@ -849,7 +849,7 @@ static void test_long_root(void **state)
     while (strlen(root) < 3900)
         strcat(root, "\xc3\xa9/");
     struct found found =
-        find("class", root, &(struct rubric_roots){.allowed = everywhere, .allowed_count = 1});
+        find("class", root, &(struct rubric_roots){.allowed = {.item = everywhere, .count = 1}});
     assert_true(found.r < 0);
     assert_int_equal(found.code, ERROR_RUBRIC_NOT_FOUND);
     assert_non_null(strstr(found.fault.text, "No such file or directory"));
@@ -878,7 +878,7 @@ static int make_long_root(const struct fixture *f, char path[PATH_MAX], size_t l
 static void test_path_that_is_too_long(void **state)
 {
     static const char *const everywhere[] = {"/"};
-    const struct rubric_roots roots = {.allowed = everywhere, .allowed_count = 1};
+    const struct rubric_roots roots = {.allowed = {.item = everywhere, .count = 1}};
     char root[PATH_MAX];
     int fd = make_long_root(*state, root, PATH_MAX - 10);
     assert_int_equal(mkdirat(fd, "class", 0755), 0);
@@ -903,14 +903,15 @@ static void test_root_through_a_descriptor(void **state)
     int fd = open(at(f, "a/bc"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_true(fd >= 0);
     (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-    struct found found = find(
-        "class", link,
-        &(struct rubric_roots){.allowed = (const char *const[]){at(f, "a/b")}, .allowed_count = 1});
+    struct found found =
+        find("class", link,
+             &(struct rubric_roots){
+                 .allowed = {.item = (const char *const[]){at(f, "a/b")}, .count = 1}});
     assert_true(found.r < 0);
     assert_int_equal(found.code, ERROR_NOT_PERMITTED);
     found = find("class", link,
-                 &(struct rubric_roots){.allowed = (const char *const[]){at(f, "a/bc")},
-                                        .allowed_count = 1});
+                 &(struct rubric_roots){
+                     .allowed = {.item = (const char *const[]){at(f, "a/bc")}, .count = 1}});
     assert_int_equal(found.r, 0);
     assert_string_equal(found.path, at(f, "a/bc/class/rubric.py"));
     found_deinit(&found);

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/* Jobs of kind `rubric` (contract, section 4). */
+#include "jobkinds.h"
+
+#include <string.h>
+
+static bool is_alnum(char c)
+{
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
+static int check_task_class(const json_t *value, struct fault *fault)
+{
+    const char *name = json_string_value(value);
+    bool good = is_alnum(name[0]) && json_string_length(value) <= 255;
+    for (const char *p = name; good && *p; p++)
+        good = is_alnum(*p) || strchr("._-", *p) != NULL;
+    if (good)
+        return 0;
+    return fault_set(fault,
+                     "job.task_class: \"%.*s\" is not a task class name "
+                     "([A-Za-z0-9][A-Za-z0-9._-]*, at most 255 bytes)",
+                     SHOWN(name));
+}
+
+static int check_bench_root(const json_t *value, struct fault *fault)
+{
+    const char *path = json_string_value(value);
+    if (path[0] != '/')
+        return fault_set(fault, "job.bench_root: \"%.*s\" is not an absolute path", SHOWN(path));
+    if (strlen(path) >= 4096)
+        return fault_set(fault, "job.bench_root: longer than 4095 bytes");
+    return 0;
+}
+
+/* `case.rubric_wall_clock_seconds`: absent, null and 0 mean the default. */
+static int decode_case_wall_clock(const json_t *wanted, const struct limits *ceilings,
+                                  struct limits *limits, struct fault *fault)
+{
+    static const char path[] = "job.case.rubric_wall_clock_seconds";
+    if (!wanted || json_is_null(wanted))
+        return 0;
+    if (!json_is_number(wanted))
+        return fault_set(fault, "%s: expected a number of seconds, got %s", path,
+                         json_type_name(wanted));
+    double seconds = json_number_value(wanted);
+    if (seconds == 0)
+        return 0;
+    if (seconds < 0)
+        return fault_set(fault, "%s: negative", path);
+    return request_decode_limit(wanted, LIMIT_WALL_CLOCK, ceilings, path,
+                                &limits->of[LIMIT_WALL_CLOCK], fault);
+}
+
+static int decode_sut(const json_t *sut, struct rubric_spec *rubric, struct fault *fault)
+{
+    enum { STATUS, DETAIL, FIELDS };
+    static const struct field table[FIELDS] = {
+        [STATUS] = {"status", FIELD_TEXT, FIELD_NULLABLE},
+        [DETAIL] = {"detail", FIELD_STRING, FIELD_NULLABLE},
+    };
+    const json_t *values[FIELDS];
+    int r = fields_decode(sut, "job.sut", table, FIELDS, values, fault);
+    if (r < 0)
+        return r;
+
+    const char *status = values[STATUS] ? json_string_value(values[STATUS]) : "ok";
+    if (strcmp(status, "ok") == 0)
+        rubric->sut = SUT_OK;
+    else if (strcmp(status, "exception") == 0)
+        rubric->sut = SUT_EXCEPTION;
+    else if (strcmp(status, "timeout") == 0)
+        rubric->sut = SUT_TIMEOUT;
+    else
+        return fault_set(fault, "job.sut.status: expected ok, exception or timeout");
+    return values[DETAIL] ? request_copy_string(values[DETAIL], &rubric->sut_detail) : 0;
+}
+
+/* The rubric's stdin. It is kept as text while the job is queued: a parsed tree is some ten times
+ * as large. */
+static int print_input(const json_t *test_case, const json_t *harness_output, struct bytes *ret)
+{
+    _cleanup_json_ json_t *input = json_object();
+    if (json_object_set(input, "case", (json_t *)(uintptr_t)test_case) < 0 ||
+        json_object_set(input, "harness_output", (json_t *)(uintptr_t)harness_output) < 0)
+        return -ENOMEM;
+    return json_print(input, ret);
+}
+
+enum {
+    RUBRIC_TASK_CLASS = JOB_FIELDS_COMMON,
+    RUBRIC_CASE,
+    RUBRIC_HARNESS_OUTPUT,
+    RUBRIC_BENCH_ROOT,
+    RUBRIC_SUT,
+    RUBRIC_FIELDS,
+};
+
+static const struct field rubric_fields[RUBRIC_FIELDS] = {
+    JOB_FIELDS_COMMON_ENTRIES,
+    [RUBRIC_TASK_CLASS] = {"task_class", FIELD_TEXT, FIELD_REQUIRED},
+    [RUBRIC_CASE] = {"case", FIELD_OBJECT, FIELD_REQUIRED},
+    [RUBRIC_HARNESS_OUTPUT] = {"harness_output", FIELD_OBJECT, FIELD_REQUIRED},
+    [RUBRIC_BENCH_ROOT] = {"bench_root", FIELD_TEXT, FIELD_NULLABLE},
+    [RUBRIC_SUT] = {"sut", FIELD_OBJECT, FIELD_NULLABLE},
+};
+_Static_assert(RUBRIC_FIELDS <= JOB_FIELDS_MAX, "JOB_FIELDS_MAX");
+
+static int decode_rubric(const json_t *const values[], const struct request_policy *policy,
+                         struct job_spec *spec, struct fault *fault)
+{
+    struct rubric_spec *rubric = &spec->rubric;
+    int r = check_task_class(values[RUBRIC_TASK_CLASS], fault);
+    if (r == 0 && values[RUBRIC_BENCH_ROOT])
+        r = check_bench_root(values[RUBRIC_BENCH_ROOT], fault);
+    if (r == 0)
+        r = decode_case_wall_clock(
+            json_object_get(values[RUBRIC_CASE], "rubric_wall_clock_seconds"),
+            &policy->ceilings[JOB_RUBRIC], &spec->limits, fault);
+    if (r == 0 && values[RUBRIC_SUT])
+        r = decode_sut(values[RUBRIC_SUT], rubric, fault);
+    if (r == 0)
+        r = request_copy_text(values[RUBRIC_TASK_CLASS], &rubric->task_class);
+    if (r == 0 && values[RUBRIC_BENCH_ROOT])
+        r = request_copy_text(values[RUBRIC_BENCH_ROOT], &rubric->bench_root);
+    if (r == 0)
+        r = print_input(values[RUBRIC_CASE], values[RUBRIC_HARNESS_OUTPUT], &rubric->input);
+    return r;
+}
+
+const struct job_kind_decoder rubric_decoder = {
+    .fields = rubric_fields,
+    .field_count = RUBRIC_FIELDS,
+    .decode = decode_rubric,
+};
+
+void rubric_spec_deinit(struct rubric_spec *spec)
+{
+    free(spec->task_class);
+    free(spec->bench_root);
+    bytes_deinit(&spec->input);
+    bytes_deinit(&spec->sut_detail);
+}

@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: MIT */
+/* Jobs of kind `sandbox` (contract, section 5). */
+#include "base64.h"
+#include "jobkinds.h"
+
+#include <string.h>
+
+/* What a file takes of the disk limit: whole pages, as on a tmpfs. */
+#define PAGE ((size_t)4096)
+#define WHOLE_PAGES(n) (((n) + PAGE - 1) / PAGE * PAGE)
+
+#define FILE_MODE_DEFAULT 0644
+#define FILE_MODE_MAX 0777
+
+static const struct {
+    const char *name;
+    const char *file;
+} runners[] = {
+    [SANDBOX_SHELL] = {"shell", ".snippet.sh"},
+    [SANDBOX_PYTHON] = {"python", ".snippet.py"},
+};
+
+const char *sandbox_runner_file(enum sandbox_runner runner)
+{
+    return runners[runner].file;
+}
+
+/* --- ownership ---------------------------------------------------------------------------- */
+
+static void free_strings(char **strings)
+{
+    for (char **item = strings; item && *item; item++)
+        free(*item);
+    free(strings);
+}
+
+void sandbox_spec_deinit(struct sandbox_spec *spec)
+{
+    free_strings(spec->argv);
+    free_strings(spec->env);
+    free_strings(spec->readable);
+    bytes_deinit(&spec->text);
+    bytes_deinit(&spec->input);
+    for (size_t i = 0; i < spec->file_count; i++) {
+        free(spec->files[i].name);
+        bytes_deinit(&spec->files[i].content);
+    }
+    free(spec->files);
+}
+
+/* Bytes of STRINGS, each with its NUL. */
+static size_t strings_length(char *const *strings)
+{
+    size_t length = 0;
+    for (char *const *item = strings; item && *item; item++)
+        length += strlen(*item) + 1;
+    return length;
+}
+
+size_t sandbox_spec_size(const struct sandbox_spec *spec)
+{
+    size_t size = spec->text.length + spec->input.length + strings_length(spec->argv) +
+                  strings_length(spec->env) + strings_length(spec->readable);
+    for (size_t i = 0; i < spec->file_count; i++)
+        size +=
+            sizeof(spec->files[i]) + strlen(spec->files[i].name) + spec->files[i].content.length;
+    return size;
+}
+
+/* --- what is run -------------------------------------------------------------------------- */
+
+static int decode_strings(const json_t *array, const char *name, char ***ret, struct fault *fault)
+{
+    size_t n = json_array_size(array);
+    *ret = calloc(n + 1, sizeof(**ret)); /* freed with the spec, whatever happens */
+    if (!*ret)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++) {
+        char path[FIELD_PATH_MAX];
+        (void)snprintf(path, sizeof(path), "job.%s[%zu]", name, i);
+        int r = field_check_type(json_array_get(array, i), FIELD_TEXT, path, fault);
+        if (r == 0)
+            r = request_copy_text(json_array_get(array, i), &(*ret)[i]);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static int decode_argv(const json_t *array, struct sandbox_spec *spec, struct fault *fault)
+{
+    size_t n = json_array_size(array);
+    if (n == 0 || n > SANDBOX_ARGV_MAX)
+        return fault_set(fault, "job.argv: expected 1 to %d strings, got %zu", SANDBOX_ARGV_MAX, n);
+    int r = decode_strings(array, "argv", &spec->argv, fault);
+    if (r == 0 && spec->argv[0][0] != '/')
+        r = fault_set(fault, "job.argv[0]: \"%.*s\" is not an absolute path", SHOWN(spec->argv[0]));
+    return r;
+}
+
+static int decode_runner(const json_t *value, enum sandbox_runner *ret, struct fault *fault)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(runners); i++) {
+        if (strcmp(json_string_value(value), runners[i].name) == 0) {
+            *ret = (enum sandbox_runner)i;
+            return 0;
+        }
+    }
+    return fault_set(fault, "job.runner: unknown runner \"%.*s\"; there are shell and python",
+                     SHOWN(json_string_value(value)));
+}
+
+static int decode_program(const json_t *argv, const json_t *snippet, const json_t *generation,
+                          const json_t *runner, struct sandbox_spec *spec, struct fault *fault)
+{
+    if (!!argv + !!snippet + !!generation != 1)
+        return fault_set(fault, "job: expected exactly one of argv, snippet and generation");
+    if (argv && runner)
+        return fault_set(fault, "job.runner: argv has no use for it; it goes with snippet and "
+                                "generation");
+    if (argv) {
+        spec->program = SANDBOX_ARGV;
+        return decode_argv(argv, spec, fault);
+    }
+    spec->program = snippet ? SANDBOX_SNIPPET : SANDBOX_GENERATION;
+    int r = runner ? decode_runner(runner, &spec->runner, fault) : 0;
+    return r < 0 ? r : request_copy_string(snippet ? snippet : generation, &spec->text);
+}
+
+/* --- env ---------------------------------------------------------------------------------- */
+
+static bool is_allowed_variable(const char *name, const struct request_policy *policy)
+{
+    for (size_t i = 0; i < policy->env_name_count; i++)
+        if (strcmp(name, policy->env_names[i]) == 0)
+            return true;
+    return false;
+}
+
+static int decode_variable(const char *name, const json_t *value,
+                           const struct request_policy *policy, char **ret, struct fault *fault)
+{
+    char path[FIELD_PATH_MAX];
+    field_path(path, "job.env", name);
+    if (!is_allowed_variable(name, policy)) {
+        (void)fault_set(fault,
+                        "%s: the configuration does not allow this variable (env_names of "
+                        "[sandbox])",
+                        path);
+        return -EPERM;
+    }
+    int r = field_check_type(value, FIELD_TEXT, path, fault);
+    if (r < 0)
+        return r;
+    return asprintf(ret, "%s=%s", name, json_string_value(value)) < 0 ? -ENOMEM : 0;
+}
+
+static int decode_env(const json_t *object, const struct request_policy *policy,
+                      struct sandbox_spec *spec, struct fault *fault)
+{
+    json_t *walked = (json_t *)(uintptr_t)object;
+    size_t n = 0;
+    spec->env = calloc(json_object_size(object) + 1, sizeof(*spec->env));
+    if (!spec->env)
+        return -ENOMEM;
+    for (void *i = json_object_iter(walked); i; i = json_object_iter_next(walked, i)) {
+        char *entry = NULL;
+        int r = decode_variable(json_object_iter_key(i), json_object_iter_value(i), policy, &entry,
+                                fault);
+        if (r < 0)
+            return r;
+        spec->env[n++] = entry;
+    }
+    return 0;
+}
+
+static int check_strings(const struct sandbox_spec *spec, struct fault *fault)
+{
+    size_t length = strings_length(spec->argv) + strings_length(spec->env);
+    if (length > SANDBOX_STRINGS_MAX)
+        return fault_set(fault, "job: argv and env take %zu bytes, more than %u", length,
+                         SANDBOX_STRINGS_MAX);
+    return 0;
+}
+
+/* --- stdin and files ---------------------------------------------------------------------- */
+
+static int decode_base64(const json_t *value, const char *parent, struct bytes *ret,
+                         struct fault *fault)
+{
+    char path[FIELD_PATH_MAX];
+    field_path(path, parent, "base64");
+    int r = base64_decode(json_string_value(value), json_string_length(value), ret);
+    return r == -EINVAL ? fault_set(fault, "%s: not base64 (RFC 4648, with padding)", path) : r;
+}
+
+static int decode_stdin(const json_t *value, struct bytes *ret, struct fault *fault)
+{
+    static const struct field table[] = {{"base64", FIELD_STRING, FIELD_REQUIRED}};
+    const json_t *base64;
+    if (json_is_string(value))
+        return request_copy_string(value, ret);
+    if (!json_is_object(value))
+        return fault_set(fault, "job.stdin: expected a string or {\"base64\": ...}, got %s",
+                         json_type_name(value));
+    int r = fields_decode(value, "job.stdin", table, 1, &base64, fault);
+    return r < 0 ? r : decode_base64(base64, "job.stdin", ret, fault);
+}
+
+/* Octal digits in a string: a number of JSON is decimal, and 644 would be taken for 01204. */
+static int decode_mode(const json_t *value, const char *parent, unsigned *ret, struct fault *fault)
+{
+    char path[FIELD_PATH_MAX];
+    const char *text = json_string_value(value);
+    size_t n = text ? strlen(text) : 0;
+    field_path(path, parent, "mode");
+    if (n == 0 || n > 4 || n != json_string_length(value) || strspn(text, "01234567") != n ||
+        strtoul(text, NULL, 8) > FILE_MODE_MAX)
+        return fault_set(fault, "%s: expected octal digits in a string, \"0\" to \"0777\"", path);
+    *ret = (unsigned)strtoul(text, NULL, 8);
+    return 0;
+}
+
+static int decode_file_object(const json_t *value, const char *path, struct sandbox_file *file,
+                              struct fault *fault)
+{
+    enum { TEXT, BASE64, MODE, FIELDS };
+    static const struct field table[FIELDS] = {
+        [TEXT] = {"text", FIELD_STRING, FIELD_OPTIONAL},
+        [BASE64] = {"base64", FIELD_STRING, FIELD_OPTIONAL},
+        [MODE] = {"mode", FIELD_ANY, FIELD_NULLABLE},
+    };
+    const json_t *values[FIELDS];
+    int r = fields_decode(value, path, table, FIELDS, values, fault);
+    if (r < 0)
+        return r;
+    if (!values[TEXT] == !values[BASE64])
+        return fault_set(fault, "%s: expected either text or base64", path);
+    if (values[MODE])
+        r = decode_mode(values[MODE], path, &file->mode, fault);
+    if (r < 0)
+        return r;
+    return values[TEXT] ? request_copy_string(values[TEXT], &file->content)
+                        : decode_base64(values[BASE64], path, &file->content, fault);
+}
+
+/* Whether NAME is relative, in normal form, and within the bounds of a path and its parts. */
+static bool is_file_name(const char *name)
+{
+    if (strlen(name) > SANDBOX_NAME_MAX)
+        return false;
+    for (const char *part = name;; part++) {
+        size_t n = strcspn(part, "/");
+        if (n == 0 || n > SANDBOX_COMPONENT_MAX || (n == 1 && part[0] == '.') ||
+            (n == 2 && part[0] == '.' && part[1] == '.'))
+            return false;
+        part += n;
+        if (!*part)
+            return true;
+    }
+}
+
+static int decode_file(const char *name, const json_t *value, struct sandbox_file *file,
+                       struct fault *fault)
+{
+    char path[FIELD_PATH_MAX];
+    field_path(path, "job.files", name);
+    if (!is_file_name(name))
+        return fault_set(fault,
+                         "%s: expected a relative name without empty, . and .. parts, at most %d "
+                         "bytes, %d in a part",
+                         path, SANDBOX_NAME_MAX, SANDBOX_COMPONENT_MAX);
+    file->mode = FILE_MODE_DEFAULT;
+    file->name = strdup(name);
+    if (!file->name)
+        return -ENOMEM;
+    if (json_is_string(value))
+        return request_copy_string(value, &file->content);
+    if (!json_is_object(value))
+        return fault_set(fault, "%s: expected a string or an object with text or base64, got %s",
+                         path, json_type_name(value));
+    return decode_file_object(value, path, file, fault);
+}
+
+/* By name, with '/' before every other character: what lies in a directory follows its name. */
+static int compare_files(const void *a, const void *b)
+{
+    const char *x = ((const struct sandbox_file *)a)->name;
+    const char *y = ((const struct sandbox_file *)b)->name;
+    while (*x && *x == *y) {
+        x++;
+        y++;
+    }
+    int left = *x == '/' ? 1 : *x ? (unsigned char)*x + 1 : 0;
+    int right = *y == '/' ? 1 : *y ? (unsigned char)*y + 1 : 0;
+    return left - right;
+}
+
+/* Whether NAME is OUTER or lies in it. */
+static bool lies_in(const char *name, const char *outer)
+{
+    size_t n = strlen(outer);
+    return strncmp(name, outer, n) == 0 && (name[n] == '\0' || name[n] == '/');
+}
+
+/* How many directories NAME needs that BEFORE, the name before it in order, does not. */
+static size_t new_directories(const char *name, const char *before)
+{
+    size_t count = 0, common = 0;
+    while (name[common] && name[common] == before[common])
+        common++;
+    for (const char *p = name + common; *p; p++)
+        count += *p == '/';
+    return count;
+}
+
+static int check_names(struct sandbox_spec *spec, struct fault *fault)
+{
+    size_t directories = 0;
+    qsort(spec->files, spec->file_count, sizeof(spec->files[0]), compare_files);
+    for (size_t i = 0; i < spec->file_count; i++) {
+        char path[FIELD_PATH_MAX];
+        const char *name = spec->files[i].name, *before = i > 0 ? spec->files[i - 1].name : "";
+        field_path(path, "job.files", name);
+        if (i > 0 && lies_in(name, before))
+            return fault_set(fault, "%s: \"%.*s\" is a file, too", path, SHOWN(before));
+        if (spec->program != SANDBOX_ARGV && lies_in(name, runners[spec->runner].file))
+            return fault_set(fault, "%s: the snippet itself stands there", path);
+        directories += new_directories(name, before);
+    }
+    if (directories > SANDBOX_DIRECTORIES_MAX)
+        return fault_set(fault, "job.files: %zu directories, more than %d", directories,
+                         SANDBOX_DIRECTORIES_MAX);
+    return 0;
+}
+
+static int check_disk(const struct sandbox_spec *spec, uint64_t limit, struct fault *fault)
+{
+    size_t bytes = WHOLE_PAGES(spec->text.length);
+    for (size_t i = 0; i < spec->file_count; i++)
+        bytes += WHOLE_PAGES(spec->files[i].content.length);
+    if (bytes > WHOLE_PAGES(limit))
+        return fault_set(fault,
+                         "job.%s: %zu bytes of disk, in whole pages; the limit disk_bytes is %zu",
+                         spec->file_count > 0               ? "files"
+                         : spec->program == SANDBOX_SNIPPET ? "snippet"
+                                                            : "generation",
+                         bytes, (size_t)limit);
+    return 0;
+}
+
+static int decode_files(const json_t *object, struct sandbox_spec *spec, struct fault *fault)
+{
+    json_t *walked = (json_t *)(uintptr_t)object;
+    size_t n = json_object_size(object);
+    if (n > SANDBOX_FILES_MAX)
+        return fault_set(fault, "job.files: %zu files, more than %d", n, SANDBOX_FILES_MAX);
+    spec->files = calloc(n + 1, sizeof(*spec->files));
+    if (!spec->files)
+        return -ENOMEM;
+    for (void *i = json_object_iter(walked); i; i = json_object_iter_next(walked, i)) {
+        int r = decode_file(json_object_iter_key(i), json_object_iter_value(i),
+                            &spec->files[spec->file_count++], fault);
+        if (r < 0)
+            return r;
+    }
+    return check_names(spec, fault);
+}
+
+/* --- readable ----------------------------------------------------------------------------- */
+
+static bool is_absolute_path(const char *path)
+{
+    if (path[0] != '/' || strlen(path) > SANDBOX_PATH_MAX)
+        return false;
+    for (const char *part = path; *part; part += strcspn(part, "/")) {
+        part += strspn(part, "/");
+        size_t n = strcspn(part, "/");
+        if ((n == 1 && part[0] == '.') || (n == 2 && part[0] == '.' && part[1] == '.'))
+            return false;
+    }
+    return true;
+}
+
+static int decode_readable(const json_t *array, struct sandbox_spec *spec, struct fault *fault)
+{
+    size_t n = json_array_size(array);
+    if (n > SANDBOX_READABLE_MAX)
+        return fault_set(fault, "job.readable: %zu paths, more than %d", n, SANDBOX_READABLE_MAX);
+    int r = decode_strings(array, "readable", &spec->readable, fault);
+    for (size_t i = 0; r == 0 && i < n; i++)
+        if (!is_absolute_path(spec->readable[i]))
+            r = fault_set(fault,
+                          "job.readable[%zu]: expected an absolute path without . and .. in it, at "
+                          "most %d bytes",
+                          i, SANDBOX_PATH_MAX);
+    return r;
+}
+
+/* --- the job ------------------------------------------------------------------------------ */
+
+enum {
+    SANDBOX_FIELD_ARGV = JOB_FIELDS_COMMON,
+    SANDBOX_FIELD_SNIPPET,
+    SANDBOX_FIELD_GENERATION,
+    SANDBOX_FIELD_RUNNER,
+    SANDBOX_FIELD_FILES,
+    SANDBOX_FIELD_STDIN,
+    SANDBOX_FIELD_ENV,
+    SANDBOX_FIELD_READABLE,
+    SANDBOX_FIELDS,
+};
+
+static const struct field sandbox_fields[SANDBOX_FIELDS] = {
+    JOB_FIELDS_COMMON_ENTRIES,
+    [SANDBOX_FIELD_ARGV] = {"argv", FIELD_ARRAY, FIELD_NULLABLE},
+    [SANDBOX_FIELD_SNIPPET] = {"snippet", FIELD_STRING, FIELD_NULLABLE},
+    [SANDBOX_FIELD_GENERATION] = {"generation", FIELD_STRING, FIELD_NULLABLE},
+    [SANDBOX_FIELD_RUNNER] = {"runner", FIELD_TEXT, FIELD_NULLABLE},
+    [SANDBOX_FIELD_FILES] = {"files", FIELD_OBJECT, FIELD_NULLABLE},
+    [SANDBOX_FIELD_STDIN] = {"stdin", FIELD_ANY, FIELD_NULLABLE},
+    [SANDBOX_FIELD_ENV] = {"env", FIELD_OBJECT, FIELD_NULLABLE},
+    [SANDBOX_FIELD_READABLE] = {"readable", FIELD_ARRAY, FIELD_NULLABLE},
+};
+_Static_assert(SANDBOX_FIELDS <= JOB_FIELDS_MAX, "JOB_FIELDS_MAX");
+
+static int decode_sandbox(const json_t *const values[], const struct request_policy *policy,
+                          struct job_spec *spec, struct fault *fault)
+{
+    struct sandbox_spec *sandbox = &spec->sandbox;
+    int r = decode_program(values[SANDBOX_FIELD_ARGV], values[SANDBOX_FIELD_SNIPPET],
+                           values[SANDBOX_FIELD_GENERATION], values[SANDBOX_FIELD_RUNNER], sandbox,
+                           fault);
+    if (r == 0 && values[SANDBOX_FIELD_FILES])
+        r = decode_files(values[SANDBOX_FIELD_FILES], sandbox, fault);
+    if (r == 0)
+        r = check_disk(sandbox, spec->limits.of[LIMIT_DISK], fault);
+    if (r == 0 && values[SANDBOX_FIELD_STDIN])
+        r = decode_stdin(values[SANDBOX_FIELD_STDIN], &sandbox->input, fault);
+    else if (r == 0)
+        r = bytes_copy("", 0, &sandbox->input);
+    if (r == 0 && values[SANDBOX_FIELD_ENV])
+        r = decode_env(values[SANDBOX_FIELD_ENV], policy, sandbox, fault);
+    if (r == 0)
+        r = check_strings(sandbox, fault);
+    if (r == 0 && values[SANDBOX_FIELD_READABLE])
+        r = decode_readable(values[SANDBOX_FIELD_READABLE], sandbox, fault);
+    return r;
+}
+
+const struct job_kind_decoder sandbox_decoder = {
+    .fields = sandbox_fields,
+    .field_count = SANDBOX_FIELDS,
+    .decode = decode_sandbox,
+};
