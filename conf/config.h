@@ -21,8 +21,12 @@ enum config_log_level {
 
 /* No string is NULL once config_init has returned 0; "" stands for "none". Paths are absolute and
  * have no trailing, doubled or dotted parts. _ms is milliseconds; sizes are bytes. */
+/* Where the host does not have this account, `nobody` does instead. */
+#define CONFIG_DEFAULT_USER "rubricd"
+
 struct config {
     /* [daemon] */
+    char *user;   /* the account to change to when started by root */
     char *socket; /* fits into sun_path with its NUL */
     unsigned socket_mode;
     char *socket_group; /* "": leave the group as it is */
@@ -62,6 +66,8 @@ struct config {
 
     /* [isolation] */
     struct string_list require;   /* names of layers */
+    struct string_list without;   /* the same: not to be used */
+    struct string_list readable;  /* host paths that every job sees */
     struct string_list env_allow; /* NAME=VALUE, each NAME once */
 };
 

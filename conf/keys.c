@@ -19,6 +19,7 @@
 
 /* clang-format off */
 static const struct config_key keys[] = {
+    {"daemon", "user", &type_group, FIELD(user), {1, 32}, CONFIG_DEFAULT_USER},
     {"daemon", "socket", &type_path, FIELD(socket), {1, 107}, "/run/rubricd/rubricd.sock"},
     {"daemon", "socket_mode", &type_mode, FIELD(socket_mode), {0, 0777}, "0660"},
     {"daemon", "socket_group", &type_group, FIELD(socket_group), {0, 255}, "rubricd"},
@@ -71,7 +72,9 @@ static const struct config_key keys[] = {
     {"ceilings", "disk_bytes", &type_size, CEILING(LIMIT_DISK), {64 * KIB, TIB}, NULL},
 
     {"isolation", "require", &type_layers, FIELD(require), {0, 64},
-     "env tempdir rlimits no_new_privs tree_kill"},
+     "env tempdir rlimits no_new_privs network filesystem tree_kill"},
+    {"isolation", "without", &type_layers, FIELD(without), {0, 64}, ""},
+    {"isolation", "readable", &type_paths, FIELD(readable), {0, 32}, ""},
     {"isolation", "env_allow", &type_environment, FIELD(env_allow), {0, 64}, ""},
 };
 /* clang-format on */

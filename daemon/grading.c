@@ -2,8 +2,10 @@
 #include "grading.h"
 #include "answer.h"
 #include "clock.h"
+#include "jail/view.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -86,7 +88,7 @@ void grading_answer_sut(struct supervisor *supervisor, struct job *job)
 static const json_t *isolation_of(const struct supervisor *supervisor, const struct job *job)
 {
     bool networked = job->spec->kind == JOB_SANDBOX && job->spec->sandbox.network;
-    return networked ? supervisor->networked : supervisor->isolation.summary;
+    return networked ? supervisor->isolation.networked : supervisor->isolation.summary;
 }
 
 static void answer_without_code(struct supervisor *supervisor, struct job *job)
@@ -118,13 +120,18 @@ static void launch_rubric(struct supervisor *supervisor, struct slot *slot, stru
 {
     struct fault fault = FAULT_NULL;
     enum error_code code = ERROR_INTERNAL;
-    _cleanup_free_ char *path = NULL;
-    int r =
-        rubric_find(&job->spec->rubric, &supervisor->roots, &path, &job->task_class, &code, &fault);
+    _cleanup_rubric_place_ struct rubric_place place = RUBRIC_PLACE_NULL;
+    char shown[PATH_MAX];
+    int r = rubric_find(&job->spec->rubric, &supervisor->roots, &place, &job->task_class, &code,
+                        &fault);
     if (r < 0) {
         grading_answer_error(supervisor, job, code, fault.text);
         return;
     }
+    /* Where jails have a view of their own the bench stands at one place in it. */
+    bool has_view = layer_in(supervisor->isolation.layers, LAYER_MOUNT_NAMESPACE);
+    (void)snprintf(shown, sizeof(shown), VIEW_BENCH "/%s", place.within);
+    const char *path = has_view ? shown : place.path;
     /* -s: no packages of the account's own; -B: no __pycache__ is written beside the helpers. */
     const char *argv[] = {supervisor->config->interpreter, "-s", "-B", path, NULL};
     struct launch what = {
@@ -132,6 +139,7 @@ static void launch_rubric(struct supervisor *supervisor, struct slot *slot, stru
         .envp = (const char *const *)supervisor->isolation.environment,
         .limits = job->spec->limits,
         .input = &job->spec->rubric.input,
+        .bench = {place.root, place.root_device, place.root_inode},
     };
     launch(supervisor, slot, job, &what);
 }

@@ -12,33 +12,17 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 /* Goes up when the code's confinement changes in a way that the other parts of the digest do not
  * show. */
-#define POLICY_REVISION 1
+#define POLICY_REVISION 2
 
 #define VERSION_TIMEOUT_MS UINT64_C(10000)
 
 const char *const isolation_scrubbed_env[5] = {
     "PATH=/usr/bin:/bin", "LANG=C.UTF-8", "PYTHONHASHSEED=0", "PYTHONIOENCODING=utf-8", NULL,
-};
-
-static const char *const layer_names[LAYER_COUNT] = {
-    [LAYER_ENV] = "env",
-    [LAYER_TEMPDIR] = "tempdir",
-    [LAYER_RLIMITS] = "rlimits",
-    [LAYER_NO_NEW_PRIVS] = "no_new_privs",
-    [LAYER_TREE_KILL] = "tree_kill",
-    [LAYER_USER_NAMESPACE] = "user_namespace",
-    [LAYER_PID_NAMESPACE] = "pid_namespace",
-    [LAYER_NETWORK] = "network",
-    [LAYER_FILESYSTEM] = "filesystem",
-    [LAYER_LANDLOCK] = "landlock",
-    [LAYER_SECCOMP] = "seccomp",
-    [LAYER_CGROUP] = "cgroup",
 };
 
 /* --- the interpreter ----------------------------------------------------------------------- */
@@ -134,60 +118,62 @@ char *isolation_interpreter_version(const char *interpreter, struct fault *fault
 
 /* --- layers -------------------------------------------------------------------------------- */
 
-static void probe(struct isolation *isolation)
+int isolation_without(const struct config *config, uint32_t *ret, struct fault *fault)
 {
-    for (enum layer layer = 0; layer < LAYER_COUNT; layer++)
-        isolation->missing_because[layer] = "this version does not have it";
-
-    /* These three are made by code that cannot fail without failing the job. */
-    isolation->in_force[LAYER_ENV] = true;
-    isolation->in_force[LAYER_TEMPDIR] = true;
-    isolation->in_force[LAYER_RLIMITS] = true;
-
-    isolation->in_force[LAYER_NO_NEW_PRIVS] = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) >= 0;
-    isolation->missing_because[LAYER_NO_NEW_PRIVS] = "the kernel does not have PR_SET_NO_NEW_PRIVS";
-
-    int subreaper;
-    isolation->in_force[LAYER_TREE_KILL] =
-        prctl(PR_GET_CHILD_SUBREAPER, &subreaper) == 0 && access("/proc/self/stat", R_OK) == 0;
-    isolation->missing_because[LAYER_TREE_KILL] =
-        "it needs /proc and PR_SET_CHILD_SUBREAPER; mount /proc where the daemon runs";
+    /* What no job can be run without. */
+    const uint32_t fixed = LAYER_BIT(LAYER_ENV) | LAYER_BIT(LAYER_TEMPDIR);
+    uint32_t without = 0;
+    for (size_t i = 0; i < config->without.count; i++) {
+        enum layer layer = layer_from_name(config->without.item[i]);
+        if (layer == LAYER_COUNT || (fixed & LAYER_BIT(layer))) {
+            fault_set(fault, "[isolation] without: %s: %s", config->without.item[i],
+                      layer == LAYER_COUNT ? "there is no such layer" : "it is always there");
+            return -EINVAL;
+        }
+        without |= LAYER_BIT(layer);
+    }
+    *ret = without;
+    return 0;
 }
 
-static int check_required(const struct isolation *isolation, const struct config *config,
+static int check_required(const struct probe *probe, const struct config *config,
                           struct fault *fault)
 {
     for (size_t i = 0; i < config->require.count; i++) {
         const char *name = config->require.item[i];
-        enum layer layer = 0;
-        while (layer < LAYER_COUNT && strcmp(name, layer_names[layer]) != 0)
-            layer++;
-        if (layer < LAYER_COUNT && isolation->in_force[layer])
+        enum layer layer = layer_from_name(name);
+        if (layer < LAYER_COUNT && layer_in(probe->layers, layer))
             continue;
         fault_set(fault,
                   "[isolation] require: the layer %s cannot be had: %s; take it out of the list to "
                   "do without",
                   name,
-                  layer < LAYER_COUNT ? isolation->missing_because[layer]
-                                      : "there is no such layer");
+                  layer < LAYER_COUNT ? probe->missing_because[layer] : "there is no such layer");
         return -EPERM;
     }
     return 0;
 }
 
-static int list_layers(struct isolation *isolation, json_t *layers)
+/* The names of those in SET. */
+static json_t *layers_json(uint32_t set)
 {
-    isolation->missing = json_array();
-    for (enum layer layer = 0; layer < LAYER_COUNT; layer++) {
-        int r = isolation->in_force[layer]
-                    ? json_array_append_new(layers, json_string(layer_names[layer]))
-                    : json_array_append_new(isolation->missing,
-                                            json_pack("{s:s,s:s}", "layer", layer_names[layer],
-                                                      "reason", isolation->missing_because[layer]));
-        if (r < 0)
-            return -ENOMEM;
-    }
-    return 0;
+    json_t *names = json_array();
+    for (enum layer layer = 0; layer < LAYER_COUNT; layer++)
+        if (layer_in(set, layer) &&
+            json_array_append_new(names, json_string(layer_name(layer))) < 0)
+            return json_decref(names), NULL;
+    return names;
+}
+
+static json_t *missing_json(const struct probe *probe)
+{
+    json_t *missing = json_array();
+    for (enum layer layer = 0; layer < LAYER_COUNT; layer++)
+        if (!layer_in(probe->layers, layer) &&
+            json_array_append_new(missing, json_pack("{s:s,s:s}", "layer", layer_name(layer),
+                                                     "reason", probe->missing_because[layer])) < 0)
+            return json_decref(missing), NULL;
+    return missing;
 }
 
 /* --- the digest ---------------------------------------------------------------------------- */
@@ -211,32 +197,41 @@ static json_t *environment_json(char *const *environment)
     return array;
 }
 
+static json_t *strings_json(const struct string_list *list)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < list->count; i++)
+        if (json_array_append_new(array, json_string(list->item[i])) < 0)
+            return NULL;
+    return array;
+}
+
 /* The canonical policy: keys sorted, no white space. What differs from job to job is not in it. */
 static char *canonical_policy(const struct isolation *isolation, const struct config *config,
                               const char *interpreter_version, json_t *layers)
 {
-    _cleanup_json_ json_t *policy = json_pack(
-        "{s:i,s:o,s:O,s:o,s:o,s:I,s:s,s:s,s:[]}", "revision", POLICY_REVISION, "environment",
-        environment_json(isolation->environment), "layers", layers, "rubric_limits",
-        limits_json(&config->rubric_limits), "ceilings", limits_json(&config->ceilings),
-        "rubric_wall_clock_ceiling", (json_int_t)config->rubric_wall_clock_ceiling_ms,
-        "interpreter", config->interpreter, "interpreter_version", interpreter_version, "preloads");
+    _cleanup_json_ json_t *policy =
+        json_pack("{s:i,s:o,s:O,s:o,s:o,s:o,s:I,s:s,s:s,s:o,s:[]}", "revision", POLICY_REVISION,
+                  "environment", environment_json(isolation->environment), "layers", layers,
+                  "rubric_limits", limits_json(&config->rubric_limits), "sandbox_limits",
+                  limits_json(&config->sandbox_limits), "ceilings", limits_json(&config->ceilings),
+                  "rubric_wall_clock_ceiling", (json_int_t)config->rubric_wall_clock_ceiling_ms,
+                  "interpreter", config->interpreter, "interpreter_version", interpreter_version,
+                  "readable", strings_json(&config->readable), "preloads");
     return policy ? json_dumps(policy, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
 }
 
-static int summarise(struct isolation *isolation, const struct config *config,
-                     const char *interpreter_version)
+/* {class, layers, digest} of jobs for which SET is in force; NULL when memory runs out. */
+static json_t *summarise(const struct isolation *isolation, const struct config *config,
+                         const char *interpreter_version, uint32_t set)
 {
     char digest[SHA256_DIGEST_STRING_LENGTH];
-    _cleanup_json_ json_t *layers = json_array();
-    if (list_layers(isolation, layers) < 0)
-        return -ENOMEM;
-    _cleanup_free_ char *policy = canonical_policy(isolation, config, interpreter_version, layers);
+    _cleanup_json_ json_t *layers = layers_json(set);
+    _cleanup_free_ char *policy =
+        layers ? canonical_policy(isolation, config, interpreter_version, layers) : NULL;
     if (!policy || !SHA256Data((const uint8_t *)policy, strlen(policy), digest))
-        return -ENOMEM;
-    isolation->summary =
-        json_pack("{s:s,s:O,s:s}", "class", "subprocess", "layers", layers, "digest", digest);
-    return isolation->summary ? 0 : -ENOMEM;
+        return NULL;
+    return json_pack("{s:s,s:O,s:s}", "class", "subprocess", "layers", layers, "digest", digest);
 }
 
 static int build_environment(struct isolation *isolation, const struct config *config)
@@ -257,15 +252,20 @@ static int build_environment(struct isolation *isolation, const struct config *c
 }
 
 int isolation_init(struct isolation *isolation, const struct config *config,
-                   const char *interpreter_version, struct fault *fault)
+                   const char *interpreter_version, const struct probe *probe, struct fault *fault)
 {
-    *isolation = (struct isolation){.summary = NULL};
-    probe(isolation);
-    int r = check_required(isolation, config, fault);
+    *isolation = (struct isolation){.layers = probe->layers};
+    int r = check_required(probe, config, fault);
     if (r == 0)
         r = build_environment(isolation, config);
-    if (r == 0)
-        r = summarise(isolation, config, interpreter_version);
+    if (r == 0) {
+        isolation->summary = summarise(isolation, config, interpreter_version, probe->layers);
+        isolation->networked =
+            summarise(isolation, config, interpreter_version, probe->networked.layers);
+        isolation->missing = missing_json(probe);
+        if (!isolation->summary || !isolation->networked || !isolation->missing)
+            r = -ENOMEM;
+    }
     if (r == -ENOMEM)
         fault_set(fault, "out of memory");
     return r;
@@ -277,6 +277,7 @@ void isolation_deinit(struct isolation *isolation)
         free(*entry);
     free(isolation->environment);
     json_decref(isolation->summary);
+    json_decref(isolation->networked);
     json_decref(isolation->missing);
     *isolation = (struct isolation){.summary = NULL};
 }

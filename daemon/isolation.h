@@ -3,44 +3,33 @@
 /* Which layers of confinement are in force, and the digest of the policy: two scores are comparable
  * when class and digest agree (contract, section 3). */
 
+#include "probe.h"
+
 #include "conf/config.h"
 #include "proto/fault.h"
 
 #include <jansson.h>
-#include <stdbool.h>
-
-enum layer {
-    LAYER_ENV,     /* the scrubbed environment */
-    LAYER_TEMPDIR, /* a fresh private directory per job */
-    LAYER_RLIMITS,
-    LAYER_NO_NEW_PRIVS,
-    LAYER_TREE_KILL, /* nothing outlives its job */
-    /* Known by name, and not to be had in this version. */
-    LAYER_USER_NAMESPACE,
-    LAYER_PID_NAMESPACE,
-    LAYER_NETWORK,
-    LAYER_FILESYSTEM,
-    LAYER_LANDLOCK,
-    LAYER_SECCOMP,
-    LAYER_CGROUP,
-    LAYER_COUNT,
-};
 
 struct isolation {
-    bool in_force[LAYER_COUNT];
-    const char *missing_because[LAYER_COUNT]; /* where not in force */
-    char **environment;                       /* owned, NULL-terminated: what every rubric gets */
-    json_t *summary; /* owned: {class, layers, digest}, as replies carry it */
-    json_t *missing; /* owned: [{layer, reason}], for status */
+    uint32_t layers;    /* bits of enum layer that are in force */
+    char **environment; /* owned, NULL-terminated: what every job gets */
+    json_t *summary;    /* owned: {class, layers, digest}, as replies carry it */
+    json_t *networked;  /* owned: the same of jobs that may use the network */
+    json_t *missing;    /* owned: [{layer, reason}], for status */
 };
 
 /* The environment of a rubric, whatever the daemon was started with: four entries and a NULL. */
 extern const char *const isolation_scrubbed_env[5];
 
-/* Probes the layers and computes the digest. INTERPRETER_VERSION is part of it. -EPERM with FAULT
- * naming layer, cause and remedy if a layer that the configuration requires cannot be had. */
+/* Judges what PROBE has found and computes the digest. INTERPRETER_VERSION is part of it. -EPERM
+ * with FAULT naming layer, cause and remedy if a layer that the configuration requires cannot be
+ * had. */
 int isolation_init(struct isolation *isolation, const struct config *config,
-                   const char *interpreter_version, struct fault *fault);
+                   const char *interpreter_version, const struct probe *probe, struct fault *fault);
+
+/* The layers that [isolation] without names, as bits; -EINVAL with FAULT for one that there is not
+ * or that cannot be left out. */
+int isolation_without(const struct config *config, uint32_t *ret, struct fault *fault);
 
 void isolation_deinit(struct isolation *isolation);
 

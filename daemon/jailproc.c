@@ -5,62 +5,139 @@
 #include "proto/util.h"
 
 #include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/sched.h>
+#include <sched.h>
 #include <signal.h>
-#include <spawn.h>
-#include <stdint.h>
+#include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-static int set_up_actions(posix_spawn_file_actions_t *actions, int link_fd)
+void jail_shape_deinit(struct jail_shape *shape)
 {
-    int r = posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    if (r == 0)
-        r = posix_spawn_file_actions_addopen(actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    if (r == 0)
-        r = posix_spawn_file_actions_adddup2(actions, link_fd, LINK_FD);
-    if (r == 0)
-        r = posix_spawn_file_actions_addclosefrom_np(actions, LINK_FD + 1);
-    return -r;
+    shape->filter = close_fd(shape->filter);
 }
 
-/* Nothing of the daemon's environment: no credential is in any jail's /proc/PID/environ. */
-static int spawn(const char *jail_path, const char *directory, int link_fd, pid_t *ret_pid)
+/* --- in the jail's process, before its program runs; nothing is allocated here ------------- */
+
+/* Its whole right over its user namespace would end with execve, since it is not root there. */
+static bool keep_capabilities(void)
 {
-    char *argv[] = {(char *)(uintptr_t)jail_path, (char *)(uintptr_t)directory, NULL};
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+    if (syscall(SYS_capget, &header, data) < 0)
+        return false;
+    for (size_t i = 0; i < ARRAY_SIZE(data); i++)
+        data[i].inheritable = data[i].permitted;
+    if (syscall(SYS_capset, &header, data) < 0)
+        return false;
+    for (unsigned long cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
+        if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0) < 0)
+            return false;
+    return true;
+}
+
+static bool arrange_descriptors(int link_fd, int program, int *ret_program)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    int link = fcntl(link_fd, F_DUPFD, LINK_FD + 2);
+    int moved = fcntl(program, F_DUPFD, LINK_FD + 2);
+    *ret_program = LINK_FD + 1;
+    return null >= 0 && link >= 0 && moved >= 0 && dup2(null, STDIN_FILENO) >= 0 &&
+           dup2(null, STDOUT_FILENO) >= 0 && dup2(link, LINK_FD) >= 0 &&
+           dup3(moved, LINK_FD + 1, O_CLOEXEC) >= 0 && close_range(LINK_FD + 2, ~0U, 0) == 0;
+}
+
+_Noreturn static void become_jail(int link_fd, int program, const char *directory,
+                                  bool user_namespace)
+{
+    static const char name[] = "rubricd-jail";
+    char *argv[] = {(char *)(uintptr_t)name, (char *)(uintptr_t)directory, NULL};
     char *envp[] = {NULL};
-    posix_spawn_file_actions_t actions;
-    int r = -posix_spawn_file_actions_init(&actions);
-    if (r < 0)
-        return r;
-    r = set_up_actions(&actions, link_fd);
-    if (r == 0)
-        r = -posix_spawn(ret_pid, jail_path, &actions, NULL, argv, envp);
-    (void)posix_spawn_file_actions_destroy(&actions);
-    return r;
+    int moved;
+    if ((!user_namespace || keep_capabilities()) && arrange_descriptors(link_fd, program, &moved))
+        (void)syscall(SYS_execveat, moved, "", argv, envp, AT_EMPTY_PATH);
+    _exit(127); /* the supervisor finds the link closed */
 }
 
-int jailproc_spawn(const char *jail_path, const char *directory, struct jailproc *ret)
+/* --- in the supervisor --------------------------------------------------------------------- */
+
+static uint64_t namespaces(uint32_t layers)
+{
+    uint64_t flags = 0;
+    if (layer_in(layers, LAYER_USER_NAMESPACE))
+        flags |= CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+    if (layer_in(layers, LAYER_PID_NAMESPACE))
+        flags |= CLONE_NEWPID;
+    return flags;
+}
+
+static pid_t fork_with_pidfd(uint64_t flags, int *ret_pidfd)
+{
+    int pidfd = -1;
+    struct clone_args args = {
+        .flags = flags | CLONE_PIDFD | CLONE_CLEAR_SIGHAND,
+        .pidfd = (uint64_t)(uintptr_t)&pidfd,
+        .exit_signal = SIGCHLD,
+    };
+    pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+    if (pid < 0 && errno == ENOSYS) {
+        /* Some filters around whole services refuse clone3. Nobody else waits for our children, so
+         * the pid is still this one's when the pidfd is made. */
+        pid = (pid_t)syscall(SYS_clone, flags | SIGCHLD, NULL, NULL, NULL, NULL);
+        if (pid > 0)
+            pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    }
+    if (pid > 0)
+        *ret_pidfd = pidfd;
+    return pid;
+}
+
+static int send_setup(int link_fd, const struct jailproc_config *config,
+                      const struct jail_shape *shape)
+{
+    char strings[LINK_STRINGS_MAX];
+    struct link_setup setup = {
+        .layers = shape->layers,
+        .uid = geteuid(),
+        .gid = getegid(),
+        .path_count = (uint32_t)config->readable_count,
+        .has_filter = shape->filter >= 0,
+    };
+    for (size_t i = 0; i < config->readable_count; i++) {
+        size_t n = strlen(config->readable[i]) + 1;
+        if (setup.strings_length + n > sizeof(strings))
+            return -E2BIG;
+        memcpy(strings + setup.strings_length, config->readable[i], n);
+        setup.strings_length += (uint32_t)n;
+    }
+    return link_send_setup(link_fd, &setup, strings, shape->filter);
+}
+
+int jailproc_spawn(const struct jailproc_config *config, const struct jail_shape *shape,
+                   const char *directory, struct jailproc *ret)
 {
     int fds[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
         return -errno;
-    _cleanup_close_ int ours = fds[0], theirs = fds[1];
+    _cleanup_close_ int ours = fds[0], theirs = fds[1], pidfd = -1;
     if (fcntl(ours, F_SETFL, O_NONBLOCK) < 0)
         return -errno;
 
-    pid_t pid = 0;
-    int r = spawn(jail_path, directory, theirs, &pid);
-    if (r < 0)
-        return r;
-    /* Nobody else waits for our children, so the pid is still this one's. */
-    int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-    if (pidfd < 0) {
-        r = -errno;
+    pid_t pid = fork_with_pidfd(namespaces(shape->layers), &pidfd);
+    if (pid == 0)
+        become_jail(theirs, config->program, directory,
+                    layer_in(shape->layers, LAYER_USER_NAMESPACE));
+    if (pid < 0)
+        return -errno;
+    int r = pidfd < 0 ? -errno : send_setup(ours, config, shape);
+    if (r < 0) {
         (void)kill(pid, SIGKILL);
         (void)waitpid(pid, NULL, 0);
         return r;
     }
-    *ret = (struct jailproc){.pid = pid, .pidfd = pidfd, .link_fd = TAKE_FD(ours)};
+    *ret = (struct jailproc){.pid = pid, .pidfd = TAKE_FD(pidfd), .link_fd = TAKE_FD(ours)};
     return 0;
 }

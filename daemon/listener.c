@@ -40,11 +40,15 @@ static bool is_alive(const struct sockaddr_un *address)
     return r == 0 || errno != ECONNREFUSED;
 }
 
-static void make_parent(const char *path)
+static int make_parent(const char *path, const struct account *owner)
 {
     char copy[sizeof(((struct sockaddr_un *)NULL)->sun_path)];
     (void)snprintf(copy, sizeof(copy), "%s", path);
-    (void)mkdir(dirname(copy), 0755); /* if it cannot be made, bind() says so */
+    const char *parent = dirname(copy);
+    /* If it cannot be made, bind() says so. */
+    if (mkdir(parent, 0755) == 0 && owner && lchown(parent, owner->uid, owner->gid) < 0)
+        return -errno;
+    return 0;
 }
 
 static int set_group(const char *path, const char *group, const struct log *log,
@@ -70,15 +74,20 @@ static int set_group(const char *path, const char *group, const struct log *log,
     return r;
 }
 
-int listener_bind(const char *path, unsigned mode, const char *group, const struct log *log,
-                  struct fault *fault)
+int listener_bind(const char *path, unsigned mode, const char *group, const struct account *owner,
+                  const struct log *log, struct fault *fault)
 {
     struct sockaddr_un address;
     struct stat st;
     int r = make_address(path, &address, fault);
     if (r < 0)
         return r;
-    make_parent(path);
+    r = make_parent(path, owner);
+    if (r < 0) {
+        fault_set(fault, "%s: its directory cannot be given to %s: %s", path, owner->name,
+                  strerror(-r));
+        return r;
+    }
     if (lstat(path, &st) == 0 && S_ISSOCK(st.st_mode)) {
         if (is_alive(&address)) {
             fault_set(fault, "%s: a daemon is listening there already", path);
@@ -95,7 +104,12 @@ int listener_bind(const char *path, unsigned mode, const char *group, const stru
         fault_set(fault, "%s: bind: %s", path, strerror(-r));
         return r;
     }
-    r = set_group(path, group, log, fault);
+    if (owner && lchown(path, owner->uid, owner->gid) < 0) {
+        r = -errno;
+        fault_set(fault, "%s: cannot be given to %s: %s", path, owner->name, strerror(-r));
+    }
+    if (r == 0)
+        r = set_group(path, group, log, fault);
     if (r == 0 && (chmod(path, mode) < 0 || listen(fd, BACKLOG) < 0)) {
         r = -errno;
         fault_set(fault, "%s: %s", path, strerror(-r));

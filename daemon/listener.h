@@ -3,6 +3,7 @@
 /* The listening socket: bound here or handed over by systemd. */
 
 #include "log.h"
+#include "privileges.h"
 
 #include "proto/fault.h"
 
@@ -23,12 +24,13 @@ struct listener {
         .fd = -1      \
     }
 
-/* Binds PATH with MODE and, unless GROUP is "", the group of that name. A socket that nobody
- * listens on any more is replaced; one that somebody does is -EADDRINUSE. Missing parent
- * directories are not made, but for the last. FAULT says what went wrong. Returns the descriptor.
+/* Binds PATH with MODE and, unless GROUP is "", the group of that name; it and its directory, if
+ * that is made, are given to OWNER (NULL: they stay this process's). A socket that nobody listens
+ * on any more is replaced; one that somebody does is -EADDRINUSE. Missing parent directories are
+ * not made, but for the last. FAULT says what went wrong. Returns the descriptor.
  */
-int listener_bind(const char *path, unsigned mode, const char *group, const struct log *log,
-                  struct fault *fault);
+int listener_bind(const char *path, unsigned mode, const char *group, const struct account *owner,
+                  const struct log *log, struct fault *fault);
 
 /* Starts to accept on FD, which is taken. PATH (copied) is removed by listener_deinit(). */
 int listener_init(struct listener *listener, struct event_base *base, const struct log *log, int fd,

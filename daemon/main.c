@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* rubricd: arguments, set-up, run, tear-down; nothing else. */
 #include "environment.h"
+#include "privileges.h"
 #include "supervisor.h"
 
 #include "conf/config.h"
@@ -170,22 +171,62 @@ static void find_jail(char *path, size_t size)
     (void)snprintf(path, size, "%s", RUBRICD_JAIL);
 }
 
+static int open_jail(struct fault *fault)
+{
+    char path[4096];
+    find_jail(path, sizeof(path));
+    int fd = open(path, O_PATH | O_CLOEXEC);
+    if (fd < 0)
+        fault_set(fault, "%s: %s", path, strerror(errno));
+    return fd < 0 ? -errno : fd;
+}
+
+/* Everything that takes root, then root is given up: the directories, the socket. */
+static int stop_being_root(const struct config *config, struct supervisor_options *options,
+                           struct fault *fault)
+{
+    struct account account;
+    struct log log;
+    if (!privileges_are_root())
+        return 0;
+    int r = privileges_find(config->user, CONFIG_DEFAULT_USER, &account, fault);
+    if (r == 0)
+        r = privileges_make_directory(config->work_dir, 0700, &account, fault);
+    if (r == 0 && options->listen_fd < 0 && options->serve_fd < 0) {
+        log_init(&log, LOG_WARNING);
+        r = options->listen_fd = listener_bind(config->socket, config->socket_mode,
+                                               config->socket_group, &account, &log, fault);
+        options->owns_socket = r >= 0;
+    }
+    if (r >= 0)
+        r = privileges_drop(&account, fault);
+    /* Changing the account makes a process dumpable again. */
+    (void)prctl(PR_SET_DUMPABLE, 0);
+    return r;
+}
+
 static int run(const struct config *config, const struct arguments *arguments, int listen_fd)
 {
-    char jail_path[4096];
     struct supervisor supervisor;
     struct fault fault = FAULT_NULL;
     struct supervisor_options options = {
         .version = RUBRICD_VERSION,
-        .jail_path = jail_path,
+        .jail_program = open_jail(&fault),
         .serve_fd = arguments->serve_fd,
         .listen_fd = listen_fd,
     };
-    find_jail(jail_path, sizeof(jail_path));
+    if (options.jail_program < 0 || stop_being_root(config, &options, &fault) < 0) {
+        (void)fprintf(stderr, "rubricd: cannot start: %s\n", fault.text);
+        if (options.owns_socket)
+            (void)unlink(config->socket);
+        return EX_UNAVAILABLE;
+    }
     int r = supervisor_init(&supervisor, config, &options, &fault);
     if (r < 0) {
         (void)fprintf(stderr, "rubricd: cannot start: %s\n", fault.text);
         supervisor_deinit(&supervisor);
+        if (options.owns_socket)
+            (void)unlink(config->socket);
         return EX_UNAVAILABLE;
     }
     r = supervisor_run(&supervisor);

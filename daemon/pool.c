@@ -56,7 +56,9 @@ int pool_init(struct pool *pool, const struct pool_config *config)
             {
                 .base = config->base,
                 .log = config->log,
-                .jail_path = config->jail_path,
+                .jail = config->jail,
+                .shape = config->shape,
+                .networked_shape = config->networked_shape,
                 .work_directory = config->work_directory,
                 .work_directory_fd = config->work_directory_fd,
                 .ops = &slot_ops,

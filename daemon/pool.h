@@ -29,7 +29,8 @@ struct pool {
 struct pool_config {
     struct event_base *base;
     const struct log *log;
-    const char *jail_path;
+    struct jailproc_config jail;
+    const struct jail_shape *shape, *networked_shape; /* see slot.h */
     const char *work_directory;
     int work_directory_fd;
     unsigned slot_count;

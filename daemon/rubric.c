@@ -188,10 +188,37 @@ static int read_task_class(int root, const char *name, struct task_class **ret,
     return 0;
 }
 
-int rubric_find(const struct rubric_spec *spec, const struct rubric_roots *roots, char **ret_path,
-                struct task_class **ret_task_class, enum error_code *ret_code, struct fault *fault)
+void rubric_place_deinit(struct rubric_place *place)
+{
+    free(place->path);
+    free(place->root);
+}
+
+/* Fills in PLACE for an open rubric beneath an open root. */
+static int locate(int root, int rubric, struct rubric_place *place)
+{
+    struct stat st;
+    place->path = roots_path_of(rubric);
+    place->root = roots_path_of(root);
+    if (!place->path || !place->root || fstat(root, &st) < 0)
+        return -ENAMETOOLONG;
+    size_t n = strlen(place->root);
+    while (n > 0 && place->root[n - 1] == '/')
+        n--;
+    if (strncmp(place->path, place->root, n) != 0 || place->path[n] != '/')
+        return -EXDEV; /* it was moved away since */
+    place->within = place->path + n + 1;
+    place->root_device = st.st_dev;
+    place->root_inode = st.st_ino;
+    return 0;
+}
+
+int rubric_find(const struct rubric_spec *spec, const struct rubric_roots *roots,
+                struct rubric_place *ret_place, struct task_class **ret_task_class,
+                enum error_code *ret_code, struct fault *fault)
 {
     _cleanup_(task_class_free_pointer) struct task_class *task_class = NULL;
+    _cleanup_rubric_place_ struct rubric_place place = RUBRIC_PLACE_NULL;
     _cleanup_close_ int root = open_root(spec, roots, ret_code, fault);
     if (root < 0)
         return root;
@@ -202,12 +229,13 @@ int rubric_find(const struct rubric_spec *spec, const struct rubric_roots *roots
     int r = read_task_class(root, spec->task_class, &task_class, ret_code, fault);
     if (r < 0)
         return r;
-    char *path = roots_path_of(rubric);
-    if (!path) {
-        fault_set(fault, "job.task_class: the rubric's path is too long");
+    r = locate(root, rubric, &place);
+    if (r < 0) {
+        fault_set(fault, "job.task_class: %.255s/rubric.py: %s", spec->task_class, strerror(-r));
         return refuse(ret_code, ERROR_NOT_PERMITTED);
     }
-    *ret_path = path;
+    *ret_place = place;
+    place = (struct rubric_place)RUBRIC_PLACE_NULL;
     *ret_task_class = TAKE_PTR(task_class);
     return 0;
 }

@@ -26,9 +26,26 @@ struct rubric_roots {
     struct roots allowed;     /* under which a bench root must lie */
 };
 
+/* Where a rubric is. */
+struct rubric_place {
+    char *path;         /* canonical; owned */
+    char *root;         /* its bench root, canonical; owned */
+    const char *within; /* the part of path that follows the root and a '/' */
+    uint64_t root_device, root_inode;
+};
+
+#define RUBRIC_PLACE_NULL \
+    {                     \
+        .path = NULL      \
+    }
+
+void rubric_place_deinit(struct rubric_place *place);
+#define _cleanup_rubric_place_ _cleanup_(rubric_place_deinit)
+
 /* Opens the rubric beneath its bench root without following a link out of it, and reads the lists.
- * On success *ret_path is the file's canonical path (to be freed) and *ret_task_class the lists,
- * NULL where there is no task_class.json.
+ * On success *ret_place is the caller's and *ret_task_class the lists, NULL where there is no
+ * task_class.json.
  * On failure the return value is negative and *ret_code and FAULT say what to answer. */
-int rubric_find(const struct rubric_spec *spec, const struct rubric_roots *roots, char **ret_path,
-                struct task_class **ret_task_class, enum error_code *ret_code, struct fault *fault);
+int rubric_find(const struct rubric_spec *spec, const struct rubric_roots *roots,
+                struct rubric_place *ret_place, struct task_class **ret_task_class,
+                enum error_code *ret_code, struct fault *fault);

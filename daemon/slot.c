@@ -8,20 +8,21 @@
  * One timerfd serves all of these: in every state it holds the moment at which the slot stops
  * waiting for what that state waits for. slot_enter() alone changes the state and sets the timer.
  *
+ * A job that may use the network takes a jail without a network namespace: the idle one is killed,
+ * the job waits as `pending` through DYING, SWEEPING and STARTING, and is sent to the new one.
+ *
  * A job that loses its jail is answered only when a new jail has come up and emptied the slot's
  * directory, or could not: whoever gets the answer can rely on nothing of the job being left. */
 #include "slot.h"
 #include "clock.h"
 #include "events.h"
 #include "jail/link.h"
-#include "jailproc.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
@@ -84,12 +85,18 @@ static bool is_readable(int fd)
 
 /* --- the job's end ------------------------------------------------------------------------ */
 
+/* PIDFD may be -1. What has ended already cannot be killed; nobody minds. */
+static void send_sigkill(int pidfd)
+{
+    if (pidfd >= 0)
+        (void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+}
+
 static void kill_job(struct slot *slot, enum slot_kill why)
 {
     if (slot->result.killed == SLOT_KILL_NONE)
         slot->result.killed = why;
-    if (slot->child_pidfd >= 0)
-        (void)syscall(SYS_pidfd_send_signal, slot->child_pidfd, SIGKILL, NULL, 0);
+    send_sigkill(slot->child_pidfd);
     if (slot->state == SLOT_RUNNING)
         slot_enter(slot, SLOT_ENDING, JAIL_CLEAN_UP_MS);
 }
@@ -137,6 +144,7 @@ static void slot_complete(struct slot *slot, enum slot_end end)
         slot->result.ended_ns = clock_now_ns();
     slot->child_event = consume_event(slot->child_event);
     slot->child_pidfd = close_fd(slot->child_pidfd);
+    packet_deinit(&slot->pending);
     capture_close(&slot->out);
     capture_close(&slot->err);
 
@@ -159,11 +167,34 @@ static void slot_complete(struct slot *slot, enum slot_end end)
 
 /* --- what the jail says ------------------------------------------------------------------- */
 
+static const struct jail_shape *shape_of(const struct slot *slot)
+{
+    return slot->networked ? slot->config->networked_shape : slot->config->shape;
+}
+
+/* The jail has the shape that the pending job wants. */
+static void send_pending(struct slot *slot)
+{
+    slot->sent_ns = clock_now_ns();
+    int r = packet_send(&slot->pending, slot->link_fd);
+    packet_deinit(&slot->pending);
+    slot_enter(slot, SLOT_LAUNCHING, JAIL_ANSWER_MS);
+    if (r < 0)
+        slot_jail_lost(slot, strerror(-r));
+}
+
+static bool is_pending(const struct slot *slot)
+{
+    return slot->owner && slot->pending.strings && slot->result.killed == SLOT_KILL_NONE;
+}
+
 static void jail_is_ready(struct slot *slot)
 {
     slot->failed_starts = 0;
     slot_enter(slot, SLOT_IDLE, 0);
-    if (slot->owner)
+    if (is_pending(slot))
+        send_pending(slot);
+    else if (slot->owner)
         slot_complete(slot, SLOT_END_JAIL_LOST); /* of the jail before this one */
     else
         slot->config->ops->idle(slot, slot->config->userdata);
@@ -200,6 +231,7 @@ static const char *job_has_ended(struct slot *slot, const struct link_report *re
     slot->result.cpu_us = report->cpu_us;
     slot->result.max_rss_bytes = report->max_rss_bytes;
     slot->result.run_delay_ns = report->run_delay_ns;
+    slot->result.evidence = report->evidence;
     slot_enter(slot, SLOT_ENDING, END_OF_FILE_MS);
     complete_if_over(slot);
     return NULL;
@@ -213,6 +245,9 @@ static const char *handle_report(struct slot *slot, const struct link_report *re
     if (report->type == LINK_READY) {
         if (slot->state != SLOT_STARTING)
             return unexpected;
+        /* What the first jail could have, and what clients are told of. */
+        if (report->layers != shape_of(slot)->layers)
+            return "it lacks a layer of isolation";
         jail_is_ready(slot);
         return NULL;
     }
@@ -302,10 +337,8 @@ static void slot_jail_lost(struct slot *slot, const char *why)
     }
     slot->link_event = consume_event(slot->link_event);
     slot->link_fd = close_fd(slot->link_fd);
-    if (slot->child_pidfd >= 0)
-        (void)syscall(SYS_pidfd_send_signal, slot->child_pidfd, SIGKILL, NULL, 0);
-    if (slot->jail_pidfd >= 0)
-        (void)syscall(SYS_pidfd_send_signal, slot->jail_pidfd, SIGKILL, NULL, 0);
+    send_sigkill(slot->child_pidfd);
+    send_sigkill(slot->jail_pidfd);
     slot_enter(slot, SLOT_DYING, 0);
 }
 
@@ -334,11 +367,12 @@ static void slot_start_jail(struct slot *slot)
         snprintf(directory, sizeof(directory), "%s/slot-%u", config->work_directory, slot->index);
     /* A job of our own user may have closed it to the next jail. */
     (void)fchmod(config->work_directory_fd, 0700);
-    int r = n >= (int)sizeof(directory) ? -ENAMETOOLONG
-                                        : jailproc_spawn(config->jail_path, directory, &jail);
+    int r = n >= (int)sizeof(directory)
+                ? -ENAMETOOLONG
+                : jailproc_spawn(&config->jail, shape_of(slot), directory, &jail);
     if (r < 0) {
-        log_write(config->log, LOG_ERR, "slot %u: cannot start %s: %s", slot->index,
-                  config->jail_path, strerror(-r));
+        log_write(config->log, LOG_ERR, "slot %u: cannot start a jail: %s", slot->index,
+                  strerror(-r));
         slot->failed_starts++;
         restart(slot);
         return;
@@ -408,79 +442,59 @@ static void on_timer(evutil_socket_t fd, short what, void *userdata)
 
 /* --- the job's start ---------------------------------------------------------------------- */
 
-static int make_input(const struct bytes *input)
+/* Opens the pipes of stdout and stderr; the packet gets their write ends. */
+static int open_captures(struct slot *slot, struct packet *packet)
 {
-    _cleanup_close_ int fd = memfd_create("rubricd-stdin", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (fd < 0)
-        return -errno;
-    for (size_t done = 0; done < input->length;) {
-        ssize_t n = write(fd, input->data + done, input->length - done);
-        if (n < 0 && errno != EINTR)
-            return -errno;
-        done += n > 0 ? (size_t)n : 0;
-    }
-    if (lseek(fd, 0, SEEK_SET) < 0 ||
-        fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
-        return -errno;
-    return TAKE_FD(fd);
+    size_t limit = slot->limits.of[LIMIT_OUTPUT];
+    int r = capture_open(&slot->out, slot->config->base, limit, on_output, slot,
+                         &packet->fds[LINK_STDOUT]);
+    if (r >= 0)
+        r = capture_open(&slot->err, slot->config->base, MIN(limit, (size_t)STDERR_KEPT_MAX),
+                         on_output, slot, &packet->fds[LINK_STDERR]);
+    return r;
 }
 
-static uint32_t pack_strings(const char *const *list, char *strings, size_t *length)
+/* The idle jail has the wrong shape: a new one, for which the job waits. */
+static void change_shape(struct slot *slot, bool networked)
 {
-    uint32_t count = 0;
-    for (; list[count]; count++) {
-        size_t n = strlen(list[count]) + 1;
-        if (*length + n <= LINK_STRINGS_MAX)
-            memcpy(strings + *length, list[count], n);
-        *length += n;
-    }
-    return count;
-}
-
-/* The descriptors are the caller's. */
-static int send_job(struct slot *slot, const struct launch *launch, uint64_t job_no,
-                    const int fds[LINK_JOB_FDS])
-{
-    char strings[LINK_STRINGS_MAX];
-    size_t length = 0;
-    struct link_job job = {.job_no = job_no, .limits = launch->limits};
-    job.argc = pack_strings(launch->argv, strings, &length);
-    job.envc = pack_strings(launch->envp, strings, &length);
-    if (length > LINK_STRINGS_MAX)
-        return -E2BIG;
-    job.strings_length = (uint32_t)length;
-    return link_send_job(slot->link_fd, &job, strings, fds);
+    slot->link_event = consume_event(slot->link_event);
+    slot->link_fd = close_fd(slot->link_fd);
+    send_sigkill(slot->jail_pidfd);
+    slot->networked = networked;
+    slot_enter(slot, SLOT_DYING, 0);
 }
 
 int slot_run(struct slot *slot, const struct launch *launch, uint64_t job_no, void *owner)
 {
-    struct event_base *base = slot->config->base;
-    int fds[LINK_JOB_FDS] = {-1, -1, -1};
+    struct packet packet;
     slot->result = (struct slot_result){.run_delay_ns = UINT64_MAX};
     slot->limits = launch->limits;
     slot->output_bytes = 0;
     slot->reported = false;
     slot->job_no = job_no;
 
-    int r = fds[LINK_STDIN] = make_input(launch->input);
-    if (r >= 0)
-        r = capture_open(&slot->out, base, launch->limits.of[LIMIT_OUTPUT], on_output, slot,
-                         &fds[LINK_STDOUT]);
-    if (r >= 0)
-        r = capture_open(&slot->err, base, MIN(launch->limits.of[LIMIT_OUTPUT], STDERR_KEPT_MAX),
-                         on_output, slot, &fds[LINK_STDERR]);
+    int r = packet_init(&packet, launch, job_no);
+    if (r < 0)
+        return r;
+    bool fits = launch->network == slot->networked;
+    r = open_captures(slot, &packet);
     slot->sent_ns = clock_now_ns();
-    if (r >= 0)
-        r = send_job(slot, launch, job_no, fds);
-    for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
-        close_fd(fds[i]);
+    if (r >= 0 && fits)
+        r = packet_send(&packet, slot->link_fd);
     if (r < 0) {
         capture_deinit(&slot->out);
         capture_deinit(&slot->err);
+        packet_deinit(&packet);
         return r;
     }
     slot->owner = owner;
-    slot_enter(slot, SLOT_LAUNCHING, JAIL_ANSWER_MS);
+    if (fits) {
+        packet_deinit(&packet);
+        slot_enter(slot, SLOT_LAUNCHING, JAIL_ANSWER_MS);
+    } else {
+        slot->pending = packet;
+        change_shape(slot, launch->network);
+    }
     return 0;
 }
 
@@ -501,6 +515,7 @@ int slot_init(struct slot *slot, const struct slot_config *config, unsigned inde
         .jail_pidfd = -1,
         .link_fd = -1,
         .child_pidfd = -1,
+        .pending = PACKET_NULL,
         .out = CAPTURE_NULL,
         .err = CAPTURE_NULL,
     };
@@ -532,7 +547,7 @@ void slot_stop(struct slot *slot)
 void slot_deinit(struct slot *slot)
 {
     if (slot->jail_pidfd >= 0) {
-        (void)syscall(SYS_pidfd_send_signal, slot->jail_pidfd, SIGKILL, NULL, 0);
+        send_sigkill(slot->jail_pidfd);
         (void)waitpid(slot->jail_pid, NULL, 0);
     }
     slot->jail_event = consume_event(slot->jail_event);
@@ -541,6 +556,7 @@ void slot_deinit(struct slot *slot)
     slot->child_event = consume_event(slot->child_event);
     capture_deinit(&slot->out);
     capture_deinit(&slot->err);
+    packet_deinit(&slot->pending);
     slot->jail_pidfd = close_fd(slot->jail_pidfd);
     slot->link_fd = close_fd(slot->link_fd);
     slot->timer_fd = close_fd(slot->timer_fd);

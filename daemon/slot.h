@@ -6,7 +6,10 @@
  * its place. A job is complete when its exit is known and both its pipes are at end of file. */
 
 #include "capture.h"
+#include "jailproc.h"
+#include "launch.h"
 #include "log.h"
+#include "packet.h"
 #include "result.h"
 
 #include "proto/json.h"
@@ -16,26 +19,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-
-/* A file that the job finds in its working directory. */
-struct launch_file {
-    const char *name; /* relative, without empty, "." and ".." parts; directories are made for it */
-    unsigned mode;    /* permission bits, at most 0777 */
-    const struct bytes *content;
-};
-
-/* What a slot is to run; everything is borrowed for the length of slot_run(). */
-struct launch {
-    const char *const *argv; /* NULL-terminated; argv[0] is the program's absolute path */
-    const char *const *envp;
-    struct limits limits;
-    const struct bytes *input; /* its stdin */
-    /* Written before the program starts; no name is a directory of another. */
-    const struct launch_file *files;
-    size_t file_count;
-    const char *const *readable; /* NULL-terminated canonical paths that it may read; or NULL */
-    bool network;                /* it may use the host's network */
-};
 
 enum slot_state {
     SLOT_STARTING,  /* the jail was started and has not said that it is ready */
@@ -66,9 +49,11 @@ struct slot_ops {
 struct slot_config {
     struct event_base *base;
     const struct log *log;
-    const char *jail_path;      /* the rubricd-jail program */
-    const char *work_directory; /* slot N uses <work_directory>/slot-N */
-    int work_directory_fd;      /* the same, borrowed */
+    struct jailproc_config jail;
+    const struct jail_shape *shape;           /* of the jails, but for */
+    const struct jail_shape *networked_shape; /* those of jobs that may use the network */
+    const char *work_directory;               /* slot N uses <work_directory>/slot-N */
+    int work_directory_fd;                    /* the same, borrowed */
     const struct slot_ops *ops;
     void *userdata;
 };
@@ -83,11 +68,13 @@ struct slot {
     struct event *jail_event, *link_event, *timer_event;
     unsigned failed_starts; /* in a row; the next one waits accordingly */
     unsigned sweeps;        /* looks since the jail died */
+    bool networked;         /* what the jail's shape is, or that of the one to come */
     bool stopping;
 
     void *owner; /* the job; NULL: none */
     uint64_t job_no;
-    uint64_t sent_ns; /* when it was handed to the jail */
+    struct packet pending; /* to be sent once there is a jail of the right shape */
+    uint64_t sent_ns;      /* when it was handed to the jail */
     struct limits limits;
     int child_pidfd;
     struct event *child_event;

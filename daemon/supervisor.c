@@ -10,7 +10,6 @@
 #include "clock.h"
 #include "events.h"
 #include "grading.h"
-#include "networked.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -245,8 +244,7 @@ static int set_up_hello(struct supervisor *supervisor, unsigned slots)
         (json_int_t)config->queue_bytes, "jobs_per_client",
         (json_int_t)config->queue_jobs_per_client, "defaults", kinds_json(policy->defaults, false),
         "ceilings", kinds_json(policy->ceilings, policy->allow_network));
-    supervisor->networked = networked_summary(supervisor->isolation.summary);
-    return supervisor->hello_limits && supervisor->networked ? 0 : -ENOMEM;
+    return supervisor->hello_limits ? 0 : -ENOMEM;
 }
 
 /* Makes and locks the work directory: two daemons in one would empty each other's. */
@@ -277,6 +275,24 @@ static int set_up_work_dir(struct supervisor *supervisor, struct fault *fault)
     return 0;
 }
 
+/* Lets a jail show what the host grants. */
+static int probe_host(struct supervisor *supervisor, struct fault *fault)
+{
+    const struct config *config = supervisor->config;
+    uint32_t without;
+    char *directory = NULL;
+    int r = isolation_without(config, &without, fault);
+    if (r < 0)
+        return r;
+    if (asprintf(&directory, "%s/probe", config->work_dir) < 0) {
+        fault_set(fault, "out of memory");
+        return -ENOMEM;
+    }
+    r = probe_jails(&supervisor->probe, &supervisor->jail, without, directory, fault);
+    free(directory);
+    return r;
+}
+
 static int set_up_isolation(struct supervisor *supervisor, struct fault *fault)
 {
     const struct config *config = supervisor->config;
@@ -288,20 +304,20 @@ static int set_up_isolation(struct supervisor *supervisor, struct fault *fault)
         fault_set(fault, "becoming a child subreaper: %s", strerror(errno));
         return -errno;
     }
-    return isolation_init(&supervisor->isolation, config, version, fault);
+    int r = probe_host(supervisor, fault);
+    if (r < 0)
+        return r;
+    return isolation_init(&supervisor->isolation, config, version, &supervisor->probe, fault);
 }
 
-static int set_up_pool(struct supervisor *supervisor, const char *jail_path, unsigned slots,
-                       struct fault *fault)
+static int set_up_pool(struct supervisor *supervisor, unsigned slots, struct fault *fault)
 {
-    if (access(jail_path, X_OK) < 0) {
-        fault_set(fault, "%s: %s", jail_path, strerror(errno));
-        return -errno;
-    }
     struct pool_config config = {
         .base = supervisor->base,
         .log = &supervisor->log,
-        .jail_path = jail_path,
+        .jail = supervisor->jail,
+        .shape = &supervisor->probe.shape,
+        .networked_shape = &supervisor->probe.networked,
         .work_directory = supervisor->config->work_dir,
         .work_directory_fd = supervisor->work_dir_fd,
         .slot_count = slots,
@@ -325,9 +341,10 @@ static int set_up_clients(struct supervisor *supervisor, const struct supervisor
         return 0;
     }
     int fd = options->listen_fd;
-    const char *path = fd >= 0 ? NULL : config->socket; /* systemd's is systemd's to remove */
+    /* systemd's is systemd's to remove */
+    const char *path = fd >= 0 && !options->owns_socket ? NULL : config->socket;
     if (fd < 0)
-        fd = listener_bind(config->socket, config->socket_mode, config->socket_group,
+        fd = listener_bind(config->socket, config->socket_mode, config->socket_group, NULL,
                            &supervisor->log, fault);
     if (fd < 0)
         return fd;
@@ -359,15 +376,19 @@ int supervisor_init(struct supervisor *supervisor, const struct config *config,
         .version = options->version,
         .listener = LISTENER_NULL,
         .work_dir_fd = -1,
+        .probe = PROBE_NULL,
+        .jail = {.program = options->jail_program,
+                 .readable = (const char *const *)config->readable.item,
+                 .readable_count = config->readable.count},
         .started_ns = clock_now_ns(),
     };
     TAILQ_INIT(&supervisor->conns);
     TAILQ_INIT(&supervisor->parked);
     log_init(&supervisor->log, levels[config->log_level]);
 
-    int r = set_up_isolation(supervisor, fault);
+    int r = set_up_work_dir(supervisor, fault);
     if (r == 0)
-        r = set_up_work_dir(supervisor, fault);
+        r = set_up_isolation(supervisor, fault);
     if (r < 0)
         return r;
     r = set_up_events(supervisor);
@@ -380,7 +401,7 @@ int supervisor_init(struct supervisor *supervisor, const struct config *config,
         fault_set(fault, "out of memory");
         return -ENOMEM;
     }
-    r = set_up_pool(supervisor, options->jail_path, slots, fault);
+    r = set_up_pool(supervisor, slots, fault);
     if (r == 0)
         r = set_up_clients(supervisor, options, fault);
     if (r == 0)
@@ -439,7 +460,8 @@ void supervisor_deinit(struct supervisor *supervisor)
         event_base_free(supervisor->base);
     stats_deinit(&supervisor->stats);
     isolation_deinit(&supervisor->isolation);
+    probe_deinit(&supervisor->probe);
+    supervisor->jail.program = close_fd(supervisor->jail.program);
     json_decref(supervisor->hello_limits);
-    json_decref(supervisor->networked);
     close_fd(supervisor->work_dir_fd);
 }

@@ -8,6 +8,7 @@
 #include "listener.h"
 #include "log.h"
 #include "pool.h"
+#include "probe.h"
 #include "rubric.h"
 #include "sandbox.h"
 #include "service.h"
@@ -23,6 +24,8 @@ struct supervisor {
     const char *version;
     struct log log;
     struct event_base *base;
+    struct jailproc_config jail;
+    struct probe probe;
     struct isolation isolation;
     struct service service;
     struct listener listener;
@@ -34,7 +37,6 @@ struct supervisor {
     struct stats stats;
     struct sandbox_host sandbox_host;
     json_t *hello_limits;
-    json_t *networked; /* like isolation.summary: of jobs that are given the network */
 
     struct conn_list conns;  /* all of them */
     struct conn_list parked; /* have a job that the full queue has no room for, oldest first */
@@ -55,9 +57,10 @@ struct supervisor {
 
 struct supervisor_options {
     const char *version;
-    const char *jail_path;
-    int serve_fd;  /* serve this connected socket alone (taken); -1: listen */
-    int listen_fd; /* a listening socket from systemd (taken); -1: bind the configured one */
+    int jail_program; /* rubricd-jail, open (taken) */
+    int serve_fd;     /* serve this connected socket alone (taken); -1: listen */
+    int listen_fd;    /* a listening socket (taken); -1: bind the configured one */
+    bool owns_socket; /* listen_fd is that of the configured path, to be removed at the end */
 };
 
 /* Starts everything. CONFIG is borrowed. A negative errno and FAULT if something cannot be had;

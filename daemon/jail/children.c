@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "children.h"
 
+#include "daemon/clock.h"
+
 #include "proto/util.h"
 
 #include <dirent.h>
@@ -9,6 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -64,25 +67,55 @@ int children_kill(const pid_t *keep, size_t n)
     return found;
 }
 
-static uint64_t now_ms(void)
+static uint64_t microseconds(const struct timeval *t)
 {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+    return (uint64_t)t->tv_sec * 1000000 + (uint64_t)t->tv_usec;
 }
 
-bool children_kill_all(unsigned deadline_ms)
+static void add(struct children_usage *usage, const struct rusage *of_one)
 {
-    uint64_t deadline = now_ms() + deadline_ms;
+    usage->cpu_us += microseconds(&of_one->ru_utime) + microseconds(&of_one->ru_stime);
+    usage->max_rss_bytes = MAX(usage->max_rss_bytes, (uint64_t)of_one->ru_maxrss * 1024);
+}
+
+int children_reap(pid_t pid, struct children_usage *usage)
+{
+    struct rusage of_one = {0};
+    int status = 0;
+    while (wait4(pid, &status, 0, &of_one) < 0 && errno == EINTR)
+        ;
+    add(usage, &of_one);
+    return status;
+}
+
+/* Reaps all that are dead. Whether any child is left. */
+static bool reap_dead(struct children_usage *usage)
+{
     for (;;) {
-        pid_t pid = waitpid(-1, NULL, WNOHANG);
-        if (pid > 0 || (pid < 0 && errno == EINTR))
-            continue;
-        if (pid < 0)
-            return true; /* ECHILD: nothing is left */
-        if (children_kill(NULL, 0) < 0 || now_ms() >= deadline)
+        struct rusage of_one = {0};
+        pid_t pid = wait4(-1, NULL, WNOHANG, &of_one);
+        if (pid > 0)
+            add(usage, &of_one);
+        else if (pid == 0 || errno != EINTR)
+            return pid == 0;
+    }
+}
+
+static bool kill_children(void)
+{
+    if (getpid() == 1)
+        return kill(-1, SIGKILL) == 0 || errno == ESRCH;
+    return children_kill(NULL, 0) >= 0;
+}
+
+bool children_kill_all(unsigned deadline_ms, struct children_usage *usage)
+{
+    uint64_t deadline_ns = clock_now_ns() + deadline_ms * NS_PER_MS;
+    while (reap_dead(usage)) {
+        if (!kill_children() || clock_now_ns() >= deadline_ns)
             return false;
         /* What was killed dies in its own time. */
-        (void)nanosleep(&(struct timespec){.tv_nsec = 200000L}, NULL);
+        (void)nanosleep(&(struct timespec){.tv_nsec = 100000L}, NULL);
     }
+    return true;
 }

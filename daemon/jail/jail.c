@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* rubricd-jail: one slot's process, the parent of its jobs.
  *
- * Theory of operation: the supervisor starts one jail per slot and sends it one job at a time over
- * a socketpair (link.h). The jail makes a private directory, forks, confines the child
- * (lockdown.c), and waits for two things at once: the program's end and the supervisor's. When the
- * program has ended, the jail kills what is left of its tree (it is a child subreaper, so every
- * orphan is its child), removes the directory, and reports. When the supervisor is gone it does the
- * same and exits, so that nothing outlives the daemon. It knows nothing of JSON, clients or
- * verdicts, holds no secret and has an empty environment. */
+ * Theory of operation: the supervisor starts one jail per slot, in namespaces where the host grants
+ * them, and sends it how to be confined, then one job at a time, over a socketpair (link.h). The
+ * jail confines itself once (confine.c). For a job it empties and bounds the work directory, forks,
+ * lets the child give up the rest (lockdown.c), and waits for two things at once: the program's end
+ * and the supervisor's. When the program has ended, the jail kills what is left of its tree (it is
+ * process 1 of its pid namespace, or at least a child subreaper, so every orphan is its child),
+ * empties the directory, and reports. When the supervisor is gone it does the same and exits, so
+ * that nothing outlives the daemon. It knows nothing of JSON, clients or verdicts, holds no secret
+ * and has an empty environment. */
 #include "children.h"
+#include "confine.h"
 #include "link.h"
 #include "lockdown.h"
-#include "wipe.h"
 
+#include "daemon/clock.h"
 #include "proto/util.h"
 
 #include <fcntl.h>
@@ -36,28 +39,31 @@
 
 struct jail {
     int link;
-    int directory; /* the slot's directory: the parent of the jobs' */
-    char strings[LINK_STRINGS_MAX];
+    struct confinement confinement;
+    char strings[LINK_STRINGS_MAX];       /* of the job */
+    char setup_strings[LINK_STRINGS_MAX]; /* of the set-up */
 };
 
 struct job {
-    uint64_t number;
     pid_t pid;
     int pidfd;
     uint64_t started_ns;
+    struct link_lists lists;
 };
 
-/* Forks with a pidfd. The jail has one thread, so all of it is usable in the child. */
-static pid_t fork_with_pidfd(int *ret_pidfd)
+/* Forks with a pidfd, into the cgroup CGROUP unless that is -1. The jail has one thread, so all of
+ * it is usable in the child. */
+static pid_t fork_with_pidfd(int cgroup, int *ret_pidfd)
 {
     int pidfd = -1;
     struct clone_args args = {
-        .flags = CLONE_PIDFD,
+        .flags = CLONE_PIDFD | (cgroup >= 0 ? CLONE_INTO_CGROUP : 0),
         .pidfd = (uint64_t)(uintptr_t)&pidfd,
         .exit_signal = SIGCHLD,
+        .cgroup = cgroup >= 0 ? (uint64_t)cgroup : 0,
     };
     pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
-    if (pid < 0 && (errno == ENOSYS || errno == EPERM)) {
+    if (pid < 0 && cgroup < 0 && (errno == ENOSYS || errno == EPERM)) {
         /* clone3 is refused by some seccomp filters around whole services. Nobody else reaps our
          * child, so its pid is still its own when the pidfd is made. */
         pid = fork();
@@ -67,23 +73,6 @@ static pid_t fork_with_pidfd(int *ret_pidfd)
     if (pid > 0)
         *ret_pidfd = pidfd;
     return pid;
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-static int make_job_directory(const struct jail *jail, uint64_t number)
-{
-    char name[32];
-    (void)snprintf(name, sizeof(name), "job-%llu", (unsigned long long)number);
-    if (mkdirat(jail->directory, name, 0700) < 0)
-        return -errno;
-    int fd = openat(jail->directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    return fd < 0 ? -errno : fd;
 }
 
 /* Reads what lockdown_exec reports; true if the program was started. */
@@ -102,52 +91,77 @@ static bool read_start(int error_pipe, struct lockdown_error *ret)
     return false;
 }
 
+/* Everything that is done for the job before it is forked. */
+static int prepare(struct jail *jail, const struct link_job *request, const int fds[LINK_JOB_FDS],
+                   struct lockdown *lockdown, struct job *job, int *ret_ruleset,
+                   enum link_stage *ret_stage)
+{
+    struct confinement *confinement = &jail->confinement;
+    *ret_stage = LINK_STAGE_EXEC;
+    int r = link_split_job(request, jail->strings, &job->lists);
+    if (r < 0)
+        return r;
+    r = confine_show(confinement, request, &job->lists, ret_stage);
+    if (r < 0)
+        return r;
+    *ret_stage = LINK_STAGE_DIRECTORY;
+    r = work_begin(&confinement->work, request->job_no, request->limits.of[LIMIT_DISK],
+                   &lockdown->cwd);
+    if (r < 0)
+        return r;
+    *ret_stage = LINK_STAGE_FILES;
+    if (fds[LINK_FILES] >= 0)
+        r = work_unpack(lockdown->cwd, fds[LINK_FILES]);
+    if (r < 0)
+        return r;
+    *ret_stage = LINK_STAGE_LANDLOCK;
+    r = confine_ruleset(confinement, &job->lists, lockdown->cwd, ret_ruleset);
+    *lockdown = (struct lockdown){
+        .layers = confinement->layers,
+        .cwd = lockdown->cwd,
+        .fds = {fds[LINK_STDIN], fds[LINK_STDOUT], fds[LINK_STDERR]},
+        .ruleset = *ret_ruleset >= 0 ? *ret_ruleset : confinement->ruleset,
+        .own_cgroup = fds[LINK_CGROUP] >= 0,
+        .filter = &confinement->filter,
+        .limits = &request->limits,
+        .argv = job->lists.argv,
+        .envp = job->lists.envp,
+    };
+    return r;
+}
+
 /* Starts the job's program. -1 with *ret_error set if it could not be. */
 static int spawn(struct jail *jail, const struct link_job *request, const int fds[LINK_JOB_FDS],
-                 struct job *ret, struct lockdown_error *ret_error)
+                 struct job *job, struct lockdown_error *ret_error)
 {
-    char *argv[64], *envp[64];
-    if (request->argc >= ARRAY_SIZE(argv) || request->envc >= ARRAY_SIZE(envp) ||
-        link_split_strings(request, jail->strings, argv, envp) < 0) {
-        *ret_error = (struct lockdown_error){LINK_STAGE_EXEC, E2BIG};
-        return -1;
-    }
-    _cleanup_close_ int directory = make_job_directory(jail, request->job_no);
-    if (directory < 0) {
-        *ret_error = (struct lockdown_error){LINK_STAGE_DIRECTORY, -directory};
-        return -1;
-    }
+    struct lockdown lockdown = {.cwd = -1};
+    enum link_stage stage;
+    _cleanup_close_ int ruleset = -1;
     int error_pipe[2];
-    if (pipe2(error_pipe, O_CLOEXEC) < 0) {
-        *ret_error = (struct lockdown_error){LINK_STAGE_FORK, errno};
+    int r = prepare(jail, request, fds, &lockdown, job, &ruleset, &stage);
+    if (r == 0 && pipe2(error_pipe, O_CLOEXEC) < 0) {
+        stage = LINK_STAGE_FORK;
+        r = -errno;
+    }
+    if (r < 0) {
+        *ret_error = (struct lockdown_error){stage, -r};
         return -1;
     }
-    struct job job = {.number = request->job_no, .pidfd = -1};
-    job.started_ns = now_ns();
-    job.pid = fork_with_pidfd(&job.pidfd);
-    if (job.pid == 0) {
-        struct lockdown lockdown = {
-            .directory = directory,
-            .fds = {fds[LINK_STDIN], fds[LINK_STDOUT], fds[LINK_STDERR]},
-            .error_pipe = error_pipe[1],
-            .limits = &request->limits,
-            .argv = argv,
-            .envp = envp,
-        };
+    lockdown.error_pipe = error_pipe[1];
+    job->started_ns = clock_now_ns();
+    job->pid = fork_with_pidfd(fds[LINK_CGROUP], &job->pidfd);
+    if (job->pid == 0)
         lockdown_exec(&lockdown);
-    }
     int fork_error = errno;
     close_fd(error_pipe[1]);
-    bool started = job.pid > 0 && job.pidfd >= 0 && read_start(error_pipe[0], ret_error);
+    bool forked = job->pid > 0 && job->pidfd >= 0;
+    bool started = forked && read_start(error_pipe[0], ret_error);
     close_fd(error_pipe[0]);
-    if (started) {
-        *ret = job;
-        return 0;
-    }
-    if (job.pid < 0 || job.pidfd < 0)
+    if (!forked)
         *ret_error = (struct lockdown_error){LINK_STAGE_FORK, fork_error};
-    close_fd(job.pidfd);
-    return -1;
+    if (!started)
+        job->pidfd = close_fd(job->pidfd);
+    return started ? 0 : -1;
 }
 
 /* Time in which the program was ready to run and had no CPU. Read while it is a zombie. */
@@ -163,24 +177,6 @@ static uint64_t read_run_delay(pid_t pid)
     char *end; /* "run_ns delay_ns timeslices" */
     (void)strtoull(text, &end, 10);
     return *end == ' ' ? strtoull(end + 1, NULL, 10) : UINT64_MAX;
-}
-
-static uint64_t microseconds(const struct timeval *t)
-{
-    return (uint64_t)t->tv_sec * 1000000 + (uint64_t)t->tv_usec;
-}
-
-static void reap(const struct job *job, struct link_report *report)
-{
-    siginfo_t info;
-    struct rusage usage = {0};
-    int status = 0;
-    (void)waitid(P_PID, (id_t)job->pid, &info, WEXITED | WNOWAIT);
-    report->run_delay_ns = read_run_delay(job->pid);
-    (void)wait4(job->pid, &status, 0, &usage);
-    report->wait_status = status;
-    report->cpu_us = microseconds(&usage.ru_utime) + microseconds(&usage.ru_stime);
-    report->max_rss_bytes = (uint64_t)usage.ru_maxrss * 1024;
 }
 
 /* Waits for the program's end; if the supervisor goes away or speaks out of turn, kills it. False
@@ -204,24 +200,50 @@ static void complain(const char *what, int error)
     (void)fprintf(stderr, "rubricd-jail: %s: %s\n", what, strerror(error));
 }
 
-/* Kills the rest of the tree and removes the directory, by whatever name it goes now. False if
- * something was left. */
-static bool clean_up(const struct jail *jail)
+/* Kills the rest of the tree and empties the work directory. False if something was left. */
+static bool clean_up(struct jail *jail, const struct job *job, struct link_report *report)
 {
-    bool killed = children_kill_all(TREE_KILL_MS);
+    struct confinement *confinement = &jail->confinement;
+    struct children_usage usage = {.cpu_us = report->cpu_us,
+                                   .max_rss_bytes = report->max_rss_bytes};
+    bool killed = true;
+    if (layer_in(confinement->layers, LAYER_TREE_KILL))
+        killed = children_kill_all(TREE_KILL_MS, &usage);
     if (!killed)
         complain("processes of a job could not be killed", ETIMEDOUT);
-    (void)fchmod(jail->directory, 0700); /* a job of our own user may have changed it */
-    int r = wipe_contents(jail->directory);
+    report->cpu_us = usage.cpu_us;
+    report->max_rss_bytes = usage.max_rss_bytes;
+    if (work_is_full(&confinement->work))
+        report->evidence |= 1u << LIMIT_DISK;
+    int r = work_empty(&confinement->work);
     if (r < 0)
-        complain("a job's directory could not be removed", -r);
-    return killed && r == 0;
+        complain("a job's directory could not be emptied", -r);
+    int hidden = confine_hide(confinement, &job->lists);
+    if (hidden < 0)
+        complain("what a job was shown could not be taken away", -hidden);
+    return killed && r == 0 && hidden == 0;
+}
+
+/* Waits for the program, which runs, and fills in what became of it. False if the jail is to end.
+ */
+static bool see_to_end(const struct jail *jail, struct job *job, struct link_report *report)
+{
+    struct children_usage usage = {0};
+    siginfo_t info;
+    bool wanted = wait_for_end(jail, job);
+    (void)waitid(P_PID, (id_t)job->pid, &info, WEXITED | WNOWAIT);
+    report->run_delay_ns = read_run_delay(job->pid);
+    report->wait_status = children_reap(job->pid, &usage);
+    report->cpu_us = usage.cpu_us;
+    report->max_rss_bytes = usage.max_rss_bytes;
+    job->pidfd = close_fd(job->pidfd);
+    return wanted;
 }
 
 /* One job from its message to its report. False if the jail is to end. */
 static bool run_job(struct jail *jail, const struct link_job *request, int fds[LINK_JOB_FDS])
 {
-    struct job job;
+    struct job job = {.pidfd = -1};
     struct lockdown_error error = {0};
     int r = spawn(jail, request, fds, &job, &error);
     for (int i = 0; i < LINK_JOB_FDS; i++)
@@ -232,8 +254,8 @@ static bool run_job(struct jail *jail, const struct link_job *request, int fds[L
         report.type = LINK_FAILED;
         report.stage = error.stage;
         report.error = error.error;
-        report.leftover = !clean_up(jail);
-        /* A slot's directory that takes no job's is made anew by the next jail. */
+        report.leftover = !clean_up(jail, &job, &report);
+        /* A work directory that takes no job is made anew by the next jail. */
         bool usable = !report.leftover && error.stage != LINK_STAGE_DIRECTORY;
         return link_send_report(jail->link, &report, -1) == 0 && usable;
     }
@@ -241,52 +263,34 @@ static bool run_job(struct jail *jail, const struct link_job *request, int fds[L
     report.pid = job.pid;
     report.started_ns = job.started_ns;
     bool wanted = link_send_report(jail->link, &report, job.pidfd) == 0;
-    wanted = wait_for_end(jail, &job) && wanted;
+    wanted = see_to_end(jail, &job, &report) && wanted;
 
     report.type = LINK_ENDED;
-    reap(&job, &report);
-    close_fd(job.pidfd);
-    report.leftover = !clean_up(jail);
+    report.leftover = !clean_up(jail, &job, &report);
     /* A jail that could not clean up tells so and makes way for a new one. */
     return link_send_report(jail->link, &report, -1) == 0 && wanted && !report.leftover;
 }
 
-static int open_directory(const char *path)
+/* Receives how the jail is to be, makes it so, and says what became of it. */
+static int set_up(struct jail *jail, const char *slot_directory)
 {
-    if (mkdir(path, 0700) < 0 && errno != EEXIST)
-        return -errno;
-    int fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    return fd < 0 ? -errno : fd;
-}
-
-/* Opens the slot's directory, which must be one, and open to us, whatever the last job has made of
- * it. Its parent is the supervisor's. */
-static int open_slot_directory(const char *path)
-{
-    char link[32];
-    _cleanup_close_ int slot = open_directory(path);
-    if (slot == -ENOTDIR || slot == -ELOOP) {
-        int r = wipe_tree(AT_FDCWD, path);
-        slot = r < 0 ? r : open_directory(path);
+    static char *readable[LINK_LIST_MAX + 1]; /* kept for jobs to come */
+    struct link_report report = {.type = LINK_READY};
+    struct link_setup setup;
+    const char *step = "reading the set-up";
+    _cleanup_close_ int filter = -1;
+    int r = link_receive_setup(jail->link, &setup, jail->setup_strings, &filter);
+    if (r == 0)
+        return -ENOTCONN; /* the supervisor has changed its mind */
+    if (r > 0)
+        r = link_split_setup(&setup, jail->setup_strings, readable);
+    if (r == 0)
+        r = confine(&jail->confinement, &setup, readable, slot_directory, filter, &report, &step);
+    if (r < 0) {
+        complain(step, -r);
+        return r;
     }
-    if (slot < 0)
-        return slot;
-    (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", slot);
-    (void)chmod(link, 0700);
-    int fd = openat(slot, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return fd < 0 ? -errno : fd;
-}
-
-static void set_up_signals(void)
-{
-    /* The supervisor alone ends a jail: by closing the link, or by SIGKILL. */
-    static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2};
-    struct sigaction action = {.sa_handler = SIG_IGN};
-    for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
-        (void)sigaction(ignored[i], &action, NULL);
-    sigset_t none;
-    (void)sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    return link_send_report(jail->link, &report, -1);
 }
 
 int main(int argc, char **argv)
@@ -296,20 +300,16 @@ int main(int argc, char **argv)
         return 64;
     }
     static struct jail jail = {.link = LINK_FD}; /* static for its size, not for its reach */
-    set_up_signals();
+    lockdown_jail_signals();
     (void)setsid();
+    (void)prctl(PR_SET_NAME, "rubricd-jail");
     if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0) {
         complain("becoming a child subreaper", errno);
         return 71;
     }
-    jail.directory = open_slot_directory(argv[1]);
-    int r = jail.directory < 0 ? jail.directory : wipe_contents(jail.directory);
-    if (r < 0) {
-        complain(argv[1], -r);
-        return 71;
-    }
-    if (link_send_report(jail.link, &(struct link_report){.type = LINK_READY}, -1) < 0)
-        return 0;
+    int r = set_up(&jail, argv[1]);
+    if (r < 0)
+        return r == -ENOTCONN || r == -EPIPE ? 0 : 71;
 
     struct link_job request;
     int fds[LINK_JOB_FDS];

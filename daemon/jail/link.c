@@ -12,11 +12,16 @@ const char *link_stage_name(enum link_stage stage)
     static const char *const names[LINK_STAGE_COUNT] = {
         [LINK_STAGE_NONE] = "none",
         [LINK_STAGE_DIRECTORY] = "making the private directory",
+        [LINK_STAGE_FILES] = "writing the job's files",
+        [LINK_STAGE_BENCH] = "showing it its bench",
+        [LINK_STAGE_READABLE] = "showing it what it may read",
         [LINK_STAGE_FORK] = "forking",
         [LINK_STAGE_DESCRIPTORS] = "passing the descriptors",
         [LINK_STAGE_SESSION] = "starting a session",
         [LINK_STAGE_LIMITS] = "setting the resource limits",
         [LINK_STAGE_PRIVILEGES] = "giving up privileges",
+        [LINK_STAGE_LANDLOCK] = "confining it with Landlock",
+        [LINK_STAGE_SECCOMP] = "filtering its system calls",
         [LINK_STAGE_EXEC] = "executing the program",
     };
     return stage < LINK_STAGE_COUNT ? names[stage] : "an unknown stage";
@@ -36,7 +41,7 @@ static int send_packet(int fd, struct iovec *iov, size_t iov_count, const int *f
         memset(&control, 0, sizeof(control));
         message.msg_control = control.bytes;
         message.msg_controllen = CMSG_SPACE(sizeof(int) * count);
-        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+        struct cmsghdr *header = &control.align; /* the first one, by CMSG_FIRSTHDR's rule */
         header->cmsg_level = SOL_SOCKET;
         header->cmsg_type = SCM_RIGHTS;
         header->cmsg_len = CMSG_LEN(sizeof(int) * count);
@@ -99,36 +104,90 @@ static ssize_t receive_packet(int fd, struct iovec *iov, size_t iov_count, int *
     return n;
 }
 
+static void close_all(const int *fds, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        close_fd(fds[i]);
+}
+
+/* Receives HEADER and strings with up to MAX descriptors. 1, 0 or -EPROTO; then none is left. */
+static int receive_message(int fd, struct iovec header, char *strings, int *fds, size_t max,
+                           size_t *ret_length, size_t *ret_count)
+{
+    struct iovec iov[2] = {header, {.iov_base = strings, .iov_len = LINK_STRINGS_MAX}};
+    size_t count = 0;
+    ssize_t n = receive_packet(fd, iov, ARRAY_SIZE(iov), fds, max, &count);
+    if (n <= 0)
+        return (int)n;
+    *ret_count = count;
+    if ((size_t)n < header.iov_len) {
+        close_all(fds, count);
+        return -EPROTO;
+    }
+    *ret_length = (size_t)n - header.iov_len;
+    return 1;
+}
+
+int link_send_setup(int fd, const struct link_setup *setup, const char *strings, int filter)
+{
+    struct iovec iov[2] = {
+        {.iov_base = (void *)(uintptr_t)setup, .iov_len = sizeof(*setup)},
+        {.iov_base = (void *)(uintptr_t)strings, .iov_len = setup->strings_length},
+    };
+    return send_packet(fd, iov, ARRAY_SIZE(iov), &filter, filter >= 0 ? 1 : 0);
+}
+
+int link_receive_setup(int fd, struct link_setup *ret_setup, char *strings, int *ret_filter)
+{
+    struct link_setup setup;
+    int filter = -1;
+    size_t length = 0, count = 0;
+    struct iovec header = {.iov_base = &setup, .iov_len = sizeof(setup)};
+    int r = receive_message(fd, header, strings, &filter, 1, &length, &count);
+    if (r <= 0)
+        return r;
+    if (setup.strings_length != length || setup.has_filter != count) {
+        close_all(&filter, count);
+        return -EPROTO;
+    }
+    *ret_setup = setup;
+    *ret_filter = filter;
+    return 1;
+}
+
 int link_send_job(int fd, const struct link_job *job, const char *strings,
                   const int fds[LINK_JOB_FDS])
 {
+    int sent[LINK_JOB_FDS];
+    size_t count = 0;
     struct iovec iov[2] = {
         {.iov_base = (void *)(uintptr_t)job, .iov_len = sizeof(*job)},
         {.iov_base = (void *)(uintptr_t)strings, .iov_len = job->strings_length},
     };
-    return send_packet(fd, iov, ARRAY_SIZE(iov), fds, LINK_JOB_FDS);
+    for (size_t i = 0; i < LINK_JOB_FDS; i++)
+        if (job->fd_mask & (1u << i))
+            sent[count++] = fds[i];
+    return send_packet(fd, iov, ARRAY_SIZE(iov), sent, count);
 }
 
 int link_receive_job(int fd, struct link_job *ret_job, char *strings, int ret_fds[LINK_JOB_FDS])
 {
+    const unsigned standard = (1u << LINK_STANDARD_FDS) - 1, known = (1u << LINK_JOB_FDS) - 1;
     struct link_job job;
     int fds[LINK_JOB_FDS];
-    size_t count = 0;
-    struct iovec iov[2] = {
-        {.iov_base = &job, .iov_len = sizeof(job)},
-        {.iov_base = strings, .iov_len = LINK_STRINGS_MAX},
-    };
-    ssize_t n = receive_packet(fd, iov, ARRAY_SIZE(iov), fds, LINK_JOB_FDS, &count);
-    if (n <= 0)
-        return (int)n;
-    if (count != LINK_JOB_FDS || (size_t)n < sizeof(job) ||
-        (size_t)n != sizeof(job) + job.strings_length) {
-        for (size_t i = 0; i < count; i++)
-            close_fd(fds[i]);
+    size_t length = 0, count = 0;
+    struct iovec header = {.iov_base = &job, .iov_len = sizeof(job)};
+    int r = receive_message(fd, header, strings, fds, LINK_JOB_FDS, &length, &count);
+    if (r <= 0)
+        return r;
+    if (job.strings_length != length || (job.fd_mask & standard) != standard ||
+        (job.fd_mask & ~known) || (size_t)__builtin_popcount(job.fd_mask) != count) {
+        close_all(fds, count);
         return -EPROTO;
     }
     *ret_job = job;
-    memcpy(ret_fds, fds, sizeof(fds));
+    for (size_t i = 0, next = 0; i < LINK_JOB_FDS; i++)
+        ret_fds[i] = job.fd_mask & (1u << i) ? fds[next++] : -1;
     return 1;
 }
 
@@ -158,19 +217,35 @@ int link_receive_report(int fd, struct link_report *ret_report, int *ret_pidfd)
     return 1;
 }
 
-int link_split_strings(const struct link_job *job, char *strings, char **argv, char **envp)
+/* Points COUNT entries of LIST at the strings that begin at *AT. */
+static int split(char **at, const char *end, uint32_t count, char **list)
 {
-    char *at = strings, *end = strings + job->strings_length;
-    for (uint64_t i = 0; i < (uint64_t)job->argc + job->envc; i++) {
-        char *nul = memchr(at, '\0', (size_t)(end - at));
+    if (count > LINK_LIST_MAX)
+        return -EPROTO;
+    for (uint32_t i = 0; i < count; i++) {
+        char *nul = memchr(*at, '\0', (size_t)(end - *at));
         if (!nul)
             return -EPROTO;
-        *(i < job->argc ? &argv[i] : &envp[i - job->argc]) = at;
-        at = nul + 1;
+        list[i] = *at;
+        *at = nul + 1;
     }
-    if (at != end || job->argc == 0)
-        return -EPROTO;
-    argv[job->argc] = NULL;
-    envp[job->envc] = NULL;
+    list[count] = NULL;
     return 0;
+}
+
+int link_split_job(const struct link_job *job, char *strings, struct link_lists *ret)
+{
+    char *bench[2], *at = strings, *end = strings + job->strings_length;
+    if (job->argc == 0 || job->has_bench > 1 || split(&at, end, job->argc, ret->argv) < 0 ||
+        split(&at, end, job->envc, ret->envp) < 0 || split(&at, end, job->has_bench, bench) < 0 ||
+        split(&at, end, job->readable_count, ret->readable) < 0 || at != end)
+        return -EPROTO;
+    ret->bench = bench[0];
+    return 0;
+}
+
+int link_split_setup(const struct link_setup *setup, char *strings, char **paths)
+{
+    char *at = strings, *end = strings + setup->strings_length;
+    return split(&at, end, setup->path_count, paths) < 0 || at != end ? -EPROTO : 0;
 }

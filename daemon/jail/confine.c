@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT */
+#include "confine.h"
+#include "landlock.h"
+
+#include "proto/util.h"
+
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+/* --- identity ------------------------------------------------------------------------------ */
+
+static int write_text(const char *path, const char *text)
+{
+    _cleanup_close_ int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    size_t n = strlen(text);
+    return write(fd, text, n) == (ssize_t)n ? 0 : -errno;
+}
+
+/* One identity inside for the supervisor's outside: all that may be mapped without privilege. */
+static int map_identity(const struct link_setup *setup)
+{
+    char uids[48], gids[48];
+    (void)snprintf(uids, sizeof(uids), "%d %u 1", VIEW_UID, setup->uid);
+    (void)snprintf(gids, sizeof(gids), "%d %u 1", VIEW_GID, setup->gid);
+    int r = write_text("/proc/self/setgroups", "deny");
+    if (r == 0)
+        r = write_text("/proc/self/uid_map", uids);
+    if (r == 0)
+        r = write_text("/proc/self/gid_map", gids);
+    return r;
+}
+
+/* The jail keeps its right over the user namespace, which no execve can give to anybody else. */
+static int bound_capabilities(void)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+    (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    for (unsigned long cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
+        (void)prctl(PR_CAPBSET_DROP, cap, 0, 0, 0); /* EPERM: there was no right to begin with */
+    if (syscall(SYS_capget, &header, data) < 0)
+        return -errno;
+    for (size_t i = 0; i < ARRAY_SIZE(data); i++)
+        data[i].inheritable = 0;
+    return syscall(SYS_capset, &header, data) < 0 ? -errno : 0;
+}
+
+/* --- view and work directory --------------------------------------------------------------- */
+
+static int enter_view(struct confinement *c, const char *slot_directory, const char **ret_step)
+{
+    struct view_options options = {
+        .mountpoint = slot_directory,
+        .readable = c->readable,
+        .own_proc = layer_in(c->layers, LAYER_PID_NAMESPACE),
+        .network = !layer_in(c->layers, LAYER_NETWORK),
+    };
+    int r = view_enter(&c->view, &options, ret_step);
+    if (r < 0)
+        return r;
+    *ret_step = "making the work directory";
+    r = work_open_tmpfs(&c->work, &c->view);
+    if (r == 0) {
+        *ret_step = "sealing it";
+        r = view_seal(&c->view);
+    }
+    if (r < 0) {
+        (void)setns(c->view.host, CLONE_NEWNS);
+        c->work = (struct work)WORK_NULL;
+    }
+    return r;
+}
+
+static void lose(struct confinement *c, struct link_report *report, enum layer layer, int error)
+{
+    c->layers &= ~LAYER_BIT(layer);
+    report->layer_errors[layer] = -error;
+}
+
+static int set_up_files(struct confinement *c, const char *slot_directory,
+                        struct link_report *report, const char **ret_step)
+{
+    const char *step = "";
+    *ret_step = "opening the slot's directory";
+    int r = work_open_directory(&c->work, slot_directory);
+    if (r < 0 || !layer_in(c->layers, LAYER_MOUNT_NAMESPACE))
+        return r;
+    struct work host = c->work;
+    r = enter_view(c, slot_directory, &step);
+    if (r == 0) {
+        close_fd(host.top);
+    } else {
+        lose(c, report, LAYER_MOUNT_NAMESPACE, r);
+        (void)strncpy(report->view_step, step, sizeof(report->view_step) - 1);
+        c->work = host;
+    }
+    return 0;
+}
+
+/* --- filters ------------------------------------------------------------------------------- */
+
+static int allow_list(const struct confinement *c, int ruleset, const char *directory,
+                      const char *const *names, enum landlock_access access)
+{
+    int r = 0;
+    for (; *names && r == 0; names++) {
+        char path[PATH_MAX];
+        (void)snprintf(path, sizeof(path), "%s/%s", directory, *names);
+        r = landlock_allow_path(ruleset, c->landlock_version, path, access);
+    }
+    return r;
+}
+
+/* Without a view: of the host's files those that the view would have. */
+static int allow_of_host(const struct confinement *c, int ruleset)
+{
+    static const char *const etc[] = {
+        "passwd", "group", "nsswitch.conf", "hosts", "ld.so.conf", "ld.so.conf.d", NULL};
+    bool network = !layer_in(c->layers, LAYER_NETWORK);
+    int r = allow_list(c, ruleset, "", view_system, LANDLOCK_READ);
+    if (r == 0)
+        r = allow_list(c, ruleset, "/etc", view_etc, LANDLOCK_READ);
+    if (r == 0)
+        r = allow_list(c, ruleset, "/etc", etc, LANDLOCK_READ);
+    if (r == 0 && network)
+        r = allow_list(c, ruleset, "/etc", view_etc_net, LANDLOCK_READ);
+    if (r == 0)
+        r = allow_list(c, ruleset, "/dev", view_devices, LANDLOCK_DEVICE);
+    for (char *const *path = c->readable; r == 0 && *path; path++)
+        r = landlock_allow_path(ruleset, c->landlock_version, *path, LANDLOCK_READ);
+    return r;
+}
+
+static int allow_of_view(const struct confinement *c, int ruleset)
+{
+    int r = landlock_allow_path(ruleset, c->landlock_version, "/", LANDLOCK_READ);
+    for (size_t i = 0; i < WORK_DIRECTORIES && r == 0; i++)
+        r = landlock_allow(ruleset, c->landlock_version, c->work.directories[i], LANDLOCK_WRITE);
+    return r < 0 ? r : allow_list(c, ruleset, "/dev", view_devices, LANDLOCK_DEVICE);
+}
+
+static bool has_view(const struct confinement *c)
+{
+    return layer_in(c->layers, LAYER_MOUNT_NAMESPACE);
+}
+
+static int new_ruleset(const struct confinement *c)
+{
+    bool files = layer_in(c->layers, LAYER_FILESYSTEM);
+    _cleanup_close_ int ruleset =
+        landlock_new(c->landlock_version, files, layer_in(c->layers, LAYER_NETWORK));
+    int r = ruleset;
+    if (r >= 0 && files)
+        r = has_view(c) ? allow_of_view(c, ruleset) : allow_of_host(c, ruleset);
+    return r < 0 ? r : TAKE_FD(ruleset);
+}
+
+static int set_up_landlock(struct confinement *c)
+{
+    c->landlock_version = landlock_version();
+    if (c->landlock_version == 0)
+        return -EOPNOTSUPP;
+    int ruleset = new_ruleset(c);
+    if (ruleset < 0)
+        return ruleset;
+    /* What a job may write without a view is another directory each time. */
+    if (has_view(c) || !layer_in(c->layers, LAYER_FILESYSTEM))
+        c->ruleset = ruleset;
+    else
+        close_fd(ruleset);
+    return 0;
+}
+
+static int set_up_seccomp(struct confinement *c, int filter)
+{
+    uint32_t action = SECCOMP_RET_ERRNO;
+    if (filter < 0)
+        return -EOPNOTSUPP;
+    if (syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) < 0)
+        return -errno;
+    ssize_t n = pread(filter, c->instructions, sizeof(c->instructions), 0);
+    if (n <= 0 || n == (ssize_t)sizeof(c->instructions) || n % sizeof(struct sock_filter) != 0)
+        return n < 0 ? -errno : -EPROTO;
+    c->filter = (struct sock_fprog){
+        .len = (unsigned short)((size_t)n / sizeof(struct sock_filter)),
+        .filter = c->instructions,
+    };
+    return 0;
+}
+
+/* --- all of it ----------------------------------------------------------------------------- */
+
+int confine(struct confinement *c, const struct link_setup *setup, char *const *readable,
+            const char *slot_directory, int filter, struct link_report *report,
+            const char **ret_step)
+{
+    int r = 0;
+    c->layers = layers_consistent(setup->layers & LAYERS_ALL);
+    c->view = (struct view)VIEW_NULL;
+    c->work = (struct work)WORK_NULL;
+    c->ruleset = -1;
+    c->readable = readable;
+    *ret_step = "mapping the user namespace's identity";
+    if (layer_in(c->layers, LAYER_USER_NAMESPACE))
+        r = map_identity(setup);
+    if (r < 0)
+        return r;
+    if (layer_in(c->layers, LAYER_PID_NAMESPACE) && getpid() != 1)
+        lose(c, report, LAYER_PID_NAMESPACE, -EINVAL);
+    if (layer_in(c->layers, LAYER_USER_NAMESPACE))
+        (void)!sethostname("job", 3);
+    if (layer_in(c->layers, LAYER_NET_NAMESPACE) && unshare(CLONE_NEWNET) < 0)
+        lose(c, report, LAYER_NET_NAMESPACE, -errno);
+
+    r = set_up_files(c, slot_directory, report, ret_step);
+    if (r < 0)
+        return r;
+    if (layer_in(c->layers, LAYER_LANDLOCK) && (r = set_up_landlock(c)) < 0)
+        lose(c, report, LAYER_LANDLOCK, r);
+    if (layer_in(c->layers, LAYER_SECCOMP) && (r = set_up_seccomp(c, filter)) < 0)
+        lose(c, report, LAYER_SECCOMP, r);
+    *ret_step = "giving up capabilities";
+    r = bound_capabilities();
+    /* Its memory and environment are nothing for a job to look at. */
+    (void)prctl(PR_SET_DUMPABLE, 0);
+    c->layers = layers_consistent(c->layers);
+    report->layers = c->layers;
+    return r;
+}
+
+/* --- per job ------------------------------------------------------------------------------- */
+
+static int check_bench(int fd, const struct link_job *job)
+{
+    struct stat st;
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    /* Not the directory that the supervisor has opened: it was replaced in between. */
+    return st.st_dev == job->bench_device && st.st_ino == job->bench_inode ? 0 : -ESTALE;
+}
+
+static int hide_bench(struct confinement *c)
+{
+    if (*c->bench && umount2(VIEW_BENCH, MNT_DETACH | UMOUNT_NOFOLLOW) < 0)
+        return -errno;
+    c->bench[0] = '\0';
+    return 0;
+}
+
+static int show_bench(struct confinement *c, const struct link_job *job, const char *path)
+{
+    if (strcmp(c->bench, path) == 0 && c->bench_device == job->bench_device &&
+        c->bench_inode == job->bench_inode)
+        return 0;
+    int r = hide_bench(c);
+    if (r < 0)
+        return r;
+    _cleanup_close_ int tree = view_fetch(&c->view, path, false);
+    r = tree < 0 ? tree : check_bench(tree, job);
+    if (r == 0)
+        r = view_attach(&c->view, tree, VIEW_BENCH);
+    if (r < 0)
+        return r;
+    (void)snprintf(c->bench, sizeof(c->bench), "%s", path);
+    c->bench_device = job->bench_device;
+    c->bench_inode = job->bench_inode;
+    return 0;
+}
+
+static int show_readable(const struct confinement *c, char *const *paths)
+{
+    for (; *paths; paths++) {
+        _cleanup_close_ int tree = view_fetch(&c->view, *paths, false);
+        int r = tree < 0 ? tree : view_attach(&c->view, tree, *paths);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+int confine_show(struct confinement *c, const struct link_job *job, const struct link_lists *lists,
+                 enum link_stage *ret_stage)
+{
+    if (!has_view(c))
+        return 0;
+    *ret_stage = LINK_STAGE_BENCH;
+    int r = lists->bench ? show_bench(c, job, lists->bench) : hide_bench(c);
+    if (r < 0)
+        return r;
+    *ret_stage = LINK_STAGE_READABLE;
+    return show_readable(c, lists->readable);
+}
+
+int confine_hide(struct confinement *c, const struct link_lists *lists)
+{
+    int r = 0;
+    if (!has_view(c))
+        return 0;
+    size_t count = 0;
+    while (lists->readable[count])
+        count++;
+    /* The other way round: one may stand in another. */
+    while (count-- > 0)
+        if (umount2(lists->readable[count], MNT_DETACH | UMOUNT_NOFOLLOW) < 0 && r == 0)
+            r = -errno;
+    return r;
+}
+
+int confine_ruleset(const struct confinement *c, const struct link_lists *lists, int cwd,
+                    int *ret_own)
+{
+    if (!layer_in(c->layers, LAYER_LANDLOCK) || c->ruleset >= 0)
+        return 0;
+    _cleanup_close_ int ruleset = new_ruleset(c);
+    int r =
+        ruleset < 0 ? ruleset : landlock_allow(ruleset, c->landlock_version, cwd, LANDLOCK_WRITE);
+    if (r == 0 && lists->bench)
+        r = landlock_allow_path(ruleset, c->landlock_version, lists->bench, LANDLOCK_READ);
+    for (char *const *path = lists->readable; r == 0 && *path; path++)
+        r = landlock_allow_path(ruleset, c->landlock_version, *path, LANDLOCK_READ);
+    if (r == 0)
+        *ret_own = TAKE_FD(ruleset);
+    return r;
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+/* Theory of operation: the jail starts in a copy of the host's mounts. It unshares once more,
+ * builds a new root on a tmpfs there, pivots into it and lets the old one go; a descriptor of the
+ * first namespace stays with the jail. To show a directory of the host later it enters that
+ * namespace, copies the mount, comes back and attaches the copy. Jobs hold no such descriptor and
+ * have no right over any namespace. */
+#include "view.h"
+#include "mounts.h"
+
+#include "proto/util.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#define READ_ONLY (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+
+const char *const view_system[] = {"usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", NULL};
+const char *const view_etc[] = {"alternatives", "ld.so.cache", "localtime", "mime.types",
+                                "protocols",    "services",    NULL};
+const char *const view_etc_net[] = {"resolv.conf", "gai.conf", "ssl/certs", "ca-certificates.conf",
+                                    NULL};
+const char *const view_devices[] = {"null", "zero", "full", "random", "urandom", NULL};
+
+/* Empty, so that programs which expect them find a directory. */
+static const char *const directories[] = {
+    "bench", "dev",  "dev/shm", "etc", "etc/ssl", "home",
+    "proc",  "root", "run",     "tmp", "var",     "work",
+};
+
+static const char *const links[][2] = {
+    {"/proc/self/fd", "dev/fd"},
+    {"/proc/self/fd/0", "dev/stdin"},
+    {"/proc/self/fd/1", "dev/stdout"},
+    {"/proc/self/fd/2", "dev/stderr"},
+    {"/proc/self/mounts", "etc/mtab"},
+    {"/run", "var/run"},
+    {"/tmp", "var/tmp"},
+};
+
+static const char *const files[][2] = {
+    {"etc/passwd", "root:x:0:0:root:/root:/usr/sbin/nologin\n"
+                   "job:x:1000:1000:job:/work:/bin/sh\n"
+                   "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"},
+    {"etc/group", "root:x:0:\njob:x:1000:\nnogroup:x:65534:\n"},
+    {"etc/hosts", "127.0.0.1\tlocalhost job\n::1\tlocalhost\n"},
+    {"etc/hostname", "job\n"},
+};
+
+static int make_file(int root, const char *path, const char *text)
+{
+    _cleanup_close_ int fd = openat(root, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    size_t n = strlen(text);
+    if (fd < 0)
+        return -errno;
+    return write(fd, text, n) == (ssize_t)n ? 0 : -errno;
+}
+
+static int make_skeleton(int root, bool network)
+{
+    int r = 0;
+    for (size_t i = 0; i < ARRAY_SIZE(directories); i++)
+        if (mkdirat(root, directories[i], 0755) < 0)
+            return -errno;
+    for (size_t i = 0; i < ARRAY_SIZE(links); i++)
+        if (symlinkat(links[i][0], root, links[i][1]) < 0)
+            return -errno;
+    for (size_t i = 0; i < ARRAY_SIZE(files) && r == 0; i++)
+        r = make_file(root, files[i][0], files[i][1]);
+    if (r == 0)
+        r = make_file(root, "etc/nsswitch.conf",
+                      network ? "passwd: files\ngroup: files\nhosts: files dns\n"
+                              : "passwd: files\ngroup: files\nhosts: files\n");
+    return r;
+}
+
+/* Makes the directories that lead to PATH (absolute) beneath ROOT, and PATH itself as an empty file
+ * or directory. */
+static int make_mountpoint(int root, const char *path, bool directory)
+{
+    char made[PATH_MAX];
+    size_t n = strlen(path);
+    if (n >= sizeof(made))
+        return -ENAMETOOLONG;
+    for (size_t i = 1; i <= n; i++) {
+        if (path[i] != '/' && path[i] != '\0')
+            continue;
+        memcpy(made, path + 1, i - 1);
+        made[i - 1] = '\0';
+        if (i == n && !directory) {
+            _cleanup_close_ int fd = openat(root, made, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+            return fd < 0 ? -errno : 0;
+        }
+        if (i > 1 && mkdirat(root, made, 0755) < 0 && errno != EEXIST)
+            return -errno;
+    }
+    return 0;
+}
+
+/* Shows PATH of the host, which this process still sees, at the same place. A link is copied as
+ * one; what is not there is passed over. */
+static int show(int root, const char *path, uint64_t attributes)
+{
+    char target[PATH_MAX];
+    struct stat st;
+    if (lstat(path, &st) < 0)
+        return errno == ENOENT || errno == EACCES ? 0 : -errno;
+    if (S_ISLNK(st.st_mode)) {
+        ssize_t n = readlink(path, target, sizeof(target) - 1);
+        if (n < 0)
+            return -errno;
+        target[n] = '\0';
+        return symlinkat(target, root, path + 1) < 0 && errno != EEXIST ? -errno : 0;
+    }
+    _cleanup_close_ int tree = mounts_clone(AT_FDCWD, path, attributes, true);
+    if (tree < 0)
+        return tree;
+    int r = make_mountpoint(root, path, S_ISDIR(st.st_mode));
+    return r < 0 ? r : mounts_attach(tree, root, path + 1);
+}
+
+/* The same for what stands in a list, relative to DIRECTORY. Links are followed where FOLLOW. */
+static int show_list(int root, const char *directory, const char *const *names, uint64_t attributes)
+{
+    for (; *names; names++) {
+        char path[PATH_MAX];
+        (void)snprintf(path, sizeof(path), "%s/%s", directory, *names);
+        int r = show(root, path, attributes);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* resolv.conf is often a link into a place that the view does not have: what it leads to is shown.
+ */
+static int show_resolver(int root)
+{
+    _cleanup_close_ int tree = mounts_clone(AT_FDCWD, "/etc/resolv.conf", READ_ONLY, false);
+    if (tree < 0)
+        return tree == -ENOENT ? 0 : tree;
+    int r = make_mountpoint(root, "/etc/resolv.conf", false);
+    return r < 0 ? r : mounts_attach(tree, root, "etc/resolv.conf");
+}
+
+static int mount_proc(int root, bool own)
+{
+    /* Where parts of the host's /proc are covered, as in many containers, the kernel grants none
+     * or one that has nothing but processes. */
+    static const struct mount_option full[] = {{"hidepid", "invisible"}, {NULL, NULL}};
+    static const struct mount_option processes[] = {
+        {"hidepid", "invisible"}, {"subset", "pid"}, {NULL, NULL}};
+    const uint64_t attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
+    _cleanup_close_ int proc = -1;
+    if (own) {
+        proc = mounts_new("proc", full, attributes);
+        if (proc < 0)
+            proc = mounts_new("proc", processes, attributes);
+    } else {
+        proc = mounts_clone(AT_FDCWD, "/proc", attributes, true);
+    }
+    return proc < 0 ? proc : mounts_attach(proc, root, "proc");
+}
+
+static int populate(int root, const struct view_options *options, const char **ret_step)
+{
+    *ret_step = "making its directories";
+    int r = make_skeleton(root, options->network);
+    if (r == 0) {
+        *ret_step = "showing the system's programs and libraries";
+        r = show_list(root, "", view_system, READ_ONLY);
+    }
+    if (r == 0)
+        r = show_list(root, "/etc", view_etc, READ_ONLY);
+    if (r == 0 && options->network) {
+        r = show_resolver(root);
+        if (r == 0)
+            r = show_list(root, "/etc", view_etc_net + 1, READ_ONLY);
+    }
+    if (r == 0) {
+        *ret_step = "showing device nodes";
+        r = show_list(root, "/dev", view_devices,
+                      MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+    }
+    if (r == 0) {
+        *ret_step = "mounting /proc";
+        r = mount_proc(root, options->own_proc);
+    }
+    if (r == 0)
+        *ret_step = "showing what [isolation] readable names";
+    for (char *const *path = options->readable; r == 0 && *path; path++)
+        r = show(root, *path, READ_ONLY);
+    return r;
+}
+
+/* The root, attached at the mount point so that it can be pivoted to. */
+static int mount_root(const char *mountpoint)
+{
+    static const struct mount_option options[] = {
+        {"size", "1m"}, {"nr_inodes", "4096"}, {"mode", "0755"}, {NULL, NULL}};
+    _cleanup_close_ int tmpfs = mounts_new("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+    int r = tmpfs < 0 ? tmpfs : mounts_attach(tmpfs, AT_FDCWD, mountpoint);
+    if (r < 0)
+        return r;
+    int root = open(mountpoint, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return root < 0 ? -errno : root;
+}
+
+static int pivot(int root)
+{
+    if (fchdir(root) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
+        return -errno;
+    /* The old root lies on the new one now. */
+    return umount2(".", MNT_DETACH) < 0 || chdir("/") < 0 ? -errno : 0;
+}
+
+int view_enter(struct view *view, const struct view_options *options, const char **ret_step)
+{
+    _cleanup_close_ int host = -1, own = -1, root = -1;
+    *ret_step = "unsharing mounts";
+    /* What the host mounts later is seen here too; what happens here is not seen there. */
+    if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
+        return -errno;
+    host = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+    if (host < 0 || unshare(CLONE_NEWNS) < 0)
+        return -errno;
+    own = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+    *ret_step = "mounting a tmpfs";
+    int r = own < 0 ? -errno : 0;
+    if (r == 0)
+        r = root = mount_root(options->mountpoint);
+    if (r >= 0)
+        r = populate(root, options, ret_step);
+    if (r == 0) {
+        *ret_step = "pivoting to the new root";
+        r = pivot(root);
+    }
+    if (r < 0) {
+        (void)setns(host, CLONE_NEWNS);
+        return r;
+    }
+    *view = (struct view){.host = TAKE_FD(host), .own = TAKE_FD(own), .root = TAKE_FD(root)};
+    return 0;
+}
+
+int view_seal(const struct view *view)
+{
+    /* The mount that jobs see; the jail's own handle is another mount of the same tmpfs. */
+    struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
+    _cleanup_close_ int writable =
+        open_tree(view->root, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+    if (writable < 0 || mount_setattr(AT_FDCWD, "/", 0, &attr, sizeof(attr)) < 0)
+        return -errno;
+    return dup3(writable, view->root, O_CLOEXEC) < 0 ? -errno : 0;
+}
+
+int view_attach(const struct view *view, int tree, const char *target)
+{
+    struct stat st;
+    _cleanup_close_ int attached = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (attached < 0 || fstat(tree, &st) < 0)
+        return -errno;
+    /* /tmp is a mount of its own, which jobs can write to. */
+    int root = strncmp(target, "/tmp/", 5) == 0 ? attached : view->root;
+    int r = make_mountpoint(root, target, S_ISDIR(st.st_mode));
+    return r < 0 ? r : mounts_attach(tree, AT_FDCWD, target);
+}
+
+static int open_without_links(const char *path)
+{
+    struct open_how how = {
+        .flags = O_PATH | O_CLOEXEC,
+        .resolve = RESOLVE_NO_SYMLINKS,
+    };
+    int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+    return fd < 0 ? -errno : fd;
+}
+
+int view_fetch(const struct view *view, const char *path, bool recursive)
+{
+    _cleanup_close_ int tree = -1;
+    if (setns(view->host, CLONE_NEWNS) < 0)
+        return -errno;
+    _cleanup_close_ int found = open_without_links(path);
+    tree = found < 0 ? found : mounts_clone(found, "", READ_ONLY, recursive);
+    int r = tree < 0 ? tree : 0;
+    /* Back in any case: a jail that cannot come back is of no use, and its next job says so. */
+    if (setns(view->own, CLONE_NEWNS) < 0)
+        return -errno;
+    return r < 0 ? r : TAKE_FD(tree);
+}

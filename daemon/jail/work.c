@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+#include "work.h"
+#include "link.h"
+#include "mounts.h"
+#include "wipe.h"
+
+#include "proto/util.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <sys/xattr.h>
+
+/* One inode for each page of the bound, but enough for a few small files at least. */
+#define BYTES_PER_INODE 4096
+#define INODES_MIN 256
+#define INODES_MAX 65536
+/* Before any job has said how much it may write. */
+#define SIZE_AT_FIRST (UINT64_C(1) << 20)
+
+static const struct {
+    const char *name;   /* in the tmpfs */
+    const char *target; /* in the view */
+    mode_t mode;
+} places[WORK_DIRECTORIES] = {
+    [WORK_CWD] = {"work", VIEW_WORK, 0700},
+    [WORK_TMP] = {"tmp", "/tmp", 01777},
+    [WORK_SHM] = {"shm", "/dev/shm", 01777},
+};
+
+/* --- the tmpfs ----------------------------------------------------------------------------- */
+
+struct bounds {
+    char size[24], inodes[24];
+    struct mount_option options[3];
+};
+
+static void make_bounds(struct bounds *bounds, uint64_t size)
+{
+    uint64_t inodes = MIN(MAX(size / BYTES_PER_INODE, (uint64_t)INODES_MIN), (uint64_t)INODES_MAX);
+    (void)snprintf(bounds->size, sizeof(bounds->size), "%llu", (unsigned long long)size);
+    /* The tmpfs's own directories are not the job's. */
+    (void)snprintf(bounds->inodes, sizeof(bounds->inodes), "%llu",
+                   (unsigned long long)inodes + WORK_DIRECTORIES + 1);
+    bounds->options[0] = (struct mount_option){"size", bounds->size};
+    bounds->options[1] = (struct mount_option){"nr_inodes", bounds->inodes};
+    bounds->options[2] = (struct mount_option){NULL, NULL};
+}
+
+/* The tmpfs is attached in the view for as long as its parts are being copied from it. */
+static int attach_parts(struct work *work, int tmpfs, const struct view *view)
+{
+    static const char staging[] = "/.work";
+    int r = view_attach(view, tmpfs, staging);
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < WORK_DIRECTORIES && r == 0; i++) {
+        char path[32];
+        (void)snprintf(path, sizeof(path), "%s/%s", staging, places[i].name);
+        _cleanup_close_ int part =
+            mounts_clone(AT_FDCWD, path, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, false);
+        r = part < 0 ? part : mounts_attach(part, AT_FDCWD, places[i].target);
+        if (r == 0)
+            r = work->directories[i] = open(places[i].target, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        r = r < 0 ? -errno : 0;
+    }
+    if (umount2(staging, MNT_DETACH) < 0 && r == 0)
+        r = -errno;
+    (void)unlinkat(view->root, staging + 1, AT_REMOVEDIR);
+    return r;
+}
+
+/* The attributes that a job may have changed and that the next one could see. */
+static int reset(int directory, mode_t mode)
+{
+    static const struct timespec times[2] = {{0, 0}, {0, 0}};
+    char names[4096]; /* more of them, and the jail makes way for a new one */
+    if (fchmod(directory, mode) < 0)
+        return -errno;
+    ssize_t n = flistxattr(directory, names, sizeof(names));
+    if (n < 0 && errno != ENOTSUP)
+        return -errno;
+    for (char *name = names; name < names + n; name += strlen(name) + 1)
+        (void)fremovexattr(directory, name);
+    return futimens(directory, times) < 0 ? -errno : 0;
+}
+
+int work_open_tmpfs(struct work *work, const struct view *view)
+{
+    struct bounds bounds;
+    make_bounds(&bounds, SIZE_AT_FIRST);
+    _cleanup_close_ int tmpfs =
+        mounts_new("tmpfs", bounds.options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+    if (tmpfs < 0)
+        return tmpfs;
+    for (size_t i = 0; i < WORK_DIRECTORIES; i++)
+        if (mkdirat(tmpfs, places[i].name, 0700) < 0)
+            return -errno;
+    int r = attach_parts(work, tmpfs, view);
+    for (size_t i = 0; i < WORK_DIRECTORIES && r == 0; i++)
+        r = reset(work->directories[i], places[i].mode);
+    if (r < 0)
+        return r;
+    work->top = TAKE_FD(tmpfs);
+    work->is_tmpfs = true;
+    work->size = SIZE_AT_FIRST;
+    return 0;
+}
+
+static int begin_tmpfs(struct work *work, uint64_t disk_bytes, int *ret_cwd)
+{
+    if (disk_bytes != work->size) {
+        struct bounds bounds;
+        make_bounds(&bounds, disk_bytes);
+        int r = mounts_reconfigure(work->top, bounds.options);
+        if (r < 0)
+            return r;
+        work->size = disk_bytes;
+    }
+    *ret_cwd = work->directories[WORK_CWD];
+    return 0;
+}
+
+static int empty_tmpfs(const struct work *work)
+{
+    struct statfs st;
+    int r = fstatfs(work->top, &st) < 0 ? -errno : 0;
+    bool clean = r == 0 && st.f_files - st.f_ffree == WORK_DIRECTORIES + 1;
+    for (size_t i = 0; i < WORK_DIRECTORIES && r == 0; i++) {
+        r = reset(work->directories[i], places[i].mode);
+        if (r == 0 && !clean)
+            r = wipe_contents(work->directories[i]);
+    }
+    if (r == 0 && !clean)
+        for (size_t i = 0; i < WORK_DIRECTORIES && r == 0; i++)
+            r = reset(work->directories[i], places[i].mode); /* wiping has left its own times */
+    return r;
+}
+
+/* --- a directory --------------------------------------------------------------------------- */
+
+static int open_made(const char *path)
+{
+    if (mkdir(path, 0700) < 0 && errno != EEXIST)
+        return -errno;
+    int fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
+int work_open_directory(struct work *work, const char *path)
+{
+    char link[32];
+    /* Its parent is the supervisor's; what stands at its place may be anything. */
+    _cleanup_close_ int slot = open_made(path);
+    if (slot == -ENOTDIR || slot == -ELOOP) {
+        int r = wipe_tree(AT_FDCWD, path);
+        slot = r < 0 ? r : open_made(path);
+    }
+    if (slot < 0)
+        return slot;
+    (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", slot);
+    (void)chmod(link, 0700);
+    work->top = openat(slot, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return work->top < 0 ? -errno : wipe_contents(work->top);
+}
+
+static int begin_directory(struct work *work, uint64_t job_no, int *ret_cwd)
+{
+    char name[32];
+    (void)snprintf(name, sizeof(name), "job-%llu", (unsigned long long)job_no);
+    if (mkdirat(work->top, name, 0700) < 0)
+        return -errno;
+    work->job = openat(work->top, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    *ret_cwd = work->job;
+    return work->job < 0 ? -errno : 0;
+}
+
+/* By whatever name it goes now. */
+static int empty_directory(struct work *work)
+{
+    work->job = close_fd(work->job);
+    (void)fchmod(work->top, 0700); /* a job of our own user may have changed it */
+    return wipe_contents(work->top);
+}
+
+/* --- either -------------------------------------------------------------------------------- */
+
+int work_begin(struct work *work, uint64_t job_no, uint64_t disk_bytes, int *ret_cwd)
+{
+    return work->is_tmpfs ? begin_tmpfs(work, disk_bytes, ret_cwd)
+                          : begin_directory(work, job_no, ret_cwd);
+}
+
+bool work_is_full(const struct work *work)
+{
+    struct statfs st;
+    return work->is_tmpfs && fstatfs(work->top, &st) == 0 && (st.f_bfree == 0 || st.f_ffree == 0);
+}
+
+int work_empty(struct work *work)
+{
+    return work->is_tmpfs ? empty_tmpfs(work) : empty_directory(work);
+}
+
+/* --- files --------------------------------------------------------------------------------- */
+
+static int make_parents(int cwd, char *name)
+{
+    for (char *slash = strchr(name, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        int r = mkdirat(cwd, name, 0755) < 0 && errno != EEXIST ? -errno : 0;
+        *slash = '/';
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* Copies the next SIZE bytes of FILES to a new file. */
+static int unpack_file(int cwd, const char *name, mode_t mode, int files, uint64_t size)
+{
+    _cleanup_close_ int fd =
+        openat(cwd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return -errno;
+    while (size > 0) {
+        ssize_t n = sendfile(fd, files, NULL, MIN(size, (uint64_t)1 << 30));
+        if (n < 0 && errno != EINTR)
+            return -errno;
+        if (n == 0)
+            return -EPROTO;
+        size -= n > 0 ? (uint64_t)n : 0;
+    }
+    return fchmod(fd, mode & 0777) < 0 ? -errno : 0;
+}
+
+int work_unpack(int cwd, int files)
+{
+    for (;;) {
+        struct link_file header;
+        char name[PATH_MAX];
+        ssize_t n = read(files, &header, sizeof(header));
+        if (n == 0)
+            return 0;
+        if (n != (ssize_t)sizeof(header) || header.name_length == 0 ||
+            header.name_length >= sizeof(name) ||
+            read(files, name, header.name_length) != (ssize_t)header.name_length)
+            return -EPROTO;
+        name[header.name_length] = '\0';
+        int r = make_parents(cwd, name);
+        if (r == 0)
+            r = unpack_file(cwd, name, (mode_t)header.mode, files, header.size);
+        if (r < 0)
+            return r;
+    }
+}

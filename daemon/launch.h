@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* What a slot is to run. */
+
+#include "proto/json.h"
+#include "proto/limits.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A file that the job finds in its working directory. */
+struct launch_file {
+    const char *name; /* relative, without empty, "." and ".." parts; directories are made for it */
+    unsigned mode;    /* permission bits, at most 0777 */
+    const struct bytes *content;
+};
+
+/* A directory that the job sees read-only. */
+struct launch_bench {
+    const char *path; /* canonical; NULL: none */
+    uint64_t device, inode;
+};
+
+/* Everything is borrowed for the length of slot_run(). */
+struct launch {
+    const char *const *argv; /* NULL-terminated; argv[0] is the program's absolute path */
+    const char *const *envp;
+    struct limits limits;
+    const struct bytes *input; /* its stdin */
+    /* Written before the program starts; no name is a directory of another. */
+    const struct launch_file *files;
+    size_t file_count;
+    struct launch_bench bench;
+    const char *const *readable; /* NULL-terminated canonical paths that it may read; or NULL */
+    bool network;                /* it may use the host's network */
+};

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+#include "packet.h"
+
+#include "proto/util.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static int write_all(int fd, const void *data, size_t n)
+{
+    const char *at = data;
+    for (size_t done = 0; done < n;) {
+        ssize_t written = write(fd, at + done, n - done);
+        if (written < 0 && errno != EINTR)
+            return -errno;
+        done += written > 0 ? (size_t)written : 0;
+    }
+    return 0;
+}
+
+/* Makes memory that was written so far readable from its beginning, and nothing else. */
+static int seal(int fd)
+{
+    if (lseek(fd, 0, SEEK_SET) < 0 ||
+        fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
+        return -errno;
+    return 0;
+}
+
+static int pack_input(const struct bytes *input)
+{
+    _cleanup_close_ int fd = memfd_create("rubricd-stdin", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0)
+        return -errno;
+    int r = write_all(fd, input->data, input->length);
+    if (r == 0)
+        r = seal(fd);
+    return r < 0 ? r : TAKE_FD(fd);
+}
+
+static int pack_files(const struct launch *launch)
+{
+    _cleanup_close_ int fd = memfd_create("rubricd-files", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    int r = fd < 0 ? -errno : 0;
+    for (size_t i = 0; i < launch->file_count && r == 0; i++) {
+        const struct launch_file *file = &launch->files[i];
+        struct link_file header = {
+            .name_length = (uint32_t)strlen(file->name),
+            .mode = file->mode,
+            .size = file->content->length,
+        };
+        r = write_all(fd, &header, sizeof(header));
+        if (r == 0)
+            r = write_all(fd, file->name, header.name_length);
+        if (r == 0)
+            r = write_all(fd, file->content->data, file->content->length);
+    }
+    if (r == 0)
+        r = seal(fd);
+    return r < 0 ? r : TAKE_FD(fd);
+}
+
+/* Adds the strings of LIST (NULL: none) to STRINGS as far as there is room, their bytes to *LENGTH.
+ * Returns how many there are. */
+static uint32_t pack_list(const char *const *list, char *strings, size_t *length)
+{
+    uint32_t count = 0;
+    for (; list && list[count]; count++) {
+        size_t n = strlen(list[count]) + 1;
+        if (*length + n <= LINK_STRINGS_MAX)
+            memcpy(strings + *length, list[count], n);
+        *length += n;
+    }
+    return count;
+}
+
+static int pack_strings(struct packet *packet, const struct launch *launch)
+{
+    const char *bench[2] = {launch->bench.path, NULL};
+    size_t length = 0;
+    packet->strings = malloc(LINK_STRINGS_MAX);
+    if (!packet->strings)
+        return -ENOMEM;
+    struct link_job *job = &packet->job;
+    job->argc = pack_list(launch->argv, packet->strings, &length);
+    job->envc = pack_list(launch->envp, packet->strings, &length);
+    job->has_bench = pack_list(bench, packet->strings, &length);
+    job->readable_count = pack_list(launch->readable, packet->strings, &length);
+    job->bench_device = launch->bench.device;
+    job->bench_inode = launch->bench.inode;
+    job->strings_length = (uint32_t)length;
+    bool fits = length <= LINK_STRINGS_MAX && job->argc <= LINK_LIST_MAX &&
+                job->envc <= LINK_LIST_MAX && job->readable_count <= LINK_LIST_MAX;
+    return fits ? 0 : -E2BIG;
+}
+
+int packet_init(struct packet *packet, const struct launch *launch, uint64_t job_no)
+{
+    *packet = (struct packet)PACKET_NULL;
+    packet->job = (struct link_job){.job_no = job_no, .limits = launch->limits};
+    int r = pack_strings(packet, launch);
+    if (r == 0)
+        r = packet->fds[LINK_STDIN] = pack_input(launch->input);
+    if (r >= 0 && launch->file_count > 0)
+        r = packet->fds[LINK_FILES] = pack_files(launch);
+    if (r < 0)
+        packet_deinit(packet);
+    return r < 0 ? r : 0;
+}
+
+int packet_send(const struct packet *packet, int link_fd)
+{
+    struct link_job job = packet->job;
+    for (unsigned i = 0; i < LINK_JOB_FDS; i++)
+        job.fd_mask |= packet->fds[i] >= 0 ? 1u << i : 0;
+    return link_send_job(link_fd, &job, packet->strings, packet->fds);
+}
+
+void packet_deinit(struct packet *packet)
+{
+    free(packet->strings);
+    for (unsigned i = 0; i < LINK_JOB_FDS; i++)
+        close_fd(packet->fds[i]);
+    *packet = (struct packet)PACKET_NULL;
+}
