@@ -57,6 +57,15 @@ static int bound_capabilities(void)
 
 /* --- view and work directory --------------------------------------------------------------- */
 
+/* What is shown beneath /tmp takes the place of the jobs' own. */
+static bool shows_tmp(const struct confinement *c)
+{
+    for (char *const *path = c->readable; *path; path++)
+        if (strncmp(*path, "/tmp/", 5) == 0)
+            return true;
+    return false;
+}
+
 static int enter_view(struct confinement *c, const char *slot_directory, const char **ret_step)
 {
     struct view_options options = {
@@ -69,7 +78,7 @@ static int enter_view(struct confinement *c, const char *slot_directory, const c
     if (r < 0)
         return r;
     *ret_step = "making the work directory";
-    r = work_open_tmpfs(&c->work, &c->view);
+    r = work_open_tmpfs(&c->work, &c->view, shows_tmp(c));
     if (r == 0) {
         *ret_step = "sealing it";
         r = view_seal(&c->view);
@@ -145,7 +154,9 @@ static int allow_of_view(const struct confinement *c, int ruleset)
 {
     int r = landlock_allow_path(ruleset, c->landlock_version, "/", LANDLOCK_READ);
     for (size_t i = 0; i < WORK_DIRECTORIES && r == 0; i++)
-        r = landlock_allow(ruleset, c->landlock_version, c->work.directories[i], LANDLOCK_WRITE);
+        if (c->work.directories[i] >= 0)
+            r = landlock_allow(ruleset, c->landlock_version, c->work.directories[i],
+                               LANDLOCK_WRITE);
     return r < 0 ? r : allow_list(c, ruleset, "/dev", view_devices, LANDLOCK_DEVICE);
 }
 

@@ -23,6 +23,9 @@
 /* Before any job has said how much it may write. */
 #define SIZE_AT_FIRST (UINT64_C(1) << 20)
 
+/* Where the tmpfs is attached in the view for as long as its parts are copied from it. */
+#define STAGING "/.work"
+
 static const struct {
     const char *name;   /* in the tmpfs */
     const char *target; /* in the view */
@@ -52,26 +55,30 @@ static void make_bounds(struct bounds *bounds, uint64_t size)
     bounds->options[2] = (struct mount_option){NULL, NULL};
 }
 
-/* The tmpfs is attached in the view for as long as its parts are being copied from it. */
-static int attach_parts(struct work *work, int tmpfs, const struct view *view)
+static int attach_part(struct work *work, size_t i)
 {
-    static const char staging[] = "/.work";
-    int r = view_attach(view, tmpfs, staging);
+    char path[32];
+    (void)snprintf(path, sizeof(path), STAGING "/%s", places[i].name);
+    _cleanup_close_ int part =
+        mounts_clone(AT_FDCWD, path, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, false);
+    int r = part < 0 ? part : mounts_attach(part, AT_FDCWD, places[i].target);
     if (r < 0)
         return r;
-    for (size_t i = 0; i < WORK_DIRECTORIES && r == 0; i++) {
-        char path[32];
-        (void)snprintf(path, sizeof(path), "%s/%s", staging, places[i].name);
-        _cleanup_close_ int part =
-            mounts_clone(AT_FDCWD, path, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, false);
-        r = part < 0 ? part : mounts_attach(part, AT_FDCWD, places[i].target);
-        if (r == 0)
-            r = work->directories[i] = open(places[i].target, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        r = r < 0 ? -errno : 0;
-    }
-    if (umount2(staging, MNT_DETACH) < 0 && r == 0)
+    work->directories[i] = open(places[i].target, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return work->directories[i] < 0 ? -errno : 0;
+}
+
+static int attach_parts(struct work *work, int tmpfs, const struct view *view, bool shown_tmp)
+{
+    int r = view_attach(view, tmpfs, STAGING);
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < WORK_DIRECTORIES && r == 0; i++)
+        if (i != WORK_TMP || !shown_tmp)
+            r = attach_part(work, i);
+    if (umount2(STAGING, MNT_DETACH) < 0 && r == 0)
         r = -errno;
-    (void)unlinkat(view->root, staging + 1, AT_REMOVEDIR);
+    (void)unlinkat(view->root, STAGING + 1, AT_REMOVEDIR);
     return r;
 }
 
@@ -90,7 +97,16 @@ static int reset(int directory, mode_t mode)
     return futimens(directory, times) < 0 ? -errno : 0;
 }
 
-int work_open_tmpfs(struct work *work, const struct view *view)
+static int reset_all(const struct work *work)
+{
+    int r = 0;
+    for (size_t i = 0; i < WORK_DIRECTORIES && r == 0; i++)
+        if (work->directories[i] >= 0)
+            r = reset(work->directories[i], places[i].mode);
+    return r;
+}
+
+int work_open_tmpfs(struct work *work, const struct view *view, bool shown_tmp)
 {
     struct bounds bounds;
     make_bounds(&bounds, SIZE_AT_FIRST);
@@ -101,9 +117,9 @@ int work_open_tmpfs(struct work *work, const struct view *view)
     for (size_t i = 0; i < WORK_DIRECTORIES; i++)
         if (mkdirat(tmpfs, places[i].name, 0700) < 0)
             return -errno;
-    int r = attach_parts(work, tmpfs, view);
-    for (size_t i = 0; i < WORK_DIRECTORIES && r == 0; i++)
-        r = reset(work->directories[i], places[i].mode);
+    int r = attach_parts(work, tmpfs, view, shown_tmp);
+    if (r == 0)
+        r = reset_all(work);
     if (r < 0)
         return r;
     work->top = TAKE_FD(tmpfs);
@@ -129,17 +145,15 @@ static int begin_tmpfs(struct work *work, uint64_t disk_bytes, int *ret_cwd)
 static int empty_tmpfs(const struct work *work)
 {
     struct statfs st;
-    int r = fstatfs(work->top, &st) < 0 ? -errno : 0;
-    bool clean = r == 0 && st.f_files - st.f_ffree == WORK_DIRECTORIES + 1;
-    for (size_t i = 0; i < WORK_DIRECTORIES && r == 0; i++) {
-        r = reset(work->directories[i], places[i].mode);
-        if (r == 0 && !clean)
+    int r = reset_all(work);
+    if (r == 0 && fstatfs(work->top, &st) < 0)
+        r = -errno;
+    if (r < 0 || st.f_files - st.f_ffree == WORK_DIRECTORIES + 1)
+        return r;
+    for (size_t i = 0; i < WORK_DIRECTORIES && r == 0; i++)
+        if (work->directories[i] >= 0)
             r = wipe_contents(work->directories[i]);
-    }
-    if (r == 0 && !clean)
-        for (size_t i = 0; i < WORK_DIRECTORIES && r == 0; i++)
-            r = reset(work->directories[i], places[i].mode); /* wiping has left its own times */
-    return r;
+    return r < 0 ? r : reset_all(work); /* wiping has left times of its own */
 }
 
 /* --- a directory --------------------------------------------------------------------------- */

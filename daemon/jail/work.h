@@ -13,7 +13,7 @@ enum { WORK_CWD, WORK_TMP, WORK_SHM, WORK_DIRECTORIES };
 
 struct work {
     int top;                           /* the tmpfs, or the slot's directory */
-    int directories[WORK_DIRECTORIES]; /* of the tmpfs */
+    int directories[WORK_DIRECTORIES]; /* of the tmpfs; -1: not seen by jobs */
     bool is_tmpfs;
     uint64_t size; /* what the tmpfs is bounded to */
     int job;       /* without a tmpfs: the job's directory */
@@ -24,8 +24,9 @@ struct work {
         .top = -1, .directories = {-1, -1, -1}, .job = -1 \
     }
 
-/* Makes the tmpfs and attaches it in VIEW. */
-int work_open_tmpfs(struct work *work, const struct view *view);
+/* Makes the tmpfs and attaches it in VIEW; at /tmp unless SHOWN_TMP, where the view has something
+ * of the host's there. */
+int work_open_tmpfs(struct work *work, const struct view *view, bool shown_tmp);
 
 /* Opens the slot's directory at PATH, whatever a job has made of it, and empties it. */
 int work_open_directory(struct work *work, const char *path);

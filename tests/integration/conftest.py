@@ -7,6 +7,7 @@ RUBRICD_BUILD names the build directory (meson sets it)."""
 
 import json
 import os
+import pwd
 import select
 import shutil
 import signal
@@ -40,6 +41,20 @@ def wait_until(condition, what, deadline=DEADLINE):
         if time.monotonic() > end:
             pytest.fail(f"after {deadline} s still not: {what}")
         select.select([], [], [], 0.005)
+
+
+# Whom a daemon that root starts becomes here: the host is not asked to have an account rubricd.
+ACCOUNT = "nobody"
+
+
+def give_to_account(directory):
+    """Root's daemons give up root and must still get at DIRECTORY, through what pytest made private."""
+    if os.geteuid() != 0:
+        return
+    os.chown(directory, pwd.getpwnam(ACCOUNT).pw_uid, -1)
+    for parent in [directory, *directory.parents]:
+        if parent.stat().st_mode & 0o5 != 0o5 and parent.owner() in ("root", ACCOUNT):
+            parent.chmod(parent.stat().st_mode | 0o55)
 
 
 class Closed(Exception):
@@ -136,6 +151,7 @@ class Daemon:
 
     def __init__(self, directory, *settings, env=None, config=None):
         self.directory = Path(directory)
+        give_to_account(self.directory)
         self.socket = self.directory / "s"
         self.work = self.directory / "work"
         self.log_path = self.directory / "log"
@@ -144,6 +160,7 @@ class Daemon:
             f"daemon.socket={self.socket}",
             f"daemon.work_dir={self.work}",
             "daemon.socket_group=",
+            f"daemon.user={ACCOUNT}",
             "daemon.slots=2",
             *settings,
         ):
