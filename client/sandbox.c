@@ -93,7 +93,7 @@ static enum exit_status show_error(const struct message *answer, bool json)
 {
     if (json)
         single_print(answer->object);
-    complain("not run to its end: %s: %s", message_text(answer, "code"),
+    complain("no result: %s: %s", message_text(answer, "code"),
              message_text(answer, "message"));
     return STATUS_ERRORS;
 }
