@@ -6,6 +6,7 @@
 
 extern const struct command command_run;
 extern const struct command command_batch;
+extern const struct command command_sandbox;
 extern const struct command command_status;
 extern const struct command command_ping;
 extern const struct command command_cancel;

@@ -10,7 +10,8 @@
 #include <string.h>
 
 static const struct command *const commands[] = {
-    &command_run, &command_batch, &command_status, &command_ping, &command_cancel, &command_drain,
+    &command_run,  &command_batch,  &command_sandbox, &command_status,
+    &command_ping, &command_cancel, &command_drain,
 };
 
 static const struct command *find_command(const char *name)
@@ -94,7 +95,7 @@ static enum exit_status dispatch(int argc, char **argv)
         return run_help(0, NULL);
     if (globals.version)
         return print_version();
-    complain("a command is missing: run, batch, status, ping, cancel or drain; see "
+    complain("a command is missing: run, batch, sandbox, status, ping, cancel or drain; see "
              "rubricctl --help");
     return STATUS_USAGE;
 }

@@ -19,7 +19,7 @@ static const struct {
     [MESSAGE_HELLO] =
         {"hello", {{"version", JSON_STRING}, {"protocol", JSON_INTEGER}, {"limits", JSON_OBJECT}}},
     [MESSAGE_STARTED] = {"started", {{"id", JSON_STRING}}},
-    [MESSAGE_RESULT] = {"result", {{"id", JSON_STRING}, {"score", JSON_OBJECT}}},
+    [MESSAGE_RESULT] = {"result", {{"id", JSON_STRING}}},
     [MESSAGE_ERROR] = {"error", {{"code", JSON_STRING}, {"message", JSON_STRING}}},
     [MESSAGE_STATUS] = {"status", {{"version", JSON_STRING}}},
     [MESSAGE_PONG] = {"pong", {{NULL, JSON_NULL}}},
@@ -61,9 +61,15 @@ static int check_required(const json_t *object, enum message_type type, struct f
     return 0;
 }
 
-/* passed is a boolean, score a number or null, every failure mode has a code. */
-static int check_score(const json_t *score, struct fault *fault)
+/* passed is a boolean, score a number or null, every failure mode has a code. Without a score there
+ * is a reason for that. */
+static int check_score(const json_t *result, struct fault *fault)
 {
+    const json_t *score = json_object_get(result, "score");
+    if (json_is_null(score) && json_is_string(json_object_get(result, "reason")))
+        return 0;
+    if (!json_is_object(score))
+        return fault_set(fault, "result.score: got %s", json_type_name(score));
     const json_t *number = json_object_get(score, "score");
     const json_t *modes = json_object_get(score, "failure_modes");
     if (!json_is_boolean(json_object_get(score, "passed")))
@@ -90,7 +96,7 @@ int message_decode(struct bytes *take_payload, struct message *ret, struct fault
     if (r == 0)
         r = check_required(message.object, message.type, fault);
     if (r == 0 && message.type == MESSAGE_RESULT)
-        r = check_score(json_object_get(message.object, "score"), fault);
+        r = check_score(message.object, fault);
     if (r < 0)
         return r;
     *ret = TAKE_STRUCT(message, MESSAGE_NULL);
@@ -112,6 +118,7 @@ struct verdict message_verdict(const struct message *message)
     const json_t *score = json_object_get(message->object, "score");
     const json_t *number = json_object_get(score, "score");
     return (struct verdict){
+        .reason = json_is_null(score) ? message_text(message, "reason") : NULL,
         .passed = json_is_true(json_object_get(score, "passed")),
         .score = json_is_number(number) ? json_number_value(number) : NAN,
         .cost_usd = json_number_value(json_object_get(score, "cost_usd")),

@@ -45,6 +45,7 @@ struct verdict {
     bool passed;
     double score; /* NAN: none */
     double cost_usd;
+    const char *reason;          /* why there is no BenchScore; NULL where there is one */
     const json_t *failure_modes; /* array of objects with a string `code`; may be NULL */
 };
 

@@ -247,7 +247,7 @@ int options_parse_command(const struct command *command, int argc, char **argv,
                           struct globals *globals, void *options, struct text_list *arguments)
 {
     struct parser parser;
-    parser_init(&parser, "");
+    parser_init(&parser, command->takes_command ? "+" : "");
     parser_add(&parser, command->options, command->n_options, options);
     parser_add(&parser, global_options, n_global_options, globals);
 

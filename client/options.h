@@ -45,8 +45,9 @@ struct command {
     const char *name;
     const char *arguments; /* "FILE...", or "" */
     int arguments_min;
-    int arguments_max; /* -1: any number */
-    const char *brief; /* one line, no full stop */
+    int arguments_max;  /* -1: any number */
+    bool takes_command; /* the arguments have options of their own: ours stop at the first one */
+    const char *brief;  /* one line, no full stop */
     const char *description;
     const char *examples;
     const char *exits;

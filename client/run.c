@@ -2,12 +2,10 @@
 #include "commands.h"
 #include "connect.h"
 #include "files.h"
-#include "interrupt.h"
-#include "jobline.h"
-#include "take.h"
+#include "limits.h"
+#include "single.h"
 #include "text.h"
 
-#include "proto/limits.h"
 #include "proto/request.h"
 
 #include <math.h>
@@ -25,47 +23,6 @@ struct run_options {
 };
 
 /* --- the job ------------------------------------------------------------------------------ */
-
-static void list_limits(char *out, size_t size)
-{
-    size_t used = 0;
-    for (enum limit limit = 0; limit < LIMIT_COUNT && used < size; limit++)
-        used += (size_t)snprintf(out + used, size - used, "%s%s", limit > 0 ? ", " : "",
-                                 limit_key(limit));
-}
-
-/* "NAME=VALUE", VALUE a JSON number. */
-static int add_limit(json_t *limits, const char *text, struct fault *fault)
-{
-    char name[64], known[256];
-    const char *equals = strchr(text, '=');
-    if (!equals || (size_t)(equals - text) >= sizeof(name))
-        return fault_set(fault, "--limit: expected NAME=VALUE, got \"%s\"", text);
-    (void)snprintf(name, sizeof(name), "%.*s", (int)(equals - text), text);
-    if (limit_from_key(name) == LIMIT_NONE) {
-        list_limits(known, sizeof(known));
-        return fault_set(fault, "--limit: there is no \"%s\"; there are %s", name, known);
-    }
-    _cleanup_json_ json_t *value = json_loads(equals + 1, JSON_DECODE_ANY, NULL);
-    if (!json_is_number(value))
-        return fault_set(fault, "--limit %s: expected a number, got \"%s\"", name, equals + 1);
-    return json_object_set(limits, name, value) < 0 ? -ENOMEM : 0;
-}
-
-static int add_limits(json_t *job, const struct text_list *list, struct fault *fault)
-{
-    if (list->n == 0)
-        return 0;
-    json_t *limits = json_object();
-    if (json_object_set_new(job, "limits", limits) < 0)
-        return -ENOMEM;
-    for (size_t i = 0; i < list->n; i++) {
-        int r = add_limit(limits, list->items[i], fault);
-        if (r < 0)
-            return r;
-    }
-    return 0;
-}
 
 static int add_text(json_t *job, const char *name, const char *text, struct fault *fault)
 {
@@ -111,7 +68,7 @@ static int job_from_options(const struct run_options *options, json_t **ret, str
         (r = add_object(job, "case", options->test_case, "--case", fault)) < 0 ||
         (r = add_object(job, "harness_output", options->harness_output, "--harness-output",
                         fault)) < 0 ||
-        (r = add_limits(job, &options->limits, fault)) < 0)
+        (r = limits_add(job, &options->limits, fault)) < 0)
         return r;
     if (options->sut) {
         json_t *sut = json_object();
@@ -141,20 +98,6 @@ static int read_job(const struct run_options *options, const struct text_list *a
 
 /* --- the answer --------------------------------------------------------------------------- */
 
-/* As it came, or indented for a person. */
-static void print_json(const json_t *value)
-{
-    if (isatty(STDOUT_FILENO)) {
-        (void)json_dumpf(value, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
-    } else {
-        _cleanup_bytes_ struct bytes text = BYTES_NULL;
-        if (json_print(value, &text) == 0)
-            (void)fwrite(text.data, 1, text.length, stdout);
-    }
-    (void)fputc('\n', stdout);
-    (void)fflush(stdout); /* before what stderr has to say about it */
-}
-
 static void explain_mode(const json_t *mode)
 {
     const char *severity = json_string_value(json_object_get(mode, "severity"));
@@ -166,11 +109,13 @@ static void explain_mode(const json_t *mode)
 static void explain_failure(const struct verdict *verdict)
 {
     size_t n = json_array_size(verdict->failure_modes);
-    if (isnan(verdict->score))
+    if (verdict->reason)
+        complain("the job has no score: %s", verdict->reason);
+    else if (isnan(verdict->score))
         complain("the job did not pass%s", n > 0 ? ":" : "");
     else
         complain("the job did not pass: score %.6g%s", verdict->score,
-                 n > 0 ? "" : ", and the rubric names no failure mode");
+                 n > 0 ? "" : ", and it names no failure mode");
     for (size_t i = 0; i < n; i++)
         explain_mode(json_array_get(verdict->failure_modes, i));
 }
@@ -180,7 +125,7 @@ static enum exit_status show_answer(const struct message *answer, bool whole, bo
     struct ending ending = {.failed = false};
     if (answer->type == MESSAGE_ERROR) {
         if (whole)
-            print_json(answer->object);
+            single_print(answer->object);
         complain("no verdict: %s: %s%s", message_text(answer, "code"),
                  message_text(answer, "message"),
                  json_is_true(json_object_get(answer->object, "retriable"))
@@ -189,7 +134,7 @@ static enum exit_status show_answer(const struct message *answer, bool whole, bo
         ending.errors = true;
     } else {
         struct verdict verdict = message_verdict(answer);
-        print_json(whole ? answer->object : json_object_get(answer->object, "score"));
+        single_print(whole ? answer->object : json_object_get(answer->object, "score"));
         if (!verdict.passed)
             explain_failure(&verdict);
         ending.failed = !verdict.passed;
@@ -197,56 +142,7 @@ static enum exit_status show_answer(const struct message *answer, bool whole, bo
     return ending_status(&ending, no_fail);
 }
 
-/* Waits for the result or the error. Leaving early closes the connection, and with it the job. */
-static int wait_for_answer(struct session *session, struct message *ret, struct fault *fault)
-{
-    _cleanup_interrupt_ struct interrupt interrupt = INTERRUPT_NULL;
-    int r = interrupt_init(&interrupt);
-    if (r < 0)
-        return r;
-    for (;;) {
-        _cleanup_message_ struct message message = MESSAGE_NULL;
-        r = session_wait(session, -1, interrupt.fd, &message, fault);
-        if (r < 0)
-            return r;
-        if (message.type == MESSAGE_RESULT || message.type == MESSAGE_ERROR) {
-            *ret = TAKE_STRUCT(message, MESSAGE_NULL);
-            return 0;
-        }
-        if (message.type != MESSAGE_STARTED)
-            session_unexpected(&message);
-    }
-}
-
 /* --- the command -------------------------------------------------------------------------- */
-
-static enum exit_status grade(struct session *session, json_t *job, const char *bench_root,
-                              const struct run_options *options, bool no_fail)
-{
-    const struct bytes default_id = {.data = (char[]){"run"}, .length = strlen("run")};
-    const struct jobline_policy policy = {
-        .bench_root = bench_root,
-        .max_frame = session->max_frame,
-    };
-    _cleanup_submission_ struct submission submission = SUBMISSION_NULL;
-    _cleanup_message_ struct message answer = MESSAGE_NULL;
-    struct fault fault = FAULT_NULL;
-    int r = jobline_from_object(job, &default_id, &policy, &submission, &fault);
-    if (r == 0)
-        r = session_send(session, submission.payload.data, submission.payload.length);
-    if (r < 0) {
-        complain("run: %s", fault.text[0] ? fault.text : strerror(-r));
-        return STATUS_USAGE;
-    }
-    r = wait_for_answer(session, &answer, &fault);
-    if (r == -EINTR)
-        return STATUS_INTERRUPTED;
-    if (r < 0) {
-        complain("%s; the job is unanswered", fault.text[0] ? fault.text : strerror(-r));
-        return STATUS_NO_DAEMON;
-    }
-    return show_answer(&answer, options->json, no_fail);
-}
 
 static enum exit_status run_run(const struct globals *globals, const void *options_,
                                 const struct text_list *arguments)
@@ -265,7 +161,9 @@ static enum exit_status run_run(const struct globals *globals, const void *optio
     _cleanup_session_ struct session session = SESSION_NULL;
     if (connect_session(globals, CONNECT_OR_START, &session) < 0)
         return STATUS_NO_DAEMON;
-    return grade(&session, job, bench_root, options, globals->no_fail);
+    _cleanup_message_ struct message answer = MESSAGE_NULL;
+    enum exit_status status = single_job(&session, job, bench_root, "run", &answer);
+    return status != STATUS_OK ? status : show_answer(&answer, options->json, globals->no_fail);
 }
 
 static const struct option_spec run_specs[] = {
@@ -323,7 +221,7 @@ static const struct option_spec run_specs[] = {
         .argument = "NAME=VALUE",
         .kind = OPTION_LIST,
         .offset = offsetof(struct run_options, limits),
-        .help = "a limit of the job, such as memory_bytes=536870912; may be repeated",
+        .help = "a limit of the job, such as memory_bytes=512M; may be repeated",
     },
     {
         .name = "json",

@@ -152,7 +152,7 @@ static void put_job(const struct view *view, const json_t *job)
 {
     char running[TEXT_QUANTITY_MAX], left[TEXT_QUANTITY_MAX];
     (void)fprintf(view->out, "job %-6" PRId64 " ", number(job, "job_no"));
-    text_put_cell(view->out, string(job, "task_class"), 14);
+    text_put_cell(view->out, string(job, "label"), 14);
     (void)fputc(' ', view->out);
     text_put_cell(view->out, string(job, "id"), 11);
     (void)fprintf(view->out, " %s, %s left\n", duration(job, "running_ms", running),
@@ -228,7 +228,7 @@ static void put_failure(const struct view *view, const json_t *failure)
     char ago[TEXT_QUANTITY_MAX];
     (void)fprintf(view->out, "  %s ago  job %" PRId64 "  ", duration(failure, "ago_ms", ago),
                   number(failure, "job_no"));
-    (void)text_put_fit(view->out, string(failure, "task_class"), 20);
+    (void)text_put_fit(view->out, string(failure, "label"), 20);
     (void)fputs("  ", view->out);
     (void)text_put_fit(view->out, string(failure, "id"), 20);
     (void)fputs("\n    ", view->out);

@@ -69,6 +69,8 @@ void summary_add_verdict(struct summary *summary, const struct verdict *verdict)
         summary->score_sum += verdict->score;
     }
     summary->cost_usd += verdict->cost_usd;
+    if (verdict->reason)
+        count(summary->failure_modes, verdict->reason);
     for (size_t i = 0; i < json_array_size(verdict->failure_modes); i++)
         count_failure_mode(summary->failure_modes, json_array_get(verdict->failure_modes, i));
 }

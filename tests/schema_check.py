@@ -248,14 +248,55 @@ BASE_SUBMIT = {
     },
 }
 
+BASE_SANDBOX = {
+    "type": "submit",
+    "id": "a",
+    "job": {
+        "kind": "sandbox",
+        "argv": ["/bin/true", ""],
+        "files": {
+            "a": "text",
+            "b/c.d": {"text": "", "mode": "0755"},
+            "..b": {"base64": "AAEC/w==", "mode": None},
+        },
+        "stdin": {"base64": ""},
+        "env": {"TZ": "UTC"},
+        "readable": ["/srv/x"],
+        "priority": 1,
+        "limits": {"wall_clock": 0.5, "allow_network": True},
+    },
+}
+
+BASE_SNIPPET = {
+    "type": "submit",
+    "id": "a",
+    "job": {"kind": "sandbox", "snippet": "true", "runner": "shell", "stdin": "x"},
+}
+
+BASE_SANDBOX_RESULT = {**BASE_RESULT, "kind": "sandbox", "stdout": "x"}
+BASE_NO_CODE = {**BASE_SANDBOX_RESULT, "score": None, "reason": "no_code"}
+
 BASE_ERROR = {"type": "error", "id": "a", "code": "internal", "message": "m", "retriable": True}
 BASE_STARTED = {"type": "started", "id": "a", "job_no": 1, "slot": 0}
 BASE_BYE = {"type": "bye", "reason": "draining", "message": "m"}
+
+BASES = (
+    BASE_RESULT,
+    BASE_SANDBOX_RESULT,
+    BASE_NO_CODE,
+    BASE_SUBMIT,
+    BASE_SANDBOX,
+    BASE_SNIPPET,
+    BASE_ERROR,
+    BASE_STARTED,
+    BASE_BYE,
+)
 
 # What mutations() may write without making a message wrong: the fields that are the user's own.
 FREE_FORM = re.compile(
     r"job\.(case|harness_output)(\.(?!rubric_wall).* as .*| as nested| and an unknown field)$"
     r"|(score\.)?breakdown and an unknown field$"
+    r"|job\.files and an unknown field$"
 )
 
 def nested(depth):
@@ -334,6 +375,8 @@ WRONG_SUBMIT = [
     ("id", DELETE),
     ("job", DELETE),
     ("job.kind", "sandbox"),
+    ("job.kind", "other"),
+    ("job.argv", ["/bin/true"]),
     ("job.kind", DELETE),
     ("job.task_class", ""),
     ("job.task_class", "../x"),
@@ -371,6 +414,81 @@ WRONG_SUBMIT = [
     ("job.limits.memory_bytes", 0),
     ("job.limits.memory_bytes", 1e9),
     ("job.limits.allow_network", True),
+]
+
+WRONG_SANDBOX = [
+    ("job.argv", []),
+    ("job.argv", ["true"]),
+    ("job.argv", ["/bin/true", 1]),
+    ("job.argv", ["/bin/true", "a\0b"]),
+    ("job.argv", ["/bin/true"] * 61),
+    ("job.argv", None),
+    ("job.argv", DELETE),
+    ("job.snippet", "x"),
+    ("job.generation", "x"),
+    ("job.runner", "shell"),
+    ("job.files", []),
+    ("job.files", {"": ""}),
+    ("job.files", {"/a": ""}),
+    ("job.files", {"a/": ""}),
+    ("job.files", {"a//b": ""}),
+    ("job.files", {".": ""}),
+    ("job.files", {"a/..": ""}),
+    ("job.files", {"../a": ""}),
+    ("job.files", {"n" * 256: ""}),
+    ("job.files", {"n/" * 511 + "nn": ""}),
+    ("job.files", {str(i): "" for i in range(1025)}),
+    ("job.files.a", None),
+    ("job.files.a", 1),
+    ("job.files.a", {}),
+    ("job.files.a", {"text": "", "base64": ""}),
+    ("job.files.a", {"text": None}),
+    ("job.files.a", {"text": "", "mode": 493}),
+    ("job.files.a", {"text": "", "mode": "1777"}),
+    ("job.files.a", {"text": "", "mode": "0o755"}),
+    ("job.files.a", {"text": "", "mode": ""}),
+    ("job.files.a", {"base64": "A"}),
+    ("job.files.a", {"base64": "AAA"}),
+    ("job.files.a", {"base64": "AB=="}),
+    ("job.files.a", {"base64": "AAE-"}),
+    ("job.files.a", {"base64": "AAEC\n"}),
+    ("job.stdin", 1),
+    ("job.stdin", {"text": "x"}),
+    ("job.stdin", {}),
+    ("job.env", {"PATH": "/x"}),
+    ("job.env", {"LD_PRELOAD": "/x"}),
+    ("job.env", {"A=B": "/x"}),
+    ("job.env.TZ", 1),
+    ("job.env.TZ", "a\0b"),
+    ("job.readable", ["srv"]),
+    ("job.readable", ["/srv/../etc"]),
+    ("job.readable", ["/."]),
+    ("job.readable", ["/x"] * 17),
+    ("job.readable", "/x"),
+    ("job.limits.allow_network", 1),
+    ("job.limits.wall_clock", 0),
+    ("job.limits.zzz", 1),
+    ("job.task_class", "t"),
+    ("job.cwd", "/"),
+]
+
+WRONG_SNIPPET = [
+    ("job.snippet", DELETE),
+    ("job.snippet", 1),
+    ("job.runner", "perl"),
+    ("job.generation", "x"),
+]
+
+WRONG_SANDBOX_RESULT = [
+    (BASE_SANDBOX_RESULT, "stdout", DELETE),
+    (BASE_SANDBOX_RESULT, "stdout", None),
+    (BASE_SANDBOX_RESULT, "reason", "no_code"),
+    (BASE_SANDBOX_RESULT, "score", None),
+    (BASE_NO_CODE, "reason", "tired"),
+    (BASE_NO_CODE, "reason", DELETE),
+    (BASE_NO_CODE, "score", BASE_RESULT["score"]),
+    (BASE_RESULT, "stdout", ""),
+    ({**BASE_RESULT, "reason": "no_code"}, "score", None),
 ]
 
 WRONG_OTHERS = [
@@ -412,6 +530,17 @@ RIGHT = [
     (BASE_SUBMIT, "job.sut", None),
     (BASE_SUBMIT, "job.limits", None),
     (BASE_SUBMIT, "job.bench_root", DELETE),
+    (BASE_SANDBOX, "job.argv", ["/bin/true"] * 60),
+    (BASE_SANDBOX, "job.snippet", None),
+    (BASE_SANDBOX, "job.files", {"n/" * 511 + "n": ""}),
+    (BASE_SANDBOX, "job.files", {"...": "", ".a": "", "a b\n": ""}),
+    (BASE_SANDBOX, "job.files", {str(i): "" for i in range(1024)}),
+    (BASE_SANDBOX, "job.readable", ["/", "/x/", "//x/.../y"]),
+    (BASE_SANDBOX, "job.readable", None),
+    (BASE_SANDBOX, "job.limits", None),
+    (BASE_SNIPPET, "job.runner", "python"),
+    (BASE_SNIPPET, "job.runner", DELETE),
+    (BASE_SNIPPET, "job.snippet", "a\0b"),
     (BASE_ERROR, "id", DELETE),
     (BASE_ERROR, "job_no", 7),
 ]
@@ -457,8 +586,10 @@ def shown(base, path, value):
 def check_tables():
     wrong = [(BASE_RESULT, path, value) for path, value in WRONG_RESULT]
     wrong += [(BASE_SUBMIT, path, value) for path, value in WRONG_SUBMIT]
-    wrong += WRONG_OTHERS
-    for base in (BASE_RESULT, BASE_SUBMIT, BASE_ERROR, BASE_STARTED, BASE_BYE):
+    wrong += [(BASE_SANDBOX, path, value) for path, value in WRONG_SANDBOX]
+    wrong += [(BASE_SNIPPET, path, value) for path, value in WRONG_SNIPPET]
+    wrong += WRONG_SANDBOX_RESULT + WRONG_OTHERS
+    for base in BASES:
         yield f"the {base['type']} to start from is valid", is_valid(base, direction_of(base))
     for base, path, value in RIGHT:
         message = with_value(base, path, value)

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+#include "limits.h"
+
+#include "conf/value.h"
+#include "proto/limits.h"
+
+#include <string.h>
+
+static void list_limits(char *out, size_t size)
+{
+    size_t used = 0;
+    for (enum limit limit = 0; limit < LIMIT_COUNT && used < size; limit++)
+        used += (size_t)snprintf(out + used, size - used, "%s%s", limit > 0 ? ", " : "",
+                                 limit_key(limit));
+}
+
+static const struct {
+    int (*read)(const char *text, uint64_t *ret);
+    const char *what;
+} syntaxes[] = {
+    {value_read_duration, "a duration as 500ms, 1.5s, 30s or 5min (seconds without a unit)"},
+    {value_read_size, "a size in bytes, or with K, M, G or T behind the number"},
+    {value_read_count, "a whole number"},
+};
+
+/* Which of the syntaxes a limit is written in. */
+static size_t syntax_of(enum limit limit)
+{
+    if (limit_is_time(limit))
+        return 0;
+    return strstr(limit_key(limit), "bytes") ? 1 : 2;
+}
+
+static json_t *limit_value(enum limit limit, uint64_t value)
+{
+    if (limit_is_time(limit) && value % 1000 != 0)
+        return json_real((double)value / 1000);
+    return json_integer((json_int_t)(limit_is_time(limit) ? value / 1000 : value));
+}
+
+static int add_limit(json_t *limits, const char *text, struct fault *fault)
+{
+    char name[64], known[256];
+    uint64_t value;
+    const char *equals = strchr(text, '=');
+    if (!equals || (size_t)(equals - text) >= sizeof(name))
+        return fault_set(fault, "--limit: expected NAME=VALUE, got \"%s\"", text);
+    (void)snprintf(name, sizeof(name), "%.*s", (int)(equals - text), text);
+    enum limit limit = limit_from_key(name);
+    if (limit == LIMIT_NONE) {
+        list_limits(known, sizeof(known));
+        return fault_set(fault, "--limit: there is no \"%s\"; there are %s", name, known);
+    }
+    size_t syntax = syntax_of(limit);
+    if (syntaxes[syntax].read(equals + 1, &value) < 0 || value > INT64_MAX)
+        return fault_set(fault, "--limit %s: expected %s, got \"%s\"", name, syntaxes[syntax].what,
+                         equals + 1);
+    return json_object_set_new(limits, name, limit_value(limit, value)) < 0 ? -ENOMEM : 0;
+}
+
+int limits_add(json_t *job, const struct text_list *list, struct fault *fault)
+{
+    if (list->n == 0)
+        return 0;
+    json_t *limits = json_object();
+    if (json_object_set_new(job, "limits", limits) < 0)
+        return -ENOMEM;
+    for (size_t i = 0; i < list->n; i++) {
+        int r = add_limit(limits, list->items[i], fault);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
