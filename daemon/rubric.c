@@ -101,8 +101,9 @@ static int open_root(const struct rubric_spec *spec, const struct rubric_roots *
     }
     _cleanup_close_ int fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) {
-        fault_set(fault, "job.bench_root: %.200s: %s", root, strerror(errno));
-        return refuse(ret_code, ERROR_RUBRIC_NOT_FOUND);
+        int error = errno;
+        fault_set(fault, "job.bench_root: %.200s: %s", root, strerror(error));
+        return refuse(ret_code, error == EACCES ? ERROR_NOT_PERMITTED : ERROR_RUBRIC_NOT_FOUND);
     }
     _cleanup_free_ char *canonical = roots_path_of(fd);
     if (!canonical || !roots_allow(&roots->allowed, canonical)) {

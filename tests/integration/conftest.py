@@ -47,14 +47,19 @@ def wait_until(condition, what, deadline=DEADLINE):
 ACCOUNT = "nobody"
 
 
+def open_up(directory):
+    """Lets the account of root's daemons get at DIRECTORY, through what pytest has made private."""
+    if os.geteuid() == 0:
+        for path in [directory, *directory.parents]:
+            if path.stat().st_mode & 0o5 != 0o5:
+                path.chmod(path.stat().st_mode | 0o55)
+
+
 def give_to_account(directory):
-    """Root's daemons give up root and must still get at DIRECTORY, through what pytest made private."""
-    if os.geteuid() != 0:
-        return
-    os.chown(directory, pwd.getpwnam(ACCOUNT).pw_uid, -1)
-    for parent in [directory, *directory.parents]:
-        if parent.stat().st_mode & 0o5 != 0o5 and parent.owner() in ("root", ACCOUNT):
-            parent.chmod(parent.stat().st_mode | 0o55)
+    """The same, and it may make and remove there what it likes."""
+    if os.geteuid() == 0:
+        os.chown(directory, pwd.getpwnam(ACCOUNT).pw_uid, -1)
+    open_up(directory)
 
 
 class Closed(Exception):
@@ -255,6 +260,8 @@ class Bench:
     def __init__(self, root):
         self.root = root
         self.count = 0
+        self.root.mkdir(parents=True, exist_ok=True)
+        open_up(self.root)
 
     def rubric(self, code, name=None, task_class=None):
         """Writes <root>/<name>/rubric.py and returns the name. TASK_CLASS: its task_class.json."""
