@@ -31,7 +31,7 @@ DAEMON_STAGES = [
     {"jail/jail"},
     {"jail/lockdown"},
     {"jail/link", "jail/children", "jail/wipe"},
-    {"log", "clock", "version", "environment", "events"},
+    {"log", "clock", "version", "environment", "events", "extraction"},
 ]
 
 FOLDERS = {
