@@ -12,7 +12,9 @@
  * result.
  *
  * Two things look ahead and may go back: a thought whose tags do not balance, and a string in a
- * block that never ends. Each happens once in a text at most, so all is linear. */
+ * block that never ends. The first happens once at most: behind the last </think> there is nothing
+ * to go back to. The second happens twice at most: behind the beginning of a string that never ends
+ * its quotes do not come again, and there are two kinds. So all is linear. */
 
 #define FENCE_MIN 3
 
@@ -41,8 +43,7 @@ struct scan {
     const char *text;
     size_t n;
     const char *const *tags;
-    bool strings_hide; /* no string that never ends was met yet */
-    size_t count;      /* of blocks */
+    size_t count; /* of blocks */
     struct block first, best;
 };
 
@@ -310,9 +311,9 @@ static bool pass_quotes(const char *text, size_t at, size_t end, char *quote)
     bool closed = false;
     while (at < end) {
         char c = text[at];
-        if ((c != '"' && c != '\'') || end - at < 3 || text[at + 1] != c || text[at + 2] != c) {
-            at++;
-        } else if (*quote && *quote != c) {
+        bool triple =
+            (c == '"' || c == '\'') && end - at >= 3 && text[at + 1] == c && text[at + 2] == c;
+        if (!triple || (*quote && *quote != c)) {
             at++;
         } else {
             closed |= *quote != 0;
@@ -324,7 +325,7 @@ static bool pass_quotes(const char *text, size_t at, size_t end, char *quote)
 }
 
 /* Finds the end of the block that FENCE opens; false if that is the end of the text. */
-static bool find_block_end(struct scan *s, const struct fence *fence, struct block_end *ret)
+static bool find_block_end(const struct scan *s, const struct fence *fence, struct block_end *ret)
 {
     struct block_end hidden; /* by the string that is open */
     bool has_hidden = false;
@@ -338,7 +339,7 @@ static bool find_block_end(struct scan *s, const struct fence *fence, struct blo
             has_hidden = false;
         if (!ends)
             continue;
-        if (!quote || !s->strings_hide) {
+        if (!quote) {
             *ret = found;
             return true;
         }
@@ -351,7 +352,6 @@ static bool find_block_end(struct scan *s, const struct fence *fence, struct blo
     *ret = (struct block_end){s->n, s->n};
     if (!quote || !has_hidden)
         return false;
-    s->strings_hide = false; /* else each block could look ahead as far */
     *ret = hidden;
     return true;
 }
@@ -417,11 +417,20 @@ static void scan(struct scan *s)
     }
 }
 
+static bool is_capital(char c)
+{
+    return c >= 'A' && c <= 'Z';
+}
+
 static bool begins_like_prose(const char *text, size_t at, size_t end)
 {
     at = skip_space(text, at, end);
-    return at < end && ((text[at] >= 'A' && text[at] <= 'Z') || (unsigned char)text[at] >= 0x80 ||
-                        text[at] == '*' || begins_with(text + at, end - at, "##"));
+    if (at == end)
+        return false;
+    if (is_capital(text[at])) /* but not a NAME_LIKE_THIS */
+        return at + 1 == end || !(is_capital(text[at + 1]) || text[at + 1] == '_');
+    return (unsigned char)text[at] >= 0x80 || text[at] == '*' ||
+           begins_with(text + at, end - at, "##");
 }
 
 /* The end of the text before the first block's fence, without the blanks of the fence's own line.
@@ -442,7 +451,7 @@ static bool is_stray_closing(const struct scan *s, size_t before)
         return false;
     if (s->best.rank == RANK_NONE)
         return true;
-    return s->count == 1 && !first->ended && !begins_like_prose(s->text, 0, before) &&
+    return !first->ended && !begins_like_prose(s->text, 0, before) &&
            begins_like_prose(s->text, first->start, first->end);
 }
 
@@ -499,7 +508,7 @@ int extraction_find(const char *text, size_t n, const char *const *tags, struct 
         return -ENOMEM;
 
     size_t length = unify_line_ends(copy, drop_thoughts(text, n, copy));
-    struct scan s = {.text = copy, .n = length, .tags = tags, .strings_hide = true};
+    struct scan s = {.text = copy, .n = length, .tags = tags};
     s.best.rank = RANK_NONE;
     scan(&s);
 

@@ -107,8 +107,8 @@ def open_string(text):
     return None
 
 
-def end_of_block(text, start, fence, wanted, strings):
-    """(end of the code, where to go on, ended); STRINGS is emptied once a string never ends."""
+def end_of_block(text, start, fence, wanted):
+    """(end of the code, where to go on, ended)"""
     position = start
     while position < len(text):
         line = text[position:].split("\n", 1)[0]
@@ -117,11 +117,8 @@ def end_of_block(text, start, fence, wanted, strings):
         if found:
             end = position + found[0]
             result = end, behind if found[1] else position, True
-            string = open_string(text[start:end]) if strings else None
-            if string is None:
-                return result
-            if text.find(text[start + string] * 3, start + string + 3) < 0:
-                strings.clear()
+            string = open_string(text[start:end])
+            if string is None or text.find(text[start + string] * 3, start + string + 3) < 0:
                 return result
         position = behind
     return len(text), len(text), False
@@ -129,7 +126,7 @@ def end_of_block(text, start, fence, wanted, strings):
 
 def blocks_of(text, wanted):
     """All blocks: dicts with rank (lowest is best), code, before, behind, bare, ended."""
-    blocks, position, strings = [], 0, ["hide fences"]
+    blocks, position = [], 0
     while position < len(text):
         line = text[position:].split("\n", 1)[0]
         found = fence_in(line, 0)
@@ -147,7 +144,7 @@ def blocks_of(text, wanted):
             blocks.append({"rank": 3, "code": code, "before": before, "bare": False, "ended": True})
             position = next_line
             continue
-        end, position, ended = end_of_block(text, min(next_line, len(text)), run[0], wanted, strings)
+        end, position, ended = end_of_block(text, min(next_line, len(text)), run[0], wanted)
         tag = tag_of(inside)
         blocks.append({
             "rank": 0 if tag in wanted else 2 if tag else 1,
@@ -160,7 +157,7 @@ def blocks_of(text, wanted):
 
 
 def like_prose(text):
-    return re.match(rf"[{SPACE}]*(?:[A-Z\x80-\xff*]|##)", text) is not None
+    return re.match(rf"[{SPACE}]*(?:[A-Z](?![A-Z_])|[\x80-\xff*]|##)", text) is not None
 
 
 def extract(text, wanted):
@@ -186,7 +183,7 @@ PIECES = (
     ["\n"] * 14 + ["\r\n"] * 2 + ["\r"] + ["```"] * 8 + ["````"] * 2 + ["`````", "``", "`"]
     + ["~~~"] * 3 + ["~~~~", "~", "python"] + ["```python\n"] * 3 + ["```bash\n", "~~~py\n", "\n```\n", "\n```\n"]
     + ["python", "Py", "py3", "PYTHON3", "bash", "sh", "json", "{.python}", "{python}", "{ .py .x}", " title=x"]
-    + [" "] * 6 + ["    "] * 3 + ["\t", "x = 1", "def f():", "    return 1", "Text", "some text", "##", "*"]
+    + [" "] * 6 + ["    "] * 3 + ["\t", "x = 1", "def f():", "    return 1", "Text", "TEXT", "some text", "##", "*"]
     + ['"""', '"""', "'''", "'", '"', "<think>", "<think>", "</think>", "</think>", "\0", "\xc3\xa9", ":", "{", ".", "\v", "\f"]
 )
 

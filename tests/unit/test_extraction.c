@@ -196,8 +196,9 @@ static void test_strings(void **state)
         GIVES("```\n\"\"\"\n```\n'''\n```\n", "\"\"\"\n"),
         GIVES("```\n\"\"\"\n```\n\"\"\"\n'''\n```\nz", "\"\"\"\n```\n\"\"\"\n'''\n"),
         GIVES("```\n\"\"\"\n```python\ny\n```\n", "y\n"),
-        /* and strings hide nothing more then */
-        GIVES("```text\n'''\n```\n```\n\"\"\"\n```\n\"\"\"\n```\n", "\"\"\"\n"),
+        GIVES("```c\n'''\n```\n```\n\"\"\"\n```\n\"\"\"\n```\n", "\"\"\"\n```\n\"\"\"\n"),
+        GIVES("```c\n'''\n```\n```\n\"\"\"\n```\nText", "\"\"\"\n"),
+        GIVES("```\n'''\n```py '''\n\"\"\"\n```\n", "'''\n```py '''\n\"\"\"\n"),
         /* with no fence in it, a string that never ends is just content */
         GIVES("```\nx\n\"\"\"\n", "x\n\"\"\"\n"),
         /* strings outside of blocks hide nothing */
@@ -237,7 +238,7 @@ static void test_one_line(void **state)
 static void test_tags(void **state)
 {
     static const struct extraction_case cases[] = {
-#define WANTED(info) GIVES("```" info "\nx\n```\n```\ny\n```\n", "x\n")
+#define WANTED(info) GIVES("```\ny\n```\n```" info "\nx\n```\n", "x\n")
 #define OTHER(info) GIVES("```" info "\nx\n```\n```\ny\n```\n", "y\n")
         WANTED("python"),
         WANTED("py"),
@@ -340,6 +341,10 @@ static void test_stray_closing(void **state)
         GIVES("x = 1\n```\n## text\n", "x = 1\n"),
         GIVES("x = 1\n```\n\xE5\xA5\xBD\n", "x = 1\n"),
         GIVES("\n\nx = 1```\nText\n", "\n\nx = 1"),
+        GIVES("x = 1\n```\nI\n", "x = 1\n"),
+        GIVES("x = 1\n```\nA", "x = 1\n"),
+        GIVES("NAME = 1\n```\nText\n", "NAME = 1\n"),
+        GIVES("x = 1\n```\nN_ = 1\n", "N_ = 1\n"),
         GIVES("x = 1\n```\ny = 1\n", "y = 1\n"),
         GIVES("x = 1\n```\n# text\n", "# text\n"),
         GIVES("Text\n```\nText = 1\n", "Text = 1\n"),
@@ -368,6 +373,7 @@ static void test_thoughts(void **state)
         {TEXT("<think>a\0b</think>c\0d"), false, TEXT("c\0d")},
         /* nested */
         {TEXT("<think>a<think>b</think>c</think>x"), false, TEXT("x")},
+        {TEXT("x<think>a<think>b</think>c</think>y"), false, TEXT("xy")},
         {TEXT("<think>a<think>b</think>x"), false, TEXT("x")},
         {TEXT("<think>a<think>b</think>x<think>"), false, TEXT("x")},
         /* without an end */

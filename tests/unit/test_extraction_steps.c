@@ -87,6 +87,8 @@ static const struct hostile texts[] = {
     {"", "```\n\"\"\"\n```python\n", "", PLAIN, 0},
     {"", "% ", "", GROWS, '`'},
     {"", "% ", "", SHRINKS, '`'},
+    {"x ", "% ", "", SHRINKS, '`'},
+    {"x ", "% ", "", GROWS, '`'},
     {"", "%\n", "", GROWS, '`'},
     {"", "%\n", "", SHRINKS, '`'},
     {"", "%\n", "", GROWS, '~'},
