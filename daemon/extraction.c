@@ -1,14 +1,527 @@
 /* SPDX-License-Identifier: MIT */
 #include "extraction.h"
 
+#include <stdint.h>
 #include <string.h>
+#include <strings.h>
 
-/* All of the text, unless it is blank: fences are not looked for yet. */
-int extraction_find(const char *text, size_t n, struct bytes *ret_code, bool *ret_found)
+/* Theory of operation: the text is copied once, without thoughts and with LF. scan() goes from
+ * fence to fence over that copy: fence_at() judges a run of fence characters outside a block,
+ * find_block_end() goes line by line to the end of a block. Only the best block and the first one
+ * are remembered. The chosen part is then moved to the beginning of the copy, which becomes the
+ * result.
+ *
+ * Two things look ahead and may go back: a thought whose tags do not balance, and a string in a
+ * block that never ends. The first happens once at most: behind the last </think> there is nothing
+ * to go back to. The second happens twice at most: behind the beginning of a string that never ends
+ * its quotes do not come again, and there are two kinds. So all is linear. */
+
+#define FENCE_MIN 3
+
+const char *const extraction_python_tags[] = {"python", "py", "python3", "py3", NULL};
+const char *const extraction_shell_tags[] = {"sh", "bash", "shell", NULL};
+
+/* From the best to the worst. */
+enum rank {
+    RANK_WANTED,
+    RANK_UNTAGGED,
+    RANK_TAGGED,
+    RANK_ONE_LINE,
+    RANK_NONE, /* no block, or an empty one */
+};
+
+/* Positions are offsets in the cleaned text. */
+struct block {
+    enum rank rank;
+    size_t fence;      /* where the opening fence begins */
+    size_t start, end; /* the code */
+    bool bare;         /* the opening fence has no info string */
+    bool ended;        /* by more than the end of the text */
+};
+
+struct scan {
+    const char *text;
+    size_t n;
+    const char *const *tags;
+    size_t count; /* of blocks */
+    struct block first, best;
+};
+
+enum fence_kind {
+    FENCE_NONE,
+    FENCE_OPENS,
+    FENCE_ONE_LINE,
+};
+
+struct fence {
+    char mark;
+    size_t start, length;
+    size_t inner, inner_end; /* the info string, or the code of a one-line block */
+    size_t next;             /* where to go on */
+};
+
+static bool is_blank(char c)
 {
-    size_t i = 0;
-    while (i < n && strchr(" \t\r\n", text[i]))
-        i++;
-    *ret_found = i < n;
-    return i < n ? bytes_copy(text, n, ret_code) : 0;
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_word(char c)
+{
+    return is_letter(c) || (c >= '0' && c <= '9') || (unsigned char)c >= 0x80;
+}
+
+static bool is_mark(char c)
+{
+    return c == '`' || c == '~';
+}
+
+static size_t skip_blanks(const char *text, size_t at, size_t end)
+{
+    while (at < end && is_blank(text[at]))
+        at++;
+    return at;
+}
+
+static size_t skip_space(const char *text, size_t at, size_t end)
+{
+    while (at < end && (is_blank(text[at]) || (text[at] >= '\n' && text[at] <= '\f')))
+        at++;
+    return at;
+}
+
+static size_t skip_run(const char *text, size_t at, size_t end)
+{
+    char mark = text[at];
+    while (at < end && text[at] == mark)
+        at++;
+    return at;
+}
+
+/* The first run of at least LENGTH MARKs in a line, or END or the line's end if that comes first.
+ */
+static size_t find_run(const char *text, size_t at, size_t end, char mark, size_t length)
+{
+    while (at < end && text[at] != '\n') {
+        if (text[at] != mark) {
+            at++;
+            continue;
+        }
+        size_t behind = skip_run(text, at, end);
+        if (behind - at >= length)
+            return at;
+        at = behind;
+    }
+    return at;
+}
+
+/* --- thoughts and line ends --------------------------------------------------------------- */
+
+static bool begins_with(const char *text, size_t n, const char *word)
+{
+    size_t length = strlen(word);
+    return n >= length && memcmp(text, word, length) == 0;
+}
+
+static bool is_quote(char c)
+{
+    return c == '\'' || c == '"' || c == '`';
+}
+
+/* Is the <think> at AT spoken of rather than used? */
+static bool is_start_quoted(const char *text, size_t at)
+{
+    return at > 0 && is_quote(text[at - 1]);
+}
+
+/* The same for a </think> that ends at END. */
+static bool is_end_quoted(const char *text, size_t n, size_t end)
+{
+    return end < n && is_quote(text[end]) &&
+           !(text[end] == '`' && begins_with(text + end, n - end, "```"));
+}
+
+/* The first byte behind the thought whose inside begins at AT. */
+static size_t skip_thought(const char *text, size_t n, size_t at)
+{
+    size_t last_end = n;
+    for (unsigned depth = 1; at < n;) {
+        if (begins_with(text + at, n - at, "<think>") && !is_start_quoted(text, at)) {
+            depth++;
+            at += strlen("<think>");
+        } else if (begins_with(text + at, n - at, "</think>") &&
+                   !is_end_quoted(text, n, at + strlen("</think>"))) {
+            at += strlen("</think>");
+            last_end = at;
+            if (--depth == 0)
+                break;
+        } else {
+            at++;
+        }
+    }
+    return last_end;
+}
+
+/* Copies TEXT without its thoughts and returns how much that is. */
+static size_t drop_thoughts(const char *text, size_t n, char *out)
+{
+    bool spoken = false; /* of <think> */
+    size_t length = 0;
+    for (size_t i = 0; i < n;) {
+        if (text[i] == '<' && begins_with(text + i, n - i, "<think>")) {
+            if (!is_start_quoted(text, i)) {
+                i = skip_thought(text, n, i + strlen("<think>"));
+                continue;
+            }
+            spoken = true;
+        } else if (text[i] == '<' && begins_with(text + i, n - i, "</think>")) {
+            size_t end = i + strlen("</think>");
+            if (!spoken && !is_end_quoted(text, n, end)) {
+                length = 0;
+                i = end;
+                continue;
+            }
+        }
+        out[length++] = text[i++];
+    }
+    return length;
+}
+
+static size_t unify_line_ends(char *text, size_t n)
+{
+    size_t length = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (text[i] == '\r' && i + 1 < n && text[i + 1] == '\n')
+            continue;
+        text[length++] = text[i];
+    }
+    return length;
+}
+
+/* --- fences ------------------------------------------------------------------------------- */
+
+static bool is_tag_byte(char c)
+{
+    return is_word(c) || c == '_' || c == '+' || c == '#' || c == '-' || c == '.';
+}
+
+/* The tag of the info string from AT to END: its first byte, and *ret_end. */
+static size_t find_tag(const char *text, size_t at, size_t end, size_t *ret_end)
+{
+    at = skip_blanks(text, at, end);
+    if (at < end && text[at] == '{') {
+        at = skip_blanks(text, at + 1, end);
+        if (at < end && text[at] == '.')
+            at++;
+    }
+    *ret_end = at;
+    while (*ret_end < end && is_tag_byte(text[*ret_end]))
+        (*ret_end)++;
+    return at;
+}
+
+static bool is_wanted(const struct scan *s, size_t tag, size_t end)
+{
+    for (const char *const *t = s->tags; *t; t++)
+        if (strlen(*t) == end - tag && strncasecmp(*t, s->text + tag, end - tag) == 0)
+            return true;
+    return false;
+}
+
+static enum rank rank_of(const struct scan *s, const struct fence *fence)
+{
+    size_t end, tag = find_tag(s->text, fence->inner, fence->inner_end, &end);
+    if (tag == end)
+        return RANK_UNTAGGED;
+    return is_wanted(s, tag, end) ? RANK_WANTED : RANK_TAGGED;
+}
+
+/* Judges the run of marks at START, outside a block. */
+static enum fence_kind fence_at(const struct scan *s, size_t start, bool first_on_line,
+                                struct fence *ret)
+{
+    const char *text = s->text;
+    size_t inner = skip_run(text, start, s->n);
+    *ret = (struct fence){.mark = text[start],
+                          .start = start,
+                          .length = inner - start,
+                          .inner = inner,
+                          .next = inner};
+    if (ret->length < FENCE_MIN || (ret->mark == '~' && start > 0 && is_word(text[start - 1])))
+        return FENCE_NONE;
+
+    /* Looking no further than the next fence keeps a line of many fences linear. */
+    size_t end = find_run(text, inner, s->n, ret->mark, FENCE_MIN);
+    ret->inner_end = end;
+    if (end < s->n && text[end] == ret->mark) {
+        size_t behind = skip_run(text, end, s->n);
+        if (behind - end < ret->length)
+            return FENCE_NONE;
+        ret->next = behind;
+        end = skip_blanks(text, behind, s->n);
+        return end == s->n || text[end] == '\n' ? FENCE_ONE_LINE : FENCE_NONE;
+    }
+    if (!first_on_line && skip_blanks(text, inner, end) < end && !is_letter(text[inner]) &&
+        text[inner] != '{')
+        return FENCE_NONE;
+    ret->next = MIN(end + 1, s->n);
+    return FENCE_OPENS;
+}
+
+/* --- the end of a block ------------------------------------------------------------------- */
+
+/* Where a block's code ends, and where to go on. */
+struct block_end {
+    size_t end, next;
+};
+
+/* Does the line from AT to EOL, if no string hides it, end the block that FENCE opens? */
+static bool line_ends_block(const struct scan *s, const struct fence *fence, size_t at, size_t eol,
+                            struct block_end *ret)
+{
+    const char *text = s->text;
+    size_t first = skip_blanks(text, at, eol), last = eol;
+    while (last > first && is_blank(text[last - 1]))
+        last--;
+    size_t run = last;
+    while (run > first && text[run - 1] == fence->mark)
+        run--;
+
+    if (last - run >= fence->length) {
+        if (find_run(text, first, last, fence->mark, fence->length) != run)
+            return false; /* the end of a code span */
+        *ret = (struct block_end){run == first ? at : run, MIN(eol + 1, s->n)};
+        return true;
+    }
+    struct fence next;
+    *ret = (struct block_end){at, at};
+    return first < eol && text[first] == fence->mark &&
+           fence_at(s, first, true, &next) == FENCE_OPENS && next.length >= fence->length &&
+           rank_of(s, &next) == RANK_WANTED;
+}
+
+/* Goes from AT to END past the triple quotes there. *QUOTE is the kind of the string that is open,
+ * or 0; returns whether one was closed. */
+static bool pass_quotes(const char *text, size_t at, size_t end, char *quote)
+{
+    bool closed = false;
+    while (at < end) {
+        char c = text[at];
+        bool triple =
+            (c == '"' || c == '\'') && end - at >= 3 && text[at + 1] == c && text[at + 2] == c;
+        if (!triple || (*quote && *quote != c)) {
+            at++;
+        } else {
+            closed |= *quote != 0;
+            *quote = *quote ? 0 : c;
+            at += 3;
+        }
+    }
+    return closed;
+}
+
+/* Finds the end of the block that FENCE opens; false if that is the end of the text. */
+static bool find_block_end(const struct scan *s, const struct fence *fence, struct block_end *ret)
+{
+    struct block_end hidden; /* by the string that is open */
+    bool has_hidden = false;
+    char quote = 0;
+    for (size_t at = fence->next, eol; at < s->n; at = MIN(eol + 1, s->n)) {
+        struct block_end found;
+        for (eol = at; eol < s->n && s->text[eol] != '\n';)
+            eol++;
+        bool ends = line_ends_block(s, fence, at, eol, &found);
+        if (pass_quotes(s->text, at, ends ? found.end : eol, &quote))
+            has_hidden = false;
+        if (!ends)
+            continue;
+        if (!quote) {
+            *ret = found;
+            return true;
+        }
+        if (!has_hidden)
+            hidden = found;
+        has_hidden = true;
+        if (pass_quotes(s->text, found.end, eol, &quote))
+            has_hidden = false;
+    }
+    *ret = (struct block_end){s->n, s->n};
+    if (!quote || !has_hidden)
+        return false;
+    *ret = hidden;
+    return true;
+}
+
+/* --- blocks ------------------------------------------------------------------------------- */
+
+/* The code of a one-line block: no blanks around it, no wanted tag before it. */
+static void trim_one_line(const struct scan *s, struct block *block)
+{
+    block->start = skip_blanks(s->text, block->start, block->end);
+    while (block->end > block->start && is_blank(s->text[block->end - 1]))
+        block->end--;
+
+    size_t behind = block->start;
+    while (behind < block->end && !is_blank(s->text[behind]))
+        behind++;
+    if (behind < block->end && is_wanted(s, block->start, behind))
+        block->start = skip_blanks(s->text, behind, block->end);
+}
+
+/* Takes in the block that FENCE begins and returns where to go on. */
+static size_t take_block(struct scan *s, const struct fence *fence, enum fence_kind kind)
+{
+    struct block block = {.fence = fence->start, .start = fence->inner, .end = fence->inner_end};
+    size_t next = fence->next;
+    if (kind == FENCE_ONE_LINE) {
+        block.rank = RANK_ONE_LINE;
+        block.ended = true;
+        trim_one_line(s, &block);
+    } else {
+        struct block_end end;
+        block.rank = rank_of(s, fence);
+        block.bare = skip_blanks(s->text, fence->inner, fence->inner_end) == fence->inner_end;
+        block.ended = find_block_end(s, fence, &end);
+        block.start = fence->next;
+        block.end = end.end;
+        next = end.next;
+    }
+    if (skip_space(s->text, block.start, block.end) == block.end)
+        block.rank = RANK_NONE;
+
+    if (s->count++ == 0)
+        s->first = block;
+    if (block.rank < s->best.rank)
+        s->best = block;
+    return next;
+}
+
+static void scan(struct scan *s)
+{
+    bool first_on_line = true;
+    for (size_t i = 0; i < s->n;) {
+        char c = s->text[i];
+        if (!is_mark(c)) {
+            first_on_line = c == '\n' || (first_on_line && is_blank(c));
+            i++;
+            continue;
+        }
+        struct fence fence;
+        enum fence_kind kind = fence_at(s, i, first_on_line, &fence);
+        i = kind == FENCE_NONE ? fence.next : take_block(s, &fence, kind);
+        first_on_line = kind == FENCE_OPENS;
+    }
+}
+
+static bool is_capital(char c)
+{
+    return c >= 'A' && c <= 'Z';
+}
+
+static bool begins_like_prose(const char *text, size_t at, size_t end)
+{
+    at = skip_space(text, at, end);
+    if (at == end)
+        return false;
+    if (is_capital(text[at])) /* but not a NAME_LIKE_THIS */
+        return at + 1 == end || !(is_capital(text[at + 1]) || text[at + 1] == '_');
+    return (unsigned char)text[at] >= 0x80 || text[at] == '*' ||
+           begins_with(text + at, end - at, "##");
+}
+
+/* The end of the text before the first block's fence, without the blanks of the fence's own line.
+ */
+static size_t end_before(const struct scan *s)
+{
+    size_t end = s->first.fence;
+    while (end > 0 && is_blank(s->text[end - 1]))
+        end--;
+    return end == 0 || s->text[end - 1] == '\n' ? end : s->first.fence;
+}
+
+/* Is the first fence, with text up to BEFORE, a stray closing one? */
+static bool is_stray_closing(const struct scan *s, size_t before)
+{
+    const struct block *first = &s->first;
+    if (!first->bare || skip_space(s->text, 0, before) == before)
+        return false;
+    if (s->best.rank == RANK_NONE)
+        return true;
+    return !first->ended && !begins_like_prose(s->text, 0, before) &&
+           begins_like_prose(s->text, first->start, first->end);
+}
+
+/* --- the result --------------------------------------------------------------------------- */
+
+/* What all lines of TEXT from AT to END begin with, but those of nothing but spaces and tabs. */
+static size_t common_indent(const char *text, size_t at, size_t end)
+{
+    size_t margin = 0, length = SIZE_MAX; /* of no line yet */
+    while (at < end) {
+        size_t inner = at;
+        while (inner < end && (text[inner] == ' ' || text[inner] == '\t'))
+            inner++;
+        if (inner < end && text[inner] != '\n') {
+            size_t same = 0;
+            if (length == SIZE_MAX)
+                margin = at;
+            while (same < MIN(length, inner - at) && text[margin + same] == text[at + same])
+                same++;
+            length = same;
+        }
+        while (inner < end && text[inner] != '\n')
+            inner++;
+        at = inner + 1;
+    }
+    return length == SIZE_MAX ? 0 : length;
+}
+
+/* textwrap.dedent of the bytes from AT to END, moved to the beginning of TEXT; their number. */
+static size_t dedent(char *text, size_t at, size_t end)
+{
+    size_t indent = common_indent(text, at, end), length = 0;
+    while (at < end) {
+        size_t inner = at;
+        while (inner < end && (text[inner] == ' ' || text[inner] == '\t'))
+            inner++;
+        if (inner < end && text[inner] != '\n')
+            at += indent;
+        else
+            at = inner;
+        while (at < end && text[at] != '\n')
+            text[length++] = text[at++];
+        if (at < end)
+            text[length++] = text[at++];
+    }
+    return length;
+}
+
+int extraction_find(const char *text, size_t n, const char *const *tags, struct bytes *ret_code,
+                    bool *ret_fenced)
+{
+    char *copy = malloc(n + 1);
+    if (!copy)
+        return -ENOMEM;
+
+    size_t length = unify_line_ends(copy, drop_thoughts(text, n, copy));
+    struct scan s = {.text = copy, .n = length, .tags = tags};
+    s.best.rank = RANK_NONE;
+    scan(&s);
+
+    bool fenced = false;
+    if (s.count > 0 && is_stray_closing(&s, end_before(&s))) {
+        fenced = true;
+        length = end_before(&s);
+    } else if (s.count > 0) {
+        fenced = s.best.rank != RANK_NONE;
+        length = fenced ? dedent(copy, s.best.start, s.best.end) : 0;
+    }
+    copy[length] = '\0';
+    *ret_code = (struct bytes){.data = copy, .length = length};
+    *ret_fenced = fenced;
+    return 0;
 }

@@ -115,6 +115,7 @@ static void plan_snippet(struct sandbox_plan *plan, const struct sandbox_spec *s
 static int plan_program(struct sandbox_plan *plan, const struct sandbox_spec *sandbox,
                         const struct sandbox_host *host)
 {
+    const char *const *tags;
     bool found;
     int r;
     switch (sandbox->program) {
@@ -125,7 +126,8 @@ static int plan_program(struct sandbox_plan *plan, const struct sandbox_spec *sa
         plan_snippet(plan, sandbox, &sandbox->text, host);
         return 0;
     case SANDBOX_GENERATION:
-        r = extraction_find(sandbox->text.data, sandbox->text.length, &plan->code, &found);
+        tags = sandbox->runner == SANDBOX_PYTHON ? extraction_python_tags : extraction_shell_tags;
+        r = extraction_find(sandbox->text.data, sandbox->text.length, tags, &plan->code, &found);
         if (r < 0)
             return r;
         if (found)
