@@ -26,6 +26,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -37,11 +38,29 @@
 /* How long the rest of a job's tree may take to die once it was killed. */
 #define TREE_KILL_MS 5000
 
+/* What a child that shares the jail's memory runs on. */
+#define CHILD_STACK_BYTES (64u << 10)
+
+/* AddressSanitizer keeps books of the memory that it would share. */
+#ifdef __SANITIZE_ADDRESS__
+#define SHARES_MEMORY false
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SHARES_MEMORY false
+#endif
+#endif
+#ifndef SHARES_MEMORY
+#define SHARES_MEMORY true
+#endif
+
 struct jail {
     int link;
     struct confinement confinement;
+    struct rlimit ceilings[RLIM_NLIMITS];
+    struct lockdown_error *error;         /* shared with every child */
     char strings[LINK_STRINGS_MAX];       /* of the job */
     char setup_strings[LINK_STRINGS_MAX]; /* of the set-up */
+    _Alignas(16) char child_stack[CHILD_STACK_BYTES];
 };
 
 struct job {
@@ -51,44 +70,40 @@ struct job {
     struct link_lists lists;
 };
 
-/* Forks with a pidfd, into the cgroup CGROUP unless that is -1. The jail has one thread, so all of
- * it is usable in the child. */
-static pid_t fork_with_pidfd(int cgroup, int *ret_pidfd)
+static int child(void *lockdown)
 {
-    int pidfd = -1;
+    lockdown_exec(lockdown);
+}
+
+/* The jail waits until the program runs or could not be started (CLONE_VFORK), so that the child
+ * may do its work in the jail's memory: copying even a small process costs as much as everything
+ * else that is done for a job. */
+static pid_t start_in_our_memory(struct jail *jail, struct lockdown *lockdown, int *ret_pidfd)
+{
+    int flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD;
+    return clone(child, jail->child_stack + CHILD_STACK_BYTES, flags, lockdown, ret_pidfd);
+}
+
+/* The same in a copy, into the cgroup CGROUP unless that is -1. */
+static pid_t start_in_copy(struct lockdown *lockdown, int cgroup, int *ret_pidfd)
+{
     struct clone_args args = {
-        .flags = CLONE_PIDFD | (cgroup >= 0 ? CLONE_INTO_CGROUP : 0),
-        .pidfd = (uint64_t)(uintptr_t)&pidfd,
+        .flags = CLONE_VFORK | CLONE_PIDFD | (cgroup >= 0 ? CLONE_INTO_CGROUP : 0),
+        .pidfd = (uint64_t)(uintptr_t)ret_pidfd,
         .exit_signal = SIGCHLD,
         .cgroup = cgroup >= 0 ? (uint64_t)cgroup : 0,
     };
     pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
-    if (pid < 0 && cgroup < 0 && (errno == ENOSYS || errno == EPERM)) {
-        /* clone3 is refused by some seccomp filters around whole services. Nobody else reaps our
-         * child, so its pid is still its own when the pidfd is made. */
-        pid = fork();
-        if (pid > 0)
-            pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-    }
-    if (pid > 0)
-        *ret_pidfd = pidfd;
+    if (pid == 0)
+        lockdown_exec(lockdown);
     return pid;
 }
 
-/* Reads what lockdown_exec reports; true if the program was started. */
-static bool read_start(int error_pipe, struct lockdown_error *ret)
+static pid_t start(struct jail *jail, struct lockdown *lockdown, int cgroup, int *ret_pidfd)
 {
-    struct lockdown_error error;
-    ssize_t n;
-    do
-        n = read(error_pipe, &error, sizeof(error));
-    while (n < 0 && errno == EINTR);
-    if (n == 0)
-        return true; /* closed by execve */
-    *ret = n == (ssize_t)sizeof(error)
-               ? error
-               : (struct lockdown_error){LINK_STAGE_EXEC, n < 0 ? errno : EIO};
-    return false;
+    if (cgroup < 0 && SHARES_MEMORY)
+        return start_in_our_memory(jail, lockdown, ret_pidfd);
+    return start_in_copy(lockdown, cgroup, ret_pidfd);
 }
 
 /* Everything that is done for the job before it is forked. */
@@ -124,44 +139,37 @@ static int prepare(struct jail *jail, const struct link_job *request, const int 
         .own_cgroup = fds[LINK_CGROUP] >= 0,
         .filter = &confinement->filter,
         .limits = &request->limits,
+        .ceilings = jail->ceilings,
+        .ret_error = jail->error,
         .argv = job->lists.argv,
         .envp = job->lists.envp,
     };
     return r;
 }
 
-/* Starts the job's program. -1 with *ret_error set if it could not be. */
-static int spawn(struct jail *jail, const struct link_job *request, const int fds[LINK_JOB_FDS],
-                 struct job *job, struct lockdown_error *ret_error)
+/* Starts the job's program. False with *ret_error set if it could not be. */
+static bool spawn(struct jail *jail, const struct link_job *request, const int fds[LINK_JOB_FDS],
+                  struct job *job, struct lockdown_error *ret_error)
 {
     struct lockdown lockdown = {.cwd = -1};
     enum link_stage stage;
     _cleanup_close_ int ruleset = -1;
-    int error_pipe[2];
     int r = prepare(jail, request, fds, &lockdown, job, &ruleset, &stage);
-    if (r == 0 && pipe2(error_pipe, O_CLOEXEC) < 0) {
-        stage = LINK_STAGE_FORK;
-        r = -errno;
-    }
     if (r < 0) {
         *ret_error = (struct lockdown_error){stage, -r};
-        return -1;
+        return false;
     }
-    lockdown.error_pipe = error_pipe[1];
+    *jail->error = (struct lockdown_error){LINK_STAGE_NONE, 0};
     job->started_ns = clock_now_ns();
-    job->pid = fork_with_pidfd(fds[LINK_CGROUP], &job->pidfd);
-    if (job->pid == 0)
-        lockdown_exec(&lockdown);
-    int fork_error = errno;
-    close_fd(error_pipe[1]);
-    bool forked = job->pid > 0 && job->pidfd >= 0;
-    bool started = forked && read_start(error_pipe[0], ret_error);
-    close_fd(error_pipe[0]);
-    if (!forked)
-        *ret_error = (struct lockdown_error){LINK_STAGE_FORK, fork_error};
-    if (!started)
-        job->pidfd = close_fd(job->pidfd);
-    return started ? 0 : -1;
+    job->pid = start(jail, &lockdown, fds[LINK_CGROUP], &job->pidfd);
+    int start_error = errno;
+    *ret_error = *jail->error;
+    if (job->pid < 0)
+        *ret_error = (struct lockdown_error){LINK_STAGE_FORK, start_error};
+    if (ret_error->stage == LINK_STAGE_NONE)
+        return true;
+    job->pidfd = close_fd(job->pidfd);
+    return false;
 }
 
 /* Time in which the program was ready to run and had no CPU. Read while it is a zombie. */
@@ -245,12 +253,12 @@ static bool run_job(struct jail *jail, const struct link_job *request, int fds[L
 {
     struct job job = {.pidfd = -1};
     struct lockdown_error error = {0};
-    int r = spawn(jail, request, fds, &job, &error);
+    bool started = spawn(jail, request, fds, &job, &error);
     for (int i = 0; i < LINK_JOB_FDS; i++)
         fds[i] = close_fd(fds[i]);
 
     struct link_report report = {.job_no = request->job_no};
-    if (r < 0) {
+    if (!started) {
         report.type = LINK_FAILED;
         report.stage = error.stage;
         report.error = error.error;
@@ -300,11 +308,17 @@ int main(int argc, char **argv)
         return 64;
     }
     static struct jail jail = {.link = LINK_FD}; /* static for its size, not for its reach */
-    lockdown_jail_signals();
+    lockdown_prepare(jail.ceilings);
     (void)setsid();
     (void)prctl(PR_SET_NAME, "rubricd-jail");
     if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0) {
         complain("becoming a child subreaper", errno);
+        return 71;
+    }
+    jail.error =
+        mmap(NULL, sizeof(*jail.error), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (jail.error == MAP_FAILED) {
+        complain("sharing memory with jobs", errno);
         return 71;
     }
     int r = set_up(&jail, argv[1]);

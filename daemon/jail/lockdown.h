@@ -5,27 +5,32 @@
 #include "link.h"
 
 #include <linux/filter.h>
-
-struct lockdown {
-    uint32_t layers; /* bits of enum layer: those that are in force */
-    int cwd;         /* the private directory, becomes the working directory */
-    int fds[LINK_STANDARD_FDS];
-    int error_pipe;  /* close-on-exec: gets a struct lockdown_error if something fails */
-    int ruleset;     /* of Landlock; -1: none */
-    bool own_cgroup; /* the job is alone in its cgroup, which becomes the root of what it sees */
-    const struct sock_fprog *filter;
-    const struct limits *limits;
-    char *const *argv; /* argv[0] is the absolute path of the program */
-    char *const *envp;
-};
+#include <stdbool.h>
+#include <sys/resource.h>
 
 struct lockdown_error {
-    uint32_t stage; /* enum link_stage */
+    uint32_t stage; /* enum link_stage; LINK_STAGE_NONE: the program was started */
     int32_t error;  /* errno */
 };
 
-/* The jail's own signals, from which a job's are made: called once, before anything else. */
-void lockdown_jail_signals(void);
+struct lockdown {
+    uint32_t layers;            /* bits of enum layer: those that are in force */
+    int cwd;                    /* the private directory, becomes the working directory */
+    int fds[LINK_STANDARD_FDS]; /* above 2, as all of the jail's but 0, 1 and 2 */
+    int ruleset;                /* of Landlock; -1: none */
+    bool own_cgroup; /* the job is alone in its cgroup, which becomes the root of what it sees */
+    const struct sock_fprog *filter;
+    const struct limits *limits;
+    const struct rlimit *ceilings; /* by resource, RLIM_NLIMITS of them: the jail's own */
+    char *const *argv;             /* argv[0] is the absolute path of the program */
+    char *const *envp;
+    struct lockdown_error *ret_error; /* in memory that the jail sees too */
+};
 
-/* Confines this process and becomes the program. Never returns; allocates and logs nothing. */
+/* The jail's own signals and resource limits, from which a job's are made; called once, before
+ * anything else. CEILINGS has room for RLIM_NLIMITS. */
+void lockdown_prepare(struct rlimit *ceilings);
+
+/* Confines this process and becomes the program. Never returns; on failure *ret_error is set and
+ * the process gone. Allocates and logs nothing; may run in the jail's memory. */
 _Noreturn void lockdown_exec(const struct lockdown *lockdown);

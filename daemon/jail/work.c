@@ -87,14 +87,17 @@ static int reset(int directory, mode_t mode)
 {
     static const struct timespec times[2] = {{0, 0}, {0, 0}};
     char names[4096]; /* more of them, and the jail makes way for a new one */
-    if (fchmod(directory, mode) < 0)
+    struct stat st;
+    if (fstat(directory, &st) < 0 || ((st.st_mode & 07777) != mode && fchmod(directory, mode) < 0))
         return -errno;
     ssize_t n = flistxattr(directory, names, sizeof(names));
     if (n < 0 && errno != ENOTSUP)
         return -errno;
     for (char *name = names; name < names + n; name += strlen(name) + 1)
         (void)fremovexattr(directory, name);
-    return futimens(directory, times) < 0 ? -errno : 0;
+    bool touched = st.st_atim.tv_sec != 0 || st.st_atim.tv_nsec != 0 || st.st_mtim.tv_sec != 0 ||
+                   st.st_mtim.tv_nsec != 0;
+    return touched && futimens(directory, times) < 0 ? -errno : 0;
 }
 
 static int reset_all(const struct work *work)
