@@ -75,8 +75,7 @@ static void test_refused(void **state)
         "AA_A",
         "AA.A",
         "AA,A",
-        "\x80"
-        "AAA",
+        "\200AAA",
         "AAA\xff",
         /* bits that the padding leaves unused */
         "AB==",
