@@ -192,8 +192,9 @@ def test_rubrics_and_sandbox_jobs_share_a_connection(client, bench):
     assert_passed(answers["s"])
 
 
-def test_no_code(client):
-    client.submit("g", {"kind": "sandbox", "generation": " \n\t\n", "runner": "python"})
+@pytest.mark.parametrize("text", ["", " \n\t\n", "I would print(1), but I cannot.\n"])
+def test_no_code(client, text):
+    client.submit("g", {"kind": "sandbox", "generation": text, "runner": "python"})
     result = client.recv()
     assert result["type"] == "result", "nothing is started"
     assert (result["score"], result["reason"], result["stdout"]) == (None, "no_code", "")
@@ -383,7 +384,8 @@ def test_wall_clock(client):
 def test_cpu(client):
     result = client.run(shell("while :; do :; done", limits={"cpu": 1}))
     assert_failed(result, "sandbox.limit_exceeded", limit_exceeded="cpu")
-    assert 900 <= result["usage"]["cpu_ms"] < 5000
+    # The kernel counts the limit in ticks, and tells the time that was really run.
+    assert 500 <= result["usage"]["cpu_ms"] < 5000
 
 
 def test_output(client):

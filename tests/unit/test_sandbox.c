@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* From a sandbox job to what its slot is to run, and what is told of jobs with the network. */
+/* From a sandbox job to what its slot is to run. */
 #include "daemon/sandbox.h"
 
 #include "daemon/job.h"
-#include "daemon/networked.h"
 
 #include <ftw.h>
 #include <setjmp.h>
@@ -157,22 +156,29 @@ static void test_snippets(void **state)
     f->job.sandbox.runner = SANDBOX_PYTHON;
     check_snippet(f, STRINGS("/opt/python", "-s", "-B", ".snippet.py"), ".snippet.py", "exit 3");
     f->job.sandbox.program = SANDBOX_GENERATION;
-    f->job.sandbox.text = text("print(1)");
-    check_snippet(f, STRINGS("/opt/python", "-s", "-B", ".snippet.py"), ".snippet.py", "print(1)");
+    f->job.sandbox.text = text("```sh\nexit 4\n```\n```python\nprint(1)\n```\n");
+    check_snippet(f, STRINGS("/opt/python", "-s", "-B", ".snippet.py"), ".snippet.py",
+                  "print(1)\n");
+    f->job.sandbox.runner = SANDBOX_SHELL; /* each runner wants blocks of its own */
+    check_snippet(f, STRINGS("/bin/sh", ".snippet.sh"), ".snippet.sh", "exit 4\n");
 }
 
+/* Prose is not code: without a fence nothing says that there is any. */
 static void test_no_code(void **state)
 {
+    static const char *const texts[] = {"", " \n", "rm -rf is dangerous", "```\n \n```\n"};
     struct fixture *f = *state;
-    f->job.sandbox = (struct sandbox_spec){
-        .program = SANDBOX_GENERATION, .text = text(" \n"), .input = text("")};
-    assert_int_equal(plan(f), 0);
-    assert_true(f->plan.no_code);
-    assert_null(f->plan.launch.argv);
-    /* What a client gives as a snippet is not looked at. */
-    f->job.sandbox.program = SANDBOX_SNIPPET;
-    assert_int_equal(plan(f), 0);
-    assert_false(f->plan.no_code);
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+        f->job.sandbox = (struct sandbox_spec){
+            .program = SANDBOX_GENERATION, .text = text(texts[i]), .input = text("")};
+        assert_int_equal(plan(f), 0);
+        assert_true(f->plan.no_code);
+        assert_null(f->plan.launch.argv);
+        /* What a client gives as a snippet is not looked at. */
+        f->job.sandbox.program = SANDBOX_SNIPPET;
+        assert_int_equal(plan(f), 0);
+        assert_false(f->plan.no_code);
+    }
 }
 
 static void test_files(void **state)
@@ -277,32 +283,7 @@ static void test_second_path(void **state)
     assert_strings(f->plan.launch.readable, STRINGS(f->root, f->other));
 }
 
-/* --- what is told ------------------------------------------------------------------------- */
-
-static void test_networked(void **state)
-{
-    (void)state;
-    json_t *summary = json_pack("{s:s,s:[sss],s:s}", "class", "subprocess", "layers", "env",
-                                "network", "seccomp", "digest", "0123");
-    json_t *open = json_pack("{s:s,s:[ss],s:s}", "class", "subprocess", "layers", "env", "seccomp",
-                             "digest", "0123");
-    json_t *told = networked_summary(summary), *same = networked_summary(open);
-    const char *digest = json_string_value(json_object_get(told, "digest"));
-    assert_int_equal(strlen(digest), 64);
-    assert_string_not_equal(digest, "0123");
-    assert_true(json_equal(json_object_get(told, "layers"), json_object_get(open, "layers")));
-    assert_string_equal(json_string_value(json_object_get(told, "class")), "subprocess");
-    assert_ptr_equal(same, open);
-    /* It follows from the others' digest. */
-    (void)json_object_set_new(summary, "digest", json_string("4567"));
-    json_t *another = networked_summary(summary);
-    assert_string_not_equal(json_string_value(json_object_get(another, "digest")), digest);
-    json_decref(another);
-    json_decref(told);
-    json_decref(same);
-    json_decref(open);
-    json_decref(summary);
-}
+/* --- what it is called -------------------------------------------------------------------- */
 
 static void test_labels(void **state)
 {
@@ -334,16 +315,9 @@ static void test_labels(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_argv),
-        TEST(test_snippets),
-        TEST(test_no_code),
-        TEST(test_files),
-        TEST(test_environment),
-        TEST(test_readable),
-        TEST(test_not_readable),
-        TEST(test_second_path),
-        cmocka_unit_test(test_networked),
-        cmocka_unit_test(test_labels),
+        TEST(test_argv),         TEST(test_snippets),    TEST(test_no_code),
+        TEST(test_files),        TEST(test_environment), TEST(test_readable),
+        TEST(test_not_readable), TEST(test_second_path), cmocka_unit_test(test_labels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
