@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Exit statuses (contract, section 7) and which of several wins. */
+/* Exit statuses (contract, section 7) and which of several wins. A command that ran in
+ * `rubricctl sandbox` has its own passed through instead. */
 
 #include <stdbool.h>
 

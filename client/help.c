@@ -13,7 +13,8 @@ static const char what_it_is[] =
     "A job is a test case, the output of the harness that ran it, and the task class\n"
     "whose rubric (<bench root>/<task class>/rubric.py) grades it. rubricd runs each\n"
     "rubric in a sandbox and answers with a BenchScore: passed, score, breakdown,\n"
-    "failure modes, cost and time. rubricctl sends the jobs and shows the answers.\n";
+    "failure modes, cost and time. rubricctl sends the jobs and shows the answers.\n"
+    "Or a job is any program, which passes by exiting with 0: rubricctl sandbox.\n";
 
 static const char exit_statuses[] = "  0    every job passed\n"
                                     "  1    a verdict failed (with --no-fail: 0)\n"
@@ -21,7 +22,8 @@ static const char exit_statuses[] = "  0    every job passed\n"
                                     "  3    no daemon, or it was lost\n"
                                     "  4    some jobs ended in an error instead of a verdict\n"
                                     "  130  interrupted\n"
-                                    "  Where several apply: 130, then 3, 2, 4, 1.\n";
+                                    "  Where several apply: 130, then 3, 2, 4, 1.\n"
+                                    "  rubricctl sandbox exits as its command does.\n";
 
 static const char worked_examples[] =
     "  Grade one answer, without any service, and see why it failed:\n"
@@ -67,8 +69,8 @@ void help_all(FILE *out, const struct command *const *commands, size_t n)
     (void)fputs("  rubricctl COMMAND --help explains each.\n", out);
     put_options(out, "options of every command", global_options, n_global_options);
     (void)fprintf(out, "\nexit status:\n%s\nexamples:\n%s", exit_statuses, worked_examples);
-    (void)fputs("\nWith no --socket and no daemon at the default place, run and batch start a\n"
-                "private daemon by themselves and say so.\n",
+    (void)fputs("\nWith no --socket and no daemon at the default place, run, batch and sandbox\n"
+                "start a private daemon by themselves and say so.\n",
                 out);
 }
 

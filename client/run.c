@@ -246,6 +246,7 @@ const struct command command_run = {
         "  {\"kind\": \"rubric\", \"task_class\": \"exact-match\", \"case\": {...},\n"
         "   \"harness_output\": {...}, \"bench_root\": \"/srv/bench\"}\n"
         "\n"
+        "(or of any other kind, such as {\"kind\": \"sandbox\", \"argv\": [\"/bin/true\"]}),\n"
         "or it is put together from options: --task-class, --case and --harness-output.\n"
         "A rubric's time is set by the case: \"rubric_wall_clock_seconds\".\n",
     .examples = "  rubricctl run job.json\n"

@@ -93,8 +93,7 @@ static enum exit_status show_error(const struct message *answer, bool json)
 {
     if (json)
         single_print(answer->object);
-    complain("no result: %s: %s", message_text(answer, "code"),
-             message_text(answer, "message"));
+    complain("no result: %s: %s", message_text(answer, "code"), message_text(answer, "message"));
     return STATUS_ERRORS;
 }
 

@@ -93,9 +93,12 @@ static int decode_argv(const json_t *array, struct sandbox_spec *spec, struct fa
     if (n == 0 || n > SANDBOX_ARGV_MAX)
         return fault_set(fault, "job.argv: expected 1 to %d strings, got %zu", SANDBOX_ARGV_MAX, n);
     int r = decode_strings(array, "argv", &spec->argv, fault);
-    if (r == 0 && spec->argv[0][0] != '/')
-        r = fault_set(fault, "job.argv[0]: \"%.*s\" is not an absolute path", SHOWN(spec->argv[0]));
-    return r;
+    if (r < 0)
+        return r;
+    const char *program = json_string_value(json_array_get(array, 0));
+    if (program[0] != '/')
+        return fault_set(fault, "job.argv[0]: \"%.*s\" is not an absolute path", SHOWN(program));
+    return 0;
 }
 
 static int decode_runner(const json_t *value, enum sandbox_runner *ret, struct fault *fault)
@@ -389,7 +392,7 @@ static int decode_readable(const json_t *array, struct sandbox_spec *spec, struc
         return fault_set(fault, "job.readable: %zu paths, more than %d", n, SANDBOX_READABLE_MAX);
     int r = decode_strings(array, "readable", &spec->readable, fault);
     for (size_t i = 0; r == 0 && i < n; i++)
-        if (!is_absolute_path(spec->readable[i]))
+        if (!is_absolute_path(json_string_value(json_array_get(array, i))))
             r = fault_set(fault,
                           "job.readable[%zu]: expected an absolute path without . and .. in it, at "
                           "most %d bytes",

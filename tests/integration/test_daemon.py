@@ -752,7 +752,7 @@ def test_status_while_a_job_runs(daemon, bench, gate):
             "job_no": 1,
             "id": "status-job",
             "kind": "rubric",
-            "task_class": name,
+            "label": name,
             "client": me["client"],
             "uid": os.geteuid(),
         }
@@ -780,7 +780,7 @@ def test_status_while_a_job_runs(daemon, bench, gate):
             "job_no": failed["job_no"],
             "id": "failing",
             "kind": "rubric",
-            "task_class": "class-2",
+            "label": "class-2",
             "what": "rubric.malformed_output",
         }
         gate.open()

@@ -99,8 +99,8 @@ report(**{name: resource.getrlimit(getattr(resource, "RLIMIT_" + name)) for name
 
 
 def test_hello_tells_the_limits(client):
-    assert client.hello["limits"]["defaults"] == {"rubric": DEFAULTS}
-    assert client.hello["limits"]["ceilings"] == {"rubric": {"wall_clock": 300, **CEILINGS}}
+    assert client.hello["limits"]["defaults"]["rubric"] == DEFAULTS
+    assert client.hello["limits"]["ceilings"]["rubric"] == {"wall_clock": 300, **CEILINGS}
 
 
 def test_the_default_limits(client, bench):
@@ -183,6 +183,8 @@ def test_configured_limits_and_ceilings(start_daemon, bench):
         "ceilings.max_open_files=30",
         "ceilings.cpu=10s",
         "rubric.cpu=5s",
+        "sandbox.max_open_files=30",
+        "sandbox.cpu=10s",
     )
     with daemon.connect() as client:
         got = seen(client.run(bench.job(RLIMITS)))

@@ -6,6 +6,7 @@
 #include "daemon/clock.h"
 #include "daemon/rubric.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -521,6 +522,102 @@ static void test_sut(void **state)
     check_sut(f, SUT_EXCEPTION, SUT("sut.exception", ",'detail':'ValueError'"), "sut.exception");
 }
 
+/* --- sandbox jobs ------------------------------------------------------------------------- */
+
+static void check_sandbox(struct fixture *f, const char *wanted, const char *what, bool failed)
+{
+    _cleanup_answer_ struct answer answer = ANSWER_NULL;
+    assert_int_equal(answer_from_slot(&f->job, &f->result, f->isolation, &answer), 0);
+    json_t *result = read_payload(&answer, wanted);
+    assert_true(answer.is_result);
+    assert_string_equal(answer.what, what);
+    assert_int_equal(answer.program_failed, failed);
+    assert_int_equal(answer.passed, !failed);
+    assert_true(answer.score == (failed ? 0 : 1));
+    assert_int_equal(json_object_size(result), 9);
+    json_decref(result);
+}
+
+#define SANDBOX "{'kind':'sandbox','isolation':{'digest':'d'},"
+
+static void test_sandbox(void **state)
+{
+    struct fixture *f = *state;
+    f->spec = (struct job_spec){.kind = JOB_SANDBOX, .limits = limits_sandbox_default};
+    f->result.wait_status = EXITED(0);
+    set_output(f, "out\xff", "a warning\n");
+    check_sandbox(f,
+                  SANDBOX
+                  "'score':{'passed':true,'score':1,'failure_modes':[],"
+                  "'wall_clock_ms':42},'stdout':'out\xEF\xBF\xBD','outcome':{'success':true,"
+                  "'stderr':'a warning\\n','summary':'ok'}}",
+                  "", false);
+    f->result.wait_status = EXITED(3);
+    check_sandbox(f,
+                  SANDBOX "'score':{'passed':false,'score':0,'failure_modes':[{'code':"
+                          "'sandbox.failed','severity':'block','detail':'a warning'}]},"
+                          "'outcome':{'exit_code':3,'stderr':'a warning\\n'}}",
+                  "sandbox.failed", true);
+    set_output(f, "", "");
+    f->result.killed = SLOT_KILL_DEADLINE;
+    f->result.wait_status = SIGKILL;
+    check_sandbox(f,
+                  SANDBOX "'score':{'passed':false,'failure_modes':[{'code':"
+                          "'sandbox.limit_exceeded','severity':'block','detail':"
+                          "'sandbox limit exceeded: wall_clock'}]},'stdout':'',"
+                          "'outcome':{'limit_exceeded':'wall_clock','signal':9}}",
+                  "sandbox.limit_exceeded", true);
+}
+
+static void test_no_code(void **state)
+{
+    struct fixture *f = *state;
+    _cleanup_answer_ struct answer answer = ANSWER_NULL;
+    f->spec = (struct job_spec){.kind = JOB_SANDBOX};
+    assert_int_equal(answer_no_code(&f->job, f->isolation, &answer), 0);
+    json_t *result = read_payload(
+        &answer, "{'type':'result','id':'the-id','job_no':4711,'kind':'sandbox','score':null,"
+                 "'reason':'no_code','stdout':'','outcome':{'success':false,'exit_code':null,"
+                 "'signal':null,'limit_exceeded':null,'stderr':'','summary':"
+                 "'not run: no code was found'},'usage':{'wall_clock_ms':1,'cpu_ms':0,"
+                 "'cpu_wait_ms':0,'max_rss_bytes':0,'queue_ms':2000},"
+                 "'isolation':{'class':'subprocess','layers':['env'],'digest':'d'}}");
+    assert_int_equal(json_object_size(result), 10);
+    assert_true(answer.is_result);
+    assert_false(answer.passed);
+    assert_false(answer.program_failed);
+    assert_true(isnan(answer.score));
+    assert_string_equal(answer.what, "no_code");
+    json_decref(result);
+}
+
+/* A program that cannot be executed is the client's mistake where the client has named it. */
+static void test_sandbox_not_started(void **state)
+{
+    struct fixture *f = *state;
+    char *argv[] = {(char[]){"/no/such"}, NULL};
+    f->spec = (struct job_spec){.kind = JOB_SANDBOX, .sandbox = {.argv = argv}};
+    f->result.end = SLOT_END_NOT_STARTED;
+    f->result.stage = LINK_STAGE_EXEC;
+    f->result.error = ENOENT;
+    check_error(f, ERROR_BAD_REQUEST, "job.argv[0]: /no/such: No such file or directory");
+    f->result.error = EACCES;
+    check_error(f, ERROR_BAD_REQUEST, "job.argv[0]: /no/such: Permission denied");
+    f->result.error = ENOMEM;
+    check_error(f, ERROR_SANDBOX_FAILED,
+                "the program could not be started: executing the program: Cannot allocate memory");
+    f->result.error = ENOENT;
+    f->result.stage = LINK_STAGE_DIRECTORY;
+    check_error(f, ERROR_SANDBOX_FAILED,
+                "the program could not be started: making the private directory: No such file or "
+                "directory");
+    f->result.stage = LINK_STAGE_EXEC;
+    f->spec.sandbox = (struct sandbox_spec){.program = SANDBOX_SNIPPET};
+    check_error(
+        f, ERROR_SANDBOX_FAILED,
+        "the program could not be started: executing the program: No such file or directory");
+}
+
 #define ON_JOB(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -540,6 +637,9 @@ int main(void)
         ON_JOB(test_errors),
         ON_JOB(test_odd_error_messages),
         ON_JOB(test_sut),
+        ON_JOB(test_sandbox),
+        ON_JOB(test_no_code),
+        ON_JOB(test_sandbox_not_started),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -61,6 +61,11 @@ static void test_refused(void **state)
          "hello.protocol: got a number"},
         {"{\"type\":\"bye\",\"reason\":null}", "bye.reason: got null"},
         {"{\"type\":\"result\",\"id\":\"a\",\"score\":null}", "result.score: got null"},
+        {"{\"type\":\"result\",\"id\":\"a\"}", "result.score: got nothing"},
+        {"{\"type\":\"result\",\"id\":\"a\",\"score\":null,\"reason\":1}",
+         "result.score: got null"},
+        {"{\"type\":\"result\",\"id\":\"a\",\"score\":1,\"reason\":\"x\"}",
+         "result.score: got a number"},
         {"{\"type\":\"result\",\"id\":\"a\",\"score\":{\"passed\":1,\"score\":1}}",
          "result.score.passed: expected a boolean"},
         {"{\"type\":\"result\",\"id\":\"a\",\"score\":{\"passed\":true}}",
@@ -112,6 +117,18 @@ static void test_verdict(void **state)
     assert_true(verdict.passed);
     assert_true(isnan(verdict.score));
     assert_null(verdict.failure_modes);
+    assert_null(verdict.reason);
+
+    _cleanup_message_ struct message none = MESSAGE_NULL;
+    assert_int_equal(decode("{\"type\":\"result\",\"id\":\"a\",\"score\":null,\"reason\":"
+                            "\"no_code\"}",
+                            &none, NULL),
+                     0);
+    verdict = message_verdict(&none);
+    assert_false(verdict.passed);
+    assert_true(isnan(verdict.score));
+    assert_null(verdict.failure_modes);
+    assert_string_equal(verdict.reason, "no_code");
 }
 
 int main(void)

@@ -111,6 +111,48 @@ static void test_accepted(void **state)
     }
 }
 
+/* What follows the first word is not for us to read. */
+static void test_command_with_options_of_its_own(void **state)
+{
+    static const struct command outer = {
+        .name = "test",
+        .arguments = "COMMAND",
+        .arguments_min = 0,
+        .arguments_max = -1,
+        .takes_command = true,
+        .options = specs,
+        .n_options = ARRAY_SIZE(specs),
+    };
+    static const struct {
+        const char *argv[7];
+        size_t arguments;
+        bool flag;
+    } cases[] = {
+        {{"test", "-f", "ls", "-f", "--text", "x"}, 4, true},
+        {{"test", "ls", "-f"}, 2, false},
+        {{"test", "--", "-f", "x"}, 2, false},
+        {{"test", "ls", "--", "-f"}, 3, false},
+        {{"test", "-f", "--", "ls", "--", "--help"}, 3, true},
+        {{"test", "-f"}, 0, true},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct globals globals = {.socket = NULL};
+        struct values values = {.text = NULL};
+        _cleanup_(text_list_deinit) struct text_list arguments = {.items = NULL};
+        char *argv[7];
+        int argc = 0;
+        for (; cases[i].argv[argc]; argc++)
+            argv[argc] = (char *)(uintptr_t)cases[i].argv[argc];
+        assert_int_equal(options_parse_command(&outer, argc, argv, &globals, &values, &arguments),
+                         0);
+        assert_int_equal(arguments.n, cases[i].arguments);
+        assert_int_equal(values.flag, cases[i].flag);
+        assert_null(values.text);
+        assert_false(globals.help);
+    }
+}
+
 static void test_refused(void **state)
 {
     static const char *const cases[] = {
@@ -168,6 +210,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_accepted),
+        cmocka_unit_test(test_command_with_options_of_its_own),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_globals),
         cmocka_unit_test(test_globals_before_the_command),

@@ -23,6 +23,12 @@ static void add_verdict(struct summary *summary, bool passed, double score, doub
     summary_add_verdict(summary, &verdict);
 }
 
+static void add_without_score(struct summary *summary, const char *reason)
+{
+    const struct verdict verdict = {.score = NAN, .reason = reason};
+    summary_add_verdict(summary, &verdict);
+}
+
 static void assert_text(const struct summary *summary, int64_t wall_ms, uint64_t unanswered,
                         const char *expected)
 {
@@ -47,6 +53,22 @@ static void test_nothing(void **state)
                 "no job was graded\n"
                 "2 jobs are unanswered\n"
                 "1 input line could not be used (named above)\n");
+}
+
+static void test_without_score(void **state)
+{
+    _cleanup_summary_ struct summary summary = SUMMARY_NULL;
+    (void)state;
+    assert_int_equal(summary_init(&summary), 0);
+    add_verdict(&summary, true, 1, 0, "[]");
+    add_without_score(&summary, "no_code");
+    add_without_score(&summary, "no_code");
+    assert_text(&summary, 1000, 0,
+                "3 jobs: 1 passed, 2 failed, 0 errors\n"
+                "mean score 1.0000 over 1 verdict, cost $0.0000\n"
+                "took 1.0 s, 3.0 jobs/s\n"
+                "failure modes:\n"
+                "       2  no_code\n");
 }
 
 static void test_one(void **state)
@@ -151,6 +173,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_without_score),
         cmocka_unit_test(test_one),
         cmocka_unit_test(test_many),
         cmocka_unit_test(test_codes_are_bounded),

@@ -133,12 +133,14 @@ struct limit_case {
     int signal; /* expected */
 };
 
-static void check_limit(const struct limit_case *c, size_t number)
+static void check_limit(const struct limit_case *c, unsigned evidence, size_t number)
 {
-    struct outcome outcome = make_outcome(
-        (struct slot_result){
-            .end = c->end, .killed = c->killed, .wait_status = c->wait_status, .cpu_us = c->cpu_us},
-        TEXT("something on stderr"));
+    struct outcome outcome = make_outcome((struct slot_result){.end = c->end,
+                                                               .killed = c->killed,
+                                                               .wait_status = c->wait_status,
+                                                               .cpu_us = c->cpu_us,
+                                                               .evidence = evidence},
+                                          TEXT("something on stderr"));
     char summary[80] = "something on stderr", description[80];
     if (outcome.limit != c->expected || outcome.signal != c->signal)
         fail_msg("case %zu: limit %d, signal %d", number, (int)outcome.limit, outcome.signal);
@@ -160,7 +162,7 @@ static void check_limit(const struct limit_case *c, size_t number)
 static void check_limits(const struct limit_case *cases, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        check_limit(&cases[i], i);
+        check_limit(&cases[i], 0, i);
 }
 
 #define E SLOT_END_EXITED
@@ -230,6 +232,49 @@ static void test_no_limit_without_evidence(void **state)
     };
     (void)state;
     check_limits(cases, ARRAY_SIZE(cases));
+}
+
+#define BIT(limit) (1u << (limit))
+#define ALL (BIT(LIMIT_COUNT) - 1)
+
+static void test_evidence(void **state)
+{
+    static const struct {
+        struct limit_case of;
+        unsigned evidence;
+    } cases[] = {
+        /* Each alone, whether the job exits or dies. */
+        {{E, SLOT_KILL_NONE, EXITED(1), 0, LIMIT_CPU, 0}, BIT(LIMIT_CPU)},
+        {{E, SLOT_KILL_NONE, SIGKILL, 0, LIMIT_CPU, SIGKILL}, BIT(LIMIT_CPU)},
+        {{E, SLOT_KILL_NONE, EXITED(1), 0, LIMIT_MEMORY, 0}, BIT(LIMIT_MEMORY)},
+        {{E, SLOT_KILL_NONE, SIGKILL, 0, LIMIT_MEMORY, SIGKILL}, BIT(LIMIT_MEMORY)},
+        {{E, SLOT_KILL_NONE, EXITED(254), 0, LIMIT_PROCESSES, 0}, BIT(LIMIT_PROCESSES)},
+        {{E, SLOT_KILL_NONE, SIGABRT, 0, LIMIT_PROCESSES, SIGABRT}, BIT(LIMIT_PROCESSES)},
+        {{E, SLOT_KILL_NONE, EXITED(1), 0, LIMIT_DISK, 0}, BIT(LIMIT_DISK)},
+        {{E, SLOT_KILL_NONE, SIGBUS, 0, LIMIT_DISK, SIGBUS}, BIT(LIMIT_DISK)},
+        {{E, SLOT_KILL_NONE, EXITED(1), 0, LIMIT_OPEN_FILES, 0}, BIT(LIMIT_OPEN_FILES)},
+        {{LOST, SLOT_KILL_DEADLINE, 0, 0, LIMIT_WALL_CLOCK, SIGKILL}, BIT(LIMIT_MEMORY)},
+        /* Of several the first. */
+        {{E, SLOT_KILL_DEADLINE, SIGKILL, 0, LIMIT_WALL_CLOCK, SIGKILL}, ALL},
+        {{E, SLOT_KILL_OUTPUT, SIGKILL, 0, LIMIT_OUTPUT, SIGKILL}, ALL},
+        {{E, SLOT_KILL_NONE, SIGKILL, 0, LIMIT_CPU, SIGKILL}, ALL},
+        {{E, SLOT_KILL_NONE, EXITED(1), 0, LIMIT_MEMORY, 0}, ALL & ~BIT(LIMIT_CPU)},
+        {{E, SLOT_KILL_NONE, SIGXCPU, CPU_LIMIT_US, LIMIT_CPU, SIGXCPU}, BIT(LIMIT_MEMORY)},
+        {{E, SLOT_KILL_NONE, EXITED(1), 0, LIMIT_PROCESSES, 0},
+         BIT(LIMIT_PROCESSES) | BIT(LIMIT_DISK) | BIT(LIMIT_OPEN_FILES)},
+        {{E, SLOT_KILL_NONE, SIGXFSZ, 0, LIMIT_PROCESSES, SIGXFSZ}, BIT(LIMIT_PROCESSES)},
+        {{E, SLOT_KILL_NONE, EXITED(1), 0, LIMIT_DISK, 0}, BIT(LIMIT_DISK) | BIT(LIMIT_OPEN_FILES)},
+        /* There are no such bits; the supervisor's kill is what tells of these two. */
+        {{E, SLOT_KILL_NONE, EXITED(1), 0, LIMIT_NONE, 0},
+         BIT(LIMIT_WALL_CLOCK) | BIT(LIMIT_OUTPUT)},
+        /* It got over it. */
+        {{E, SLOT_KILL_NONE, EXITED(0), 0, LIMIT_NONE, 0}, ALL},
+        {{E, SLOT_KILL_NONE, EXITED(0), CPU_LIMIT_US * 2, LIMIT_NONE, 0}, BIT(LIMIT_CPU)},
+        {{E, SLOT_KILL_OUTPUT, EXITED(0), 0, LIMIT_OUTPUT, 0}, ALL},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        check_limit(&cases[i].of, cases[i].evidence, i);
 }
 
 static void test_descriptions_are_cut(void **state)
@@ -519,6 +564,7 @@ int main(void)
         cmocka_unit_test(test_limits_that_the_supervisor_enforces),
         cmocka_unit_test(test_limits_that_the_kernel_enforces),
         cmocka_unit_test(test_no_limit_without_evidence),
+        cmocka_unit_test(test_evidence),
         cmocka_unit_test(test_descriptions_are_cut),
         cmocka_unit_test(test_summary_lines),
         cmocka_unit_test(test_summary_passes_over_blank_lines),

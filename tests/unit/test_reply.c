@@ -278,6 +278,59 @@ static void test_result_of_a_failure(void **state)
     tear_down(&parts);
 }
 
+static void test_result_with_stdout(void **state)
+{
+    struct parts parts;
+    struct bytes payload = BYTES_NULL, out = {.data = (char[]){"a\0\xFF\n"}, .length = 4};
+    (void)state;
+    set_up(&parts);
+    struct reply_result result = {
+        .id = ID("s"),
+        .job_no = 12,
+        .kind = "sandbox",
+        .reason = "no_code",
+        .outcome = &parts.outcome,
+        .usage = &parts.usage,
+        .isolation = parts.isolation,
+        .stdout_bytes = &out,
+    };
+    assert_int_equal(reply_result(&result, &payload), 0);
+    expect(&payload,
+           "{'type':'result','id':'s','job_no':12,'kind':'sandbox','score':null,'outcome':{"
+           "'success':true,'exit_code':0,'signal':null,'limit_exceeded':null,'stderr':'',"
+           "'summary':'ok'},'usage':{'wall_clock_ms':41,'cpu_ms':30,'cpu_wait_ms':2,"
+           "'max_rss_bytes':9437184,'queue_ms':5},'isolation':{'class':'subprocess'},"
+           "'reason':'no_code','stdout':'a\\u0000\xEF\xBF\xBD\\n'}");
+    tear_down(&parts);
+}
+
+/* Escaped, every byte may be six. */
+static void test_much_stdout(void **state)
+{
+    struct parts parts;
+    struct bytes payload = BYTES_NULL, out = {.length = REPLY_STDOUT_MAX + 1000};
+    (void)state;
+    set_up(&parts);
+    out.data = calloc(1, out.length);
+    assert_non_null(out.data);
+    struct reply_result result = {
+        .id = ID("s"),
+        .kind = "sandbox",
+        .score = &parts.score,
+        .outcome = &parts.outcome,
+        .usage = &parts.usage,
+        .isolation = parts.isolation,
+        .stdout_bytes = &out,
+    };
+    assert_int_equal(reply_result(&result, &payload), 0);
+    assert_true(payload.length > 6 * REPLY_STDOUT_MAX);
+    assert_true(payload.length < 6 * REPLY_STDOUT_MAX + 2000);
+    assert_true(payload.length < (64u << 20));
+    bytes_deinit(&payload);
+    free(out.data);
+    tear_down(&parts);
+}
+
 static void test_result_of_limits(void **state)
 {
     static const char *const names[LIMIT_COUNT] = {
@@ -454,6 +507,8 @@ int main(void)
         cmocka_unit_test(test_error_message_of_every_byte),
         cmocka_unit_test(test_result),
         cmocka_unit_test(test_result_of_a_failure),
+        cmocka_unit_test(test_result_with_stdout),
+        cmocka_unit_test(test_much_stdout),
         cmocka_unit_test(test_result_of_limits),
         cmocka_unit_test(test_result_of_an_empty_outcome),
         cmocka_unit_test(test_result_numbers),

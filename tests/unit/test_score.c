@@ -610,6 +610,46 @@ static void test_sut(void **state)
     check_sut(SUT_TIMEOUT, (struct text)TEXT("\xff"), "sut.timeout", "\xef\xbf\xbd", 3);
 }
 
+/* --- sandbox jobs ------------------------------------------------------------------------- */
+
+static void check_sandbox(struct outcome outcome, const char *summary, const char *expected)
+{
+    _cleanup_bench_score_ struct bench_score score = BENCH_SCORE_NULL;
+    _cleanup_free_ char *text = strdup(summary);
+    outcome.summary = text;
+    assert_int_equal(score_sandbox(&outcome, &score), 0);
+    json_t *got = bench_score_encode(&score), *wanted = parse(expected);
+    if (!json_equal(got, wanted))
+        fail_msg("%s: not %s", summary, expected);
+    json_decref(got);
+    json_decref(wanted);
+}
+
+#define SANDBOX_SCORE(passed, score, modes)                                         \
+    "{'passed':" passed ",'score':" score ",'breakdown':{},'failure_modes':[" modes \
+    "],'cost_usd':0,'wall_clock_ms':1}"
+#define SANDBOX_FAILED(code, detail) \
+    SANDBOX_SCORE("false", "0", "{'code':'" code "','severity':'block','detail':'" detail "'}")
+
+static void test_sandbox(void **state)
+{
+    (void)state;
+    check_sandbox(exited(0), "ok", SANDBOX_SCORE("true", "1", ""));
+    check_sandbox(exited(3), "exit status 3", SANDBOX_FAILED("sandbox.failed", "exit status 3"));
+    check_sandbox(exited(1), "line 1\nline 2", SANDBOX_FAILED("sandbox.failed", "line 1\\nline 2"));
+    check_sandbox(killed(SIGSEGV, LIMIT_NONE), "signal 11",
+                  SANDBOX_FAILED("sandbox.failed", "signal 11"));
+    for (enum limit limit = 0; limit < LIMIT_COUNT; limit++)
+        check_sandbox(killed(SIGKILL, limit), "sandbox limit exceeded: x",
+                      SANDBOX_FAILED("sandbox.limit_exceeded", "sandbox limit exceeded: x"));
+    /* A limit counts, however it ended. */
+    struct outcome late = exited(0);
+    late.success = false;
+    late.limit = LIMIT_OUTPUT;
+    check_sandbox(late, "sandbox limit exceeded: output",
+                  SANDBOX_FAILED("sandbox.limit_exceeded", "sandbox limit exceeded: output"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -630,6 +670,7 @@ int main(void)
         cmocka_unit_test(test_long_unknown_key),
         cmocka_unit_test(test_precedence),
         cmocka_unit_test(test_sut),
+        cmocka_unit_test(test_sandbox),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
