@@ -13,7 +13,7 @@
 static const char full[] =
     "{\"type\":\"status\",\"version\":\"0.1.0\",\"protocol\":1,\"pid\":812,\"uptime_ms\":7984000,"
     "\"state\":\"draining\",\"slots\":[{\"slot\":0,\"state\":\"busy\",\"jail_pid\":77,\"job\":"
-    "{\"job_no\":1201,\"id\":\"a-long-identifier\\u001b[31m\",\"kind\":\"rubric\",\"task_class\":"
+    "{\"job_no\":1201,\"id\":\"a-long-identifier\\u001b[31m\",\"kind\":\"rubric\",\"label\":"
     "\"sql-answer\",\"client\":3,\"uid\":1000,\"running_ms\":299000,\"remaining_ms\":61000}},"
     "{\"slot\":1,\"state\":\"idle\",\"jail_pid\":78,\"job\":null},{\"slot\":2,\"state\":\"broken\","
     "\"jail_pid\":null,\"job\":null}],\"queue\":{\"jobs\":3,\"jobs_max\":1024,\"bytes\":12300,"
@@ -21,7 +21,7 @@ static const char full[] =
     "\"queued\":3,\"running\":1,\"unsent_bytes\":123456,\"paused\":true}],\"clients_total\":140,"
     "\"counters\":{\"submitted\":1203,\"results\":1180,\"passed\":1100,\"failed\":80,\"errors\":"
     "{\"draining\":12,\"internal\":0,\"cancelled\":8}},\"last_failures\":[{\"job_no\":1190,\"id\":"
-    "\"q7\",\"kind\":\"rubric\",\"task_class\":\"exact-match\",\"what\":\"rubric.timeout\","
+    "\"q7\",\"kind\":\"rubric\",\"label\":\"exact-match\",\"what\":\"rubric.timeout\","
     "\"ago_ms\":130000}],\"isolation\":{\"class\":\"subprocess\",\"layers\":[\"env\",\"tempdir\","
     "\"rlimits\",\"no_new_privs\",\"subreaper\",\"process_group\",\"landlock\"],\"digest\":"
     "\"0123\","
