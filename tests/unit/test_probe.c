@@ -200,6 +200,10 @@ static int without_means(void)
          "neither a mount namespace nor Landlock can be had"},
         {BIT(USER_NAMESPACE) | BIT(SECCOMP), LAYER_NETWORK,
          "neither a network namespace nor seccomp can be had"},
+        {BIT(NETWORK), LAYER_NET_NAMESPACE, "it goes with a layer that is missing"},
+        {BIT(FILESYSTEM), LAYER_MOUNT_NAMESPACE, "it goes with a layer that is missing"},
+        {BIT(USER_NAMESPACE) | BIT(NO_NEW_PRIVS), LAYER_SECCOMP,
+         "it goes with a layer that is missing"},
         /* Both are left out: it is the administrator who has done so. */
         {BIT(USER_NAMESPACE) | BIT(PID_NAMESPACE), LAYER_PID_NAMESPACE, "switched off"},
     };
