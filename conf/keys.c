@@ -19,7 +19,7 @@
 
 /* clang-format off */
 static const struct config_key keys[] = {
-    {"daemon", "user", &type_group, FIELD(user), {1, 32}, CONFIG_DEFAULT_USER},
+    {"daemon", "user", &type_account, FIELD(user), {1, 32}, CONFIG_DEFAULT_USER},
     {"daemon", "socket", &type_path, FIELD(socket), {1, 107}, "/run/rubricd/rubricd.sock"},
     {"daemon", "socket_mode", &type_mode, FIELD(socket_mode), {0, 0777}, "0660"},
     {"daemon", "socket_group", &type_group, FIELD(socket_group), {0, 255}, "rubricd"},

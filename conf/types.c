@@ -10,9 +10,9 @@
 
 #define BLANKS " \t"
 
-#define LAYERS                                                                                    \
-    "env tempdir rlimits no_new_privs tree_kill user_namespace pid_namespace network filesystem " \
-    "landlock seccomp cgroup"
+#define LAYERS                                                                                 \
+    "env tempdir rlimits no_new_privs tree_kill user_namespace pid_namespace mount_namespace " \
+    "net_namespace network filesystem landlock seccomp cgroup"
 
 /* The part of a job's environment that is not for the configuration to change. */
 #define FIXED_ENVIRONMENT "PATH LANG PYTHONHASHSEED PYTHONIOENCODING"
@@ -177,6 +177,12 @@ const struct config_type type_paths = {
     .kind = CONFIG_LIST,
     .what = "absolute paths without . and .. in them, with blanks between",
     .accept = accept_path,
+};
+
+const struct config_type type_account = {
+    .kind = CONFIG_STRING,
+    .what = "the name of an account",
+    .accept = accept_group,
 };
 
 const struct config_type type_group = {

@@ -50,6 +50,7 @@ extern const struct config_type type_duration;
 extern const struct config_type type_log_level;
 extern const struct config_type type_path;
 extern const struct config_type type_paths;
+extern const struct config_type type_account;
 extern const struct config_type type_group;
 extern const struct config_type type_groups;
 extern const struct config_type type_layers;

@@ -30,7 +30,7 @@ static const struct group groups[] = {
     /* Looking into other processes or steering them; the jail has the job's identity. */
     {EPERM,
      {"ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "kcmp", "process_madvise",
-      "move_pages", "migrate_pages", NULL}},
+      "process_mrelease", "move_pages", "migrate_pages", NULL}},
     /* Mounts: the view of the host's files stays as it was made. */
     {EPERM,
      {"mount", "umount", "umount2", "pivot_root", "chroot", "open_tree", "move_mount", "fsopen",
@@ -166,6 +166,9 @@ static int add_set_id(scmp_filter_ctx ctx)
             struct scmp_arg_cmp arguments[2] = {has_bits(calls[i].mode, bit),
                                                 has_bits(calls[i].mode - 1, O_CREAT)};
             r = deny(ctx, EPERM, calls[i].name, opens ? 2 : 1, arguments);
+            arguments[1] = has_bits(calls[i].mode - 1, O_TMPFILE);
+            if (r == 0 && opens)
+                r = deny(ctx, EPERM, calls[i].name, 2, arguments);
         }
     }
     return r < 0 ? r : deny(ctx, ENOSYS, "openat2", 0, NULL); /* its mode is in memory */
@@ -180,7 +183,7 @@ static int add_processes(scmp_filter_ctx ctx, bool own_pids)
         unsigned pid; /* index of the argument */
     } calls[] = {{"prlimit64", 0},          {"sched_setaffinity", 0}, {"sched_setattr", 0},
                  {"sched_setscheduler", 0}, {"sched_setparam", 0},    {"setpriority", 1},
-                 {"ioprio_set", 1},         {"process_mrelease", 0}};
+                 {"ioprio_set", 1}};
     int r = 0;
     for (size_t i = 0; i < ARRAY_SIZE(calls) && r == 0; i++)
         r = deny_if(ctx, EPERM, calls[i].name,

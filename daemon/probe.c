@@ -154,6 +154,9 @@ int probe_jails(struct probe *probe, const struct jailproc_config *config, uint3
     explain_means(probe, &report);
     explain_the_rest(probe, without);
     probe->layers = report.layers & wanted;
+    for (enum layer layer = 0; layer < LAYER_COUNT; layer++)
+        if (!layer_in(probe->layers, layer) && !*probe->missing_because[layer])
+            because(probe, layer, "it goes with a layer that is missing");
     const uint32_t network = LAYER_BIT(LAYER_NETWORK) | LAYER_BIT(LAYER_NET_NAMESPACE);
     r = make_shape(probe->layers, &probe->shape);
     if (r == 0)

@@ -46,7 +46,18 @@ static bool is_kept(pid_t pid, const pid_t *keep, size_t n)
     return false;
 }
 
-int children_kill(const pid_t *keep, size_t n)
+static uint64_t microseconds(const struct timeval *t)
+{
+    return (uint64_t)t->tv_sec * 1000000 + (uint64_t)t->tv_usec;
+}
+
+static void add(struct children_usage *usage, const struct rusage *of_one)
+{
+    usage->cpu_us += microseconds(&of_one->ru_utime) + microseconds(&of_one->ru_stime);
+    usage->max_rss_bytes = MAX(usage->max_rss_bytes, (uint64_t)of_one->ru_maxrss * 1024);
+}
+
+static int kill_but(const pid_t *keep, size_t n, struct children_usage *usage)
 {
     _cleanup_(closedir_pointer) DIR *proc = opendir("/proc");
     if (!proc)
@@ -62,20 +73,17 @@ int children_kill(const pid_t *keep, size_t n)
             continue;
         found++;
         (void)kill((pid_t)pid, SIGKILL);
-        (void)waitpid((pid_t)pid, NULL, WNOHANG);
+        struct rusage of_one = {0};
+        if (wait4((pid_t)pid, NULL, WNOHANG, &of_one) == (pid_t)pid)
+            add(usage, &of_one);
     }
     return found;
 }
 
-static uint64_t microseconds(const struct timeval *t)
+int children_kill(const pid_t *keep, size_t n)
 {
-    return (uint64_t)t->tv_sec * 1000000 + (uint64_t)t->tv_usec;
-}
-
-static void add(struct children_usage *usage, const struct rusage *of_one)
-{
-    usage->cpu_us += microseconds(&of_one->ru_utime) + microseconds(&of_one->ru_stime);
-    usage->max_rss_bytes = MAX(usage->max_rss_bytes, (uint64_t)of_one->ru_maxrss * 1024);
+    struct children_usage ignored = {0};
+    return kill_but(keep, n, &ignored);
 }
 
 int children_reap(pid_t pid, struct children_usage *usage)
@@ -101,18 +109,18 @@ static bool reap_dead(struct children_usage *usage)
     }
 }
 
-static bool kill_children(void)
+static bool kill_children(struct children_usage *usage)
 {
     if (getpid() == 1)
         return kill(-1, SIGKILL) == 0 || errno == ESRCH;
-    return children_kill(NULL, 0) >= 0;
+    return kill_but(NULL, 0, usage) >= 0;
 }
 
 bool children_kill_all(unsigned deadline_ms, struct children_usage *usage)
 {
     uint64_t deadline_ns = clock_now_ns() + deadline_ms * NS_PER_MS;
     while (reap_dead(usage)) {
-        if (!kill_children() || clock_now_ns() >= deadline_ns)
+        if (!kill_children(usage) || clock_now_ns() >= deadline_ns)
             return false;
         /* What was killed dies in its own time. */
         (void)nanosleep(&(struct timespec){.tv_nsec = 100000L}, NULL);

@@ -398,6 +398,91 @@ static int kill_those_who_run_away(void)
     return 0;
 }
 
+/* --- scenarios: what was used ------------------------------------------------------------- */
+
+#define USED_CPU_MS 60
+#define USED_BYTES ((size_t)48 << 20)
+
+/* In a descendant: runs for USED_CPU_MS and touches USED_BYTES. */
+static bool use_resources(void)
+{
+    char *memory = mmap(NULL, USED_BYTES, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    struct timespec used = {0};
+    while (used.tv_sec == 0 && used.tv_nsec < USED_CPU_MS * 1000000L)
+        if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) < 0)
+            return false;
+    return memory != MAP_FAILED;
+}
+
+/* The kernel counts by ticks where it does not do so precisely. */
+static bool has_used(const struct children_usage *usage, unsigned processes)
+{
+    const uint64_t least_us = (uint64_t)processes * USED_CPU_MS * 1000;
+    return usage->cpu_us >= least_us - least_us / 4 && usage->cpu_us < least_us * 20 &&
+           usage->max_rss_bytes >= USED_BYTES && usage->max_rss_bytes < 2 * USED_BYTES;
+}
+
+/* What a process has used, and those that it has waited for. */
+static int sum_what_a_process_has_used(void)
+{
+    struct children_usage usage = {0};
+    siginfo_t info;
+    pid_t pid = fork();
+    if (pid == 0) {
+        pid_t child = fork();
+        if (child == 0)
+            _exit(use_resources() ? 0 : 1);
+        (void)waitpid(child, NULL, 0);
+        _exit(use_resources() ? 42 : 1);
+    }
+    CHECK(pid > 0 && waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) == 0);
+    int status = children_reap(pid, &usage);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 42);
+    CHECK(has_used(&usage, 2));
+
+    /* It adds to what there is; of memory the larger counts. */
+    struct children_usage before = usage;
+    pid = fork();
+    if (pid == 0)
+        _exit(0);
+    CHECK(pid > 0);
+    CHECK(children_reap(pid, &usage) == 0);
+    CHECK(usage.cpu_us >= before.cpu_us && usage.max_rss_bytes == before.max_rss_bytes);
+    CHECK(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);
+    return 0;
+}
+
+/* Orphans count too, whether they live to be killed or are dead already. */
+static int sum_what_orphans_have_used(void)
+{
+    enum { ORPHANS = 4 };
+    const uint64_t before_us = 5000000;
+    struct crowd crowd;
+    CHECK(crowd_open(&crowd));
+    for (unsigned i = 0; i < ORPHANS; i++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            pid = fork();
+            if (pid > 0)
+                _exit(0);
+            bool used = pid == 0 && setsid() > 0 && use_resources();
+            if (used && i % 2)
+                crowd_stay(&crowd);
+            _exit(used && write(crowd.write_fd, "", 1) == 1 ? 0 : 1);
+        }
+        CHECK(pid > 0);
+    }
+    CHECK(crowd_await(&crowd, ORPHANS));
+    struct children_usage usage = {.cpu_us = before_us, .max_rss_bytes = 1};
+    CHECK(children_kill_all(DEADLINE_MS, &usage));
+    CHECK(usage.cpu_us >= before_us);
+    usage.cpu_us -= before_us;
+    CHECK(has_used(&usage, ORPHANS));
+    CHECK(crowd_is_dead(&crowd));
+    return 0;
+}
+
 /* A process that is traced from elsewhere stays, killed, until its tracer lets it go. TRACER is
  * where the pid goes to and, when it is over, the word to let go comes from. */
 static int kill_what_cannot_be_reaped(int tracer)
@@ -567,6 +652,8 @@ int main(void)
         SCENARIO(kill_a_process_without_its_first_thread),
         SCENARIO(kill_those_who_run_away),
         SCENARIO(kill_without_proc),
+        SCENARIO(sum_what_a_process_has_used),
+        SCENARIO(sum_what_orphans_have_used),
         cmocka_unit_test(test_kill_what_cannot_be_reaped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

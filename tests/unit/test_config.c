@@ -148,6 +148,8 @@ static void assert_defaults(const struct config *config)
 {
     /* 120 s, 60 s, 1 GiB, 256 descriptors: what graders in the field are used to. */
     const struct limits sandbox = {{120000, 60000, 1 << 30, 256, 64, 256 << 10, 64 << 20}};
+    assert_string_equal(config->user, CONFIG_DEFAULT_USER);
+    assert_string_equal(config->user, "rubricd");
     assert_string_equal(config->socket, "/run/rubricd/rubricd.sock");
     assert_int_equal(config->socket_mode, 0660);
     assert_string_equal(config->socket_group, "rubricd");
@@ -174,7 +176,9 @@ static void assert_defaults(const struct config *config)
     assert_list(&config->sandbox_env_names, "");
     assert_list(&config->sandbox_readable_roots, "");
     assert_memory_equal(&config->ceilings, &limits_ceiling_default, sizeof(struct limits));
-    assert_list(&config->require, "env|tempdir|rlimits|no_new_privs|tree_kill");
+    assert_list(&config->require, "env|tempdir|rlimits|no_new_privs|network|filesystem|tree_kill");
+    assert_list(&config->without, "");
+    assert_list(&config->readable, "");
     assert_list(&config->env_allow, "");
 }
 
@@ -248,28 +252,31 @@ static void test_defaults_and_shipped_file(void **state)
 static void test_every_key_is_set(void **state)
 {
     struct fixture *f = *state;
-    assert_loads(f, "[daemon]\nsocket = //run///x/a.sock/\nsocket_mode=600\nsocket_group=\n"
-                    "work_dir=/w\nslots=3\nmax_clients=7\nadmin_groups=adm  wheel\tops\n"
-                    "grace_period=1.5s\nlog_level=debug\n"
-                    "[queue]\njobs=100\nbytes=1GiB\njobs_per_client=100\n"
-                    "[protocol]\nmax_frame=1M\nframe_timeout=5min\nreceive_bytes=2M\n"
-                    "reply_high_water=4096\n"
-                    "[rubric]\ninterpreter=/usr/bin/python3.11\nbench_root=/srv/bench\n"
-                    "allowed_roots=/home /srv/\nwall_clock=10\nwall_clock_ceiling=20\ncpu=2s\n"
-                    "memory_bytes=512M\nmax_open_files=64\nmax_processes=8\noutput_bytes=1K\n"
-                    "disk_bytes=1M\n"
-                    "[sandbox]\nwall_clock=30\ncpu=3s\nmemory_bytes=256M\nmax_open_files=32\n"
-                    "max_processes=4\noutput_bytes=2K\ndisk_bytes=128K\nallow_network=yes\n"
-                    "env_names=HOME  TZ\nreadable_roots=/srv//data /opt/\n"
-                    "[ceilings]\nwall_clock=1h\ncpu=1h\nmemory_bytes=8G\nmax_open_files=4096\n"
-                    "max_processes=512\noutput_bytes=8M\ndisk_bytes=2G\n"
-                    "[isolation]\nrequire=network cgroup\nenv_allow=A=1\nenv_allow = _b2=x y=z\n");
+    assert_loads(
+        f, "[daemon]\nuser=grader\nsocket = //run///x/a.sock/\nsocket_mode=600\nsocket_group=\n"
+           "work_dir=/w\nslots=3\nmax_clients=7\nadmin_groups=adm  wheel\tops\n"
+           "grace_period=1.5s\nlog_level=debug\n"
+           "[queue]\njobs=100\nbytes=1GiB\njobs_per_client=100\n"
+           "[protocol]\nmax_frame=1M\nframe_timeout=5min\nreceive_bytes=2M\n"
+           "reply_high_water=4096\n"
+           "[rubric]\ninterpreter=/usr/bin/python3.11\nbench_root=/srv/bench\n"
+           "allowed_roots=/home /srv/\nwall_clock=10\nwall_clock_ceiling=20\ncpu=2s\n"
+           "memory_bytes=512M\nmax_open_files=64\nmax_processes=8\noutput_bytes=1K\n"
+           "disk_bytes=1M\n"
+           "[sandbox]\nwall_clock=30\ncpu=3s\nmemory_bytes=256M\nmax_open_files=32\n"
+           "max_processes=4\noutput_bytes=2K\ndisk_bytes=128K\nallow_network=yes\n"
+           "env_names=HOME  TZ\nreadable_roots=/srv//data /opt/\n"
+           "[ceilings]\nwall_clock=1h\ncpu=1h\nmemory_bytes=8G\nmax_open_files=4096\n"
+           "max_processes=512\noutput_bytes=8M\ndisk_bytes=2G\n"
+           "[isolation]\nrequire=network cgroup\nwithout=seccomp  landlock\n"
+           "readable=/opt//venv /srv/x/\nenv_allow=A=1\nenv_allow = _b2=x y=z\n");
     const struct config *c = &f->config;
     const struct limits rubric = {{10000, 2000, 512 << 20, 64, 8, 1024, 1 << 20}};
     const struct limits sandbox = {{30000, 3000, 256 << 20, 32, 4, 2048, 128 << 10}};
     const struct limits ceilings = {
         {3600000, 3600000, UINT64_C(8) << 30, 4096, 512, 8 << 20, UINT64_C(2) << 30}};
 
+    assert_string_equal(c->user, "grader");
     assert_string_equal(c->socket, "/run/x/a.sock");
     assert_int_equal(c->socket_mode, 0600);
     assert_string_equal(c->socket_group, "");
@@ -297,6 +304,8 @@ static void test_every_key_is_set(void **state)
     assert_list(&c->sandbox_readable_roots, "/srv/data|/opt");
     assert_memory_equal(&c->ceilings, &ceilings, sizeof(ceilings));
     assert_list(&c->require, "network|cgroup");
+    assert_list(&c->without, "seccomp|landlock");
+    assert_list(&c->readable, "/opt/venv|/srv/x");
     assert_list(&c->env_allow, "A=1|_b2=x y=z");
 }
 

@@ -177,9 +177,9 @@ static void test_limit_keys_are_those_of_requests(void **state)
 
 #define SIZE_HINT "(bytes, or with K, M, G or T behind the number)"
 #define DURATION_HINT "(as 500ms, 1.5s, 30s, 5min or 1h; seconds without a unit)"
-#define LAYERS_HINT                                                                     \
-    "(env tempdir rlimits no_new_privs tree_kill user_namespace pid_namespace network " \
-    "filesystem landlock seccomp cgroup)"
+#define LAYERS_HINT                                                             \
+    "(env tempdir rlimits no_new_privs tree_kill user_namespace pid_namespace " \
+    "mount_namespace net_namespace network filesystem landlock seccomp cgroup)"
 #define PATH_HINT "an absolute path without . and .. in it"
 
 static void test_refusals(void **state)
@@ -205,6 +205,10 @@ static void test_refusals(void **state)
         {"daemon", "socket_group", "a b", "expected the name of a group, got 'a b'"},
         {"daemon", "socket_group", "-a", "expected the name of a group, got '-a'"},
         {"daemon", "socket_group", "100", "expected the name of a group, got '100'"},
+        {"daemon", "user", "", "expected the name of an account, got nothing"},
+        {"daemon", "user", "a b", "expected the name of an account, got 'a b'"},
+        {"daemon", "user", "0", "expected the name of an account, got '0'"},
+        {"daemon", "user", "-r", "expected the name of an account, got '-r'"},
         {"daemon", "admin_groups", "a a/b",
          "expected names of groups with blanks between them, got 'a/b'"},
         {"daemon", "admin_groups", "a b a", "'a' stands there twice"},
@@ -223,6 +227,14 @@ static void test_refusals(void **state)
         {"sandbox", "allow_network", "", "expected yes or no, got nothing"},
         {"sandbox", "readable_roots", "/a ../b",
          "expected absolute paths without . and .. in them, with blanks between, got '../b'"},
+        {"isolation", "readable", "/a b",
+         "expected absolute paths without . and .. in them, with blanks between, got 'b'"},
+        {"isolation", "readable", "/a /b/../c",
+         "expected absolute paths without . and .. in them, with blanks between, got '/b/../c'"},
+        {"isolation", "readable", "/a /a/", "'/a' stands there twice"},
+        {"isolation", "without", "seccomp jail",
+         "expected names of layers with blanks between them " LAYERS_HINT ", got 'jail'"},
+        {"isolation", "without", "seccomp seccomp", "'seccomp' stands there twice"},
         {"isolation", "require", "env, network",
          "expected names of layers with blanks between them " LAYERS_HINT ", got 'env,'"},
     };

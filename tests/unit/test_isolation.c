@@ -4,10 +4,11 @@
  * trusting the interpreter. */
 #include "daemon/isolation.h"
 
+#include "conf/keys.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -19,27 +20,49 @@
 
 #define VERSION "Python 3.11.2"
 #define DIGEST_LENGTH 64
-#define SKIPPED 77
 
 static const char *const four[] = {
     "PATH=/usr/bin:/bin", "LANG=C.UTF-8", "PYTHONHASHSEED=0", "PYTHONIOENCODING=utf-8", NULL,
 };
 
-/* The defaults, but that no layer is required: what can be had differs from host to host. */
+/* What a probe finds where everything can be had, and where jobs may have the network. */
+#define FOUND (LAYERS_ALL & ~LAYER_BIT(LAYER_CGROUP))
+#define FOUND_NETWORKED (FOUND & ~LAYER_BIT(LAYER_NETWORK) & ~LAYER_BIT(LAYER_NET_NAMESPACE))
+
+static void init_probe(struct probe *probe, uint32_t layers, uint32_t networked)
+{
+    *probe = (struct probe)PROBE_NULL;
+    probe->layers = probe->shape.layers = layers;
+    probe->networked.layers = networked;
+    for (enum layer layer = 0; layer < LAYER_COUNT; layer++)
+        (void)snprintf(probe->missing_because[layer], PROBE_REASON_MAX, "no %s here",
+                       layer_name(layer));
+}
+
+/* The defaults, but that no layer is required. */
 static void init_config(struct config *config)
 {
     assert_int_equal(config_init(config), 0);
     string_list_deinit(&config->require);
 }
 
-static void init_isolation(struct isolation *isolation, const struct config *config,
-                           const char *version)
+static void init_isolation_for(struct isolation *isolation, const struct config *config,
+                               const char *version, uint32_t layers, uint32_t networked)
 {
     struct fault fault = FAULT_NULL;
-    int r = isolation_init(isolation, config, version, &fault);
+    struct probe probe;
+    init_probe(&probe, layers, networked);
+    int r = isolation_init(isolation, config, version, &probe, &fault);
     if (r != 0)
         fail_msg("%d: %s", r, fault.text);
     assert_string_equal(fault.text, "");
+    assert_int_equal(isolation->layers, layers);
+}
+
+static void init_isolation(struct isolation *isolation, const struct config *config,
+                           const char *version)
+{
+    init_isolation_for(isolation, config, version, FOUND, FOUND_NETWORKED);
 }
 
 static void expect_environment(char *const *environment, const char *const *expected)
@@ -165,16 +188,22 @@ struct digest {
     char text[DIGEST_LENGTH + 1];
 };
 
-static struct digest digest_of(const struct config *config, const char *version)
+static struct digest digest_in(const json_t *summary)
 {
-    struct isolation isolation;
     struct digest digest;
-    init_isolation(&isolation, config, version);
-    const char *text = json_string_value(json_object_get(isolation.summary, "digest"));
+    const char *text = json_string_value(json_object_get(summary, "digest"));
     assert_non_null(text);
     assert_int_equal(strlen(text), DIGEST_LENGTH);
     assert_int_equal(strspn(text, "0123456789abcdef"), DIGEST_LENGTH);
     strcpy(digest.text, text);
+    return digest;
+}
+
+static struct digest digest_of(const struct config *config, const char *version)
+{
+    struct isolation isolation;
+    init_isolation(&isolation, config, version);
+    struct digest digest = digest_in(isolation.summary);
     isolation_deinit(&isolation);
     return digest;
 }
@@ -200,6 +229,22 @@ static void change_env_allow_to_two(struct config *config)
 {
     assert_int_equal(string_list_add(&config->env_allow, "TZ=UTC"), 0);
     assert_int_equal(string_list_add(&config->env_allow, "A=b"), 0);
+}
+
+static void change_readable(struct config *config)
+{
+    assert_int_equal(string_list_add(&config->readable, "/opt"), 0);
+}
+
+static void change_readable_to_two(struct config *config)
+{
+    assert_int_equal(string_list_add(&config->readable, "/opt"), 0);
+    assert_int_equal(string_list_add(&config->readable, "/srv"), 0);
+}
+
+static void change_readable_to_two_in_one(struct config *config)
+{
+    assert_int_equal(string_list_add(&config->readable, "/opt /srv"), 0);
 }
 
 static void change_interpreter(struct config *config)
@@ -254,6 +299,24 @@ static void change_admin_groups(struct config *config)
     assert_int_equal(string_list_add(&config->admin_groups, "wheel"), 0);
 }
 
+static void change_user(struct config *config)
+{
+    replace(&config->user, "somebody");
+}
+
+/* What counts is what is in force for it. */
+static void change_without(struct config *config)
+{
+    assert_int_equal(string_list_add(&config->without, "seccomp"), 0);
+}
+
+static void change_what_sandbox_jobs_may_ask_for(struct config *config)
+{
+    config->sandbox_allow_network = true;
+    assert_int_equal(string_list_add(&config->sandbox_env_names, "HOME"), 0);
+    assert_int_equal(string_list_add(&config->sandbox_readable_roots, "/srv"), 0);
+}
+
 /* What is there is in force, required or not. */
 static void change_require(struct config *config)
 {
@@ -292,6 +355,9 @@ static void test_digest_does_not_depend_on_the_service(void **state)
         change_roots,
         change_admin_groups,
         change_require,
+        change_user,
+        change_without,
+        change_what_sandbox_jobs_may_ask_for,
     };
     struct digest first = digest_with(NULL);
     (void)state;
@@ -324,6 +390,9 @@ static void test_digest_changes_with_the_configuration(void **state)
         change_env_allow,
         change_env_allow_value,
         change_env_allow_to_two,
+        change_readable,
+        change_readable_to_two,
+        change_readable_to_two_in_one,
         change_interpreter,
         change_wall_clock_ceiling,
     };
@@ -344,6 +413,9 @@ static void test_digest_changes_with_every_limit(void **state)
         config.rubric_limits.of[limit]--;
         add_digest(&digests, digest_of(&config, VERSION));
         config.rubric_limits.of[limit]++;
+        config.sandbox_limits.of[limit]--;
+        add_digest(&digests, digest_of(&config, VERSION));
+        config.sandbox_limits.of[limit]++;
         config.ceilings.of[limit]++;
         add_digest(&digests, digest_of(&config, VERSION));
         config.ceilings.of[limit]--;
@@ -365,25 +437,103 @@ static void test_digest_changes_with_the_version(void **state)
 
 /* --- the layers --------------------------------------------------------------------------- */
 
-static void test_summary(void **state)
+/* Both summaries, with the layers that a job really has. */
+static void expect_summary(const json_t *summary, uint32_t layers)
 {
+    const json_t *listed = json_object_get(summary, "layers");
+    size_t next = 0;
+    assert_int_equal(json_object_size(summary), 3);
+    assert_string_equal(json_string_value(json_object_get(summary, "class")), "subprocess");
+    assert_true(json_is_array(listed));
+    for (enum layer layer = 0; layer < LAYER_COUNT; layer++)
+        if (layer_in(layers, layer))
+            assert_string_equal(json_string_value(json_array_get(listed, next++)),
+                                layer_name(layer));
+    assert_int_equal(json_array_size(listed), next);
+}
+
+static void expect_missing(const json_t *missing, uint32_t layers)
+{
+    size_t next = 0;
+    for (enum layer layer = 0; layer < LAYER_COUNT; layer++) {
+        char reason[100];
+        if (layer_in(layers, layer))
+            continue;
+        const json_t *entry = json_array_get(missing, next++);
+        (void)snprintf(reason, sizeof(reason), "no %s here", layer_name(layer));
+        assert_int_equal(json_object_size(entry), 2);
+        assert_string_equal(json_string_value(json_object_get(entry, "layer")), layer_name(layer));
+        assert_string_equal(json_string_value(json_object_get(entry, "reason")), reason);
+    }
+    assert_int_equal(json_array_size(missing), next);
+}
+
+static void test_summaries(void **state)
+{
+    static const struct {
+        uint32_t layers, networked;
+    } cases[] = {
+        {FOUND, FOUND_NETWORKED},
+        {LAYERS_ALL, LAYERS_ALL & ~LAYER_BIT(LAYER_NETWORK)},
+        {LAYER_BIT(LAYER_ENV) | LAYER_BIT(LAYER_NETWORK), LAYER_BIT(LAYER_ENV)},
+        {0, 0},
+    };
     struct config config;
     struct isolation isolation;
     (void)state;
     init_config(&config);
-    init_isolation(&isolation, &config, VERSION);
-    json_t *summary = isolation.summary, *layers = json_object_get(summary, "layers");
-    assert_int_equal(json_object_size(summary), 3);
-    assert_string_equal(json_string_value(json_object_get(summary, "class")), "subprocess");
-    size_t in_force = 0;
-    for (enum layer layer = 0; layer < LAYER_COUNT; layer++)
-        in_force += isolation.in_force[layer];
-    assert_int_equal(json_array_size(layers), in_force);
-    assert_int_equal(json_array_size(isolation.missing), LAYER_COUNT - in_force);
-    isolation_deinit(&isolation);
-    assert_null(isolation.summary);
-    isolation_deinit(&isolation); /* there may be nothing to free */
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        init_isolation_for(&isolation, &config, VERSION, cases[i].layers, cases[i].networked);
+        expect_summary(isolation.summary, cases[i].layers);
+        expect_summary(isolation.networked, cases[i].networked);
+        expect_missing(isolation.missing, cases[i].layers);
+        isolation_deinit(&isolation);
+        assert_null(isolation.summary);
+        assert_null(isolation.networked);
+        assert_null(isolation.missing);
+        assert_null(isolation.environment);
+        isolation_deinit(&isolation); /* there may be nothing to free */
+    }
     config_deinit(&config);
+}
+
+/* What is not in force shows, for either kind of jobs, and nothing else does. */
+static void test_digest_changes_with_every_layer(void **state)
+{
+    struct digests digests = {.count = 0};
+    struct config config;
+    struct isolation isolation;
+    (void)state;
+    init_config(&config);
+    for (enum layer layer = 0; layer <= LAYER_COUNT; layer++) {
+        uint32_t layers = layer < LAYER_COUNT ? LAYERS_ALL & ~LAYER_BIT(layer) : LAYERS_ALL;
+        init_isolation_for(&isolation, &config, VERSION, layers, 0);
+        add_digest(&digests, digest_in(isolation.summary));
+        struct digest digest = digest_in(isolation.summary), none = digest_in(isolation.networked);
+        isolation_deinit(&isolation);
+        init_isolation_for(&isolation, &config, VERSION, 0, layers);
+        assert_string_equal(digest_in(isolation.networked).text, digest.text);
+        assert_string_equal(digest_in(isolation.summary).text, none.text);
+        isolation_deinit(&isolation);
+    }
+    config_deinit(&config);
+}
+
+static void expect_refused(const struct config *config, uint32_t layers, const char *layer,
+                           const char *reason)
+{
+    struct isolation isolation;
+    struct probe probe;
+    struct fault fault = FAULT_NULL;
+    char expected[300];
+    init_probe(&probe, layers, layers);
+    assert_int_equal(isolation_init(&isolation, config, VERSION, &probe, &fault), -EPERM);
+    (void)snprintf(expected, sizeof(expected),
+                   "[isolation] require: the layer %s cannot be had: %s; take it out of the list "
+                   "to do without",
+                   layer, reason);
+    assert_string_equal(fault.text, expected);
+    isolation_deinit(&isolation);
 }
 
 static void test_unknown_layer_is_required(void **state)
@@ -392,113 +542,134 @@ static void test_unknown_layer_is_required(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
         struct config config;
-        struct isolation isolation;
-        struct fault fault = FAULT_NULL;
-        char expected[100];
         init_config(&config);
+        assert_int_equal(string_list_add(&config.require, "env"), 0);
         assert_int_equal(string_list_add(&config.require, names[i]), 0);
-        assert_int_equal(isolation_init(&isolation, &config, VERSION, &fault), -EPERM);
-        (void)snprintf(expected, sizeof(expected),
-                       "[isolation] require: the layer %s cannot be had: ", names[i]);
-        if (strncmp(fault.text, expected, strlen(expected)) != 0 ||
-            strlen(fault.text) <= strlen(expected))
-            fail_msg("\"%s\", expected \"%s...\"", fault.text, expected);
+        expect_refused(&config, LAYERS_ALL, names[i], "there is no such layer");
+        config_deinit(&config);
+    }
+}
+
+/* Each layer: required and there, required and not there. */
+static void test_required_layers(void **state)
+{
+    (void)state;
+    for (enum layer layer = 0; layer < LAYER_COUNT; layer++) {
+        struct config config;
+        struct isolation isolation;
+        char reason[100];
+        init_config(&config);
+        assert_int_equal(string_list_add(&config.require, layer_name(layer)), 0);
+        (void)snprintf(reason, sizeof(reason), "no %s here", layer_name(layer));
+        expect_refused(&config, LAYERS_ALL & ~LAYER_BIT(layer), layer_name(layer), reason);
+        init_isolation_for(&isolation, &config, VERSION, LAYER_BIT(layer), 0);
         isolation_deinit(&isolation);
         config_deinit(&config);
     }
 }
 
-static bool is_listed(const json_t *layers, const char *name)
-{
-    for (size_t i = 0; i < json_array_size(layers); i++)
-        if (strcmp(json_string_value(json_array_get(layers, i)), name) == 0)
-            return true;
-    return false;
-}
-
-/* What is required by default is in force, or the daemon does not start and says why. */
+/* What is required by default is what the scores of two hosts rely on. */
 static void test_default_requirements(void **state)
 {
+    static const enum layer required[] = {LAYER_ENV,      LAYER_TEMPDIR,    LAYER_RLIMITS,
+                                          LAYER_NETWORK,  LAYER_FILESYSTEM, LAYER_NO_NEW_PRIVS,
+                                          LAYER_TREE_KILL};
     struct config config;
     struct isolation isolation;
-    struct fault fault = FAULT_NULL;
+    uint32_t set = 0;
     (void)state;
     assert_int_equal(config_init(&config), 0);
-    assert_true(config.require.count > 0);
-    int r = isolation_init(&isolation, &config, VERSION, &fault);
-    if (r < 0) {
-        assert_int_equal(r, -EPERM);
-        assert_ptr_equal(strstr(fault.text, "[isolation] require: the layer "), fault.text);
-    }
-    for (size_t i = 0; r == 0 && i < config.require.count; i++)
-        if (!is_listed(json_object_get(isolation.summary, "layers"), config.require.item[i]))
-            fail_msg("%s is required and not listed", config.require.item[i]);
+    assert_int_equal(config.require.count, ARRAY_SIZE(required));
+    for (size_t i = 0; i < ARRAY_SIZE(required); i++)
+        set |= LAYER_BIT(required[i]);
+    /* No means is named: any will do. */
+    init_isolation_for(&isolation, &config, VERSION, set, 0);
     isolation_deinit(&isolation);
+    for (size_t i = 0; i < ARRAY_SIZE(required); i++) {
+        const char *name = layer_name(required[i]);
+        char reason[100];
+        (void)snprintf(reason, sizeof(reason), "no %s here", name);
+        expect_refused(&config, LAYERS_ALL & ~LAYER_BIT(required[i]), name, reason);
+    }
     config_deinit(&config);
 }
 
-/* The reason that is told for a layer that is not in force; NULL: it is not told of. */
-static const char *reason_of(const struct isolation *isolation, const char *layer)
+/* The configuration knows every layer that there is. */
+static void test_every_layer_can_be_configured(void **state)
 {
-    for (size_t i = 0; i < json_array_size(isolation->missing); i++) {
-        const json_t *missing = json_array_get(isolation->missing, i);
-        if (strcmp(json_string_value(json_object_get(missing, "layer")), layer) == 0)
-            return json_string_value(json_object_get(missing, "reason"));
-    }
-    return NULL;
-}
-
-/* In a process that has no /proc: the layer tree_kill needs it. 0 if all is as it must be. */
-static int check_without_proc(struct config *config, const struct digest *with_proc)
-{
-    struct isolation isolation;
-    struct fault fault = FAULT_NULL;
-    string_list_deinit(&config->require);
-    if (string_list_add(&config->require, "env") < 0 ||
-        string_list_add(&config->require, "tree_kill") < 0)
-        return 1;
-    if (isolation_init(&isolation, config, VERSION, &fault) != -EPERM)
-        return 2;
-    if (!strstr(fault.text, "the layer tree_kill cannot be had: ") || !strstr(fault.text, "/proc"))
-        return 3;
-    isolation_deinit(&isolation);
-
-    string_list_deinit(&config->require);
-    if (isolation_init(&isolation, config, VERSION, &fault) != 0)
-        return 4;
-    const char *reason = reason_of(&isolation, "tree_kill");
-    const char *digest = json_string_value(json_object_get(isolation.summary, "digest"));
-    if (!reason || !strstr(reason, "/proc"))
-        return 5;
-    if (!digest || strcmp(digest, with_proc->text) == 0)
-        return 6; /* what is not in force must show */
-    isolation_deinit(&isolation);
-    return 0;
-}
-
-static void test_missing_layer(void **state)
-{
-    char path[] = "/tmp/test_isolation.XXXXXX";
-    struct config config;
-    int status;
+    static const char *const keys[] = {"require", "without"};
     (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+        const struct config_key *key = config_key_find("isolation", keys[i]);
+        assert_non_null(key);
+        for (enum layer layer = 0; layer < LAYER_COUNT; layer++) {
+            struct config config;
+            struct fault fault = FAULT_NULL;
+            init_config(&config);
+            if (config_key_set(key, &config, layer_name(layer), &fault) < 0)
+                fail_msg("%s = %s: %s", keys[i], layer_name(layer), fault.text);
+            config_deinit(&config);
+        }
+    }
+}
+
+/* --- what is to be left out --------------------------------------------------------------- */
+
+static void expect_without(const char *const *names, uint32_t expected)
+{
+    struct config config;
+    struct fault fault = FAULT_NULL;
+    uint32_t without = 0x5A5A5A5A;
     init_config(&config);
-    struct digest with_proc = digest_of(&config, VERSION);
-    assert_non_null(mkdtemp(path));
-    pid_t pid = fork();
-    if (pid == 0) {
-        if (chroot(path) < 0 && (unshare(CLONE_NEWUSER) < 0 || chroot(path) < 0))
-            _exit(SKIPPED);
-        _exit(check_without_proc(&config, &with_proc));
-    }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(rmdir(path), 0);
+    for (; *names; names++)
+        assert_int_equal(string_list_add(&config.without, *names), 0);
+    assert_int_equal(isolation_without(&config, &without, &fault), 0);
+    assert_int_equal(without, expected);
+    assert_string_equal(fault.text, "");
     config_deinit(&config);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == SKIPPED) {
-        print_message("# this user cannot take /proc away\n");
-        skip();
+}
+
+static void expect_not_without(const char *first, const char *second, const char *message)
+{
+    struct config config;
+    struct fault fault = FAULT_NULL;
+    uint32_t without = 0x5A5A5A5A;
+    init_config(&config);
+    assert_int_equal(string_list_add(&config.without, first), 0);
+    assert_int_equal(string_list_add(&config.without, second), 0);
+    assert_int_equal(isolation_without(&config, &without, &fault), -EINVAL);
+    assert_int_equal(without, 0x5A5A5A5A);
+    assert_string_equal(fault.text, message);
+    config_deinit(&config);
+}
+
+static void test_without(void **state)
+{
+    const uint32_t fixed = LAYER_BIT(LAYER_ENV) | LAYER_BIT(LAYER_TEMPDIR);
+    const char *names[LAYER_COUNT + 1] = {NULL};
+    size_t count = 0;
+    (void)state;
+    expect_without(names, 0);
+    for (enum layer layer = 0; layer < LAYER_COUNT; layer++) {
+        if (layer_in(fixed, layer))
+            continue;
+        names[count++] = layer_name(layer);
+        expect_without((const char *const[]){layer_name(layer), NULL}, LAYER_BIT(layer));
+        expect_without((const char *const[]){layer_name(layer), layer_name(layer), NULL},
+                       LAYER_BIT(layer));
     }
-    assert_int_equal(status, 0);
+    expect_without(names, LAYERS_ALL & ~fixed);
+}
+
+static void test_what_cannot_be_left_out(void **state)
+{
+    (void)state;
+    expect_not_without("env", "seccomp", "[isolation] without: env: it is always there");
+    expect_not_without("landlock", "tempdir", "[isolation] without: tempdir: it is always there");
+    expect_not_without("landlock", "jail", "[isolation] without: jail: there is no such layer");
+    expect_not_without("", "seccomp", "[isolation] without: : there is no such layer");
+    expect_not_without("Seccomp", "seccomp",
+                       "[isolation] without: Seccomp: there is no such layer");
 }
 
 /* --- the interpreter ---------------------------------------------------------------------- */
@@ -700,11 +871,13 @@ static void test_version_that_is_no_utf8(void **state)
     const struct fixture *f = *state;
     struct config config;
     struct isolation isolation = {.summary = NULL};
+    struct probe probe;
     struct fault fault = FAULT_NULL;
+    init_probe(&probe, FOUND, FOUND_NETWORKED);
     write_program(f, "#!/bin/sh\nprintf 'Python 3.99 caf\\351\\n'\n", 0700);
     init_config(&config);
     _cleanup_free_ char *version = version_of(f->program, &fault);
-    int r = version ? isolation_init(&isolation, &config, version, &fault) : -EINVAL;
+    int r = version ? isolation_init(&isolation, &config, version, &probe, &fault) : -EINVAL;
     if (r < 0 && !strstr(fault.text, "interpreter"))
         fail_msg("%d: %s", r, fault.text);
     isolation_deinit(&isolation);
@@ -783,10 +956,14 @@ int main(void)
         cmocka_unit_test(test_digest_changes_with_the_configuration),
         cmocka_unit_test(test_digest_changes_with_every_limit),
         cmocka_unit_test(test_digest_changes_with_the_version),
-        cmocka_unit_test(test_summary),
+        cmocka_unit_test(test_digest_changes_with_every_layer),
+        cmocka_unit_test(test_summaries),
         cmocka_unit_test(test_unknown_layer_is_required),
+        cmocka_unit_test(test_required_layers),
         cmocka_unit_test(test_default_requirements),
-        cmocka_unit_test(test_missing_layer),
+        cmocka_unit_test(test_every_layer_can_be_configured),
+        cmocka_unit_test(test_without),
+        cmocka_unit_test(test_what_cannot_be_left_out),
         cmocka_unit_test(test_version_of_the_default),
         WITH_PROGRAM(test_version_is_the_first_line),
         WITH_PROGRAM(test_version_runs_in_the_scrubbed_environment),

@@ -221,7 +221,7 @@ struct expected {
 
 struct found {
     int r;
-    char *path;
+    struct rubric_place place;
     struct task_class *task_class;
     enum error_code code;
     struct fault fault;
@@ -237,14 +237,15 @@ static struct found find(const char *task_class, const char *bench_root,
     };
     static struct task_class untouched;
     static char untouched_path[1];
-    struct found found = {.path = untouched_path, .task_class = &untouched, .code = 12345};
+    const struct rubric_place place = {untouched_path, untouched_path, untouched_path, 1, 2};
+    struct found found = {.place = place, .task_class = &untouched, .code = 12345};
     size_t descriptors = count_descriptors();
-    found.r = rubric_find(&spec, roots, &found.path, &found.task_class, &found.code, &found.fault);
+    found.r = rubric_find(&spec, roots, &found.place, &found.task_class, &found.code, &found.fault);
     assert_int_equal(count_descriptors(), descriptors);
     if (found.r < 0) {
-        assert_ptr_equal(found.path, untouched_path);
+        assert_memory_equal(&found.place, &place, sizeof(place));
         assert_ptr_equal(found.task_class, &untouched);
-        found.path = NULL;
+        found.place = (struct rubric_place)RUBRIC_PLACE_NULL;
         found.task_class = NULL;
     }
     return found;
@@ -252,7 +253,7 @@ static struct found find(const char *task_class, const char *bench_root,
 
 static void found_deinit(struct found *found)
 {
-    free(found->path);
+    rubric_place_deinit(&found->place);
     task_class_free(found->task_class);
 }
 
@@ -271,6 +272,22 @@ static void expect_failure(const struct fixture *f, const char *what, const stru
                  mark ? message : expected->message);
 }
 
+/* What is told of a rubric agrees with itself and with what is there. */
+static void expect_place(const struct rubric_place *place)
+{
+    struct stat st;
+    size_t n = strlen(place->root);
+    assert_int_equal(stat(place->root, &st), 0);
+    assert_true(S_ISDIR(st.st_mode));
+    assert_int_equal(place->root_device, st.st_dev);
+    assert_int_equal(place->root_inode, st.st_ino);
+    assert_int_equal(strncmp(place->path, place->root, n), 0);
+    /* The slash between them is the root's own where that is "/". */
+    assert_ptr_equal(place->within, place->path + n + (place->root[n - 1] != '/'));
+    assert_int_equal(place->within[-1], '/');
+    assert_true(strlen(place->within) > 0);
+}
+
 static void expect_found(const struct fixture *f, const char *what, const struct found *found,
                          const struct expected *expected)
 {
@@ -280,7 +297,8 @@ static void expect_found(const struct fixture *f, const char *what, const struct
     }
     if (found->r != 0)
         fail_msg("%s: %d, code %d, \"%s\"", what, found->r, (int)found->code, found->fault.text);
-    assert_string_equal(found->path, at(f, expected->path));
+    assert_string_equal(found->place.path, at(f, expected->path));
+    expect_place(&found->place);
     assert_int_equal(found->task_class != NULL, expected->breakdown_keys != NULL);
     if (found->task_class)
         expect_list(found->task_class->breakdown_keys, expected->breakdown_keys);
@@ -648,7 +666,7 @@ static int find_through_magic_link(const struct fixture *f)
     struct task_class *task_class = NULL;
     enum error_code code = ERROR_INTERNAL;
     struct fault fault = FAULT_NULL;
-    char *path = NULL;
+    struct rubric_place place = RUBRIC_PLACE_NULL;
 
     if (unshare(CLONE_NEWNS) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
         return 77;
@@ -660,23 +678,46 @@ static int find_through_magic_link(const struct fixture *f)
         return 1;
     strcpy(root, at(f, "root"));
     const struct rubric_spec spec = {.task_class = name, .bench_root = root};
-    if (rubric_find(&spec, &roots, &path, &task_class, &code, &fault) >= 0)
+    if (rubric_find(&spec, &roots, &place, &task_class, &code, &fault) >= 0)
         return 2;
     if (code != ERROR_RUBRIC_NOT_FOUND && code != ERROR_NOT_PERMITTED)
         return 3;
     return strstr(fault.text, "magic/rubric.py") ? 0 : 4;
 }
 
-static void test_magic_link_inside(void **state)
+/* With a tree as the root directory, the bench root is "/", which ends with a slash. */
+static int find_beneath_the_root(const struct fixture *f)
 {
-    const struct fixture *f = *state;
+    char name[] = "class", root[] = "/";
+    static const char *const everywhere[] = {"/"};
+    const struct rubric_roots roots = {.allowed = {.item = everywhere, .count = 1}};
+    const struct rubric_spec spec = {.task_class = name, .bench_root = root};
+    struct task_class *task_class = NULL;
+    enum error_code code = ERROR_INTERNAL;
+    struct fault fault = FAULT_NULL;
+    struct rubric_place place = RUBRIC_PLACE_NULL;
+
+    if (unshare(CLONE_NEWNS) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+        return 77;
+    if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+        mount("/proc", at(f, "root/proc"), NULL, MS_BIND | MS_REC, NULL) < 0 ||
+        chroot(at(f, "root")) < 0 || chdir("/") < 0)
+        return 77;
+    if (rubric_find(&spec, &roots, &place, &task_class, &code, &fault) < 0)
+        return 1;
+    if (strcmp(place.path, "/class/rubric.py") != 0 || strcmp(place.root, "/") != 0)
+        return 2;
+    bool good = strcmp(place.within, "class/rubric.py") == 0;
+    rubric_place_deinit(&place);
+    return good ? 0 : 3;
+}
+
+static void expect_in_child(const struct fixture *f, int (*scenario)(const struct fixture *f))
+{
     int status;
-    make_directory(f, "root/proc");
-    make_directory(f, "root/magic");
-    make_link(f, "root/magic/rubric.py", "../proc/self/fd/99");
     pid_t pid = fork();
     if (pid == 0)
-        _exit(find_through_magic_link(f));
+        _exit(scenario(f));
     assert_true(pid > 0);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFEXITED(status));
@@ -685,6 +726,23 @@ static void test_magic_link_inside(void **state)
         skip();
     }
     assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void test_place_beneath_the_root(void **state)
+{
+    const struct fixture *f = *state;
+    make_directory(f, "root/proc");
+    make_task_class(f, "root/class", NULL);
+    expect_in_child(f, find_beneath_the_root);
+}
+
+static void test_magic_link_inside(void **state)
+{
+    const struct fixture *f = *state;
+    make_directory(f, "root/proc");
+    make_directory(f, "root/magic");
+    make_link(f, "root/magic/rubric.py", "../proc/self/fd/99");
+    expect_in_child(f, find_through_magic_link);
 }
 
 /* --- the roots ---------------------------------------------------------------------------- */
@@ -891,7 +949,7 @@ static void test_path_that_is_too_long(void **state)
     (void)close(fd);
     assert_true(found.r < 0);
     assert_int_equal(found.code, ERROR_NOT_PERMITTED);
-    assert_string_equal(found.fault.text, "job.task_class: the rubric's path is too long");
+    assert_string_equal(found.fault.text, "job.task_class: class/rubric.py: File name too long");
 }
 
 /* Whether BENCH_ROOT is reached through a descriptor or by its name, the name is what counts. */
@@ -913,7 +971,10 @@ static void test_root_through_a_descriptor(void **state)
                  &(struct rubric_roots){
                      .allowed = {.item = (const char *const[]){at(f, "a/bc")}, .count = 1}});
     assert_int_equal(found.r, 0);
-    assert_string_equal(found.path, at(f, "a/bc/class/rubric.py"));
+    assert_string_equal(found.place.path, at(f, "a/bc/class/rubric.py"));
+    assert_string_equal(found.place.root, at(f, "a/bc"));
+    assert_string_equal(found.place.within, "class/rubric.py");
+    expect_place(&found.place);
     found_deinit(&found);
     (void)close(fd);
 }
@@ -941,6 +1002,7 @@ int main(void)
         ON_TREE(test_unreadable_lists),
         ON_TREE(test_unreadable_rubric),
         ON_TREE(test_magic_link_inside),
+        ON_TREE(test_place_beneath_the_root),
         ON_TREE(test_allowed_roots),
         ON_TREE(test_roots_that_are_not_allowed),
         ON_TREE(test_roots_that_are_not_there),
