@@ -19,6 +19,7 @@ int main(void)
     for (int i = 0; i < 100; i++) {
         char state = process_state(parent);
         if (state == 'T' || state == 't') {
+            (void)fcntl(pipe_fds[0], F_SETFL, 0); /* or the pipe's end stops it again */
             (void)kill(parent, SIGCONT);
             succeeded("process %d was stopped", (int)parent);
         }
