@@ -13,12 +13,13 @@ steps     instead of args: the arguments of several jobs in turn, of which the l
 bare      as whom it works where nothing confines it: "user" (the default), "root" where it takes a
           right that no job has to begin with, "never" where every kernel refuses it
 needs     what the runner has to do beside it: "neighbour" (another job runs), "own_user" (the daemon
-          runs as a user of its own), "usage" (files of /usr/bin are opened all the time)
+          runs as a user of its own), "usage" (files of /usr/bin are opened all the time), or what has
+          to be there: "cgroup" (nothing else holds it)
 limits    the limits of the job
 limit     the limit that the outcome names where it was stopped
 verdict   "printed" (the default), or "outlives": it has succeeded if a process is left
 ends      "jail": where it succeeds the job ends with its jail, in an error
-layers    the layers that hold it, each alone: with all of them taken away it succeeds
+open      why nothing holds it: it succeeds in spite of every layer
 arch      the only machine that it exists for
 refused   a pattern that what it prints where it is refused has to match"""
 
@@ -46,7 +47,7 @@ class Attack:
     limit: str | None = None
     verdict: str = "printed"
     ends: str | None = None
-    layers: list = field(default_factory=list)
+    open: str | None = None
     arch: str | None = None
     refused: str | None = None
 

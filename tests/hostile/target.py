@@ -3,28 +3,23 @@
 what there is before and after."""
 
 import base64
+import contextlib
 import os
-import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from harness import ATTACKS, Daemon, wait_until
-from world import ACCOUNT, as_account, fill_in, processes_with
-
-# Every layer that the configuration key `[isolation] without` may name.
-LAYERS = (
-    "env tempdir rlimits no_new_privs tree_kill user_namespace pid_namespace mount_namespace "
-    "net_namespace network filesystem landlock seccomp cgroup"
-).split()
+from harness import ATTACKS, Closed, Daemon, wait_until
+from world import ACCOUNT, Usage, World, as_account, fill_in, processes_with
 
 # What jobs may not see of the daemon's environment.
 CREDENTIAL = "RUBRICD_SECRET"
 
-GOOD_JOB = {"kind": "sandbox", "argv": ["/bin/sh", "-c", "echo good; ls -A; ls -A /tmp | grep plant-"]}
-NEIGHBOUR = 'umask 022; echo secret > "$1"; while :; do sleep 300; done'
+LOOK = "echo good; ls -A; find /tmp /dev/shm -name 'plant-*' 2>/dev/null; exit 0"
+GOOD_JOB = {"kind": "sandbox", "argv": ["/bin/sh", "-c", LOOK]}
+NEIGHBOUR = 'exec 9</usr/bin/env; flock 9; echo secret > "$1"; while :; do sleep 300; done'
 ATTACK_TIMEOUT = 60
 
 
@@ -34,10 +29,10 @@ def encoded(program):
 
 
 def job_of(attack, arguments):
-    """The program is found in the working directory, wherever that is."""
+    """The program is in the working directory, wherever that is; env leaves the environment alone."""
     return {
         "kind": "sandbox",
-        "argv": ["/bin/sh", "-c", 'exec ./attack "$@"', "attack", *arguments],
+        "argv": ["/usr/bin/env", "./attack", *arguments],
         "files": {"attack": {"base64": encoded(attack.program), "mode": "0755"}},
         "limits": {"wall_clock": 20, **attack.limits},
     }
@@ -82,7 +77,9 @@ class Neighbour:
         self.client = target.daemon.connect()
         job = {"kind": "sandbox", "argv": ["/bin/sh", "-c", NEIGHBOUR, "sh", self.secret]}
         self.client.submit("neighbour", job)
-        self.pid = wait_until(lambda: processes_with(self.secret), "the neighbour runs").pop()
+        # Its child has the same command line for a moment.
+        only = wait_until(lambda: len(found := processes_with(self.secret)) == 1 and found, "it runs")
+        self.pid = only.pop()
         wait_until(self._has_secret, "the neighbour has its secret")
 
     def _has_secret(self):
@@ -100,12 +97,16 @@ class Neighbour:
 
 
 class Target:
-    """A daemon of the account's with so many slots, WITHOUT some layers."""
+    """A daemon with so many slots, WITHOUT some layers, as an account of its own."""
+
+    count = 0
 
     def __init__(self, slots=1, without=()):
+        Target.count += 1
+        account = ACCOUNT + Target.count if os.geteuid() == 0 else ACCOUNT
         self.slots, self.without = slots, frozenset(without)
         self.directory = Path(tempfile.mkdtemp(prefix="rubricd-target-", dir="/tmp"))
-        os.chown(self.directory, ACCOUNT, -1)
+        os.chown(self.directory, account, -1)
         self.directory.chmod(0o755)
         settings = [f"daemon.slots={slots}", "ceilings.wall_clock=300s"]
         if without:
@@ -113,7 +114,7 @@ class Target:
         self.daemon = Daemon(
             self.directory,
             *settings,
-            prefix=as_account(),
+            prefix=as_account(account),
             env={"PATH": "/usr/bin:/bin", CREDENTIAL: "of the daemon"},
         )
         self.client = self.daemon.connect()
@@ -121,8 +122,12 @@ class Target:
 
     def close(self):
         self.client.close()
-        assert self.daemon.stop() == 0, self.daemon.log()
-        shutil.rmtree(self.directory)
+        if self.is_alive():
+            assert self.daemon.stop() == 0, self.daemon.log()
+        subprocess.run(["rm", "-rf", self.directory], check=True)  # which minds no depth
+
+    def is_alive(self):
+        return self.daemon.process.poll() is None
 
     # --- jobs ----------------------------------------------------------------------------------
 
@@ -139,7 +144,10 @@ class Target:
         """How the last turn of the attack ended."""
         facts = self.facts(world, neighbour)
         for arguments in attack.turns:
-            answer = self.client.run(job_of(attack, fill_in(arguments, facts)))
+            try:
+                answer = self.client.run(job_of(attack, fill_in(arguments, facts)))
+            except (Closed, OSError) as error:
+                answer = {"type": "error", "code": "gone", "message": repr(error)}
             ending = ending_of(answer)
         if attack.verdict == "outlives" and processes_with(world.token):
             ending.how = "succeeded"
@@ -162,7 +170,7 @@ class Target:
         """The jails' pids once every slot is idle, else nothing."""
         slots = self.client.status()["slots"]
         pids = {slot["jail_pid"] for slot in slots}
-        if any(slot["job"] for slot in slots) or None in pids or 0 in pids:
+        if any(slot["state"] != "idle" for slot in slots):
             return None
         return pids if self.daemon.descendants() == pids else None
 
@@ -204,9 +212,8 @@ class Targets:
     def get(self, slots=1, without=()):
         key = (slots, frozenset(without))
         target = self.running.get(key)
-        if target and target.daemon.process.poll() is not None:
-            target.daemon.log_file.close()  # an attack was let through, and has ended it
-            del self.running[key]
+        if target and not target.is_alive():  # an attack was let through, and has ended it
+            self.running.pop(key).close()
         if key not in self.running:
             self.running[key] = Target(slots, without)
         return self.running[key]
@@ -220,3 +227,24 @@ def end_processes(pids):
     """Ends what an attack that was let through has left."""
     for pid in pids:
         subprocess.run(["kill", "-9", str(pid)], check=False, stderr=subprocess.DEVNULL)
+
+
+@contextlib.contextmanager
+def company(attack, target, world):
+    """The neighbour that an attack needs, or None; and the noise that it needs."""
+    with contextlib.ExitStack() as stack:
+        if "usage" in attack.needs:
+            stack.enter_context(Usage())
+        yield Neighbour(target, world) if "neighbour" in attack.needs else None
+
+
+def let_through(attack, targets, without):
+    """Whether the attack succeeds on a daemon WITHOUT those layers."""
+    target = targets.get(2 if "neighbour" in attack.needs else 1, without)
+    with World() as world, company(attack, target, world) as neighbour:
+        ending = target.run(attack, world, neighbour)
+        if neighbour:
+            with contextlib.suppress(Closed, OSError):
+                neighbour.close()
+        end_processes(processes_with(world.token))
+    return ending.how == ("lost" if attack.ends == "jail" else "succeeded"), ending

@@ -12,13 +12,12 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import threading
 from pathlib import Path
 
 import manifest
 import pytest
 from harness import ATTACKS, wait_until
-from world import ACCOUNT, World, as_account, fill_in, processes_with
+from world import ACCOUNT, Usage, World, as_account, fill_in, processes_with
 
 TIMEOUT = 60
 IS_ROOT = os.geteuid() == 0
@@ -51,10 +50,12 @@ def stand_ins(world, scratch):
     (slot / f"{world.token}-secret").write_text("the neighbour's secret\n")
     for path in scratch / "work", slot.parent, slot:
         path.chmod(0o755)
+    locked = ["flock", "--no-fork", "/usr/bin/env"]
     processes = [
-        subprocess.Popen([*as_account(), "sleep", "600"], cwd=slot) for _ in ("daemon", "neighbour")
+        subprocess.Popen([*as_account(), *command, "sleep", "600"], cwd=slot)
+        for command in ([], locked)
     ]
-    for process in processes:  # until setpriv has become the account's
+    for process in processes:  # until it has become the account's
         comm = Path(f"/proc/{process.pid}/comm")
         wait_until(lambda: comm.read_text() == "sleep\n", "the stand-in sleeps")  # noqa: B023
     yield {
@@ -98,23 +99,6 @@ def run(attack, program, arguments, cwd, inherited):
             pytest.fail("the attack does not end")
         output.seek(0)
         return process.returncode, output.read().decode(errors="replace")
-
-
-class Usage:
-    """Opens a program of the host again and again, as other jobs do."""
-
-    def __enter__(self):
-        self.stop = threading.Event()
-        self.thread = threading.Thread(target=self._use)
-        self.thread.start()
-
-    def _use(self):
-        while not self.stop.wait(0.02):
-            Path("/usr/bin/env").open("rb").close()
-
-    def __exit__(self, *_):
-        self.stop.set()
-        self.thread.join()
 
 
 def lacks(output):
