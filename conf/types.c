@@ -10,9 +10,9 @@
 
 #define BLANKS " \t"
 
-#define LAYERS                                                                                    \
-    "env tempdir rlimits no_new_privs tree_kill user_namespace pid_namespace network filesystem " \
-    "landlock seccomp cgroup"
+#define LAYERS                                                                                 \
+    "env tempdir rlimits no_new_privs tree_kill user_namespace pid_namespace mount_namespace " \
+    "net_namespace network filesystem landlock seccomp cgroup"
 
 /* The part of a job's environment that is not for the configuration to change. */
 #define FIXED_ENVIRONMENT "PATH LANG PYTHONHASHSEED PYTHONIOENCODING"
