@@ -152,15 +152,16 @@ class Client:
 
 
 class Daemon:
-    """A rubricd of the test's own, with a socket, a work directory and a log in DIRECTORY."""
+    """A rubricd of the test's own, with a socket, a work directory and a log in DIRECTORY. PREFIX is
+    a command that starts it as another user, say."""
 
-    def __init__(self, directory, *settings, env=None, config=None):
+    def __init__(self, directory, *settings, env=None, config=None, prefix=()):
         self.directory = Path(directory)
         give_to_account(self.directory)
         self.socket = self.directory / "s"
         self.work = self.directory / "work"
         self.log_path = self.directory / "log"
-        arguments = [RUBRICD, f"--config={config or '/dev/null'}"]
+        arguments = [*prefix, RUBRICD, f"--config={config or '/dev/null'}"]
         for setting in (
             f"daemon.socket={self.socket}",
             f"daemon.work_dir={self.work}",

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* Watches files by fanotify.
+ * Stopped by: seccomp; without it an account without rights gets a watch of its own files. */
+#include "attack.h"
+
+#include <sys/fanotify.h>
+
+int main(void)
+{
+    if (fanotify_init(FAN_CLASS_NOTIF, O_RDONLY) >= 0)
+        succeeded("fanotify");
+    barred("fanotify_init");
+    if (fanotify_init(FAN_CLASS_NOTIF | FAN_REPORT_FID, O_RDONLY) >= 0)
+        succeeded("fanotify of handles");
+    barred("fanotify_init(FAN_REPORT_FID)");
+    all_barred();
+}

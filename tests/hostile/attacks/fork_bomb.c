@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* Makes processes that make processes, until there are as many as the argument says.
+ * Stopped by: cgroup (pids.max), rlimits within a user_namespace (RLIMIT_NPROC). */
+#include "attack.h"
+
+#include <sys/mman.h>
+
+int main(int argc, char **argv)
+{
+    long goal = argument_number(argc, argv, 1);
+    int *made =
+        mmap(NULL, 2 * sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (made == MAP_FAILED)
+        unclear("mmap: %s", errno_name(errno));
+    pid_t first = getpid();
+    int errors = 0;
+    /* Every process goes on making them, and they end together. */
+    while (__atomic_load_n(&made[0], __ATOMIC_SEQ_CST) < goal && made[1] == 0) {
+        pid_t child = fork();
+        if (child == 0) {
+            (void)__atomic_add_fetch(&made[0], 1, __ATOMIC_SEQ_CST);
+            errors = 0;
+        } else if (child < 0 && ++errors > 20)
+            made[1] = errno;
+        (void)usleep(1000);
+    }
+    if (getpid() != first) {
+        for (int i = 0; i < 300 && made[1] == 0 && made[0] < goal; i++)
+            (void)usleep(10000);
+        _exit(0);
+    }
+    if (made[0] >= goal)
+        succeeded("%d processes", made[0]);
+    errno = made[1];
+    barred("fork after %d processes", made[0]);
+    all_barred();
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* Makes itself the last to be killed when memory runs out, and the jail the first.
+ * Stopped by: user_namespace (no CAP_SYS_RESOURCE), filesystem (the jail is not to be seen). */
+#include "attack.h"
+
+int main(void)
+{
+    char path[64];
+    if (write_file("/proc/self/oom_score_adj", "-1000") == 0)
+        succeeded("the kernel will not kill this job for want of memory");
+    barred("lower oom_score_adj");
+    (void)snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", (int)getppid());
+    if (write_file(path, "1000") == 0)
+        succeeded("the kernel will kill process %d in this job's stead", (int)getppid());
+    barred("raise %s", path);
+    all_barred();
+}

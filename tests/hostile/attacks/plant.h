@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* For attacks in two steps: what "plant" leaves behind, "find" looks for in a later job of the same
+ * slot. Everything planted has a name that begins with PLANT. */
+#include "attack.h"
+
+#define PLANT "plant-"
+
+static inline bool is_step(int argc, char **argv, const char *step)
+{
+    return strcmp(argument(argc, argv, 1), step) == 0;
+}
+
+/* The first step has nothing to tell yet. */
+_Noreturn static inline void planted(void)
+{
+    refused("not yet: it is planted, and the next job looks");
+}
+
+static inline void find_plants_in(const char *directory)
+{
+    DIR *entries = opendir(directory);
+    if (!entries) {
+        barred("opendir %s", directory);
+        if (errno == EACCES && strcmp(directory, ".") == 0)
+            succeeded("the working directory has been locked for the next job");
+        return;
+    }
+    const struct dirent *entry;
+    while ((entry = readdir(entries)))
+        if (strncmp(entry->d_name, PLANT, strlen(PLANT)) == 0)
+            succeeded("the next job found %s/%s", directory, entry->d_name);
+    (void)closedir(entries);
+}
+
+/* The second step, for files. */
+_Noreturn static inline void find_plants(void)
+{
+    static const char *const directories[] = {".", "..", "/tmp", "/var/tmp", "/dev/shm"};
+    for (size_t i = 0; i < COUNT_OF(directories); i++)
+        if (i == 0 || access(directories[i], F_OK) == 0)
+            find_plants_in(directories[i]);
+    refused("nothing planted was found");
+}

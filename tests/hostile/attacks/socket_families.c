@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* Opens sockets of every family and type but AF_UNIX: each is a piece of the kernel that a job has
+ * no use for, AF_ALG among them.
+ * Stopped by: seccomp. */
+#include "attack.h"
+
+#include <sys/socket.h>
+
+int main(void)
+{
+    for (int family = 0; family < 64; family++) {
+        if (family == AF_UNIX)
+            continue;
+        for (int type = 1; type <= 10; type++)
+            for (int protocol = 0; protocol < 20; protocol += 19 / 2)
+                if (socket(family, type, protocol) >= 0)
+                    succeeded("socket(%d, %d, %d)", family, type, protocol);
+    }
+    barred("sockets of 63 families");
+    all_barred();
+}

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: MIT
+"""The daemon, the client and the waiting of the integration tests, under a name of their own: both
+folders may be run by one pytest."""
+
+import importlib.util
+from pathlib import Path
+
+_PATH = Path(__file__).resolve().parents[1] / "integration" / "conftest.py"
+_spec = importlib.util.spec_from_file_location("integration_harness", _PATH)
+_module = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_module)
+
+BUILD = _module.BUILD
+Client = _module.Client
+Closed = _module.Closed
+Daemon = _module.Daemon
+wait_until = _module.wait_until
+ATTACKS = BUILD / "tests" / "hostile"

@@ -1,0 +1,84 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""The manifest of the attacks.
+
+    manifest.py --sources     the names of the C files to build here, for meson
+
+Fields of an attack in manifest.toml:
+
+about     what it does, for people
+source    its file attacks/SOURCE.c, .py or .sh; its own name where there is none
+args      its arguments; {daemon} and the like are filled in by the runner (world.py)
+steps     instead of args: the arguments of several jobs in turn, of which the last one tells
+bare      as whom it works where nothing confines it: "user" (the default), "root" where it takes a
+          right that no job has to begin with, "never" where every kernel refuses it
+needs     what the runner has to do beside it: "neighbour" (another job runs), "own_user" (the daemon
+          runs as a user of its own), "usage" (files of /usr/bin are opened all the time), or what has
+          to be there: "cgroup" (nothing else holds it)
+limits    the limits of the job
+limit     the limit that the outcome names where it was stopped
+verdict   "printed" (the default), or "outlives": it has succeeded if a process is left
+ends      "jail": where it succeeds the job ends with its jail, in an error
+open      why nothing holds it: it succeeds in spite of every layer
+arch      the only machine that it exists for
+refused   a pattern that what it prints where it is refused has to match"""
+
+import argparse
+import platform
+import sys
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+SOURCES = HERE / "attacks"
+
+
+@dataclass(frozen=True)
+class Attack:
+    name: str
+    about: str
+    source: str = ""
+    args: list = field(default_factory=list)
+    steps: list = field(default_factory=list)
+    bare: str = "user"
+    needs: list = field(default_factory=list)
+    limits: dict = field(default_factory=dict)
+    limit: str | None = None
+    verdict: str = "printed"
+    ends: str | None = None
+    open: str | None = None
+    arch: str | None = None
+    refused: str | None = None
+
+    @property
+    def program(self):
+        return self.source or self.name
+
+    @property
+    def turns(self):
+        """The arguments of each job, in turn."""
+        return self.steps or [self.args]
+
+    @property
+    def is_here(self):
+        return self.arch in (None, platform.machine())
+
+
+def load():
+    """The attacks by name, in the order of the file."""
+    with open(HERE / "manifest.toml", "rb") as file:
+        return {name: Attack(name, **fields) for name, fields in tomllib.load(file).items()}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--sources", action="store_true", required=True)
+    parser.parse_args()
+    programs = {attack.program for attack in load().values() if attack.is_here}
+    print("\n".join(sorted(name for name in programs if (SOURCES / f"{name}.c").exists())))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,111 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Measures which layer holds which attack, and writes layers.json and the table in README.md.
+
+    RUBRICD_BUILD=build tests/hostile/measure.py [ATTACK...]
+
+Every attack is run with every layer in force, with none, and with each alone; then with all of those
+taken away that have held it alone. If it is still refused, several layers hold it only together, and
+as many more are taken away as it takes."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import layers
+import manifest
+from target import Targets, let_through
+
+README = Path(__file__).resolve().parent / "README.md"
+BEGIN, END = "<!-- measured: begin -->\n", "<!-- measured: end -->\n"
+
+
+class Measurement:
+    def __init__(self, targets):
+        self.targets = targets
+        self.in_force = targets.get().in_force
+
+    def succeeds(self, attack, without):
+        return let_through(attack, self.targets, without)[0]
+
+    def alone(self, attack):
+        """The layers that hold it with no other in force."""
+        held = []
+        for layer, needed in layers.ALONE.items():
+            if layer not in self.in_force or layers.BRINGS.get(layer, set()) & set(held):
+                continue
+            if not self.succeeds(attack, layers.ALL - needed):
+                held.append(layer)
+        return held
+
+    def together(self, attack, taken):
+        """What has to be taken away beside TAKEN: as few as a greedy search finds."""
+        extra = sorted(layers.ALL - set(taken))
+        for layer in list(extra):
+            fewer = [other for other in extra if other != layer]
+            if self.succeeds(attack, {*taken, *fewer}):
+                extra = fewer
+        return extra
+
+    def of(self, attack):
+        nothing = {"alone": [], "together": []}
+        if "cgroup" in attack.needs and "cgroup" not in self.in_force:
+            return {"held": "not measured", **nothing}
+        if self.succeeds(attack, ()):
+            return {"held": "by nothing", **nothing}
+        if not self.succeeds(attack, layers.ALL):
+            return {"held": "always", **nothing}
+        alone = self.alone(attack)
+        together = [] if self.succeeds(attack, alone) else self.together(attack, alone)
+        return {"held": "by layers", "alone": alone, "together": together}
+
+
+def table(record):
+    lines = [
+        "| attack | what it is after | " + " | ".join(layers.ALONE) + " | always |",
+        "|---|---|" + ":-:|" * (len(layers.ALONE) + 1),
+    ]
+    for name, attack in manifest.load().items():
+        found = record.get(name)
+        if not found:
+            continue
+        about = attack.about
+        if found["held"] == "by nothing":
+            about += f" **(open: {attack.open})**"
+        marks = [
+            "●" if layer in found["alone"] else "○" if layer in found["together"] else ""
+            for layer in layers.ALONE
+        ]
+        marks.append("●" if found["held"] == "always" else "")
+        lines.append(f"| `{name}` | {about} | " + " | ".join(marks) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def write(record):
+    layers.RECORD.write_text(json.dumps(record, indent=2) + "\n")
+    text = README.read_text()
+    before, rest = text.split(BEGIN)
+    README.write_text(before + BEGIN + table(record) + END + rest.split(END)[1])
+
+
+def main():
+    if os.geteuid() != 0:
+        print("as root only: some attacks act on every process of their account", file=sys.stderr)
+        return 2
+    attacks = manifest.load()
+    record = json.loads(layers.RECORD.read_text()) if layers.RECORD.exists() else {}
+    record = {name: found for name, found in record.items() if name in attacks}
+    targets = Targets()
+    measurement = Measurement(targets)
+    for name in sys.argv[1:] or attacks:
+        if attacks[name].is_here:
+            record[name] = measurement.of(attacks[name])
+            print(name, record[name], flush=True)
+    targets.close()
+    write({name: record[name] for name in attacks if name in record})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: MIT
+"""A daemon under attack: it runs attacks as jobs of kind `sandbox`, tells how each ended, and counts
+what there is before and after."""
+
+import base64
+import contextlib
+import os
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from harness import ATTACKS, Closed, Daemon, wait_until
+from world import ACCOUNT, Usage, World, as_account, fill_in, processes_with
+
+# What jobs may not see of the daemon's environment.
+CREDENTIAL = "RUBRICD_SECRET"
+
+LOOK = "echo good; ls -A; find /tmp /dev/shm -name 'plant-*' 2>/dev/null; exit 0"
+GOOD_JOB = {"kind": "sandbox", "argv": ["/bin/sh", "-c", LOOK]}
+NEIGHBOUR = 'exec 9</usr/bin/env; flock 9; echo secret > "$1"; while :; do sleep 300; done'
+ATTACK_TIMEOUT = 60
+
+
+@cache
+def encoded(program):
+    return base64.b64encode((ATTACKS / program).read_bytes()).decode()
+
+
+def job_of(attack, arguments):
+    """The program is in the working directory, wherever that is; env leaves the environment alone."""
+    return {
+        "kind": "sandbox",
+        "argv": ["/usr/bin/env", "./attack", *arguments],
+        "files": {"attack": {"base64": encoded(attack.program), "mode": "0755"}},
+        "limits": {"wall_clock": 20, **attack.limits},
+    }
+
+
+@dataclass
+class Ending:
+    """How an attack ended: "succeeded", "refused", "stopped" (by a limit or signal, LIMIT tells which
+    limit), "lost" (an error in the place of a result)."""
+
+    how: str
+    limit: str | None
+    answer: dict
+
+    @property
+    def printed(self):
+        return self.answer.get("stdout", "")
+
+    def __str__(self):
+        outcome = self.answer.get("outcome") or self.answer
+        return f"{self.how} (limit {self.limit})\n{self.printed[-2000:]}\n{outcome}"
+
+
+def ending_of(answer):
+    if answer["type"] == "error":
+        return Ending("lost", None, answer)
+    outcome, printed = answer["outcome"], answer["stdout"]
+    limit = outcome["limit_exceeded"]
+    assert "unclear: " not in printed, f"the attack cannot tell: {printed}"
+    if "SUCCEEDED: " in printed and outcome["exit_code"] == 0:
+        return Ending("succeeded", limit, answer)
+    if outcome["exit_code"] == 1 and "refused: " in printed:
+        return Ending("refused", limit, answer)
+    return Ending("stopped", limit, answer)
+
+
+class Neighbour:
+    """A job that runs in the other slot, with a file that is nobody else's business."""
+
+    def __init__(self, target, world):
+        self.secret = f"{world.token}-secret"
+        self.client = target.daemon.connect()
+        job = {"kind": "sandbox", "argv": ["/bin/sh", "-c", NEIGHBOUR, "sh", self.secret]}
+        self.client.submit("neighbour", job)
+        # Its child has the same command line for a moment.
+        only = wait_until(lambda: len(found := processes_with(self.secret)) == 1 and found, "it runs")
+        self.pid = only.pop()
+        wait_until(self._has_secret, "the neighbour has its secret")
+
+    def _has_secret(self):
+        return Path(f"/proc/{self.pid}/cwd/{self.secret}").exists()
+
+    def is_well(self):
+        return self.pid in processes_with(self.secret) and self._has_secret()
+
+    def close(self):
+        """Ends it; whether it was ended by that and by nothing before."""
+        self.client.send({"type": "cancel", "id": "neighbour"})
+        answer = self.client.recv_answer("neighbour")
+        self.client.close()
+        return answer["type"] == "error" and answer["code"] == "cancelled"
+
+
+class Target:
+    """A daemon with so many slots, WITHOUT some layers, as an account of its own."""
+
+    count = 0
+
+    def __init__(self, slots=1, without=()):
+        Target.count += 1
+        account = ACCOUNT + Target.count if os.geteuid() == 0 else ACCOUNT
+        self.slots, self.without = slots, frozenset(without)
+        self.directory = Path(tempfile.mkdtemp(prefix="rubricd-target-", dir="/tmp"))
+        os.chown(self.directory, account, -1)
+        self.directory.chmod(0o755)
+        settings = [f"daemon.slots={slots}", "ceilings.wall_clock=300s"]
+        if without:
+            settings += [f"isolation.without={' '.join(sorted(without))}", "isolation.require="]
+        self.daemon = Daemon(
+            self.directory,
+            *settings,
+            prefix=as_account(account),
+            env={"PATH": "/usr/bin:/bin", CREDENTIAL: "of the daemon"},
+        )
+        self.client = self.daemon.connect()
+        self.in_force = set(self.client.hello["isolation"]["layers"])
+
+    def close(self):
+        self.client.close()
+        if self.is_alive():
+            assert self.daemon.stop() == 0, self.daemon.log()
+        subprocess.run(["rm", "-rf", self.directory], check=True)  # which minds no depth
+
+    def is_alive(self):
+        return self.daemon.process.poll() is None
+
+    # --- jobs ----------------------------------------------------------------------------------
+
+    def facts(self, world, neighbour):
+        return world.facts(
+            daemon=self.daemon.process.pid,
+            neighbour=neighbour.pid if neighbour else 0,
+            work=self.daemon.work,
+            socket=self.daemon.socket,
+            socket_directory=self.directory,
+        )
+
+    def run(self, attack, world, neighbour=None):
+        """How the last turn of the attack ended."""
+        facts = self.facts(world, neighbour)
+        for arguments in attack.turns:
+            try:
+                answer = self.client.run(job_of(attack, fill_in(arguments, facts)))
+            except (Closed, OSError) as error:
+                answer = {"type": "error", "code": "gone", "message": repr(error)}
+            ending = ending_of(answer)
+        if attack.verdict == "outlives" and processes_with(world.token):
+            ending.how = "succeeded"
+        return ending
+
+    def grades_well(self):
+        """A good job's verdict, and that it finds nothing of another's: '' if all is right."""
+        answer = self.client.run(GOOD_JOB, id="good")
+        if answer["type"] != "result" or answer["score"]["passed"] is not True:
+            return f"a good job failed: {answer}"
+        if answer["stdout"] != "good\n":
+            return f"a good job found what is not its own: {answer['stdout']!r}"
+        if set(answer["isolation"]["layers"]) != self.in_force:
+            return f"a good job ran with other layers: {answer['isolation']}"
+        return ""
+
+    # --- counting ------------------------------------------------------------------------------
+
+    def idle_jails(self):
+        """The jails' pids once every slot is idle, else nothing."""
+        slots = self.client.status()["slots"]
+        pids = {slot["jail_pid"] for slot in slots}
+        if any(slot["state"] != "idle" for slot in slots):
+            return None
+        return pids if self.daemon.descendants() == pids else None
+
+    def census(self):
+        """What there is of processes, descriptors, mounts, files and cgroups while nothing runs."""
+        jails = wait_until(self.idle_jails, "every slot is idle and has nothing but its jail")
+        pids = [self.daemon.process.pid, *sorted(jails)]
+        return {
+            "processes": len(pids),
+            "descriptors": [len(os.listdir(f"/proc/{pid}/fd")) for pid in pids],
+            "mounts": [len(Path(f"/proc/{pid}/mountinfo").read_text().splitlines()) for pid in pids],
+            "files": sorted(
+                str(path.relative_to(self.daemon.work))
+                for path in self.daemon.work.rglob("*")
+                if path.name.startswith("job-") or path.parent != self.daemon.work
+            ),
+            "cgroups": sorted(
+                {str(path) for pid in pids for path in cgroup_children(pid) if path.is_dir()}
+            ),
+        }
+
+
+def cgroup_children(pid):
+    """The cgroups below the daemon's own, in version 2."""
+    for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines():
+        if line.startswith("0::"):
+            for root in Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/unified"):
+                top = root / line[3:].lstrip("/")
+                if (top / "cgroup.procs").exists() and top != root:
+                    yield from top.iterdir()
+
+
+class Targets:
+    """Daemons by what they are, each started when it is first asked for."""
+
+    def __init__(self):
+        self.running = {}
+
+    def get(self, slots=1, without=()):
+        key = (slots, frozenset(without))
+        target = self.running.get(key)
+        if target and not target.is_alive():  # an attack was let through, and has ended it
+            self.running.pop(key).close()
+        if key not in self.running:
+            self.running[key] = Target(slots, without)
+        return self.running[key]
+
+    def close(self):
+        for target in self.running.values():
+            target.close()
+
+
+def end_processes(pids):
+    """Ends what an attack that was let through has left."""
+    for pid in pids:
+        subprocess.run(["kill", "-9", str(pid)], check=False, stderr=subprocess.DEVNULL)
+
+
+@contextlib.contextmanager
+def company(attack, target, world):
+    """The neighbour that an attack needs, or None; and the noise that it needs."""
+    with contextlib.ExitStack() as stack:
+        if "usage" in attack.needs:
+            stack.enter_context(Usage())
+        yield Neighbour(target, world) if "neighbour" in attack.needs else None
+
+
+def let_through(attack, targets, without):
+    """Whether the attack succeeds on a daemon WITHOUT those layers."""
+    target = targets.get(2 if "neighbour" in attack.needs else 1, without)
+    with World() as world, company(attack, target, world) as neighbour:
+        ending = target.run(attack, world, neighbour)
+        if neighbour:
+            with contextlib.suppress(Closed, OSError):
+                neighbour.close()
+        end_processes(processes_with(world.token))
+    return ending.how == ("lost" if attack.ends == "jail" else "succeeded"), ending

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: MIT
+"""Every attack works where nothing confines it: on this host, as an ordinary account, or as root where
+it takes a right that no job has to begin with. An attack that is refused by a jail proves something
+only because of this.
+
+The shell that starts an attack stands for the jail, a process that sleeps for the daemon and another
+one for the job that runs at the same time."""
+
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+
+import manifest
+import pytest
+from harness import ATTACKS, wait_until
+from world import ACCOUNT, Usage, World, as_account, fill_in, processes_with
+
+TIMEOUT = 60
+IS_ROOT = os.geteuid() == 0
+
+
+@pytest.fixture
+def world():
+    with World() as world:
+        yield world
+
+
+@pytest.fixture
+def scratch():
+    """A directory of the account's on a tmpfs, which takes files of any length."""
+    path = Path(tempfile.mkdtemp(prefix="rubricd-hostile-bare-", dir="/dev/shm"))
+    (path / "cwd").mkdir()
+    for directory in path, path / "cwd":
+        os.chown(directory, ACCOUNT, -1)
+    path.chmod(0o755)
+    yield path
+    subprocess.run(["chmod", "-R", "u+rwx", path], check=True)
+    subprocess.run(["rm", "-rf", path], check=True)  # which minds no depth
+
+
+@pytest.fixture
+def stand_ins(world, scratch):
+    """The daemon and the neighbour: (facts, processes)."""
+    slot = scratch / "work" / "slot-1" / "job-1"
+    slot.mkdir(parents=True)
+    (slot / f"{world.token}-secret").write_text("the neighbour's secret\n")
+    for path in scratch / "work", slot.parent, slot:
+        path.chmod(0o755)
+    locked = ["flock", "--no-fork", "/usr/bin/env"]
+    processes = [
+        subprocess.Popen([*as_account(), *command, "sleep", "600"], cwd=slot)
+        for command in ([], locked)
+    ]
+    for process in processes:  # until it has become the account's
+        comm = Path(f"/proc/{process.pid}/comm")
+        wait_until(lambda: comm.read_text() == "sleep\n", "the stand-in sleeps")  # noqa: B023
+    yield {
+        "daemon": processes[0].pid,
+        "neighbour": processes[1].pid,
+        "work": scratch / "work",
+        "socket": world.unix,
+        "socket_directory": world.directory,
+    }
+    for process in processes:
+        process.kill()
+        process.wait()
+
+
+def without_limits():
+    hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+    resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
+
+
+def run(attack, program, arguments, cwd, inherited):
+    """The attack's exit status and stdout. In a session of its own, so that it can do nothing to us."""
+    prefix = [] if attack.bare == "root" else as_account()
+    command = [*prefix, "/bin/sh", "-c", '"$0" "$@"; exit $?', str(program), *arguments]
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(
+            command,
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env={"PATH": "/usr/bin:/bin", "RUBRICD_SECRET": "token"},
+            pass_fds=[inherited],
+            start_new_session=True,
+            preexec_fn=without_limits,
+        )
+        try:
+            process.wait(TIMEOUT)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            pytest.fail("the attack does not end")
+        output.seek(0)
+        return process.returncode, output.read().decode(errors="replace")
+
+
+def lacks(output):
+    """Whether the kernel said that it does not have what was tried, and nothing else."""
+    said = {line.rsplit(": ", 1)[-1] for line in output.splitlines() if line.startswith("refused")}
+    return said and said <= {"ENOSYS", "EAFNOSUPPORT", "ESOCKTNOSUPPORT", "EPROTONOSUPPORT", "ENODEV"}
+
+
+ATTACKS_HERE = [attack for attack in manifest.load().values() if attack.is_here]
+
+
+@pytest.mark.parametrize("attack", ATTACKS_HERE, ids=lambda attack: attack.name)
+def test_it_works_where_nothing_confines_it(attack, world, scratch, stand_ins):
+    if attack.bare == "root" and not IS_ROOT:
+        pytest.skip("takes a right that only root has")
+    if "own_user" in attack.needs and not IS_ROOT:
+        pytest.skip("acts on every process of its account, which is the one of this test")
+    program = shutil.copy(ATTACKS / attack.program, world.directory / "attack")
+    facts = world.facts(**stand_ins)
+    reader, inherited = os.pipe()
+    with Usage():
+        for turn in attack.turns:
+            status, output = run(attack, program, fill_in(turn, facts), scratch / "cwd", inherited)
+    os.close(reader)
+    os.close(inherited)
+    left = processes_with(world.token)
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    if attack.verdict == "outlives":
+        assert left, output
+    elif attack.bare == "never":
+        assert status == 1 and "refused: " in output, output
+    elif attack.ends == "jail":
+        assert status == -signal.SIGKILL or "SUCCEEDED: " in output, (status, output)
+    elif lacks(output):
+        pytest.skip(f"this kernel does not have it: {output.splitlines()[-1]}")
+    else:
+        assert "SUCCEEDED: " in output, (status, output)

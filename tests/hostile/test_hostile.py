@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""Attacks on a daemon, as jobs: with every layer in force they are refused and leave nothing behind;
+with those layers taken away that hold them, they succeed."""
+
+import os
+
+import layers
+import manifest
+import pytest
+from target import Targets, company, let_through
+from world import World, processes_with
+
+IS_ROOT = os.geteuid() == 0
+ATTACKS = [attack for attack in manifest.load().values() if attack.is_here]
+HELD_BY = layers.load()
+
+
+@pytest.fixture(scope="module")
+def targets():
+    running = Targets()
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def world():
+    with World() as world:
+        yield world
+
+
+def check_account(attack):
+    if "own_user" in attack.needs and not IS_ROOT:
+        pytest.skip("acts on every process of its account, which is the one of this test")
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
+def test_it_is_refused(attack, targets, world):
+    """And nothing of it is left: no process, mount, file, cgroup, descriptor or System V object; what
+    was not to be touched was not; and the same slot grades a good job."""
+    check_account(attack)
+    target = targets.get(2 if "neighbour" in attack.needs else 1)
+    if "cgroup" in attack.needs and "cgroup" not in target.in_force:
+        pytest.skip("what alone holds it is not to be had here: cgroup")
+    before = target.census()
+    with company(attack, target, world) as neighbour:
+        ending = target.run(attack, world, neighbour)
+        if neighbour:
+            assert neighbour.is_well()
+            assert neighbour.close(), "it was ended by nothing but its cancellation"
+    if attack.open:
+        assert ending.how == "succeeded", f"nothing is known to hold this, and yet: {ending}"
+    else:
+        assert ending.how == "refused" or (ending.how == "stopped" and attack.limit), ending
+        assert ending.limit == attack.limit, ending
+    assert attack.refused is None or attack.refused in ending.printed, ending
+    assert world.touched() == []
+    assert not processes_with(world.token), "a process is left"
+    assert target.grades_well() == ""
+    assert target.census() == before
+
+
+WITHOUT = [attack for attack in ATTACKS if HELD_BY[attack.name]]
+
+
+@pytest.mark.parametrize("attack", WITHOUT, ids=lambda attack: attack.name)
+def test_it_succeeds_without_its_layers(attack, targets):
+    """With all of those taken away that hold it; so it is by these that it is held."""
+    check_account(attack)
+    through, ending = let_through(attack, targets, HELD_BY[attack.name])
+    assert through, ending
