@@ -32,14 +32,20 @@
 #define CGROUP_NAME_MAX 32
 #define CGROUP_UNLIMITED UINT64_MAX
 
+/* Without them the tree still kills, and counts CPU time. */
+enum cgroup_controller {
+    CGROUP_MEMORY,
+    CGROUP_PIDS,
+    CGROUP_CPU, /* jobs share the CPU evenly, however many processes each has; cpu.max works */
+    CGROUP_CONTROLLERS,
+};
+
 struct cgroup_tree {
-    int group_fd;  /* GROUP; holds the lock that keeps other daemons out */
-    int fd;        /* GROUP/jobs; -1: there is no tree */
-    bool own_leaf; /* GROUP/daemon was made by us, not by the service manager */
-    /* Controllers that leaves have. Without them the tree still kills, and counts CPU time. */
-    bool has_memory;
-    bool has_pids;
-    bool has_cpu; /* jobs share the CPU evenly, however many processes each has; cpu.max works */
+    int group_fd;                     /* GROUP; holds the lock that keeps other daemons out */
+    int fd;                           /* GROUP/jobs; -1: there is no tree */
+    bool has[CGROUP_CONTROLLERS];     /* what leaves have */
+    bool enabled[CGROUP_CONTROLLERS]; /* what GROUP did not give before; taken back at the end */
+    bool own_leaf; /* this process was moved to GROUP/daemon, and goes back at the end */
 };
 #define CGROUP_TREE_NULL         \
     {                            \

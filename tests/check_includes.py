@@ -27,10 +27,13 @@ DAEMON_STAGES = [
     {"outcome"},
     {"rubric"},
     {"capture", "jailproc", "isolation", "peer"},
+    {"cgroup", "cgroup_tree"},
+    {"cgroup_place"},
+    {"cgroup_text", "cgroup_file"},
     {"result"},
     {"jail/jail"},
     {"jail/lockdown"},
-    {"jail/link", "jail/children", "jail/wipe"},
+    {"jail/link", "jail/children", "jail/wipe", "jail/cgroup_fork"},
     {"log", "clock", "version", "environment", "events"},
 ]
 

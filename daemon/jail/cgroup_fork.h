@@ -10,6 +10,7 @@
  * user namespace the one that is mapped to it. */
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Like fork(2), into the leaf (-1: where the caller is), with FLAGS for clone3 (CLONE_NEWNS, ...;
@@ -21,7 +22,7 @@
  * wait for all CPUs: tens of milliseconds at times, where the other way costs microseconds.
  *
  * Returns the pid, 0 in the child, or a negative errno. */
-pid_t cgroup_fork(int leaf_fd, unsigned long flags, int *ret_pidfd, bool *ret_must_enter);
+pid_t cgroup_fork(int leaf_fd, uint64_t flags, int *ret_pidfd, bool *ret_must_enter);
 
 /* Moves this process, which has one thread, to the leaf. 0 or a negative errno. */
 int cgroup_enter(int leaf_fd);
