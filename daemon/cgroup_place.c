@@ -149,8 +149,10 @@ int cgroup_place_find(const char *proc, struct cgroup_place *ret, struct fault *
     struct cgroup_place place = CGROUP_PLACE_NULL;
     _cleanup_free_ char *groups = NULL, *mounts = NULL, *group = malloc(PATH_MAX);
     _cleanup_free_ struct cgroup_mount *mount = malloc(sizeof(*mount));
-    if (!group || !mount)
-        return (void)fault_set(fault, "out of memory"), -ENOMEM;
+    if (!group || !mount) {
+        (void)fault_set(fault, "out of memory");
+        return -ENOMEM;
+    }
     int r = read_proc(proc, "cgroup", &groups, fault);
     if (r == 0)
         r = read_proc(proc, "mountinfo", &mounts, fault);
@@ -170,6 +172,7 @@ int cgroup_place_find(const char *proc, struct cgroup_place *ret, struct fault *
                         group);
         return r;
     }
+    place.is_hybrid = cgroup_text_is_hybrid(groups);
     step_up(&place, mount);
     r = check_access(&place, fault);
     if (r == 0)

@@ -13,6 +13,7 @@
 struct cgroup_place {
     int fd;              /* the group, with a lock against other daemons as long as it is open */
     bool in_leaf;        /* this process is in its leaf CGROUP_DAEMON already */
+    bool is_hybrid;      /* version 1 is in use beside, and may hold the controllers */
     char path[PATH_MAX]; /* for people */
 };
 #define CGROUP_PLACE_NULL \

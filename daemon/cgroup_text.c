@@ -34,6 +34,14 @@ int cgroup_text_group(const char *text, char *ret, size_t size)
     return -ENOENT;
 }
 
+bool cgroup_text_is_hybrid(const char *text)
+{
+    for (; *text; text = next_line(text))
+        if (strncmp(text, "0::", 3) != 0)
+            return true;
+    return false;
+}
+
 static bool is_octal(char c)
 {
     return c >= '0' && c <= '7';

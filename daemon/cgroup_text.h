@@ -11,6 +11,9 @@
  * "/system.slice/x.service". -ENOENT: there is none; -ENAMETOOLONG. */
 int cgroup_text_group(const char *text, char *ret, size_t size);
 
+/* Whether that text has groups of version 1. */
+bool cgroup_text_is_hybrid(const char *text);
+
 struct cgroup_mount {
     char root[PATH_MAX];  /* the group that is mounted */
     char point[PATH_MAX]; /* where */

@@ -93,16 +93,14 @@ static int make_group(int group, const char *name)
     return cgroup_file_open_group(group, name);
 }
 
-static int enter_leaf(const struct cgroup_place *place, struct cgroup_tree *tree)
+static int enter_leaf(struct cgroup_tree *tree)
 {
-    if (place->in_leaf)
-        return 0;
-    _cleanup_close_ int leaf = make_group(place->fd, CGROUP_DAEMON);
+    _cleanup_close_ int leaf = make_group(tree->group_fd, CGROUP_DAEMON);
     if (leaf < 0)
         return leaf;
     int r = cgroup_file_write(leaf, "cgroup.procs", "0");
     if (r < 0)
-        (void)unlinkat(place->fd, CGROUP_DAEMON, AT_REMOVEDIR);
+        (void)unlinkat(tree->group_fd, CGROUP_DAEMON, AT_REMOVEDIR);
     else
         tree->own_leaf = true;
     return r;
@@ -149,7 +147,8 @@ static int enable_controllers(struct cgroup_tree *tree)
 }
 
 /* Says which controllers are missing; nothing if none is. */
-static void note_missing(const struct cgroup_tree *tree, const char *path, struct fault *fault)
+static void note_missing(const struct cgroup_tree *tree, const struct cgroup_place *place,
+                         struct fault *fault)
 {
     char missing[40] = "", given[CGROUP_FILE_MAX] = "";
     for (size_t i = 0; i < CGROUP_CONTROLLERS; i++)
@@ -160,16 +159,19 @@ static void note_missing(const struct cgroup_tree *tree, const char *path, struc
         return;
     (void)cgroup_file_read(tree->group_fd, "cgroup.controllers", given, sizeof(given));
     given[strcspn(given, "\n")] = '\0';
+    const char *remedy = "set Delegate=yes in rubricd's unit, and have the groups between pass "
+                         "them on (cgroup.subtree_control)";
+    if (place->is_hybrid)
+        remedy = "version 1 of control groups holds the others, boot with "
+                 "systemd.unified_cgroup_hierarchy=1";
     (void)fault_set(fault,
-                    "no controller %s for jobs: the control group %.200s is given \"%.80s\"; set "
-                    "Delegate=yes in rubricd's unit, and have the groups between pass them on "
-                    "(cgroup.subtree_control)",
-                    missing, path, given);
+                    "no controller %s for jobs: the control group %.200s is given \"%.80s\"; %s",
+                    missing, place->path, given, remedy);
 }
 
 static int divide(const struct cgroup_place *place, struct cgroup_tree *tree, struct fault *fault)
 {
-    int r = enter_leaf(place, tree);
+    int r = place->in_leaf ? 0 : enter_leaf(tree);
     if (r < 0)
         return fault_step(fault, r, "move to a leaf \"" CGROUP_DAEMON "\" of", place->path);
     r = make_jobs(tree);
@@ -207,7 +209,7 @@ int cgroup_tree_open(struct cgroup_tree *ret, struct fault *fault)
         cgroup_tree_close(&tree);
         return r;
     }
-    note_missing(&tree, place.path, fault);
+    note_missing(&tree, &place, fault);
     *ret = tree;
     return 0;
 }
