@@ -5,7 +5,8 @@
  *
  * opens the tree, runs PROGRAM as a job in a leaf, below a process that stands for the jail, and
  * prints a line of JSON: what the tree has, how the job ended, what its leaf said, and which groups
- * there were. Its other commands are jobs: what they do to reach their limits stands with them. */
+ * there were. `cgroup-probe bench N` tells what leaves cost. Its other commands are jobs: what they
+ * do to reach their limits stands with them. */
 #include "daemon/cgroup.h"
 #include "daemon/clock.h"
 #include "daemon/jail/cgroup_fork.h"
@@ -312,6 +313,63 @@ static int run(const struct options *options)
     return 0;
 }
 
+/* --- what it costs ------------------------------------------------------------------------ */
+
+enum { BENCH_PLAIN, BENCH_CLONED, BENCH_ENTERED, BENCH_LEAF, BENCH_COUNT };
+
+/* One program that ends at once: without a leaf, cloned into one, or moved there; or a leaf alone.
+ */
+static void bench_one(const struct cgroup_tree *tree, uint64_t job_no, int how)
+{
+    static char *const program[] = {(char *)(uintptr_t) "/bin/true", NULL};
+    static const struct cgroup_limits limits = {256 * MIB, 64, 0};
+    struct cgroup_leaf leaf = CGROUP_LEAF_NULL;
+    struct cgroup_usage usage;
+    int pidfd = -1;
+    bool must_enter = false;
+    if (how != BENCH_PLAIN)
+        MUST(cgroup_leaf_create(tree, job_no, &limits, &leaf));
+    if (how != BENCH_LEAF) {
+        pid_t pid = cgroup_fork(how == BENCH_CLONED ? leaf.fd : -1, 0, &pidfd, &must_enter);
+        if (pid == 0) {
+            if (how == BENCH_ENTERED)
+                MUST(cgroup_enter(leaf.fd));
+            (void)execv(program[0], program);
+            _exit(127);
+        }
+        MUST(pid);
+        MUST(waitpid(pid, NULL, 0));
+        (void)close(pidfd);
+    }
+    if (how == BENCH_PLAIN)
+        return;
+    MUST(cgroup_leaf_read(tree, &leaf, &usage));
+    MUST(cgroup_leaf_kill(&leaf));
+    unsigned busy = 0;
+    MUST(remove_leaf(tree, &leaf, &busy));
+}
+
+static int bench(unsigned count)
+{
+    static const char *const names[] = {"plain", "cloned", "entered", "leaf"};
+    uint64_t ns[BENCH_COUNT] = {0};
+    struct fault fault = FAULT_NULL;
+    struct cgroup_tree tree = CGROUP_TREE_NULL;
+    if (cgroup_tree_open(&tree, &fault) < 0)
+        DIE(fault.text);
+    /* In turns, so that what else the machine does hits all of them. */
+    for (unsigned i = 0; i < count * BENCH_COUNT; i++) {
+        uint64_t started_ns = clock_now_ns();
+        bench_one(&tree, i, (int)(i % BENCH_COUNT));
+        ns[i % BENCH_COUNT] += clock_now_ns() - started_ns;
+    }
+    for (size_t i = 0; i < BENCH_COUNT; i++)
+        printf("%s\"%s_us\": %" PRIu64, i ? ", " : "{", names[i], ns[i] / count / 1000);
+    printf("}\n");
+    cgroup_tree_close(&tree);
+    return 0;
+}
+
 /* --- jobs --------------------------------------------------------------------------------- */
 
 static int touch_memory(size_t mib)
@@ -385,7 +443,7 @@ _Noreturn static void bomb(void)
     (void)signal(SIGCHLD, SIG_IGN);
     pid_t first = getpid();
     for (unsigned i = 0;; i++)
-        if (fork() != 0 && i == 1000 && getpid() == first)
+        if (fork() != 0 && i == 100 && getpid() == first)
             (void)!write(STDOUT_FILENO, "bomb\n", 5);
 }
 
@@ -451,8 +509,9 @@ static int spin_twice(long ms)
 
 static int usage(void)
 {
-    (void)fputs("usage: cgroup-probe run|eat|forks|bomb|strays|spin ..., see cgroup_probe.c\n",
-                stderr);
+    (void)fputs(
+        "usage: cgroup-probe run|bench|eat|forks|bomb|strays|spin ..., see cgroup_probe.c\n",
+        stderr);
     return 64;
 }
 
@@ -513,6 +572,8 @@ int main(int argc, char **argv)
     long second = argc > 3 ? strtol(argv[3], NULL, 10) : 1;
     if (strcmp(command, "run") == 0)
         return run_command(argc - 1, argv + 1);
+    if (strcmp(command, "bench") == 0)
+        return bench((unsigned)first);
     if (strcmp(command, "eat") == 0)
         return eat((size_t)first, second);
     if (strcmp(command, "forks") == 0)

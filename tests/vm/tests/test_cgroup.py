@@ -365,6 +365,17 @@ def test_the_remedy_for_users_works():
     assert is_clean(result)
 
 
+# --- what it costs -----------------------------------------------------------------------------
+
+
+def test_cost(record_property):
+    """Measured, not judged: the machine is emulated, only the relations tell something."""
+    (cost,) = Unit([PROBE, "bench", "100"]).lines()
+    for name, microseconds in cost.items():
+        record_property(name, microseconds)
+    assert all(number > 0 for number in cost.values())
+
+
 # --- afterwards ---------------------------------------------------------------------------------
 
 
