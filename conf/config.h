@@ -67,6 +67,7 @@ struct config {
     /* [isolation] */
     struct string_list require;   /* names of layers */
     struct string_list without;   /* the same: not to be used */
+    unsigned cpu_percent;         /* of one CPU, for each job; 0: no limit */
     struct string_list readable;  /* host paths that every job sees */
     struct string_list env_allow; /* NAME=VALUE, each NAME once */
 };

@@ -74,6 +74,7 @@ static const struct config_key keys[] = {
     {"isolation", "require", &type_layers, FIELD(require), {0, 64},
      "env tempdir rlimits no_new_privs network filesystem tree_kill"},
     {"isolation", "without", &type_layers, FIELD(without), {0, 64}, ""},
+    {"isolation", "cpu_percent", &type_count, FIELD(cpu_percent), {0, 100000}, "0"},
     {"isolation", "readable", &type_paths, FIELD(readable), {0, 32}, ""},
     {"isolation", "env_allow", &type_environment, FIELD(env_allow), {0, 64}, ""},
 };

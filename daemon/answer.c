@@ -194,5 +194,9 @@ int answer_from_slot(const struct job *job, const struct slot_result *result,
     /* A jail that is lost after we killed its job changes nothing of why we did. */
     if (result->end == SLOT_END_JAIL_LOST && result->killed == SLOT_KILL_NONE)
         return answer_jail_lost(job, ret);
+    if (result->starved && result->killed == SLOT_KILL_NONE && result->end == SLOT_END_EXITED &&
+        result->wait_status != 0)
+        return answer_error(job, ERROR_SANDBOX_FAILED,
+                            "the host ran out of memory, and the kernel ended the job for it", ret);
     return answer_verdict(job, result, isolation, ret);
 }

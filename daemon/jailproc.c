@@ -68,7 +68,10 @@ static uint64_t namespaces(uint32_t layers)
 {
     uint64_t flags = 0;
     if (layer_in(layers, LAYER_USER_NAMESPACE))
-        flags |= CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+        flags |= CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS;
+    /* From inside of a namespace of cgroups no job could be started in a leaf; it makes its own. */
+    if (layer_in(layers, LAYER_USER_NAMESPACE) && !layer_in(layers, LAYER_CGROUP))
+        flags |= CLONE_NEWCGROUP;
     if (layer_in(layers, LAYER_PID_NAMESPACE))
         flags |= CLONE_NEWPID;
     return flags;

@@ -28,6 +28,8 @@ static enum limit limit_of(const struct slot_result *result, const struct limits
         return LIMIT_OUTPUT;
     if (result->killed == SLOT_KILL_DEADLINE)
         return LIMIT_WALL_CLOCK;
+    if (result->killed == SLOT_KILL_CPU)
+        return LIMIT_CPU;
     /* A job can send itself SIGXCPU; the CPU time is what it cannot make up. The kernel judges the
      * limit by whole ticks and tells the time that was really run: on a busy host up to a third
      * less. SIGKILL, which others send as well, takes the whole of it. */

@@ -59,6 +59,8 @@ int pool_init(struct pool *pool, const struct pool_config *config)
                 .jail = config->jail,
                 .shape = config->shape,
                 .networked_shape = config->networked_shape,
+                .cgroups = config->cgroups,
+                .cpu_percent = config->cpu_percent,
                 .work_directory = config->work_directory,
                 .work_directory_fd = config->work_directory_fd,
                 .ops = &slot_ops,

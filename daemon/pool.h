@@ -31,6 +31,8 @@ struct pool_config {
     const struct log *log;
     struct jailproc_config jail;
     const struct jail_shape *shape, *networked_shape; /* see slot.h */
+    const struct cgroup_tree *cgroups;
+    unsigned cpu_percent;
     const char *work_directory;
     int work_directory_fd;
     unsigned slot_count;

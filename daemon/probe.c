@@ -104,9 +104,10 @@ static void explain_user_namespace(struct probe *probe, int error)
             because(probe, layer, "it takes a user namespace");
 }
 
-static void explain_the_rest(struct probe *probe, uint32_t without)
+static void explain_the_rest(struct probe *probe, uint32_t without, const char *no_cgroups)
 {
     because(probe, LAYER_NETWORK, "neither a network namespace nor seccomp can be had");
+    because(probe, LAYER_CGROUP, "%s", no_cgroups ? no_cgroups : "");
     because(probe, LAYER_FILESYSTEM, "neither a mount namespace nor Landlock can be had");
     for (enum layer layer = 0; layer < LAYER_COUNT; layer++)
         if (without & LAYER_BIT(layer))
@@ -114,7 +115,6 @@ static void explain_the_rest(struct probe *probe, uint32_t without)
         else if ((without & LAYER_BIT(LAYER_USER_NAMESPACE)) &&
                  (needs_user_namespace & LAYER_BIT(layer)))
             because(probe, layer, "it takes a user namespace");
-    because(probe, LAYER_CGROUP, "this version does not have it");
 }
 
 /* --- the probe ----------------------------------------------------------------------------- */
@@ -135,11 +135,12 @@ static bool is_refusal(int r)
 }
 
 int probe_jails(struct probe *probe, const struct jailproc_config *config, uint32_t without,
-                const char *directory, struct fault *fault)
+                const char *no_cgroups, const char *directory, struct fault *fault)
 {
     *probe = (struct probe)PROBE_NULL;
     struct link_report report = {.type = LINK_READY};
-    uint32_t wanted = layers_consistent(LAYERS_ALL & ~without & ~LAYER_BIT(LAYER_CGROUP));
+    uint32_t wanted =
+        layers_consistent(LAYERS_ALL & ~without & ~(no_cgroups ? LAYER_BIT(LAYER_CGROUP) : 0));
     int r = ask(config, wanted, directory, &report);
     if (layer_in(wanted, LAYER_USER_NAMESPACE) && is_refusal(r)) {
         explain_user_namespace(probe, -r);
@@ -152,7 +153,7 @@ int probe_jails(struct probe *probe, const struct jailproc_config *config, uint3
         return r;
     }
     explain_means(probe, &report);
-    explain_the_rest(probe, without);
+    explain_the_rest(probe, without, no_cgroups);
     probe->layers = report.layers & wanted;
     for (enum layer layer = 0; layer < LAYER_COUNT; layer++)
         if (!layer_in(probe->layers, layer) && !*probe->missing_because[layer])

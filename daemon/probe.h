@@ -22,10 +22,10 @@ struct probe {
     }
 
 /* Starts a jail that wants all layers but WITHOUT (bits of enum layer), and, where the host refuses
- * user namespaces, one without them. DIRECTORY is made for it and removed. Blocks until it has
- * answered. A negative errno with FAULT if no jail can be had; probe_deinit() frees what there is
- * either way. */
+ * user namespaces, one without them. NO_CGROUPS says why that layer cannot be had, NULL: it can.
+ * DIRECTORY is made for it and removed. Blocks until it has answered. A negative errno with FAULT
+ * if no jail can be had; probe_deinit() frees what there is either way. */
 int probe_jails(struct probe *probe, const struct jailproc_config *config, uint32_t without,
-                const char *directory, struct fault *fault);
+                const char *no_cgroups, const char *directory, struct fault *fault);
 
 void probe_deinit(struct probe *probe);

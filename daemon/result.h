@@ -6,6 +6,7 @@
 
 #include "proto/json.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum slot_end {
@@ -19,6 +20,7 @@ enum slot_kill {
     SLOT_KILL_NONE,
     SLOT_KILL_DEADLINE,
     SLOT_KILL_OUTPUT,
+    SLOT_KILL_CPU, /* the CPU time of its whole tree */
     SLOT_KILL_CANCELLED,
 };
 
@@ -35,5 +37,6 @@ struct slot_result {
     uint64_t run_delay_ns;         /* UINT64_MAX: not known */
     unsigned evidence;             /* 1u << enum limit: certain evidence that this limit was met (a
                                     * cgroup event, a full tmpfs) */
+    bool starved;                  /* killed because the host, not the job, ran out of memory */
     const struct bytes *out, *err; /* borrowed; what was kept of stdout and stderr */
 };

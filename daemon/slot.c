@@ -41,6 +41,8 @@
 /* A program that has ended, with all its tree, leaves its pipes at end of file at once, unless it
  * has sent them to a stranger. */
 #define END_OF_FILE_MS 1000
+/* What dies in a cgroup is looked for again this soon. */
+#define LEAF_RETRY_MS 2
 /* A jail that cannot be started is tried again after 0.1 s, 0.2 s, ... at most this. */
 #define RESTART_MAX_MS 5000
 /* stderr beyond this is counted but not kept. */
@@ -97,6 +99,7 @@ static void kill_job(struct slot *slot, enum slot_kill why)
     if (slot->result.killed == SLOT_KILL_NONE)
         slot->result.killed = why;
     send_sigkill(slot->child_pidfd);
+    leaf_kill(&slot->leaf);
     if (slot->state == SLOT_RUNNING)
         slot_enter(slot, SLOT_ENDING, JAIL_CLEAN_UP_MS);
 }
@@ -112,9 +115,13 @@ static void note_exit(struct slot *slot)
 
 static void complete_if_over(struct slot *slot)
 {
-    if (slot->state == SLOT_ENDING && slot->reported && capture_is_closed(&slot->out) &&
-        capture_is_closed(&slot->err))
+    if (slot->state != SLOT_ENDING || !slot->reported || !capture_is_closed(&slot->out) ||
+        !capture_is_closed(&slot->err))
+        return;
+    if (leaf_close(&slot->leaf))
         slot_complete(slot, SLOT_END_EXITED);
+    else
+        slot_enter(slot, SLOT_ENDING, LEAF_RETRY_MS);
 }
 
 static void on_child_exit(evutil_socket_t fd, short what, void *userdata)
@@ -155,7 +162,9 @@ static void slot_complete(struct slot *slot, enum slot_end end)
     struct slot_result result = slot->result;
     result.out = &out;
     result.err = &err;
-    if (slot->state == SLOT_ENDING || slot->state == SLOT_LAUNCHING)
+    if (slot->spent)
+        slot_jail_lost(slot, "it could not clean up after its job");
+    else if (slot->state == SLOT_ENDING || slot->state == SLOT_LAUNCHING)
         slot_enter(slot, SLOT_IDLE, 0);
 
     slot->config->ops->done(slot, owner, &result, slot->config->userdata);
@@ -200,6 +209,16 @@ static void jail_is_ready(struct slot *slot)
         slot->config->ops->idle(slot, slot->config->userdata);
 }
 
+/* Sets the timer to what comes first: the deadline, or the moment at which the tree may have used
+ * up its CPU time. */
+static void run_on(struct slot *slot)
+{
+    uint64_t now_ns = clock_now_ns();
+    uint64_t left_ms = slot->deadline_ns > now_ns ? (slot->deadline_ns - now_ns) / NS_PER_MS : 0;
+    uint64_t cpu_ms = leaf_cpu_remaining_ms(&slot->leaf, slot->limits.of[LIMIT_CPU]);
+    slot_enter(slot, SLOT_RUNNING, MAX(MIN(left_ms, cpu_ms), UINT64_C(1)));
+}
+
 static const char *job_has_started(struct slot *slot, uint64_t started_ns, int pidfd)
 {
     uint64_t now_ns = clock_now_ns();
@@ -210,9 +229,8 @@ static const char *job_has_started(struct slot *slot, uint64_t started_ns, int p
     /* The jail saw it start; when we come to read of it may be later. What it says is held to what
      * we know: after we sent the job, before now. */
     slot->result.started_ns = MIN(MAX(started_ns, slot->sent_ns), now_ns);
-    uint64_t ran_ms = (now_ns - slot->result.started_ns) / NS_PER_MS;
-    uint64_t limit_ms = slot->limits.of[LIMIT_WALL_CLOCK];
-    slot_enter(slot, SLOT_RUNNING, limit_ms > ran_ms ? limit_ms - ran_ms : 1);
+    slot->deadline_ns = slot->result.started_ns + slot->limits.of[LIMIT_WALL_CLOCK] * NS_PER_MS;
+    run_on(slot);
     if (slot->result.killed != SLOT_KILL_NONE)
         kill_job(slot, slot->result.killed); /* cancelled while it was being started */
     else
@@ -227,11 +245,13 @@ static const char *job_has_ended(struct slot *slot, const struct link_report *re
         return "it reports the end of a program that runs";
     note_exit(slot);
     slot->reported = true;
+    slot->spent = report->leftover;
     slot->result.wait_status = report->wait_status;
     slot->result.cpu_us = report->cpu_us;
     slot->result.max_rss_bytes = report->max_rss_bytes;
     slot->result.run_delay_ns = report->run_delay_ns;
     slot->result.evidence = report->evidence;
+    leaf_collect(&slot->leaf, &slot->result);
     slot_enter(slot, SLOT_ENDING, END_OF_FILE_MS);
     complete_if_over(slot);
     return NULL;
@@ -258,6 +278,8 @@ static const char *handle_report(struct slot *slot, const struct link_report *re
     if (report->type == LINK_FAILED && slot->state == SLOT_LAUNCHING) {
         slot->result.stage = (enum link_stage)MIN(report->stage, LINK_STAGE_COUNT);
         slot->result.error = report->error;
+        slot->spent = report->leftover;
+        (void)leaf_close(&slot->leaf); /* nothing runs in it */
         slot_complete(slot, SLOT_END_NOT_STARTED);
         return NULL;
     }
@@ -345,7 +367,9 @@ static void slot_jail_lost(struct slot *slot, const char *why)
 /* The jail is dead: its job's processes are ours now. When none is left, a new jail may come. */
 static void sweep(struct slot *slot)
 {
-    if (slot->config->ops->sweep(slot->config->userdata) > 0 && slot->sweeps < SWEEPS_MAX) {
+    bool empty = leaf_close(&slot->leaf);
+    if ((slot->config->ops->sweep(slot->config->userdata) > 0 || !empty) &&
+        slot->sweeps < SWEEPS_MAX) {
         slot->sweeps++;
         slot_enter(slot, SLOT_SWEEPING, SWEEP_INTERVAL_MS);
     } else if (slot->stopping) {
@@ -391,13 +415,19 @@ static void on_deadline(struct slot *slot)
      * two events are handed out. */
     if (is_readable(slot->child_pidfd))
         note_exit(slot);
-    else
+    else if (clock_now_ns() >= slot->deadline_ns)
         kill_job(slot, SLOT_KILL_DEADLINE);
+    else if (leaf_cpu_remaining_ms(&slot->leaf, slot->limits.of[LIMIT_CPU]) == 0)
+        kill_job(slot, SLOT_KILL_CPU);
+    else
+        run_on(slot);
 }
 
 static void on_no_end(struct slot *slot)
 {
-    if (slot->reported) {
+    if (slot->reported && capture_is_closed(&slot->out) && capture_is_closed(&slot->err)) {
+        complete_if_over(slot); /* it is the cgroup that is not empty yet */
+    } else if (slot->reported) {
         log_write(slot->config->log, LOG_WARNING,
                   "slot %u: job %" PRIu64 " has left its output open elsewhere", slot->index,
                   slot->job_no);
@@ -470,14 +500,17 @@ int slot_run(struct slot *slot, const struct launch *launch, uint64_t job_no, vo
     slot->result = (struct slot_result){.run_delay_ns = UINT64_MAX};
     slot->limits = launch->limits;
     slot->output_bytes = 0;
-    slot->reported = false;
+    slot->reported = slot->spent = false;
     slot->job_no = job_no;
 
     int r = packet_init(&packet, launch, job_no);
     if (r < 0)
         return r;
     bool fits = launch->network == slot->networked;
-    r = open_captures(slot, &packet);
+    r = leaf_open(&slot->leaf, slot->config->cgroups, job_no, &launch->limits,
+                  slot->config->cpu_percent, &packet.fds[LINK_CGROUP]);
+    if (r >= 0)
+        r = open_captures(slot, &packet);
     slot->sent_ns = clock_now_ns();
     if (r >= 0 && fits)
         r = packet_send(&packet, slot->link_fd);
@@ -485,6 +518,7 @@ int slot_run(struct slot *slot, const struct launch *launch, uint64_t job_no, vo
         capture_deinit(&slot->out);
         capture_deinit(&slot->err);
         packet_deinit(&packet);
+        (void)leaf_close(&slot->leaf); /* nothing was started in it */
         return r;
     }
     slot->owner = owner;
@@ -516,6 +550,7 @@ int slot_init(struct slot *slot, const struct slot_config *config, unsigned inde
         .link_fd = -1,
         .child_pidfd = -1,
         .pending = PACKET_NULL,
+        .leaf = LEAF_NULL,
         .out = CAPTURE_NULL,
         .err = CAPTURE_NULL,
     };
@@ -557,6 +592,7 @@ void slot_deinit(struct slot *slot)
     capture_deinit(&slot->out);
     capture_deinit(&slot->err);
     packet_deinit(&slot->pending);
+    (void)leaf_close(&slot->leaf);
     slot->jail_pidfd = close_fd(slot->jail_pidfd);
     slot->link_fd = close_fd(slot->link_fd);
     slot->timer_fd = close_fd(slot->timer_fd);

@@ -8,6 +8,7 @@
 #include "capture.h"
 #include "jailproc.h"
 #include "launch.h"
+#include "leaf.h"
 #include "log.h"
 #include "packet.h"
 #include "result.h"
@@ -52,8 +53,10 @@ struct slot_config {
     struct jailproc_config jail;
     const struct jail_shape *shape;           /* of the jails, but for */
     const struct jail_shape *networked_shape; /* those of jobs that may use the network */
-    const char *work_directory;               /* slot N uses <work_directory>/slot-N */
-    int work_directory_fd;                    /* the same, borrowed */
+    const struct cgroup_tree *cgroups; /* borrowed; without descriptors where there are none */
+    unsigned cpu_percent;              /* of one CPU, for each job; 0: no limit */
+    const char *work_directory;        /* slot N uses <work_directory>/slot-N */
+    int work_directory_fd;             /* the same, borrowed */
     const struct slot_ops *ops;
     void *userdata;
 };
@@ -76,12 +79,15 @@ struct slot {
     struct packet pending; /* to be sent once there is a jail of the right shape */
     uint64_t sent_ns;      /* when it was handed to the jail */
     struct limits limits;
+    struct leaf leaf;
+    uint64_t deadline_ns;
     int child_pidfd;
     struct event *child_event;
     struct capture out, err;
     size_t output_bytes;
     struct slot_result result;
     bool reported; /* ENDED has come */
+    bool spent;    /* the jail could not clean up after the job, and ends */
 };
 
 /* Starts the slot's first jail. */

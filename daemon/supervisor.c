@@ -275,6 +275,15 @@ static int set_up_work_dir(struct supervisor *supervisor, struct fault *fault)
     return 0;
 }
 
+/* The tree, if there is one, before any child is started; *REASON says why there is none. */
+static void open_cgroups(struct supervisor *supervisor, uint32_t without, struct fault *reason)
+{
+    if (layer_in(without, LAYER_CGROUP))
+        return;
+    if (cgroup_tree_open(&supervisor->cgroups, reason) == 0 && *reason->text)
+        log_write(&supervisor->log, LOG_WARNING, "cgroups: %s", reason->text);
+}
+
 /* Lets a jail show what the host grants. */
 static int probe_host(struct supervisor *supervisor, struct fault *fault)
 {
@@ -288,7 +297,10 @@ static int probe_host(struct supervisor *supervisor, struct fault *fault)
         fault_set(fault, "out of memory");
         return -ENOMEM;
     }
-    r = probe_jails(&supervisor->probe, &supervisor->jail, without, directory, fault);
+    struct fault no_cgroups = FAULT_NULL;
+    open_cgroups(supervisor, without, &no_cgroups);
+    r = probe_jails(&supervisor->probe, &supervisor->jail, without,
+                    supervisor->cgroups.fd >= 0 ? NULL : no_cgroups.text, directory, fault);
     free(directory);
     return r;
 }
@@ -318,6 +330,8 @@ static int set_up_pool(struct supervisor *supervisor, unsigned slots, struct fau
         .jail = supervisor->jail,
         .shape = &supervisor->probe.shape,
         .networked_shape = &supervisor->probe.networked,
+        .cgroups = &supervisor->cgroups,
+        .cpu_percent = supervisor->config->cpu_percent,
         .work_directory = supervisor->config->work_dir,
         .work_directory_fd = supervisor->work_dir_fd,
         .slot_count = slots,
@@ -376,6 +390,7 @@ int supervisor_init(struct supervisor *supervisor, const struct config *config,
         .version = options->version,
         .listener = LISTENER_NULL,
         .work_dir_fd = -1,
+        .cgroups = CGROUP_TREE_NULL,
         .probe = PROBE_NULL,
         .jail = {.program = options->jail_program,
                  .readable = (const char *const *)config->readable.item,
@@ -461,6 +476,7 @@ void supervisor_deinit(struct supervisor *supervisor)
     stats_deinit(&supervisor->stats);
     isolation_deinit(&supervisor->isolation);
     probe_deinit(&supervisor->probe);
+    cgroup_tree_close(&supervisor->cgroups);
     supervisor->jail.program = close_fd(supervisor->jail.program);
     json_decref(supervisor->hello_limits);
     close_fd(supervisor->work_dir_fd);

@@ -3,6 +3,7 @@
 /* Owns the event base and everything on it: wires listener, connections, queue and pool together,
  * and knows how to start, drain and stop. */
 
+#include "cgroup.h"
 #include "conn.h"
 #include "isolation.h"
 #include "listener.h"
@@ -25,6 +26,7 @@ struct supervisor {
     struct log log;
     struct event_base *base;
     struct jailproc_config jail;
+    struct cgroup_tree cgroups;
     struct probe probe;
     struct isolation isolation;
     struct service service;

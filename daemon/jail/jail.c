@@ -10,6 +10,7 @@
  * empties the directory, and reports. When the supervisor is gone it does the same and exits, so
  * that nothing outlives the daemon. It knows nothing of JSON, clients or verdicts, holds no secret
  * and has an empty environment. */
+#include "cgroup_fork.h"
 #include "children.h"
 #include "confine.h"
 #include "link.h"
@@ -19,7 +20,6 @@
 #include "proto/util.h"
 
 #include <fcntl.h>
-#include <linux/sched.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -84,18 +84,17 @@ static pid_t start_in_our_memory(struct jail *jail, struct lockdown *lockdown, i
     return clone(child, jail->child_stack + CHILD_STACK_BYTES, flags, lockdown, ret_pidfd);
 }
 
-/* The same in a copy, into the cgroup CGROUP unless that is -1. */
+/* The same in a copy of it, in the cgroup CGROUP unless that is -1. */
 static pid_t start_in_copy(struct lockdown *lockdown, int cgroup, int *ret_pidfd)
 {
-    struct clone_args args = {
-        .flags = CLONE_VFORK | CLONE_PIDFD | (cgroup >= 0 ? CLONE_INTO_CGROUP : 0),
-        .pidfd = (uint64_t)(uintptr_t)ret_pidfd,
-        .exit_signal = SIGCHLD,
-        .cgroup = cgroup >= 0 ? (uint64_t)cgroup : 0,
-    };
-    pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
-    if (pid == 0)
+    bool must_enter = false;
+    pid_t pid = cgroup_fork(cgroup, CLONE_VFORK, ret_pidfd, &must_enter);
+    if (pid == 0) {
+        lockdown->enter_cgroup = must_enter ? cgroup : -1;
         lockdown_exec(lockdown);
+    }
+    if (pid < 0)
+        errno = -pid;
     return pid;
 }
 
@@ -137,6 +136,7 @@ static int prepare(struct jail *jail, const struct link_job *request, const int 
         .fds = {fds[LINK_STDIN], fds[LINK_STDOUT], fds[LINK_STDERR]},
         .ruleset = *ret_ruleset >= 0 ? *ret_ruleset : confinement->ruleset,
         .own_cgroup = fds[LINK_CGROUP] >= 0,
+        .enter_cgroup = -1,
         .filter = &confinement->filter,
         .limits = &request->limits,
         .ceilings = jail->ceilings,
@@ -223,12 +223,13 @@ static bool clean_up(struct jail *jail, const struct job *job, struct link_repor
     report->max_rss_bytes = usage.max_rss_bytes;
     if (work_is_full(&confinement->work))
         report->evidence |= 1u << LIMIT_DISK;
-    int r = work_empty(&confinement->work);
-    if (r < 0)
-        complain("a job's directory could not be emptied", -r);
+    /* First what was shown: it may stand in the directories that are emptied. */
     int hidden = confine_hide(confinement, &job->lists);
     if (hidden < 0)
         complain("what a job was shown could not be taken away", -hidden);
+    int r = work_empty(&confinement->work);
+    if (r < 0)
+        complain("a job's directory could not be emptied", -r);
     return killed && r == 0 && hidden == 0;
 }
 
@@ -262,10 +263,9 @@ static bool run_job(struct jail *jail, const struct link_job *request, int fds[L
         report.type = LINK_FAILED;
         report.stage = error.stage;
         report.error = error.error;
-        report.leftover = !clean_up(jail, &job, &report);
         /* A work directory that takes no job is made anew by the next jail. */
-        bool usable = !report.leftover && error.stage != LINK_STAGE_DIRECTORY;
-        return link_send_report(jail->link, &report, -1) == 0 && usable;
+        report.leftover = !clean_up(jail, &job, &report) || error.stage == LINK_STAGE_DIRECTORY;
+        return link_send_report(jail->link, &report, -1) == 0 && !report.leftover;
     }
     report.type = LINK_STARTED;
     report.pid = job.pid;

@@ -19,6 +19,7 @@ const char *link_stage_name(enum link_stage stage)
         [LINK_STAGE_DESCRIPTORS] = "passing the descriptors",
         [LINK_STAGE_SESSION] = "starting a session",
         [LINK_STAGE_LIMITS] = "setting the resource limits",
+        [LINK_STAGE_CGROUP] = "entering its control group",
         [LINK_STAGE_PRIVILEGES] = "giving up privileges",
         [LINK_STAGE_LANDLOCK] = "confining it with Landlock",
         [LINK_STAGE_SECCOMP] = "filtering its system calls",

@@ -84,6 +84,7 @@ enum link_stage {
     LINK_STAGE_DESCRIPTORS,
     LINK_STAGE_SESSION,
     LINK_STAGE_LIMITS,
+    LINK_STAGE_CGROUP,
     LINK_STAGE_PRIVILEGES,
     LINK_STAGE_LANDLOCK,
     LINK_STAGE_SECCOMP,
@@ -100,7 +101,7 @@ struct link_report {
     int32_t pid;            /* STARTED: in the jail's pid namespace, for people */
     int32_t error;          /* FAILED: errno */
     int32_t wait_status;    /* ENDED: as wait(2) gives it */
-    uint32_t leftover;      /* ENDED: descendants that could not be killed in time, 1 or 0 */
+    uint32_t leftover;      /* ENDED, FAILED: 1: something is left, the jail ends */
     uint32_t layers;        /* READY: bits of enum layer that are in force */
     uint32_t evidence;      /* ENDED: bits (1 << enum limit) of limits that were certainly met */
     uint64_t cpu_us;        /* ENDED: user and system time of the program and its whole tree */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lockdown.h"
+#include "cgroup_fork.h"
 #include "landlock.h"
 
 #include "proto/util.h"
@@ -127,6 +128,8 @@ static void restrict_kernel(const struct lockdown *lockdown)
 
 _Noreturn void lockdown_exec(const struct lockdown *lockdown)
 {
+    if (lockdown->enter_cgroup >= 0 && cgroup_enter(lockdown->enter_cgroup) < 0)
+        fail(lockdown, LINK_STAGE_CGROUP);
     if (!arrange_descriptors(lockdown))
         fail(lockdown, LINK_STAGE_DESCRIPTORS);
     /* A session and process group of its own: no terminal, no signals from ours. */
@@ -140,7 +143,7 @@ _Noreturn void lockdown_exec(const struct lockdown *lockdown)
         fail(lockdown, LINK_STAGE_LIMITS);
     if (lockdown->own_cgroup && layer_in(lockdown->layers, LAYER_USER_NAMESPACE) &&
         unshare(CLONE_NEWCGROUP) < 0)
-        fail(lockdown, LINK_STAGE_PRIVILEGES);
+        fail(lockdown, LINK_STAGE_CGROUP);
     restrict_kernel(lockdown);
     /* Last: without no_new_privs the filters take the right over the user namespace. */
     if (!drop_capabilities())

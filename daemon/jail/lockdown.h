@@ -18,7 +18,8 @@ struct lockdown {
     int cwd;                    /* the private directory, becomes the working directory */
     int fds[LINK_STANDARD_FDS]; /* above 2, as all of the jail's but 0, 1 and 2 */
     int ruleset;                /* of Landlock; -1: none */
-    bool own_cgroup; /* the job is alone in its cgroup, which becomes the root of what it sees */
+    bool own_cgroup;  /* the job is alone in its cgroup, which becomes the root of what it sees */
+    int enter_cgroup; /* -1, or that cgroup, if it was not started in it already */
     const struct sock_fprog *filter;
     const struct limits *limits;
     const struct rlimit *ceilings; /* by resource, RLIM_NLIMITS of them: the jail's own */

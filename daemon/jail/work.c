@@ -78,7 +78,7 @@ static int attach_parts(struct work *work, int tmpfs, const struct view *view, b
             r = attach_part(work, i);
     if (umount2(STAGING, MNT_DETACH) < 0 && r == 0)
         r = -errno;
-    (void)unlinkat(view->root, STAGING + 1, AT_REMOVEDIR);
+    (void)unlinkat(view->root, &STAGING[1], AT_REMOVEDIR);
     return r;
 }
 

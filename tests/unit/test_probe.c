@@ -55,7 +55,7 @@ static int probe_with(int program, uint32_t without, const char *name, struct pr
     struct stat st;
     size_t descriptors = count_descriptors();
     memset(probe, 0x5A, sizeof(*probe));
-    int r = probe_jails(probe, &config, without, directory_of(name), fault);
+    int r = probe_jails(probe, &config, without, NO_CGROUPS, directory_of(name), fault);
     CHECK(stat(directory_of(name), &st) < 0 && errno == ENOENT);
     CHECK(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD); /* no zombie, no jail */
     /* One for each filter, no more. */
@@ -160,8 +160,7 @@ static int everything(void)
     if (r != 0)
         return r;
     size_t descriptors = count_descriptors() - 2;
-    return check_reason(&probe, LAYER_CGROUP, "this version does not have it") ||
-           is_closed(&probe, descriptors);
+    return check_reason(&probe, LAYER_CGROUP, NO_CGROUPS) || is_closed(&probe, descriptors);
 }
 
 /* Each layer left out, and what goes with it. */
@@ -175,7 +174,7 @@ static int without_each(void)
         r = expect_layers(LAYER_BIT(layer), layers, &probe);
         if (r == 0)
             r = check_reason(&probe, layer,
-                             layer == LAYER_CGROUP ? "this version"
+                             layer == LAYER_CGROUP ? NO_CGROUPS
                                                    : "switched off by [isolation] without");
         r = r || is_closed(&probe, descriptors);
     }
@@ -428,7 +427,7 @@ static int no_descriptor_is_left(void)
         struct rlimit limit = {(rlim_t)next + left, 1024};
         const struct jailproc_config config = {.program = program};
         CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
-        int r = probe_jails(&probe, &config, 0, directory_of("few"), NULL);
+        int r = probe_jails(&probe, &config, 0, NO_CGROUPS, directory_of("few"), NULL);
         probe_deinit(&probe);
         CHECK(left > 2 || r == -EMFILE);
         CHECK(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""What the tests in the virtual machine share: units of systemd that run a program and are gone when
+it has ended. They run as root there and nowhere else."""
+
+import itertools
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+BUILD = Path("/srv/build")
+PROBE = BUILD / "tests/cgroup-probe"
+CGROUPS = Path("/sys/fs/cgroup")
+UNIT_TIMEOUT = 180  # the machine is emulated
+
+# Where the unit's own group is, for what runs in one as a shell script.
+OWN_GROUP = "G=/sys/fs/cgroup$(sed -n 's/^0:://p' /proc/self/cgroup)"
+
+numbers = itertools.count(1)
+
+
+def pytest_configure(config):
+    if not (Path("/run/systemd/system").is_dir() and Path("/payload.tar").exists()):
+        pytest.exit("these tests run in the machine that tests/vm/run boots", 64)
+
+
+class Unit:
+    """A transient service that runs one command line to its end."""
+
+    def __init__(self, command, *properties, user="tester", delegate=True):
+        self.name = f"vm-test-{next(numbers)}.service"
+        arguments = ["systemd-run", "--quiet", "--wait", "--pipe", "--collect", f"--unit={self.name}"]
+        if user:
+            arguments.append(f"--property=User={user}")
+        if delegate:
+            arguments.append("--property=Delegate=yes")
+        arguments += [f"--property={line}" for line in properties]
+        self.process = subprocess.Popen(
+            # systemd would expand variables.
+            [*arguments, "--", *(str(word).replace("$", "$$") for word in command)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def lines(self):
+        """What it prints until it ends, which it must well, each line from JSON."""
+        out, err = self.process.communicate(timeout=UNIT_TIMEOUT)
+        assert self.process.returncode == 0, (self.process.returncode, out, err)
+        return [json.loads(line) for line in out.splitlines()]
+
+
+def run_probe(*arguments, properties=(), **kwargs):
+    """The one line that the probe prints in a unit of its own."""
+    (line,) = Unit([PROBE, "run", *arguments], *properties, **kwargs).lines()
+    return line
+
+
+def run_script(script, *properties, **kwargs):
+    """The lines that a shell script prints in a unit of its own; $P is the probe."""
+    text = f"set -eu; P={PROBE}; {OWN_GROUP}; {script}"
+    return Unit(["/bin/sh", "-c", text], *properties, **kwargs).lines()
+
+
+def is_clean(result):
+    """Whether the probe has left the group as it found it."""
+    return (
+        result["removed"] == 0
+        and result["groups_after"] == []
+        and result["subtree_control_after"].strip() == ""
+        and result["own_group_after"] == result["own_group"].replace("/daemon\n", "\n")
+    )
