@@ -20,6 +20,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#define NO_CGROUPS "there are none for this test"
+
 #define BIT(name) LAYER_BIT(LAYER_##name)
 #define NAMESPACES (BIT(USER_NAMESPACE) | NEEDS_USER_NAMESPACE)
 #define NEEDS_USER_NAMESPACE (BIT(PID_NAMESPACE) | BIT(MOUNT_NAMESPACE) | BIT(NET_NAMESPACE))
