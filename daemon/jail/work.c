@@ -226,23 +226,40 @@ int work_empty(struct work *work)
 
 /* --- files --------------------------------------------------------------------------------- */
 
-static int make_parents(int cwd, char *name)
+static bool is_plain(const char *part)
 {
-    for (char *slash = strchr(name, '/'); slash; slash = strchr(slash + 1, '/')) {
+    return *part && strcmp(part, ".") != 0 && strcmp(part, "..") != 0;
+}
+
+/* Opens the directory for NAME beneath CWD, made where it is missing; *ret_last is what is left of
+ * NAME. No link is followed. */
+static int open_parent(int cwd, char *name, const char **ret_last)
+{
+    int dir = fcntl(cwd, F_DUPFD_CLOEXEC, 0);
+    for (char *slash; dir >= 0 && (slash = strchr(name, '/')); name = slash + 1) {
+        _cleanup_close_ int above = dir;
         *slash = '\0';
-        int r = mkdirat(cwd, name, 0755) < 0 && errno != EEXIST ? -errno : 0;
-        *slash = '/';
-        if (r < 0)
-            return r;
+        if (!is_plain(name))
+            return -EPROTO;
+        if (mkdirat(above, name, 0755) < 0 && errno != EEXIST)
+            return -errno;
+        dir = openat(above, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     }
-    return 0;
+    *ret_last = name;
+    return dir < 0 ? -errno : dir;
 }
 
 /* Copies the next SIZE bytes of FILES to a new file. */
-static int unpack_file(int cwd, const char *name, mode_t mode, int files, uint64_t size)
+static int unpack_file(int cwd, char *name, mode_t mode, int files, uint64_t size)
 {
+    const char *last = NULL;
+    _cleanup_close_ int dir = open_parent(cwd, name, &last);
+    if (dir < 0)
+        return dir;
+    if (!is_plain(last))
+        return -EPROTO;
     _cleanup_close_ int fd =
-        openat(cwd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        openat(dir, last, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return -errno;
     while (size > 0) {
@@ -269,9 +286,7 @@ int work_unpack(int cwd, int files)
             read(files, name, header.name_length) != (ssize_t)header.name_length)
             return -EPROTO;
         name[header.name_length] = '\0';
-        int r = make_parents(cwd, name);
-        if (r == 0)
-            r = unpack_file(cwd, name, (mode_t)header.mode, files, header.size);
+        int r = unpack_file(cwd, name, (mode_t)header.mode, files, header.size);
         if (r < 0)
             return r;
     }

@@ -69,6 +69,7 @@ static int setup(void **state)
     char *top = strdup("/tmp/test_landlock.XXXXXX");
     assert_non_null(top);
     assert_non_null(mkdtemp(top));
+    assert_int_equal(chmod(top, 0755), 0);
     assert_int_equal(chdir(top), 0);
     for (size_t i = 0; i < ARRAY_SIZE(trees); i++) {
         assert_int_equal(mkdir(trees[i], 0755), 0);
