@@ -188,14 +188,19 @@ _Noreturn static void run_jail(const struct options *options, int leaf_fd, int o
 
 /* --- the daemon --------------------------------------------------------------------------- */
 
+static void wait_for(int fd, const char *what)
+{
+    struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+    if (poll(&poll_fd, 1, DEADLINE_MS) <= 0)
+        DIE(what);
+}
+
 /* Reads what the job prints until its end, or until a line if ONE_LINE. */
 static void read_output(int fd, bool one_line, char text[OUTPUT_MAX])
 {
     size_t length = strlen(text);
     while (length < OUTPUT_MAX - 1 && !(one_line && strchr(text, '\n'))) {
-        struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
-        if (poll(&poll_fd, 1, DEADLINE_MS) <= 0)
-            DIE("the job prints nothing and does not end");
+        wait_for(fd, "the job prints nothing and does not end");
         ssize_t n = read(fd, text + length, OUTPUT_MAX - 1 - length);
         MUST(n);
         if (n == 0)
@@ -272,6 +277,7 @@ static void run_one(const struct options *options, const struct cgroup_tree *tre
     }
     if (options->kill_on_output)
         MUST(cgroup_leaf_kill(&leaf));
+    wait_for(reports[0], "the job does not end");
     MUST(read(reports[0], &report, sizeof(report)));
     MUST(waitpid(jail, NULL, 0));
     printf(", \"wall_ms\": %" PRIu64, (clock_now_ns() - started_ns) / NS_PER_MS);

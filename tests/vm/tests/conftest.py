@@ -12,7 +12,7 @@ import pytest
 BUILD = Path("/srv/build")
 PROBE = BUILD / "tests/cgroup-probe"
 CGROUPS = Path("/sys/fs/cgroup")
-UNIT_TIMEOUT = 180  # the machine is emulated
+UNIT_TIMEOUT = 120  # the machine is emulated
 
 # Where the unit's own group is, for what runs in one as a shell script.
 OWN_GROUP = "G=/sys/fs/cgroup$(sed -n 's/^0:://p' /proc/self/cgroup)"
@@ -47,7 +47,11 @@ class Unit:
 
     def lines(self):
         """What it prints until it ends, which it must well, each line from JSON."""
-        out, err = self.process.communicate(timeout=UNIT_TIMEOUT)
+        try:
+            out, err = self.process.communicate(timeout=UNIT_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            subprocess.run(["systemctl", "kill", "--signal=KILL", self.name], check=True)
+            pytest.fail(f"after {UNIT_TIMEOUT} s it still runs: {self.process.communicate()}")
         assert self.process.returncode == 0, (self.process.returncode, out, err)
         return [json.loads(line) for line in out.splitlines()]
 
