@@ -175,9 +175,7 @@ static int without_each(void)
         size_t descriptors = count_descriptors();
         r = expect_layers(LAYER_BIT(layer), layers, &probe);
         if (r == 0)
-            r = check_reason(&probe, layer,
-                             layer == LAYER_CGROUP ? NO_CGROUPS
-                                                   : "switched off by [isolation] without");
+            r = check_reason(&probe, layer, "switched off by [isolation] without");
         r = r || is_closed(&probe, descriptors);
     }
     return r;
