@@ -30,6 +30,10 @@ static int seal(int fd)
 
 static int pack_input(const struct bytes *input)
 {
+    if (input->length == 0) {
+        int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        return null < 0 ? -errno : null;
+    }
     _cleanup_close_ int fd = memfd_create("rubricd-stdin", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0)
         return -errno;

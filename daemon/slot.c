@@ -6,7 +6,7 @@
  *       +---- SWEEPING <---- DYING <---- (the jail dies or breaks a rule, from any state)
  *
  * One timerfd serves all of these: in every state it holds the moment at which the slot stops
- * waiting for what that state waits for. slot_enter() alone changes the state and sets the timer.
+ * waiting for what that state waits for. slot_enter() alone changes the state.
  *
  * A job that may use the network takes a jail without a network namespace: the idle one is killed,
  * the job waits as `pending` through DYING, SWEEPING and STARTING, and is sent to the new one.
@@ -53,21 +53,30 @@ static void slot_complete(struct slot *slot, enum slot_end end);
 
 /* --- state and timer ---------------------------------------------------------------------- */
 
-/* TIMEOUT_MS 0: wait for as long as it takes. */
+static void arm(struct slot *slot, uint64_t due_ns)
+{
+    struct itimerspec timer = {
+        .it_value = {.tv_sec = (time_t)(due_ns / NS_PER_S), .tv_nsec = (long)(due_ns % NS_PER_S)}};
+    slot->armed_ns = due_ns;
+    (void)timerfd_settime(slot->timer_fd, TFD_TIMER_ABSTIME, &timer, NULL);
+}
+
+/* TIMEOUT_MS 0: wait for as long as it takes. The timer is set only if it would go off too late;
+ * one that goes off too early is set anew then (on_timer). Most jobs come and go without a call. */
 static void slot_enter(struct slot *slot, enum slot_state state, uint64_t timeout_ms)
 {
-    struct itimerspec timer = {.it_value = {.tv_sec = (time_t)(timeout_ms / 1000),
-                                            .tv_nsec = (long)(timeout_ms % 1000 * NS_PER_MS)}};
     slot->state = state;
-    (void)timerfd_settime(slot->timer_fd, 0, &timer, NULL);
+    slot->due_ns = timeout_ms > 0 ? clock_now_ns() + timeout_ms * NS_PER_MS : UINT64_MAX;
+    if (slot->due_ns < slot->armed_ns)
+        arm(slot, slot->due_ns);
 }
 
 uint64_t slot_remaining_ms(const struct slot *slot)
 {
-    struct itimerspec timer;
-    if (slot->state != SLOT_RUNNING || timerfd_gettime(slot->timer_fd, &timer) < 0)
+    uint64_t now_ns = clock_now_ns();
+    if (slot->state != SLOT_RUNNING || slot->deadline_ns <= now_ns)
         return 0;
-    return (uint64_t)timer.it_value.tv_sec * 1000 + (uint64_t)timer.it_value.tv_nsec / NS_PER_MS;
+    return (slot->deadline_ns - now_ns) / NS_PER_MS;
 }
 
 static struct event *watch(const struct slot *slot, int fd, event_callback_fn callback)
@@ -241,7 +250,7 @@ static const char *job_has_started(struct slot *slot, uint64_t started_ns, int p
 static const char *job_has_ended(struct slot *slot, const struct link_report *report)
 {
     /* The jail has reaped the program: the pidfd, which the kernel answers for, must say so too. */
-    if (slot->reported || !is_readable(slot->child_pidfd))
+    if (slot->reported || (slot->result.ended_ns == 0 && !is_readable(slot->child_pidfd)))
         return "it reports the end of a program that runs";
     note_exit(slot);
     slot->reported = true;
@@ -444,6 +453,13 @@ static void on_timer(evutil_socket_t fd, short what, void *userdata)
     (void)what;
     if (read(fd, &expirations, sizeof(expirations)) != (ssize_t)sizeof(expirations))
         return; /* it was set anew since */
+    slot->armed_ns = UINT64_MAX;
+    if (slot->due_ns == UINT64_MAX)
+        return;
+    if (clock_now_ns() < slot->due_ns) {
+        arm(slot, slot->due_ns);
+        return;
+    }
     switch (slot->state) {
     case SLOT_STARTING:
         slot_jail_lost(slot, "it does not become ready");
@@ -549,6 +565,8 @@ int slot_init(struct slot *slot, const struct slot_config *config, unsigned inde
         .jail_pidfd = -1,
         .link_fd = -1,
         .child_pidfd = -1,
+        .due_ns = UINT64_MAX,
+        .armed_ns = UINT64_MAX,
         .pending = PACKET_NULL,
         .leaf = LEAF_NULL,
         .out = CAPTURE_NULL,

@@ -69,6 +69,8 @@ struct slot {
     pid_t jail_pid;
     int jail_pidfd, link_fd, timer_fd;
     struct event *jail_event, *link_event, *timer_event;
+    uint64_t due_ns;   /* when the state ends at the latest; UINT64_MAX: it may last */
+    uint64_t armed_ns; /* when the timer goes off, due_ns or earlier; UINT64_MAX: it does not */
     unsigned failed_starts; /* in a row; the next one waits accordingly */
     unsigned sweeps;        /* looks since the jail died */
     bool networked;         /* what the jail's shape is, or that of the one to come */
@@ -80,7 +82,7 @@ struct slot {
     uint64_t sent_ns;      /* when it was handed to the jail */
     struct limits limits;
     struct leaf leaf;
-    uint64_t deadline_ns;
+    uint64_t deadline_ns; /* of the job */
     int child_pidfd;
     struct event *child_event;
     struct capture out, err;

@@ -200,6 +200,8 @@ static bool wait_for_end(const struct jail *jail, const struct job *job)
     if (fds[0].revents)
         return true;
     (void)kill(job->pid, SIGKILL);
+    while (poll(fds, 1, -1) < 0 && errno == EINTR)
+        ;
     return false;
 }
 
@@ -238,9 +240,7 @@ static bool clean_up(struct jail *jail, const struct job *job, struct link_repor
 static bool see_to_end(const struct jail *jail, struct job *job, struct link_report *report)
 {
     struct children_usage usage = {0};
-    siginfo_t info;
     bool wanted = wait_for_end(jail, job);
-    (void)waitid(P_PID, (id_t)job->pid, &info, WEXITED | WNOWAIT);
     report->run_delay_ns = read_run_delay(job->pid);
     report->wait_status = children_reap(job->pid, &usage);
     report->cpu_us = usage.cpu_us;

@@ -63,15 +63,15 @@ static bool set_limits(const struct lockdown *lockdown)
            /* SIGXCPU at the limit is the evidence, SIGKILL a second later the end. */
            limit(most, RLIMIT_CPU, cpu, cpu + 1) &&
            limit(most, RLIMIT_NOFILE, of[LIMIT_OPEN_FILES], of[LIMIT_OPEN_FILES]) &&
-           limit(most, RLIMIT_FSIZE, of[LIMIT_DISK], of[LIMIT_DISK]) &&
-           limit(most, RLIMIT_STACK, STACK_BYTES, STACK_BYTES) && limit(most, RLIMIT_CORE, 0, 0);
+           limit(most, RLIMIT_FSIZE, of[LIMIT_DISK], of[LIMIT_DISK]);
 }
 
 /* Those that are the same for every job, and that the jail has no need of itself. */
 static void limit_jail(const struct rlimit *ceilings)
 {
-    static const __rlimit_resource_t none[] = {RLIMIT_MEMLOCK, RLIMIT_MSGQUEUE, RLIMIT_NICE,
-                                               RLIMIT_RTPRIO};
+    static const __rlimit_resource_t none[] = {RLIMIT_CORE, RLIMIT_MEMLOCK, RLIMIT_MSGQUEUE,
+                                               RLIMIT_NICE, RLIMIT_RTPRIO};
+    (void)limit(ceilings, RLIMIT_STACK, STACK_BYTES, STACK_BYTES);
     for (size_t i = 0; i < ARRAY_SIZE(none); i++)
         (void)limit(ceilings, none[i], 0, 0); /* lowering is always allowed */
 }
@@ -100,6 +100,7 @@ void lockdown_prepare(struct rlimit *ceilings)
     for (int i = 0; i < RLIM_NLIMITS; i++)
         (void)getrlimit((__rlimit_resource_t)i, &ceilings[i]);
     limit_jail(ceilings);
+    (void)umask(022);
 }
 
 /* --- the list ------------------------------------------------------------------------------- */
@@ -135,10 +136,10 @@ _Noreturn void lockdown_exec(const struct lockdown *lockdown)
     /* A session and process group of its own: no terminal, no signals from ours. */
     if (setsid() < 0)
         fail(lockdown, LINK_STAGE_SESSION);
-    /* If the jail dies, the program dies with it; its orphans go to the supervisor. */
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+    /* If the jail dies, the program dies with it, as all of its pid namespace does; without one its
+     * orphans go to the supervisor. */
+    if (!layer_in(lockdown->layers, LAYER_PID_NAMESPACE) && prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
         fail(lockdown, LINK_STAGE_SESSION);
-    (void)umask(022);
     if (layer_in(lockdown->layers, LAYER_RLIMITS) && !set_limits(lockdown))
         fail(lockdown, LINK_STAGE_LIMITS);
     if (lockdown->own_cgroup && layer_in(lockdown->layers, LAYER_USER_NAMESPACE) &&

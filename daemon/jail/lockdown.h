@@ -28,8 +28,8 @@ struct lockdown {
     struct lockdown_error *ret_error; /* in memory that the jail sees too */
 };
 
-/* The jail's own signals and resource limits, from which a job's are made; called once, before
- * anything else. CEILINGS has room for RLIM_NLIMITS. */
+/* The jail's own signals, mask and resource limits, from which a job's are made; called once,
+ * before anything else. CEILINGS has room for RLIM_NLIMITS. */
 void lockdown_prepare(struct rlimit *ceilings);
 
 /* Confines this process and becomes the program. Never returns; on failure *ret_error is set and
