@@ -420,7 +420,9 @@ static long call_by_int80(void)
 
 static _Noreturn void no_int80(int signal)
 {
+    static const char reason[] = "# this kernel has no 32-bit system calls\n";
     (void)signal;
+    (void)!write(STDERR_FILENO, reason, sizeof(reason) - 1);
     _exit(SKIPPED);
 }
 
