@@ -28,8 +28,8 @@ USAGE, UNAVAILABLE, CONFIG = 64, 69, 78
 
 
 @pytest.fixture(name="gate")
-def make_gate(tmp_path):
-    with Gate(tmp_path / "gate") as gate:
+def make_gate(bench):
+    with Gate(bench) as gate:
         yield gate
 
 
@@ -833,7 +833,7 @@ def descriptors(pid):
 
 def test_nothing_leaks_in_two_hundred_jobs(start_daemon, bench, shell):
     """However they end: neither descriptors of the daemon and its jails, nor processes."""
-    daemon = start_daemon(shell)
+    daemon = start_daemon(*shell)
     endings = {
         "passing": bench.job("echo '{\"passed\": true, \"score\": 1}'"),
         "failing": bench.job("exit 3"),
