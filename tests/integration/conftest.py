@@ -164,6 +164,16 @@ class Closed(Exception):
     """The daemon has closed the connection."""
 
 
+def says_hello(path):
+    """Whether a daemon serves at PATH: one that root has started listens a while before it does."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(DEADLINE)
+        try:
+            return probe.connect_ex(str(path)) == 0 and probe.recv(1) != b""
+        except ConnectionResetError:
+            return False
+
+
 class Client:
     """One connection. recv() returns messages in order; anything late fails the test."""
 
@@ -287,13 +297,7 @@ class Daemon:
 
     def is_up(self):
         assert self.process.poll() is None, f"rubricd ended: {self.log()}"
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-            probe.settimeout(DEADLINE)
-            # One that root has started listens a while before it serves.
-            try:
-                return probe.connect_ex(str(self.socket)) == 0 and probe.recv(1)
-            except ConnectionResetError:
-                return False
+        return says_hello(self.socket)
 
     def log(self):
         return self.log_path.read_text(errors="replace")
