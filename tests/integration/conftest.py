@@ -268,8 +268,8 @@ def contents(directory):
 
 
 class Daemon:
-    """A rubricd of the test's own, with a socket, a work directory and a log in DIRECTORY. PREFIX is
-    a command that starts it as another user, say."""
+    """A rubricd of the test's own, with a socket, a work directory and a log in DIRECTORY. PREFIX
+    is a command that starts it as another user, say."""
 
     def __init__(self, directory, *settings, env=None, config=None, prefix=(), shape=Shape()):
         self.directory = Path(directory)
