@@ -100,6 +100,11 @@ def cannot_be_taken_away(what):
     return done.stderr.strip() or f"status {done.returncode}" if done.returncode else None
 
 
+def landlock_version():
+    """Which version of Landlock jobs can have here; 0 is none."""
+    return in_a_child(take_away.landlock_version)
+
+
 class Shape:
     """How a daemon is started, so that its jails do without what the host may offer them: what is
     taken from it for good, and what its configuration says. Or so that it is not root's at all."""
@@ -142,7 +147,7 @@ def make_shape(name):
             pytest.skip(f"user namespaces are refused here: {user_namespaces_are_refused()}")
         return Shape()
     if name == NO_USER_NAMESPACES:
-        if in_a_child(take_away.landlock_version) == 0:
+        if landlock_version() == 0:
             pytest.skip("this kernel has no Landlock: without it and namespaces no daemon starts")
         return without_user_namespaces()
     return Shape(
@@ -350,6 +355,10 @@ class Daemon:
         if self.has_view():
             return [view / "work" for view in self.views()]
         return list(self.work.glob("slot-*/job-*"))
+
+    def files(self):
+        """The names of what stands in the working directories of the jobs that run."""
+        return [path.name for place in self.work_directories() for path in contents(place)]
 
     def leftovers(self):
         """Everything that stands where jobs can write: nothing, when none runs."""
