@@ -45,7 +45,8 @@ static int give(const char *path, const struct account *account, struct fault *f
     if (r == 0 && st.st_uid == 0 && fchown(fd, account->uid, account->gid) < 0)
         r = -errno;
     if (r < 0)
-        fault_set(fault, "%s: cannot be given to %s: %s", path, account->name, strerror(-r));
+        fault_set(fault, "[daemon] work_dir: %s: cannot be given to %s: %s", path, account->name,
+                  strerror(-r));
     return r;
 }
 
@@ -65,7 +66,7 @@ int privileges_make_directory(const char *path, mode_t mode, const struct accoun
     }
     if (mkdir(path, mode) < 0 && errno != EEXIST) {
         int r = -errno;
-        fault_set(fault, "%s: %s", path, strerror(-r));
+        fault_set(fault, "[daemon] work_dir: %s: %s", path, strerror(-r));
         return r;
     }
     return give(path, account, fault);

@@ -5,6 +5,7 @@ by byte, and a way to wait for events with a deadline.
 Every message that goes through Client.send() or Client.recv() is checked against its JSON Schema.
 RUBRICD_BUILD names the build directory (meson sets it)."""
 
+import functools
 import json
 import os
 import pwd
@@ -25,10 +26,13 @@ BUILD = Path(os.environ.get("RUBRICD_BUILD", ROOT / "build"))
 RUBRICD = BUILD / "daemon" / "rubricd"
 RUBRICCTL = BUILD / "client" / "rubricctl"
 BENCH = ROOT / "tests" / "data" / "bench"
+TAKE_AWAY = ROOT / "tests" / "integration" / "take_away.py"
+PYTHON = "/usr/bin/python3"
 DEADLINE = 30.0
 
 sys.path.insert(0, str(ROOT / "tests"))
 import schema_check  # noqa: E402
+import take_away  # noqa: E402
 
 
 def wait_until(condition, what, deadline=DEADLINE):
@@ -45,6 +49,7 @@ def wait_until(condition, what, deadline=DEADLINE):
 
 # Whom a daemon that root starts becomes here: the host is not asked to have an account rubricd.
 ACCOUNT = "nobody"
+AS_ACCOUNT = ["/usr/bin/setpriv", f"--reuid={ACCOUNT}", "--regid=65534", "--clear-groups"]
 
 
 def open_up(directory):
@@ -62,8 +67,116 @@ def give_to_account(directory):
     open_up(directory)
 
 
+# The shapes of jails
+
+
+def in_a_child(function):
+    """The integer that FUNCTION returns in a process of the account that daemons run as."""
+    child = os.fork()
+    if child == 0:
+        status = 255
+        try:
+            if os.geteuid() == 0:
+                os.setresuid(*[pwd.getpwnam(ACCOUNT).pw_uid] * 3)
+            status = function()
+        finally:
+            os._exit(status)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+@functools.cache
+def user_namespaces_are_refused():
+    """Why this host grants daemons none, or None: found out without asking rubricd."""
+    number = in_a_child(take_away.try_user_namespace)
+    return os.strerror(number) if number else None
+
+
+@functools.cache
+def cannot_be_taken_away(what):
+    """Why WHAT cannot really be taken from a daemon here, or None."""
+    done = subprocess.run(
+        [PYTHON, TAKE_AWAY, what, "--", "/bin/true"], capture_output=True, text=True, check=False
+    )
+    return done.stderr.strip() or f"status {done.returncode}" if done.returncode else None
+
+
+def landlock_version():
+    """Which version of Landlock jobs can have here; 0 is none."""
+    return in_a_child(take_away.landlock_version)
+
+
+class Shape:
+    """How a daemon is started, so that its jails do without what the host may offer them: what is
+    taken from it for good, and what its configuration says. Or so that it is not root's at all."""
+
+    def __init__(self, *taken, settings=(), by_account=False):
+        self.prefix = AS_ACCOUNT if by_account and os.geteuid() == 0 else []
+        if taken:
+            self.prefix = [*self.prefix, PYTHON, "-I", TAKE_AWAY, *taken, "--"]
+        self.settings = settings
+
+
+def started_by_account():
+    """Root's tests start such daemons as an account that has no rights to give up."""
+    if os.geteuid() == 0:
+        command = [*AS_ACCOUNT, RUBRICD, "--version"]
+        if subprocess.run(command, capture_output=True, check=False).returncode:
+            pytest.skip(f"{ACCOUNT} may not execute the daemon that was built")
+    return Shape(by_account=True)
+
+
+def without_user_namespaces():
+    """A kernel that refuses them; where it cannot be made to, the configuration does so."""
+    if user_namespaces_are_refused():
+        return Shape()
+    if cannot_be_taken_away("user_namespace"):
+        return Shape(settings=["isolation.without=user_namespace"])
+    return Shape("user_namespace")
+
+
+# Tests of what holds in every shape run in the first two. In the last one jobs can reach each other
+# and their jail as far as a process of the same account can: no layer stops what they try.
+ALL_LAYERS = "all layers"
+NO_USER_NAMESPACES = "no user namespaces"
+BARE = "neither namespaces nor filters"
+
+
+def make_shape(name):
+    if name == ALL_LAYERS:
+        if user_namespaces_are_refused():
+            pytest.skip(f"user namespaces are refused here: {user_namespaces_are_refused()}")
+        return Shape()
+    if name == NO_USER_NAMESPACES:
+        if landlock_version() == 0:
+            pytest.skip("this kernel has no Landlock: without it and namespaces no daemon starts")
+        return without_user_namespaces()
+    return Shape(
+        settings=[
+            "isolation.without=user_namespace landlock seccomp",
+            "isolation.require=env tempdir rlimits no_new_privs tree_kill",
+        ]
+    )
+
+
+@pytest.fixture
+def shape(request):
+    """What the host grants. Tests that want another, or several in turn, parametrize it."""
+    name = getattr(request, "param", None)
+    return make_shape(name) if name else Shape()
+
+
 class Closed(Exception):
     """The daemon has closed the connection."""
+
+
+def says_hello(path):
+    """Whether a daemon serves at PATH: one that root has started listens a while before it does."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(DEADLINE)
+        try:
+            return probe.connect_ex(str(path)) == 0 and probe.recv(1) != b""
+        except ConnectionResetError:
+            return False
 
 
 class Client:
@@ -151,23 +264,33 @@ class Client:
             pytest.fail(f"expected the end, got {message}")
 
 
-class Daemon:
-    """A rubricd of the test's own, with a socket, a work directory and a log in DIRECTORY. PREFIX is
-    a command that starts it as another user, say."""
+def contents(directory):
+    """What stands in DIRECTORY; nothing, if it has gone with its jail."""
+    try:
+        return list(directory.iterdir())
+    except (FileNotFoundError, ProcessLookupError):
+        return []
 
-    def __init__(self, directory, *settings, env=None, config=None, prefix=()):
+
+class Daemon:
+    """A rubricd of the test's own, with a socket, a work directory and a log in DIRECTORY. PREFIX
+    is a command that starts it as another user, say."""
+
+    def __init__(self, directory, *settings, env=None, config=None, prefix=(), shape=Shape()):
         self.directory = Path(directory)
         give_to_account(self.directory)
         self.socket = self.directory / "s"
         self.work = self.directory / "work"
         self.log_path = self.directory / "log"
-        arguments = [*prefix, RUBRICD, f"--config={config or '/dev/null'}"]
+        self.known_layers = None
+        arguments = [*prefix, *shape.prefix, RUBRICD, f"--config={config or '/dev/null'}"]
         for setting in (
             f"daemon.socket={self.socket}",
             f"daemon.work_dir={self.work}",
             "daemon.socket_group=",
             f"daemon.user={ACCOUNT}",
             "daemon.slots=2",
+            *shape.settings,
             *settings,
         ):
             arguments.append(f"--set={setting}")
@@ -179,8 +302,7 @@ class Daemon:
 
     def is_up(self):
         assert self.process.poll() is None, f"rubricd ended: {self.log()}"
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-            return probe.connect_ex(str(self.socket)) == 0
+        return says_hello(self.socket)
 
     def log(self):
         return self.log_path.read_text(errors="replace")
@@ -210,6 +332,42 @@ class Daemon:
         with self.connect() as client:
             return {slot["jail_pid"] for slot in client.status()["slots"]}
 
+    def layers(self):
+        """The layers of isolation that it says are in force."""
+        if self.known_layers is None:
+            with self.connect() as client:
+                self.known_layers = set(client.hello["isolation"]["layers"])
+        return self.known_layers
+
+    def has_view(self):
+        """Whether each jail has a root of its own, with its jobs' directories in it."""
+        return "mount_namespace" in self.layers()
+
+    def views(self):
+        """The roots that the jails show their jobs, as they are reached from outside."""
+        with self.connect() as client:
+            slots = client.status()["slots"]
+        ready = [slot["jail_pid"] for slot in slots if slot["state"] in ("idle", "busy")]
+        return [Path(f"/proc/{jail}/root") for jail in ready]
+
+    def work_directories(self):
+        """The working directories of jobs, in whichever place they are made."""
+        if self.has_view():
+            return [view / "work" for view in self.views()]
+        return list(self.work.glob("slot-*/job-*"))
+
+    def files(self):
+        """The names of what stands in the working directories of the jobs that run."""
+        return [path.name for place in self.work_directories() for path in contents(place)]
+
+    def leftovers(self):
+        """Everything that stands where jobs can write: nothing, when none runs."""
+        places = list(self.work.iterdir())
+        if self.process.poll() is None and self.has_view():
+            for view in self.views():
+                places += [view / "work", view / "tmp", view / "dev" / "shm"]
+        return [path for place in places for path in contents(place)]
+
     def stop(self):
         """Drains by SIGTERM; returns the exit status."""
         if self.process.poll() is None:
@@ -227,14 +385,14 @@ class Daemon:
 
 
 @pytest.fixture
-def start_daemon(tmp_path):
+def start_daemon(tmp_path, shape):
     """Starts daemons that are stopped, and must stop cleanly, at the end of the test."""
     running = []
 
     def start(*settings, **kwargs):
         directory = tmp_path / f"daemon-{len(running)}"
         directory.mkdir()
-        running.append(Daemon(directory, *settings, **kwargs))
+        running.append(Daemon(directory, *settings, **{"shape": shape, **kwargs}))
         return running[-1]
 
     yield start

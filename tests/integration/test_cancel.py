@@ -9,12 +9,12 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-import conftest
 import pytest
-from conftest import PASSING, RUBRICD, Bench, Client, Daemon, wait_until
+from conftest import PASSING, Bench, Client, Daemon, Shape, started_by_account, wait_until
 from test_queue import Gate, answers, assert_all_passed, hold_slots, running, submit_all
 
-NOBODY = 65534
+NOBODY = 65534  # the account of root's daemons here
+STRANGER = 65532
 
 SLEEPING = "import time; time.sleep(1000)"
 # Two processes below the rubric's own, one of them in a session of its own.
@@ -27,8 +27,8 @@ time.sleep(1000)
 
 
 @pytest.fixture(name="gate")
-def make_gate(tmp_path):
-    with Gate(tmp_path / "gate") as gate:
+def make_gate(bench):
+    with Gate(bench) as gate:
         yield gate
 
 
@@ -178,7 +178,7 @@ socket.send_fds(socket.socket(fileno=int(sys.argv[2])), [b"x"], [client.fileno()
 """
 
 
-def connect_as(daemon, uid=NOBODY, gid=NOBODY, groups=""):
+def connect_as(daemon, uid=STRANGER, gid=STRANGER, groups=""):
     ours, theirs = socket.socketpair()
     with ours, theirs:
         subprocess.run(
@@ -205,11 +205,11 @@ def start_public_daemon():
         pytest.skip("there is no setpriv")
     running = []
 
-    def start(*settings):
+    def start(*settings, **kwargs):
         directory = Path(tempfile.mkdtemp(prefix="rubricd-test-"))
         directory.chmod(0o755)
         (directory / "bench").mkdir()
-        running.append(Daemon(directory, "daemon.socket_mode=0666", *settings))
+        running.append(Daemon(directory, "daemon.socket_mode=0666", *settings, **kwargs))
         return running[-1], Bench(directory / "bench")
 
     yield start
@@ -262,7 +262,7 @@ def test_an_administrator(start_public):
 
 @pytest.mark.parametrize(
     "identity",
-    [{"gid": NOBODY}, {"gid": 65532, "groups": str(NOBODY)}],
+    [{"gid": NOBODY}, {"groups": str(NOBODY)}],
     ids=["its group", "a supplementary group"],
 )
 def test_a_member_of_an_admin_group(start_public, identity):
@@ -273,7 +273,7 @@ def test_a_member_of_an_admin_group(start_public, identity):
         pytest.skip(f"group {NOBODY} has no name")
     daemon, bench = start_public(f"daemon.admin_groups=no-such-group {group}")
     with daemon.connect() as root, connect_as(daemon, **identity) as admin:
-        with connect_as(daemon, gid=65532) as nobody:
+        with connect_as(daemon) as nobody:
             number = submit_sleeping(root, bench, "a")
             cancel(nobody, job_no=number)
             assert nobody.recv()["code"] == "denied"
@@ -295,29 +295,14 @@ def test_draining_takes_an_administrator(start_public):
         assert nobody.run(bench.job(PASSING))["score"]["passed"] is True
 
 
-def test_the_daemons_own_user(start_public, monkeypatch):
-    """Where that is not root, it may drain, and another user may not."""
-    place = Path(tempfile.mkdtemp(prefix="rubricd-test-"))
-    wrapper = place / "rubricd-as-nobody"
-    wrapper.write_text(
-        f"#!/bin/sh\nexec setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups {RUBRICD} "
-        '"$@"\n'
-    )
-    for path in (place, wrapper):
-        path.chmod(0o755)
-    if subprocess.run(
-        ["setpriv", f"--reuid={NOBODY}", RUBRICD, "--version"], capture_output=True, check=False
-    ).returncode:
-        pytest.skip("nobody may not execute the built daemon")
-    os.chown(place, NOBODY, NOBODY)
-    monkeypatch.setattr(conftest, "RUBRICD", wrapper)
-    daemon = Daemon(place, "daemon.socket_mode=0666")
-    with connect_as(daemon, uid=65532) as stranger:
+@pytest.mark.parametrize("by_account", [False, True], ids=["by root", "by itself"])
+def test_the_daemons_own_user(by_account, start_public):
+    """It may drain though it is not listed, and another user may not; whoever started the daemon."""
+    daemon, _ = start_public(shape=started_by_account() if by_account else Shape())
+    with connect_as(daemon) as stranger:
         stranger.send({"type": "drain"})
         assert stranger.recv()["code"] == "denied"
-    with connect_as(daemon) as own:
+    with connect_as(daemon, uid=NOBODY) as own:
         own.send({"type": "drain"})
         assert own.recv()["type"] == "bye"
     assert daemon.process.wait(30) == 0
-    daemon.stop()
-    shutil.rmtree(place)

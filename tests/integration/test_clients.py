@@ -53,8 +53,8 @@ VERBOSE = "import sys\nsys.stderr.write('x' * 60000)\nsys.exit(1)\n"
 
 
 @pytest.fixture(name="gate")
-def make_gate(tmp_path):
-    with Gate(tmp_path / "gate") as gate:
+def make_gate(bench):
+    with Gate(bench) as gate:
         yield gate
 
 
@@ -109,7 +109,7 @@ def test_ten_thousand_replies_that_nobody_reads(daemon):
 
 def test_a_client_that_submits_without_reading(start_daemon, bench, shell):
     """Real jobs, more than the queue holds: others are served in between, all are answered."""
-    daemon = start_daemon(shell, "protocol.reply_high_water=64K")
+    daemon = start_daemon(*shell, "protocol.reply_high_water=64K")
     quick = bench.job(SHELL_PASSING)
     with daemon.connect() as deaf, daemon.connect() as other:
         sender = in_background(
@@ -310,7 +310,7 @@ def test_half_close_with_nothing_to_wait_for(client):
 
 def test_half_close_still_gets_every_reply(start_daemon, bench, shell):
     """What was sent before is read to its end, also where the queue has no room for it yet."""
-    daemon = start_daemon(shell, "queue.jobs_per_client=5", "queue.jobs=5")
+    daemon = start_daemon(*shell, "queue.jobs_per_client=5", "queue.jobs=5")
     quick = bench.job(SHELL_PASSING)
     with daemon.connect() as client:
         client.send_bytes(b"".join(frame_of(id, quick) for id in numbered("a", 200)) + PING)

@@ -5,6 +5,7 @@ daemon, what it says of itself, and that nothing of it leaks."""
 import fcntl
 import grp
 import os
+import pwd
 import re
 import shutil
 import signal
@@ -17,7 +18,18 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from conftest import DEADLINE, PASSING, ROOT, RUBRICD, Client, wait_until
+from conftest import (
+    ACCOUNT,
+    DEADLINE,
+    PASSING,
+    ROOT,
+    RUBRICD,
+    Client,
+    give_to_account,
+    says_hello,
+    started_by_account,
+    wait_until,
+)
 from test_queue import Gate, hold_slots, submit_all
 from test_queue import make_shell  # noqa: F401  a fixture
 
@@ -27,9 +39,15 @@ SLEEPING = "import time; time.sleep(1000)"
 USAGE, UNAVAILABLE, CONFIG = 64, 69, 78
 
 
+@pytest.fixture(autouse=True)
+def let_daemons_in(tmp_path):
+    """What root starts here gives up root, and has to reach its places still."""
+    give_to_account(tmp_path)
+
+
 @pytest.fixture(name="gate")
-def make_gate(tmp_path):
-    with Gate(tmp_path / "gate") as gate:
+def make_gate(bench):
+    with Gate(bench) as gate:
         yield gate
 
 
@@ -161,13 +179,18 @@ def test_a_bad_configuration_starts_nothing(tmp_path):
 # What keeps it from starting
 
 
-def places(directory):
-    return [f"--set=daemon.socket={directory}/s", f"--set=daemon.work_dir={directory}/work"]
+def places(directory, socket_path=None, work=None):
+    return [
+        f"--set=daemon.socket={socket_path or directory / 's'}",
+        f"--set=daemon.work_dir={work or directory / 'work'}",
+        f"--set=daemon.user={ACCOUNT}",
+        "--set=daemon.socket_group=",
+    ]
 
 
 def assert_refused(directory, message, *arguments, **kwargs):
     """It says MESSAGE and ends, and leaves neither a socket nor anything in its work directory."""
-    done = run("--config=/dev/null", "--set=daemon.socket_group=", *arguments, **kwargs)
+    done = run("--config=/dev/null", *arguments, **kwargs)
     assert (done.returncode, done.stdout) == (UNAVAILABLE, ""), done.stderr
     assert f"rubricd: cannot start: {message}" in done.stderr.splitlines()
     assert not (directory / "s").exists()
@@ -205,11 +228,7 @@ def test_no_jail(tmp_path):
 
 def test_a_work_directory_in_use(daemon, tmp_path):
     """Two daemons in one would empty each other's; the first does not notice."""
-    done = run(
-        "--config=/dev/null",
-        f"--set=daemon.socket={tmp_path}/s",
-        f"--set=daemon.work_dir={daemon.work}",
-    )
+    done = run("--config=/dev/null", *places(tmp_path, work=daemon.work))
     assert done.returncode == UNAVAILABLE
     assert done.stderr == (
         f"rubricd: cannot start: [daemon] work_dir: {daemon.work} is in use by another rubricd\n"
@@ -224,8 +243,7 @@ def test_a_socket_in_use(daemon, tmp_path, bench):
         assert_refused(
             tmp_path,
             f"{daemon.socket}: a daemon is listening there already",
-            f"--set=daemon.socket={daemon.socket}",
-            f"--set=daemon.work_dir={tmp_path}/work",
+            *places(tmp_path, socket_path=daemon.socket),
         )
     with daemon.connect() as client:
         assert client.run(bench.job(PASSING))["score"]["passed"] is True
@@ -243,32 +261,16 @@ def test_a_file_that_is_not_a_socket_is_left_alone(tmp_path):
 def test_places_that_cannot_be(tmp_path):
     (tmp_path / "file").write_text("")
     file, deep = tmp_path / "file", tmp_path / "a" / "b" / "s"
+    taken = f"cannot be given to {ACCOUNT}: " if os.geteuid() == 0 else ""
     for socket_path, work, message in (
         (tmp_path / "s", file / "work", f"[daemon] work_dir: {file}/work: Not a directory"),
         (tmp_path / "s", "/proc/work", "[daemon] work_dir: /proc/work: No such file or directory"),
-        (tmp_path / "s", file, f"[daemon] work_dir: {file}: Not a directory"),
+        (tmp_path / "s", file, f"[daemon] work_dir: {file}: {taken}Not a directory"),
         (file / "s", tmp_path / "work", f"{file}/s: bind: Not a directory"),
         ("/proc/s", tmp_path / "work", "/proc/s: bind: No such file or directory"),
         (deep, tmp_path / "work", f"{deep}: bind: No such file or directory"),
     ):
-        assert_refused(
-            tmp_path,
-            message,
-            f"--set=daemon.socket={socket_path}",
-            f"--set=daemon.work_dir={work}",
-        )
-
-
-def as_nobody(directory):
-    """The command that runs the daemon as a user who may not write into DIRECTORY."""
-    if os.geteuid() != 0:
-        return [RUBRICD]
-    command = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", RUBRICD]
-    if not shutil.which("setpriv") or run("--version", program=command[0]).returncode:
-        pytest.skip("there is no setpriv")
-    if subprocess.run([*command, "--version"], capture_output=True, check=False).returncode:
-        pytest.skip("nobody may not execute the built daemon")
-    return command
+        assert_refused(tmp_path, message, *places(tmp_path, socket_path, work))
 
 
 def test_unwritable_directories():
@@ -279,7 +281,7 @@ def test_unwritable_directories():
     (directory / "writable").chmod(0o777)
     for path in (inside, directory):
         path.chmod(0o555)
-    command, *options = as_nobody(directory)
+    command, *options = [*started_by_account().prefix, RUBRICD]
     for socket_path, work, message in (
         (
             directory / "writable" / "s",
@@ -291,8 +293,7 @@ def test_unwritable_directories():
         done = run(
             *options,
             "--config=/dev/null",
-            f"--set=daemon.socket={socket_path}",
-            f"--set=daemon.work_dir={work}",
+            *places(directory, socket_path, work),
             program=command,
         )
         assert done.returncode == UNAVAILABLE, done.stderr
@@ -359,8 +360,7 @@ def started(directory, *arguments, **kwargs):
 def wait_for_socket(process, path, log):
     def is_up():
         assert process.poll() is None, log.read_text()
-        with socket.socket(socket.AF_UNIX) as probe:
-            return probe.connect_ex(str(path)) == 0
+        return says_hello(path)
 
     wait_until(is_up, "the daemon listens")
 
@@ -392,8 +392,7 @@ def test_after_kill_9_it_starts_again(start_daemon, bench):
         daemon.process.wait()
         client.expect_closed()
     wait_until(lambda: not any(Path(f"/proc/{pid}/exe").exists() for pid in family), "all are gone")
-    settings = [f"--set=daemon.socket={daemon.socket}", f"--set=daemon.work_dir={daemon.work}"]
-    with started(daemon.directory, *settings) as (process, log):
+    with started(daemon.directory, *places(daemon.directory)) as (process, log):
         wait_for_socket(process, daemon.socket, log)
         with Client(daemon.socket) as client:
             assert client.run(bench.job(PASSING))["score"]["passed"] is True
@@ -423,7 +422,8 @@ def test_a_group_that_there_is_not(tmp_path):
     arguments = [*places(tmp_path), "--set=daemon.socket_group=no-such-group"]
     with started(tmp_path, *arguments) as (process, log):
         wait_for_socket(process, tmp_path / "s", log)
-        assert (tmp_path / "s").stat().st_gid == os.getegid()
+        own = pwd.getpwnam(ACCOUNT).pw_gid if os.geteuid() == 0 else os.getegid()
+        assert (tmp_path / "s").stat().st_gid == own
         assert (
             "rubricd: warning: [daemon] socket_group: there is no group no-such-group\n"
             in log.read_text()
@@ -541,6 +541,7 @@ def bind_notify_socket(tmp_path):
     path = tmp_path / "notify"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as bound:
         bound.bind(str(path))
+        path.chmod(0o777)  # as systemd's
         bound.settimeout(DEADLINE)
         yield bound, {**os.environ, "NOTIFY_SOCKET": str(path)}
 
@@ -590,11 +591,18 @@ def test_watchdog(start_daemon, notified):
 # A private daemon
 
 
+def make_tmpdir(tmp_path):
+    """A directory like /tmp."""
+    place = tmp_path / "tmpdir"
+    place.mkdir()
+    place.chmod(0o1777)
+    return place
+
+
 @contextmanager
 def private(tmp_path, *arguments):
     """(process, client, TMPDIR): a daemon that serves one connection only."""
-    place = tmp_path / "tmpdir"
-    place.mkdir()
+    place = make_tmpdir(tmp_path)
     ours, theirs = socket.socketpair()
     process = subprocess.Popen(
         [RUBRICD, f"--serve-fd={theirs.fileno()}", *arguments],
@@ -670,8 +678,7 @@ def test_serve_fd_and_sigterm(tmp_path, bench):
 
 def test_serve_fd_when_there_is_no_client_from_the_start(tmp_path):
     """The other end was closed before the daemon came to it."""
-    place = tmp_path / "tmpdir"
-    place.mkdir()
+    place = make_tmpdir(tmp_path)
     ours, theirs = socket.socketpair()
     ours.close()
     with theirs:
@@ -833,7 +840,7 @@ def descriptors(pid):
 
 def test_nothing_leaks_in_two_hundred_jobs(start_daemon, bench, shell):
     """However they end: neither descriptors of the daemon and its jails, nor processes."""
-    daemon = start_daemon(shell)
+    daemon = start_daemon(*shell)
     endings = {
         "passing": bench.job("echo '{\"passed\": true, \"score\": 1}'"),
         "failing": bench.job("exit 3"),

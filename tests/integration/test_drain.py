@@ -29,8 +29,8 @@ GRACE_OVER = "the daemon stops and the grace period is over"
 
 
 @pytest.fixture(name="gate")
-def make_gate(tmp_path):
-    with Gate(tmp_path / "gate") as gate:
+def make_gate(bench):
+    with Gate(bench) as gate:
         yield gate
 
 

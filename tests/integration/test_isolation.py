@@ -1,17 +1,27 @@
 # SPDX-License-Identifier: MIT
 """What a rubric gets and what it leaves behind: its environment, its descriptors, its directory,
-and the digest that says which scores can be compared."""
+and the digest that says which scores can be compared. All of it with and without namespaces."""
 
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from pathlib import Path
 
 import conftest
 import pytest
-from conftest import PASSING, RUBRICD, Bench, Daemon, wait_until
+from conftest import (
+    ALL_LAYERS,
+    BARE,
+    NO_USER_NAMESPACES,
+    PASSING,
+    RUBRICD,
+    Daemon,
+    give_to_account,
+    wait_until,
+)
 
 SHM = "/dev/shm"
 
@@ -62,9 +72,13 @@ def seen(result):
     return json.loads(result["score"]["failure_modes"][0]["detail"])
 
 
-def leftovers(daemon):
-    """Everything that stands in the slots' directories."""
-    return [path for slot in daemon.work.iterdir() for path in slot.iterdir()]
+@pytest.fixture(name="shape", params=[ALL_LAYERS, NO_USER_NAMESPACES])
+def choose_shape(request):
+    return conftest.make_shape(request.param) if request.param else conftest.Shape()
+
+
+# What does not depend on jobs is tested in one of them.
+in_one_shape = pytest.mark.parametrize("shape", [None], indirect=True)
 
 
 def digest(daemon):
@@ -82,52 +96,32 @@ def make_place():
     shutil.rmtree(place, ignore_errors=True)
 
 
-def stop(daemon):
+@pytest.fixture(name="daemon")
+def start_in_place(place, shape):
+    (place / "daemon").mkdir()
+    daemon = Daemon(place / "daemon", shape=shape)
+    yield daemon
     assert daemon.stop() == 0, daemon.log()
     assert not any(daemon.work.iterdir()), "the work directory is empty at the end"
-
-
-@pytest.fixture(name="daemon")
-def start_in_place(place):
-    (place / "daemon").mkdir()
-    daemon = Daemon(place / "daemon")
-    yield daemon
-    stop(daemon)
-
-
-@pytest.fixture(name="unprivileged")
-def start_unprivileged(place, monkeypatch):
-    """A daemon of nobody's, and a bench that nobody can read. Root may do too much for some tests.
-    Without root it is the user of the tests who is unprivileged."""
-    for name in "daemon", "bench":
-        (place / name).mkdir()
-    if os.geteuid() == 0:
-        setpriv = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-        if subprocess.run([*setpriv, RUBRICD, "--version"], capture_output=True).returncode:
-            pytest.skip("nobody may not execute the daemon that was built")
-        wrapper = place / "rubricd-of-nobody"
-        wrapper.write_text(f'#!/bin/sh\nexec {" ".join(setpriv)} {RUBRICD} "$@"\n')
-        wrapper.chmod(0o755)
-        monkeypatch.setattr(conftest, "RUBRICD", wrapper)
-        os.chown(place / "daemon", 65534, 65534)
-    daemon = Daemon(place / "daemon")
-    yield daemon, Bench(place / "bench")
-    stop(daemon)
 
 
 # The environment
 
 
+# As Python sees it, and as libc was given it: there is not always a /proc to read.
 ENVIRONMENT = REPORT + """
-own = open("/proc/self/environ", "rb").read().decode()
-report(environ=dict(os.environ), initial=own.split("\\0"))
+import ctypes
+entries = ctypes.POINTER(ctypes.c_char_p).in_dll(ctypes.CDLL(None), "environ")
+initial = []
+while entries[len(initial)]: initial.append(entries[len(initial)].decode())
+report(environ=dict(os.environ), initial=initial)
 """
 
 
 def test_environment_has_exactly_four_keys(client, bench):
     got = seen(client.run(bench.job(ENVIRONMENT)))
     assert got["environ"] == SCRUBBED
-    assert got["initial"] == [f"{key}={value}" for key, value in SCRUBBED.items()] + [""]
+    assert got["initial"] == [f"{key}={value}" for key, value in SCRUBBED.items()]
 
 
 def test_nothing_of_a_full_environment_gets_through(start_daemon, bench):
@@ -165,26 +159,37 @@ def test_a_credential_cannot_be_read(start_daemon, bench):
 HUNT = REPORT + """
 case = json.load(sys.stdin)["case"]
 secret = case["backwards"][::-1].encode()
-found = []
-for pid in filter(str.isdigit, os.listdir("/proc")):
+found, readable = [], []
+try: pids = [pid for pid in os.listdir("/proc") if pid.isdigit()]
+except OSError: pids = []
+for pid in pids:
     for name in "environ", "cmdline":
         try:
             if secret in open(f"/proc/{pid}/{name}", "rb").read():
                 found.append(f"{pid} {name}")
+            readable.append(int(pid))
         except OSError:
             pass
-report(found=found, jail=open(f"/proc/{os.getppid()}/environ").read())
+report(found=found, itself=os.getpid() in readable, jail=os.getppid() in readable)
 """
 
 
+@pytest.mark.parametrize("shape", [ALL_LAYERS, NO_USER_NAMESPACES, BARE], indirect=True)
 def test_a_credential_is_in_no_environment_that_a_rubric_can_read(start_daemon, bench):
-    """Neither in its jail's /proc/PID/environ nor in any other, the daemon's included."""
+    """Neither in its jail's nor in any other's, the daemon's included, as far as there is a /proc."""
     daemon = start_daemon(env=FULL_ENVIRONMENT)
+    has_proc = daemon.has_view() or "filesystem" not in daemon.layers()
     with daemon.connect() as client:
         got = seen(client.run(bench.job(HUNT, case={"backwards": SECRET[::-1]})))
-    assert got == {"found": [], "jail": ""}
+    # Of the jail's, where it can be seen at all, the command line is open to all.
+    assert (got["found"], got["itself"]) == ([], has_proc)
+    assert got["jail"] == ("filesystem" not in daemon.layers())
     for jail in daemon.jails():
-        assert Path(f"/proc/{jail}/environ").read_bytes() == b""
+        try:
+            # Zeros where it is the daemon's still, which has wiped its own.
+            assert Path(f"/proc/{jail}/environ").read_bytes().strip(b"\0") == b""
+        except PermissionError:
+            assert os.geteuid() != 0
 
 
 def test_a_credential_is_in_no_reply_and_no_log(start_daemon, bench):
@@ -192,8 +197,10 @@ def test_a_credential_is_in_no_reply_and_no_log(start_daemon, bench):
     daemon = start_daemon("daemon.log_level=debug", env=FULL_ENVIRONMENT)
     tell = (
         "import os, sys\n"
-        "sys.stderr.write(open('/proc/self/environ').read() + repr(dict(os.environ)))\n"
-        "sys.stderr.write(open(f'/proc/{os.getppid()}/environ').read())\n"
+        "sys.stderr.write(repr(dict(os.environ)))\n"
+        "for pid in 'self', os.getppid():\n"
+        "    try: sys.stderr.write(open(f'/proc/{pid}/environ').read())\n"
+        "    except OSError: pass\n"
     )
     sleep = "import time; time.sleep(60)"
     endings = [PASSING, "print('nonsense')", "sys.exit(3)", "os.abort()", sleep]
@@ -211,6 +218,7 @@ def test_a_credential_is_in_no_reply_and_no_log(start_daemon, bench):
     assert SECRET not in daemon.log()
 
 
+@in_one_shape
 def test_a_request_cannot_add_to_the_environment(client, bench):
     error = client.run(bench.job(PASSING, env={"EVIL": "1"}), check=False)
     assert (error["code"], error["message"]) == ("bad_request", "job.env: unknown field")
@@ -247,6 +255,7 @@ def test_env_allow_adds_a_key(start_daemon, bench):
 # The digest
 
 
+@in_one_shape
 def test_equal_configurations_have_equal_digests(start_daemon):
     """What has nothing to do with confinement is not in it, nor is the daemon's environment."""
     one = start_daemon()
@@ -255,6 +264,7 @@ def test_equal_configurations_have_equal_digests(start_daemon):
     assert digest(one) == digest(other)
 
 
+@in_one_shape
 def test_every_limit_and_ceiling_is_in_the_digest(start_daemon):
     settings = [
         "rubric.wall_clock=59s",
@@ -277,6 +287,7 @@ def test_every_limit_and_ceiling_is_in_the_digest(start_daemon):
     assert len(set(digests)) == len(settings) + 1
 
 
+@in_one_shape
 def test_the_interpreter_and_its_version_are_in_the_digest(start_daemon, tmp_path):
     interpreter = tmp_path / "python"
 
@@ -313,21 +324,21 @@ def test_the_digest_does_not_differ_between_jobs(client, bench):
 # The process
 
 
+PROCESS = REPORT + """
+import ctypes, signal
+def is_open(fd):
+    try: os.fstat(fd); return True
+    except OSError: return False
+report(fds=[fd for fd in range(256) if is_open(fd)], flags=sys.flags.no_user_site,
+       argv=len(sys.argv), leader=os.getsid(0) == os.getpid() == os.getpgrp(),
+       bytecode=sys.dont_write_bytecode, executable=sys.executable,
+       blocked=len(signal.pthread_sigmask(signal.SIG_BLOCK, [])), umask=os.umask(0),
+       no_new_privs=ctypes.CDLL(None).prctl(39, 0, 0, 0, 0))
+"""
+
+
 def test_a_rubric_has_three_descriptors_and_a_session_of_its_own(client, bench):
-    got = seen(
-        client.run(
-            bench.job(
-                REPORT + "status = dict(line.split(':', 1) for line in open('/proc/self/status'))\n"
-                "fds = sorted(map(int, os.listdir('/proc/self/fd')))\n"
-                "report(fds=fds[:-1], flags=sys.flags.no_user_site, argv=len(sys.argv),\n"
-                "       leader=os.getsid(0) == os.getpid() == os.getpgrp(),\n"
-                "       bytecode=sys.dont_write_bytecode, executable=sys.executable,\n"
-                "       blocked=int(status['SigBlk'], 16), umask=int(status['Umask'], 8),\n"
-                "       no_new_privs=int(status['NoNewPrivs']))\n"
-            )
-        )
-    )
-    assert got == {
+    assert seen(client.run(bench.job(PROCESS))) == {
         "fds": [0, 1, 2],
         "flags": 1,
         "argv": 1,
@@ -340,6 +351,7 @@ def test_a_rubric_has_three_descriptors_and_a_session_of_its_own(client, bench):
     }
 
 
+@in_one_shape
 def test_the_interpreter_is_not_looked_up_through_path(start_daemon, bench, tmp_path):
     fake = tmp_path / "python3"
     fake.write_text("#!/bin/sh\nexit 42\n")
@@ -367,9 +379,14 @@ def test_the_directory_is_fresh_private_and_gone(client, bench, daemon):
         assert got["mode"] == 0o40700
         assert got["mine"] is True
         assert got["entries"] == []
-        assert not os.path.exists(got["cwd"])
-    assert len({got["cwd"] for got in runs}) == 3
-    assert leftovers(daemon) == []
+    # In a view it is one directory in turn, which no other job sees; without, one each.
+    cwds = [got["cwd"] for got in runs]
+    if daemon.has_view():
+        assert cwds == ["/work"] * 3
+    else:
+        assert len(set(cwds)) == 3
+        assert not any(map(os.path.exists, cwds))
+    assert daemon.leftovers() == []
 
 
 CLUTTER = {
@@ -406,14 +423,12 @@ os.symlink("loop", "loop")
 os.mkdir("sub")
 os.symlink("../..", "sub/up")
 os.symlink(case["target"], "sub/directory")
-os.link(case["target"] + "/precious", "hard")
+attempt(os.link, case["target"] + "/precious", "hard")
 """,
     "special files": """
-import socket
+import stat
 os.mkfifo("fifo")
-bound = socket.socket(socket.AF_UNIX)
-bound.bind("socket")
-bound.listen()
+os.mknod("socket", stat.S_IFSOCK | 0o600)
 os.mkdir("sub")
 os.mkfifo("sub/fifo")
 """,
@@ -439,16 +454,23 @@ for n in range(20):
 for n in range(20, 40):
     open(f".wiped-{n}", "w").close()
 """,
-    "a directory that was removed": "os.rmdir(os.getcwd())",
-    "a directory that was renamed": "os.rename(os.getcwd(), os.getcwd() + '-renamed')",
+    "a directory that was removed": "attempt(os.rmdir, os.getcwd())",
+    "a directory that was renamed": "attempt(os.rename, os.getcwd(), os.getcwd() + '-renamed')",
     "a directory that a link replaces": """
 cwd = os.getcwd()
-os.rename(cwd, cwd + "-renamed")
-os.symlink(case["target"], cwd)
+attempt(os.rename, cwd, cwd + "-renamed")
+attempt(os.symlink, case["target"], cwd)
 """,
 }
 
-FILL = "import json, os, sys\ncase = json.load(sys.stdin)['case']\n"
+# attempt() is for what a layer may refuse.
+FILL = """
+import json, os, sys
+case = json.load(sys.stdin)["case"]
+def attempt(call, *arguments):
+    try: call(*arguments)
+    except OSError: pass
+"""
 
 
 @pytest.fixture(name="target")
@@ -456,6 +478,8 @@ def make_target(place):
     target = place / "target"
     target.mkdir(mode=0o755)
     (target / "precious").write_text("precious")
+    give_to_account(target)
+    give_to_account(target / "precious")
     return target
 
 
@@ -466,40 +490,36 @@ def assert_untouched(target):
     assert target.stat().st_mode & 0o7777 == 0o755
 
 
-@pytest.mark.parametrize("clutter", CLUTTER)
-def test_a_cluttered_directory_is_gone(clutter, client, bench, daemon, target):
-    job = bench.job(FILL + CLUTTER[clutter] + "\n" + PASSING, case={"target": str(target)})
-    result = client.run(job)
-    assert result["score"]["passed"] is True, result
-    assert leftovers(daemon) == []
-    assert_untouched(target)
-    assert seen(client.run(bench.job(CWD)))["entries"] == [], "the slot serves the next job"
-
-
-@pytest.mark.parametrize("clutter", sorted(CLUTTER.keys() - {"links that lead out"}))
-def test_a_cluttered_directory_of_an_unprivileged_job_is_gone(clutter, unprivileged, target):
-    """Here modes count. (Links to others' files are not for everybody to make.)"""
-    daemon, bench = unprivileged
+def assert_clutter_goes(clutter, daemon, bench, target):
     job = bench.job(FILL + CLUTTER[clutter] + "\n" + PASSING, case={"target": str(target)})
     with daemon.connect() as client:
         result = client.run(job)
         assert result["score"]["passed"] is True, result
-        assert leftovers(daemon) == []
-        assert seen(client.run(bench.job(CWD)))["entries"] == []
-    assert_untouched(target)
+        assert daemon.leftovers() == []
+        assert_untouched(target)
+        assert seen(client.run(bench.job(CWD)))["entries"] == [], "the slot serves the next job"
 
 
-def test_a_slot_survives_a_change_of_its_directory_s_mode(unprivileged):
-    """A job that locks the directory above its own does not harm the jobs after it."""
-    daemon, bench = unprivileged
-    with daemon.connect() as client:
-        first = client.run(bench.job("import os; os.chmod('..', 0)\n" + PASSING))
-        assert first["score"]["passed"] is True
-        for n in range(4):
-            result = client.run(bench.job(PASSING), id=f"next-{n}")
-            assert result["type"] == "result", result
-            assert result["score"]["passed"] is True
-    assert leftovers(daemon) == []
+@pytest.mark.parametrize("clutter", CLUTTER)
+def test_a_cluttered_directory_is_gone(clutter, bench, daemon, target):
+    assert_clutter_goes(clutter, daemon, bench, target)
+
+
+@pytest.mark.parametrize("shape", [BARE], indirect=True)
+@pytest.mark.parametrize("clutter", [name for name in CLUTTER if "attempt" in CLUTTER[name]])
+def test_clutter_that_no_layer_prevents_is_gone(clutter, bench, daemon, target):
+    assert_clutter_goes(clutter, daemon, bench, target)
+
+
+def test_a_slot_survives_a_change_of_its_directory_s_mode(client, bench, daemon):
+    """A job that locks the directory above its own, where it can, does not harm those after it."""
+    first = client.run(bench.job(FILL + "attempt(os.chmod, '..', 0)\n" + PASSING))
+    assert first["score"]["passed"] is True
+    for n in range(4):
+        result = client.run(bench.job(PASSING), id=f"next-{n}")
+        assert result["type"] == "result", result
+        assert result["score"]["passed"] is True
+    assert daemon.leftovers() == []
 
 
 ENDINGS = {
@@ -527,7 +547,7 @@ HOSTILE_AND_READY = HOSTILE + "open('ready', 'w').close()\nimport time; time.sle
 
 
 def wait_for_ready(daemon):
-    wait_until(lambda: list(daemon.work.glob("slot-*/job-*/ready")), "the directory is full")
+    wait_until(lambda: "ready" in daemon.files(), "the directory is full")
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -535,16 +555,24 @@ def test_the_directory_is_gone_whatever_the_end(ending, client, bench, daemon, t
     code, failure_modes = ENDINGS[ending]
     case = {"target": str(target), "rubric_wall_clock_seconds": 2 if ending == "timeout" else 60}
     result = client.run(bench.job(FILL + HOSTILE + code, case=case))
-    assert leftovers(daemon) == []
+    assert daemon.leftovers() == []
     assert_untouched(target)
     assert result["type"] == "result", result
     assert [mode["code"] for mode in result["score"]["failure_modes"]] == failure_modes, result
 
 
+def client_status(daemon):
+    with daemon.connect() as other:
+        return other.status()
+
+
 def test_the_directory_is_gone_when_the_jail_was_killed(client, bench, daemon, target):
-    code = FILL + HOSTILE + "os.kill(os.getppid(), 9)\nimport time; time.sleep(60)"
-    error = client.run(bench.job(code, case={"target": str(target)}))
-    assert leftovers(daemon) == []
+    client.submit("job", bench.job(FILL + HOSTILE_AND_READY, case={"target": str(target)}))
+    wait_for_ready(daemon)
+    (jail,) = (slot["jail_pid"] for slot in client_status(daemon)["slots"] if slot["job"])
+    os.kill(jail, signal.SIGKILL)
+    error = client.recv_answer("job")
+    assert daemon.leftovers() == []
     assert_untouched(target)
     assert (error["type"], error.get("code")) == ("error", "sandbox_failed"), error
 
@@ -554,7 +582,7 @@ def test_the_directory_is_gone_when_a_job_is_cancelled(client, bench, daemon, ta
     wait_for_ready(daemon)
     client.send({"type": "cancel", "id": "job"})
     answer = client.recv_answer("job")
-    assert leftovers(daemon) == []
+    assert daemon.leftovers() == []
     assert_untouched(target)
     assert answer == {
         "type": "error",
@@ -570,22 +598,20 @@ def test_the_directory_is_gone_when_the_client_has_gone(daemon, bench, target):
     with daemon.connect() as client:
         client.submit("job", bench.job(FILL + HOSTILE_AND_READY, case={"target": str(target)}))
         wait_for_ready(daemon)
-    wait_until(lambda: not leftovers(daemon), "the directory is gone", deadline=5.0)
+    wait_until(lambda: not daemon.leftovers(), "the directory is gone", deadline=5.0)
     assert_untouched(target)
 
 
 # What the account of the jobs can read
 
 
-def test_a_rubric_that_cannot_be_read_is_no_verdict(unprivileged):
+def test_a_rubric_that_cannot_be_read_is_no_verdict(client, bench):
     """It is the installation that is at fault, not what was graded."""
-    daemon, bench = unprivileged
     unreadable = bench.job(PASSING, name="unreadable")
     (bench.root / "unreadable" / "rubric.py").chmod(0)
     hidden = bench.job(PASSING, name="hidden")
     (bench.root / "hidden").chmod(0)
-    with daemon.connect() as client:
-        errors = {job["task_class"]: client.run(job) for job in (unreadable, hidden)}
+    errors = {job["task_class"]: client.run(job) for job in (unreadable, hidden)}
     (bench.root / "hidden").chmod(0o755)
     for name, error in errors.items():
         assert error["type"] == "error", error

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Jails and trees of processes: nothing of a job outlives its answer, and a jail that dies or hangs
-costs one job at most."""
+costs one job at most. Most of it holds whether jails have namespaces of their own or not."""
 
+import contextlib
+import json
 import os
 import shutil
 import signal
@@ -9,8 +11,10 @@ import socket
 import time
 from pathlib import Path
 
+import conftest
 import pytest
-from conftest import PASSING, wait_until
+from conftest import ALL_LAYERS, BARE, NO_USER_NAMESPACES, PASSING, wait_until
+from test_queue import Gate
 
 # Answers that come "promptly" come within this many seconds. What they must not wait for would take
 # a minute.
@@ -56,25 +60,26 @@ def family(count):
 TREE = f"{FAMILY}\nfamily(30)\nopen('ready', 'w').close()\n{SLEEP}"
 
 
-def wait_for_trees(daemon, count=1):
-    def ready():
-        return len(list(daemon.work.glob("slot-*/job-*/ready"))) == count
+@pytest.fixture(name="shape", params=[ALL_LAYERS, NO_USER_NAMESPACES])
+def choose_shape(request):
+    return conftest.make_shape(request.param)
 
-    wait_until(ready, f"{count} trees of processes are there")
+
+# Where a process of the job can still signal its jail and move directories of the account.
+unconfined = pytest.mark.parametrize("shape", [BARE], indirect=True)
+
+
+def wait_for_trees(daemon, count=1):
+    wait_until(lambda: daemon.files() == ["ready"] * count, f"{count} trees of processes are there")
 
 
 def descendants_but_jails(daemon):
     return daemon.descendants() - daemon.jails()
 
 
-def leftovers(daemon):
-    """Everything that stands in the slots' directories."""
-    return [path for slot in daemon.work.iterdir() for path in slot.iterdir()]
-
-
 def assert_nothing_left(daemon):
     assert descendants_but_jails(daemon) == set()
-    assert leftovers(daemon) == []
+    assert daemon.leftovers() == []
 
 
 def is_alive(pid):
@@ -160,7 +165,7 @@ def test_a_tree_is_gone_when_the_client_has_gone(daemon, bench):
         start(client, "job", bench.job(TREE))
         wait_for_trees(daemon)
     wait_until(lambda: not descendants_but_jails(daemon), "the tree is gone", deadline=1.0)
-    wait_until(lambda: not leftovers(daemon), "the directory is gone", deadline=1.0)
+    wait_until(lambda: not daemon.leftovers(), "the directory is gone", deadline=1.0)
 
 
 @pytest.mark.parametrize("ending", [PASSING, "os._exit(3)"])
@@ -247,15 +252,19 @@ def test_processes_that_run_away(how, client, bench, daemon):
     assert client.run(bench.job(PASSING))["score"]["passed"] is True
 
 
-def test_a_pipe_that_was_sent_to_a_stranger(client, bench, daemon, tmp_path):
-    """The write end of stdout lives on in a process that is none of the job's."""
+@pytest.mark.parametrize("shape", [ALL_LAYERS, BARE], indirect=True)
+def test_a_pipe_that_was_sent_to_a_stranger(client, bench, daemon):
+    """The write end of stdout lives on in a process that is none of the job's. It listens in the
+    bench root, for jobs with a view find no other socket of the host; those without one get none
+    at all from seccomp."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
-        listener.bind(str(tmp_path / "stranger"))
+        listener.bind(str(bench.root / "stranger"))
+        (bench.root / "stranger").chmod(0o777)
         listener.listen()
         code = (
-            "import socket, sys\n"
+            "import os, socket\n"
             "stranger = socket.socket(socket.AF_UNIX)\n"
-            f"stranger.connect({str(tmp_path / 'stranger')!r})\n"
+            "stranger.connect(os.path.dirname(__file__) + '/../stranger')\n"
             "socket.send_fds(stranger, [b'x'], [1, 2])\n"
         )
         began = time.monotonic()
@@ -276,11 +285,18 @@ def test_a_pipe_that_was_sent_to_a_stranger(client, bench, daemon, tmp_path):
 # A jail is killed
 
 
+@pytest.fixture(name="gate")
+def make_gate(bench):
+    with Gate(bench) as gate:
+        yield gate
+
+
 def test_a_jail_is_killed_in_the_middle_of_a_job(client, bench, daemon):
     """Its job alone is lost, with all that belongs to it; a second later the slot is back."""
-    other = start(client, "other", bench.job("import time; time.sleep(1.5)\n" + PASSING))
+    code = "import time; open('of-other', 'w').close(); time.sleep(1.5)\n" + PASSING
+    other = start(client, "other", bench.job(code))
     slot = start(client, "lost", bench.job(TREE))
-    wait_for_trees(daemon)
+    wait_until(lambda: sorted(daemon.files()) == ["of-other", "ready"], "both are there")
     assert len(descendants_but_jails(daemon)) >= 31
 
     os.kill(slot["jail_pid"], signal.SIGKILL)
@@ -296,8 +312,8 @@ def test_a_jail_is_killed_in_the_middle_of_a_job(client, bench, daemon):
 
     error = client.recv_answer("lost")
     assert without(error, "id", "job_no") == LOST
-    directory = daemon.work / f"slot-{other['slot']}" / f"job-{other['job']['job_no']}"
-    assert leftovers(daemon) == [directory]
+    assert daemon.files() == ["of-other"]
+    assert len(daemon.leftovers()) == 1, "the other job's"
     assert len(descendants_but_jails(daemon)) == 1, "the other job is all that runs"
     assert other["jail_pid"] in daemon.jails()
 
@@ -331,7 +347,7 @@ def test_jails_are_killed_again_and_again(client, bench, daemon):
     its own score or as lost."""
     job = bench.job("import time; time.sleep(0.01)\n" + PASSING)
     with daemon.connect() as watcher:
-        for n in range(40):
+        for n in range(0, 40, 2):
             client.submit(f"job-{n}", job)
             for _ in range(n + 1):
                 slots = watcher.status()["slots"]
@@ -364,6 +380,43 @@ def test_a_jail_does_not_heed_other_signals(client, bench):
     assert client.recv_answer("job")["score"]["passed"] is True
 
 
+# Tries signals to its jail and to everybody; says what the kernel let it do.
+SIGNALS = """
+import errno, json, os, signal
+jail, told = os.getppid(), {}
+for name in "SIGSTOP", "SIGKILL":
+    try: os.kill(jail, getattr(signal, name)); told[name] = "sent"
+    except OSError as error: told[name] = errno.errorcode[error.errno]
+mode = {"code": "told", "severity": "info", "detail": json.dumps(told)}
+print(json.dumps({"passed": True, "score": 1, "failure_modes": [mode]}))
+"""
+
+
+def assert_signals_do_nothing(daemon, bench, told):
+    with daemon.connect() as client:
+        jails = await_idle(client, deadline=5.0)
+        for n in range(4):
+            result = client.run(bench.job(SIGNALS), id=f"job-{n}")
+            assert json.loads(result["score"]["failure_modes"][0]["detail"]) == told
+        assert await_idle(client, deadline=5.0) == jails
+    assert_nothing_left(daemon)
+
+
+def test_a_rubric_cannot_signal_its_jail(bench, daemon):
+    """Landlock keeps signals within the job."""
+    if conftest.landlock_version() < 6:
+        pytest.skip("the kernel's Landlock does not know of signals (it would be version 6)")
+    assert_signals_do_nothing(daemon, bench, {"SIGSTOP": "EPERM", "SIGKILL": "EPERM"})
+
+
+@pytest.mark.parametrize("shape", [ALL_LAYERS], indirect=True)
+def test_signals_do_not_reach_the_first_process_of_a_namespace(start_daemon, bench):
+    """Where no Landlock refuses them they are lost: the jail is process 1 of the job's."""
+    daemon = start_daemon("isolation.without=landlock")
+    assert_signals_do_nothing(daemon, bench, {"SIGSTOP": "sent", "SIGKILL": "sent"})
+
+
+@unconfined
 def test_a_rubric_that_kills_its_jail(client, bench, daemon):
     """It gets no verdict, and the next job does."""
     for n in range(5):
@@ -374,6 +427,7 @@ def test_a_rubric_that_kills_its_jail(client, bench, daemon):
     assert_nothing_left(daemon)
 
 
+@unconfined
 def test_a_job_that_was_killed_before_its_jail_keeps_its_verdict(client, bench, daemon):
     """A timeout remains one, though an orphan of the job kills the jail next."""
     code = (
@@ -389,30 +443,41 @@ def test_a_job_that_was_killed_before_its_jail_keeps_its_verdict(client, bench, 
     assert_nothing_left(daemon)
 
 
-def test_jails_that_hang(start_daemon, bench):
-    """Stopped before its job is started, while it ends by itself, and while it runs into its
-    deadline: the jobs are answered within the time that a jail is given for its part."""
-    daemon = start_daemon("daemon.slots=3")
-    with daemon.connect() as client:
-        before = await_idle(client, deadline=5.0)
-        stop_jail = "import os, signal; os.kill(os.getppid(), signal.SIGSTOP)\n"
-        began = time.monotonic()
-        client.submit("ends", bench.job(stop_jail + PASSING))
-        overrun = {"rubric_wall_clock_seconds": 0.3}
-        client.submit("overruns", bench.job(stop_jail + SLEEP, case=overrun))
-        assert {client.recv()["type"], client.recv()["type"]} == {"started"}
-        os.kill(before[2], signal.SIGSTOP)
-        client.submit("starts", bench.job(PASSING))
-        answers = {answer["id"]: answer for answer in (client.recv_answer() for _ in range(3))}
-        assert time.monotonic() - began < 15
+def stop_jails(daemon, client, bench, gate):
+    """Stops three jails: one has a job that will end by itself, one a job that will run into its
+    deadline, and one is given a job then. Returns them."""
+    jails = await_idle(client, deadline=5.0)
+    start(client, "ends", bench.job(gate.python + PASSING))
+    start(client, "overruns", bench.job(SLEEP, case={"rubric_wall_clock_seconds": 1}))
+    for jail in jails:
+        os.kill(jail, signal.SIGSTOP)
+    client.submit("starts", bench.job(PASSING))
+    gate.open()
+    return jails
 
-        assert without(answers["starts"], "id", "job_no") == LOST
-        assert without(answers["ends"], "id", "job_no") == LOST
-        modes = answers["overruns"]["score"]["failure_modes"]
-        assert modes == [{"code": "rubric.timeout", "severity": "block"}]
-        await_idle(client, deadline=1.0, gone=before)
-        assert_nothing_left(daemon)
-        assert client.run(bench.job(PASSING))["score"]["passed"] is True
+
+@pytest.mark.parametrize("shape", [BARE], indirect=True)
+def test_jails_that_hang(start_daemon, bench, gate):
+    """Their jobs are answered within the time that a jail is given for its part. That takes a
+    while, so that the jails of two shapes hang at once."""
+    shapes = [] if conftest.user_namespaces_are_refused() else [conftest.make_shape(ALL_LAYERS)]
+    daemons = [start_daemon("daemon.slots=3")]
+    daemons += [start_daemon("daemon.slots=3", shape=shape) for shape in shapes]
+    began = time.monotonic()
+    with contextlib.ExitStack() as stack:
+        clients = [stack.enter_context(daemon.connect()) for daemon in daemons]
+        stopped = [stop_jails(d, client, bench, gate) for d, client in zip(daemons, clients)]
+        for daemon, client, jails in zip(daemons, clients, stopped):
+            answers = {answer["id"]: answer for answer in (client.recv_answer() for _ in range(3))}
+            assert time.monotonic() - began < 15
+
+            assert without(answers["starts"], "id", "job_no") == LOST
+            assert without(answers["ends"], "id", "job_no") == LOST
+            modes = answers["overruns"]["score"]["failure_modes"]
+            assert modes == [{"code": "rubric.timeout", "severity": "block"}]
+            await_idle(client, deadline=1.0, gone=jails)
+            assert_nothing_left(daemon)
+            assert client.run(bench.job(PASSING))["score"]["passed"] is True
 
 
 # The daemon is killed
@@ -429,11 +494,15 @@ def test_nothing_outlives_the_daemon(client, bench, daemon):
     daemon.process.kill()
     daemon.process.wait()
     wait_until(lambda: not any(map(is_alive, pids)), "its processes are gone", deadline=1.0)
-    wait_until(lambda: not leftovers(daemon), "its directories are empty", deadline=1.0)
+    wait_until(lambda: not daemon.leftovers(), "its directories are empty", deadline=1.0)
     daemon.log_file.close()
 
 
-@pytest.mark.parametrize("planted", ["os.symlink('/etc', slot)", "open(slot, 'w').close()", "os.mkdir(slot, 0)"])
+PLANTED = ["os.symlink('/etc', slot)", "open(slot, 'w').close()", "os.mkdir(slot, 0)"]
+
+
+@unconfined
+@pytest.mark.parametrize("planted", PLANTED)
 def test_a_job_replaces_the_directory_of_its_slot(planted, start_daemon, bench):
     """And then kills its jail: the next one starts there."""
     daemon = start_daemon("daemon.slots=1")
@@ -444,5 +513,34 @@ def test_a_job_replaces_the_directory_of_its_slot(planted, start_daemon, bench):
     with daemon.connect() as client:
         assert without(client.run(bench.job(attack)), "id", "job_no") == LOST
         assert client.run(bench.job(PASSING))["score"]["passed"] is True
-    # Moved out of the slot's reach it stays: no layer of this version holds a job in its directory.
+    # Moved out of the slot's reach it stays: no layer of this shape holds a job in its directory.
     shutil.rmtree(daemon.work / "slot-0-moved")
+
+
+MOVES = """
+import errno, json, os
+moves = {
+    "rename": lambda: os.rename(here, here + "-moved"),
+    "rename above": lambda: os.rename(above, above + "-moved"),
+    "make beside": lambda: os.mkdir(above + "/beside"),
+    "link beside": lambda: os.symlink("/etc", above + "/link"),
+    "write beside": lambda: open(above + "/file", "w"),
+    "move out": lambda: os.rename("file", above + "/file"),
+}
+here = os.getcwd()
+above = os.path.dirname(here)
+open("file", "w").close()
+worked = []
+for name, move in moves.items():
+    try: move(); worked.append(name)
+    except OSError: pass
+mode = {"code": "told", "severity": "info", "detail": json.dumps(worked)}
+print(json.dumps({"passed": True, "score": 1, "failure_modes": [mode]}))
+"""
+
+
+def test_a_job_is_held_in_its_directory(client, bench, daemon):
+    """By its view, or by Landlock."""
+    result = client.run(bench.job(MOVES))
+    assert json.loads(result["score"]["failure_modes"][0]["detail"]) == []
+    assert_nothing_left(daemon)

@@ -33,15 +33,19 @@ SHELL_PASSING = "echo '{\"passed\": true, \"score\": 1}'\n"
 
 
 class Gate:
-    """A FIFO at which jobs wait until the test lets them through, one for each byte in it."""
+    """A FIFO at which jobs wait until the test lets them through, one for each byte in it. It
+    stands in the bench root, which jobs can read, wherever they see it."""
 
-    def __init__(self, path):
-        self.path = path
+    def __init__(self, bench, name="gate"):
+        path = bench.root / name
         os.mkfifo(path)
         os.chmod(path, 0o644)
         self.fd = os.open(path, os.O_RDWR | os.O_NONBLOCK)
-        self.python = f"import os; os.read(os.open({str(path)!r}, os.O_RDONLY), 1)\n"
-        self.shell = f"read line < {path}\n"
+        self.python = (
+            "import os\n"
+            f"os.read(os.open(os.path.dirname(__file__) + '/../{name}', os.O_RDONLY), 1)\n"
+        )
+        self.shell = f'read line < "${{3%/*}}/../{name}"\n'
 
     def __enter__(self):
         return self
@@ -54,24 +58,24 @@ class Gate:
 
 
 @pytest.fixture(name="gate")
-def make_gate(tmp_path):
-    with Gate(tmp_path / "gate") as gate:
+def make_gate(bench):
+    with Gate(bench) as gate:
         yield gate
 
 
 @pytest.fixture(name="second_gate")
-def make_second_gate(tmp_path):
-    with Gate(tmp_path / "second-gate") as gate:
+def make_second_gate(bench):
+    with Gate(bench, "second-gate") as gate:
         yield gate
 
 
 @pytest.fixture(name="shell")
 def make_shell(tmp_path):
-    """The setting that makes rubrics shell scripts."""
+    """The settings that make rubrics shell scripts."""
     path = tmp_path / "shell"
     path.write_text(SHELL)
     path.chmod(0o755)
-    return f"rubric.interpreter={path}"
+    return f"rubric.interpreter={path}", f"isolation.readable={path}"
 
 
 def submit_all(client, jobs):
@@ -138,7 +142,7 @@ def is_silent(client, other):
 
 def test_bounded_per_client(start_daemon, bench, gate, shell):
     """Above its share a client is not read from; others may still queue; nothing is refused."""
-    daemon = start_daemon(shell, "queue.jobs=100", "queue.jobs_per_client=5")
+    daemon = start_daemon(*shell, "queue.jobs=100", "queue.jobs_per_client=5")
     quick = bench.job(SHELL_PASSING)
     with daemon.connect() as holder, daemon.connect() as other, daemon.connect() as a:
         hold_slots(holder, bench.job(gate.shell + SHELL_PASSING))
@@ -172,7 +176,7 @@ def test_bounded_per_client(start_daemon, bench, gate, shell):
 
 def test_bounded_over_all(start_daemon, bench, gate, shell):
     """The queue never holds more than its bound; who finds it full waits and is answered later."""
-    daemon = start_daemon(shell, "queue.jobs=6", "queue.jobs_per_client=4")
+    daemon = start_daemon(*shell, "queue.jobs=6", "queue.jobs_per_client=4")
     quick = bench.job(SHELL_PASSING)
     with daemon.connect() as holder, daemon.connect() as other:
         hold_slots(holder, bench.job(gate.shell + SHELL_PASSING))
@@ -210,7 +214,7 @@ def test_bounded_over_all(start_daemon, bench, gate, shell):
 
 def test_bounded_in_bytes(start_daemon, bench, gate, shell):
     """What counts is the size of the requests' payloads."""
-    daemon = start_daemon(shell, "queue.bytes=64K", "protocol.max_frame=64K")
+    daemon = start_daemon(*shell, "queue.bytes=64K", "protocol.max_frame=64K")
     large = bench.job(SHELL_PASSING, output={"text": "x" * 20_000})
     size = len(json.dumps({"type": "submit", "id": "a-0", "job": large}))
     with daemon.connect() as holder, daemon.connect() as other, daemon.connect() as a:
@@ -231,7 +235,7 @@ def test_bounded_in_bytes(start_daemon, bench, gate, shell):
 
 def test_the_default_bounds(start_daemon, bench, gate, shell):
     """1,024 jobs over all and 256 of one connection; all that is sent is answered."""
-    daemon = start_daemon(shell)
+    daemon = start_daemon(*shell)
     quick = bench.job(SHELL_PASSING)
     with daemon.connect() as holder, daemon.connect() as other:
         hold_slots(holder, bench.job(gate.shell + SHELL_PASSING))
@@ -259,7 +263,7 @@ def test_the_default_bounds(start_daemon, bench, gate, shell):
 
 def test_a_paused_client_that_goes_away_makes_room(start_daemon, bench, gate, shell):
     """Its waiting job is forgotten, its queued ones too, and the next in line goes on."""
-    daemon = start_daemon(shell, "queue.jobs=3", "queue.jobs_per_client=3")
+    daemon = start_daemon(*shell, "queue.jobs=3", "queue.jobs_per_client=3")
     quick = bench.job(SHELL_PASSING)
     with daemon.connect() as holder, daemon.connect() as other:
         hold_slots(holder, bench.job(gate.shell + SHELL_PASSING))
@@ -357,7 +361,7 @@ def test_priority_within_a_connection(daemon, bench, gate):
 
 def test_priority_of_many_jobs(start_daemon, bench, gate, shell):
     """210 jobs in a random order of priorities come out in the one right order."""
-    daemon = start_daemon(shell)
+    daemon = start_daemon(*shell)
     quick = bench.job(SHELL_PASSING)
     priorities = [priority for priority in range(-10, 11) for _ in range(10)]
     random.Random(7).shuffle(priorities)
@@ -379,7 +383,7 @@ ANSWERED = re.compile(r"job (\d+) \(client (\d+), ")
 def test_a_single_job_does_not_wait_for_a_batch(start_daemon, bench, shell):
     """Of the 256 jobs that the batch has queued, all but a few are answered after it."""
     batch_size, singles = 2000, 8
-    daemon = start_daemon(shell)
+    daemon = start_daemon(*shell)
     quick = bench.job(SHELL_PASSING)
     stream = b"".join(frame_of(str(n), quick) for n in range(batch_size))
     with daemon.connect() as batch, daemon.connect() as other, daemon.connect() as single:

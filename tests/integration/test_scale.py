@@ -2,6 +2,7 @@
 """Many jobs: nothing is lost, others are served in between, memory stays bounded."""
 
 import json
+import shutil
 import subprocess
 import threading
 
@@ -32,7 +33,12 @@ def start_batch(daemon, lines, output):
 def test_twenty_thousand_jobs_and_one_more(start_daemon, bench, tmp_path, record_property):
     """One batch of 20,000 jobs; a second client's single job is answered in between; the daemon's
     memory is bounded by what its queue holds."""
-    daemon = start_daemon(f"rubric.interpreter={INSTANT}", "daemon.log_level=warning")
+    instant = shutil.copy(INSTANT, tmp_path)
+    daemon = start_daemon(
+        f"rubric.interpreter={instant}",
+        f"isolation.readable={instant}",
+        "daemon.log_level=warning",
+    )
     job = bench.job(PASSING, output={"text": "x" * 1000})
     with daemon.connect() as other:
         before = other.status()["memory"]["rss_bytes"]
