@@ -3,8 +3,8 @@
  *
  *     fork_loop COUNT IN_FLIGHT PROGRAM [ARGUMENT]...
  *
- * Runs PROGRAM COUNT times with IN_FLIGHT children at once and prints the seconds it took. Ends with
- * 1 if one of them does not exit with 0. */
+ * Runs PROGRAM COUNT times with IN_FLIGHT children at once and prints the seconds it took. Ends
+ * with 1 if one of them does not exit with 0. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
