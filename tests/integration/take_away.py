@@ -4,8 +4,9 @@
 
 user_namespace is refused by the kernel, as where user.max_user_namespaces is 0: COMMAND runs in a
 user namespace in which nobody may make another one, as the same account (root keeps its rights over
-all files and accounts). The others are taken by a filter of system calls: landlock and seccomp as
-kernels without them do it, mount_namespace and net_namespace as some security modules do."""
+all files and accounts). The others are taken by a filter of system calls: landlock, seccomp and
+clone3 are not there, as in some kernels; mount_namespace and net_namespace are refused, as some
+security modules do it."""
 
 import ctypes
 import errno
@@ -21,7 +22,7 @@ CANNOT = 125  # the exit status where the host does not let it be taken away
 
 SECCOMP = {"x86_64": 317, "aarch64": 277}
 UNSHARE = {"x86_64": 272, "aarch64": 97}
-LANDLOCK_CREATE_RULESET, FSOPEN = 444, 430  # everywhere
+LANDLOCK_CREATE_RULESET, FSOPEN, CLONE3 = 444, 430, 435  # everywhere
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -127,6 +128,7 @@ def rules():
         "landlock": rule(LANDLOCK_CREATE_RULESET, errno.ENOSYS),
         "seccomp": rule(SECCOMP[machine], errno.ENOSYS),
         "mount_namespace": rule(FSOPEN, errno.EPERM),
+        "clone3": rule(CLONE3, errno.ENOSYS),
         "net_namespace": rule(UNSHARE[machine], errno.EPERM, CLONE_NEWNET),
     }
 
