@@ -120,10 +120,12 @@ int cgroup_text_number(const char *text, uint64_t *ret)
         *ret = UINT64_MAX;
         return 0;
     }
+    if (!isdigit((unsigned char)*text))
+        return -EBADMSG;
     char *end;
     errno = 0;
-    uint64_t value = isdigit((unsigned char)*text) ? strtoull(text, &end, 10) : 0;
-    if (!isdigit((unsigned char)*text) || errno != 0 || end != text + n)
+    uint64_t value = strtoull(text, &end, 10);
+    if (errno != 0 || end != text + n)
         return -EBADMSG;
     *ret = value;
     return 0;

@@ -303,7 +303,7 @@ static void a_mount_without_us_is_passed_over(void **state)
     char proc[100], text[600];
     struct fake *fake = *state;
     struct cgroup_place place = CGROUP_PLACE_NULL;
-    _cleanup_close_ int x = put_proc(fake, "/x", proc);
+    (void)close_fd(put_proc(fake, "/x", proc));
     make(fake->dir, "old");
     make(fake->dir, "old/x");
     int old = cgroup_file_open_group(fake->dir, "old/x");
@@ -357,7 +357,7 @@ static void a_mounted_daemon_is_a_group_itself(void **state)
     char proc[100], text[300];
     struct fake *fake = *state;
     struct cgroup_place place = CGROUP_PLACE_NULL;
-    _cleanup_close_ int x = put_proc(fake, "/daemon", proc);
+    (void)close_fd(put_proc(fake, "/daemon", proc));
     put_group(fake->dir, false);
     make(fake->dir, "daemon");
     _cleanup_close_ int top = cgroup_file_open_group(fake->dir, "daemon");
@@ -374,7 +374,7 @@ static void what_is_missing_is_told(void **state)
 {
     char proc[100];
     struct fake *fake = *state;
-    _cleanup_close_ int x = put_proc(fake, "/x", proc);
+    (void)close_fd(put_proc(fake, "/x", proc));
     put(fake->dir, "proc/mountinfo", MOUNTS_HEAD);
     expect_fault(proc, -ENOENT,
                  "the control group /x cannot be seen from here; mount cgroup2 at /sys/fs/cgroup");
@@ -404,7 +404,7 @@ static void a_group_is_for_one_daemon(void **state)
     char proc[100];
     struct fake *fake = *state;
     struct cgroup_place place = CGROUP_PLACE_NULL;
-    _cleanup_close_ int x = put_proc(fake, "/x", proc);
+    (void)close_fd(put_proc(fake, "/x", proc));
     assert_int_equal(cgroup_place_find(proc, &place, NULL), 0);
     expect_fault(proc, -EBUSY, "another rubricd uses the control group ");
     place.fd = close_fd(place.fd);

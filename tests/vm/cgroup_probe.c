@@ -409,8 +409,14 @@ static int eat(size_t mib, long count)
             _exit(r);
         }
     (void)close(ready[1]);
-    for (long i = 0; i < count && read(ready[0], &byte, 1) > 0; i++)
-        ;
+    /* One that is killed is never ready. */
+    struct pollfd poll_fd = {.fd = ready[0], .events = POLLIN};
+    for (long i = 0; i < count && result == 0;) {
+        if (poll(&poll_fd, 1, 10) > 0)
+            i += read(ready[0], &byte, 1);
+        else if (waitpid(-1, &status, WNOHANG) > 0)
+            result = 3;
+    }
     (void)close(hold[1]);
     while (wait(&status) > 0)
         if (status != 0)
