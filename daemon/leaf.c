@@ -39,8 +39,13 @@ void leaf_kill(const struct leaf *leaf)
         (void)cgroup_leaf_kill(&leaf->leaf);
 }
 
-uint64_t leaf_cpu_remaining_ms(const struct leaf *leaf, uint64_t cpu_ms)
+/* A single process gets SIGXCPU at its limit in whole seconds, and may say a last word: what a tree
+ * has used up together is looked at just behind that. */
+#define CPU_SLACK_MS 250
+
+uint64_t leaf_cpu_remaining_ms(const struct leaf *leaf, uint64_t limit_ms)
 {
+    uint64_t cpu_ms = (limit_ms + 999) / 1000 * 1000 + CPU_SLACK_MS;
     uint64_t used_us;
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     if (!is_open(leaf) || cgroup_leaf_read_cpu(&leaf->leaf, &used_us) < 0)

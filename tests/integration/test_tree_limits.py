@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: MIT
+"""Limits and usage of a job's whole tree of processes, and of its work directory: what is named in
+limit_exceeded, on which evidence. What only a control group can know is tested where there is one
+(packaging/run-vm-tests), and skipped elsewhere with that reason."""
+
+import pytest
+from conftest import make_shape
+
+MIB = 1 << 20
+
+
+@pytest.fixture
+def needs_cgroup(daemon):
+    if "cgroup" not in daemon.layers():
+        pytest.skip("the layer cgroup is not in force here")
+
+
+@pytest.fixture
+def needs_view(daemon):
+    if not daemon.has_view():
+        pytest.skip("the work directory is bounded only in a view of its own")
+
+
+def python(code, **limits):
+    return {"kind": "sandbox", "snippet": code, "runner": "python", "limits": limits}
+
+
+def assert_exceeded(result, limit):
+    assert result["type"] == "result", result
+    assert result["outcome"]["limit_exceeded"] == limit, result
+    assert result["outcome"]["summary"] == f"sandbox limit exceeded: {limit}"
+    assert result["score"]["passed"] is False
+    assert result["score"]["failure_modes"] == [
+        {
+            "code": "sandbox.limit_exceeded",
+            "severity": "block",
+            "detail": f"sandbox limit exceeded: {limit}",
+        }
+    ]
+
+
+def assert_next_job_is_well(client):
+    result = client.run(python("print('well')"), id="next")
+    assert result["score"]["passed"] is True and result["stdout"] == "well\n", result
+
+
+# Starts N children that each do what CODE says, and waits for all.
+FAMILY = """
+import os, sys, time
+def family(n, work):
+    pids = []
+    for _ in range(n):
+        pid = os.fork()
+        if pid == 0:
+            try:
+                work()
+            finally:
+                os._exit(3)
+        pids.append(pid)
+    return [os.waitpid(pid, 0)[1] for pid in pids]
+"""
+
+
+# --- control groups -------------------------------------------------------------------------------
+
+
+def test_memory_of_many_processes(client, needs_cgroup):
+    """Each of them is well below the limit of address space; together they are not."""
+    code = FAMILY + (
+        "def work():\n"
+        f"    data = bytearray(60 * {MIB})\n"
+        "    data[::4096] = b'x' * len(data[::4096])\n"
+        "    time.sleep(60)\n"
+        "family(8, work)\n"
+    )
+    result = client.run(python(code, memory_bytes=256 * MIB, wall_clock=30))
+    assert_exceeded(result, "memory")
+    assert result["usage"]["max_rss_bytes"] > 200 * MIB
+    assert_next_job_is_well(client)
+
+
+def test_memory_in_files(client, needs_cgroup):
+    """A tmpfs is memory too."""
+    code = f"f = open('data', 'wb')\nfor _ in range(400): f.write(b'x' * {MIB}); f.flush()\n"
+    result = client.run(python(code, memory_bytes=128 * MIB, disk_bytes=1024 * MIB, wall_clock=30))
+    assert_exceeded(result, "memory")
+    assert_next_job_is_well(client)
+
+
+def test_a_fork_bomb(client, needs_cgroup):
+    code = FAMILY + "family(50, lambda: time.sleep(60))\n"
+    result = client.run(python(code, max_processes=10, wall_clock=30))
+    assert_exceeded(result, "processes")
+    assert_next_job_is_well(client)
+
+
+def test_threads_count_as_processes(client, needs_cgroup):
+    code = (
+        "import threading, time\n"
+        "for _ in range(50): threading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n"
+    )
+    result = client.run(python(code, max_processes=10, wall_clock=30))
+    assert_exceeded(result, "processes")
+
+
+def test_cpu_time_of_many_processes(client, needs_cgroup):
+    """None of them uses as much as the limit; all of them are killed once they have together."""
+    code = FAMILY + "def work():\n    while True: pass\nfamily(6, work)\n"
+    result = client.run(python(code, cpu=3, wall_clock=60))
+    assert_exceeded(result, "cpu")
+    assert 3000 <= result["usage"]["cpu_ms"] < 10000
+    assert_next_job_is_well(client)
+
+
+def test_a_success_exceeds_nothing(client, needs_cgroup):
+    """A job that was refused forks and made the best of it has passed."""
+    code = FAMILY + (
+        "try:\n    family(50, lambda: time.sleep(0.5))\nexcept BlockingIOError:\n    pass\n"
+    )
+    result = client.run(python(code, max_processes=10, wall_clock=30))
+    assert result["outcome"]["limit_exceeded"] is None, result
+    assert result["score"]["passed"] is True
+
+
+def test_peak_memory_of_the_tree(client, needs_cgroup):
+    code = FAMILY + (
+        "def work():\n"
+        f"    data = bytearray(30 * {MIB})\n"
+        "    data[::4096] = b'x' * len(data[::4096])\n"
+        "    open(f'ready-{os.getpid()}', 'w').close()\n"
+        "    while len([n for n in os.listdir('.') if n.startswith('ready')]) < 4: time.sleep(0.01)\n"
+        "family(4, work)\n"
+    )
+    result = client.run(python(code, wall_clock=60))
+    assert result["score"]["passed"] is True, result
+    assert result["usage"]["max_rss_bytes"] >= 120 * MIB
+
+
+# --- everywhere -----------------------------------------------------------------------------------
+
+
+def test_processes_are_limited(client, daemon):
+    if not daemon.layers() & {"user_namespace", "cgroup"}:
+        pytest.skip("neither a user namespace nor a control group counts processes here")
+    code = FAMILY + (
+        "started = []\n"
+        "try:\n"
+        "    while len(started) < 200:\n"
+        "        pid = os.fork()\n"
+        "        if pid == 0: time.sleep(60)\n"
+        "        started.append(pid)\n"
+        "except BlockingIOError:\n"
+        "    pass\n"
+        "print(len(started))\n"
+    )
+    result = client.run(python(code, max_processes=10, wall_clock=30))
+    assert result["stdout"] == "9\n", result  # and the program itself
+
+
+def test_cpu_time_of_orphans_is_told(client):
+    """What a job's orphans have used is its usage, though nobody of it has waited for them."""
+    code = (
+        "import os, time\n"
+        "r, w = os.pipe()\n"
+        "if os.fork() == 0:\n"
+        "    if os.fork() == 0:\n"
+        "        os.setsid()\n"
+        "        while time.process_time() < 0.7: pass\n"
+        "        os.write(w, b'x')\n"
+        "        time.sleep(60)\n"
+        "    os._exit(0)\n"
+        "os.wait()\n"
+        "os.read(r, 1)\n"
+    )
+    result = client.run(python(code, wall_clock=60))
+    assert result["score"]["passed"] is True, result
+    assert result["usage"]["cpu_ms"] >= 700
+
+
+FILLERS = {
+    "one file": "f = open('data', 'wb')\nwhile True: f.write(b'x' * 65536); f.flush()\n",
+    "many files": "for i in range(1000000): open(f'{i}', 'w').close()\n",
+    "many directories": "import os\nfor i in range(1000000): os.mkdir(f'{i}')\n",
+    "/tmp": "f = open('/tmp/data', 'wb')\nwhile True: f.write(b'x' * 65536); f.flush()\n",
+    "/dev/shm": "f = open('/dev/shm/data', 'wb')\nwhile True: f.write(b'x' * 65536); f.flush()\n",
+}
+
+
+@pytest.mark.parametrize("how", FILLERS)
+def test_a_full_work_directory(how, client, needs_view):
+    """Bytes and inodes; more than one file, since RLIMIT_FSIZE bounds a single one as well."""
+    code = "open('rest', 'wb').write(bytes(1 << 19))\n" + FILLERS[how]
+    result = client.run(python(code, disk_bytes=MIB, wall_clock=60))
+    assert_exceeded(result, "disk")
+    assert "No space left on device" in result["outcome"]["stderr"]
+    assert_next_job_is_well(client)
+
+
+def test_one_file_of_the_whole_size(client, daemon):
+    """SIGXFSZ, which Python ignores: the error tells."""
+    code = "import os\nos.truncate(os.open('data', os.O_CREAT | os.O_RDWR), 1 << 50)\n"
+    result = client.run(python(code, disk_bytes=MIB))
+    assert result["score"]["passed"] is False
+    assert "File too large" in result["outcome"]["stderr"]
+    shell = {"kind": "sandbox", "snippet": "exec /usr/bin/truncate -s 1P data\n"}
+    assert_exceeded(client.run(shell, id="shell"), "disk")
+
+
+def test_the_next_job_may_write_more(client, needs_view):
+    """The bound is each job's own, up and down again."""
+    for size in (2 * MIB, 8 * MIB, 2 * MIB):
+        code = (
+            "n = 0\n"
+            "try:\n"
+            "    for name in ('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'):\n"
+            f"        n += open(name, 'wb', 0).write(bytes({MIB})) == {MIB}\n"
+            "except OSError as e: pass\n"
+            "print(n)\n"
+        )
+        result = client.run(python(code, disk_bytes=size), id=f"of {size}")
+        # A page of it holds the snippet.
+        assert result["stdout"] == f"{size // MIB - 1}\n", result
+
+
+def test_a_kill_of_the_largest_process_alone_is_no_evidence(client):
+    """A job that kills itself was not killed for any limit."""
+    result = client.run(python("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n"))
+    assert result["outcome"]["limit_exceeded"] is None, result
+    assert result["outcome"]["signal"] == 9
+
+
+def test_what_is_lost_without_namespaces_is_told(start_daemon, tmp_path):
+    daemon = start_daemon("isolation.without=user_namespace", shape=make_shape("all layers"))
+    with daemon.connect() as client:
+        missing = {item["layer"] for item in client.status()["isolation"]["missing"]}
+    assert {"user_namespace", "mount_namespace", "pid_namespace"} <= missing
