@@ -33,6 +33,11 @@ int leaf_open(struct leaf *leaf, const struct cgroup_tree *tree, uint64_t job_no
     return r;
 }
 
+bool leaf_counts_processes(const struct leaf *leaf)
+{
+    return is_open(leaf) && leaf->tree->has[CGROUP_PIDS];
+}
+
 void leaf_kill(const struct leaf *leaf)
 {
     if (is_open(leaf))

@@ -22,11 +22,14 @@ struct leaf {
 int leaf_open(struct leaf *leaf, const struct cgroup_tree *tree, uint64_t job_no,
               const struct limits *limits, unsigned cpu_percent, int *ret_fd);
 
+/* Whether it bounds the number of processes. */
+bool leaf_counts_processes(const struct leaf *leaf);
+
 void leaf_kill(const struct leaf *leaf);
 
-/* Milliseconds until the whole tree can have used LIMIT_MS of CPU time (in whole seconds, rounded up,
- * and a little) at the earliest, however many CPUs there are; 0: it has. UINT64_MAX where nobody
- * counts. */
+/* Milliseconds until the whole tree can have used LIMIT_MS of CPU time (in whole seconds, rounded
+ * up, and a little) at the earliest, however many CPUs there are; 0: it has. UINT64_MAX where
+ * nobody counts. */
 uint64_t leaf_cpu_remaining_ms(const struct leaf *leaf, uint64_t limit_ms);
 
 /* Adds to RESULT what the cgroup knows better: usage of the whole tree, evidence. */

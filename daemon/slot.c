@@ -525,6 +525,7 @@ int slot_run(struct slot *slot, const struct launch *launch, uint64_t job_no, vo
     bool fits = launch->network == slot->networked;
     r = leaf_open(&slot->leaf, slot->config->cgroups, job_no, &launch->limits,
                   slot->config->cpu_percent, &packet.fds[LINK_CGROUP]);
+    packet.job.cgroup_counts = leaf_counts_processes(&slot->leaf);
     if (r >= 0)
         r = open_captures(slot, &packet);
     slot->sent_ns = clock_now_ns();

@@ -138,6 +138,7 @@ static int prepare(struct jail *jail, const struct link_job *request, const int 
         .own_cgroup = fds[LINK_CGROUP] >= 0,
         .enter_cgroup = -1,
         .filter = &confinement->filter,
+        .cgroup_counts = request->cgroup_counts,
         .limits = &request->limits,
         .ceilings = jail->ceilings,
         .ret_error = jail->error,

@@ -40,7 +40,9 @@ struct link_job {
     uint32_t has_bench; /* 1: a directory that is shown as VIEW_BENCH, or at its own place */
     uint32_t readable_count;
     uint32_t strings_length;
-    uint32_t fd_mask; /* bits of enum link_job_fd: those that come along; the first three always */
+    uint32_t
+        cgroup_counts; /* 1: the cgroup bounds the number of processes, and tells when it did */
+    uint32_t fd_mask;  /* bits of enum link_job_fd: those that come along; the first three always */
 };
 
 enum link_job_fd {

@@ -55,6 +55,9 @@ static bool set_limits(const struct lockdown *lockdown)
     const uint64_t *of = lockdown->limits->of;
     rlim_t cpu = (of[LIMIT_CPU] + 999) / 1000;
     rlim_t processes = of[LIMIT_PROCESSES] + JAIL_PROCESSES;
+    /* The kernel asks this one first; the cgroup's refusal leaves evidence. */
+    if (lockdown->cgroup_counts)
+        processes *= 2;
     /* Without a user namespace of its own the kernel would count all that the account runs. */
     if (layer_in(lockdown->layers, LAYER_USER_NAMESPACE) &&
         !limit(most, RLIMIT_NPROC, processes, processes))

@@ -21,6 +21,7 @@ struct lockdown {
     bool own_cgroup;  /* the job is alone in its cgroup, which becomes the root of what it sees */
     int enter_cgroup; /* -1, or that cgroup, if it was not started in it already */
     const struct sock_fprog *filter;
+    bool cgroup_counts; /* the cgroup bounds the number of processes */
     const struct limits *limits;
     const struct rlimit *ceilings; /* by resource, RLIM_NLIMITS of them: the jail's own */
     char *const *argv;             /* argv[0] is the absolute path of the program */
