@@ -19,6 +19,8 @@ from test_queue import Gate
 # Answers that come "promptly" come within this many seconds. What they must not wait for would take
 # a minute.
 PROMPT = 10.0
+# What comes "within a second" may take that long on a host that is busy with other things.
+SOON = 3.0
 
 LOST = {
     "type": "error",
@@ -164,8 +166,8 @@ def test_a_tree_is_gone_when_the_client_has_gone(daemon, bench):
     with daemon.connect() as client:
         start(client, "job", bench.job(TREE))
         wait_for_trees(daemon)
-    wait_until(lambda: not descendants_but_jails(daemon), "the tree is gone", deadline=1.0)
-    wait_until(lambda: not daemon.leftovers(), "the directory is gone", deadline=1.0)
+    wait_until(lambda: not descendants_but_jails(daemon), "the tree is gone", deadline=SOON)
+    wait_until(lambda: not daemon.leftovers(), "the directory is gone", deadline=SOON)
 
 
 @pytest.mark.parametrize("ending", [PASSING, "os._exit(3)"])
@@ -307,7 +309,7 @@ def test_a_jail_is_killed_in_the_middle_of_a_job(client, bench, daemon):
 
     with daemon.connect() as watcher:
         daemon_status = watcher.status
-        back = wait_until(is_back, "the slot is idle again", deadline=1.0)
+        back = wait_until(is_back, "the slot is idle again", deadline=SOON)
         assert back["jail_pid"] not in (None, slot["jail_pid"])
 
     error = client.recv_answer("lost")
@@ -368,7 +370,7 @@ def test_an_idle_jail_is_killed(client, bench):
     before = await_idle(client, deadline=5.0)
     for jail in before:
         os.kill(jail, signal.SIGKILL)
-    await_idle(client, deadline=1.0, gone=before)
+    await_idle(client, deadline=SOON, gone=before)
     assert client.run(bench.job(PASSING))["score"]["passed"] is True
 
 
@@ -475,7 +477,7 @@ def test_jails_that_hang(start_daemon, bench, gate):
             assert without(answers["ends"], "id", "job_no") == LOST
             modes = answers["overruns"]["score"]["failure_modes"]
             assert modes == [{"code": "rubric.timeout", "severity": "block"}]
-            await_idle(client, deadline=1.0, gone=jails)
+            await_idle(client, deadline=SOON, gone=jails)
             assert_nothing_left(daemon)
             assert client.run(bench.job(PASSING))["score"]["passed"] is True
 
@@ -493,8 +495,8 @@ def test_nothing_outlives_the_daemon(client, bench, daemon):
 
     daemon.process.kill()
     daemon.process.wait()
-    wait_until(lambda: not any(map(is_alive, pids)), "its processes are gone", deadline=1.0)
-    wait_until(lambda: not daemon.leftovers(), "its directories are empty", deadline=1.0)
+    wait_until(lambda: not any(map(is_alive, pids)), "its processes are gone", deadline=SOON)
+    wait_until(lambda: not daemon.leftovers(), "its directories are empty", deadline=SOON)
     daemon.log_file.close()
 
 
