@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""take_away.py WHAT... -- COMMAND...: runs COMMAND, as this very process, on a host that lacks WHAT.
+"""take_away.py WHAT... -- COMMAND...: runs COMMAND, as this very process, where WHAT is missing.
 
 user_namespace is refused by the kernel, as where user.max_user_namespaces is 0: COMMAND runs in a
 user namespace in which nobody may make another one, as the same account (root keeps its rights over

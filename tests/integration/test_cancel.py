@@ -95,7 +95,7 @@ def test_a_running_job(daemon, client, bench):
     wait_until(lambda: len(daemon.descendants() - jails) == 3, "the whole family runs")
     cancel(client, id="a")
     assert client.recv() == error("cancelled", "cancelled while running", id="a", job_no=1)
-    wait_until(lambda: daemon.descendants() == jails, "its processes are gone", deadline=1)
+    wait_until(lambda: daemon.descendants() == jails, "its processes are gone", deadline=3)
     status = client.status()
     assert all(slot["state"] == "idle" and slot["job"] is None for slot in status["slots"])
     assert client.run(bench.job(PASSING), "a")["score"]["passed"] is True
@@ -297,7 +297,7 @@ def test_draining_takes_an_administrator(start_public):
 
 @pytest.mark.parametrize("by_account", [False, True], ids=["by root", "by itself"])
 def test_the_daemons_own_user(by_account, start_public):
-    """It may drain though it is not listed, and another user may not; whoever started the daemon."""
+    """It may drain though it is not listed, and another user may not; whoever started it."""
     daemon, _ = start_public(shape=started_by_account() if by_account else Shape())
     with connect_as(daemon) as stranger:
         stranger.send({"type": "drain"})

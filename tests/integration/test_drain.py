@@ -252,6 +252,7 @@ def test_clients_in_every_state_do_not_hold_it_up(start_daemon, bench, tmp_path)
     half_closed = daemon.connect()
     half_closed.submit("a", bench.job(SLEEPING))
     half_closed.sock.shutdown(socket.SHUT_WR)
+    assert half_closed.recv()["type"] == "started"
     deaf = daemon.connect()
     stream = b"".join(frame_of(f"{n}", sut) for n in range(2000))
     sender = threading.Thread(target=send_what_is_taken, args=(deaf, stream))
@@ -266,7 +267,7 @@ def test_clients_in_every_state_do_not_hold_it_up(start_daemon, bench, tmp_path)
     # Two pending signals of one kind are one.
     wait_until(lambda: "draining: " in daemon.log(), "the first signal is heard")
     daemon.process.send_signal(signal.SIGTERM)
-    assert half_closed.recv()["type"] == "started"
+    assert half_closed.recv() == draining("a", GRACE_OVER, job_no=1)
     assert daemon.process.wait(DEADLINE) == 0
     sender.join()
     for client in (half, half_closed, deaf):

@@ -176,7 +176,7 @@ report(found=found, itself=os.getpid() in readable, jail=os.getppid() in readabl
 
 @pytest.mark.parametrize("shape", [ALL_LAYERS, NO_USER_NAMESPACES, BARE], indirect=True)
 def test_a_credential_is_in_no_environment_that_a_rubric_can_read(start_daemon, bench):
-    """Neither in its jail's nor in any other's, the daemon's included, as far as there is a /proc."""
+    """Neither in its jail's nor in any other, the daemon's included, if there is a /proc at all."""
     daemon = start_daemon(env=FULL_ENVIRONMENT)
     has_proc = daemon.has_view() or "filesystem" not in daemon.layers()
     with daemon.connect() as client:

@@ -160,12 +160,12 @@ def test_a_tree_is_gone_when_the_job_is_cancelled(client, bench, daemon):
 
 
 def test_a_tree_is_gone_when_the_client_has_gone(daemon, bench):
-    """Within a second."""
+    """Promptly."""
     with daemon.connect() as client:
         start(client, "job", bench.job(TREE))
         wait_for_trees(daemon)
-    wait_until(lambda: not descendants_but_jails(daemon), "the tree is gone", deadline=1.0)
-    wait_until(lambda: not daemon.leftovers(), "the directory is gone", deadline=1.0)
+    wait_until(lambda: not descendants_but_jails(daemon), "the tree is gone", deadline=PROMPT)
+    wait_until(lambda: not daemon.leftovers(), "the directory is gone", deadline=PROMPT)
 
 
 @pytest.mark.parametrize("ending", [PASSING, "os._exit(3)"])
@@ -291,9 +291,9 @@ def make_gate(bench):
         yield gate
 
 
-def test_a_jail_is_killed_in_the_middle_of_a_job(client, bench, daemon):
-    """Its job alone is lost, with all that belongs to it; a second later the slot is back."""
-    code = "import time; open('of-other', 'w').close(); time.sleep(1.5)\n" + PASSING
+def test_a_jail_is_killed_in_the_middle_of_a_job(client, bench, daemon, gate):
+    """Its job alone is lost, with all that belongs to it; the slot is back promptly."""
+    code = "open('of-other', 'w').close()\n" + gate.python + PASSING
     other = start(client, "other", bench.job(code))
     slot = start(client, "lost", bench.job(TREE))
     wait_until(lambda: sorted(daemon.files()) == ["of-other", "ready"], "both are there")
@@ -307,7 +307,7 @@ def test_a_jail_is_killed_in_the_middle_of_a_job(client, bench, daemon):
 
     with daemon.connect() as watcher:
         daemon_status = watcher.status
-        back = wait_until(is_back, "the slot is idle again", deadline=1.0)
+        back = wait_until(is_back, "the slot is idle again", deadline=PROMPT)
         assert back["jail_pid"] not in (None, slot["jail_pid"])
 
     error = client.recv_answer("lost")
@@ -318,9 +318,8 @@ def test_a_jail_is_killed_in_the_middle_of_a_job(client, bench, daemon):
     assert other["jail_pid"] in daemon.jails()
 
     assert client.run(bench.job(PASSING), id="next")["score"]["passed"] is True
-    result = client.recv_answer("other")
-    assert result["score"]["passed"] is True
-    assert result["usage"]["wall_clock_ms"] >= 1400
+    gate.open()
+    assert client.recv_answer("other")["score"]["passed"] is True
     assert_nothing_left(daemon)
     assert f"slot {slot['slot']}: jail {slot['jail_pid']} is given up" in daemon.log()
 
@@ -364,11 +363,11 @@ def test_jails_are_killed_again_and_again(client, bench, daemon):
 
 
 def test_an_idle_jail_is_killed(client, bench):
-    """It is replaced within a second."""
+    """It is replaced promptly."""
     before = await_idle(client, deadline=5.0)
     for jail in before:
         os.kill(jail, signal.SIGKILL)
-    await_idle(client, deadline=1.0, gone=before)
+    await_idle(client, deadline=PROMPT, gone=before)
     assert client.run(bench.job(PASSING))["score"]["passed"] is True
 
 
@@ -475,7 +474,7 @@ def test_jails_that_hang(start_daemon, bench, gate):
             assert without(answers["ends"], "id", "job_no") == LOST
             modes = answers["overruns"]["score"]["failure_modes"]
             assert modes == [{"code": "rubric.timeout", "severity": "block"}]
-            await_idle(client, deadline=1.0, gone=jails)
+            await_idle(client, deadline=PROMPT, gone=jails)
             assert_nothing_left(daemon)
             assert client.run(bench.job(PASSING))["score"]["passed"] is True
 
@@ -484,7 +483,7 @@ def test_jails_that_hang(start_daemon, bench, gate):
 
 
 def test_nothing_outlives_the_daemon(client, bench, daemon):
-    """kill -9: a second later its jails and jobs are gone, and the directories are empty."""
+    """kill -9: its jails and jobs are gone promptly, and the directories are empty."""
     for id in "one", "two":
         start(client, id, bench.job(TREE))
     wait_for_trees(daemon, 2)
@@ -493,8 +492,8 @@ def test_nothing_outlives_the_daemon(client, bench, daemon):
 
     daemon.process.kill()
     daemon.process.wait()
-    wait_until(lambda: not any(map(is_alive, pids)), "its processes are gone", deadline=1.0)
-    wait_until(lambda: not daemon.leftovers(), "its directories are empty", deadline=1.0)
+    wait_until(lambda: not any(map(is_alive, pids)), "its processes are gone", deadline=PROMPT)
+    wait_until(lambda: not daemon.leftovers(), "its directories are empty", deadline=PROMPT)
     daemon.log_file.close()
 
 

@@ -73,7 +73,7 @@ def shape_without(layer):
     if layer == "user_namespace":
         return make_shape(NO_USER_NAMESPACES)
     if user_namespaces_are_refused():
-        pytest.skip(f"what takes the place of {layer} takes a user namespace, which is refused here")
+        pytest.skip(f"without {layer} it takes a user namespace, and those are refused here")
     why = conftest.cannot_be_taken_away(layer)
     if why:
         pytest.skip(f"{layer} cannot be taken away here: {why}")
@@ -358,7 +358,7 @@ NONE = ["0" * 16]
 
 
 def identity(pid):
-    """The lines of /proc/PID/status; fails unless all of its threads are the same in who they are."""
+    """The lines of /proc/PID/status; fails if its threads differ in who they are."""
     threads = []
     for path in Path(f"/proc/{pid}/task").iterdir():
         lines = [line.split(":", 1) for line in (path / "status").read_text().splitlines()]

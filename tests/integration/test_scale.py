@@ -52,7 +52,7 @@ def test_twenty_thousand_jobs_and_one_more(start_daemon, bench, tmp_path, record
         while other.status()["counters"]["results"] < JOBS * 9 // 10:
             started_at = other.status()["counters"]["results"]
             result = other.run(job, id=f"single-{len(answered)}")
-            assert result["type"] == "result" and result["score"]["passed"] is True
+            assert result["type"] == "result" and result["score"]["passed"] is True, result
             answered.append(other.status()["counters"]["results"] - started_at)
         feeder.join()
         errors = process.stderr.read()
