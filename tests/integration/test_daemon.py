@@ -26,6 +26,7 @@ from conftest import (
     RUBRICD,
     Client,
     give_to_account,
+    is_alive,
     says_hello,
     started_by_account,
     wait_until,
@@ -391,7 +392,7 @@ def test_after_kill_9_it_starts_again(start_daemon, bench):
         daemon.process.kill()
         daemon.process.wait()
         client.expect_closed()
-    wait_until(lambda: not any(Path(f"/proc/{pid}/exe").exists() for pid in family), "all are gone")
+    wait_until(lambda: not any(map(is_alive, family)), "all are gone")
     with started(daemon.directory, *places(daemon.directory)) as (process, log):
         wait_for_socket(process, daemon.socket, log)
         with Client(daemon.socket) as client:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import conftest
 import pytest
-from conftest import ALL_LAYERS, BARE, NO_USER_NAMESPACES, PASSING, wait_until
+from conftest import ALL_LAYERS, BARE, NO_USER_NAMESPACES, PASSING, is_alive, wait_until
 from test_queue import Gate
 
 # Answers that come "promptly" come within this many seconds. What they must not wait for would take
@@ -80,15 +80,6 @@ def descendants_but_jails(daemon):
 def assert_nothing_left(daemon):
     assert descendants_but_jails(daemon) == set()
     assert daemon.leftovers() == []
-
-
-def is_alive(pid):
-    """Whether a process exists and is not a zombie."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return False
-    return text[text.rindex(")") + 2] != "Z"
 
 
 def busy_slot(client, id):
