@@ -139,7 +139,7 @@ int answer_error(const struct job *job, enum error_code code, const char *messag
                  struct answer *ret)
 {
     struct answer answer = {.code = code};
-    (void)snprintf(answer.what, sizeof(answer.what), "%s: %s", error_code_name(code), message);
+    (void)snprintf(answer.what, sizeof(answer.what), "%s: %.200s", error_code_name(code), message);
     int r = reply_error(&job->id, job->number, code, message, &answer.payload);
     if (r == 0)
         *ret = answer;
