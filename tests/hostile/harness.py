@@ -3,11 +3,14 @@
 folders may be run by one pytest."""
 
 import importlib.util
+import sys
 from pathlib import Path
 
 _PATH = Path(__file__).resolve().parents[1] / "integration" / "conftest.py"
 _spec = importlib.util.spec_from_file_location("integration_harness", _PATH)
 _module = importlib.util.module_from_spec(_spec)
+sys.modules[_spec.name] = _module
+sys.path.append(str(_PATH.parent))  # for what it imports itself
 _spec.loader.exec_module(_module)
 
 BUILD = _module.BUILD

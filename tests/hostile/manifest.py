@@ -7,14 +7,15 @@
 Fields of an attack in manifest.toml:
 
 about     what it does, for people
-source    its file attacks/SOURCE.c, .py or .sh; its own name where there is none
+source    its file attacks/SOURCE.c; its own name where there is none
 args      its arguments; {daemon} and the like are filled in by the runner (world.py)
 steps     instead of args: the arguments of several jobs in turn, of which the last one tells
 bare      as whom it works where nothing confines it: "user" (the default), "root" where it takes a
           right that no job has to begin with, "never" where every kernel refuses it
 needs     what the runner has to do beside it: "neighbour" (another job runs), "own_user" (the daemon
           runs as a user of its own), "usage" (files of /usr/bin are opened all the time), or what has
-          to be there: "cgroup" (nothing else holds it)
+          to be there, because nothing else holds it: "group" (a control group), "memory_group" (one
+          with memory.max)
 limits    the limits of the job
 limit     the limit that the outcome names where it was stopped
 verdict   "printed" (the default), or "outlives": it has succeeded if a process is left
@@ -75,8 +76,8 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--sources", action="store_true", required=True)
     parser.parse_args()
-    programs = {attack.program for attack in load().values() if attack.is_here}
-    print("\n".join(sorted(name for name in programs if (SOURCES / f"{name}.c").exists())))
+    elsewhere = {attack.program for attack in load().values() if not attack.is_here}
+    print("\n".join(sorted({path.stem for path in SOURCES.glob("*.c")} - elsewhere)))
     return 0
 
 

@@ -7,10 +7,12 @@ import contextlib
 import os
 import subprocess
 import tempfile
+import time
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from group import Group
 from harness import ATTACKS, Closed, Daemon, wait_until
 from world import ACCOUNT, Usage, World, as_account, fill_in, processes_with
 
@@ -19,8 +21,12 @@ CREDENTIAL = "RUBRICD_SECRET"
 
 LOOK = "echo good; ls -A; find /tmp /dev/shm -name 'plant-*' 2>/dev/null; exit 0"
 GOOD_JOB = {"kind": "sandbox", "argv": ["/bin/sh", "-c", LOOK]}
-NEIGHBOUR = 'exec 9</usr/bin/env; flock 9; echo secret > "$1"; while :; do sleep 300; done'
-ATTACK_TIMEOUT = 60
+# Waits for ever, and in no child that could be left over.
+NEIGHBOUR = 'exec 9</usr/bin/env; flock 9; mkfifo f; exec 8<>f; echo secret > "$1"; read x <&8'
+# Seconds that an answer may take: a busy host is slow to remove 100,000 files.
+PATIENCE = 150
+# And that a process may take to die once its job is answered.
+DYING = 2
 
 
 @cache
@@ -69,6 +75,16 @@ def ending_of(answer):
     return Ending("stopped", limit, answer)
 
 
+def outlives(token):
+    """Whether a process with TOKEN is more than just dying."""
+    end = time.monotonic() + DYING
+    while found := processes_with(token):
+        if time.monotonic() > end:
+            return found
+        time.sleep(0.01)
+    return found
+
+
 class Neighbour:
     """A job that runs in the other slot, with a file that is nobody else's business."""
 
@@ -105,8 +121,9 @@ class Target:
         Target.count += 1
         account = ACCOUNT + Target.count if os.geteuid() == 0 else ACCOUNT
         self.slots, self.without = slots, frozenset(without)
-        self.directory = Path(tempfile.mkdtemp(prefix="rubricd-target-", dir="/tmp"))
+        self.directory = Path(tempfile.mkdtemp(prefix="rubricd-target-", dir="/dev/shm"))
         os.chown(self.directory, account, -1)
+        self.group = Group(self.directory.name, account)
         self.directory.chmod(0o755)
         settings = [f"daemon.slots={slots}", "ceilings.wall_clock=300s"]
         if without:
@@ -114,7 +131,7 @@ class Target:
         self.daemon = Daemon(
             self.directory,
             *settings,
-            prefix=as_account(account),
+            prefix=[*self.group.prefix(), *as_account(account)],
             env={"PATH": "/usr/bin:/bin", CREDENTIAL: "of the daemon"},
         )
         self.client = self.daemon.connect()
@@ -125,11 +142,27 @@ class Target:
         if self.is_alive():
             assert self.daemon.stop() == 0, self.daemon.log()
         subprocess.run(["rm", "-rf", self.directory], check=True)  # which minds no depth
+        wait_until(self._closes_group, "the control group is empty")
+
+    def _closes_group(self):
+        try:
+            self.group.close()
+        except OSError:
+            return False
+        return True
 
     def is_alive(self):
         return self.daemon.process.poll() is None
 
     # --- jobs ----------------------------------------------------------------------------------
+
+    def lacks(self, attack):
+        """What would have to be there to hold the attack, and is not; '' if nothing."""
+        if {"group", "memory_group"} & set(attack.needs) and "cgroup" not in self.in_force:
+            return "nothing but a control group holds it, and there is none"
+        if "memory_group" in attack.needs and "memory" not in self.group.controllers():
+            return "nothing but a control group's memory.max holds it, and there is none"
+        return ""
 
     def facts(self, world, neighbour):
         return world.facts(
@@ -144,14 +177,18 @@ class Target:
         """How the last turn of the attack ended."""
         facts = self.facts(world, neighbour)
         for arguments in attack.turns:
-            try:
-                answer = self.client.run(job_of(attack, fill_in(arguments, facts)))
-            except (Closed, OSError) as error:
-                answer = {"type": "error", "code": "gone", "message": repr(error)}
-            ending = ending_of(answer)
-        if attack.verdict == "outlives" and processes_with(world.token):
+            ending = ending_of(self._answer(job_of(attack, fill_in(arguments, facts))))
+        if attack.verdict == "outlives" and outlives(world.token):
             ending.how = "succeeded"
         return ending
+
+    def _answer(self, job):
+        try:
+            with self.daemon.connect() as client:
+                client.sock.settimeout(PATIENCE)
+                return client.run(job)
+        except (Closed, OSError) as error:
+            return {"type": "error", "code": "gone", "message": repr(error)}
 
     def grades_well(self):
         """A good job's verdict, and that it finds nothing of another's: '' if all is right."""
@@ -187,20 +224,8 @@ class Target:
                 for path in self.daemon.work.rglob("*")
                 if path.name.startswith("job-") or path.parent != self.daemon.work
             ),
-            "cgroups": sorted(
-                {str(path) for pid in pids for path in cgroup_children(pid) if path.is_dir()}
-            ),
+            "groups": self.group.of_jobs(),
         }
-
-
-def cgroup_children(pid):
-    """The cgroups below the daemon's own, in version 2."""
-    for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines():
-        if line.startswith("0::"):
-            for root in Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/unified"):
-                top = root / line[3:].lstrip("/")
-                if (top / "cgroup.procs").exists() and top != root:
-                    yield from top.iterdir()
 
 
 class Targets:
@@ -239,7 +264,8 @@ def company(attack, target, world):
 
 
 def let_through(attack, targets, without):
-    """Whether the attack succeeds on a daemon WITHOUT those layers."""
+    """Whether the attack succeeds on a daemon WITHOUT those layers, and how it ended; fails where that
+    tells nothing."""
     target = targets.get(2 if "neighbour" in attack.needs else 1, without)
     with World() as world, company(attack, target, world) as neighbour:
         ending = target.run(attack, world, neighbour)
@@ -247,4 +273,6 @@ def let_through(attack, targets, without):
             with contextlib.suppress(Closed, OSError):
                 neighbour.close()
         end_processes(processes_with(world.token))
+    assert ending.how != "lost" or attack.ends == "jail", ending
+    assert ending.limit != "wall_clock" or attack.limit or attack.verdict == "outlives", ending
     return ending.how == ("lost" if attack.ends == "jail" else "succeeded"), ending

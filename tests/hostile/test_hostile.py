@@ -39,8 +39,8 @@ def test_it_is_refused(attack, targets, world):
     was not to be touched was not; and the same slot grades a good job."""
     check_account(attack)
     target = targets.get(2 if "neighbour" in attack.needs else 1)
-    if "cgroup" in attack.needs and "cgroup" not in target.in_force:
-        pytest.skip("what alone holds it is not to be had here: cgroup")
+    if target.lacks(attack):
+        pytest.skip(target.lacks(attack))
     before = target.census()
     with company(attack, target, world) as neighbour:
         ending = target.run(attack, world, neighbour)

@@ -21,7 +21,8 @@ def as_account(account=ACCOUNT):
     """What to put before a command so that it runs as that account."""
     if os.geteuid() != 0:
         return []
-    return ["setpriv", f"--reuid={account}", f"--regid={account}", "--clear-groups", "--"]
+    switch = [f"--reuid={account}", f"--regid={account}", "--clear-groups", "--pdeathsig=KILL"]
+    return ["setpriv", *switch, "--"]
 
 
 def processes_with(token):

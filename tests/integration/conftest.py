@@ -283,11 +283,12 @@ def contents(directory):
 
 class Daemon:
     """A rubricd of the test's own, with a socket, a work directory and a log in DIRECTORY. PREFIX
-    is a command that starts it as another user, say."""
+    is a command that starts it as another account, to which the directory belongs."""
 
     def __init__(self, directory, *settings, env=None, config=None, prefix=(), shape=Shape()):
         self.directory = Path(directory)
-        give_to_account(self.directory)
+        if not prefix:
+            give_to_account(self.directory)
         self.socket = self.directory / "s"
         self.work = self.directory / "work"
         self.log_path = self.directory / "log"

@@ -17,8 +17,10 @@ int main(int argc, char **argv)
     (void)snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "%s", name);
     socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name));
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-    if (fd < 0)
-        unclear("socket: %s", errno_name(errno));
+    if (fd < 0) {
+        barred("socket(AF_UNIX)");
+        all_barred();
+    }
     if (!is_step(argc, argv, "plant")) {
         if (connect(fd, (struct sockaddr *)&address, length) == 0)
             succeeded("a process of the last job answers at @%s", name);

@@ -203,7 +203,10 @@ static inline bool enter_new_mount_namespace(void)
         if (!enter_new_namespaces(CLONE_NEWNS))
             return false;
     }
-    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0)
+        return true;
+    if (geteuid() == 0) /* what we mount would come out on the host */
         unclear("a mount namespace of our own, but not private: %s", errno_name(errno));
-    return true;
+    barred("making mounts private");
+    return false;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Fills the directories that a job may write to, in many files, so that no limit of one file's size
- * holds it. Arguments: how many MiB are too many, and the directories.
+ * holds it. Arguments: how many MiB are too many, a prefix
+ * for their names, and the directories.
  * Stopped by: filesystem (a tmpfs of bounded size). */
 #include "attack.h"
 
@@ -12,9 +13,10 @@ int main(int argc, char **argv)
     char path[256];
     long goal = argument_number(argc, argv, 1), written = 0;
     (void)memset(piece, 'x', sizeof(piece));
-    for (int i = 2; i < argc; i++) {
+    for (int i = 3; i < argc; i++) {
         while (written < goal) {
-            (void)snprintf(path, sizeof(path), "%s/plant-%ld", argv[i], written);
+            (void)snprintf(path, sizeof(path), "%s/%s-%ld", argv[i], argument(argc, argv, 2),
+                           written);
             int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
             ssize_t n = fd < 0 ? -1 : write(fd, piece, sizeof(piece));
             if (n == 0 || (n > 0 && n < (ssize_t)sizeof(piece)))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes a sparse file of 1 PiB.
+/* Makes a sparse file of 1 PiB, or of 1 TiB where the file system has no larger.
  * Stopped by: rlimits (RLIMIT_FSIZE). */
 #include "attack.h"
 
@@ -14,6 +14,11 @@ int main(void)
         succeeded("a file of 1 PiB");
     }
     barred("ftruncate to 1 PiB");
+    if (ftruncate(fd, (off_t)1 << 40) == 0) {
+        (void)unlink("plant-sparse");
+        succeeded("a file of 1 TiB");
+    }
+    barred("ftruncate to 1 TiB");
     if (pwrite(fd, "x", 1, ((off_t)1 << 50) - 1) == 1) {
         (void)unlink("plant-sparse");
         succeeded("a byte at 1 PiB");

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT
+"""A job that ends by any signal is told as that, and the next one is graded."""
+
+import base64
+import signal
+
+import pytest
+from harness import ATTACKS
+from target import Target
+
+# What these do by default does not end a process.
+HARMLESS = {signal.SIGCHLD, signal.SIGCONT, signal.SIGURG, signal.SIGWINCH}
+# Nobody can wake it, and its process group has no terminal for the other three.
+STOPS = {signal.SIGSTOP}
+IGNORED_WITHOUT_TERMINAL = {signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}
+
+
+@pytest.fixture(scope="module")
+def target():
+    target = Target()
+    yield target
+    target.close()
+
+
+@pytest.mark.parametrize("number", sorted(signal.valid_signals()))
+def test_a_job_ends_by_a_signal(number, target):
+    program = base64.b64encode((ATTACKS / "die_by_signal").read_bytes()).decode()
+    job = {
+        "kind": "sandbox",
+        "argv": ["/usr/bin/env", "./attack", str(int(number))],
+        "files": {"attack": {"base64": program, "mode": "0755"}},
+        "limits": {"wall_clock": 1 if number in STOPS else 20},
+    }
+    with target.daemon.connect() as client:
+        outcome = client.run(job)["outcome"]
+    if number in HARMLESS | IGNORED_WITHOUT_TERMINAL:
+        assert outcome["success"] is True, outcome
+    elif number in STOPS:
+        assert outcome["limit_exceeded"] == "wall_clock", outcome
+    else:
+        assert outcome["signal"] == int(number) and outcome["exit_code"] is None, outcome
+        # SIGXFSZ is all that a file too large is told by; for SIGXCPU time has to have been used.
+        told = "disk" if number == signal.SIGXFSZ else None
+        assert outcome["limit_exceeded"] == told, outcome
+    assert target.grades_well() == ""

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+"""Hostile jobs and good ones on the same few slots, one after another and beside each other: every good
+job gets its own verdict, and afterwards there is no more of anything than before.
+
+RUBRICD_SOAK is how many jobs: 600 unless it says otherwise; 10000 takes some minutes."""
+
+import os
+import random
+import time
+
+import manifest
+from target import Target, ending_of, job_of
+from world import World, fill_in, processes_with
+
+JOBS = int(os.environ.get("RUBRICD_SOAK", "600"))
+SLOTS = 3
+IN_FLIGHT = 2 * SLOTS
+SEED = 1
+
+# Not these: they take seconds each by their nature.
+SLOW = {"hang", "cpu_threads", "cpu_processes", "inotify_host", "memory_processes", "setuid_program"}
+
+
+def good_job(number):
+    """A job, and the check of its result: it says its number and ends with a status of its own."""
+    status = number % 3
+    script = f"echo {number}; ls -A . /tmp /dev/shm | grep -v -e : -e '^$'; exit {status}"
+
+    def check(answer):
+        assert answer["type"] == "result", answer
+        assert answer["stdout"] == f"{number}\n", answer
+        assert answer["outcome"]["exit_code"] == status, answer
+        assert answer["score"]["passed"] is (status == 0), answer
+
+    return {"kind": "sandbox", "argv": ["/bin/sh", "-c", script]}, check
+
+
+def hostile_job(attack, arguments):
+    def check(answer):
+        ending = ending_of(answer)
+        assert ending.how != "lost", (attack.name, ending)
+        assert ending.how != "succeeded" or attack.open, (attack.name, ending)
+
+    return job_of(attack, arguments), check
+
+
+class Mix:
+    """An endless, repeatable mix: every other job is a good one."""
+
+    def __init__(self, target, world):
+        self.random = random.Random(SEED)
+        self.facts = {**target.facts(world, None), "neighbour": target.daemon.process.pid}
+        self.attacks = [
+            attack
+            for attack in manifest.load().values()
+            if attack.is_here and attack.name not in SLOW and not target.lacks(attack)
+        ]
+
+    def job(self, number):
+        if number % 2 == 0:
+            return good_job(number)
+        attack = self.random.choice(self.attacks)
+        return hostile_job(attack, fill_in(self.random.choice(attack.turns), self.facts))
+
+
+def run_all(target, mix, count):
+    """Keeps as many jobs as IN_FLIGHT with the daemon until all are answered."""
+    checks = {}
+    with target.daemon.connect() as client:
+        client.sock.settimeout(120)
+        for number in range(count):
+            job, checks[str(number)] = mix.job(number)
+            client.submit(str(number), job, check=False)
+            if len(checks) == IN_FLIGHT:
+                answer = client.recv_answer()
+                checks.pop(answer["id"])(answer)
+        while checks:
+            answer = client.recv_answer()
+            checks.pop(answer["id"])(answer)
+
+
+def test_hostile_and_good_jobs_mixed(record_property):
+    target = Target(SLOTS)
+    try:
+        with World() as world:
+            mix = Mix(target, world)
+            run_all(target, mix, 4 * SLOTS)  # every slot has run something
+            before = target.census()
+            jails = target.idle_jails()
+            began = time.monotonic()
+            run_all(target, mix, JOBS)
+            record_property("jobs", JOBS)
+            record_property("seconds", round(time.monotonic() - began, 1))
+            assert target.census() == before
+            assert target.idle_jails() == jails, "no jail was lost"
+            assert not processes_with(world.token), "a process is left"
+            assert world.touched() == []
+            assert target.grades_well() == ""
+    finally:
+        target.close()
