@@ -18,7 +18,7 @@ int main(void)
                    .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
         .message = {.rtgen_family = AF_UNSPEC},
     };
-    static _Alignas(struct nlmsghdr) char answer[65536];
+    static char answer[65536];
     int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
     if (fd < 0 || send(fd, &request, request.header.nlmsg_len, 0) < 0) {
         barred("a netlink socket");
@@ -26,9 +26,13 @@ int main(void)
     }
     ssize_t n = recv(fd, answer, sizeof(answer), 0);
     int interfaces = 0;
-    const struct nlmsghdr *header = (const void *)answer;
-    for (; n > 0 && NLMSG_OK(header, (unsigned)n); header = NLMSG_NEXT(header, n))
-        interfaces += header->nlmsg_type == RTM_NEWLINK;
+    struct nlmsghdr header;
+    for (ssize_t at = 0; at + (ssize_t)sizeof(header) <= n; at += NLMSG_ALIGN(header.nlmsg_len)) {
+        (void)memcpy(&header, answer + at, sizeof(header));
+        if (header.nlmsg_len < sizeof(header))
+            break;
+        interfaces += header.nlmsg_type == RTM_NEWLINK;
+    }
     if (interfaces > 1)
         succeeded("the host has %d interfaces", interfaces);
     refused("netlink shows %d interface", interfaces);
