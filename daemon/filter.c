@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -84,6 +85,8 @@ static const struct group groups[] = {
       "mq_getsetattr",
       "ipc",
       NULL}},
+    /* /usr is the same for all: who watches it sees what other jobs, and the host, run. */
+    {ENOSYS, {"inotify_init", "inotify_init1", NULL}},
     /* Old and odd: other layouts of memory, other semantics. */
     {ENOSYS,
      {"modify_ldt", "uselib", "ustat", "sysfs", "_sysctl", "remap_file_pages", "vm86", "vm86old",
@@ -139,6 +142,12 @@ static int add_namespaces(scmp_filter_ctx ctx)
     for (size_t i = 0; i < ARRAY_SIZE(flags) && r == 0; i++)
         r = deny_if(ctx, EPERM, "clone", has_bits(0, flags[i]));
     return r;
+}
+
+/* Addresses that are not random, data that can be executed, another system's calls. */
+static int add_personality(scmp_filter_ctx ctx)
+{
+    return deny_if(ctx, EPERM, "personality", is_not(0, PER_LINUX));
 }
 
 /* Writing into a terminal's input, selecting and pasting on a console. */
@@ -224,6 +233,8 @@ static int fill(scmp_filter_ctx ctx, uint32_t layers)
         r = add_groups(ctx);
     if (r == 0)
         r = add_namespaces(ctx);
+    if (r == 0)
+        r = add_personality(ctx);
     if (r == 0)
         r = add_terminals(ctx);
     if (r == 0 && !layer_in(layers, LAYER_MOUNT_NAMESPACE))

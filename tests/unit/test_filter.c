@@ -275,31 +275,23 @@ static const struct call refused[] = {
     {SYS_set_thread_area, ENOSYS},
     {437 /* openat2 */, ENOSYS},
     {SYS_unshare, EPERM},
+    {SYS_inotify_init, ENOSYS},
+    {SYS_inotify_init1, ENOSYS},
 };
 
 /* What is judged by its arguments. */
 static const int judged[] = {
-    SYS_clone,
-    SYS_ioctl,
-    SYS_chmod,
-    SYS_fchmod,
-    SYS_fchmodat,
-    SYS_creat,
-    SYS_mkdir,
-    SYS_mkdirat,
-    SYS_mknod,
-    SYS_mknodat,
-    SYS_open,
-    SYS_openat,
-    SYS_prlimit64,
-    SYS_sched_setattr,
-    SYS_sched_setaffinity,
-    SYS_setpriority,
-    SYS_sched_setscheduler,
-    SYS_ioprio_set,
-    SYS_sched_setparam,
-    SYS_kill,
-    SYS_socket,
+    SYS_clone,         SYS_personality,
+    SYS_ioctl,         SYS_chmod,
+    SYS_fchmod,        SYS_fchmodat,
+    SYS_creat,         SYS_mkdir,
+    SYS_mkdirat,       SYS_mknod,
+    SYS_mknodat,       SYS_open,
+    SYS_openat,        SYS_prlimit64,
+    SYS_sched_setattr, SYS_sched_setaffinity,
+    SYS_setpriority,   SYS_sched_setscheduler,
+    SYS_ioprio_set,    SYS_sched_setparam,
+    SYS_kill,          SYS_socket,
     SYS_socketpair,
 };
 
@@ -781,6 +773,19 @@ static int try_set_id(void)
     return 0;
 }
 
+static void test_personality(void **state)
+{
+    static struct program program;
+    (void)state;
+    for (size_t s = 0; s < ARRAY_SIZE(layer_sets); s++) {
+        assert_true(read_program(layer_sets[s], &program));
+        assert_int_equal(ACTION(&program, SYS_personality, 0), SECCOMP_RET_ALLOW);
+        for (unsigned bit = 0; bit < 32; bit++)
+            assert_int_equal(ACTION(&program, SYS_personality, 1u << bit), DENIED(EPERM));
+        assert_int_equal(ACTION(&program, SYS_personality, UINT32_MAX), DENIED(EPERM));
+    }
+}
+
 static void test_terminals(void **state)
 {
     static struct program program;
@@ -926,6 +931,7 @@ int main(void)
         cmocka_unit_test(test_set_id),
         cmocka_unit_test(test_set_id_by_open),
         SCENARIO(try_set_id),
+        cmocka_unit_test(test_personality),
         cmocka_unit_test(test_terminals),
         SCENARIO(try_terminals),
         cmocka_unit_test(test_ordinary_things),

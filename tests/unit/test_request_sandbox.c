@@ -293,8 +293,9 @@ static const struct sandbox_file *find_file(const struct sandbox_spec *spec, con
     for (size_t i = 0; i < spec->file_count; i++)
         if (strcmp(spec->files[i].name, name) == 0)
             return &spec->files[i];
+    static const struct sandbox_file none = {.mode = 0};
     fail_msg("there is no file %s", name);
-    return NULL;
+    return &none; /* for compilers that do not know that the line above does not return */
 }
 
 static void test_files(void **state)
