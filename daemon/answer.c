@@ -177,6 +177,18 @@ static int answer_not_started(const struct job *job, const struct slot_result *r
                        strerror(result->error));
         return answer_error(job, ERROR_BAD_REQUEST, message, ret);
     }
+    /* What the kernel says of a directory that covers others. */
+    if (result->stage == LINK_STAGE_BENCH && result->error == EINVAL)
+        return answer_error(job, ERROR_NOT_PERMITTED,
+                            "job.bench_root: something is mounted beneath it, which jobs may not "
+                            "see; name a directory further down",
+                            ret);
+    if (result->stage == LINK_STAGE_READABLE && result->error == EINVAL)
+        return answer_error(
+            job, ERROR_NOT_PERMITTED,
+            "job.readable: something is mounted beneath one of them, which jobs may "
+            "not see; name directories further down",
+            ret);
     (void)snprintf(message, sizeof(message), "the program could not be started: %s: %s",
                    link_stage_name(result->stage), strerror(result->error));
     return answer_error(job, ERROR_SANDBOX_FAILED, message, ret);

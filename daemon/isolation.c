@@ -154,6 +154,32 @@ static int check_required(const struct probe *probe, const struct config *config
     return 0;
 }
 
+static bool lies_under(const char *path, const char *directory)
+{
+    size_t n = strlen(directory);
+    return strncmp(path, directory, n) == 0 && (path[n] == '/' || path[n] == '\0');
+}
+
+/* A view has the interpreter only if it stands where views are made of. */
+static int check_interpreter(const struct probe *probe, const struct config *config,
+                             struct fault *fault)
+{
+    static const char *const shown[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64"};
+    if (!layer_in(probe->layers, LAYER_FILESYSTEM))
+        return 0;
+    for (size_t i = 0; i < ARRAY_SIZE(shown); i++)
+        if (lies_under(config->interpreter, shown[i]))
+            return 0;
+    for (size_t i = 0; i < config->readable.count; i++)
+        if (lies_under(config->interpreter, config->readable.item[i]))
+            return 0;
+    fault_set(fault,
+              "[rubric] interpreter: jobs do not see %s; name it, or the directory of its "
+              "installation, in [isolation] readable",
+              config->interpreter);
+    return -EINVAL;
+}
+
 /* The names of those in SET. */
 static json_t *layers_json(uint32_t set)
 {
@@ -256,6 +282,8 @@ int isolation_init(struct isolation *isolation, const struct config *config,
 {
     *isolation = (struct isolation){.layers = probe->layers};
     int r = check_required(probe, config, fault);
+    if (r == 0)
+        r = check_interpreter(probe, config, fault);
     if (r == 0)
         r = build_environment(isolation, config);
     if (r == 0) {

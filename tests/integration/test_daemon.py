@@ -213,6 +213,21 @@ def test_no_interpreter(tmp_path):
         )
 
 
+def test_an_interpreter_that_jobs_do_not_see(tmp_path):
+    """Told at the start, with the remedy, rather than by every job."""
+    interpreter = tmp_path / "python"
+    interpreter.write_text('#!/bin/sh\necho "Python 9.9.9"\n')
+    interpreter.chmod(0o755)
+    give_to_account(tmp_path)
+    assert_refused(
+        tmp_path,
+        f"[rubric] interpreter: jobs do not see {interpreter}; name it, or the directory of its "
+        "installation, in [isolation] readable",
+        *places(tmp_path),
+        f"--set=rubric.interpreter={interpreter}",
+    )
+
+
 def test_no_jail(tmp_path):
     """It is looked for beside the daemon, then where it is installed."""
     alone = tmp_path / "bin"
