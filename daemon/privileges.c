@@ -40,7 +40,7 @@ int privileges_find(const char *name, const char *default_name, struct account *
 static int give(const char *path, const struct account *account, struct fault *fault)
 {
     _cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    struct stat st;
+    struct stat st = {.st_uid = 0};
     int r = fd < 0 || fstat(fd, &st) < 0 ? -errno : 0;
     if (r == 0 && st.st_uid == 0 && fchown(fd, account->uid, account->gid) < 0)
         r = -errno;

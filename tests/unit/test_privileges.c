@@ -224,8 +224,9 @@ static void test_make_what_cannot_be(void **state)
     make_not("no/such/directory", -ENOENT,
              "[daemon] work_dir: no/such/directory: No such file or directory");
     assert_int_equal(close(open("file", O_WRONLY | O_CREAT | O_CLOEXEC, 0600)), 0);
-    make_not("file", -ENOTDIR, "file: cannot be given to grader: Not a directory");
-    make_not("file/below", -ENOTDIR, "file/below: Not a directory");
+    make_not("file", -ENOTDIR,
+             "[daemon] work_dir: file: cannot be given to grader: Not a directory");
+    make_not("file/below", -ENOTDIR, "[daemon] work_dir: file/below: Not a directory");
     assert_int_equal(stat("file", &st), 0);
     assert_int_equal(st.st_uid, geteuid());
 }
@@ -240,7 +241,8 @@ static void test_make_through_a_link(void **state)
     make_not("link", -ENOTDIR,
              "[daemon] work_dir: link: cannot be given to grader: Not a directory");
     expect_owned("target", 0, 0, 0700);
-    make_not("dangling", -ENOTDIR, "dangling: cannot be given to grader: Not a directory");
+    make_not("dangling", -ENOTDIR,
+             "[daemon] work_dir: dangling: cannot be given to grader: Not a directory");
     assert_int_equal(access("nowhere", F_OK), -1);
 }
 
