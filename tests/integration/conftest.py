@@ -47,6 +47,15 @@ def wait_until(condition, what, deadline=DEADLINE):
         select.select([], [], [], 0.005)
 
 
+def is_alive(pid):
+    """Whether a process exists and is not a zombie."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return text[text.rindex(")") + 2] != "Z"
+
+
 # Whom a daemon that root starts becomes here: the host is not asked to have an account rubricd.
 ACCOUNT = "nobody"
 AS_ACCOUNT = ["/usr/bin/setpriv", f"--reuid={ACCOUNT}", "--regid=65534", "--clear-groups"]
