@@ -479,7 +479,7 @@ def test_a_part_of_root_is_root(tmp_path):
     shape.prefix = ["/usr/bin/setpriv", f"--euid={ACCOUNT}"]
     done = start(tmp_path, shape=shape)
     assert done.returncode == UNAVAILABLE
-    assert re.fullmatch(rf"rubricd: cannot start: (.+\n)+", done.stderr)
+    assert done.stderr.startswith("rubricd: cannot start: ")
     assert not (tmp_path / "s").exists()
 
 
