@@ -10,7 +10,6 @@ import json
 import os
 import pwd
 import select
-import shutil
 import signal
 import socket
 import struct
@@ -45,6 +44,15 @@ def wait_until(condition, what, deadline=DEADLINE):
         if time.monotonic() > end:
             pytest.fail(f"after {deadline} s still not: {what}")
         select.select([], [], [], 0.005)
+
+
+def is_alive(pid):
+    """Whether a process exists and is not a zombie."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return text[text.rindex(")") + 2] != "Z"
 
 
 # Whom a daemon that root starts becomes here: the host is not asked to have an account rubricd.

@@ -896,14 +896,17 @@ def test_nothing_leaks_in_two_hundred_jobs(start_daemon, bench, shell):
 
 LIST = """
 import json, os
-fds = {int(name) for name in os.listdir("/proc/self/fd")}
-mode = {"code": "seen", "severity": "info", "detail": json.dumps(sorted(fds))}
+def is_open(fd):
+    try: os.fstat(fd); return True
+    except OSError: return False
+fds = [fd for fd in range(256) if is_open(fd)]
+mode = {"code": "seen", "severity": "info", "detail": json.dumps(fds)}
 print(json.dumps({"passed": True, "score": 1, "failure_modes": [mode]}))
 """
 
 
 def test_the_descriptors_of_a_job(start_daemon, bench):
-    """Its stdin, stdout and stderr, and the one that lists them; whatever the daemon was given."""
+    """Its stdin, stdout and stderr; whatever the daemon was given."""
     listing = bench.job(LIST)
     with open("/dev/null", "rb") as null:
         os.set_inheritable(null.fileno(), True)
@@ -913,4 +916,4 @@ def test_the_descriptors_of_a_job(start_daemon, bench):
             assert other.recv()["type"] == "started"
             for _ in range(3):
                 result = client.run(listing)
-                assert result["score"]["failure_modes"][0]["detail"] == "[0, 1, 2, 3]"
+                assert result["score"]["failure_modes"][0]["detail"] == "[0, 1, 2]"

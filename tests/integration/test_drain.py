@@ -7,7 +7,7 @@ import socket
 import threading
 
 import pytest
-from conftest import DEADLINE, PASSING, wait_until
+from conftest import DEADLINE, PASSING, is_alive, wait_until
 from test_queue import Gate, client_of, frame_of, hold_slots, newest, running, submit_all
 
 SLEEPING = "import time; time.sleep(1000)"
@@ -63,15 +63,6 @@ def assert_ended(daemon, family=frozenset()):
     assert not any(daemon.work.iterdir())
     for pid in family:
         assert not is_alive(pid)
-
-
-def is_alive(pid):
-    """Whether there is a process PID that is not just waiting to be reaped."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, "message"], ids=str)

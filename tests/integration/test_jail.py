@@ -9,7 +9,6 @@ import shutil
 import signal
 import socket
 import time
-from pathlib import Path
 
 import conftest
 import pytest
