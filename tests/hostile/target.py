@@ -224,8 +224,10 @@ class Target:
         pids = [self.daemon.process.pid, *sorted(jails)]
         return {
             "processes": len(pids),
-            "descriptors": [len(os.listdir(f"/proc/{pid}/fd")) for pid in pids],
-            "mounts": [len(Path(f"/proc/{pid}/mountinfo").read_text().splitlines()) for pid in pids],
+            "descriptors": [seen(lambda: os.listdir(f"/proc/{pid}/fd")) for pid in pids],
+            "mounts": [
+                seen(lambda: Path(f"/proc/{pid}/mountinfo").read_text().splitlines()) for pid in pids
+            ],
             "files": sorted(
                 str(path.relative_to(self.daemon.work))
                 for path in self.daemon.work.rglob("*")
@@ -233,6 +235,14 @@ class Target:
             ),
             "groups": self.group.of_jobs(),
         }
+
+
+def seen(look):
+    """How many LOOK() finds; None where only root may look, since daemon and jails are not dumpable."""
+    try:
+        return len(look())
+    except PermissionError:
+        return None
 
 
 class Targets:
