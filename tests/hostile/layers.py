@@ -44,6 +44,10 @@ def load():
     record = json.loads(RECORD.read_text()) if RECORD.exists() else {}
     empty = {"alone": [], "together": []}
     return {
-        name: frozenset(record.get(name, empty)["alone"] + record.get(name, empty)["together"])
-        for name in manifest.load()
+        name: frozenset(
+            record.get(name, empty)["alone"]
+            + record.get(name, empty)["together"]
+            + (["cgroup"] if attack.group else [])
+        )
+        for name, attack in manifest.load().items()
     }

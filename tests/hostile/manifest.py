@@ -14,10 +14,10 @@ bare      as whom it works where nothing confines it: "user" (the default), "roo
           right that no job has to begin with, "never" where every kernel refuses it
 needs     what the runner has to do beside it: "neighbour" (another job runs), "own_user" (the daemon
           runs as a user of its own), "usage" (files of /usr/bin are opened all the time), or what has
-          to be there, because nothing else holds it: "group" (a control group), "memory_group" (one
-          with memory.max)
+          to be there, because nothing else holds it: "group" (a control group that can do so)
 limits    the limits of the job
 limit     the limit that the outcome names where it was stopped
+group     the limit by which a control group holds it alone, where that has the controller
 verdict   "printed" (the default), or "outlives": it has succeeded if a process is left
 ends      "jail": where it succeeds the job ends with its jail, in an error
 open      why nothing holds it: it succeeds in spite of every layer
@@ -46,6 +46,7 @@ class Attack:
     needs: list = field(default_factory=list)
     limits: dict = field(default_factory=dict)
     limit: str | None = None
+    group: str | None = None
     verdict: str = "printed"
     ends: str | None = None
     open: str | None = None

