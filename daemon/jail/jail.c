@@ -57,9 +57,8 @@ struct jail {
     int link;
     struct confinement confinement;
     struct rlimit ceilings[RLIM_NLIMITS];
-    struct lockdown_error *error;         /* shared with every child */
-    char strings[LINK_STRINGS_MAX];       /* of the job */
-    char setup_strings[LINK_STRINGS_MAX]; /* of the set-up */
+    struct lockdown_error *error; /* shared with every child */
+    char *strings;                /* of the job; LINK_STRINGS_MAX */
     _Alignas(16) char child_stack[CHILD_STACK_BYTES];
 };
 
@@ -283,16 +282,17 @@ static bool run_job(struct jail *jail, const struct link_job *request, int fds[L
 /* Receives how the jail is to be, makes it so, and says what became of it. */
 static int set_up(struct jail *jail, const char *slot_directory)
 {
-    static char *readable[LINK_LIST_MAX + 1]; /* kept for jobs to come */
+    /* Kept for jobs to come. */
+    static char strings[LINK_STRINGS_MAX], *readable[LINK_LIST_MAX + 1];
     struct link_report report = {.type = LINK_READY};
     struct link_setup setup;
     const char *step = "reading the set-up";
     _cleanup_close_ int filter = -1;
-    int r = link_receive_setup(jail->link, &setup, jail->setup_strings, &filter);
+    int r = link_receive_setup(jail->link, &setup, strings, &filter);
     if (r == 0)
         return -ENOTCONN; /* the supervisor has changed its mind */
     if (r > 0)
-        r = link_split_setup(&setup, jail->setup_strings, readable);
+        r = link_split_setup(&setup, strings, readable);
     if (r == 0)
         r = confine(&jail->confinement, &setup, readable, slot_directory, filter, &report, &step);
     if (r < 0) {
@@ -308,7 +308,9 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "rubricd-jail is started by rubricd, not by hand\n");
         return 64;
     }
-    static struct jail jail = {.link = LINK_FD}; /* static for its size, not for its reach */
+    /* Static for their size, not for their reach. */
+    static char strings[LINK_STRINGS_MAX];
+    static struct jail jail = {.link = LINK_FD, .strings = strings};
     lockdown_prepare(jail.ceilings);
     (void)setsid();
     (void)prctl(PR_SET_NAME, "rubricd-jail");
@@ -316,12 +318,13 @@ int main(int argc, char **argv)
         complain("becoming a child subreaper", errno);
         return 71;
     }
-    jail.error =
-        mmap(NULL, sizeof(*jail.error), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (jail.error == MAP_FAILED) {
+    struct lockdown_error *shared =
+        mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) {
         complain("sharing memory with jobs", errno);
         return 71;
     }
+    jail.error = shared;
     int r = set_up(&jail, argv[1]);
     if (r < 0)
         return r == -ENOTCONN || r == -EPIPE ? 0 : 71;

@@ -149,10 +149,12 @@ static int empty_tmpfs(const struct work *work)
 {
     struct statfs st;
     int r = reset_all(work);
-    if (r == 0 && fstatfs(work->top, &st) < 0)
-        r = -errno;
-    if (r < 0 || st.f_files - st.f_ffree == WORK_DIRECTORIES + 1)
+    if (r < 0)
         return r;
+    if (fstatfs(work->top, &st) < 0)
+        return -errno;
+    if (st.f_files - st.f_ffree == WORK_DIRECTORIES + 1)
+        return 0;
     for (size_t i = 0; i < WORK_DIRECTORIES && r == 0; i++)
         if (work->directories[i] >= 0)
             r = wipe_contents(work->directories[i]);
@@ -252,7 +254,7 @@ static int open_parent(int cwd, char *name, const char **ret_last)
 /* Copies the next SIZE bytes of FILES to a new file. */
 static int unpack_file(int cwd, char *name, mode_t mode, int files, uint64_t size)
 {
-    const char *last = NULL;
+    const char *last = name;
     _cleanup_close_ int dir = open_parent(cwd, name, &last);
     if (dir < 0)
         return dir;
