@@ -10,11 +10,13 @@ import json
 import os
 import pwd
 import select
+import shutil
 import signal
 import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -32,6 +34,21 @@ DEADLINE = 30.0
 sys.path.insert(0, str(ROOT / "tests"))
 import schema_check  # noqa: E402
 import take_away  # noqa: E402
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config):
+    """Root's directories are elsewhere than pytest has them: there each run that begins closes the
+    one above to all others, and daemons that gave up root would lose theirs."""
+    if os.geteuid() == 0 and not config.option.basetemp:
+        config.option.basetemp = f"{tempfile.gettempdir()}/rubricd-tests-{os.getpid()}"
+        config.rubricd_place = config.option.basetemp
+
+
+def pytest_sessionfinish(session, exitstatus):
+    """What was made for tests that failed stays for a look at it."""
+    if exitstatus == 0 and hasattr(session.config, "rubricd_place"):
+        shutil.rmtree(session.config.rubricd_place, ignore_errors=True)
 
 
 def wait_until(condition, what, deadline=DEADLINE):

@@ -96,8 +96,11 @@ def test_a_running_job(daemon, client, bench):
     cancel(client, id="a")
     assert client.recv() == error("cancelled", "cancelled while running", id="a", job_no=1)
     wait_until(lambda: daemon.descendants() == jails, "its processes are gone", deadline=3)
-    status = client.status()
-    assert all(slot["state"] == "idle" and slot["job"] is None for slot in status["slots"])
+
+    def is_idle(slot):
+        return slot["state"] == "idle" and slot["job"] is None
+
+    wait_until(lambda: all(map(is_idle, client.status()["slots"])), "both slots are free")
     assert client.run(bench.job(PASSING), "a")["score"]["passed"] is True
 
 
