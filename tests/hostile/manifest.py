@@ -19,7 +19,7 @@ limits    the limits of the job
 limit     the limit that the outcome names where it was stopped
 group     the limit by which a control group holds it alone, where that has the controller
 verdict   "printed" (the default), or "outlives": it has succeeded if a process is left
-ends      "jail": where it succeeds the job ends with its jail, in an error
+ends      "jail": where it succeeds the job may end with its jail, in an error
 open      why nothing holds it: it succeeds in spite of every layer
 arch      the only machine that it exists for
 refused   a pattern that what it prints where it is refused has to match"""

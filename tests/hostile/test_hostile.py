@@ -7,8 +7,9 @@ import os
 import layers
 import manifest
 import pytest
+from harness import ATTACKS as ATTACK_PROGRAMS
 from target import Targets, company, let_through
-from world import World, processes_with
+from world import World, processes_with, works_here
 
 IS_ROOT = os.geteuid() == 0
 ATTACKS = [attack for attack in manifest.load().values() if attack.is_here]
@@ -68,6 +69,9 @@ def test_it_succeeds_without_its_layers(attack, targets):
     """With all of those taken away that hold it; so it is by these that it is held."""
     check_account(attack)
     through, ending = let_through(attack, targets, HELD_BY[attack.name])
+    alone = not attack.needs and not attack.steps and not any("{" in word for word in attack.args)
+    if not through and alone and not works_here(ATTACK_PROGRAMS / attack.program, attack.args):
+        pytest.skip("it does not work on this host where nothing confines it either")
     assert through, ending
 
 

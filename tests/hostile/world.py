@@ -5,6 +5,7 @@ listen. The world knows afterwards what was touched."""
 import os
 import shutil
 import socket
+import subprocess
 import tempfile
 import threading
 from pathlib import Path
@@ -23,6 +24,15 @@ def as_account(account=ACCOUNT):
         return []
     switch = [f"--reuid={account}", f"--regid={account}", "--clear-groups", "--pdeathsig=KILL"]
     return ["setpriv", *switch, "--"]
+
+
+def works_here(program, arguments):
+    """Whether an attack that needs nothing beside it works on this host with nothing to confine it."""
+    with tempfile.TemporaryDirectory(prefix="rubricd-hostile-", dir="/tmp") as directory:
+        os.chown(directory, ACCOUNT, -1)
+        command = [*as_account(), program, *arguments]
+        done = subprocess.run(command, cwd=directory, capture_output=True, check=False, timeout=60)
+        return b"SUCCEEDED: " in done.stdout
 
 
 def processes_with(token):
