@@ -18,4 +18,5 @@ Client = _module.Client
 Closed = _module.Closed
 Daemon = _module.Daemon
 wait_until = _module.wait_until
+user_namespaces_are_refused = _module.user_namespaces_are_refused
 ATTACKS = BUILD / "tests" / "hostile"

@@ -38,10 +38,24 @@ BRINGS = {
 }
 
 
+def records():
+    """What was measured, by the attack's name: held ("always", "by layers", "by nothing"), alone (each
+    of these layers holds it) and together (all of these do)."""
+    return json.loads(RECORD.read_text()) if RECORD.exists() else {}
+
+
+def is_held(record, in_force):
+    """Whether the layers IN_FORCE hold an attack with this RECORD, as far as was measured."""
+    if not record or record["held"] != "by layers":
+        return True
+    together = set(record["together"])
+    return bool(in_force & set(record["alone"])) or bool(together and together <= in_force)
+
+
 def load():
     """What to take away so that an attack succeeds, by its name; empty where nothing helps, or nothing
     has to be taken away."""
-    record = json.loads(RECORD.read_text()) if RECORD.exists() else {}
+    record = records()
     empty = {"alone": [], "together": []}
     return {
         name: frozenset(

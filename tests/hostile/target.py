@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import layers
 from group import Group
 from harness import ATTACKS, Closed, Daemon, wait_until
 from world import ACCOUNT, Usage, World, as_account, fill_in, processes_with
@@ -169,6 +170,10 @@ class Target:
         """What would have to be there to hold the attack, and is not; '' if nothing."""
         if "group" in attack.needs and not self.groups_hold(attack):
             return "nothing but a control group that can limit it holds it, and there is none"
+        record = layers.records().get(attack.name)
+        if not self.without and not layers.is_held(record, self.in_force):
+            holders = " ".join(record["alone"] + record["together"])
+            return f"it takes {holders} to hold it, which this host does not grant"
         return ""
 
     def facts(self, world, neighbour):

@@ -11,7 +11,8 @@ int main(int argc, char **argv)
     const char *token = argument(argc, argv, 2);
     bool plant = is_step(argc, argv, "plant");
     for (size_t i = 0; i < COUNT_OF(directories); i++) {
-        (void)snprintf(path, sizeof(path), "%s/%s", directories[i], token);
+        /* The token alone may be a directory of the test's own. */
+        (void)snprintf(path, sizeof(path), "%s/%s-plant", directories[i], token);
         if (!plant && access(path, F_OK) == 0)
             succeeded("the next job found %s", path);
         int fd = plant ? open(path, O_WRONLY | O_CREAT, 0644) : -1;
