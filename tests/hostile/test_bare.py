@@ -109,7 +109,7 @@ def lacks(attack, output):
         return len(os.listdir("/sys/class/net")) < 2
     if attack.name == "perf_event":  # 3 is Debian's: nobody but root
         return int(Path("/proc/sys/kernel/perf_event_paranoid").read_text()) > 2
-    if user_namespaces_are_refused() and "refused: " in output:
+    if user_namespaces_are_refused():
         return True  # a chroot, say, or a container: not a bare host at all
     said = {line.rsplit(": ", 1)[-1] for line in output.splitlines() if line.startswith("refused")}
     return said and said <= {"ENOSYS", "EAFNOSUPPORT", "ESOCKTNOSUPPORT", "EPROTONOSUPPORT", "ENODEV"}

@@ -515,7 +515,10 @@ def test_client_hands_stdin_on(sandbox):
 
 
 def test_client_does_not_wait_for_a_terminal(daemon):
-    ours, theirs = pty.openpty()
+    try:
+        ours, theirs = pty.openpty()
+    except OSError as error:
+        pytest.skip(f"there is no terminal to be had: {error}")
     try:
         done = subprocess.run(
             [RUBRICCTL, "--socket", daemon.socket, "sandbox", "cat"],
