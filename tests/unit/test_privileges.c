@@ -43,7 +43,8 @@ static int have_accounts(const char *nobody)
 {
     if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0)
         SKIP("this user cannot have accounts of its own");
-    CHECK(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
+    if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 && errno == EINVAL)
+        SKIP("the root is no mount, as in a chroot: what is mounted here would be seen elsewhere");
     int r = write_over("/etc/passwd", passwd, nobody);
     if (r == 0)
         r = write_over("/etc/group", group, "");

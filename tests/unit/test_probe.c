@@ -494,6 +494,9 @@ static int jail_that_claims_too_much(void)
 {
     const uint32_t without = BIT(SECCOMP) | BIT(PID_NAMESPACE);
     struct probe probe;
+    int everything = have_everything();
+    if (everything != 0)
+        return everything;
     _cleanup_close_ int self = open_self();
     CHECK_EQUAL(probe_with(self, without, "too-much", &probe, NULL), 0);
     CHECK_EQUAL(probe.layers, WANTED & ~without);
