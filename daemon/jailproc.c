@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "jailproc.h"
+#include "jail/cgroup_fork.h"
 #include "jail/link.h"
 
 #include "proto/util.h"
@@ -77,27 +78,6 @@ static uint64_t namespaces(uint32_t layers)
     return flags;
 }
 
-static pid_t fork_with_pidfd(uint64_t flags, int *ret_pidfd)
-{
-    int pidfd = -1;
-    struct clone_args args = {
-        .flags = flags | CLONE_PIDFD | CLONE_CLEAR_SIGHAND,
-        .pidfd = (uint64_t)(uintptr_t)&pidfd,
-        .exit_signal = SIGCHLD,
-    };
-    pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
-    if (pid < 0 && errno == ENOSYS) {
-        /* Some filters around whole services refuse clone3. Nobody else waits for our children, so
-         * the pid is still this one's when the pidfd is made. */
-        pid = (pid_t)syscall(SYS_clone, flags | SIGCHLD, NULL, NULL, NULL, NULL);
-        if (pid > 0)
-            pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-    }
-    if (pid > 0)
-        *ret_pidfd = pidfd;
-    return pid;
-}
-
 static int send_setup(int link_fd, const struct jailproc_config *config,
                       const struct jail_shape *shape)
 {
@@ -129,13 +109,15 @@ int jailproc_spawn(const struct jailproc_config *config, const struct jail_shape
     if (fcntl(ours, F_SETFL, O_NONBLOCK) < 0)
         return -errno;
 
-    pid_t pid = fork_with_pidfd(namespaces(shape->layers), &pidfd);
+    bool must_enter; /* no group is asked for */
+    pid_t pid =
+        cgroup_fork(-1, namespaces(shape->layers) | CLONE_CLEAR_SIGHAND, &pidfd, &must_enter);
     if (pid == 0)
         become_jail(theirs, config->program, directory,
                     layer_in(shape->layers, LAYER_USER_NAMESPACE));
     if (pid < 0)
-        return -errno;
-    int r = pidfd < 0 ? -errno : send_setup(ours, config, shape);
+        return pid;
+    int r = send_setup(ours, config, shape);
     if (r < 0) {
         (void)kill(pid, SIGKILL);
         (void)waitpid(pid, NULL, 0);
