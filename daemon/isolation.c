@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "isolation.h"
 #include "clock.h"
+#include "roots.h"
 
 #include "proto/json.h"
 #include "proto/utf8.h"
@@ -154,12 +155,6 @@ static int check_required(const struct probe *probe, const struct config *config
     return 0;
 }
 
-static bool lies_under(const char *path, const char *directory)
-{
-    size_t n = strlen(directory);
-    return strncmp(path, directory, n) == 0 && (path[n] == '/' || path[n] == '\0');
-}
-
 /* A view has the interpreter only if it stands where views are made of. */
 static int check_interpreter(const struct probe *probe, const struct config *config,
                              struct fault *fault)
@@ -168,10 +163,10 @@ static int check_interpreter(const struct probe *probe, const struct config *con
     if (!layer_in(probe->layers, LAYER_FILESYSTEM))
         return 0;
     for (size_t i = 0; i < ARRAY_SIZE(shown); i++)
-        if (lies_under(config->interpreter, shown[i]))
+        if (roots_contain(shown[i], config->interpreter))
             return 0;
     for (size_t i = 0; i < config->readable.count; i++)
-        if (lies_under(config->interpreter, config->readable.item[i]))
+        if (roots_contain(config->readable.item[i], config->interpreter))
             return 0;
     fault_set(fault,
               "[rubric] interpreter: jobs do not see %s; name it, or the directory of its "

@@ -18,7 +18,7 @@ char *roots_path_of(int fd)
     return strdup(path);
 }
 
-static bool lies_under(const char *path, const char *root)
+bool roots_contain(const char *root, const char *path)
 {
     size_t n = strlen(root);
     while (n > 0 && root[n - 1] == '/')
@@ -30,7 +30,7 @@ bool roots_allow(const struct roots *roots, const char *path)
 {
     for (size_t i = 0; i < roots->count; i++) {
         _cleanup_free_ char *root = realpath(roots->item[i], NULL);
-        if (root && lies_under(path, root))
+        if (root && roots_contain(root, path))
             return true;
     }
     return false;

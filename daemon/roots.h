@@ -13,5 +13,8 @@ struct roots {
 /* The canonical path of an open descriptor, to be freed; NULL if it has none that fits. */
 char *roots_path_of(int fd);
 
+/* Whether PATH is ROOT or lies under it, by their names alone. */
+bool roots_contain(const char *root, const char *path);
+
 /* Whether PATH, which is canonical, lies under one of ROOTS or is one. */
 bool roots_allow(const struct roots *roots, const char *path);
