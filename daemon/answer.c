@@ -33,7 +33,7 @@ static void describe_failure(const struct verdict *verdict, struct answer *answe
 }
 
 static int print_result(const struct job *job, const struct verdict *verdict,
-                        const json_t *isolation, struct answer *answer)
+                        const struct bytes *isolation, struct answer *answer)
 {
     struct reply_result reply = {
         .id = &job->id,
@@ -77,7 +77,7 @@ static int judge(const struct job *job, const struct slot_result *result, struct
 }
 
 static int answer_verdict(const struct job *job, const struct slot_result *result,
-                          const json_t *isolation, struct answer *ret)
+                          const struct bytes *isolation, struct answer *ret)
 {
     _cleanup_outcome_ struct outcome outcome = OUTCOME_NULL;
     _cleanup_bench_score_ struct bench_score score = BENCH_SCORE_NULL;
@@ -101,7 +101,7 @@ static int answer_verdict(const struct job *job, const struct slot_result *resul
     return r;
 }
 
-int answer_from_sut(const struct job *job, const json_t *isolation, struct answer *ret)
+int answer_from_sut(const struct job *job, const struct bytes *isolation, struct answer *ret)
 {
     _cleanup_bench_score_ struct bench_score score = BENCH_SCORE_NULL;
     struct answer answer = {.usage = {.wall_clock_ms = 1, .cpu_wait_ms = 0}};
@@ -117,7 +117,7 @@ int answer_from_sut(const struct job *job, const json_t *isolation, struct answe
     return r;
 }
 
-int answer_no_code(const struct job *job, const json_t *isolation, struct answer *ret)
+int answer_no_code(const struct job *job, const struct bytes *isolation, struct answer *ret)
 {
     static const struct bytes nothing = BYTES_NULL;
     struct answer answer = {
@@ -195,7 +195,7 @@ static int answer_not_started(const struct job *job, const struct slot_result *r
 }
 
 int answer_from_slot(const struct job *job, const struct slot_result *result,
-                     const json_t *isolation, struct answer *ret)
+                     const struct bytes *isolation, struct answer *ret)
 {
     if (result->killed == SLOT_KILL_CANCELLED)
         return job->draining ? answer_error(job, ERROR_DRAINING,

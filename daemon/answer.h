@@ -32,13 +32,13 @@ void answer_deinit(struct answer *answer);
 /* The answer to a job that a slot has ended. ISOLATION is what was in force for this job.
  * 0 or -ENOMEM. */
 int answer_from_slot(const struct job *job, const struct slot_result *result,
-                     const json_t *isolation, struct answer *ret);
+                     const struct bytes *isolation, struct answer *ret);
 
 /* The answer to a job that is not run because its system under test failed. */
-int answer_from_sut(const struct job *job, const json_t *isolation, struct answer *ret);
+int answer_from_sut(const struct job *job, const struct bytes *isolation, struct answer *ret);
 
 /* The answer to a job in whose generation there is no code: no score, and why. */
-int answer_no_code(const struct job *job, const json_t *isolation, struct answer *ret);
+int answer_no_code(const struct job *job, const struct bytes *isolation, struct answer *ret);
 
 int answer_error(const struct job *job, enum error_code code, const char *message,
                  struct answer *ret);

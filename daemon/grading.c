@@ -80,15 +80,15 @@ void grading_answer_error(struct supervisor *supervisor, struct job *job, enum e
 void grading_answer_sut(struct supervisor *supervisor, struct job *job)
 {
     _cleanup_answer_ struct answer answer = ANSWER_NULL;
-    int r = answer_from_sut(job, supervisor->isolation.summary, &answer);
+    int r = answer_from_sut(job, &supervisor->isolation.of_jobs, &answer);
     deliver(supervisor, job, r, &answer, NULL);
 }
 
 /* What was, or would have been, in force for JOB. */
-static const json_t *isolation_of(const struct supervisor *supervisor, const struct job *job)
+static const struct bytes *isolation_of(const struct supervisor *supervisor, const struct job *job)
 {
     bool networked = job->spec->kind == JOB_SANDBOX && job->spec->sandbox.network;
-    return networked ? supervisor->isolation.networked : supervisor->isolation.summary;
+    return networked ? &supervisor->isolation.of_networked_jobs : &supervisor->isolation.of_jobs;
 }
 
 static void answer_without_code(struct supervisor *supervisor, struct job *job)

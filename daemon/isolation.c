@@ -283,10 +283,12 @@ int isolation_init(struct isolation *isolation, const struct config *config,
         r = build_environment(isolation, config);
     if (r == 0) {
         isolation->summary = summarise(isolation, config, interpreter_version, probe->layers);
-        isolation->networked =
+        _cleanup_json_ json_t *networked =
             summarise(isolation, config, interpreter_version, probe->networked.layers);
         isolation->missing = missing_json(probe);
-        if (!isolation->summary || !isolation->networked || !isolation->missing)
+        if (!isolation->summary || !networked || !isolation->missing ||
+            json_print(isolation->summary, &isolation->of_jobs) < 0 ||
+            json_print(networked, &isolation->of_networked_jobs) < 0)
             r = -ENOMEM;
     }
     if (r == -ENOMEM)
@@ -300,7 +302,8 @@ void isolation_deinit(struct isolation *isolation)
         free(*entry);
     free(isolation->environment);
     json_decref(isolation->summary);
-    json_decref(isolation->networked);
+    bytes_deinit(&isolation->of_jobs);
+    bytes_deinit(&isolation->of_networked_jobs);
     json_decref(isolation->missing);
     *isolation = (struct isolation){.summary = NULL};
 }

@@ -7,15 +7,18 @@
 
 #include "conf/config.h"
 #include "proto/fault.h"
+#include "proto/json.h"
 
 #include <jansson.h>
 
 struct isolation {
     uint32_t layers;    /* bits of enum layer that are in force */
     char **environment; /* owned, NULL-terminated: what every job gets */
-    json_t *summary;    /* owned: {class, layers, digest}, as replies carry it */
-    json_t *networked;  /* owned: the same of jobs that may use the network */
+    json_t *summary;    /* owned: {class, layers, digest} */
     json_t *missing;    /* owned: [{layer, reason}], for status */
+    /* Owned: the summary printed, as results carry it, and that of jobs that may use the network.
+     */
+    struct bytes of_jobs, of_networked_jobs;
 };
 
 /* The environment of a rubric, whatever the daemon was started with: four entries and a NULL. */

@@ -113,10 +113,10 @@ static void kill_job(struct slot *slot, enum slot_kill why)
         slot_enter(slot, SLOT_ENDING, JAIL_CLEAN_UP_MS);
 }
 
-static void note_exit(struct slot *slot)
+static void note_exit(struct slot *slot, uint64_t ended_ns)
 {
     if (slot->result.ended_ns == 0)
-        slot->result.ended_ns = clock_now_ns();
+        slot->result.ended_ns = ended_ns;
     slot->child_event = consume_event(slot->child_event);
     if (slot->state == SLOT_RUNNING)
         slot_enter(slot, SLOT_ENDING, JAIL_CLEAN_UP_MS);
@@ -133,11 +133,12 @@ static void complete_if_over(struct slot *slot)
         slot_enter(slot, SLOT_ENDING, LEAF_RETRY_MS);
 }
 
+/* The jail tells of it as well, unless it hangs. */
 static void on_child_exit(evutil_socket_t fd, short what, void *userdata)
 {
     (void)fd;
     (void)what;
-    note_exit(userdata);
+    note_exit(userdata, clock_now_ns());
 }
 
 static void on_output(struct capture *capture, size_t n, void *userdata)
@@ -228,31 +229,45 @@ static void run_on(struct slot *slot)
     slot_enter(slot, SLOT_RUNNING, MAX(MIN(left_ms, cpu_ms), UINT64_C(1)));
 }
 
-static const char *job_has_started(struct slot *slot, uint64_t started_ns, int pidfd)
+/* The jail saw it happen; when we come to read of it may be later. What it says is held to what we
+ * know: not before NOT_BEFORE_NS, and not after now. */
+static uint64_t plausible(uint64_t told_ns, uint64_t not_before_ns)
 {
-    uint64_t now_ns = clock_now_ns();
+    return MIN(MAX(told_ns, not_before_ns), clock_now_ns());
+}
+
+static void job_has_started(struct slot *slot, uint64_t started_ns, int pidfd)
+{
     slot->child_pidfd = pidfd;
-    slot->child_event = watch(slot, pidfd, on_child_exit);
-    if (!slot->child_event)
-        return "its program cannot be watched";
-    /* The jail saw it start; when we come to read of it may be later. What it says is held to what
-     * we know: after we sent the job, before now. */
-    slot->result.started_ns = MIN(MAX(started_ns, slot->sent_ns), now_ns);
+    slot->result.started_ns = plausible(started_ns, slot->sent_ns);
     slot->deadline_ns = slot->result.started_ns + slot->limits.of[LIMIT_WALL_CLOCK] * NS_PER_MS;
     run_on(slot);
     if (slot->result.killed != SLOT_KILL_NONE)
         kill_job(slot, slot->result.killed); /* cancelled while it was being started */
     else
         slot->config->ops->started(slot, slot->owner, slot->config->userdata);
-    return NULL;
+}
+
+static const char unwatched[] = "its program cannot be watched";
+
+/* Of a program that has ended at once nothing is left to watch, and what it wrote is in the pipes.
+ */
+static const char *watch_program(struct slot *slot)
+{
+    slot->child_event = watch(slot, slot->child_pidfd, on_child_exit);
+    return !slot->child_event || capture_watch(&slot->out) < 0 || capture_watch(&slot->err) < 0
+               ? unwatched
+               : NULL;
 }
 
 static const char *job_has_ended(struct slot *slot, const struct link_report *report)
 {
     /* The jail has reaped the program: the pidfd, which the kernel answers for, must say so too. */
-    if (slot->reported || (slot->result.ended_ns == 0 && !is_readable(slot->child_pidfd)))
+    if (slot->reported || !is_readable(slot->child_pidfd))
         return "it reports the end of a program that runs";
-    note_exit(slot);
+    note_exit(slot, plausible(report->ended_ns, slot->result.started_ns));
+    if (capture_read_rest(&slot->out) < 0 || capture_read_rest(&slot->err) < 0)
+        return unwatched;
     slot->reported = true;
     slot->spent = report->leftover;
     slot->result.wait_status = report->wait_status;
@@ -282,8 +297,13 @@ static const char *handle_report(struct slot *slot, const struct link_report *re
     }
     if (!slot->owner || report->job_no != slot->job_no)
         return unexpected;
-    if (report->type == LINK_STARTED && slot->state == SLOT_LAUNCHING)
-        return job_has_started(slot, report->started_ns, TAKE_FD(taken));
+    /* A program that ends at once is told of in one report. */
+    if (slot->state == SLOT_LAUNCHING && pidfd >= 0 &&
+        (report->type == LINK_STARTED || report->type == LINK_ENDED)) {
+        job_has_started(slot, report->started_ns, TAKE_FD(taken));
+        if (report->type == LINK_STARTED)
+            return watch_program(slot);
+    }
     if (report->type == LINK_FAILED && slot->state == SLOT_LAUNCHING) {
         slot->result.stage = (enum link_stage)MIN(report->stage, LINK_STAGE_COUNT);
         slot->result.error = report->error;
@@ -423,7 +443,7 @@ static void on_deadline(struct slot *slot)
     /* An exit that the kernel already knows of comes before the deadline, in whatever order the
      * two events are handed out. */
     if (is_readable(slot->child_pidfd))
-        note_exit(slot);
+        note_exit(slot, clock_now_ns());
     else if (clock_now_ns() >= slot->deadline_ns)
         kill_job(slot, SLOT_KILL_DEADLINE);
     else if (leaf_cpu_remaining_ms(&slot->leaf, slot->limits.of[LIMIT_CPU]) == 0)

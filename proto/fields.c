@@ -38,6 +38,12 @@ static bool has_type(const json_t *value, enum field_type type)
     return false;
 }
 
+/* Where a C string is wanted and VALUE is none. */
+static bool has_nul(const json_t *value, enum field_type type)
+{
+    return type == FIELD_TEXT && strlen(json_string_value(value)) != json_string_length(value);
+}
+
 int field_check_type(const json_t *value, enum field_type type, const char *path,
                      struct fault *fault)
 {
@@ -49,7 +55,7 @@ int field_check_type(const json_t *value, enum field_type type, const char *path
     if (!has_type(value, type))
         return fault_set(fault, "%s: expected %s, got %s", path, expected[type],
                          json_type_name(value));
-    if (type == FIELD_TEXT && strlen(json_string_value(value)) != json_string_length(value))
+    if (has_nul(value, type))
         return fault_set(fault, "%s: contains a NUL character", path);
     return 0;
 }
@@ -57,18 +63,16 @@ int field_check_type(const json_t *value, enum field_type type, const char *path
 static int decode_one(const json_t *object, const char *path, const struct field *field,
                       const json_t **value, struct fault *fault)
 {
-    char where[FIELD_PATH_MAX];
-    field_path(where, path, field->name);
-
     const json_t *found = json_object_get(object, field->name);
-    if (!found && field->presence == FIELD_REQUIRED)
-        return fault_set(fault, "%s: missing", where);
+    bool is_missing = !found && field->presence == FIELD_REQUIRED;
     if (json_is_null(found) && field->presence == FIELD_NULLABLE)
         found = NULL;
-    if (found) {
-        int r = field_check_type(found, field->type, where, fault);
-        if (r < 0)
-            return r;
+    /* Where it stands is put into words only if there is something to say of it. */
+    if (is_missing || (found && (!has_type(found, field->type) || has_nul(found, field->type)))) {
+        char where[FIELD_PATH_MAX];
+        field_path(where, path, field->name);
+        return is_missing ? fault_set(fault, "%s: missing", where)
+                          : field_check_type(found, field->type, where, fault);
     }
     *value = found;
     return 0;

@@ -75,22 +75,42 @@ static json_t *encode_usage(const struct usage *usage)
                      (json_int_t)usage->max_rss_bytes, "queue_ms", (json_int_t)usage->queue_ms);
 }
 
+/* Puts one more member into OBJECT, which is printed and not empty. */
+static int add_printed(struct bytes *object, const char *name, const struct bytes *value)
+{
+    size_t room = object->length + strlen(name) + value->length + sizeof(",\"\":}");
+    char *data = realloc(object->data, room);
+    if (!data)
+        return -ENOMEM;
+    size_t at = object->length - 1; /* of the brace that ends it */
+    int n = snprintf(data + at, room - at, ",\"%s\":%.*s}", name, (int)value->length, value->data);
+    *object = (struct bytes){.data = data, .length = at + (size_t)n};
+    return 0;
+}
+
 int reply_result(const struct reply_result *result, struct bytes *ret)
 {
     const struct bytes *text = result->stdout_bytes;
     _cleanup_json_ json_t *reply =
-        json_pack("{s:s,s:o,s:I,s:s,s:o,s:o,s:o,s:O}", "type", "result", "id",
-                  id_string(result->id), "job_no", (json_int_t)result->job_no, "kind", result->kind,
-                  "score", result->score ? bench_score_encode(result->score) : json_null(),
-                  "outcome", encode_outcome(result->outcome), "usage", encode_usage(result->usage),
-                  "isolation", result->isolation);
+        json_pack("{s:s,s:o,s:I,s:s,s:o,s:o,s:o}", "type", "result", "id", id_string(result->id),
+                  "job_no", (json_int_t)result->job_no, "kind", result->kind, "score",
+                  result->score ? bench_score_encode(result->score) : json_null(), "outcome",
+                  encode_outcome(result->outcome), "usage", encode_usage(result->usage));
     if (!reply ||
         (result->reason && json_object_set_new(reply, "reason", json_string(result->reason)) < 0) ||
         (text && json_object_set_new(reply, "stdout",
                                      json_text(text->data ? text->data : "",
                                                MIN(text->length, REPLY_STDOUT_MAX))) < 0))
         return -ENOMEM;
-    return json_print(reply, ret);
+    _cleanup_bytes_ struct bytes printed = BYTES_NULL;
+    int r = json_print(reply, &printed);
+    if (r == 0)
+        r = add_printed(&printed, "isolation", result->isolation);
+    if (r < 0)
+        return r;
+    *ret = printed;
+    printed = (struct bytes)BYTES_NULL;
+    return 0;
 }
 
 int reply_started(const struct bytes *id, uint64_t job_no, unsigned slot, struct bytes *ret)

@@ -65,7 +65,7 @@ struct reply_result {
     const char *reason;              /* a word; NULL where there is a score */
     const struct outcome *outcome;
     const struct usage *usage;
-    const json_t *isolation;          /* {class, layers, digest} */
+    const struct bytes *isolation;    /* {class, layers, digest}, printed: it is always the same */
     const struct bytes *stdout_bytes; /* arbitrary bytes; NULL: of no interest to this kind */
 };
 

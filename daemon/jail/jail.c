@@ -174,9 +174,12 @@ static bool spawn(struct jail *jail, const struct link_job *request, const int f
     return false;
 }
 
-/* Time in which the program was ready to run and had no CPU. Read while it is a zombie. */
-static uint64_t read_run_delay(pid_t pid)
+/* Time in which the program was ready to run and had no CPU. Read while it is a zombie; finding
+ * that out costs the kernel more than some programs take. */
+static uint64_t read_run_delay(pid_t pid, uint64_t elapsed_ns)
 {
+    if (elapsed_ns < NS_PER_MS)
+        return 0; /* it is told in whole milliseconds */
     char path[40], text[80];
     (void)snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)pid);
     _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -243,12 +246,18 @@ static bool see_to_end(const struct jail *jail, struct job *job, struct link_rep
 {
     struct children_usage usage = {0};
     bool wanted = wait_for_end(jail, job);
-    report->run_delay_ns = read_run_delay(job->pid);
+    report->ended_ns = clock_now_ns();
+    report->run_delay_ns = read_run_delay(job->pid, report->ended_ns - job->started_ns);
     report->wait_status = children_reap(job->pid, &usage);
     report->cpu_us = usage.cpu_us;
     report->max_rss_bytes = usage.max_rss_bytes;
-    job->pidfd = close_fd(job->pidfd);
     return wanted;
+}
+
+static bool ends_at_once(const struct job *job)
+{
+    struct pollfd end = {.fd = job->pidfd, .events = POLLIN};
+    return poll(&end, 1, LINK_SHORT_MS) == 1;
 }
 
 /* One job from its message to its report. False if the jail is to end. */
@@ -272,13 +281,16 @@ static bool run_job(struct jail *jail, const struct link_job *request, int fds[L
     report.type = LINK_STARTED;
     report.pid = job.pid;
     report.started_ns = job.started_ns;
-    bool wanted = link_send_report(jail->link, &report, job.pidfd) == 0;
+    _cleanup_close_ int pidfd = job.pidfd;
+    bool told = !ends_at_once(&job);
+    bool wanted = !told || link_send_report(jail->link, &report, pidfd) == 0;
     wanted = see_to_end(jail, &job, &report) && wanted;
 
     report.type = LINK_ENDED;
     report.leftover = !clean_up(jail, &job, &report);
     /* A jail that could not clean up tells so and makes way for a new one. */
-    return link_send_report(jail->link, &report, -1) == 0 && wanted && !report.leftover;
+    return link_send_report(jail->link, &report, told ? -1 : pidfd) == 0 && wanted &&
+           !report.leftover;
 }
 
 /* Receives how the jail is to be, makes it so, and says what became of it. */

@@ -198,6 +198,12 @@ int link_send_report(int fd, const struct link_report *report, int pidfd)
     return send_packet(fd, &iov, 1, &pidfd, pidfd >= 0 ? 1 : 0);
 }
 
+/* Whether a report of TYPE may come with COUNT descriptors. */
+static bool may_carry(uint32_t type, size_t count)
+{
+    return type == LINK_STARTED ? count == 1 : count == 0 || type == LINK_ENDED;
+}
+
 int link_receive_report(int fd, struct link_report *ret_report, int *ret_pidfd)
 {
     struct link_report report;
@@ -208,7 +214,7 @@ int link_receive_report(int fd, struct link_report *ret_report, int *ret_pidfd)
     if (n <= 0)
         return (int)n;
     if ((size_t)n != sizeof(report) || report.type > LINK_ENDED ||
-        (report.type == LINK_STARTED) != (count == 1)) {
+        !may_carry(report.type, count)) {
         if (count > 0)
             close_fd(pidfd);
         return -EPROTO;

@@ -2,9 +2,9 @@
 #pragma once
 /* The messages between the supervisor and a jail: a SOCK_SEQPACKET socketpair, one packet a
  * message, descriptors beside it. The supervisor sends a set-up first; the jail confines itself and
- * answers READY once. Then, job by job: STARTED (with a pidfd) and ENDED, or FAILED. What comes
- * from a jail is untrusted: the receiver checks size and type here and the sense of it in slot.c.
- */
+ * answers READY once. Then, job by job: STARTED (with a pidfd) and ENDED, or ENDED alone where the
+ * program was quick, or FAILED. What comes from a jail is untrusted: the receiver checks size and
+ * type here and the sense of it in slot.c. */
 
 #include "layers.h"
 
@@ -19,6 +19,10 @@
 /* Room for all strings of one message. */
 #define LINK_STRINGS_MAX (48u << 10)
 #define LINK_LIST_MAX 64
+
+/* A program that ends within this time is told of in one report: waking the supervisor costs as
+ * much as many programs do. */
+#define LINK_SHORT_MS 2
 
 /* How a jail is to be; strings: the host paths that every job may read. Comes with the seccomp
  * program (struct sock_filter[]) in a memfd where that layer is wanted. */
@@ -71,9 +75,10 @@ struct link_lists {
 
 enum link_report_type {
     LINK_READY,   /* the slot's directory is empty, jobs may come */
-    LINK_STARTED, /* the program runs; a pidfd comes along */
+    LINK_STARTED, /* the program runs, and has for LINK_SHORT_MS; a pidfd comes along */
     LINK_FAILED,  /* it could not be started: stage and error */
-    LINK_ENDED,   /* it and all its descendants are gone, its directory too */
+    LINK_ENDED,   /* it and all its descendants are gone, its directory too; without a STARTED
+                   * before, the pidfd comes with this one */
 };
 
 enum link_stage {
@@ -108,8 +113,9 @@ struct link_report {
     uint32_t evidence;      /* ENDED: bits (1 << enum limit) of limits that were certainly met */
     uint64_t cpu_us;        /* ENDED: user and system time of the program and its whole tree */
     uint64_t max_rss_bytes; /* ENDED: of the largest process */
-    uint64_t started_ns;   /* STARTED: CLOCK_MONOTONIC just before the program's process was made */
-    uint64_t run_delay_ns; /* ENDED: time runnable without a CPU; UINT64_MAX: not known */
+    uint64_t started_ns;    /* STARTED, ENDED: CLOCK_MONOTONIC just before its process was made */
+    uint64_t ended_ns;      /* ENDED: the same when the program had ended */
+    uint64_t run_delay_ns;  /* ENDED: time runnable without a CPU; UINT64_MAX: not known */
     int32_t layer_errors[LAYER_COUNT]; /* READY: errno of what was wanted and could not be had */
     char view_step[64];                /* READY: what failed in making the view; may lack its NUL */
 };

@@ -31,6 +31,9 @@ TAKE_AWAY = ROOT / "tests" / "integration" / "take_away.py"
 PYTHON = "/usr/bin/python3"
 DEADLINE = 30.0
 
+# Where the tests are run in the background SIGINT is ignored, also by all that they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 sys.path.insert(0, str(ROOT / "tests"))
 import schema_check  # noqa: E402
 import take_away  # noqa: E402

@@ -56,7 +56,7 @@ static bool contains(const json_t *got, const json_t *wanted) // NOLINT(misc-no-
 struct fixture {
     struct job_spec spec;
     struct job job;
-    json_t *isolation;
+    struct bytes isolation;
     struct bytes out, err;
     struct slot_result result;
 };
@@ -78,7 +78,9 @@ static int setup(void **state)
     f->job.queued_ns = 10 * NS_PER_S;
     f->job.launched_ns = 12 * NS_PER_S;
     set_id(f, "the-id", 6);
-    f->isolation = parse("{'class':'subprocess','layers':['env'],'digest':'d'}");
+    _cleanup_json_ json_t *isolation =
+        parse("{'class':'subprocess','layers':['env'],'digest':'d'}");
+    assert_int_equal(json_print(isolation, &f->isolation), 0);
     f->result = (struct slot_result){
         .end = SLOT_END_EXITED,
         .started_ns = 13 * NS_PER_S,
@@ -100,7 +102,7 @@ static int teardown(void **state)
     bytes_deinit(&f->out);
     bytes_deinit(&f->err);
     task_class_free(f->job.task_class);
-    json_decref(f->isolation);
+    bytes_deinit(&f->isolation);
     free(f);
     return 0;
 }
@@ -158,7 +160,7 @@ static void check_result(struct fixture *f, const struct result_case *c)
     f->result.end = c->end;
     f->result.killed = c->killed;
     f->result.wait_status = c->wait_status;
-    assert_int_equal(answer_from_slot(&f->job, &f->result, f->isolation, &answer), 0);
+    assert_int_equal(answer_from_slot(&f->job, &f->result, &f->isolation, &answer), 0);
     json_t *result = read_payload(&answer, c->wanted);
     json_t *frame =
         read_payload(&answer, "{'type':'result','id':'the-id','job_no':4711,'kind':'rubric',"
@@ -205,7 +207,7 @@ static json_t *expect_error(const struct answer *answer, enum error_code code)
 static void check_error(struct fixture *f, enum error_code code, const char *message)
 {
     _cleanup_answer_ struct answer answer = ANSWER_NULL;
-    assert_int_equal(answer_from_slot(&f->job, &f->result, f->isolation, &answer), 0);
+    assert_int_equal(answer_from_slot(&f->job, &f->result, &f->isolation, &answer), 0);
     json_t *error = expect_error(&answer, code);
     assert_string_equal(json_string_value(json_object_get(error, "message")), message);
     json_decref(error);
@@ -365,7 +367,7 @@ static void test_id_comes_back_as_it_was(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         _cleanup_answer_ struct answer result = ANSWER_NULL, error = ANSWER_NULL;
         set_id(f, cases[i].id, cases[i].n);
-        assert_int_equal(answer_from_slot(&f->job, &f->result, f->isolation, &result), 0);
+        assert_int_equal(answer_from_slot(&f->job, &f->result, &f->isolation, &result), 0);
         assert_int_equal(answer_error(&f->job, ERROR_CANCELLED, "x", &error), 0);
         json_t *payloads[] = {read_payload(&result, "{'type':'result'}"),
                               read_payload(&error, "{'type':'error'}")};
@@ -390,7 +392,7 @@ static void test_long_failure_mode(void **state)
                    code);
     set_output(f, out, "");
     _cleanup_answer_ struct answer answer = ANSWER_NULL;
-    assert_int_equal(answer_from_slot(&f->job, &f->result, f->isolation, &answer), 0);
+    assert_int_equal(answer_from_slot(&f->job, &f->result, &f->isolation, &answer), 0);
     assert_int_equal(strlen(answer.what), ANSWER_WHAT_MAX - 1);
     assert_int_equal(strspn(answer.what, "c"), ANSWER_WHAT_MAX - 1);
     json_t *result = read_payload(&answer, "{'type':'result'}");
@@ -492,7 +494,7 @@ static void check_sut(struct fixture *f, enum sut_status status, const char *wan
 {
     _cleanup_answer_ struct answer answer = ANSWER_NULL;
     f->spec.rubric.sut = status;
-    assert_int_equal(answer_from_sut(&f->job, f->isolation, &answer), 0);
+    assert_int_equal(answer_from_sut(&f->job, &f->isolation, &answer), 0);
     json_t *result = read_payload(&answer, wanted);
     json_t *rest =
         read_payload(&answer, "{'type':'result','id':'the-id','job_no':4711,'kind':'rubric',"
@@ -527,7 +529,7 @@ static void test_sut(void **state)
 static void check_sandbox(struct fixture *f, const char *wanted, const char *what, bool failed)
 {
     _cleanup_answer_ struct answer answer = ANSWER_NULL;
-    assert_int_equal(answer_from_slot(&f->job, &f->result, f->isolation, &answer), 0);
+    assert_int_equal(answer_from_slot(&f->job, &f->result, &f->isolation, &answer), 0);
     json_t *result = read_payload(&answer, wanted);
     assert_true(answer.is_result);
     assert_string_equal(answer.what, what);
@@ -574,7 +576,7 @@ static void test_no_code(void **state)
     struct fixture *f = *state;
     _cleanup_answer_ struct answer answer = ANSWER_NULL;
     f->spec = (struct job_spec){.kind = JOB_SANDBOX};
-    assert_int_equal(answer_no_code(&f->job, f->isolation, &answer), 0);
+    assert_int_equal(answer_no_code(&f->job, &f->isolation, &answer), 0);
     json_t *result = read_payload(
         &answer, "{'type':'result','id':'the-id','job_no':4711,'kind':'sandbox','score':null,"
                  "'reason':'no_code','stdout':'','outcome':{'success':false,'exit_code':null,"

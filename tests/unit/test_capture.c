@@ -88,12 +88,18 @@ static int teardown(void **state)
 }
 
 /* Opens the capture; our end does not block, so that one process can write and read. */
-static void open_capture(struct fixture *f, size_t keep_max)
+static void open_unwatched(struct fixture *f, size_t keep_max)
 {
     int r = capture_open(&f->capture, f->base, keep_max, on_capture, f, &f->write_fd);
     assert_int_equal(r, 0);
     assert_false(capture_is_closed(&f->capture));
     assert_int_equal(fcntl(f->write_fd, F_SETFL, O_NONBLOCK), 0);
+}
+
+static void open_capture(struct fixture *f, size_t keep_max)
+{
+    open_unwatched(f, keep_max);
+    assert_int_equal(capture_watch(&f->capture), 0);
 }
 
 /* Writes N bytes in pieces of at most PIECE, reading whenever the pipe is full or, if EAGER, after
@@ -254,6 +260,65 @@ static void test_end_of_several_writers(void **state)
     assert_string_equal(f->capture.kept.data, "ab");
 }
 
+/* --- reading the rest --------------------------------------------------------------------- */
+
+static void test_nothing_is_read_unasked(void **state)
+{
+    struct fixture *f = *state;
+    open_unwatched(f, 1000);
+    assert_int_equal(write(f->write_fd, "abc", 3), 3);
+    f->write_fd = close_fd(f->write_fd);
+    assert_int_equal(event_base_dispatch(f->base), 1); /* it watches nothing */
+    assert_int_equal(f->reads + f->ends, 0);
+}
+
+/* More than is read at once, and more than is kept. */
+static void test_the_rest_is_read_to_its_end(void **state)
+{
+    struct fixture *f = *state;
+    for (unsigned watched = 0; watched < 2; watched++) {
+        f->counted = f->ends = f->reads = 0;
+        (watched ? open_capture : open_unwatched)(f, 40000);
+        write_all(f, 60000, 60000, false);
+        f->write_fd = close_fd(f->write_fd);
+        assert_int_equal(capture_read_rest(&f->capture), 0);
+        assert_int_equal(f->ends, 1);
+        assert_int_equal(f->counted, 60000);
+        expect_kept(f, 40000);
+        assert_int_equal(event_base_dispatch(f->base), 1);   /* nothing is watched any more */
+        assert_int_equal(capture_read_rest(&f->capture), 0); /* nor read */
+        capture_deinit(&f->capture);
+    }
+}
+
+/* A writer is left after all: its end is awaited. */
+static void test_a_rest_without_an_end_is_watched(void **state)
+{
+    struct fixture *f = *state;
+    open_unwatched(f, 1000);
+    assert_int_equal(write(f->write_fd, "abc", 3), 3);
+    assert_int_equal(capture_read_rest(&f->capture), 0);
+    assert_int_equal(f->counted, 3);
+    assert_int_equal(f->ends, 0);
+    assert_int_equal(write(f->write_fd, "def", 3), 3);
+    finish(f);
+    assert_string_equal(f->capture.kept.data, "abcdef");
+}
+
+static void test_watching_twice_is_watching_once(void **state)
+{
+    struct fixture *f = *state;
+    open_capture(f, 1000);
+    const struct event *event = f->capture.event;
+    assert_int_equal(capture_watch(&f->capture), 0);
+    assert_ptr_equal(f->capture.event, event);
+    assert_int_equal(write(f->write_fd, "abc", 3), 3);
+    finish(f);
+    assert_int_equal(f->counted, 3);
+    assert_int_equal(capture_watch(&f->capture), 0); /* there is nothing to watch */
+    assert_null(f->capture.event);
+}
+
 /* --- closing ------------------------------------------------------------------------------ */
 
 static void test_close_in_the_callback(void **state)
@@ -376,6 +441,10 @@ int main(void)
         ON_PIPE(test_no_output),
         ON_PIPE(test_nul_bytes_are_kept),
         ON_PIPE(test_end_of_several_writers),
+        ON_PIPE(test_nothing_is_read_unasked),
+        ON_PIPE(test_the_rest_is_read_to_its_end),
+        ON_PIPE(test_a_rest_without_an_end_is_watched),
+        ON_PIPE(test_watching_twice_is_watching_once),
         ON_PIPE(test_close_in_the_callback),
         ON_PIPE(test_close_before_anything_is_read),
         ON_PIPE(test_deinit_in_the_callback),

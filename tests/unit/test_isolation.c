@@ -199,6 +199,20 @@ static struct digest digest_in(const json_t *summary)
     return digest;
 }
 
+static json_t *read_printed(const struct bytes *printed)
+{
+    json_t *summary = NULL;
+    struct fault fault = FAULT_NULL;
+    assert_int_equal(json_read_object(printed->data, printed->length, &summary, &fault), 0);
+    return summary;
+}
+
+static struct digest digest_in_printed(const struct bytes *printed)
+{
+    _cleanup_json_ json_t *summary = read_printed(printed);
+    return digest_in(summary);
+}
+
 static struct digest digest_of(const struct config *config, const char *version)
 {
     struct isolation isolation;
@@ -452,6 +466,12 @@ static void expect_summary(const json_t *summary, uint32_t layers)
     assert_int_equal(json_array_size(listed), next);
 }
 
+static void expect_printed(const struct bytes *printed, uint32_t layers)
+{
+    _cleanup_json_ json_t *summary = read_printed(printed);
+    expect_summary(summary, layers);
+}
+
 static void expect_missing(const json_t *missing, uint32_t layers)
 {
     size_t next = 0;
@@ -485,11 +505,13 @@ static void test_summaries(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         init_isolation_for(&isolation, &config, VERSION, cases[i].layers, cases[i].networked);
         expect_summary(isolation.summary, cases[i].layers);
-        expect_summary(isolation.networked, cases[i].networked);
+        expect_printed(&isolation.of_jobs, cases[i].layers);
+        expect_printed(&isolation.of_networked_jobs, cases[i].networked);
         expect_missing(isolation.missing, cases[i].layers);
         isolation_deinit(&isolation);
         assert_null(isolation.summary);
-        assert_null(isolation.networked);
+        assert_null(isolation.of_jobs.data);
+        assert_null(isolation.of_networked_jobs.data);
         assert_null(isolation.missing);
         assert_null(isolation.environment);
         isolation_deinit(&isolation); /* there may be nothing to free */
@@ -509,10 +531,11 @@ static void test_digest_changes_with_every_layer(void **state)
         uint32_t layers = layer < LAYER_COUNT ? LAYERS_ALL & ~LAYER_BIT(layer) : LAYERS_ALL;
         init_isolation_for(&isolation, &config, VERSION, layers, 0);
         add_digest(&digests, digest_in(isolation.summary));
-        struct digest digest = digest_in(isolation.summary), none = digest_in(isolation.networked);
+        struct digest digest = digest_in(isolation.summary),
+                      none = digest_in_printed(&isolation.of_networked_jobs);
         isolation_deinit(&isolation);
         init_isolation_for(&isolation, &config, VERSION, 0, layers);
-        assert_string_equal(digest_in(isolation.networked).text, digest.text);
+        assert_string_equal(digest_in_printed(&isolation.of_networked_jobs).text, digest.text);
         assert_string_equal(digest_in(isolation.summary).text, none.text);
         isolation_deinit(&isolation);
     }

@@ -526,18 +526,22 @@ static void test_report_round_trip(void **state)
     assert_int_equal(count_descriptors(), f->descriptors);
 }
 
-static void test_report_of_a_start_brings_a_pidfd(void **state)
+/* The end brings it too where no start was told before. */
+static void test_report_with_a_pidfd(void **state)
 {
+    static const uint32_t types[] = {LINK_STARTED, LINK_ENDED};
     const struct fixture *f = *state;
-    struct link_report report = make_report(LINK_STARTED), received;
-    int pidfd = -7;
-    assert_int_equal(link_send_report(f->theirs, &report, f->spare[1]), 0);
-    assert_int_equal(link_receive_report(f->ours, &received, &pidfd), 1);
-    assert_memory_equal(&received, &report, sizeof(report));
-    assert_true(is_same_file(pidfd, f->spare[1]));
-    assert_int_equal(fcntl(pidfd, F_GETFD), FD_CLOEXEC);
-    close_fd(pidfd);
-    assert_int_equal(count_descriptors(), f->descriptors);
+    for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
+        struct link_report report = make_report(types[i]), received;
+        int pidfd = -7;
+        assert_int_equal(link_send_report(f->theirs, &report, f->spare[1]), 0);
+        assert_int_equal(link_receive_report(f->ours, &received, &pidfd), 1);
+        assert_memory_equal(&received, &report, sizeof(report));
+        assert_true(is_same_file(pidfd, f->spare[1]));
+        assert_int_equal(fcntl(pidfd, F_GETFD), FD_CLOEXEC);
+        close_fd(pidfd);
+        assert_int_equal(count_descriptors(), f->descriptors);
+    }
 }
 
 static void test_report_with_a_wrong_number_of_descriptors(void **state)
@@ -546,7 +550,7 @@ static void test_report_with_a_wrong_number_of_descriptors(void **state)
     for (uint32_t type = LINK_READY; type <= LINK_ENDED; type++) {
         struct link_report report = make_report(type);
         for (size_t count = 0; count <= FDS_MAX; count++) {
-            if (count == (type == LINK_STARTED))
+            if (count == (type == LINK_STARTED) || (type == LINK_ENDED && count == 1))
                 continue;
             send_raw(f, &report, sizeof(report), count);
             refuse_report(f, -EPROTO);
@@ -681,7 +685,8 @@ static bool receive_noise(const struct fixture *f, enum kind kind)
         break;
     case AS_REPORT:
         r = link_receive_report(f->ours, &report, &fd);
-        assert_true(r != 1 || (report.type == LINK_STARTED) == (fd >= 0));
+        assert_true(r != 1 || report.type == LINK_ENDED ||
+                    (report.type == LINK_STARTED) == (fd >= 0));
         break;
     case AS_SETUP:
         r = link_receive_setup(f->ours, &set_up, large, &fd);
@@ -961,7 +966,7 @@ int main(void)
         ON_LINK(test_setup_whose_text_is_not_as_long_as_it_says),
         ON_LINK(test_setup_from_nobody),
         ON_LINK(test_report_round_trip),
-        ON_LINK(test_report_of_a_start_brings_a_pidfd),
+        ON_LINK(test_report_with_a_pidfd),
         ON_LINK(test_report_with_a_wrong_number_of_descriptors),
         ON_LINK(test_report_of_an_unknown_type),
         ON_LINK(test_report_of_a_wrong_size),

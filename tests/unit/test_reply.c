@@ -182,7 +182,8 @@ struct parts {
     struct bench_score score;
     struct outcome outcome;
     struct usage usage;
-    json_t *isolation;
+    struct bytes isolation;
+    json_t *summary;
 };
 
 static void set_up(struct parts *parts)
@@ -199,15 +200,17 @@ static void set_up(struct parts *parts)
                   .cpu_wait_ms = 2,
                   .max_rss_bytes = 9437184,
                   .queue_ms = 5},
-        .isolation = json_pack("{s:s}", "class", "subprocess"),
+        .summary = json_pack("{s:s}", "class", "subprocess"),
     };
+    assert_int_equal(json_print(parts->summary, &parts->isolation), 0);
 }
 
 static void tear_down(struct parts *parts)
 {
     bench_score_deinit(&parts->score);
     outcome_deinit(&parts->outcome);
-    json_decref(parts->isolation);
+    json_decref(parts->summary);
+    bytes_deinit(&parts->isolation);
 }
 
 static int make(const struct parts *parts, const struct bytes *id, struct bytes *ret)
@@ -219,7 +222,7 @@ static int make(const struct parts *parts, const struct bytes *id, struct bytes 
         .score = &parts->score,
         .outcome = &parts->outcome,
         .usage = &parts->usage,
-        .isolation = parts->isolation,
+        .isolation = &parts->isolation,
     };
     return reply_result(&result, ret);
 }
@@ -240,7 +243,6 @@ static void test_result(void **state)
                "'cpu_ms':30,'cpu_wait_ms':2,'max_rss_bytes':9437184,'queue_ms':5},"
                "'isolation':{'class':'subprocess'}}");
     }
-    assert_int_equal(parts.isolation->refcount, 1);
     assert_int_equal(parts.score.breakdown->refcount, 1);
     tear_down(&parts);
 }
@@ -291,7 +293,7 @@ static void test_result_with_stdout(void **state)
         .reason = "no_code",
         .outcome = &parts.outcome,
         .usage = &parts.usage,
-        .isolation = parts.isolation,
+        .isolation = &parts.isolation,
         .stdout_bytes = &out,
     };
     assert_int_equal(reply_result(&result, &payload), 0);
@@ -299,8 +301,8 @@ static void test_result_with_stdout(void **state)
            "{'type':'result','id':'s','job_no':12,'kind':'sandbox','score':null,'outcome':{"
            "'success':true,'exit_code':0,'signal':null,'limit_exceeded':null,'stderr':'',"
            "'summary':'ok'},'usage':{'wall_clock_ms':41,'cpu_ms':30,'cpu_wait_ms':2,"
-           "'max_rss_bytes':9437184,'queue_ms':5},'isolation':{'class':'subprocess'},"
-           "'reason':'no_code','stdout':'a\\u0000\xEF\xBF\xBD\\n'}");
+           "'max_rss_bytes':9437184,'queue_ms':5},'reason':'no_code',"
+           "'stdout':'a\\u0000\xEF\xBF\xBD\\n','isolation':{'class':'subprocess'}}");
     tear_down(&parts);
 }
 
@@ -319,7 +321,7 @@ static void test_much_stdout(void **state)
         .score = &parts.score,
         .outcome = &parts.outcome,
         .usage = &parts.usage,
-        .isolation = parts.isolation,
+        .isolation = &parts.isolation,
         .stdout_bytes = &out,
     };
     assert_int_equal(reply_result(&result, &payload), 0);
@@ -446,7 +448,7 @@ static int step_hello(const struct parts *parts, struct bytes *ret)
     struct reply_hello hello = {
         .version = "0.1.0",
         .limits = parts->score.breakdown,
-        .isolation = parts->isolation,
+        .isolation = parts->summary,
     };
     return reply_hello(&hello, ret);
 }
