@@ -21,6 +21,9 @@
 #include <string.h>
 
 #define WINDOW_DEFAULT 256
+/* How much of a window is filled up at once; a small one is kept full. */
+#define SLACK_PART 4
+#define SLACK_WINDOW_MIN 64
 /* With more than this unsent, no further job is taken from the input. */
 #define UNSENT_MAX (1U << 20)
 /* With more than this unwritten, the daemon's replies are left where they are. */
@@ -57,6 +60,7 @@ struct batch {
     struct jobline_policy policy;
     enum phase phase;
     size_t window;
+    bool full;     /* it is not filled for now */
     bool draining; /* the daemon takes no more jobs */
     bool reader_gone;
     int64_t started_ms;
@@ -186,9 +190,22 @@ static void take_line(struct batch *batch, const char *line, size_t n)
     }
 }
 
-static bool has_room(const struct batch *batch)
+/* A full window is filled up again when a part of it is free, not with each job that comes back:
+ * both sides then wake up for many jobs at once. */
+static bool window_is_open(struct batch *batch)
 {
-    return batch->phase == PHASE_SUBMITTING && pending_count(&batch->pending) < batch->window &&
+    size_t count = pending_count(&batch->pending);
+    size_t slack = batch->window >= SLACK_WINDOW_MIN ? batch->window / SLACK_PART : 0;
+    if (count >= batch->window)
+        batch->full = true;
+    else if (count + slack <= batch->window)
+        batch->full = false;
+    return !batch->full;
+}
+
+static bool has_room(struct batch *batch)
+{
+    return batch->phase == PHASE_SUBMITTING && window_is_open(batch) &&
            session_unsent(&batch->session) < UNSENT_MAX &&
            output_unwritten(&batch->output) < UNWRITTEN_MAX;
 }
