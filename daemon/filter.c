@@ -24,46 +24,62 @@
 
 #define IOPRIO_WHO_PROCESS 1
 
+/* The jail installs the filter once and every job inherits it: a filter of each job's own would be
+ * compiled by the kernel each time, at the price of all the rest of its start. What the jail goes
+ * on doing itself is refused unless the last argument, of which these calls know nothing, is a
+ * number that nobody else has. */
+#define PASS_ARGUMENT 5
+
 struct group {
+    bool but_with_pass;
     int error;
     const char *names[24]; /* NULL-terminated; one that libseccomp does not know is passed over */
 };
 
 static const struct group groups[] = {
     /* Looking into other processes or steering them; the jail has the job's identity. */
-    {EPERM,
+    {false,
+     EPERM,
      {"ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "kcmp", "process_madvise",
       "process_mrelease", "move_pages", "migrate_pages", NULL}},
-    /* Mounts: the view of the host's files stays as it was made. */
-    {EPERM,
-     {"mount", "umount", "umount2", "pivot_root", "chroot", "open_tree", "move_mount", "fsopen",
-      "fsconfig", "fsmount", "fspick", "mount_setattr", "quotactl", "quotactl_fd", NULL}},
+    /* Mounts: the view of the host's files stays as the jail makes it. */
+    {false,
+     EPERM,
+     {"mount", "umount", "pivot_root", "chroot", "fsopen", "fsmount", "quotactl", "quotactl_fd",
+      NULL}},
+    {true,
+     EPERM,
+     {"umount2", "open_tree", "move_mount", "fsconfig", "fspick", "mount_setattr", NULL}},
     /* By a handle a file is reached wherever it is. */
-    {EPERM, {"name_to_handle_at", "open_by_handle_at", NULL}},
+    {false, EPERM, {"name_to_handle_at", "open_by_handle_at", NULL}},
     /* Keyrings outlive a job and belong to the account. */
-    {EPERM, {"add_key", "keyctl", "request_key", NULL}},
+    {false, EPERM, {"add_key", "keyctl", "request_key", NULL}},
     /* Large parts of the kernel that graders have no use for and that break out of sandboxes. */
-    {EPERM,
+    {false,
+     EPERM,
      {"bpf", "perf_event_open", "userfaultfd", "lookup_dcookie", "fanotify_init", "fanotify_mark",
       NULL}},
-    {ENOSYS, {"io_uring_setup", "io_uring_enter", "io_uring_register", NULL}},
+    {false, ENOSYS, {"io_uring_setup", "io_uring_enter", "io_uring_register", NULL}},
     /* The kernel itself. */
-    {EPERM,
+    {false,
+     EPERM,
      {"kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module",
       "create_module", "reboot", "swapon", "swapoff", "acct", "syslog", "nfsservctl", "iopl",
       "ioperm", "vhangup", "sethostname", "setdomainname", NULL}},
     /* The host's clock. */
-    {EPERM,
+    {false,
+     EPERM,
      {"clock_settime", "clock_settime64", "settimeofday", "stime", "adjtimex", "clock_adjtime",
       "clock_adjtime64", NULL}},
     /* Namespaces: a new user namespace would give a job rights over kernel code again. clone is
-     * judged by its flags below. */
-    {EPERM, {"setns", "unshare", NULL}},
+     * judged by its flags below. The jail goes to the host's mounts to fetch what it shows. */
+    {true, EPERM, {"setns", "unshare", NULL}},
     /* Their flags and modes are in memory, where no filter can see them; programs then use clone
      * and openat. */
-    {ENOSYS, {"clone3", "openat2", NULL}},
+    {true, ENOSYS, {"clone3", "openat2", NULL}},
     /* System V IPC and POSIX queues: what is made there outlives the job and waits for the next. */
-    {ENOSYS,
+    {false,
+     ENOSYS,
      {"shmget",
       "shmat",
       "shmctl",
@@ -86,9 +102,10 @@ static const struct group groups[] = {
       "ipc",
       NULL}},
     /* /usr is the same for all: who watches it sees what other jobs, and the host, run. */
-    {ENOSYS, {"inotify_init", "inotify_init1", NULL}},
+    {false, ENOSYS, {"inotify_init", "inotify_init1", NULL}},
     /* Old and odd: other layouts of memory, other semantics. */
-    {ENOSYS,
+    {false,
+     ENOSYS,
      {"modify_ldt", "uselib", "ustat", "sysfs", "_sysctl", "remap_file_pages", "vm86", "vm86old",
       "set_thread_area", NULL}},
 };
@@ -124,12 +141,13 @@ static struct scmp_arg_cmp is_not(unsigned index, uint64_t value)
     return (struct scmp_arg_cmp){index, SCMP_CMP_NE, value, 0};
 }
 
-static int add_groups(scmp_filter_ctx ctx)
+static int add_groups(scmp_filter_ctx ctx, uint64_t pass)
 {
+    struct scmp_arg_cmp no_pass = is_not(PASS_ARGUMENT, pass);
     int r = 0;
     for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
         for (const char *const *name = groups[i].names; *name && r == 0; name++)
-            r = deny(ctx, groups[i].error, *name, 0, NULL);
+            r = deny(ctx, groups[i].error, *name, groups[i].but_with_pass ? 1 : 0, &no_pass);
     return r;
 }
 
@@ -158,7 +176,7 @@ static int add_terminals(scmp_filter_ctx ctx)
 }
 
 /* Set-id files: in a view, whose mounts are nosuid, they do nothing; in a directory of the host
- * they would. The rules are many, and each costs every job its part of the filter's compilation. */
+ * they would. */
 static int add_set_id(scmp_filter_ctx ctx)
 {
     static const struct {
@@ -218,7 +236,7 @@ static int add_sockets(scmp_filter_ctx ctx, bool own_names)
     return r;
 }
 
-static int fill(scmp_filter_ctx ctx, uint32_t layers)
+static int fill(scmp_filter_ctx ctx, uint32_t layers, uint64_t pass)
 {
     bool own_names =
         layer_in(layers, LAYER_MOUNT_NAMESPACE) && layer_in(layers, LAYER_NET_NAMESPACE);
@@ -226,11 +244,11 @@ static int fill(scmp_filter_ctx ctx, uint32_t layers)
     int r = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS));
     if (r == 0)
         r = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_NNP, 0); /* the jail sees to that */
-    /* As a tree: the kernel walks it once for every number when a job installs it. */
+    /* As a tree: calls with arguments to be judged walk it each time. */
     if (r == 0)
         r = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
     if (r == 0)
-        r = add_groups(ctx);
+        r = add_groups(ctx, pass);
     if (r == 0)
         r = add_namespaces(ctx);
     if (r == 0)
@@ -258,7 +276,7 @@ static int write_newer(int fd)
     return write(fd, newer, sizeof(newer)) == (ssize_t)sizeof(newer) ? 0 : -errno;
 }
 
-int filter_program(uint32_t layers)
+int filter_program(uint32_t layers, uint64_t pass)
 {
     _cleanup_close_ int fd = memfd_create("seccomp", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0)
@@ -266,7 +284,7 @@ int filter_program(uint32_t layers)
     scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
     if (!ctx)
         return -ENOMEM;
-    int r = fill(ctx, layers);
+    int r = fill(ctx, layers, pass);
     if (r == 0)
         r = write_newer(fd);
     if (r == 0)

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A memfd with the program (struct sock_filter[]) for jobs for which LAYERS, bits of enum layer,
- * are in force; the caller's. A negative errno if libseccomp cannot make it. */
-int filter_program(uint32_t layers);
+/* A memfd with the program (struct sock_filter[]) for a jail and its jobs for which LAYERS, bits of
+ * enum layer, are in force; the caller's. PASS is a secret of the jail: with it as their last
+ * argument, which the kernel does not look at, the calls that a jail works with go through. A
+ * negative errno if libseccomp cannot make it. */
+int filter_program(uint32_t layers, uint64_t pass);

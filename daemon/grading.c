@@ -15,6 +15,10 @@
 static void log_answer(const struct supervisor *supervisor, const struct job *job,
                        const struct answer *answer, const struct bytes *err)
 {
+    bool ours = !answer->is_result &&
+                (answer->code == ERROR_SANDBOX_FAILED || answer->code == ERROR_INTERNAL);
+    if (!log_wants(&supervisor->log, ours ? LOG_WARNING : LOG_INFO))
+        return;
     char who[256];
     (void)snprintf(who, sizeof(who), "job %" PRIu64 " (client %" PRIu64 ", uid %d, pid %d, id %s)",
                    job->number, job->client_no, (int)job->peer.uid, (int)job->peer.pid,
@@ -22,7 +26,6 @@ static void log_answer(const struct supervisor *supervisor, const struct job *jo
     char label[JOB_LABEL_MAX];
     job_describe(job->spec, label);
     if (!answer->is_result) {
-        bool ours = answer->code == ERROR_SANDBOX_FAILED || answer->code == ERROR_INTERNAL;
         log_write(&supervisor->log, ours ? LOG_WARNING : LOG_INFO, "%s: %s: %s", who, label,
                   answer->what);
     } else if (answer->program_failed) {

@@ -2,6 +2,7 @@
 #include "jailproc.h"
 #include "jail/cgroup_fork.h"
 #include "jail/link.h"
+#include "jail/mounts.h"
 
 #include "proto/util.h"
 
@@ -88,6 +89,7 @@ static int send_setup(int link_fd, const struct jailproc_config *config,
         .gid = getegid(),
         .path_count = (uint32_t)config->readable_count,
         .has_filter = shape->filter >= 0,
+        .pass = shape->pass,
     };
     for (size_t i = 0; i < config->readable_count; i++) {
         size_t n = strlen(config->readable[i]) + 1;
@@ -110,8 +112,8 @@ int jailproc_spawn(const struct jailproc_config *config, const struct jail_shape
         return -errno;
 
     bool must_enter; /* no group is asked for */
-    pid_t pid =
-        cgroup_fork(-1, namespaces(shape->layers) | CLONE_CLEAR_SIGHAND, &pidfd, &must_enter);
+    pid_t pid = cgroup_fork(-1, namespaces(shape->layers) | CLONE_CLEAR_SIGHAND, MOUNTS_NO_PASS,
+                            &pidfd, &must_enter);
     if (pid == 0)
         become_jail(theirs, config->program, directory,
                     layer_in(shape->layers, LAYER_USER_NAMESPACE));

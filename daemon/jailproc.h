@@ -13,6 +13,7 @@
 struct jail_shape {
     uint32_t layers; /* bits of enum layer: what to use */
     int filter;      /* the seccomp program for them (filter.h), owned; -1: none */
+    uint64_t pass;   /* of that filter */
 };
 
 #define JAIL_SHAPE_NULL \

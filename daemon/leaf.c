@@ -52,9 +52,9 @@ uint64_t leaf_cpu_remaining_ms(const struct leaf *leaf, uint64_t limit_ms)
 {
     uint64_t cpu_ms = (limit_ms + 999) / 1000 * 1000 + CPU_SLACK_MS;
     uint64_t used_us;
-    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     if (!is_open(leaf) || cgroup_leaf_read_cpu(&leaf->leaf, &used_us) < 0)
         return UINT64_MAX;
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     if (used_us / 1000 >= cpu_ms)
         return 0;
     return (cpu_ms - used_us / 1000) / (uint64_t)MAX(cpus, 1L) + 1;

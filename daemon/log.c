@@ -29,7 +29,7 @@ static const char *level_word(int level)
 
 void log_write(const struct log *log, int level, const char *format, ...)
 {
-    if (level > log->level)
+    if (!log_wants(log, level))
         return;
     char line[LINE_MAX_BYTES];
     va_list args;

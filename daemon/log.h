@@ -16,4 +16,10 @@ struct log {
 /* LEVEL is a syslog priority; the prefix is used where stderr is connected to the journal. */
 void log_init(struct log *log, int level);
 
+/* Whether a line of LEVEL is written: where putting it together is not for nothing. */
+static inline bool log_wants(const struct log *log, int level)
+{
+    return level <= log->level;
+}
+
 _printf_(3, 4) void log_write(const struct log *log, int level, const char *format, ...);

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -41,16 +42,28 @@ static void end_jail(struct jailproc *jail)
     jail->pidfd = close_fd(jail->pidfd);
 }
 
+static int make_shape(uint32_t layers, struct jail_shape *ret)
+{
+    struct jail_shape shape = {.layers = layers, .filter = -1};
+    if (getrandom(&shape.pass, sizeof(shape.pass), 0) != (ssize_t)sizeof(shape.pass))
+        return -EIO;
+    if (layer_in(layers, LAYER_SECCOMP) && (shape.filter = filter_program(layers, shape.pass)) < 0)
+        return shape.filter;
+    *ret = shape;
+    return 0;
+}
+
 /* Starts a jail that wants LAYERS and takes its first report. */
 static int ask(const struct jailproc_config *config, uint32_t layers, const char *directory,
                struct link_report *ret)
 {
-    struct jail_shape shape = {.layers = layers, .filter = -1};
+    struct jail_shape shape;
     struct jailproc jail;
     int unexpected = -1;
-    if (layer_in(layers, LAYER_SECCOMP))
-        shape.filter = filter_program(layers);
-    int r = jailproc_spawn(config, &shape, directory, &jail);
+    int r = make_shape(layers, &shape);
+    if (r < 0)
+        return r;
+    r = jailproc_spawn(config, &shape, directory, &jail);
     jail_shape_deinit(&shape);
     if (r < 0)
         return r;
@@ -118,15 +131,6 @@ static void explain_the_rest(struct probe *probe, uint32_t without, const char *
 }
 
 /* --- the probe ----------------------------------------------------------------------------- */
-
-static int make_shape(uint32_t layers, struct jail_shape *ret)
-{
-    struct jail_shape shape = {.layers = layers, .filter = -1};
-    if (layer_in(layers, LAYER_SECCOMP) && (shape.filter = filter_program(layers)) < 0)
-        return shape.filter;
-    *ret = shape;
-    return 0;
-}
 
 static bool is_refusal(int r)
 {

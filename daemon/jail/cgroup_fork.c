@@ -14,7 +14,7 @@ static pid_t fork_where_we_are(uint64_t flags, int *ret_pidfd)
     return pid < 0 ? -errno : (pid_t)pid;
 }
 
-pid_t cgroup_fork(int leaf_fd, uint64_t flags, int *ret_pidfd, bool *ret_must_enter)
+pid_t cgroup_fork(int leaf_fd, uint64_t flags, uint64_t pass, int *ret_pidfd, bool *ret_must_enter)
 {
     int pidfd = -1;
     struct clone_args args = {
@@ -24,7 +24,7 @@ pid_t cgroup_fork(int leaf_fd, uint64_t flags, int *ret_pidfd, bool *ret_must_en
         .cgroup = leaf_fd >= 0 ? (uint64_t)leaf_fd : 0,
     };
     bool must_enter = false;
-    pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+    pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args), 0, 0, 0, pass);
     if (pid < 0)
         pid = -errno;
     if (pid == -ENOSYS) {

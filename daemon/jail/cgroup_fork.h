@@ -14,7 +14,8 @@
 #include <sys/types.h>
 
 /* Like fork(2), into the leaf (-1: where the caller is), with FLAGS for clone3 (CLONE_NEWNS, ...;
- * not CLONE_VM), and *ret_pidfd for the parent, which has O_CLOEXEC.
+ * not CLONE_VM), and *ret_pidfd for the parent, which has O_CLOEXEC. PASS lets a jail through its
+ * filter (mounts.h).
  *
  * Where clone3() is taken away (a seccomp filter by RestrictNamespaces= of systemd: -ENOSYS) a
  * plain clone() does it, and *ret_must_enter, in the child, says that it is still where its parent
@@ -22,7 +23,7 @@
  * wait for all CPUs: tens of milliseconds at times, where the other way costs microseconds.
  *
  * Returns the pid, 0 in the child, or a negative errno. */
-pid_t cgroup_fork(int leaf_fd, uint64_t flags, int *ret_pidfd, bool *ret_must_enter);
+pid_t cgroup_fork(int leaf_fd, uint64_t flags, uint64_t pass, int *ret_pidfd, bool *ret_must_enter);
 
 /* Moves this process, which has one thread, to the leaf. 0 or a negative errno. */
 int cgroup_enter(int leaf_fd);

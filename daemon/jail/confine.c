@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "confine.h"
 #include "landlock.h"
+#include "mounts.h"
 
 #include "proto/util.h"
 
@@ -73,6 +74,7 @@ static int enter_view(struct confinement *c, const char *slot_directory, const c
         .readable = c->readable,
         .own_proc = layer_in(c->layers, LAYER_PID_NAMESPACE),
         .network = !layer_in(c->layers, LAYER_NETWORK),
+        .pass = c->pass,
     };
     int r = view_enter(&c->view, &options, ret_step);
     if (r < 0)
@@ -192,21 +194,25 @@ static int set_up_landlock(struct confinement *c)
     return 0;
 }
 
-static int set_up_seccomp(struct confinement *c, int filter)
+static int set_up_seccomp(const struct confinement *c, int filter)
 {
+    struct sock_filter instructions[FILTER_MAX];
     uint32_t action = SECCOMP_RET_ERRNO;
     if (filter < 0)
         return -EOPNOTSUPP;
     if (syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) < 0)
         return -errno;
-    ssize_t n = pread(filter, c->instructions, sizeof(c->instructions), 0);
-    if (n <= 0 || n == (ssize_t)sizeof(c->instructions) || n % sizeof(struct sock_filter) != 0)
+    ssize_t n = pread(filter, instructions, sizeof(instructions), 0);
+    if (n <= 0 || n == (ssize_t)sizeof(instructions) || n % sizeof(struct sock_filter) != 0)
         return n < 0 ? -errno : -EPROTO;
-    c->filter = (struct sock_fprog){
+    struct sock_fprog program = {
         .len = (unsigned short)((size_t)n / sizeof(struct sock_filter)),
-        .filter = c->instructions,
+        .filter = instructions,
     };
-    return 0;
+    /* Without a right over its user namespace that would be refused; jobs have it set anyway. */
+    if (layer_in(c->layers, LAYER_NO_NEW_PRIVS) && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+        return -errno;
+    return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0 ? -errno : 0;
 }
 
 /* --- all of it ----------------------------------------------------------------------------- */
@@ -221,6 +227,7 @@ int confine(struct confinement *c, const struct link_setup *setup, char *const *
     c->work = (struct work)WORK_NULL;
     c->ruleset = -1;
     c->readable = readable;
+    c->pass = setup->pass;
     *ret_step = "mapping the user namespace's identity";
     if (layer_in(c->layers, LAYER_USER_NAMESPACE))
         r = map_identity(setup);
@@ -238,6 +245,7 @@ int confine(struct confinement *c, const struct link_setup *setup, char *const *
         return r;
     if (layer_in(c->layers, LAYER_LANDLOCK) && (r = set_up_landlock(c)) < 0)
         lose(c, report, LAYER_LANDLOCK, r);
+    /* The last that takes what it forbids; every job inherits it. */
     if (layer_in(c->layers, LAYER_SECCOMP) && (r = set_up_seccomp(c, filter)) < 0)
         lose(c, report, LAYER_SECCOMP, r);
     *ret_step = "giving up capabilities";
@@ -262,10 +270,10 @@ static int check_bench(int fd, const struct link_job *job)
 
 static int hide_bench(struct confinement *c)
 {
-    if (*c->bench && umount2(VIEW_BENCH, MNT_DETACH | UMOUNT_NOFOLLOW) < 0)
-        return -errno;
-    c->bench[0] = '\0';
-    return 0;
+    int r = *c->bench ? mounts_detach(VIEW_BENCH, c->pass) : 0;
+    if (r == 0)
+        c->bench[0] = '\0';
+    return r;
 }
 
 static int show_bench(struct confinement *c, const struct link_job *job, const char *path)
@@ -321,9 +329,10 @@ int confine_hide(struct confinement *c, const struct link_lists *lists)
     while (lists->readable[count])
         count++;
     /* The other way round: one may stand in another. */
-    while (count-- > 0)
-        if (umount2(lists->readable[count], MNT_DETACH | UMOUNT_NOFOLLOW) < 0 && r == 0)
-            r = -errno;
+    while (count-- > 0) {
+        int of_one = mounts_detach(lists->readable[count], c->pass);
+        r = r < 0 ? r : of_one;
+    }
     return r;
 }
 

@@ -18,9 +18,8 @@ struct confinement {
     struct view view;
     struct work work;
     int landlock_version;
-    int ruleset; /* for all jobs; -1: none, or each job has its own */
-    struct sock_filter instructions[FILTER_MAX];
-    struct sock_fprog filter;
+    int ruleset;           /* for all jobs; -1: none, or each job has its own */
+    uint64_t pass;         /* see mounts.h */
     char *const *readable; /* host paths that every job may read; borrowed */
 
     /* What the view shows at VIEW_BENCH; an empty path: nothing. */

@@ -22,7 +22,6 @@ const char *link_stage_name(enum link_stage stage)
         [LINK_STAGE_CGROUP] = "entering its control group",
         [LINK_STAGE_PRIVILEGES] = "giving up privileges",
         [LINK_STAGE_LANDLOCK] = "confining it with Landlock",
-        [LINK_STAGE_SECCOMP] = "filtering its system calls",
         [LINK_STAGE_EXEC] = "executing the program",
     };
     return stage < LINK_STAGE_COUNT ? names[stage] : "an unknown stage";
@@ -213,8 +212,7 @@ int link_receive_report(int fd, struct link_report *ret_report, int *ret_pidfd)
     ssize_t n = receive_packet(fd, &iov, 1, &pidfd, 1, &count);
     if (n <= 0)
         return (int)n;
-    if ((size_t)n != sizeof(report) || report.type > LINK_ENDED ||
-        !may_carry(report.type, count)) {
+    if ((size_t)n != sizeof(report) || report.type > LINK_ENDED || !may_carry(report.type, count)) {
         if (count > 0)
             close_fd(pidfd);
         return -EPROTO;

@@ -32,6 +32,7 @@ struct link_setup {
     uint32_t path_count;
     uint32_t strings_length;
     uint32_t has_filter; /* 1: the memfd is there */
+    uint64_t pass;       /* what its calls need to come through that filter (mounts.h) */
 };
 
 /* Strings, each with its NUL: arguments, environment, the bench (one or none), readable paths. */
@@ -94,7 +95,6 @@ enum link_stage {
     LINK_STAGE_CGROUP,
     LINK_STAGE_PRIVILEGES,
     LINK_STAGE_LANDLOCK,
-    LINK_STAGE_SECCOMP,
     LINK_STAGE_EXEC,
     LINK_STAGE_COUNT,
 };

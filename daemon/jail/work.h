@@ -16,6 +16,7 @@ struct work {
     int directories[WORK_DIRECTORIES]; /* of the tmpfs; -1: not seen by jobs */
     bool is_tmpfs;
     uint64_t size; /* what the tmpfs is bounded to */
+    uint64_t pass; /* what changing that takes (mounts.h) */
     int job;       /* without a tmpfs: the job's directory */
 };
 

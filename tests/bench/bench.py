@@ -60,12 +60,15 @@ class Daemon:
 
     def batch(self, jobs):
         """Runs JOBS (a JSONL file); returns the seconds of the whole command and the results."""
+        output = self.directory / "output.jsonl"
+        command = [*self.client(), "batch", "--no-fail", "--force", "--output", output, jobs]
         began = time.monotonic()
-        done = subprocess.run([*self.client(), "batch", "--no-fail", jobs], capture_output=True)
+        done = subprocess.run(command, capture_output=True)
         took = time.monotonic() - began
         if done.returncode != 0:
             raise SystemExit(f"rubricctl: {done.stderr.decode()}")
-        return took, [json.loads(line) for line in done.stdout.splitlines()]
+        with output.open() as lines:
+            return took, [json.loads(line) for line in lines]
 
     def write_jobs(self, name, jobs):
         path = self.directory / f"{name}.jsonl"

@@ -627,7 +627,7 @@ static int fork_and_wait(int leaf)
 {
     int pidfd = -1, status;
     bool must_enter = false;
-    pid_t pid = cgroup_fork(leaf, 0, &pidfd, &must_enter);
+    pid_t pid = cgroup_fork(leaf, 0, 0, &pidfd, &must_enter);
     if (pid == 0)
         _exit(!must_enter ? 20 : cgroup_enter(leaf) == 0 ? 10 : 1);
     siginfo_t info;
@@ -649,7 +649,7 @@ static void a_leaf_that_is_no_group_is_refused(void **state)
     struct fake *fake = *state;
     int pidfd = -1;
     bool must_enter = true;
-    assert_int_equal(cgroup_fork(fake->dir, 0, &pidfd, &must_enter), -EBADF);
+    assert_int_equal(cgroup_fork(fake->dir, 0, 0, &pidfd, &must_enter), -EBADF);
     assert_int_equal(pidfd, -1);
     assert_int_equal(cgroup_enter(fake->dir), -ENOENT);
 }

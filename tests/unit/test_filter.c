@@ -37,6 +37,8 @@
 #define GARBAGE UINT64_C(0xDEADBEEF00000000)
 /* How many instructions of the program any call may cost. */
 #define STEPS_MAX 64
+/* The secret of the jail. */
+#define PASS UINT64_C(0x8123456789ABCDEF)
 
 /* Everything that changes the program. */
 static const uint32_t layer_sets[] = {
@@ -63,7 +65,7 @@ struct program {
 /* False if there is none, or a jail would not take it. */
 static bool read_program(uint32_t layers, struct program *program)
 {
-    _cleanup_close_ int fd = filter_program(layers);
+    _cleanup_close_ int fd = filter_program(layers, PASS);
     ssize_t n = fd < 0 ? -1 : pread(fd, program->instructions, sizeof(program->instructions), 0);
     program->count = n < 0 ? 0 : (size_t)n / sizeof(program->instructions[0]);
     return n > 0 && n < (ssize_t)sizeof(program->instructions) &&
@@ -160,7 +162,7 @@ static void test_memory_is_sealed(void **state)
     struct stat st;
     (void)state;
     size_t descriptors = count_descriptors();
-    int fd = filter_program(LAYERS_ALL);
+    int fd = filter_program(LAYERS_ALL, PASS);
     assert_true(fd >= 0);
     assert_int_equal(count_descriptors(), descriptors + 1);
     assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
@@ -177,7 +179,7 @@ static int no_descriptor(void)
     int next = dup(STDERR_FILENO);
     close_fd(next);
     CHECK(setrlimit(RLIMIT_NOFILE, &(struct rlimit){(rlim_t)next, (rlim_t)next}) == 0);
-    CHECK_EQUAL(filter_program(LAYERS_ALL), -EMFILE);
+    CHECK_EQUAL(filter_program(LAYERS_ALL, PASS), -EMFILE);
     return 0;
 }
 
@@ -330,6 +332,37 @@ static void test_every_number(void **state)
                     fail_msg("layers %#x, number %u, arguments %zu: %#x, expected %#x",
                              layer_sets[s], number, i, action_of(&program, number, arguments[i]),
                              expected);
+        }
+    }
+}
+
+/* The calls that a jail works with go through with the whole pass in its place; nothing else does.
+ */
+static void test_pass(void **state)
+{
+    static const int of_jail[] = {SYS_umount2,          SYS_setns,
+                                  SYS_unshare,          428 /* open_tree */,
+                                  429 /* move_mount */, 431 /* fsconfig */,
+                                  433 /* fspick */,     435 /* clone3 */,
+                                  437 /* openat2 */,    442 /* mount_setattr */};
+    static const uint64_t wrong[] = {
+        0,          PASS ^ 1, PASS ^ (UINT64_C(1) << 63), (uint32_t)PASS,
+        PASS >> 32, ~PASS,    PASS + (UINT64_C(1) << 32)};
+    static struct program program;
+    (void)state;
+    for (size_t s = 0; s < ARRAY_SIZE(layer_sets); s++) {
+        assert_true(read_program(layer_sets[s], &program));
+        for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+            int number = refused[i].number;
+            bool is_jails = false;
+            for (size_t k = 0; k < ARRAY_SIZE(of_jail); k++)
+                is_jails |= of_jail[k] == number;
+            uint32_t denied = DENIED((uint32_t)refused[i].error);
+            assert_int_equal(ACTION(&program, number, 0, 0, 0, 0, 0, PASS),
+                             is_jails ? SECCOMP_RET_ALLOW : denied);
+            assert_int_equal(ACTION(&program, number, PASS, PASS, PASS, PASS, PASS, 0), denied);
+            for (size_t w = 0; w < ARRAY_SIZE(wrong); w++)
+                assert_int_equal(ACTION(&program, number, 0, 0, 0, 0, 0, wrong[w]), denied);
         }
     }
 }
@@ -915,6 +948,7 @@ int main(void)
         cmocka_unit_test(test_memory_is_sealed),
         SCENARIO(no_descriptor),
         cmocka_unit_test(test_every_number),
+        cmocka_unit_test(test_pass),
         cmocka_unit_test(test_foreign_instruction_sets),
         cmocka_unit_test(test_try_refused),
         SCENARIO(int80),

@@ -171,7 +171,7 @@ _Noreturn static void run_jail(const struct options *options, int leaf_fd, int o
     if (options->cgroup_namespace)
         MUST(unshare(CLONE_NEWCGROUP));
     int pidfd = -1;
-    pid_t pid = cgroup_fork(leaf_fd, 0, &pidfd, &report.must_enter);
+    pid_t pid = cgroup_fork(leaf_fd, 0, 0, &pidfd, &report.must_enter);
     if (pid == 0)
         run_job(options, leaf_fd, report.must_enter, output);
     (void)close(output);
@@ -336,7 +336,7 @@ static void bench_one(const struct cgroup_tree *tree, uint64_t job_no, int how)
     if (how != BENCH_PLAIN)
         MUST(cgroup_leaf_create(tree, job_no, &limits, &leaf));
     if (how != BENCH_LEAF) {
-        pid_t pid = cgroup_fork(how == BENCH_CLONED ? leaf.fd : -1, 0, &pidfd, &must_enter);
+        pid_t pid = cgroup_fork(how == BENCH_CLONED ? leaf.fd : -1, 0, 0, &pidfd, &must_enter);
         if (pid == 0) {
             if (how == BENCH_ENTERED)
                 MUST(cgroup_enter(leaf.fd));
