@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "isolation.h"
+#include "await.h"
 #include "clock.h"
 #include "roots.h"
 
@@ -7,7 +8,6 @@
 #include "proto/utf8.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sha2.h>
 #include <signal.h>
 #include <spawn.h>
@@ -50,22 +50,14 @@ static int spawn_version(const char *program, int output, pid_t *ret_pid)
     return -r;
 }
 
-/* Milliseconds from now to DEADLINE_NS, for poll(). */
-static int remaining_ms(uint64_t deadline_ns)
-{
-    uint64_t now_ns = clock_now_ns();
-    return now_ns < deadline_ns ? (int)((deadline_ns - now_ns) / NS_PER_MS) + 1 : 0;
-}
-
 /* Reads until end of file and keeps what fits; false if the end does not come in time. */
 static bool read_to_end(int fd, uint64_t deadline_ns, char *text, size_t size)
 {
     size_t length = 0;
     for (;;) {
-        struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
         char data[256];
         text[length] = '\0';
-        if (poll(&poll_fd, 1, remaining_ms(deadline_ns)) != 1 || remaining_ms(deadline_ns) == 0)
+        if (!await_readable(fd, deadline_ns) || clock_now_ns() >= deadline_ns)
             return false;
         ssize_t n = read(fd, data, sizeof(data));
         if (n <= 0)
@@ -80,10 +72,9 @@ static bool read_to_end(int fd, uint64_t deadline_ns, char *text, size_t size)
 static bool ends_well(pid_t pid, uint64_t deadline_ns)
 {
     int status = 0;
-    struct pollfd poll_fd = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
-    if (poll_fd.fd < 0 || poll(&poll_fd, 1, remaining_ms(deadline_ns)) != 1)
+    _cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (!await_readable(pidfd, deadline_ns))
         (void)kill(pid, SIGKILL);
-    close_fd(poll_fd.fd);
     return waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "probe.h"
+#include "await.h"
 #include "clock.h"
 #include "filter.h"
 #include "jail/link.h"
 
 #include "proto/util.h"
 
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #define ANSWER_MS 10000
@@ -20,24 +18,12 @@ static const uint32_t needs_user_namespace = LAYER_BIT(LAYER_PID_NAMESPACE) |
                                              LAYER_BIT(LAYER_MOUNT_NAMESPACE) |
                                              LAYER_BIT(LAYER_NET_NAMESPACE);
 
-static bool wait_readable(int fd, uint64_t deadline_ns)
-{
-    for (;;) {
-        uint64_t now_ns = clock_now_ns();
-        struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
-        int left_ms = now_ns < deadline_ns ? (int)((deadline_ns - now_ns) / NS_PER_MS) + 1 : 0;
-        int n = poll(&poll_fd, 1, left_ms);
-        if (n >= 0 || errno != EINTR)
-            return n == 1;
-    }
-}
-
 /* Closes the link, upon which a jail ends, and sees that it does. */
 static void end_jail(struct jailproc *jail)
 {
     jail->link_fd = close_fd(jail->link_fd);
-    if (!wait_readable(jail->pidfd, clock_now_ns() + ANSWER_MS * NS_PER_MS))
-        (void)syscall(SYS_pidfd_send_signal, jail->pidfd, SIGKILL, NULL, 0);
+    if (!await_readable(jail->pidfd, clock_now_ns() + ANSWER_MS * NS_PER_MS))
+        kill_by_pidfd(jail->pidfd);
     (void)waitpid(jail->pid, NULL, 0);
     jail->pidfd = close_fd(jail->pidfd);
 }
@@ -67,7 +53,7 @@ static int ask(const struct jailproc_config *config, uint32_t layers, const char
     jail_shape_deinit(&shape);
     if (r < 0)
         return r;
-    r = wait_readable(jail.link_fd, clock_now_ns() + ANSWER_MS * NS_PER_MS)
+    r = await_readable(jail.link_fd, clock_now_ns() + ANSWER_MS * NS_PER_MS)
             ? link_receive_report(jail.link_fd, ret, &unexpected)
             : -ETIMEDOUT;
     close_fd(unexpected);

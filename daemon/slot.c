@@ -14,18 +14,15 @@
  * A job that loses its jail is answered only when a new jail has come up and emptied the slot's
  * directory, or could not: whoever gets the answer can rely on nothing of the job being left. */
 #include "slot.h"
+#include "await.h"
 #include "clock.h"
 #include "events.h"
 #include "jail/link.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -53,22 +50,11 @@ static void slot_complete(struct slot *slot, enum slot_end end);
 
 /* --- state and timer ---------------------------------------------------------------------- */
 
-static void arm(struct slot *slot, uint64_t due_ns)
-{
-    struct itimerspec timer = {
-        .it_value = {.tv_sec = (time_t)(due_ns / NS_PER_S), .tv_nsec = (long)(due_ns % NS_PER_S)}};
-    slot->armed_ns = due_ns;
-    (void)timerfd_settime(slot->timer_fd, TFD_TIMER_ABSTIME, &timer, NULL);
-}
-
-/* TIMEOUT_MS 0: wait for as long as it takes. The timer is set only if it would go off too late;
- * one that goes off too early is set anew then (on_timer). Most jobs come and go without a call. */
+/* TIMEOUT_MS 0: wait for as long as it takes. */
 static void slot_enter(struct slot *slot, enum slot_state state, uint64_t timeout_ms)
 {
     slot->state = state;
-    slot->due_ns = timeout_ms > 0 ? clock_now_ns() + timeout_ms * NS_PER_MS : UINT64_MAX;
-    if (slot->due_ns < slot->armed_ns)
-        arm(slot, slot->due_ns);
+    timer_set(&slot->timer, timeout_ms);
 }
 
 uint64_t slot_remaining_ms(const struct slot *slot)
@@ -88,26 +74,13 @@ static struct event *watch(const struct slot *slot, int fd, event_callback_fn ca
     return event;
 }
 
-static bool is_readable(int fd)
-{
-    struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
-    return fd >= 0 && poll(&poll_fd, 1, 0) == 1;
-}
-
 /* --- the job's end ------------------------------------------------------------------------ */
-
-/* PIDFD may be -1. What has ended already cannot be killed; nobody minds. */
-static void send_sigkill(int pidfd)
-{
-    if (pidfd >= 0)
-        (void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
-}
 
 static void kill_job(struct slot *slot, enum slot_kill why)
 {
     if (slot->result.killed == SLOT_KILL_NONE)
         slot->result.killed = why;
-    send_sigkill(slot->child_pidfd);
+    kill_by_pidfd(slot->child_pidfd);
     leaf_kill(&slot->leaf);
     if (slot->state == SLOT_RUNNING)
         slot_enter(slot, SLOT_ENDING, JAIL_CLEAN_UP_MS);
@@ -263,7 +236,7 @@ static const char *watch_program(struct slot *slot)
 static const char *job_has_ended(struct slot *slot, const struct link_report *report)
 {
     /* The jail has reaped the program: the pidfd, which the kernel answers for, must say so too. */
-    if (slot->reported || !is_readable(slot->child_pidfd))
+    if (slot->reported || !await_readable(slot->child_pidfd, 0))
         return "it reports the end of a program that runs";
     note_exit(slot, plausible(report->ended_ns, slot->result.started_ns));
     if (capture_read_rest(&slot->out) < 0 || capture_read_rest(&slot->err) < 0)
@@ -370,7 +343,7 @@ static void on_jail_exit(evutil_socket_t fd, short what, void *userdata)
     struct slot *slot = userdata;
     (void)fd;
     /* What it said last counts, a job's end perhaps. At its end of file the link is closed. */
-    while (is_readable(slot->link_fd))
+    while (await_readable(slot->link_fd, 0))
         on_link(slot->link_fd, what, slot);
     if (slot->state != SLOT_DYING)
         slot_jail_lost(slot, "it has died");
@@ -388,8 +361,8 @@ static void slot_jail_lost(struct slot *slot, const char *why)
     }
     slot->link_event = consume_event(slot->link_event);
     slot->link_fd = close_fd(slot->link_fd);
-    send_sigkill(slot->child_pidfd);
-    send_sigkill(slot->jail_pidfd);
+    kill_by_pidfd(slot->child_pidfd);
+    kill_by_pidfd(slot->jail_pidfd);
     slot_enter(slot, SLOT_DYING, 0);
 }
 
@@ -442,7 +415,7 @@ static void on_deadline(struct slot *slot)
 {
     /* An exit that the kernel already knows of comes before the deadline, in whatever order the
      * two events are handed out. */
-    if (is_readable(slot->child_pidfd))
+    if (await_readable(slot->child_pidfd, 0))
         note_exit(slot, clock_now_ns());
     else if (clock_now_ns() >= slot->deadline_ns)
         kill_job(slot, SLOT_KILL_DEADLINE);
@@ -466,20 +439,9 @@ static void on_no_end(struct slot *slot)
     }
 }
 
-static void on_timer(evutil_socket_t fd, short what, void *userdata)
+static void on_timer(void *userdata)
 {
     struct slot *slot = userdata;
-    uint64_t expirations;
-    (void)what;
-    if (read(fd, &expirations, sizeof(expirations)) != (ssize_t)sizeof(expirations))
-        return; /* it was set anew since */
-    slot->armed_ns = UINT64_MAX;
-    if (slot->due_ns == UINT64_MAX)
-        return;
-    if (clock_now_ns() < slot->due_ns) {
-        arm(slot, slot->due_ns);
-        return;
-    }
     switch (slot->state) {
     case SLOT_STARTING:
         slot_jail_lost(slot, "it does not become ready");
@@ -525,7 +487,7 @@ static void change_shape(struct slot *slot, bool networked)
 {
     slot->link_event = consume_event(slot->link_event);
     slot->link_fd = close_fd(slot->link_fd);
-    send_sigkill(slot->jail_pidfd);
+    kill_by_pidfd(slot->jail_pidfd);
     slot->networked = networked;
     slot_enter(slot, SLOT_DYING, 0);
 }
@@ -586,19 +548,15 @@ int slot_init(struct slot *slot, const struct slot_config *config, unsigned inde
         .jail_pidfd = -1,
         .link_fd = -1,
         .child_pidfd = -1,
-        .due_ns = UINT64_MAX,
-        .armed_ns = UINT64_MAX,
+        .timer = TIMER_NULL,
         .pending = PACKET_NULL,
         .leaf = LEAF_NULL,
         .out = CAPTURE_NULL,
         .err = CAPTURE_NULL,
     };
-    slot->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (slot->timer_fd < 0)
-        return -errno;
-    slot->timer_event = watch(slot, slot->timer_fd, on_timer);
-    if (!slot->timer_event)
-        return -ENOMEM;
+    int r = timer_init(&slot->timer, config->base, on_timer, slot);
+    if (r < 0)
+        return r;
     slot_start_jail(slot);
     return 0;
 }
@@ -621,12 +579,12 @@ void slot_stop(struct slot *slot)
 void slot_deinit(struct slot *slot)
 {
     if (slot->jail_pidfd >= 0) {
-        send_sigkill(slot->jail_pidfd);
+        kill_by_pidfd(slot->jail_pidfd);
         (void)waitpid(slot->jail_pid, NULL, 0);
     }
     slot->jail_event = consume_event(slot->jail_event);
     slot->link_event = consume_event(slot->link_event);
-    slot->timer_event = consume_event(slot->timer_event);
+    timer_deinit(&slot->timer);
     slot->child_event = consume_event(slot->child_event);
     capture_deinit(&slot->out);
     capture_deinit(&slot->err);
@@ -634,6 +592,5 @@ void slot_deinit(struct slot *slot)
     (void)leaf_close(&slot->leaf);
     slot->jail_pidfd = close_fd(slot->jail_pidfd);
     slot->link_fd = close_fd(slot->link_fd);
-    slot->timer_fd = close_fd(slot->timer_fd);
     slot->child_pidfd = close_fd(slot->child_pidfd);
 }

@@ -12,6 +12,7 @@
 #include "log.h"
 #include "packet.h"
 #include "result.h"
+#include "timer.h"
 
 #include "proto/json.h"
 #include "proto/limits.h"
@@ -67,10 +68,9 @@ struct slot {
     enum slot_state state;
 
     pid_t jail_pid;
-    int jail_pidfd, link_fd, timer_fd;
-    struct event *jail_event, *link_event, *timer_event;
-    uint64_t due_ns;   /* when the state ends at the latest; UINT64_MAX: it may last */
-    uint64_t armed_ns; /* when the timer goes off, due_ns or earlier; UINT64_MAX: it does not */
+    int jail_pidfd, link_fd;
+    struct event *jail_event, *link_event;
+    struct timer timer;     /* when the state ends at the latest */
     unsigned failed_starts; /* in a row; the next one waits accordingly */
     unsigned sweeps;        /* looks since the jail died */
     bool networked;         /* what the jail's shape is, or that of the one to come */

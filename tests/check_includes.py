@@ -31,7 +31,7 @@ DAEMON_STAGES = [
     {"probe"},
     {"packet"},
     {"leaf"},
-    {"capture", "extraction", "filter", "jailproc", "peer", "privileges", "roots"},
+    {"await", "capture", "extraction", "filter", "jailproc", "peer", "privileges", "roots", "timer"},
     {"cgroup", "cgroup_tree"},
     {"cgroup_place"},
     {"cgroup_text", "cgroup_file"},
