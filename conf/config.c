@@ -12,6 +12,7 @@ int config_init(struct config *config)
     *config = (struct config){
         .rubric_limits = limits_rubric_default,
         .sandbox_limits = limits_sandbox_default,
+        .code_exec_limits = limits_code_exec_default,
         .ceilings = limits_ceiling_default,
     };
     for (size_t i = 0; i < config_key_count(); i++) {
@@ -74,6 +75,13 @@ static const struct {
     {"sandbox", "max_processes", "ceilings", "max_processes"},
     {"sandbox", "output_bytes", "ceilings", "output_bytes"},
     {"sandbox", "disk_bytes", "ceilings", "disk_bytes"},
+    {"code_exec", "wall_clock", "code_exec", "wall_clock_ceiling"},
+    {"code_exec", "cpu", "ceilings", "cpu"},
+    {"code_exec", "memory_bytes", "ceilings", "memory_bytes"},
+    {"code_exec", "max_open_files", "ceilings", "max_open_files"},
+    {"code_exec", "max_processes", "ceilings", "max_processes"},
+    {"code_exec", "output_bytes", "ceilings", "output_bytes"},
+    {"code_exec", "disk_bytes", "ceilings", "disk_bytes"},
 };
 
 /* Of two keys that do not go together, the one that was set later is where the mistake is. */

@@ -61,6 +61,10 @@ struct config {
     struct string_list sandbox_env_names;      /* variables that a request may set */
     struct string_list sandbox_readable_roots; /* under which it may ask for files */
 
+    /* [code_exec] */
+    struct limits code_exec_limits; /* defaults of a code_exec job */
+    uint64_t code_exec_wall_clock_ceiling_ms;
+
     /* [ceilings] */
     struct limits ceilings;
 

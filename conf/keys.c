@@ -15,6 +15,7 @@
 #define FIELD(member) offsetof(struct config, member), sizeof(((struct config *)NULL)->member)
 #define RUBRIC(limit) FIELD(rubric_limits.of[limit])
 #define SANDBOX(limit) FIELD(sandbox_limits.of[limit])
+#define CODE_EXEC(limit) FIELD(code_exec_limits.of[limit])
 #define CEILING(limit) FIELD(ceilings.of[limit])
 
 /* clang-format off */
@@ -62,6 +63,16 @@ static const struct config_key keys[] = {
     {"sandbox", "allow_network", &type_boolean, FIELD(sandbox_allow_network), {0, 1}, "no"},
     {"sandbox", "env_names", &type_env_names, FIELD(sandbox_env_names), {0, 64}, ""},
     {"sandbox", "readable_roots", &type_paths, FIELD(sandbox_readable_roots), {0, 64}, ""},
+
+    {"code_exec", "wall_clock", &type_duration, CODE_EXEC(LIMIT_WALL_CLOCK), {100, DAY}, NULL},
+    {"code_exec", "wall_clock_ceiling", &type_duration, FIELD(code_exec_wall_clock_ceiling_ms),
+     {100, DAY}, "30s"},
+    {"code_exec", "cpu", &type_duration, CODE_EXEC(LIMIT_CPU), {SECOND, DAY}, NULL},
+    {"code_exec", "memory_bytes", &type_size, CODE_EXEC(LIMIT_MEMORY), {16 * MIB, 64 * TIB}, NULL},
+    {"code_exec", "max_open_files", &type_count, CODE_EXEC(LIMIT_OPEN_FILES), {16, 1048576}, NULL},
+    {"code_exec", "max_processes", &type_count, CODE_EXEC(LIMIT_PROCESSES), {1, 1000000}, NULL},
+    {"code_exec", "output_bytes", &type_size, CODE_EXEC(LIMIT_OUTPUT), {KIB, GIB}, NULL},
+    {"code_exec", "disk_bytes", &type_size, CODE_EXEC(LIMIT_DISK), {64 * KIB, TIB}, NULL},
 
     {"ceilings", "wall_clock", &type_duration, CEILING(LIMIT_WALL_CLOCK), {100, DAY}, NULL},
     {"ceilings", "cpu", &type_duration, CEILING(LIMIT_CPU), {SECOND, DAY}, NULL},

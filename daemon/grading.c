@@ -166,10 +166,19 @@ static void on_launch(struct slot *slot, struct queue_entry *entry, void *userda
     struct supervisor *supervisor = userdata;
     struct job *job = container_of(entry, struct job, entry);
     job->launched_ns = clock_now_ns();
-    if (job->spec->kind == JOB_SANDBOX)
-        launch_sandbox(supervisor, slot, job);
-    else
+    switch (job->spec->kind) {
+    case JOB_RUBRIC:
         launch_rubric(supervisor, slot, job);
+        break;
+    case JOB_SANDBOX:
+        launch_sandbox(supervisor, slot, job);
+        break;
+    case JOB_CODE_EXEC:
+        grading_answer_error(supervisor, job, ERROR_INTERNAL, "code_exec: not built in");
+        break;
+    case JOB_KIND_COUNT:
+        break;
+    }
     event_active(supervisor->turn, 0, 0); /* there is room in the queue */
 }
 

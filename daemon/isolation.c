@@ -223,11 +223,13 @@ static char *canonical_policy(const struct isolation *isolation, const struct co
                               const char *interpreter_version, json_t *layers)
 {
     _cleanup_json_ json_t *policy = json_pack(
-        "{s:i,s:o,s:O,s:o,s:o,s:o,s:I,s:I,s:s,s:s,s:o,s:[]}", "revision", POLICY_REVISION,
+        "{s:i,s:o,s:O,s:o,s:o,s:o,s:o,s:I,s:I,s:I,s:s,s:s,s:o,s:[]}", "revision", POLICY_REVISION,
         "environment", environment_json(isolation->environment), "layers", layers, "rubric_limits",
         limits_json(&config->rubric_limits), "sandbox_limits", limits_json(&config->sandbox_limits),
-        "ceilings", limits_json(&config->ceilings), "rubric_wall_clock_ceiling",
-        (json_int_t)config->rubric_wall_clock_ceiling_ms, "cpu_percent",
+        "code_exec_limits", limits_json(&config->code_exec_limits), "ceilings",
+        limits_json(&config->ceilings), "rubric_wall_clock_ceiling",
+        (json_int_t)config->rubric_wall_clock_ceiling_ms, "code_exec_wall_clock_ceiling",
+        (json_int_t)config->code_exec_wall_clock_ceiling_ms, "cpu_percent",
         (json_int_t)config->cpu_percent, "interpreter", config->interpreter, "interpreter_version",
         interpreter_version, "readable", strings_json(&config->readable), "preloads");
     return policy ? json_dumps(policy, JSON_COMPACT | JSON_SORT_KEYS) : NULL;

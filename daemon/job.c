@@ -22,17 +22,40 @@ struct job *job_new(struct request *request, size_t size)
     return job;
 }
 
-void job_drop_input(struct job *job)
+static void drop_sandbox_input(struct sandbox_spec *sandbox)
 {
-    if (job->spec->kind == JOB_RUBRIC) {
-        bytes_deinit(&job->spec->rubric.input);
-        return;
-    }
-    struct sandbox_spec *sandbox = &job->spec->sandbox;
     bytes_deinit(&sandbox->input);
     bytes_deinit(&sandbox->text);
     for (size_t i = 0; i < sandbox->file_count; i++)
         bytes_deinit(&sandbox->files[i].content);
+}
+
+/* How many targets there are stays: the score is a part of them. */
+static void drop_code_exec_input(struct code_exec_spec *code_exec)
+{
+    bytes_deinit(&code_exec->text);
+    bytes_deinit(&code_exec->test);
+    bytes_deinit(&code_exec->prelude);
+    bytes_deinit(&code_exec->test_setup);
+    for (size_t i = 0; i < code_exec->target_count; i++)
+        bytes_deinit(&code_exec->targets[i]);
+}
+
+void job_drop_input(struct job *job)
+{
+    switch (job->spec->kind) {
+    case JOB_RUBRIC:
+        bytes_deinit(&job->spec->rubric.input);
+        break;
+    case JOB_SANDBOX:
+        drop_sandbox_input(&job->spec->sandbox);
+        break;
+    case JOB_CODE_EXEC:
+        drop_code_exec_input(&job->spec->code_exec);
+        break;
+    case JOB_KIND_COUNT:
+        break;
+    }
 }
 
 static const char *sandbox_label(const struct sandbox_spec *sandbox)
@@ -42,10 +65,24 @@ static const char *sandbox_label(const struct sandbox_spec *sandbox)
     return sandbox->runner == SANDBOX_SHELL ? "shell snippet" : "python snippet";
 }
 
+static const char *label_of(const struct job_spec *spec)
+{
+    switch (spec->kind) {
+    case JOB_RUBRIC:
+        return spec->rubric.task_class;
+    case JOB_SANDBOX:
+        return sandbox_label(&spec->sandbox);
+    case JOB_CODE_EXEC:
+        return spec->code_exec.entry_point ? spec->code_exec.entry_point : "python code";
+    case JOB_KIND_COUNT:
+        break;
+    }
+    return "";
+}
+
 void job_describe(const struct job_spec *spec, char text[JOB_LABEL_MAX])
 {
-    const char *label =
-        spec->kind == JOB_SANDBOX ? sandbox_label(&spec->sandbox) : spec->rubric.task_class;
+    const char *label = label_of(spec);
     size_t shown = utf8_cut(label, strlen(label), JOB_LABEL_MAX - 1);
     memcpy(text, label, shown);
     text[shown] = '\0';

@@ -40,7 +40,8 @@ struct job *job_new(struct request *request, size_t size);
 /* Frees what only the job's process needs: the kernel holds it by then. */
 void job_drop_input(struct job *job);
 
-/* What a job is called for people: the task class of a rubric, the program of a sandbox job. */
+/* What a job is called for people: the task class of a rubric, the program of a sandbox job,
+ * the entry point of code. */
 void job_describe(const struct job_spec *spec, char text[JOB_LABEL_MAX]);
 
 /* Frees a job that is in no list; accepts NULL and returns NULL. */

@@ -174,12 +174,14 @@ static struct roots roots(const struct string_list *list)
 static void set_up_policy(struct supervisor *supervisor)
 {
     const struct config *config = supervisor->config;
-    struct limits ceilings = config->ceilings;
-    ceilings.of[LIMIT_WALL_CLOCK] = config->rubric_wall_clock_ceiling_ms;
-    supervisor->policy.defaults[JOB_RUBRIC] = config->rubric_limits;
-    supervisor->policy.ceilings[JOB_RUBRIC] = ceilings;
-    supervisor->policy.defaults[JOB_SANDBOX] = config->sandbox_limits;
-    supervisor->policy.ceilings[JOB_SANDBOX] = config->ceilings;
+    struct limits *defaults = supervisor->policy.defaults, *ceilings = supervisor->policy.ceilings;
+    for (enum job_kind kind = 0; kind < JOB_KIND_COUNT; kind++)
+        ceilings[kind] = config->ceilings;
+    ceilings[JOB_RUBRIC].of[LIMIT_WALL_CLOCK] = config->rubric_wall_clock_ceiling_ms;
+    ceilings[JOB_CODE_EXEC].of[LIMIT_WALL_CLOCK] = config->code_exec_wall_clock_ceiling_ms;
+    defaults[JOB_RUBRIC] = config->rubric_limits;
+    defaults[JOB_SANDBOX] = config->sandbox_limits;
+    defaults[JOB_CODE_EXEC] = config->code_exec_limits;
     supervisor->policy.env_names = (const char *const *)config->sandbox_env_names.item;
     supervisor->policy.env_name_count = config->sandbox_env_names.count;
     supervisor->policy.allow_network = config->sandbox_allow_network;
@@ -230,8 +232,9 @@ static json_t *kinds_json(const struct limits *limits, bool network)
         json_decref(sandbox);
         return NULL;
     }
-    return json_pack("{s:o,s:o}", job_kind_name(JOB_RUBRIC), limits_json(&limits[JOB_RUBRIC]),
-                     job_kind_name(JOB_SANDBOX), sandbox);
+    return json_pack("{s:o,s:o,s:o}", job_kind_name(JOB_RUBRIC), limits_json(&limits[JOB_RUBRIC]),
+                     job_kind_name(JOB_SANDBOX), sandbox, job_kind_name(JOB_CODE_EXEC),
+                     limits_json(&limits[JOB_CODE_EXEC]));
 }
 
 static int set_up_hello(struct supervisor *supervisor, unsigned slots)

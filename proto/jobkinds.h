@@ -35,7 +35,7 @@ struct job_kind_decoder {
                   struct job_spec *spec, struct fault *fault);
 };
 
-extern const struct job_kind_decoder rubric_decoder, sandbox_decoder;
+extern const struct job_kind_decoder rubric_decoder, sandbox_decoder, code_exec_decoder;
 
 /* A client's text in a message, by "%.*s": its beginning, in whole characters. */
 #define SHOWN_MAX 80
@@ -52,5 +52,8 @@ int request_decode_limit(const json_t *value, enum limit limit, const struct lim
                          const char *path, uint64_t *ret, struct fault *fault);
 
 void rubric_spec_deinit(struct rubric_spec *spec);
+size_t rubric_spec_size(const struct rubric_spec *spec);
 void sandbox_spec_deinit(struct sandbox_spec *spec);
 size_t sandbox_spec_size(const struct sandbox_spec *spec);
+void code_exec_spec_deinit(struct code_exec_spec *spec);
+size_t code_exec_spec_size(const struct code_exec_spec *spec);

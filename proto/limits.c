@@ -41,6 +41,16 @@ const struct limits limits_rubric_default = {{
     [LIMIT_DISK] = 64 * MIB,
 }};
 
+const struct limits limits_code_exec_default = {{
+    [LIMIT_WALL_CLOCK] = 3 * SECONDS,
+    [LIMIT_CPU] = 60 * SECONDS,
+    [LIMIT_MEMORY] = 1024 * MIB,
+    [LIMIT_OPEN_FILES] = 256,
+    [LIMIT_PROCESSES] = 64,
+    [LIMIT_OUTPUT] = 256 * KIB,
+    [LIMIT_DISK] = 64 * MIB,
+}};
+
 const struct limits limits_ceiling_default = {{
     [LIMIT_WALL_CLOCK] = 300 * SECONDS,
     [LIMIT_CPU] = 300 * SECONDS,

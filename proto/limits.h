@@ -43,5 +43,8 @@ extern const struct limits limits_sandbox_default;
  * ceiling); the rest as for a sandbox job. */
 extern const struct limits limits_rubric_default;
 
+/* Code of a model: 3 s wall clock (contract, section 6); the rest as for a sandbox job. */
+extern const struct limits limits_code_exec_default;
+
 /* How far a request may raise each one unless the configuration says otherwise. */
 extern const struct limits limits_ceiling_default;

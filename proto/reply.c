@@ -88,19 +88,37 @@ static int add_printed(struct bytes *object, const char *name, const struct byte
     return 0;
 }
 
-int reply_result(const struct reply_result *result, struct bytes *ret)
+static int add_word(json_t *object, const char *name, const char *word)
+{
+    return word ? json_object_set_new(object, name, json_string(word)) : 0;
+}
+
+/* What not every kind of job has; negative when memory runs out. */
+static int add_optional(json_t *reply, const struct reply_result *result)
 {
     const struct bytes *text = result->stdout_bytes;
+    int r = add_word(reply, "reason", result->reason);
+    if (r == 0 && text)
+        r = json_object_set_new(
+            reply, "stdout",
+            json_text(text->data ? text->data : "", MIN(text->length, REPLY_STDOUT_MAX)));
+    if (r == 0)
+        r = add_word(reply, "verdict", result->verdict);
+    if (r == 0)
+        r = add_word(reply, "mode", result->mode);
+    if (r == 0 && result->assertions)
+        r = json_object_set(reply, "assertions", (json_t *)(uintptr_t)result->assertions);
+    return r;
+}
+
+int reply_result(const struct reply_result *result, struct bytes *ret)
+{
     _cleanup_json_ json_t *reply =
         json_pack("{s:s,s:o,s:I,s:s,s:o,s:o,s:o}", "type", "result", "id", id_string(result->id),
                   "job_no", (json_int_t)result->job_no, "kind", result->kind, "score",
                   result->score ? bench_score_encode(result->score) : json_null(), "outcome",
                   encode_outcome(result->outcome), "usage", encode_usage(result->usage));
-    if (!reply ||
-        (result->reason && json_object_set_new(reply, "reason", json_string(result->reason)) < 0) ||
-        (text && json_object_set_new(reply, "stdout",
-                                     json_text(text->data ? text->data : "",
-                                               MIN(text->length, REPLY_STDOUT_MAX))) < 0))
+    if (!reply || add_optional(reply, result) < 0)
         return -ENOMEM;
     _cleanup_bytes_ struct bytes printed = BYTES_NULL;
     int r = json_print(reply, &printed);

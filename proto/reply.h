@@ -67,11 +67,18 @@ struct reply_result {
     const struct usage *usage;
     const struct bytes *isolation;    /* {class, layers, digest}, printed: it is always the same */
     const struct bytes *stdout_bytes; /* arbitrary bytes; NULL: of no interest to this kind */
+    const char *verdict;              /* a word; NULL: this kind has none */
+    const char *mode;                 /* "isolated" or "shared"; NULL: this kind has none */
+    const json_t *assertions;         /* [{passed, detail?}], borrowed; NULL: this kind has none */
 };
 
 /* Bytes of stdout that a result carries: escaped they still fit into a frame of 64 MiB, which is
  * what clients can be expected to take. */
 #define REPLY_STDOUT_MAX ((size_t)8 << 20)
+
+/* Bytes of `detail` of each of the assertions, for who makes them: so many as a job may have, all
+ * of them escaped, still fit into a frame. */
+#define REPLY_ASSERTION_DETAIL_MAX 200
 
 int reply_result(const struct reply_result *result, struct bytes *ret);
 

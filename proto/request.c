@@ -12,6 +12,7 @@ static const struct {
 } kinds[JOB_KIND_COUNT] = {
     [JOB_RUBRIC] = {"rubric", &rubric_decoder},
     [JOB_SANDBOX] = {"sandbox", &sandbox_decoder},
+    [JOB_CODE_EXEC] = {"code_exec", &code_exec_decoder},
 };
 
 const char *job_kind_name(enum job_kind kind)
@@ -21,18 +22,36 @@ const char *job_kind_name(enum job_kind kind)
 
 size_t job_spec_size(const struct job_spec *spec)
 {
-    return spec->kind == JOB_SANDBOX ? sandbox_spec_size(&spec->sandbox)
-                                     : spec->rubric.input.length + spec->rubric.sut_detail.length;
+    switch (spec->kind) {
+    case JOB_RUBRIC:
+        return rubric_spec_size(&spec->rubric);
+    case JOB_SANDBOX:
+        return sandbox_spec_size(&spec->sandbox);
+    case JOB_CODE_EXEC:
+        return code_exec_spec_size(&spec->code_exec);
+    case JOB_KIND_COUNT:
+        break;
+    }
+    return 0;
 }
 
 struct job_spec *job_spec_free(struct job_spec *spec)
 {
     if (!spec)
         return NULL;
-    if (spec->kind == JOB_SANDBOX)
-        sandbox_spec_deinit(&spec->sandbox);
-    else
+    switch (spec->kind) {
+    case JOB_RUBRIC:
         rubric_spec_deinit(&spec->rubric);
+        break;
+    case JOB_SANDBOX:
+        sandbox_spec_deinit(&spec->sandbox);
+        break;
+    case JOB_CODE_EXEC:
+        code_exec_spec_deinit(&spec->code_exec);
+        break;
+    case JOB_KIND_COUNT:
+        break;
+    }
     free(spec);
     return NULL;
 }

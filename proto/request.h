@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Messages from client to daemon: JSON to a validated plain struct (contract, sections 2, 4, 5).
+/* Messages from client to daemon: JSON to a validated plain struct (contract, sections 2, 4, 5, 6).
  * Whatever passes here is well-formed; whether it is allowed and possible is decided later. */
 
 #include "json.h"
@@ -23,6 +23,7 @@ enum request_type {
 enum job_kind {
     JOB_RUBRIC,
     JOB_SANDBOX,
+    JOB_CODE_EXEC,
     JOB_KIND_COUNT,
 };
 
@@ -78,6 +79,18 @@ struct sandbox_spec {
     bool network;
 };
 
+struct code_exec_spec {
+    bool is_generation;    /* `text` is free text with the code somewhere in it */
+    struct bytes text;     /* may be empty */
+    struct bytes *targets; /* assertions, none of them blank; NULL where there is a `test` */
+    size_t target_count;
+    struct bytes test;       /* a program that defines check(candidate); data NULL: `targets` */
+    char *entry_point;       /* a name in Python; NULL: none. `test` always has one */
+    struct bytes prelude;    /* what stands before the code; data NULL: nothing */
+    struct bytes test_setup; /* what runs before the assertions; data NULL: nothing */
+    bool shared;             /* the assertions run in the process of the code */
+};
+
 struct job_spec {
     enum job_kind kind;
     int priority; /* -10 to 10; higher runs first */
@@ -85,6 +98,7 @@ struct job_spec {
     union {
         struct rubric_spec rubric;
         struct sandbox_spec sandbox;
+        struct code_exec_spec code_exec;
     };
 };
 
@@ -117,6 +131,9 @@ void request_deinit(struct request *request);
 #define SANDBOX_COMPONENT_MAX 255    /* and of one part of it */
 #define SANDBOX_READABLE_MAX 16
 #define SANDBOX_PATH_MAX 4095
+
+#define CODE_EXEC_TARGETS_MAX 4096
+#define CODE_EXEC_ENTRY_POINT_MAX 255 /* bytes */
 
 /* What the configuration says; the strings are borrowed. */
 struct request_policy {

@@ -134,6 +134,11 @@ const struct job_kind_decoder rubric_decoder = {
     .decode = decode_rubric,
 };
 
+size_t rubric_spec_size(const struct rubric_spec *spec)
+{
+    return spec->input.length + spec->sut_detail.length;
+}
+
 void rubric_spec_deinit(struct rubric_spec *spec)
 {
     free(spec->task_class);

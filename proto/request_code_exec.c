@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/* Jobs of kind `code_exec` (contract, section 6). */
+#include "jobkinds.h"
+
+#include <string.h>
+
+/* --- ownership ---------------------------------------------------------------------------- */
+
+void code_exec_spec_deinit(struct code_exec_spec *spec)
+{
+    bytes_deinit(&spec->text);
+    bytes_deinit(&spec->test);
+    bytes_deinit(&spec->prelude);
+    bytes_deinit(&spec->test_setup);
+    free(spec->entry_point);
+    for (size_t i = 0; i < spec->target_count; i++)
+        bytes_deinit(&spec->targets[i]);
+    free(spec->targets);
+}
+
+size_t code_exec_spec_size(const struct code_exec_spec *spec)
+{
+    size_t size =
+        spec->text.length + spec->test.length + spec->prelude.length + spec->test_setup.length;
+    if (spec->entry_point)
+        size += strlen(spec->entry_point) + 1;
+    for (size_t i = 0; i < spec->target_count; i++)
+        size += sizeof(spec->targets[i]) + spec->targets[i].length;
+    return size;
+}
+
+/* --- the code ----------------------------------------------------------------------------- */
+
+static int decode_text(const json_t *generation, const json_t *code, struct code_exec_spec *spec,
+                       struct fault *fault)
+{
+    if (!generation == !code)
+        return fault_set(fault, "job: expected exactly one of generation and code");
+    spec->is_generation = generation != NULL;
+    return request_copy_string(generation ? generation : code, &spec->text);
+}
+
+/* --- what it has to pass ------------------------------------------------------------------ */
+
+/* What asserts nothing would always pass. */
+static int check_not_blank(const json_t *string, const char *path, struct fault *fault)
+{
+    const char *text = json_string_value(string);
+    if (strspn(text, " \t\n\v\f\r") == json_string_length(string))
+        return fault_set(fault, "%s: empty, or nothing but white space", path);
+    return 0;
+}
+
+static int decode_target(const json_t *item, const char *path, struct code_exec_spec *spec,
+                         struct fault *fault)
+{
+    int r = field_check_type(item, FIELD_STRING, path, fault);
+    if (r == 0)
+        r = check_not_blank(item, path, fault);
+    if (r == 0)
+        r = request_copy_string(item, &spec->targets[spec->target_count]);
+    if (r == 0)
+        spec->target_count++;
+    return r;
+}
+
+static int decode_targets(const json_t *value, struct code_exec_spec *spec, struct fault *fault)
+{
+    static const char path[] = "job.targets";
+    bool is_one = json_is_string(value);
+    if (!is_one && !json_is_array(value))
+        return fault_set(fault, "%s: expected a string or an array of strings, got %s", path,
+                         json_type_name(value));
+    size_t n = is_one ? 1 : json_array_size(value);
+    if (n == 0 || n > CODE_EXEC_TARGETS_MAX)
+        return fault_set(fault, "%s: expected 1 to %d assertions, got %zu", path,
+                         CODE_EXEC_TARGETS_MAX, n);
+    spec->targets = calloc(n, sizeof(*spec->targets));
+    if (!spec->targets)
+        return -ENOMEM;
+    if (is_one)
+        return decode_target(value, path, spec, fault);
+    for (size_t i = 0; i < n; i++) {
+        char item_path[FIELD_PATH_MAX];
+        (void)snprintf(item_path, sizeof(item_path), "%s[%zu]", path, i);
+        int r = decode_target(json_array_get(value, i), item_path, spec, fault);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static int decode_test(const json_t *value, struct code_exec_spec *spec, struct fault *fault)
+{
+    int r = check_not_blank(value, "job.test", fault);
+    return r == 0 ? request_copy_string(value, &spec->test) : r;
+}
+
+static bool is_keyword(const char *name)
+{
+    static const char *const keywords[] = {
+        "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+        "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
+        "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+        "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield",
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(keywords); i++)
+        if (strcmp(name, keywords[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Which characters beyond ASCII Python takes depends on its version, so all of them pass: a name
+ * that is none will not be found. */
+static bool is_identifier(const char *name)
+{
+    size_t length = strlen(name);
+    if (length == 0 || length > CODE_EXEC_ENTRY_POINT_MAX || (*name >= '0' && *name <= '9'))
+        return false;
+    for (const char *p = name; *p; p++) {
+        bool is_word = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
+                       (*p >= '0' && *p <= '9') || *p == '_' || (unsigned char)*p >= 0x80;
+        if (!is_word)
+            return false;
+    }
+    return true;
+}
+
+static int decode_entry_point(const json_t *value, struct code_exec_spec *spec, struct fault *fault)
+{
+    const char *name = json_string_value(value);
+    if (!is_identifier(name))
+        return fault_set(fault,
+                         "job.entry_point: \"%.*s\" is not a name in Python of at most %d bytes",
+                         SHOWN(name), CODE_EXEC_ENTRY_POINT_MAX);
+    if (is_keyword(name))
+        return fault_set(fault, "job.entry_point: \"%s\" is a keyword of Python", name);
+    return request_copy_text(value, &spec->entry_point);
+}
+
+static int decode_assertions(const json_t *targets, const json_t *test, const json_t *entry_point,
+                             struct code_exec_spec *spec, struct fault *fault)
+{
+    if (!targets == !test)
+        return fault_set(fault, "job: expected exactly one of targets and test");
+    int r = targets ? decode_targets(targets, spec, fault) : decode_test(test, spec, fault);
+    if (r == 0 && entry_point)
+        r = decode_entry_point(entry_point, spec, fault);
+    else if (r == 0 && test)
+        r = fault_set(fault, "job.entry_point: missing; check() of test is called with it");
+    return r;
+}
+
+/* --- how it is run ------------------------------------------------------------------------ */
+
+static int decode_verdict(const json_t *value, bool *ret_shared, struct fault *fault)
+{
+    const char *verdict = json_string_value(value);
+    *ret_shared = strcmp(verdict, "shared") == 0;
+    if (*ret_shared || strcmp(verdict, "isolated") == 0)
+        return 0;
+    return fault_set(fault, "job.verdict: expected isolated or shared");
+}
+
+/* The rest of `metadata` is the client's own. */
+static int decode_timeout(const json_t *metadata, const json_t *limits_given,
+                          const struct limits *ceilings, struct limits *limits, struct fault *fault)
+{
+    static const char path[] = "job.metadata.timeout_s";
+    const json_t *timeout = json_object_get(metadata, "timeout_s");
+    if (!timeout || json_is_null(timeout))
+        return 0;
+    if (json_object_get(limits_given, limit_key(LIMIT_WALL_CLOCK)))
+        return fault_set(fault, "%s: job.limits.wall_clock says the same; only one of them may",
+                         path);
+    return request_decode_limit(timeout, LIMIT_WALL_CLOCK, ceilings, path,
+                                &limits->of[LIMIT_WALL_CLOCK], fault);
+}
+
+/* --- the job ------------------------------------------------------------------------------ */
+
+enum {
+    CODE_EXEC_GENERATION = JOB_FIELDS_COMMON,
+    CODE_EXEC_CODE,
+    CODE_EXEC_TARGETS,
+    CODE_EXEC_TEST,
+    CODE_EXEC_ENTRY_POINT,
+    CODE_EXEC_PRELUDE,
+    CODE_EXEC_TEST_SETUP,
+    CODE_EXEC_VERDICT,
+    CODE_EXEC_METADATA,
+    CODE_EXEC_FIELDS,
+};
+
+static const struct field code_exec_fields[CODE_EXEC_FIELDS] = {
+    JOB_FIELDS_COMMON_ENTRIES,
+    [CODE_EXEC_GENERATION] = {"generation", FIELD_STRING, FIELD_NULLABLE},
+    [CODE_EXEC_CODE] = {"code", FIELD_STRING, FIELD_NULLABLE},
+    [CODE_EXEC_TARGETS] = {"targets", FIELD_ANY, FIELD_NULLABLE},
+    [CODE_EXEC_TEST] = {"test", FIELD_STRING, FIELD_NULLABLE},
+    [CODE_EXEC_ENTRY_POINT] = {"entry_point", FIELD_TEXT, FIELD_NULLABLE},
+    [CODE_EXEC_PRELUDE] = {"prelude", FIELD_STRING, FIELD_NULLABLE},
+    [CODE_EXEC_TEST_SETUP] = {"test_setup", FIELD_STRING, FIELD_NULLABLE},
+    [CODE_EXEC_VERDICT] = {"verdict", FIELD_TEXT, FIELD_NULLABLE},
+    [CODE_EXEC_METADATA] = {"metadata", FIELD_OBJECT, FIELD_NULLABLE},
+};
+_Static_assert(CODE_EXEC_FIELDS <= JOB_FIELDS_MAX, "JOB_FIELDS_MAX");
+
+static int decode_code_exec(const json_t *const values[], const struct request_policy *policy,
+                            struct job_spec *spec, struct fault *fault)
+{
+    struct code_exec_spec *code_exec = &spec->code_exec;
+    int r = decode_text(values[CODE_EXEC_GENERATION], values[CODE_EXEC_CODE], code_exec, fault);
+    if (r == 0)
+        r = decode_assertions(values[CODE_EXEC_TARGETS], values[CODE_EXEC_TEST],
+                              values[CODE_EXEC_ENTRY_POINT], code_exec, fault);
+    if (r == 0 && values[CODE_EXEC_PRELUDE])
+        r = request_copy_string(values[CODE_EXEC_PRELUDE], &code_exec->prelude);
+    if (r == 0 && values[CODE_EXEC_TEST_SETUP])
+        r = request_copy_string(values[CODE_EXEC_TEST_SETUP], &code_exec->test_setup);
+    if (r == 0 && values[CODE_EXEC_VERDICT])
+        r = decode_verdict(values[CODE_EXEC_VERDICT], &code_exec->shared, fault);
+    if (r == 0 && values[CODE_EXEC_METADATA])
+        r = decode_timeout(values[CODE_EXEC_METADATA], values[JOB_FIELD_LIMITS],
+                           &policy->ceilings[JOB_CODE_EXEC], &spec->limits, fault);
+    return r;
+}
+
+const struct job_kind_decoder code_exec_decoder = {
+    .fields = code_exec_fields,
+    .field_count = CODE_EXEC_FIELDS,
+    .decode = decode_code_exec,
+};
