@@ -185,6 +185,8 @@ def test_configured_limits_and_ceilings(start_daemon, bench):
         "rubric.cpu=5s",
         "sandbox.max_open_files=30",
         "sandbox.cpu=10s",
+        "code_exec.max_open_files=30",
+        "code_exec.cpu=10s",
     )
     with daemon.connect() as client:
         got = seen(client.run(bench.job(RLIMITS)))

@@ -148,6 +148,7 @@ static void assert_defaults(const struct config *config)
 {
     /* 120 s, 60 s, 1 GiB, 256 descriptors: what graders in the field are used to. */
     const struct limits sandbox = {{120000, 60000, 1 << 30, 256, 64, 256 << 10, 64 << 20}};
+    const struct limits code_exec = {{3000, 60000, 1 << 30, 256, 64, 256 << 10, 64 << 20}};
     assert_string_equal(config->user, CONFIG_DEFAULT_USER);
     assert_string_equal(config->user, "rubricd");
     assert_string_equal(config->socket, "/run/rubricd/rubricd.sock");
@@ -175,6 +176,8 @@ static void assert_defaults(const struct config *config)
     assert_false(config->sandbox_allow_network);
     assert_list(&config->sandbox_env_names, "");
     assert_list(&config->sandbox_readable_roots, "");
+    assert_memory_equal(&config->code_exec_limits, &code_exec, sizeof(code_exec));
+    assert_int_equal(config->code_exec_wall_clock_ceiling_ms, 30000);
     assert_memory_equal(&config->ceilings, &limits_ceiling_default, sizeof(struct limits));
     assert_list(&config->require, "env|tempdir|rlimits|no_new_privs|network|filesystem|tree_kill");
     assert_list(&config->without, "");
@@ -266,6 +269,8 @@ static void test_every_key_is_set(void **state)
            "[sandbox]\nwall_clock=30\ncpu=3s\nmemory_bytes=256M\nmax_open_files=32\n"
            "max_processes=4\noutput_bytes=2K\ndisk_bytes=128K\nallow_network=yes\n"
            "env_names=HOME  TZ\nreadable_roots=/srv//data /opt/\n"
+           "[code_exec]\nwall_clock=4s\nwall_clock_ceiling=1min\ncpu=5s\nmemory_bytes=128M\n"
+           "max_open_files=16\nmax_processes=2\noutput_bytes=3K\ndisk_bytes=64K\n"
            "[ceilings]\nwall_clock=1h\ncpu=1h\nmemory_bytes=8G\nmax_open_files=4096\n"
            "max_processes=512\noutput_bytes=8M\ndisk_bytes=2G\n"
            "[isolation]\nrequire=network cgroup\nwithout=seccomp  landlock\n"
@@ -273,6 +278,7 @@ static void test_every_key_is_set(void **state)
     const struct config *c = &f->config;
     const struct limits rubric = {{10000, 2000, 512 << 20, 64, 8, 1024, 1 << 20}};
     const struct limits sandbox = {{30000, 3000, 256 << 20, 32, 4, 2048, 128 << 10}};
+    const struct limits code_exec = {{4000, 5000, 128 << 20, 16, 2, 3072, 64 << 10}};
     const struct limits ceilings = {
         {3600000, 3600000, UINT64_C(8) << 30, 4096, 512, 8 << 20, UINT64_C(2) << 30}};
 
@@ -302,6 +308,8 @@ static void test_every_key_is_set(void **state)
     assert_true(c->sandbox_allow_network);
     assert_list(&c->sandbox_env_names, "HOME|TZ");
     assert_list(&c->sandbox_readable_roots, "/srv/data|/opt");
+    assert_memory_equal(&c->code_exec_limits, &code_exec, sizeof(code_exec));
+    assert_int_equal(c->code_exec_wall_clock_ceiling_ms, 60000);
     assert_memory_equal(&c->ceilings, &ceilings, sizeof(ceilings));
     assert_list(&c->require, "network|cgroup");
     assert_list(&c->without, "seccomp|landlock");
@@ -457,12 +465,18 @@ static void test_keys_that_do_not_go_together(void **state)
          "by default"},
         {"[sandbox]\ncpu=6min\n",
          "main.conf:2: [sandbox] cpu: 6min is more than [ceilings] cpu, which is 5min by default"},
-        /* The wall clock of rubrics has a ceiling of its own. */
+        {"[code_exec]\nwall_clock=31s\n",
+         "main.conf:2: [code_exec] wall_clock: 31s is more than [code_exec] wall_clock_ceiling, "
+         "which is 30s by default"},
+        {"[code_exec]\ndisk_bytes=2G\n",
+         "main.conf:2: [code_exec] disk_bytes: 2G is more than [ceilings] disk_bytes, which is 1G "
+         "by default"},
+        /* The wall clocks of rubrics and of code have ceilings of their own. */
         {"[ceilings]\nwall_clock=1s\n",
          "main.conf:2: [ceilings] wall_clock: 1s is less than [sandbox] wall_clock, which is 2min "
          "by default"},
-        {"[sandbox]\nmax_processes=8\n[ceilings]\nmax_processes=8\n",
-         "main.conf:4: [ceilings] max_processes: 8 is less than [rubric] max_processes, which is "
+        {"[sandbox]\nmax_processes=8\n[code_exec]\nmax_processes=8\n[ceilings]\nmax_processes=8\n",
+         "main.conf:6: [ceilings] max_processes: 8 is less than [rubric] max_processes, which is "
          "64 by default"},
         {"[rubric]\nbench_root=/srvx\nallowed_roots=/srv /opt\n",
          "main.conf:3: [rubric] allowed_roots: bench_root /srvx lies under none of allowed_roots"},

@@ -271,6 +271,11 @@ static void change_wall_clock_ceiling(struct config *config)
     config->rubric_wall_clock_ceiling_ms++;
 }
 
+static void change_wall_clock_ceiling_of_code(struct config *config)
+{
+    config->code_exec_wall_clock_ceiling_ms++;
+}
+
 static void change_socket(struct config *config)
 {
     replace(&config->socket, "/run/other.sock");
@@ -409,6 +414,7 @@ static void test_digest_changes_with_the_configuration(void **state)
         change_readable_to_two_in_one,
         change_interpreter,
         change_wall_clock_ceiling,
+        change_wall_clock_ceiling_of_code,
     };
     struct digests digests = {.count = 0};
     (void)state;
@@ -430,6 +436,9 @@ static void test_digest_changes_with_every_limit(void **state)
         config.sandbox_limits.of[limit]--;
         add_digest(&digests, digest_of(&config, VERSION));
         config.sandbox_limits.of[limit]++;
+        config.code_exec_limits.of[limit]--;
+        add_digest(&digests, digest_of(&config, VERSION));
+        config.code_exec_limits.of[limit]++;
         config.ceilings.of[limit]++;
         add_digest(&digests, digest_of(&config, VERSION));
         config.ceilings.of[limit]--;

@@ -8,20 +8,20 @@
 
 #include <cmocka.h>
 
-/* The table of the contract, section 5; times in milliseconds. */
+/* The tables of the contract, sections 4 to 6; times in milliseconds. */
 static const struct {
     enum limit limit;
     const char *name, *key;
     bool is_time;
-    uint64_t sandbox, rubric, ceiling;
+    uint64_t sandbox, rubric, code_exec, ceiling;
 } table[] = {
-    {LIMIT_WALL_CLOCK, "wall_clock", "wall_clock", true, 120000, 60000, 300000},
-    {LIMIT_CPU, "cpu", "cpu", true, 60000, 300000, 300000},
-    {LIMIT_MEMORY, "memory", "memory_bytes", false, 1073741824, 1073741824, 4294967296},
-    {LIMIT_OPEN_FILES, "open_files", "max_open_files", false, 256, 256, 1024},
-    {LIMIT_PROCESSES, "processes", "max_processes", false, 64, 64, 256},
-    {LIMIT_OUTPUT, "output", "output_bytes", false, 262144, 262144, 4194304},
-    {LIMIT_DISK, "disk", "disk_bytes", false, 67108864, 67108864, 1073741824},
+    {LIMIT_WALL_CLOCK, "wall_clock", "wall_clock", true, 120000, 60000, 3000, 300000},
+    {LIMIT_CPU, "cpu", "cpu", true, 60000, 300000, 60000, 300000},
+    {LIMIT_MEMORY, "memory", "memory_bytes", false, 1073741824, 1073741824, 1073741824, 4294967296},
+    {LIMIT_OPEN_FILES, "open_files", "max_open_files", false, 256, 256, 256, 1024},
+    {LIMIT_PROCESSES, "processes", "max_processes", false, 64, 64, 64, 256},
+    {LIMIT_OUTPUT, "output", "output_bytes", false, 262144, 262144, 262144, 4194304},
+    {LIMIT_DISK, "disk", "disk_bytes", false, 67108864, 67108864, 67108864, 1073741824},
 };
 
 static void test_all_there(void **state)
@@ -80,6 +80,7 @@ static void test_values(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
         assert_true(limits_sandbox_default.of[table[i].limit] == table[i].sandbox);
         assert_true(limits_rubric_default.of[table[i].limit] == table[i].rubric);
+        assert_true(limits_code_exec_default.of[table[i].limit] == table[i].code_exec);
         assert_true(limits_ceiling_default.of[table[i].limit] == table[i].ceiling);
     }
 }
@@ -92,6 +93,8 @@ static void test_defaults_are_allowed(void **state)
         assert_true(limits_sandbox_default.of[limit] > 0);
         assert_true(limits_sandbox_default.of[limit] <= limits_ceiling_default.of[limit]);
         assert_true(limits_rubric_default.of[limit] <= limits_ceiling_default.of[limit]);
+        assert_true(limits_code_exec_default.of[limit] > 0);
+        assert_true(limits_code_exec_default.of[limit] <= limits_ceiling_default.of[limit]);
     }
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "proto/reply.h"
+#include "proto/request.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -8,8 +9,8 @@
 
 #include <cmocka.h>
 
-/* Compares PAYLOAD with EXPECTED, in which ' stands for ", and frees it. */
-static void expect(struct bytes *payload, const char *expected)
+/* Compares PAYLOAD from FROM on with EXPECTED, in which ' stands for ", and frees it. */
+static void expect_from(struct bytes *payload, size_t from, const char *expected)
 {
     char *quoted = strdup(expected);
     struct fault fault = FAULT_NULL;
@@ -17,14 +18,26 @@ static void expect(struct bytes *payload, const char *expected)
     assert_non_null(quoted);
     for (char *p = quoted; *p; p++)
         *p = *p == '\'' ? '"' : *p;
-    assert_string_equal(payload->data, quoted);
-    assert_int_equal(payload->length, strlen(quoted));
+    assert_string_equal(payload->data + from, quoted);
+    assert_int_equal(payload->length, from + strlen(quoted));
     /* What is sent obeys the rules for what is received. */
     if (json_read_object(payload->data, payload->length, &object, &fault) != 0)
         fail_msg("%s: %s", payload->data, fault.text);
     json_decref(object);
     free(quoted);
     bytes_deinit(payload);
+}
+
+static void expect(struct bytes *payload, const char *expected)
+{
+    expect_from(payload, 0, expected);
+}
+
+/* The same of its end alone. */
+static void expect_end(struct bytes *payload, const char *expected)
+{
+    assert_true(payload->length > strlen(expected));
+    expect_from(payload, payload->length - strlen(expected), expected);
 }
 
 #define ID(literal) \
@@ -306,6 +319,105 @@ static void test_result_with_stdout(void **state)
     tear_down(&parts);
 }
 
+/* What one kind has and the others do not; isolation is last, whatever there is. */
+static void test_result_with_verdict(void **state)
+{
+    struct parts parts;
+    struct bytes payload = BYTES_NULL;
+    json_t *assertions = json_pack("[{s:b},{s:b,s:s%}]", "passed", 1, "passed", 0, "detail",
+                                   "a\0\xC3\xA9", (size_t)4);
+    (void)state;
+    set_up(&parts);
+    assert_non_null(assertions);
+    struct reply_result result = {
+        .id = ID("c"),
+        .job_no = 12,
+        .kind = "code_exec",
+        .score = &parts.score,
+        .outcome = &parts.outcome,
+        .usage = &parts.usage,
+        .isolation = &parts.isolation,
+        .verdict = "assertion_fail",
+        .mode = "isolated",
+        .assertions = assertions,
+    };
+    for (int i = 0; i < 2; i++) { /* the assertions are borrowed and can be used again */
+        assert_int_equal(reply_result(&result, &payload), 0);
+        expect_end(&payload, "'queue_ms':5},'verdict':'assertion_fail','mode':'isolated',"
+                             "'assertions':[{'passed':true},{'passed':false,'detail':"
+                             "'a\\u0000\xC3\xA9'}],'isolation':{'class':'subprocess'}}");
+    }
+    assert_int_equal(assertions->refcount, 1);
+    json_decref(assertions);
+    tear_down(&parts);
+}
+
+/* Each of them stands for itself. */
+static void test_result_with_some(void **state)
+{
+    struct parts parts;
+    struct bytes payload = BYTES_NULL, out = {.data = (char[]){"x"}, .length = 1};
+    json_t *none = json_array();
+    (void)state;
+    set_up(&parts);
+    struct reply_result bare = {
+        .id = ID("c"),
+        .kind = "code_exec",
+        .score = &parts.score,
+        .outcome = &parts.outcome,
+        .usage = &parts.usage,
+        .isolation = &parts.isolation,
+    };
+    struct reply_result result = bare;
+    result.assertions = none;
+    assert_int_equal(reply_result(&result, &payload), 0);
+    expect_end(&payload, "'queue_ms':5},'assertions':[],'isolation':{'class':'subprocess'}}");
+    result = bare;
+    result.mode = "shared";
+    result.stdout_bytes = &out;
+    assert_int_equal(reply_result(&result, &payload), 0);
+    expect_end(&payload,
+               "'queue_ms':5},'stdout':'x','mode':'shared','isolation':{'class':'subprocess'}}");
+    result = bare;
+    result.verdict = "timeout";
+    assert_int_equal(reply_result(&result, &payload), 0);
+    expect_end(&payload, "'queue_ms':5},'verdict':'timeout','isolation':{'class':'subprocess'}}");
+    json_decref(none);
+    tear_down(&parts);
+}
+
+/* As many assertions as a job may have, with all the detail that they may have: still a frame that
+ * clients can be expected to take. */
+static void test_many_assertions(void **state)
+{
+    struct parts parts;
+    struct bytes payload = BYTES_NULL;
+    char detail[REPLY_ASSERTION_DETAIL_MAX] = {0};
+    json_t *assertions = json_array();
+    (void)state;
+    set_up(&parts);
+    for (int i = 0; i < CODE_EXEC_TARGETS_MAX; i++)
+        assert_int_equal(
+            json_array_append_new(
+                assertions, json_pack("{s:b,s:s%}", "passed", 0, "detail", detail, sizeof(detail))),
+            0);
+    struct reply_result result = {
+        .id = ID("c"),
+        .kind = "code_exec",
+        .score = &parts.score,
+        .outcome = &parts.outcome,
+        .usage = &parts.usage,
+        .isolation = &parts.isolation,
+        .assertions = assertions,
+    };
+    assert_int_equal(reply_result(&result, &payload), 0);
+    assert_true(payload.length > (size_t)6 * CODE_EXEC_TARGETS_MAX * REPLY_ASSERTION_DETAIL_MAX);
+    assert_true(payload.length < (64u << 20));
+    bytes_deinit(&payload);
+    json_decref(assertions);
+    tear_down(&parts);
+}
+
 /* Escaped, every byte may be six. */
 static void test_much_stdout(void **state)
 {
@@ -431,6 +543,25 @@ static int step_result(const struct parts *parts, struct bytes *ret)
     return make(parts, ID("a"), ret);
 }
 
+static int step_code_exec(const struct parts *parts, struct bytes *ret)
+{
+    static const struct bytes nothing = BYTES_NULL;
+    struct reply_result result = {
+        .id = ID("a"),
+        .job_no = 12,
+        .kind = "code_exec",
+        .reason = "reason",
+        .outcome = &parts->outcome,
+        .usage = &parts->usage,
+        .isolation = &parts->isolation,
+        .stdout_bytes = &nothing,
+        .verdict = "pass",
+        .mode = "isolated",
+        .assertions = parts->score.failure_modes,
+    };
+    return reply_result(&result, ret);
+}
+
 static int step_started(const struct parts *parts, struct bytes *ret)
 {
     (void)parts;
@@ -470,7 +601,7 @@ static int step_bye(const struct parts *parts, struct bytes *ret)
 static void test_without_memory(void **state)
 {
     static int (*const steps[])(const struct parts *, struct bytes *) = {
-        step_result, step_started, step_error, step_hello, step_pong, step_bye,
+        step_result, step_code_exec, step_started, step_error, step_hello, step_pong, step_bye,
     };
     struct parts parts;
     (void)state;
@@ -510,6 +641,9 @@ int main(void)
         cmocka_unit_test(test_result),
         cmocka_unit_test(test_result_of_a_failure),
         cmocka_unit_test(test_result_with_stdout),
+        cmocka_unit_test(test_result_with_verdict),
+        cmocka_unit_test(test_result_with_some),
+        cmocka_unit_test(test_many_assertions),
         cmocka_unit_test(test_much_stdout),
         cmocka_unit_test(test_result_of_limits),
         cmocka_unit_test(test_result_of_an_empty_outcome),

@@ -308,6 +308,12 @@ static void test_labels(void **state)
     job = (struct job_spec){.kind = JOB_RUBRIC, .rubric = {.task_class = (char[]){"exact"}}};
     job_describe(&job, label);
     assert_string_equal(label, "exact");
+    job = (struct job_spec){.kind = JOB_CODE_EXEC};
+    job_describe(&job, label);
+    assert_string_equal(label, "python code");
+    job.code_exec.entry_point = (char[]){"add"};
+    job_describe(&job, label);
+    assert_string_equal(label, "add");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: MIT */
+/* Jobs of kind `code_exec`: every field as it may be, and the exact message for what it may not. */
+#include "proto/request.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* The configuration's own ceiling of its wall clock is 30 s. */
+static struct request_policy policy(void)
+{
+    struct request_policy policy = {
+        .defaults = {[JOB_CODE_EXEC] = limits_code_exec_default},
+        .ceilings = {[JOB_CODE_EXEC] = limits_ceiling_default},
+        .allow_network = true, /* that is for sandbox jobs alone */
+    };
+    policy.ceilings[JOB_CODE_EXEC].of[LIMIT_WALL_CLOCK] = 30000;
+    return policy;
+}
+
+/* JSON with ' for ", which is easier to read in C. */
+static json_t *parse(const char *text)
+{
+    struct fault fault = FAULT_NULL;
+    json_t *message = NULL;
+    _cleanup_free_ char *quoted = strdup(text);
+    assert_non_null(quoted);
+    for (char *p = quoted; (p = strchr(p, '\'')); p++)
+        *p = '"';
+    if (json_read_object(quoted, strlen(quoted), &message, &fault) != 0)
+        fail_msg("the test's own JSON is broken: %.300s: %s", text, fault.text);
+    return message;
+}
+
+static const struct code_exec_spec *accept(const char *text, struct request *ret)
+{
+    struct request_policy defaults = policy();
+    struct fault fault = FAULT_NULL;
+    json_t *message = parse(text);
+    if (request_decode(message, &defaults, ret, &fault) != 0)
+        fail_msg("%.300s:\n  %s", text, fault.text);
+    json_decref(message); /* the request keeps nothing of it */
+    assert_int_equal(ret->job->kind, JOB_CODE_EXEC);
+    return &ret->job->code_exec;
+}
+
+static void refuse(const char *text, const char *expected)
+{
+    struct request_policy defaults = policy();
+    struct fault fault = FAULT_NULL;
+    struct request request, before;
+    memset(&request, 0xA5, sizeof(request));
+    before = request;
+    json_t *message = parse(text);
+    int r = request_decode(message, &defaults, &request, &fault);
+    json_decref(message);
+    if (r != -EINVAL || strcmp(fault.text, expected) != 0)
+        fail_msg("%.300s:\n  %d \"%s\", expected\n  \"%s\"", text, r, fault.text, expected);
+    assert_memory_equal(&request, &before, sizeof(request));
+}
+
+struct refusal {
+    const char *text, *message;
+};
+
+static void refuse_all(const struct refusal *cases, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        refuse(cases[i].text, cases[i].message);
+}
+
+#define JOB(fields) "{'type':'submit','id':'a','job':{'kind':'code_exec'," fields "}}"
+#define CODE(fields) JOB("'code':'x=1'," fields)
+#define TARGETS(fields) CODE("'targets':['assert x']," fields)
+#define TEST(fields) CODE("'test':'def check(c): pass'," fields)
+
+static void assert_bytes(const struct bytes *bytes, const char *data, size_t n)
+{
+    assert_non_null(bytes->data);
+    assert_int_equal(bytes->length, n);
+    assert_memory_equal(bytes->data, data, n);
+}
+
+/* --- the code ------------------------------------------------------------------------------- */
+
+static void test_least(void **state)
+{
+    _cleanup_request_ struct request request = REQUEST_NULL;
+    const struct code_exec_spec *spec = accept(CODE("'targets':['assert x']"), &request);
+    (void)state;
+    assert_string_equal(job_kind_name(JOB_CODE_EXEC), "code_exec");
+    assert_false(spec->is_generation);
+    assert_bytes(&spec->text, "x=1", 3);
+    assert_int_equal(spec->target_count, 1);
+    assert_bytes(&spec->targets[0], "assert x", 8);
+    assert_null(spec->test.data);
+    assert_null(spec->entry_point);
+    assert_null(spec->prelude.data);
+    assert_null(spec->test_setup.data);
+    assert_false(spec->shared);
+    assert_int_equal(request.job->priority, 0);
+    assert_memory_equal(&request.job->limits, &limits_code_exec_default, sizeof(struct limits));
+    assert_int_equal(request.job->limits.of[LIMIT_WALL_CLOCK], 3000);
+}
+
+static void test_text(void **state)
+{
+    static const struct {
+        const char *text;
+        bool is_generation;
+        const char *data;
+        size_t n;
+    } cases[] = {
+        {JOB("'targets':'x','code':'a\\u0000\xC3\xA9\\n'"), false, "a\0\xC3\xA9\n", 5},
+        {JOB("'targets':'x','generation':'a\\u0000\xC3\xA9\\n'"), true, "a\0\xC3\xA9\n", 5},
+        {JOB("'targets':'x','code':''"), false, "", 0},
+        {JOB("'targets':'x','generation':''"), true, "", 0},
+        {JOB("'targets':'x','generation':null,'code':' '"), false, " ", 1},
+        {JOB("'targets':'x','generation':'\\r\\n','code':null"), true, "\r\n", 2},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_request_ struct request request = REQUEST_NULL;
+        const struct code_exec_spec *spec = accept(cases[i].text, &request);
+        assert_int_equal(spec->is_generation, cases[i].is_generation);
+        assert_bytes(&spec->text, cases[i].data, cases[i].n);
+    }
+}
+
+#define ONE_TEXT "job: expected exactly one of generation and code"
+
+static void test_bad_text(void **state)
+{
+    static const struct refusal cases[] = {
+        {JOB("'targets':'x'"), ONE_TEXT},
+        {JOB("'targets':'x','code':null,'generation':null"), ONE_TEXT},
+        {JOB("'targets':'x','code':'','generation':''"), ONE_TEXT},
+        {JOB("'targets':'x','code':1"), "job.code: expected a string, got a number"},
+        {JOB("'targets':'x','code':['x']"), "job.code: expected a string, got an array"},
+        {JOB("'targets':'x','generation':{}"), "job.generation: expected a string, got an object"},
+        /* the fields of the other kinds, and of none */
+        {TARGETS("'argv':['/bin/true']"), "job.argv: unknown field"},
+        {TARGETS("'snippet':'x'"), "job.snippet: unknown field"},
+        {TARGETS("'stdin':''"), "job.stdin: unknown field"},
+        {TARGETS("'task_class':'t'"), "job.task_class: unknown field"},
+        {TARGETS("'timeout_s':3"), "job.timeout_s: unknown field"},
+        {TARGETS("'target':'x'"), "job.target: unknown field"},
+    };
+    (void)state;
+    refuse_all(cases, ARRAY_SIZE(cases));
+}
+
+/* --- targets, test -------------------------------------------------------------------------- */
+
+static void test_targets(void **state)
+{
+    _cleanup_request_ struct request request = REQUEST_NULL, one = REQUEST_NULL;
+    const struct code_exec_spec *spec =
+        accept(CODE("'targets':['assert f(1)\\n',' a\\u0000b','\\u0000','\xC2\xA0'],'test':null"),
+               &request);
+    (void)state;
+    assert_int_equal(spec->target_count, 4);
+    assert_bytes(&spec->targets[0], "assert f(1)\n", 12);
+    assert_bytes(&spec->targets[1], " a\0b", 4);
+    assert_bytes(&spec->targets[2], "\0", 1);
+    assert_bytes(&spec->targets[3], "\xC2\xA0", 2);
+    spec = accept(CODE("'targets':'assert 1'"), &one);
+    assert_int_equal(spec->target_count, 1);
+    assert_bytes(&spec->targets[0], "assert 1", 8);
+}
+
+#define BLANK ": empty, or nothing but white space"
+#define ONE_CHECK "job: expected exactly one of targets and test"
+
+static void test_bad_targets(void **state)
+{
+    static const struct refusal cases[] = {
+        {CODE("'targets':[]"), "job.targets: expected 1 to 4096 assertions, got 0"},
+        {CODE("'targets':''"), "job.targets" BLANK},
+        {CODE("'targets':' \\t\\n\\u000b\\f\\r'"), "job.targets" BLANK},
+        {CODE("'targets':['']"), "job.targets[0]" BLANK},
+        {CODE("'targets':['x','y',' \\t\\n\\u000b\\f\\r']"), "job.targets[2]" BLANK},
+        {CODE("'targets':['x','y',3]"), "job.targets[2]: expected a string, got a number"},
+        {CODE("'targets':['x',null]"), "job.targets[1]: expected a string, got null"},
+        {CODE("'targets':[['x']]"), "job.targets[0]: expected a string, got an array"},
+        {CODE("'targets':{'0':'x'}"),
+         "job.targets: expected a string or an array of strings, got an object"},
+        {CODE("'targets':0"),
+         "job.targets: expected a string or an array of strings, got a number"},
+        {CODE("'targets':false"),
+         "job.targets: expected a string or an array of strings, got a boolean"},
+        {JOB("'code':''"), ONE_CHECK},
+        {CODE("'targets':null,'test':null"), ONE_CHECK},
+        {CODE("'entry_point':'f'"), ONE_CHECK},
+        {CODE("'targets':['x'],'test':'x','entry_point':'f'"), ONE_CHECK},
+        {CODE("'targets':[],'test':'x','entry_point':'f'"), ONE_CHECK},
+    };
+    (void)state;
+    refuse_all(cases, ARRAY_SIZE(cases));
+}
+
+/* A job with N targets. */
+static char *many_targets(size_t n)
+{
+    char *text = calloc(1, 256 + n * 4), *end = text;
+    assert_non_null(text);
+    end = stpcpy(end, "{'type':'submit','id':'a','job':{'kind':'code_exec','code':'','targets':[");
+    for (size_t i = 0; i < n; i++)
+        end = stpcpy(end, i > 0 ? ",'t'" : "'t'");
+    (void)stpcpy(end, "]}}");
+    return text;
+}
+
+static void test_number_of_targets(void **state)
+{
+    (void)state;
+    _cleanup_request_ struct request request = REQUEST_NULL;
+    _cleanup_free_ char *most = many_targets(4096), *more = many_targets(4097);
+    const struct code_exec_spec *spec = accept(most, &request);
+    assert_int_equal(spec->target_count, 4096);
+    assert_bytes(&spec->targets[4095], "t", 1);
+    refuse(more, "job.targets: expected 1 to 4096 assertions, got 4097");
+}
+
+static void test_test(void **state)
+{
+    _cleanup_request_ struct request request = REQUEST_NULL;
+    const struct code_exec_spec *spec = accept(
+        CODE("'test':'def check(c):\\n a\\u0000','entry_point':'f','targets':null"), &request);
+    (void)state;
+    assert_bytes(&spec->test, "def check(c):\n a\0", 17);
+    assert_string_equal(spec->entry_point, "f");
+    assert_null(spec->targets);
+    assert_int_equal(spec->target_count, 0);
+}
+
+static void test_bad_test(void **state)
+{
+    static const struct refusal cases[] = {
+        {CODE("'test':'','entry_point':'f'"), "job.test" BLANK},
+        {CODE("'test':' \\n','entry_point':'f'"), "job.test" BLANK},
+        {CODE("'test':['x'],'entry_point':'f'"), "job.test: expected a string, got an array"},
+        {CODE("'test':'x'"), "job.entry_point: missing; check() of test is called with it"},
+        {TEST("'entry_point':null"), "job.entry_point: missing; check() of test is called with it"},
+    };
+    (void)state;
+    refuse_all(cases, ARRAY_SIZE(cases));
+}
+
+static void test_entry_point(void **state)
+{
+    static const char *const names[] = {"f",  "_",   "A",       "z",        "Z",
+                                        "_0", "a9",  "add_two", "\xC3\xA9", "a\xF0\x9F\x98\x80",
+                                        "If", "ifs", "none",    "match",    "print",
+                                        "de", "a_",  "Zz_09",   "\xC3\xA9z"};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        _cleanup_request_ struct request with_targets = REQUEST_NULL, with_test = REQUEST_NULL;
+        char text[300];
+        (void)snprintf(text, sizeof(text), TARGETS("'entry_point':'%s'"), names[i]);
+        assert_string_equal(accept(text, &with_targets)->entry_point, names[i]);
+        (void)snprintf(text, sizeof(text), TEST("'entry_point':'%s'"), names[i]);
+        assert_string_equal(accept(text, &with_test)->entry_point, names[i]);
+    }
+}
+
+static void test_bad_entry_point(void **state)
+{
+    /* Each neighbour of what is allowed in the order of ASCII, and what would be code. */
+    static const char *const names[] = {
+        "",   "0",  "9a",  "a b",  " a",    "a ",    "a.b", "a-b", "a@",  "a[", "a`", "a{",
+        "a/", "a:", "f()", "a\\n", "a\\\\", "a\\t",  "f;g", "f#",  "@",   "[",  "^",  "`",
+        "{",  "/",  ":",   "a^",   "~",     "a\x7F", "-",   "a,b", "a=b", "$a"};
+    static const char *const shown[] = {
+        [15] = "a\n", [16] = "a\\", [17] = "a\t"}; /* where that differs from JSON */
+    static const struct refusal types[] = {
+        {TARGETS("'entry_point':1"), "job.entry_point: expected a string, got a number"},
+        {TARGETS("'entry_point':['f']"), "job.entry_point: expected a string, got an array"},
+        {TARGETS("'entry_point':'f\\u0000'"), "job.entry_point: contains a NUL character"},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        char text[300], expected[300];
+        (void)snprintf(text, sizeof(text), TARGETS("'entry_point':'%s'"), names[i]);
+        (void)snprintf(expected, sizeof(expected),
+                       "job.entry_point: \"%s\" is not a name in Python of at most 255 bytes",
+                       i < ARRAY_SIZE(shown) && shown[i] ? shown[i] : names[i]);
+        refuse(text, expected);
+    }
+    refuse_all(types, ARRAY_SIZE(types));
+}
+
+static void test_length_of_entry_point(void **state)
+{
+    char name[257], text[600], expected[300];
+    _cleanup_request_ struct request request = REQUEST_NULL;
+    (void)state;
+    memset(name, 'n', sizeof(name));
+    name[255] = '\0';
+    (void)snprintf(text, sizeof(text), TARGETS("'entry_point':'%s'"), name);
+    assert_string_equal(accept(text, &request)->entry_point, name);
+    name[255] = 'n';
+    name[256] = '\0';
+    (void)snprintf(text, sizeof(text), TARGETS("'entry_point':'%s'"), name);
+    (void)snprintf(expected, sizeof(expected),
+                   "job.entry_point: \"%.80s\" is not a name in Python of at most 255 bytes", name);
+    refuse(text, expected);
+}
+
+/* As in keyword.kwlist of Python 3.7 and later. */
+static void test_keywords(void **state)
+{
+    static const char *const words[] = {
+        "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+        "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
+        "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+        "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield",
+    };
+    (void)state;
+    assert_int_equal(ARRAY_SIZE(words), 35);
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+        char text[300], expected[300];
+        (void)snprintf(text, sizeof(text), TARGETS("'entry_point':'%s'"), words[i]);
+        (void)snprintf(expected, sizeof(expected), "job.entry_point: \"%s\" is a keyword of Python",
+                       words[i]);
+        refuse(text, expected);
+    }
+}
+
+/* --- how it is run -------------------------------------------------------------------------- */
+
+static void test_prelude_and_setup(void **state)
+{
+    _cleanup_request_ struct request request = REQUEST_NULL, empty = REQUEST_NULL,
+                                     none = REQUEST_NULL;
+    const struct code_exec_spec *spec =
+        accept(TARGETS("'prelude':'p\\u0000','test_setup':'import s'"), &request);
+    (void)state;
+    assert_bytes(&spec->prelude, "p\0", 2);
+    assert_bytes(&spec->test_setup, "import s", 8);
+    spec = accept(TARGETS("'prelude':'','test_setup':''"), &empty);
+    assert_bytes(&spec->prelude, "", 0);
+    assert_bytes(&spec->test_setup, "", 0);
+    spec = accept(TARGETS("'prelude':null,'test_setup':null"), &none);
+    assert_null(spec->prelude.data);
+    assert_null(spec->test_setup.data);
+}
+
+static void test_verdict(void **state)
+{
+    static const struct {
+        const char *text;
+        bool shared;
+    } cases[] = {
+        {TARGETS("'verdict':'shared'"), true},
+        {TARGETS("'verdict':'isolated'"), false},
+        {TARGETS("'verdict':null"), false},
+        {TEST("'verdict':'shared','entry_point':'f'"), true},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_request_ struct request request = REQUEST_NULL;
+        assert_int_equal(accept(cases[i].text, &request)->shared, cases[i].shared);
+    }
+}
+
+static void test_bad_rest(void **state)
+{
+    static const struct refusal cases[] = {
+        {TARGETS("'verdict':'Shared'"), "job.verdict: expected isolated or shared"},
+        {TARGETS("'verdict':''"), "job.verdict: expected isolated or shared"},
+        {TARGETS("'verdict':'isolated '"), "job.verdict: expected isolated or shared"},
+        {TARGETS("'verdict':'shared\\u0000'"), "job.verdict: contains a NUL character"},
+        {TARGETS("'verdict':true"), "job.verdict: expected a string, got a boolean"},
+        {TARGETS("'prelude':1"), "job.prelude: expected a string, got a number"},
+        {TARGETS("'prelude':['x']"), "job.prelude: expected a string, got an array"},
+        {TARGETS("'test_setup':{}"), "job.test_setup: expected a string, got an object"},
+        {TARGETS("'metadata':[]"), "job.metadata: expected an object, got an array"},
+        {TARGETS("'metadata':3"), "job.metadata: expected an object, got a number"},
+        {TARGETS("'priority':11"), "job.priority: expected an integer from -10 to 10"},
+    };
+    (void)state;
+    refuse_all(cases, ARRAY_SIZE(cases));
+}
+
+static void test_timeout(void **state)
+{
+    static const struct {
+        const char *text;
+        uint64_t ms;
+    } cases[] = {
+        {TARGETS("'metadata':null"), 3000},
+        {TARGETS("'metadata':{}"), 3000},
+        {TARGETS("'metadata':{'timeout_s':null}"), 3000},
+        {TARGETS("'metadata':{'timeout_s':30}"), 30000},
+        {TARGETS("'metadata':{'timeout_s':30.0}"), 30000},
+        {TARGETS("'metadata':{'timeout_s':0.0001}"), 1},
+        {TARGETS("'metadata':{'timeout_s':2.0071}"), 2008}, /* rounded up */
+        {TARGETS("'metadata':{'timeout_s':2.007}"), 2007},
+        {TARGETS("'metadata':{'task_id':'x','timeout':99,'zzz':[{}],'timeout_s':1}"), 1000},
+        {TARGETS("'limits':{'wall_clock':4.5}"), 4500},
+        {TARGETS("'limits':{'wall_clock':4.5},'metadata':{'timeout_s':null}"), 4500},
+        {TARGETS("'limits':{'cpu':4},'metadata':{'timeout_s':5}"), 5000},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_request_ struct request request = REQUEST_NULL;
+        (void)accept(cases[i].text, &request);
+        if (request.job->limits.of[LIMIT_WALL_CLOCK] != cases[i].ms)
+            fail_msg("%s: %d", cases[i].text, (int)request.job->limits.of[LIMIT_WALL_CLOCK]);
+    }
+}
+
+#define TIMEOUT_RULE "job.metadata.timeout_s: expected a number of seconds above 0"
+#define TIMEOUT_CEILING "job.metadata.timeout_s: above the ceiling of 30 s"
+#define TIMEOUT_TWICE \
+    "job.metadata.timeout_s: job.limits.wall_clock says the same; only one of them may"
+
+static void test_bad_timeout(void **state)
+{
+    static const struct refusal cases[] = {
+        {TARGETS("'metadata':{'timeout_s':0}"), TIMEOUT_RULE},
+        {TARGETS("'metadata':{'timeout_s':-1}"), TIMEOUT_RULE},
+        {TARGETS("'metadata':{'timeout_s':'3'}"), TIMEOUT_RULE},
+        {TARGETS("'metadata':{'timeout_s':true}"), TIMEOUT_RULE},
+        {TARGETS("'metadata':{'timeout_s':[3]}"), TIMEOUT_RULE},
+        {TARGETS("'metadata':{'timeout_s':30.001}"), TIMEOUT_CEILING},
+        {TARGETS("'metadata':{'timeout_s':31}"), TIMEOUT_CEILING},
+        {TARGETS("'metadata':{'timeout_s':1e300}"), TIMEOUT_CEILING},
+        {TARGETS("'metadata':{'timeout_s':9223372036854775807}"), TIMEOUT_CEILING},
+        {TARGETS("'metadata':{'timeout_s':3},'limits':{'wall_clock':3}"), TIMEOUT_TWICE},
+        {TARGETS("'metadata':{'timeout_s':99},'limits':{'wall_clock':3}"), TIMEOUT_TWICE},
+        {TARGETS("'limits':{'wall_clock':31}"), "job.limits.wall_clock: above the ceiling of 30 s"},
+    };
+    (void)state;
+    refuse_all(cases, ARRAY_SIZE(cases));
+}
+
+static void test_limits(void **state)
+{
+    static const struct refusal cases[] = {
+        {TARGETS("'limits':{'allow_network':false}"), "job.limits.allow_network: unknown field"},
+        {TARGETS("'limits':{'timeout_s':3}"), "job.limits.timeout_s: unknown field"},
+        {TARGETS("'limits':{'output_bytes':4194305}"),
+         "job.limits.output_bytes: above the ceiling of 4194304"},
+    };
+    const struct limits expected = {{2500, 1000, 100, 20, 1, 5, 7}};
+    _cleanup_request_ struct request request = REQUEST_NULL;
+    (void)state;
+    (void)accept(TARGETS("'priority':-10,'limits':{'wall_clock':2.5,'cpu':1,'memory_bytes':100,"
+                         "'max_open_files':20,'max_processes':1,'output_bytes':5,'disk_bytes':7}"),
+                 &request);
+    assert_memory_equal(&request.job->limits, &expected, sizeof(expected));
+    assert_int_equal(request.job->priority, -10);
+    refuse_all(cases, ARRAY_SIZE(cases));
+}
+
+/* --- memory --------------------------------------------------------------------------------- */
+
+#define REST "'entry_point':'name','prelude':'12345','test_setup':'123456','verdict':'shared'"
+#define EVERYTHING CODE("'targets':['1','22','333']," REST)
+#define EVERYTHING_ELSE JOB("'generation':'1234567','test':'12345678'," REST)
+
+/* What a queue has to reckon with: at least every byte that is kept. */
+static void test_size(void **state)
+{
+    _cleanup_request_ struct request request = REQUEST_NULL, other = REQUEST_NULL;
+    (void)state;
+    (void)accept(EVERYTHING, &request);
+    assert_int_equal(job_spec_size(request.job),
+                     3 + 1 + 2 + 3 + 3 * sizeof(struct bytes) + 5 + 5 + 6);
+    (void)accept(EVERYTHING_ELSE, &other);
+    assert_int_equal(job_spec_size(other.job), 7 + 8 + 5 + 5 + 6);
+}
+
+static int allocations_left;
+
+static void *scarce_malloc(size_t size)
+{
+    return allocations_left-- == 0 ? NULL : malloc(size);
+}
+
+/* Jansson's allocations are what can be made to fail. */
+static void test_without_memory(void **state)
+{
+    static const char *const texts[] = {EVERYTHING, EVERYTHING_ELSE};
+    struct request_policy defaults = policy();
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+        json_t *message = parse(texts[i]);
+        allocations_left = -1;
+        for (int before = 0; allocations_left < 0; before++) {
+            _cleanup_request_ struct request request = REQUEST_NULL;
+            allocations_left = before;
+            json_set_alloc_funcs(scarce_malloc, free);
+            int r = request_decode(message, &defaults, &request, NULL);
+            json_set_alloc_funcs(malloc, free);
+            assert_int_equal(r, allocations_left < 0 ? -ENOMEM : 0);
+        }
+        json_decref(message);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_least),
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_bad_text),
+        cmocka_unit_test(test_targets),
+        cmocka_unit_test(test_bad_targets),
+        cmocka_unit_test(test_number_of_targets),
+        cmocka_unit_test(test_test),
+        cmocka_unit_test(test_bad_test),
+        cmocka_unit_test(test_entry_point),
+        cmocka_unit_test(test_bad_entry_point),
+        cmocka_unit_test(test_length_of_entry_point),
+        cmocka_unit_test(test_keywords),
+        cmocka_unit_test(test_prelude_and_setup),
+        cmocka_unit_test(test_verdict),
+        cmocka_unit_test(test_bad_rest),
+        cmocka_unit_test(test_timeout),
+        cmocka_unit_test(test_bad_timeout),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_size),
+        cmocka_unit_test(test_without_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
