@@ -273,8 +273,65 @@ BASE_SNIPPET = {
     "job": {"kind": "sandbox", "snippet": "true", "runner": "shell", "stdin": "x"},
 }
 
+BASE_CODE = {
+    "type": "submit",
+    "id": "a",
+    "job": {
+        "kind": "code_exec",
+        "generation": "x",
+        "targets": ["assert x", "assert y"],
+        "entry_point": "f_1",
+        "prelude": "",
+        "test_setup": "",
+        "verdict": "isolated",
+        "metadata": {"timeout_s": 0.5, "note": 1},
+        "priority": 1,
+        "limits": {"cpu": 0.5},
+    },
+}
+
+BASE_CODE_TEST = {
+    "type": "submit",
+    "id": "a",
+    "job": {
+        "kind": "code_exec",
+        "code": "",
+        "test": "def check(f): pass",
+        "entry_point": "f",
+        "limits": {"wall_clock": 1},
+    },
+}
+
 BASE_SANDBOX_RESULT = {**BASE_RESULT, "kind": "sandbox", "stdout": "x"}
 BASE_NO_CODE = {**BASE_SANDBOX_RESULT, "score": None, "reason": "no_code"}
+
+
+
+def code_result(verdict, score, *assertions):
+    """A result of kind code_exec; ASSERTIONS are whether each of them passed."""
+    failure = {"code": f"code_exec.{verdict}", "severity": "block", "detail": "d"}
+    passed = verdict == "pass"
+    return {
+        **BASE_RESULT,
+        "kind": "code_exec",
+        "score": {
+            **BASE_RESULT["score"],
+            "passed": passed,
+            "score": score,
+            "breakdown": {},
+            "failure_modes": [] if passed else [failure],
+        },
+        "verdict": verdict,
+        "mode": "isolated",
+        "assertions": [{"passed": p} if p else {"passed": p, "detail": "d"} for p in assertions],
+    }
+
+
+BASE_PASS = code_result("pass", 1, True, True)
+BASE_ASSERTION_FAIL = code_result("assertion_fail", 0.5, True, False)
+BASE_SYNTAX_ERROR = code_result("syntax_error", 0)
+BASE_TIMEOUT = code_result("timeout", 0, True, False)
+BASE_CRASH = code_result("error", 0.5, True)
 
 BASE_ERROR = {"type": "error", "id": "a", "code": "internal", "message": "m", "retriable": True}
 BASE_STARTED = {"type": "started", "id": "a", "job_no": 1, "slot": 0}
@@ -287,6 +344,13 @@ BASES = (
     BASE_SUBMIT,
     BASE_SANDBOX,
     BASE_SNIPPET,
+    BASE_CODE,
+    BASE_CODE_TEST,
+    BASE_PASS,
+    BASE_ASSERTION_FAIL,
+    BASE_SYNTAX_ERROR,
+    BASE_TIMEOUT,
+    BASE_CRASH,
     BASE_ERROR,
     BASE_STARTED,
     BASE_BYE,
@@ -297,6 +361,7 @@ FREE_FORM = re.compile(
     r"job\.(case|harness_output)(\.(?!rubric_wall).* as .*| as nested| and an unknown field)$"
     r"|(score\.)?breakdown and an unknown field$"
     r"|job\.files and an unknown field$"
+    r"|job\.metadata(\.(?!timeout_s).* as .*| as nested| and an unknown field)$"
 )
 
 def nested(depth):
@@ -491,6 +556,112 @@ WRONG_SANDBOX_RESULT = [
     ({**BASE_RESULT, "reason": "no_code"}, "score", None),
 ]
 
+WRONG_CODE = [
+    ("job.generation", DELETE),
+    ("job.generation", None),
+    ("job.generation", 1),
+    ("job.code", ""),
+    ("job.test", "def check(f): pass"),
+    ("job.targets", DELETE),
+    ("job.targets", None),
+    ("job.targets", []),
+    ("job.targets", ""),
+    ("job.targets", " \t\n\v\f\r"),
+    ("job.targets", 1),
+    ("job.targets", ["x"] * 4097),
+    ("job.targets.1", ""),
+    ("job.targets.1", " \t\n\v\f\r"),
+    ("job.targets.1", None),
+    ("job.targets.1", 1),
+    ("job.entry_point", ""),
+    ("job.entry_point", "1f"),
+    ("job.entry_point", "f "),
+    ("job.entry_point", "f\n"),
+    ("job.entry_point", "f\0"),
+    ("job.entry_point", "f.g"),
+    ("job.entry_point", "f()"),
+    ("job.entry_point", "lambda"),
+    ("job.entry_point", "n" * 256),
+    ("job.prelude", 1),
+    ("job.test_setup", ["x"]),
+    ("job.verdict", "Shared"),
+    ("job.verdict", True),
+    ("job.metadata", []),
+    ("job.metadata.timeout_s", 0),
+    ("job.metadata.timeout_s", "3"),
+    ("job.metadata.timeout_s", True),
+    ("job.limits.wall_clock", 3),  # beside timeout_s
+    ("job.limits.allow_network", False),
+    ("job.limits.cpu", 0),
+    ("job.priority", 11),
+    ("job.stdin", ""),
+    ("job.timeout_s", 1),
+]
+
+WRONG_CODE_TEST = [
+    ("job.code", DELETE),
+    ("job.code", None),
+    ("job.test", DELETE),
+    ("job.test", ""),
+    ("job.test", " \n"),
+    ("job.test", ["x"]),
+    ("job.targets", ["x"]),
+    ("job.entry_point", DELETE),
+    ("job.entry_point", None),
+    ("job.metadata", {"timeout_s": 1}),  # beside wall_clock
+    ("job.limits.wall_clock", 0),
+]
+
+WRONG_CODE_RESULT = [
+    (BASE_PASS, "verdict", DELETE),
+    (BASE_PASS, "verdict", None),
+    (BASE_PASS, "verdict", "passed"),
+    (BASE_PASS, "verdict", "timeout"),
+    (BASE_PASS, "mode", DELETE),
+    (BASE_PASS, "mode", None),
+    (BASE_PASS, "mode", "both"),
+    (BASE_PASS, "assertions", DELETE),
+    (BASE_PASS, "assertions", None),
+    (BASE_PASS, "assertions", []),
+    (BASE_PASS, "assertions", [{"passed": True}] * 4097),
+    (BASE_PASS, "assertions.0", True),
+    (BASE_PASS, "assertions.0.passed", 1),
+    (BASE_PASS, "assertions.0.passed", False),
+    (BASE_PASS, "assertions.0.passed", DELETE),
+    (BASE_PASS, "assertions.0.detail", None),
+    (BASE_PASS, "assertions.0.detail", "d" * 201),
+    (BASE_PASS, "assertions.0.name", "x"),
+    (BASE_PASS, "score", None),
+    (BASE_PASS, "score.passed", False),
+    (BASE_PASS, "score.score", 0.5),
+    (BASE_PASS, "score.failure_modes", BASE_CRASH["score"]["failure_modes"]),
+    (BASE_PASS, "stdout", ""),
+    (BASE_PASS, "reason", "no_code"),
+    (BASE_PASS, "kind", "rubric"),
+    ({**BASE_PASS, "stdout": ""}, "kind", "sandbox"),
+    (BASE_ASSERTION_FAIL, "assertions.1.passed", True),
+    (BASE_ASSERTION_FAIL, "assertions", []),
+    (BASE_ASSERTION_FAIL, "score.score", 1),
+    (BASE_ASSERTION_FAIL, "score.score", None),
+    (BASE_SYNTAX_ERROR, "assertions", [{"passed": False}]),
+    (BASE_SYNTAX_ERROR, "score.score", 0.5),
+    (BASE_TIMEOUT, "score.score", 0.5),
+    (BASE_CRASH, "score.score", None),
+    (BASE_RESULT, "verdict", "pass"),
+    (BASE_RESULT, "mode", "isolated"),
+    (BASE_RESULT, "assertions", []),
+]
+for failed in (BASE_ASSERTION_FAIL, BASE_SYNTAX_ERROR, BASE_TIMEOUT, BASE_CRASH):
+    modes = failed["score"]["failure_modes"]
+    WRONG_CODE_RESULT += [
+        (failed, "score.passed", True),
+        (failed, "score.failure_modes", []),
+        (failed, "score.failure_modes", modes * 2),
+        (failed, "score.failure_modes.0.code", "code_exec.pass"),
+        (failed, "score.failure_modes.0.severity", "warn"),
+        (failed, "score.failure_modes.0.detail", DELETE),
+    ]
+
 WRONG_OTHERS = [
     (BASE_ERROR, "id", ""),
     (BASE_ERROR, "code", "timeout"),
@@ -541,6 +712,24 @@ RIGHT = [
     (BASE_SNIPPET, "job.runner", "python"),
     (BASE_SNIPPET, "job.runner", DELETE),
     (BASE_SNIPPET, "job.snippet", "a\0b"),
+    (BASE_CODE, "job.generation", ""),
+    (BASE_CODE, "job.code", None),
+    (BASE_CODE, "job.test", None),
+    (BASE_CODE, "job.targets", "x"),
+    (BASE_CODE, "job.targets", ["\0", "\u00a0", " x\n"]),
+    (BASE_CODE, "job.targets", ["x"] * 4096),
+    (BASE_CODE, "job.entry_point", None),
+    (BASE_CODE, "job.entry_point", "_\u00e9\U0001f600"),
+    (BASE_CODE, "job.entry_point", "ifs"),
+    (BASE_CODE, "job.entry_point", "n" * 255),
+    (BASE_CODE, "job.verdict", "shared"),
+    (BASE_CODE, "job.verdict", None),
+    (BASE_CODE, "job.metadata", None),
+    (BASE_CODE, "job.limits", None),
+    (BASE_CODE_TEST, "job.code", "a\0b"),
+    (BASE_CODE_TEST, "job.metadata", {"timeout_s": None}),
+    (BASE_PASS, "mode", "shared"),
+    (BASE_CRASH, "assertions", []),
     (BASE_ERROR, "id", DELETE),
     (BASE_ERROR, "job_no", 7),
 ]
@@ -588,7 +777,9 @@ def check_tables():
     wrong += [(BASE_SUBMIT, path, value) for path, value in WRONG_SUBMIT]
     wrong += [(BASE_SANDBOX, path, value) for path, value in WRONG_SANDBOX]
     wrong += [(BASE_SNIPPET, path, value) for path, value in WRONG_SNIPPET]
-    wrong += WRONG_SANDBOX_RESULT + WRONG_OTHERS
+    wrong += [(BASE_CODE, path, value) for path, value in WRONG_CODE]
+    wrong += [(BASE_CODE_TEST, path, value) for path, value in WRONG_CODE_TEST]
+    wrong += WRONG_SANDBOX_RESULT + WRONG_CODE_RESULT + WRONG_OTHERS
     for base in BASES:
         yield f"the {base['type']} to start from is valid", is_valid(base, direction_of(base))
     for base, path, value in RIGHT:
