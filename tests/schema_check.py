@@ -8,6 +8,7 @@ broken messages is refused; prints TAP, one line a check."""
 
 import copy
 import json
+import keyword
 import math
 import re
 import sys
@@ -286,7 +287,14 @@ BASE_CODE = {
         "verdict": "isolated",
         "metadata": {"timeout_s": 0.5, "note": 1},
         "priority": 1,
-        "limits": {"cpu": 0.5},
+        "limits": {
+            "cpu": 0.5,
+            "memory_bytes": 1,
+            "max_open_files": 1,
+            "max_processes": 1,
+            "output_bytes": 1,
+            "disk_bytes": 1,
+        },
     },
 }
 
@@ -592,10 +600,15 @@ WRONG_CODE = [
     ("job.metadata.timeout_s", True),
     ("job.limits.wall_clock", 3),  # beside timeout_s
     ("job.limits.allow_network", False),
-    ("job.limits.cpu", 0),
     ("job.priority", 11),
+    ("job.priority", -11),
     ("job.stdin", ""),
     ("job.timeout_s", 1),
+]
+
+WRONG_CODE += [("job.entry_point", word) for word in keyword.kwlist]
+WRONG_CODE += [
+    (f"job.limits.{key}", wrong) for key in BASE_CODE["job"]["limits"] for wrong in (0, "1")
 ]
 
 WRONG_CODE_TEST = [
@@ -610,6 +623,7 @@ WRONG_CODE_TEST = [
     ("job.entry_point", None),
     ("job.metadata", {"timeout_s": 1}),  # beside wall_clock
     ("job.limits.wall_clock", 0),
+    ("job.limits.wall_clock", "1"),
 ]
 
 WRONG_CODE_RESULT = [
@@ -725,9 +739,17 @@ RIGHT = [
     (BASE_CODE, "job.verdict", "shared"),
     (BASE_CODE, "job.verdict", None),
     (BASE_CODE, "job.metadata", None),
+    (BASE_CODE, "job.prelude", None),
+    (BASE_CODE, "job.test_setup", None),
+    (BASE_CODE, "job.priority", None),
     (BASE_CODE, "job.limits", None),
+    (BASE_CODE, "job.limits", DELETE),
     (BASE_CODE_TEST, "job.code", "a\0b"),
+    (BASE_CODE_TEST, "job.generation", None),
+    (BASE_CODE_TEST, "job.targets", None),
     (BASE_CODE_TEST, "job.metadata", {"timeout_s": None}),
+    (BASE_CODE_TEST, "job.metadata", {"note": 1}),
+    (BASE_CODE_TEST, "job.metadata", None),
     (BASE_PASS, "mode", "shared"),
     (BASE_CRASH, "assertions", []),
     (BASE_ERROR, "id", DELETE),
