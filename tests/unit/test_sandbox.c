@@ -318,12 +318,49 @@ static void test_labels(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* What the program was given goes; what its answer needs stays. */
+static void test_dropped_input(void **state)
+{
+    struct job job = {.spec = calloc(1, sizeof(*job.spec))};
+    struct bytes *all[6];
+    (void)state;
+    assert_non_null(job.spec);
+    struct code_exec_spec *code_exec = &job.spec->code_exec;
+    job.spec->kind = JOB_CODE_EXEC;
+    code_exec->targets = calloc(2, sizeof(*code_exec->targets));
+    assert_non_null(code_exec->targets);
+    code_exec->target_count = 2;
+    code_exec->entry_point = strdup("add");
+    all[0] = &code_exec->text;
+    all[1] = &code_exec->test;
+    all[2] = &code_exec->prelude;
+    all[3] = &code_exec->test_setup;
+    all[4] = &code_exec->targets[0];
+    all[5] = &code_exec->targets[1];
+    for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+        assert_int_equal(bytes_copy("x", 1, all[i]), 0);
+    job_drop_input(&job);
+    for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+        assert_null(all[i]->data);
+    assert_int_equal(code_exec->target_count, 2);
+    assert_string_equal(code_exec->entry_point, "add");
+    assert_int_equal(job_spec_size(job.spec), 2 * sizeof(struct bytes) + 4);
+    job_spec_free(job.spec);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_argv),         TEST(test_snippets),    TEST(test_no_code),
-        TEST(test_files),        TEST(test_environment), TEST(test_readable),
-        TEST(test_not_readable), TEST(test_second_path), cmocka_unit_test(test_labels),
+        TEST(test_argv),
+        TEST(test_snippets),
+        TEST(test_no_code),
+        TEST(test_files),
+        TEST(test_environment),
+        TEST(test_readable),
+        TEST(test_not_readable),
+        TEST(test_second_path),
+        cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_dropped_input),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
