@@ -2,6 +2,7 @@
 #include "answer.h"
 #include "clock.h"
 #include "outcome.h"
+#include "report.h"
 #include "score.h"
 
 #include <math.h>
@@ -19,6 +20,7 @@ struct verdict {
     const char *reason;
     const struct outcome *outcome;
     const struct bytes *stdout_bytes; /* NULL: not told */
+    const struct report *report;      /* of code_exec; NULL: another kind */
 };
 
 static void describe_failure(const struct verdict *verdict, struct answer *answer)
@@ -46,6 +48,11 @@ static int print_result(const struct job *job, const struct verdict *verdict,
         .isolation = isolation,
         .stdout_bytes = verdict->stdout_bytes,
     };
+    if (verdict->report) {
+        reply.verdict = verdict->report->verdict;
+        reply.mode = job->spec->code_exec.shared ? "shared" : "isolated";
+        reply.assertions = verdict->report->assertions;
+    }
     answer->is_result = true;
     answer->passed = verdict->score && verdict->score->passed;
     answer->score = verdict->score ? verdict->score->score : NAN;
@@ -55,13 +62,9 @@ static int print_result(const struct job *job, const struct verdict *verdict,
 
 /* The score of a job that ran. A rubric whose own score is taken loses its stderr; what a sandbox
  * job wrote is what it was run for. */
-static int judge(const struct job *job, const struct slot_result *result, struct outcome *outcome,
-                 struct bench_score *ret_score, bool *ret_failed)
+static int judge_rubric(const struct job *job, const struct slot_result *result,
+                        struct outcome *outcome, struct bench_score *ret_score, bool *ret_failed)
 {
-    if (job->spec->kind == JOB_SANDBOX) {
-        *ret_failed = !outcome->success;
-        return score_sandbox(outcome, ret_score);
-    }
     bool accepted;
     struct score_input input = {
         .outcome = outcome,
@@ -76,24 +79,58 @@ static int judge(const struct job *job, const struct slot_result *result, struct
     return r;
 }
 
+/* What the code wrote is of interest where it did not pass. That it does not is no failure of a
+ * program: most code that is graded does not. */
+static int judge_code_exec(const struct job *job, const struct slot_result *result,
+                           struct outcome *outcome, struct bench_score *ret_score,
+                           struct report *ret_report)
+{
+    size_t targets = job->spec->code_exec.target_count;
+    int r = report_judge(result->out, targets > 0 ? targets : 1, outcome, ret_report, ret_score);
+    if (r == 0 && ret_score->passed)
+        outcome_drop_stderr(outcome);
+    return r;
+}
+
+static int judge(const struct job *job, const struct slot_result *result, struct outcome *outcome,
+                 struct bench_score *ret_score, struct report *ret_report, bool *ret_failed)
+{
+    switch (job->spec->kind) {
+    case JOB_RUBRIC:
+        return judge_rubric(job, result, outcome, ret_score, ret_failed);
+    case JOB_SANDBOX:
+        *ret_failed = !outcome->success;
+        return score_sandbox(outcome, ret_score);
+    case JOB_CODE_EXEC:
+        return judge_code_exec(job, result, outcome, ret_score, ret_report);
+    case JOB_KIND_COUNT:
+        break;
+    }
+    return -EINVAL;
+}
+
 static int answer_verdict(const struct job *job, const struct slot_result *result,
                           const struct bytes *isolation, struct answer *ret)
 {
     _cleanup_outcome_ struct outcome outcome = OUTCOME_NULL;
     _cleanup_bench_score_ struct bench_score score = BENCH_SCORE_NULL;
+    _cleanup_report_ struct report report = REPORT_NULL;
     struct answer answer = ANSWER_NULL;
 
     int r = outcome_from_result(result, &job->spec->limits, &outcome);
     if (r == 0)
-        r = judge(job, result, &outcome, &score, &answer.program_failed);
+        r = judge(job, result, &outcome, &score, &report, &answer.program_failed);
     if (r < 0)
         return r;
+    if (report.broken)
+        return answer_error(job, ERROR_SANDBOX_FAILED, report.broken, ret);
     answer.usage = usage_from_result(result, job->queued_ns, job->launched_ns);
     score.wall_clock_ms = answer.usage.wall_clock_ms;
     struct verdict verdict = {
         .score = &score,
         .outcome = &outcome,
         .stdout_bytes = job->spec->kind == JOB_SANDBOX ? result->out : NULL,
+        .report = job->spec->kind == JOB_CODE_EXEC ? &report : NULL,
     };
     r = print_result(job, &verdict, isolation, &answer);
     if (r == 0)

@@ -2,6 +2,7 @@
 #include "grading.h"
 #include "answer.h"
 #include "clock.h"
+#include "code_exec.h"
 #include "jail/view.h"
 
 #include <inttypes.h>
@@ -161,6 +162,17 @@ static void launch_sandbox(struct supervisor *supervisor, struct slot *slot, str
         launch(supervisor, slot, job, &plan.launch);
 }
 
+static void launch_code_exec(struct supervisor *supervisor, struct slot *slot, struct job *job)
+{
+    _cleanup_code_exec_plan_ struct code_exec_plan plan = CODE_EXEC_PLAN_NULL;
+    int r = code_exec_plan_init(&plan, job->spec, supervisor->config->interpreter,
+                                (const char *const *)supervisor->isolation.environment);
+    if (r < 0)
+        grading_answer_error(supervisor, job, ERROR_INTERNAL, "out of memory");
+    else
+        launch(supervisor, slot, job, &plan.launch);
+}
+
 static void on_launch(struct slot *slot, struct queue_entry *entry, void *userdata)
 {
     struct supervisor *supervisor = userdata;
@@ -174,7 +186,7 @@ static void on_launch(struct slot *slot, struct queue_entry *entry, void *userda
         launch_sandbox(supervisor, slot, job);
         break;
     case JOB_CODE_EXEC:
-        grading_answer_error(supervisor, job, ERROR_INTERNAL, "code_exec: not built in");
+        launch_code_exec(supervisor, slot, job);
         break;
     case JOB_KIND_COUNT:
         break;

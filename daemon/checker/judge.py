@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: MIT
+"""Judges model-written code: the job on stdin, a report on stdout, one JSON object a line.
+
+Two processes. This one, the checker, knows the tests and writes the report; its child, the candidate,
+is forked off before any of the job is read, so that it has nothing of it but the code, and shares a
+pair of pipes with this one and nothing else. The other has the same identity; but this process is not
+dumpable, so that the kernel refuses it ptrace and all that is in /proc/PID.
+
+Standard input is a list of parts, each "NAME LENGTH\\n" and that many bytes: mode (isolated, shared),
+code, prelude, entry_point, setup, test, and one target for each assertion.
+
+The report: {"passed": true} or {"passed": false, "detail": "..."} for each assertion as soon as it is
+known, and at last {"verdict": "...", "detail": "..."}; without that one there is no verdict. A checker
+that cannot protect itself says {"broken": "..."} and nothing else."""
+
+import _ast
+import _ctypes
+import _signal
+import builtins
+import os
+import sys
+import time
+
+import candidate
+import proxies
+import suite
+import wire
+
+DETAILS_MAX = 64  # of this many assertions the report says why they failed
+PR_SET_DUMPABLE = 4
+END_WAIT_SECONDS = 0.2
+
+
+class _Int(_ctypes._SimpleCData):
+    _type_ = "i"
+
+
+class _Function(_ctypes.CFuncPtr):
+    _flags_ = 1  # FUNCFLAG_CDECL
+    _restype_ = _Int
+
+
+def set_dumpable(value):
+    """ctypes without all that importing it brings."""
+    prctl = _Function(_ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl"))
+    if prctl(PR_SET_DUMPABLE, value, 0, 0, 0) != 0:
+        raise OSError("prctl(PR_SET_DUMPABLE) is refused")
+
+
+def quote(text):
+    out = []
+    for c in text:
+        n = ord(c)
+        if c in '"\\':
+            out.append("\\" + c)
+        elif 32 <= n < 127:
+            out.append(c)
+        elif n > 0xFFFF:
+            n -= 0x10000
+            out.append(f"\\u{0xD800 + (n >> 10):04x}\\u{0xDC00 + (n & 0x3FF):04x}")
+        else:
+            out.append(f"\\u{0xFFFD if 0xD800 <= n < 0xE000 else n:04x}")
+    return '"' + "".join(out) + '"'
+
+
+class Job:
+    def __init__(self, data):
+        self.targets = []
+        parts = {}
+        at = 0
+        while at < len(data):
+            end = data.index(b"\n", at)
+            name, length = data[at:end].split(b" ")
+            at = end + 1 + int(length)
+            text = str(data[end + 1 : at], "utf-8")
+            if name == b"target":
+                self.targets.append(text)
+            else:
+                parts[str(name, "ascii")] = text
+        self.code = parts["code"]
+        self.shared = parts["mode"] == "shared"
+        self.prelude = parts.get("prelude", "")
+        self.entry_point = parts.get("entry_point", "")
+        self.setup = parts.get("setup", "")
+        self.test = parts.get("test", "")
+
+    def count(self):
+        return 1 if self.test else len(self.targets)
+
+
+class Report:
+    def __init__(self, fd):
+        self.fd = fd
+        self.results = []
+        self.details = 0
+
+    def write(self, line):
+        data = line.encode("ascii") + b"\n"
+        while data:
+            data = data[os.write(self.fd, data) :]
+
+    def assertion(self, passed, detail):
+        self.results.append(passed)
+        if passed or self.details >= DETAILS_MAX:
+            self.write('{"passed":%s}' % ("true" if passed else "false"))
+        else:
+            self.details += 1
+            self.write('{"passed":false,"detail":%s}' % quote(detail))
+
+    def verdict(self, verdict, detail=""):
+        self.write('{"verdict":%s,"detail":%s}' % (quote(verdict), quote(suite.shorten(detail, 200))))
+
+
+def is_complete(node):
+    """Whether a definition has a body, not only a docstring."""
+    body = getattr(node, "body", None)
+    if not isinstance(node, (_ast.FunctionDef, _ast.ClassDef)):
+        return True
+    rest = [
+        part
+        for part in body
+        if not (
+            isinstance(part, _ast.Pass)
+            or isinstance(part, _ast.Expr)
+            and isinstance(part.value, _ast.Constant)
+        )
+    ]
+    return bool(rest)
+
+
+class Checker:
+    def __init__(self, job, link, report):
+        self.job, self.link, self.report = job, link, report
+        self.recorder = suite.Recorder()
+        self.space = {
+            "__name__": "__test__",
+            "__builtins__": builtins,
+            "__compare__": self.recorder.compare,
+            "__truth__": self.recorder.truth,
+        }
+        self.theirs = set()
+        self.bound = {}
+
+    def load_prelude(self):
+        """What it defines completely is the checker's own, whatever the candidate makes of it."""
+        try:
+            tree = suite.parse(self.job.prelude, "<prelude>")
+        except (SyntaxError, ValueError):
+            return
+        tree.body = [
+            node
+            for node in tree.body
+            if is_complete(node) and getattr(node, "name", None) != self.job.entry_point
+        ]
+        before = set(self.space)
+        try:
+            exec(compile(tree, "<prelude>", "exec", dont_inherit=True), self.space)
+        except Exception:
+            pass  # the candidate, which contains it, tells
+        self.theirs -= set(self.space) - before
+
+    def leave_built_in(self):
+        """Names of built-in functions stay what they are, unless one is what the task asks for: the entry
+        point, or, where none is told, all of the candidate that the assertions use."""
+        used = set()
+        for target in self.job.targets:
+            try:
+                used |= suite.names_in(suite.compile_tests(target, "<target>")) & self.theirs
+            except (SyntaxError, ValueError):
+                pass  # it is told when its turn comes
+        asked = {self.job.entry_point} if self.job.entry_point else used
+        if len(asked) != 1:
+            asked = set()
+        self.theirs -= set(dir(builtins)) - asked
+
+    def bind(self, code):
+        """Gives CODE the names that it uses and the candidate defines, as they are now."""
+        for name in suite.names_in(code) & self.theirs:
+            if name in self.space and not (name in self.bound and self.space[name] is self.bound[name]):
+                continue  # the tests have one of their own
+            self.space[name] = self.bound[name] = self.link.ask("global", (name,))
+
+    def execute(self, text, name):
+        code = suite.compile_tests(text, name)
+        self.bind(code)
+        exec(code, self.space)
+
+    def check(self):
+        self.execute(self.job.test, "<test>")
+        name = self.job.entry_point
+        if name not in self.theirs:
+            raise NameError(f"name {name!r} is not defined")
+        self.space["check"](self.link.ask("global", (name,)))
+
+    def steps(self):
+        if self.job.test:
+            yield self.check
+        for number, target in enumerate(self.job.targets):
+            yield lambda: self.execute(target, f"<target {number}>")
+
+    def load(self):
+        job = self.job
+        answer = self.link.ask("load", (job.prelude, job.code, job.entry_point))
+        if type(answer) is not tuple or len(answer) != 2:
+            raise proxies.Lost
+        outcome, names = answer
+        if outcome != "loaded":
+            verdict = "error" if outcome == "denied" else "syntax_error"
+            self.report.verdict(verdict, f"{names}")
+            return False
+        if type(names) is not list or not all(type(name) is str for name in names):
+            raise proxies.Lost
+        self.theirs = set(names)
+        self.load_prelude()
+        self.leave_built_in()
+        if job.setup and not job.shared:
+            self.execute(job.setup, "<test_setup>")
+        return True
+
+    def run_shared(self):
+        job = self.job
+        answer = self.link.ask("shared", (job.test, job.entry_point, job.setup, job.targets))
+        if type(answer) is not list or len(answer) != job.count():
+            raise proxies.Lost
+        for result in answer:
+            if type(result) is not tuple or tuple(map(type, result)) != (bool, str):
+                raise proxies.Lost
+            self.report.assertion(*result)
+
+    def run(self):
+        try:
+            if not self.load():
+                return True
+            if self.job.shared:
+                self.run_shared()
+            else:
+                for step in self.steps():
+                    passed, detail, _ = suite.run(step, self.recorder)
+                    if self.link.lost is not None:
+                        raise proxies.Lost
+                    self.report.assertion(passed, detail)
+        except proxies.Lost:
+            return False
+        except Exception as error:
+            self.report.verdict("error", f"test_setup: {suite.describe(error)}")
+            return True
+        if all(self.report.results):
+            self.report.verdict("pass")
+        elif self.link.denied:
+            self.report.verdict("error", "denied import")
+        else:
+            self.report.verdict("assertion_fail")
+        return True
+
+
+def how_it_ended(pid, link):
+    """Of a candidate that answers no more."""
+    if link.lost:
+        return f"it does not keep to the protocol: {link.lost}"
+    end = time.monotonic() + END_WAIT_SECONDS
+    while time.monotonic() < end:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            code = os.waitstatus_to_exitcode(status)
+            return f"it exited with status {code} from inside" if code >= 0 else f"signal {-code}"
+        time.sleep(0.002)
+    return "it has closed its pipe"
+
+
+def start_candidate(report_fd):
+    question_read, question_write = os.pipe()
+    answer_read, answer_write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        null = os.open("/dev/null", os.O_RDONLY)
+        os.dup2(null, 0)
+        os.dup2(2, 1)
+        for fd in (null, report_fd, question_write, answer_read):
+            os.close(fd)
+        set_dumpable(1)
+        sys.argv = [candidate.NAME]
+        for module in ("wire", "suite", "proxies", "judge", "candidate", "__main__"):
+            sys.modules.pop(module, None)
+        candidate.run(question_read, answer_write)
+    os.close(question_read)
+    os.close(answer_write)
+    return pid, proxies.Link(answer_read, question_write)
+
+
+def remove(here):
+    """The checker's own files: nothing for the candidate to read or import."""
+    for directory in (here + "/compiled", here + "/source", here):
+        for name in os.listdir(directory):
+            if "." in name:
+                os.unlink(f"{directory}/{name}")
+        os.rmdir(directory)
+
+
+def main(here):
+    sys.path.pop(0)
+    remove(here)
+    report = Report(os.dup(1))
+    try:
+        set_dumpable(0)
+    except Exception as error:
+        report.write('{"broken":%s}' % quote(suite.describe(error)))
+        os._exit(70)
+    _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
+    pid, link = start_candidate(report.fd)
+    os.dup2(2, 1)  # what the tests print is no part of the report
+    with os.fdopen(0, "rb", closefd=False) as stdin:
+        job = Job(stdin.read())
+    if not Checker(job, link, report).run():
+        report.verdict("error", how_it_ended(pid, link))
+    sys.stdout.flush()
+    os._exit(0)

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: MIT
+"""Runs assertions and says of each what became of it. An assert that compares two values tells both."""
+
+import _ast
+
+PARSE_ONLY = 0x400  # ast.PyCF_ONLY_AST, without all that importing ast brings
+DETAIL_MAX = 200
+SHOWN_MAX = 80
+
+COMPARISONS = {
+    _ast.Eq: ("==", lambda a, b: a == b),
+    _ast.NotEq: ("!=", lambda a, b: a != b),
+    _ast.Lt: ("<", lambda a, b: a < b),
+    _ast.LtE: ("<=", lambda a, b: a <= b),
+    _ast.Gt: (">", lambda a, b: a > b),
+    _ast.GtE: (">=", lambda a, b: a >= b),
+    _ast.Is: ("is", lambda a, b: a is b),
+    _ast.IsNot: ("is not", lambda a, b: a is not b),
+    _ast.In: ("in", lambda a, b: a in b),
+    _ast.NotIn: ("not in", lambda a, b: a not in b),
+}
+OPERATORS = dict(COMPARISONS.values())
+
+
+def shorten(text, most):
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def show(value):
+    try:
+        return shorten(repr(value), SHOWN_MAX)
+    except Exception:  # an object's own repr, or too deep, or an integer too long
+        return f"<{type(value).__name__}>"
+
+
+def describe(error):
+    try:
+        text = str(error)
+    except Exception:
+        text = ""
+    name = type(error).__name__
+    return shorten(f"{name}: {text}" if text else name, DETAIL_MAX)
+
+
+class Recorder:
+    """What the last assert that was evaluated has seen."""
+
+    def __init__(self):
+        self.seen = None
+
+    def compare(self, operator, left, right, swapped):
+        self.seen = (operator, right, left) if swapped else (operator, left, right)
+        return OPERATORS[operator](left, right)
+
+    def truth(self, value, negated):
+        self.seen = ("not" if negated else "", value, None)
+        return not value if negated else value
+
+    def explanation(self):
+        if self.seen is None:
+            return ""
+        operator, got, expected = self.seen
+        if operator == "":
+            return f"got {show(got)}, expected a true value"
+        if operator == "not":
+            return f"got {show(got)}, expected a false value"
+        if operator == "==":
+            return f"got {show(got)}, expected {show(expected)}"
+        return f"got {show(got)}, expected {operator} {show(expected)}"
+
+
+def _at(node, like):
+    node.lineno, node.col_offset = like.lineno, like.col_offset
+    node.end_lineno, node.end_col_offset = like.end_lineno, like.end_col_offset
+    return node
+
+
+def _constant(value, like):
+    return _at(_ast.Constant(value=value), like)
+
+
+def _is_literal(node):
+    if isinstance(node, (_ast.List, _ast.Tuple, _ast.Set)):
+        return all(_is_literal(part) for part in node.elts)
+    if isinstance(node, _ast.UnaryOp):
+        return _is_literal(node.operand)
+    return isinstance(node, (_ast.Constant, _ast.Dict))
+
+
+def _recorded(test):
+    name, arguments = "__truth__", [test, _constant(False, test)]
+    if isinstance(test, _ast.Compare) and len(test.ops) == 1:
+        operator = COMPARISONS[type(test.ops[0])][0]
+        left, right = test.left, test.comparators[0]
+        swapped = operator in ("==", "!=") and _is_literal(left) and not _is_literal(right)
+        name = "__compare__"
+        arguments = [_constant(operator, test), left, right, _constant(swapped, test)]
+    elif isinstance(test, _ast.UnaryOp) and isinstance(test.op, _ast.Not):
+        arguments = [test.operand, _constant(True, test)]
+    function = _at(_ast.Name(id=name, ctx=_ast.Load()), test)
+    return _at(_ast.Call(func=function, args=arguments, keywords=[]), test)
+
+
+def _rewrite(node):
+    for field in node._fields:
+        value = getattr(node, field, None)
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, _ast.AST):
+                _rewrite(part)
+    if isinstance(node, _ast.Assert):
+        node.test = _recorded(node.test)
+
+
+def parse(text, name):
+    return compile(text, name, "exec", PARSE_ONLY, dont_inherit=True)
+
+
+def compile_tests(text, name):
+    tree = parse(text, name)
+    _rewrite(tree)
+    return compile(tree, name, "exec", dont_inherit=True, optimize=0)
+
+
+def names_in(code):
+    """Every name that CODE, or what is defined in it, may look up."""
+    names, stack = set(), [code]
+    while stack:
+        code = stack.pop()
+        names.update(code.co_names)
+        stack.extend(constant for constant in code.co_consts if type(constant) is type(code))
+    return names
+
+
+def run(step, recorder):
+    """Whether STEP() came to its end, and why not. What is no Exception is not caught."""
+    recorder.seen = None
+    try:
+        step()
+    except AssertionError as error:
+        message = str(error) if error.args else ""
+        parts = [part for part in (recorder.explanation(), message) if part]
+        return False, shorten("; ".join(parts) or "assertion failed", DETAIL_MAX), error
+    except Exception as error:
+        return False, describe(error), error
+    return True, "", None

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#include "code_exec.h"
+#include "checker_files.h"
+#include "extraction.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define CHECKER_MAIN ".checker/main.py"
+/* Nobody but the job's own processes reads them. */
+#define CHECKER_MODE 0444
+
+void code_exec_plan_deinit(struct code_exec_plan *plan)
+{
+    free(plan->files);
+    free(plan->contents);
+    bytes_deinit(&plan->input);
+    *plan = (struct code_exec_plan)CODE_EXEC_PLAN_NULL;
+}
+
+/* --- the input ---------------------------------------------------------------------------- */
+
+/* Parts, each "NAME LENGTH\n" and that many bytes. */
+static void add(FILE *input, const char *name, const char *data, size_t length)
+{
+    (void)fprintf(input, "%s %zu\n", name, length);
+    if (length > 0)
+        (void)fwrite(data, 1, length, input);
+}
+
+static void add_bytes(FILE *input, const char *name, const struct bytes *bytes)
+{
+    if (bytes->data)
+        add(input, name, bytes->data, bytes->length);
+}
+
+static void add_all(FILE *input, const struct code_exec_spec *spec, const struct bytes *code)
+{
+    const char *mode = spec->shared ? "shared" : "isolated";
+    add(input, "mode", mode, strlen(mode));
+    add(input, "code", code->data, code->length);
+    add_bytes(input, "prelude", &spec->prelude);
+    if (spec->entry_point)
+        add(input, "entry_point", spec->entry_point, strlen(spec->entry_point));
+    add_bytes(input, "setup", &spec->test_setup);
+    add_bytes(input, "test", &spec->test);
+    for (size_t i = 0; i < spec->target_count; i++)
+        add_bytes(input, "target", &spec->targets[i]);
+}
+
+static int write_input(const struct code_exec_spec *spec, const struct bytes *code,
+                       struct bytes *ret)
+{
+    struct bytes text = BYTES_NULL;
+    FILE *input = open_memstream(&text.data, &text.length);
+    if (!input)
+        return -ENOMEM;
+    add_all(input, spec, code);
+    bool failed = ferror(input) != 0;
+    if (fclose(input) != 0 || failed) {
+        bytes_deinit(&text);
+        return -ENOMEM;
+    }
+    *ret = text;
+    return 0;
+}
+
+/* Where none is found in a free text, the code is an empty one, which defines nothing. */
+static int find_code(const struct code_exec_spec *spec, struct bytes *ret)
+{
+    bool fenced;
+    if (spec->is_generation)
+        return extraction_find(spec->text.data, spec->text.length, extraction_python_tags, ret,
+                               &fenced);
+    return bytes_copy(spec->text.data, spec->text.length, ret);
+}
+
+/* --- the launch --------------------------------------------------------------------------- */
+
+static int list_files(struct code_exec_plan *plan)
+{
+    plan->files = calloc(checker_file_count, sizeof(*plan->files));
+    plan->contents = calloc(checker_file_count, sizeof(*plan->contents));
+    if (!plan->files || !plan->contents)
+        return -ENOMEM;
+    for (size_t i = 0; i < checker_file_count; i++) {
+        const struct checker_file *file = &checker_files[i];
+        plan->contents[i] = (struct bytes){
+            .data = (char *)(uintptr_t)file->data,
+            .length = file->length,
+        };
+        plan->files[i] = (struct launch_file){
+            .name = file->name,
+            .mode = CHECKER_MODE,
+            .content = &plan->contents[i],
+        };
+    }
+    return 0;
+}
+
+int code_exec_plan_init(struct code_exec_plan *plan, const struct job_spec *job,
+                        const char *interpreter, const char *const *environment)
+{
+    _cleanup_bytes_ struct bytes code = BYTES_NULL;
+    int r = find_code(&job->code_exec, &code);
+    if (r == 0)
+        r = write_input(&job->code_exec, &code, &plan->input);
+    if (r == 0)
+        r = list_files(plan);
+    if (r < 0)
+        return r;
+    /* -s: no packages of the account's own; -B: nothing is written beside what is imported. */
+    const char *argv[] = {interpreter, "-s", "-B", CHECKER_MAIN, NULL};
+    memcpy(plan->argv, argv, sizeof(argv));
+    plan->launch = (struct launch){
+        .argv = plan->argv,
+        .envp = environment,
+        .limits = job->limits,
+        .input = &plan->input,
+        .files = plan->files,
+        .file_count = checker_file_count,
+    };
+    return 0;
+}

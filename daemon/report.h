@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* What the checker of a code_exec job reports (checker/judge.py), and the verdict that follows from
+ * it and from how the job ended (contract, section 6). Pure. */
+
+#include "proto/benchscore.h"
+#include "proto/reply.h"
+
+#include <stddef.h>
+
+struct report {
+    const char *verdict; /* a word of the contract's; NULL: the checker is broken */
+    json_t *assertions;  /* owned: [{passed, detail?}], those that have ended */
+    char *broken;        /* owned: why there is no verdict; NULL: there is one */
+};
+
+#define REPORT_NULL     \
+    {                   \
+        .verdict = NULL \
+    }
+
+/* Reads OUT, the report of a job of TOTAL assertions whose process ended as OUTCOME says, and
+ * makes the score. Both out parameters are the caller's. 0 or -ENOMEM. */
+int report_judge(const struct bytes *out, size_t total, const struct outcome *outcome,
+                 struct report *ret, struct bench_score *ret_score);
+
+void report_deinit(struct report *report);
+#define _cleanup_report_ _cleanup_(report_deinit)
