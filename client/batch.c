@@ -64,12 +64,12 @@ static int answer_line(_unused_ void *arg, struct message *message, _unused_ jso
     return 0;
 }
 
-/* A file that cannot be read is better known before the first job has run. */
 static int check_files(const struct text_list *files)
 {
+    struct fault fault = FAULT_NULL;
     for (size_t i = 0; i < files->n; i++) {
-        if (strcmp(files->items[i], "-") != 0 && access(files->items[i], R_OK) < 0) {
-            complain("%s: %s", files->items[i], strerror(errno));
+        if (file_check_readable(files->items[i], &fault) < 0) {
+            complain("%s", fault.text);
             return -1;
         }
     }
