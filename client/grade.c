@@ -332,7 +332,6 @@ static enum exit_status run_grade(const struct globals *globals, const void *opt
 
 static const struct option_spec grade_specs[] = {
     {
-        .letter = 'd',
         .name = "dataset",
         .argument = "FILE",
         .kind = OPTION_TEXT,
@@ -340,7 +339,6 @@ static const struct option_spec grade_specs[] = {
         .help = "the tasks: JSON Lines or one JSON array; .gz is inflated",
     },
     {
-        .letter = 's',
         .name = "samples",
         .argument = "FILE",
         .kind = OPTION_TEXT,
@@ -444,8 +442,8 @@ const struct command command_grade = {
         "samples, samples without a task and lines that cannot be used are named on\n"
         "standard error; what is good is graded all the same.\n",
     .examples = "  rubricctl grade --dataset HumanEval.jsonl.gz --samples samples.jsonl --k 1,10\n"
-                "  rubricctl grade -d HumanEval.jsonl -s samples.jsonl --json | jq .pass_at_k\n"
-                "  rubricctl grade --embedded -d sanitized-mbpp.json --canonical\n",
+                "  rubricctl grade --dataset D.jsonl --samples S.jsonl --json | jq .pass_at_k\n"
+                "  rubricctl grade --embedded --dataset sanitized-mbpp.json --canonical\n",
     .exits = "  0    every sample passed\n"
              "  1    a sample failed (with --no-fail: 0)\n"
              "  2    wrong usage, or input that could not be used\n"

@@ -146,10 +146,10 @@ const struct command command_passk = {
     .arguments_max = -1,
     .brief = "compute pass@k from results that exist",
     .description =
-        "Each line of each RESULTS (\"-\": standard input; .gz is inflated) is the result of\n"
-        "one sample: task_id and passed, as rubricctl grade and the harness of HumanEval\n"
-        "write them. A `result` message with a task_id beside it does as well. All the\n"
-        "files count together. No daemon is needed.\n"
+        "Each line of each RESULTS (\"-\": standard input; .gz is inflated) is the result\n"
+        "of one sample: task_id and passed, as rubricctl grade and the harness of\n"
+        "HumanEval write them. A `result` message with a task_id beside it does as well.\n"
+        "All the files count together. No daemon is needed.\n"
         "\n"
         "Of n samples for a task, c of them correct, k drawn at random have a correct one\n"
         "with the probability 1 - C(n-c, k) / C(n, k). pass@k is the mean of that over\n"
