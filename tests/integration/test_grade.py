@@ -425,6 +425,17 @@ def test_results(place, fake):
     ]
 
 
+def test_a_result_without_a_score(place, fake):
+    """No kind of job that is graded here has it; whoever sends it is not believed to have passed."""
+    daemon = fake(lambda job: {"type": "result", "score": None, "reason": "no_code"})
+    place.write("tasks.jsonl", ADD)
+    place.write("samples.jsonl", {"task_id": "Own/0", "generation": "x"})
+    assert place.grade(daemon).returncode == 1
+    (result,) = place.results()
+    assert result["result"] == "failed: no_code"
+    assert (result["passed"], result["verdict"], result["score"]) == (False, None, None)
+
+
 def test_results_are_written_as_they_come(place, fake):
     """One job is never answered; the client is killed: what was graded can be read."""
     daemon = fake(lambda job: passing() if "good" in job["code"] else None)
