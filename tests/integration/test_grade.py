@@ -898,6 +898,39 @@ def test_wrong_usage(place, fake, arguments, complaint):
     assert (done.returncode, complaints(done), done.stdout) == (2, [complaint], "")
 
 
+# batch has the same machinery
+
+
+def test_batch(place, fake):
+    """Answers come as they are, but for newlines; bad lines and ids in use are named."""
+    def answer(job):
+        return passing(kept=job["n"]) if "n" in job else error()
+
+    daemon = fake(answer, hold=4)
+    place.write("jobs.jsonl", {"id": "a", "n": 1}, "", "x", {"id": "a"}, {"n": 2}, {"id": "d"}, {"n": 3})
+    done = place.run("batch", "-q", "jobs.jsonl", daemon=daemon)
+    assert done.returncode == 2
+    assert complaints(done) == [
+        "jobs.jsonl:3: not JSON: column 1: invalid token near 'x'",
+        'jobs.jsonl:4: id "a" is that of a job still in flight',
+    ]
+    assert [json.loads(line) for line in done.stdout.splitlines()] == [
+        {"id": "a", **passing(kept=1)},
+        {"id": "jobs.jsonl:5", **passing(kept=2)},
+        {"id": "d", **error()},
+        {"id": "jobs.jsonl:7", **passing(kept=3)},
+    ]
+
+
+def test_batch_of_compressed_files(place, fake):
+    place.write("jobs.gz", *[{"n": n} for n in range(1000)])
+    done = place.run("batch", "-q", "jobs.gz", daemon=fake(lambda job: passing(kept=job["n"])))
+    assert (done.returncode, done.stderr) == (0, "")
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [answer["kept"] for answer in answers] == list(range(1000))
+    assert answers[-1]["id"] == "jobs.gz:1000"
+
+
 # passk
 
 
