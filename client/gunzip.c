@@ -38,6 +38,7 @@ static int inflate_step(struct gunzip *gunzip, struct evbuffer *out)
     unsigned char made[STEP];
     gunzip->stream.next_out = made;
     gunzip->stream.avail_out = sizeof(made);
+    gunzip->between = false;
     int r = inflate(&gunzip->stream, Z_NO_FLUSH);
     if (r == Z_MEM_ERROR)
         return -ENOMEM;
@@ -55,20 +56,14 @@ int gunzip_feed(struct gunzip *gunzip, const char *data, size_t n, struct evbuff
     memcpy(fed, data, n); /* zlib's pointer is not to const */
     gunzip->stream.next_in = fed;
     gunzip->stream.avail_in = (uInt)n;
-    /* A step that filled its room may have more to give, also without further input. */
-    for (bool filled = false; !gunzip->damaged && (gunzip->stream.avail_in > 0 || filled);) {
-        if (gunzip->between) {
-            if (inflateReset(&gunzip->stream) != Z_OK)
-                return -EBADMSG;
-            gunzip->between = false;
-        }
+    while (gunzip->stream.avail_in > 0) {
+        if (gunzip->between)
+            (void)inflateReset(&gunzip->stream); /* cannot fail: the stream is sound */
         int r = inflate_step(gunzip, out);
-        gunzip->damaged = r == -EBADMSG;
         if (r < 0)
             return r;
-        filled = gunzip->stream.avail_out == 0 && !gunzip->between;
     }
-    return gunzip->damaged ? -EBADMSG : 0;
+    return 0;
 }
 
 int gunzip_end(const struct gunzip *gunzip)

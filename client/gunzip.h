@@ -13,7 +13,6 @@
 struct gunzip {
     z_stream stream;
     bool between; /* no member is open: the file may end here, or another member begin */
-    bool damaged;
 };
 
 /* Whether the name of a file says that it is compressed: it ends in ".gz". */

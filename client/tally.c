@@ -60,10 +60,11 @@ double tally_pass_at_k(const struct tally *tally, uint64_t k, size_t *ret_too_fe
     for (size_t i = 0; i < tally->n; i++) {
         const struct tally_task *task = &tally->tasks[i];
         too_few += task->samples < k;
+        /* One NAN makes the sum one. */
         sum += pass_at_k(task->samples, task->correct, k);
     }
     *ret_too_few = too_few;
-    return tally->n == 0 || too_few > 0 ? NAN : sum / (double)tally->n;
+    return tally->n == 0 ? NAN : sum / (double)tally->n;
 }
 
 static struct tally_task sum_of(const struct tally *tally)

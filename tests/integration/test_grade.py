@@ -382,8 +382,8 @@ def test_results(place, fake):
         "a": passing(),
         "b": failing("assertion_fail", 0.5, detail="assert add(1, 2) == 3"),
         "c": failing("timeout"),
-        "d": failing("error", assertions=[{"passed": True}, {"passed": False, "detail": "exit 3"}]),
-        "e": failing("syntax_error", detail="ä" * 150),
+        "d": failing("error", assertions=[{"passed": True, "detail": "1"}, {"passed": False, "detail": "exit 3"}]),
+        "e": failing("syntax_error", detail="x" + "ä" * 150),
     }
     daemon = fake(lambda job: answers[job["code"]], hold=5, last_first=True)
     place.write("tasks.jsonl", ADD)
@@ -401,7 +401,7 @@ def test_results(place, fake):
             "completion": "e",
             "sample": 4,
             "verdict": "syntax_error",
-            "result": "syntax_error: " + "ä" * 100,
+            "result": "syntax_error: x" + "ä" * 99,
         },
         {**failed, "completion": "d", "sample": 3, "verdict": "error", "result": "error: exit 3"},
         {**failed, "completion": "c", "sample": 2, "verdict": "timeout", "result": "timeout"},
@@ -596,19 +596,21 @@ def test_errors_are_no_verdicts(place, fake):
 
 
 def test_a_lost_daemon(place, fake):
-    """It takes a second job, and leaves without an answer to that."""
+    """It takes a second job, and leaves without an answer to that. Whether a task has no sample
+    cannot be said then."""
     daemon = fake(lambda job: passing() if job["code"] == "1" else None, hang_up_after=2)
-    place.write("tasks.jsonl", ADD)
-    place.write("samples.jsonl", *[{"task_id": "Own/0", "completion": c} for c in "1234"])
+    place.write("tasks.jsonl", ADD, TWICE)
+    samples = [{"task_id": "Own/0", "completion": c} for c in "1234"]
+    place.write("samples.jsonl", *samples, {"task_id": "Own/1", "completion": "5"})
     done = place.grade(daemon, "--k", "1", "--jobs", "1")
     assert done.returncode == 3
     assert complaints(done) == [
         "rubricd closed the connection; 1 job is unanswered: Own/0:1; not all input was submitted"
     ]
     assert done.stdout.splitlines() == [
-        "1 task, 1 sample, 1 correct",
+        "2 tasks, 1 sample, 1 correct",
         "incomplete: 1 unanswered; not all samples were read",
-        "pass@1:    1.0000 (incomplete)",
+        "pass@1:    not computed: 1 of 2 tasks have fewer than 1 sample",
     ]
     assert len(place.results()) == 1
 
