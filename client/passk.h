@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 /* The unbiased estimate from n samples of which c <= n are correct: 1 where n - c < k, else
- * 1 - prod_{i=n-c+1..n} (1 - k/i) (as the harness of HumanEval has it). NAN where n < k, for nothing
- * can be said. k is at least 1. */
+ * 1 - prod_{i=n-c+1..n} (1 - k/i) (as the harness of HumanEval has it). NAN where n < k, for
+ * nothing can be said. k is at least 1. */
 double pass_at_k(uint64_t n, uint64_t c, uint64_t k);
 
 /* Values of k in one list, and the largest of them. */
