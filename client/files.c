@@ -49,6 +49,15 @@ int file_read_all(const char *path, size_t max, struct bytes *ret, struct fault 
     return r;
 }
 
+int file_check_readable(const char *path, struct fault *fault)
+{
+    if (strcmp(path, "-") == 0 || access(path, R_OK) == 0)
+        return 0;
+    int error = errno;
+    (void)fault_set(fault, "%s: %s", path, strerror(error));
+    return -error;
+}
+
 int file_read_object(const char *source, const char *what, json_t **ret, struct fault *fault)
 {
     _cleanup_bytes_ struct bytes text = BYTES_NULL;

@@ -8,6 +8,10 @@
  * FAULT. */
 int file_read_all(const char *path, size_t max, struct bytes *ret, struct fault *fault);
 
+/* Whether the file at PATH ("-": standard input) can be read: better known before the first job has
+ * run. Negative errno with FAULT. */
+int file_check_readable(const char *path, struct fault *fault);
+
 /* The JSON object in the file at PATH, or in SOURCE itself where that begins with "{". Negative
  * with FAULT, which names WHAT. */
 int file_read_object(const char *source, const char *what, json_t **ret, struct fault *fault);

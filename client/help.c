@@ -14,7 +14,8 @@ static const char what_it_is[] =
     "whose rubric (<bench root>/<task class>/rubric.py) grades it. rubricd runs each\n"
     "rubric in a sandbox and answers with a BenchScore: passed, score, breakdown,\n"
     "failure modes, cost and time. rubricctl sends the jobs and shows the answers.\n"
-    "Or a job is any program, which passes by exiting with 0: rubricctl sandbox.\n";
+    "Or a job is any program, which passes by exiting with 0: rubricctl sandbox.\n"
+    "Or code that a model wrote, which passes its task's tests: rubricctl grade.\n";
 
 static const char exit_statuses[] = "  0    every job passed\n"
                                     "  1    a verdict failed (with --no-fail: 0)\n"
@@ -69,8 +70,8 @@ void help_all(FILE *out, const struct command *const *commands, size_t n)
     (void)fputs("  rubricctl COMMAND --help explains each.\n", out);
     put_options(out, "options of every command", global_options, n_global_options);
     (void)fprintf(out, "\nexit status:\n%s\nexamples:\n%s", exit_statuses, worked_examples);
-    (void)fputs("\nWith no --socket and no daemon at the default place, run, batch and sandbox\n"
-                "start a private daemon by themselves and say so.\n",
+    (void)fputs("\nWith no --socket and no daemon at the default place, run, batch, sandbox and\n"
+                "grade start a private daemon by themselves and say so.\n",
                 out);
 }
 

@@ -26,6 +26,7 @@ static void close_file(struct input *input)
     if (input->fd != STDIN_FILENO)
         close_fd(input->fd);
     input->fd = -1;
+    input->gunzip = gunzip_free(input->gunzip);
 }
 
 void input_deinit(struct input *input)
@@ -50,6 +51,10 @@ static int open_next(struct input *input, struct fault *fault)
     int fd = is_stdin ? STDIN_FILENO : open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return fault_set(fault, "%s: %s", file, strerror(errno));
+    if (!is_stdin && gunzip_wanted(file) && !(input->gunzip = gunzip_new())) {
+        close_fd(fd);
+        return fault_set(fault, "%s: %s", file, strerror(ENOMEM));
+    }
     input->fd = fd;
     input->name = is_stdin ? "stdin" : file;
     input->line_no = 0;
@@ -105,7 +110,7 @@ static enum input_state end_file(struct input *input, const char **ret_line, siz
 {
     size_t rest = evbuffer_get_length(input->buffer);
     if (input->read_error) {
-        (void)fault_set(fault, "%s: %s", input->name, strerror(input->read_error));
+        (void)fault_set(fault, "%s: %s", input->name, gunzip_strerror(input->read_error));
         input->read_error = 0;
         drop(input, rest);
         return INPUT_WRONG;
@@ -152,22 +157,45 @@ enum input_state input_next(struct input *input, const char **ret_line, size_t *
     }
 }
 
+static void end_reading(struct input *input, int error)
+{
+    input->read_error = -error;
+    input->at_end = true;
+}
+
+/* The number of bytes read; 0 at the end, or where there is nothing for now. */
+static size_t read_some(struct input *input, void *to, size_t n)
+{
+    ssize_t r = read(input->fd, to, n);
+    if (r > 0)
+        return (size_t)r;
+    if (r == 0)
+        end_reading(input, input->gunzip ? gunzip_end(input->gunzip) : 0);
+    else if (errno != EINTR && errno != EAGAIN)
+        end_reading(input, -errno);
+    return 0;
+}
+
+static void read_compressed(struct input *input)
+{
+    char data[GUNZIP_FEED_MAX];
+    size_t n = read_some(input, data, sizeof(data));
+    int r = n > 0 ? gunzip_feed(input->gunzip, data, n, input->buffer) : 0;
+    if (r < 0)
+        end_reading(input, r);
+}
+
 void input_read(struct input *input)
 {
     struct evbuffer_iovec space;
+    if (input->gunzip) {
+        read_compressed(input);
+        return;
+    }
     if (evbuffer_reserve_space(input->buffer, READ_SIZE, &space, 1) < 1) {
-        input->read_error = ENOMEM;
-        input->at_end = true;
+        end_reading(input, -ENOMEM);
         return;
     }
-    ssize_t n = read(input->fd, space.iov_base, MIN(space.iov_len, READ_SIZE));
-    if (n < 0 && (errno == EINTR || errno == EAGAIN))
-        return;
-    if (n > 0) {
-        space.iov_len = (size_t)n;
-        (void)evbuffer_commit_space(input->buffer, &space, 1);
-        return;
-    }
-    input->read_error = n < 0 ? errno : 0;
-    input->at_end = true;
+    space.iov_len = read_some(input, space.iov_base, MIN(space.iov_len, READ_SIZE));
+    (void)evbuffer_commit_space(input->buffer, &space, 1);
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* The lines of a batch's files, read as they are asked for and never more than needed. */
+/* The lines of a batch's files, read as they are asked for and never more than needed. A file whose
+ * name ends in ".gz" is taken for compressed. */
+
+#include "gunzip.h"
 
 #include "proto/fault.h"
 
@@ -21,12 +24,13 @@ struct input {
     size_t next_file;
     size_t max_line; /* bytes */
 
-    int fd;           /* -1: none is open */
-    const char *name; /* of the open file, for messages */
-    uint64_t line_no; /* of the line that was returned last */
-    bool at_end;      /* of the open file */
-    bool skipping;    /* the rest of a line that is too long */
-    int read_error;   /* errno of a failed read */
+    int fd;                /* -1: none is open */
+    const char *name;      /* of the open file, for messages */
+    uint64_t line_no;      /* of the line that was returned last */
+    bool at_end;           /* of the open file */
+    bool skipping;         /* the rest of a line that is too long */
+    int read_error;        /* errno of a failed read */
+    struct gunzip *gunzip; /* NULL: the open file is as it is */
     struct evbuffer *buffer;
     size_t scanned;  /* bytes at its beginning that have no newline */
     size_t consumed; /* bytes at its beginning that the last line took */

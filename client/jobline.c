@@ -111,20 +111,26 @@ int jobline_from_object(json_t *job, const struct bytes *default_id,
     return 0;
 }
 
-int jobline_from_text(const char *text, size_t n, const struct bytes *default_id,
-                      const struct jobline_policy *policy, struct submission *ret,
-                      struct fault *fault)
+int jobline_read_object(const char *text, size_t n, json_t **ret, struct fault *fault)
 {
     static const char place[] = "JSON: line 1 ";
-    _cleanup_json_ json_t *job = NULL;
     struct fault why = FAULT_NULL;
-    int r = json_read_object(text, n, &job, &why);
+    int r = json_read_object(text, n, ret, &why);
     if (r == 0)
-        return jobline_from_object(job, default_id, policy, ret, fault);
+        return 0;
     /* Which line it is of a file is for the caller to say. */
     if (strncmp(why.text, place, strlen(place)) == 0)
         (void)fault_set(fault, "not JSON: %s", why.text + strlen(place));
     else
         (void)fault_set(fault, "%s", why.text);
     return r;
+}
+
+int jobline_from_text(const char *text, size_t n, const struct bytes *default_id,
+                      const struct jobline_policy *policy, struct submission *ret,
+                      struct fault *fault)
+{
+    _cleanup_json_ json_t *job = NULL;
+    int r = jobline_read_object(text, n, &job, fault);
+    return r < 0 ? r : jobline_from_object(job, default_id, policy, ret, fault);
 }

@@ -37,7 +37,11 @@ int jobline_from_object(json_t *job, const struct bytes *default_id,
                         const struct jobline_policy *policy, struct submission *ret,
                         struct fault *fault);
 
-/* The same from the N bytes of a line. -EBADMSG, too, with FAULT. */
+/* Reads the JSON object in the N bytes of a line; FAULT says where in the line it is not one.
+ * -EBADMSG, -EINVAL, -ENOMEM. */
+int jobline_read_object(const char *text, size_t n, json_t **ret, struct fault *fault);
+
+/* The same as jobline_from_object from the N bytes of a line. -EBADMSG, too, with FAULT. */
 int jobline_from_text(const char *text, size_t n, const struct bytes *default_id,
                       const struct jobline_policy *policy, struct submission *ret,
                       struct fault *fault);

@@ -10,8 +10,8 @@
 #include <string.h>
 
 static const struct command *const commands[] = {
-    &command_run,  &command_batch,  &command_sandbox, &command_status,
-    &command_ping, &command_cancel, &command_drain,
+    &command_run,    &command_batch, &command_sandbox, &command_grade, &command_passk,
+    &command_status, &command_ping,  &command_cancel,  &command_drain,
 };
 
 static const struct command *find_command(const char *name)
@@ -95,8 +95,8 @@ static enum exit_status dispatch(int argc, char **argv)
         return run_help(0, NULL);
     if (globals.version)
         return print_version();
-    complain("a command is missing: run, batch, sandbox, status, ping, cancel or drain; see "
-             "rubricctl --help");
+    complain("a command is missing: run, batch, sandbox, grade, passk, status, ping, cancel or "
+             "drain; see rubricctl --help");
     return STATUS_USAGE;
 }
 

@@ -22,18 +22,21 @@ size_t pending_count(const struct pending *pending)
     return json_object_size(pending->ids);
 }
 
-int pending_add(struct pending *pending, const struct bytes *id)
+int pending_add(struct pending *pending, const struct bytes *id, json_t *note)
 {
     if (json_object_getn(pending->ids, id->data, id->length))
         return -EEXIST;
-    if (json_object_setn_new_nocheck(pending->ids, id->data, id->length, json_true()) < 0)
+    json_t *kept = note ? json_incref(note) : json_null();
+    if (json_object_setn_new_nocheck(pending->ids, id->data, id->length, kept) < 0)
         return -ENOMEM;
     return 0;
 }
 
-bool pending_remove(struct pending *pending, const char *id, size_t n)
+json_t *pending_take(struct pending *pending, const char *id, size_t n)
 {
-    return json_object_deln(pending->ids, id, n) == 0;
+    json_t *note = json_incref(json_object_getn(pending->ids, id, n));
+    (void)json_object_deln(pending->ids, id, n);
+    return note;
 }
 
 void pending_each(const struct pending *pending, pending_visit *visit, void *arg)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* The ids of the jobs in flight, in the order in which they were submitted. */
+/* The ids of the jobs in flight, in the order in which they were submitted, each with what its
+ * answer needs. */
 
 #include "proto/json.h"
 
 #include <stdio.h>
 
 struct pending {
-    json_t *ids; /* used as an ordered set */
+    json_t *ids; /* ordered; id to note */
 };
 
 #define PENDING_NULL \
@@ -21,11 +22,12 @@ void pending_deinit(struct pending *pending);
 
 size_t pending_count(const struct pending *pending);
 
-/* 0, -EEXIST where it is there already, -ENOMEM. */
-int pending_add(struct pending *pending, const struct bytes *id);
+/* Keeps a reference to NOTE, which may be NULL. 0, -EEXIST where ID is there already, -ENOMEM. */
+int pending_add(struct pending *pending, const struct bytes *id, json_t *note);
 
-/* Whether ID was there. */
-bool pending_remove(struct pending *pending, const char *id, size_t n);
+/* Takes ID out: its note (JSON null where it had none), owned by the caller; NULL where ID was not
+ * there. */
+json_t *pending_take(struct pending *pending, const char *id, size_t n);
 
 typedef bool pending_visit(const char *id, size_t n, void *arg);
 

@@ -8,7 +8,7 @@ step() { printf '\n== %s\n' "$*"; }
 
 # What is needed to build and to run.
 build_packages=(gcc libc6-dev meson ninja-build pkg-config python3 libevent-dev libinih-dev
-    libjansson-dev libmd-dev libseccomp-dev libsystemd-dev)
+    libjansson-dev libmd-dev libseccomp-dev libsystemd-dev zlib1g-dev)
 # What is needed beside that to test.
 test_packages=(clang clang-format clang-tidy libclang-rt-14-dev libcmocka-dev python3-jsonschema
     python3-pytest systemd)

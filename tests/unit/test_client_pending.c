@@ -12,9 +12,17 @@ static int add(struct pending *pending, const char *id, size_t n)
 {
     struct bytes bytes = BYTES_NULL;
     assert_int_equal(bytes_copy(id, n, &bytes), 0);
-    int r = pending_add(pending, &bytes);
+    int r = pending_add(pending, &bytes, NULL);
     bytes_deinit(&bytes);
     return r;
+}
+
+/* Whether ID was there. */
+static bool take(struct pending *pending, const char *id, size_t n)
+{
+    json_t *note = pending_take(pending, id, n);
+    json_decref(note);
+    return note != NULL;
 }
 
 static void assert_listed(const struct pending *pending, size_t max, const char *expected)
@@ -37,8 +45,8 @@ static void test_set(void **state)
     assert_int_equal(add(&pending, "a", 1), -EEXIST);
     assert_int_equal(add(&pending, "b", 1), 0);
     assert_int_equal(pending_count(&pending), 2);
-    assert_true(pending_remove(&pending, "a", 1));
-    assert_false(pending_remove(&pending, "a", 1));
+    assert_true(take(&pending, "a", 1));
+    assert_false(take(&pending, "a", 1));
     assert_int_equal(add(&pending, "a", 1), 0);
     assert_listed(&pending, 5, "b, a");
 }
@@ -53,9 +61,31 @@ static void test_nul_in_ids(void **state)
     assert_int_equal(add(&pending, "a\0c", 3), 0);
     assert_int_equal(add(&pending, "a\0b", 3), -EEXIST);
     assert_listed(&pending, 5, "a, a\\x00b, a\\x00c");
-    assert_true(pending_remove(&pending, "a\0b", 3));
-    assert_false(pending_remove(&pending, "a\0d", 3));
+    assert_true(take(&pending, "a\0b", 3));
+    assert_false(take(&pending, "a\0d", 3));
     assert_listed(&pending, 5, "a, a\\x00c");
+}
+
+static void test_notes(void **state)
+{
+    _cleanup_pending_ struct pending pending = PENDING_NULL;
+    struct bytes a = {.data = (char[]){"a"}, .length = 1}, b = {.data = (char[]){"b"}, .length = 1};
+    json_t *note = json_integer(7), *other = json_integer(8);
+    (void)state;
+    assert_int_equal(pending_init(&pending), 0);
+    assert_int_equal(pending_add(&pending, &a, note), 0);
+    assert_int_equal(pending_add(&pending, &a, other), -EEXIST);
+    assert_int_equal(other->refcount, 1);
+    assert_int_equal(pending_add(&pending, &b, NULL), 0);
+    json_t *taken = pending_take(&pending, "a", 1);
+    assert_ptr_equal(taken, note);
+    assert_int_equal(note->refcount, 2);
+    json_t *none = pending_take(&pending, "b", 1);
+    assert_true(json_is_null(none));
+    assert_null(pending_take(&pending, "a", 1));
+    json_decref(taken);
+    json_decref(note);
+    json_decref(other);
 }
 
 static void test_list_is_cut(void **state)
@@ -77,6 +107,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_set),
         cmocka_unit_test(test_nul_in_ids),
+        cmocka_unit_test(test_notes),
         cmocka_unit_test(test_list_is_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* What sends many jobs to the daemon, a window of them at a time, and writes a line for each
+ * answer. Where the jobs come from, and what a line says, is the work's. */
+
+#include "input.h"
+#include "interrupt.h"
+#include "jobline.h"
+#include "options.h"
+#include "output.h"
+#include "pending.h"
+#include "progress.h"
+#include "session.h"
+#include "summary.h"
+
+struct engine_job {
+    struct submission submission;
+    json_t *note;       /* given back with the answer; may be NULL */
+    struct fault place; /* where the job stands, "jobs.jsonl:7": for messages */
+};
+
+#define ENGINE_JOB_NULL                \
+    {                                  \
+        .submission = SUBMISSION_NULL, \
+    }
+
+void engine_job_deinit(struct engine_job *job);
+#define _cleanup_engine_job_ _cleanup_(engine_job_deinit)
+
+struct engine_work {
+    void *arg;
+    struct input *input; /* polled and read after INPUT_WAIT; NULL where NEXT never says so */
+
+    /* INPUT_LINE sets *ret, which the engine takes over; INPUT_WRONG sets FAULT, which says where.
+     */
+    enum input_state (*next)(void *arg, struct engine_job *ret, struct fault *fault);
+
+    /* The line for MESSAGE, a `result` or an `error`, whose parts may be taken. 0 or -ENOMEM. */
+    int (*answer)(void *arg, struct message *message, json_t *note, struct bytes *ret_line);
+};
+
+/* Options that every command with an engine has. */
+struct engine_options {
+    const char *output; /* NULL or "-": standard output */
+    bool force;
+    long jobs; /* 0: the default */
+    bool quiet;
+};
+
+enum engine_phase {
+    PHASE_SUBMITTING,
+    PHASE_FINISHING,  /* no more is submitted, what is in flight is awaited */
+    PHASE_CANCELLING, /* what is in flight has been cancelled */
+    PHASE_OVER,       /* nothing more comes from the daemon; what is unwritten is written */
+    PHASE_ABORTED,    /* the loop ends now */
+};
+
+struct engine {
+    struct session session;
+    struct interrupt interrupt;
+    struct output output;
+    struct pending pending;
+    struct summary summary;
+    struct progress progress;
+    struct ending ending;
+    struct engine_work work;
+    enum engine_phase phase;
+    size_t window;
+    bool full;      /* it is not filled for now */
+    bool draining;  /* the daemon takes no more jobs */
+    bool exhausted; /* the work had no more jobs */
+    bool reader_gone;
+    int64_t started_ms;
+    int64_t progressed_ms; /* when something last finished, or the first job was sent */
+    int64_t stall_ms;      /* without progress, until the next notice */
+    int64_t cancel_deadline_ms;
+};
+
+#define ENGINE_NULL                                                                  \
+    {                                                                                \
+        .session = SESSION_NULL, .interrupt = INTERRUPT_NULL, .output = OUTPUT_NULL, \
+    }
+
+/* Opens the output on top of engine->session, which is open. The output may be none of the N
+ * INPUTS. Negative after it has said on stderr what is wrong. */
+int engine_open(struct engine *engine, const struct engine_options *options,
+                const char *const *inputs, size_t n);
+void engine_deinit(struct engine *engine);
+
+/* Does the work; engine->ending tells how it ended. */
+void engine_run(struct engine *engine, const struct engine_work *work);
+
+/* The summary for people, to stderr. */
+void engine_put_summary(const struct engine *engine);

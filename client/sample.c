@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+#include "sample.h"
+
+static const char *const form_names[] = {
+    [SAMPLE_COMPLETION] = "completion",
+    [SAMPLE_SOLUTION] = "solution",
+    [SAMPLE_GENERATION] = "generation",
+};
+
+int sample_decode(const json_t *object, struct sample *ret, struct fault *fault)
+{
+    struct sample sample = {.text = NULL};
+    int r = task_id_of(object, sample.task_id, fault);
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < ARRAY_SIZE(form_names); i++) {
+        json_t *text = json_object_get(object, form_names[i]);
+        if (!text || json_is_null(text))
+            continue;
+        if (sample.text)
+            return fault_set(fault, "both %s and %s: which one is to be graded?",
+                             form_names[sample.form], form_names[i]);
+        if (!json_is_string(text))
+            return fault_set(fault, "%s: expected a string, got %s", form_names[i],
+                             json_type_name(text));
+        sample.form = (enum sample_form)i;
+        sample.text = text;
+    }
+    if (!sample.text)
+        return fault_set(fault, "neither completion nor solution nor generation");
+    *ret = sample;
+    return 0;
+}

@@ -1,0 +1,1003 @@
+# SPDX-License-Identifier: MIT
+"""rubricctl grade and passk: data sets and samples to jobs, their answers to results and pass@k.
+
+The daemon here is a stand-in that speaks the protocol and answers as each test wants: what is looked
+at is the client. Every path by which input, output or daemon can be bad has a test."""
+
+import gzip
+import json
+import os
+import signal
+import socket
+import struct
+import subprocess
+import threading
+from fractions import Fraction
+from math import comb
+
+import pytest
+import schema_check
+from conftest import DEADLINE, RUBRICCTL, wait_until
+
+HELLO = {
+    "type": "hello",
+    "version": "0.1.0",
+    "protocol": 1,
+    "limits": {"max_frame": 1 << 20, "jobs_per_client": 256},
+}
+
+ADD = {
+    "task_id": "Own/0",
+    "prompt": "def add(a, b):\n",
+    "entry_point": "add",
+    "canonical_solution": "    return a + b\n",
+    "test": "def check(candidate):\n    assert candidate(1, 2) == 3\n",
+}
+TWICE = {
+    "task_id": "Own/1",
+    "prompt": "def twice(a):\n",
+    "entry_point": "twice",
+    "canonical_solution": "    return 2 * a\n",
+    "test": "def check(candidate):\n    assert candidate(2) == 4\n",
+}
+HALF = {
+    "task_id": 7,
+    "text": "Write a function that halves.",
+    "code": "def half(a):\n    return a / 2\n",
+    "test_list": ["assert half(4) == 2", "assert half(1) == 0.5"],
+    "challenge_test_list": ["assert half(0) == 0"],
+}
+
+
+def passing(**fields):
+    score = {"passed": True, "score": 1.0, "failure_modes": []}
+    return {"type": "result", "score": score, "verdict": "pass", **fields}
+
+
+def failing(verdict="assertion_fail", score=0.0, detail=None, **fields):
+    mode = {"code": f"code_exec.{verdict}", "severity": "block"}
+    if detail is not None:
+        mode["detail"] = detail
+    return {
+        "type": "result",
+        "score": {"passed": False, "score": score, "failure_modes": [mode]},
+        "verdict": verdict,
+        **fields,
+    }
+
+
+def error(code="internal", message="the disk is full"):
+    return {"type": "error", "code": code, "message": message, "retriable": True}
+
+
+def by_text(job):
+    """Passes what has "good" in it, or what the data set itself has."""
+    text = job.get("code", job.get("generation"))
+    own = [ADD["canonical_solution"], TWICE["canonical_solution"], HALF["code"]]
+    return passing() if "good" in text or text in own else failing()
+
+
+class FakeDaemon:
+    """Serves one client after another. ANSWER(job) is the message for a job, without its id; None is
+    no answer. With HOLD jobs are kept unanswered until so many have come."""
+
+    def __init__(self, path, answer=by_text, hold=1, last_first=False, hang_up_after=None, **limits):
+        self.path = path
+        self.answer = answer
+        self.hold = hold
+        self.last_first = last_first
+        self.hang_up_after = hang_up_after
+        self.hello = {**HELLO, "limits": {**HELLO["limits"], **limits}}
+        self.jobs = {}
+        self.cancelled = []
+        self.wrong = None
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.listener.bind(str(path))
+        self.listener.listen()
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
+
+    def serve(self):
+        while True:
+            try:
+                sock, _ = self.listener.accept()
+            except OSError:
+                return
+            with sock:
+                try:
+                    self.talk(sock, sock.makefile("rb"))
+                except (BrokenPipeError, ConnectionResetError):
+                    pass
+                except Exception as wrong:  # noqa: BLE001  shown by the test
+                    self.wrong = wrong
+
+    @staticmethod
+    def send(sock, message):
+        payload = json.dumps(message).encode()
+        sock.sendall(struct.pack(">I", len(payload)) + payload)
+
+    def talk(self, sock, stream):
+        self.send(sock, self.hello)
+        held, answered = [], 0
+        while len(header := stream.read(4)) == 4:
+            (length,) = struct.unpack(">I", header)
+            assert length <= self.hello["limits"]["max_frame"], length
+            message = json.loads(stream.read(length))
+            if message["type"] == "cancel":
+                self.cancelled.append(message["id"])
+                self.send(sock, {**error("cancelled", "cancelled"), "id": message["id"]})
+                continue
+            assert message["type"] == "submit", message
+            assert message["id"] not in self.jobs, message
+            self.jobs[message["id"]] = message["job"]
+            held.append(message["id"])
+            if len(held) < self.hold:
+                continue
+            for id in reversed(held) if self.last_first else held:
+                answer = self.answer(self.jobs[id])
+                if answer is not None:
+                    self.send(sock, {"id": id, **answer})
+                answered += 1
+                if answered == self.hang_up_after:
+                    return
+            held = []
+
+    def close(self):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        self.thread.join(DEADLINE)
+        if self.wrong:
+            raise self.wrong
+
+
+@pytest.fixture(name="fake")
+def make_fakes(tmp_path):
+    """Makes stand-ins for the daemon; one at a time is enough."""
+    made = []
+
+    def make(*args, **kwargs):
+        made.append(FakeDaemon(tmp_path / f"s{len(made)}", *args, **kwargs))
+        return made[-1]
+
+    yield make
+    for daemon in made:
+        daemon.close()
+
+
+class Place:
+    """Where a test has its files, and runs the commands."""
+
+    def __init__(self, directory):
+        self.directory = directory
+
+    def path(self, name):
+        return self.directory / name
+
+    def write(self, name, *records):
+        """JSON Lines, of which a string is a line as it is."""
+        lines = [r if isinstance(r, str) else json.dumps(r) for r in records]
+        data = "".join(line + "\n" for line in lines).encode()
+        self.path(name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+        return name
+
+    def command(self, *arguments, daemon=None):
+        socket_option = ["--socket", daemon.path] if daemon else []
+        return [RUBRICCTL, *socket_option, *arguments]
+
+    def run(self, *arguments, daemon=None, stdin=""):
+        return subprocess.run(
+            self.command(*arguments, daemon=daemon),
+            input=stdin,
+            cwd=self.directory,
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE,
+            check=False,
+        )
+
+    def start(self, *arguments, daemon=None):
+        return subprocess.Popen(
+            self.command(*arguments, daemon=daemon),
+            cwd=self.directory,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def grade(self, daemon, *arguments, dataset="tasks.jsonl", samples="samples.jsonl"):
+        return self.run(
+            "grade", "--quiet", "--dataset", dataset, "--samples", samples, *arguments, daemon=daemon
+        )
+
+    def results(self, name="samples.jsonl_results.jsonl"):
+        return [json.loads(line) for line in self.path(name).read_text().splitlines()]
+
+
+@pytest.fixture(name="place")
+def make_place(tmp_path):
+    return Place(tmp_path)
+
+
+def complaints(done):
+    """What was said on stderr, each line without the program's name."""
+    lines = done.stderr.splitlines()
+    assert all(line.startswith("rubricctl: ") for line in lines), done.stderr
+    return [line.removeprefix("rubricctl: ") for line in lines]
+
+
+def mean_pass_at_k(counts, k):
+    """By exact fractions, of (n, c) for each task."""
+    values = [1 - Fraction(comb(n - c, k), comb(n, k)) for n, c in counts]
+    return float(sum(values) / len(values))
+
+
+# From the files to jobs
+
+
+def test_the_stand_in_is_like_the_daemon():
+    """Its answers have what the schemas demand of an error, and its hello what clients read of it."""
+    schema_check.validate({"id": "a", **error()}, "daemon")
+    schema = json.loads((schema_check.SCHEMAS / "hello.schema.json").read_text())
+    assert HELLO["protocol"] == schema["properties"]["protocol"].get("const", 1)
+    assert set(HELLO["limits"]) <= set(schema["properties"]["limits"]["properties"])
+
+
+def test_jobs_of_human_eval(place, fake):
+    daemon = fake()
+    place.write("tasks.jsonl", ADD, TWICE)
+    place.write(
+        "samples.jsonl",
+        {"task_id": "Own/0", "completion": "    good\n"},
+        {"task_id": "Own/1", "solution": "def twice(a): good\n", "temperature": 0.8},
+        "",
+        {"task_id": "Own/0", "generation": "Sure!\n```python\ngood\n```"},
+    )
+    done = place.grade(daemon)
+    assert (done.returncode, done.stderr) == (0, "")
+    tests = {
+        task["task_id"]: {name: task[name] for name in ("test", "entry_point")} | {
+            "prelude": task["prompt"],
+            "kind": "code_exec",
+        }
+        for task in (ADD, TWICE)
+    }
+    assert daemon.jobs == {
+        "Own/0:0": {"code": "    good\n", **tests["Own/0"]},
+        "Own/1:0": {"code": "def twice(a): good\n", **tests["Own/1"]},
+        "Own/0:1": {"generation": "Sure!\n```python\ngood\n```", **tests["Own/0"]},
+    }
+
+
+@pytest.mark.parametrize("indent", [None, 2], ids=["one line", "indented"])
+def test_jobs_of_mbpp(place, fake, indent):
+    """The data set is one array. The assertions are the targets; the prompt is no code."""
+    daemon = fake()
+    imports = {"test_imports": ["import math", "import re"]}
+    setup = {"test_imports": [], "test_setup_code": "root = Node(1)"}
+    tasks = [HALF, {**HALF, **imports, "task_id": 8}, {**HALF, **setup, "task_id": "9"}]
+    tasks.append({**HALF, **imports, "test_setup_code": "x = 1", "task_id": 10})
+    place.path("tasks.json").write_text(json.dumps(tasks, indent=indent))
+    place.write(
+        "samples.jsonl",
+        {"task_id": 7, "completion": "good"},
+        {"task_id": "8", "solution": "good"},
+        {"task_id": 9, "generation": "good"},
+        {"task_id": 10, "completion": "good"},
+    )
+    done = place.grade(daemon, dataset="tasks.json")
+    assert (done.returncode, done.stderr) == (0, "")
+    job = {"kind": "code_exec", "targets": HALF["test_list"]}
+    assert daemon.jobs == {
+        "7:0": {"code": "good", **job},
+        "8:0": {"code": "good", "test_setup": "import math\nimport re\n", **job},
+        "9:0": {"generation": "good", "test_setup": "root = Node(1)\n", **job},
+        "10:0": {"code": "good", "test_setup": "import math\nimport re\nx = 1\n", **job},
+    }
+    assert [r["task_id"] for r in place.results()] == [7, "8", 9, 10], "as the samples have them"
+
+
+def test_canonical_solutions(place, fake):
+    daemon = fake()
+    place.write("tasks.jsonl", ADD, HALF)
+    done = place.run("grade", "-q", "--dataset", "tasks.jsonl", "--canonical", daemon=daemon)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[0] == "2 tasks, 2 samples, 2 correct"
+    assert {id: job["code"] for id, job in daemon.jobs.items()} == {
+        "Own/0:0": ADD["canonical_solution"],
+        "7:0": HALF["code"],
+    }
+    assert daemon.jobs["Own/0:0"]["prelude"] == ADD["prompt"]
+    verdict = {"sample": 0, "passed": True, "result": "passed", "verdict": "pass", "score": 1.0}
+    assert place.results("tasks.jsonl_canonical_results.jsonl") == [
+        {"task_id": "Own/0", **verdict},
+        {"task_id": 7, **verdict},
+    ]
+
+
+def test_a_task_without_a_canonical_solution(place, fake):
+    lacking = {name: value for name, value in ADD.items() if name != "canonical_solution"}
+    place.write("tasks.jsonl", lacking, {**HALF, "code": None}, TWICE)
+    done = place.run("grade", "-q", "--dataset", "tasks.jsonl", "--canonical", daemon=fake())
+    assert complaints(done) == [
+        'tasks.jsonl:1: task "Own/0" has no solution of its own (canonical_solution)',
+        'tasks.jsonl:2: task "7" has no solution of its own (code)',
+    ]
+    assert done.returncode == 2
+    assert [r["task_id"] for r in place.results("tasks.jsonl_canonical_results.jsonl")] == ["Own/1"]
+
+
+def test_options_that_jobs_carry(place, fake):
+    daemon = fake()
+    place.write("tasks.jsonl", HALF)
+    place.write("samples.jsonl", {"task_id": 7, "completion": "good"})
+    assert place.grade(daemon, "--shared", "--timeout", "2.5").returncode == 0
+    assert daemon.jobs["7:0"]["verdict"] == "shared"
+    assert daemon.jobs["7:0"]["metadata"] == {"timeout_s": 2.5}
+
+
+def test_compressed_files(place, fake):
+    """Of two members each, as appending to a compressed file makes them."""
+    daemon = fake()
+    for name, records in (
+        ("tasks.jsonl.gz", [ADD, TWICE]),
+        ("s.gz", [{"task_id": t["task_id"], "completion": "good"} for t in (ADD, TWICE)]),
+    ):
+        parts = [gzip.compress(json.dumps(record).encode() + b"\n") for record in records]
+        place.path(name).write_bytes(b"".join(parts))
+    done = place.grade(daemon, dataset="tasks.jsonl.gz", samples="s.gz")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(place.results("s.gz_results.jsonl")) == 2
+
+
+def test_files_from_standard_input(place, fake):
+    daemon = fake()
+    place.write("tasks.jsonl", ADD)
+    sample = json.dumps({"task_id": "Own/0", "completion": "good"})
+    arguments = ["grade", "-q", "--dataset", "tasks.jsonl", "--samples", "-", "-o", "out"]
+    assert place.run(*arguments, daemon=daemon, stdin=sample).returncode == 0
+    assert len(place.results("out")) == 1
+    place.write("samples.jsonl", sample)
+    arguments = ["grade", "-q", "--dataset", "-", "--samples", "samples.jsonl"]
+    assert place.run(*arguments, daemon=fake(), stdin=json.dumps(ADD)).returncode == 0
+
+
+def test_no_more_in_flight_than_the_daemon_queues(place, fake):
+    """It answers only when it has four, and no client may have sent a fifth one before."""
+    daemon = fake(hold=4, jobs_per_client=4)
+    place.write("tasks.jsonl", ADD)
+    samples = [{"task_id": "Own/0", "completion": f"good {n}"} for n in range(400)]
+    place.write("samples.jsonl", *samples)
+    done = place.grade(daemon, "--k", "1,400")
+    assert done.stdout.splitlines()[0] == "1 task, 400 samples, 400 correct"
+    assert sorted(r["sample"] for r in place.results()) == list(range(400))
+
+
+# From answers to results
+
+
+def test_results(place, fake):
+    """The sample's own fields stay, but for those of an earlier grading; in order of completion."""
+    answers = {
+        "a": passing(),
+        "b": failing("assertion_fail", 0.5, detail="assert add(1, 2) == 3"),
+        "c": failing("timeout"),
+        "d": failing("error", assertions=[{"passed": True, "detail": "1"}, {"passed": False, "detail": "exit 3"}]),
+        "e": failing("syntax_error", detail="x" + "ä" * 150),
+    }
+    daemon = fake(lambda job: answers[job["code"]], hold=5, last_first=True)
+    place.write("tasks.jsonl", ADD)
+    place.write(
+        "samples.jsonl",
+        *[{"task_id": "Own/0", "completion": text, "passed": "x", "seed": 3} for text in answers],
+    )
+    done = place.grade(daemon)
+    assert done.returncode == 1
+    common = {"task_id": "Own/0", "seed": 3}
+    failed = {**common, "passed": False, "score": 0.0}
+    assert place.results() == [
+        {
+            **failed,
+            "completion": "e",
+            "sample": 4,
+            "verdict": "syntax_error",
+            "result": "syntax_error: x" + "ä" * 99,
+        },
+        {**failed, "completion": "d", "sample": 3, "verdict": "error", "result": "error: exit 3"},
+        {**failed, "completion": "c", "sample": 2, "verdict": "timeout", "result": "timeout"},
+        {
+            **failed,
+            "completion": "b",
+            "sample": 1,
+            "verdict": "assertion_fail",
+            "result": "assertion_fail: assert add(1, 2) == 3",
+            "score": 0.5,
+        },
+        {
+            **common,
+            "completion": "a",
+            "sample": 0,
+            "passed": True,
+            "result": "passed",
+            "verdict": "pass",
+            "score": 1.0,
+        },
+    ]
+
+
+def test_a_result_without_a_score(place, fake):
+    """No kind of job that is graded here has it; whoever sends it is not believed to have passed."""
+    daemon = fake(lambda job: {"type": "result", "score": None, "reason": "no_code"})
+    place.write("tasks.jsonl", ADD)
+    place.write("samples.jsonl", {"task_id": "Own/0", "generation": "x"})
+    assert place.grade(daemon).returncode == 1
+    (result,) = place.results()
+    assert result["result"] == "failed: no_code"
+    assert (result["passed"], result["verdict"], result["score"]) == (False, None, None)
+
+
+def test_results_are_written_as_they_come(place, fake):
+    """One job is never answered; the client is killed: what was graded can be read."""
+    daemon = fake(lambda job: passing() if "good" in job["code"] else None)
+    place.write("tasks.jsonl", ADD)
+    place.write("samples.jsonl", *[{"task_id": "Own/0", "completion": c} for c in ("good", "bad")])
+    output = place.path("samples.jsonl_results.jsonl")
+    process = place.start(
+        "grade", "--dataset", "tasks.jsonl", "--samples", "samples.jsonl", daemon=daemon
+    )
+    try:
+        wait_until(lambda: output.exists() and output.read_text().endswith("\n"), "a line is there")
+    finally:
+        process.kill()
+        process.communicate()
+    assert [(r["completion"], r["passed"]) for r in place.results()] == [("good", True)]
+    done = place.run("passk", "--k", "1", "samples.jsonl_results.jsonl")
+    assert done.stdout == "1 task, 1 sample, 1 correct\npass@1:    1.0000\n"
+
+
+def test_results_that_are_there_already(place, fake):
+    daemon = fake()
+    place.write("tasks.jsonl", ADD)
+    place.write("samples.jsonl", {"task_id": "Own/0", "completion": "good"})
+    place.path("samples.jsonl_results.jsonl").write_text("precious, and longer than a line\n" * 99)
+    done = place.grade(daemon)
+    assert complaints(done) == [
+        "samples.jsonl_results.jsonl is there already; --force overwrites it"
+    ]
+    assert (done.returncode, done.stdout, daemon.jobs) == (2, "", {})
+    assert place.path("samples.jsonl_results.jsonl").read_text().startswith("precious")
+    assert place.grade(daemon, "--force").returncode == 0
+    assert len(place.results()) == 1
+
+
+@pytest.mark.parametrize("name", ["samples.jsonl", "tasks.jsonl"])
+def test_input_is_never_overwritten(place, fake, name):
+    place.write("tasks.jsonl", ADD)
+    place.write("samples.jsonl", {"task_id": "Own/0", "completion": "good"})
+    before = place.path(name).read_text()
+    done = place.grade(fake(), "--force", "--output", f"./{name}")
+    assert complaints(done) == [f"./{name} is both input and output"]
+    assert done.returncode == 2
+    assert place.path(name).read_text() == before
+
+
+def test_results_to_standard_output(place, fake):
+    place.write("tasks.jsonl", ADD)
+    place.write("samples.jsonl", {"task_id": "Own/0", "completion": "good"})
+    done = place.grade(fake(), "--output", "-", "--k", "1")
+    assert json.loads(done.stdout)["passed"] is True
+    assert done.stderr == "1 task, 1 sample, 1 correct\npass@1:    1.0000\n"
+    assert not place.path("samples.jsonl_results.jsonl").exists()
+
+
+# pass@k
+
+
+def graded(place, fake, counts, *arguments):
+    """Grades n samples for each task, of which c pass."""
+    place.write("tasks.jsonl", *[{**ADD, "task_id": f"t{i}"} for i in range(len(counts))])
+    place.write(
+        "samples.jsonl",
+        *[
+            {"task_id": f"t{i}", "completion": "good" if j < c else "bad"}
+            for i, (n, c) in enumerate(counts)
+            for j in range(n)
+        ],
+    )
+    return place.grade(fake(), *arguments)
+
+
+def test_pass_at_k(place, fake):
+    counts = [(5, 0), (7, 1), (5, 5), (6, 3)]
+    done = graded(place, fake, counts, "--k", "1,2,5,6,8")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.splitlines() == [
+        "4 tasks, 23 samples, 9 correct",
+        *[f"pass@{k}:    {mean_pass_at_k(counts, k):.4f}" for k in (1, 2, 5)],
+        "pass@6:    not computed: 2 of 4 tasks have fewer than 6 samples",
+        "pass@8:    not computed: 4 of 4 tasks have fewer than 8 samples",
+    ]
+    again = place.run("passk", "--k", "1,2,5,6,8", "samples.jsonl_results.jsonl")
+    assert (again.returncode, again.stdout) == (0, done.stdout)
+
+
+def test_pass_at_k_for_machines(place, fake):
+    counts = [(5, 0), (7, 1), (6, 3)]
+    done = graded(place, fake, counts, "--json", "--k", "1,5,6", "--no-fail")
+    assert (done.returncode, done.stderr) == (0, "")
+    report = json.loads(done.stdout)
+    values = report.pop("pass_at_k")
+    assert values.pop("6") is None
+    assert values == {
+        str(k): pytest.approx(mean_pass_at_k(counts, k), rel=0, abs=1e-12) for k in (1, 5)
+    }
+    assert report == {
+        "tasks": 3,
+        "samples": 18,
+        "correct": 4,
+        "not_graded": 0,
+        "unanswered": 0,
+        "unusable": 0,
+        "complete": True,
+        "too_few_samples": {"6": 1},
+    }
+
+
+def test_the_summary_is_for_people(place, fake):
+    place.write("tasks.jsonl", ADD)
+    place.write("samples.jsonl", *[{"task_id": "Own/0", "completion": c} for c in ("good", "bad")])
+    done = place.run(
+        "grade", "--dataset", "tasks.jsonl", "--samples", "samples.jsonl", daemon=fake()
+    )
+    assert done.stdout.splitlines()[0] == "1 task, 2 samples, 1 correct"
+    assert done.stdout.splitlines()[2] == (
+        "pass@10:   not computed: 1 of 1 task has fewer than 10 samples"
+    )
+    assert done.stderr.splitlines()[0] == "2 jobs: 1 passed, 1 failed, 0 errors"
+    assert "       1  code_exec.assertion_fail" in done.stderr.splitlines()
+
+
+# Jobs without a verdict
+
+
+def test_errors_are_no_verdicts(place, fake):
+    """They are not among the n of their task."""
+    by_code = {"good": passing(), "bad": failing(), "none": error()}
+    daemon = fake(lambda job: by_code[job["code"]])
+    place.write("tasks.jsonl", ADD)
+    place.write(
+        "samples.jsonl",
+        *[{"task_id": "Own/0", "completion": c} for c in ("good", "none", "bad", "none")],
+    )
+    done = place.grade(daemon, "--k", "1,2,3")
+    assert (done.returncode, done.stderr) == (4, "")
+    text = [
+        "1 task, 2 samples, 1 correct",
+        "incomplete: 2 not graded (an error, no verdict)",
+        "pass@1:    0.5000 (incomplete)",
+        "pass@2:    1.0000 (incomplete)",
+        "pass@3:    not computed: 1 of 1 task has fewer than 3 samples",
+    ]
+    assert done.stdout.splitlines() == text
+    assert place.results()[1] == {
+        "task_id": "Own/0",
+        "completion": "none",
+        "sample": 1,
+        "passed": None,
+        "result": "not graded: internal: the disk is full",
+        "verdict": None,
+        "score": None,
+    }
+    again = place.run("passk", "--k", "1,2,3", "samples.jsonl_results.jsonl")
+    assert (again.returncode, again.stdout.splitlines()) == (4, text)
+    again = place.grade(fake(lambda job: by_code[job["code"]]), "--force", "--json")
+    report = json.loads(again.stdout)
+    assert (report["complete"], report["not_graded"]) == (False, 2)
+
+
+def test_a_lost_daemon(place, fake):
+    """It takes a second job, and leaves without an answer to that. Whether a task has no sample
+    cannot be said then."""
+    daemon = fake(lambda job: passing() if job["code"] == "1" else None, hang_up_after=2)
+    place.write("tasks.jsonl", ADD, TWICE)
+    samples = [{"task_id": "Own/0", "completion": c} for c in "1234"]
+    place.write("samples.jsonl", *samples, {"task_id": "Own/1", "completion": "5"})
+    done = place.grade(daemon, "--k", "1", "--jobs", "1")
+    assert done.returncode == 3
+    assert complaints(done) == [
+        "rubricd closed the connection; 1 job is unanswered: Own/0:1; not all input was submitted"
+    ]
+    assert done.stdout.splitlines() == [
+        "2 tasks, 1 sample, 1 correct",
+        "incomplete: 1 unanswered; not all samples were read",
+        "pass@1:    not computed: 1 of 2 tasks have fewer than 1 sample",
+    ]
+    assert len(place.results()) == 1
+
+
+def test_interrupted(place, fake):
+    """Once: what is in flight is waited for. Twice: it is cancelled."""
+    daemon = fake(lambda job: passing() if "good" in job["code"] else None, jobs_per_client=2)
+    place.write("tasks.jsonl", ADD)
+    place.write("samples.jsonl", *[{"task_id": "Own/0", "completion": c} for c in ("good", *"xyz")])
+    process = place.start(
+        "grade", "-q", "--k", "1", "--dataset", "tasks.jsonl", "--samples", "samples.jsonl",
+        daemon=daemon,
+    )
+    wait_until(lambda: len(daemon.jobs) == 3, "two wait for their answers")
+    process.send_signal(signal.SIGINT)
+    first = process.stderr.readline()
+    assert first == (
+        "rubricctl: interrupted: nothing more is submitted; waiting for 2 jobs in flight (once more "
+        "cancels)\n"
+    )
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 130
+    assert daemon.cancelled == ["Own/0:1", "Own/0:2"]
+    assert out.splitlines() == [
+        "1 task, 1 sample, 1 correct",
+        "incomplete: 2 not graded (an error, no verdict); not all samples were read",
+        "pass@1:    1.0000 (incomplete)",
+    ]
+    assert [r["passed"] for r in place.results()] == [True, None, None]
+
+
+def test_a_draining_daemon(place, fake):
+    place.write("tasks.jsonl", ADD)
+    place.write("samples.jsonl", *[{"task_id": "Own/0", "completion": c} for c in "abc"])
+    daemon = fake(lambda job: error("draining", "going"))
+    done = place.grade(daemon, "--jobs", "1")
+    assert done.returncode == 3
+    assert complaints(done) == [
+        "rubricd is draining: samples.jsonl:2 and what follows was not submitted"
+    ]
+    assert list(daemon.jobs) == ["Own/0:0"]
+
+
+def test_no_daemon(place):
+    place.write("tasks.jsonl", ADD)
+    place.write("samples.jsonl", {"task_id": "Own/0", "completion": "good"})
+    arguments = ["--socket", "none", "grade", "--dataset", "tasks.jsonl", "--samples"]
+    done = place.run(*arguments, "samples.jsonl")
+    assert done.returncode == 3
+    assert "no rubricd at none" in done.stderr
+    assert not place.path("samples.jsonl_results.jsonl").exists()
+
+
+# Bad input: it is named, and what is good is graded
+
+NO_TESTS = {name: value for name, value in ADD.items() if name != "test"}
+
+
+@pytest.mark.parametrize(
+    ("record", "complaint"),
+    [
+        ('{"task_id": ', "not JSON: column 12: "),
+        ("[1]", "expected an object, got an array"),
+        ('{"task_id": 1, "task_id": 2}', "not JSON: column 24: duplicate object key"),
+        ({**ADD, "task_id": None}, "task_id: expected a string or a number, got null"),
+        ({**ADD, "task_id": ""}, "task_id: expected 1 to 100 bytes, got 0"),
+        ({**ADD, "task_id": "a" * 101}, "task_id: expected 1 to 100 bytes, got 101"),
+        ({**ADD, "task_id": "a\0b"}, "task_id: a NUL is not allowed"),
+        ({"task_id": 3}, "neither test and entry_point (HumanEval) nor test_list (MBPP)"),
+        (
+            {**NO_TESTS, "task_id": 3},
+            "neither test and entry_point (HumanEval) nor test_list (MBPP)",
+        ),
+        ({**ADD, "task_id": 3, "prompt": 1}, "prompt: expected a string, got a number"),
+        ({**ADD, "task_id": 3, "test": []}, "test: expected a string, got an array"),
+        ({**ADD, "task_id": 3, "entry_point": {}}, "entry_point: expected a string, got an object"),
+        (
+            {**ADD, "task_id": 3, "canonical_solution": 1},
+            "canonical_solution: expected a string, got a number",
+        ),
+        ({**HALF, "test_list": []}, "test_list: no assertion is in it"),
+        ({**HALF, "test_list": "assert 1"}, "test_list: expected an array, got a string"),
+        ({**HALF, "test_list": ["", 1]}, "test_list[1]: expected a string, got a number"),
+        ({**HALF, "test_imports": "re"}, "test_imports: expected an array, got a string"),
+        ({**HALF, "test_imports": [None]}, "test_imports[0]: expected a string, got null"),
+        ({**HALF, "test_setup_code": 1}, "test_setup_code: expected a string, got a number"),
+        ({**HALF, "code": False}, "code: expected a string, got a boolean"),
+        ({**TWICE, "task_id": "Own/0"}, 'task_id "Own/0" is that of line 1 already'),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_bad_records_of_a_data_set(place, fake, record, complaint):
+    daemon = fake()
+    place.write("tasks.jsonl", ADD, record, TWICE)
+    samples = [{"task_id": t["task_id"], "completion": "good"} for t in (ADD, TWICE)]
+    place.write("samples.jsonl", *samples)
+    done = place.grade(daemon, "--k", "1")
+    assert done.returncode == 2
+    (said,) = complaints(done)
+    assert said.startswith(f"tasks.jsonl:2: {complaint}"), said
+    assert done.stdout.splitlines() == [
+        "2 tasks, 2 samples, 2 correct",
+        "incomplete: 1 not usable (named above)",
+        "pass@1:    1.0000 (incomplete)",
+    ]
+    assert daemon.jobs["Own/0:0"]["test"] == ADD["test"], "the first of that id is the one"
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("[%s,\n%s", "tasks.jsonl:2: the array does not end"),
+        ("[%s,\n\n,%s]", "tasks.jsonl:3: an element of the array is missing"),
+        ("[%s,\n]", "tasks.jsonl:2: an element of the array is missing"),
+        ("[%s]\n%s", "tasks.jsonl:2: there is more behind the array"),
+        ("[%s,\n1\n]", "tasks.jsonl:2: expected an object, got a number"),
+    ],
+    ids=["no end", "two commas", "last comma", "more", "a number"],
+)
+def test_bad_arrays(place, fake, text, complaint):
+    records = (json.dumps(ADD), json.dumps(TWICE))[: text.count("%s")]
+    place.path("tasks.jsonl").write_text(text % records)
+    place.write("samples.jsonl", {"task_id": "Own/0", "completion": "good"})
+    done = place.grade(fake())
+    assert done.returncode == 2
+    assert complaints(done) == [complaint]
+    assert done.stdout.splitlines()[0] == "1 task, 1 sample, 1 correct"
+
+
+@pytest.mark.parametrize(
+    ("record", "complaint"),
+    [
+        ("nonsense", "not JSON: column 8: invalid token near 'nonsense'"),
+        ('"text"', "expected an object, got a string"),
+        ({"completion": "x"}, "task_id: expected a string or a number, got nothing"),
+        ({"task_id": "Own/0"}, "neither completion nor solution nor generation"),
+        (
+            {"task_id": "Own/0", "completion": "x", "generation": "y"},
+            "both completion and generation: which one is to be graded?",
+        ),
+        ({"task_id": "Own/0", "solution": 3}, "solution: expected a string, got a number"),
+        ({"task_id": "Own/2", "completion": "x"}, 'task_id "Own/2" is not in the data set'),
+        ({"task_id": "Own/0", "completion": "x" * ((1 << 20) - 60)}, "too large: "),
+        ("x" * (1 << 20) + "y", "longer than 1048576 bytes"),
+    ],
+    ids=lambda value: value[:30] if isinstance(value, str) else "",
+)
+def test_bad_samples(place, fake, record, complaint):
+    daemon = fake()
+    place.write("tasks.jsonl", ADD)
+    good = {"task_id": "Own/0", "completion": "good"}
+    place.write("samples.jsonl", good, record, good)
+    done = place.grade(daemon, "--k", "1")
+    assert done.returncode == 2
+    (said,) = complaints(done)
+    assert said.startswith(f"samples.jsonl:2: {complaint}"), said
+    assert done.stdout.splitlines() == [
+        "1 task, 2 samples, 2 correct",
+        "incomplete: 1 not usable (named above)",
+        "pass@1:    1.0000 (incomplete)",
+    ]
+
+
+def test_tasks_without_samples(place, fake):
+    place.write("tasks.jsonl", ADD, "", HALF, TWICE)
+    place.write("samples.jsonl", {"task_id": "Own/1", "completion": "good"})
+    done = place.grade(fake(), "--k", "1")
+    assert done.returncode == 2
+    assert complaints(done) == [
+        'tasks.jsonl:1: task "Own/0" has no sample',
+        'tasks.jsonl:3: task "7" has no sample',
+    ]
+    assert done.stdout.splitlines() == [
+        "3 tasks, 1 sample, 1 correct",
+        "pass@1:    not computed: 2 of 3 tasks have fewer than 1 sample",
+    ]
+
+
+def test_a_data_set_without_tasks(place, fake):
+    daemon = fake()
+    place.write("tasks.jsonl", "", "x")
+    place.write("samples.jsonl", {"task_id": "Own/1", "completion": "good"})
+    done = place.grade(daemon)
+    assert done.returncode == 2
+    assert complaints(done)[1] == "tasks.jsonl: no task in it can be used"
+    assert not place.path("samples.jsonl_results.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("cut", "complaint"),
+    [
+        (lambda data: data[:-9], "the compressed file ends too early"),
+        (lambda data: b"", "the compressed file ends too early"),
+        (lambda data: b"no gzip at all", "not gzip, or damaged"),
+        (lambda data: data + b"more", "not gzip, or damaged"),
+        (lambda data: data[:-8] + b"\0" * 8, "not gzip, or damaged"),
+    ],
+    ids=["cut", "empty", "text", "more behind", "checksum"],
+)
+@pytest.mark.parametrize("name", ["tasks.gz", "samples.gz"])
+def test_damaged_compressed_files(place, fake, name, cut, complaint):
+    place.write("tasks.gz", ADD)
+    place.write("samples.gz", {"task_id": "Own/0", "completion": "good"})
+    place.path(name).write_bytes(cut(place.path(name).read_bytes()))
+    done = place.grade(fake(), dataset="tasks.gz", samples="samples.gz")
+    assert done.returncode == 2
+    assert f"{name}: {complaint}" in complaints(done)
+    assert "pass@1:    1.0000\n" not in done.stdout
+
+
+def test_files_that_are_not_there(place, fake):
+    place.write("tasks.jsonl", ADD)
+    daemon = fake()
+    assert complaints(place.grade(daemon)) == ["samples.jsonl: No such file or directory"]
+    place.write("samples.jsonl")
+    done = place.grade(daemon, dataset="none")
+    assert (done.returncode, complaints(done)) == (2, ["none: No such file or directory"])
+    done = place.grade(daemon, "--output", "none/out")
+    assert (done.returncode, complaints(done)) == (
+        2,
+        ["cannot write none/out: No such file or directory"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ([], "grade: --dataset FILE is missing; see rubricctl grade --help"),
+        (
+            ["--dataset", "d"],
+            "grade: --samples FILE is missing (or --canonical); see rubricctl grade --help",
+        ),
+        (
+            ["--dataset", "d", "--samples", "s", "--canonical"],
+            "--canonical grades the data set's own solutions: no --samples",
+        ),
+        (
+            ["--dataset", "-", "--samples", "-"],
+            "--dataset and --samples cannot both be standard input",
+        ),
+        (
+            ["--dataset", "d", "--samples", "-"],
+            "--output FILE is missing: standard input has no name to make one of",
+        ),
+        (
+            ["--dataset", "-", "--canonical"],
+            "--output FILE is missing: standard input has no name to make one of",
+        ),
+        (
+            ["--dataset", "d", "--samples", "s", "-o", "-", "--json"],
+            "--json and --output - both want standard output",
+        ),
+        (["more"], 'grade: unexpected argument "more"; see rubricctl grade --help'),
+        *[
+            (
+                ["--dataset", "d", "--canonical", "--timeout", text],
+                f'--timeout: expected seconds, more than 0 and at most 30, got "{text}"',
+            )
+            for text in ("0", "-1", "30.1", "nan", "inf", "0x1", "1s", "", " 1", "1e1")
+        ],
+        *[
+            (
+                ["--dataset", "d", "--canonical", "--k", text],
+                "--k: expected whole numbers from 1 to 1000000 with commas between them, got "
+                f'"{wrong}"',
+            )
+            for text, wrong in [
+                ("", ""),
+                ("0", "0"),
+                ("1,", ""),
+                ("1,-2", "-2"),
+                ("1,1000001,2", "1000001"),
+                ("1;2", "1;2"),
+                ("99999999999999999999999", "99999999999999999999999"),
+            ]
+        ],
+        (
+            ["--dataset", "d", "--canonical", "--k", ",".join(map(str, range(1, 34)))],
+            "--k: more than 32 numbers",
+        ),
+    ],
+    ids=lambda value: " ".join(value)[:40] if isinstance(value, list) else "",
+)
+def test_wrong_usage(place, fake, arguments, complaint):
+    done = place.run("grade", *arguments, daemon=fake())
+    assert (done.returncode, complaints(done), done.stdout) == (2, [complaint], "")
+
+
+# batch has the same machinery
+
+
+def test_batch(place, fake):
+    """Answers come as they are, but for newlines; bad lines and ids in use are named."""
+    def answer(job):
+        return passing(kept=job["n"]) if "n" in job else error()
+
+    daemon = fake(answer, hold=4)
+    place.write("jobs.jsonl", {"id": "a", "n": 1}, "", "x", {"id": "a"}, {"n": 2}, {"id": "d"}, {"n": 3})
+    done = place.run("batch", "-q", "jobs.jsonl", daemon=daemon)
+    assert done.returncode == 2
+    assert complaints(done) == [
+        "jobs.jsonl:3: not JSON: column 1: invalid token near 'x'",
+        'jobs.jsonl:4: id "a" is that of a job still in flight',
+    ]
+    assert [json.loads(line) for line in done.stdout.splitlines()] == [
+        {"id": "a", **passing(kept=1)},
+        {"id": "jobs.jsonl:5", **passing(kept=2)},
+        {"id": "d", **error()},
+        {"id": "jobs.jsonl:7", **passing(kept=3)},
+    ]
+
+
+def test_batch_of_compressed_files(place, fake):
+    place.write("jobs.gz", *[{"n": n} for n in range(1000)])
+    done = place.run("batch", "-q", "jobs.gz", daemon=fake(lambda job: passing(kept=job["n"])))
+    assert (done.returncode, done.stderr) == (0, "")
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [answer["kept"] for answer in answers] == list(range(1000))
+    assert answers[-1]["id"] == "jobs.gz:1000"
+
+
+# passk
+
+
+def test_passk_of_what_others_wrote(place):
+    """As the harness of HumanEval writes it; and `result` and `error` messages with a task_id."""
+    place.write(
+        "a.jsonl",
+        {"task_id": "x", "completion": "...", "result": "passed", "passed": True},
+        {"task_id": "x", "completion": "...", "result": "timed out", "passed": False},
+    )
+    place.write("b.gz", {"task_id": 1, "id": "1", **passing()}, {"task_id": "1", **failing()})
+    done = place.run("passk", "--k", "2,1", "a.jsonl", "b.gz", "-", stdin='{"task_id":1,"passed":false}')
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [
+        "2 tasks, 5 samples, 2 correct",
+        f"pass@2:    {mean_pass_at_k([(2, 1), (3, 1)], 2):.4f}",
+        f"pass@1:    {mean_pass_at_k([(2, 1), (3, 1)], 1):.4f}",
+    ]
+    place.write("c.jsonl", {"task_id": 1, **passing()}, {"task_id": 1, **error()})
+    done = place.run("passk", "--json", "c.jsonl")
+    report = json.loads(done.stdout)
+    assert (done.returncode, report["not_graded"], report["samples"]) == (4, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("record", "complaint"),
+    [
+        ("{", "not JSON: "),
+        ({"passed": True}, "task_id: expected a string or a number, got nothing"),
+        ({"task_id": "x"}, "passed: expected a boolean, got nothing"),
+        ({"task_id": "x", "passed": 1}, "passed: expected a boolean, got a number"),
+        ({"task_id": "x", "score": 1}, "passed: expected a boolean, got nothing"),
+    ],
+    ids=lambda value: json.dumps(value) if isinstance(value, dict) else "",
+)
+def test_passk_of_bad_lines(place, record, complaint):
+    place.write("r.jsonl", "", record, {"task_id": "x", "passed": True})
+    done = place.run("passk", "--k", "1", "r.jsonl")
+    (said,) = complaints(done)
+    assert said.startswith(f"r.jsonl:2: {complaint}"), said
+    assert done.returncode == 2
+    assert done.stdout.splitlines() == [
+        "1 task, 1 sample, 1 correct",
+        "incomplete: 1 not usable (named above)",
+        "pass@1:    1.0000 (incomplete)",
+    ]
+
+
+def test_passk_without_results(place):
+    place.write("r.jsonl", "")
+    done = place.run("passk", "r.jsonl")
+    assert (done.returncode, complaints(done)) == (2, ["no result was found"])
+    done = place.run("passk", "none")
+    assert complaints(done) == ["none: No such file or directory", "no result was found"]
+    done = place.run("passk")
+    assert complaints(done) == ["passk: RESULTS... is missing; see rubricctl passk --help"]
+    done = place.run("passk", "--k", "x", "r.jsonl")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert complaints(done)[0].startswith("--k: expected whole numbers")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+def test_output_that_cannot_be_written(place, fake):
+    place.write("tasks.jsonl", ADD)
+    place.write("samples.jsonl", {"task_id": "Own/0", "completion": "good"})
+    done = place.grade(fake(), "--force", "--output", "/dev/full")
+    assert done.returncode == 2
+    assert complaints(done) == ["cannot write the output: No space left on device"]
