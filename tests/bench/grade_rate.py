@@ -1,0 +1,83 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Grading many completions with rubricctl grade, to a plain runner that spawns a Python for each sample on
+as many processors, candidate and tests in one program and the exit status for a verdict. They run in turn.
+
+    grade_rate.py DATASET SAMPLES [ROUNDS]      (files in the form of HumanEval: task_id, prompt, test,
+                                                 entry_point; task_id, completion)"""
+
+import concurrent.futures
+import json
+import os
+import subprocess
+import sys
+import time
+
+from bench import Daemon, describe
+
+TIMEOUT_SECONDS = 3
+PYTHON = "/usr/bin/python3"
+
+
+def read(path):
+    with open(path) as lines:
+        return [json.loads(line) for line in lines if line.strip()]
+
+
+def program(task, sample):
+    completion = sample["completion"]
+    if completion[:1] not in (" ", "\n"):
+        completion = "    " + completion
+    return f"{task['prompt']}{completion}\n{task['test']}\ncheck({task['entry_point']})\n"
+
+
+def run_plain(text):
+    try:
+        done = subprocess.run([PYTHON, "-c", text], capture_output=True, stdin=subprocess.DEVNULL,
+                              timeout=TIMEOUT_SECONDS)  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return False
+    return done.returncode == 0
+
+
+def plain(programs):
+    began = time.monotonic()
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        passed = sum(pool.map(run_plain, programs))
+    return time.monotonic() - began, passed
+
+
+def graded(daemon, dataset, samples):
+    output = daemon.directory / "graded.jsonl"
+    command = [*daemon.client(), "grade", "--no-fail", "--quiet", "--dataset", dataset, "--samples", samples,
+               "--force", "--output", output]  # fmt: skip
+    began = time.monotonic()
+    done = subprocess.run(command, capture_output=True)
+    took = time.monotonic() - began
+    if done.returncode != 0:
+        raise SystemExit(f"rubricctl: {done.stderr.decode()}")
+    return took, sum(line["passed"] for line in read(output))
+
+
+def main():
+    dataset, samples = sys.argv[1:3]
+    rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 3
+    tasks = {task["task_id"]: task for task in read(dataset)}
+    programs = [program(tasks[sample["task_id"]], sample) for sample in read(samples)]
+    ratios, rates = [], {"plain": [], "rubricctl grade": []}
+    with Daemon(f"daemon.slots={os.cpu_count()}") as daemon:
+        for _ in range(rounds):
+            plain_took, plain_passed = plain(programs)
+            took, passed = graded(daemon, dataset, samples)
+            rates["plain"].append(len(programs) / plain_took)
+            rates["rubricctl grade"].append(len(programs) / took)
+            ratios.append(plain_took / took)
+    print(f"{len(programs)} samples, {rounds} rounds, {os.cpu_count()} at once; median (least to most)")
+    for name, values in rates.items():
+        print(f"  {name + ' per second':28} {describe(values, '{:.1f}')}")
+    print(f"  {'grade to plain':28} {describe(ratios)}")
+    print(f"  passed: {passed}; by the plain runner {plain_passed}")
+
+
+if __name__ == "__main__":
+    main()

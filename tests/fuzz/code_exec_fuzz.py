@@ -1,0 +1,145 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Fuzzes the pipe between candidate and checker from the candidate's side: code_exec jobs whose code
+takes over the candidate's end and answers the checker's questions with mutated messages.
+
+    code_exec_fuzz.py [SECONDS [SEED]]      (RUBRICD_BUILD names the build directory)
+
+Nothing may pass, no checker may end but by its own verdict, and none may be found looking for more time
+than its job has. Ends with 1 where one did, after naming the seeds."""
+
+import collections
+import os
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "bench"))
+from bench import Daemon  # noqa: E402
+
+BATCH = 400
+TIMEOUT_SECONDS = 2
+
+CANDIDATE = r"""
+import os, random, sys
+rng = random.Random(SEED)
+frame = sys._getframe()
+while not hasattr(frame.f_locals.get("self"), "fds"):
+    frame = frame.f_back
+server = frame.f_locals["self"]
+real, history = server.handle, []
+TAGS = b"NTFEXisdcbtZrpkvwlDSaCOfQyhg"
+
+def mutate(data):
+    data = bytearray(data)
+    for _ in range(rng.choice((0, 0, 0, 0, 0, 1, 1, 2, 8))):
+        at = rng.randrange(len(data) + 1)
+        what = rng.randrange(8)
+        if what == 0 and at < len(data):
+            data[at] ^= 1 << rng.randrange(8)
+        elif what == 1 and at < len(data):
+            data[at] = rng.choice(TAGS)
+        elif what == 2:
+            data[at:at] = bytes(rng.randrange(256) for _ in range(rng.randrange(1, 9)))
+        elif what == 3:
+            del data[at : at + rng.randrange(1, 9)]
+        elif what == 4 and history:
+            other = rng.choice(history)
+            start = rng.randrange(len(other) + 1)
+            data[at:at] = other[start : start + rng.randrange(64)]
+        elif what == 5 and at < len(data):
+            data[at] = rng.choice((0, 1, 127, 128, 255))
+        elif what == 6:
+            data[at:at] = b"\xff" * rng.randrange(1, 12)
+        elif what == 7 and history:
+            data = bytearray(rng.choice(history))
+    return bytes(data)
+
+def handle(table, data):
+    try:
+        answer = real(table, data)
+    except BaseException:
+        answer = data
+    history.append(answer)
+    history.append(data)
+    if rng.randrange(200) == 0:  # not even a frame
+        os.write(server.fds[1], bytes(rng.randrange(256) for _ in range(rng.randrange(1, 40))))
+        os._exit(0)
+    return mutate(answer)
+
+server.handle = handle
+
+class E(ValueError): pass
+class Thing:
+    def __init__(self, x=0): self.x = x
+    def get(self): return [self.x, {self.x: (1.5, None)}, {1, 2}, frozenset("ab"), self]
+
+VALUES = [41, "x", 1.5, [1, [2]], (1, (2, 3)), {"a": {1: 2}}, {1, 2}, frozenset({3}), range(3), b"x", 2 + 3j,
+          Thing(4), Thing, E, iter([1, 2]), lambda x: x, 1 << 200, None, True, ..., int]
+
+def f(*arguments):
+    value = rng.choice(VALUES)
+    for argument in arguments:
+        if type(argument) is list:
+            argument.append(value)
+        elif callable(argument):
+            argument(value)
+    if rng.randrange(8) == 0:
+        raise rng.choice((E("no", 1), ValueError(2), StopIteration(3), KeyError("k")))
+    return value
+"""
+
+SECRET = "'8b1f2c64-9d07-4a55-a1d4-5a0c-not-to-be-guessed'"
+TARGETS = [
+    f"assert f(1) == {SECRET}",
+    f"assert list(f(2)) == [{SECRET}]",
+    f"assert f([1, [2]], {{3: 4}}) == {SECRET}",
+    f"assert Thing(3).get()[0] == {SECRET}",
+    f"assert f(lambda x: [x]).x == {SECRET}",
+    f"assert sorted(f(3), key=str) == [{SECRET}]",
+    f"assert str(f(4)) == {SECRET}",
+    f"try:\n    f(5)\nexcept E as error:\n    assert str(error) == {SECRET}\nelse:\n    assert False",
+    f"l = [1, 2]; f(l); assert l == [{SECRET}]",
+]
+
+
+def job(seed):
+    code = CANDIDATE.replace("SEED", str(seed))
+    return {"kind": "code_exec", "code": code, "targets": TARGETS, "metadata": {"timeout_s": TIMEOUT_SECONDS}}
+
+
+def is_wrong(result):
+    if result["type"] != "result":
+        return result["message"]
+    outcome = result["outcome"]
+    if result["verdict"] == "pass" or any(a["passed"] for a in result["assertions"]):
+        return "something passed"
+    if result["verdict"] != "timeout" and outcome["exit_code"] != 0:
+        return f"the checker ended with {outcome['summary']}"
+    if "Traceback" in outcome["stderr"] and "judge" in outcome["stderr"]:
+        return f"the checker raised {outcome['stderr'][-300:]}"
+    return None
+
+
+def main():
+    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 600
+    seed = first = int(sys.argv[2]) if len(sys.argv) > 2 else int(time.time())
+    verdicts, wrong = collections.Counter(), []
+    end = time.monotonic() + seconds
+    with Daemon() as daemon:
+        while time.monotonic() < end:
+            jobs = daemon.write_jobs("fuzz", [job(seed + i) for i in range(BATCH)])
+            for result in daemon.batch(jobs)[1]:
+                problem = is_wrong(result)
+                if problem:
+                    wrong.append((seed + int(result["id"]), problem))
+                verdicts[result.get("verdict", result["type"])] += 1
+            seed += BATCH
+    print(f"{seed - first} jobs from seed {first}: {dict(verdicts)}")
+    for number, problem in wrong[:20]:
+        print(f"seed {number}: {problem}")
+    print(f"{len(wrong)} wrong")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
