@@ -114,15 +114,28 @@ static const char *decide(const struct state *state, size_t total, const struct 
     return state->verdict;
 }
 
+/* NULL if none has one. */
+static const char *first_detail(const json_t *assertions)
+{
+    const char *detail = NULL;
+    for (size_t i = 0; i < json_array_size(assertions) && !detail; i++)
+        detail = json_string_value(json_object_get(json_array_get(assertions, i), "detail"));
+    return detail;
+}
+
 static int make_score(const char *verdict, const char *detail, const struct state *state,
                       size_t total, struct bench_score *ret)
 {
-    char code[48], counted[80];
+    char code[48], counted[80 + REPLY_ASSERTION_DETAIL_MAX];
     if (is_verdict(verdict, "pass"))
         return bench_score_pass(ret);
     if (!detail || !*detail) {
         (void)snprintf(counted, sizeof(counted), "%zu of %zu assertions passed", state->passed,
                        total);
+        const char *why = first_detail(state->assertions);
+        if (why)
+            (void)snprintf(counted + strlen(counted), sizeof(counted) - strlen(counted), ": %s",
+                           why);
         detail = counted;
     }
     (void)snprintf(code, sizeof(code), "code_exec.%s", verdict);
