@@ -174,16 +174,20 @@ static bool spawn(struct jail *jail, const struct link_job *request, const int f
     return false;
 }
 
-/* Time in which the program was ready to run and had no CPU. Read while it is a zombie; finding
- * that out costs the kernel more than some programs take. */
-static uint64_t read_run_delay(pid_t pid, uint64_t elapsed_ns)
+/* Where the kernel tells how long PID had to wait for a CPU. Opened while it runs: of one that
+ * makes itself undumpable it could not be later. */
+static int open_schedstat(pid_t pid)
 {
-    if (elapsed_ns < NS_PER_MS)
-        return 0; /* it is told in whole milliseconds */
-    char path[40], text[80];
+    char path[40];
     (void)snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)pid);
-    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* Time in which the program was ready to run and had no CPU, read while it is a zombie. */
+static uint64_t read_run_delay(int schedstat)
+{
+    char text[80];
+    ssize_t n = schedstat < 0 ? -1 : read(schedstat, text, sizeof(text) - 1);
     if (n <= 0)
         return UINT64_MAX;
     text[n] = '\0';
@@ -246,9 +250,15 @@ static bool see_to_end(const struct jail *jail, struct job *job, bool has_ended,
                        struct link_report *report)
 {
     struct children_usage usage = {0};
+    _cleanup_close_ int schedstat = has_ended ? -1 : open_schedstat(job->pid);
     bool wanted = has_ended || wait_for_end(jail, job);
     report->ended_ns = clock_now_ns();
-    report->run_delay_ns = read_run_delay(job->pid, report->ended_ns - job->started_ns);
+    /* Finding it out costs the kernel more than some programs take, and it is told in whole
+     * milliseconds. */
+    bool matters = report->ended_ns - job->started_ns >= NS_PER_MS;
+    if (has_ended && matters)
+        schedstat = open_schedstat(job->pid);
+    report->run_delay_ns = matters ? read_run_delay(schedstat) : 0;
     report->wait_status = children_reap(job->pid, &usage);
     report->cpu_us = usage.cpu_us;
     report->max_rss_bytes = usage.max_rss_bytes;

@@ -549,6 +549,13 @@ def test_usage_of_a_process_that_wants_a_cpu(client, bench):
     assert wait is None or (type(wait) is int and 50 <= wait <= 5000)
 
 
+def test_a_program_that_hides_tells_its_wait(client, bench):
+    """One that is not dumpable cannot be looked into by its identity any more, dead or alive."""
+    hide = "import ctypes, time; time.sleep(1); assert ctypes.CDLL(None).prctl(4, 0, 0, 0, 0) == 0\n"
+    waits = [client.run(bench.job(code + PASSING))["usage"]["cpu_wait_ms"] for code in ("", hide)]
+    assert (waits[0] is None) == (waits[1] is None)
+
+
 def test_a_failed_system_under_test_used_nothing(client, bench):
     result = client.run(bench.job(name="absent", sut={"status": "exception"}))
     assert result["usage"] == {
