@@ -312,6 +312,7 @@ static void test_unknown_verdict(void **state)
         {T "{'verdict':'PASS'}\n", 1, 1, "1"},
         {T "{'verdict':'pass '}\n", 1, 1, "1"},
         {T "{'verdict':'pas'}\n", 1, 1, "1"},
+        {T "{'verdict':'pasz'}\n", 1, 1, "1"},
         {T "{'verdict':''}\n", 1, 1, "1"},
         {T "{'verdict':true}\n", 1, 1, "1"},
         {T "{'verdict':null}\n", 1, 1, "1"},
