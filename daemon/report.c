@@ -55,9 +55,10 @@ static int take_line(struct state *state, json_t *line, size_t total)
                    ? -ENOMEM
                    : 0;
     }
-    const char *verdict = json_string_value(json_object_get(line, "verdict"));
-    for (size_t i = 0; verdict && i < ARRAY_SIZE(verdicts); i++)
-        if (strcmp(verdict, verdicts[i]) == 0)
+    const json_t *verdict = json_object_get(line, "verdict");
+    for (size_t i = 0; json_is_string(verdict) && i < ARRAY_SIZE(verdicts); i++)
+        if (json_string_length(verdict) == strlen(verdicts[i]) &&
+            strcmp(json_string_value(verdict), verdicts[i]) == 0)
             state->verdict = verdicts[i];
     state->detail = json_string_value(json_object_get(line, "detail"));
     state->broken = json_string_value(json_object_get(line, "broken"));
@@ -66,7 +67,8 @@ static int take_line(struct state *state, json_t *line, size_t total)
     return 0;
 }
 
-/* Line by line; what is behind the last newline was cut off by the job's end. */
+/* Line by line. A last one without a newline was cut off by the job's end: it is no part of what
+ * is kept, and who ended well has not left it. */
 static int read_lines(const struct bytes *out, size_t total, struct state *state)
 {
     const char *at = out->data, *end = at ? at + out->length : at, *newline;
@@ -85,6 +87,7 @@ static int read_lines(const struct bytes *out, size_t total, struct state *state
         if (r < 0)
             return r;
     }
+    state->malformed |= at < end;
     return 0;
 }
 
@@ -140,7 +143,7 @@ static int make_score(const char *verdict, const char *detail, const struct stat
     }
     (void)snprintf(code, sizeof(code), "code_exec.%s", verdict);
     int r = bench_score_block(code, detail, strlen(detail), ret);
-    if (r == 0 && !is_verdict(verdict, "timeout"))
+    if (r == 0 && !is_verdict(verdict, "timeout") && !is_verdict(verdict, "syntax_error"))
         ret->score = (double)state->passed / (double)total;
     return r;
 }

@@ -620,6 +620,141 @@ static void test_sandbox_not_started(void **state)
         "the program could not be started: executing the program: No such file or directory");
 }
 
+/* --- code_exec jobs ----------------------------------------------------------------------- */
+
+#define T "{'passed':true}\n"
+#define F "{'passed':false,'detail':'AssertionError'}\n"
+#define PASS "{'verdict':'pass','detail':''}\n"
+#define FAIL "{'verdict':'assertion_fail','detail':''}\n"
+#define CODE_EXEC                                                                               \
+    "{'type':'result','id':'the-id','job_no':4711,'kind':'code_exec','isolation':{'digest':'d'" \
+    "},'usage':{'wall_clock_ms':42,'queue_ms':2000},"
+#define CODE_EXEC_MODE(verdict, detail) \
+    "'failure_modes':[{'code':'code_exec." verdict "','severity':'block','detail':'" detail "'}]}"
+
+static void set_code_exec(struct fixture *f, size_t targets)
+{
+    f->spec = (struct job_spec){
+        .kind = JOB_CODE_EXEC,
+        .limits = limits_sandbox_default,
+        .code_exec = {.target_count = targets},
+    };
+}
+
+/* WHAT is the failure mode; "": passed. */
+static void check_code_exec(struct fixture *f, const char *wanted, const char *what, double score)
+{
+    _cleanup_answer_ struct answer answer = ANSWER_NULL;
+    assert_int_equal(answer_from_slot(&f->job, &f->result, &f->isolation, &answer), 0);
+    json_t *result = read_payload(&answer, wanted);
+    assert_true(answer.is_result);
+    assert_string_equal(answer.what, what);
+    assert_int_equal(answer.passed, !*what);
+    assert_true(answer.score == score);
+    assert_false(answer.program_failed); /* it is no fault of ours that code is wrong */
+    /* What the checker wrote is not for the client. */
+    assert_null(json_object_get(result, "stdout"));
+    assert_null(json_object_get(json_object_get(result, "outcome"), "stdout"));
+    assert_int_equal(json_object_size(result), 11);
+    json_decref(result);
+}
+
+static void test_code_exec_pass(void **state)
+{
+    struct fixture *f = *state;
+    set_code_exec(f, 2);
+    set_output(f, T T PASS, "a warning\n");
+    check_code_exec(f,
+                    CODE_EXEC "'verdict':'pass','mode':'isolated','assertions':[{'passed':true},"
+                              "{'passed':true}],'score':{'passed':true,'score':1,"
+                              "'failure_modes':[],'wall_clock_ms':42}," OUTCOME_OK ",'stderr':''}}",
+                    "", 1);
+    f->spec.code_exec.shared = true;
+    check_code_exec(f, CODE_EXEC "'verdict':'pass','mode':'shared'}", "", 1);
+    /* A program that tests is one assertion. */
+    set_code_exec(f, 0);
+    set_output(f, T PASS, "");
+    check_code_exec(f, CODE_EXEC "'verdict':'pass','assertions':[{'passed':true}]}", "", 1);
+    set_output(f, T T PASS, "");
+    check_code_exec(f, CODE_EXEC "'verdict':'error'}", "code_exec.error", 1);
+}
+
+static void test_code_exec_fail(void **state)
+{
+    struct fixture *f = *state;
+    set_code_exec(f, 4);
+    set_output(f, T F T T FAIL, "what it wrote\n");
+    check_code_exec(
+        f,
+        CODE_EXEC
+        "'verdict':'assertion_fail','mode':'isolated','assertions':[{'passed':true},"
+        "{'passed':false,'detail':'AssertionError'},{'passed':true},{'passed':true}],"
+        "'score':{'passed':false,'score':0.75," CODE_EXEC_MODE(
+            "assertion_fail",
+            "3 of 4 assertions passed") ",'outcome':{'success':true,'stderr':'what it wrote\\n'}}",
+        "code_exec.assertion_fail", 0.75);
+    set_output(f, "{'verdict':'syntax_error','detail':'line 1'}\n", "why\n");
+    f->spec.code_exec.shared = true;
+    check_code_exec(f,
+                    CODE_EXEC
+                    "'verdict':'syntax_error','mode':'shared','assertions':[],'score':{"
+                    "'passed':false,'score':0," CODE_EXEC_MODE(
+                        "syntax_error", "line 1") ",'outcome':{'success':true,'stderr':'why\\n'}}",
+                    "code_exec.syntax_error", 0);
+}
+
+static void test_code_exec_ended(void **state)
+{
+    struct fixture *f = *state;
+    set_code_exec(f, 2);
+    set_output(f, T, "why\n");
+    f->result.wait_status = SIGKILL;
+    f->result.killed = SLOT_KILL_DEADLINE;
+    check_code_exec(
+        f,
+        CODE_EXEC
+        "'verdict':'timeout','assertions':[{'passed':true}],'score':{'passed':false,"
+        "'score':0," CODE_EXEC_MODE(
+            "timeout", "the wall clock has expired") ","
+                                                     "'outcome':{'limit_exceeded':'wall_clock','"
+                                                     "signal':9,'stderr':'why\\n'}}",
+        "code_exec.timeout", 0);
+    f->result.killed = SLOT_KILL_OUTPUT;
+    check_code_exec(
+        f,
+        CODE_EXEC
+        "'verdict':'error','assertions':[{'passed':true}],'score':{'passed':false,"
+        "'score':0.5," CODE_EXEC_MODE(
+            "error", "output overflow") ","
+                                        "'outcome':{'limit_exceeded':'output','stderr':'why\\n'}}",
+        "code_exec.error", 0.5);
+    f->result.killed = SLOT_KILL_NONE;
+    f->result.wait_status = SIGSEGV;
+    set_output(f, T T PASS, "");
+    check_code_exec(f,
+                    CODE_EXEC "'verdict':'error','score':{'passed':false," CODE_EXEC_MODE(
+                        "error", "signal 11") ",'outcome':{'signal':11}}",
+                    "code_exec.error", 1);
+}
+
+/* A checker that cannot do its work is no verdict on the code. */
+static void test_code_exec_broken(void **state)
+{
+    struct fixture *f = *state;
+    set_code_exec(f, 1);
+    set_output(f, "{'broken':'OSError: prctl'}\n", "");
+    f->result.wait_status = EXITED(70);
+    check_error(f, ERROR_SANDBOX_FAILED, "OSError: prctl");
+    assert_true(error_code_retriable(ERROR_SANDBOX_FAILED));
+    /* Nor is an interpreter that cannot be executed. */
+    f->result.end = SLOT_END_NOT_STARTED;
+    f->result.stage = LINK_STAGE_EXEC;
+    f->result.error = ENOENT;
+    check_error(
+        f, ERROR_SANDBOX_FAILED,
+        "the program could not be started: executing the program: No such file or directory");
+}
+
 #define ON_JOB(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -642,6 +777,10 @@ int main(void)
         ON_JOB(test_sandbox),
         ON_JOB(test_no_code),
         ON_JOB(test_sandbox_not_started),
+        ON_JOB(test_code_exec_pass),
+        ON_JOB(test_code_exec_fail),
+        ON_JOB(test_code_exec_ended),
+        ON_JOB(test_code_exec_broken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
