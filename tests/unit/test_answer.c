@@ -684,15 +684,15 @@ static void test_code_exec_fail(void **state)
     struct fixture *f = *state;
     set_code_exec(f, 4);
     set_output(f, T F T T FAIL, "what it wrote\n");
-    check_code_exec(
-        f,
-        CODE_EXEC
-        "'verdict':'assertion_fail','mode':'isolated','assertions':[{'passed':true},"
-        "{'passed':false,'detail':'AssertionError'},{'passed':true},{'passed':true}],"
-        "'score':{'passed':false,'score':0.75," CODE_EXEC_MODE(
-            "assertion_fail",
-            "3 of 4 assertions passed") ",'outcome':{'success':true,'stderr':'what it wrote\\n'}}",
-        "code_exec.assertion_fail", 0.75);
+    check_code_exec(f,
+                    CODE_EXEC
+                    "'verdict':'assertion_fail','mode':'isolated','assertions':[{'passed':true},"
+                    "{'passed':false,'detail':'AssertionError'},{'passed':true},{'passed':true}],"
+                    "'score':{'passed':false,'score':0.75," CODE_EXEC_MODE(
+                        "assertion_fail",
+                        "3 of 4 assertions passed: AssertionError") ",'outcome':{'success':true,'"
+                                                                    "stderr':'what it wrote\\n'}}",
+                    "code_exec.assertion_fail", 0.75);
     set_output(f, "{'verdict':'syntax_error','detail':'line 1'}\n", "why\n");
     f->spec.code_exec.shared = true;
     check_code_exec(f,

@@ -139,15 +139,18 @@ static void test_pass(void **state)
 static void test_assertion_fail(void **state)
 {
     (void)state;
-    check(F FAIL, 1, "assertion_fail", "0 of 1 assertions passed", 0, "0");
-    check(T F T T FAIL, 4, "assertion_fail", "3 of 4 assertions passed", 0.75, "1011");
-    check(T F "{'verdict':'assertion_fail'}\n", 2, "assertion_fail", "1 of 2 assertions passed",
+    check(F FAIL, 1, "assertion_fail", "0 of 1 assertions passed: no", 0, "0");
+    check(T F T T FAIL, 4, "assertion_fail", "3 of 4 assertions passed: no", 0.75, "1011");
+    check(T F "{'verdict':'assertion_fail'}\n", 2, "assertion_fail", "1 of 2 assertions passed: no",
           0.5, "10");
+    /* The first that tells why. */
+    check("{'passed':false}\n" F F FAIL, 3, "assertion_fail", "0 of 3 assertions passed: no", 0,
+          "000");
     check(F T "{'verdict':'assertion_fail','detail':'given'}\n", 2, "assertion_fail", "given", 0.5,
           "01");
     /* A detail that is no text is none. */
     check(F "{'verdict':'assertion_fail','detail':7}\n", 1, "assertion_fail",
-          "0 of 1 assertions passed", 0, "0");
+          "0 of 1 assertions passed: no", 0, "0");
 }
 
 static void test_syntax_error(void **state)
@@ -167,7 +170,7 @@ static void test_error(void **state)
     check("{'verdict':'error','detail':'signal 11'}\n", 2, "error", "signal 11", 0, "");
     check(T "{'verdict':'error','detail':'denied import'}\n", 4, "error", "denied import", 0.25,
           "1");
-    check(T F "{'verdict':'error','detail':''}\n", 2, "error", "1 of 2 assertions passed", 0.5,
+    check(T F "{'verdict':'error','detail':''}\n", 2, "error", "1 of 2 assertions passed: no", 0.5,
           "10");
 }
 
