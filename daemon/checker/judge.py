@@ -173,6 +173,18 @@ class Checker:
             asked = set()
         self.theirs -= set(dir(builtins)) - asked
 
+    def find_modules(self):
+        """Tests may use a module that only the candidate has imported: they get the real one. Its
+        math.isclose would be as good as its own word."""
+        for text in (self.job.test, self.job.setup, *self.job.targets):
+            try:
+                bases = suite.attribute_bases(suite.parse(text, "<tests>"))
+            except (SyntaxError, ValueError):
+                continue  # it is told when its turn comes
+            for name in bases & self.theirs & sys.stdlib_module_names:
+                self.space.setdefault(name, __import__(name))
+                self.theirs.discard(name)
+
     def bind(self, code):
         """Gives CODE the names that it uses and the candidate defines, as they are now."""
         for name in suite.names_in(code) & self.theirs:
@@ -213,6 +225,8 @@ class Checker:
         self.theirs = set(names)
         self.load_prelude()
         self.leave_built_in()
+        if not job.shared:
+            self.find_modules()
         if job.setup and not job.shared:
             self.execute(job.setup, "<test_setup>")
         return True

@@ -131,6 +131,19 @@ def names_in(code):
     return names
 
 
+def attribute_bases(node):
+    """The names of which NODE takes an attribute, as `math` in `math.isclose(x, y)`."""
+    bases, stack = set(), [node]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, _ast.Attribute) and isinstance(node.value, _ast.Name):
+            bases.add(node.value.id)
+        for field in node._fields:
+            value = getattr(node, field, None)
+            stack.extend(v for v in (value if isinstance(value, list) else [value]) if isinstance(v, _ast.AST))
+    return bases
+
+
 def run(step, recorder):
     """Whether STEP() came to its end, and why not. What is no Exception is not caught."""
     recorder.seen = None
