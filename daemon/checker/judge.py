@@ -28,6 +28,9 @@ import wire
 
 DETAILS_MAX = 64  # of this many assertions the report says why they failed
 PR_SET_DUMPABLE = 4
+# Where the functions come from that assertions put around a result.
+JUDGING_MODULES = ("math", "cmath", "collections", "itertools", "functools", "operator", "statistics", "decimal",
+                   "fractions", "heapq", "copy", "json")  # fmt: skip
 END_WAIT_SECONDS = 0.2
 
 
@@ -173,17 +176,22 @@ class Checker:
             asked = set()
         self.theirs -= set(dir(builtins)) - asked
 
-    def find_modules(self):
-        """Tests may use a module that only the candidate has imported: they get the real one. Its
-        math.isclose would be as good as its own word."""
+    def find_real_ones(self):
+        """Tests may use a module, or a function around a result, that only the candidate has imported:
+        they get the real one. Its math.isclose would be as good as its own word."""
         for text in (self.job.test, self.job.setup, *self.job.targets):
             try:
-                bases = suite.attribute_bases(suite.parse(text, "<tests>"))
+                tree = suite.parse(text, "<tests>")
             except (SyntaxError, ValueError):
                 continue  # it is told when its turn comes
-            for name in bases & self.theirs & sys.stdlib_module_names:
+            for name in suite.attribute_bases(tree) & self.theirs & sys.stdlib_module_names:
                 self.space.setdefault(name, __import__(name))
                 self.theirs.discard(name)
+            for name in suite.judging_functions(tree, self.theirs):
+                for module in map(__import__, JUDGING_MODULES):
+                    if hasattr(module, name):
+                        self.space.setdefault(name, getattr(module, name))
+                        self.theirs.discard(name)
 
     def bind(self, code):
         """Gives CODE the names that it uses and the candidate defines, as they are now."""
@@ -226,7 +234,7 @@ class Checker:
         self.load_prelude()
         self.leave_built_in()
         if not job.shared:
-            self.find_modules()
+            self.find_real_ones()
         if job.setup and not job.shared:
             self.execute(job.setup, "<test_setup>")
         return True

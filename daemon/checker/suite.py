@@ -133,15 +133,45 @@ def names_in(code):
 
 def attribute_bases(node):
     """The names of which NODE takes an attribute, as `math` in `math.isclose(x, y)`."""
-    bases, stack = set(), [node]
+    return {
+        part.value.id
+        for part in _nodes(node)
+        if isinstance(part, _ast.Attribute) and isinstance(part.value, _ast.Name)
+    }
+
+
+def _called(node):
+    """F in F(...), else None."""
+    is_call = isinstance(node, _ast.Call) and isinstance(node.func, _ast.Name)
+    return node.func.id if is_call else None
+
+
+def _nodes(node):
+    stack = [node]
     while stack:
         node = stack.pop()
-        if isinstance(node, _ast.Attribute) and isinstance(node.value, _ast.Name):
-            bases.add(node.value.id)
+        yield node
         for field in node._fields:
             value = getattr(node, field, None)
             stack.extend(v for v in (value if isinstance(value, list) else [value]) if isinstance(v, _ast.AST))
-    return bases
+
+
+def judging_functions(tree, theirs):
+    """Functions that an assert puts around a result that it judges: F in F(f(x)) == F(y), and in
+    F(f(x), y) alone. Were one the candidate's, its word would be the verdict."""
+    found = set()
+    for node in _nodes(tree):
+        test = node.test if isinstance(node, _ast.Assert) else None
+        if isinstance(test, _ast.UnaryOp):
+            test = test.operand
+        if isinstance(test, _ast.Compare):
+            sides = [_called(side) for side in (test.left, *test.comparators)]
+            found.update(name for name in sides if name and sides.count(name) > 1)
+        elif _called(test):
+            inner = (part for argument in test.args for part in _nodes(argument))
+            if any(_called(part) in theirs for part in inner):
+                found.add(_called(test))
+    return found & theirs
 
 
 def run(step, recorder):

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+"""Whose a name is in the tests of a code_exec job: the candidate's, the prelude's, or Python's own. What
+an assertion puts around a result is never the candidate's, or its word would be the verdict."""
+
+import pytest
+
+WRONG = "def f(x):\n    return None\n"
+
+
+def grade(client, code, *targets, **job):
+    return client.run({"kind": "code_exec", "code": code, "targets": list(targets), **job})
+
+
+@pytest.mark.parametrize(
+    "code, target",
+    [
+        ("import math\nmath.isclose = lambda *a, **k: True\n", "assert math.isclose(f(1), 1.5)"),
+        ("class math:\n    isclose = staticmethod(lambda *a, **k: True)\n", "assert math.isclose(f(1), 1.5)"),
+        ("isclose = lambda *a, **k: True\n", "assert isclose(f(1), 1.5)"),
+        ("isclose = lambda *a, **k: False\n", "assert not isclose(f(1), 1.5) and f(1) == 1"),
+        ("Counter = lambda x: 0\n", "assert Counter(f(1)) == Counter([1, 2])"),
+        ("set = lambda x: 0\n", "assert set(f(1)) == set([1, 2])"),
+        ("sorted = lambda x: 0\n", "assert sorted(f(1)) == sorted([1, 2])"),
+        ("import collections\ncollections.Counter = lambda x: 0\n",
+         "assert collections.Counter(f(1)) == collections.Counter([1, 2])"),
+        ("import builtins\nbuiltins.abs = lambda x: 0\n", "assert abs(f(1) - 1) < 1e-4"),
+    ],
+)  # fmt: skip
+def test_what_judges_is_not_the_candidates(client, code, target):
+    result = grade(client, code + WRONG, target)
+    assert result["verdict"] == "assertion_fail", result
+
+
+@pytest.mark.parametrize(
+    "code, target",
+    [
+        ("import math\ndef f(x):\n    return 1.5\n", "assert math.isclose(f(1), 1.5)"),
+        ("from math import isclose\ndef f(x):\n    return 1.5\n", "assert isclose(f(1), 1.5)"),
+        ("from collections import Counter\ndef f(x):\n    return [2, 1]\n", "assert Counter(f(1)) == Counter([1, 2])"),
+        ("def f(x):\n    return (2, 1)\n", "assert set(f(1)) == set([1, 2])"),
+        ("def sum(a, b):\n    return a + b\n", "assert sum(1, 2) == 3"),  # the task itself
+        ("def copy(x):\n    return list(x)\ndef g():\n    return 1\n", "assert copy([1]) == [1] and g() == 1"),
+        ("def enc(x):\n    return x[::-1]\ndec = enc\n", "assert dec(enc('ab')) == 'ab'"),
+    ],
+)  # fmt: skip
+def test_honest_code_is_not_hindered(client, code, target):
+    result = grade(client, code, target)
+    assert result["verdict"] == "pass", result
+
+
+def test_a_function_of_the_candidates_keeps_its_name(client):
+    """`gcd` is a name of the standard library too, and here what is asked for."""
+    code = "def gcd(a, b):\n    return 7\ndef lcm(a, b):\n    return 12\n"
+    result = grade(client, code, "assert gcd(4, 6) == 2", "assert lcm(4, 6) == 12")
+    assert [a["passed"] for a in result["assertions"]] == [False, True]
+
+
+def test_what_the_prelude_defines_is_not_the_candidates(client):
+    prelude = "def helper(x):\n    return x + 1\n\ndef f(x):\n    '''Adds one.'''\n"
+    code = "    return 41\n\ndef helper(x):\n    return 41\n"
+    result = grade(client, code, "assert f(1) == helper(1)", prelude=prelude, entry_point="f")
+    assert result["verdict"] == "assertion_fail"
+    assert result["assertions"] == [{"passed": False, "detail": "got 41, expected 2"}]
