@@ -50,7 +50,7 @@ class Foreign:
     def __init__(self, server, number):
         self._server, self._number = server, number
 
-    def __call__(self, *arguments, **keywords):
+    def __call__(self, /, *arguments, **keywords):
         return self._server.call_back(self, arguments, keywords)
 
 
@@ -67,7 +67,7 @@ def _delete(value, name):
 
 
 OPERATIONS = {
-    "call": lambda function, *arguments, **keywords: function(*arguments, **keywords),
+    "call": lambda function, /, *arguments, **keywords: function(*arguments, **keywords),
     "get": getattr,
     "set": setattr,
     "delete": _delete,
@@ -174,6 +174,8 @@ class Server:
         return number
 
     def resolve(self, tag, reader):
+        if tag == 110:  # n
+            return getattr(builtins, reader.text())
         number = reader.number()
         if tag == 103:  # g
             return self.exported[number]
@@ -186,10 +188,16 @@ class Server:
     def call_back(self, target, arguments, keywords):
         message = wire.Writer(self.export).message(["call", target, arguments, keywords])
         wire.send(self.fds[1], message)
-        reply = wire.Table(wire.receive(self.fds[0]), self.resolve).roots
-        if reply[0] == "ok":
-            return reply[1]
-        raise reply[1](reply[3])
+        while True:
+            data = wire.receive(self.fds[0])
+            table = wire.Table(data, self.resolve)
+            reply = table.roots
+            if reply[0] == "ok":
+                return reply[1]
+            if reply[0] == "raise":
+                raise reply[1](reply[3])
+            # What is called asks for something of ours in its turn.
+            wire.send(self.fds[1], self.handle(table, data))
 
     # What is asked.
 

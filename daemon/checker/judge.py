@@ -131,6 +131,18 @@ def is_complete(node):
     return bool(rest)
 
 
+def parse_prelude(text):
+    """Also of one that ends in the head of a function whose body is due."""
+    lines = text.rstrip().splitlines() or [""]
+    indentation = lines[-1][: len(lines[-1]) - len(lines[-1].lstrip())]
+    for end in ("", f"\n{indentation}pass", f"\n{indentation}    pass"):
+        try:
+            return suite.parse(text.rstrip() + end if end else text, "<prelude>")
+        except (SyntaxError, ValueError):
+            pass
+    return None
+
+
 class Checker:
     def __init__(self, job, link, report):
         self.job, self.link, self.report = job, link, report
@@ -146,9 +158,8 @@ class Checker:
 
     def load_prelude(self):
         """What it defines completely is the checker's own, whatever the candidate makes of it."""
-        try:
-            tree = suite.parse(self.job.prelude, "<prelude>")
-        except (SyntaxError, ValueError):
+        tree = parse_prelude(self.job.prelude)
+        if tree is None:
             return
         tree.body = [
             node
@@ -164,9 +175,9 @@ class Checker:
 
     def leave_built_in(self):
         """Names of built-in functions stay what they are, unless one is what the task asks for: the entry
-        point, or, where none is told, all of the candidate that the assertions use."""
+        point, or, where none is told, all of the candidate that the assertions and their setup use."""
         used = set()
-        for target in self.job.targets:
+        for target in (self.job.setup, *self.job.targets):
             try:
                 used |= suite.names_in(suite.compile_tests(target, "<target>")) & self.theirs
             except (SyntaxError, ValueError):

@@ -36,6 +36,11 @@ class Link:
             writer.out += b"g"
             wire.write_number(writer.out, theirs)
             return
+        if kind is type(len) and wire.FUNCTIONS.get(value.__name__) is value:
+            # The candidate's own one does; through eval() or getattr() of ours it would get at us.
+            writer.out += b"n"
+            writer.text(value.__name__)
+            return
         flags = CALLABLE if callable(value) and kind is not type else 0
         flags |= ITERATOR if hasattr(kind, "__next__") else 0
         number = self.numbers.get(id(value))

@@ -21,8 +21,9 @@ class WireError(Exception):
     """What came is not a message, or what should go does not fit into one."""
 
 
-# Built-in classes by name; of functions none: some of them run text.
+# Built-in classes by name; of functions none comes to the checker: some of them run text.
 TYPES = {name: value for name, value in vars(builtins).items() if type(value) is type}
+FUNCTIONS = {name: value for name, value in vars(builtins).items() if type(value) is type(len)}
 DICTIONARY_VIEWS = {type({}.keys()): b"k", type({}.values()): b"v", type({}.items()): b"w"}
 # Of these the copy on one side follows what is done to that on the other.
 MUTABLE = {list: b"l", dict: b"D", set: b"S", bytearray: b"a", Counter: b"C", OrderedDict: b"O",
@@ -145,7 +146,8 @@ class Writer:
                 factory = value.default_factory
                 known = type(factory) is type and TYPES.get(factory.__name__) is factory
                 self.text(factory.__name__ if known else "")
-            self.children([part for item in dict.items(value) for part in item])
+            items = OrderedDict.items if kind is OrderedDict else dict.items
+            self.children([part for item in items(value) for part in item])
 
 
 ITEMS = type({}.items())
@@ -370,7 +372,9 @@ class Table:
         else:
             if len(parts) % 2:
                 raise WireError("a key without a value")
-            dict.update(value, zip(parts[::2], parts[1::2]))
+            # An OrderedDict has its own notes of the order; a Counter's update() adds.
+            update = OrderedDict.update if kind is OrderedDict else dict.update
+            update(value, zip(parts[::2], parts[1::2]))
 
 
 def _make_range(parts):
