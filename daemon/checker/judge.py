@@ -128,6 +128,27 @@ def is_complete(node):
     return bool(rest)
 
 
+class NameUses(dict):
+    """Names that are used as NAME.attribute, and with which attributes; PLAIN are used otherwise."""
+
+    def __init__(self):
+        self.plain = set()
+
+    def add(self, tree):
+        stack = [tree]
+        while stack:
+            node = stack.pop()
+            if isinstance(node, _ast.Attribute) and isinstance(node.value, _ast.Name):
+                self.setdefault(node.value.id, set()).add(node.attr)
+                continue
+            if isinstance(node, _ast.Name):
+                self.plain.add(node.id)
+            for field in node._fields:
+                value = getattr(node, field, None)
+                parts = value if isinstance(value, list) else [value]
+                stack.extend(part for part in parts if isinstance(part, _ast.AST))
+
+
 def parse_prelude(text):
     """Also of one that ends in the head of a function whose body is due."""
     lines = text.rstrip().splitlines() or [""]
@@ -184,6 +205,25 @@ class Checker:
             asked = set()
         self.theirs -= set(dir(builtins)) - asked
 
+    def take_library(self):
+        """Tests may lean on the candidate's imports: `math.isclose(f(2), 4)`. If all that they do with a
+        name is what the module of that name is for, it is the module, and no class of the candidate's."""
+        uses = NameUses()
+        for text in (self.job.setup, self.job.test, *self.job.targets):
+            try:
+                uses.add(suite.parse(text, "<test>"))
+            except (SyntaxError, ValueError):
+                pass  # it is told when its turn comes
+        own = {self.job.entry_point, *self.space, *uses.plain}
+        for name in (self.theirs & set(uses) & sys.stdlib_module_names) - own:
+            try:
+                module = __import__(name)
+            except ImportError:
+                continue
+            if all(hasattr(module, attribute) for attribute in uses[name]):
+                self.space[name] = module
+                self.theirs.discard(name)
+
     def bind(self, code):
         """Gives CODE the names that it uses and the candidate defines, as they are now."""
         for name in suite.names_in(code) & self.theirs:
@@ -224,6 +264,7 @@ class Checker:
         self.theirs = set(names)
         self.load_prelude()
         self.leave_built_in()
+        self.take_library()
         if job.setup and not job.shared:
             self.execute(job.setup, "<test_setup>")
         return True
