@@ -190,19 +190,27 @@ class Checker:
     def find_real_ones(self):
         """Tests may use a module, or a function around a result, that only the candidate has imported:
         they get the real one. Its math.isclose would be as good as its own word."""
+        uses, functions = {}, set()
         for text in (self.job.test, self.job.setup, *self.job.targets):
             try:
                 tree = suite.parse(text, "<tests>")
             except (SyntaxError, ValueError):
                 continue  # it is told when its turn comes
-            for name in suite.attribute_bases(tree) & self.theirs & sys.stdlib_module_names:
-                self.space.setdefault(name, __import__(name))
-                self.theirs.discard(name)
-            for name in suite.judging_functions(tree, self.theirs):
-                for module in map(__import__, JUDGING_MODULES):
-                    if hasattr(module, name):
-                        self.space.setdefault(name, getattr(module, name))
-                        self.theirs.discard(name)
+            functions |= suite.judging_functions(tree, self.theirs)
+            for name, attributes in suite.attributes_used(tree).items():
+                uses.setdefault(name, set()).update(attributes)
+        for name in set(uses) & self.theirs & sys.stdlib_module_names:
+            module = __import__(name)
+            if all(hasattr(module, attribute) for attribute in uses[name]):
+                self.take(name, module)
+        for name in functions:
+            for module in map(__import__, JUDGING_MODULES):
+                if hasattr(module, name):
+                    self.take(name, getattr(module, name))
+
+    def take(self, name, value):
+        self.space.setdefault(name, value)
+        self.theirs.discard(name)
 
     def bind(self, code):
         """Gives CODE the names that it uses and the candidate defines, as they are now."""

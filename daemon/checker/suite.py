@@ -131,15 +131,6 @@ def names_in(code):
     return names
 
 
-def attribute_bases(node):
-    """The names of which NODE takes an attribute, as `math` in `math.isclose(x, y)`."""
-    return {
-        part.value.id
-        for part in _nodes(node)
-        if isinstance(part, _ast.Attribute) and isinstance(part.value, _ast.Name)
-    }
-
-
 def _called(node):
     """F in F(...), else None."""
     is_call = isinstance(node, _ast.Call) and isinstance(node.func, _ast.Name)
@@ -154,6 +145,15 @@ def _nodes(node):
         for field in node._fields:
             value = getattr(node, field, None)
             stack.extend(v for v in (value if isinstance(value, list) else [value]) if isinstance(v, _ast.AST))
+
+
+def attributes_used(tree):
+    """Which attributes are taken of which names: {"math": {"isclose"}} of `math.isclose(x, y)`."""
+    uses = {}
+    for node in _nodes(tree):
+        if isinstance(node, _ast.Attribute) and isinstance(node.value, _ast.Name):
+            uses.setdefault(node.value.id, set()).add(node.attr)
+    return uses
 
 
 def judging_functions(tree, theirs):
