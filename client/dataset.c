@@ -163,7 +163,7 @@ static int add_record(struct dataset *dataset, const struct record *record, stru
     if (r < 0)
         return r;
     ssize_t first = dataset_find(dataset, task.id);
-    if (first >= 0)
+    if (dataset->tasks && first >= 0)
         return fault_set(fault, "task_id \"%s\" is that of line %" PRIu64 " already", task.id,
                          dataset->tasks[first].line);
     return append(dataset, &task);
