@@ -61,3 +61,21 @@ def test_what_the_prelude_defines_is_not_the_candidates(client):
     result = grade(client, code, "assert f(1) == helper(1)", prelude=prelude, entry_point="f")
     assert result["verdict"] == "assertion_fail"
     assert result["assertions"] == [{"passed": False, "detail": "got 41, expected 2"}]
+
+
+def test_built_in_functions_are_not_handed_over_in_disguise(client):
+    """functools.partial(getattr) would let the candidate look into what the checker has handed over."""
+    code = (
+        "def f(get, function):\n"
+        "    try:\n"
+        "        return sorted(get(function, '__globals__'))[:1]\n"
+        "    except TypeError:\n"
+        "        return 'refused'\n"
+    )
+    setup = "import functools\ndef mine():\n    return 1\n"
+    for given in "functools.partial(getattr)", "getattr.__call__", "functools.partial(functools.partial(getattr))":
+        result = grade(client, code, f"assert f({given}, mine) == 'refused'", test_setup=setup)
+        assert result["verdict"] == "pass", (given, result)
+    kept = grade(client, "def f(g):\n    return g(1)\n", "assert f(functools.partial(add, 2)) == 3",
+                 test_setup="import functools\ndef add(a, b):\n    return a + b\n")  # fmt: skip
+    assert kept["verdict"] == "pass", kept
