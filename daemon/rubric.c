@@ -10,6 +10,9 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+/* Of a path that leads up. */
+#define RESOLVE_TRIES_MAX 64
+
 #define TASK_CLASS_FILE_MAX (1u << 20)
 
 struct task_class *task_class_free(struct task_class *task_class)
@@ -81,7 +84,14 @@ static int open_beneath(int root, const char *name, int flags)
         .flags = (unsigned)(flags | O_CLOEXEC),
         .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
     };
-    int fd = (int)syscall(SYS_openat2, root, name, &how, sizeof(how));
+    int fd = -1;
+    /* Where something is renamed or mounted anywhere meanwhile the kernel does not vouch for a
+     * "..". */
+    for (int tries = 0; tries < RESOLVE_TRIES_MAX; tries++) {
+        fd = (int)syscall(SYS_openat2, root, name, &how, sizeof(how));
+        if (fd >= 0 || errno != EAGAIN)
+            break;
+    }
     return fd < 0 ? -errno : fd;
 }
 

@@ -296,12 +296,13 @@ static bool run_job(struct jail *jail, const struct link_job *request, int fds[L
     bool told = !ends_at_once(&job);
     bool wanted = !told || link_send_report(jail->link, &report, pidfd) == 0;
     wanted = see_to_end(jail, &job, !told, &report) && wanted;
+    if (told) /* once the end is told nothing of the job is left here */
+        pidfd = close_fd(pidfd);
 
     report.type = LINK_ENDED;
     report.leftover = !clean_up(jail, &job, &report);
     /* A jail that could not clean up tells so and makes way for a new one. */
-    return link_send_report(jail->link, &report, told ? -1 : pidfd) == 0 && wanted &&
-           !report.leftover;
+    return link_send_report(jail->link, &report, pidfd) == 0 && wanted && !report.leftover;
 }
 
 /* Receives how the jail is to be, makes it so, and says what became of it. */
