@@ -10,8 +10,8 @@ import sys
 
 import suite
 import wire
+from wire import CALLABLE, CLASS, EXCEPTION, ITERATOR
 
-CALLABLE, ITERATOR, CLASS, EXCEPTION = 1, 2, 4, 8
 NAME = "candidate"
 NAMES_MAX = 10000
 # A backstop for what graders should not do; it is the sandbox that holds.
@@ -62,15 +62,11 @@ class ForeignIterator(Foreign):
         return self._server.call_back(self, (), {})
 
 
-def _delete(value, name):
-    delattr(value, name)
-
-
 OPERATIONS = {
     "call": lambda function, /, *arguments, **keywords: function(*arguments, **keywords),
     "get": getattr,
     "set": setattr,
-    "delete": _delete,
+    "delete": delattr,
     "len": len,
     "iter": iter,
     "next": next,
@@ -87,8 +83,7 @@ OPERATIONS = {
     "enter": lambda value: type(value).__enter__(value),
     "exit": lambda value: type(value).__exit__(value, None, None, None) and None,
 }
-for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_", "or_", "xor",
-              "lshift", "rshift", "neg", "pos", "abs", "invert"):  # fmt: skip
+for _name in wire.BINARY + wire.UNARY:
     OPERATIONS[_name] = getattr(operator, _name)
 
 
@@ -117,8 +112,7 @@ def compose(prelude, code, entry_point):
     names = set(_defined_names(tree)) if tree else ()
     if entry_point in names if entry_point else names:
         return f"{prelude}\n{code}"
-    lines = prelude.rstrip().splitlines() or [""]
-    indentation = lines[-1][: len(lines[-1]) - len(lines[-1].lstrip())]
+    indentation = suite.last_indentation(prelude)
     if indentation and not code.lstrip("\n")[:1].isspace():
         indented = f"{prelude.rstrip()}\n{indentation}{code}"
         if _parses(indented):
@@ -228,10 +222,10 @@ class Server:
             exec(compile(setup, "<test_setup>", "exec", dont_inherit=True), namespace)
         for number, target in enumerate(targets):
             compiled = suite.compile_tests(target, f"<target {number}>")
-            results.append(suite.run(lambda: exec(compiled, namespace), recorder)[:2])
+            results.append(suite.run(lambda: exec(compiled, namespace), recorder))
         if test:
             exec(suite.compile_tests(test, "<test>"), namespace)
-            results.append(suite.run(lambda: namespace["check"](namespace[entry_point]), recorder)[:2])
+            results.append(suite.run(lambda: namespace["check"](namespace[entry_point]), recorder))
         return results
 
     # The loop.

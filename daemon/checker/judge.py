@@ -133,8 +133,7 @@ def is_complete(node):
 
 def parse_prelude(text):
     """Also of one that ends in the head of a function whose body is due."""
-    lines = text.rstrip().splitlines() or [""]
-    indentation = lines[-1][: len(lines[-1]) - len(lines[-1].lstrip())]
+    indentation = suite.last_indentation(text)
     for end in ("", f"\n{indentation}pass", f"\n{indentation}    pass"):
         try:
             return suite.parse(text.rstrip() + end if end else text, "<prelude>")
@@ -276,7 +275,7 @@ class Checker:
                 self.run_shared()
             else:
                 for step in self.steps():
-                    passed, detail, _ = suite.run(step, self.recorder)
+                    passed, detail = suite.run(step, self.recorder)
                     if self.link.lost is not None:
                         raise proxies.Lost
                     self.report.assertion(passed, detail)

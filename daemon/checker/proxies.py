@@ -4,10 +4,9 @@ over, plain data comes back. An object that is not plain data stays on the other
 equals nothing but itself and has no truth value, so that no answer of the candidate's own making can
 take the place of a comparison."""
 
-
 import wire
+from wire import CALLABLE, CLASS, EXCEPTION, ITERATOR
 
-CALLABLE, ITERATOR, CLASS, EXCEPTION = 1, 2, 4, 8
 HANDLES_MAX = 1 << 20
 CHAIN_MAX = 64  # of an exception's own classes above each other
 
@@ -261,12 +260,11 @@ def _add_operators():
     def unary(name):
         return lambda self: stays_away(self._link.ask(name, (self,)))
 
-    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_", "or_", "xor",
-                 "lshift", "rshift"):  # fmt: skip
+    for name in wire.BINARY:
         plain = name.rstrip("_")
         setattr(Handle, f"__{plain}__", binary(name))
         setattr(Handle, f"__r{plain}__", reflected(name))
-    for name in ("neg", "pos", "abs", "invert"):
+    for name in wire.UNARY:
         setattr(Handle, f"__{name}__", unary(name))
 
 

@@ -115,6 +115,12 @@ def parse(text, name):
     return compile(text, name, "exec", PARSE_ONLY, dont_inherit=True)
 
 
+def last_indentation(text):
+    """That of the last line that is not blank."""
+    line = (text.rstrip().splitlines() or [""])[-1]
+    return line[: len(line) - len(line.lstrip())]
+
+
 def compile_tests(text, name):
     tree = parse(text, name)
     _rewrite(tree)
@@ -182,7 +188,7 @@ def run(step, recorder):
     except AssertionError as error:
         message = str(error) if error.args else ""
         parts = [part for part in (recorder.explanation(), message) if part]
-        return False, shorten("; ".join(parts) or "assertion failed", DETAIL_MAX), error
+        return False, shorten("; ".join(parts) or "assertion failed", DETAIL_MAX)
     except Exception as error:
-        return False, describe(error), error
-    return True, "", None
+        return False, describe(error)
+    return True, ""

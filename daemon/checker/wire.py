@@ -12,6 +12,13 @@ import builtins
 import os
 from collections import Counter, OrderedDict, defaultdict, deque
 
+# What an object that stays where it is can do.
+CALLABLE, ITERATOR, CLASS, EXCEPTION = 1, 2, 4, 8
+# Questions that are functions of `operator`, with two operands and with one.
+BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_", "or_", "xor", "lshift",
+          "rshift")  # fmt: skip
+UNARY = ("neg", "pos", "abs", "invert")
+
 MESSAGE_MAX = 16 << 20
 NODES_MAX = 2 << 20
 INTEGER_MAX = 1 << 20  # bytes
