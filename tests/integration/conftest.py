@@ -193,15 +193,6 @@ def shape(request):
     return make_shape(name) if name else Shape()
 
 
-def is_alive(pid):
-    """Whether a process exists and is not a zombie."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return False
-    return text[text.rindex(")") + 2] != "Z"
-
-
 class Closed(Exception):
     """The daemon has closed the connection."""
 
