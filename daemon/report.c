@@ -143,7 +143,10 @@ static int make_score(const char *verdict, const char *detail, const struct stat
     }
     (void)snprintf(code, sizeof(code), "code_exec.%s", verdict);
     int r = bench_score_block(code, detail, strlen(detail), ret);
-    if (r == 0 && !is_verdict(verdict, "timeout") && !is_verdict(verdict, "syntax_error"))
+    /* What ended badly after its last assertion has no full score either. */
+    bool counts = is_verdict(verdict, "assertion_fail") ||
+                  (is_verdict(verdict, "error") && state->passed < total);
+    if (r == 0 && counts)
         ret->score = (double)state->passed / (double)total;
     return r;
 }

@@ -8,12 +8,14 @@ import operator
 import os
 import sys
 
+import classes
 import suite
 import wire
-from wire import CALLABLE, CLASS, EXCEPTION, ITERATOR
+from wire import CALLABLE, CLASS, EXCEPTION, ITERATOR, OBJECT
 
 NAME = "candidate"
 NAMES_MAX = 10000
+DRAINED_MAX = 4096
 # A backstop for what graders should not do; it is the sandbox that holds.
 DENIED = ("subprocess", "socket", "requests", "urllib", "ctypes", "shutil", "http.client", "asyncio.subprocess")
 
@@ -45,21 +47,36 @@ def deny():
 
 
 class Foreign:
-    """Something of the checker's: it can be called or iterated over, and handed back."""
+    """Something of the checker's: it can be handed back, and asked for what it lets itself be asked for."""
 
     def __init__(self, server, number):
-        self._server, self._number = server, number
-
-    def __call__(self, /, *arguments, **keywords):
-        return self._server.call_back(self, arguments, keywords)
+        vars(self).update(_server=server, _number=number)
 
 
-class ForeignIterator(Foreign):
-    def __iter__(self):
-        return self
+def _called(self, /, *arguments, **keywords):
+    return self._server.call_back("call", self, arguments, keywords)
 
-    def __next__(self):
-        return self._server.call_back(self, (), {})
+
+def _next(self):
+    return self._server.call_back("call", self, (), {})
+
+
+def _on(name):
+    return lambda self, *arguments: self._server.call_back("on", self, arguments, name)
+
+
+def foreign_class(flags, specials):
+    """The class of what has FLAGS and, of the tests' own classes, the methods SPECIALS."""
+    methods = {}
+    if flags & OBJECT:
+        methods.update(__getattr__=_on("get"), __setattr__=_on("set"), __delattr__=_on("delete"))
+        methods.update(__instancecheck__=_on("isinstance"))
+        methods.update((name, _on(name)) for name in specials)
+    if flags & CALLABLE:
+        methods["__call__"] = _called
+    if flags & ITERATOR and not flags & OBJECT:
+        methods.update(__iter__=lambda self: self, __next__=_next)
+    return type("Foreign", (Foreign,), methods)
 
 
 OPERATIONS = {
@@ -104,20 +121,21 @@ def _defined_names(tree):
 
 
 def compose(prelude, code, entry_point):
-    """The program. Code that defines the entry point stands behind the prelude; other code continues it.
-    Of a function body that is cut out of an answer the first line has often lost its indentation."""
+    """The program, and whether the code continues the prelude. Code that defines the entry point stands
+    behind it. Of a function body that is cut out of an answer the first line has often lost its
+    indentation."""
     if not prelude:
-        return code
+        return code, False
     tree = _parses(code)
     names = set(_defined_names(tree)) if tree else ()
     if entry_point in names if entry_point else names:
-        return f"{prelude}\n{code}"
+        return f"{prelude}\n{code}", False
     indentation = suite.last_indentation(prelude)
     if indentation and not code.lstrip("\n")[:1].isspace():
         indented = f"{prelude.rstrip()}\n{indentation}{code}"
         if _parses(indented):
-            return indented
-    return prelude + code
+            return indented, True
+    return prelude + code, True
 
 
 class Server:
@@ -126,39 +144,36 @@ class Server:
         self.exported = []
         self.numbers = {}
         self.foreign = {}
+        self.foreign_exceptions = {}  # by id()
+        self.foreign_classes = {}
+        self.unfinished = {}  # what an iterator raised behind the items that went over before
+        self.shared_classes = classes.Shared()
         self.module = type(sys)(NAME)
         OPERATIONS["load"] = self.load
         OPERATIONS["global"] = self.fetch
+        OPERATIONS["share"] = self.share
+        OPERATIONS["drain"] = self.drain
         OPERATIONS["shared"] = self.shared
 
     def export(self, writer, value):
-        if type(value) in (Foreign, ForeignIterator):
+        theirs = value._number if isinstance(value, Foreign) else self.foreign_exceptions.get(id(value))
+        if theirs is not None:
             writer.out += b"g"
-            wire.write_number(writer.out, value._number)
-            return
-        number = self.number_of(value)
+            wire.write_number(writer.out, theirs)
+        elif not self.shared_classes.write(writer, value):
+            self.export_object(writer, value)
+
+    def export_object(self, writer, value):
         kind = type(value)
-        is_class = issubclass(kind, type)
-        exception = is_class and issubclass(value, Exception)
         flags = CALLABLE if callable(value) else 0
         flags |= ITERATOR if hasattr(kind, "__next__") else 0
-        flags |= CLASS if is_class else 0
-        flags |= EXCEPTION if exception else 0
+        flags |= CLASS if issubclass(kind, type) else 0
+        flags |= EXCEPTION if classes.is_exception(value) else 0
         writer.out += b"h"
-        wire.write_number(writer.out, number)
+        wire.write_number(writer.out, self.number_of(value))
         wire.write_number(writer.out, flags)
-        if exception:
-            self.export_chain(writer, value)
-
-    def export_chain(self, writer, value):
-        """Its own classes above it, up to the first that is built in."""
-        known = next(c for c in value.__mro__ if wire.TYPES.get(c.__name__) is c)
-        chain = [c for c in value.__mro__ if issubclass(c, known) and c is not known]
-        wire.write_number(writer.out, len(chain))
-        for of_class in chain:
-            wire.write_number(writer.out, self.number_of(of_class))
-            writer.text(of_class.__name__)
-        writer.text(known.__name__)
+        if flags & EXCEPTION:
+            classes.write_exception(writer, value)
 
     def number_of(self, value):
         number = self.numbers.get(id(value))
@@ -167,36 +182,47 @@ class Server:
             self.exported.append(value)
         return number
 
-    def resolve(self, tag, reader):
+    def resolve(self, tag, reader, table):
+        if tag in classes.Shared.TAGS:
+            return self.shared_classes.read(tag, reader, table)
         if tag == 110:  # n
             return getattr(builtins, reader.text())
         number = reader.number()
         if tag == 103:  # g
             return self.exported[number]
         flags = reader.number()
+        if flags & EXCEPTION:
+            return classes.read_exception(reader, table, lambda new: self.keep(number, new), {})
+        key = (flags, reader.text() if flags & OBJECT else "")
         if number not in self.foreign:
-            kind = ForeignIterator if flags & ITERATOR else Foreign
-            self.foreign[number] = kind(self, number)
+            if key not in self.foreign_classes:
+                self.foreign_classes[key] = foreign_class(flags, key[1].split())
+            self.foreign[number] = self.foreign_classes[key](self, number)
         return self.foreign[number]
 
-    def call_back(self, target, arguments, keywords):
-        message = wire.Writer(self.export).message(["call", target, arguments, keywords])
-        wire.send(self.fds[1], message)
+    def keep(self, number, exception):
+        known = self.foreign.setdefault(number, exception)
+        self.foreign_exceptions[id(known)] = number
+        return known
+
+    def call_back(self, what, target, arguments, more):
+        writer = wire.Writer(self.export)
+        wire.send(self.fds[1], writer.message([what, target, arguments, more]))
         while True:
             data = wire.receive(self.fds[0])
-            table = wire.Table(data, self.resolve)
+            table = wire.Table(data, self.resolve, writer.objects)
             reply = table.roots
             if reply[0] == "ok":
                 return reply[1]
             if reply[0] == "raise":
-                raise reply[1](reply[3])
+                raise classes.rebuild(*reply[1:3], reply[4])
             # What is called asks for something of ours in its turn.
             wire.send(self.fds[1], self.handle(table, data))
 
     # What is asked.
 
     def load(self, prelude, code, entry_point):
-        program = compose(prelude, code, entry_point)
+        program, _ = compose(prelude, code, entry_point)
         try:
             compiled = compile(program, f"<{NAME}>", "exec", dont_inherit=True)
         except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
@@ -210,8 +236,34 @@ class Server:
         names = [name for name in vars(self.module) if type(name) is str and not name.startswith("__")]
         return ("loaded", names[:NAMES_MAX])
 
+    def share(self, kinds):
+        """Classes of the prelude, by name, and of what kind they are; those of the same kind here."""
+        names = []
+        for name, kind in kinds.items():
+            value = vars(self.module).get(name)
+            if classes.kind_of(value) == kind:
+                self.shared_classes.add(name, value)
+                names.append(name)
+        return names
+
     def fetch(self, name):
         return vars(self.module)[name]
+
+    def drain(self, iterator):
+        """The next items, many at once, and whether there may be more."""
+        items = []
+        if id(iterator) in self.unfinished:
+            raise self.unfinished.pop(id(iterator))
+        try:
+            while len(items) < DRAINED_MAX:
+                items.append(next(iterator))
+        except StopIteration:
+            return items, False
+        except Exception as error:
+            if not items:
+                raise
+            self.unfinished[id(iterator)] = error
+        return items, True
 
     def shared(self, test, entry_point, setup, targets):
         """Tests in the candidate's own process, with its own objects; the verdict can be forged."""
@@ -239,24 +291,19 @@ class Server:
 
     def handle(self, table, data):
         question, arguments, keywords = table.roots
-        origins = {id(value): n for n, value in enumerate(table.objects) if type(value) in wire.MUTABLE}
+        origins = table.origins()
         try:
-            result = OPERATIONS[question](*arguments, **keywords)
-            roots = ["ok", result]
+            roots = ["ok", OPERATIONS[question](*arguments, **keywords)]
         except Exception as error:
-            roots = ["raise", type(error), self.plain(error.args), suite.describe(error)]
+            roots = classes.tell(error)
+            error.__traceback__ = None  # it may be kept, but not its frames
         try:
             # What was done to the arguments is told only if something was.
-            again = wire.Writer(self.export).message(table.roots)
-            if again != data:
+            if origins and wire.Writer(self.export).message(table.roots) != data:
                 roots += [arguments, keywords]
             return wire.Writer(self.export, origins).message(roots)
         except wire.WireError as error:
-            return wire.Writer(self.export).message(["raise", ValueError, (f"{error}",), f"{error}"])
-
-    def plain(self, arguments):
-        kinds = (str, int, float, bool, type(None), bytes)
-        return arguments if all(type(value) in kinds for value in arguments) else ()
+            return wire.Writer(self.export).message(classes.tell(ValueError(f"{error}")))
 
 
 def run(read_fd, write_fd):

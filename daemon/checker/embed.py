@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Writes the files of the checker, and what Python compiles them to, as C.
 
-    embed.py OUTPUT FILE..."""
+    embed.py OUTPUT MAIN MODULE...      (no module imports one that is named behind it)"""
 
 import importlib.util
 import marshal
@@ -11,9 +11,7 @@ from pathlib import Path
 
 
 def compiled(path):
-    code = compile(path.read_text(), path.name, "exec", dont_inherit=True, optimize=0)
-    # Bit 0: checked by hash, not by time; bit 1 clear: the hash is not compared with any source.
-    return importlib.util.MAGIC_NUMBER + (1).to_bytes(4, "little") + bytes(8) + marshal.dumps(code)
+    return compile(path.read_text(), path.name, "exec", dont_inherit=True, optimize=0)
 
 
 def array(data):
@@ -21,22 +19,27 @@ def array(data):
     return ",\n".join("    " + ", ".join(f"{byte}" for byte in row) for row in rows)
 
 
+def files_of(program, modules):
+    source = {path.stem: path.read_bytes() for path in modules}
+    code = {path.stem: compiled(path) for path in modules}
+    return {
+        program.name: program.read_bytes(),
+        "compiled": importlib.util.MAGIC_NUMBER + marshal.dumps(code),
+        "source": marshal.dumps(source, 2),  # every Python reads this version
+    }
+
+
 def main():
-    output, *sources = map(Path, sys.argv[1:])
-    files = []
-    for source in sources:
-        if source.name == "main.py":
-            files.append((source.name, source.read_bytes()))
-        else:
-            files.append((f"compiled/{source.stem}.pyc", compiled(source)))
-            files.append((f"source/{source.name}", source.read_bytes()))
+    output, program, *modules = map(Path, sys.argv[1:])
+    files = files_of(program, modules)
     text = ["/* Made by daemon/checker/embed.py. */", '#include "checker_files.h"', ""]
-    for i, (_, data) in enumerate(files):
+    for i, data in enumerate(files.values()):
         text.append(f"static const unsigned char file_{i}[] = {{\n{array(data)}}};\n")
     text.append("const struct checker_file checker_files[] = {")
-    text += [f'    {{".checker/{name}", file_{i}, sizeof(file_{i})}},' for i, (name, _) in enumerate(files)]
+    text += [f'    {{".checker/{name}", file_{i}, sizeof(file_{i})}},' for i, name in enumerate(files)]
     text += ["};", "", f"const size_t checker_file_count = {len(files)};"]
     output.write_text("\n".join(text) + "\n")
 
 
-main()
+if __name__ == "__main__":
+    main()

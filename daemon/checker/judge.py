@@ -22,6 +22,7 @@ import sys
 import time
 
 import candidate
+import classes
 import proxies
 import suite
 import wire
@@ -115,20 +116,15 @@ class Report:
 
 
 def is_complete(node):
-    """Whether a definition has a body, not only a docstring."""
-    body = getattr(node, "body", None)
-    if not isinstance(node, (_ast.FunctionDef, _ast.ClassDef)):
+    """Whether a definition has a body, not only a docstring. A class may do with what it is derived from."""
+    if not isinstance(node, (_ast.FunctionDef, _ast.AsyncFunctionDef, _ast.ClassDef)):
         return True
-    rest = [
-        part
-        for part in body
-        if not (
-            isinstance(part, _ast.Pass)
-            or isinstance(part, _ast.Expr)
-            and isinstance(part.value, _ast.Constant)
-        )
-    ]
-    return bool(rest)
+    if isinstance(node, _ast.ClassDef) and node.bases:
+        return True
+    return not all(
+        isinstance(part, _ast.Pass) or isinstance(part, _ast.Expr) and isinstance(part.value, _ast.Constant)
+        for part in node.body
+    )
 
 
 def parse_prelude(text):
@@ -142,35 +138,85 @@ def parse_prelude(text):
     return None
 
 
+def complete_part(job):
+    """What the prelude defines completely: all but the entry point, and what the code continues."""
+    tree = parse_prelude(job.prelude)
+    if tree is None:
+        return None
+    definitions = (_ast.FunctionDef, _ast.AsyncFunctionDef, _ast.ClassDef)
+    if not job.entry_point and tree.body and isinstance(tree.body[-1], definitions):
+        if candidate.compose(job.prelude, job.code, "")[1]:
+            tree.body.pop()
+    tree.body = [n for n in tree.body if is_complete(n) and getattr(n, "name", "") != job.entry_point]
+    return tree
+
+
+class Space(dict):
+    """The names of the tests. THEIRS are fetched from the candidate whenever they are looked up, as they
+    are then; its objects, which stay where they are, once for each assertion."""
+
+    def __init__(self, link, **names):
+        super().__init__(names)
+        self.link = link
+        self.theirs = set()
+        self.fetched = {}
+
+    def __missing__(self, name):
+        if name not in self.theirs:
+            raise KeyError(name)
+        value = self.link.ask("global", (name,))
+        if type(value) in proxies.PROXIES:
+            self.keep(name, value)
+        return value
+
+    def keep(self, name, value):
+        self[name] = self.fetched[name] = value
+
+    def forget(self):
+        for name, value in self.fetched.items():
+            if self.get(name) is value:  # else the tests have one of their own
+                del self[name]
+        self.fetched.clear()
+
+
 class Checker:
     def __init__(self, job, link, report):
         self.job, self.link, self.report = job, link, report
         self.recorder = suite.Recorder()
-        self.space = {
-            "__name__": "__test__",
-            "__builtins__": builtins,
-            "__compare__": self.recorder.compare,
-            "__truth__": self.recorder.truth,
-        }
-        self.theirs = set()
-        self.bound = {}
+        self.space = Space(
+            link,
+            __name__=proxies.TESTS,
+            __builtins__=builtins,
+            __compare__=self.recorder.compare,
+            __truth__=self.recorder.truth,
+        )
 
     def load_prelude(self):
         """What it defines completely is the checker's own, whatever the candidate makes of it."""
-        tree = parse_prelude(self.job.prelude)
+        tree = complete_part(self.job)
         if tree is None:
             return
-        tree.body = [
-            node
-            for node in tree.body
-            if is_complete(node) and getattr(node, "name", None) != self.job.entry_point
-        ]
         before = set(self.space)
         try:
             exec(compile(tree, "<prelude>", "exec", dont_inherit=True), self.space)
         except Exception:
             pass  # the candidate, which contains it, tells
-        self.theirs -= set(self.space) - before
+        own = set(self.space) - before
+        self.space.theirs -= own
+        self.share_classes(own)
+
+    def share_classes(self, names):
+        kinds = {}
+        for name in names:
+            value = self.space[name]
+            kind = classes.kind_of(value)
+            if kind and value.__module__ == proxies.TESTS and value.__name__ == name:
+                kinds[name] = kind
+        if kinds:
+            for name in self.link.ask("share", (kinds,)):
+                if type(name) is not str or name not in kinds:
+                    raise proxies.Lost
+                self.link.shared.add(name, self.space[name])
 
     def leave_built_in(self):
         """Names of built-in functions stay what they are, unless one is what the task asks for: the entry
@@ -178,13 +224,13 @@ class Checker:
         used = set()
         for target in (self.job.setup, *self.job.targets):
             try:
-                used |= suite.names_in(suite.compile_tests(target, "<target>")) & self.theirs
+                used |= suite.names_in(suite.compile_tests(target, "<target>")) & self.space.theirs
             except (SyntaxError, ValueError):
                 pass  # it is told when its turn comes
         asked = {self.job.entry_point} if self.job.entry_point else used
         if len(asked) != 1:
             asked = set()
-        self.theirs -= set(dir(builtins)) - asked
+        self.space.theirs -= set(dir(builtins)) - asked
 
     def find_real_ones(self):
         """Tests may use a module, or a function around a result, that only the candidate has imported:
@@ -195,10 +241,10 @@ class Checker:
                 tree = suite.parse(text, "<tests>")
             except (SyntaxError, ValueError):
                 continue  # it is told when its turn comes
-            functions |= suite.judging_functions(tree, self.theirs)
+            functions |= suite.judging_functions(tree, self.space.theirs)
             for name, attributes in suite.attributes_used(tree).items():
                 uses.setdefault(name, set()).update(attributes)
-        for name in set(uses) & self.theirs & sys.stdlib_module_names:
+        for name in set(uses) & self.space.theirs & sys.stdlib_module_names:
             module = __import__(name)
             if all(hasattr(module, attribute) for attribute in uses[name]):
                 self.take(name, module)
@@ -209,26 +255,23 @@ class Checker:
 
     def take(self, name, value):
         self.space.setdefault(name, value)
-        self.theirs.discard(name)
-
-    def bind(self, code):
-        """Gives CODE the names that it uses and the candidate defines, as they are now."""
-        for name in suite.names_in(code) & self.theirs:
-            if name in self.space and not (name in self.bound and self.space[name] is self.bound[name]):
-                continue  # the tests have one of their own
-            self.space[name] = self.bound[name] = self.link.ask("global", (name,))
+        self.space.theirs.discard(name)
 
     def execute(self, text, name):
         code = suite.compile_tests(text, name)
-        self.bind(code)
+        self.space.forget()
+        # A class body does not ask the space for what it does not find there.
+        for name in suite.names_in_classes(code):
+            if name in self.space.theirs and name not in self.space:
+                self.space.keep(name, self.space[name])
         exec(code, self.space)
 
     def check(self):
         self.execute(self.job.test, "<test>")
         name = self.job.entry_point
-        if name not in self.theirs:
+        if name not in self.space.theirs:
             raise NameError(f"name {name!r} is not defined")
-        self.space["check"](self.link.ask("global", (name,)))
+        self.space["check"](self.space[name])
 
     def steps(self):
         if self.job.test:
@@ -248,7 +291,7 @@ class Checker:
             return False
         if type(names) is not list or not all(type(name) is str for name in names):
             raise proxies.Lost
-        self.theirs = set(names)
+        self.space.theirs = set(names)
         self.load_prelude()
         self.leave_built_in()
         if not job.shared:
@@ -319,7 +362,7 @@ def start_candidate(report_fd):
             os.close(fd)
         set_dumpable(1)
         sys.argv = [candidate.NAME]
-        for module in ("wire", "suite", "proxies", "judge", "candidate", "__main__"):
+        for module in ("classes", "wire", "suite", "proxies", "judge", "candidate", "__main__"):
             sys.modules.pop(module, None)
         candidate.run(question_read, answer_write)
     os.close(question_read)
@@ -329,15 +372,12 @@ def start_candidate(report_fd):
 
 def remove(here):
     """The checker's own files: nothing for the candidate to read or import."""
-    for directory in (here + "/compiled", here + "/source", here):
-        for name in os.listdir(directory):
-            if "." in name:
-                os.unlink(f"{directory}/{name}")
-        os.rmdir(directory)
+    for name in os.listdir(here):
+        os.unlink(f"{here}/{name}")
+    os.rmdir(here)
 
 
 def main(here):
-    sys.path.pop(0)
     remove(here)
     report = Report(os.dup(1))
     try:

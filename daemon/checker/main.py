@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: MIT
-"""Runs the checker, compiled when the daemon was built. A Python of another version refuses that and
+"""Runs the checker, compiled when the daemon was built. A Python of another version cannot read that and
 takes the source."""
 
+import marshal
 import sys
 
-HERE = sys.path[0]
-sys.path[0] = HERE + "/compiled"
-try:
-    import judge
-except ImportError:
-    sys.path[0] = HERE + "/source"
-    import judge
-judge.main(HERE)
+HERE = sys.path.pop(0)
+MAGIC = sys.modules["_frozen_importlib_external"].MAGIC_NUMBER
+
+with open(HERE + "/compiled", "rb") as file:
+    data = file.read()
+if data[: len(MAGIC)] == MAGIC:
+    files = marshal.loads(data[len(MAGIC) :])
+else:
+    with open(HERE + "/source", "rb") as file:
+        files = marshal.load(file)
+for name, code in files.items():  # none imports one that is behind it
+    module = sys.modules[name] = type(sys)(name)
+    exec(code, vars(module))
+sys.modules["judge"].main(HERE)

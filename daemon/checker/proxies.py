@@ -4,11 +4,19 @@ over, plain data comes back. An object that is not plain data stays on the other
 equals nothing but itself and has no truth value, so that no answer of the candidate's own making can
 take the place of a comparison."""
 
+from _collections import deque
+
+import classes
 import wire
-from wire import CALLABLE, CLASS, EXCEPTION, ITERATOR
+from wire import CALLABLE, CLASS, EXCEPTION, ITERATOR, OBJECT
 
 HANDLES_MAX = 1 << 20
-CHAIN_MAX = 64  # of an exception's own classes above each other
+TESTS = "__test__"  # the module of what the tests define
+# What an object of the tests may be asked for, if its class has it.
+SPECIALS = """__abs__ __add__ __and__ __bool__ __call__ __contains__ __delitem__ __enter__ __eq__ __exit__ __float__
+__floordiv__ __format__ __ge__ __getitem__ __gt__ __hash__ __iadd__ __index__ __int__ __invert__ __iter__ __le__
+__len__ __lt__ __matmul__ __mod__ __mul__ __ne__ __neg__ __next__ __or__ __pos__ __pow__ __radd__ __rmul__
+__repr__ __reversed__ __rsub__ __setitem__ __str__ __sub__ __truediv__ __xor__""".split()
 
 
 class Lost(BaseException):
@@ -16,23 +24,64 @@ class Lost(BaseException):
     Link.lost tells of it even if one does."""
 
 
+def _is_of_tests(of_class):
+    return of_class.__module__ == TESTS
+
+
 def _may_be_called(value):
-    """Whether the candidate may call VALUE here: functions that tests define, and what C modules offer;
-    no classes, and none of the built-in functions, some of which run text or look into objects."""
+    """Whether the candidate may call VALUE here: functions and classes that tests define, and what C
+    modules offer; none of the built-in functions, some of which run text or look into objects."""
     while type(value).__module__ == "functools" and type(value).__name__ == "partial":
         value = value.func
     if type(value) is type(len) and wire.FUNCTIONS.get(value.__name__) is value:
         return False
-    return callable(value) and not isinstance(value, (type, type(len.__call__)))
+    if isinstance(value, type):
+        return _is_of_tests(value)
+    return callable(value) and type(value) is not type(len.__call__)
+
+
+def _specials(of_class):
+    found = {}
+    for one in of_class.__mro__[:-1]:
+        for name in vars(one):
+            found.setdefault(name, vars(one)[name])
+    return [name for name in SPECIALS if found.get(name) is not None]
+
+
+def _get(target, name):
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return getattr(target, name)
+
+
+def _set(target, name, value):
+    if name.startswith("__") or isinstance(target, type) or not classes.may_be_set(type(target), name):
+        raise AttributeError(f"{name} is not for the candidate")
+    setattr(target, name, value)
+
+
+def _delete(target, name):
+    if name.startswith("__") or isinstance(target, type):
+        raise AttributeError(f"{name} is not for the candidate")
+    delattr(target, name)
+
+
+def _is_instance(target, value):
+    return isinstance(value, target)
+
+
+ON_OBJECTS = {"get": _get, "set": _set, "delete": _delete, "isinstance": _is_instance}
 
 
 class Link:
     def __init__(self, read_fd, write_fd):
         self.fds = read_fd, write_fd
-        self.exported = []  # what the candidate may call or iterate over, kept alive
+        self.exported = []  # what the candidate may ask for something, kept alive
         self.numbers = {}
         self.handles = {}
-        self.stubs = {}  # exception classes
+        self.stubs = {}  # exception classes, by id()
+        self.raised = {}  # what came out of the tests, by class, on its way through the candidate
+        self.shared = classes.Shared()
         self.lost = None
         self.denied = False
 
@@ -40,29 +89,43 @@ class Link:
 
     def export(self, writer, value):
         kind = type(value)
-        theirs = value._number if kind in PROXIES else self.stubs.get(value) if kind is type else None
+        theirs = value._number if kind in PROXIES else self.stubs.get(id(value))
         if theirs is not None:
             writer.out += b"g"
             wire.write_number(writer.out, theirs)
-            return
-        if kind is type(len) and wire.FUNCTIONS.get(value.__name__) is value:
+        elif self.shared.write(writer, value):
+            pass
+        elif kind is type(len) and wire.FUNCTIONS.get(value.__name__) is value:
             # The candidate's own one does; through eval() or getattr() of ours it would get at us.
             writer.out += b"n"
             writer.text(value.__name__)
-            return
-        flags = CALLABLE if _may_be_called(value) else 0
-        flags |= ITERATOR if hasattr(kind, "__next__") else 0
+        else:
+            self.export_object(writer, value)
+
+    def export_object(self, writer, value):
+        kind = type(value)
         number = self.numbers.get(id(value))
         if number is None:
+            flags = CALLABLE if _may_be_called(value) else 0
+            flags |= ITERATOR if hasattr(kind, "__next__") else 0
+            flags |= OBJECT if _is_of_tests(value if isinstance(value, type) else kind) else 0
+            flags = EXCEPTION if classes.is_exception(value) else flags
             number = self.numbers[id(value)] = len(self.exported)
             self.exported.append((value, flags))
+        flags = self.exported[number][1]
         writer.out += b"h"
         wire.write_number(writer.out, number)
         wire.write_number(writer.out, flags)
+        if flags & EXCEPTION:
+            classes.write_exception(writer, value)
+        elif flags & OBJECT:
+            writer.text(" ".join([] if isinstance(value, type) else _specials(kind)))
 
     # What comes.
 
-    def resolve(self, tag, reader):
+    def resolve(self, tag, reader, table):
+        if tag in classes.Shared.TAGS:
+            return self.shared.read(tag, reader, table)
         if tag == 103:  # g: one of ours comes back
             number = reader.number()
             if number >= len(self.exported):
@@ -72,39 +135,31 @@ class Link:
             raise wire.WireError("an unknown tag")
         number, flags = reader.number(), reader.number()
         if flags & EXCEPTION:
-            return self.exception_class(reader, number)
+            return classes.read_exception(reader, table, lambda new: self.keep(number, new), STUB)
         if number not in self.handles:
-            if len(self.handles) >= HANDLES_MAX:
-                raise wire.WireError("too many objects")
             kind = ClassHandle if flags & CLASS else Iterator if flags & ITERATOR else Handle
-            handle = self.handles[number] = object.__new__(kind)
+            handle = self.keep(number, object.__new__(kind))
             object.__setattr__(handle, "_link", self)
             object.__setattr__(handle, "_number", number)
+            if kind is Iterator:
+                handle._keep(None, False)
         handle = self.handles[number]
-        if type(handle) is type:
+        if isinstance(handle, type):
             raise wire.WireError("an exception that is none")
         return handle
 
-    def exception_class(self, reader, number):
-        """A class of our own for one of the candidate's, so that tests can catch it."""
-        count = reader.number()
-        if not 0 < count <= CHAIN_MAX:
-            raise wire.WireError("a bad exception")
-        chain = [(reader.number(), reader.text()) for _ in range(count)]
-        base = wire.TYPES.get(reader.text())
-        if base is None or not issubclass(base, Exception) or chain[0][0] != number:
-            raise wire.WireError("a bad exception")
-        for of_class, name in reversed(chain):
-            stub = self.handles.get(of_class)
-            if stub is None:
-                if len(self.handles) >= HANDLES_MAX or "\0" in name:
-                    raise wire.WireError("a bad exception")
-                stub = self.handles[of_class] = type(name, (base,), {"__module__": "candidate"})
-                self.stubs[stub] = of_class
-            if type(stub) is not type:
-                raise wire.WireError("a bad exception")
-            base = stub
-        return base
+    def keep(self, number, new):
+        """What stands for the candidate's object NUMBER: NEW, unless there is something already."""
+        known = self.handles.get(number)
+        if known is None:
+            if len(self.handles) >= HANDLES_MAX:
+                raise wire.WireError("too many objects")
+            known = self.handles[number] = new
+            if isinstance(new, type):
+                self.stubs[id(new)] = number
+        if isinstance(known, type) is not isinstance(new, type):
+            raise wire.WireError("an exception that is none")
+        return known
 
     # Questions.
 
@@ -132,51 +187,94 @@ class Link:
     def answer(self, question, originals):
         """What was returned, or the exception that was raised."""
         while True:
-            roots = wire.Table(wire.receive(self.fds[0]), self.resolve, originals).roots
+            data = wire.receive(self.fds[0])
+            table = wire.Table(data, self.resolve, originals)
+            roots = table.roots
             what = roots[0] if roots and type(roots[0]) is str else ""
             if what == "ok" and len(roots) in (2, 4):
                 return roots[1], None
-            if what == "raise" and len(roots) in (4, 6):
-                return None, self.exception(question, *roots[1:4])
-            if what == "call" and len(roots) == 4:
-                self.call_back(*roots[1:])
-            else:
+            if what == "raise" and len(roots) in (6, 8):
+                return None, self.exception(question, *roots[1:6])
+            if what not in ("call", "on") or len(roots) != 4:
                 raise wire.WireError("no answer")
+            self.call_back(table, data)
 
-    def exception(self, question, kind, arguments, text):
-        if type(kind) is not type or not issubclass(kind, Exception):
-            raise wire.WireError("no exception")
-        if type(arguments) is not tuple or type(text) is not str:
+    def exception(self, question, kind, arguments, text, attributes, more):
+        kinds = (type(arguments), type(text), type(attributes))
+        if not classes.is_exception(kind) or kinds != (tuple, str, dict):
             raise wire.WireError("a bad exception")
         self.denied |= kind in (ImportError, PermissionError) and arguments == ("denied",)
         # Out of a plain call it would end somebody else's loop without a word: map() and the like
         # would be done, and all() of nothing is true.
         if issubclass(kind, (StopIteration, StopAsyncIteration)) and question != "next":
             return RuntimeError(f"candidate raised {kind.__name__}")
-        try:
-            return kind(*arguments)
-        except Exception:
-            return RuntimeError(f"{kind.__name__}: {text}")
+        if kind in self.raised:
+            return self.raised[kind]
+        error = classes.rebuild(kind, arguments, attributes)
+        if id(kind) in self.stubs and kind.__module__ == classes.STUB_MODULE:
+            error.__dict__.update(_candidate=more, _text=text)
+        return error
 
-    def call_back(self, target, arguments, keywords):
-        """The candidate calls, or takes the next of, what a test has given it; it can do no more."""
+    def call_back(self, table, data):
+        """The candidate asks for what a test has given it; it can do no more."""
+        try:
+            reply = ["ok", self.called(*table.roots)]
+        except wire.WireError:
+            raise
+        except Exception as error:
+            reply = classes.tell(error)
+            if not classes.is_built_in(type(error)):
+                self.raised[type(error)] = error
+        origins = table.origins()
+        if origins and wire.Writer(self.export).message(table.roots) != data:
+            reply += table.roots[2:]
+        wire.send(self.fds[1], wire.Writer(self.export, origins).message(reply))
+
+    def called(self, what, target, arguments, more):
         number = self.numbers.get(id(target))
-        if number is None or type(arguments) is not tuple or type(keywords) is not dict:
-            raise wire.WireError("a bad call")
-        if not all(type(name) is str for name in keywords):
+        if number is None or type(arguments) is not tuple:
             raise wire.WireError("a bad call")
         flags = self.exported[number][1]
-        try:
-            if flags & ITERATOR and not arguments and not keywords:
-                reply = ["ok", next(target)]
-            elif flags & CALLABLE:
-                reply = ["ok", target(*arguments, **keywords)]
-            else:
-                raise TypeError("not for the candidate")
-        except Exception as error:
-            kind = type(error) if wire.TYPES.get(type(error).__name__) is type(error) else RuntimeError
-            reply = ["raise", kind, (), str(error)]
-        wire.send(self.fds[1], wire.Writer(self.export).message(reply))
+        if what == "on":
+            return self.asked_of(target, flags, more, arguments)
+        if type(more) is not dict or not all(type(name) is str for name in more):
+            raise wire.WireError("a bad call")
+        if flags & ITERATOR and not arguments and not more:
+            return next(target)
+        if not flags & CALLABLE:
+            raise TypeError("not for the candidate")
+        return target(*arguments, **more)
+
+    @staticmethod
+    def asked_of(target, flags, name, arguments):
+        """Attributes and operators of an object whose class the tests define."""
+        if not flags & OBJECT or type(name) is not str:
+            raise TypeError("not for the candidate")
+        if name in ON_OBJECTS:
+            if name != "isinstance" and not (arguments and type(arguments[0]) is str):
+                raise wire.WireError("a bad call")
+            return ON_OBJECTS[name](target, *arguments)
+        if isinstance(target, type) or name not in _specials(type(target)):
+            raise TypeError("not for the candidate")
+        return getattr(type(target), name)(target, *arguments)
+
+
+def _stub_text(stub):
+    text = stub.__dict__.get("_text")
+    if text is not None:
+        return text
+    return next(one for one in type(stub).__mro__ if classes.is_built_in(one)).__str__(stub)
+
+
+def _stub_attribute(stub, name):
+    theirs = stub.__dict__.get("_candidate")
+    if name.startswith("__") or type(theirs) not in PROXIES:
+        raise AttributeError(f"{type(stub).__name__!r} object has no attribute {name!r}")
+    return getattr(theirs, name)
+
+
+# Of an exception class of the candidate's own.
+STUB = {"__module__": classes.STUB_MODULE, "__str__": _stub_text, "__getattr__": _stub_attribute}
 
 
 def _exactly(kind, value):
@@ -269,13 +367,33 @@ def _add_operators():
 
 
 class Iterator(Handle):
-    __slots__ = ()
+    """Item by item, as the loop that asks wants them. Who asks for the length first, as list() and
+    sorted() do, wants them all: they come many at once."""
+
+    __slots__ = ("_ahead", "_more")
 
     def __iter__(self):
         return self
 
+    def __length_hint__(self):
+        if self._ahead is None:
+            self._keep(deque(), True)
+        return NotImplemented
+
+    def _keep(self, ahead, more):
+        object.__setattr__(self, "_ahead", ahead)
+        object.__setattr__(self, "_more", more)
+
     def __next__(self):
-        return self._link.ask("next", (self,))
+        if self._ahead is None:
+            return self._link.ask("next", (self,))
+        if not self._ahead and self._more:
+            items, more = _exactly(tuple, self._link.ask("drain", (self,)))
+            self._keep(deque(_exactly(list, items)), more is True)
+        if not self._ahead:
+            self._keep(None, False)
+            raise StopIteration
+        return self._ahead.popleft()
 
 
 class ClassHandle(Handle):

@@ -6,6 +6,7 @@ import _ast
 PARSE_ONLY = 0x400  # ast.PyCF_ONLY_AST, without all that importing ast brings
 DETAIL_MAX = 200
 SHOWN_MAX = 80
+CO_OPTIMIZED = 1  # of functions
 
 COMPARISONS = {
     _ast.Eq: ("==", lambda a, b: a == b),
@@ -127,14 +128,24 @@ def compile_tests(text, name):
     return compile(tree, name, "exec", dont_inherit=True, optimize=0)
 
 
-def names_in(code):
-    """Every name that CODE, or what is defined in it, may look up."""
-    names, stack = set(), [code]
+def _codes(code):
+    """CODE and what is defined in it."""
+    stack = [code]
     while stack:
         code = stack.pop()
-        names.update(code.co_names)
+        yield code
         stack.extend(constant for constant in code.co_consts if type(constant) is type(code))
-    return names
+
+
+def names_in(code):
+    """Every name that CODE, or what is defined in it, may look up."""
+    return {name for part in _codes(code) for name in part.co_names}
+
+
+def names_in_classes(code):
+    """Those that the bodies of classes look up."""
+    inner = (part for part in _codes(code) if part is not code and not part.co_flags & CO_OPTIMIZED)
+    return {name for part in inner for name in part.co_names}
 
 
 def _called(node):

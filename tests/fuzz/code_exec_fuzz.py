@@ -27,11 +27,12 @@ while not hasattr(frame.f_locals.get("self"), "fds"):
     frame = frame.f_back
 server = frame.f_locals["self"]
 real, history = server.handle, []
-TAGS = b"NTFEXisdcbtZrpkvwlDSaCOfQyhg"
+RATE = rng.choice((0, 0.02, 0.1, 0.5))
+TAGS = b"NTFEXisdqcbtZrpkvwlDSaCOfQyhgnKmuo"
 
 def mutate(data):
     data = bytearray(data)
-    for _ in range(rng.choice((0, 0, 0, 0, 0, 1, 1, 2, 8))):
+    for _ in range(rng.choice((1, 1, 2, 8)) if rng.random() < RATE else 0):
         at = rng.randrange(len(data) + 1)
         what = rng.randrange(8)
         if what == 0 and at < len(data):
@@ -50,7 +51,7 @@ def mutate(data):
             data[at] = rng.choice((0, 1, 127, 128, 255))
         elif what == 6:
             data[at:at] = b"\xff" * rng.randrange(1, 12)
-        elif what == 7 and history:
+        elif what == 7 and history and rng.randrange(4) == 0:
             data = bytearray(rng.choice(history))
     return bytes(data)
 
@@ -61,7 +62,7 @@ def handle(table, data):
         answer = data
     history.append(answer)
     history.append(data)
-    if rng.randrange(200) == 0:  # not even a frame
+    if RATE and rng.randrange(200) == 0:  # not even a frame
         os.write(server.fds[1], bytes(rng.randrange(256) for _ in range(rng.randrange(1, 40))))
         os._exit(0)
     return mutate(answer)
@@ -73,8 +74,17 @@ class Thing:
     def __init__(self, x=0): self.x = x
     def get(self): return [self.x, {self.x: (1.5, None)}, {1, 2}, frozenset("ab"), self]
 
+class Sub(Own, ValueError):
+    def __str__(self): return "s"
+
+def items(n):
+    for i in range(n): yield [i]
+    raise Own(7)
+
+NAN = float("nan")
 VALUES = [41, "x", 1.5, [1, [2]], (1, (2, 3)), {"a": {1: 2}}, {1, 2}, frozenset({3}), range(3), b"x", 2 + 3j,
-          Thing(4), Thing, E, iter([1, 2]), lambda x: x, 1 << 200, None, True, ..., int]
+          Thing(4), Thing, E, iter([1, 2]), lambda x: x, 1 << 200, None, True, ..., int,
+          Point(1, [2]), Pair(1, (2, NAN)), Color.RED, Color, Point, {Point(3, ()): Pair(4, NAN)}, items(9), Own, Sub]
 
 def f(*arguments):
     value = rng.choice(VALUES)
@@ -83,9 +93,28 @@ def f(*arguments):
             argument.append(value)
         elif callable(argument):
             argument(value)
+        elif hasattr(argument, "size"):
+            argument.size = value
+            value = rng.choice((value, argument, argument.grow, argument + value, [argument]))
+        elif type(argument) is Point:
+            argument.x = value
     if rng.randrange(8) == 0:
-        raise rng.choice((E("no", 1), ValueError(2), StopIteration(3), KeyError("k")))
+        raise rng.choice((E("no", 1), ValueError(2), StopIteration(3), KeyError("k"), Own(3), Sub("x")))
     return value
+"""
+PRELUDE = """
+from collections import namedtuple
+from enum import Enum
+class Own(Exception):
+    def __init__(self, code): self.code = code
+class Color(Enum):
+    RED = 1
+class Point:
+    def __init__(self, x, y): self.x, self.y = x, y
+    def __hash__(self): return 5
+    def __eq__(self, other): return self.x == other.x
+    def is_right(self): return self.x == "8b1f2c64"
+Pair = namedtuple("Pair", "a b")
 """
 
 SECRET = "'8b1f2c64-9d07-4a55-a1d4-5a0c-not-to-be-guessed'"
@@ -98,13 +127,26 @@ TARGETS = [
     f"assert sorted(f(3), key=str) == [{SECRET}]",
     f"assert str(f(4)) == {SECRET}",
     f"try:\n    f(5)\nexcept E as error:\n    assert str(error) == {SECRET}\nelse:\n    assert False",
+    f"assert list(f(6))[-1] == [{SECRET}]",
+    f"try:\n    f(7)\nexcept Own as error:\n    assert error.code == {SECRET}\nelse:\n    assert False",
+    f"assert f(Point(1, 2)).is_right() is True",
+    f"p = Point(1, 2); f(p, Pair(1, 2), Color.RED); assert p.x == {SECRET}",
+    f"assert f(8) == Pair(1, {SECRET}) or f(9) == {{Color.RED: {SECRET}}}",
+    f"class Mine:\n    size = 1\n    def grow(self): self.size += 1\n    def __add__(self, x): return x\n"
+    f"m = Mine(); f(m); assert m.size == {SECRET}",
     f"l = [1, 2]; f(l); assert l == [{SECRET}]",
 ]
 
 
 def job(seed):
     code = CANDIDATE.replace("SEED", str(seed))
-    return {"kind": "code_exec", "code": code, "targets": TARGETS, "metadata": {"timeout_s": TIMEOUT_SECONDS}}
+    return {
+        "kind": "code_exec",
+        "code": code,
+        "prelude": PRELUDE,
+        "targets": TARGETS,
+        "metadata": {"timeout_s": TIMEOUT_SECONDS},
+    }
 
 
 def is_wrong(result):

@@ -1,0 +1,408 @@
+# SPDX-License-Identifier: MIT
+"""Objects and exceptions in the tests of a code_exec job: of classes that the prelude defines, that the
+tests define, that the candidate defines. What is right is what one process does: each honest program here
+passes in this process too."""
+
+import pytest
+from conftest import Daemon
+
+LINKED = '''
+class Node:
+    def __init__(self, value, next=None):
+        self.value = value
+        self.next = next
+
+    def is_same(self, other):
+        return self.value == other.value
+
+def to_list(node):
+    out = []
+    while node:
+        out.append(node.value)
+        node = node.next
+    return out
+
+def reverse(head):
+    """Reverses a linked list."""
+'''
+REVERSE = """    last = None
+    while head:
+        head.next, last, head = last, head, head.next
+    return last
+"""
+SHAPES = '''
+from collections import namedtuple
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import List, NamedTuple
+
+class Color(Enum):
+    RED = 1
+    BLUE = 2
+
+@dataclass(frozen=True)
+class Point:
+    x: int
+    y: int = 0
+
+class Pair(NamedTuple):
+    a: int
+    b: int
+
+Old = namedtuple("Old", "a b")
+
+class Slots:
+    __slots__ = ("a", "b")
+    def __init__(self, a):
+        self.a = a
+
+class Weak(Slots):
+    def total(self):
+        return self.a + self.extra
+
+@dataclass
+class Tree:
+    label: str
+    children: List["Tree"] = field(default_factory=list)
+
+def work(x):
+    """Does what it is told."""
+'''
+ERRORS = '''
+class AppError(Exception):
+    """Everything that goes wrong."""
+
+class Coded(AppError):
+    def __init__(self, code, *, hint):
+        super().__init__(f"code {code}")
+        self.code, self.hint = code, hint
+
+    def is_bad(self):
+        return self.code > 9
+
+class Both(AppError, ValueError):
+    pass
+
+def work(x):
+    """Fails."""
+'''
+
+HONEST = {
+    "a linked list of the prelude": (
+        LINKED,
+        REVERSE,
+        "reverse",
+        "assert to_list(reverse(Node(1, Node(2, Node(3))))) == [3, 2, 1]",
+        "n = Node(1, Node(2))\nr = reverse(n)\nassert r.next is n and n.next is None and isinstance(r, Node)",
+        "assert reverse(None) is None",
+        "a = None\nfor i in range(5000): a = Node(i, a)\nassert to_list(reverse(a)) == list(range(5000))",
+        "assert reverse(Node(1)).is_same(Node(1)) and not reverse(Node(1)).is_same(Node(2))",
+    ),
+    "values of the prelude's classes": (
+        SHAPES,
+        "    return x",
+        "work",
+        "assert work(Color.RED) is Color.RED and work([Color.BLUE, Color.RED]) == [Color.BLUE, Color.RED]",
+        "assert work(Point(1, 2)) == Point(1, 2) and work({Point(1): 2}) == {Point(1): 2}",
+        "p = work(Pair(1, 2))\nassert p == Pair(1, 2) and type(p) is Pair and p.b == 2 and work(Old(1, 2)).a == 1",
+        "s = Slots(4)\nassert work(s) is s and work([s])[0].a == 4 and not hasattr(work(s), 'b')",
+        "w = Weak(1)\nw.extra = 2\nassert work((w, w))[1].total() == 3 and work(w) is w",
+        "t = Tree('a')\nt.children.append(t)\nassert work(t).children[0] is t",
+        "assert work(Tree) is Tree and work(Tree('a', [Tree('b')])) == Tree('a', [Tree('b')])",
+    ),
+    "the candidate makes the prelude's objects": (
+        SHAPES,
+        "    if x == 0: return Tree('a', [Tree('b'), Tree('c', [])])\n    if x == 1: return {Point(1, 2), Point(3)}\n"
+        "    if x == 2: return [Color.RED, Color.BLUE]\n    if x == 3: return frozenset([Pair(1, 2)])\n"
+        "    if x == 4: return Color\n    x.children.append(Tree('new'))\n    x.label = 'changed'",
+        "work",
+        "assert work(0) == Tree('a', [Tree('b'), Tree('c')]) and work(0).children[0].label == 'b'",
+        "assert work(1) == {Point(3, 0), Point(1, 2)}",
+        "assert work(2) == list(Color) and work(3) == {(1, 2)} and work(4) is Color",
+        "t = Tree('t')\nassert work(t) is None and t == Tree('changed', [Tree('new')])",
+    ),
+    "the candidate writes the prelude's class anew": (
+        "class Box:\n    def __init__(self, v):\n        self.v = v\n",
+        "class Box:\n    def __init__(self, v):\n        self.v = v\n        self.more = 1\n    def double(self):\n"
+        "        return self.v * 2\ndef f(b):\n    return Box(b.v + 1)\ndef g(b):\n    return Box(b.v).double()",
+        "f",
+        "assert f(Box(1)).v == 2 and isinstance(f(Box(1)), Box)",
+        "assert g(Box(4)) == 8",
+    ),
+    "the prelude's exceptions": (
+        ERRORS,
+        "    if x == 1: raise AppError('one')\n    if x == 2: raise Coded(12, hint=['h'])\n    if x == 3: raise Both('b')\n"
+        "    if x == 4:\n        class Inner(AppError): pass\n        raise Inner('i')\n    return x",
+        "work",
+        "try: work(1)\nexcept AppError as e: assert str(e) == 'one' and type(e) is AppError\nelse: assert False",
+        "try: work(2)\nexcept Coded as e: assert e.code == 12 and e.hint == ['h'] and e.is_bad() and str(e) == 'code 12'\n"
+        "else: assert False",
+        "try: work(3)\nexcept ValueError as e: assert isinstance(e, AppError)\nelse: assert False",
+        "try: work(4)\nexcept AppError as e: assert e.args == ('i',)\nelse: assert False",
+        "assert work(AppError) is AppError",
+    ),
+    "the candidate's own exceptions": (
+        "",
+        "import json, decimal\nclass AppError(Exception):\n    pass\nclass Coded(AppError, ValueError):\n"
+        "    def __init__(self, code):\n        self.code = code\n    def __str__(self):\n        return f'code {self.code}'\n"
+        "    @property\n    def twice(self):\n        return 2 * self.code\n    def named(self, name):\n        return name + '!'\n"
+        "def f(x):\n    if x == 5: raise AppError({'a': 1}, [2])\n    if x == 6: json.loads('{')\n"
+        "    if x == 7: decimal.Decimal('x')\n    if x == 8: open('/no/such/file')\n    if x == 9: b'\\xff'.decode()\n"
+        "    raise Coded(x)",
+        "",
+        "try: f(3)\nexcept AppError as e: assert (e.code, e.twice, e.named('n'), str(e)) == (3, 6, 'n!', 'code 3')\n"
+        "else: assert False",
+        "try: f(3)\nexcept ValueError as e: assert isinstance(e, Coded) and not hasattr(e, 'other')\nelse: assert False",
+        "try: f(5)\nexcept AppError as e: assert e.args == ({'a': 1}, [2]) and not isinstance(e, ValueError)\n"
+        "else: assert False",
+        "import json\ntry: f(6)\nexcept json.JSONDecodeError as e: assert e.pos == 1 and e.doc == '{'\nelse: assert False",
+        "import decimal\ntry: f(7)\nexcept decimal.InvalidOperation: pass\nelse: assert False",
+        "try: f(7)\nexcept ArithmeticError: pass\nelse: assert False",
+        "try: f(8)\nexcept OSError as e: assert e.errno == 2 and e.filename == '/no/such/file' and 'such' in str(e)\n"
+        "else: assert False",
+        "try: f(9)\nexcept UnicodeDecodeError as e: assert e.start == 0 and e.object == b'\\xff'\nelse: assert False",
+        "try:\n    raise AppError('own')\nexcept AppError as e: assert str(e) == 'own'",
+        "assert issubclass(Coded, ValueError) and issubclass(Coded, AppError)",
+    ),
+    "the tests' exceptions come back through the candidate": (
+        "",
+        "def call(f, *a):\n    return f(*a)\ndef safe(f):\n    try: return f()\n    except ValueError as e: return e.args\n"
+        "def cleanup(f, log):\n    try: return f()\n    finally: log.append('done')",
+        "",
+        "class Stop(Exception):\n    def __init__(self, n):\n        self.n = n\ndef bad(n): raise Stop(n)\n"
+        "try: call(bad, 7)\nexcept Stop as e: assert e.n == 7\nelse: assert False",
+        "class Mine(ValueError): pass\ndef bad(): raise Mine('a', 1)\nassert safe(bad) == ('a', 1)",
+        "class Mine(ValueError): pass\ndef bad(): raise Mine('a')\nlog = []\n"
+        "try: cleanup(bad, log)\nexcept Mine: assert log == ['done']\nelse: assert False",
+        "import json\ntry: call(json.loads, '{')\nexcept json.JSONDecodeError: pass\nelse: assert False",
+    ),
+    "the tests' own objects": (
+        "",
+        "def total(items):\n    return sum(i.price * i.count() for i in items)\ndef rename(x):\n    x.name = x.name.upper()\n"
+        "    del x.old\ndef size(x):\n    return len(x), x[0], list(x), 2 in x, bool(x)\ndef add(a, b):\n    return a + b\n"
+        "def make(cls, *a):\n    return cls(*a)\ndef best(xs):\n    return max(xs)\ndef same(a, b):\n    return a == b, a != b\n"
+        "def index(xs):\n    return {x: n for n, x in enumerate(xs)}\ndef is_a(x, cls):\n    return isinstance(x, cls)\n"
+        "def use(x):\n    with x as y: return y\ndef show(x):\n    return f'{x}', repr(x)\ndef first(x):\n    return next(x)",
+        "",
+        "class Item:\n    def __init__(self, p): self.price = p\n    def count(self): return 2\n"
+        "assert total([Item(1), Item(2.5)]) == 7",
+        "class N:\n    def __init__(self): self.name, self.old = 'a', 1\nn = N()\nrename(n)\n"
+        "assert n.name == 'A' and not hasattr(n, 'old')",
+        "class L:\n    def __len__(self): return 3\n    def __getitem__(self, i): return [1, 2, 3][i]\n"
+        "assert size(L()) == (3, 1, [1, 2, 3], True, True)",
+        "class V:\n    def __init__(self, v): self.v = v\n    def __add__(self, o): return V(self.v + o.v)\n"
+        "    def __lt__(self, o): return self.v < o.v\n    def __eq__(self, o): return self.v == o.v\n"
+        "assert add(V(1), V(2)).v == 3 and best([V(1), V(5), V(2)]).v == 5 and same(V(1), V(1)) == (True, False)",
+        "class K:\n    def __init__(self, *a): self.a = a\nk = make(K, 1, [2])\nassert k.a == (1, [2]) and type(k) is K",
+        "class H:\n    pass\na, b = H(), H()\nassert index([a, b]) == {a: 0, b: 1} and same(a, a) == (True, False)",
+        "class T:\n    pass\nassert is_a(T(), T) and not is_a(3, T)",
+        "class W:\n    def __enter__(self): return 5\n    def __exit__(self, *a): self.left = True\n"
+        "w = W()\nassert use(w) == 5 and w.left",
+        "class S:\n    def __str__(self): return 's'\n    def __repr__(self): return 'r'\nassert show(S()) == ('s', 'r')",
+        "class I:\n    def __iter__(self): return self\n    def __next__(self): return 4\nassert first(I()) == 4",
+    ),
+    "what a callback does to the candidate's own": (
+        "",
+        "def f(cb):\n    a = [1]\n    cb(a)\n    return a\ndef g(cb):\n    d = {'x': [0]}\n    return cb(d) is d, d\n"
+        "def rows(cb):\n    m = [[0] * 2 for _ in range(2)]\n    for r in m: cb(r)\n    return m",
+        "",
+        "assert f(lambda a: a.append(2)) == [1, 2]",
+        "def cb(d):\n    d['x'].append(1)\n    d['y'] = 2\n    return d\nassert g(cb) == (True, {'x': [0, 1], 'y': 2})",
+        "def cb(r): r[0] = 9\nassert rows(cb) == [[9, 0], [9, 0]]",
+    ),
+    "NaN": (
+        "",
+        "import math\ndef f(x): return x\ndef g(): return [math.nan]\ndef h(xs): return xs.index(xs[0]), xs.count(xs[0])\n"
+        "def two(): return [float('nan')], [float('nan')]",
+        "",
+        "nan = float('nan')\nassert f([nan]) == [nan] and f(nan) is nan and nan in f([1, nan]) and f(nan) != nan",
+        "import math\nassert g() == [math.nan] and f(math.nan) is math.nan",
+        "assert h([float('nan')] * 2) == (0, 2)",
+        "a, b = two()\nassert a != b and f([float('nan')]) != [float('nan')]",
+    ),
+    "iterators": (
+        "",
+        "made = []\ndef gen(n):\n    for i in range(n):\n        made.append(i)\n        yield i\ndef broken(n):\n    yield from range(n)\n"
+        "    raise ValueError('broken')\ndef same():\n    a = []\n    for i in range(3):\n        a.append(i)\n        yield a\n"
+        "class It:\n    def __init__(self): self.n = 0\n    def __iter__(self): return self\n    def __next__(self):\n"
+        "        self.n += 1\n        if self.n > 5: raise StopIteration\n        return self.n",
+        "",
+        "assert list(gen(100000)) == list(range(100000)) and made == list(range(100000))",
+        "made_before = len(made)\ng = gen(9)\nassert next(g) == 0 and next(g) == 1",
+        "assert sorted(gen(5), reverse=True) == [4, 3, 2, 1, 0] and [*gen(2)] == [0, 1] and tuple(gen(0)) == ()",
+        "g = gen(3)\nassert next(g) == 0 and list(g) == [1, 2] and list(g) == [] and next(g, 'end') == 'end'",
+        "try: list(broken(5000))\nexcept ValueError as e: assert str(e) == 'broken'\nelse: assert False",
+        "g = broken(3)\nout = []\ntry:\n    for x in g: out.append(x)\nexcept ValueError: assert out == [0, 1, 2]\nelse: assert False",
+        "a = list(same())\nassert a == [[0, 1, 2]] * 3 and a[0] is a[2]",
+        "i = It()\nassert list(i) == [1, 2, 3, 4, 5] and list(i) == [] and i.n == 7",
+    ),
+    "laziness": (
+        "",
+        "made = []\ndef gen():\n    n = 0\n    while True:\n        made.append(n)\n        yield n\n        n += 1\ndef count(): return len(made)",
+        "",
+        "g = gen()\nfor want in range(40):\n    assert next(g) == want and count() == want + 1",
+        "import itertools\nassert list(itertools.islice(gen(), 3)) == [0, 1, 2] and count() == 43",
+        "for x in gen():\n    if x == 20: break\nassert count() == 64",
+    ),
+    "names as they are when they are looked up": (
+        "",
+        "log, n = [], 0\ndef f(x):\n    global n\n    n += 1\n    log.append(x)\n    return x\nclass Base:\n    pass",
+        "",
+        "assert log == [] and f(1) == 1 and log == [1] and n == 1",
+        "def inner(): return list(log), n\nassert f(2) == 2 and inner() == ([1, 2], 2) and eval('f(3)') == 3 and n == 3",
+        "class C:\n    size = f(4)\n    of = Base\nassert C.size == 4 == log[-1] and C.of is Base",
+        "n = 'mine'\ndef f(x): return 'mine too'\nassert n == 'mine' and f(1) == 'mine too'",
+        "assert n == 'mine' and f(1) == 'mine too' and len(log) == 4",
+    ),
+    "a prelude that the code goes on with": (
+        "def helper(x):\n    return x + 1\n\ndef twice(x):\n    y = helper(x)\n",
+        "    return 2 * y\n",
+        "",
+        "assert twice(3) == 8 and helper(1) == 2",
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module", name="daemon")
+def start_daemon(tmp_path_factory):
+    daemon = Daemon(tmp_path_factory.mktemp("d"))
+    yield daemon
+    assert daemon.stop() == 0, daemon.log()
+
+
+def grade(client, prelude, code, entry_point, *targets, **job):
+    wanted = {"kind": "code_exec", "code": code, "targets": list(targets), **job}
+    if prelude:
+        wanted["prelude"] = prelude
+    if entry_point:
+        wanted["entry_point"] = entry_point
+    return client.run(wanted)
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_as_in_one_process(client, name):
+    prelude, code, entry_point, *targets = HONEST[name]
+    result = grade(client, prelude, code, entry_point, *targets, metadata={"timeout_s": 20})
+    assert result["verdict"] == "pass", result["assertions"]
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_that_it_is_so_in_one_process(name):
+    prelude, code, entry_point, *targets = HONEST[name]
+    joined = prelude + code if code.startswith(" ") else f"{prelude}\n{code}"
+    namespace = {"__name__": "one_process"}
+    exec(joined, namespace)
+    for target in targets:
+        exec(target, namespace)
+
+
+BOX = '''
+class Box:
+    size = 3
+    def __init__(self, v):
+        self.v = v
+    def is_same(self, other):
+        return self.v == other.v
+    @property
+    def double(self):
+        return self.v * 2
+    def __eq__(self, other):
+        return self.v == other.v
+
+def f(x):
+    """A box of x + 1."""
+'''
+
+# The candidate, and an assertion that it should not pass; the answer that it has to give is Box(2).
+FORGED = {
+    "a method put into the instance": (
+        BOX, "    b = Box(0)\n    b.is_same = lambda other: True\n    return b", "assert f(1).is_same(Box(2))",
+    ),
+    "the class changed": (
+        BOX, "    Box.__eq__ = lambda s, o: True\n    return Box(0)", "assert f(1) == Box(2)",
+    ),
+    "a class of the same name": (
+        BOX,
+        "    class Box:\n        def __eq__(self, other): return True\n        def is_same(self, other): return True\n"
+        "    return Box()",
+        "assert f(1) == Box(2)",
+    ),
+    "the prelude's class written anew": (
+        BOX,
+        "class Box:\n    def __init__(self, v): self.v = 0\n    def __eq__(self, other): return True\n"
+        "    def is_same(self, other): return True\ndef f(x):\n    return Box(0)",
+        "assert f(1) == Box(2) or f(1).is_same(Box(2))",
+    ),
+    "a property put into the instance": (
+        BOX, "    b = Box(0)\n    b.__dict__['double'] = 4\n    return b", "assert f(1).double == 4",
+    ),
+    "an attribute that equals everything": (
+        BOX,
+        "    class Any:\n        def __eq__(self, other): return True\n        __hash__ = None\n    return Box(Any())",
+        "assert f(1) == Box(2)",
+    ),
+    "an attribute with an operator": (
+        BOX,
+        "    class Any:\n        def __mul__(self, other): return 4\n    return Box(Any())",
+        "assert f(1).double == 4",
+    ),
+    "a subclass of the prelude's class": (
+        BOX,
+        "    class Sub(Box):\n        def __eq__(self, other): return True\n    return Sub(0)",
+        "assert f(1) == Box(2)",
+    ),
+    "another class in its place": (
+        BOX,
+        "    b = Box(0)\n    class Any:\n        def __eq__(self, other): return True\n    b.__class__ = Any\n    return b",
+        "assert f(1) == Box(2)",
+    ),
+    "the tests' object changed": (
+        "",
+        "def f(x):\n    x.is_right = lambda answer: True",
+        "class Judge:\n    def is_right(self, answer): return answer == 2\nj = Judge()\nr = f(j)\nassert j.is_right(r)",
+    ),
+    "the tests' class changed": (
+        "",
+        "def f(x):\n    x.is_right = lambda self, answer: True",
+        "class Judge:\n    def is_right(self, answer): return answer == 2\nr = f(Judge)\nassert Judge().is_right(r)",
+    ),
+    "what is behind the tests' object": (
+        "",
+        "def f(x):\n    return x.is_right.__globals__['SECRET']",
+        "SECRET = 7\nclass Judge:\n    def is_right(self): pass\nassert f(Judge()) == 7",
+    ),
+    "the class of the tests' object": (
+        "",
+        "def f(x):\n    try:\n        x.__class__.__eq__ = lambda s, o: True\n    except Exception: pass\n    return x",
+        "class Judge:\n    def __init__(self, v): self.v = v\n    def __eq__(self, o): return self.v == o.v\n"
+        "assert f(Judge(1)) == Judge(2)",
+    ),
+    "an exception with a method": (
+        "class Own(Exception):\n    def __init__(self, v):\n        self.v = v\n    def is_right(self):\n        return self.v == 2\n"
+        "def f(x):\n    '''Fails.'''\n",
+        "    e = Own(1)\n    e.is_right = lambda: True\n    raise e",
+        "try: f(1)\nexcept Own as e: assert e.is_right()",
+    ),
+    "all items and none": (
+        "",
+        "class It:\n    def __iter__(self): return self\n    def __next__(self): return 5\n    def __length_hint__(self): return 3\n"
+        "    def __eq__(self, other): return True\ndef f(x):\n    return It()",
+        "assert f(1) == [1, 2, 3]",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_forged_objects_pass_nothing(client, name):
+    prelude, code, target = FORGED[name]
+    result = grade(client, prelude, code, "f", target)
+    assert result["verdict"] == "assertion_fail", result
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_that_they_would_pass_in_one_process(client, name):
+    """Or they are no attacks. What is told here never passes anywhere is listed."""
+    prelude, code, target = FORGED[name]
+    result = grade(client, prelude, code, "f", target, verdict="shared")
+    nowhere = ("a property put into the instance",)
+    assert result["verdict"] == ("assertion_fail" if name in nowhere else "pass"), result
