@@ -307,7 +307,9 @@ class Handle:
         return _exactly(int, self._link.ask("len", (self,)))
 
     def __iter__(self):
-        return _exactly(Iterator, self._link.ask("iter", (self,)))
+        value = self._link.ask("iter", (self,))
+        # One of the tests' own comes back as it is; plain data are none.
+        return value if hasattr(type(value), "__next__") else _exactly(Iterator, value)
 
     def __str__(self):
         return _exactly(str, self._link.ask("str", (self,)))

@@ -236,6 +236,12 @@ HONEST = {
         "a = list(same())\nassert a == [[0, 1, 2]] * 3 and a[0] is a[2]",
         "i = It()\nassert list(i) == [1, 2, 3, 4, 5] and list(i) == [] and i.n == 7",
     ),
+    "an iterator of the tests in an object of the candidate": (
+        "",
+        "class Wrap:\n    def __init__(self, it): self.it = it\n    def __iter__(self): return self.it",
+        "",
+        "def gen():\n    yield 1\n    yield 2\nassert list(Wrap(gen())) == [1, 2] and sum(Wrap(iter([3, 4]))) == 7",
+    ),
     "laziness": (
         "",
         "made = []\ndef gen():\n    n = 0\n    while True:\n        made.append(n)\n        yield n\n        n += 1\ndef count(): return len(made)",
