@@ -154,6 +154,22 @@ static const struct option_spec batch_specs[] = {
         .help = "jobs in flight (default: what the daemon queues for one client, at most 256)",
     },
     {
+        .name = "reconnect",
+        .argument = "SECONDS",
+        .kind = OPTION_NUMBER,
+        .offset = offsetof(struct batch_options, engine.reconnect),
+        .min = 1,
+        .max = 86400,
+        .help = "how long to wait for a daemon that went away, to submit again what it has not "
+                "answered (default: 60)",
+    },
+    {
+        .name = "no-reconnect",
+        .kind = OPTION_FLAG,
+        .offset = offsetof(struct batch_options, engine.no_reconnect),
+        .help = "end when the daemon goes away",
+    },
+    {
         .letter = 'q',
         .name = "quiet",
         .kind = OPTION_FLAG,
@@ -182,6 +198,9 @@ const struct command command_batch = {
         "Each answer of the daemon, a `result` or an `error` message, is one line of\n"
         "output, written as soon as it comes: in order of completion, not of input. A\n"
         "summary for people goes to standard error at the end.\n"
+        "\n"
+        "A daemon that goes away (restarted, killed) is waited for; what it has not\n"
+        "answered is submitted to the next one, so each job is answered once.\n"
         "\n"
         "The first Ctrl-C stops submitting and waits for the jobs in flight; the second\n"
         "cancels those.\n",

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define WINDOW_DEFAULT 256
+#define RECONNECT_DEFAULT_S 60
 /* How much of a window is filled up at once; a small one is kept full. */
 #define SLACK_PART 4
 #define SLACK_WINDOW_MIN 64
@@ -74,6 +75,18 @@ static void notice_stall(struct engine *engine, int64_t now)
     engine->stall_ms *= 2;
 }
 
+/* A private daemon does not come back, and who has asked twice to end does not wait for one. */
+static bool waits_for_daemon(const struct engine *engine)
+{
+    return engine->reconnect.patience_ms > 0 && engine->phase < PHASE_CANCELLING;
+}
+
+static bool is_connected(const struct engine *engine)
+{
+    return engine->reconnect.state == RECONNECT_NONE;
+}
+
+/* No word comes from the daemon any more. */
 static void lose_daemon(struct engine *engine, const char *why)
 {
     size_t n = pending_count(&engine->pending);
@@ -87,6 +100,51 @@ static void lose_daemon(struct engine *engine, const char *why)
                     n > 0 ? ": " : "", names ? names : "",
                     unread ? "; not all input was submitted" : "");
     free(names);
+}
+
+/* What the daemon has not answered it gets again when it is back. */
+static void lose_connection(struct engine *engine, const char *why)
+{
+    size_t n = pending_count(&engine->pending);
+    if (!waits_for_daemon(engine) || (n == 0 && engine->phase != PHASE_SUBMITTING)) {
+        lose_daemon(engine, why);
+        return;
+    }
+    engine_complain(engine,
+                    "%s; waiting %" PRId64 " s at most for it to come back (%zu job%s in flight)",
+                    why, engine->reconnect.patience_ms / 1000, n, text_plural(n));
+    reconnect_begin(&engine->reconnect, &engine->session, monotonic_ms());
+}
+
+static bool submit_again(const char *id, _unused_ size_t n, const struct bytes *payload, void *arg)
+{
+    struct engine *engine = arg;
+    int r = session_send(&engine->session, payload->data, payload->length);
+    if (r < 0)
+        engine_complain(engine, "job %s cannot be submitted again: %s", id, strerror(-r));
+    return r != -ENOMEM;
+}
+
+static void go_on_connecting(struct engine *engine)
+{
+    struct reconnect *reconnect = &engine->reconnect;
+    size_t n = pending_count(&engine->pending);
+    switch (reconnect_go_on(reconnect, &engine->session, monotonic_ms())) {
+    case RECONNECT_GOES_ON:
+        break;
+    case RECONNECT_GIVEN_UP:
+        reconnect->state = RECONNECT_NONE;
+        session_disconnect(&engine->session);
+        lose_daemon(engine, *reconnect->why.text ? reconnect->why.text : "rubricd is gone");
+        break;
+    case RECONNECT_BACK:
+        engine_complain(engine, "rubricd %s is back: submitting %zu job%s again",
+                        engine->session.version, n, text_plural(n));
+        engine->draining = false;
+        engine->progressed_ms = monotonic_ms();
+        pending_each(&engine->pending, submit_again, engine);
+        break;
+    }
 }
 
 /* --- from the input to the daemon --------------------------------------------------------- */
@@ -103,7 +161,7 @@ static int submit(struct engine *engine, struct engine_job *job, struct fault *f
 {
     const struct submission *submission = &job->submission;
     bool was_idle = pending_count(&engine->pending) == 0;
-    int r = pending_add(&engine->pending, &submission->id, job->note);
+    int r = pending_add(&engine->pending, &submission->id, job->note, &submission->payload);
     if (r == -EEXIST)
         (void)fault_set(fault, "id \"%s\" is that of a job still in flight", submission->id.data);
     if (r < 0)
@@ -149,7 +207,8 @@ static bool window_is_open(struct engine *engine)
 
 static bool has_room(struct engine *engine)
 {
-    return engine->phase == PHASE_SUBMITTING && window_is_open(engine) &&
+    bool waits = !is_connected(engine) || (engine->draining && waits_for_daemon(engine));
+    return engine->phase == PHASE_SUBMITTING && !waits && window_is_open(engine) &&
            session_unsent(&engine->session) < UNSENT_MAX &&
            output_unwritten(&engine->output) < UNWRITTEN_MAX;
 }
@@ -207,10 +266,23 @@ static void record(struct engine *engine, struct message *message, json_t *note)
     }
 }
 
+/* A daemon that ends has not begun this job, or not finished it: the next one gets it. */
+static bool is_put_off(struct engine *engine, const struct message *message, const json_t *id)
+{
+    if (message->type != MESSAGE_ERROR || !waits_for_daemon(engine) ||
+        strcmp(message_text(message, "code"), "draining") != 0 || !json_is_string(id) ||
+        !pending_has(&engine->pending, json_string_value(id), json_string_length(id)))
+        return false;
+    engine->draining = true;
+    return true;
+}
+
 static void take_answer(struct engine *engine, struct message *message)
 {
     const json_t *id = json_object_get(message->object, "id");
     _cleanup_json_ json_t *note = NULL;
+    if (is_put_off(engine, message, id))
+        return;
     if (json_is_string(id))
         note = pending_take(&engine->pending, json_string_value(id), json_string_length(id));
     if (note) {
@@ -236,6 +308,10 @@ static void take_messages(struct engine *engine)
         int r = session_next(&engine->session, &message, &fault);
         if (r == 0)
             return;
+        if (r == -ECONNRESET) {
+            lose_connection(engine, fault.text);
+            return;
+        }
         if (r < 0) {
             lose_daemon(engine, fault.text);
             return;
@@ -269,7 +345,7 @@ static void write_output(struct engine *engine)
 
 /* --- signals ------------------------------------------------------------------------------ */
 
-static bool cancel_one(const char *id, size_t n, void *arg)
+static bool cancel_one(const char *id, size_t n, _unused_ const struct bytes *request, void *arg)
 {
     struct engine *engine = arg;
     _cleanup_bytes_ struct bytes payload = BYTES_NULL;
@@ -284,6 +360,8 @@ static void take_signal(struct engine *engine)
     engine->ending.interrupted = true;
     if (engine->phase == PHASE_CANCELLING || engine->phase == PHASE_OVER) {
         engine->phase = PHASE_ABORTED;
+    } else if (!is_connected(engine)) {
+        lose_daemon(engine, "interrupted while rubricd was gone");
     } else if (engine->cancel_deadline_ms == 0) {
         /* The first one: what has not been submitted is left alone. */
         engine->cancel_deadline_ms = -1;
@@ -325,6 +403,7 @@ static int next_timeout(const struct engine *engine, int64_t now)
         next = MIN(next, engine->progressed_ms + engine->stall_ms);
     if (engine->phase == PHASE_CANCELLING)
         next = MIN(next, engine->cancel_deadline_ms);
+    next = MIN(next, reconnect_due(&engine->reconnect));
     return next == INT64_MAX ? -1 : (int)MAX(next - now, 0);
 }
 
@@ -349,8 +428,11 @@ static int turn(struct engine *engine)
         int r = session_pump(&engine->session, fds[DAEMON].revents);
         if (r < 0)
             return r;
-        take_messages(engine);
+        if (is_connected(engine))
+            take_messages(engine);
     }
+    if (!is_connected(engine) && with_daemon)
+        go_on_connecting(engine);
     if (fds[INPUT].revents)
         input_read(input);
     submit_jobs(engine);
@@ -393,6 +475,9 @@ int engine_open(struct engine *engine, const struct engine_options *options,
         return r;
     }
     progress_init(&engine->progress, options->quiet);
+    long patience_s = options->reconnect ? options->reconnect : RECONNECT_DEFAULT_S;
+    bool waits = !options->no_reconnect && engine->session.daemon.pid <= 0;
+    reconnect_init(&engine->reconnect, waits ? patience_s * 1000 : 0);
     engine->window = options->jobs > 0
                          ? (size_t)options->jobs
                          : (size_t)MIN(engine->session.jobs_per_client, WINDOW_DEFAULT);

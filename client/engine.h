@@ -10,6 +10,7 @@
 #include "output.h"
 #include "pending.h"
 #include "progress.h"
+#include "reconnect.h"
 #include "session.h"
 #include "summary.h"
 
@@ -43,7 +44,9 @@ struct engine_work {
 struct engine_options {
     const char *output; /* NULL or "-": standard output */
     bool force;
-    long jobs; /* 0: the default */
+    long jobs;      /* 0: the default */
+    long reconnect; /* seconds that a lost daemon is waited for; 0: the default */
+    bool no_reconnect;
     bool quiet;
 };
 
@@ -63,6 +66,7 @@ struct engine {
     struct summary summary;
     struct progress progress;
     struct ending ending;
+    struct reconnect reconnect;
     struct engine_work work;
     enum engine_phase phase;
     size_t window;

@@ -407,6 +407,22 @@ static const struct option_spec grade_specs[] = {
         .help = "jobs in flight (default: what the daemon queues for one client, at most 256)",
     },
     {
+        .name = "reconnect",
+        .argument = "SECONDS",
+        .kind = OPTION_NUMBER,
+        .offset = offsetof(struct grade_options, engine.reconnect),
+        .min = 1,
+        .max = 86400,
+        .help = "how long to wait for a daemon that went away, to submit again what it has not "
+                "answered (default: 60)",
+    },
+    {
+        .name = "no-reconnect",
+        .kind = OPTION_FLAG,
+        .offset = offsetof(struct grade_options, engine.no_reconnect),
+        .help = "end when the daemon goes away",
+    },
+    {
         .letter = 'q',
         .name = "quiet",
         .kind = OPTION_FLAG,

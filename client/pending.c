@@ -22,11 +22,18 @@ size_t pending_count(const struct pending *pending)
     return json_object_size(pending->ids);
 }
 
-int pending_add(struct pending *pending, const struct bytes *id, json_t *note)
+bool pending_has(const struct pending *pending, const char *id, size_t n)
 {
-    if (json_object_getn(pending->ids, id->data, id->length))
+    return json_object_getn(pending->ids, id, n) != NULL;
+}
+
+int pending_add(struct pending *pending, const struct bytes *id, json_t *note,
+                const struct bytes *payload)
+{
+    if (pending_has(pending, id->data, id->length))
         return -EEXIST;
-    json_t *kept = note ? json_incref(note) : json_null();
+    json_t *kept = json_pack("[o,o]", note ? json_incref(note) : json_null(),
+                             json_stringn_nocheck(payload->data, payload->length));
     if (json_object_setn_new_nocheck(pending->ids, id->data, id->length, kept) < 0)
         return -ENOMEM;
     return 0;
@@ -34,16 +41,22 @@ int pending_add(struct pending *pending, const struct bytes *id, json_t *note)
 
 json_t *pending_take(struct pending *pending, const char *id, size_t n)
 {
-    json_t *note = json_incref(json_object_getn(pending->ids, id, n));
+    json_t *note = json_incref(json_array_get(json_object_getn(pending->ids, id, n), 0));
     (void)json_object_deln(pending->ids, id, n);
     return note;
 }
 
 void pending_each(const struct pending *pending, pending_visit *visit, void *arg)
 {
-    for (void *i = json_object_iter(pending->ids); i; i = json_object_iter_next(pending->ids, i))
-        if (!visit(json_object_iter_key(i), json_object_iter_key_len(i), arg))
+    for (void *i = json_object_iter(pending->ids); i; i = json_object_iter_next(pending->ids, i)) {
+        const json_t *text = json_array_get(json_object_iter_value(i), 1);
+        const struct bytes payload = {
+            .data = (char *)(uintptr_t)json_string_value(text),
+            .length = json_string_length(text),
+        };
+        if (!visit(json_object_iter_key(i), json_object_iter_key_len(i), &payload, arg))
             return;
+    }
 }
 
 struct listing {
@@ -52,7 +65,7 @@ struct listing {
     size_t max;
 };
 
-static bool put_one(const char *id, size_t n, void *arg)
+static bool put_one(const char *id, size_t n, _unused_ const struct bytes *payload, void *arg)
 {
     struct listing *listing = arg;
     if (listing->n == listing->max)

@@ -94,6 +94,22 @@ int session_embed(const char *config, long slots, struct session *ret, struct fa
     return r < 0 ? r : open_session(fd, daemon, "a private rubricd", ret, fault);
 }
 
+void session_disconnect(struct session *session)
+{
+    session->fd = close_fd(session->fd);
+    session->read_ended = session->write_ended = false;
+    (void)evbuffer_drain(session->in, evbuffer_get_length(session->in));
+    (void)evbuffer_drain(session->out, evbuffer_get_length(session->out));
+}
+
+int session_reconnect(struct session *session, struct fault *fault)
+{
+    int r = connect_socket(session->where, &session->fd);
+    if (r < 0)
+        (void)fault_set(fault, "%s: %s", session->where, connect_error(-r));
+    return r;
+}
+
 void session_deinit(struct session *session)
 {
     session->fd = close_fd(session->fd);
@@ -111,7 +127,7 @@ void session_deinit(struct session *session)
 
 /* --- hello -------------------------------------------------------------------------------- */
 
-static int take_hello(struct session *session, const struct message *hello, struct fault *fault)
+static int take_limits(struct session *session, const struct message *hello, struct fault *fault)
 {
     const json_t *limits = json_object_get(hello->object, "limits");
     const json_t *max_frame = json_object_get(limits, "max_frame");
@@ -131,8 +147,26 @@ static int take_hello(struct session *session, const struct message *hello, stru
     }
     session->max_frame = (uint32_t)json_integer_value(max_frame);
     session->jobs_per_client = json_integer_value(jobs);
+    free(session->version);
     session->version = strdup(message_text(hello, "version"));
     return session->version ? 0 : -ENOMEM;
+}
+
+int session_take_hello(struct session *session, const struct message *hello, struct fault *fault)
+{
+    if (hello->type == MESSAGE_ERROR) {
+        (void)fault_set(fault, "%s: refused: %s: %s", session->where, message_text(hello, "code"),
+                        message_text(hello, "message"));
+        return -ECONNREFUSED;
+    }
+    if (hello->type != MESSAGE_HELLO) {
+        (void)fault_set(fault,
+                        "%s: what listens there is not rubricd (its first message is no "
+                        "hello)",
+                        session->where);
+        return -EPROTO;
+    }
+    return take_limits(session, hello, fault);
 }
 
 int session_greet(struct session *session, struct fault *fault)
@@ -142,21 +176,7 @@ int session_greet(struct session *session, struct fault *fault)
     if (r == -ETIMEDOUT)
         (void)fault_set(fault, "%s: connected, but no hello came within %d s", session->where,
                         HELLO_TIMEOUT_MS / 1000);
-    if (r < 0)
-        return r;
-    if (hello.type == MESSAGE_ERROR) {
-        (void)fault_set(fault, "%s: refused: %s: %s", session->where, message_text(&hello, "code"),
-                        message_text(&hello, "message"));
-        return -ECONNREFUSED;
-    }
-    if (hello.type != MESSAGE_HELLO) {
-        (void)fault_set(fault,
-                        "%s: what listens there is not rubricd (its first message is no "
-                        "hello)",
-                        session->where);
-        return -EPROTO;
-    }
-    return take_hello(session, &hello, fault);
+    return r < 0 ? r : session_take_hello(session, &hello, fault);
 }
 
 /* --- bytes -------------------------------------------------------------------------------- */

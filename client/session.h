@@ -43,6 +43,16 @@ int session_embed(const char *config, long slots, struct session *ret, struct fa
 /* Waits for the daemon's hello and checks it. */
 int session_greet(struct session *session, struct fault *fault);
 
+/* Checks HELLO, the first message that came. -ECONNREFUSED where the daemon refuses, -EPROTO where
+ * it is none that is understood, -ENOMEM. */
+int session_take_hello(struct session *session, const struct message *hello, struct fault *fault);
+
+/* Closes the connection and forgets what was on its way, in either direction. */
+void session_disconnect(struct session *session);
+
+/* Connects again, to where the session was connected before; the hello is still to come. */
+int session_reconnect(struct session *session, struct fault *fault);
+
 /* Closes the connection; a private daemon is waited for. */
 void session_deinit(struct session *session);
 #define _cleanup_session_ _cleanup_(session_deinit)

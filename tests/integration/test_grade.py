@@ -602,7 +602,7 @@ def test_a_lost_daemon(place, fake):
     place.write("tasks.jsonl", ADD, TWICE)
     samples = [{"task_id": "Own/0", "completion": c} for c in "1234"]
     place.write("samples.jsonl", *samples, {"task_id": "Own/1", "completion": "5"})
-    done = place.grade(daemon, "--k", "1", "--jobs", "1")
+    done = place.grade(daemon, "--k", "1", "--jobs", "1", "--no-reconnect")
     assert done.returncode == 3
     assert complaints(done) == [
         "rubricd closed the connection; 1 job is unanswered: Own/0:1; not all input was submitted"
@@ -647,7 +647,7 @@ def test_a_draining_daemon(place, fake):
     place.write("tasks.jsonl", ADD)
     place.write("samples.jsonl", *[{"task_id": "Own/0", "completion": c} for c in "abc"])
     daemon = fake(lambda job: error("draining", "going"))
-    done = place.grade(daemon, "--jobs", "1")
+    done = place.grade(daemon, "--jobs", "1", "--no-reconnect")
     assert done.returncode == 3
     assert complaints(done) == [
         "rubricd is draining: samples.jsonl:2 and what follows was not submitted"

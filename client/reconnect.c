@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+#include "reconnect.h"
+
+#include <string.h>
+
+#define DELAY_FIRST_MS 50
+#define DELAY_MAX_MS 2000
+
+void reconnect_init(struct reconnect *reconnect, int64_t patience_ms)
+{
+    *reconnect = (struct reconnect){.patience_ms = patience_ms};
+}
+
+void reconnect_begin(struct reconnect *reconnect, struct session *session, int64_t now)
+{
+    session_disconnect(session);
+    *reconnect = (struct reconnect){
+        .state = RECONNECT_WAITING,
+        .patience_ms = reconnect->patience_ms,
+        .next_ms = now,
+        .delay_ms = DELAY_FIRST_MS,
+        .give_up_ms = now + reconnect->patience_ms,
+    };
+}
+
+/* One attempt came to nothing. */
+static void wait_again(struct reconnect *reconnect, struct session *session, int64_t now)
+{
+    session_disconnect(session);
+    reconnect->state = RECONNECT_WAITING;
+    reconnect->next_ms = now + reconnect->delay_ms;
+    reconnect->delay_ms = MIN(reconnect->delay_ms * 2, (int64_t)DELAY_MAX_MS);
+}
+
+static enum reconnect_outcome take_greeting(struct reconnect *reconnect, struct session *session,
+                                            int64_t now)
+{
+    _cleanup_message_ struct message hello = MESSAGE_NULL;
+    int r = session_next(session, &hello, &reconnect->why);
+    if (r == 0)
+        return RECONNECT_GOES_ON;
+    if (r > 0)
+        r = session_take_hello(session, &hello, &reconnect->why);
+    if (r == -EPROTO || r == -ENOMEM)
+        return RECONNECT_GIVEN_UP; /* another program, or another protocol: that stays so */
+    if (r < 0) {
+        wait_again(reconnect, session, now); /* it went away again, or has too many clients */
+        return RECONNECT_GOES_ON;
+    }
+    reconnect->state = RECONNECT_NONE;
+    return RECONNECT_BACK;
+}
+
+enum reconnect_outcome reconnect_go_on(struct reconnect *reconnect, struct session *session,
+                                       int64_t now)
+{
+    if (reconnect->state == RECONNECT_WAITING && now >= reconnect->next_ms) {
+        if (session_reconnect(session, &reconnect->why) < 0)
+            wait_again(reconnect, session, now);
+        else
+            reconnect->state = RECONNECT_GREETING;
+    }
+    if (reconnect->state == RECONNECT_GREETING) {
+        enum reconnect_outcome outcome = take_greeting(reconnect, session, now);
+        if (outcome != RECONNECT_GOES_ON)
+            return outcome;
+    }
+    return now >= reconnect->give_up_ms ? RECONNECT_GIVEN_UP : RECONNECT_GOES_ON;
+}
+
+int64_t reconnect_due(const struct reconnect *reconnect)
+{
+    if (reconnect->state == RECONNECT_NONE)
+        return INT64_MAX;
+    return reconnect->state == RECONNECT_WAITING ? MIN(reconnect->next_ms, reconnect->give_up_ms)
+                                                 : reconnect->give_up_ms;
+}
