@@ -676,7 +676,7 @@ static void test_code_exec_pass(void **state)
     set_output(f, T PASS, "");
     check_code_exec(f, CODE_EXEC "'verdict':'pass','assertions':[{'passed':true}]}", "", 1);
     set_output(f, T T PASS, "");
-    check_code_exec(f, CODE_EXEC "'verdict':'error'}", "code_exec.error", 1);
+    check_code_exec(f, CODE_EXEC "'verdict':'error'}", "code_exec.error", 0);
 }
 
 static void test_code_exec_fail(void **state)
@@ -734,7 +734,7 @@ static void test_code_exec_ended(void **state)
     check_code_exec(f,
                     CODE_EXEC "'verdict':'error','score':{'passed':false," CODE_EXEC_MODE(
                         "error", "signal 11") ",'outcome':{'signal':11}}",
-                    "code_exec.error", 1);
+                    "code_exec.error", 0);
 }
 
 /* A checker that cannot do its work is no verdict on the code. */
