@@ -13,6 +13,7 @@ static bool is_open(const struct leaf *leaf)
 int leaf_open(struct leaf *leaf, const struct cgroup_tree *tree, uint64_t job_no,
               const struct limits *limits, unsigned cpu_percent, int *ret_fd)
 {
+    leaf->leaf.fd = close_fd(leaf->leaf.fd); /* one that was given up with its jail */
     *leaf = (struct leaf){.tree = tree, .leaf = CGROUP_LEAF_NULL};
     *ret_fd = -1;
     if (!tree || tree->fd < 0)
@@ -79,7 +80,9 @@ bool leaf_close(struct leaf *leaf)
 {
     if (!is_open(leaf))
         return true;
-    if (cgroup_leaf_remove(leaf->tree, &leaf->leaf) == -EBUSY) {
+    bool is_busy = cgroup_leaf_remove(leaf->tree, &leaf->leaf) == -EBUSY;
+    leaf->is_left = is_busy && ++leaf->looks > LEAF_LOOKS_MAX;
+    if (is_busy && !leaf->is_left) {
         leaf_kill(leaf);
         return false;
     }

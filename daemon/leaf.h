@@ -10,7 +10,11 @@
 struct leaf {
     const struct cgroup_tree *tree; /* NULL, or without one: no cgroups */
     struct cgroup_leaf leaf;
+    unsigned looks; /* that found it in use still */
+    bool is_left;   /* it stays behind */
 };
+
+#define LEAF_LOOKS_MAX 2000
 
 #define LEAF_NULL                \
     {                            \
@@ -35,5 +39,6 @@ uint64_t leaf_cpu_remaining_ms(const struct leaf *leaf, uint64_t limit_ms);
 /* Adds to RESULT what the cgroup knows better: usage of the whole tree, evidence. */
 void leaf_collect(const struct leaf *leaf, struct slot_result *result);
 
-/* Removes the cgroup. False while something in it still lives or dies, which is being killed. */
+/* Removes the cgroup. False while something in it still lives or dies, which is being killed; but
+ * not for ever: what is in use after LEAF_LOOKS_MAX looks is left where it is. */
 bool leaf_close(struct leaf *leaf);

@@ -100,10 +100,14 @@ static void complete_if_over(struct slot *slot)
     if (slot->state != SLOT_ENDING || !slot->reported || !capture_is_closed(&slot->out) ||
         !capture_is_closed(&slot->err))
         return;
-    if (leaf_close(&slot->leaf))
-        slot_complete(slot, SLOT_END_EXITED);
-    else
+    if (!leaf_close(&slot->leaf)) {
         slot_enter(slot, SLOT_ENDING, LEAF_RETRY_MS);
+        return;
+    }
+    if (slot->leaf.is_left)
+        log_write(slot->config->log, LOG_WARNING, "slot %u: the cgroup of job %" PRIu64 " stays",
+                  slot->index, slot->job_no);
+    slot_complete(slot, SLOT_END_EXITED);
 }
 
 /* The jail tells of it as well, unless it hangs. */

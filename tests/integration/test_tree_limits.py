@@ -3,8 +3,10 @@
 limit_exceeded, on which evidence. What only a control group can know is tested where there is one
 (packaging/run-vm-tests), and skipped elsewhere with that reason."""
 
+from pathlib import Path
+
 import pytest
-from conftest import make_shape
+from conftest import make_shape, wait_until
 
 MIB = 1 << 20
 
@@ -42,6 +44,19 @@ def assert_exceeded(result, limit):
 def assert_next_job_is_well(client):
     result = client.run(python("print('well')"), id="next")
     assert result["score"]["passed"] is True and result["stdout"] == "well\n", result
+
+
+def cgroups_of(daemon, program):
+    """Where the processes of PROGRAM are that run under the daemon."""
+    found = set()
+    for pid in daemon.descendants():
+        try:
+            if Path(f"/proc/{pid}/cmdline").read_bytes().startswith(program):
+                lines = Path(f"/proc/{pid}/cgroup").read_text().splitlines()
+                found |= {Path("/sys/fs/cgroup" + line[3:]) for line in lines if line.startswith("0::")}
+        except OSError:
+            pass  # it has ended
+    return found
 
 
 # Starts N children that each do what CODE says, and waits for all.
@@ -120,6 +135,23 @@ def test_a_success_exceeds_nothing(client, needs_cgroup):
     result = client.run(python(code, max_processes=10, wall_clock=30))
     assert result["outcome"]["limit_exceeded"] is None, result
     assert result["score"]["passed"] is True
+
+
+def test_a_cgroup_that_cannot_be_removed(daemon, client, needs_cgroup):
+    """Somebody has made a cgroup in the job's own. The job is answered all the same, and the next one."""
+    client.submit("held", {"kind": "sandbox", "argv": ["/bin/sleep", "2"]})
+    assert client.recv()["type"] == "started"
+    wait_until(lambda: cgroups_of(daemon, b"/bin/sleep"), "it runs in its cgroup")
+    (place,) = cgroups_of(daemon, b"/bin/sleep")
+    inner = place / "held"
+    inner.mkdir()
+    try:
+        assert client.recv_answer("held")["score"]["passed"]
+        assert "stays" in daemon.log()
+        assert_next_job_is_well(client)
+    finally:
+        inner.rmdir()
+        place.rmdir()
 
 
 def test_peak_memory_of_the_tree(client, needs_cgroup):
