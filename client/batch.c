@@ -121,66 +121,20 @@ static enum exit_status run_batch(const struct globals *globals, const void *opt
 
 static const struct option_spec batch_specs[] = {
     {
-        .letter = 'o',
-        .name = "output",
-        .argument = "FILE",
-        .kind = OPTION_TEXT,
-        .offset = offsetof(struct batch_options, engine.output),
-        .help = "write the results to FILE instead of standard output",
-    },
-    {
-        .letter = 'f',
-        .name = "force",
-        .kind = OPTION_FLAG,
-        .offset = offsetof(struct batch_options, engine.force),
-        .help = "overwrite FILE if it is there already",
-    },
-    {
         .letter = 'b',
         .name = "bench-root",
         .argument = "DIR",
         .kind = OPTION_TEXT,
+        .value = VALUE_DIRECTORY,
         .offset = offsetof(struct batch_options, bench_root),
         .help = "where the task classes are, for lines that name no bench_root",
-    },
-    {
-        .letter = 'j',
-        .name = "jobs",
-        .argument = "N",
-        .kind = OPTION_NUMBER,
-        .offset = offsetof(struct batch_options, engine.jobs),
-        .min = 1,
-        .max = 10000,
-        .help = "jobs in flight (default: what the daemon queues for one client, at most 256)",
-    },
-    {
-        .name = "reconnect",
-        .argument = "SECONDS",
-        .kind = OPTION_NUMBER,
-        .offset = offsetof(struct batch_options, engine.reconnect),
-        .min = 1,
-        .max = 86400,
-        .help = "how long to wait for a daemon that went away, to submit again what it has not "
-                "answered (default: 60)",
-    },
-    {
-        .name = "no-reconnect",
-        .kind = OPTION_FLAG,
-        .offset = offsetof(struct batch_options, engine.no_reconnect),
-        .help = "end when the daemon goes away",
-    },
-    {
-        .letter = 'q',
-        .name = "quiet",
-        .kind = OPTION_FLAG,
-        .offset = offsetof(struct batch_options, engine.quiet),
-        .help = "no summary and no progress line; only trouble is told",
     },
 };
 
 const struct command command_batch = {
     .name = "batch",
     .arguments = "FILE...",
+    .argument_value = VALUE_FILE,
     .arguments_min = 1,
     .arguments_max = -1,
     .brief = "grade the jobs in JSONL files, many at a time",
@@ -195,9 +149,10 @@ const struct command command_batch = {
         "FILE:LINE. Blank lines are skipped. A line that cannot be used is named on\n"
         "standard error; the others go on.\n"
         "\n"
-        "Each answer of the daemon, a `result` or an `error` message, is one line of\n"
-        "output, written as soon as it comes: in order of completion, not of input. A\n"
-        "summary for people goes to standard error at the end.\n"
+        "Each answer of the daemon, a `result` or an `error` message, is one line on\n"
+        "standard output (or in the file that --output names), written as soon as it\n"
+        "comes: in order of completion, not of input. A summary for people goes to\n"
+        "standard error at the end.\n"
         "\n"
         "A daemon that goes away (restarted, killed) is waited for; what it has not\n"
         "answered is submitted to the next one, so each job is answered once.\n"
@@ -207,15 +162,10 @@ const struct command command_batch = {
     .examples = "  rubricctl batch --bench-root tests/data/bench jobs.jsonl > scores.jsonl\n"
                 "  make-jobs | rubricctl batch --embedded --slots 4 -o scores.jsonl -\n"
                 "  rubricctl batch jobs.jsonl | jq -c 'select(.score.passed == false) | .id'\n",
-    .exits = "  0    every job passed\n"
-             "  1    a verdict failed (with --no-fail: 0)\n"
-             "  2    wrong usage, or an input line that could not be used\n"
-             "  3    no daemon, or it was lost before every job was answered\n"
-             "  4    some jobs ended in an error instead of a verdict\n"
-             "  130  interrupted, or the reader of the output went away\n"
-             "  Where several apply: 130, then 3, 2, 4, 1.\n",
+    .exits = engine_exits,
     .options = batch_specs,
     .n_options = ARRAY_SIZE(batch_specs),
     .options_size = sizeof(struct batch_options),
+    .shared = {engine_specs, ENGINE_SPECS, offsetof(struct batch_options, engine)},
     .run = run_batch,
 };

@@ -71,6 +71,7 @@ static enum exit_status run_cancel(const struct globals *globals, const void *op
 const struct command command_cancel = {
     .name = "cancel",
     .arguments = "JOB_NO...",
+    .argument_value = VALUE_JOB,
     .arguments_min = 1,
     .arguments_max = -1,
     .brief = "end jobs by their number",

@@ -13,3 +13,8 @@ extern const struct command command_status;
 extern const struct command command_ping;
 extern const struct command command_cancel;
 extern const struct command command_drain;
+
+/* All of them, in the order in which help shows them. */
+#define COMMANDS_MAX 32
+extern const struct command *const commands[];
+extern const size_t n_commands; /* at most COMMANDS_MAX */

@@ -40,7 +40,7 @@ struct engine_work {
     int (*answer)(void *arg, struct message *message, json_t *note, struct bytes *ret_line);
 };
 
-/* Options that every command with an engine has. */
+/* Options that every command with an engine has; engine_specs is their table. */
 struct engine_options {
     const char *output; /* NULL or "-": standard output */
     bool force;
@@ -49,6 +49,12 @@ struct engine_options {
     bool no_reconnect;
     bool quiet;
 };
+
+enum { ENGINE_SPECS = 6 };
+extern const struct option_spec engine_specs[ENGINE_SPECS];
+
+/* The exit statuses of such a command, for its help. */
+extern const char engine_exits[];
 
 enum engine_phase {
     PHASE_SUBMITTING,

@@ -335,6 +335,7 @@ static const struct option_spec grade_specs[] = {
         .name = "dataset",
         .argument = "FILE",
         .kind = OPTION_TEXT,
+        .value = VALUE_FILE,
         .offset = offsetof(struct grade_options, dataset),
         .help = "the tasks: JSON Lines or one JSON array; .gz is inflated",
     },
@@ -342,6 +343,7 @@ static const struct option_spec grade_specs[] = {
         .name = "samples",
         .argument = "FILE",
         .kind = OPTION_TEXT,
+        .value = VALUE_FILE,
         .offset = offsetof(struct grade_options, samples),
         .help = "what was written for them: JSON Lines; .gz is inflated",
     },
@@ -375,59 +377,10 @@ static const struct option_spec grade_specs[] = {
                 "objects with it; such a verdict can be forged",
     },
     {
-        .letter = 'o',
-        .name = "output",
-        .argument = "FILE",
-        .kind = OPTION_TEXT,
-        .offset = offsetof(struct grade_options, engine.output),
-        .help = "write the results to FILE (\"-\": standard output, and pass@k to standard error) "
-                "instead of SAMPLES_results.jsonl",
-    },
-    {
-        .letter = 'f',
-        .name = "force",
-        .kind = OPTION_FLAG,
-        .offset = offsetof(struct grade_options, engine.force),
-        .help = "overwrite that file if it is there already",
-    },
-    {
         .name = "json",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct grade_options, json),
         .help = "print pass@k and what is behind it as a JSON object",
-    },
-    {
-        .letter = 'j',
-        .name = "jobs",
-        .argument = "N",
-        .kind = OPTION_NUMBER,
-        .offset = offsetof(struct grade_options, engine.jobs),
-        .min = 1,
-        .max = 10000,
-        .help = "jobs in flight (default: what the daemon queues for one client, at most 256)",
-    },
-    {
-        .name = "reconnect",
-        .argument = "SECONDS",
-        .kind = OPTION_NUMBER,
-        .offset = offsetof(struct grade_options, engine.reconnect),
-        .min = 1,
-        .max = 86400,
-        .help = "how long to wait for a daemon that went away, to submit again what it has not "
-                "answered (default: 60)",
-    },
-    {
-        .name = "no-reconnect",
-        .kind = OPTION_FLAG,
-        .offset = offsetof(struct grade_options, engine.no_reconnect),
-        .help = "end when the daemon goes away",
-    },
-    {
-        .letter = 'q',
-        .name = "quiet",
-        .kind = OPTION_FLAG,
-        .offset = offsetof(struct grade_options, engine.quiet),
-        .help = "no summary and no progress line; only trouble is told, and pass@k",
     },
 };
 
@@ -449,10 +402,13 @@ const struct command command_grade = {
         "A sample has a task_id and one of completion (continues the prompt), solution (a\n"
         "whole program) and generation (free text with code in it).\n"
         "\n"
-        "The results are JSON Lines in order of completion: the sample's own fields, its\n"
-        "number among those of its task (sample), passed, result in words, verdict and\n"
-        "score. A job that ended in an error has passed null and counts neither as\n"
-        "correct nor as wrong; pass@k is then labelled incomplete.\n"
+        "The results go to SAMPLES_results.jsonl, beside the samples (for --canonical:\n"
+        "DATASET_canonical_results.jsonl), unless --output says otherwise; with\n"
+        "--output - they go to standard output, and pass@k to standard error. They are\n"
+        "JSON Lines in order of completion: the sample's own fields, its number among\n"
+        "those of its task (sample), passed, result in words, verdict and score. A job\n"
+        "that ended in an error has passed null and counts neither as correct nor as\n"
+        "wrong; pass@k is then labelled incomplete.\n"
         "\n"
         "pass@k is computed where every task has at least k samples. Tasks without\n"
         "samples, samples without a task and lines that cannot be used are named on\n"
@@ -460,15 +416,10 @@ const struct command command_grade = {
     .examples = "  rubricctl grade --dataset HumanEval.jsonl.gz --samples samples.jsonl --k 1,10\n"
                 "  rubricctl grade --dataset D.jsonl --samples S.jsonl --json | jq .pass_at_k\n"
                 "  rubricctl grade --embedded --dataset sanitized-mbpp.json --canonical\n",
-    .exits = "  0    every sample passed\n"
-             "  1    a sample failed (with --no-fail: 0)\n"
-             "  2    wrong usage, or input that could not be used\n"
-             "  3    no daemon, or it was lost before every job was answered\n"
-             "  4    some jobs ended in an error instead of a verdict\n"
-             "  130  interrupted, or the reader of the output went away\n"
-             "  Where several apply: 130, then 3, 2, 4, 1.\n",
+    .exits = engine_exits,
     .options = grade_specs,
     .n_options = ARRAY_SIZE(grade_specs),
     .options_size = sizeof(struct grade_options),
+    .shared = {engine_specs, ENGINE_SPECS, offsetof(struct grade_options, engine)},
     .run = run_grade,
 };

@@ -9,14 +9,9 @@
 #include <signal.h>
 #include <string.h>
 
-static const struct command *const commands[] = {
-    &command_run,    &command_batch, &command_sandbox, &command_grade, &command_passk,
-    &command_status, &command_ping,  &command_cancel,  &command_drain,
-};
-
 static const struct command *find_command(const char *name)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+    for (size_t i = 0; i < n_commands; i++)
         if (strcmp(commands[i]->name, name) == 0)
             return commands[i];
     return NULL;
@@ -24,14 +19,27 @@ static const struct command *find_command(const char *name)
 
 static enum exit_status unknown_command(const char *name)
 {
-    const char *names[ARRAY_SIZE(commands)];
-    for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+    const char *names[COMMANDS_MAX];
+    for (size_t i = 0; i < n_commands; i++)
         names[i] = commands[i]->name;
-    const char *near = suggest(name, names, ARRAY_SIZE(names));
+    const char *near = suggest(name, names, n_commands);
     if (near)
         complain("unknown command \"%s\"; did you mean %s?", name, near);
     else
         complain("unknown command \"%s\"; see rubricctl --help", name);
+    return STATUS_USAGE;
+}
+
+static enum exit_status missing_command(void)
+{
+    char names[COMMANDS_MAX * 16] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < n_commands && used < sizeof(names); i++) {
+        const char *between = i == 0 ? "" : i + 1 < n_commands ? ", " : " or ";
+        used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", between,
+                                 commands[i]->name);
+    }
+    complain("a command is missing: %s; see rubricctl --help", names);
     return STATUS_USAGE;
 }
 
@@ -68,7 +76,7 @@ static enum exit_status run_command(const struct command *command, int argc, cha
 static enum exit_status run_help(int argc, char **argv)
 {
     if (argc < 2) {
-        help_all(stdout, commands, ARRAY_SIZE(commands));
+        help_all(stdout);
         return STATUS_OK;
     }
     const struct command *command = find_command(argv[1]);
@@ -95,9 +103,7 @@ static enum exit_status dispatch(int argc, char **argv)
         return run_help(0, NULL);
     if (globals.version)
         return print_version();
-    complain("a command is missing: run, batch, sandbox, grade, passk, status, ping, cancel or "
-             "drain; see rubricctl --help");
-    return STATUS_USAGE;
+    return missing_command();
 }
 
 /* A descriptor that is opened later must never become standard input, output or error. */

@@ -14,6 +14,7 @@ const struct option_spec global_options[] = {
         .name = "socket",
         .argument = "PATH",
         .kind = OPTION_TEXT,
+        .value = VALUE_SOCKET,
         .offset = offsetof(struct globals, socket),
         .help = "the daemon's socket (default: $RUBRICD_SOCKET, else /run/rubricd/rubricd.sock)",
     },
@@ -28,6 +29,7 @@ const struct option_spec global_options[] = {
         .name = "config",
         .argument = "FILE",
         .kind = OPTION_TEXT,
+        .value = VALUE_FILE,
         .offset = offsetof(struct globals, config),
         .help = "configuration of the private daemon",
     },
@@ -249,6 +251,8 @@ int options_parse_command(const struct command *command, int argc, char **argv,
     struct parser parser;
     parser_init(&parser, command->takes_command ? "+" : "");
     parser_add(&parser, command->options, command->n_options, options);
+    parser_add(&parser, command->shared.specs, command->shared.n,
+               (char *)options + command->shared.offset);
     parser_add(&parser, global_options, n_global_options, globals);
 
     int first = parser_run(&parser, argc, argv, command);
@@ -268,10 +272,16 @@ void text_list_deinit(struct text_list *list)
     *list = (struct text_list){.items = NULL};
 }
 
+static void deinit_lists(const struct option_spec *specs, size_t n, void *target)
+{
+    for (size_t i = 0; i < n; i++)
+        if (specs[i].kind == OPTION_LIST)
+            text_list_deinit((struct text_list *)(void *)((char *)target + specs[i].offset));
+}
+
 void options_deinit(const struct command *command, void *options)
 {
-    for (size_t i = 0; i < command->n_options; i++)
-        if (command->options[i].kind == OPTION_LIST)
-            text_list_deinit(
-                (struct text_list *)(void *)((char *)options + command->options[i].offset));
+    deinit_lists(command->options, command->n_options, options);
+    deinit_lists(command->shared.specs, command->shared.n,
+                 (char *)options + command->shared.offset);
 }

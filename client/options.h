@@ -1,28 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Commands and their options as tables: getopt_long's arrays, --help and shell completions are
- * all made from them. */
+/* Commands and their options as tables: getopt_long's arrays, --help, the shell completions and the
+ * man page are all made from them. */
 
 #include "exitstatus.h"
 
-#include <stddef.h>
-
-enum option_kind {
-    OPTION_FLAG,   /* bool: set to true */
-    OPTION_TEXT,   /* const char *: borrowed from argv */
-    OPTION_NUMBER, /* long: min to max */
-    OPTION_LIST,   /* struct text_list: each occurrence is appended */
-};
-
-struct option_spec {
-    const char *name;
-    const char *argument; /* NULL exactly for a flag */
-    const char *help;
-    size_t offset; /* of the value in the struct that the table describes */
-    long min, max;
-    enum option_kind kind;
-    char letter; /* 0: none */
-};
+#include "conf/optionspec.h"
 
 /* Strings borrowed from argv. */
 struct text_list {
@@ -44,6 +27,7 @@ struct globals {
 struct command {
     const char *name;
     const char *arguments; /* "FILE...", or "" */
+    enum option_value argument_value;
     int arguments_min;
     int arguments_max;  /* -1: any number */
     bool takes_command; /* the arguments have options of their own: ours stop at the first one */
@@ -53,7 +37,8 @@ struct command {
     const char *exits;
     const struct option_spec *options;
     size_t n_options;
-    size_t options_size; /* of the struct that the options are stored in */
+    size_t options_size;        /* of the struct that the options are stored in */
+    struct option_table shared; /* options that several commands have; may be empty */
     enum exit_status (*run)(const struct globals *globals, const void *options,
                             const struct text_list *arguments);
 };

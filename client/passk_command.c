@@ -142,6 +142,7 @@ static const struct option_spec passk_specs[] = {
 const struct command command_passk = {
     .name = "passk",
     .arguments = "RESULTS...",
+    .argument_value = VALUE_FILE,
     .arguments_min = 1,
     .arguments_max = -1,
     .brief = "compute pass@k from results that exist",

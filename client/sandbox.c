@@ -134,6 +134,8 @@ static const struct option_spec sandbox_specs[] = {
         .name = "runner",
         .argument = "NAME",
         .kind = OPTION_TEXT,
+        .value = VALUE_CHOICE,
+        .choices = "shell python",
         .offset = offsetof(struct sandbox_options, runner),
         .help = "what runs the snippet: shell (/bin/sh, the default) or python",
     },
@@ -142,6 +144,7 @@ static const struct option_spec sandbox_specs[] = {
         .name = "file",
         .argument = "NAME[=PATH]",
         .kind = OPTION_LIST,
+        .value = VALUE_NAMED_FILE,
         .offset = offsetof(struct sandbox_options, files),
         .help = "put the file PATH (default: NAME) into the working directory as NAME; it stays "
                 "executable if it is; may be repeated",
@@ -151,6 +154,7 @@ static const struct option_spec sandbox_specs[] = {
         .name = "limit",
         .argument = "NAME=VALUE",
         .kind = OPTION_LIST,
+        .value = VALUE_LIMIT,
         .offset = offsetof(struct sandbox_options, limits),
         .help = "wall_clock or cpu (5s, 500ms), memory_bytes, output_bytes or disk_bytes (64M), "
                 "max_open_files, max_processes; may be repeated",
@@ -159,6 +163,7 @@ static const struct option_spec sandbox_specs[] = {
         .name = "env",
         .argument = "NAME[=VALUE]",
         .kind = OPTION_LIST,
+        .value = VALUE_VARIABLE,
         .offset = offsetof(struct sandbox_options, env),
         .help = "set a variable (without a value: to what it is here) that the configuration "
                 "allows; may be repeated",
@@ -167,6 +172,7 @@ static const struct option_spec sandbox_specs[] = {
         .name = "readable",
         .argument = "PATH",
         .kind = OPTION_LIST,
+        .value = VALUE_FILE,
         .offset = offsetof(struct sandbox_options, readable),
         .help = "let the command read this file or directory of the host, which must lie under a "
                 "root that the configuration allows; may be repeated",
@@ -196,6 +202,7 @@ static const struct option_spec sandbox_specs[] = {
 const struct command command_sandbox = {
     .name = "sandbox",
     .arguments = "[--] COMMAND [ARGUMENT]...",
+    .argument_value = VALUE_COMMAND,
     .arguments_min = 0,
     .arguments_max = -1,
     .takes_command = true,

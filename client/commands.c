@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+#include "commands.h"
+
+#include "proto/util.h"
+
+const struct command *const commands[] = {
+    &command_run,    &command_batch, &command_sandbox, &command_grade, &command_passk,
+    &command_status, &command_ping,  &command_cancel,  &command_drain,
+};
+const size_t n_commands = ARRAY_SIZE(commands);
+
+_Static_assert(ARRAY_SIZE(commands) <= COMMANDS_MAX, "COMMANDS_MAX is too small");

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""--help of rubricctl, as it is seen on terminals of several widths."""
+
+import fcntl
+import os
+import pty
+import struct
+import subprocess
+import termios
+
+import pytest
+
+from conftest import RUBRICCTL
+
+
+def commands():
+    text = subprocess.run([RUBRICCTL, "--help"], capture_output=True, text=True).stdout
+    table = text.split("\ncommands:\n")[1].split("\n\n")[0]
+    return [line.split()[0] for line in table.splitlines() if line.startswith("  ") and line[2] != " "]
+
+
+def on_terminal(*arguments, columns):
+    """What comes out on a terminal of that many columns."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    with subprocess.Popen([RUBRICCTL, *arguments], stdout=slave, stderr=slave) as process:
+        os.close(slave)
+        shown = b""
+        while True:
+            try:
+                more = os.read(master, 65536)
+            except OSError:  # all is read, and nobody has it open
+                break
+            shown += more
+        os.close(master)
+    assert process.returncode == 0
+    return shown.decode().replace("\r\n", "\n")
+
+
+def test_every_command_is_shown():
+    names = commands()
+    assert {"run", "batch", "sandbox", "grade", "passk", "status", "cancel", "drain"} <= set(names)
+    done = subprocess.run([RUBRICCTL], capture_output=True, text=True)
+    told = ", ".join(names[:-1]) + " or " + names[-1]
+    assert (done.returncode, done.stderr) == (
+        2,
+        f"rubricctl: a command is missing: {told}; see rubricctl --help\n",
+    )
+
+
+@pytest.mark.parametrize("command", [[], *([name] for name in commands())], ids=str)
+def test_help_teaches_and_fits(command):
+    text = on_terminal(*command, "--help", columns=80)
+    assert max(map(len, text.splitlines())) <= 80
+    for part in ("\nusage: rubricctl ", "\nexit status:\n", "\nexamples:\n  "):
+        assert part in text
+    assert "--socket" in text
+    assert "\n\n\n" not in text and not any(line != line.rstrip() for line in text.splitlines())
+    # Where it is no terminal it is as on one of 80 columns.
+    piped = subprocess.run([RUBRICCTL, *command, "--help"], capture_output=True, text=True).stdout
+    assert piped == text == on_terminal(*command, "--help", columns=200)
+
+
+@pytest.mark.parametrize("command", [[], *([name] for name in commands())], ids=str)
+def test_help_on_a_narrow_terminal(command):
+    """Only what is to be copied, and the line of usage, may be wider than the terminal."""
+    text = on_terminal(*command, "--help", columns=40)
+    shown = text.split("\nexamples:\n")[0].split("\nusage: ")
+    body = shown[0] + shown[1].split("\n", 1)[1]
+    wide = [line for line in body.splitlines() if len(line) > 40 and '"' not in line]
+    assert not [line for line in wide if not line.startswith("rubricctl ")]
+    # The words are the same.
+    full = on_terminal(*command, "--help", columns=80)
+    assert text.split() == full.split()
