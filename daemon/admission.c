@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "admission.h"
+#include "clock.h"
 #include "grading.h"
 #include "peer.h"
 
@@ -68,7 +69,7 @@ static void admit(struct supervisor *supervisor, struct conn *conn, struct reque
     job->conn = conn;
     job->client_no = conn->number;
     job->peer = conn->peer;
-    supervisor->stats.submitted++;
+    stats_count_submitted(&supervisor->stats, job->spec->kind);
     TAILQ_INSERT_TAIL(&conn->jobs, job, of_conn);
     if (is_run(job->spec)) {
         queue_push(&supervisor->queue, &conn->lane, &job->entry);
@@ -84,7 +85,8 @@ static void handle_submit(struct supervisor *supervisor, struct conn *conn, stru
     /* What is kept may be longer than the client's text of it. */
     size = MAX(size, job_spec_size(request->job));
     if (supervisor->draining) {
-        stats_count_error(&supervisor->stats, ERROR_DRAINING);
+        stats_count_submitted(&supervisor->stats, request->job->kind);
+        stats_count_error(&supervisor->stats, request->job->kind, ERROR_DRAINING, clock_now_ns());
         send_error(conn, &request->id, 0, ERROR_DRAINING, "the daemon takes no new jobs");
     } else if (find_by_id(conn, &request->id)) {
         send_error(conn, &request->id, 0, ERROR_BAD_REQUEST,
@@ -265,6 +267,7 @@ static void on_gone(struct conn *conn, void *userdata)
             slot_cancel(job->slot);
         } else {
             queue_remove(&supervisor->queue, &job->entry);
+            stats_count_dropped(&supervisor->stats, job->spec->kind);
             job_free(job);
         }
     }

@@ -54,6 +54,7 @@ static int print_result(const struct job *job, const struct verdict *verdict,
         reply.assertions = verdict->report->assertions;
     }
     answer->is_result = true;
+    answer->limit = verdict->outcome->limit;
     answer->passed = verdict->score && verdict->score->passed;
     answer->score = verdict->score ? verdict->score->score : NAN;
     describe_failure(verdict, answer);
@@ -125,6 +126,7 @@ static int answer_verdict(const struct job *job, const struct slot_result *resul
     if (report.broken)
         return answer_error(job, ERROR_SANDBOX_FAILED, report.broken, ret);
     answer.usage = usage_from_result(result, job->queued_ns, job->launched_ns);
+    answer.ran_ns = result->started_ns ? result->ended_ns - result->started_ns : 0;
     score.wall_clock_ms = answer.usage.wall_clock_ms;
     struct verdict verdict = {
         .score = &score,
@@ -175,7 +177,7 @@ int answer_no_code(const struct job *job, const struct bytes *isolation, struct 
 int answer_error(const struct job *job, enum error_code code, const char *message,
                  struct answer *ret)
 {
-    struct answer answer = {.code = code};
+    struct answer answer = {.code = code, .limit = LIMIT_NONE};
     (void)snprintf(answer.what, sizeof(answer.what), "%s: %.200s", error_code_name(code), message);
     int r = reply_error(&job->id, job->number, code, message, &answer.payload);
     if (r == 0)

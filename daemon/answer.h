@@ -16,14 +16,16 @@ struct answer {
     enum error_code code;       /* where it is no result */
     char what[ANSWER_WHAT_MAX]; /* the first failure mode, or the error's message; "" if passed */
     struct usage usage;         /* where it is a result */
+    enum limit limit;           /* that was exceeded; LIMIT_NONE: none, or it is no result */
+    uint64_t ran_ns;            /* as measured; 0: nothing was run, or it is no result */
     double score;               /* NAN: none */
     bool program_failed; /* the verdict is ours: the rubric gave no valid one, or the sandbox job's
                           * program did not end well */
 };
 
-#define ANSWER_NULL           \
-    {                         \
-        .payload = BYTES_NULL \
+#define ANSWER_NULL                                \
+    {                                              \
+        .payload = BYTES_NULL, .limit = LIMIT_NONE \
     }
 
 void answer_deinit(struct answer *answer);

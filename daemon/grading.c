@@ -42,6 +42,19 @@ static void log_answer(const struct supervisor *supervisor, const struct job *jo
     }
 }
 
+static void count_answer(struct stats *stats, enum job_kind kind, const struct answer *answer)
+{
+    const struct stats_result result = {
+        .passed = answer->passed,
+        .limit = answer->limit,
+        .ran_ns = answer->ran_ns,
+    };
+    if (answer->is_result)
+        stats_count_result(stats, kind, &result, clock_now_ns());
+    else
+        stats_count_error(stats, kind, answer->code, clock_now_ns());
+}
+
 /* Sends the answer, counts it, and ends the job. R is negative where there is no answer because
  * memory ran out while it was made. */
 static void deliver(struct supervisor *supervisor, struct job *job, int r, struct answer *answer,
@@ -49,10 +62,7 @@ static void deliver(struct supervisor *supervisor, struct job *job, int r, struc
 {
     if (r < 0)
         r = answer_error(job, ERROR_INTERNAL, "out of memory", answer);
-    if (answer->is_result)
-        stats_count_result(&supervisor->stats, answer->passed);
-    else
-        stats_count_error(&supervisor->stats, answer->code);
+    count_answer(&supervisor->stats, job->spec->kind, answer);
     if (answer->program_failed ||
         (!answer->is_result && answer->code != ERROR_CANCELLED && answer->code != ERROR_DRAINING))
         stats_add_failure(&supervisor->stats, job, answer->what);
@@ -178,6 +188,8 @@ static void on_launch(struct slot *slot, struct queue_entry *entry, void *userda
     struct supervisor *supervisor = userdata;
     struct job *job = container_of(entry, struct job, entry);
     job->launched_ns = clock_now_ns();
+    stats_count_launch(&supervisor->stats, job->spec->kind, job->launched_ns - job->queued_ns,
+                       job->launched_ns);
     switch (job->spec->kind) {
     case JOB_RUBRIC:
         launch_rubric(supervisor, slot, job);

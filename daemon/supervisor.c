@@ -404,7 +404,12 @@ int supervisor_init(struct supervisor *supervisor, const struct config *config,
     TAILQ_INIT(&supervisor->parked);
     log_init(&supervisor->log, levels[config->log_level]);
 
-    int r = set_up_work_dir(supervisor, fault);
+    int r = stats_init(&supervisor->stats, supervisor->started_ns);
+    if (r < 0) {
+        fault_set(fault, "out of memory");
+        return r;
+    }
+    r = set_up_work_dir(supervisor, fault);
     if (r == 0)
         r = set_up_isolation(supervisor, fault);
     if (r < 0)

@@ -43,6 +43,7 @@ DAEMON_STAGES = [
     {"jail/view"},
     {"jail/link", "jail/children", "jail/cgroup_fork", "jail/wipe", "jail/landlock", "jail/mounts"},
     {"jail/layers"},
+    {"histogram", "recent"},
     {"log", "clock", "version", "environment", "events"},
 ]
 

@@ -813,6 +813,58 @@ def test_status_while_a_job_runs(daemon, bench, gate):
         assert after["counters"]["passed"] == 1
 
 
+def test_status_by_kind(client, bench):
+    """What a job is counted as, and that every one that was submitted is counted once."""
+    client.run(bench.job(PASSING), "passes")
+    client.run(bench.job("raise SystemExit(3)"), "fails")
+    client.run(bench.job(PASSING, sut={"status": "timeout"}), "is not run")
+    client.run(bench.job(name="nowhere"), "is not there")
+    slow = {"kind": "sandbox", "argv": ["/bin/sleep", "1000"], "limits": {"wall_clock": 0.1}}
+    client.run(slow, "is too slow")
+    kinds = client.status()["kinds"]
+    recent = {kind: kinds[kind].pop("recent") for kind in kinds}
+    nothing = {"errors": {}, "limits_exceeded": {}, "dropped": 0}
+    assert kinds == {
+        "rubric": {
+            **nothing,
+            "submitted": 4,
+            "passed": 1,
+            "failed": 2,
+            "errors": {"rubric_not_found": 1},
+        },
+        "sandbox": {
+            **nothing,
+            "submitted": 1,
+            "passed": 0,
+            "failed": 1,
+            "limits_exceeded": {"wall_clock": 1},
+        },
+        "code_exec": {**nothing, "submitted": 0, "passed": 0, "failed": 0},
+    }
+    assert [entry["seconds"] for entry in recent["rubric"]] == [60, 300, 900]
+    last = recent["sandbox"][0]
+    assert (last["passed"], last["failed"], last["errors"]) == (0, 1, 0)
+    assert last["per_second"] == pytest.approx(1 / max(last["span_ms"] / 1000, 1), rel=0.01)
+    assert last["wall_clock_ms"]["p50"] >= 100 * (1 - 1 / 16)
+    assert recent["code_exec"][2]["wall_clock_ms"] is None
+
+
+def test_jobs_of_a_client_that_left_are_counted_as_dropped(daemon, gate, bench):
+    with daemon.connect() as client:
+        hold_slots(client, bench.job(gate.python + PASSING))
+        with daemon.connect() as leaving:
+            for i in range(3):
+                leaving.submit(str(i), bench.job(PASSING))
+            wait_until(lambda: client.status()["queue"]["jobs"] == 3, "they are queued")
+        status = wait_until(
+            lambda: (s := client.status())["kinds"]["rubric"]["dropped"] and s, "they are dropped"
+        )
+        assert status["kinds"]["rubric"]["dropped"] == 3
+        assert status["kinds"]["rubric"]["submitted"] == 2 + 3
+        assert status["counters"]["errors"] == {}
+        gate.open(2)
+
+
 def test_the_memory_it_reports_is_its_own(start_daemon):
     """Not that of the process which started it."""
     ballast = b"x" * (200 << 20)
