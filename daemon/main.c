@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* rubricd: arguments, set-up, run, tear-down; nothing else. */
 #include "environment.h"
+#include "options.h"
 #include "privileges.h"
 #include "supervisor.h"
 
@@ -8,117 +9,13 @@
 #include "daemon/version.h"
 
 #include <fcntl.h>
-#include <getopt.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sysexits.h>
 #include <unistd.h>
-
-#define SETTINGS_MAX 64
-
-struct arguments {
-    const char *config_path; /* NULL: the default one, which may be missing */
-    const char *settings[SETTINGS_MAX];
-    size_t setting_count;
-    bool check_config;
-    int serve_fd;
-};
-
-static const char help_text[] =
-    "Usage: rubricd [OPTION]...\n"
-    "\n"
-    "Supervisor of untrusted graders: takes rubric jobs over a Unix socket, runs each in a\n"
-    "confined child process, and answers with its BenchScore. Usually started by systemd;\n"
-    "talk to it with rubricctl.\n"
-    "\n"
-    "  -c, --config=FILE         read FILE (and FILE.d/*.conf) instead of\n"
-    "                            " RUBRICD_CONFIG "\n"
-    "      --set=SECTION.KEY=VALUE\n"
-    "                            override one setting; may be given several times\n"
-    "      --check-config        name every mistake in the configuration, then exit\n"
-    "      --serve-fd=N          serve the connected socket N alone and end with it\n"
-    "  -h, --help                show this text\n"
-    "  -V, --version             show the version\n"
-    "\n"
-    "Signals: SIGTERM and SIGINT drain (running jobs finish, queued ones are answered\n"
-    "'draining'); a second one kills what still runs.\n"
-    "\n"
-    "Exit status: 0 after a drain; 64 wrong usage; 69 something needed cannot be had;\n"
-    "71 the system failed; 78 the configuration is wrong.\n";
-
-/* --- arguments ----------------------------------------------------------------------------- */
-
-static bool parse_serve_fd(const char *text, int *ret)
-{
-    char *end;
-    errno = 0;
-    long fd = strtol(text, &end, 10);
-    struct stat st;
-    if (errno != 0 || end == text || *end || fd < 3 || fd > INT_MAX || fstat((int)fd, &st) < 0 ||
-        !S_ISSOCK(st.st_mode)) {
-        (void)fprintf(stderr, "rubricd: --serve-fd: '%s' is not an open socket\n", text);
-        return false;
-    }
-    *ret = (int)fd;
-    return true;
-}
-
-/* Returns -1 to go on, or the status to exit with. */
-static int parse_arguments(int argc, char **argv, struct arguments *arguments)
-{
-    enum { OPT_SET = 256, OPT_CHECK, OPT_SERVE };
-    static const struct option options[] = {
-        {"config", required_argument, NULL, 'c'},
-        {"set", required_argument, NULL, OPT_SET},
-        {"check-config", no_argument, NULL, OPT_CHECK},
-        {"serve-fd", required_argument, NULL, OPT_SERVE},
-        {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'V'},
-        {NULL, 0, NULL, 0},
-    };
-    int option;
-    while ((option = getopt_long(argc, argv, "c:hV", options, NULL)) != -1) {
-        switch (option) {
-        case 'c':
-            arguments->config_path = optarg;
-            break;
-        case OPT_SET:
-            if (arguments->setting_count == SETTINGS_MAX) {
-                (void)fprintf(stderr, "rubricd: --set: more than %d of them\n", SETTINGS_MAX);
-                return EX_USAGE;
-            }
-            arguments->settings[arguments->setting_count++] = optarg;
-            break;
-        case OPT_CHECK:
-            arguments->check_config = true;
-            break;
-        case OPT_SERVE:
-            if (!parse_serve_fd(optarg, &arguments->serve_fd))
-                return EX_USAGE;
-            break;
-        case 'h':
-            (void)fputs(help_text, stdout);
-            return 0;
-        case 'V':
-            (void)puts("rubricd " RUBRICD_VERSION);
-            return 0;
-        default:
-            (void)fputs("Try 'rubricd --help'.\n", stderr);
-            return EX_USAGE;
-        }
-    }
-    if (optind < argc) {
-        (void)fprintf(stderr, "rubricd: unexpected argument '%s'\nTry 'rubricd --help'.\n",
-                      argv[optind]);
-        return EX_USAGE;
-    }
-    return -1;
-}
 
 /* --- configuration ------------------------------------------------------------------------- */
 
@@ -133,8 +30,8 @@ static int load_config(const struct arguments *arguments, struct config *config)
     if (arguments->serve_fd >= 0)
         config->log_level = CONFIG_LOG_WARNING; /* its stderr is somebody's terminal */
     if (r == 0)
-        r = config_load_with(config, path, arguments->config_path != NULL, arguments->settings,
-                             arguments->setting_count, &problems);
+        r = config_load_with(config, path, arguments->config_path != NULL,
+                             arguments->settings.items, arguments->settings.n, &problems);
     for (size_t i = 0; i < problems.count; i++)
         config_print_problem(stderr, &problems.item[i]);
     if (r == -ENOMEM)
@@ -212,7 +109,7 @@ static int run(const struct config *config, const struct arguments *arguments, i
     struct supervisor_options options = {
         .version = RUBRICD_VERSION,
         .jail_program = open_jail(&fault),
-        .serve_fd = arguments->serve_fd,
+        .serve_fd = (int)arguments->serve_fd,
         .listen_fd = listen_fd,
     };
     if (options.jail_program < 0 || stop_being_root(config, &options, &fault) < 0) {
@@ -251,7 +148,7 @@ static int run_private(struct config *config, const struct arguments *arguments)
     free(config->work_dir);
     config->work_dir = work_dir;
     (void)setsid();
-    (void)fcntl(arguments->serve_fd, F_SETFD, FD_CLOEXEC);
+    (void)fcntl((int)arguments->serve_fd, F_SETFD, FD_CLOEXEC);
     int status = run(config, arguments, -1);
     (void)rmdir(path);
     return status;
@@ -259,12 +156,19 @@ static int run_private(struct config *config, const struct arguments *arguments)
 
 int main(int argc, char **argv)
 {
-    struct arguments arguments = {.serve_fd = -1};
+    struct arguments arguments = ARGUMENTS_NULL;
     _cleanup_config_ struct config config = CONFIG_NULL;
 
-    int status = parse_arguments(argc, argv, &arguments);
-    if (status >= 0)
-        return status;
+    if (options_parse(argc, argv, &arguments) < 0)
+        return EX_USAGE;
+    if (arguments.help) {
+        options_help(stdout);
+        return 0;
+    }
+    if (arguments.version) {
+        (void)puts("rubricd " RUBRICD_VERSION);
+        return 0;
+    }
     if (load_config(&arguments, &config) < 0)
         return EX_CONFIG;
     if (arguments.check_config) {

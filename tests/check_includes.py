@@ -44,7 +44,7 @@ DAEMON_STAGES = [
     {"jail/link", "jail/children", "jail/cgroup_fork", "jail/wipe", "jail/landlock", "jail/mounts"},
     {"jail/layers"},
     {"histogram", "recent"},
-    {"log", "clock", "version", "environment", "events"},
+    {"log", "clock", "version", "environment", "events", "options"},
 ]
 
 FOLDERS = {

@@ -69,7 +69,7 @@ def test_help():
         assert option in done.stdout
     for status in (USAGE, UNAVAILABLE, CONFIG):
         assert str(status) in done.stdout
-    assert all(len(line) <= 100 for line in done.stdout.splitlines())
+    assert all(len(line) <= 80 for line in done.stdout.splitlines())
     assert run("-h").stdout == done.stdout
 
 

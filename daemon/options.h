@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* The command line of rubricd: a table of options, from which the parser, --help, the completions
+ * and the man page are made. */
+
+#include "conf/optionspec.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#define SETTINGS_MAX 64
+
+struct settings {
+    const char *items[SETTINGS_MAX]; /* borrowed from argv */
+    size_t n;
+};
+
+struct arguments {
+    const char *config_path; /* NULL: the default one, which may be missing */
+    struct settings settings;
+    bool check_config;
+    long serve_fd; /* -1: none */
+    bool help;
+    bool version;
+};
+
+#define ARGUMENTS_NULL  \
+    {                   \
+        .serve_fd = -1, \
+    }
+
+extern const struct option_spec daemon_options[];
+extern const size_t n_daemon_options;
+
+/* Reads ARGV into ARGUMENTS, which borrows from it. 0, or -EINVAL after it has said on stderr what
+ * is wrong. */
+int options_parse(int argc, char **argv, struct arguments *arguments);
+
+void options_help(FILE *out);
