@@ -246,7 +246,7 @@ static void count(struct engine *engine, const struct message *message)
         engine->ending.failed |= !verdict.passed;
     } else {
         const char *code = message_text(message, "code");
-        summary_add_error(&engine->summary, code);
+        summary_add_error(&engine->summary, code, message_text(message, "message"));
         engine->ending.errors = true;
         engine->draining |= strcmp(code, "draining") == 0;
     }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define NAME_MAX_SHOWN 100
+#define MESSAGE_MAX_SHOWN 300
 #define OTHERS "(others)"
 /* Lines of one list in the summary. */
 #define CODES_SHOWN 20
@@ -17,8 +18,9 @@ int summary_init(struct summary *ret)
     _cleanup_summary_ struct summary summary = {
         .failure_modes = json_object(),
         .error_codes = json_object(),
+        .first_errors = json_object(),
     };
-    if (!summary.failure_modes || !summary.error_codes)
+    if (!summary.failure_modes || !summary.error_codes || !summary.first_errors)
         return -ENOMEM;
     *ret = TAKE_STRUCT(summary, SUMMARY_NULL);
     return 0;
@@ -28,11 +30,12 @@ void summary_deinit(struct summary *summary)
 {
     json_decref(summary->failure_modes);
     json_decref(summary->error_codes);
+    json_decref(summary->first_errors);
     *summary = (struct summary)SUMMARY_NULL;
 }
 
-/* Counts NAME, or "(others)" where too many different ones have come. */
-static void count(json_t *counts, const char *name)
+/* Counts NAME, or "(others)" where too many different ones have come; returns which. */
+static const char *count(json_t *counts, const char *name)
 {
     json_t *found = json_object_get(counts, name);
     if (!found && json_object_size(counts) >= SUMMARY_CODES_MAX) {
@@ -43,6 +46,7 @@ static void count(json_t *counts, const char *name)
         (void)json_integer_set(found, json_integer_value(found) + 1);
     else
         (void)json_object_set_new(counts, name, json_integer(1));
+    return name;
 }
 
 static void count_failure_mode(json_t *counts, const json_t *mode)
@@ -51,11 +55,11 @@ static void count_failure_mode(json_t *counts, const json_t *mode)
     const char *code = json_string_value(json_object_get(mode, "code"));
     const char *severity = json_string_value(json_object_get(mode, "severity"));
     if (!severity || strcmp(severity, "block") == 0) {
-        count(counts, code);
+        (void)count(counts, code);
         return;
     }
     int n = snprintf(name, sizeof(name), "%s (%s)", code, severity);
-    count(counts, n < (int)sizeof(name) ? name : OTHERS);
+    (void)count(counts, n < (int)sizeof(name) ? name : OTHERS);
 }
 
 void summary_add_verdict(struct summary *summary, const struct verdict *verdict)
@@ -70,15 +74,17 @@ void summary_add_verdict(struct summary *summary, const struct verdict *verdict)
     }
     summary->cost_usd += verdict->cost_usd;
     if (verdict->reason)
-        count(summary->failure_modes, verdict->reason);
+        (void)count(summary->failure_modes, verdict->reason);
     for (size_t i = 0; i < json_array_size(verdict->failure_modes); i++)
         count_failure_mode(summary->failure_modes, json_array_get(verdict->failure_modes, i));
 }
 
-void summary_add_error(struct summary *summary, const char *code)
+void summary_add_error(struct summary *summary, const char *code, const char *message)
 {
     summary->errors++;
-    count(summary->error_codes, code);
+    const char *counted = count(summary->error_codes, code);
+    if (message && !json_object_get(summary->first_errors, counted))
+        (void)json_object_set_new(summary->first_errors, counted, json_string(message));
 }
 
 uint64_t summary_answered(const struct summary *summary)
@@ -102,7 +108,8 @@ static int compare_counted(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-static void put_counts(FILE *out, const char *title, json_t *counts)
+/* EXAMPLES: one for each name, or NULL. */
+static void put_counts(FILE *out, const char *title, json_t *counts, const json_t *examples)
 {
     struct counted sorted[SUMMARY_CODES_MAX + 1];
     size_t n = 0;
@@ -120,6 +127,12 @@ static void put_counts(FILE *out, const char *title, json_t *counts)
         (void)fprintf(out, "%8" JSON_INTEGER_FORMAT "  ", sorted[i].n);
         (void)text_put_fit(out, sorted[i].name, NAME_MAX_SHOWN);
         (void)fputc('\n', out);
+        const char *example = json_string_value(json_object_get(examples, sorted[i].name));
+        if (example) {
+            (void)fprintf(out, "%8s  first: ", "");
+            (void)text_put_fit(out, example, MESSAGE_MAX_SHOWN);
+            (void)fputc('\n', out);
+        }
     }
     if (n > CODES_SHOWN)
         (void)fprintf(out, "%8s  and %zu more\n", "", n - CODES_SHOWN);
@@ -149,8 +162,9 @@ static void put_head(FILE *out, const struct summary *summary, const struct summ
 void summary_put(FILE *out, const struct summary *summary, const struct summary_run *run)
 {
     put_head(out, summary, run);
-    put_counts(out, "failure modes:", summary->failure_modes);
-    put_counts(out, "errors (these jobs have no verdict):", summary->error_codes);
+    put_counts(out, "failure modes:", summary->failure_modes, NULL);
+    put_counts(out, "errors (these jobs have no verdict):", summary->error_codes,
+               summary->first_errors);
     if (run->unanswered > 0)
         (void)fprintf(out, "%" PRIu64 " job%s unanswered\n", run->unanswered,
                       run->unanswered == 1 ? " is" : "s are");

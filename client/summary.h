@@ -19,6 +19,7 @@ struct summary {
     double cost_usd;
     json_t *failure_modes; /* object of name to count */
     json_t *error_codes;
+    json_t *first_errors; /* object of name to the first message */
 };
 
 #define SUMMARY_NULL \
@@ -37,7 +38,8 @@ void summary_deinit(struct summary *summary);
 #define _cleanup_summary_ _cleanup_(summary_deinit)
 
 void summary_add_verdict(struct summary *summary, const struct verdict *verdict);
-void summary_add_error(struct summary *summary, const char *code);
+/* MESSAGE may be NULL; the first of each code is shown. */
+void summary_add_error(struct summary *summary, const char *code, const char *message);
 
 /* Jobs that were answered. */
 uint64_t summary_answered(const struct summary *summary);

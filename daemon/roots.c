@@ -3,6 +3,7 @@
 
 #include "proto/util.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +17,21 @@ char *roots_path_of(int fd)
         return NULL;
     path[n] = '\0';
     return strdup(path);
+}
+
+char *roots_closed_to_us(const char *path)
+{
+    _cleanup_free_ char *part = strdup(path);
+    for (char *end = part; end && *end; end++) {
+        char *slash = strchrnul(end + 1, '/');
+        char kept = *slash;
+        *slash = '\0';
+        if (faccessat(AT_FDCWD, part, X_OK, AT_EACCESS) < 0 && errno == EACCES)
+            return TAKE_PTR(part);
+        *slash = kept;
+        end = slash - 1;
+    }
+    return NULL;
 }
 
 bool roots_contain(const char *root, const char *path)

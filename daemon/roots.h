@@ -13,6 +13,10 @@ struct roots {
 /* The canonical path of an open descriptor, to be freed; NULL if it has none that fits. */
 char *roots_path_of(int fd);
 
+/* The first directory on the way to PATH, or PATH itself, that this process may not enter, to be
+ * freed; NULL if there is none. */
+char *roots_closed_to_us(const char *path);
+
 /* Whether PATH is ROOT or lies under it, by their names alone. */
 bool roots_contain(const char *root, const char *path);
 

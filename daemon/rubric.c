@@ -112,7 +112,12 @@ static int open_root(const struct rubric_spec *spec, const struct rubric_roots *
     _cleanup_close_ int fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) {
         int error = errno;
+        _cleanup_free_ char *closed = error == EACCES ? roots_closed_to_us(root) : NULL;
         fault_set(fault, "job.bench_root: %.200s: %s", root, strerror(error));
+        if (closed)
+            fault_set(fault,
+                      "job.bench_root: %.200s: %s: jobs run as uid %u, which may not enter %.200s",
+                      root, strerror(error), geteuid(), closed);
         return refuse(ret_code, error == EACCES ? ERROR_NOT_PERMITTED : ERROR_RUBRIC_NOT_FOUND);
     }
     _cleanup_free_ char *canonical = roots_path_of(fd);

@@ -4,6 +4,7 @@ and the digest that says which scores can be compared. All of it with and withou
 
 import json
 import os
+import pwd
 import shutil
 import signal
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 import conftest
 import pytest
 from conftest import (
+    ACCOUNT,
     ALL_LAYERS,
     BARE,
     NO_USER_NAMESPACES,
@@ -607,6 +609,24 @@ def test_the_directory_is_gone_when_the_client_has_gone(daemon, bench, target):
 
 
 # What the account of the jobs can read
+
+
+def test_a_bench_behind_a_closed_directory(client, bench):
+    """The message says who may not go where: a checkout in root's home is nothing unusual."""
+    uid = pwd.getpwnam(ACCOUNT).pw_uid if os.geteuid() == 0 else os.geteuid()
+    closed = bench.root.parent / "closed"
+    root = closed / "within" / "bench"
+    root.mkdir(parents=True)
+    closed.chmod(0)
+    try:
+        error = client.run(bench.job(PASSING) | {"bench_root": str(root)})
+    finally:
+        closed.chmod(0o755)
+    assert (error["type"], error["code"]) == ("error", "not_permitted"), error
+    assert error["message"] == (
+        f"job.bench_root: {root}: Permission denied: jobs run as uid {uid}, "
+        f"which may not enter {closed}"
+    )
 
 
 def test_a_rubric_that_cannot_be_read_is_no_verdict(client, bench):

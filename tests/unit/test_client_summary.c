@@ -93,9 +93,9 @@ static void test_many(void **state)
                 "[{\"code\":\"b\",\"severity\":\"warn\"},{\"code\":\"a\",\"severity\":\"block\"}]");
     add_verdict(&summary, false, 0, 0, "[{\"code\":\"c\",\"severity\":\"block\"}]");
     add_verdict(&summary, false, NAN, 0, "[{\"code\":\"c\",\"severity\":\"block\"}]");
-    summary_add_error(&summary, "cancelled");
-    summary_add_error(&summary, "draining");
-    summary_add_error(&summary, "draining");
+    summary_add_error(&summary, "cancelled", NULL);
+    summary_add_error(&summary, "draining", "it \x1b[31mstops\n");
+    summary_add_error(&summary, "draining", "again");
     assert_int_equal(summary_answered(&summary), 7);
     assert_text(&summary, 2000, 1,
                 "7 jobs: 2 passed, 2 failed, 3 errors\n"
@@ -107,6 +107,7 @@ static void test_many(void **state)
                 "       1  b (warn)\n"
                 "errors (these jobs have no verdict):\n"
                 "       2  draining\n"
+                "          first: it \\x1b[31mstops\\n\n"
                 "       1  cancelled\n"
                 "1 job is unanswered\n");
 }
@@ -120,7 +121,7 @@ static void test_codes_are_bounded(void **state)
     assert_int_equal(summary_init(&summary), 0);
     for (int i = 0; i < 5000; i++) {
         (void)snprintf(code, sizeof(code), "code-%d", i);
-        summary_add_error(&summary, code);
+        summary_add_error(&summary, code, code);
     }
     assert_int_equal(json_object_size(summary.error_codes), SUMMARY_CODES_MAX + 1);
 
@@ -130,7 +131,8 @@ static void test_codes_are_bounded(void **state)
     FILE *out = open_memstream(&text, &length);
     summary_put(out, &summary, &run);
     (void)fclose(out);
-    assert_non_null(strstr(text, "    4800  (others)\n       1  code-0\n"));
+    assert_non_null(
+        strstr(text, "    4800  (others)\n          first: code-200\n       1  code-0\n"));
     assert_non_null(strstr(text, "          and 181 more\n"));
 }
 
