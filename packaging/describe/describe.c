@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* Prints the tables that both programs are made from, as JSON: the completions and the man pages
+ * are made of that while building. Not installed. */
+#include "client/commands.h"
+#include "client/help.h"
+#include "conf/keys.h"
+#include "daemon/options.h"
+#include "proto/limits.h"
+#include "proto/util.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+static const char *value_name(enum option_value value)
+{
+    static const char *const names[] = {
+        [VALUE_OTHER] = "other",
+        [VALUE_FILE] = "file",
+        [VALUE_DIRECTORY] = "directory",
+        [VALUE_SOCKET] = "socket",
+        [VALUE_CHOICE] = "choice",
+        [VALUE_TASK_CLASS] = "task class",
+        [VALUE_NAMED_FILE] = "named file",
+        [VALUE_VARIABLE] = "variable",
+        [VALUE_LIMIT] = "limit",
+        [VALUE_SETTING] = "setting",
+        [VALUE_JOB] = "job",
+        [VALUE_COMMAND] = "command",
+    };
+    return names[value];
+}
+
+static json_t *describe_option(const struct option_spec *spec)
+{
+    const char letter[] = {spec->letter, '\0'};
+    json_t *option =
+        json_pack("{s:s,s:s,s:s?,s:s,s:s,s:s?,s:b}", "name", spec->name, "letter", letter,
+                  "argument", spec->argument, "help", spec->help, "value", value_name(spec->value),
+                  "choices", spec->choices, "repeatable", spec->kind == OPTION_LIST);
+    if (spec->kind == OPTION_NUMBER)
+        (void)json_object_set_new(option, "range",
+                                  json_pack("[I,I]", (json_int_t)spec->min, (json_int_t)spec->max));
+    return option;
+}
+
+static void describe_options(json_t *list, const struct option_spec *specs, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        (void)json_array_append_new(list, describe_option(&specs[i]));
+}
+
+static json_t *describe_command(const struct command *command)
+{
+    json_t *options = json_array();
+    describe_options(options, command->options, command->n_options);
+    describe_options(options, command->shared.specs, command->shared.n);
+    return json_pack("{s:s,s:s,s:s,s:s,s:i,s:b,s:s,s:s,s:s,s:o}", "name", command->name, "brief",
+                     command->brief, "arguments", command->arguments, "value",
+                     value_name(command->argument_value), "arguments_max", command->arguments_max,
+                     "takes_command", command->takes_command, "description", command->description,
+                     "examples", command->examples, "exits", command->exits, "options", options);
+}
+
+static json_t *describe_client(void)
+{
+    json_t *options = json_array(), *list = json_array();
+    describe_options(options, global_options, n_global_options);
+    for (size_t i = 0; i < n_commands; i++)
+        (void)json_array_append_new(list, describe_command(commands[i]));
+    return json_pack("{s:o,s:o,s:s}", "options", options, "commands", list, "exits",
+                     help_exit_statuses);
+}
+
+static json_t *describe_daemon(void)
+{
+    json_t *options = json_array();
+    describe_options(options, daemon_options, n_daemon_options);
+    return json_pack("{s:o}", "options", options);
+}
+
+static json_t *list_limits(void)
+{
+    json_t *list = json_array();
+    for (enum limit limit = 0; limit < LIMIT_COUNT; limit++)
+        (void)json_array_append_new(list, json_string(limit_key(limit)));
+    return list;
+}
+
+static json_t *list_settings(void)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < config_key_count(); i++)
+        (void)json_array_append_new(
+            list, json_sprintf("%s.%s", config_key_at(i)->section, config_key_at(i)->name));
+    return list;
+}
+
+int main(void)
+{
+    json_t *tables =
+        json_pack("{s:o,s:o,s:o,s:o}", "rubricctl", describe_client(), "rubricd", describe_daemon(),
+                  "limits", list_limits(), "settings", list_settings());
+    if (!tables || json_dumpf(tables, stdout, JSON_INDENT(2)) < 0 || fflush(stdout) != 0) {
+        (void)fputs("describe: cannot print the tables\n", stderr);
+        return 1;
+    }
+    json_decref(tables);
+    return 0;
+}
