@@ -19,6 +19,13 @@ enum config_log_level {
     CONFIG_LOG_DEBUG,
 };
 
+enum config_log_format {
+    CONFIG_LOG_AUTO, /* the journal where stderr is connected to it, plain lines elsewhere */
+    CONFIG_LOG_JOURNAL,
+    CONFIG_LOG_PLAIN,
+    CONFIG_LOG_JSON,
+};
+
 /* No string is NULL once config_init has returned 0; "" stands for "none". Paths are absolute and
  * have no trailing, doubled or dotted parts. _ms is milliseconds; sizes are bytes. */
 /* Where the host does not have this account, `nobody` does instead. */
@@ -36,6 +43,7 @@ struct config {
     struct string_list admin_groups;
     uint64_t grace_period_ms;
     enum config_log_level log_level;
+    enum config_log_format log_format;
 
     /* [queue] */
     unsigned queue_jobs;

@@ -30,6 +30,7 @@ static const struct config_key keys[] = {
     {"daemon", "admin_groups", &type_groups, FIELD(admin_groups), {0, 64}, ""},
     {"daemon", "grace_period", &type_duration, FIELD(grace_period_ms), {0, HOUR}, "30s"},
     {"daemon", "log_level", &type_log_level, FIELD(log_level), {0, CONFIG_LOG_DEBUG}, "info"},
+    {"daemon", "log_format", &type_log_format, FIELD(log_format), {0, CONFIG_LOG_JSON}, "auto"},
 
     {"queue", "jobs", &type_count, FIELD(queue_jobs), {1, 1000000}, "1024"},
     {"queue", "bytes", &type_size, FIELD(queue_bytes), {KIB, TIB}, "64M"},

@@ -24,6 +24,13 @@ static const char *const log_level_names[] = {
     [CONFIG_LOG_DEBUG] = "debug",
 };
 
+static const char *const log_format_names[] = {
+    [CONFIG_LOG_AUTO] = "auto",
+    [CONFIG_LOG_JOURNAL] = "journal",
+    [CONFIG_LOG_PLAIN] = "plain",
+    [CONFIG_LOG_JSON] = "json",
+};
+
 /* Whether the N bytes at WORD are one of WORDS, which have single spaces between them. */
 static bool is_one_of(const char *words, const char *word, size_t n)
 {
@@ -37,10 +44,11 @@ static bool is_one_of(const char *words, const char *word, size_t n)
     }
 }
 
-static int log_level_read(const char *text, uint64_t *ret)
+/* The index of TEXT among the N NAMES. */
+static int read_name(const char *const *names, size_t n, const char *text, uint64_t *ret)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(log_level_names); i++) {
-        if (strcmp(log_level_names[i], text) == 0) {
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(names[i], text) == 0) {
             *ret = i;
             return 0;
         }
@@ -48,10 +56,29 @@ static int log_level_read(const char *text, uint64_t *ret)
     return -EINVAL;
 }
 
+static void write_name(const char *const *names, size_t n, uint64_t value, char *text)
+{
+    (void)snprintf(text, VALUE_TEXT_MAX, "%s", value < n ? names[value] : "?");
+}
+
+static int log_level_read(const char *text, uint64_t *ret)
+{
+    return read_name(log_level_names, ARRAY_SIZE(log_level_names), text, ret);
+}
+
 static void log_level_write(uint64_t value, char *text)
 {
-    (void)snprintf(text, VALUE_TEXT_MAX, "%s",
-                   value < ARRAY_SIZE(log_level_names) ? log_level_names[value] : "?");
+    write_name(log_level_names, ARRAY_SIZE(log_level_names), value, text);
+}
+
+static int log_format_read(const char *text, uint64_t *ret)
+{
+    return read_name(log_format_names, ARRAY_SIZE(log_format_names), text, ret);
+}
+
+static void log_format_write(uint64_t value, char *text)
+{
+    write_name(log_format_names, ARRAY_SIZE(log_format_names), value, text);
 }
 
 static bool has_dotted_part(const char *path)
@@ -167,6 +194,15 @@ const struct config_type type_log_level = {
     .write = log_level_write,
 };
 
+const struct config_type type_log_format = {
+    .kind = CONFIG_NUMBER,
+    .what = "a format",
+    .hint = "auto, journal, plain or json",
+    .unordered = true,
+    .read = log_format_read,
+    .write = log_format_write,
+};
+
 const struct config_type type_path = {
     .kind = CONFIG_STRING,
     .what = "an absolute path without . and .. in it",
@@ -262,7 +298,7 @@ static int set_number(const struct config_type *type, struct config_bounds bound
         type->write(bounds.min, min);
         type->write(bounds.max, max);
         (void)snprintf(range, sizeof(range), " from %s to %s", min, max);
-        return refuse(type, range, text, why);
+        return refuse(type, type->unordered ? "" : range, text, why);
     }
     store_number(field, size, value);
     return 0;

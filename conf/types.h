@@ -23,6 +23,7 @@ struct config_type {
 
     /* CONFIG_NUMBER */
     const char *zero_word; /* a word that stands for 0, which the bounds then do not concern */
+    bool unordered;        /* "from MIN to MAX" would say nothing */
     int (*read)(const char *text, uint64_t *ret);
     void (*write)(uint64_t value, char *text);
 
@@ -48,6 +49,7 @@ extern const struct config_type type_mode;
 extern const struct config_type type_size;
 extern const struct config_type type_duration;
 extern const struct config_type type_log_level;
+extern const struct config_type type_log_format;
 extern const struct config_type type_path;
 extern const struct config_type type_paths;
 extern const struct config_type type_account;

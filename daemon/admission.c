@@ -203,6 +203,7 @@ static void handle_status(struct supervisor *supervisor, struct conn *conn)
         .conns = &supervisor->conns,
         .stats = &supervisor->stats,
         .isolation = &supervisor->isolation,
+        .log = &supervisor->log,
     };
     _cleanup_bytes_ struct bytes payload = BYTES_NULL;
     if (status_reply(&view, &payload) == 0)
@@ -324,8 +325,8 @@ void admission_accept(int fd, void *userdata)
     _cleanup_bytes_ struct bytes payload = BYTES_NULL;
 
     if (supervisor->conn_count >= supervisor->config->max_clients) {
-        log_write(&supervisor->log, LOG_WARNING, "a client is turned away: %zu are connected",
-                  supervisor->conn_count);
+        log_event(&supervisor->log, LOG_WARNING, LOG_MESSAGE_CLIENT_REFUSED,
+                  "a client is turned away: %zu are connected", supervisor->conn_count);
         turn_away(fd);
         return;
     }

@@ -197,8 +197,9 @@ static void send_error(struct conn *conn, const json_t *id, enum error_code code
 /* Framing or JSON is broken: where the next message begins cannot be known. */
 static void refuse(struct conn *conn, enum error_code code, const char *message)
 {
-    log_write(conn->env->log, LOG_INFO, "client %" PRIu64 " (uid %d, pid %d) is sent away: %s",
-              conn->number, (int)conn->peer.uid, (int)conn->peer.pid, message);
+    log_event(conn->env->log, LOG_INFO, LOG_MESSAGE_CLIENT_DISMISSED,
+              "client %" PRIu64 " (uid %d, pid %d) is sent away: %s", conn->number,
+              (int)conn->peer.uid, (int)conn->peer.pid, message);
     send_error(conn, NULL, code, message);
     conn_close(conn);
 }

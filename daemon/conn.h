@@ -34,7 +34,7 @@ struct conn_ops {
 /* Shared by all connections. */
 struct conn_env {
     struct event_base *base;
-    const struct log *log;
+    struct log *log;
     const struct request_policy *policy;
     uint32_t max_frame;
     uint64_t frame_timeout_ms;

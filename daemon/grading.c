@@ -4,42 +4,34 @@
 #include "clock.h"
 #include "code_exec.h"
 #include "jail/view.h"
+#include "joblog.h"
 
-#include <inttypes.h>
 #include <limits.h>
-#include <math.h>
 #include <string.h>
 
-/* stderr of a failed job that goes into the log. */
-#define LOG_STDERR_BYTES 400
+static bool is_networked(const struct job *job)
+{
+    return job->spec->kind == JOB_SANDBOX && job->spec->sandbox.network;
+}
 
-static void log_answer(const struct supervisor *supervisor, const struct job *job,
+/* What was, or would have been, in force for JOB. */
+static const struct bytes *isolation_of(const struct supervisor *supervisor, const struct job *job)
+{
+    return is_networked(job) ? &supervisor->isolation.of_networked_jobs
+                             : &supervisor->isolation.of_jobs;
+}
+
+static void log_answer(struct supervisor *supervisor, const struct job *job,
                        const struct answer *answer, const struct bytes *err)
 {
-    bool ours = !answer->is_result &&
-                (answer->code == ERROR_SANDBOX_FAILED || answer->code == ERROR_INTERNAL);
-    if (!log_wants(&supervisor->log, ours ? LOG_WARNING : LOG_INFO))
+    struct record record;
+    if (!log_wants(&supervisor->log, joblog_level(answer)))
         return;
-    char who[256];
-    (void)snprintf(who, sizeof(who), "job %" PRIu64 " (client %" PRIu64 ", uid %d, pid %d, id %s)",
-                   job->number, job->client_no, (int)job->peer.uid, (int)job->peer.pid,
-                   job->id.data);
-    char label[JOB_LABEL_MAX];
-    job_describe(job->spec, label);
-    if (!answer->is_result) {
-        log_write(&supervisor->log, ours ? LOG_WARNING : LOG_INFO, "%s: %s: %s", who, label,
-                  answer->what);
-    } else if (answer->program_failed) {
-        log_write(&supervisor->log, LOG_INFO, "%s: %s: %s after %" PRId64 " ms; stderr: %.*s", who,
-                  label, answer->what, answer->usage.wall_clock_ms,
-                  err ? (int)MIN(err->length, (size_t)LOG_STDERR_BYTES) : 0, err ? err->data : "");
-    } else if (isnan(answer->score)) {
-        log_write(&supervisor->log, LOG_INFO, "%s: %s: no score: %s", who, label, answer->what);
-    } else {
-        log_write(&supervisor->log, LOG_INFO, "%s: %s: %s, score %g, %" PRId64 " ms", who, label,
-                  answer->passed ? "passed" : answer->what, answer->score,
-                  answer->usage.wall_clock_ms);
-    }
+    joblog_record(job, answer,
+                  is_networked(job) ? supervisor->isolation.networked_digest
+                                    : supervisor->isolation.digest,
+                  err, &record);
+    log_record(&supervisor->log, &record);
 }
 
 static void count_answer(struct stats *stats, enum job_kind kind, const struct answer *answer)
@@ -96,13 +88,6 @@ void grading_answer_sut(struct supervisor *supervisor, struct job *job)
     _cleanup_answer_ struct answer answer = ANSWER_NULL;
     int r = answer_from_sut(job, &supervisor->isolation.of_jobs, &answer);
     deliver(supervisor, job, r, &answer, NULL);
-}
-
-/* What was, or would have been, in force for JOB. */
-static const struct bytes *isolation_of(const struct supervisor *supervisor, const struct job *job)
-{
-    bool networked = job->spec->kind == JOB_SANDBOX && job->spec->sandbox.network;
-    return networked ? &supervisor->isolation.of_networked_jobs : &supervisor->isolation.of_jobs;
 }
 
 static void answer_without_code(struct supervisor *supervisor, struct job *job)

@@ -265,6 +265,14 @@ static int build_environment(struct isolation *isolation, const struct config *c
     return 0;
 }
 
+static void copy_digests(struct isolation *isolation, const json_t *networked)
+{
+    (void)snprintf(isolation->digest, sizeof(isolation->digest), "%s",
+                   json_string_value(json_object_get(isolation->summary, "digest")));
+    (void)snprintf(isolation->networked_digest, sizeof(isolation->networked_digest), "%s",
+                   json_string_value(json_object_get(networked, "digest")));
+}
+
 int isolation_init(struct isolation *isolation, const struct config *config,
                    const char *interpreter_version, const struct probe *probe, struct fault *fault)
 {
@@ -283,6 +291,8 @@ int isolation_init(struct isolation *isolation, const struct config *config,
             json_print(isolation->summary, &isolation->of_jobs) < 0 ||
             json_print(networked, &isolation->of_networked_jobs) < 0)
             r = -ENOMEM;
+        else
+            copy_digests(isolation, networked);
     }
     if (r == -ENOMEM)
         fault_set(fault, "out of memory");

@@ -16,6 +16,7 @@ struct isolation {
     char **environment; /* owned, NULL-terminated: what every job gets */
     json_t *summary;    /* owned: {class, layers, digest} */
     json_t *missing;    /* owned: [{layer, reason}], for status */
+    char digest[65], networked_digest[65];
     /* Owned: the summary printed, as results carry it, and that of jobs that may use the network.
      */
     struct bytes of_jobs, of_networked_jobs;

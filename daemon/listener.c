@@ -51,8 +51,7 @@ static int make_parent(const char *path, const struct account *owner)
     return 0;
 }
 
-static int set_group(const char *path, const char *group, const struct log *log,
-                     struct fault *fault)
+static int set_group(const char *path, const char *group, struct log *log, struct fault *fault)
 {
     if (!*group)
         return 0;
@@ -75,7 +74,7 @@ static int set_group(const char *path, const char *group, const struct log *log,
 }
 
 int listener_bind(const char *path, unsigned mode, const char *group, const struct account *owner,
-                  const struct log *log, struct fault *fault)
+                  struct log *log, struct fault *fault)
 {
     struct sockaddr_un address;
     struct stat st;
@@ -146,7 +145,7 @@ static void on_connection(evutil_socket_t fd, short what, void *userdata)
     }
 }
 
-int listener_init(struct listener *listener, struct event_base *base, const struct log *log, int fd,
+int listener_init(struct listener *listener, struct event_base *base, struct log *log, int fd,
                   const char *path, void (*accepted)(int fd, void *userdata), void *userdata)
 {
     *listener = (struct listener){.log = log, .fd = fd, .accepted = accepted, .userdata = userdata};

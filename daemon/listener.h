@@ -12,7 +12,7 @@
 
 struct listener {
     struct event *event, *resume;
-    const struct log *log;
+    struct log *log;
     int fd;
     char *path; /* owned; NULL where the socket was handed over, and is not ours to remove */
     void (*accepted)(int fd, void *userdata); /* takes the descriptor */
@@ -30,10 +30,10 @@ struct listener {
  * not made, but for the last. FAULT says what went wrong. Returns the descriptor.
  */
 int listener_bind(const char *path, unsigned mode, const char *group, const struct account *owner,
-                  const struct log *log, struct fault *fault);
+                  struct log *log, struct fault *fault);
 
 /* Starts to accept on FD, which is taken. PATH (copied) is removed by listener_deinit(). */
-int listener_init(struct listener *listener, struct event_base *base, const struct log *log, int fd,
+int listener_init(struct listener *listener, struct event_base *base, struct log *log, int fd,
                   const char *path, void (*accepted)(int fd, void *userdata), void *userdata);
 
 void listener_deinit(struct listener *listener);

@@ -1,25 +1,73 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Lines on stderr: with sd-daemon's "<N>" prefix where systemd reads them, with the level as a word
- * where a person does. Log once, where the decision is made. */
+/* Where the log goes: to the journal with its fields, or to stderr as lines for people or as JSON.
+ * Writing never waits: what is not taken at once is dropped, counted, and told of later. Log once,
+ * where the decision is made.
+ *
+ * Not sd_journal_sendv(): its socket blocks when the journal does not keep up, and without a
+ * journal it says that all is well. */
 
-#include "proto/util.h"
+#include "record.h"
+
+#include "conf/config.h"
 
 #include <stdbool.h>
-#include <syslog.h> /* LOG_ERR, LOG_WARNING, LOG_INFO, LOG_DEBUG */
+#include <stdint.h>
+
+enum log_sink {
+    LOG_TO_PLAIN,
+    LOG_TO_JSON,
+    LOG_TO_JOURNAL,
+};
 
 struct log {
     int level; /* the least urgent that is written */
-    bool prefixed;
+    enum log_sink sink;
+    bool prefixed;            /* stderr goes to the journal, which takes "<N>" for the level */
+    bool torn;                /* stderr has taken a part of a line */
+    int journal_fd;           /* -1: none */
+    const char *journal_path; /* borrowed; where the journal listens */
+    uint64_t dropped;         /* since the start */
+    uint64_t untold;          /* of these */
 };
 
-/* LEVEL is a syslog priority; the prefix is used where stderr is connected to the journal. */
-void log_init(struct log *log, int level);
+#define LOG_NULL                                \
+    {                                           \
+        .level = LOG_WARNING, .journal_fd = -1, \
+    }
 
-/* Whether a line of LEVEL is written: where putting it together is not for nothing. */
+/* LEVEL is a syslog priority. CONFIG_LOG_AUTO is the journal where stderr is connected to it (see
+ * $JOURNAL_STREAM in systemd.exec(5)), and plain lines elsewhere. Where the journal is asked for
+ * and not there, lines are written and the first one says so. */
+void log_init(struct log *log, int level, enum config_log_format format);
+
+/* Tells what was dropped, if it can. */
+void log_deinit(struct log *log);
+
+/* Whether stderr is connected to the journal. */
+bool log_stderr_is_journal(void);
+
+/* Whether an entry of LEVEL is written: where putting it together is not for nothing. */
 static inline bool log_wants(const struct log *log, int level)
 {
     return level <= log->level;
 }
 
-_printf_(3, 4) void log_write(const struct log *log, int level, const char *format, ...);
+void log_record(struct log *log, const struct record *record);
+
+/* A sentence alone. */
+_printf_(3, 4) void log_write(struct log *log, int level, const char *format, ...);
+
+/* One of a sort. */
+_printf_(4, 5) void log_event(struct log *log, int level, enum log_message message,
+                              const char *format, ...);
+
+/* The same about a slot, and the job in it unless JOB_NO is 0. "slot N: " is put in front. */
+_printf_(6, 7) void log_slot(struct log *log, int level, enum log_message message, unsigned slot,
+                             uint64_t job_no, const char *format, ...);
+
+/* Tells what was dropped since it was last told. For now and then, when nothing else is written. */
+void log_flush(struct log *log);
+
+/* "plain", "json", "journal" */
+const char *log_sink_name(enum log_sink sink);

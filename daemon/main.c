@@ -32,8 +32,11 @@ static int load_config(const struct arguments *arguments, struct config *config)
     if (r == 0)
         r = config_load_with(config, path, arguments->config_path != NULL,
                              arguments->settings.items, arguments->settings.n, &problems);
-    for (size_t i = 0; i < problems.count; i++)
+    for (size_t i = 0; i < problems.count; i++) {
+        if (log_stderr_is_journal())
+            (void)fprintf(stderr, "<%d>", LOG_ERR);
         config_print_problem(stderr, &problems.item[i]);
+    }
     if (r == -ENOMEM)
         (void)fprintf(stderr, "rubricd: out of memory\n");
     return r;
@@ -90,16 +93,25 @@ static int stop_being_root(const struct config *config, struct supervisor_option
     if (r == 0)
         r = privileges_make_directory(config->work_dir, 0700, &account, fault);
     if (r == 0 && options->listen_fd < 0 && options->serve_fd < 0) {
-        log_init(&log, LOG_WARNING);
+        log_init(&log, LOG_WARNING, config->log_format);
         r = options->listen_fd = listener_bind(config->socket, config->socket_mode,
                                                config->socket_group, &account, &log, fault);
         options->owns_socket = r >= 0;
+        log_deinit(&log);
     }
     if (r >= 0)
         r = privileges_drop(&account, fault);
     /* Changing the account makes a process dumpable again. */
     (void)prctl(PR_SET_DUMPABLE, 0);
     return r;
+}
+
+static void tell_of_failure(const struct config *config, const struct fault *fault)
+{
+    struct log log;
+    log_init(&log, LOG_CRIT, config->log_format);
+    log_event(&log, LOG_CRIT, LOG_MESSAGE_NOT_STARTED, "cannot start: %s", fault->text);
+    log_deinit(&log);
 }
 
 static int run(const struct config *config, const struct arguments *arguments, int listen_fd)
@@ -113,14 +125,14 @@ static int run(const struct config *config, const struct arguments *arguments, i
         .listen_fd = listen_fd,
     };
     if (options.jail_program < 0 || stop_being_root(config, &options, &fault) < 0) {
-        (void)fprintf(stderr, "rubricd: cannot start: %s\n", fault.text);
+        tell_of_failure(config, &fault);
         if (options.owns_socket)
             (void)unlink(config->socket);
         return EX_UNAVAILABLE;
     }
     int r = supervisor_init(&supervisor, config, &options, &fault);
     if (r < 0) {
-        (void)fprintf(stderr, "rubricd: cannot start: %s\n", fault.text);
+        tell_of_failure(config, &fault);
         supervisor_deinit(&supervisor);
         if (options.owns_socket)
             (void)unlink(config->socket);

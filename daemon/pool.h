@@ -28,7 +28,7 @@ struct pool {
 
 struct pool_config {
     struct event_base *base;
-    const struct log *log;
+    struct log *log;
     struct jailproc_config jail;
     const struct jail_shape *shape, *networked_shape; /* see slot.h */
     const struct cgroup_tree *cgroups;

@@ -105,8 +105,8 @@ static void complete_if_over(struct slot *slot)
         return;
     }
     if (slot->leaf.is_left)
-        log_write(slot->config->log, LOG_WARNING, "slot %u: the cgroup of job %" PRIu64 " stays",
-                  slot->index, slot->job_no);
+        log_slot(slot->config->log, LOG_WARNING, LOG_MESSAGE_CGROUP_LEFT, slot->index, slot->job_no,
+                 "the cgroup of job %" PRIu64 " stays", slot->job_no);
     slot_complete(slot, SLOT_END_EXITED);
 }
 
@@ -358,8 +358,8 @@ static void on_jail_exit(evutil_socket_t fd, short what, void *userdata)
 static void slot_jail_lost(struct slot *slot, const char *why)
 {
     if (!slot->stopping) {
-        log_write(slot->config->log, LOG_WARNING, "slot %u: jail %d is given up: %s", slot->index,
-                  (int)slot->jail_pid, why);
+        log_slot(slot->config->log, LOG_WARNING, LOG_MESSAGE_JAIL_LOST, slot->index, slot->job_no,
+                 "jail %d is given up: %s", (int)slot->jail_pid, why);
         if (slot->state == SLOT_STARTING)
             slot->failed_starts++;
     }
@@ -401,8 +401,8 @@ static void slot_start_jail(struct slot *slot)
                 ? -ENAMETOOLONG
                 : jailproc_spawn(&config->jail, shape_of(slot), directory, &jail);
     if (r < 0) {
-        log_write(config->log, LOG_ERR, "slot %u: cannot start a jail: %s", slot->index,
-                  strerror(-r));
+        log_slot(config->log, LOG_ERR, LOG_MESSAGE_JAIL_NOT_STARTED, slot->index, 0,
+                 "cannot start a jail: %s", strerror(-r));
         slot->failed_starts++;
         restart(slot);
         return;
@@ -434,9 +434,8 @@ static void on_no_end(struct slot *slot)
     if (slot->reported && capture_is_closed(&slot->out) && capture_is_closed(&slot->err)) {
         complete_if_over(slot); /* it is the cgroup that is not empty yet */
     } else if (slot->reported) {
-        log_write(slot->config->log, LOG_WARNING,
-                  "slot %u: job %" PRIu64 " has left its output open elsewhere", slot->index,
-                  slot->job_no);
+        log_slot(slot->config->log, LOG_WARNING, LOG_MESSAGE_OUTPUT_HELD, slot->index, slot->job_no,
+                 "job %" PRIu64 " has left its output open elsewhere", slot->job_no);
         slot_complete(slot, SLOT_END_EXITED);
     } else {
         slot_jail_lost(slot, "it does not finish its job");

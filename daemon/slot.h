@@ -50,7 +50,7 @@ struct slot_ops {
 
 struct slot_config {
     struct event_base *base;
-    const struct log *log;
+    struct log *log;
     struct jailproc_config jail;
     const struct jail_shape *shape;           /* of the jails, but for */
     const struct jail_shape *networked_shape; /* those of jobs that may use the network */

@@ -101,6 +101,12 @@ static json_t *memory_json(void)
     return json_pack("{s:I,s:I}", "rss_bytes", now, "max_rss_bytes", MAX(most, now));
 }
 
+static json_t *log_json(const struct log *log)
+{
+    return json_pack("{s:s,s:I}", "format", log_sink_name(log->sink), "dropped",
+                     (json_int_t)log->dropped);
+}
+
 static json_t *isolation_json(const struct isolation *isolation)
 {
     json_t *copy = json_copy(isolation->summary);
@@ -117,13 +123,13 @@ int status_reply(const struct status_view *view, struct bytes *ret)
     size_t total;
     json_t *clients = clients_json(view->conns, &total);
     _cleanup_json_ json_t *status = json_pack(
-        "{s:s,s:s,s:i,s:i,s:I,s:s,s:o,s:o,s:o,s:I,s:o,s:o,s:o,s:o,s:o}", "type", "status",
+        "{s:s,s:s,s:i,s:i,s:I,s:s,s:o,s:o,s:o,s:I,s:o,s:o,s:o,s:o,s:o,s:o}", "type", "status",
         "version", view->version, "protocol", PROTOCOL_VERSION, "pid", (int)getpid(), "uptime_ms",
         (json_int_t)((now_ns - view->started_ns) / NS_PER_MS), "state",
         view->draining ? "draining" : "running", "slots", slots_json(view->pool, now_ns), "queue",
         queue_json(view->queue), "clients", clients, "clients_total", (json_int_t)total, "counters",
         stats_counters_json(view->stats), "kinds", stats_kinds_json(view->stats, now_ns),
         "last_failures", stats_failures_json(view->stats, now_ns), "isolation",
-        isolation_json(view->isolation), "memory", memory_json());
+        isolation_json(view->isolation), "memory", memory_json(), "log", log_json(view->log));
     return status ? json_print(status, ret) : -ENOMEM;
 }

@@ -4,6 +4,7 @@
 
 #include "conn.h"
 #include "isolation.h"
+#include "log.h"
 #include "pool.h"
 #include "stats.h"
 
@@ -18,6 +19,7 @@ struct status_view {
     const struct conn_list *conns;
     const struct stats *stats;
     const struct isolation *isolation;
+    const struct log *log;
 };
 
 /* Clients listed at most; the total is told as well. */

@@ -72,8 +72,9 @@ static void drain(struct supervisor *supervisor)
                             .tv_usec = (suseconds_t)(ms % 1000 * 1000)};
     supervisor->draining = supervisor->drain_begun = true;
     service_stopping();
-    log_write(&supervisor->log, LOG_INFO, "draining: %u jobs run, %zu are queued",
-              pool_busy(&supervisor->pool), supervisor->queue.count);
+    log_event(&supervisor->log, LOG_INFO, LOG_MESSAGE_DRAINING,
+              "draining: %u jobs run, %zu are queued", pool_busy(&supervisor->pool),
+              supervisor->queue.count);
     listener_deinit(&supervisor->listener);
     admission_refuse_queued(supervisor);
     (void)event_add(supervisor->grace, &grace);
@@ -108,8 +109,8 @@ static void on_grace(evutil_socket_t fd, short what, void *userdata)
     struct supervisor *supervisor = userdata;
     (void)fd;
     (void)what;
-    log_write(&supervisor->log, LOG_WARNING, "the grace period is over: %u jobs are killed",
-              pool_busy(&supervisor->pool));
+    log_event(&supervisor->log, LOG_WARNING, LOG_MESSAGE_GRACE_OVER,
+              "the grace period is over: %u jobs are killed", pool_busy(&supervisor->pool));
     end_grace_period(supervisor);
 }
 
@@ -136,6 +137,7 @@ static void on_tell(evutil_socket_t fd, short what, void *userdata)
                    pool_busy(&supervisor->pool), supervisor->pool.slot_count,
                    supervisor->queue.count, supervisor->conn_count);
     service_status(text);
+    log_flush(&supervisor->log);
 }
 
 /* --- set-up -------------------------------------------------------------------------------- */
@@ -161,7 +163,7 @@ static int set_up_events(struct supervisor *supervisor)
             return -ENOMEM;
     }
     struct timeval period = {.tv_sec = STATUS_TEXT_S};
-    if (getenv("NOTIFY_SOCKET") && event_add(supervisor->tell, &period) < 0)
+    if (event_add(supervisor->tell, &period) < 0)
         return -ENOMEM;
     return service_init(&supervisor->service, base);
 }
@@ -284,7 +286,8 @@ static void open_cgroups(struct supervisor *supervisor, uint32_t without, struct
     if (layer_in(without, LAYER_CGROUP))
         return;
     if (cgroup_tree_open(&supervisor->cgroups, reason) == 0 && *reason->text)
-        log_write(&supervisor->log, LOG_WARNING, "cgroups: %s", reason->text);
+        log_event(&supervisor->log, LOG_WARNING, LOG_MESSAGE_CGROUPS_UNUSABLE, "cgroups: %s",
+                  reason->text);
 }
 
 /* Lets a jail show what the host grants. */
@@ -378,6 +381,17 @@ static unsigned count_slots(const struct config *config)
     return config->slots > 0 ? config->slots : (unsigned)MAX(cpus, 1L);
 }
 
+static void tell_of_start(struct supervisor *supervisor)
+{
+    struct record record;
+    record_init(&record, LOG_INFO, LOG_MESSAGE_STARTED);
+    record_add_text(&record, RECORD_VERSION, supervisor->version);
+    record_add_text(&record, RECORD_ISOLATION_DIGEST, supervisor->isolation.digest);
+    record_say(&record, "version %s, %u slots, isolation digest %s", supervisor->version,
+               supervisor->pool.slot_count, supervisor->isolation.digest);
+    log_record(&supervisor->log, &record);
+}
+
 int supervisor_init(struct supervisor *supervisor, const struct config *config,
                     const struct supervisor_options *options, struct fault *fault)
 {
@@ -402,7 +416,7 @@ int supervisor_init(struct supervisor *supervisor, const struct config *config,
     };
     TAILQ_INIT(&supervisor->conns);
     TAILQ_INIT(&supervisor->parked);
-    log_init(&supervisor->log, levels[config->log_level]);
+    log_init(&supervisor->log, levels[config->log_level], config->log_format);
 
     int r = stats_init(&supervisor->stats, supervisor->started_ns);
     if (r < 0) {
@@ -428,16 +442,17 @@ int supervisor_init(struct supervisor *supervisor, const struct config *config,
     if (r == 0)
         r = set_up_clients(supervisor, options, fault);
     if (r == 0)
-        log_write(&supervisor->log, LOG_INFO, "version %s, %u slots, isolation digest %s",
-                  options->version, slots,
-                  json_string_value(json_object_get(supervisor->isolation.summary, "digest")));
+        tell_of_start(supervisor);
     return r;
 }
 
 int supervisor_run(struct supervisor *supervisor)
 {
     service_ready();
-    return event_base_dispatch(supervisor->base) < 0 ? -EIO : 0;
+    int r = event_base_dispatch(supervisor->base) < 0 ? -EIO : 0;
+    log_event(&supervisor->log, r < 0 ? LOG_CRIT : LOG_INFO, LOG_MESSAGE_STOPPED,
+              r < 0 ? "stopped: the event loop failed" : "stopped: every job is answered");
+    return r;
 }
 
 /* --- tear-down ----------------------------------------------------------------------------- */
@@ -488,4 +503,5 @@ void supervisor_deinit(struct supervisor *supervisor)
     supervisor->jail.program = close_fd(supervisor->jail.program);
     json_decref(supervisor->hello_limits);
     close_fd(supervisor->work_dir_fd);
+    log_deinit(&supervisor->log);
 }

@@ -5,10 +5,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Length of the well-formed sequence at S, or minus the length of the maximal ill-formed part
- * there (Unicode 15, table 3-7 and section 3.9, "Substitution of Maximal Subparts"). N >= 1. */
-static int sequence_length(const unsigned char *s, size_t n)
+int utf8_sequence(const char *text, size_t n)
 {
+    const unsigned char *s = (const unsigned char *)text;
     unsigned char lead = s[0], low = 0x80, high = 0xBF;
     int need;
 
@@ -38,7 +37,6 @@ static int sequence_length(const unsigned char *s, size_t n)
 char *utf8_replace(const char *bytes, size_t n, size_t *ret_length)
 {
     static const char replacement[3] = "\xEF\xBF\xBD";
-    const unsigned char *in = (const unsigned char *)bytes;
     /* The worst input grows to three times its size. */
     char *out = n < SIZE_MAX / 3 - 1 ? malloc(n * 3 + 1) : NULL;
     if (!out)
@@ -46,9 +44,9 @@ char *utf8_replace(const char *bytes, size_t n, size_t *ret_length)
 
     size_t length = 0;
     for (size_t i = 0; i < n;) {
-        int step = sequence_length(in + i, n - i);
+        int step = utf8_sequence(bytes + i, n - i);
         if (step > 0) {
-            memcpy(out + length, in + i, (size_t)step);
+            memcpy(out + length, bytes + i, (size_t)step);
             length += (size_t)step;
         } else {
             memcpy(out + length, replacement, sizeof(replacement));

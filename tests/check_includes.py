@@ -16,7 +16,7 @@ DAEMON_STAGES = [
     {"main"},
     {"supervisor", "admission", "grading"},
     {"status", "listener", "service"},
-    {"stats"},
+    {"stats", "joblog"},
     {"conn"},
     {"answer"},
     {"job"},
@@ -44,7 +44,9 @@ DAEMON_STAGES = [
     {"jail/link", "jail/children", "jail/cgroup_fork", "jail/wipe", "jail/landlock", "jail/mounts"},
     {"jail/layers"},
     {"histogram", "recent"},
-    {"log", "clock", "version", "environment", "events", "options"},
+    {"log"},
+    {"record"},
+    {"messages", "clock", "version", "environment", "events", "options"},
 ]
 
 FOLDERS = {

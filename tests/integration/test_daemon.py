@@ -885,15 +885,19 @@ def test_the_log_line_of_a_job(daemon, bench):
         client.run(bench.job(PASSING), "a\nrubricd: job 9: forged\x1b[0m")
     who = f"client {number}, uid {os.geteuid()}, pid {os.getpid()}"
     lines = [line for line in daemon.log().splitlines() if line.startswith("rubricd: job ")]
+    usage = r"cpu_ms=\d+ (cpu_wait_ms=\d+ )?max_rss_bytes=\d+ queue_ms=\d+"
+    ran = rf"\[kind=rubric slot=[01] {usage}\]"
     expected = [
-        ("good", r"class-1: passed, score 1, \d+ ms"),
-        ("bad", r"class-2: rubric.malformed_output after \d+ ms; stderr: no ?"),
-        ("lost", r"absent: rubric_not_found: .*"),
-        ("a rubricd: job 9: forged \\[0m", r"class-3: passed, score 1, \d+ ms"),
+        ("good", rf"class-1: passed, score 1, \d+ ms {ran}"),
+        ("bad", rf"class-2: rubric.malformed_output after \d+ ms; stderr: no  {ran}"),
+        ("lost", r"absent: rubric_not_found: .* \[kind=rubric\]"),
+        (r"a\nrubricd: job 9: forged\x1b[0m", rf"class-3: passed, score 1, \d+ ms {ran}"),
     ]
     assert len(lines) == len(expected)
     for number, (line, (id, what)) in enumerate(zip(lines, expected), 1):
-        assert re.fullmatch(rf"rubricd: job {number} \({who}, id {id}\): {what}", line), line
+        start = f"rubricd: job {number} ({who}, id {id}): "
+        assert line.startswith(start), line
+        assert re.fullmatch(what, line[len(start) :]), line
 
 
 # Leaks

@@ -160,6 +160,7 @@ static void assert_defaults(const struct config *config)
     assert_list(&config->admin_groups, "");
     assert_int_equal(config->grace_period_ms, 30000);
     assert_int_equal(config->log_level, CONFIG_LOG_INFO);
+    assert_int_equal(config->log_format, CONFIG_LOG_AUTO);
     assert_int_equal(config->queue_jobs, 1024);
     assert_int_equal(config->queue_bytes, 64 << 20);
     assert_int_equal(config->queue_jobs_per_client, 256);
@@ -259,6 +260,7 @@ static void test_every_key_is_set(void **state)
         f, "[daemon]\nuser=grader\nsocket = //run///x/a.sock/\nsocket_mode=600\nsocket_group=\n"
            "work_dir=/w\nslots=3\nmax_clients=7\nadmin_groups=adm  wheel\tops\n"
            "grace_period=1.5s\nlog_level=debug\n"
+           "log_format=json\n"
            "[queue]\njobs=100\nbytes=1GiB\njobs_per_client=100\n"
            "[protocol]\nmax_frame=1M\nframe_timeout=5min\nreceive_bytes=2M\n"
            "reply_high_water=4096\n"
@@ -292,6 +294,7 @@ static void test_every_key_is_set(void **state)
     assert_list(&c->admin_groups, "adm|wheel|ops");
     assert_int_equal(c->grace_period_ms, 1500);
     assert_int_equal(c->log_level, CONFIG_LOG_DEBUG);
+    assert_int_equal(c->log_format, CONFIG_LOG_JSON);
     assert_int_equal(c->queue_jobs, 100);
     assert_int_equal(c->queue_bytes, 1 << 30);
     assert_int_equal(c->queue_jobs_per_client, 100);
