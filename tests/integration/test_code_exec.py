@@ -781,7 +781,7 @@ def test_no_attack_on_the_system_passes(daemon, client, name, at):
         code = body + "\ndef f(x):\n    attack()\n    return 3"
     else:
         code = "def f(x): return 3\n" + body
-    result = judge(client, code, *SYSTEM_TARGETS, metadata={"timeout_s": 5})
+    result = judge(client, code, *SYSTEM_TARGETS, metadata={"timeout_s": 30})
     assert result["verdict"] in ("assertion_fail", "error", "syntax_error"), result
     assert result["score"]["score"] == 0, result
     assert "can be listed" not in json.dumps(result), result
