@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""The units as systemd reads them, without running one: nothing to complain about, and no more exposed
+than their page says."""
+
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+from conftest import BUILD, ROOT
+
+UNITS = ("rubricd.service", "rubricd.socket", "rubricd@.service", "rubricd@.socket")
+EXPOSURE_MAX = 25  # tenths
+PAGE = ROOT / "packaging/systemd/README.md"
+
+pytestmark = pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not here")
+
+
+def analyze(*arguments, cwd):
+    # Standard error too: it has the warnings, which are no failure to it.
+    return subprocess.run(["systemd-analyze", "--no-pager", *arguments], cwd=cwd, text=True, check=False,
+                          env={**os.environ, "LC_ALL": "C.UTF-8"},
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)  # fmt: skip
+
+
+@pytest.fixture(name="units")
+def make_units(tmp_path):
+    """A folder with the units, in which programs are named that are there."""
+    for name in UNITS:
+        text = (BUILD / "packaging" / name).read_text()
+        (tmp_path / name).write_text(re.sub(r"^(Exec\w+)=\S+", r"\1=/bin/true", text, flags=re.MULTILINE))
+    return tmp_path
+
+
+@pytest.mark.parametrize("unit", ["rubricd.service", "rubricd.socket", "rubricd@a.service", "rubricd@a.socket"])
+def test_verify_is_silent(units, unit):
+    if "@" in unit:
+        shutil.copy(units / re.sub("@a", "@", unit), units / unit)
+    done = analyze("verify", "--man=no", f"./{unit}", cwd=units)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_verify_would_complain(units):
+    """The test above can fail: systemd tells a key that it does not know."""
+    with (units / "rubricd.service").open("a") as file:
+        file.write("\n[Service]\nNoSuchKey=yes\n")
+    assert "NoSuchKey" in analyze("verify", "--man=no", "./rubricd.service", cwd=units).stdout
+
+
+@pytest.mark.parametrize("unit", ["rubricd.service", "rubricd@.service"])
+def test_exposure(units, unit, record_property):
+    done = analyze("security", "--offline=yes", f"--threshold={EXPOSURE_MAX}", f"./{unit}", cwd=units)
+    record_property("exposure", done.stdout.splitlines()[-1].split(":")[-1].strip())
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_page_has_a_reason_for_each_point(units):
+    done = analyze("security", "--offline=yes", "./rubricd.service", cwd=units)
+    left = {line.split()[1] for line in done.stdout.splitlines() if line.startswith("✗")}
+    rows = re.findall(r"^\| `([^`]+)` \| \S.+ \|$", PAGE.read_text().split("## What stays exposed")[1], re.MULTILINE)
+    assert left == set(rows)
+
+
+def test_programs_and_places(units):
+    """What the daemon, its client and the manager have to agree on."""
+    for name, runtime in (("rubricd", "rubricd"), ("rubricd@", "rubricd-%i")):
+        service = (BUILD / "packaging" / f"{name}.service").read_text()
+        socket = (BUILD / "packaging" / f"{name}.socket").read_text()
+        path = f"/run/{runtime}/rubricd.sock"
+        assert f"\nListenStream={path}\n" in socket
+        assert f"/rubricctl --socket={path} reload\n" in service
+        assert f"\nRuntimeDirectory={runtime}\n" in service
+        assert "@" not in re.sub(r"rubricd@|@(mount|system-service|process|resources|privileged|sandbox)\b", "", service)
