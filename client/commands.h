@@ -13,6 +13,7 @@ extern const struct command command_status;
 extern const struct command command_ping;
 extern const struct command command_cancel;
 extern const struct command command_drain;
+extern const struct command command_reload;
 
 /* All of them, in the order in which help shows them. */
 #define COMMANDS_MAX 32

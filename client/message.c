@@ -23,6 +23,10 @@ static const struct {
     [MESSAGE_ERROR] = {"error", {{"code", JSON_STRING}, {"message", JSON_STRING}}},
     [MESSAGE_STATUS] = {"status", {{"version", JSON_STRING}}},
     [MESSAGE_PONG] = {"pong", {{NULL, JSON_NULL}}},
+    [MESSAGE_RELOADED] = {"reloaded",
+                          {{"generation", JSON_INTEGER},
+                           {"changed", JSON_ARRAY},
+                           {"restart", JSON_ARRAY}}},
     [MESSAGE_BYE] = {"bye", {{"reason", JSON_STRING}}},
     [MESSAGE_OTHER] = {"", {{NULL, JSON_NULL}}},
 };

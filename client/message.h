@@ -12,6 +12,7 @@ enum message_type {
     MESSAGE_ERROR,
     MESSAGE_STATUS,
     MESSAGE_PONG,
+    MESSAGE_RELOADED,
     MESSAGE_BYE,
     MESSAGE_OTHER, /* a type that this client does not know */
 };

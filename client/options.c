@@ -23,7 +23,8 @@ const struct option_spec global_options[] = {
         .name = "embedded",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct globals, embedded),
-        .help = "start a private daemon for the length of this command (not with cancel and drain)",
+        .help = "start a private daemon for the length of this command (not with cancel, drain and "
+                "reload)",
     },
     {
         .name = "config",

@@ -132,6 +132,14 @@ int config_load(struct config *config, const char *path, bool must_exist,
 int config_load_with(struct config *config, const char *path, bool must_exist,
                      const char *const *settings, size_t n, struct config_problems *problems);
 
+/* Where a configuration is read from: what config_load_with() is given, to be read again. */
+struct config_source {
+    const char *path;
+    bool must_exist;
+    const char *const *settings;
+    size_t setting_count;
+};
+
 /* Writes one line: "/etc/rubricd/rubricd.conf:12: [queue] jobs: expected ..., got 'lots'". */
 void config_print_problem(FILE *stream, const struct config_problem *problem);
 

@@ -125,6 +125,19 @@ void config_key_clear(const struct config_key *key, struct config *config)
     config_type_clear(key->type, (char *)config + key->offset, key->size);
 }
 
+bool config_key_equal(const struct config_key *key, const struct config *config,
+                      const struct config *other)
+{
+    return config_type_equal(key->type, (const char *)config + key->offset,
+                             (const char *)other + key->offset, key->size);
+}
+
+int config_key_copy(const struct config_key *key, struct config *config, const struct config *other)
+{
+    return config_type_copy(key->type, (char *)config + key->offset,
+                            (const char *)other + key->offset, key->size);
+}
+
 uint64_t config_key_number(const struct config_key *key, const struct config *config)
 {
     return config_type_number((const char *)config + key->offset, key->size);

@@ -27,6 +27,11 @@ const struct config_key *config_key_find(const char *section, const char *name);
 int config_key_set(const struct config_key *key, struct config *config, const char *text,
                    struct fault *why);
 void config_key_clear(const struct config_key *key, struct config *config);
+bool config_key_equal(const struct config_key *key, const struct config *config,
+                      const struct config *other);
+/* Sets the key's field in CONFIG to a copy of OTHER's. */
+int config_key_copy(const struct config_key *key, struct config *config,
+                    const struct config *other);
 uint64_t config_key_number(const struct config_key *key, const struct config *config);
 
 /* The table's own copy of a section's name, or NULL where there is no such section. */

@@ -427,3 +427,70 @@ void config_type_clear(const struct config_type *type, void *field, size_t size)
         break;
     }
 }
+
+static bool equal_lists(const struct string_list *list, const struct string_list *other)
+{
+    if (list->count != other->count)
+        return false;
+    for (size_t i = 0; i < list->count; i++)
+        if (strcmp(list->item[i], other->item[i]) != 0)
+            return false;
+    return true;
+}
+
+bool config_type_equal(const struct config_type *type, const void *field, const void *other,
+                       size_t size)
+{
+    switch (type->kind) {
+    case CONFIG_NUMBER:
+        return config_type_number(field, size) == config_type_number(other, size);
+    case CONFIG_BOOLEAN:
+        return *(const bool *)field == *(const bool *)other;
+    case CONFIG_STRING:
+        return strcmp(*(char *const *)field, *(char *const *)other) == 0;
+    case CONFIG_LIST:
+        return equal_lists(field, other);
+    }
+    return false;
+}
+
+static int copy_string(char **field, const char *other)
+{
+    char *copy = strdup(other);
+    if (!copy)
+        return -ENOMEM;
+    free(*field);
+    *field = copy;
+    return 0;
+}
+
+static int copy_list(struct string_list *field, const struct string_list *other)
+{
+    _cleanup_string_list_ struct string_list list = STRING_LIST_NULL;
+    for (size_t i = 0; i < other->count; i++) {
+        int r = string_list_add(&list, other->item[i]);
+        if (r < 0)
+            return r;
+    }
+    string_list_deinit(field);
+    *field = list;
+    list = (struct string_list)STRING_LIST_NULL;
+    return 0;
+}
+
+int config_type_copy(const struct config_type *type, void *field, const void *other, size_t size)
+{
+    switch (type->kind) {
+    case CONFIG_NUMBER:
+        store_number(field, size, config_type_number(other, size));
+        return 0;
+    case CONFIG_BOOLEAN:
+        *(bool *)field = *(const bool *)other;
+        return 0;
+    case CONFIG_STRING:
+        return copy_string(field, *(char *const *)other);
+    case CONFIG_LIST:
+        return copy_list(field, other);
+    }
+    return -EINVAL;
+}

@@ -68,5 +68,13 @@ int config_type_set(const struct config_type *type, struct config_bounds bounds,
 /* Frees what FIELD holds. It is then 0, NULL, or an empty list. */
 void config_type_clear(const struct config_type *type, void *field, size_t size);
 
+/* Whether FIELD and OTHER, both of SIZE bytes, hold the same. */
+bool config_type_equal(const struct config_type *type, const void *field, const void *other,
+                       size_t size);
+
+/* Sets FIELD to a copy of what OTHER holds, and frees what it held. Returns 0; or -ENOMEM, the
+ * field being untouched. */
+int config_type_copy(const struct config_type *type, void *field, const void *other, size_t size);
+
 /* The value of a CONFIG_NUMBER. */
 uint64_t config_type_number(const void *field, size_t size);

@@ -3,6 +3,7 @@
 #include "clock.h"
 #include "grading.h"
 #include "peer.h"
+#include "reload.h"
 
 #include "proto/frame.h"
 
@@ -27,7 +28,7 @@ static void send_error(struct conn *conn, const struct bytes *id, uint64_t job_n
 static bool is_admin(const struct supervisor *supervisor, const struct conn *conn)
 {
     gid_t gids[ADMIN_GROUPS_MAX];
-    const struct string_list *names = &supervisor->config->admin_groups;
+    const struct string_list *names = &supervisor->settings->config.admin_groups;
     size_t n = peer_resolve_groups(names->item, names->count, gids, ARRAY_SIZE(gids));
     return peer_is_admin(bufferevent_getfd(conn->bev), &conn->peer, gids, n);
 }
@@ -50,17 +51,18 @@ static bool is_run(const struct job_spec *spec)
 }
 
 static void park(struct supervisor *supervisor, struct conn *conn, struct request *request,
-                 size_t size)
+                 size_t size, struct settings *settings)
 {
     conn_park(conn, request, size);
+    conn->parked_settings = settings_ref(settings);
     TAILQ_INSERT_TAIL(&supervisor->parked, conn, of_parked);
     conn->in_parked_list = true;
 }
 
 static void admit(struct supervisor *supervisor, struct conn *conn, struct request *request,
-                  size_t size)
+                  size_t size, struct settings *settings)
 {
-    struct job *job = job_new(request, size);
+    struct job *job = job_new(request, size, settings);
     if (!job) {
         send_error(conn, &request->id, 0, ERROR_INTERNAL, "out of memory");
         return;
@@ -82,6 +84,10 @@ static void admit(struct supervisor *supervisor, struct conn *conn, struct reque
 static void handle_submit(struct supervisor *supervisor, struct conn *conn, struct request *request,
                           size_t size)
 {
+    /* What was parked was decoded under the settings of that time. */
+    struct settings *settings = TAKE_PTR(conn->parked_settings);
+    if (!settings)
+        settings = settings_ref(supervisor->settings);
     /* What is kept may be longer than the client's text of it. */
     size = MAX(size, job_spec_size(request->job));
     if (supervisor->draining) {
@@ -93,10 +99,11 @@ static void handle_submit(struct supervisor *supervisor, struct conn *conn, stru
                    "id: already in use by an unfinished job of this connection");
     } else if (is_run(request->job) &&
                queue_has_room(&supervisor->queue, &conn->lane, size) != QUEUE_ROOM) {
-        park(supervisor, conn, request, size);
+        park(supervisor, conn, request, size, settings);
     } else {
-        admit(supervisor, conn, request, size);
+        admit(supervisor, conn, request, size, settings);
     }
+    settings_unref(settings);
 }
 
 void admission_resume(struct supervisor *supervisor)
@@ -202,7 +209,7 @@ static void handle_status(struct supervisor *supervisor, struct conn *conn)
         .queue = &supervisor->queue,
         .conns = &supervisor->conns,
         .stats = &supervisor->stats,
-        .isolation = &supervisor->isolation,
+        .settings = supervisor->settings,
         .log = &supervisor->log,
     };
     _cleanup_bytes_ struct bytes payload = BYTES_NULL;
@@ -229,6 +236,23 @@ static void handle_drain(struct supervisor *supervisor, struct conn *conn)
     send_error(conn, NULL, 0, ERROR_DENIED, "draining the daemon takes an administrator");
 }
 
+static void handle_reload(struct supervisor *supervisor, struct conn *conn)
+{
+    if (!is_admin(supervisor, conn)) {
+        send_error(conn, NULL, 0, ERROR_DENIED, "reloading the daemon takes an administrator");
+        return;
+    }
+    _cleanup_reload_ struct reload done = RELOAD_NULL;
+    _cleanup_bytes_ struct bytes payload = BYTES_NULL;
+    reload_configuration(supervisor, &done);
+    if (done.is_done && reload_reply(supervisor, &done, &payload) == 0)
+        conn_send(conn, &payload);
+    else if (done.problem)
+        send_error(conn, NULL, 0, done.code, done.problem);
+    else
+        send_error(conn, NULL, 0, ERROR_INTERNAL, "out of memory");
+}
+
 static void on_request(struct conn *conn, struct request *request, size_t size, void *userdata)
 {
     struct supervisor *supervisor = userdata;
@@ -247,6 +271,9 @@ static void on_request(struct conn *conn, struct request *request, size_t size, 
         break;
     case REQUEST_DRAIN:
         handle_drain(supervisor, conn);
+        break;
+    case REQUEST_RELOAD:
+        handle_reload(supervisor, conn);
         break;
     }
 }
@@ -319,12 +346,12 @@ void admission_accept(int fd, void *userdata)
     struct conn *conn;
     struct reply_hello hello = {
         .version = supervisor->version,
-        .limits = supervisor->hello_limits,
-        .isolation = supervisor->isolation.summary,
+        .limits = supervisor->settings->hello_limits,
+        .isolation = supervisor->settings->isolation.summary,
     };
     _cleanup_bytes_ struct bytes payload = BYTES_NULL;
 
-    if (supervisor->conn_count >= supervisor->config->max_clients) {
+    if (supervisor->conn_count >= supervisor->settings->config.max_clients) {
         log_event(&supervisor->log, LOG_WARNING, LOG_MESSAGE_CLIENT_REFUSED,
                   "a client is turned away: %zu are connected", supervisor->conn_count);
         turn_away(fd);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What clients ask for: submit, cancel, status, ping, drain. Part of the supervisor. */
+/* What clients ask for: submit, cancel, status, ping, drain, reload. Part of the supervisor. */
 
 #include "supervisor.h"
 

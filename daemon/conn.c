@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "conn.h"
 #include "events.h"
+#include "settings.h"
 
 #include "proto/frame.h"
 
@@ -180,7 +181,7 @@ void conn_send(struct conn *conn, struct bytes *payload)
         end(conn);
         return;
     }
-    if (conn_unsent(conn) > conn->env->high_water)
+    if (conn_unsent(conn) > conn->high_water)
         set_choked(conn, true);
 }
 
@@ -241,7 +242,7 @@ static size_t next_frame(struct conn *conn, struct evbuffer *input)
     char message[96];
     if (evbuffer_copyout(input, header, sizeof(header)) < (ssize_t)sizeof(header))
         return 0;
-    switch (frame_read_header(header, conn->env->max_frame, &length)) {
+    switch (frame_read_header(header, conn->max_frame, &length)) {
     case FRAME_OK:
         break;
     case FRAME_EMPTY:
@@ -250,7 +251,7 @@ static size_t next_frame(struct conn *conn, struct evbuffer *input)
     case FRAME_TOO_LARGE:
         (void)snprintf(message, sizeof(message),
                        "frame: length %" PRIu32 " is above the maximum of %" PRIu32 " bytes",
-                       length, conn->env->max_frame);
+                       length, conn->max_frame);
         refuse(conn, ERROR_FRAME_TOO_LARGE, message);
         return 0;
     }
@@ -271,7 +272,7 @@ static void settle_frame_timer(struct conn *conn, struct evbuffer *input, bool p
     if (!wanted || progressed)
         (void)event_del(conn->timer);
     if (wanted && (!armed || progressed))
-        set_timer(conn, conn->env->frame_timeout_ms);
+        set_timer(conn, conn->frame_timeout_ms);
 }
 
 static bool may_read(const struct conn *conn)
@@ -407,7 +408,7 @@ static void on_timer(evutil_socket_t fd, short what, void *userdata)
     case CONN_OPEN:
         (void)snprintf(message, sizeof(message),
                        "frame: incomplete after %g s, %zu bytes of it have come",
-                       (double)conn->env->frame_timeout_ms / 1000,
+                       (double)conn->frame_timeout_ms / 1000,
                        evbuffer_get_length(bufferevent_get_input(conn->bev)));
         refuse(conn, ERROR_BAD_REQUEST, message);
         break;
@@ -446,7 +447,7 @@ static int set_up_events(struct conn *conn, int fd)
     if (!conn->hangup_event || !conn->timer || event_add(conn->hangup_event, NULL) < 0)
         return -ENOMEM;
     bufferevent_setcb(conn->bev, on_readable, on_writable, on_event, conn);
-    bufferevent_setwatermark(conn->bev, EV_WRITE, conn->env->high_water / 2, 0);
+    bufferevent_setwatermark(conn->bev, EV_WRITE, conn->high_water / 2, 0);
     set_read_bound(conn, SMALL_FRAME_MAX + FRAME_HEADER_SIZE);
     (void)bufferevent_set_max_single_read(conn->bev, SMALL_FRAME_MAX);
     return 0;
@@ -460,6 +461,9 @@ int conn_new(struct conn_env *env, int fd, uint64_t number, struct conn **ret)
         return -ENOMEM;
     conn->env = env;
     conn->number = number;
+    conn->max_frame = env->max_frame;
+    conn->frame_timeout_ms = env->frame_timeout_ms;
+    conn->high_water = env->high_water;
     conn->hangup_fd = -1;
     TAILQ_INIT(&conn->jobs);
     queue_lane_init(&conn->lane);
@@ -495,6 +499,7 @@ struct conn *conn_free(struct conn *conn)
         return NULL;
     unreserve(conn);
     request_deinit(&conn->parked);
+    settings_unref(conn->parked_settings);
     conn->hangup_event = consume_event(conn->hangup_event);
     conn->timer = consume_event(conn->timer);
     close_fd(conn->hangup_fd);

@@ -31,14 +31,16 @@ struct conn_ops {
     void (*closed)(struct conn *conn, void *userdata);
 };
 
-/* Shared by all connections. */
+/* Shared by all connections. What is configured may change from one event to the next. */
 struct conn_env {
     struct event_base *base;
     struct log *log;
-    const struct request_policy *policy;
+    const struct request_policy *policy; /* of requests that come from now on */
+    /* Of connections that come from now on: the others were told, or count on, what was before. */
     uint32_t max_frame;
     uint64_t frame_timeout_ms;
-    size_t high_water;    /* bytes of unsent replies */
+    size_t high_water; /* bytes of unsent replies */
+
     size_t receive_bytes; /* for large frames that are being received, over all connections */
     const struct conn_ops *ops;
     void *userdata;
@@ -60,6 +62,9 @@ struct conn {
     uint64_t number; /* daemon-wide, from 1 */
     struct ucred peer;
     enum conn_state state;
+    uint32_t max_frame; /* these three: as in env when it was made */
+    uint64_t frame_timeout_ms;
+    size_t high_water;
     struct bufferevent *bev;
     int hangup_fd; /* a duplicate, watched for the client's going even while nothing is read */
     struct event *hangup_event;
@@ -76,6 +81,7 @@ struct conn {
     TAILQ_ENTRY(conn) of_supervisor;
     TAILQ_ENTRY(conn) of_parked;
     bool in_parked_list;
+    struct settings *parked_settings; /* in force when `parked` was decoded; a reference, or NULL */
     struct queue_lane lane;
     struct job_list jobs; /* unfinished */
     unsigned running;

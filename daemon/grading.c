@@ -5,6 +5,7 @@
 #include "code_exec.h"
 #include "jail/view.h"
 #include "joblog.h"
+#include "settings.h"
 
 #include <limits.h>
 #include <string.h>
@@ -15,10 +16,10 @@ static bool is_networked(const struct job *job)
 }
 
 /* What was, or would have been, in force for JOB. */
-static const struct bytes *isolation_of(const struct supervisor *supervisor, const struct job *job)
+static const struct bytes *isolation_of(const struct job *job)
 {
-    return is_networked(job) ? &supervisor->isolation.of_networked_jobs
-                             : &supervisor->isolation.of_jobs;
+    const struct isolation *isolation = &job->settings->isolation;
+    return is_networked(job) ? &isolation->of_networked_jobs : &isolation->of_jobs;
 }
 
 static void log_answer(struct supervisor *supervisor, const struct job *job,
@@ -27,9 +28,8 @@ static void log_answer(struct supervisor *supervisor, const struct job *job,
     struct record record;
     if (!log_wants(&supervisor->log, joblog_level(answer)))
         return;
-    joblog_record(job, answer,
-                  is_networked(job) ? supervisor->isolation.networked_digest
-                                    : supervisor->isolation.digest,
+    const struct isolation *isolation = &job->settings->isolation;
+    joblog_record(job, answer, is_networked(job) ? isolation->networked_digest : isolation->digest,
                   err, &record);
     log_record(&supervisor->log, &record);
 }
@@ -86,22 +86,24 @@ void grading_answer_error(struct supervisor *supervisor, struct job *job, enum e
 void grading_answer_sut(struct supervisor *supervisor, struct job *job)
 {
     _cleanup_answer_ struct answer answer = ANSWER_NULL;
-    int r = answer_from_sut(job, &supervisor->isolation.of_jobs, &answer);
+    int r = answer_from_sut(job, &job->settings->isolation.of_jobs, &answer);
     deliver(supervisor, job, r, &answer, NULL);
 }
 
 static void answer_without_code(struct supervisor *supervisor, struct job *job)
 {
     _cleanup_answer_ struct answer answer = ANSWER_NULL;
-    int r = answer_no_code(job, isolation_of(supervisor, job), &answer);
+    int r = answer_no_code(job, isolation_of(job), &answer);
     deliver(supervisor, job, r, &answer, NULL);
 }
 
 /* --- the pool's callbacks ------------------------------------------------------------------ */
 
 static void launch(struct supervisor *supervisor, struct slot *slot, struct job *job,
-                   const struct launch *what)
+                   struct launch *what)
 {
+    what->confinement = job->settings->confinement;
+    what->cpu_percent = job->settings->config.cpu_percent;
     char message[160];
     int r = slot_run(slot, what, job->number, job);
     if (r < 0) {
@@ -121,21 +123,21 @@ static void launch_rubric(struct supervisor *supervisor, struct slot *slot, stru
     enum error_code code = ERROR_INTERNAL;
     _cleanup_rubric_place_ struct rubric_place place = RUBRIC_PLACE_NULL;
     char shown[PATH_MAX];
-    int r = rubric_find(&job->spec->rubric, &supervisor->roots, &place, &job->task_class, &code,
+    int r = rubric_find(&job->spec->rubric, &job->settings->roots, &place, &job->task_class, &code,
                         &fault);
     if (r < 0) {
         grading_answer_error(supervisor, job, code, fault.text);
         return;
     }
     /* Where jails have a view of their own the bench stands at one place in it. */
-    bool has_view = layer_in(supervisor->isolation.layers, LAYER_MOUNT_NAMESPACE);
+    bool has_view = layer_in(job->settings->isolation.layers, LAYER_MOUNT_NAMESPACE);
     (void)snprintf(shown, sizeof(shown), VIEW_BENCH "/%s", place.within);
     const char *path = has_view ? shown : place.path;
     /* -s: no packages of the account's own; -B: no __pycache__ is written beside the helpers. */
-    const char *argv[] = {supervisor->config->interpreter, "-s", "-B", path, NULL};
+    const char *argv[] = {job->settings->config.interpreter, "-s", "-B", path, NULL};
     struct launch what = {
         .argv = argv,
-        .envp = (const char *const *)supervisor->isolation.environment,
+        .envp = (const char *const *)job->settings->isolation.environment,
         .limits = job->spec->limits,
         .input = &job->spec->rubric.input,
         .bench = {place.root, place.root_device, place.root_inode},
@@ -148,7 +150,7 @@ static void launch_sandbox(struct supervisor *supervisor, struct slot *slot, str
     struct fault fault = FAULT_NULL;
     enum error_code code = ERROR_INTERNAL;
     _cleanup_sandbox_plan_ struct sandbox_plan plan = SANDBOX_PLAN_NULL;
-    int r = sandbox_plan_init(&plan, job->spec, &supervisor->sandbox_host, &code, &fault);
+    int r = sandbox_plan_init(&plan, job->spec, &job->settings->sandbox_host, &code, &fault);
     if (r < 0)
         grading_answer_error(supervisor, job, code, fault.text);
     else if (plan.no_code)
@@ -160,8 +162,8 @@ static void launch_sandbox(struct supervisor *supervisor, struct slot *slot, str
 static void launch_code_exec(struct supervisor *supervisor, struct slot *slot, struct job *job)
 {
     _cleanup_code_exec_plan_ struct code_exec_plan plan = CODE_EXEC_PLAN_NULL;
-    int r = code_exec_plan_init(&plan, job->spec, supervisor->config->interpreter,
-                                (const char *const *)supervisor->isolation.environment);
+    int r = code_exec_plan_init(&plan, job->spec, job->settings->config.interpreter,
+                                (const char *const *)job->settings->isolation.environment);
     if (r < 0)
         grading_answer_error(supervisor, job, ERROR_INTERNAL, "out of memory");
     else
@@ -207,7 +209,7 @@ static void on_done(struct slot *slot, void *owner, const struct slot_result *re
     struct job *job = owner;
     _cleanup_answer_ struct answer answer = ANSWER_NULL;
     (void)slot;
-    int r = answer_from_slot(job, result, isolation_of(supervisor, job), &answer);
+    int r = answer_from_slot(job, result, isolation_of(job), &answer);
     deliver(supervisor, job, r, &answer, result->err);
 }
 

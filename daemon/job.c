@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "job.h"
 #include "rubric.h"
+#include "settings.h"
 
 #include "clock.h"
 
@@ -8,13 +9,14 @@
 
 #include <string.h>
 
-struct job *job_new(struct request *request, size_t size)
+struct job *job_new(struct request *request, size_t size, struct settings *settings)
 {
     struct job *job = calloc(1, sizeof(*job));
     if (!job)
         return NULL;
     job->id = request->id;
     job->spec = TAKE_PTR(request->job);
+    job->settings = settings_ref(settings);
     job->entry.size = size;
     job->entry.priority = job->spec->priority;
     job->queued_ns = clock_now_ns();
@@ -94,6 +96,7 @@ struct job *job_free(struct job *job)
         bytes_deinit(&job->id);
         job_spec_free(job->spec);
         task_class_free(job->task_class);
+        settings_unref(job->settings);
         free(job);
     }
     return NULL;

@@ -14,6 +14,7 @@
 #define JOB_LABEL_MAX 256
 
 struct conn;
+struct settings;
 struct slot;
 struct task_class;
 
@@ -21,6 +22,7 @@ struct job {
     uint64_t number; /* daemon-wide, from 1, never used again */
     struct bytes id; /* the client's */
     struct job_spec *spec;
+    struct settings *settings; /* in force when it was submitted; a reference */
     struct queue_entry entry;
     TAILQ_ENTRY(job) of_conn;
     struct conn *conn;             /* NULL: nobody waits for the answer */
@@ -34,8 +36,9 @@ struct job {
 
 TAILQ_HEAD(job_list, job);
 
-/* Takes what REQUEST, a submit of SIZE payload bytes, holds. NULL when memory runs out. */
-struct job *job_new(struct request *request, size_t size);
+/* Takes what REQUEST, a submit of SIZE payload bytes, holds; it was decoded under SETTINGS. NULL
+ * when memory runs out. */
+struct job *job_new(struct request *request, size_t size, struct settings *settings);
 
 /* Frees what only the job's process needs: the kernel holds it by then. */
 void job_drop_input(struct job *job);

@@ -21,9 +21,13 @@ struct launch_bench {
     uint64_t device, inode;
 };
 
+struct confinement;
+
 /* Everything is borrowed for the length of slot_run(). */
 struct launch {
-    const char *const *argv; /* NULL-terminated; argv[0] is the program's absolute path */
+    struct confinement *confinement; /* of the jail that it wants */
+    unsigned cpu_percent;            /* of one CPU; 0: no limit */
+    const char *const *argv;         /* NULL-terminated; argv[0] is the program's absolute path */
     const char *const *envp;
     struct limits limits;
     const struct bytes *input; /* its stdin */

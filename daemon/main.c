@@ -19,19 +19,30 @@
 
 /* --- configuration ------------------------------------------------------------------------- */
 
-static int load_config(const struct arguments *arguments, struct config *config)
+static struct config_source find_config(const struct arguments *arguments)
 {
-    _cleanup_config_problems_ struct config_problems problems = CONFIG_PROBLEMS_NULL;
     /* A private daemon is its user's; the service's configuration is not meant for it. */
     const char *path = arguments->config_path;
     if (!path && arguments->serve_fd < 0)
         path = RUBRICD_CONFIG;
+    return (struct config_source){
+        .path = path,
+        .must_exist = arguments->config_path != NULL,
+        .settings = arguments->settings.items,
+        .setting_count = arguments->settings.n,
+    };
+}
+
+static int load_config(const struct arguments *arguments, struct config *config)
+{
+    _cleanup_config_problems_ struct config_problems problems = CONFIG_PROBLEMS_NULL;
+    const struct config_source source = find_config(arguments);
     int r = config_init(config);
     if (arguments->serve_fd >= 0)
         config->log_level = CONFIG_LOG_WARNING; /* its stderr is somebody's terminal */
     if (r == 0)
-        r = config_load_with(config, path, arguments->config_path != NULL,
-                             arguments->settings.items, arguments->settings.n, &problems);
+        r = config_load_with(config, source.path, source.must_exist, source.settings,
+                             source.setting_count, &problems);
     for (size_t i = 0; i < problems.count; i++) {
         if (log_stderr_is_journal())
             (void)fprintf(stderr, "<%d>", LOG_ERR);
@@ -106,36 +117,41 @@ static int stop_being_root(const struct config *config, struct supervisor_option
     return r;
 }
 
-static void tell_of_failure(const struct config *config, const struct fault *fault)
+static void tell_of_failure(enum config_log_format format, const struct fault *fault)
 {
     struct log log;
-    log_init(&log, LOG_CRIT, config->log_format);
+    log_init(&log, LOG_CRIT, format);
     log_event(&log, LOG_CRIT, LOG_MESSAGE_NOT_STARTED, "cannot start: %s", fault->text);
     log_deinit(&log);
 }
 
-static int run(const struct config *config, const struct arguments *arguments, int listen_fd)
+/* What CONFIG holds is taken. */
+static int run(struct config *config, const struct arguments *arguments, int listen_fd)
 {
     struct supervisor supervisor;
+    const struct config_source source = find_config(arguments);
+    _cleanup_free_ char *socket = strdup(config->socket);
+    const enum config_log_format log_format = config->log_format;
     struct fault fault = FAULT_NULL;
     struct supervisor_options options = {
         .version = RUBRICD_VERSION,
+        .source = arguments->serve_fd < 0 ? &source : NULL,
         .jail_program = open_jail(&fault),
         .serve_fd = (int)arguments->serve_fd,
         .listen_fd = listen_fd,
     };
     if (options.jail_program < 0 || stop_being_root(config, &options, &fault) < 0) {
-        tell_of_failure(config, &fault);
-        if (options.owns_socket)
-            (void)unlink(config->socket);
+        tell_of_failure(log_format, &fault);
+        if (options.owns_socket && socket)
+            (void)unlink(socket);
         return EX_UNAVAILABLE;
     }
     int r = supervisor_init(&supervisor, config, &options, &fault);
     if (r < 0) {
-        tell_of_failure(config, &fault);
+        tell_of_failure(log_format, &fault);
         supervisor_deinit(&supervisor);
-        if (options.owns_socket)
-            (void)unlink(config->socket);
+        if (options.owns_socket && socket)
+            (void)unlink(socket);
         return EX_UNAVAILABLE;
     }
     r = supervisor_run(&supervisor);

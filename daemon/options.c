@@ -25,7 +25,8 @@ static const char introduction[] =
 static const char rest[] =
     "\n"
     "Signals: SIGTERM and SIGINT drain (running jobs finish, queued ones are answered\n"
-    "'draining'); a second one kills what still runs.\n"
+    "'draining'); a second one kills what still runs. SIGHUP reads the configuration\n"
+    "again; one with a mistake changes nothing, and the log says why.\n"
     "\n"
     "Exit status: 0 after a drain; 64 wrong usage; 69 something needed cannot be had;\n"
     "71 the system failed; 78 the configuration is wrong.\n"
@@ -107,7 +108,7 @@ static int store_socket(const struct option_spec *spec, const char *text, long *
 static int store(const struct option_spec *spec, const char *value, struct arguments *arguments)
 {
     void *field = (char *)arguments + spec->offset;
-    struct settings *list = field;
+    struct setting_list *list = field;
     switch (spec->kind) {
     case OPTION_FLAG:
         *(bool *)field = true;

@@ -10,14 +10,14 @@
 
 #define SETTINGS_MAX 64
 
-struct settings {
+struct setting_list {
     const char *items[SETTINGS_MAX]; /* borrowed from argv */
     size_t n;
 };
 
 struct arguments {
     const char *config_path; /* NULL: the default one, which may be missing */
-    struct settings settings;
+    struct setting_list settings;
     bool check_config;
     long serve_fd; /* -1: none */
     bool help;

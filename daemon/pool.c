@@ -2,6 +2,10 @@
 #include "pool.h"
 #include "jail/children.h"
 
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
 static void on_started(struct slot *slot, void *owner, void *userdata)
 {
     struct pool *pool = userdata;
@@ -13,6 +17,8 @@ static void on_done(struct slot *slot, void *owner, const struct slot_result *re
 {
     struct pool *pool = userdata;
     pool->ops->done(slot, owner, result, pool->userdata);
+    if (slot->retiring)
+        slot_stop(slot);
 }
 
 static void on_idle(struct slot *slot, void *userdata)
@@ -29,7 +35,7 @@ static int on_sweep(void *userdata)
     if (!jails)
         return -ENOMEM;
     for (unsigned i = 0; i < pool->slot_count; i++)
-        jails[i] = pool->slots[i].jail_pid;
+        jails[i] = pool->slots[i]->jail_pid;
     return children_kill(jails, pool->slot_count);
 }
 
@@ -37,8 +43,7 @@ static void on_stopped(struct slot *slot, void *userdata)
 {
     struct pool *pool = userdata;
     (void)slot;
-    if (pool_is_stopped(pool))
-        pool->ops->stopped(pool->userdata);
+    pool->ops->stopped(pool->userdata);
 }
 
 static const struct slot_ops slot_ops = {
@@ -56,11 +61,8 @@ int pool_init(struct pool *pool, const struct pool_config *config)
             {
                 .base = config->base,
                 .log = config->log,
-                .jail = config->jail,
-                .shape = config->shape,
-                .networked_shape = config->networked_shape,
+                .confinement = confinement_ref(config->confinement),
                 .cgroups = config->cgroups,
-                .cpu_percent = config->cpu_percent,
                 .work_directory = config->work_directory,
                 .work_directory_fd = config->work_directory_fd,
                 .ops = &slot_ops,
@@ -70,23 +72,16 @@ int pool_init(struct pool *pool, const struct pool_config *config)
         .ops = config->ops,
         .userdata = config->userdata,
     };
-    pool->slots = calloc(config->slot_count, sizeof(*pool->slots));
-    if (!pool->slots)
-        return -ENOMEM;
-    for (unsigned i = 0; i < config->slot_count; i++) {
-        int r = slot_init(&pool->slots[i], &pool->slot_config, i);
-        pool->slot_count = i + 1;
-        if (r < 0)
-            return r;
-    }
-    return 0;
+    return pool_resize(pool, config->slot_count);
 }
+
+/* --- the dispatcher ------------------------------------------------------------------------ */
 
 static struct slot *find_idle(const struct pool *pool)
 {
     for (unsigned i = 0; i < pool->slot_count; i++)
-        if (pool->slots[i].state == SLOT_IDLE)
-            return &pool->slots[i];
+        if (pool->slots[i]->state == SLOT_IDLE && !pool->slots[i]->stopping)
+            return pool->slots[i];
     return NULL;
 }
 
@@ -102,21 +97,154 @@ unsigned pool_busy(const struct pool *pool)
 {
     unsigned busy = 0;
     for (unsigned i = 0; i < pool->slot_count; i++)
-        busy += pool->slots[i].owner != NULL;
+        busy += pool->slots[i]->owner != NULL;
     return busy;
 }
+
+/* --- growing and shrinking ----------------------------------------------------------------- */
+
+/* A slot that is stopped is gone but for its jail's last moments. */
+static bool is_leaving(const struct slot *slot)
+{
+    return slot->retiring || slot->stopping;
+}
+
+unsigned pool_size(const struct pool *pool)
+{
+    unsigned size = 0;
+    for (unsigned i = 0; i < pool->slot_count; i++)
+        size += !is_leaving(pool->slots[i]);
+    return size;
+}
+
+bool pool_shows(const struct slot *slot)
+{
+    return slot->owner || !slot->retiring;
+}
+
+static bool is_in_use(const struct pool *pool, unsigned index)
+{
+    for (unsigned i = 0; i < pool->slot_count; i++)
+        if (pool->slots[i]->index == index)
+            return true;
+    return false;
+}
+
+/* The lowest number that no slot has, not even one whose directory is about to go. */
+static unsigned free_index(const struct pool *pool)
+{
+    unsigned index = 0;
+    while (is_in_use(pool, index))
+        index++;
+    return index;
+}
+
+/* The jail first: it may be making its directory. */
+static void free_slot(const struct pool *pool, struct slot *slot)
+{
+    char name[24];
+    slot_deinit(slot);
+    (void)snprintf(name, sizeof(name), "slot-%u", slot->index);
+    (void)unlinkat(pool->slot_config.work_directory_fd, name, AT_REMOVEDIR);
+    free(slot);
+}
+
+static int add_slot(struct pool *pool)
+{
+    struct slot **slots = reallocarray(pool->slots, pool->slot_count + 1, sizeof(*slots));
+    if (!slots)
+        return -ENOMEM;
+    pool->slots = slots;
+    struct slot *slot = calloc(1, sizeof(*slot));
+    if (!slot)
+        return -ENOMEM;
+    int r = slot_init(slot, &pool->slot_config, free_index(pool));
+    if (r < 0) {
+        free_slot(pool, slot);
+        return r;
+    }
+    pool->slots[pool->slot_count++] = slot;
+    return 0;
+}
+
+/* One that was surplus and works still stays after all; otherwise a new one comes. */
+static int gain_slot(struct pool *pool)
+{
+    for (unsigned i = 0; i < pool->slot_count; i++) {
+        struct slot *slot = pool->slots[i];
+        if (slot->retiring && !slot->stopping) {
+            slot->retiring = false;
+            return 0;
+        }
+    }
+    return add_slot(pool);
+}
+
+/* The last of those that have no job, or else of all. */
+static void lose_slot(struct pool *pool)
+{
+    struct slot *surplus = NULL;
+    for (unsigned i = 0; i < pool->slot_count; i++) {
+        struct slot *slot = pool->slots[i];
+        if (!is_leaving(slot) && (!surplus || surplus->owner || !slot->owner))
+            surplus = slot;
+    }
+    if (!surplus)
+        return;
+    surplus->retiring = true;
+    if (!surplus->owner)
+        slot_stop(surplus);
+}
+
+int pool_resize(struct pool *pool, unsigned size)
+{
+    unsigned before = pool_size(pool);
+    int r = 0;
+    while (r == 0 && pool_size(pool) < size)
+        r = gain_slot(pool);
+    if (r < 0)
+        size = before;
+    while (pool_size(pool) > size)
+        lose_slot(pool);
+    return r;
+}
+
+void pool_set_confinement(struct pool *pool, struct confinement *confinement)
+{
+    confinement_replace(&pool->slot_config.confinement, confinement);
+    for (unsigned i = 0; i < pool->slot_count; i++)
+        slot_renew(pool->slots[i]);
+}
+
+void pool_reap(struct pool *pool)
+{
+    unsigned kept = 0;
+    if (pool->stopping)
+        return; /* all of them end together */
+    for (unsigned i = 0; i < pool->slot_count; i++) {
+        struct slot *slot = pool->slots[i];
+        if (slot->state == SLOT_STOPPED) {
+            free_slot(pool, slot);
+        } else {
+            pool->slots[kept++] = slot;
+        }
+    }
+    pool->slot_count = kept;
+}
+
+/* --- the end ------------------------------------------------------------------------------- */
 
 void pool_stop(struct pool *pool)
 {
     pool->stopping = true;
     for (unsigned i = 0; i < pool->slot_count; i++)
-        slot_stop(&pool->slots[i]);
+        slot_stop(pool->slots[i]);
 }
 
 bool pool_is_stopped(const struct pool *pool)
 {
     for (unsigned i = 0; i < pool->slot_count; i++)
-        if (pool->slots[i].state != SLOT_STOPPED)
+        if (pool->slots[i]->state != SLOT_STOPPED)
             return false;
     return true;
 }
@@ -124,7 +252,8 @@ bool pool_is_stopped(const struct pool *pool)
 void pool_deinit(struct pool *pool)
 {
     for (unsigned i = 0; i < pool->slot_count; i++)
-        slot_deinit(&pool->slots[i]);
+        free_slot(pool, pool->slots[i]);
     free(pool->slots);
+    confinement_unref(pool->slot_config.confinement);
     *pool = (struct pool){.slot_count = 0};
 }

@@ -3,9 +3,16 @@
 
 void queue_init(struct queue *queue, size_t max_count, size_t max_bytes, size_t max_lane_count)
 {
-    *queue = (struct queue){
-        .max_count = max_count, .max_bytes = max_bytes, .max_lane_count = max_lane_count};
+    *queue = (struct queue){.count = 0};
     TAILQ_INIT(&queue->ring);
+    queue_bound(queue, max_count, max_bytes, max_lane_count);
+}
+
+void queue_bound(struct queue *queue, size_t max_count, size_t max_bytes, size_t max_lane_count)
+{
+    queue->max_count = max_count;
+    queue->max_bytes = max_bytes;
+    queue->max_lane_count = max_lane_count;
 }
 
 void queue_lane_init(struct queue_lane *lane)

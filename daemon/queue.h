@@ -47,6 +47,10 @@ enum queue_room {
 };
 
 void queue_init(struct queue *queue, size_t max_count, size_t max_bytes, size_t max_lane_count);
+
+/* Changes the bounds. What is queued beyond them stays queued. */
+void queue_bound(struct queue *queue, size_t max_count, size_t max_bytes, size_t max_lane_count);
+
 void queue_lane_init(struct queue_lane *lane);
 
 /* Whether an entry of SIZE bytes may be pushed. What is held is in nobody's way until it is as much

@@ -4,9 +4,11 @@
 
 #include "proto/util.h"
 
+#include <inttypes.h>
 #include <stdint.h>
 #include <sys/socket.h>
 #include <systemd/sd-daemon.h>
+#include <time.h>
 
 int service_listen_fd(void)
 {
@@ -43,6 +45,16 @@ int service_init(struct service *service, struct event_base *base)
 void service_ready(void)
 {
     (void)sd_notify(0, "READY=1");
+}
+
+void service_reloading(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    /* In one message: a manager that has asked for the reload tells by the time that it is meant.
+     */
+    (void)sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64,
+                     (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000);
 }
 
 void service_stopping(void)

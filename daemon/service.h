@@ -15,7 +15,11 @@ int service_listen_fd(void);
 /* Feeds the watchdog from the event loop, at half its period, where one is set. */
 int service_init(struct service *service, struct event_base *base);
 
+/* Ready, for the first time or once more. */
 void service_ready(void);
+
+/* The configuration is being read again; service_ready() tells that it is over, well or not. */
+void service_reloading(void);
 void service_stopping(void);
 
 /* STATUS= text. */

@@ -8,8 +8,9 @@
  * One timerfd serves all of these: in every state it holds the moment at which the slot stops
  * waiting for what that state waits for. slot_enter() alone changes the state.
  *
- * A job that may use the network takes a jail without a network namespace: the idle one is killed,
- * the job waits as `pending` through DYING, SWEEPING and STARTING, and is sent to the new one.
+ * A job that wants another jail than the idle one (with the network; of the confinement that was
+ * configured when it was admitted) waits as `pending` through DYING, SWEEPING and STARTING while
+ * that one is killed, and is sent to the new one.
  *
  * A job that loses its jail is answered only when a new jail has come up and emptied the slot's
  * directory, or could not: whoever gets the answer can rely on nothing of the job being left. */
@@ -163,11 +164,6 @@ static void slot_complete(struct slot *slot, enum slot_end end)
 
 /* --- what the jail says ------------------------------------------------------------------- */
 
-static const struct jail_shape *shape_of(const struct slot *slot)
-{
-    return slot->networked ? slot->config->networked_shape : slot->config->shape;
-}
-
 /* The jail has the shape that the pending job wants. */
 static void send_pending(struct slot *slot)
 {
@@ -267,7 +263,7 @@ static const char *handle_report(struct slot *slot, const struct link_report *re
         if (slot->state != SLOT_STARTING)
             return unexpected;
         /* What the first jail could have, and what clients are told of. */
-        if (report->layers != shape_of(slot)->layers)
+        if (report->layers != confinement_shape(slot->confinement, slot->networked)->layers)
             return "it lacks a layer of isolation";
         jail_is_ready(slot);
         return NULL;
@@ -355,6 +351,15 @@ static void on_jail_exit(evutil_socket_t fd, short what, void *userdata)
 }
 
 /* From here on nothing is heard from this jail. */
+static void end_jail(struct slot *slot)
+{
+    slot->link_event = consume_event(slot->link_event);
+    slot->link_fd = close_fd(slot->link_fd);
+    kill_by_pidfd(slot->child_pidfd);
+    kill_by_pidfd(slot->jail_pidfd);
+    slot_enter(slot, SLOT_DYING, 0);
+}
+
 static void slot_jail_lost(struct slot *slot, const char *why)
 {
     if (!slot->stopping) {
@@ -363,11 +368,7 @@ static void slot_jail_lost(struct slot *slot, const char *why)
         if (slot->state == SLOT_STARTING)
             slot->failed_starts++;
     }
-    slot->link_event = consume_event(slot->link_event);
-    slot->link_fd = close_fd(slot->link_fd);
-    kill_by_pidfd(slot->child_pidfd);
-    kill_by_pidfd(slot->jail_pidfd);
-    slot_enter(slot, SLOT_DYING, 0);
+    end_jail(slot);
 }
 
 /* The jail is dead: its job's processes are ours now. When none is left, a new jail may come. */
@@ -391,15 +392,13 @@ static void sweep(struct slot *slot)
 static void slot_start_jail(struct slot *slot)
 {
     const struct slot_config *config = slot->config;
-    char directory[4096];
     struct jailproc jail = {.pidfd = -1, .link_fd = -1};
-    int n =
-        snprintf(directory, sizeof(directory), "%s/slot-%u", config->work_directory, slot->index);
+    if (!is_pending(slot))
+        confinement_replace(&slot->confinement, config->confinement);
     /* A job of our own user may have closed it to the next jail. */
     (void)fchmod(config->work_directory_fd, 0700);
-    int r = n >= (int)sizeof(directory)
-                ? -ENAMETOOLONG
-                : jailproc_spawn(&config->jail, shape_of(slot), directory, &jail);
+    int r = confinement_spawn(slot->confinement, slot->networked, config->work_directory,
+                              slot->index, &jail);
     if (r < 0) {
         log_slot(config->log, LOG_ERR, LOG_MESSAGE_JAIL_NOT_STARTED, slot->index, 0,
                  "cannot start a jail: %s", strerror(-r));
@@ -485,14 +484,11 @@ static int open_captures(struct slot *slot, struct packet *packet)
     return r;
 }
 
-/* The idle jail has the wrong shape: a new one, for which the job waits. */
-static void change_shape(struct slot *slot, bool networked)
+void slot_renew(struct slot *slot)
 {
-    slot->link_event = consume_event(slot->link_event);
-    slot->link_fd = close_fd(slot->link_fd);
-    kill_by_pidfd(slot->jail_pidfd);
-    slot->networked = networked;
-    slot_enter(slot, SLOT_DYING, 0);
+    if (slot->state == SLOT_IDLE && !slot->stopping &&
+        slot->confinement != slot->config->confinement)
+        end_jail(slot);
 }
 
 int slot_run(struct slot *slot, const struct launch *launch, uint64_t job_no, void *owner)
@@ -507,9 +503,10 @@ int slot_run(struct slot *slot, const struct launch *launch, uint64_t job_no, vo
     int r = packet_init(&packet, launch, job_no);
     if (r < 0)
         return r;
-    bool fits = launch->network == slot->networked;
-    r = leaf_open(&slot->leaf, slot->config->cgroups, job_no, &launch->limits,
-                  slot->config->cpu_percent, &packet.fds[LINK_CGROUP]);
+    bool fits = launch->network == slot->networked && launch->confinement == slot->confinement;
+    bool has_leaf = layer_in(launch->confinement->probe.layers, LAYER_CGROUP);
+    r = leaf_open(&slot->leaf, has_leaf ? slot->config->cgroups : NULL, job_no, &launch->limits,
+                  launch->cpu_percent, &packet.fds[LINK_CGROUP]);
     packet.job.cgroup_counts = leaf_counts_processes(&slot->leaf);
     if (r >= 0)
         r = open_captures(slot, &packet);
@@ -529,7 +526,9 @@ int slot_run(struct slot *slot, const struct launch *launch, uint64_t job_no, vo
         slot_enter(slot, SLOT_LAUNCHING, JAIL_ANSWER_MS);
     } else {
         slot->pending = packet;
-        change_shape(slot, launch->network);
+        slot->networked = launch->network;
+        confinement_replace(&slot->confinement, launch->confinement);
+        end_jail(slot); /* for a new one */
     }
     return 0;
 }
@@ -596,4 +595,5 @@ void slot_deinit(struct slot *slot)
     slot->jail_pidfd = close_fd(slot->jail_pidfd);
     slot->link_fd = close_fd(slot->link_fd);
     slot->child_pidfd = close_fd(slot->child_pidfd);
+    slot->confinement = confinement_unref(slot->confinement);
 }

@@ -6,7 +6,7 @@
  * its place. A job is complete when its exit is known and both its pipes are at end of file. */
 
 #include "capture.h"
-#include "jailproc.h"
+#include "confinement.h"
 #include "launch.h"
 #include "leaf.h"
 #include "log.h"
@@ -51,11 +51,8 @@ struct slot_ops {
 struct slot_config {
     struct event_base *base;
     struct log *log;
-    struct jailproc_config jail;
-    const struct jail_shape *shape;           /* of the jails, but for */
-    const struct jail_shape *networked_shape; /* those of jobs that may use the network */
+    struct confinement *confinement; /* of jails that no job waits for; the owner may replace it */
     const struct cgroup_tree *cgroups; /* borrowed; without descriptors where there are none */
-    unsigned cpu_percent;              /* of one CPU, for each job; 0: no limit */
     const char *work_directory;        /* slot N uses <work_directory>/slot-N */
     int work_directory_fd;             /* the same, borrowed */
     const struct slot_ops *ops;
@@ -70,11 +67,13 @@ struct slot {
     pid_t jail_pid;
     int jail_pidfd, link_fd;
     struct event *jail_event, *link_event;
-    struct timer timer;     /* when the state ends at the latest */
-    unsigned failed_starts; /* in a row; the next one waits accordingly */
-    unsigned sweeps;        /* looks since the jail died */
-    bool networked;         /* what the jail's shape is, or that of the one to come */
+    struct timer timer;              /* when the state ends at the latest */
+    unsigned failed_starts;          /* in a row; the next one waits accordingly */
+    unsigned sweeps;                 /* looks since the jail died */
+    struct confinement *confinement; /* of the jail, or of the one to come; a reference */
+    bool networked;                  /* what its shape is */
     bool stopping;
+    bool retiring; /* the pool's: surplus, and to be stopped once its job is over */
 
     void *owner; /* the job; NULL: none */
     uint64_t job_no;
@@ -98,6 +97,10 @@ int slot_init(struct slot *slot, const struct slot_config *config, unsigned inde
 /* Runs a job on an idle slot. 0: `done` will be called, later, exactly once. A negative errno: it
  * was not taken and `done` will not be called. */
 int slot_run(struct slot *slot, const struct launch *launch, uint64_t job_no, void *owner);
+
+/* Replaces an idle jail that is not of the configured confinement. Others are replaced when a job
+ * wants another, or when they end. */
+void slot_renew(struct slot *slot);
 
 /* Kills the job; it ends with SLOT_KILL_CANCELLED unless something else came first. */
 void slot_cancel(struct slot *slot);

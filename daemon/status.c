@@ -45,12 +45,14 @@ static json_t *slots_json(const struct pool *pool, uint64_t now_ns)
 {
     json_t *list = json_array();
     for (unsigned i = 0; i < pool->slot_count; i++) {
-        const struct slot *slot = &pool->slots[i];
+        const struct slot *slot = pool->slots[i];
+        if (!pool_shows(slot))
+            continue;
         (void)json_array_append_new(
-            list,
-            json_pack("{s:i,s:s,s:o,s:o}", "slot", (int)i, "state", slot_state_word(slot),
-                      "jail_pid", slot->jail_pid > 0 ? json_integer(slot->jail_pid) : json_null(),
-                      "job", job_json(slot, now_ns)));
+            list, json_pack("{s:i,s:s,s:b,s:o,s:o}", "slot", (int)slot->index, "state",
+                            slot_state_word(slot), "retiring", slot->retiring, "jail_pid",
+                            slot->jail_pid > 0 ? json_integer(slot->jail_pid) : json_null(), "job",
+                            job_json(slot, now_ns)));
     }
     return list;
 }
@@ -117,19 +119,29 @@ static json_t *isolation_json(const struct isolation *isolation)
     return copy;
 }
 
+static json_t *configuration_json(const struct status_view *view, uint64_t now_ns)
+{
+    const struct settings *settings = view->settings;
+    return json_pack("{s:I,s:I,s:i}", "generation", (json_int_t)settings->generation, "age_ms",
+                     (json_int_t)((now_ns - settings->made_ns) / NS_PER_MS), "slots",
+                     (int)settings->slots);
+}
+
 int status_reply(const struct status_view *view, struct bytes *ret)
 {
     uint64_t now_ns = clock_now_ns();
     size_t total;
     json_t *clients = clients_json(view->conns, &total);
     _cleanup_json_ json_t *status = json_pack(
-        "{s:s,s:s,s:i,s:i,s:I,s:s,s:o,s:o,s:o,s:I,s:o,s:o,s:o,s:o,s:o,s:o}", "type", "status",
+        "{s:s,s:s,s:i,s:i,s:I,s:s,s:o,s:o,s:o,s:o,s:I,s:o,s:o,s:o,s:o,s:o,s:o}", "type", "status",
         "version", view->version, "protocol", PROTOCOL_VERSION, "pid", (int)getpid(), "uptime_ms",
         (json_int_t)((now_ns - view->started_ns) / NS_PER_MS), "state",
-        view->draining ? "draining" : "running", "slots", slots_json(view->pool, now_ns), "queue",
-        queue_json(view->queue), "clients", clients, "clients_total", (json_int_t)total, "counters",
-        stats_counters_json(view->stats), "kinds", stats_kinds_json(view->stats, now_ns),
-        "last_failures", stats_failures_json(view->stats, now_ns), "isolation",
-        isolation_json(view->isolation), "memory", memory_json(), "log", log_json(view->log));
+        view->draining ? "draining" : "running", "configuration", configuration_json(view, now_ns),
+        "slots", slots_json(view->pool, now_ns), "queue", queue_json(view->queue), "clients",
+        clients, "clients_total", (json_int_t)total, "counters", stats_counters_json(view->stats),
+        "kinds", stats_kinds_json(view->stats, now_ns), "last_failures",
+        stats_failures_json(view->stats, now_ns), "isolation",
+        isolation_json(&view->settings->isolation), "memory", memory_json(), "log",
+        log_json(view->log));
     return status ? json_print(status, ret) : -ENOMEM;
 }

@@ -3,9 +3,9 @@
 /* The status message: how people look inside. */
 
 #include "conn.h"
-#include "isolation.h"
 #include "log.h"
 #include "pool.h"
+#include "settings.h"
 #include "stats.h"
 
 TAILQ_HEAD(conn_list, conn);
@@ -18,7 +18,7 @@ struct status_view {
     const struct queue *queue;
     const struct conn_list *conns;
     const struct stats *stats;
-    const struct isolation *isolation;
+    const struct settings *settings;
     const struct log *log;
 };
 

@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "events.h"
 #include "grading.h"
+#include "reload.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -52,7 +53,7 @@ static void stop_when_idle(struct supervisor *supervisor)
 static void end_grace_period(struct supervisor *supervisor)
 {
     for (unsigned i = 0; i < supervisor->pool.slot_count; i++) {
-        struct slot *slot = &supervisor->pool.slots[i];
+        struct slot *slot = supervisor->pool.slots[i];
         struct job *job = slot->owner;
         if (job) {
             job->draining = true;
@@ -67,7 +68,7 @@ static void drain(struct supervisor *supervisor)
 {
     if (supervisor->drain_begun)
         return;
-    uint64_t ms = supervisor->config->grace_period_ms;
+    uint64_t ms = supervisor->settings->config.grace_period_ms;
     struct timeval grace = {.tv_sec = (time_t)(ms / 1000),
                             .tv_usec = (suseconds_t)(ms % 1000 * 1000)};
     supervisor->draining = supervisor->drain_begun = true;
@@ -88,6 +89,7 @@ static void on_turn(evutil_socket_t fd, short what, void *userdata)
     struct supervisor *supervisor = userdata;
     (void)fd;
     (void)what;
+    pool_reap(&supervisor->pool);
     pool_dispatch(&supervisor->pool);
     admission_resume(supervisor);
     pool_dispatch(&supervisor->pool);
@@ -119,8 +121,7 @@ static void on_signal(evutil_socket_t number, short what, void *userdata)
     struct supervisor *supervisor = userdata;
     (void)what;
     if (number == SIGHUP)
-        log_write(&supervisor->log, LOG_WARNING,
-                  "SIGHUP: the configuration is read at start only; restart to change it");
+        reload_on_signal(supervisor);
     else if (supervisor->drain_begun)
         end_grace_period(supervisor); /* asked twice */
     else
@@ -134,7 +135,7 @@ static void on_tell(evutil_socket_t fd, short what, void *userdata)
     (void)fd;
     (void)what;
     (void)snprintf(text, sizeof(text), "%u of %u slots busy, %zu jobs queued, %zu clients",
-                   pool_busy(&supervisor->pool), supervisor->pool.slot_count,
+                   pool_busy(&supervisor->pool), pool_size(&supervisor->pool),
                    supervisor->queue.count, supervisor->conn_count);
     service_status(text);
     log_flush(&supervisor->log);
@@ -168,94 +169,45 @@ static int set_up_events(struct supervisor *supervisor)
     return service_init(&supervisor->service, base);
 }
 
-static struct roots roots(const struct string_list *list)
+static int log_level(const struct config *config)
 {
-    return (struct roots){.item = (const char *const *)list->item, .count = list->count};
+    static const int levels[] = {
+        [CONFIG_LOG_ERROR] = LOG_ERR,
+        [CONFIG_LOG_WARNING] = LOG_WARNING,
+        [CONFIG_LOG_INFO] = LOG_INFO,
+        [CONFIG_LOG_DEBUG] = LOG_DEBUG,
+    };
+    return levels[config->log_level];
 }
 
-static void set_up_policy(struct supervisor *supervisor)
+void supervisor_adopt(struct supervisor *supervisor, struct settings *settings)
 {
-    const struct config *config = supervisor->config;
-    struct limits *defaults = supervisor->policy.defaults, *ceilings = supervisor->policy.ceilings;
-    for (enum job_kind kind = 0; kind < JOB_KIND_COUNT; kind++)
-        ceilings[kind] = config->ceilings;
-    ceilings[JOB_RUBRIC].of[LIMIT_WALL_CLOCK] = config->rubric_wall_clock_ceiling_ms;
-    ceilings[JOB_CODE_EXEC].of[LIMIT_WALL_CLOCK] = config->code_exec_wall_clock_ceiling_ms;
-    defaults[JOB_RUBRIC] = config->rubric_limits;
-    defaults[JOB_SANDBOX] = config->sandbox_limits;
-    defaults[JOB_CODE_EXEC] = config->code_exec_limits;
-    supervisor->policy.env_names = (const char *const *)config->sandbox_env_names.item;
-    supervisor->policy.env_name_count = config->sandbox_env_names.count;
-    supervisor->policy.allow_network = config->sandbox_allow_network;
-    supervisor->roots = (struct rubric_roots){
-        .default_root = *config->bench_root ? config->bench_root : NULL,
-        .allowed = roots(&config->allowed_roots),
-    };
-    supervisor->sandbox_host = (struct sandbox_host){
-        .interpreter = config->interpreter,
-        .environment = (const char *const *)supervisor->isolation.environment,
-        .readable_roots = roots(&config->sandbox_readable_roots),
-    };
-    queue_init(&supervisor->queue, config->queue_jobs, config->queue_bytes,
-               config->queue_jobs_per_client);
-    supervisor->conn_env = (struct conn_env){
-        .base = supervisor->base,
-        .log = &supervisor->log,
-        .policy = &supervisor->policy,
-        .max_frame = config->max_frame,
-        .frame_timeout_ms = config->frame_timeout_ms,
-        .high_water = config->reply_high_water,
-        .receive_bytes = config->receive_bytes,
-        .ops = &admission_conn_ops,
-        .userdata = supervisor,
-    };
+    const struct config *config = &settings->config;
+    struct conn_env *env = &supervisor->conn_env;
+    settings_unref(supervisor->settings);
+    supervisor->settings = settings;
+    supervisor->log.level = log_level(config);
+    queue_bound(&supervisor->queue, config->queue_jobs, config->queue_bytes,
+                config->queue_jobs_per_client);
+    env->policy = &settings->policy;
+    env->max_frame = config->max_frame;
+    env->frame_timeout_ms = config->frame_timeout_ms;
+    env->high_water = config->reply_high_water;
+    env->receive_bytes = config->receive_bytes;
+}
+
+static void set_up_conn_env(struct supervisor *supervisor)
+{
+    supervisor->conn_env.base = supervisor->base;
+    supervisor->conn_env.log = &supervisor->log;
+    supervisor->conn_env.ops = &admission_conn_ops;
+    supervisor->conn_env.userdata = supervisor;
     TAILQ_INIT(&supervisor->conn_env.waiting);
 }
 
-/* Limits as clients see them: times in seconds, the rest in bytes or pieces. */
-static json_t *limits_json(const struct limits *limits)
-{
-    json_t *object = json_object();
-    for (enum limit limit = 0; limit < LIMIT_COUNT; limit++) {
-        json_int_t value = (json_int_t)limits->of[limit];
-        json_t *number = limit_is_time(limit) && value % 1000 != 0
-                             ? json_real((double)value / 1000)
-                             : json_integer(limit_is_time(limit) ? value / 1000 : value);
-        (void)json_object_set_new(object, limit_key(limit), number);
-    }
-    return object;
-}
-
-/* Per kind of job; NETWORK is what is told of a sandbox job's. */
-static json_t *kinds_json(const struct limits *limits, bool network)
-{
-    json_t *sandbox = limits_json(&limits[JOB_SANDBOX]);
-    if (json_object_set_new(sandbox, "allow_network", json_boolean(network)) < 0) {
-        json_decref(sandbox);
-        return NULL;
-    }
-    return json_pack("{s:o,s:o,s:o}", job_kind_name(JOB_RUBRIC), limits_json(&limits[JOB_RUBRIC]),
-                     job_kind_name(JOB_SANDBOX), sandbox, job_kind_name(JOB_CODE_EXEC),
-                     limits_json(&limits[JOB_CODE_EXEC]));
-}
-
-static int set_up_hello(struct supervisor *supervisor, unsigned slots)
-{
-    const struct config *config = supervisor->config;
-    const struct request_policy *policy = &supervisor->policy;
-    supervisor->hello_limits = json_pack(
-        "{s:I,s:I,s:I,s:I,s:I,s:o,s:o}", "max_frame", (json_int_t)config->max_frame, "slots",
-        (json_int_t)slots, "queue_jobs", (json_int_t)config->queue_jobs, "queue_bytes",
-        (json_int_t)config->queue_bytes, "jobs_per_client",
-        (json_int_t)config->queue_jobs_per_client, "defaults", kinds_json(policy->defaults, false),
-        "ceilings", kinds_json(policy->ceilings, policy->allow_network));
-    return supervisor->hello_limits ? 0 : -ENOMEM;
-}
-
 /* Makes and locks the work directory: two daemons in one would empty each other's. */
-static int set_up_work_dir(struct supervisor *supervisor, struct fault *fault)
+static int set_up_work_dir(struct supervisor *supervisor, const char *path, struct fault *fault)
 {
-    const char *path = supervisor->config->work_dir;
     int r = 0;
     /* Started by hand there is no runtime directory yet; if it cannot be made, the next call says
      * so. */
@@ -280,67 +232,60 @@ static int set_up_work_dir(struct supervisor *supervisor, struct fault *fault)
     return 0;
 }
 
-/* The tree, if there is one, before any child is started; *REASON says why there is none. */
-static void open_cgroups(struct supervisor *supervisor, uint32_t without, struct fault *reason)
+/* The tree, if there is one, before any child is started. */
+static int open_cgroups(struct supervisor *supervisor, const struct config *config,
+                        struct fault *fault)
 {
-    if (layer_in(without, LAYER_CGROUP))
-        return;
-    if (cgroup_tree_open(&supervisor->cgroups, reason) == 0 && *reason->text)
-        log_event(&supervisor->log, LOG_WARNING, LOG_MESSAGE_CGROUPS_UNUSABLE, "cgroups: %s",
-                  reason->text);
-}
-
-/* Lets a jail show what the host grants. */
-static int probe_host(struct supervisor *supervisor, struct fault *fault)
-{
-    const struct config *config = supervisor->config;
+    struct fault *reason = &supervisor->no_cgroups;
     uint32_t without;
-    char *directory = NULL;
     int r = isolation_without(config, &without, fault);
     if (r < 0)
         return r;
-    if (asprintf(&directory, "%s/probe", config->work_dir) < 0) {
-        fault_set(fault, "out of memory");
-        return -ENOMEM;
-    }
-    struct fault no_cgroups = FAULT_NULL;
-    open_cgroups(supervisor, without, &no_cgroups);
-    r = probe_jails(&supervisor->probe, &supervisor->jail, without,
-                    supervisor->cgroups.fd >= 0 ? NULL : no_cgroups.text, directory, fault);
-    free(directory);
-    return r;
+    if (layer_in(without, LAYER_CGROUP))
+        (void)fault_set(reason, "they are set up when the daemon starts: restart it");
+    else if (cgroup_tree_open(&supervisor->cgroups, reason) == 0 && *reason->text)
+        log_event(&supervisor->log, LOG_WARNING, LOG_MESSAGE_CGROUPS_UNUSABLE, "cgroups: %s",
+                  reason->text);
+    return 0;
 }
 
-static int set_up_isolation(struct supervisor *supervisor, struct fault *fault)
+struct settings_host supervisor_host(const struct supervisor *supervisor)
 {
-    const struct config *config = supervisor->config;
-    _cleanup_free_ char *version = isolation_interpreter_version(config->interpreter, fault);
-    if (!version)
-        return -EINVAL;
+    return (struct settings_host){
+        .jail_program = supervisor->jail_program,
+        .no_cgroups = supervisor->cgroups.fd >= 0 ? NULL : supervisor->no_cgroups.text,
+    };
+}
+
+static int set_up_settings(struct supervisor *supervisor, struct config *config,
+                           struct fault *fault)
+{
+    struct settings *settings = NULL;
     /* Orphans of a job whose jail was killed come to us and not to init. */
     if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0) {
         fault_set(fault, "becoming a child subreaper: %s", strerror(errno));
         return -errno;
     }
-    int r = probe_host(supervisor, fault);
+    int r = open_cgroups(supervisor, config, fault);
     if (r < 0)
         return r;
-    return isolation_init(&supervisor->isolation, config, version, &supervisor->probe, fault);
+    struct settings_host host = supervisor_host(supervisor);
+    r = settings_new(config, &host, 1, NULL, &settings, fault);
+    if (r == 0)
+        supervisor_adopt(supervisor, settings);
+    return r;
 }
 
-static int set_up_pool(struct supervisor *supervisor, unsigned slots, struct fault *fault)
+static int set_up_pool(struct supervisor *supervisor, struct fault *fault)
 {
     struct pool_config config = {
         .base = supervisor->base,
         .log = &supervisor->log,
-        .jail = supervisor->jail,
-        .shape = &supervisor->probe.shape,
-        .networked_shape = &supervisor->probe.networked,
+        .confinement = supervisor->settings->confinement,
         .cgroups = &supervisor->cgroups,
-        .cpu_percent = supervisor->config->cpu_percent,
-        .work_directory = supervisor->config->work_dir,
+        .work_directory = supervisor->work_dir,
         .work_directory_fd = supervisor->work_dir_fd,
-        .slot_count = slots,
+        .slot_count = supervisor->settings->slots,
         .queue = &supervisor->queue,
         .ops = &grading_pool_ops,
         .userdata = supervisor,
@@ -354,7 +299,7 @@ static int set_up_pool(struct supervisor *supervisor, unsigned slots, struct fau
 static int set_up_clients(struct supervisor *supervisor, const struct supervisor_options *options,
                           struct fault *fault)
 {
-    const struct config *config = supervisor->config;
+    const struct config *config = &supervisor->settings->config;
     if (options->serve_fd >= 0) {
         supervisor->single_client = true;
         admission_accept(options->serve_fd, supervisor);
@@ -375,10 +320,19 @@ static int set_up_clients(struct supervisor *supervisor, const struct supervisor
     return r;
 }
 
-static unsigned count_slots(const struct config *config)
+static int set_up(struct supervisor *supervisor, const struct supervisor_options *options,
+                  struct fault *fault)
 {
-    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    return config->slots > 0 ? config->slots : (unsigned)MAX(cpus, 1L);
+    int r = set_up_events(supervisor);
+    if (r < 0) {
+        fault_set(fault, "setting up the event loop: %s", strerror(-r));
+        return r;
+    }
+    set_up_conn_env(supervisor);
+    r = set_up_pool(supervisor, fault);
+    if (r == 0)
+        r = set_up_clients(supervisor, options, fault);
+    return r;
 }
 
 static void tell_of_start(struct supervisor *supervisor)
@@ -386,61 +340,41 @@ static void tell_of_start(struct supervisor *supervisor)
     struct record record;
     record_init(&record, LOG_INFO, LOG_MESSAGE_STARTED);
     record_add_text(&record, RECORD_VERSION, supervisor->version);
-    record_add_text(&record, RECORD_ISOLATION_DIGEST, supervisor->isolation.digest);
+    record_add_text(&record, RECORD_ISOLATION_DIGEST, supervisor->settings->isolation.digest);
     record_say(&record, "version %s, %u slots, isolation digest %s", supervisor->version,
-               supervisor->pool.slot_count, supervisor->isolation.digest);
+               supervisor->settings->slots, supervisor->settings->isolation.digest);
     log_record(&supervisor->log, &record);
 }
 
-int supervisor_init(struct supervisor *supervisor, const struct config *config,
+int supervisor_init(struct supervisor *supervisor, struct config *config,
                     const struct supervisor_options *options, struct fault *fault)
 {
-    static const int levels[] = {
-        [CONFIG_LOG_ERROR] = LOG_ERR,
-        [CONFIG_LOG_WARNING] = LOG_WARNING,
-        [CONFIG_LOG_INFO] = LOG_INFO,
-        [CONFIG_LOG_DEBUG] = LOG_DEBUG,
-    };
-    unsigned slots = count_slots(config);
     *supervisor = (struct supervisor){
-        .config = config,
         .version = options->version,
+        .source = options->source,
+        .jail_program = options->jail_program,
         .listener = LISTENER_NULL,
         .work_dir_fd = -1,
         .cgroups = CGROUP_TREE_NULL,
-        .probe = PROBE_NULL,
-        .jail = {.program = options->jail_program,
-                 .readable = (const char *const *)config->readable.item,
-                 .readable_count = config->readable.count},
+        .no_cgroups = FAULT_NULL,
         .started_ns = clock_now_ns(),
     };
     TAILQ_INIT(&supervisor->conns);
     TAILQ_INIT(&supervisor->parked);
-    log_init(&supervisor->log, levels[config->log_level], config->log_format);
+    queue_init(&supervisor->queue, 0, 0, 0);
+    log_init(&supervisor->log, log_level(config), config->log_format);
 
+    supervisor->work_dir = strdup(config->work_dir);
     int r = stats_init(&supervisor->stats, supervisor->started_ns);
-    if (r < 0) {
-        fault_set(fault, "out of memory");
-        return r;
-    }
-    r = set_up_work_dir(supervisor, fault);
-    if (r == 0)
-        r = set_up_isolation(supervisor, fault);
-    if (r < 0)
-        return r;
-    r = set_up_events(supervisor);
-    if (r < 0) {
-        fault_set(fault, "setting up the event loop: %s", strerror(-r));
-        return r;
-    }
-    set_up_policy(supervisor);
-    if (set_up_hello(supervisor, slots) < 0) {
+    if (r < 0 || !supervisor->work_dir) {
         fault_set(fault, "out of memory");
         return -ENOMEM;
     }
-    r = set_up_pool(supervisor, slots, fault);
+    r = set_up_work_dir(supervisor, supervisor->work_dir, fault);
     if (r == 0)
-        r = set_up_clients(supervisor, options, fault);
+        r = set_up_settings(supervisor, config, fault);
+    if (r == 0)
+        r = set_up(supervisor, options, fault);
     if (r == 0)
         tell_of_start(supervisor);
     return r;
@@ -471,22 +405,11 @@ static void free_conns(struct supervisor *supervisor)
     }
 }
 
-static void remove_slot_directories(const struct supervisor *supervisor, unsigned slots)
-{
-    for (unsigned i = 0; i < slots && supervisor->work_dir_fd >= 0; i++) {
-        char name[24];
-        (void)snprintf(name, sizeof(name), "slot-%u", i);
-        (void)unlinkat(supervisor->work_dir_fd, name, AT_REMOVEDIR);
-    }
-}
-
 void supervisor_deinit(struct supervisor *supervisor)
 {
     listener_deinit(&supervisor->listener);
     free_conns(supervisor);
-    unsigned slots = supervisor->pool.slot_count;
-    pool_deinit(&supervisor->pool); /* the jails first: one may be making its directory */
-    remove_slot_directories(supervisor, slots);
+    pool_deinit(&supervisor->pool);
     service_deinit(&supervisor->service);
     supervisor->turn = consume_event(supervisor->turn);
     supervisor->drain = consume_event(supervisor->drain);
@@ -497,11 +420,10 @@ void supervisor_deinit(struct supervisor *supervisor)
     if (supervisor->base)
         event_base_free(supervisor->base);
     stats_deinit(&supervisor->stats);
-    isolation_deinit(&supervisor->isolation);
-    probe_deinit(&supervisor->probe);
+    supervisor->settings = settings_unref(supervisor->settings);
     cgroup_tree_close(&supervisor->cgroups);
-    supervisor->jail.program = close_fd(supervisor->jail.program);
-    json_decref(supervisor->hello_limits);
+    supervisor->jail_program = close_fd(supervisor->jail_program);
     close_fd(supervisor->work_dir_fd);
+    free(supervisor->work_dir);
     log_deinit(&supervisor->log);
 }

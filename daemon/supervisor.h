@@ -5,14 +5,11 @@
 
 #include "cgroup.h"
 #include "conn.h"
-#include "isolation.h"
 #include "listener.h"
 #include "log.h"
 #include "pool.h"
-#include "probe.h"
-#include "rubric.h"
-#include "sandbox.h"
 #include "service.h"
+#include "settings.h"
 #include "stats.h"
 #include "status.h"
 
@@ -21,24 +18,20 @@
 #define SUPERVISOR_SIGNALS 3
 
 struct supervisor {
-    const struct config *config;
+    const struct config_source *source; /* NULL: there is nothing to reload */
     const char *version;
+    struct settings *settings; /* in force; a reference */
     struct log log;
     struct event_base *base;
-    struct jailproc_config jail;
+    int jail_program;
     struct cgroup_tree cgroups;
-    struct probe probe;
-    struct isolation isolation;
+    struct fault no_cgroups; /* why there is no tree */
     struct service service;
     struct listener listener;
     struct queue queue;
     struct pool pool;
-    struct request_policy policy;
-    struct rubric_roots roots;
     struct conn_env conn_env;
     struct stats stats;
-    struct sandbox_host sandbox_host;
-    json_t *hello_limits;
 
     struct conn_list conns;  /* all of them */
     struct conn_list parked; /* have a job that the full queue has no room for, oldest first */
@@ -54,23 +47,32 @@ struct supervisor {
     bool single_client; /* serves one connection and ends with it */
     bool draining;      /* no new job is taken */
     bool drain_begun, stopping;
+    char *work_dir;
     int work_dir_fd; /* locked */
 };
 
 struct supervisor_options {
     const char *version;
-    int jail_program; /* rubricd-jail, open (taken) */
-    int serve_fd;     /* serve this connected socket alone (taken); -1: listen */
+    const struct config_source *source; /* borrowed; NULL: the configuration is not read again */
+    int jail_program;                   /* rubricd-jail, open (taken) */
+    int serve_fd;                       /* serve this connected socket alone (taken); -1: listen */
     int listen_fd;    /* a listening socket (taken); -1: bind the configured one */
     bool owns_socket; /* listen_fd is that of the configured path, to be removed at the end */
 };
 
-/* Starts everything. CONFIG is borrowed. A negative errno and FAULT if something cannot be had;
- * supervisor_deinit() frees what there is either way. SUPERVISOR must not move. */
-int supervisor_init(struct supervisor *supervisor, const struct config *config,
+/* Starts everything. What CONFIG holds is taken, also on failure. A negative errno and FAULT if
+ * something cannot be had; supervisor_deinit() frees what there is either way. SUPERVISOR must not
+ * move. */
+int supervisor_init(struct supervisor *supervisor, struct config *config,
                     const struct supervisor_options *options, struct fault *fault);
 
 /* Runs until stopped. 0, or a negative errno if the event loop failed. */
 int supervisor_run(struct supervisor *supervisor);
+
+/* Puts SETTINGS (taken) into force for what comes from now on, but for the pool. */
+void supervisor_adopt(struct supervisor *supervisor, struct settings *settings);
+
+/* What new settings are made of. */
+struct settings_host supervisor_host(const struct supervisor *supervisor);
 
 void supervisor_deinit(struct supervisor *supervisor);

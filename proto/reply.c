@@ -167,6 +167,25 @@ int reply_pong(struct bytes *ret)
     return consume_print(json_pack("{s:s}", "type", "pong"), ret);
 }
 
+static json_t *strings(char *const *item, size_t count)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < count; i++)
+        if (json_array_append_new(array, json_string(item[i])) < 0)
+            return json_decref(array), NULL;
+    return array;
+}
+
+int reply_reloaded(const struct reply_reloaded *reloaded, struct bytes *ret)
+{
+    return consume_print(json_pack("{s:s,s:I,s:o,s:o,s:s}", "type", "reloaded", "generation",
+                                   (json_int_t)reloaded->generation, "changed",
+                                   strings(reloaded->changed, reloaded->changed_count), "restart",
+                                   strings(reloaded->restart, reloaded->restart_count), "digest",
+                                   reloaded->digest),
+                         ret);
+}
+
 int reply_bye(const char *reason, const char *message, struct bytes *ret)
 {
     return consume_print(

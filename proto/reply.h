@@ -98,5 +98,16 @@ int reply_hello(const struct reply_hello *hello, struct bytes *ret);
 
 int reply_pong(struct bytes *ret);
 
+struct reply_reloaded {
+    uint64_t generation;
+    char *const *changed; /* "section.key" of what has changed */
+    size_t changed_count;
+    char *const *restart; /* of what would change with a restart */
+    size_t restart_count;
+    const char *digest; /* of the isolation that jobs get from now on */
+};
+
+int reply_reloaded(const struct reply_reloaded *reloaded, struct bytes *ret);
+
 /* REASON is a word ("draining", "too_many_clients"), MESSAGE a sentence. */
 int reply_bye(const char *reason, const char *message, struct bytes *ret);

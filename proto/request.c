@@ -272,7 +272,7 @@ static int decode_cancel(const json_t *message, struct request *request, struct 
     return 0;
 }
 
-/* status, ping, drain: nothing but the type. */
+/* status, ping, drain, reload: nothing but the type. */
 static int decode_bare(const json_t *message, struct fault *fault)
 {
     static const struct field table[] = {{"type", FIELD_TEXT, FIELD_REQUIRED}};
@@ -284,7 +284,7 @@ static int decode_type(const json_t *message, enum request_type *ret, struct fau
 {
     static const char *const names[] = {
         [REQUEST_SUBMIT] = "submit", [REQUEST_CANCEL] = "cancel", [REQUEST_STATUS] = "status",
-        [REQUEST_PING] = "ping",     [REQUEST_DRAIN] = "drain",
+        [REQUEST_PING] = "ping",     [REQUEST_DRAIN] = "drain",   [REQUEST_RELOAD] = "reload",
     };
     const json_t *value = json_object_get(message, "type");
     if (!value)
@@ -318,6 +318,7 @@ int request_decode(const json_t *message, const struct request_policy *policy, s
     case REQUEST_STATUS:
     case REQUEST_PING:
     case REQUEST_DRAIN:
+    case REQUEST_RELOAD:
         r = decode_bare(message, fault);
         break;
     }

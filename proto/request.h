@@ -18,6 +18,7 @@ enum request_type {
     REQUEST_STATUS,
     REQUEST_PING,
     REQUEST_DRAIN,
+    REQUEST_RELOAD,
 };
 
 enum job_kind {

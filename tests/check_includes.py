@@ -14,7 +14,7 @@ from pathlib import Path
 # which a job meets them; see "How the code is laid out" in CONTRIBUTING.md.
 DAEMON_STAGES = [
     {"main"},
-    {"supervisor", "admission", "grading"},
+    {"supervisor", "admission", "grading", "reload"},
     {"status", "listener", "service"},
     {"stats", "joblog"},
     {"conn"},
@@ -22,11 +22,13 @@ DAEMON_STAGES = [
     {"job"},
     {"pool"},
     {"queue"},
+    {"settings"},
     {"sandbox", "code_exec"},
     {"slot"},
     {"score", "report"},
     {"outcome"},
     {"rubric"},
+    {"confinement"},
     {"isolation"},
     {"probe"},
     {"packet"},

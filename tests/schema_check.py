@@ -28,9 +28,11 @@ BY_TYPE = {
         "status": "status-request",
         "ping": "ping",
         "drain": "drain",
+        "reload": "reload",
     },
     "daemon": {
-        name: name for name in ("hello", "started", "result", "error", "status", "pong", "bye")
+        name: name
+        for name in ("hello", "started", "result", "error", "status", "pong", "reloaded", "bye")
     },
 }
 
@@ -690,10 +692,11 @@ WRONG_OTHERS = [
     (BASE_BYE, "reason", "tired"),
     (BASE_BYE, "message", DELETE),
     ({"type": "ping"}, "id", "a"),
-    ({"type": "ping"}, "type", "reload"),
+    ({"type": "ping"}, "type", "resume"),
     ({"type": "ping"}, "type", None),
     ({"type": "ping"}, "type", DELETE),
     ({"type": "drain"}, "grace", 1),
+    ({"type": "reload"}, "config", "/etc/rubricd/rubricd.conf"),
     ({"type": "cancel", "id": "a"}, "id", ""),
     ({"type": "cancel", "id": "a"}, "id", DELETE),
     ({"type": "cancel", "id": "a"}, "job_no", 1),

@@ -304,7 +304,9 @@ class Daemon:
     """A rubricd of the test's own, with a socket, a work directory and a log in DIRECTORY. PREFIX
     is a command that starts it as another account, to which the directory belongs."""
 
-    def __init__(self, directory, *settings, env=None, config=None, prefix=(), shape=Shape()):
+    def __init__(
+        self, directory, *settings, env=None, config=None, prefix=(), shape=Shape(), slots=2
+    ):
         self.directory = Path(directory)
         if not prefix:
             give_to_account(self.directory)
@@ -318,7 +320,7 @@ class Daemon:
             f"daemon.work_dir={self.work}",
             "daemon.socket_group=",
             f"daemon.user={ACCOUNT}",
-            "daemon.slots=2",
+            *([f"daemon.slots={slots}"] if slots else []),  # else CONFIG's
             *shape.settings,
             *settings,
         ):

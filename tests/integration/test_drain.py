@@ -271,11 +271,3 @@ def send_what_is_taken(client, stream):
         client.send_bytes(stream)
     except OSError:
         pass
-
-
-def test_sighup_does_not_stop_it(daemon, bench):
-    with daemon.connect() as client:
-        daemon.process.send_signal(signal.SIGHUP)
-        wait_until(lambda: "SIGHUP" in daemon.log(), "the signal is logged")
-        assert client.run(bench.job(PASSING))["score"]["passed"] is True
-        assert client.status()["state"] == "running"

@@ -32,6 +32,8 @@ static void test_types(void **state)
         {"{\"type\":\"error\",\"code\":\"denied\",\"message\":\"no\"}", MESSAGE_ERROR},
         {"{\"type\":\"status\",\"version\":\"1\"}", MESSAGE_STATUS},
         {"{\"type\":\"pong\"}", MESSAGE_PONG},
+        {"{\"type\":\"reloaded\",\"generation\":2,\"changed\":[],\"restart\":[]}",
+         MESSAGE_RELOADED},
         {"{\"type\":\"bye\",\"reason\":\"draining\"}", MESSAGE_BYE},
         {"{\"type\":\"\"}", MESSAGE_OTHER},
         {"{\"type\":\"metrics\"}", MESSAGE_OTHER},

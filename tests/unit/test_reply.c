@@ -63,6 +63,27 @@ static void test_bye(void **state)
     expect(&payload, "{'type':'bye','reason':'too_many_clients','message':''}");
 }
 
+static char *const some_keys[] = {(char *)(uintptr_t) "daemon.slots",
+                                  (char *)(uintptr_t) "queue.jobs"};
+
+static void test_reloaded(void **state)
+{
+    struct bytes payload = BYTES_NULL;
+    struct reply_reloaded reloaded = {.generation = UINT64_C(1) << 40, .digest = "ab"};
+    (void)state;
+    assert_int_equal(reply_reloaded(&reloaded, &payload), 0);
+    expect(&payload, "{'type':'reloaded','generation':1099511627776,'changed':[],'restart':[],"
+                     "'digest':'ab'}");
+    reloaded.changed = some_keys;
+    reloaded.changed_count = 2;
+    reloaded.restart = some_keys + 1;
+    reloaded.restart_count = 1;
+    assert_int_equal(reply_reloaded(&reloaded, &payload), 0);
+    expect(&payload, "{'type':'reloaded','generation':1099511627776,"
+                     "'changed':['daemon.slots','queue.jobs'],'restart':['queue.jobs'],"
+                     "'digest':'ab'}");
+}
+
 static void test_started(void **state)
 {
     struct bytes payload = BYTES_NULL;
@@ -596,12 +617,27 @@ static int step_bye(const struct parts *parts, struct bytes *ret)
     return reply_bye("draining", "message", ret);
 }
 
+static int step_reloaded(const struct parts *parts, struct bytes *ret)
+{
+    const struct reply_reloaded reloaded = {
+        .generation = 2,
+        .changed = some_keys,
+        .changed_count = ARRAY_SIZE(some_keys),
+        .restart = some_keys,
+        .restart_count = ARRAY_SIZE(some_keys),
+        .digest = "ab",
+    };
+    (void)parts;
+    return reply_reloaded(&reloaded, ret);
+}
+
 /* With the 1st, 2nd, 3rd, ... allocation failing, and then with none: -ENOMEM or the whole message,
  * never a message that lacks something. */
 static void test_without_memory(void **state)
 {
     static int (*const steps[])(const struct parts *, struct bytes *) = {
-        step_result, step_code_exec, step_started, step_error, step_hello, step_pong, step_bye,
+        step_result, step_code_exec, step_started, step_error,
+        step_hello,  step_pong,      step_bye,     step_reloaded,
     };
     struct parts parts;
     (void)state;
@@ -632,6 +668,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pong),
         cmocka_unit_test(test_bye),
+        cmocka_unit_test(test_reloaded),
         cmocka_unit_test(test_started),
         cmocka_unit_test(test_hello),
         cmocka_unit_test(test_error_codes),

@@ -88,8 +88,11 @@ static void test_types(void **state)
         const char *text;
         enum request_type type;
     } cases[] = {
-        {"{'type':'ping'}", REQUEST_PING},      {"{'type':'status'}", REQUEST_STATUS},
-        {"{'type':'drain'}", REQUEST_DRAIN},    {"{'type':'cancel','id':'a'}", REQUEST_CANCEL},
+        {"{'type':'ping'}", REQUEST_PING},
+        {"{'type':'status'}", REQUEST_STATUS},
+        {"{'type':'drain'}", REQUEST_DRAIN},
+        {"{'type':'reload'}", REQUEST_RELOAD},
+        {"{'type':'cancel','id':'a'}", REQUEST_CANCEL},
         {WITH("'priority':0"), REQUEST_SUBMIT},
     };
     (void)state;
