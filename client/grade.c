@@ -413,7 +413,7 @@ const struct command command_grade = {
         "pass@k is computed where every task has at least k samples. Tasks without\n"
         "samples, samples without a task and lines that cannot be used are named on\n"
         "standard error; what is good is graded all the same.\n",
-    .examples = "  rubricctl grade --dataset HumanEval.jsonl.gz --samples samples.jsonl --k 1,10\n"
+    .examples = "  rubricctl grade --dataset HumanEval.jsonl.gz --samples s.jsonl --k 1,10\n"
                 "  rubricctl grade --dataset D.jsonl --samples S.jsonl --json | jq .pass_at_k\n"
                 "  rubricctl grade --embedded --dataset sanitized-mbpp.json --canonical\n",
     .exits = engine_exits,

@@ -59,9 +59,8 @@ const struct command command_ping = {
     .brief = "see whether the daemon answers, and how fast",
     .description = "Connects, asks once, and prints the daemon's version and the round-trip time.\n"
                    "Never starts a daemon, unless --embedded asks for it.\n",
-    .examples =
-        "  rubricctl ping\n"
-        "  rubricctl --socket /run/rubricd/rubricd.sock ping || systemctl restart rubricd\n",
+    .examples = "  rubricctl ping\n"
+                "  rubricctl ping >/dev/null || systemctl restart rubricd\n",
     .exits = "  0    it answered\n"
              "  2    wrong usage\n"
              "  3    no daemon, or no answer within 10 seconds\n"

@@ -221,7 +221,7 @@ const struct command command_sandbox = {
                 "  rubricctl sandbox -l wall_clock=2s -l memory_bytes=64M -- sh -c 'exit 3'\n"
                 "  rubricctl sandbox --file check.py=tests/check.py --file answer.txt -- \\\n"
                 "      python3 check.py answer.txt\n"
-                "  rubricctl sandbox --runner python --snippet 'import sys; print(sys.version)'\n",
+                "  rubricctl sandbox --runner python --snippet 'print(sum(range(10)))'\n",
     .exits = "  N    the command's own exit status; 128 + N where signal N ended it\n"
              "       (137: it was killed, often for a limit; 1: a limit, though it exited 0)\n"
              "  2    wrong usage, or a file that cannot be used\n"

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: MIT
+"""The manual pages that the build makes: well formed, readable at 80 columns, and complete."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conftest import BUILD, ROOT, RUBRICCTL
+
+PAGES = ["rubricctl.1", "rubricd.8", "rubricd.conf.5", "rubricd-protocol.7"]
+PLACE = BUILD / "packaging" / "describe"
+TABLES = json.loads((PLACE / "tables.json").read_text())
+
+
+def tool(name, package):
+    if not shutil.which(name):
+        pytest.skip(f"{name} is not there: the package {package} is not installed")
+    return name
+
+
+def rendered(page):
+    """The text of PAGE on a terminal of 80 columns."""
+    done = subprocess.run(
+        [tool("groff", "groff-base"), "-mandoc", "-t", "-Tutf8", "-P-cbou", "-rLL=78n", PLACE / page],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "LC_ALL": "C.UTF-8"},
+    )
+    return done.stdout
+
+
+def words(page):
+    """The text with every white space as one blank, and hyphenated words put together."""
+    return " ".join(re.sub("\u2010\n +", "", rendered(page)).split())
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_groff_has_nothing_to_say(page):
+    done = subprocess.run(
+        [tool("groff", "groff-base"), "-mandoc", "-t", "-Tutf8", "-ww", PLACE / page],
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_mandoc_has_nothing_to_say(page):
+    done = subprocess.run(
+        [tool("mandoc", "mandoc"), "-Tlint", PLACE / page], capture_output=True, text=True
+    )
+    # Which pages of other packages are there differs from host to host.
+    others = ("outdated mandoc.db", "referenced manual not found")
+    said = done.stdout.splitlines()
+    assert [line for line in said if not any(other in line for other in others)] == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_line_is_too_long(page):
+    wide = [line for line in rendered(page).splitlines() if len(line) > 80]
+    # A string in an example of the protocol has no place where it could be broken.
+    string = r' +("\w[\w.]*": )?"(\\.|[^"\\])*",?'
+    assert [line for line in wide if not re.fullmatch(string, line)] == []
+
+
+SECTIONS = {
+    "rubricctl.1": "NAME SYNOPSIS DESCRIPTION COMMANDS ENVIRONMENT FILES EXIT_STATUS SIGNALS EXAMPLES SEE_ALSO",
+    "rubricd.8": "NAME SYNOPSIS DESCRIPTION SECURITY ENVIRONMENT FILES EXIT_STATUS SIGNALS EXAMPLES SEE_ALSO",
+    "rubricd.conf.5": "NAME SYNOPSIS DESCRIPTION KEYS FILES EXAMPLES SEE_ALSO",
+    "rubricd-protocol.7": "NAME DESCRIPTION TRANSPORT FRAMES ERROR_CODES VERSIONS SEE_ALSO",
+}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_sections(page):
+    found = re.findall(r"^([A-Z]\S.*)$", rendered(page), re.M)
+    found = [line for line in found if "(" not in line and line.upper() == line]
+    expected = [name.replace("_", " ") for name in SECTIONS[page].split()]
+    assert [name for name in found if name in expected] == expected
+    assert "@" not in rendered(page).replace("pass@k", "").replace("rubricd@", "")
+
+
+def options_of(text):
+    return set(re.findall(r"(?<![\w-])--([a-z][a-z-]*)", text))
+
+
+def test_every_command_and_option_of_the_client():
+    text = rendered("rubricctl.1")
+    assert [c["name"] for c in TABLES["rubricctl"]["commands"]]
+    for command in TABLES["rubricctl"]["commands"]:
+        title = rf"^   rubricctl {command['name']}\n"
+        part = re.search(title + r"(.*?)(?=^   rubricctl |^\S)", text, re.M | re.S)
+        help_text = subprocess.run(
+            [RUBRICCTL, command["name"], "--help"], capture_output=True, text=True
+        ).stdout
+        own = set(re.findall(r"^  (?:-\w, |    )--([\w-]+)", help_text, re.M))
+        listed = set(re.findall(r"^     (?:-\w, )?--([\w-]+)", part[1], re.M))
+        assert listed == own, command["name"]
+        for line in command["examples"].splitlines():
+            assert line.strip() in part[1], line
+    for option in TABLES["rubricctl"]["options"]:
+        assert f"--{option['name']}" in text
+
+
+def test_every_option_of_the_daemon():
+    text = rendered("rubricd.8")
+    listed = set(re.findall(r"^     (?:-\w, )?--([\w-]+)", text, re.M))
+    assert listed == {option["name"] for option in TABLES["rubricd"]["options"]}
+
+
+def test_every_key_with_its_default():
+    text = rendered("rubricd.conf.5")
+    section, shown = None, {}
+    for line in text[text.index("\nKEYS") : text.index("\nFILES")].splitlines():
+        if match := re.fullmatch(r"   \[(\w+)\]", line):
+            section = match[1]
+        elif match := re.fullmatch(r"     (\w+) =(.*)", line):
+            shown[f"{section}.{match[1]}"] = match[2].strip()
+    section, known = None, {}
+    for line in (ROOT / "conf" / "rubricd.conf").read_text().splitlines():
+        if match := re.fullmatch(r"\[(\w+)\]", line):
+            section = match[1]
+        elif match := re.fullmatch(r"#(\w+) =(.*)", line):
+            known[f"{section}.{match[1]}"] = match[2].strip()
+    assert shown == known
+    assert sorted(shown) == sorted(TABLES["settings"])
+
+
+def test_every_message_and_code_of_the_protocol():
+    text = rendered("rubricd-protocol.7")
+    source = (ROOT / "proto" / "protocol.md").read_text()
+    for title in re.findall(r"^### (.*)$", source, re.M):
+        assert re.search(rf"^   {re.escape(title.replace('`', ''))}$", text, re.M), title
+    for title in re.findall(r"^## (.*)$", source, re.M):
+        title = title.replace("`", "").upper().replace("ERRORS", "ERROR CODES")
+        assert re.search(rf"^{re.escape(title)}$", text, re.M), title
+    everything = words("rubricd-protocol.7")
+    for name in re.findall(r"^\| `([\w.]+)`", source, re.M):
+        assert name in everything, name
+    assert "](" not in text and "`" not in re.sub(r'"(?:\\.|[^"\\])*"', "", text).replace("```", "")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_our_pages_name_each_other(page):
+    for name in re.findall(r"^\.Xr (rubric\S+ \d)", (PLACE / page).read_text(), re.M):
+        assert (PLACE / name.replace(" ", ".")).exists(), name
+
+
+def test_the_examples_of_json_are_json():
+    """What is set anew for the page is the same text as on the protocol's page."""
+    text = rendered("rubricd-protocol.7")
+    source = (ROOT / "proto" / "protocol.md").read_text()
+    shown = re.sub(r"\s+", "", text)
+    for block in re.findall(r"^```json\n(.*?)^```", source, re.M | re.S):
+        assert re.sub(r"\s+", "", block) in shown, block
