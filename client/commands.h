@@ -10,6 +10,7 @@ extern const struct command command_sandbox;
 extern const struct command command_grade;
 extern const struct command command_passk;
 extern const struct command command_status;
+extern const struct command command_metrics;
 extern const struct command command_ping;
 extern const struct command command_cancel;
 extern const struct command command_drain;

@@ -22,6 +22,7 @@ static const struct {
     [MESSAGE_RESULT] = {"result", {{"id", JSON_STRING}}},
     [MESSAGE_ERROR] = {"error", {{"code", JSON_STRING}, {"message", JSON_STRING}}},
     [MESSAGE_STATUS] = {"status", {{"version", JSON_STRING}}},
+    [MESSAGE_METRICS] = {"metrics", {{"text", JSON_STRING}}},
     [MESSAGE_PONG] = {"pong", {{NULL, JSON_NULL}}},
     [MESSAGE_RELOADED] = {"reloaded",
                           {{"generation", JSON_INTEGER},

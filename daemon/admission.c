@@ -2,6 +2,7 @@
 #include "admission.h"
 #include "clock.h"
 #include "grading.h"
+#include "metrics.h"
 #include "peer.h"
 #include "reload.h"
 
@@ -199,24 +200,29 @@ static void handle_cancel(struct supervisor *supervisor, struct conn *conn,
 
 /* --- the others ---------------------------------------------------------------------------- */
 
-static void handle_status(struct supervisor *supervisor, struct conn *conn)
+/* Sends PAYLOAD if R says that there is one. */
+static void send_view(struct conn *conn, int r, struct bytes *payload)
 {
-    struct status_view view = {
-        .version = supervisor->version,
-        .started_ns = supervisor->started_ns,
-        .draining = supervisor->draining,
-        .pool = &supervisor->pool,
-        .queue = &supervisor->queue,
-        .conns = &supervisor->conns,
-        .stats = &supervisor->stats,
-        .settings = supervisor->settings,
-        .log = &supervisor->log,
-    };
-    _cleanup_bytes_ struct bytes payload = BYTES_NULL;
-    if (status_reply(&view, &payload) == 0)
-        conn_send(conn, &payload);
+    if (r == 0)
+        conn_send(conn, payload);
     else
         send_error(conn, NULL, 0, ERROR_INTERNAL, "out of memory");
+}
+
+static void handle_status(struct supervisor *supervisor, struct conn *conn)
+{
+    struct status_view view = supervisor_view(supervisor);
+    _cleanup_bytes_ struct bytes payload = BYTES_NULL;
+    int r = status_reply(&view, &payload);
+    send_view(conn, r, &payload);
+}
+
+static void handle_metrics(struct supervisor *supervisor, struct conn *conn)
+{
+    struct status_view view = supervisor_view(supervisor);
+    _cleanup_bytes_ struct bytes payload = BYTES_NULL;
+    int r = metrics_reply(&view, &payload);
+    send_view(conn, r, &payload);
 }
 
 static void handle_ping(struct conn *conn)
@@ -265,6 +271,9 @@ static void on_request(struct conn *conn, struct request *request, size_t size, 
         break;
     case REQUEST_STATUS:
         handle_status(supervisor, conn);
+        break;
+    case REQUEST_METRICS:
+        handle_metrics(supervisor, conn);
         break;
     case REQUEST_PING:
         handle_ping(conn);
@@ -352,6 +361,7 @@ void admission_accept(int fd, void *userdata)
     _cleanup_bytes_ struct bytes payload = BYTES_NULL;
 
     if (supervisor->conn_count >= supervisor->settings->config.max_clients) {
+        supervisor->stats.refused++;
         log_event(&supervisor->log, LOG_WARNING, LOG_MESSAGE_CLIENT_REFUSED,
                   "a client is turned away: %zu are connected", supervisor->conn_count);
         turn_away(fd);

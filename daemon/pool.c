@@ -65,6 +65,7 @@ int pool_init(struct pool *pool, const struct pool_config *config)
                 .cgroups = config->cgroups,
                 .work_directory = config->work_directory,
                 .work_directory_fd = config->work_directory_fd,
+                .tally = &pool->tally,
                 .ops = &slot_ops,
                 .userdata = pool,
             },

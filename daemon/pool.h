@@ -22,6 +22,7 @@ struct pool_ops {
 
 struct pool {
     struct slot_config slot_config;
+    struct slot_tally tally;
     struct slot **slots; /* owned; with those that are on their way out */
     unsigned slot_count;
     struct queue *queue;

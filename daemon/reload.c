@@ -153,6 +153,7 @@ void reload_configuration(struct supervisor *supervisor, struct reload *ret)
         log_success(supervisor, ret);
     else
         log_refusal(supervisor, ret);
+    supervisor->stats.reloads_refused += !ret->is_done;
     service_ready();
     event_active(supervisor->turn, 0, 0); /* there may be room, or idle slots */
 }

@@ -66,15 +66,6 @@ uint64_t slot_remaining_ms(const struct slot *slot)
     return (slot->deadline_ns - now_ns) / NS_PER_MS;
 }
 
-static struct event *watch(const struct slot *slot, int fd, event_callback_fn callback)
-{
-    struct event *event =
-        event_new(slot->config->base, fd, EV_READ | EV_PERSIST, callback, (void *)(uintptr_t)slot);
-    if (event && event_add(event, NULL) < 0)
-        event = consume_event(event);
-    return event;
-}
-
 /* --- the job's end ------------------------------------------------------------------------ */
 
 static void kill_job(struct slot *slot, enum slot_kill why)
@@ -227,7 +218,7 @@ static const char unwatched[] = "its program cannot be watched";
  */
 static const char *watch_program(struct slot *slot)
 {
-    slot->child_event = watch(slot, slot->child_pidfd, on_child_exit);
+    slot->child_event = watch_fd(slot->config->base, slot->child_pidfd, on_child_exit, slot);
     return !slot->child_event || capture_watch(&slot->out) < 0 || capture_watch(&slot->err) < 0
                ? unwatched
                : NULL;
@@ -365,6 +356,7 @@ static void slot_jail_lost(struct slot *slot, const char *why)
     if (!slot->stopping) {
         log_slot(slot->config->log, LOG_WARNING, LOG_MESSAGE_JAIL_LOST, slot->index, slot->job_no,
                  "jail %d is given up: %s", (int)slot->jail_pid, why);
+        slot->config->tally->jails_lost++;
         if (slot->state == SLOT_STARTING)
             slot->failed_starts++;
     }
@@ -402,15 +394,17 @@ static void slot_start_jail(struct slot *slot)
     if (r < 0) {
         log_slot(config->log, LOG_ERR, LOG_MESSAGE_JAIL_NOT_STARTED, slot->index, 0,
                  "cannot start a jail: %s", strerror(-r));
+        config->tally->jails_lost++;
         slot->failed_starts++;
         restart(slot);
         return;
     }
+    config->tally->jails_started++;
     slot->jail_pid = jail.pid;
     slot->jail_pidfd = jail.pidfd;
     slot->link_fd = jail.link_fd;
-    slot->jail_event = watch(slot, jail.pidfd, on_jail_exit);
-    slot->link_event = watch(slot, jail.link_fd, on_link);
+    slot->jail_event = watch_fd(config->base, jail.pidfd, on_jail_exit, slot);
+    slot->link_event = watch_fd(config->base, jail.link_fd, on_link, slot);
     slot_enter(slot, SLOT_STARTING, JAIL_ANSWER_MS);
 }
 

@@ -48,6 +48,12 @@ struct slot_ops {
     void (*stopped)(struct slot *slot, void *userdata);
 };
 
+/* Over all slots, since the start. */
+struct slot_tally {
+    uint64_t jails_started;
+    uint64_t jails_lost; /* they died, had to be given up, or could not be started */
+};
+
 struct slot_config {
     struct event_base *base;
     struct log *log;
@@ -55,6 +61,7 @@ struct slot_config {
     const struct cgroup_tree *cgroups; /* borrowed; without descriptors where there are none */
     const char *work_directory;        /* slot N uses <work_directory>/slot-N */
     int work_directory_fd;             /* the same, borrowed */
+    struct slot_tally *tally;          /* borrowed */
     const struct slot_ops *ops;
     void *userdata;
 };

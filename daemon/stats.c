@@ -71,6 +71,15 @@ void stats_count_error(struct stats *stats, enum job_kind kind, enum error_code 
     recent_count(&stats->kinds[kind].recent, RECENT_ERRORS, now_ns);
 }
 
+uint64_t stats_unfinished(const struct stats *stats, enum job_kind kind)
+{
+    const struct stats_kind *of = &stats->kinds[kind];
+    uint64_t ended = of->passed + of->failed + of->dropped;
+    for (enum error_code code = 0; code < STATS_ERROR_CODES; code++)
+        ended += of->errors[code];
+    return of->submitted - ended;
+}
+
 void stats_add_failure(struct stats *stats, const struct job *job, const char *what)
 {
     struct stats_failure failure = {

@@ -37,7 +37,9 @@ struct stats_kind {
 };
 
 struct stats {
-    struct stats_kind *kinds;                      /* owned; JOB_KIND_COUNT of them */
+    struct stats_kind *kinds; /* owned; JOB_KIND_COUNT of them */
+    uint64_t reloads_refused;
+    uint64_t refused;                              /* clients too many */
     struct stats_failure failures[STATS_FAILURES]; /* a ring */
     size_t next_failure;
 };
@@ -68,6 +70,9 @@ void stats_count_result(struct stats *stats, enum job_kind kind, const struct st
 
 void stats_count_error(struct stats *stats, enum job_kind kind, enum error_code code,
                        uint64_t now_ns);
+
+/* Jobs that were submitted and have not ended. */
+uint64_t stats_unfinished(const struct stats *stats, enum job_kind kind);
 
 /* Remembers a failure of JOB; forgets the oldest. WHAT names the first failure mode of one that
  * did not pass, or the error. */

@@ -1,28 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 #include "status.h"
 #include "clock.h"
+#include "process.h"
 
-#include <fcntl.h>
-#include <string.h>
 #include <unistd.h>
 
-static const char *slot_state_word(const struct slot *slot)
+enum status_slot_state status_slot_state(const struct slot *slot)
 {
     switch (slot->state) {
     case SLOT_STARTING:
-        return "starting";
+        return STATUS_SLOT_STARTING;
     case SLOT_IDLE:
-        return "idle";
+        return STATUS_SLOT_IDLE;
     case SLOT_LAUNCHING:
     case SLOT_RUNNING:
     case SLOT_ENDING:
-        return "busy";
+        return STATUS_SLOT_BUSY;
     case SLOT_DYING:
     case SLOT_SWEEPING:
     case SLOT_STOPPED:
-        return "broken";
+        return STATUS_SLOT_BROKEN;
     }
-    return "broken";
+    return STATUS_SLOT_BROKEN;
+}
+
+const char *status_slot_state_name(enum status_slot_state state)
+{
+    static const char *const names[STATUS_SLOT_STATES] = {"idle", "busy", "starting", "broken"};
+    return names[state];
 }
 
 static json_t *job_json(const struct slot *slot, uint64_t now_ns)
@@ -49,10 +54,11 @@ static json_t *slots_json(const struct pool *pool, uint64_t now_ns)
         if (!pool_shows(slot))
             continue;
         (void)json_array_append_new(
-            list, json_pack("{s:i,s:s,s:b,s:o,s:o}", "slot", (int)slot->index, "state",
-                            slot_state_word(slot), "retiring", slot->retiring, "jail_pid",
-                            slot->jail_pid > 0 ? json_integer(slot->jail_pid) : json_null(), "job",
-                            job_json(slot, now_ns)));
+            list,
+            json_pack("{s:i,s:s,s:b,s:o,s:o}", "slot", (int)slot->index, "state",
+                      status_slot_state_name(status_slot_state(slot)), "retiring", slot->retiring,
+                      "jail_pid", slot->jail_pid > 0 ? json_integer(slot->jail_pid) : json_null(),
+                      "job", job_json(slot, now_ns)));
     }
     return list;
 }
@@ -85,22 +91,12 @@ static json_t *queue_json(const struct queue *queue)
                      (json_int_t)queue->max_bytes);
 }
 
-/* The bytes that the line NAME of /proc/self/status gives in kB; 0 if it is not there. */
-static json_int_t memory_line(const char *status, const char *name)
-{
-    const char *line = strstr(status, name);
-    return line ? strtoll(line + strlen(name), NULL, 10) * 1024 : 0;
-}
-
-/* Not getrusage(): its maximum is that of the program before execve, too. */
 static json_t *memory_json(void)
 {
-    char text[4096];
-    _cleanup_close_ int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-    text[MAX(n, 0)] = '\0';
-    json_int_t now = memory_line(text, "\nVmRSS:"), most = memory_line(text, "\nVmHWM:");
-    return json_pack("{s:I,s:I}", "rss_bytes", now, "max_rss_bytes", MAX(most, now));
+    struct process_usage usage;
+    process_measure(&usage);
+    return json_pack("{s:I,s:I}", "rss_bytes", (json_int_t)usage.rss_bytes, "max_rss_bytes",
+                     (json_int_t)usage.max_rss_bytes);
 }
 
 static json_t *log_json(const struct log *log)

@@ -10,9 +10,11 @@
 
 TAILQ_HEAD(conn_list, conn);
 
+/* What there is to be seen, for status and metrics. */
 struct status_view {
     const char *version;
-    uint64_t started_ns;
+    uint64_t started_ns, started_at_ns; /* the second one since the epoch */
+    uint64_t accepted;                  /* connections since the start */
     bool draining;
     const struct pool *pool;
     const struct queue *queue;
@@ -21,6 +23,17 @@ struct status_view {
     const struct settings *settings;
     const struct log *log;
 };
+
+enum status_slot_state {
+    STATUS_SLOT_IDLE,
+    STATUS_SLOT_BUSY,
+    STATUS_SLOT_STARTING,
+    STATUS_SLOT_BROKEN, /* being replaced */
+    STATUS_SLOT_STATES,
+};
+
+enum status_slot_state status_slot_state(const struct slot *slot);
+const char *status_slot_state_name(enum status_slot_state state);
 
 /* Clients listed at most; the total is told as well. */
 #define STATUS_CLIENTS_MAX 100

@@ -358,6 +358,7 @@ int supervisor_init(struct supervisor *supervisor, struct config *config,
         .cgroups = CGROUP_TREE_NULL,
         .no_cgroups = FAULT_NULL,
         .started_ns = clock_now_ns(),
+        .started_at_ns = clock_epoch_ns(),
     };
     TAILQ_INIT(&supervisor->conns);
     TAILQ_INIT(&supervisor->parked);
@@ -387,6 +388,23 @@ int supervisor_run(struct supervisor *supervisor)
     log_event(&supervisor->log, r < 0 ? LOG_CRIT : LOG_INFO, LOG_MESSAGE_STOPPED,
               r < 0 ? "stopped: the event loop failed" : "stopped: every job is answered");
     return r;
+}
+
+struct status_view supervisor_view(const struct supervisor *supervisor)
+{
+    return (struct status_view){
+        .version = supervisor->version,
+        .started_ns = supervisor->started_ns,
+        .started_at_ns = supervisor->started_at_ns,
+        .accepted = supervisor->last_conn_no,
+        .draining = supervisor->draining,
+        .pool = &supervisor->pool,
+        .queue = &supervisor->queue,
+        .conns = &supervisor->conns,
+        .stats = &supervisor->stats,
+        .settings = supervisor->settings,
+        .log = &supervisor->log,
+    };
 }
 
 /* --- tear-down ----------------------------------------------------------------------------- */

@@ -37,7 +37,7 @@ struct supervisor {
     struct conn_list parked; /* have a job that the full queue has no room for, oldest first */
     size_t conn_count;
     uint64_t last_conn_no, last_job_no;
-    uint64_t started_ns;
+    uint64_t started_ns, started_at_ns; /* the second one since the epoch */
 
     struct event *turn;  /* deferred: dispatch, let parked clients go on, see whether to end */
     struct event *drain; /* active: a drain was asked for */
@@ -74,5 +74,8 @@ void supervisor_adopt(struct supervisor *supervisor, struct settings *settings);
 
 /* What new settings are made of. */
 struct settings_host supervisor_host(const struct supervisor *supervisor);
+
+/* What is told of it. Borrows everything. */
+struct status_view supervisor_view(const struct supervisor *supervisor);
 
 void supervisor_deinit(struct supervisor *supervisor);

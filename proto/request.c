@@ -272,7 +272,7 @@ static int decode_cancel(const json_t *message, struct request *request, struct 
     return 0;
 }
 
-/* status, ping, drain, reload: nothing but the type. */
+/* status, metrics, ping, drain, reload: nothing but the type. */
 static int decode_bare(const json_t *message, struct fault *fault)
 {
     static const struct field table[] = {{"type", FIELD_TEXT, FIELD_REQUIRED}};
@@ -283,8 +283,9 @@ static int decode_bare(const json_t *message, struct fault *fault)
 static int decode_type(const json_t *message, enum request_type *ret, struct fault *fault)
 {
     static const char *const names[] = {
-        [REQUEST_SUBMIT] = "submit", [REQUEST_CANCEL] = "cancel", [REQUEST_STATUS] = "status",
-        [REQUEST_PING] = "ping",     [REQUEST_DRAIN] = "drain",   [REQUEST_RELOAD] = "reload",
+        [REQUEST_SUBMIT] = "submit",   [REQUEST_CANCEL] = "cancel", [REQUEST_STATUS] = "status",
+        [REQUEST_METRICS] = "metrics", [REQUEST_PING] = "ping",     [REQUEST_DRAIN] = "drain",
+        [REQUEST_RELOAD] = "reload",
     };
     const json_t *value = json_object_get(message, "type");
     if (!value)
@@ -316,6 +317,7 @@ int request_decode(const json_t *message, const struct request_policy *policy, s
         r = decode_cancel(message, &request, fault);
         break;
     case REQUEST_STATUS:
+    case REQUEST_METRICS:
     case REQUEST_PING:
     case REQUEST_DRAIN:
     case REQUEST_RELOAD:

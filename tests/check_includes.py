@@ -15,6 +15,7 @@ from pathlib import Path
 DAEMON_STAGES = [
     {"main"},
     {"supervisor", "admission", "grading", "reload"},
+    {"metrics"},
     {"status", "listener", "service"},
     {"stats", "joblog"},
     {"conn"},
@@ -45,7 +46,8 @@ DAEMON_STAGES = [
     {"jail/view"},
     {"jail/link", "jail/children", "jail/cgroup_fork", "jail/wipe", "jail/landlock", "jail/mounts"},
     {"jail/layers"},
-    {"histogram", "recent"},
+    {"exposition"},
+    {"histogram", "process", "recent"},
     {"log"},
     {"record"},
     {"messages", "clock", "version", "environment", "events", "options"},

@@ -26,13 +26,24 @@ BY_TYPE = {
         "submit": "submit",
         "cancel": "cancel",
         "status": "status-request",
+        "metrics": "metrics-request",
         "ping": "ping",
         "drain": "drain",
         "reload": "reload",
     },
     "daemon": {
         name: name
-        for name in ("hello", "started", "result", "error", "status", "pong", "reloaded", "bye")
+        for name in (
+            "hello",
+            "started",
+            "result",
+            "error",
+            "status",
+            "metrics",
+            "pong",
+            "reloaded",
+            "bye",
+        )
     },
 }
 
@@ -148,11 +159,11 @@ def is_valid(message, direction):
 
 def schema_of_example(info, message):
     """The schema for an example on the protocol page: it is named behind "```json", or it follows
-    from the type. `status` is what both sides send; the client's is bare."""
+    from the type. `status` and `metrics` are what both sides send; the client's are bare."""
     if info:
         return info
-    if message["type"] == "status":
-        return "status-request" if len(message) == 1 else "status"
+    if message["type"] in ("status", "metrics"):
+        return message["type"] + ("-request" if len(message) == 1 else "")
     return BY_TYPE["client"].get(message["type"]) or BY_TYPE["daemon"][message["type"]]
 
 

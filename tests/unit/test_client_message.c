@@ -36,7 +36,8 @@ static void test_types(void **state)
          MESSAGE_RELOADED},
         {"{\"type\":\"bye\",\"reason\":\"draining\"}", MESSAGE_BYE},
         {"{\"type\":\"\"}", MESSAGE_OTHER},
-        {"{\"type\":\"metrics\"}", MESSAGE_OTHER},
+        {"{\"type\":\"metrics\",\"text\":\"# EOF\"}", MESSAGE_METRICS},
+        {"{\"type\":\"tomorrow\"}", MESSAGE_OTHER},
     };
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -62,6 +63,7 @@ static void test_refused(void **state)
         {"{\"type\":\"hello\",\"version\":\"1\",\"protocol\":1.0,\"limits\":{}}",
          "hello.protocol: got a number"},
         {"{\"type\":\"bye\",\"reason\":null}", "bye.reason: got null"},
+        {"{\"type\":\"metrics\"}", "metrics.text: got nothing"},
         {"{\"type\":\"result\",\"id\":\"a\",\"score\":null}", "result.score: got null"},
         {"{\"type\":\"result\",\"id\":\"a\"}", "result.score: got nothing"},
         {"{\"type\":\"result\",\"id\":\"a\",\"score\":null,\"reason\":1}",

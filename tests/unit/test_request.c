@@ -94,6 +94,7 @@ static void test_types(void **state)
         {"{'type':'reload'}", REQUEST_RELOAD},
         {"{'type':'cancel','id':'a'}", REQUEST_CANCEL},
         {WITH("'priority':0"), REQUEST_SUBMIT},
+        {"{'type':'metrics'}", REQUEST_METRICS},
     };
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -140,6 +141,7 @@ static void test_bare_messages_have_no_fields(void **state)
         {"{'type':'ping','id':'a'}", "id: unknown field"},
         {"{'type':'ping','zzz':null}", "zzz: unknown field"},
         {"{'type':'status','verbose':true}", "verbose: unknown field"},
+        {"{'type':'metrics','format':'json'}", "format: unknown field"},
         {"{'grace':1,'type':'drain'}", "grace: unknown field"},
     };
     (void)state;
