@@ -4,7 +4,9 @@
 #include "client/commands.h"
 #include "client/help.h"
 #include "conf/keys.h"
+#include "daemon/messages.h"
 #include "daemon/options.h"
+#include "daemon/record.h"
 #include "proto/limits.h"
 #include "proto/util.h"
 
@@ -95,11 +97,30 @@ static json_t *list_settings(void)
     return list;
 }
 
+/* The sorts of log entries, and the fields that these have. */
+static json_t *list_messages(void)
+{
+    json_t *list = json_array();
+    for (enum log_message message = LOG_MESSAGE_NONE + 1; message < LOG_MESSAGE_COUNT; message++)
+        (void)json_array_append_new(list, json_pack("{s:s,s:s}", "name", log_message_name(message),
+                                                    "id", log_message_id(message)));
+    return list;
+}
+
+static json_t *list_fields(void)
+{
+    json_t *list = json_array();
+    for (enum record_field field = 0; field < RECORD_FIELDS; field++)
+        (void)json_array_append_new(list, json_string(record_field_name(field)));
+    return list;
+}
+
 int main(void)
 {
     json_t *tables =
-        json_pack("{s:o,s:o,s:o,s:o}", "rubricctl", describe_client(), "rubricd", describe_daemon(),
-                  "limits", list_limits(), "settings", list_settings());
+        json_pack("{s:o,s:o,s:o,s:o,s:o,s:o}", "rubricctl", describe_client(), "rubricd",
+                  describe_daemon(), "limits", list_limits(), "settings", list_settings(),
+                  "messages", list_messages(), "fields", list_fields());
     if (!tables || json_dumpf(tables, stdout, JSON_INDENT(2)) < 0 || fflush(stdout) != 0) {
         (void)fputs("describe: cannot print the tables\n", stderr);
         return 1;

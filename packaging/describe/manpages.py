@@ -54,6 +54,7 @@ def fill_from_tables(tables):
         "daemon options": option_lines(tables["rubricd"]["options"]),
         "commands": [line for command in commands for line in command_lines(command)],
         "briefs": mdoc.items([(c["name"], c["brief"]) for c in commands]),
+        "messages": mdoc.items([(m["name"], m["id"]) for m in tables["messages"]]),
         "exits": mdoc.help_text(client["exits"], indented_is_prose=True),
     }
 
@@ -75,6 +76,13 @@ def paragraphs(comment):
     for text in "\n".join(comment).split("\n\n"):
         lines += [".Pp"] * bool(lines) + mdoc.prose(text)
     return lines
+
+
+def notes(text):
+    """What stands above the first section, but for the title and where the file is."""
+    head = text.split("\n\n\n")[0]
+    comments = "\n".join(line[2:] for line in head.splitlines()).split("\n\n")
+    return paragraphs("\n\n".join(comments[2:]).split("\n"))
 
 
 def settings(text):
@@ -106,7 +114,7 @@ def settings(text):
             # What stands above the first section is told in the page's own words.
             comment = comment if in_list else []
     finish()
-    return {"settings": lines + [".El"] * in_list}
+    return {"settings": lines + [".El"] * in_list, "notes": notes(text)}
 
 
 def main():

@@ -6,6 +6,7 @@ import re
 import textwrap
 
 COLUMNS = 78
+NO_HYPHEN = "\\%"  # in front of a word
 LITERAL_COLUMNS = 75
 
 
@@ -59,12 +60,13 @@ def sentence_break(match):
 
 
 def bold(text):
-    return "\\fB" + escape(text) + "\\fR"
+    return "\\fB" + NO_HYPHEN + escape(text) + "\\fR"
 
 
 def plain(text, emphasized):
     text = text.replace("\\", "\\e")
     text = re.sub(r"(?<![\w-])(--[a-z][a-z-]*|-[a-zA-Z](?![\w-]))", lambda m: bold(m[1]), text)
+    text = re.sub(r"(?<!\S)(?=[$(\"]*\w*[/_.]\w)", lambda m: NO_HYPHEN, text)
     for word in emphasized:
         text = re.sub(rf"(?<![\w/]){re.escape(word)}(?!\w)", rf"\\fI{word}\\fR", text)
     return text

@@ -114,6 +114,14 @@ def test_every_option_of_the_daemon():
     assert listed == {option["name"] for option in TABLES["rubricd"]["options"]}
 
 
+def test_every_field_and_sort_of_the_log():
+    text = rendered("rubricd.8")
+    told = set(re.findall(r"\bRUBRIC_([A-Z_]*[A-Z])\b", text))
+    assert told == {name.upper() for name in TABLES["fields"]}
+    for message in TABLES["messages"]:
+        assert re.search(rf"^     {message['name']} +{message['id']}$", text, re.M), message
+
+
 def test_every_key_with_its_default():
     text = rendered("rubricd.conf.5")
     section, shown = None, {}
