@@ -55,10 +55,11 @@ static int find_daemon(char out[PATH_MAX], struct fault *fault)
     (void)snprintf(out, PATH_MAX, "%s", RUBRICD_PATH);
     if (is_executable(out))
         return 0;
-    (void)fault_set(fault,
-                    "no rubricd to start: there is none beside this program and none at %s; name "
-                    "it with RUBRICD=/path/to/rubricd",
-                    RUBRICD_PATH);
+    (void)fault_set(
+        fault,
+        "no rubricd to start: there is none beside this program and none at %s; install "
+        "the package rubricd, or name one with RUBRICD=/path/to/rubricd",
+        RUBRICD_PATH);
     return -ENOENT;
 }
 

@@ -13,6 +13,8 @@ build_packages=(gcc libc6-dev meson ninja-build pkg-config python3 libevent-dev 
 test_packages=(bash-completion clang clang-format clang-tidy groff-base libclang-rt-14-dev libcmocka-dev
     man-db mandoc python3-jsonschema python3-prometheus-client python3-pytest python3-yaml
     systemd zsh)
+# What is needed beside that to make packages.
+package_packages=(debhelper dh-apparmor dpkg-dev fakeroot git libcmocka-dev lintian)
 
 # Installs those of the packages that are not there; asks nothing of the network if all are.
 install_packages() {
