@@ -23,3 +23,12 @@ static inline uint64_t clock_epoch_ns(void)
     (void)clock_gettime(CLOCK_REALTIME, &now);
     return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
+
+/* Somebody who is not trusted saw it happen; when we come to read of it may be later. What it says
+ * is held to what we know: not before NOT_BEFORE_NS, and not after now. */
+static inline uint64_t clock_plausible_ns(uint64_t told_ns, uint64_t not_before_ns)
+{
+    uint64_t no_earlier_ns = told_ns > not_before_ns ? told_ns : not_before_ns,
+             now_ns = clock_now_ns();
+    return no_earlier_ns < now_ns ? no_earlier_ns : now_ns;
+}

@@ -155,11 +155,24 @@ static void slot_complete(struct slot *slot, enum slot_end end)
 
 /* --- what the jail says ------------------------------------------------------------------- */
 
+/* Sends the pending job, with a cgroup of its own where there are any: not earlier, for what is
+ * left in the slot's is removed with each jail. */
+static int hand_over(struct slot *slot)
+{
+    struct packet *packet = &slot->pending;
+    bool has_leaf = layer_in(slot->confinement->probe.layers, LAYER_CGROUP);
+    packet->fds[LINK_CGROUP] = close_fd(packet->fds[LINK_CGROUP]);
+    int r = leaf_open(&slot->leaf, has_leaf ? slot->config->cgroups : NULL, slot->job_no,
+                      &slot->limits, slot->cpu_percent, &packet->fds[LINK_CGROUP]);
+    packet->job.cgroup_counts = leaf_counts_processes(&slot->leaf);
+    slot->sent_ns = clock_now_ns();
+    return r < 0 ? r : packet_send(packet, slot->link_fd);
+}
+
 /* The jail has the shape that the pending job wants. */
 static void send_pending(struct slot *slot)
 {
-    slot->sent_ns = clock_now_ns();
-    int r = packet_send(&slot->pending, slot->link_fd);
+    int r = hand_over(slot);
     packet_deinit(&slot->pending);
     slot_enter(slot, SLOT_LAUNCHING, JAIL_ANSWER_MS);
     if (r < 0)
@@ -193,17 +206,10 @@ static void run_on(struct slot *slot)
     slot_enter(slot, SLOT_RUNNING, MAX(MIN(left_ms, cpu_ms), UINT64_C(1)));
 }
 
-/* The jail saw it happen; when we come to read of it may be later. What it says is held to what we
- * know: not before NOT_BEFORE_NS, and not after now. */
-static uint64_t plausible(uint64_t told_ns, uint64_t not_before_ns)
-{
-    return MIN(MAX(told_ns, not_before_ns), clock_now_ns());
-}
-
 static void job_has_started(struct slot *slot, uint64_t started_ns, int pidfd)
 {
     slot->child_pidfd = pidfd;
-    slot->result.started_ns = plausible(started_ns, slot->sent_ns);
+    slot->result.started_ns = clock_plausible_ns(started_ns, slot->sent_ns);
     slot->deadline_ns = slot->result.started_ns + slot->limits.of[LIMIT_WALL_CLOCK] * NS_PER_MS;
     run_on(slot);
     if (slot->result.killed != SLOT_KILL_NONE)
@@ -229,7 +235,7 @@ static const char *job_has_ended(struct slot *slot, const struct link_report *re
     /* The jail has reaped the program: the pidfd, which the kernel answers for, must say so too. */
     if (slot->reported || !await_readable(slot->child_pidfd, 0))
         return "it reports the end of a program that runs";
-    note_exit(slot, plausible(report->ended_ns, slot->result.started_ns));
+    note_exit(slot, clock_plausible_ns(report->ended_ns, slot->result.started_ns));
     if (capture_read_rest(&slot->out) < 0 || capture_read_rest(&slot->err) < 0)
         return unwatched;
     slot->reported = true;
@@ -487,39 +493,34 @@ void slot_renew(struct slot *slot)
 
 int slot_run(struct slot *slot, const struct launch *launch, uint64_t job_no, void *owner)
 {
-    struct packet packet;
     slot->result = (struct slot_result){.run_delay_ns = UINT64_MAX};
     slot->limits = launch->limits;
     slot->output_bytes = 0;
     slot->reported = slot->spent = false;
     slot->job_no = job_no;
+    slot->cpu_percent = launch->cpu_percent;
 
-    int r = packet_init(&packet, launch, job_no);
+    int r = packet_init(&slot->pending, launch, job_no);
     if (r < 0)
         return r;
     bool fits = launch->network == slot->networked && launch->confinement == slot->confinement;
-    bool has_leaf = layer_in(launch->confinement->probe.layers, LAYER_CGROUP);
-    r = leaf_open(&slot->leaf, has_leaf ? slot->config->cgroups : NULL, job_no, &launch->limits,
-                  launch->cpu_percent, &packet.fds[LINK_CGROUP]);
-    packet.job.cgroup_counts = leaf_counts_processes(&slot->leaf);
-    if (r >= 0)
-        r = open_captures(slot, &packet);
-    slot->sent_ns = clock_now_ns();
+    r = open_captures(slot, &slot->pending);
     if (r >= 0 && fits)
-        r = packet_send(&packet, slot->link_fd);
-    if (r < 0) {
+        r = hand_over(slot);
+    if (r < 0 && r != -EPIPE) {
         capture_deinit(&slot->out);
         capture_deinit(&slot->err);
-        packet_deinit(&packet);
+        packet_deinit(&slot->pending);
         (void)leaf_close(&slot->leaf); /* nothing was started in it */
         return r;
     }
     slot->owner = owner;
-    if (fits) {
-        packet_deinit(&packet);
+    if (r < 0) {
+        slot_jail_lost(slot, "it is gone"); /* the job waits for the next one */
+    } else if (fits) {
+        packet_deinit(&slot->pending);
         slot_enter(slot, SLOT_LAUNCHING, JAIL_ANSWER_MS);
     } else {
-        slot->pending = packet;
         slot->networked = launch->network;
         confinement_replace(&slot->confinement, launch->confinement);
         end_jail(slot); /* for a new one */

@@ -84,6 +84,7 @@ struct slot {
 
     void *owner; /* the job; NULL: none */
     uint64_t job_no;
+    unsigned cpu_percent;  /* of one CPU, for the job; 0: no limit */
     struct packet pending; /* to be sent once there is a jail of the right shape */
     uint64_t sent_ns;      /* when it was handed to the jail */
     struct limits limits;

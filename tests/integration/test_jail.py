@@ -331,6 +331,28 @@ def test_every_jail_is_killed_at_once(client, bench, daemon):
     assert_nothing_left(daemon)
 
 
+def test_a_job_that_comes_as_its_jail_dies(start_daemon):
+    """Nothing of it has run: it is given to the next jail, not to its client as a fault. Jails are
+    killed among quick jobs, so that some die between two of them."""
+    daemon = start_daemon("daemon.slots=1")
+    job = {"kind": "sandbox", "argv": ["/bin/true"]}
+    with daemon.connect() as client, daemon.connect() as watcher:
+        for n in range(200):
+            client.submit(f"job-{n}", job)
+        answers, killed = [], 0
+        while len(answers) < 200:
+            answers.append(client.recv_answer())
+            if len(answers) % 4 == 0:
+                jail = watcher.status()["slots"][0]["jail_pid"]
+                if jail:
+                    with contextlib.suppress(ProcessLookupError):  # dead meanwhile
+                        os.kill(jail, signal.SIGKILL)
+                        killed += 1
+    lost = [without(answer, "id", "job_no") for answer in answers if answer["type"] == "error"]
+    assert killed > 0 and all(error == LOST for error in lost), lost
+    assert len({answer["id"] for answer in answers}) == 200
+
+
 def test_jails_are_killed_again_and_again(client, bench, daemon):
     """At all moments of a job's life, counted in replies to status: each job is answered once, with
     its own score or as lost."""

@@ -266,3 +266,15 @@ def test_what_is_lost_without_namespaces_is_told(start_daemon, tmp_path):
     with daemon.connect() as client:
         missing = {item["layer"] for item in client.status()["isolation"]["missing"]}
     assert {"user_namespace", "mount_namespace", "pid_namespace"} <= missing
+
+
+def test_a_job_that_waits_for_another_jail_has_its_cgroup(start_daemon, needs_cgroup):
+    """One that may use the network: its cgroup is made when the jail is there, for the end of the
+    jail before removes all of the slot's."""
+    daemon = start_daemon("sandbox.allow_network=yes", "daemon.slots=1")
+    with daemon.connect() as client:
+        for network in (True, False, True):
+            job = python("print(open('/proc/self/cgroup').read())", allow_network=network)
+            result = client.run(job)
+            assert result["type"] == "result" and result["score"]["passed"] is True, result
+            assert "cgroup" in result["isolation"]["layers"]
