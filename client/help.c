@@ -43,9 +43,12 @@ static void put_option(FILE *out, const struct option_spec *spec, size_t columns
     char name[64];
     const char letter[] = {'-', spec->letter, ',', ' ', '\0'};
     size_t column = columns < NARROW_COLUMNS ? NARROW_COLUMN : OPTION_COLUMN;
-    size_t n = (size_t)snprintf(name, sizeof(name), "  %s--%s%s%s", spec->letter ? letter : "    ",
-                                spec->name, spec->argument ? " " : "",
-                                spec->argument ? spec->argument : "");
+    size_t n = (size_t)snprintf(name, sizeof(name), "  %s--%s%s%s%s",
+                                spec->letter ? letter : "    ", spec->name,
+                                spec->absent     ? "[="
+                                : spec->argument ? " "
+                                                 : "",
+                                spec->argument ? spec->argument : "", spec->absent ? "]" : "");
     (void)fputs(name, out);
     if (n >= column - 1) {
         (void)fputc('\n', out);

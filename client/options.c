@@ -72,7 +72,7 @@ struct parser {
     const struct option_spec *specs[OPTIONS_MAX];
     void *targets[OPTIONS_MAX];
     struct option longs[OPTIONS_MAX + 1];
-    char letters[2 * OPTIONS_MAX + 3];
+    char letters[3 * OPTIONS_MAX + 3];
 };
 
 /* PREFIX: "+" stops at the first word that is no option. */
@@ -87,7 +87,9 @@ static void parser_add(struct parser *parser, const struct option_spec *specs, s
 {
     for (size_t i = 0; i < n && parser->n < OPTIONS_MAX; i++) {
         const struct option_spec *spec = &specs[i];
-        int has_argument = spec->argument ? required_argument : no_argument;
+        int has_argument = !spec->argument ? no_argument
+                           : spec->absent  ? optional_argument
+                                           : required_argument;
         parser->longs[parser->n] = (struct option){
             .name = spec->name,
             .has_arg = has_argument,
@@ -97,7 +99,7 @@ static void parser_add(struct parser *parser, const struct option_spec *specs, s
         if (spec->letter) {
             size_t used = strlen(parser->letters);
             parser->letters[used++] = spec->letter;
-            if (has_argument)
+            for (int colons = has_argument; colons > 0; colons--) /* 1: needed, 2: optional */
                 parser->letters[used++] = ':';
             parser->letters[used] = '\0';
         }
@@ -155,6 +157,10 @@ static int store(const struct option_spec *spec, void *target, const char *argum
         *(const char **)field = argument;
         return 0;
     case OPTION_NUMBER:
+        if (!argument) {
+            *(long *)field = spec->absent;
+            return 0;
+        }
         return parse_number(spec, argument, field);
     case OPTION_LIST:
         return list_append(field, argument);

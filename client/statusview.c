@@ -1,23 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 #include "statusview.h"
+#include "table.h"
 #include "text.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <string.h>
 
-#define COLUMNS 80
-#define LABEL_COLUMNS 11
+#define LABEL_COLUMNS 9
 #define CLIENTS_SHOWN 20
+/* Lines of a page that holds one kind of job and no list. */
+#define LINES_OF_THE_REST 18
+/* A page that has fewer is short: what is left out of it can be seen on a higher terminal. */
+#define SHORT_PAGE 30
+#define SHORT_RECENT 4
+#define HIGH_PAGE 40
+#define FAILURES_OF_A_PAGE 3
 
 #define BOLD "1"
+#define DIM "2"
 #define RED "31"
 #define GREEN "32"
 #define YELLOW "33"
-#define DIM "2"
 
-struct view {
+struct page {
     FILE *out;
-    bool colour;
+    const struct statusview *view;
+    size_t slots_max, failures_max, clients_max;
 };
 
 /* --- pieces ------------------------------------------------------------------------------- */
@@ -38,71 +47,150 @@ static const char *duration(const json_t *object, const char *name, char out[TEX
     return text_duration(MAX(number(object, name), 0), out);
 }
 
+static const char *brief(const json_t *object, const char *name, char out[TEXT_QUANTITY_MAX])
+{
+    return text_brief_duration((double)MAX(number(object, name), 0), out);
+}
+
+static const char *count(const json_t *object, const char *name, char out[TEXT_QUANTITY_MAX])
+{
+    return text_brief_count((double)MAX(number(object, name), 0), out);
+}
+
 static const char *size(const json_t *object, const char *name, char out[TEXT_QUANTITY_MAX])
 {
     return text_size(MAX(number(object, name), 0), out);
 }
 
-static void put_colour(const struct view *view, const char *code)
+static const char *colour(const struct page *page, const char *code)
 {
-    if (view->colour)
-        (void)fprintf(view->out, "\033[%sm", code);
+    return page->view->colour ? code : NULL;
 }
 
-static void put_plain(const struct view *view)
+static void put_coloured(const struct page *page, const char *code, const char *text)
 {
-    if (view->colour)
-        (void)fputs("\033[0m", view->out);
+    if (page->view->colour)
+        (void)fprintf(page->out, "\033[%sm", code);
+    text_put(page->out, text, strlen(text));
+    if (page->view->colour)
+        (void)fputs("\033[0m", page->out);
 }
 
-static void put_coloured(const struct view *view, const char *code, const char *text)
+static void put_label(const struct page *page, const char *label)
 {
-    put_colour(view, code);
-    text_put(view->out, text, strlen(text));
-    put_plain(view);
+    (void)fprintf(page->out, "%-*s", LABEL_COLUMNS, label);
 }
 
-static void put_label(const struct view *view, const char *label)
+/* LABEL, then a text that goes on below itself where it does not fit. */
+_printf_(3, 4) static void put_line(const struct page *page, const char *label, const char *format,
+                                    ...)
 {
-    (void)fprintf(view->out, "%-*s", LABEL_COLUMNS, label);
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    put_label(page, label);
+    text_put_wrapped(page->out, text, LABEL_COLUMNS, LABEL_COLUMNS, page->view->columns);
 }
 
-static void put_heading(const struct view *view, const char *heading)
+/* Headings of a table, behind an empty line. */
+static void put_headings(const struct page *page, const struct table *table)
 {
-    (void)fputc('\n', view->out);
-    put_coloured(view, BOLD, heading);
-    (void)fputc('\n', view->out);
+    (void)fputs(page->view->colour ? "\n\033[" BOLD "m" : "\n", page->out);
+    table_put_headings(table);
+    if (page->view->colour)
+        (void)fputs("\033[0m", page->out);
 }
 
 /* --- head --------------------------------------------------------------------------------- */
 
-static void put_head(const struct view *view, const json_t *status)
+static void put_head(const struct page *page, const json_t *status)
 {
-    char up[TEXT_QUANTITY_MAX];
+    char up[TEXT_QUANTITY_MAX], memory[TEXT_QUANTITY_MAX], line[128];
     const char *state = string(status, "state");
-    put_coloured(view, BOLD, "rubricd ");
-    put_coloured(view, BOLD, string(status, "version"));
-    (void)fputs(": ", view->out);
-    put_coloured(view, strcmp(state, "running") == 0 ? GREEN : YELLOW, state);
-    (void)fprintf(view->out, ", pid %" PRId64 ", up %s\n", number(status, "pid"),
-                  duration(status, "uptime_ms", up));
+    put_coloured(page, BOLD, "rubricd ");
+    put_coloured(page, BOLD, string(status, "version"));
+    (void)fputs(": ", page->out);
+    put_coloured(page, strcmp(state, "running") == 0 ? GREEN : YELLOW, state);
+    size_t used = strlen("rubricd : ") + strlen(string(status, "version")) + strlen(state);
+    (void)snprintf(line, sizeof(line), ", up %s, pid %" PRId64 ", %s",
+                   duration(status, "uptime_ms", up), number(status, "pid"),
+                   size(json_object_get(status, "memory"), "rss_bytes", memory));
+    text_put_wrapped(page->out, line, used, LABEL_COLUMNS, page->view->columns);
 }
 
-static void put_memory(const struct view *view, const json_t *memory)
+struct slot_counts {
+    size_t busy, idle, starting, broken, all;
+};
+
+static struct slot_counts count_slots(const json_t *slots)
 {
-    char now[TEXT_QUANTITY_MAX], peak[TEXT_QUANTITY_MAX];
-    put_label(view, "memory");
-    (void)fprintf(view->out, "%s, at most %s so far\n", size(memory, "rss_bytes", now),
-                  size(memory, "max_rss_bytes", peak));
+    struct slot_counts counts = {.all = json_array_size(slots)};
+    for (size_t i = 0; i < counts.all; i++) {
+        const char *state = string(json_array_get(slots, i), "state");
+        counts.busy += strcmp(state, "busy") == 0;
+        counts.idle += strcmp(state, "idle") == 0;
+        counts.starting += strcmp(state, "starting") == 0;
+        counts.broken += strcmp(state, "broken") == 0;
+    }
+    return counts;
 }
 
-static void put_queue(const struct view *view, const json_t *queue)
+static bool queue_is_full(const json_t *queue)
+{
+    return json_is_object(queue) &&
+           ((number(queue, "jobs") > 0 && number(queue, "jobs") >= number(queue, "jobs_max")) ||
+            (number(queue, "bytes") > 0 && number(queue, "bytes") >= number(queue, "bytes_max")));
+}
+
+_printf_(3, 4) static void put_notice(const struct page *page, const char *code, const char *format,
+                                      ...)
+{
+    char text[256];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    put_coloured(page, code, "! ");
+    text_put_wrapped(page->out, text, 2, 2, page->view->columns);
+}
+
+/* What somebody who was woken up has to know first. */
+static void put_notices(const struct page *page, const json_t *status)
+{
+    struct slot_counts slots = count_slots(json_object_get(status, "slots"));
+    int64_t dropped = number(json_object_get(status, "log"), "dropped");
+    if (strcmp(string(status, "state"), "draining") == 0)
+        put_notice(page, YELLOW, "it drains: no new job is taken, and it ends with the last one");
+    if (slots.broken > 0)
+        put_notice(page, RED,
+                   "%zu of %zu slots broken: being replaced (journalctl -u rubricd -p warning)",
+                   slots.broken, slots.all);
+    if (queue_is_full(json_object_get(status, "queue")))
+        put_notice(page, YELLOW, "the queue is full: clients that submit more have to wait");
+    if (dropped > 0)
+        put_notice(page, YELLOW,
+                   "%" PRId64 " log entries were dropped: the log is not read as fast", dropped);
+}
+
+static void put_slot_counts(const struct page *page, const json_t *slots)
+{
+    struct slot_counts counts = count_slots(slots);
+    char starting[32] = "", broken[32] = "";
+    if (counts.starting > 0)
+        (void)snprintf(starting, sizeof(starting), ", %zu starting", counts.starting);
+    if (counts.broken > 0)
+        (void)snprintf(broken, sizeof(broken), ", %zu broken", counts.broken);
+    put_line(page, "slots", "%zu of %zu busy%s%s", counts.busy, counts.all, starting, broken);
+}
+
+static void put_queue(const struct page *page, const json_t *queue)
 {
     char bytes[TEXT_QUANTITY_MAX], most[TEXT_QUANTITY_MAX];
-    put_label(view, "queue");
-    (void)fprintf(view->out, "%" PRId64 " of %" PRId64 " jobs, %s of %s\n", number(queue, "jobs"),
-                  number(queue, "jobs_max"), size(queue, "bytes", bytes),
-                  size(queue, "bytes_max", most));
+    put_line(page, "queue", "%" PRId64 " of %" PRId64 " jobs, %s of %s", number(queue, "jobs"),
+             number(queue, "jobs_max"), size(queue, "bytes", bytes),
+             size(queue, "bytes_max", most));
 }
 
 static int64_t sum(json_t *errors)
@@ -113,139 +201,323 @@ static int64_t sum(json_t *errors)
     return total;
 }
 
-static void put_counters(const struct view *view, const json_t *counters)
+/* "12 draining, 8 cancelled" */
+static void name_errors(json_t *errors, char *text, size_t room)
 {
-    json_t *errors = json_object_get(counters, "errors");
-    put_label(view, "jobs");
-    (void)fprintf(view->out,
-                  "%" PRId64 " submitted: %" PRId64 " passed, %" PRId64 " failed, %" PRId64
-                  " errors\n",
-                  number(counters, "submitted"), number(counters, "passed"),
-                  number(counters, "failed"), sum(errors));
-    if (sum(errors) == 0)
-        return;
-    put_label(view, "errors");
-    const char *between = "";
+    size_t used = 0;
+    *text = '\0';
     for (void *i = json_object_iter(errors); i; i = json_object_iter_next(errors, i)) {
         int64_t n = json_integer_value(json_object_iter_value(i));
-        if (n == 0)
-            continue;
-        (void)fputs(between, view->out);
-        (void)text_put_fit(view->out, json_object_iter_key(i), 40);
-        (void)fprintf(view->out, " %" PRId64, n);
-        between = ", ";
+        if (n > 0 && used < room)
+            used += (size_t)snprintf(text + used, room - used, "%s%" PRId64 " %.32s",
+                                     used > 0 ? ", " : "", n, json_object_iter_key(i));
     }
-    (void)fputc('\n', view->out);
+}
+
+static void put_counters(const struct page *page, const json_t *counters)
+{
+    json_t *errors = json_object_get(counters, "errors");
+    char named[384];
+    name_errors(errors, named, sizeof(named));
+    put_line(page, "jobs",
+             "%" PRId64 " submitted: %" PRId64 " passed, %" PRId64 " failed, %" PRId64
+             " errors%s%s%s",
+             number(counters, "submitted"), number(counters, "passed"), number(counters, "failed"),
+             sum(errors), *named ? " (" : "", named, *named ? ")" : "");
+}
+
+/* --- rates and latencies ------------------------------------------------------------------ */
+
+static const struct table_column recent_columns[] = {
+    {.heading = "kind", .width = 9},
+    {.heading = "last", .width = 4, .right = true},
+    {.heading = "jobs/s", .width = 6, .right = true},
+    {.heading = "passed", .width = 6, .right = true, .rank = 3},
+    {.heading = "failed", .width = 6, .right = true, .rank = 2},
+    {.heading = "errors", .width = 6, .right = true, .rank = 1},
+    {.heading = "p50", .width = 6, .right = true},
+    {.heading = "p90", .width = 6, .right = true, .rank = 4},
+    {.heading = "p99", .width = 6, .right = true, .rank = 1},
+    {.heading = "queued", .width = 6, .right = true, .rank = 2},
+};
+
+static const char *quantile(const json_t *quantiles, const char *name, char out[TEXT_QUANTITY_MAX])
+{
+    const json_t *value = json_object_get(quantiles, name);
+    return json_is_number(value) ? text_brief_duration(json_number_value(value), out) : "-";
+}
+
+static void put_recent(const struct table *table, const char *kind, const json_t *recent)
+{
+    char last[TEXT_QUANTITY_MAX], rate[TEXT_QUANTITY_MAX], passed[TEXT_QUANTITY_MAX],
+        failed[TEXT_QUANTITY_MAX], errors[TEXT_QUANTITY_MAX], p50[TEXT_QUANTITY_MAX],
+        p90[TEXT_QUANTITY_MAX], p99[TEXT_QUANTITY_MAX], queued[TEXT_QUANTITY_MAX];
+    const json_t *ran = json_object_get(recent, "wall_clock_ms");
+    double per_second = json_number_value(json_object_get(recent, "per_second"));
+    (void)snprintf(last, sizeof(last), "%" PRId64 "m", number(recent, "seconds") / 60);
+    if (per_second < 99.95)
+        (void)snprintf(rate, sizeof(rate), "%.*f", per_second < 9.995 ? 2 : 1, per_second);
+    else
+        (void)text_brief_count(per_second, rate);
+    const char *const cells[] = {
+        kind,
+        last,
+        rate,
+        count(recent, "passed", passed),
+        count(recent, "failed", failed),
+        count(recent, "errors", errors),
+        quantile(ran, "p50", p50),
+        quantile(ran, "p90", p90),
+        quantile(ran, "p99", p99),
+        quantile(json_object_get(recent, "queue_ms"), "p90", queued),
+    };
+    table_put_row(table, cells, NULL);
+}
+
+/* Whether there were jobs of this kind: ever, or of late where the page is short. */
+static bool is_of_interest(const struct page *page, const json_t *kind)
+{
+    const json_t *recent = json_object_get(kind, "recent");
+    const json_t *longest = json_array_get(recent, json_array_size(recent) - 1);
+    if (page->view->rows == 0)
+        return number(kind, "submitted") > 0;
+    return number(longest, "passed") + number(longest, "failed") + number(longest, "errors") > 0;
+}
+
+static void put_kinds(const struct page *page, json_t *kinds)
+{
+    struct table table;
+    size_t shown = 0, of_interest = 0;
+    for (void *i = json_object_iter(kinds); i; i = json_object_iter_next(kinds, i))
+        of_interest += is_of_interest(page, json_object_iter_value(i));
+    bool all = page->view->rows == 0 || page->view->rows >= SHORT_PAGE || of_interest == 0;
+    size_t windows = all ? SIZE_MAX : SHORT_RECENT / of_interest;
+    table_init(&table, page->out, recent_columns, ARRAY_SIZE(recent_columns), page->view->columns);
+    for (void *i = json_object_iter(kinds); i; i = json_object_iter_next(kinds, i)) {
+        const json_t *kind = json_object_iter_value(i);
+        const json_t *recent = json_object_get(kind, "recent");
+        if (!is_of_interest(page, kind))
+            continue;
+        if (shown++ == 0)
+            put_headings(page, &table);
+        for (size_t k = 0; k < json_array_size(recent); k++)
+            if (k == 0 || windows > 2 || (windows == 2 && k + 1 == json_array_size(recent)))
+                put_recent(&table, k == 0 ? json_object_iter_key(i) : "",
+                           json_array_get(recent, k));
+    }
 }
 
 /* --- slots -------------------------------------------------------------------------------- */
 
-static const char *slot_colour(const char *state)
+static const struct table_column slot_columns[] = {
+    {.heading = "slot", .width = 4, .right = true, .rank = 1},
+    {.heading = "for", .width = 6, .right = true},
+    {.heading = "left", .width = 6, .right = true, .rank = 6},
+    {.heading = "until", .width = 8, .rank = 4},
+    {.heading = "job", .width = 7, .rank = 3},
+    {.heading = "kind", .width = 9, .rank = 5},
+    {.heading = "what", .width = 12, .most = 18},
+    {.heading = "id", .width = 16, .most = 64},
+};
+
+/* The time of day in MS milliseconds; "" where the clock is not known. */
+static const char *time_in(const struct page *page, int64_t ms, char out[16])
 {
-    if (strcmp(state, "busy") == 0)
-        return GREEN;
-    return strcmp(state, "broken") == 0 ? RED : strcmp(state, "idle") == 0 ? DIM : YELLOW;
+    *out = '\0';
+    if (page->view->clock && ms >= 0 && ms < INT64_C(1000) * 86400 * 365) {
+        struct tm then = *page->view->clock;
+        then.tm_sec += (int)(ms / 1000);
+        if (mktime(&then) != (time_t)-1)
+            (void)strftime(out, 16, "%H:%M:%S", &then);
+    }
+    return out;
 }
 
-/* "job 1201  sql-answer  a1", then when it began and when it will be ended. */
-static void put_job(const struct view *view, const json_t *job)
+static void put_busy_slot(const struct page *page, const struct table *table, const json_t *slot)
 {
-    char running[TEXT_QUANTITY_MAX], left[TEXT_QUANTITY_MAX];
-    (void)fprintf(view->out, "job %-6" PRId64 " ", number(job, "job_no"));
-    text_put_cell(view->out, string(job, "label"), 14);
-    (void)fputc(' ', view->out);
-    text_put_cell(view->out, string(job, "id"), 11);
-    (void)fprintf(view->out, " %s, %s left\n", duration(job, "running_ms", running),
-                  duration(job, "remaining_ms", left));
-}
-
-static void put_slot(const struct view *view, const json_t *slot)
-{
-    const char *state = string(slot, "state");
+    char slot_no[24], job_no[24], running[TEXT_QUANTITY_MAX], left[TEXT_QUANTITY_MAX], until[16];
     const json_t *job = json_object_get(slot, "job");
-    (void)fprintf(view->out, "%4" PRId64 "  ", number(slot, "slot"));
-    put_colour(view, slot_colour(state));
-    size_t used = text_put_fit(view->out, state, 8);
-    put_plain(view);
-    if (json_is_object(job)) {
-        (void)fprintf(view->out, "%*s", (int)(9 - used), "");
-        put_job(view, job);
-    } else {
-        (void)fputc('\n', view->out);
+    (void)snprintf(slot_no, sizeof(slot_no), "%" PRId64, number(slot, "slot"));
+    (void)snprintf(job_no, sizeof(job_no), "%" PRId64, number(job, "job_no"));
+    const char *const cells[] = {
+        slot_no,
+        brief(job, "running_ms", running),
+        brief(job, "remaining_ms", left),
+        time_in(page, number(job, "remaining_ms"), until),
+        job_no,
+        string(job, "kind"),
+        string(job, "label"),
+        string(job, "id"),
+    };
+    table_put_row(table, cells, NULL);
+}
+
+/* Numbers of the slots in STATE, as "1, 4-63"; false where there are none. */
+static bool list_slots(const json_t *slots, const char *state, char *text, size_t room)
+{
+    int64_t first = 0, last = -2;
+    size_t used = 0, n = json_array_size(slots);
+    *text = '\0';
+    for (size_t i = 0; i <= n; i++) {
+        const json_t *slot = i < n ? json_array_get(slots, i) : NULL;
+        if (slot && strcmp(string(slot, "state"), state) != 0)
+            continue;
+        if (slot && number(slot, "slot") == last + 1) {
+            last++;
+            continue;
+        }
+        if (last >= 0 && used < room)
+            used += (size_t)snprintf(text + used, room - used,
+                                     first < last ? "%s%" PRId64 "-%" PRId64 : "%s%" PRId64,
+                                     used > 0 ? ", " : "", first, last);
+        if (slot)
+            first = last = number(slot, "slot");
+    }
+    return used > 0;
+}
+
+static void put_other_slots(const struct page *page, const json_t *slots)
+{
+    static const struct {
+        const char *state, *colour;
+    } states[] = {{"broken", RED}, {"starting", YELLOW}, {"idle", DIM}};
+    char text[400];
+    for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
+        if (!list_slots(slots, states[i].state, text, sizeof(text)))
+            continue;
+        put_coloured(page, states[i].colour, states[i].state);
+        (void)fprintf(page->out, "%*s", (int)(LABEL_COLUMNS - strlen(states[i].state)), "");
+        text_put_wrapped(page->out, text, LABEL_COLUMNS, LABEL_COLUMNS, page->view->columns);
     }
 }
 
-static void put_slots(const struct view *view, const json_t *slots)
+static void put_slots(const struct page *page, const json_t *slots)
 {
-    size_t busy = 0;
-    for (size_t i = 0; i < json_array_size(slots); i++)
-        busy += strcmp(string(json_array_get(slots, i), "state"), "busy") == 0;
-    char heading[64];
-    (void)snprintf(heading, sizeof(heading), "slots: %zu of %zu busy", busy,
-                   json_array_size(slots));
-    put_heading(view, heading);
-    for (size_t i = 0; i < json_array_size(slots); i++)
-        put_slot(view, json_array_get(slots, i));
-}
-
-/* --- clients, failures, isolation --------------------------------------------------------- */
-
-static void put_client(const struct view *view, const json_t *client)
-{
-    char unsent[TEXT_QUANTITY_MAX];
-    (void)fprintf(view->out,
-                  "%4" PRId64 "  uid %-6" PRId64 " pid %-8" PRId64 " %4" PRId64 " queued %4" PRId64
-                  " running",
-                  number(client, "client"), number(client, "uid"), number(client, "pid"),
-                  number(client, "queued"), number(client, "running"));
-    if (number(client, "unsent_bytes") > 0)
-        (void)fprintf(view->out, "  %s unread", size(client, "unsent_bytes", unsent));
-    if (json_is_true(json_object_get(client, "paused"))) {
-        (void)fputs("  ", view->out);
-        put_coloured(view, YELLOW, "paused");
+    struct table table;
+    size_t shown = 0, busy = 0;
+    table_init(&table, page->out, slot_columns, ARRAY_SIZE(slot_columns), page->view->columns);
+    for (size_t i = 0; i < json_array_size(slots); i++) {
+        const json_t *slot = json_array_get(slots, i);
+        if (!json_is_object(json_object_get(slot, "job")) || ++busy > page->slots_max)
+            continue;
+        if (shown++ == 0)
+            put_headings(page, &table);
+        put_busy_slot(page, &table, slot);
     }
-    (void)fputc('\n', view->out);
+    if (shown == 0)
+        (void)fputc('\n', page->out);
+    if (busy > shown)
+        (void)fprintf(page->out, "      and %zu more that are busy\n", busy - shown);
+    put_other_slots(page, slots);
 }
 
-static void put_clients(const struct view *view, const json_t *status)
+/* --- failures ----------------------------------------------------------------------------- */
+
+static const struct table_column failure_columns[] = {
+    {.heading = "ago", .width = 6, .right = true},
+    {.heading = "job", .width = 6, .rank = 2},
+    {.heading = "what", .width = 8, .most = 14, .rank = 3},
+    {.heading = "id", .width = 8, .most = 16, .rank = 1},
+    {.heading = "why it failed", .width = 16, .most = 1000},
+};
+
+/* What went wrong may be a sentence: where it does not fit it has lines of its own. */
+static void put_failure(const struct page *page, const struct table *table, const json_t *failure)
+{
+    char ago[TEXT_QUANTITY_MAX], job_no[24];
+    const char *why = string(failure, "what");
+    bool fits = text_columns(why, strlen(why)) <= table->widths[4];
+    (void)snprintf(job_no, sizeof(job_no), "%" PRId64, number(failure, "job_no"));
+    const char *const cells[] = {
+        brief(failure, "ago_ms", ago),
+        job_no,
+        string(failure, "label"),
+        string(failure, "id"),
+        fits || page->view->rows > 0 ? why : "",
+    };
+    table_put_row(table, cells, *cells[4] ? colour(page, RED) : NULL);
+    if (!*cells[4]) {
+        (void)fputs(page->view->colour ? "        \033[" RED "m" : "        ", page->out);
+        text_put_wrapped(page->out, why, 8, 8, page->view->columns);
+        if (page->view->colour)
+            (void)fputs("\033[0m", page->out);
+    }
+}
+
+static void put_failures(const struct page *page, const json_t *failures)
+{
+    struct table table;
+    size_t n = json_array_size(failures);
+    if (n == 0)
+        return;
+    table_init(&table, page->out, failure_columns, ARRAY_SIZE(failure_columns),
+               page->view->columns);
+    put_headings(page, &table);
+    for (size_t i = 0; i < MIN(n, page->failures_max); i++)
+        put_failure(page, &table, json_array_get(failures, i));
+}
+
+/* --- clients ------------------------------------------------------------------------------ */
+
+static const struct table_column client_columns[] = {
+    {.heading = "client", .width = 6, .right = true},
+    {.heading = "uid", .width = 6, .right = true, .rank = 1},
+    {.heading = "pid", .width = 7, .right = true, .rank = 1},
+    {.heading = "queued", .width = 6, .right = true},
+    {.heading = "running", .width = 7, .right = true},
+    {.heading = "unread", .width = 9, .right = true, .rank = 2},
+    {.heading = "", .width = 6},
+};
+
+static void put_client(const struct page *page, const struct table *table, const json_t *client)
+{
+    static const char *const names[] = {"client", "uid", "pid", "queued", "running"};
+    char numbers[ARRAY_SIZE(names)][24], unread[TEXT_QUANTITY_MAX];
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        (void)snprintf(numbers[i], sizeof(numbers[i]), "%" PRId64, number(client, names[i]));
+    bool paused = json_is_true(json_object_get(client, "paused"));
+    const char *const cells[] = {
+        numbers[0],
+        numbers[1],
+        numbers[2],
+        numbers[3],
+        numbers[4],
+        number(client, "unsent_bytes") > 0 ? size(client, "unsent_bytes", unread) : "-",
+        paused ? "paused" : "",
+    };
+    table_put_row(table, cells, paused ? colour(page, YELLOW) : NULL);
+}
+
+static void put_clients(const struct page *page, const json_t *status)
 {
     const json_t *clients = json_object_get(status, "clients");
     int64_t total = MAX(number(status, "clients_total"), (int64_t)json_array_size(clients));
-    size_t shown = MIN(json_array_size(clients), CLIENTS_SHOWN);
-    char heading[64];
-    (void)snprintf(heading, sizeof(heading), "clients: %" PRId64, total);
-    put_heading(view, heading);
+    size_t shown = MIN(json_array_size(clients), page->clients_max);
+    struct table table;
+    table_init(&table, page->out, client_columns, ARRAY_SIZE(client_columns), page->view->columns);
+    if (shown > 0)
+        put_headings(page, &table);
     for (size_t i = 0; i < shown; i++)
-        put_client(view, json_array_get(clients, i));
-    if (total > (int64_t)shown)
-        (void)fprintf(view->out, "      and %" PRId64 " more (--json lists up to 100)\n",
+        put_client(page, &table, json_array_get(clients, i));
+    if (total > (int64_t)shown && shown > 0)
+        (void)fprintf(page->out, "        and %" PRId64 " more (see --json)\n",
                       total - (int64_t)shown);
 }
 
-/* What went wrong may be a sentence: it has a line of its own. */
-static void put_failure(const struct view *view, const json_t *failure)
+static void put_client_count(const struct page *page, const json_t *status)
 {
-    char ago[TEXT_QUANTITY_MAX];
-    (void)fprintf(view->out, "  %s ago  job %" PRId64 "  ", duration(failure, "ago_ms", ago),
-                  number(failure, "job_no"));
-    (void)text_put_fit(view->out, string(failure, "label"), 20);
-    (void)fputs("  ", view->out);
-    (void)text_put_fit(view->out, string(failure, "id"), 20);
-    (void)fputs("\n    ", view->out);
-    put_colour(view, RED);
-    (void)text_put_fit(view->out, string(failure, "what"), COLUMNS - 4);
-    put_plain(view);
-    (void)fputc('\n', view->out);
+    const json_t *clients = json_object_get(status, "clients");
+    int64_t total = MAX(number(status, "clients_total"), (int64_t)json_array_size(clients));
+    size_t paused = 0;
+    for (size_t i = 0; i < json_array_size(clients); i++)
+        paused += json_is_true(json_object_get(json_array_get(clients, i), "paused"));
+    char text[48] = "";
+    if (paused > 0)
+        (void)snprintf(text, sizeof(text), ", %zu paused", paused);
+    put_line(page, "clients", "%" PRId64 " connected%s", total, text);
 }
 
-static void put_failures(const struct view *view, const json_t *failures)
-{
-    if (json_array_size(failures) == 0)
-        return;
-    put_heading(view, "last failures");
-    for (size_t i = 0; i < json_array_size(failures); i++)
-        put_failure(view, json_array_get(failures, i));
-}
+/* --- isolation ---------------------------------------------------------------------------- */
 
 /* The names of LAYERS in one line, to be freed. */
 static char *join_layers(const json_t *layers)
@@ -263,41 +535,50 @@ static char *join_layers(const json_t *layers)
     return text;
 }
 
-static void put_isolation(const struct view *view, const json_t *isolation)
+static void put_isolation(const struct page *page, const json_t *isolation)
 {
     const json_t *missing = json_object_get(isolation, "missing");
     _cleanup_free_ char *layers = join_layers(json_object_get(isolation, "layers"));
-    put_heading(view, "isolation");
-    put_label(view, "  class");
-    text_put_fit(view->out, string(isolation, "class"), 40);
-    (void)fputs("\n", view->out);
-    put_label(view, "  digest");
-    text_put_fit(view->out, string(isolation, "digest"), 68);
-    (void)fputs("\n", view->out);
-    put_label(view, "  in force");
-    text_put_wrapped(view->out, layers && *layers ? layers : "nothing", LABEL_COLUMNS,
-                     LABEL_COLUMNS, COLUMNS);
+    (void)fputc('\n', page->out);
+    put_label(page, "layers");
+    text_put_wrapped(page->out, layers && *layers ? layers : "nothing", LABEL_COLUMNS,
+                     LABEL_COLUMNS, page->view->columns);
     for (size_t i = 0; i < json_array_size(missing); i++) {
         const json_t *layer = json_array_get(missing, i);
-        char line[256];
-        put_colour(view, YELLOW);
-        put_label(view, "  missing");
-        put_plain(view);
+        char line[512];
+        put_coloured(page, YELLOW, "missing");
+        (void)fprintf(page->out, "%*s", LABEL_COLUMNS - 7, "");
         (void)snprintf(line, sizeof(line), "%s: %s", string(layer, "layer"),
                        string(layer, "reason"));
-        text_put_wrapped(view->out, line, LABEL_COLUMNS, LABEL_COLUMNS, COLUMNS);
+        text_put_wrapped(page->out, line, LABEL_COLUMNS, LABEL_COLUMNS, page->view->columns);
     }
+    put_label(page, "digest");
+    (void)text_put_fit(page->out, string(isolation, "digest"), page->view->columns - LABEL_COLUMNS);
+    (void)fputc('\n', page->out);
 }
 
-void statusview_put(FILE *out, const json_t *status, bool colour)
+/* --- the page ----------------------------------------------------------------------------- */
+
+void statusview_put(FILE *out, const json_t *status, const struct statusview *view)
 {
-    const struct view view = {.out = out, .colour = colour};
-    put_head(&view, status);
-    put_memory(&view, json_object_get(status, "memory"));
-    put_queue(&view, json_object_get(status, "queue"));
-    put_counters(&view, json_object_get(status, "counters"));
-    put_slots(&view, json_object_get(status, "slots"));
-    put_clients(&view, status);
-    put_failures(&view, json_object_get(status, "last_failures"));
-    put_isolation(&view, json_object_get(status, "isolation"));
+    size_t rows = view->rows;
+    struct page page = {
+        .out = out,
+        .view = view,
+        .slots_max =
+            rows == 0 ? SIZE_MAX : MAX(rows, (size_t)LINES_OF_THE_REST + 4) - LINES_OF_THE_REST,
+        .failures_max = rows == 0 || rows >= HIGH_PAGE ? SIZE_MAX : FAILURES_OF_A_PAGE,
+        .clients_max = rows == 0 ? CLIENTS_SHOWN : rows / 5,
+    };
+    put_head(&page, status);
+    put_notices(&page, status);
+    put_slot_counts(&page, json_object_get(status, "slots"));
+    put_queue(&page, json_object_get(status, "queue"));
+    put_client_count(&page, status);
+    put_counters(&page, json_object_get(status, "counters"));
+    put_kinds(&page, json_object_get(status, "kinds"));
+    put_slots(&page, json_object_get(status, "slots"));
+    put_failures(&page, json_object_get(status, "last_failures"));
+    put_clients(&page, status);
+    put_isolation(&page, json_object_get(status, "isolation"));
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "text.h"
 
+#include "proto/printable.h"
+#include "proto/utf8.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -25,6 +28,44 @@ const char *text_duration(int64_t ms, char out[TEXT_QUANTITY_MAX])
     return out;
 }
 
+const char *text_brief_duration(double ms, char out[TEXT_QUANTITY_MAX])
+{
+    int64_t s = ms < 1e15 ? (int64_t)(ms / 1000) : INT64_C(1000000000000);
+    if (ms < 0.995)
+        (void)snprintf(out, TEXT_QUANTITY_MAX, "%.2fms", MAX(ms, 0.0));
+    else if (ms < 9.95)
+        (void)snprintf(out, TEXT_QUANTITY_MAX, "%.1fms", ms);
+    else if (ms < 999.5)
+        (void)snprintf(out, TEXT_QUANTITY_MAX, "%.0fms", ms);
+    else if (s < 60)
+        (void)snprintf(out, TEXT_QUANTITY_MAX, "%.1fs", MIN(ms / 1000, 59.9));
+    else if (s < 3600)
+        (void)snprintf(out, TEXT_QUANTITY_MAX, "%dm%02ds", (int)(s / 60), (int)(s % 60));
+    else if (s < 86400)
+        (void)snprintf(out, TEXT_QUANTITY_MAX, "%dh%02dm", (int)(s / 3600), (int)(s % 3600 / 60));
+    else if (s < INT64_C(100) * 86400)
+        (void)snprintf(out, TEXT_QUANTITY_MAX, "%dd%02dh", (int)(s / 86400),
+                       (int)(s % 86400 / 3600));
+    else
+        (void)snprintf(out, TEXT_QUANTITY_MAX, "%dd", (int)MIN(s / 86400, INT64_C(99999)));
+    return out;
+}
+
+const char *text_brief_count(double count, char out[TEXT_QUANTITY_MAX])
+{
+    static const char units[] = {'k', 'M', 'G', 'T', 'P'};
+    if (count < 999999.5) {
+        (void)snprintf(out, TEXT_QUANTITY_MAX, "%.0f", count);
+        return out;
+    }
+    size_t unit = 0;
+    for (count /= 1000; count >= 999.95 && unit + 1 < sizeof(units); unit++)
+        count /= 1000;
+    (void)snprintf(out, TEXT_QUANTITY_MAX, "%.*f%c", count < 99.95 ? 1 : 0, MIN(count, 99999.0),
+                   units[unit]);
+    return out;
+}
+
 const char *text_size(int64_t bytes, char out[TEXT_QUANTITY_MAX])
 {
     static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
@@ -42,51 +83,46 @@ const char *text_size(int64_t bytes, char out[TEXT_QUANTITY_MAX])
     return out;
 }
 
-/* Writes the escaped form of the character at TEXT into OUT and returns how many bytes of TEXT it
- * was; an ordinary character is copied. Malformed UTF-8 goes through byte by byte. */
-static size_t escape_character(const char *text, size_t n, char out[8])
-{
-    const unsigned char *s = (const unsigned char *)text;
-    if (s[0] == '\n' || s[0] == '\t' || s[0] == '\r') {
-        (void)snprintf(out, 8, "\\%c", s[0] == '\n' ? 'n' : s[0] == '\t' ? 't' : 'r');
-        return 1;
-    }
-    if (s[0] < 0x20 || s[0] == 0x7F) {
-        (void)snprintf(out, 8, "\\x%02x", s[0]);
-        return 1;
-    }
-    if (s[0] == 0xC2 && n > 1 && s[1] >= 0x80 && s[1] <= 0x9F) {
-        (void)snprintf(out, 8, "\\u%04x", s[1]);
-        return 2;
-    }
-    size_t length = s[0] >= 0xF0 ? 4 : s[0] >= 0xE0 ? 3 : s[0] >= 0xC0 ? 2 : 1;
-    length = MIN(length, n);
-    memcpy(out, text, length);
-    out[length] = '\0';
-    return length;
-}
-
 void text_put(FILE *out, const char *text, size_t n)
 {
-    char shown[8];
+    char shown[PRINTABLE_CHARACTER_MAX];
     for (size_t i = 0; i < n;) {
-        i += escape_character(text + i, n - i, shown);
+        i += printable_character(text + i, n - i, PRINTABLE_ESCAPED, shown);
         (void)fputs(shown, out);
     }
 }
 
-/* Characters that SHOWN, one character or its escaped form, takes on a line. */
+/* Characters that terminals show two columns wide (UAX #11), or on top of the one before. wcwidth()
+ * would know them of the locale, which is not asked. */
+static const struct {
+    unsigned first, last;
+    size_t columns;
+} odd_widths[] = {
+    {0x0300, 0x036F, 0},   {0x1100, 0x115F, 2},   {0x200B, 0x200D, 0},   {0x20D0, 0x20FF, 0},
+    {0x2E80, 0x303E, 2},   {0x3041, 0xA4CF, 2},   {0xAC00, 0xD7A3, 2},   {0xF900, 0xFAFF, 2},
+    {0xFE00, 0xFE0F, 0},   {0xFE20, 0xFE2F, 0},   {0xFE30, 0xFE6F, 2},   {0xFF00, 0xFF60, 2},
+    {0xFFE0, 0xFFE6, 2},   {0x1F300, 0x1F64F, 2}, {0x1F680, 0x1F6FF, 2}, {0x1F900, 0x1F9FF, 2},
+    {0x20000, 0x3FFFD, 2},
+};
+
+/* Columns that SHOWN, one character or its escaped form, takes on a line. */
 static size_t shown_columns(const char *shown)
 {
-    return (unsigned char)shown[0] >= 0x80 ? 1 : strlen(shown);
+    if ((unsigned char)shown[0] < 0x80)
+        return strlen(shown);
+    unsigned point = utf8_code_point(shown, strlen(shown));
+    for (size_t i = 0; i < ARRAY_SIZE(odd_widths); i++)
+        if (point >= odd_widths[i].first && point <= odd_widths[i].last)
+            return odd_widths[i].columns;
+    return 1;
 }
 
-static size_t columns_of(const char *text, size_t n)
+size_t text_columns(const char *text, size_t n)
 {
     size_t columns = 0;
-    char shown[8];
+    char shown[PRINTABLE_CHARACTER_MAX];
     for (size_t i = 0; i < n;) {
-        i += escape_character(text + i, n - i, shown);
+        i += printable_character(text + i, n - i, PRINTABLE_ESCAPED, shown);
         columns += shown_columns(shown);
     }
     return columns;
@@ -98,11 +134,11 @@ size_t text_put_fit(FILE *out, const char *text, size_t columns)
     if (!text)
         text = "?";
     size_t n = strlen(text), used = 0;
-    bool cut = columns_of(text, n) > columns;
+    bool cut = text_columns(text, n) > columns;
     size_t room = cut ? columns - MIN(columns, sizeof(more) - 1) : columns;
-    char shown[8];
+    char shown[PRINTABLE_CHARACTER_MAX];
     for (size_t i = 0; i < n;) {
-        i += escape_character(text + i, n - i, shown);
+        i += printable_character(text + i, n - i, PRINTABLE_ESCAPED, shown);
         if (used + shown_columns(shown) > room)
             break;
         used += shown_columns(shown);
@@ -126,7 +162,7 @@ void text_put_wrapped(FILE *out, const char *text, size_t first, size_t indent, 
     size_t at = first;
     bool line_begins = true;
     while (*(text += strspn(text, " "))) {
-        size_t n = strcspn(text, " "), width = columns_of(text, n);
+        size_t n = strcspn(text, " "), width = text_columns(text, n);
         if (!line_begins && at + 1 + width > columns) {
             (void)fprintf(out, "\n%*s", (int)indent, "");
             at = indent;

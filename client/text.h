@@ -14,14 +14,25 @@
 /* "350 ms", "1.2 s", "2 min 13 s", "4 h 05 min", "3 d 4 h". Returns OUT. */
 const char *text_duration(int64_t ms, char out[TEXT_QUANTITY_MAX]);
 
+/* The same in at most 6 characters, for tables: "0.05ms", "350ms", "1.2s", "2m13s", "4h05m",
+ * "3d04h". Returns OUT. */
+const char *text_brief_duration(double ms, char out[TEXT_QUANTITY_MAX]);
+
+/* A number in at most 6 characters: "123456", "1.2M". Returns OUT. */
+const char *text_brief_count(double count, char out[TEXT_QUANTITY_MAX]);
+
 /* "512 B", "12.3 KiB", "64.0 MiB". Returns OUT. */
 const char *text_size(int64_t bytes, char out[TEXT_QUANTITY_MAX]);
 
-/* Writes N bytes of UTF-8; control characters appear as \n, \t, \x1b, \u0085. */
+/* Writes N bytes of UTF-8; control characters appear as \n, \t, \x1b, \u0085, and what is not
+ * UTF-8 as U+FFFD. */
 void text_put(FILE *out, const char *text, size_t n);
 
-/* text_put of TEXT (NULL: "?") in at most COLUMNS characters: what does not fit ends in "...".
- * Returns the number of characters written. */
+/* The columns of a terminal that text_put of N bytes takes. */
+size_t text_columns(const char *text, size_t n);
+
+/* text_put of TEXT (NULL: "?") in at most COLUMNS: what does not fit ends in "...".
+ * Returns the columns written. */
 size_t text_put_fit(FILE *out, const char *text, size_t columns);
 
 /* text_put_fit, then spaces up to COLUMNS. */

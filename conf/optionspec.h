@@ -34,6 +34,7 @@ struct option_spec {
     const char *help;
     size_t offset; /* of the value in the struct that the table describes */
     long min, max;
+    long absent; /* of a number whose argument may be left out: what it is then; else 0 */
     enum option_kind kind;
     enum option_value value;
     const char *choices; /* with blanks between them */

@@ -7,16 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The code point of a well-formed sequence of LENGTH bytes. */
-static unsigned code_point(const unsigned char *s, int length)
-{
-    static const unsigned char masks[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
-    unsigned point = s[0] & masks[length];
-    for (int i = 1; i < length; i++)
-        point = point << 6 | (s[i] & 0x3F);
-    return point;
-}
-
 /* C1 controls, line and paragraph separators, and what reverses the text around it. */
 static bool is_control(unsigned point)
 {
@@ -39,13 +29,12 @@ static void put_break(char c, enum printable_lines lines, char out[PRINTABLE_CHA
 size_t printable_character(const char *text, size_t n, enum printable_lines lines,
                            char out[PRINTABLE_CHARACTER_MAX])
 {
-    const unsigned char *s = (const unsigned char *)text;
     int length = utf8_sequence(text, n);
     if (length < 0) {
         (void)snprintf(out, PRINTABLE_CHARACTER_MAX, "\xEF\xBF\xBD");
         return (size_t)-length;
     }
-    unsigned point = code_point(s, length);
+    unsigned point = utf8_code_point(text, (size_t)length);
     if (point == '\n' || point == '\t' || point == '\r') {
         put_break(text[0], lines, out);
     } else if (point < ' ' || point == 0x7F) {

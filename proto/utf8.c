@@ -34,6 +34,16 @@ int utf8_sequence(const char *text, size_t n)
     return need;
 }
 
+unsigned utf8_code_point(const char *text, size_t n)
+{
+    static const unsigned char masks[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
+    const unsigned char *s = (const unsigned char *)text;
+    unsigned point = s[0] & masks[n];
+    for (size_t i = 1; i < n; i++)
+        point = point << 6 | (s[i] & 0x3F);
+    return point;
+}
+
 char *utf8_replace(const char *bytes, size_t n, size_t *ret_length)
 {
     static const char replacement[3] = "\xEF\xBF\xBD";

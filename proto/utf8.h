@@ -13,6 +13,9 @@ char *utf8_replace(const char *bytes, size_t n, size_t *ret_length);
 /* The largest length <= MAX at which the valid UTF-8 text of N bytes can be cut. */
 size_t utf8_cut(const char *text, size_t n, size_t max);
 
+/* The code point of the well-formed sequence of N bytes that is at TEXT. */
+unsigned utf8_code_point(const char *text, size_t n);
+
 /* Length of the well-formed sequence at TEXT, or minus the length of the maximal ill-formed part
  * there (Unicode 15, table 3-7 and section 3.9, "Substitution of Maximal Subparts"). N >= 1. */
 int utf8_sequence(const char *text, size_t n);

@@ -33,6 +33,38 @@ static void test_duration(void **state)
     }
 }
 
+/* Never more than six characters. */
+static void test_brief(void **state)
+{
+    static const struct {
+        double ms;
+        const char *text;
+    } durations[] = {
+        {-1, "0.00ms"},       {0.046, "0.05ms"},   {0.994, "0.99ms"},   {0.996, "1.0ms"},
+        {9.94, "9.9ms"},      {9.96, "10ms"},      {999.4, "999ms"},    {999.6, "1.0s"},
+        {59990, "59.9s"},     {60000, "1m00s"},    {3599999, "59m59s"}, {3600000, "1h00m"},
+        {86399999, "23h59m"}, {86400000, "1d00h"}, {8.64e9, "100d"},    {1e300, "99999d"},
+    };
+    static const struct {
+        double count;
+        const char *text;
+    } counts[] = {
+        {0, "0"},          {999999, "999999"},  {999999.5, "1.0M"},
+        {1740000, "1.7M"}, {123456789, "123M"}, {1e9, "1.0G"},
+        {5e16, "50.0P"},   {1e300, "99999P"},
+    };
+    char out[TEXT_QUANTITY_MAX];
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(durations); i++)
+        assert_string_equal(text_brief_duration(durations[i].ms, out), durations[i].text);
+    for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
+        assert_string_equal(text_brief_count(counts[i].count, out), counts[i].text);
+    for (double value = 1e-3; value < 1e30; value *= 1.01) {
+        assert_true(strlen(text_brief_duration(value, out)) <= 6);
+        assert_true(strlen(text_brief_count(value, out)) <= 6);
+    }
+}
+
 static void test_size(void **state)
 {
     static const struct {
@@ -80,7 +112,8 @@ static void test_control_characters(void **state)
     assert_put("\xC2\x9B"
                "31m\xC2\xA0",
                7, "\\u009b31m\xC2\xA0");
-    assert_put("cut \xE2\x82", 6, "cut \xE2\x82");
+    assert_put("cut \xE2\x82", 6, "cut \xEF\xBF\xBD");
+    assert_put("\xE2\x80\xAE", 3, "\\u202e");
     assert_put("", 0, "");
 }
 
@@ -102,6 +135,9 @@ static void test_fit(void **state)
     assert_fit("longer", 5, "lo...", 5);
     assert_fit("\xC3\xA4\xC3\xB6\xC3\xBC", 3, "\xC3\xA4\xC3\xB6\xC3\xBC", 3);
     assert_fit("\xC3\xA4\xC3\xB6\xC3\xBC\xC3\x9F", 3, "...", 3);
+    assert_fit("\xE6\xBC\xA2\xE5\xAD\x97", 4, "\xE6\xBC\xA2\xE5\xAD\x97", 4);
+    assert_fit("\xE6\xBC\xA2\xE5\xAD\x97\xE5\xAD\x97", 5, "\xE6\xBC\xA2...", 5);
+    assert_fit("e\xCC\x81", 1, "e\xCC\x81", 1);
     assert_fit("ab\x1B[1mx", 7, "ab...", 5); /* an escape is not cut in two */
     assert_fit(NULL, 5, "?", 1);
     assert_fit("abcd", 2, "", 0);
@@ -151,11 +187,9 @@ static void test_suggest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_duration),
-        cmocka_unit_test(test_size),
-        cmocka_unit_test(test_control_characters),
-        cmocka_unit_test(test_fit),
-        cmocka_unit_test(test_wrapped),
+        cmocka_unit_test(test_duration), cmocka_unit_test(test_size),
+        cmocka_unit_test(test_brief),    cmocka_unit_test(test_control_characters),
+        cmocka_unit_test(test_fit),      cmocka_unit_test(test_wrapped),
         cmocka_unit_test(test_suggest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
