@@ -103,10 +103,12 @@ static int stop_being_root(const struct config *config, struct supervisor_option
     int r = privileges_find(config->user, CONFIG_DEFAULT_USER, &account, fault);
     if (r == 0)
         r = privileges_make_directory(config->work_dir, 0700, &account, fault);
-    if (r == 0 && options->listen_fd < 0 && options->serve_fd < 0) {
+    if (r == 0 && options->sockets.count == 0 && options->serve_fd < 0) {
         log_init(&log, LOG_WARNING, config->log_format);
-        r = options->listen_fd = listener_bind(config->socket, config->socket_mode,
-                                               config->socket_group, &account, &log, fault);
+        r = listener_bind(config->socket, config->socket_mode, config->socket_group, &account, &log,
+                          fault);
+        if (r >= 0)
+            options->sockets = (struct service_sockets){.fd = {r}, .count = 1};
         options->owns_socket = r >= 0;
         log_deinit(&log);
     }
@@ -126,7 +128,8 @@ static void tell_of_failure(enum config_log_format format, const struct fault *f
 }
 
 /* What CONFIG holds is taken. */
-static int run(struct config *config, const struct arguments *arguments, int listen_fd)
+static int run(struct config *config, const struct arguments *arguments,
+               const struct service_sockets *sockets)
 {
     struct supervisor supervisor;
     const struct config_source source = find_config(arguments);
@@ -138,7 +141,7 @@ static int run(struct config *config, const struct arguments *arguments, int lis
         .source = arguments->serve_fd < 0 ? &source : NULL,
         .jail_program = open_jail(&fault),
         .serve_fd = (int)arguments->serve_fd,
-        .listen_fd = listen_fd,
+        .sockets = *sockets,
     };
     if (options.jail_program < 0 || stop_being_root(config, &options, &fault) < 0) {
         tell_of_failure(log_format, &fault);
@@ -175,9 +178,10 @@ static int run_private(struct config *config, const struct arguments *arguments)
         return EX_OSERR;
     free(config->work_dir);
     config->work_dir = work_dir;
+    const struct service_sockets none = {.count = 0};
     (void)setsid();
     (void)fcntl((int)arguments->serve_fd, F_SETFD, FD_CLOEXEC);
-    int status = run(config, arguments, -1);
+    int status = run(config, arguments, &none);
     (void)rmdir(path);
     return status;
 }
@@ -212,11 +216,11 @@ int main(int argc, char **argv)
     if (arguments.serve_fd >= 0)
         return run_private(&config, &arguments);
 
-    int listen_fd = service_listen_fd();
-    if (listen_fd < -1) {
-        (void)fprintf(stderr, "rubricd: expected one listening Unix stream socket: %s\n",
-                      strerror(-listen_fd));
+    struct service_sockets sockets = {.count = 0};
+    struct fault fault = FAULT_NULL;
+    if (service_sockets(&sockets, &fault) < 0) {
+        tell_of_failure(config.log_format, &fault);
         return EX_UNAVAILABLE;
     }
-    return run(&config, &arguments, listen_fd);
+    return run(&config, &arguments, &sockets);
 }

@@ -11,6 +11,7 @@ static const struct {
     [LOG_MESSAGE_NOT_STARTED] = {"52d3cce89f364e18b0d323f47e75064f", "not_started"},
     [LOG_MESSAGE_RELOADED] = {"d96c48f5b6c84eec8bd8125f16a7ade2", "reloaded"},
     [LOG_MESSAGE_NOT_RELOADED] = {"050679770a224782969977172358e1e7", "not_reloaded"},
+    [LOG_MESSAGE_ILL] = {"7dc4718b8da34bbf8b35257106e5a3ef", "ill"},
     [LOG_MESSAGE_DRAINING] = {"e901e529c88a4cc3b4db39e243ca490d", "draining"},
     [LOG_MESSAGE_GRACE_OVER] = {"cc38dbd302a84cac9ce7c255e020896f", "grace_over"},
     [LOG_MESSAGE_STOPPED] = {"71ff126957e840f68c584b8bf051b31a", "stopped"},

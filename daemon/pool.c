@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "pool.h"
+#include "clock.h"
 #include "jail/children.h"
 
 #include <fcntl.h>
@@ -90,8 +91,34 @@ void pool_dispatch(struct pool *pool)
 {
     struct slot *slot;
     struct queue_entry *entry;
-    while (!pool->stopping && (slot = find_idle(pool)) && (entry = queue_pop(pool->queue)))
+    while (!pool->stopping && (slot = find_idle(pool)) && (entry = queue_pop(pool->queue))) {
+        pool->dispatched++;
         pool->ops->launch(slot, entry, pool->userdata);
+    }
+}
+
+bool pool_can_dispatch(const struct pool *pool)
+{
+    return !pool->stopping && queue_can_pop(pool->queue) && find_idle(pool);
+}
+
+bool pool_is_overdue(const struct pool *pool, uint64_t slack_ms)
+{
+    uint64_t now_ns = clock_now_ns();
+    for (unsigned i = 0; i < pool->slot_count; i++) {
+        const struct slot *slot = pool->slots[i];
+        if (slot->state == SLOT_RUNNING && slot->deadline_ns + slack_ms * NS_PER_MS < now_ns)
+            return true;
+    }
+    return false;
+}
+
+bool pool_has_no_jail(const struct pool *pool)
+{
+    for (unsigned i = 0; i < pool->slot_count; i++)
+        if (pool->slots[i]->failed_starts == 0)
+            return false;
+    return !pool->stopping;
 }
 
 unsigned pool_busy(const struct pool *pool)
@@ -116,6 +143,14 @@ unsigned pool_size(const struct pool *pool)
     for (unsigned i = 0; i < pool->slot_count; i++)
         size += !is_leaving(pool->slots[i]);
     return size;
+}
+
+unsigned pool_retiring(const struct pool *pool)
+{
+    unsigned retiring = 0;
+    for (unsigned i = 0; i < pool->slot_count; i++)
+        retiring += pool->slots[i]->retiring && pool->slots[i]->owner;
+    return retiring;
 }
 
 bool pool_shows(const struct slot *slot)

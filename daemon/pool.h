@@ -29,6 +29,7 @@ struct pool {
     const struct pool_ops *ops;
     void *userdata;
     bool stopping;
+    uint64_t dispatched; /* entries, since the start */
 };
 
 struct pool_config {
@@ -55,6 +56,19 @@ unsigned pool_busy(const struct pool *pool);
 
 /* How many slots there are but for those that are on their way out. */
 unsigned pool_size(const struct pool *pool);
+
+/* How many of them have a last job. */
+unsigned pool_retiring(const struct pool *pool);
+
+/* Whether there is an idle slot and an entry that may run. From the event loop that is so for no
+ * longer than until the next dispatch. */
+bool pool_can_dispatch(const struct pool *pool);
+
+/* Whether a job runs SLACK_MS after its deadline. */
+bool pool_is_overdue(const struct pool *pool, uint64_t slack_ms);
+
+/* Whether there is no slot whose jail works, or may come up at the first try. */
+bool pool_has_no_jail(const struct pool *pool);
 
 /* Whether SLOT has a job or may get one: a surplus one that is only being stopped is none. */
 bool pool_shows(const struct slot *slot);

@@ -75,6 +75,11 @@ void queue_push(struct queue *queue, struct queue_lane *lane, struct queue_entry
     settle_lane(queue, lane);
 }
 
+bool queue_can_pop(const struct queue *queue)
+{
+    return !TAILQ_EMPTY(&queue->ring);
+}
+
 void queue_remove(struct queue *queue, struct queue_entry *entry)
 {
     struct queue_lane *lane = entry->lane;

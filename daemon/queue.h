@@ -66,6 +66,9 @@ void queue_push(struct queue *queue, struct queue_lane *lane, struct queue_entry
 /* Takes the next entry, NULL if there is none that may run. Its lane goes to the back. */
 struct queue_entry *queue_pop(struct queue *queue);
 
+/* Whether there is one. */
+bool queue_can_pop(const struct queue *queue);
+
 /* Takes a given entry out. */
 void queue_remove(struct queue *queue, struct queue_entry *entry);
 

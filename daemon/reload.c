@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "reload.h"
+#include "watch.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -147,14 +148,18 @@ static void log_success(struct supervisor *supervisor, const struct reload *done
 void reload_configuration(struct supervisor *supervisor, struct reload *ret)
 {
     *ret = (struct reload)RELOAD_NULL;
-    service_reloading();
+    if (!supervisor->draining)
+        service_reloading(&supervisor->service);
     ret->is_done = try_reload(supervisor, ret) == 0;
     if (ret->is_done)
         log_success(supervisor, ret);
     else
         log_refusal(supervisor, ret);
     supervisor->stats.reloads_refused += !ret->is_done;
-    service_ready();
+    supervisor->reload_refused = !ret->is_done;
+    if (!supervisor->draining)
+        service_ready(&supervisor->service);
+    watch_tell(supervisor);
     event_active(supervisor->turn, 0, 0); /* there may be room, or idle slots */
 }
 

@@ -11,6 +11,7 @@
 #include "events.h"
 #include "grading.h"
 #include "reload.h"
+#include "watch.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -21,8 +22,6 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define STATUS_TEXT_S 2
 
 /* --- stopping ------------------------------------------------------------------------------ */
 
@@ -50,6 +49,13 @@ static void stop_when_idle(struct supervisor *supervisor)
         (void)event_base_loopbreak(supervisor->base);
 }
 
+static void close_listeners(struct supervisor *supervisor)
+{
+    for (unsigned i = 0; i < supervisor->listener_count; i++)
+        listener_deinit(&supervisor->listeners[i]);
+    supervisor->listener_count = 0;
+}
+
 static void end_grace_period(struct supervisor *supervisor)
 {
     for (unsigned i = 0; i < supervisor->pool.slot_count; i++) {
@@ -72,13 +78,15 @@ static void drain(struct supervisor *supervisor)
     struct timeval grace = {.tv_sec = (time_t)(ms / 1000),
                             .tv_usec = (suseconds_t)(ms % 1000 * 1000)};
     supervisor->draining = supervisor->drain_begun = true;
-    service_stopping();
+    supervisor->grace_ends_ns = clock_now_ns() + ms * NS_PER_MS;
+    service_stopping(&supervisor->service);
     log_event(&supervisor->log, LOG_INFO, LOG_MESSAGE_DRAINING,
               "draining: %u jobs run, %zu are queued", pool_busy(&supervisor->pool),
               supervisor->queue.count);
-    listener_deinit(&supervisor->listener);
+    close_listeners(supervisor);
     admission_refuse_queued(supervisor);
     (void)event_add(supervisor->grace, &grace);
+    watch_tell(supervisor);
     event_active(supervisor->turn, 0, 0);
 }
 
@@ -131,13 +139,9 @@ static void on_signal(evutil_socket_t number, short what, void *userdata)
 static void on_tell(evutil_socket_t fd, short what, void *userdata)
 {
     struct supervisor *supervisor = userdata;
-    char text[128];
     (void)fd;
     (void)what;
-    (void)snprintf(text, sizeof(text), "%u of %u slots busy, %zu jobs queued, %zu clients",
-                   pool_busy(&supervisor->pool), pool_size(&supervisor->pool),
-                   supervisor->queue.count, supervisor->conn_count);
-    service_status(text);
+    watch_tell(supervisor);
     log_flush(&supervisor->log);
 }
 
@@ -163,10 +167,10 @@ static int set_up_events(struct supervisor *supervisor)
         if (!supervisor->signals[i] || event_add(supervisor->signals[i], NULL) < 0)
             return -ENOMEM;
     }
-    struct timeval period = {.tv_sec = STATUS_TEXT_S};
+    struct timeval period = {.tv_sec = WATCH_INTERVAL_S};
     if (event_add(supervisor->tell, &period) < 0)
         return -ENOMEM;
-    return service_init(&supervisor->service, base);
+    return service_init(&supervisor->service, base, watch_is_healthy, supervisor);
 }
 
 static int log_level(const struct config *config)
@@ -305,19 +309,27 @@ static int set_up_clients(struct supervisor *supervisor, const struct supervisor
         admission_accept(options->serve_fd, supervisor);
         return 0;
     }
-    int fd = options->listen_fd;
-    /* systemd's is systemd's to remove */
-    const char *path = fd >= 0 && !options->owns_socket ? NULL : config->socket;
-    if (fd < 0)
-        fd = listener_bind(config->socket, config->socket_mode, config->socket_group, NULL,
-                           &supervisor->log, fault);
-    if (fd < 0)
-        return fd;
-    int r = listener_init(&supervisor->listener, supervisor->base, &supervisor->log, fd, path,
-                          admission_accept, supervisor);
-    if (r < 0)
-        fault_set(fault, "%s: %s", config->socket, strerror(-r));
-    return r;
+    struct service_sockets sockets = options->sockets;
+    if (sockets.count == 0) {
+        int fd = listener_bind(config->socket, config->socket_mode, config->socket_group, NULL,
+                               &supervisor->log, fault);
+        if (fd < 0)
+            return fd;
+        sockets = (struct service_sockets){.fd = {fd}, .count = 1};
+    }
+    /* The service manager's are its own to remove. */
+    bool is_ours = options->sockets.count == 0 || options->owns_socket;
+    for (unsigned i = 0; i < sockets.count; i++) {
+        supervisor->listener_count++;
+        int r = listener_init(&supervisor->listeners[i], supervisor->base, &supervisor->log,
+                              sockets.fd[i], is_ours ? config->socket : NULL, admission_accept,
+                              supervisor);
+        if (r < 0) {
+            fault_set(fault, "%s: %s", config->socket, strerror(-r));
+            return r;
+        }
+    }
+    return 0;
 }
 
 static int set_up(struct supervisor *supervisor, const struct supervisor_options *options,
@@ -353,7 +365,6 @@ int supervisor_init(struct supervisor *supervisor, struct config *config,
         .version = options->version,
         .source = options->source,
         .jail_program = options->jail_program,
-        .listener = LISTENER_NULL,
         .work_dir_fd = -1,
         .cgroups = CGROUP_TREE_NULL,
         .no_cgroups = FAULT_NULL,
@@ -383,7 +394,8 @@ int supervisor_init(struct supervisor *supervisor, struct config *config,
 
 int supervisor_run(struct supervisor *supervisor)
 {
-    service_ready();
+    service_ready(&supervisor->service);
+    watch_tell(supervisor);
     int r = event_base_dispatch(supervisor->base) < 0 ? -EIO : 0;
     log_event(&supervisor->log, r < 0 ? LOG_CRIT : LOG_INFO, LOG_MESSAGE_STOPPED,
               r < 0 ? "stopped: the event loop failed" : "stopped: every job is answered");
@@ -425,7 +437,7 @@ static void free_conns(struct supervisor *supervisor)
 
 void supervisor_deinit(struct supervisor *supervisor)
 {
-    listener_deinit(&supervisor->listener);
+    close_listeners(supervisor);
     free_conns(supervisor);
     pool_deinit(&supervisor->pool);
     service_deinit(&supervisor->service);

@@ -5,6 +5,7 @@
 
 #include "cgroup.h"
 #include "conn.h"
+#include "health.h"
 #include "listener.h"
 #include "log.h"
 #include "pool.h"
@@ -27,7 +28,11 @@ struct supervisor {
     struct cgroup_tree cgroups;
     struct fault no_cgroups; /* why there is no tree */
     struct service service;
-    struct listener listener;
+    struct listener listeners[SERVICE_SOCKETS_MAX];
+    unsigned listener_count;
+    struct health health;
+    const char *illness; /* as it was found last; NULL: none */
+    bool reload_refused; /* the last one */
     struct queue queue;
     struct pool pool;
     struct conn_env conn_env;
@@ -38,6 +43,7 @@ struct supervisor {
     size_t conn_count;
     uint64_t last_conn_no, last_job_no;
     uint64_t started_ns, started_at_ns; /* the second one since the epoch */
+    uint64_t grace_ends_ns;             /* while it drains */
 
     struct event *turn;  /* deferred: dispatch, let parked clients go on, see whether to end */
     struct event *drain; /* active: a drain was asked for */
@@ -56,8 +62,8 @@ struct supervisor_options {
     const struct config_source *source; /* borrowed; NULL: the configuration is not read again */
     int jail_program;                   /* rubricd-jail, open (taken) */
     int serve_fd;                       /* serve this connected socket alone (taken); -1: listen */
-    int listen_fd;    /* a listening socket (taken); -1: bind the configured one */
-    bool owns_socket; /* listen_fd is that of the configured path, to be removed at the end */
+    struct service_sockets sockets;     /* listening (taken); none: bind the configured one */
+    bool owns_socket; /* the only one is that of the configured path, to be removed at the end */
 };
 
 /* Starts everything. What CONFIG holds is taken, also on failure. A negative errno and FAULT if

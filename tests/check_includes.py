@@ -14,9 +14,9 @@ from pathlib import Path
 # which a job meets them; see "How the code is laid out" in CONTRIBUTING.md.
 DAEMON_STAGES = [
     {"main"},
-    {"supervisor", "admission", "grading", "reload"},
+    {"supervisor", "admission", "grading", "reload", "watch"},
     {"metrics"},
-    {"status", "listener", "service"},
+    {"status", "listener", "service", "health"},
     {"stats", "joblog"},
     {"conn"},
     {"answer"},

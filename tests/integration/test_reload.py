@@ -527,6 +527,21 @@ def test_the_deadline_of_a_job_that_runs(start, configuration, bench):
         assert client.recv_answer("a")["outcome"]["limit_exceeded"] == "wall_clock"
 
 
+def test_what_a_request_may_ask_for(start, configuration):
+    """Of the next request, on whichever connection it comes."""
+    daemon = start()
+    many = {**TRUE, "limits": {"max_processes": 200}}
+    with daemon.connect() as client:
+        assert client.run(many)["score"]["passed"] is True
+        configuration.write({"daemon.slots": 2, "ceilings.max_processes": 100})
+        reloaded(client)
+        answer = client.run(many)
+        assert (answer["code"], answer["message"]) == (
+            "bad_request",
+            "job.limits.max_processes: above the ceiling of 100",
+        )
+
+
 def test_the_largest_frame(start, configuration):
     """A client is held to what it was told when it connected."""
     daemon = start({"protocol.max_frame": "1M"})
@@ -642,11 +657,14 @@ def test_idle_slots_go_first(start, configuration, bench, gate):
     """So that there are not more jobs at once than were asked for."""
     daemon = start({"daemon.slots": 4})
     with daemon.connect() as client, daemon.connect() as other:
-        hold_slots(client, bench.job(gate.python + PASSING), count=2)
-        busy = [s["slot"] for s in other.status()["slots"] if s["job"]]
+        hold_slots(client, bench.job(gate.python + PASSING), count=4)
+        jobs = {s["slot"]: s["job"]["id"] for s in other.status()["slots"]}
+        for slot in (0, 3):
+            client.send({"type": "cancel", "id": jobs[slot]})
+            assert client.recv_answer(jobs[slot])["code"] == "cancelled"
         configuration.write({"daemon.slots": 2})
         reloaded(other)
-        assert slot_numbers(other) == busy
+        assert slot_numbers(other) == [1, 2]
         assert not any(s["retiring"] for s in other.status()["slots"])
         # The numbers that are free are given again.
         configuration.write({"daemon.slots": 4})

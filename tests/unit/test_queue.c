@@ -554,7 +554,9 @@ static void count_waiting(struct pair *pair, size_t served)
 static void pair_pop(struct pair *pair)
 {
     size_t expected = model_pop(&pair->model);
+    bool can_pop = queue_can_pop(&pair->queue);
     struct queue_entry *entry = queue_pop(&pair->queue);
+    assert_int_equal(can_pop, entry != NULL);
     if (expected == MODEL_ENTRIES) {
         assert_null(entry);
         return;

@@ -1,0 +1,548 @@
+# SPDX-License-Identifier: MIT
+"""With a service manager: the sockets that it hands over, what it is told, the watchdog, how it is
+made to wait for a stop, and that nothing of it comes to a job."""
+
+import fcntl
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+from conftest import (
+    DEADLINE,
+    PASSING,
+    RUBRICCTL,
+    RUBRICD,
+    Client,
+    give_to_account,
+    wait_until,
+)
+from test_daemon import UNAVAILABLE, places, started
+from test_queue import SUT, Gate, hold_slots, submit_all
+from test_reload import Configuration, refused, reloaded
+
+TRUE = {"kind": "sandbox", "argv": ["/bin/true"]}
+
+
+@pytest.fixture(autouse=True)
+def let_daemons_in(tmp_path):
+    """What root starts here gives up root, and has to reach its places still."""
+    give_to_account(tmp_path)
+
+
+@pytest.fixture(name="gate")
+def make_gate(bench):
+    with Gate(bench) as gate:
+        yield gate
+
+
+# Sockets that are handed over
+
+
+# Passes listening sockets as systemd does, under the numbers from 3 and with the daemon's own pid.
+ACTIVATE = """
+import os, sys
+fds, names, program = sys.argv[1].split(","), sys.argv[2], sys.argv[3:]
+for number, fd in enumerate(fds, 3):
+    os.dup2(int(fd), number)
+os.environ.update(LISTEN_FDS=str(len(fds)), LISTEN_PID=str(os.getpid()))
+if names:
+    os.environ.update(LISTEN_FDNAMES=names)
+os.execv(program[0], program)
+"""
+
+
+def activated(directory, *sockets, names=(), stderr=subprocess.PIPE):
+    # Numbers from 30 on, so that none is overwritten before it is passed.
+    fds = [fcntl.fcntl(s.fileno(), fcntl.F_DUPFD, 30) for s in sockets]
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-c", ACTIVATE, ",".join(map(str, fds)), ":".join(names)),
+            *(RUBRICD, "--config=/dev/null", "--set=daemon.slots=1"),
+            *places(directory),
+        ],
+        pass_fds=fds,
+        stdin=subprocess.DEVNULL,
+        stderr=stderr,
+        text=True,
+    )
+    for fd in fds:
+        os.close(fd)
+    return process
+
+
+def listening(path, kind=socket.SOCK_STREAM):
+    bound = socket.socket(socket.AF_UNIX, kind)
+    bound.bind(str(path))
+    if kind != socket.SOCK_DGRAM:
+        bound.listen()
+    return bound
+
+
+def test_socket_activation(tmp_path, bench):
+    """Who connected before the start is served; the socket stays for the next daemon."""
+    path = tmp_path / "activated"
+    with listening(path) as handed, open(tmp_path / "log", "w") as log:
+        for _ in range(2):
+            early = Client(path, hello=False)
+            process = activated(tmp_path, handed, stderr=log)
+            assert early.recv()["type"] == "hello"
+            assert early.run(bench.job(PASSING))["score"]["passed"] is True
+            with Client(path) as late:
+                late.ping()
+            assert not (tmp_path / "s").exists(), "the configured socket is not used"
+            early.close()
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(DEADLINE) == 0
+            assert path.exists()
+
+
+@pytest.mark.parametrize("names", [(), ("rubricd.socket", "for-containers")], ids=["", "names"])
+def test_several_sockets(tmp_path, names):
+    """Clients are served on each of them, and none is removed."""
+    paths = [tmp_path / "one", tmp_path / "two"]
+    with listening(paths[0]) as one, listening(paths[1]) as two, open(tmp_path / "log", "w") as log:
+        process = activated(tmp_path, one, two, names=names, stderr=log)
+        clients = [Client(path) for path in paths]
+        for client in clients:
+            client.ping()
+        assert clients[0].status()["clients_total"] == 2
+        process.send_signal(signal.SIGTERM)
+        for client in clients:
+            assert client.recv()["type"] == "bye"
+            client.close()
+        assert process.wait(DEADLINE) == 0
+        assert all(path.exists() for path in paths)
+        # What comes now waits for the next daemon.
+        early = Client(paths[1], hello=False)
+        process = activated(tmp_path, one, two, names=names, stderr=log)
+        assert early.recv()["type"] == "hello"
+        early.close()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(DEADLINE) == 0
+
+
+def connect_to(path):
+    """A connected socket, or None while nobody listens at PATH."""
+    sock = socket.socket(socket.AF_UNIX)
+    try:
+        sock.connect(str(path))
+    except OSError:
+        sock.close()
+        return None
+    return sock
+
+
+def test_through_systemd_socket_activate(tmp_path):
+    program = shutil.which("systemd-socket-activate")
+    if not program:
+        pytest.skip("there is no systemd-socket-activate")
+    paths = [tmp_path / "activated", tmp_path / "too"]
+    with open(tmp_path / "log", "w") as log:
+        process = subprocess.Popen(
+            [
+                *(program, *[f"--listen={path}" for path in paths], "--fdname=one:two"),
+                *(RUBRICD, "--config=/dev/null", "--set=daemon.slots=1"),
+                *places(tmp_path),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+        )
+    try:
+        for path in paths:
+            # Between bind and listen the socket is there and refuses.
+            with wait_until(lambda: connect_to(path), "it listens") as sock:
+                Client(sock=sock).ping()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(DEADLINE) == 0
+    finally:
+        process.kill()
+        process.wait()
+    assert all(path.exists() for path in paths)
+
+
+def refusal(tmp_path, *sockets, names=()):
+    process = activated(tmp_path, *sockets, names=names)
+    _, error = process.communicate(timeout=DEADLINE)
+    assert process.returncode == UNAVAILABLE
+    assert not (tmp_path / "work").exists()
+    return error
+
+
+def test_descriptors_that_are_no_listening_socket(tmp_path):
+    """It is told which, by the name that its unit gave it."""
+    with (
+        listening(tmp_path / "listening") as good,
+        socket.socket(socket.AF_UNIX) as idle,
+        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as datagram,
+        listening(tmp_path / "packets", socket.SOCK_SEQPACKET) as packets,
+        socket.create_server(("127.0.0.1", 0)) as internet,
+        open("/dev/null", "rb") as null,
+    ):
+        for wrong in (idle, datagram, packets, internet, null):
+            assert 'descriptor 3, "wrong": expected a listening Unix stream socket' in refusal(
+                tmp_path, wrong, names=["wrong"]
+            )
+            assert 'descriptor 4, "wrong": expected a listening Unix stream socket' in refusal(
+                tmp_path, good, wrong, names=["good", "wrong"]
+            )
+        assert 'descriptor 3, "unknown": expected' in refusal(tmp_path, idle)
+        assert (tmp_path / "listening").exists()
+
+
+def test_too_many_sockets(tmp_path):
+    with listening(tmp_path / "listening") as good:
+        assert "hands over 17 sockets; 16 are the most" in refusal(tmp_path, *[good] * 17)
+
+
+# What the manager is told
+
+
+@pytest.fixture(name="notified")
+def bind_notify_socket(tmp_path):
+    """(socket, environment): what the daemon tells its service manager."""
+    path = tmp_path / "notify"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as bound:
+        bound.bind(str(path))
+        path.chmod(0o777)  # as systemd's
+        bound.settimeout(DEADLINE)
+        yield bound, {**os.environ, "NOTIFY_SOCKET": str(path)}
+
+
+def notification(bound, prefix):
+    """The next notification that begins with PREFIX."""
+    while True:
+        message = bound.recv(4096).decode()
+        if message.startswith(prefix):
+            return message
+
+
+def status_that_has(bound, part):
+    """The next STATUS= text with PART in it."""
+    while True:
+        message = notification(bound, "STATUS=")
+        if part in message:
+            return message
+
+
+def pending(bound):
+    """All that has come and was not looked at."""
+    messages = []
+    bound.setblocking(False)
+    try:
+        while True:
+            messages.append(bound.recv(4096).decode())
+    except BlockingIOError:
+        return messages
+    finally:
+        bound.settimeout(DEADLINE)
+
+
+def layers_missing(client):
+    missing = len(client.status()["isolation"]["missing"])
+    return f"; {missing} layer{'s' * (missing > 1)} missing" if missing else ""
+
+
+def test_what_it_tells_its_service_manager(start_daemon, bench, gate, notified):
+    """READY=1 when it can be connected to, STATUS= at once and as it changes, STOPPING=1 before it
+    ends."""
+    bound, environment = notified
+    daemon = start_daemon(env=environment)
+    assert bound.recv(4096) == b"READY=1"
+    with daemon.connect() as client:
+        end = layers_missing(client)
+        assert bound.recv(4096).decode() == f"STATUS=0 of 2 slots busy, 0 queued, 0 graded{end}"
+        assert client.run(TRUE)["score"]["passed"] is True
+        hold_slots(client, bench.job(gate.python + PASSING))
+        client.submit("queued", bench.job(PASSING))
+        assert status_that_has(bound, "1 queued") == (
+            f"STATUS=2 of 2 slots busy, 1 queued, 1 graded{end}"
+        )
+        daemon.process.send_signal(signal.SIGTERM)
+        assert notification(bound, "STOPPING=") == "STOPPING=1"
+        text = notification(bound, "STATUS=")
+        assert re.fullmatch(
+            "STATUS=stopping: 2 jobs run, (29|30) s left of the grace period, 1 graded" + end, text
+        )
+        gate.open(2)
+    assert daemon.process.wait(DEADLINE) == 0
+
+
+def test_ready_means_ready(tmp_path, notified):
+    bound, environment = notified
+    with started(tmp_path, *places(tmp_path), env=environment):
+        assert bound.recv(4096) == b"READY=1"
+        with Client(tmp_path / "s") as client:
+            client.ping()
+
+
+def test_a_job_costs_no_message(start_daemon, notified):
+    """Jobs come and go by the hundred between two of them; the same is never told twice in a row."""
+    bound, environment = notified
+    daemon = start_daemon("queue.jobs_per_client=1024", env=environment)
+    begun = time.monotonic()
+    with daemon.connect() as client:
+        submit_all(client, {f"{n}": SUT for n in range(1234)})
+        for _ in range(1234):
+            assert client.recv_answer()["type"] == "result"
+        passed = time.monotonic() - begun
+        seen = pending(bound)
+        assert len(seen) <= 2 + passed / 2 + 1, seen
+        if not any("1,234 graded" in message for message in seen):
+            seen.append(status_that_has(bound, "1,234 graded"))
+    told = [message for message in seen if message.startswith("STATUS=")]
+    assert all(a != b for a, b in zip(told, told[1:]))
+
+
+def test_reload_is_told(start_daemon, tmp_path, notified):
+    """In one message that it begins and when, as Type=notify-reload has it; then that it is over,
+    well or not."""
+    bound, environment = notified
+    directory = tmp_path / "etc"
+    directory.mkdir()
+    configuration = Configuration(directory)
+    configuration.write({"daemon.slots": 2})
+    daemon = start_daemon(config=configuration.path, slots=None, env=environment)
+    with daemon.connect() as client:
+        status_that_has(bound, "0 of 2 slots busy")
+        for settings, ask, part in (
+            ({"daemon.slots": 3}, reloaded, "0 of 3 slots busy"),
+            ({"daemon.slots": "many"}, refused, "; the last reload was refused"),
+            ({"daemon.slots": 2}, reloaded, "0 of 2 slots busy"),
+        ):
+            configuration.write(settings)
+            before = time.monotonic_ns() // 1000
+            ask(client)
+            after = time.monotonic_ns() // 1000
+            begin = notification(bound, "RELOADING=").split("\n")
+            assert begin[0] == "RELOADING=1"
+            assert len(begin) == 2
+            name, _, value = begin[1].partition("=")
+            assert name == "MONOTONIC_USEC"
+            assert before <= int(value) <= after
+            assert bound.recv(4096) == b"READY=1"
+            text = bound.recv(4096).decode()
+            assert text.startswith("STATUS=") and part in text
+        assert "refused" not in text
+        daemon.process.send_signal(signal.SIGHUP)
+        assert notification(bound, "RELOADING=").startswith("RELOADING=1\nMONOTONIC_USEC=")
+        assert bound.recv(4096) == b"READY=1"
+
+
+# The watchdog
+
+
+def test_watchdog(start_daemon, notified):
+    """Twice in each period; the daemon's own, for a job could not be told apart from a hang."""
+    bound, environment = notified
+    start_daemon(env={**environment, "WATCHDOG_USEC": "200000"})
+    for _ in range(4):
+        assert notification(bound, "WATCHDOG=") == "WATCHDOG=1"
+
+
+def test_watchdog_of_another_process(start_daemon, notified):
+    """WATCHDOG_PID says whom it is for."""
+    bound, environment = notified
+    daemon = start_daemon(env={**environment, "WATCHDOG_USEC": "1000", "WATCHDOG_PID": "1"})
+    with daemon.connect() as client:
+        client.run(TRUE)
+    assert not [message for message in pending(bound) if "WATCHDOG" in message]
+
+
+def state_of(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        text = file.read()
+    return text[text.rindex(")") + 2]
+
+
+def is_silent(bound, seconds):
+    bound.settimeout(seconds)
+    try:
+        bound.recv(4096)
+        return False
+    except TimeoutError:
+        return True
+    finally:
+        bound.settimeout(DEADLINE)
+
+
+def test_a_daemon_that_hangs_feeds_no_watchdog(start_daemon, notified):
+    bound, environment = notified
+    daemon = start_daemon(env={**environment, "WATCHDOG_USEC": "100000"})
+    assert notification(bound, "WATCHDOG=") == "WATCHDOG=1"
+    daemon.process.send_signal(signal.SIGSTOP)
+    wait_until(lambda: state_of(daemon.process.pid) == "T", "it stands still")
+    pending(bound)
+    # Ten periods: it says nothing.
+    assert is_silent(bound, 1)
+    daemon.process.send_signal(signal.SIGCONT)
+    for _ in range(4):
+        assert notification(bound, "WATCHDOG=") == "WATCHDOG=1"
+
+
+def test_a_busy_daemon_is_healthy(start_daemon, bench, gate, notified):
+    """All slots have long jobs, and others wait."""
+    bound, environment = notified
+    daemon = start_daemon(env={**environment, "WATCHDOG_USEC": "100000"})
+    with daemon.connect() as client, daemon.connect() as other:
+        hold_slots(client, bench.job(gate.python + PASSING))
+        submit_all(client, {f"{n}": TRUE for n in range(5)})
+        wait_until(lambda: other.status()["queue"]["jobs"] >= 5, "five are queued")
+        pending(bound)
+        for _ in range(20):
+            assert notification(bound, "WATCHDOG=") == "WATCHDOG=1"
+        assert "not healthy" not in daemon.log()
+        gate.open(2)
+        for _ in range(7):
+            assert client.recv_answer()["type"] == "result"
+
+
+def test_a_daemon_without_jails_is_not_healthy(start_daemon, notified):
+    """Jobs wait and none can be started: the watchdog is not fed. Without jobs it is, and it is
+    again when jails come up."""
+    bound, environment = notified
+    daemon = start_daemon(env={**environment, "WATCHDOG_USEC": "300000"})
+    with daemon.connect() as client, daemon.connect() as other:
+        wait_until(
+            lambda: all(s["state"] == "idle" for s in other.status()["slots"]), "all are ready"
+        )
+        # Without its work directory no jail comes up.
+        away = daemon.directory / "away"
+        jails = daemon.jails()
+        daemon.work.rename(away)
+        for pid in jails:
+            os.kill(pid, signal.SIGKILL)
+        wait_until(
+            lambda: all(s["state"] != "idle" for s in other.status()["slots"]), "none is ready"
+        )
+        pending(bound)
+        for _ in range(8):
+            assert notification(bound, "WATCHDOG=") == "WATCHDOG=1"
+        client.submit("a", TRUE)
+        why = "not healthy: jobs wait, and no slot can start a jail"
+        assert why in status_that_has(bound, "not healthy")
+        assert "error: not healthy, the watchdog is not fed: jobs wait" in daemon.log()
+        wait_until(lambda: is_silent(bound, 0.5), "it is fed no more")
+        away.rename(daemon.work)
+        assert client.recv_answer("a")["score"]["passed"] is True
+        for _ in range(4):
+            assert notification(bound, "WATCHDOG=") == "WATCHDOG=1"
+        assert "healthy again" in daemon.log()
+
+
+# Stopping
+
+
+@pytest.mark.parametrize("how", ["SIGTERM", "rubricctl drain"])
+def test_the_manager_is_made_to_wait(start_daemon, bench, gate, notified, how):
+    """For as long as jobs may run, a little at a time: were it to hang it would not be waited for."""
+    bound, environment = notified
+    daemon = start_daemon("daemon.grace_period=1h", env=environment)
+    with daemon.connect() as client:
+        hold_slots(client, bench.job(gate.python + PASSING), count=1)
+        assert not [m for m in pending(bound) if "EXTEND" in m]
+        if how == "SIGTERM":
+            daemon.process.send_signal(signal.SIGTERM)
+        else:
+            client.send({"type": "drain"})
+        assert notification(bound, "STOPPING=") == "STOPPING=1"
+        for _ in range(2):
+            assert notification(bound, "EXTEND") == "EXTEND_TIMEOUT_USEC=10000000"
+        gate.open()
+        assert client.recv_answer("held-0")["score"]["passed"] is True
+        assert client.recv()["type"] == "bye"
+    assert daemon.process.wait(DEADLINE) == 0
+
+
+def test_rubricctl_drain_waits(start_daemon, bench, gate):
+    """Until what runs is finished; what is queued is sent back to be tried again."""
+    daemon = start_daemon("daemon.grace_period=1h")
+    with daemon.connect() as client:
+        hold_slots(client, bench.job(gate.python + PASSING))
+        client.submit("queued", TRUE)
+        client.ping()
+        drain = subprocess.Popen(
+            [RUBRICCTL, "--socket", daemon.socket, "drain"], stdout=subprocess.PIPE, text=True
+        )
+        queued = client.recv_answer("queued")
+        assert (queued["code"], queued["retriable"]) == ("draining", True)
+        assert drain.poll() is None
+        gate.open()
+        assert client.recv_answer()["score"]["passed"] is True
+        client.ping()
+        assert drain.poll() is None
+        gate.open()
+        assert client.recv_answer()["score"]["passed"] is True
+        assert client.recv()["type"] == "bye"
+        assert drain.communicate(timeout=DEADLINE)[0].startswith("drained: ")
+        assert drain.returncode == 0
+    assert daemon.process.wait(DEADLINE) == 0
+
+
+# What comes to a job
+
+
+OF_THE_MANAGER = {
+    "WATCHDOG_USEC": "10000000",
+    "INVOCATION_ID": "0123456789abcdef0123456789abcdef",
+    "JOURNAL_STREAM": "8:12345",
+    "SYSTEMD_EXEC_PID": "1",
+    "MAINPID": "1",
+    "MEMORY_PRESSURE_WATCH": "/sys/fs/cgroup/memory.pressure",
+    "CREDENTIALS_DIRECTORY": "/run/credentials/rubricd.service",
+    "RUNTIME_DIRECTORY": "/run/rubricd",
+    "LISTEN_FDNAMES": "rubricd.socket",
+    "FDSTORE": "1",
+    "AN_OPERATORS_TOKEN": "secret",
+}
+SHOW = {
+    "kind": "sandbox",
+    "argv": ["/bin/sh", "-c", "cat /proc/self/environ /proc/*/environ; env; ls /proc/self/fd"],
+}
+
+
+def test_jobs_inherit_nothing_of_it(start_daemon, bench, notified):
+    """Neither variables nor descriptors; nor do the jails."""
+    _, environment = notified
+    daemon = start_daemon(env={**environment, **OF_THE_MANAGER})
+    with daemon.connect() as client:
+        for job in (SHOW, {**SHOW, "argv": ["/usr/bin/env"]}):
+            shown = client.run(job)["stdout"]
+            assert "PATH=/usr/bin:/bin" in shown
+            for name, value in {**environment, **OF_THE_MANAGER}.items():
+                if name not in ("PATH", "LANG", "PWD", "SHLVL", "_", "HOME"):
+                    assert f"{name}=" not in shown
+            assert "secret" not in shown
+        rubric = bench.job(
+            "import json, os\n"
+            "keys = sorted(os.environ)\n"
+            "print(json.dumps({'passed': keys == ['LANG', 'PATH', 'PYTHONHASHSEED',"
+            " 'PYTHONIOENCODING'], 'score': 1}))\n"
+        )
+        assert client.run(rubric)["score"]["passed"] is True
+        for jail in daemon.jails():
+            with open(f"/proc/{jail}/environ", "rb") as file:
+                assert file.read() == b""
+
+
+def test_handed_over_sockets_do_not_come_to_jobs(tmp_path):
+    """A job has its three descriptors, and the one by which it lists them."""
+    with (
+        listening(tmp_path / "one") as one,
+        listening(tmp_path / "two") as two,
+        open(tmp_path / "log", "w") as log,
+    ):
+        process = activated(tmp_path, one, two, names=["a", "b"], stderr=log)
+        with Client(tmp_path / "one") as client:
+            job = {"kind": "sandbox", "argv": ["/bin/ls", "/proc/self/fd"]}
+            assert client.run(job)["stdout"].split() == ["0", "1", "2", "3"]
+            job = {"kind": "sandbox", "argv": ["/usr/bin/env"]}
+            assert "LISTEN" not in client.run(job)["stdout"]
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(DEADLINE) == 0
