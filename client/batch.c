@@ -151,8 +151,16 @@ const struct command command_batch = {
         "\n"
         "Each answer of the daemon, a `result` or an `error` message, is one line on\n"
         "standard output (or in the file that --output names), written as soon as it\n"
-        "comes: in order of completion, not of input. A summary for people goes to\n"
-        "standard error at the end.\n"
+        "comes: in order of completion, not of input. To each a member `run` is added:\n"
+        "which case it was, digests of the job and of its case, and how often it was\n"
+        "tried. A summary for people goes to standard error at the end.\n"
+        "\n"
+        "A file of results is written in whole lines and brought to the disk once a\n"
+        "second, so a crash, a full disk or a power cut leaves what can be read. With\n"
+        "--resume the same command goes on from there: what has a verdict in the file is\n"
+        "kept, what has none, has an error, or has changed since (the job, or its\n"
+        "rubric.py) is run, and ids that the input does not have any more are named. At\n"
+        "the end the file has one line for each id. No id may come twice.\n"
         "\n"
         "A daemon that goes away (restarted, killed) is waited for; what it has not\n"
         "answered is submitted to the next one, so each job is answered once.\n"
@@ -160,6 +168,7 @@ const struct command command_batch = {
         "The first Ctrl-C stops submitting and waits for the jobs in flight; the second\n"
         "cancels those.\n",
     .examples = "  rubricctl batch --bench-root tests/data/bench jobs.jsonl > scores.jsonl\n"
+                "  rubricctl batch --output scores.jsonl --resume jobs.jsonl\n"
                 "  make-jobs | rubricctl batch --embedded --slots 4 -o scores.jsonl -\n"
                 "  rubricctl batch jobs.jsonl | jq -c 'select(.score.passed == false) | .id'\n",
     .exits = engine_exits,

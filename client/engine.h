@@ -6,6 +6,7 @@
 #include "input.h"
 #include "interrupt.h"
 #include "jobline.h"
+#include "ledger.h"
 #include "options.h"
 #include "output.h"
 #include "pending.h"
@@ -36,21 +37,28 @@ struct engine_work {
      */
     enum input_state (*next)(void *arg, struct engine_job *ret, struct fault *fault);
 
-    /* The line for MESSAGE, a `result` or an `error`, whose parts may be taken. 0 or -ENOMEM. */
+    /* The line for MESSAGE, a `result` or an `error`, whose parts may be taken: a JSON object, to
+     * which `run` is added. 0 or -ENOMEM. */
     int (*answer)(void *arg, struct message *message, json_t *note, struct bytes *ret_line);
+
+    /* Where a run was resumed, its file is counted once more at the end: RECOUNT forgets what
+     * ANSWER has counted, RECOUNTED is told of each line. Either both or none. */
+    void (*recount)(void *arg);
+    void (*recounted)(void *arg, const struct result_line *line, struct summary *summary);
 };
 
 /* Options that every command with an engine has; engine_specs is their table. */
 struct engine_options {
     const char *output; /* NULL or "-": standard output */
     bool force;
+    bool resume;
     long jobs;      /* 0: the default */
     long reconnect; /* seconds that a lost daemon is waited for; 0: the default */
     bool no_reconnect;
     bool quiet;
 };
 
-enum { ENGINE_SPECS = 6 };
+enum { ENGINE_SPECS = 7 };
 extern const struct option_spec engine_specs[ENGINE_SPECS];
 
 /* The exit statuses of such a command, for its help. */
@@ -65,10 +73,12 @@ enum engine_phase {
 };
 
 struct engine {
+    struct engine_options options;
     struct session session;
     struct interrupt interrupt;
     struct output output;
     struct pending pending;
+    struct ledger ledger;
     struct summary summary;
     struct progress progress;
     struct ending ending;
@@ -81,9 +91,11 @@ struct engine {
     bool exhausted; /* the work had no more jobs */
     bool reader_gone;
     int64_t started_ms;
+    int64_t ended_ms;
     int64_t progressed_ms; /* when something last finished, or the first job was sent */
     int64_t stall_ms;      /* without progress, until the next notice */
     int64_t cancel_deadline_ms;
+    uint64_t answered; /* in this run */
 };
 
 #define ENGINE_NULL                                                                  \
@@ -91,8 +103,9 @@ struct engine {
         .session = SESSION_NULL, .interrupt = INTERRUPT_NULL, .output = OUTPUT_NULL, \
     }
 
-/* Opens the output on top of engine->session, which is open. The output may be none of the N
- * INPUTS. Negative after it has said on stderr what is wrong. */
+/* Opens the output on top of engine->session, which is open, and reads what it has of a run that is
+ * resumed. The output may be none of the N INPUTS. Negative after it has said on stderr what is
+ * wrong. */
 int engine_open(struct engine *engine, const struct engine_options *options,
                 const char *const *inputs, size_t n);
 void engine_deinit(struct engine *engine);

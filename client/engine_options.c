@@ -20,6 +20,14 @@ const struct option_spec engine_specs[ENGINE_SPECS] = {
         .help = "overwrite the file of results if it is there already",
     },
     {
+        .letter = 'r',
+        .name = "resume",
+        .kind = OPTION_FLAG,
+        .offset = offsetof(struct engine_options, resume),
+        .help = "continue the file of results: only what has no verdict there is run, and what has "
+                "changed since",
+    },
+    {
         .letter = 'j',
         .name = "jobs",
         .argument = "N",
@@ -60,5 +68,6 @@ const char engine_exits[] = "  0    every job passed\n"
                             "  2    wrong usage, or input that could not be used\n"
                             "  3    no daemon, or it was lost before every job was answered\n"
                             "  4    some jobs ended in an error instead of a verdict\n"
+                            "  6    the results could not be written (a full disk, say)\n"
                             "  130  interrupted, or the reader of the output went away\n"
-                            "  Where several apply: 130, then 3, 2, 4, 1.\n";
+                            "  Where several apply: 130, then 6, 3, 2, 4, 1.\n";

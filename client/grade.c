@@ -75,9 +75,18 @@ static int make_job(struct grading *grading, struct task *task, enum sample_form
     int r = jobline_default_id(task->id, number, &id);
     if (r < 0 || !job || json_object_set_new(line, "sample", json_integer((json_int_t)number)) < 0)
         return -ENOMEM;
+    /* Samples may come from a file of results. */
+    (void)json_object_del(line, "run");
     ret->note = json_pack("[I,O]", (json_int_t)(task - grading->dataset.tasks), line);
-    return ret->note ? jobline_from_object(job, &id, &grading->line, &ret->submission, fault)
-                     : -ENOMEM;
+    if (!ret->note)
+        return -ENOMEM;
+    r = jobline_from_object(job, &id, &grading->line, &ret->submission, fault);
+    /* The line is the sample's own, which may have another id. */
+    if (r == 0 &&
+        json_object_set_new(ret->submission.run, "id",
+                            json_stringn(ret->submission.id.data, ret->submission.id.length)) < 0)
+        r = -ENOMEM;
+    return r;
 }
 
 /* What an item comes to, of which WHY says what is wrong if R is negative. */
@@ -160,6 +169,41 @@ static int answer_line(void *arg, struct message *message, json_t *note, struct 
         return -ENOMEM;
     tally_add(&grading->tally, (size_t)json_integer_value(json_array_get(note, 0)), grade);
     return json_print(line, ret_line);
+}
+
+/* --- what earlier runs have graded -------------------------------------------------------- */
+
+static void recount(void *arg)
+{
+    struct grading *grading = arg;
+    tally_clear(&grading->tally);
+}
+
+/* A line has what answer_line() has put there. */
+static void recounted(void *arg, const struct result_line *line, struct summary *summary)
+{
+    struct grading *grading = arg;
+    char task_id[TASK_ID_MAX + 1];
+    const json_t *score = json_object_get(line->object, "score");
+    const char *words = json_string_value(json_object_get(line->object, "result"));
+    const char *verdict = json_string_value(json_object_get(line->object, "verdict"));
+    _cleanup_json_ json_t *modes =
+        json_pack("[{s:s+}]", "code", "code_exec.", verdict ? verdict : "?");
+    enum grade grade = !line->answered ? GRADE_NONE : line->passed ? GRADE_PASSED : GRADE_FAILED;
+    ssize_t task = task_id_of(line->object, task_id, NULL) == 0
+                       ? dataset_find(&grading->dataset, task_id)
+                       : -1;
+    if (task >= 0)
+        tally_add(&grading->tally, (size_t)task, grade);
+    const struct verdict counted = {
+        .passed = line->passed,
+        .score = json_is_number(score) ? json_number_value(score) : NAN,
+        .failure_modes = line->passed ? NULL : modes,
+    };
+    if (line->answered)
+        summary_add_verdict(summary, &counted);
+    else
+        summary_add_error(summary, words ? words : "?", NULL);
 }
 
 /* --- the data set ------------------------------------------------------------------------- */
@@ -308,6 +352,8 @@ static enum exit_status grade(const struct globals *globals, const struct grade_
         .input = options->samples ? &grading->samples : NULL,
         .next = options->samples ? next_sample : next_canonical,
         .answer = answer_line,
+        .recount = recount,
+        .recounted = recounted,
     };
     engine_run(&engine, &work);
     if (options->samples && engine.exhausted)
@@ -408,7 +454,9 @@ const struct command command_grade = {
         "JSON Lines in order of completion: the sample's own fields, its number among\n"
         "those of its task (sample), passed, result in words, verdict and score. A job\n"
         "that ended in an error has passed null and counts neither as correct nor as\n"
-        "wrong; pass@k is then labelled incomplete.\n"
+        "wrong; pass@k is then labelled incomplete. `run` says how it was graded. With\n"
+        "--resume the same command goes on where it was interrupted; pass@k is of all\n"
+        "that the file then has.\n"
         "\n"
         "pass@k is computed where every task has at least k samples. Tasks without\n"
         "samples, samples without a task and lines that cannot be used are named on\n"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "jobline.h"
+#include "runinfo.h"
 #include "take.h"
 
 #include "proto/request.h"
@@ -12,6 +13,8 @@ void submission_deinit(struct submission *submission)
 {
     bytes_deinit(&submission->id);
     bytes_deinit(&submission->payload);
+    json_decref(submission->run);
+    submission->run = NULL;
 }
 
 bool jobline_blank(const char *text, size_t n)
@@ -100,7 +103,8 @@ int jobline_from_object(json_t *job, const struct bytes *default_id,
     _cleanup_json_ json_t *message =
         json_pack("{s:s,s:s%,s:O}", "type", "submit", "id", submission.id.data,
                   submission.id.length, "job", job);
-    if (!message || json_print(message, &submission.payload) < 0)
+    submission.run = runinfo_make(job, &submission.id);
+    if (!message || !submission.run || json_print(message, &submission.payload) < 0)
         return -ENOMEM;
     if (submission.payload.length > policy->max_frame) {
         (void)fault_set(fault, "too large: %zu bytes; the daemon takes at most %zu",

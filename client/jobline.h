@@ -14,6 +14,7 @@ struct jobline_policy {
 struct submission {
     struct bytes id;
     struct bytes payload;
+    json_t *run; /* what its line of results says of it: see runinfo.h */
 };
 
 #define SUBMISSION_NULL       \

@@ -1,6 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "pending.h"
+#include "take.h"
 #include "text.h"
+
+#include <string.h>
+
+void pending_job_free(struct pending_job *job)
+{
+    if (!job)
+        return;
+    bytes_deinit(&job->id);
+    bytes_deinit(&job->payload);
+    json_decref(job->note);
+    json_decref(job->run);
+    free(job);
+}
 
 int pending_init(struct pending *ret)
 {
@@ -13,6 +27,10 @@ int pending_init(struct pending *ret)
 
 void pending_deinit(struct pending *pending)
 {
+    for (size_t i = 0; i < pending->room; i++)
+        pending_job_free(pending->slots[i]);
+    free(pending->slots);
+    free(pending->free);
     json_decref(pending->ids);
     *pending = (struct pending)PENDING_NULL;
 }
@@ -22,41 +40,93 @@ size_t pending_count(const struct pending *pending)
     return json_object_size(pending->ids);
 }
 
-bool pending_has(const struct pending *pending, const char *id, size_t n)
+size_t pending_in_flight(const struct pending *pending)
 {
-    return json_object_getn(pending->ids, id, n) != NULL;
+    return pending->counts[PENDING_QUEUED] + pending->counts[PENDING_RUNNING] +
+           pending->counts[PENDING_WITHDRAWN];
 }
 
-int pending_add(struct pending *pending, const struct bytes *id, json_t *note,
-                const struct bytes *payload)
+struct pending_job *pending_find(const struct pending *pending, const char *id, size_t n)
 {
-    if (pending_has(pending, id->data, id->length))
-        return -EEXIST;
-    json_t *kept = json_pack("[o,o]", note ? json_incref(note) : json_null(),
-                             json_stringn_nocheck(payload->data, payload->length));
-    if (json_object_setn_new_nocheck(pending->ids, id->data, id->length, kept) < 0)
+    const json_t *slot = json_object_getn(pending->ids, id, n);
+    return slot ? pending->slots[json_integer_value(slot)] : NULL;
+}
+
+/* Makes sure that there is a free slot. */
+static int grow(struct pending *pending)
+{
+    if (pending->n_free > 0)
+        return 0;
+    size_t room = MAX(pending->room * 2, (size_t)64);
+    struct pending_job **slots = reallocarray(pending->slots, room, sizeof(struct pending_job *));
+    if (!slots)
         return -ENOMEM;
+    pending->slots = slots;
+    size_t *stack = reallocarray(pending->free, room, sizeof(*stack));
+    if (!stack)
+        return -ENOMEM;
+    pending->free = stack;
+    for (size_t i = room; i-- > pending->room;) {
+        slots[i] = NULL;
+        stack[pending->n_free++] = i;
+    }
+    pending->room = room;
     return 0;
 }
 
-json_t *pending_take(struct pending *pending, const char *id, size_t n)
+int pending_add(struct pending *pending, struct bytes *take_id, struct bytes *take_payload,
+                json_t *note, json_t *run, int64_t now)
 {
-    json_t *note = json_incref(json_array_get(json_object_getn(pending->ids, id, n), 0));
-    (void)json_object_deln(pending->ids, id, n);
-    return note;
+    if (pending_find(pending, take_id->data, take_id->length))
+        return -EEXIST;
+    struct pending_job *job = calloc(1, sizeof(*job));
+    if (!job || grow(pending) < 0) {
+        free(job);
+        return -ENOMEM;
+    }
+    size_t slot = pending->free[pending->n_free - 1];
+    if (json_object_setn_new_nocheck(pending->ids, take_id->data, take_id->length,
+                                     json_integer((json_int_t)slot)) < 0) {
+        free(job);
+        return -ENOMEM;
+    }
+    pending->n_free--;
+    pending->slots[slot] = job;
+    pending->counts[PENDING_QUEUED]++;
+    *job = (struct pending_job){
+        .id = TAKE_STRUCT(*take_id, BYTES_NULL),
+        .payload = TAKE_STRUCT(*take_payload, BYTES_NULL),
+        .note = json_incref(note),
+        .run = json_incref(run),
+        .since_ms = now,
+        .slot = slot,
+    };
+    return 0;
+}
+
+void pending_set_state(struct pending *pending, struct pending_job *job, enum pending_state state,
+                       int64_t now)
+{
+    pending->counts[job->state]--;
+    pending->counts[state]++;
+    job->state = state;
+    job->since_ms = now;
+}
+
+struct pending_job *pending_take(struct pending *pending, struct pending_job *job)
+{
+    (void)json_object_deln(pending->ids, job->id.data, job->id.length);
+    pending->counts[job->state]--;
+    pending->slots[job->slot] = NULL;
+    pending->free[pending->n_free++] = job->slot;
+    return job;
 }
 
 void pending_each(const struct pending *pending, pending_visit *visit, void *arg)
 {
-    for (void *i = json_object_iter(pending->ids); i; i = json_object_iter_next(pending->ids, i)) {
-        const json_t *text = json_array_get(json_object_iter_value(i), 1);
-        const struct bytes payload = {
-            .data = (char *)(uintptr_t)json_string_value(text),
-            .length = json_string_length(text),
-        };
-        if (!visit(json_object_iter_key(i), json_object_iter_key_len(i), &payload, arg))
+    for (void *i = json_object_iter(pending->ids); i; i = json_object_iter_next(pending->ids, i))
+        if (!visit(pending->slots[json_integer_value(json_object_iter_value(i))], arg))
             return;
-    }
 }
 
 struct listing {
@@ -65,13 +135,13 @@ struct listing {
     size_t max;
 };
 
-static bool put_one(const char *id, size_t n, _unused_ const struct bytes *payload, void *arg)
+static bool put_one(struct pending_job *job, void *arg)
 {
     struct listing *listing = arg;
     if (listing->n == listing->max)
         return false;
     (void)fputs(listing->n > 0 ? ", " : "", listing->out);
-    text_put(listing->out, id, n);
+    text_put(listing->out, job->id.data, job->id.length);
     listing->n++;
     return true;
 }

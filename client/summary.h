@@ -30,6 +30,8 @@ struct summary {
 /* How the batch went, for the summary's head. */
 struct summary_run {
     int64_t wall_ms;
+    uint64_t answered; /* in this run; the summary may have jobs of earlier ones, too */
+    uint64_t kept;     /* jobs of the input that an earlier one had answered */
     uint64_t unanswered;
 };
 

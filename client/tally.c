@@ -43,6 +43,13 @@ ssize_t tally_task(struct tally *tally, const char *id)
     return (ssize_t)tally->n++;
 }
 
+void tally_clear(struct tally *tally)
+{
+    for (size_t i = 0; i < tally->n; i++)
+        tally->tasks[i] = (struct tally_task){.samples = 0};
+    tally->not_graded = 0;
+}
+
 void tally_add(struct tally *tally, size_t task, enum grade grade)
 {
     if (grade == GRADE_NONE) {

@@ -35,6 +35,9 @@ void tally_deinit(struct tally *tally);
 /* The number of the task ID, which is made where it is new. -ENOMEM. */
 ssize_t tally_task(struct tally *tally, const char *id);
 
+/* Forgets the samples, and keeps the tasks. */
+void tally_clear(struct tally *tally);
+
 void tally_add(struct tally *tally, size_t task, enum grade grade);
 
 /* The mean over all tasks of their pass@k; NAN where there is none, for *ret_too_few of the tasks

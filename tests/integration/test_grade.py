@@ -211,7 +211,11 @@ class Place:
         )
 
     def results(self, name="samples.jsonl_results.jsonl"):
-        return [json.loads(line) for line in self.path(name).read_text().splitlines()]
+        """Without `run`, which is checked by itself."""
+        lines = [json.loads(line) for line in self.path(name).read_text().splitlines()]
+        for line in lines:
+            schema_check.validate_by("run", line.pop("run"))
+        return lines
 
 
 @pytest.fixture(name="place")
@@ -462,12 +466,31 @@ def test_results_that_are_there_already(place, fake):
     place.path("samples.jsonl_results.jsonl").write_text("precious, and longer than a line\n" * 99)
     done = place.grade(daemon)
     assert complaints(done) == [
-        "samples.jsonl_results.jsonl is there already; --force overwrites it"
+        "samples.jsonl_results.jsonl is there already; --resume continues it, --force overwrites it"
     ]
     assert (done.returncode, done.stdout, daemon.jobs) == (2, "", {})
     assert place.path("samples.jsonl_results.jsonl").read_text().startswith("precious")
     assert place.grade(daemon, "--force").returncode == 0
     assert len(place.results()) == 1
+
+
+def test_results_are_continued(place, fake):
+    """pass@k is of all samples, those included that an earlier run has graded."""
+    place.write("tasks.jsonl", ADD, TWICE)
+    samples = [{"task_id": "Own/0", "completion": text} for text in ("good", "bad", "late")]
+    place.write("samples.jsonl", *samples[:2])
+    assert place.grade(fake(), "--k", "1").returncode == 2, "a task has no sample"
+    samples[1]["completion"] = "good again"
+    place.write("samples.jsonl", *samples, {"task_id": "Own/1", "completion": "good"})
+    daemon = fake()
+    done = place.grade(daemon, "--resume", "--k", "1")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert sorted(daemon.jobs) == ["Own/0:1", "Own/0:2", "Own/1:0"]
+    assert done.stdout.splitlines()[0] == "2 tasks, 4 samples, 3 correct"
+    results = place.results()
+    assert [(r["task_id"], r["sample"], r["passed"]) for r in results] == [
+        ("Own/0", 0, True), ("Own/0", 1, True), ("Own/0", 2, False), ("Own/1", 0, True),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["samples.jsonl", "tasks.jsonl"])
@@ -916,7 +939,10 @@ def test_batch(place, fake):
         "jobs.jsonl:3: not JSON: column 1: invalid token near 'x'",
         'jobs.jsonl:4: id "a" is that of a job still in flight',
     ]
-    assert [json.loads(line) for line in done.stdout.splitlines()] == [
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    for line in lines:
+        schema_check.validate_by("run", line.pop("run"))
+    assert lines == [
         {"id": "a", **passing(kept=1)},
         {"id": "jobs.jsonl:5", **passing(kept=2)},
         {"id": "d", **error()},
@@ -999,5 +1025,5 @@ def test_output_that_cannot_be_written(place, fake):
     place.write("tasks.jsonl", ADD)
     place.write("samples.jsonl", {"task_id": "Own/0", "completion": "good"})
     done = place.grade(fake(), "--force", "--output", "/dev/full")
-    assert done.returncode == 2
+    assert done.returncode == 6
     assert complaints(done) == ["cannot write the output: No space left on device"]

@@ -32,7 +32,11 @@ static void add_without_score(struct summary *summary, const char *reason)
 static void assert_text(const struct summary *summary, int64_t wall_ms, uint64_t unanswered,
                         const char *expected)
 {
-    const struct summary_run run = {.wall_ms = wall_ms, .unanswered = unanswered};
+    const struct summary_run run = {
+        .wall_ms = wall_ms,
+        .answered = summary_answered(summary),
+        .unanswered = unanswered,
+    };
     _cleanup_free_ char *text = NULL;
     size_t length = 0;
     FILE *out = open_memstream(&text, &length);

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine_parts.h"
+#include "runinfo.h"
+
+#include <string.h>
+
+static void count(struct engine *engine, const struct message *message)
+{
+    if (message->type == MESSAGE_RESULT) {
+        struct verdict verdict = message_verdict(message);
+        summary_add_verdict(&engine->summary, &verdict);
+        engine->ending.failed |= !verdict.passed;
+    } else {
+        const char *code = message_text(message, "code");
+        summary_add_error(&engine->summary, code, message_text(message, "message"));
+        engine->ending.errors = true;
+        engine->draining |= strcmp(code, "draining") == 0;
+    }
+    engine->answered++;
+    engine->progressed_ms = monotonic_ms();
+    engine->stall_ms = ENGINE_STALL_FIRST_MS;
+}
+
+static int make_line(struct engine *engine, struct message *message, struct pending_job *job,
+                     struct bytes *ret)
+{
+    int r = engine->work.answer(engine->work.arg, message, job->note, ret);
+    if (r == 0)
+        r = runinfo_finish(job->run, engine->session.version);
+    return r < 0 ? r : runinfo_splice(ret, job->run);
+}
+
+static void record(struct engine *engine, struct message *message, struct pending_job *job)
+{
+    _cleanup_bytes_ struct bytes line = BYTES_NULL;
+    count(engine, message);
+    if (make_line(engine, message, job, &line) < 0 ||
+        output_line(&engine->output, line.data, line.length) < 0) {
+        engine_complain(engine, "out of memory");
+        engine->ending.lost = true;
+        engine->phase = PHASE_ABORTED;
+    }
+}
+
+/* A daemon that ends has not begun this job, or not finished it: the next one gets it. */
+static bool is_put_off(struct engine *engine, const struct message *message)
+{
+    if (message->type != MESSAGE_ERROR || !engine_waits_for_daemon(engine) ||
+        strcmp(message_text(message, "code"), "draining") != 0)
+        return false;
+    engine->draining = true;
+    return true;
+}
+
+static void take_unexpected(struct engine *engine, const struct message *message)
+{
+    /* A cancel may cross the answer of its job: the daemon then knows no such job. */
+    if (message->type == MESSAGE_ERROR && engine->phase == PHASE_CANCELLING)
+        return;
+    progress_clear(&engine->progress);
+    if (message->type == MESSAGE_ERROR)
+        complain("rubricd: %s: %s", message_text(message, "code"),
+                 message_text(message, "message"));
+    else
+        session_unexpected(message);
+}
+
+/* The job that MESSAGE is about; NULL where there is none. */
+static struct pending_job *job_of(const struct engine *engine, const struct message *message)
+{
+    const json_t *id = json_object_get(message->object, "id");
+    return json_is_string(id)
+               ? pending_find(&engine->pending, json_string_value(id), json_string_length(id))
+               : NULL;
+}
+
+static void take_answer(struct engine *engine, struct message *message)
+{
+    struct pending_job *job = job_of(engine, message);
+    if (!job) {
+        take_unexpected(engine, message);
+        return;
+    }
+    if (is_put_off(engine, message))
+        return;
+    record(engine, message, job);
+    pending_job_free(pending_take(&engine->pending, job));
+}
+
+static void take_started(struct engine *engine, const struct message *message)
+{
+    struct pending_job *job = job_of(engine, message);
+    if (job && job->state == PENDING_QUEUED)
+        pending_set_state(&engine->pending, job, PENDING_RUNNING, monotonic_ms());
+}
+
+static void take_message(struct engine *engine, struct message *message)
+{
+    if (message->type == MESSAGE_RESULT || message->type == MESSAGE_ERROR) {
+        take_answer(engine, message);
+    } else if (message->type == MESSAGE_STARTED) {
+        take_started(engine, message);
+    } else {
+        progress_clear(&engine->progress);
+        session_unexpected(message);
+    }
+}
+
+void engine_take_messages(struct engine *engine)
+{
+    while (engine->phase < PHASE_OVER) {
+        _cleanup_message_ struct message message = MESSAGE_NULL;
+        struct fault fault = FAULT_NULL;
+        int r = session_next(&engine->session, &message, &fault);
+        if (r == 0)
+            return;
+        if (r == -ECONNRESET) {
+            engine_lose_connection(engine, fault.text);
+            return;
+        }
+        if (r < 0) {
+            engine_lose_daemon(engine, fault.text);
+            return;
+        }
+        take_message(engine, &message);
+    }
+}
+
+/* What is in the file can be read; what was answered and is not in it counts as not answered. */
+static void fail_to_write(struct engine *engine, int error)
+{
+    const struct output *output = &engine->output;
+    engine->ending.unwritten = true;
+    engine->phase = PHASE_ABORTED;
+    if (output->ours)
+        engine_complain(
+            engine,
+            "cannot write %s: %s; nothing more is submitted. All lines in it are whole, "
+            "and --resume goes on with it",
+            output->path, strerror(error));
+    else
+        engine_complain(engine, "cannot write the output: %s", strerror(error));
+}
+
+void engine_write_output(struct engine *engine)
+{
+    int64_t now = monotonic_ms();
+    if (output_unwritten(&engine->output) > 0 && engine->progress.live && isatty(engine->output.fd))
+        progress_clear(&engine->progress);
+    int r = output_flush(&engine->output, now);
+    if (r == 0)
+        r = output_sync(&engine->output, false, now);
+    if (r == -EPIPE) {
+        engine->reader_gone = true;
+        engine->ending.interrupted = true;
+        engine->phase = PHASE_ABORTED;
+    } else if (r < 0) {
+        fail_to_write(engine, -r);
+    }
+}
+
+void engine_finish_output(struct engine *engine)
+{
+    int r = engine->ending.unwritten ? 0 : output_sync(&engine->output, true, monotonic_ms());
+    if (r < 0)
+        fail_to_write(engine, -r);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+#include "ledger.h"
+#include "runinfo.h"
+
+#include <errno.h>
+
+/* An id's number: the upper bits of the job's identity, and these. */
+#define IN_INPUT UINT64_C(4)
+#define VERDICT UINT64_C(3) /* what the file has: enum ledger_kind */
+#define FLAGS (IN_INPUT | VERDICT)
+
+void ledger_deinit(struct ledger *ledger)
+{
+    idmap_deinit(&ledger->ids);
+}
+
+/* The line that the file has of this id does not count any more. */
+static void supersede(struct ledger *ledger, uint64_t value)
+{
+    ledger->lines[value & VERDICT]--;
+    ledger->superseded++;
+}
+
+int ledger_add_line(struct ledger *ledger, const struct result_line *line)
+{
+    uint64_t *value = idmap_put(&ledger->ids, line->id, line->id_length);
+    if (!value)
+        return -ENOMEM;
+    if ((*value & VERDICT) != LEDGER_NOTHING)
+        supersede(ledger, *value);
+    enum ledger_kind kind = !line->answered ? LEDGER_ERROR
+                            : line->passed  ? LEDGER_PASSED
+                                            : LEDGER_FAILED;
+    *value = (runinfo_identity(line->run) & ~FLAGS) | kind;
+    ledger->lines[kind]++;
+    ledger->cost_usd += line->cost_usd;
+    return 0;
+}
+
+int ledger_take_job(struct ledger *ledger, const char *id, size_t n, uint64_t identity)
+{
+    uint64_t *value = idmap_put(&ledger->ids, id, n);
+    if (!value)
+        return -ENOMEM;
+    uint64_t old = *value;
+    if (old & IN_INPUT)
+        return LEDGER_DUPLICATE;
+    *value |= IN_INPUT;
+    if ((old & VERDICT) == LEDGER_NOTHING)
+        return LEDGER_NEW;
+    if ((old & VERDICT) == LEDGER_ERROR) {
+        supersede(ledger, old);
+        ledger->failed_before++;
+        return LEDGER_AGAIN;
+    }
+    if ((old & ~FLAGS) != (identity & ~FLAGS)) {
+        supersede(ledger, old);
+        ledger->changed++;
+        return LEDGER_CHANGED;
+    }
+    ledger->kept++;
+    return LEDGER_KEPT;
+}
+
+bool ledger_has_job(const struct ledger *ledger, const char *id, size_t n)
+{
+    const uint64_t *value = idmap_find(&ledger->ids, id, n);
+    return value && (*value & IN_INPUT);
+}

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: MIT
+"""What the tests of rubricctl batch share: jobs, the files of a batch, and a stand-in for the daemon
+that does what the test tells it, message by message."""
+
+import json
+import socket
+import struct
+import subprocess
+
+import schema_check
+from conftest import DEADLINE, RUBRICCTL
+
+HELLO = {
+    "type": "hello",
+    "version": "0.1.0",
+    "protocol": 1,
+    "limits": {"max_frame": 1 << 20, "jobs_per_client": 256},
+}
+
+
+def sandbox(id, command="true", **fields):
+    return {"id": id, "kind": "sandbox", "argv": ["/bin/sh", "-c", command], **fields}
+
+
+def result(id, passed=True, cost=0, **fields):
+    """A result as far as the client looks at it."""
+    modes = [] if passed else [{"code": "sandbox.failed", "severity": "block"}]
+    score = {"passed": passed, "score": int(passed), "failure_modes": modes, "cost_usd": cost}
+    return {"type": "result", "id": id, "score": score, **fields}
+
+
+def timed_out(id, wait_ms, wall_ms=1000, **fields):
+    return result(
+        id,
+        passed=False,
+        outcome={"limit_exceeded": "wall_clock"},
+        usage={"wall_clock_ms": wall_ms, "cpu_wait_ms": wait_ms},
+        **fields,
+    )
+
+
+def error(id, code="sandbox_failed", message="the jail is gone", retriable=True):
+    return {"type": "error", "id": id, "code": code, "message": message, "retriable": retriable}
+
+
+class Peer:
+    """One client of a stand-in."""
+
+    def __init__(self, sock):
+        self.sock = sock
+        self.sock.settimeout(DEADLINE)
+        self.stream = sock.makefile("rb")
+
+    def send(self, *messages):
+        for message in messages:
+            payload = json.dumps(message).encode()
+            self.sock.sendall(struct.pack(">I", len(payload)) + payload)
+
+    def recv(self):
+        """The next message; None at the end."""
+        header = self.stream.read(4)
+        return json.loads(self.stream.read(struct.unpack(">I", header)[0])) if header else None
+
+    def jobs(self, count):
+        """The ids of the next COUNT messages, all of which are submitted jobs."""
+        messages = [self.recv() for _ in range(count)]
+        assert all(m["type"] == "submit" for m in messages), messages
+        return [m["id"] for m in messages]
+
+    def cancelled(self, count):
+        messages = [self.recv() for _ in range(count)]
+        assert all(m["type"] == "cancel" for m in messages), messages
+        return [m["id"] for m in messages]
+
+    def close(self):
+        self.stream.close()
+        self.sock.close()
+
+
+class StandIn:
+    def __init__(self, path):
+        self.socket = path
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.listener.bind(str(path))
+        self.listener.listen()
+        self.listener.settimeout(DEADLINE)
+        self.peers = []
+
+    def accept(self, **limits):
+        sock, _ = self.listener.accept()
+        self.peers.append(Peer(sock))
+        self.peers[-1].send({**HELLO, "limits": {**HELLO["limits"], **limits}})
+        return self.peers[-1]
+
+    def close(self):
+        for peer in self.peers:
+            peer.close()
+        self.listener.close()
+
+
+class Batches:
+    """A file of jobs, and what comes of it."""
+
+    def __init__(self, directory, socket_path):
+        self.directory = directory
+        self.socket = socket_path
+        self.jobs = directory / "jobs.jsonl"
+        self.output = directory / "results.jsonl"
+
+    def write(self, *jobs):
+        self.jobs.write_text("".join(json.dumps(job) + "\n" for job in jobs))
+
+    def command(self, *options, output=True):
+        named = ["--output", self.output] if output else []
+        return [RUBRICCTL, "--socket", self.socket, "batch", *named, *options, self.jobs]
+
+    def start(self, *options, output=True, **kwargs):
+        return subprocess.Popen(
+            self.command(*options, output=output),
+            **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **kwargs},
+        )  # fmt: skip
+
+    def run(self, *options, status=0, output=True):
+        """The lines on stderr."""
+        process = self.start(*options, output=output)
+        return self.end(process, status)
+
+    @staticmethod
+    def end(process, status=0):
+        try:
+            _, said = process.communicate(timeout=10 * DEADLINE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+        assert process.returncode == status, said
+        return said.splitlines()
+
+    def lines(self):
+        """The results so far: their ids to the lines; each id once, each line valid."""
+        by_id = {}
+        for text in self.output.read_text().splitlines():
+            line = json.loads(text)
+            assert line["id"] not in by_id, line
+            by_id[line["id"]] = line
+            schema_check.validate_by("run", line["run"])
+        return by_id
+
+
+def complaints(said):
+    return [line.removeprefix("rubricctl: ") for line in said if line.startswith("rubricctl: ")]
