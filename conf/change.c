@@ -10,6 +10,7 @@ static const struct {
 } fixed[] = {
     {"daemon", "user"},         {"daemon", "socket"},   {"daemon", "socket_mode"},
     {"daemon", "socket_group"}, {"daemon", "work_dir"}, {"daemon", "log_format"},
+    {"metrics", "listen"},
 };
 
 static bool is_fixed(const struct config_key *key)

@@ -76,6 +76,9 @@ struct config {
     /* [ceilings] */
     struct limits ceilings;
 
+    /* [metrics] */
+    char *metrics_listen; /* see address.h; "": nowhere */
+
     /* [isolation] */
     struct string_list require;   /* names of layers */
     struct string_list without;   /* the same: not to be used */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "keys.h"
+#include "address.h"
 
 #include <string.h>
 
@@ -82,6 +83,8 @@ static const struct config_key keys[] = {
     {"ceilings", "max_processes", &type_count, CEILING(LIMIT_PROCESSES), {1, 1000000}, NULL},
     {"ceilings", "output_bytes", &type_size, CEILING(LIMIT_OUTPUT), {KIB, GIB}, NULL},
     {"ceilings", "disk_bytes", &type_size, CEILING(LIMIT_DISK), {64 * KIB, TIB}, NULL},
+
+    {"metrics", "listen", &type_address, FIELD(metrics_listen), {0, ADDRESS_TEXT_MAX}, ""},
 
     {"isolation", "require", &type_layers, FIELD(require), {0, 64},
      "env tempdir rlimits no_new_privs network filesystem tree_kill"},

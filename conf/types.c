@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "types.h"
+#include "address.h"
 
 #include "config.h"
 #include "value.h"
@@ -117,6 +118,16 @@ static bool accept_group(char *name)
            strspn(name, "0123456789") < length;
 }
 
+/* The path in its normal form, as everywhere. */
+static bool accept_address(char *text)
+{
+    struct address address;
+    if (strncmp(text, ADDRESS_UNIX_PREFIX, strlen(ADDRESS_UNIX_PREFIX)) == 0 &&
+        !accept_path(text + strlen(ADDRESS_UNIX_PREFIX)))
+        return false;
+    return address_parse(text, &address) == 0;
+}
+
 static bool accept_layer(char *name)
 {
     return is_one_of(LAYERS, name, strlen(name));
@@ -231,6 +242,13 @@ const struct config_type type_groups = {
     .kind = CONFIG_LIST,
     .what = "names of groups with blanks between them",
     .accept = accept_group,
+};
+
+const struct config_type type_address = {
+    .kind = CONFIG_STRING,
+    .what = "unix:PATH, or a loopback address with a port",
+    .hint = "as unix:/run/rubricd/metrics.sock, 127.0.0.1:9643 or [::1]:9643",
+    .accept = accept_address,
 };
 
 const struct config_type type_layers = {

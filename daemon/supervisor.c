@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "events.h"
 #include "grading.h"
+#include "metrics.h"
 #include "reload.h"
 #include "watch.h"
 
@@ -42,6 +43,7 @@ static void stop_when_idle(struct supervisor *supervisor)
     if (!supervisor->stopping && pool_busy(&supervisor->pool) == 0) {
         supervisor->stopping = true;
         (void)event_del(supervisor->grace);
+        scrape_deinit(&supervisor->scrape);
         say_bye(supervisor);
         pool_stop(&supervisor->pool);
     }
@@ -332,6 +334,26 @@ static int set_up_clients(struct supervisor *supervisor, const struct supervisor
     return 0;
 }
 
+static int print_metrics(enum exposition_format format, struct bytes *ret, void *userdata)
+{
+    struct status_view view = supervisor_view(userdata);
+    return metrics_print(&view, format, ret);
+}
+
+static int set_up_scrape(struct supervisor *supervisor, struct fault *fault)
+{
+    const struct config *config = &supervisor->settings->config;
+    const struct scrape_config scrape = {
+        .listen = config->metrics_listen,
+        .group = config->socket_group,
+        .print = print_metrics,
+        .userdata = supervisor,
+    };
+    if (supervisor->single_client || !*config->metrics_listen)
+        return 0;
+    return scrape_init(&supervisor->scrape, supervisor->base, &supervisor->log, &scrape, fault);
+}
+
 static int set_up(struct supervisor *supervisor, const struct supervisor_options *options,
                   struct fault *fault)
 {
@@ -344,6 +366,8 @@ static int set_up(struct supervisor *supervisor, const struct supervisor_options
     r = set_up_pool(supervisor, fault);
     if (r == 0)
         r = set_up_clients(supervisor, options, fault);
+    if (r == 0)
+        r = set_up_scrape(supervisor, fault);
     return r;
 }
 
@@ -365,6 +389,7 @@ int supervisor_init(struct supervisor *supervisor, struct config *config,
         .version = options->version,
         .source = options->source,
         .jail_program = options->jail_program,
+        .scrape = SCRAPE_NULL,
         .work_dir_fd = -1,
         .cgroups = CGROUP_TREE_NULL,
         .no_cgroups = FAULT_NULL,
@@ -438,6 +463,7 @@ static void free_conns(struct supervisor *supervisor)
 void supervisor_deinit(struct supervisor *supervisor)
 {
     close_listeners(supervisor);
+    scrape_deinit(&supervisor->scrape);
     free_conns(supervisor);
     pool_deinit(&supervisor->pool);
     service_deinit(&supervisor->service);

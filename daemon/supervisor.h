@@ -9,6 +9,7 @@
 #include "listener.h"
 #include "log.h"
 #include "pool.h"
+#include "scrape.h"
 #include "service.h"
 #include "settings.h"
 #include "stats.h"
@@ -33,6 +34,7 @@ struct supervisor {
     struct health health;
     const char *illness; /* as it was found last; NULL: none */
     bool reload_refused; /* the last one */
+    struct scrape scrape;
     struct queue queue;
     struct pool pool;
     struct conn_env conn_env;

@@ -129,7 +129,12 @@ class Target:
         os.chown(self.directory, account, -1)
         self.group = Group(self.directory.name, account)
         self.directory.chmod(0o755)
-        settings = [f"daemon.slots={slots}", "ceilings.wall_clock=300s"]
+        self.metrics = self.directory / "metrics"
+        settings = [
+            f"daemon.slots={slots}",
+            "ceilings.wall_clock=300s",
+            f"metrics.listen=unix:{self.metrics}",
+        ]
         if without:
             settings += [f"isolation.without={' '.join(sorted(without))}", "isolation.require="]
         self.daemon = Daemon(
@@ -182,6 +187,7 @@ class Target:
             neighbour=neighbour.pid if neighbour else 0,
             work=self.daemon.work,
             socket=self.daemon.socket,
+            metrics=self.metrics,
             socket_directory=self.directory,
         )
 

@@ -63,6 +63,7 @@ def stand_ins(world, scratch):
         "neighbour": processes[1].pid,
         "work": scratch / "work",
         "socket": world.unix,
+        "metrics": world.unix,
         "socket_directory": world.directory,
     }
     for process in processes:

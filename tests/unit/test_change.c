@@ -11,7 +11,8 @@
 #include <cmocka.h>
 
 static const char *const fixed[] = {"daemon.user",         "daemon.socket",   "daemon.socket_mode",
-                                    "daemon.socket_group", "daemon.work_dir", "daemon.log_format"};
+                                    "daemon.socket_group", "daemon.work_dir", "daemon.log_format",
+                                    "metrics.listen"};
 
 static bool is_fixed(const char *name)
 {

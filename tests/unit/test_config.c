@@ -180,6 +180,7 @@ static void assert_defaults(const struct config *config)
     assert_memory_equal(&config->code_exec_limits, &code_exec, sizeof(code_exec));
     assert_int_equal(config->code_exec_wall_clock_ceiling_ms, 30000);
     assert_memory_equal(&config->ceilings, &limits_ceiling_default, sizeof(struct limits));
+    assert_string_equal(config->metrics_listen, "");
     assert_list(&config->require, "env|tempdir|rlimits|no_new_privs|network|filesystem|tree_kill");
     assert_list(&config->without, "");
     assert_list(&config->readable, "");
@@ -275,6 +276,7 @@ static void test_every_key_is_set(void **state)
            "max_open_files=16\nmax_processes=2\noutput_bytes=3K\ndisk_bytes=64K\n"
            "[ceilings]\nwall_clock=1h\ncpu=1h\nmemory_bytes=8G\nmax_open_files=4096\n"
            "max_processes=512\noutput_bytes=8M\ndisk_bytes=2G\n"
+           "[metrics]\nlisten=unix:/run//m.sock\n"
            "[isolation]\nrequire=network cgroup\nwithout=seccomp  landlock\n"
            "readable=/opt//venv /srv/x/\nenv_allow=A=1\nenv_allow = _b2=x y=z\n");
     const struct config *c = &f->config;
@@ -314,6 +316,7 @@ static void test_every_key_is_set(void **state)
     assert_memory_equal(&c->code_exec_limits, &code_exec, sizeof(code_exec));
     assert_int_equal(c->code_exec_wall_clock_ceiling_ms, 60000);
     assert_memory_equal(&c->ceilings, &ceilings, sizeof(ceilings));
+    assert_string_equal(c->metrics_listen, "unix:/run/m.sock");
     assert_list(&c->require, "network|cgroup");
     assert_list(&c->without, "seccomp|landlock");
     assert_list(&c->readable, "/opt/venv|/srv/x");

@@ -298,6 +298,83 @@ static void test_socket_length(void **state)
     assert_set(config, "daemon", "socket", text, expected);
 }
 
+#define ADDRESS_WHAT "expected unix:PATH, or a loopback address with a port"
+#define ADDRESS_HINT " (as unix:/run/rubricd/metrics.sock, 127.0.0.1:9643 or [::1]:9643), got "
+
+static void test_addresses(void **state)
+{
+    static const char *const good[][2] = {
+        {"127.0.0.1:1", "127.0.0.1:1"}, {"127.255.0.9:65535", "127.255.0.9:65535"},
+        {"[::1]:9643", "[::1]:9643"},   {"[0:0::0:1]:9643", "[0:0::0:1]:9643"},
+        {"unix:/run/m", "unix:/run/m"}, {"unix://run///m/", "unix:/run/m"},
+        {"unix:/a b:c", "unix:/a b:c"}, {"", ""},
+    };
+    static const char *const bad[] = {
+        "0.0.0.0:9643",
+        "192.168.1.1:9643",
+        "128.0.0.1:9643",
+        "126.255.255.255:1",
+        "[::]:9643",
+        "[fe80::1]:9643",
+        "[::ffff:127.0.0.1]:9643",
+        "[::2]:9643",
+        "127.0.0.1",
+        "127.0.0.1:",
+        "127.0.0.1:0",
+        "127.0.0.1:65536",
+        "127.0.0.1:09643",
+        "127.0.0.1:+1",
+        "127.0.0.1: 1",
+        "127.0.0.1:1x",
+        "127.0.0.1:100000",
+        "127.1:9643",
+        "0x7f.0.0.1:9643",
+        "0177.0.0.1:9643",
+        "localhost:9643",
+        ":9643",
+        "9643",
+        "::1:9643",
+        "[::1]",
+        "[::1]9643",
+        "[::1]:",
+        "[::1:9643",
+        "[]:1",
+        "[127.0.0.1]:9643",
+        "[::1%lo]:9643",
+        "unix:",
+        "unix:/",
+        "unix:run/m",
+        "unix:/run/../m",
+        "unix:@m",
+        "/run/m",
+        "tcp:127.0.0.1:1",
+        "http://127.0.0.1:9643",
+        "UNIX:/run/m",
+    };
+    struct config *config = *state;
+    char expected[512];
+    for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+        assert_set(config, "metrics", "listen", good[i][0], NULL);
+        assert_string_equal(config->metrics_listen, good[i][1]);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+        (void)snprintf(expected, sizeof(expected), ADDRESS_WHAT ADDRESS_HINT "'%s'", bad[i]);
+        assert_set(config, "metrics", "listen", bad[i], expected);
+    }
+}
+
+static void test_address_length(void **state)
+{
+    struct config *config = *state;
+    char text[128] = "unix:/", expected[512];
+    memset(text + 6, 's', 106);
+    assert_set(config, "metrics", "listen", text, NULL);
+    text[112] = 's';
+    (void)snprintf(expected, sizeof(expected),
+                   ADDRESS_WHAT ", at most 112 bytes" ADDRESS_HINT "'%s'", text);
+    assert_set(config, "metrics", "listen", text, expected);
+}
+
 /* The bounds of every number: both ends are allowed, what lies beyond is not. */
 static void test_bounds(void **state)
 {
@@ -465,6 +542,8 @@ int main(void)
         TEST(test_refusal_changes_nothing),
         TEST(test_paths_in_normal_form),
         TEST(test_socket_length),
+        TEST(test_addresses),
+        TEST(test_address_length),
         TEST(test_bounds),
         TEST(test_environment),
         TEST(test_boolean),

@@ -1,0 +1,375 @@
+# SPDX-License-Identifier: MIT
+"""The metrics over HTTP: what scrapers get, and that nobody who connects can hold the daemon up."""
+
+import http.client
+import os
+import socket
+import stat
+import subprocess
+import time
+
+import prometheus_client.parser
+import pytest
+from conftest import (
+    DEADLINE,
+    PASSING,
+    RUBRICD,
+    give_to_account,
+    is_alive,
+    started_by_account,
+    wait_until,
+)
+from test_metrics import Metrics, make_gate  # noqa: F401  a fixture
+from test_queue import hold_slots
+
+OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+OLD = "text/plain; version=0.0.4; charset=utf-8"
+GET = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+# Of scrape.h
+CONNECTIONS = 16
+SECONDS = 10
+
+
+def free_port(family=socket.AF_INET, host="127.0.0.1"):
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.bind((host, 0))
+        return probe.getsockname()[1]
+
+
+class Endpoint:
+    """Where a daemon serves its metrics."""
+
+    def __init__(self, daemon, listen):
+        self.daemon = daemon
+        self.listen = listen
+
+    def connect(self):
+        if self.listen.startswith("unix:"):
+            connected = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            connected.settimeout(DEADLINE)
+            connected.connect(self.listen.removeprefix("unix:"))
+            return connected
+        host, _, port = self.listen.rpartition(":")
+        return socket.create_connection((host.strip("[]"), int(port)), DEADLINE)
+
+    def ask(self, method="GET", path="/metrics", headers=None, body=None):
+        """The response, its body read."""
+        client = http.client.HTTPConnection("localhost", timeout=DEADLINE)
+        client.sock = self.connect()
+        client.request(method, path, body=body, headers=headers or {})
+        response = client.getresponse()
+        response.text = response.read().decode()
+        assert response.headers["Connection"] == "close", "a connection is for one request"
+        return response
+
+    def metrics(self):
+        response = self.ask(headers={"Accept": "application/openmetrics-text"})
+        assert (response.status, response.headers["Content-Type"]) == (200, OPENMETRICS)
+        return Metrics(response.text)
+
+    def send(self, data):
+        """All that comes back for DATA, until the daemon closes."""
+        with self.connect() as sock:
+            got = b""
+            try:
+                sock.sendall(data)
+                while more := sock.recv(65536):
+                    got += more
+            except (BrokenPipeError, ConnectionResetError):
+                pass  # closed before all was read
+            return got
+
+
+@pytest.fixture(name="start")
+def make_start(start_daemon, tmp_path):
+    def start(*settings, listen=None, **kwargs):
+        listen = listen or f"unix:{tmp_path}/metrics.sock"
+        return Endpoint(start_daemon(f"metrics.listen={listen}", *settings, **kwargs), listen)
+
+    give_to_account(tmp_path)
+    return start
+
+
+@pytest.fixture(name="endpoint")
+def make_endpoint(start):
+    return start()
+
+
+def fds(daemon):
+    return len(os.listdir(f"/proc/{daemon.process.pid}/fd"))
+
+
+# What scrapers get
+
+
+def test_over_ipv4(start):
+    endpoint = start(listen=f"127.0.0.1:{free_port()}")
+    assert endpoint.metrics()("rubricd_state", rubricd_state="running") == 1
+
+
+def test_over_ipv6(start):
+    try:
+        port = free_port(socket.AF_INET6, "::1")
+    except OSError as e:
+        pytest.skip(f"no IPv6 here: {e}")
+    assert start(listen=f"[::1]:{port}").metrics()("rubricd_queue_jobs") == 0
+
+
+def test_it_is_what_the_message_says(endpoint):
+    with endpoint.daemon.connect() as client:
+        client.send({"type": "metrics"})
+        told = Metrics(client.recv()["text"])
+        assert endpoint.metrics().samples.keys() == told.samples.keys()
+
+
+def test_the_older_format(endpoint):
+    """The same samples, for what cannot read OpenMetrics."""
+    response = endpoint.ask()
+    assert (response.status, response.headers["Content-Type"]) == (200, OLD)
+    assert "# EOF" not in response.text and "# UNIT" not in response.text
+    families = list(prometheus_client.parser.text_string_to_metric_families(response.text))
+    assert {family.type for family in families} == {"counter", "gauge", "histogram"}
+    samples = {
+        (sample.name, tuple(sorted(sample.labels.items())))
+        for family in families
+        for sample in family.samples
+    }
+    assert samples == endpoint.metrics().samples.keys()
+
+
+def test_head(endpoint):
+    headers = {"Accept": OPENMETRICS}
+    response = endpoint.ask("HEAD", headers=headers)
+    assert (response.status, response.text) == (200, "")
+    assert response.headers["Content-Type"] == OPENMETRICS
+    got = endpoint.ask(headers=headers)
+    length = int(response.headers["Content-Length"])
+    assert length == pytest.approx(len(got.text), abs=100), "numbers may be longer by now"
+    assert int(got.headers["Content-Length"]) == len(got.text)
+
+
+def test_a_query_is_passed_over(endpoint):
+    assert endpoint.ask(path="/metrics?name=x&y").status == 200
+
+
+@pytest.mark.parametrize("path", ["/", "/metrics/", "/metrics/x", "//metrics", "/METRICS", "/../metrics"])
+def test_there_is_nothing_else(endpoint, path):
+    response = endpoint.ask(path=path)
+    assert (response.status, response.text) == (404, "There is nothing here but /metrics.\n")
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH"])
+def test_only_get_and_head(endpoint, method):
+    response = endpoint.ask(method)
+    assert (response.status, response.headers["Allow"]) == (405, "GET, HEAD")
+
+
+# The socket
+
+
+def test_by_default_nobody_listens(daemon):
+    with daemon.connect() as client:
+        client.ping()
+    listening = subprocess.run(
+        ["/usr/bin/ss", "-Hlnptx"], capture_output=True, text=True, check=True
+    ).stdout
+    mine = [line for line in listening.splitlines() if f"pid={daemon.process.pid}," in line]
+    assert len(mine) == 1 and str(daemon.socket) in mine[0], listening
+
+
+def test_the_unix_socket(start, tmp_path):
+    """Its mode, and that it goes with the daemon, and that a left one is in nobody's way."""
+    path = tmp_path / "metrics.sock"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as left:
+        left.bind(str(path))
+        give_to_account(path)
+    endpoint = start()
+    mode = path.stat().st_mode
+    assert stat.S_ISSOCK(mode) and stat.S_IMODE(mode) == 0o660
+    endpoint.metrics()
+    assert endpoint.daemon.stop() == 0
+    assert not path.exists()
+
+
+def test_an_address_that_is_taken(start, start_daemon, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        listen = f"127.0.0.1:{taken.getsockname()[1]}"
+        done = subprocess.run(
+            [
+                RUBRICD,
+                "--config=/dev/null",
+                f"--set=daemon.socket={tmp_path}/s",
+                f"--set=daemon.work_dir={tmp_path}/work",
+                "--set=daemon.user=nobody",
+                "--set=daemon.socket_group=",
+                f"--set=metrics.listen={listen}",
+            ],
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE,
+            check=False,
+        )
+    assert done.returncode == 69
+    assert f"[metrics] listen: {listen}: Address already in use" in done.stderr
+
+
+def test_what_others_can_reach_is_refused(tmp_path):
+    config = tmp_path / "rubricd.conf"
+    config.write_text("[metrics]\n# everywhere\nlisten = 0.0.0.0:9643\n")
+    done = subprocess.run(
+        [RUBRICD, "--check-config", f"--config={config}"],
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE,
+        check=False,
+    )
+    assert done.returncode == 78
+    assert done.stderr == (
+        f"{config}:3: [metrics] listen: expected unix:PATH, or a loopback address with a port (as "
+        "unix:/run/rubricd/metrics.sock, 127.0.0.1:9643 or [::1]:9643), got '0.0.0.0:9643'\n"
+    )
+
+
+def test_who_is_not_of_the_group_cannot_ask(start):
+    if os.geteuid() != 0:
+        pytest.skip("it takes root to be somebody else")
+    endpoint = start()
+    path = endpoint.listen.removeprefix("unix:")
+    code = f"import socket; socket.socket(socket.AF_UNIX).connect({path!r})"
+    done = subprocess.run(
+        ["/usr/bin/setpriv", "--reuid=4711", "--regid=4711", "--clear-groups", "/usr/bin/python3", "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE,
+        check=False,
+    )
+    assert "PermissionError" in done.stderr
+
+
+def test_a_drain_can_be_watched_to_its_end(start, bench, gate):
+    endpoint = start()
+    daemon = endpoint.daemon
+    with daemon.connect() as client:
+        hold_slots(client, bench.job(gate.python + PASSING))
+        daemon.process.terminate()
+        seen = wait_until(
+            lambda: (m := endpoint.metrics())("rubricd_state", rubricd_state="draining") and m, "it drains"
+        )
+        assert seen("rubricd_slots", state="busy") == 2
+        with endpoint.connect():  # and does not hold it up
+            gate.open(2)
+            wait_until(lambda: not is_alive(daemon.process.pid), "the daemon has ended")
+    with pytest.raises(OSError):
+        endpoint.connect()
+
+
+def test_a_daemon_that_is_not_root(start):
+    assert start(shape=started_by_account()).metrics()("rubricd_queue_jobs") == 0
+
+
+# Abuse
+
+
+def is_well(endpoint, bench):
+    """Whether jobs and scrapers are served."""
+    with endpoint.daemon.connect() as client:
+        assert client.run(bench.job(PASSING))["score"]["passed"]
+    endpoint.metrics()
+    return True
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\r\n\r\n",
+        b"garbage\r\n\r\n",
+        b"\x00\xff" * 1000 + b"\r\n\r\n",
+        b"GET\r\n\r\n",
+        b"GET /metrics\r\n\r\n",
+        b"GET /metrics HTTP/9.9\r\n\r\n",
+        b"GET /metrics HTTP/1.1\r\nno colon\r\n\r\n",
+        b"GET /metrics HTTP/1.1\r\nX: " + b"x" * 100_000 + b"\r\n\r\n",
+        b"GET /metrics HTTP/1.1\r\n" + b"X: x\r\n" * 10_000 + b"\r\n",
+        b"GET /" + b"x" * 100_000 + b" HTTP/1.1\r\n\r\n",
+        b"GET /%00%ff%zz HTTP/1.1\r\n\r\n",
+        b"GET http://[::/metrics HTTP/1.1\r\n\r\n",
+        b"POST /metrics HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello",
+        b"POST /metrics HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n",
+        b"POST /metrics HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+        b"GET /metrics HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n",
+        (b"\x00\x00\x00\x0f" b'{"type":"ping"}' b"\r\n\r\n"),
+    ],
+    ids=lambda data: repr(data[:24]),
+)
+def test_what_is_no_request(endpoint, bench, data):
+    before = fds(endpoint.daemon)
+    answer = endpoint.send(data)
+    assert b"200 OK" not in answer and b"rubricd_" not in answer
+    assert is_well(endpoint, bench)
+    wait_until(lambda: fds(endpoint.daemon) <= before + 1, "nothing stays open")
+
+
+def test_many_connections_that_say_nothing(endpoint, bench):
+    before = fds(endpoint.daemon)
+    idle = [endpoint.connect() for _ in range(300)]
+    for sock in idle[::2]:
+        try:
+            sock.sendall(GET[:20])
+        except BrokenPipeError:
+            pass  # it had to go already
+    assert is_well(endpoint, bench)
+    wait_until(lambda: fds(endpoint.daemon) <= before + CONNECTIONS + 1, "there are few at a time")
+    for sock in idle:
+        sock.close()
+    wait_until(lambda: fds(endpoint.daemon) <= before + 1, "nothing stays open")
+
+
+def test_one_that_drips_is_closed(endpoint, bench):
+    """Each byte in time, but never all of them."""
+    started = time.monotonic()
+    with endpoint.connect() as sock:
+        sock.settimeout(0.25)
+        sock.sendall(GET[:-4] + b"\r\nX: ")
+        ended = None
+        while ended is None and time.monotonic() < started + 2 * SECONDS:
+            try:
+                sock.sendall(b"x")
+                ended = sock.recv(1) == b"" or None
+            except TimeoutError:
+                continue
+            except (BrokenPipeError, ConnectionResetError):
+                ended = True
+    assert ended and time.monotonic() - started >= SECONDS - 1
+    assert is_well(endpoint, bench)
+
+
+def test_one_that_does_not_read_is_closed(endpoint, bench):
+    """Its socket's buffer is too small for the reply."""
+    before = fds(endpoint.daemon)
+    sockets = []
+    for _ in range(4):
+        sock = endpoint.connect()
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+        sock.sendall(GET)
+        sockets.append(sock)
+    assert is_well(endpoint, bench)
+    wait_until(lambda: fds(endpoint.daemon) <= before + 1, "they are given up")
+    for sock in sockets:
+        sock.close()
+
+
+def test_a_thousand_scrapes_leave_nothing(endpoint):
+    """Nor does memory grow with them."""
+    endpoint.metrics()
+    first = endpoint.metrics()
+    for i in range(1000):
+        if i % 2:
+            endpoint.send(GET)
+        else:
+            with endpoint.connect() as sock:
+                sock.sendall(GET[:i % len(GET)])
+    last = wait_until(
+        lambda: (m := endpoint.metrics())("process_open_fds") <= first("process_open_fds") and m, "they are closed"
+    )
+    assert last("process_resident_memory_bytes") < first("process_resident_memory_bytes") + (4 << 20)
