@@ -177,7 +177,8 @@ void log_record(struct log *log, const struct record *record)
     }
 }
 
-static void say(struct log *log, struct record *record, const char *format, va_list args)
+_printf_(3, 0) static void say(struct log *log, struct record *record, const char *format,
+                               va_list args)
 {
     char text[RECORD_MESSAGE_MAX];
     (void)vsnprintf(text, sizeof(text), format, args);

@@ -16,7 +16,7 @@ from pathlib import Path
 
 ENTRY = re.compile(r"^-- ([0-9a-f]{32})\n(.*?)(?=^-- |\Z)", re.MULTILINE | re.DOTALL)
 CODE_ID = re.compile(r'\{"([0-9a-f]{32})", "(\w+)"\}')
-CODE_FIELD = re.compile(r'^\s+\[RECORD_\w+\] = \{"(\w+)"', re.MULTILINE)
+CODE_FIELD = re.compile(r'^\s+\[RECORD_\w+\] = \{\.name = "(\w+)"', re.MULTILINE)
 
 
 def read_catalog(text):

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -168,7 +169,7 @@ static void a_clock_that_steps_back_stands_still(void **state)
 static uint64_t seen_as(uint64_t value_ns)
 {
     static struct recent recent;
-    recent = (struct recent){.newest = 0};
+    memset(&recent, 0, sizeof(recent)); /* a literal would be built on the stack */
     recent_observe(&recent, RECENT_QUEUE_WAIT, value_ns, 0);
     struct recent_summary summary = summarise(&recent, MINUTE, 0);
     assert_int_equal(summary.latencies[RECENT_QUEUE_WAIT].count, 1);
