@@ -2,18 +2,17 @@
 #include "log.h"
 
 #include <inttypes.h>
-#include <limits.h>
-#include <poll.h>
 #include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <time.h>
 
 #define JOURNAL_SOCKET "/run/systemd/journal/socket"
+
+/* At the end of the program what is kept is worth waiting for, a little. */
+#define LAST_WORDS_MS 500
 
 /* The journal takes datagrams of up to this size by default; more is taken only from a memfd. */
 _Static_assert(RECORD_PRINTED_MAX < 200 << 10, "an entry fits into a datagram");
@@ -38,51 +37,47 @@ const char *log_sink_name(enum log_sink sink)
 
 void log_init(struct log *log, int level, enum config_log_format format)
 {
+    int fd = -1;
     *log = (struct log){
         .level = level,
         .prefixed = log_stderr_is_journal(),
-        .journal_fd = -1,
-        .journal_path = JOURNAL_SOCKET,
         .sink = format == CONFIG_LOG_JSON ? LOG_TO_JSON : LOG_TO_PLAIN,
     };
-    if (format == CONFIG_LOG_JOURNAL || (format == CONFIG_LOG_AUTO && log->prefixed)) {
-        if (access(log->journal_path, F_OK) == 0)
-            log->journal_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        if (log->journal_fd >= 0)
-            log->sink = LOG_TO_JOURNAL;
-        else
-            log_write(log, LOG_WARNING, "%s: %s: the log goes to stderr", log->journal_path,
-                      strerror(errno));
-    }
+    bool wanted = format == CONFIG_LOG_JOURNAL || (format == CONFIG_LOG_AUTO && log->prefixed);
+    if (wanted && access(JOURNAL_SOCKET, F_OK) == 0)
+        fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int error = errno;
+    outlet_init(&log->lines, STDERR_FILENO, NULL);
+    outlet_init(&log->journal, fd, JOURNAL_SOCKET);
+    if (fd >= 0)
+        log->sink = LOG_TO_JOURNAL;
+    else if (wanted)
+        log_write(log, LOG_WARNING, "%s: %s: the log goes to stderr", JOURNAL_SOCKET,
+                  strerror(error));
+}
+
+void log_attach(struct log *log, struct event_base *base)
+{
+    outlet_attach(&log->lines, base);
+    outlet_attach(&log->journal, base);
+}
+
+void log_detach(struct log *log)
+{
+    outlet_detach(&log->lines);
+    outlet_detach(&log->journal);
 }
 
 void log_deinit(struct log *log)
 {
     log_flush(log);
-    log->journal_fd = close_fd(log->journal_fd);
+    outlet_finish(log->sink == LOG_TO_JOURNAL ? &log->journal : &log->lines, LAST_WORDS_MS);
+    outlet_deinit(&log->lines);
+    outlet_deinit(&log->journal);
+    log->journal.fd = close_fd(log->journal.fd);
 }
 
-/* --- stderr -------------------------------------------------------------------------------- */
-
-/* A pipe of which poll() says that it can be written to has room for PIPE_BUF bytes at least; a
- * terminal or a file takes what it is given. Returns how many bytes were taken. */
-static size_t write_now(const char *data, size_t n)
-{
-    size_t written = 0;
-    while (written < n) {
-        struct pollfd fd = {.fd = STDERR_FILENO, .events = POLLOUT};
-        if (poll(&fd, 1, 0) != 1 || !(fd.revents & POLLOUT))
-            break;
-        size_t most = MIN(n - written, (size_t)PIPE_BUF);
-        ssize_t k = send(STDERR_FILENO, data + written, most, MSG_DONTWAIT | MSG_NOSIGNAL);
-        if (k < 0 && errno == ENOTSOCK)
-            k = write(STDERR_FILENO, data + written, most);
-        if (k <= 0)
-            break;
-        written += (size_t)k;
-    }
-    return written;
-}
+/* --- entries ------------------------------------------------------------------------------- */
 
 static const char *level_word(int level)
 {
@@ -105,63 +100,43 @@ static uint64_t wall_clock_us(void)
     return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-static bool write_line(struct log *log, const struct record *record, bool json)
+static int put_line(struct log *log, const struct record *record, bool json)
 {
     char line[64 + RECORD_PRINTED_MAX];
     int front = 0;
-    if (log->torn)
-        line[front++] = '\n';
     if (log->prefixed)
-        front += snprintf(line + front, 32, "<%d>", record->level);
+        front = snprintf(line, 32, "<%d>", record->level);
     else if (!json)
-        front += snprintf(line + front, 32, "rubricd: %s", level_word(record->level));
+        front = snprintf(line, 32, "rubricd: %s", level_word(record->level));
     size_t n = json ? record_print_json(record, wall_clock_us(), line + front)
                     : record_print_plain(record, line + front);
-    n += (size_t)front;
-    size_t written = write_now(line, n);
-    if (written > 0)
-        log->torn = written < n;
-    return written == n;
+    return outlet_put(&log->lines, line, n + (size_t)front);
 }
 
-/* --- the journal --------------------------------------------------------------------------- */
-
-/* 0, or the errno that says why not. */
-static int send_to_journal(const struct log *log, const struct record *record)
+static int put_entry(struct log *log, const struct record *record)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
     char entry[RECORD_PRINTED_MAX];
-    size_t n = record_print_journal(record, entry);
-    (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", log->journal_path);
-    /* By its path each time: a journal that was started again has another socket there. */
-    ssize_t sent = sendto(log->journal_fd, entry, n, MSG_DONTWAIT | MSG_NOSIGNAL,
-                          (const struct sockaddr *)&address, sizeof(address));
-    return sent == (ssize_t)n ? 0 : errno;
-}
-
-/* --- entries ------------------------------------------------------------------------------- */
-
-static bool write_entry(struct log *log, const struct record *record)
-{
     if (log->sink != LOG_TO_JOURNAL)
-        return write_line(log, record, log->sink == LOG_TO_JSON);
-    int error = send_to_journal(log, record);
-    /* One that is too slow would not read our lines either; one that is gone may have left somebody
-     * who does. */
-    return error == 0 || (error != EAGAIN && error != ENOBUFS && write_line(log, record, false));
+        return put_line(log, record, log->sink == LOG_TO_JSON);
+    int r = outlet_put(&log->journal, entry, record_print_journal(record, entry));
+    /* A journal that is gone may have left somebody who reads lines. */
+    return r < 0 && r != -ENOBUFS ? put_line(log, record, false) : r;
 }
 
 void log_flush(struct log *log)
 {
     struct record record;
-    if (log->untold == 0)
+    (void)outlet_flush(&log->lines);
+    (void)outlet_flush(&log->journal);
+    const struct outlet *outlet = log->sink == LOG_TO_JOURNAL ? &log->journal : &log->lines;
+    /* One word for one gap: not before there is room again for more than that. */
+    if (log->untold == 0 || outlet->kept_bytes > OUTLET_KEPT_MAX / 2)
         return;
     record_init(&record, LOG_WARNING, LOG_MESSAGE_DROPPED);
     record_add_number(&record, RECORD_DROPPED, (int64_t)log->untold);
-    record_say(&record,
-               "%" PRIu64 " log entries were dropped: they came faster than they were read",
-               log->untold);
-    if (write_entry(log, &record))
+    record_say(&record, "%" PRIu64 " log %s dropped: they came faster than they were read",
+               log->untold, log->untold == 1 ? "entry was" : "entries were");
+    if (put_entry(log, &record) == 0)
         log->untold = 0;
 }
 
@@ -171,7 +146,7 @@ void log_record(struct log *log, const struct record *record)
         return;
     log_flush(log);
     /* What comes after a gap is not told before the gap is. */
-    if (log->untold > 0 || !write_entry(log, record)) {
+    if (log->untold > 0 || put_entry(log, record) < 0) {
         log->dropped++;
         log->untold++;
     }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 /* Where the log goes: to the journal with its fields, or to stderr as lines for people or as JSON.
- * Writing never waits: what is not taken at once is dropped, counted, and told of later. Log once,
- * where the decision is made.
+ * Writing never waits: what is not taken at once is kept and written later; what there is no room
+ * for is dropped, counted, and told of. Log once, where the decision is made.
  *
  * Not sd_journal_sendv(): its socket blocks when the journal does not keep up, and without a
  * journal it says that all is well. */
 
+#include "outlet.h"
 #include "record.h"
 
 #include "conf/config.h"
@@ -23,25 +24,23 @@ enum log_sink {
 struct log {
     int level; /* the least urgent that is written */
     enum log_sink sink;
-    bool prefixed;            /* stderr goes to the journal, which takes "<N>" for the level */
-    bool torn;                /* stderr has taken a part of a line */
-    int journal_fd;           /* -1: none */
-    const char *journal_path; /* borrowed; where the journal listens */
-    uint64_t dropped;         /* since the start */
-    uint64_t untold;          /* of these */
+    bool prefixed;         /* stderr goes to the journal, which takes "<N>" for the level */
+    struct outlet lines;   /* stderr */
+    struct outlet journal; /* its socket, owned; without a descriptor where it is not used */
+    uint64_t dropped;      /* since the start */
+    uint64_t untold;       /* of these */
 };
-
-#define LOG_NULL                                \
-    {                                           \
-        .level = LOG_WARNING, .journal_fd = -1, \
-    }
 
 /* LEVEL is a syslog priority. CONFIG_LOG_AUTO is the journal where stderr is connected to it (see
  * $JOURNAL_STREAM in systemd.exec(5)), and plain lines elsewhere. Where the journal is asked for
- * and not there, lines are written and the first one says so. */
+ * and not there, lines are written and the first one says so. LOG must not move. */
 void log_init(struct log *log, int level, enum config_log_format format);
 
-/* Tells what was dropped, if it can. */
+/* From here on what is kept is written by events of BASE; until log_detach(). */
+void log_attach(struct log *log, struct event_base *base);
+void log_detach(struct log *log);
+
+/* Writes what is kept, and tells what was dropped, if that can be had within half a second. */
 void log_deinit(struct log *log);
 
 /* Whether stderr is connected to the journal. */
@@ -66,7 +65,8 @@ _printf_(4, 5) void log_event(struct log *log, int level, enum log_message messa
 _printf_(6, 7) void log_slot(struct log *log, int level, enum log_message message, unsigned slot,
                              uint64_t job_no, const char *format, ...);
 
-/* Tells what was dropped since it was last told. For now and then, when nothing else is written. */
+/* Writes what is kept and tells what was dropped, as far as that is taken at once. For now and
+ * then, when nothing else is written. */
 void log_flush(struct log *log);
 
 /* "plain", "json", "journal" */

@@ -169,6 +169,7 @@ static int set_up_events(struct supervisor *supervisor)
         if (!supervisor->signals[i] || event_add(supervisor->signals[i], NULL) < 0)
             return -ENOMEM;
     }
+    log_attach(&supervisor->log, base);
     struct timeval period = {.tv_sec = WATCH_INTERVAL_S};
     if (event_add(supervisor->tell, &period) < 0)
         return -ENOMEM;
@@ -473,6 +474,7 @@ void supervisor_deinit(struct supervisor *supervisor)
     supervisor->tell = consume_event(supervisor->tell);
     for (size_t i = 0; i < SUPERVISOR_SIGNALS; i++)
         supervisor->signals[i] = consume_event(supervisor->signals[i]);
+    log_detach(&supervisor->log);
     if (supervisor->base)
         event_base_free(supervisor->base);
     stats_deinit(&supervisor->stats);

@@ -50,7 +50,7 @@ DAEMON_STAGES = [
     {"exposition"},
     {"histogram", "process", "recent"},
     {"log"},
-    {"record"},
+    {"outlet", "record"},
     {"messages", "clock", "version", "environment", "events", "options"},
 ]
 

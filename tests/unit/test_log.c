@@ -2,7 +2,9 @@
 /* Where entries go, and that nothing waits for who reads them. The journal is a socket of ours. */
 #include "daemon/log.h"
 
+#include <event2/event.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +13,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 
 #include <cmocka.h>
 
@@ -60,9 +63,8 @@ static void use_journal(struct fixture *f)
 {
     log_init(&f->log, LOG_INFO, CONFIG_LOG_PLAIN);
     f->log.sink = LOG_TO_JOURNAL;
-    f->log.journal_path = f->path;
-    f->log.journal_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    assert_true(f->log.journal_fd >= 0);
+    outlet_init(&f->log.journal, socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), f->path);
+    assert_true(f->log.journal.fd >= 0);
 }
 
 /* The next bytes of FD, "" where there are none. */
@@ -146,22 +148,27 @@ static void test_journal(void **state)
     assert_string_equal(take(f->pipe[0]), "");
 }
 
-/* A journal that does not read: what it has no room for is dropped at once, and told of when it
- * reads again, before anything else. */
+/* A journal that does not read: what it has no room for is kept; what there is no room for then is
+ * dropped, and told of when it reads again, in its place. */
 static void test_journal_does_not_keep_up(void **state)
 {
     struct fixture *f = *state;
     unsigned written = 0, got = 0;
+    char expected[64];
     use_journal(f);
-    while (f->log.dropped == 0 && written < 100000)
+    while (f->log.dropped == 0 && written < 1000000)
         log_write(&f->log, LOG_INFO, "entry %u", ++written);
     assert_int_equal(f->log.dropped, 1);
+    assert_true(f->log.journal.kept_bytes > OUTLET_KEPT_MAX - 100);
     log_write(&f->log, LOG_INFO, "entry %u", ++written);
     assert_int_equal(f->log.dropped, 2);
     assert_int_equal(f->log.untold, 2);
-    while (*take(f->journal))
-        got++;
-    assert_int_equal(got, written - 2);
+    for (; got < written - 2; got++) {
+        (void)outlet_flush(&f->log.journal);
+        (void)snprintf(expected, sizeof(expected), "MESSAGE=entry %u\n", got + 1);
+        assert_memory_equal(take(f->journal), expected, strlen(expected));
+    }
+    assert_string_equal(take(f->journal), "");
     log_write(&f->log, LOG_INFO, "after");
     const char *told = take(f->journal);
     assert_non_null(strstr(told, "MESSAGE=2 log entries were dropped"));
@@ -170,7 +177,47 @@ static void test_journal_does_not_keep_up(void **state)
     assert_memory_equal(take(f->journal), "MESSAGE=after\n", 14);
     assert_int_equal(f->log.untold, 0);
     assert_int_equal(f->log.dropped, 2);
+    assert_int_equal(f->log.journal.kept_bytes, 0);
     assert_string_equal(take(f->pipe[0]), "");
+}
+
+struct loop {
+    struct fixture *fixture;
+    struct event_base *base;
+    unsigned got, wanted;
+};
+
+static void on_entry(evutil_socket_t fd, short what, void *userdata)
+{
+    struct loop *loop = userdata;
+    (void)what;
+    if (*take(fd) && ++loop->got == loop->wanted)
+        (void)event_base_loopbreak(loop->base);
+}
+
+/* The event loop writes what is kept as the journal reads, and then has nothing more to do. */
+static void test_the_event_loop_writes_what_is_kept(void **state)
+{
+    struct loop loop = {.fixture = *state, .base = event_base_new(), .wanted = 5000};
+    struct log *log = &loop.fixture->log;
+    struct timeval patience = {.tv_sec = 30};
+    use_journal(loop.fixture);
+    log_attach(log, loop.base);
+    for (unsigned i = 0; i < loop.wanted; i++)
+        log_write(log, LOG_INFO, "entry");
+    assert_true(log->journal.kept_bytes > 0);
+    struct event *reader =
+        event_new(loop.base, loop.fixture->journal, EV_READ | EV_PERSIST, on_entry, &loop);
+    assert_int_equal(event_add(reader, NULL), 0);
+    (void)event_base_loopexit(loop.base, &patience);
+    (void)event_base_dispatch(loop.base);
+    assert_int_equal(loop.got, loop.wanted);
+    assert_int_equal(log->journal.kept_bytes, 0);
+    assert_int_equal(log->dropped, 0);
+    assert_int_equal(event_pending(log->journal.event, EV_WRITE, NULL), 0);
+    event_free(reader);
+    log_detach(log);
+    event_base_free(loop.base);
 }
 
 /* What was dropped is told also if nothing more happens. */
@@ -209,20 +256,53 @@ static void test_journal_goes_away_and_comes_back(void **state)
 static void test_reader_of_stderr_does_not_keep_up(void **state)
 {
     struct fixture *f = *state;
+    char filler[1000], line[1100];
+    size_t lines = 0, held = 0;
+    memset(filler, 'x', sizeof(filler) - 1);
+    filler[sizeof(filler) - 1] = '\0';
+    (void)snprintf(line, sizeof(line), "rubricd: %s\n", filler);
+    log_init(&f->log, LOG_INFO, CONFIG_LOG_PLAIN);
+    for (; f->log.dropped == 0 && lines < 100000; lines++)
+        log_write(&f->log, LOG_INFO, "%s", filler);
+    assert_int_equal(f->log.dropped, 1);
+    /* Whole lines come out, one after the other, whatever pieces the pipe has taken them in. */
+    for (const char *part; *(part = take(f->pipe[0])); (void)outlet_flush(&f->log.lines))
+        for (; *part; held++)
+            assert_int_equal(*part++, line[held % strlen(line)]);
+    assert_int_equal(held, (lines - 1) * strlen(line));
+    log_write(&f->log, LOG_INFO, "after");
+    assert_string_equal(take(f->pipe[0]),
+                        "rubricd: warning: 1 log entry was dropped: they came faster than "
+                        "they were read\nrubricd: after\n");
+}
+
+/* The end of the program waits for a reader, but not for long. */
+static void test_last_words(void **state)
+{
+    struct fixture *f = *state;
     char filler[1000];
     memset(filler, 'x', sizeof(filler) - 1);
     filler[sizeof(filler) - 1] = '\0';
     log_init(&f->log, LOG_INFO, CONFIG_LOG_PLAIN);
-    for (int i = 0; f->log.dropped < 2 && i < 10000; i++)
+    while (f->log.lines.kept_bytes == 0)
         log_write(&f->log, LOG_INFO, "%s", filler);
-    assert_int_equal(f->log.dropped, 2);
-    while (*take(f->pipe[0]))
-        continue;
-    log_write(&f->log, LOG_INFO, "after");
-    const char *told = take(f->pipe[0]);
-    told += *told == '\n';
-    assert_string_equal(told, "rubricd: warning: 2 log entries were dropped: they came faster than "
-                              "they were read\nrubricd: after\n");
+    log_write(&f->log, LOG_INFO, "the last");
+    pid_t reader = fork();
+    if (reader == 0) {
+        char text[4096];
+        struct pollfd fd = {.fd = f->pipe[0], .events = POLLIN};
+        bool found = false;
+        while (!found && poll(&fd, 1, 10000) == 1) {
+            ssize_t n = read(f->pipe[0], text, sizeof(text) - 1);
+            text[MAX(n, 0)] = '\0';
+            found = strstr(text, "rubricd: the last\n") != NULL;
+        }
+        _exit(found ? 0 : 1);
+    }
+    log_deinit(&f->log);
+    int status;
+    assert_int_equal(waitpid(reader, &status, 0), reader);
+    assert_int_equal(status, 0);
 }
 
 static void test_no_journal(void **state)
@@ -251,7 +331,9 @@ int main(void)
         TEST(test_journal_does_not_keep_up),
         TEST(test_flush),
         TEST(test_journal_goes_away_and_comes_back),
+        TEST(test_the_event_loop_writes_what_is_kept),
         TEST(test_reader_of_stderr_does_not_keep_up),
+        TEST(test_last_words),
         TEST(test_no_journal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
