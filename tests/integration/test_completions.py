@@ -16,7 +16,7 @@ from conftest import BENCH, BUILD, DEADLINE, RUBRICCTL, RUBRICD, wait_until
 
 COMPLETIONS = BUILD / "packaging" / "describe"
 BASH_COMPLETION = Path("/usr/share/bash-completion/bash_completion")
-COMMANDS = {"run", "batch", "sandbox", "grade", "passk", "status", "ping", "cancel", "drain"}
+COMMANDS = {"run", "batch", "sandbox", "grade", "report", "passk", "status", "ping", "cancel", "drain"}
 LIMITS = set("wall_clock cpu memory_bytes max_open_files max_processes output_bytes disk_bytes".split())
 
 

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+#include "cases.h"
+
+#include <math.h>
+
+struct case_sum *cases_sum(const struct results *results)
+{
+    struct case_sum *sums = calloc(MAX(results->cases.n, 1), sizeof(*sums));
+    for (size_t i = 0; sums && i < results->n; i++) {
+        const struct result *result = &results->items[i];
+        struct case_sum *sum = &sums[result->case_no];
+        sum->cost_usd += result->cost_usd;
+        /* An error has often nothing to say which class it is of. */
+        if (sum->verdicts == 0)
+            sum->class_no = result->class_no;
+        if (result->state == LINE_ERROR) {
+            sum->errors++;
+            continue;
+        }
+        sum->verdicts++;
+        sum->passed += result->state == LINE_PASSED;
+        if (!isnan(result->score)) {
+            sum->score_sum += result->score;
+            sum->scored++;
+        }
+    }
+    return sums;
+}
+
+double case_score(const struct case_sum *sum)
+{
+    return sum->scored > 0 ? sum->score_sum / sum->scored : NAN;
+}
+
+double case_pass_rate(const struct case_sum *sum)
+{
+    return sum->verdicts > 0 ? (double)sum->passed / sum->verdicts : NAN;
+}
+
+void case_groups_deinit(struct case_groups *groups)
+{
+    free(groups->order);
+    free(groups->from);
+    *groups = (struct case_groups)CASE_GROUPS_NULL;
+}
+
+int case_groups_init(struct case_groups *ret, const struct results *results,
+                     const struct case_sum *sums)
+{
+    size_t n = results->classes.n, n_cases = results->cases.n;
+    struct case_groups groups = {
+        .n = n,
+        .order = calloc(MAX(n_cases, 1), sizeof(*groups.order)),
+        .from = calloc(n + 2, sizeof(*groups.from)),
+    };
+    if (!groups.order || !groups.from) {
+        case_groups_deinit(&groups);
+        return -ENOMEM;
+    }
+    /* Counted one place too far, so that putting them in moves each beginning to its place. */
+    for (size_t i = 0; i < n_cases; i++)
+        groups.from[sums[i].class_no + 2]++;
+    for (size_t c = 1; c < n + 2; c++)
+        groups.from[c] += groups.from[c - 1];
+    for (size_t i = 0; i < n_cases; i++)
+        groups.order[groups.from[sums[i].class_no + 1]++] = (uint32_t)i;
+    *ret = groups;
+    return 0;
+}

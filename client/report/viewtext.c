@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+#include "view.h"
+
+#include "client/text.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+#define LABEL_COLUMNS 11
+/* Below this the parts of a row stand on lines of their own. */
+#define WIDE_COLUMNS 64
+#define MODES_SHOWN 12
+
+#define BOLD "1"
+#define YELLOW "33"
+
+struct page {
+    FILE *out;
+    size_t columns;
+    bool colour;
+    const json_t *report;
+};
+
+/* --- pieces ------------------------------------------------------------------------------- */
+
+static const json_t *get(const json_t *object, const char *name)
+{
+    return json_object_get(object, name);
+}
+
+static int64_t number(const json_t *object, const char *name)
+{
+    return json_integer_value(get(object, name));
+}
+
+static const char *string(const json_t *object, const char *name)
+{
+    const char *value = json_string_value(get(object, name));
+    return value ? value : "?";
+}
+
+static void put_coloured(const struct page *page, const char *code, const char *text)
+{
+    if (page->colour)
+        (void)fprintf(page->out, "\033[%sm", code);
+    text_put(page->out, text, strlen(text));
+    if (page->colour)
+        (void)fputs("\033[0m", page->out);
+}
+
+/* "label      text", broken into lines. */
+_printf_(3, 4) static void put_field(const struct page *page, const char *label, const char *format,
+                                     ...)
+{
+    char text[2048];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    (void)fprintf(page->out, "%-*s", LABEL_COLUMNS, label);
+    text_put_wrapped(page->out, text, LABEL_COLUMNS, LABEL_COLUMNS, page->columns - 1);
+}
+
+static void put_heading(const struct page *page, const char *heading)
+{
+    (void)fputc('\n', page->out);
+    put_coloured(page, BOLD, heading);
+    (void)fputc('\n', page->out);
+}
+
+/* --- the numbers -------------------------------------------------------------------------- */
+
+static const char *method_in_words(const char *method)
+{
+    return strcmp(method, "bca") == 0      ? "BCa"
+           : strcmp(method, "wilson") == 0 ? "Wilson"
+                                           : "percentile";
+}
+
+static double level(const struct page *page)
+{
+    const json_t *bootstrap = get(get(page->report, "reproducibility"), "bootstrap");
+    return json_number_value(get(bootstrap, "confidence"));
+}
+
+/* "0.5331, BCa 95 % 0.4679 to 0.5975"; nothing where there is no value. */
+static void describe_estimate(const struct page *page, const json_t *estimate, char *out,
+                              size_t size)
+{
+    const json_t *interval = get(estimate, "interval");
+    const char *why_not = json_string_value(get(interval, "why_not"));
+    if (json_is_null(get(estimate, "mean"))) {
+        (void)snprintf(out, size, "none");
+        return;
+    }
+    size_t n = (size_t)snprintf(out, size, "%.4f", json_number_value(get(estimate, "mean")));
+    if (json_is_string(get(interval, "method")))
+        n += (size_t)snprintf(out + n, size - n, ", %s %g%% %.4f to %.4f",
+                              method_in_words(string(interval, "method")), 100 * level(page),
+                              json_number_value(get(interval, "low")),
+                              json_number_value(get(interval, "high")));
+    if (why_not)
+        (void)snprintf(out + n, size - n, "; BCa is undefined: %s", why_not);
+}
+
+static void put_estimate(const struct page *page, const char *label, const json_t *estimate)
+{
+    char text[512];
+    describe_estimate(page, estimate, text, sizeof(text));
+    put_field(page, label, "%s", text);
+}
+
+static void put_totals(const struct page *page)
+{
+    const json_t *totals = get(page->report, "totals");
+    int64_t errors = number(totals, "errors");
+    put_field(page, "cases", "%" PRId64 ", graded %" PRId64 " time%s", number(totals, "cases"),
+              number(totals, "results"), text_plural((uint64_t)number(totals, "results")));
+    put_field(page, "verdicts", "%" PRId64 " passed, %" PRId64 " failed", number(totals, "passed"),
+              number(totals, "failed"));
+    if (errors > 0)
+        put_field(page, "errors",
+                  "%" PRId64
+                  " without a verdict; they count neither as passed nor as failed, and %" PRId64
+                  " case%s not graded at all",
+                  errors, number(totals, "cases_without_verdict"),
+                  number(totals, "cases_without_verdict") == 1 ? " is" : "s are");
+    if (number(totals, "without_score") > 0)
+        put_field(page, "no score", "%" PRId64 " verdicts have none and are not in the mean score",
+                  number(totals, "without_score"));
+    if (number(totals, "earlier_attempts") > 0)
+        put_field(page, "attempts", "%" PRId64 " earlier ones are not counted",
+                  number(totals, "earlier_attempts"));
+    if (number(totals, "replaced") > 0)
+        put_field(page, "repeated",
+                  "%" PRId64 " results came again later in their file; the last "
+                  "counts",
+                  number(totals, "replaced"));
+}
+
+static void put_pass_at_k(const struct page *page, const json_t *list)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *item = json_array_get(list, i);
+        char label[32];
+        (void)snprintf(label, sizeof(label), "pass@%" PRId64, number(item, "k"));
+        if (json_is_null(get(item, "estimate")))
+            put_field(page, label, "not computed: %" PRId64 " cases have fewer samples",
+                      number(item, "too_few_samples"));
+        else
+            put_estimate(page, label, get(item, "estimate"));
+    }
+}
+
+static void put_scores(const struct page *page)
+{
+    const json_t *report = page->report;
+    const json_t *stability = get(report, "stability");
+    const json_t *bootstrap = get(get(report, "reproducibility"), "bootstrap");
+    int64_t several = number(stability, "cases_with_samples");
+    (void)fputc('\n', page->out);
+    put_estimate(page, "score", get(report, "score"));
+    put_estimate(page, "pass rate", get(report, "pass_rate"));
+    put_pass_at_k(page, get(report, "pass_at_k"));
+    put_field(page, "",
+              "means over cases, bootstrapped with %" PRId64 " resamples, seed %" PRId64 "%s",
+              number(bootstrap, "resamples"), number(bootstrap, "seed"),
+              several > 0 ? "; a case counts once, with the mean of its samples, and it is cases "
+                            "that are resampled"
+                          : "");
+    if (several > 0)
+        put_field(page, "stability",
+                  "%" PRId64 " of %" PRId64 " cases with several samples have "
+                  "verdicts that differ",
+                  number(stability, "flaky_cases"), several);
+}
+
+/* --- classes ------------------------------------------------------------------------------ */
+
+static void put_class(const struct page *page, const json_t *class)
+{
+    const json_t *score = get(class, "score"), *interval = get(score, "interval");
+    char mean[32] = "none", range[64] = "", counts[64];
+    if (json_is_number(get(score, "mean")))
+        (void)snprintf(mean, sizeof(mean), "%.4f", json_number_value(get(score, "mean")));
+    if (json_is_string(get(interval, "method")))
+        (void)snprintf(range, sizeof(range), "%.4f to %.4f%s",
+                       json_number_value(get(interval, "low")),
+                       json_number_value(get(interval, "high")),
+                       strcmp(string(interval, "method"), "bca") == 0      ? ""
+                       : strcmp(string(interval, "method"), "wilson") == 0 ? " W"
+                                                                           : " P");
+    int64_t failed = number(class, "failed"), errors = number(class, "errors");
+    (void)snprintf(counts, sizeof(counts), "%" PRId64 "/%" PRId64, number(class, "passed"),
+                   number(class, "passed") + failed);
+    bool wide = page->columns >= WIDE_COLUMNS;
+    (void)fputs("  ", page->out);
+    if (wide)
+        text_put_cell(page->out, string(class, "task_class"), page->columns - 52);
+    else
+        (void)text_put_fit(page->out, string(class, "task_class"), page->columns - 3);
+    (void)fprintf(page->out, "%s%9s  %6s%s%s", wide ? " " : "\n  ", counts, mean,
+                  *range ? "  " : "", range);
+    if (errors > 0)
+        (void)fprintf(page->out, "%s%" PRId64 " error%s", wide ? ", " : "\n    ", errors,
+                      text_plural((uint64_t)errors));
+    (void)fputc('\n', page->out);
+}
+
+static bool uses_method(const json_t *classes, const char *method)
+{
+    for (size_t i = 0; i < json_array_size(classes); i++)
+        if (strcmp(string(get(get(json_array_get(classes, i), "score"), "interval"), "method"),
+                   method) == 0)
+            return true;
+    return false;
+}
+
+static void put_classes(const struct page *page)
+{
+    const json_t *classes = get(page->report, "classes");
+    char heading[64];
+    (void)snprintf(heading, sizeof(heading), "%zu class%s: passed, score, interval",
+                   json_array_size(classes), json_array_size(classes) == 1 ? "" : "es");
+    put_heading(page, heading);
+    for (size_t i = 0; i < json_array_size(classes); i++)
+        put_class(page, json_array_get(classes, i));
+    if (uses_method(classes, "wilson"))
+        text_put_wrapped(page->out, "W: Wilson's interval, where BCa is undefined", 0, 0,
+                         page->columns - 1);
+    if (uses_method(classes, "percentile"))
+        text_put_wrapped(page->out, "P: percentile interval, where BCa is undefined", 0, 0,
+                         page->columns - 1);
+}
+
+/* --- what went wrong ---------------------------------------------------------------------- */
+
+static void put_example(const struct page *page, const json_t *example)
+{
+    const char *detail = json_string_value(get(example, "detail"));
+    size_t room = page->columns - 12;
+    (void)fputs("          ", page->out);
+    size_t used = text_put_fit(page->out, string(example, "id"), detail ? room / 2 : room);
+    if (detail && room > used + 5) {
+        (void)fputs(": ", page->out);
+        (void)text_put_fit(page->out, detail, room - used - 2);
+    }
+    (void)fputc('\n', page->out);
+}
+
+static void put_codes(const struct page *page, const char *heading, const json_t *codes)
+{
+    size_t n = json_array_size(codes);
+    if (n == 0)
+        return;
+    put_heading(page, heading);
+    for (size_t i = 0; i < MIN(n, MODES_SHOWN); i++) {
+        const json_t *code = json_array_get(codes, i);
+        const char *severity = json_string_value(get(code, "severity"));
+        bool blocks = !severity || strcmp(severity, "block") == 0;
+        (void)fprintf(page->out, "%8" PRId64 "  ", number(code, "count"));
+        (void)text_put_fit(page->out, string(code, "code"), page->columns - (blocks ? 12 : 20));
+        if (!blocks)
+            (void)fprintf(page->out, " (%s)", severity);
+        (void)fputc('\n', page->out);
+        if (json_array_size(get(code, "examples")) > 0)
+            put_example(page, json_array_get(get(code, "examples"), 0));
+    }
+    if (n > MODES_SHOWN)
+        (void)fprintf(page->out, "%8s  and %zu more\n", "", n - MODES_SHOWN);
+}
+
+/* --- circumstances ------------------------------------------------------------------------ */
+
+static void put_latency(const struct page *page, const char *label, const json_t *of)
+{
+    char p50[TEXT_QUANTITY_MAX], p90[TEXT_QUANTITY_MAX], p99[TEXT_QUANTITY_MAX],
+        max[TEXT_QUANTITY_MAX];
+    if (json_is_object(of))
+        put_field(page, label, "p50 %s, p90 %s, p99 %s, max %s",
+                  text_duration(number(of, "p50"), p50), text_duration(number(of, "p90"), p90),
+                  text_duration(number(of, "p99"), p99), text_duration(number(of, "max"), max));
+}
+
+static void put_circumstances(const struct page *page)
+{
+    const json_t *report = page->report;
+    const json_t *cost = get(report, "cost_usd"), *made = get(report, "reproducibility");
+    double wasted = json_number_value(get(cost, "of_attempts_that_do_not_count"));
+    (void)fputc('\n', page->out);
+    if (wasted > 0)
+        put_field(page, "cost", "$%.4f, and $%.4f of attempts that do not count",
+                  json_number_value(get(cost, "total")), wasted);
+    else
+        put_field(page, "cost", "$%.4f", json_number_value(get(cost, "total")));
+    put_latency(page, "wall clock", get(get(report, "latency_ms"), "wall_clock"));
+    put_latency(page, "queue", get(get(report, "latency_ms"), "queue"));
+    if (json_is_string(get(made, "started_at")))
+        put_field(page, "run", "%s to %s", string(made, "started_at"), string(made, "finished_at"));
+}
+
+static void put_population(const struct page *page, const json_t *population)
+{
+    const json_t *layers = get(population, "layers");
+    if (json_is_null(get(population, "class"))) {
+        put_field(page, "isolation", "not known: %s", string(population, "why_not"));
+        return;
+    }
+    char text[1024] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < json_array_size(layers) && used < sizeof(text); i++) {
+        const char *name = json_string_value(json_array_get(layers, i));
+        used += (size_t)snprintf(text + used, sizeof(text) - used, " %s", name ? name : "?");
+    }
+    put_field(
+        page, "isolation", "%s %.16s%s, %" PRId64 " result%s:%s", string(population, "class"),
+        string(population, "digest"),
+        strcmp(string(population, "mode"), "shared") == 0 ? ", verdicts can be forged (shared)"
+                                                          : "",
+        number(population, "results"), text_plural((uint64_t)number(population, "results")), text);
+}
+
+static void put_warnings(const struct page *page)
+{
+    if (json_is_true(get(page->report, "mixed"))) {
+        put_coloured(page, YELLOW, "mixed   ");
+        text_put_wrapped(page->out,
+                         "these results are of different populations: their means compare nothing",
+                         8, 8, page->columns - 1);
+    }
+    if (number(page->report, "changed_cases") > 0) {
+        put_coloured(page, YELLOW, "changed ");
+        text_put_wrapped(page->out, "cases with one id but different content count as one case", 8,
+                         8, page->columns - 1);
+    }
+}
+
+void view_text(FILE *out, const json_t *report, size_t columns, bool colour)
+{
+    const struct page page = {.out = out, .columns = columns, .colour = colour, .report = report};
+    const json_t *populations = get(report, "populations");
+    put_warnings(&page);
+    put_totals(&page);
+    put_scores(&page);
+    put_classes(&page);
+    put_codes(&page, "failure modes", get(report, "failure_modes"));
+    put_codes(&page, "errors (no verdict)", get(report, "errors"));
+    put_circumstances(&page);
+    for (size_t i = 0; i < json_array_size(populations); i++)
+        put_population(&page, json_array_get(populations, i));
+}

@@ -1,0 +1,427 @@
+# SPDX-License-Identifier: MIT
+"""rubricctl report: results to numbers that deserve belief, in four forms."""
+
+import gzip
+import json
+import os
+import pty
+import re
+import subprocess
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+import schema_check
+from conftest import BENCH, DEADLINE, RUBRICCTL
+
+ISOLATION = {"class": "subprocess", "layers": ["env", "tempdir"], "digest": "1" * 64}
+
+
+def result(id, score, *, passed=None, modes=None, task_class="t", run=None, **fields):
+    """A line of results. SCORE 1 has passed."""
+    passed = score == 1 if passed is None else passed
+    if modes is None:
+        modes = [] if passed else [{"code": "wrong", "severity": "block", "detail": f"of {id}"}]
+    return {
+        "type": "result",
+        "id": id,
+        "job_no": 1,
+        "kind": "rubric",
+        "score": {
+            "passed": passed,
+            "score": score,
+            "breakdown": {},
+            "failure_modes": modes,
+            "cost_usd": 0.25,
+            "wall_clock_ms": 5,
+        },
+        "usage": {"wall_clock_ms": 5, "cpu_ms": 1, "cpu_wait_ms": 0, "max_rss_bytes": 0, "queue_ms": 2},
+        "isolation": ISOLATION,
+        "run": {"case_id": id, "sample": 1, "task_class": task_class, **(run or {})},
+        **fields,
+    }
+
+
+def error(id, code="internal", message="the disk is full"):
+    return {"type": "error", "id": id, "code": code, "message": message, "retriable": True}
+
+
+SOME = [result("a", 1), result("b", 0), result("c", 1), result("d", 0.5), result("e", 1)]
+
+
+class Place:
+    def __init__(self, directory):
+        self.directory = directory
+
+    def write(self, name, *lines, end="\n"):
+        """JSON Lines, of which a string is a line as it is."""
+        texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
+        data = ("\n".join(texts) + end).encode()
+        (self.directory / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+        return name
+
+    def run(self, *arguments, stdin=""):
+        return subprocess.run(
+            [RUBRICCTL, "report", *arguments],
+            input=stdin,
+            cwd=self.directory,
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE,
+            check=False,
+        )
+
+    def json(self, *arguments, status=0, stderr=""):
+        done = self.run("--json", *arguments)
+        assert (done.returncode, done.stderr) == (status, stderr)
+        report = json.loads(done.stdout)
+        schema_check.validate_by("bench-run-report", report)
+        return report
+
+
+@pytest.fixture(name="place")
+def make_place(tmp_path):
+    return Place(tmp_path)
+
+
+# What it says
+
+
+def test_text(place):
+    place.write("r.jsonl", *SOME)
+    done = place.run("r.jsonl")
+    assert (done.returncode, done.stderr) == (0, "")
+    for line in (
+        "cases      5, graded 5 times",
+        "verdicts   3 passed, 2 failed",
+        "score      0.7000, BCa 95% 0.2000 to 1.0000",
+        "1 class: passed, score, interval",
+        "       2  wrong",
+        "          b: of b",
+        "cost       $1.2500",
+        "wall clock p50 5 ms, p90 5 ms, p99 5 ms, max 5 ms",
+        "isolation  subprocess 1111111111111111, 5 results: env tempdir",
+    ):
+        assert line in done.stdout.splitlines(), done.stdout
+
+
+def test_bench_report(place):
+    """What a daemon has graded, from the first line to the last."""
+    jobs = (BENCH / "cases.jsonl").read_text().splitlines()[:12]
+    place.write("jobs.jsonl", *jobs)
+    done = subprocess.run(
+        [RUBRICCTL, "batch", "--embedded", "--bench-root", BENCH, "-o", "r.jsonl", "jobs.jsonl"],
+        cwd=place.directory, capture_output=True, timeout=DEADLINE, check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    report = place.json("r.jsonl")
+    assert report["totals"]["cases"] == 12
+    assert [p["class"] for p in report["populations"]] == ["subprocess"]
+    assert report["latency_ms"]["wall_clock"]["n"] == 12
+
+
+def test_an_error_is_no_zero(place):
+    place.write("r.jsonl", *SOME, error("f"), error("g", "sandbox_failed"))
+    report = place.json("r.jsonl", status=4)
+    assert report["score"]["mean"] == pytest.approx(0.7)
+    assert report["totals"] == {
+        "cases": 7, "results": 7, "passed": 3, "failed": 2, "errors": 2, "without_score": 0,
+        "cases_without_verdict": 2, "earlier_attempts": 0, "replaced": 0,
+    }  # fmt: skip
+    assert [(e["code"], e["count"]) for e in report["errors"]] == [("internal", 1), ("sandbox_failed", 1)]
+    assert report["errors"][0]["examples"] == [{"id": "f", "detail": "the disk is full"}]
+
+
+def test_undefined_intervals_say_why(place):
+    place.write("ones.jsonl", result("a", 1), result("b", 1), result("c", 1))
+    score = place.json("ones.jsonl")["score"]
+    assert score["bca"] == {"low": None, "high": None, "why_not": "all values are equal"}
+    assert score["interval"]["method"] == "wilson"
+    assert score["interval"]["why_not"] == "all values are equal"
+    assert score["interval"]["low"] == pytest.approx(0.4385, abs=1e-4)
+    text = place.run("ones.jsonl").stdout
+    assert "Wilson 95% 0.4385 to 1.0000; BCa is undefined: all values are equal" in " ".join(text.split())
+
+    place.write("halves.jsonl", result("a", 0.5), result("b", 0.5))
+    score = place.json("halves.jsonl")["score"]
+    assert (score["interval"]["method"], score["wilson"]) == ("percentile", None)
+
+    place.write("one.jsonl", result("a", 0.5))
+    score = place.json("one.jsonl")["score"]
+    assert (score["interval"]["method"], score["interval"]["why_not"]) == (None, "fewer than two values")
+
+
+def test_samples_are_clustered(place):
+    """Ten samples of each of four cases are four independent values, not forty."""
+    lines = [
+        result(f"{c}#{s}", 1 if c < 2 else 0, run={"case_id": str(c), "sample": s})
+        for c in range(4)
+        for s in range(1, 11)
+    ]
+    place.write("r.jsonl", *lines)
+    report = place.json("r.jsonl")
+    assert (report["totals"]["cases"], report["totals"]["results"]) == (4, 40)
+    assert report["score"]["n"] == 4
+    assert report["score"]["interval"]["low"] == 0 and report["score"]["interval"]["high"] == 1
+    assert [(p["k"], p["estimate"]["mean"]) for p in report["pass_at_k"]] == [(1, 0.5), (10, 0.5)]
+    assert report["stability"] == {"cases_with_samples": 4, "flaky_cases": 0, "ids": []}
+    assert "it is cases that are resampled" in " ".join(place.run("r.jsonl").stdout.split())
+
+
+def test_pass_at_k_and_flaky_cases(place):
+    lines = [{"task_id": "H/1", "passed": n < 1, "result": "x"} for n in range(4)]
+    lines += [{"task_id": "H/2", "passed": True, "result": "passed"} for _ in range(3)]
+    place.write("r.jsonl", *lines)
+    report = place.json("--k", "1,2,4", "r.jsonl")
+    values = [(p["k"], p["estimate"] and p["estimate"]["mean"], p["too_few_samples"]) for p in report["pass_at_k"]]
+    assert values == [(1, pytest.approx(0.625), 0), (2, pytest.approx(0.75), 0), (4, None, 1)]
+    assert report["stability"] == {"cases_with_samples": 2, "flaky_cases": 1, "ids": ["H/1"]}
+
+
+def test_the_last_attempt_counts(place):
+    earlier = [{"why": "starved", "finished_at": "2026-11-21T17:00:00.000Z", "answer": result("a", 0)}]
+    run = {"attempts": 2, "earlier": earlier, "finished_at": "2026-11-21T17:00:01.000Z", "rubricd": "0.1.0"}
+    place.write("r.jsonl", result("a", 1, run=run))
+    report = place.json("r.jsonl")
+    assert (report["totals"]["passed"], report["totals"]["failed"]) == (1, 0)
+    assert report["totals"]["earlier_attempts"] == 1
+    assert report["cost_usd"]["total"] == 0.25
+    assert report["cost_usd"]["of_attempts_that_do_not_count"] == 0.25
+    made = report["reproducibility"]
+    assert (made["rubricd"], made["finished_at"]) == (["0.1.0"], "2026-11-21T17:00:01Z")
+
+
+def test_an_id_that_comes_again_is_named(place):
+    place.write("r.jsonl", result("a", 0), result("b", 1), result("a", 1))
+    done = place.run("--json", "r.jsonl")
+    assert done.returncode == 0
+    assert done.stderr == 'rubricctl: r.jsonl:3: "a" is in this file before; the last line counts\n'
+    report = json.loads(done.stdout)
+    assert report["files"][0]["duplicates"] == 1 and report["totals"]["results"] == 2
+    assert report["score"]["mean"] == 1 and report["failure_modes"] == []
+
+
+def test_digests(place):
+    runs = [{"case_digest": c * 64, "rubric_digest": r * 64} for c, r in ("ad", "bd", "ce")]
+    lines = [result(id, 1, run=run) for id, run in zip("zyx", runs)]
+    place.write("r.jsonl", *lines)
+    made = place.json("r.jsonl")["reproducibility"]
+    assert made["rubrics"] == [{"task_class": "t", "digest": d * 64} for d in "de"]
+    import hashlib
+
+    text = "".join(f"{d * 64}  {id}\n" for id, d in sorted(zip("zyx", "abc")))
+    assert made["cases"] == {
+        "digest": hashlib.sha256(text.encode()).hexdigest(), "cases": 3, "without_digest": 0,
+    }  # fmt: skip
+    assert "rubrics" not in made["missing"] and made["missing"]["hosts"] == "no line has run.host"
+    # The same id, another case.
+    place.write("s.jsonl", result("z", 1, run={"case_digest": "f" * 64}))
+    assert place.json("r.jsonl", "s.jsonl")["changed_cases"] == 1
+
+
+# What it refuses
+
+
+def test_populations_are_not_mixed(place):
+    other = result("f", 0, isolation={**ISOLATION, "digest": "2" * 64})
+    place.write("r.jsonl", *SOME)
+    place.write("s.jsonl", other)
+    done = place.run("r.jsonl", "s.jsonl")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "different populations" in done.stderr and "--mix" in done.stderr
+    assert "  5 subprocess 1111111111111111\n  1 subprocess 2222222222222222\n" in done.stderr
+    report = place.json("--mix", "r.jsonl", "s.jsonl")
+    assert report["mixed"] is True and len(report["populations"]) == 2
+    assert "of different populations" in place.run("--mix", "r.jsonl", "s.jsonl").stdout
+    assert place.json("--mix", "r.jsonl")["mixed"] is False
+
+
+def test_shared_verdicts_are_another_population(place):
+    place.write("r.jsonl", *SOME, result("f", 1, mode="shared"))
+    done = place.run("r.jsonl")
+    assert done.returncode == 2 and "1 subprocess 1111111111111111, verdicts shared with the code" in done.stderr
+
+
+def test_lines_that_cannot_be_used_are_named(place):
+    cut = json.dumps(result("z", 1))[:90]
+    place.write("r.jsonl", SOME[0], "{broken", "", SOME[1], '{"type":"result","id":"q","score":3}', cut, end="")
+    done = place.run("--json", "r.jsonl")
+    assert done.returncode == 2
+    lines = done.stderr.splitlines()
+    assert len(lines) == 3, lines
+    assert lines[0].startswith("rubricctl: r.jsonl:2: not JSON:")
+    assert lines[1] == "rubricctl: r.jsonl:5: score: expected an object, got a number"
+    assert lines[2].startswith("rubricctl: r.jsonl:6: cut off at the end of the file: ")
+    report = json.loads(done.stdout)
+    assert report["files"] == [{"name": "r.jsonl", "lines": 2, "unusable": 3, "duplicates": 0}]
+
+
+def test_many_bad_lines_are_counted(place):
+    place.write("r.jsonl", SOME[0], *["{"] * 50)
+    done = place.run("--json", "r.jsonl")
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 11
+    assert json.loads(done.stdout)["files"][0]["unusable"] == 50
+
+
+@pytest.mark.parametrize(
+    "arguments, expected",
+    [
+        (["nosuch.jsonl"], "nosuch.jsonl: No such file or directory"),
+        (["empty.jsonl"], "empty.jsonl: no result was found"),
+        (["--confidence", "95", "r.jsonl"], '--confidence: expected a number above 0 and below 1, got "95"'),
+        (["--confidence", "nan", "r.jsonl"], '--confidence: expected a number above 0 and below 1, got "nan"'),
+        (["--min-score", "1.1", "r.jsonl"], '--min-score: expected a number from 0 to 1, got "1.1"'),
+        (["--seed", "-1", "r.jsonl"], '--seed: expected a whole number from 0 to 9223372036854775807, got "-1"'),
+        (["--resamples", "0", "r.jsonl"], '--resamples: expected a whole number from 1 to 10000000, got "0"'),
+        (["--json", "--junit", "r.jsonl"], "only one of them can go to standard output"),
+        (["-o", "report.pdf", "r.jsonl"], "--output report.pdf: expected a name that ends in .txt,"),
+        (["-o", "r.json", "r.jsonl"], "r.json is there already; --force overwrites it"),
+        (["-f", "-o", "nosuch/r.json", "r.jsonl"], "cannot write nosuch/r.json: No such file or directory"),
+    ],
+)  # fmt: skip
+def test_wrong_usage(place, arguments, expected):
+    place.write("r.jsonl", *SOME)
+    place.write("empty.jsonl", "", end="")
+    (place.directory / "r.json").write_text("kept")
+    done = place.run(*arguments)
+    assert done.returncode == 2 and expected in done.stderr, done.stderr
+    assert (place.directory / "r.json").read_text() == "kept"
+    assert not list(place.directory.glob("*.??????")), "nothing half written stays"
+
+
+# How it is written
+
+
+def test_inputs(place):
+    """Several files, compressed, and standard input."""
+    place.write("r.jsonl.gz", *SOME[:2])
+    lines = "".join(json.dumps(line) + "\n" for line in SOME[2:])
+    done = place.run("--json", "r.jsonl.gz", "-", stdin=lines)
+    assert (done.returncode, done.stderr) == (0, "")
+    report = json.loads(done.stdout)
+    assert [(f["name"], f["lines"]) for f in report["files"]] == [("r.jsonl.gz", 2), ("stdin", 3)]
+
+
+def test_files(place):
+    place.write("r.jsonl", *SOME)
+    done = place.run("r.jsonl", "-o", "a.json", "-o", "b.xml", "-o", "c.txt")
+    assert done.returncode == 0 and "score      0.7000" in done.stdout
+    report = json.loads((place.directory / "a.json").read_text())
+    schema_check.validate_by("bench-run-report", report)
+    ElementTree.parse(place.directory / "b.xml")
+    assert (place.directory / "c.txt").read_text() == done.stdout
+    plain = place.directory / place.write("plain")
+    assert (place.directory / "a.json").stat().st_mode == plain.stat().st_mode, "no secret"
+    # A form that goes to a file does not go to standard output as well; a name may be anything then.
+    done = place.run("r.jsonl", "--json", "-o", "a.dat")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert json.loads((place.directory / "a.dat").read_text()) == report
+    assert place.run("r.jsonl", "-q").stdout == ""
+    assert place.run("r.jsonl", "-q", "-f", "-o", "a.json").returncode == 0
+
+
+def test_the_same_again(place):
+    """The same results, in whatever order, give the same numbers; another seed gives others."""
+    lines = [result(str(n), (n * 7 % 10) / 10) for n in range(60)]
+    place.write("r.jsonl", *lines)
+    place.write("s.jsonl", *reversed(lines))
+    first, second = place.json("r.jsonl"), place.json("s.jsonl")
+    assert (first["score"], first["classes"]) == (second["score"], second["classes"])
+    assert place.run("--json", "r.jsonl").stdout == place.run("--json", "r.jsonl").stdout
+    assert place.json("--seed", "2", "r.jsonl")["score"]["bca"] != first["score"]["bca"]
+    wide = place.json("--confidence", "0.99", "r.jsonl")["score"]["bca"]
+    assert wide["low"] < first["score"]["bca"]["low"] and wide["high"] > first["score"]["bca"]["high"]
+
+
+HOSTILE = "</script><script>alert(1)</script>\"'&\x1b[31m\u202e\ud7ff\ufffe\n"
+
+
+def test_junit(place):
+    place.write(
+        "r.jsonl",
+        result("good", 1, task_class="b"),
+        result(f"x\0{HOSTILE}", 0, task_class=f"a{HOSTILE}", modes=[
+            {"code": f"c{HOSTILE}", "severity": "block", "detail": f"d{HOSTILE}"},
+            {"code": "w", "severity": "warn"},
+        ]),
+        error("broken", message=f"m{HOSTILE}"),
+    )  # fmt: skip
+    done = place.run("--junit", "r.jsonl")
+    assert done.returncode == 4
+    root = ElementTree.fromstring(done.stdout)
+    assert root.tag == "testsuites"
+    assert [root.get(name) for name in ("tests", "failures", "errors")] == ["3", "1", "1"]
+    assert [suite.get("tests") for suite in root] == ["1", "1", "1"]
+    for suite in root:
+        assert int(suite.get("tests")) == len(suite.findall("testcase"))
+    shown = "</script><script>alert(1)</script>\"'&\\x1b[31m\\u202e\ud7ff\ufffd\\n"
+    failure = root.find(".//failure")
+    assert failure.get("message") == f"d{shown}"
+    assert failure.get("type") == f"c{shown}, w"
+    assert root.find(".//error").get("type") == "internal"
+    names = [case.get("name") for case in root.iter("testcase")]
+    assert names == ["good", f"x\\x00{shown}", "broken"]
+
+
+def test_hostile_text_on_a_terminal(place):
+    place.write("r.jsonl", result("\x1b[2Jx", 0, modes=[{"code": "\x1b]0;t\x07", "severity": "block"}]))
+    done = place.run("r.jsonl")
+    assert "\x1b" not in done.stdout and "\\x1b[2Jx" in done.stdout
+
+
+def on_terminal(place, *arguments, columns=80, **env):
+    """What a terminal of COLUMNS is sent."""
+    import fcntl
+    import struct
+    import termios
+
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    environment = {k: v for k, v in os.environ.items() if k != "NO_COLOR"}
+    with subprocess.Popen(
+        [RUBRICCTL, "report", *arguments], cwd=place.directory, stdout=follower,
+        stderr=subprocess.STDOUT, env={**environment, **env},
+    ) as process:  # fmt: skip
+        os.close(follower)
+        data = b""
+        try:
+            while chunk := os.read(leader, 4096):
+                data += chunk
+        except OSError:  # how a terminal says that nobody writes any more
+            pass
+        assert process.wait(DEADLINE) == 0
+    os.close(leader)
+    return data.decode()
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+def test_narrow_terminal(place, columns):
+    long = "n" * 100
+    place.write("r.jsonl", *[result(f"{n}/{long}", n / 9, task_class=f"{n}{long}") for n in range(10)])
+    shown = on_terminal(place, "r.jsonl", columns=columns)
+    assert "\x1b[1m" in shown
+    plain = re.sub(r"\x1b\[\d+m", "", shown)
+    assert max(len(line) for line in plain.splitlines()) < columns, plain
+
+
+def test_no_colour(place):
+    place.write("r.jsonl", *SOME)
+    assert "\x1b" in on_terminal(place, "r.jsonl")
+    assert "\x1b" not in on_terminal(place, "r.jsonl", NO_COLOR="1")
+
+
+# Gates
+
+
+def test_min_score(place):
+    place.write("r.jsonl", *[result(str(n), int(n % 10 != 0)) for n in range(200)])
+    low = place.json("r.jsonl")["score"]["interval"]["low"]
+    assert place.run("-q", "--min-score", str(round(low - 0.001, 4)), "r.jsonl").returncode == 0
+    done = place.run("-q", "--min-score", str(round(low + 0.001, 4)), "r.jsonl")
+    assert done.returncode == 1 and "the score is 0.9000, but its interval begins at" in done.stderr
+    assert place.run("-q", "--no-fail", "--min-score", "0.99", "r.jsonl").returncode == 0
+    place.write("one.jsonl", result("a", 1))
+    done = place.run("-q", "--min-score", "0.9", "one.jsonl")
+    assert done.returncode == 1  # Wilson's interval of one passed case begins far below
+    place.write("half.jsonl", result("a", 0.95))
+    done = place.run("-q", "--min-score", "0.9", "half.jsonl")
+    assert done.returncode == 1 and "the score has no interval" in done.stderr
