@@ -404,8 +404,8 @@ def zsh_quote(text):
 def zsh_option(option, tables):
     """One argument of _arguments, quoted for the shell."""
     value = ""
-    if option["argument"]:
-        what = option["argument"]
+    what = option["argument"] or option["optional_argument"]
+    if what:
         if "range" in option:
             what += " ({} to {})".format(*option["range"])
         action = ZSH_ACTIONS[option["value"]].format(
@@ -413,13 +413,15 @@ def zsh_option(option, tables):
             limits=" ".join(tables["limits"]),
             settings=" ".join(tables["settings"]),
         )
-        value = f":{zsh_quote(what)}:{action}"
+        optional = ":" if option["optional_argument"] else ""
+        value = f":{optional}{zsh_quote(what)}:{action}"
     text = f"[{zsh_quote(option['help'])}]{value}"
-    long = f"--{option['name']}" + ("=" if option["argument"] else "")
+    # What may be left out stands in the same word: -w10, --watch=10.
+    long = f"--{option['name']}" + ("=" if option["argument"] else "=-" if what else "")
     star = "*" if option["repeatable"] else ""
     if not option["letter"]:
         return shlex.quote(f"{star}{long}{text}")
-    short = f"-{option['letter']}" + ("+" if option["argument"] else "")
+    short = f"-{option['letter']}" + ("+" if option["argument"] else "-" if what else "")
     alone = "" if star else f"(-{option['letter']} --{option['name']})"
     return f"{shlex.quote(star + alone)}{{{short},{long}}}{shlex.quote(text)}"
 

@@ -19,6 +19,8 @@ def option_lines(options):
     lines = [".Bl -tag -width Ds"]
     for option in options:
         value = f" Ar {mdoc.quoted(option['argument'])}" if option["argument"] else ""
+        if option["optional_argument"]:
+            value = f" Ns Oo No = Ns Ar {mdoc.quoted(option['optional_argument'])} Oc"
         long = f"Fl \\-{option['name']}{value}"
         lines.append(f".It Fl {option['letter']} , {long}" if option["letter"] else f".It {long}")
         names = [option["argument"]] if option["argument"] else []
