@@ -3,8 +3,11 @@
 #include "connect.h"
 #include "engine.h"
 #include "files.h"
+#include "runinfo.h"
 #include "take.h"
 #include "text.h"
+
+#include "proto/request.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -12,34 +15,108 @@
 struct batch_options {
     struct engine_options engine;
     const char *bench_root;
+    long samples; /* 0: one */
 };
 
 struct batch {
     struct input input;
     struct jobline_policy policy;
+    uint64_t samples; /* of each case */
+    /* The case of which further samples are to come; NULL: none. */
+    json_t *job;
+    struct bytes case_id;
+    uint64_t next_sample;
+    struct fault place;
 };
+
+static void batch_deinit(struct batch *batch)
+{
+    input_deinit(&batch->input);
+    json_decref(batch->job);
+    bytes_deinit(&batch->case_id);
+}
+
+/* The sample that comes next, "a1#2", of the case whose first one was read last. */
+static int take_sample(struct batch *batch, struct engine_job *ret, struct fault *fault)
+{
+    _cleanup_bytes_ struct bytes id = BYTES_NULL;
+    char number[24];
+    uint64_t sample = batch->next_sample++;
+    size_t digits = (size_t)snprintf(number, sizeof(number), "#%" PRIu64, sample);
+    if (batch->case_id.length + digits > REQUEST_ID_MAX)
+        return fault_set(fault, "id: with %s behind it longer than %d bytes", number,
+                         REQUEST_ID_MAX);
+    id.length = batch->case_id.length + digits;
+    id.data = malloc(id.length + 1);
+    if (!id.data)
+        return -ENOMEM;
+    memcpy(id.data, batch->case_id.data, batch->case_id.length);
+    memcpy(id.data + batch->case_id.length, number, digits + 1);
+    int r = jobline_from_object(batch->job, &id, &batch->policy, &ret->submission, fault);
+    return r < 0 ? r : runinfo_set_sample(ret->submission.run, &batch->case_id, sample);
+}
+
+static enum input_state next_sample(struct batch *batch, struct engine_job *ret,
+                                    struct fault *fault)
+{
+    struct fault why = FAULT_NULL;
+    int r = take_sample(batch, ret, &why);
+    ret->place = batch->place;
+    if (batch->next_sample > batch->samples || r < 0) {
+        json_decref(batch->job);
+        batch->job = NULL;
+    }
+    if (r == 0)
+        return INPUT_LINE;
+    (void)fault_set(fault, "%s: %s", batch->place.text, why.text[0] ? why.text : strerror(-r));
+    return INPUT_WRONG;
+}
+
+/* Keeps the case that JOB is the first sample of, for the others. */
+static int keep_case(struct batch *batch, json_t *job, const struct engine_job *first)
+{
+    const struct bytes *id = &first->submission.id;
+    bytes_deinit(&batch->case_id);
+    batch->case_id = (struct bytes)BYTES_NULL;
+    if (batch->samples < 2)
+        return 0;
+    batch->job = json_incref(job);
+    batch->next_sample = 2;
+    batch->place = first->place;
+    return bytes_copy(id->data, id->length, &batch->case_id);
+}
+
+static int take_job(struct batch *batch, const char *line, size_t n, struct engine_job *ret,
+                    struct fault *fault)
+{
+    const struct input *input = &batch->input;
+    _cleanup_bytes_ struct bytes default_id = BYTES_NULL;
+    _cleanup_json_ json_t *job = NULL;
+    int r = jobline_default_id(input->name, input->line_no, &default_id);
+    if (r == 0)
+        r = jobline_read_object(line, n, &job, fault);
+    if (r == 0)
+        r = jobline_from_object(job, &default_id, &batch->policy, &ret->submission, fault);
+    return r < 0 ? r : keep_case(batch, job, ret);
+}
 
 static enum input_state take_line(struct batch *batch, const char *line, size_t n,
                                   struct engine_job *ret, struct fault *fault)
 {
-    const struct input *input = &batch->input;
-    _cleanup_bytes_ struct bytes default_id = BYTES_NULL;
     struct fault why = FAULT_NULL;
-    int r = jobline_default_id(input->name, input->line_no, &default_id);
+    (void)fault_set(&ret->place, "%s:%" PRIu64, batch->input.name, batch->input.line_no);
+    int r = take_job(batch, line, n, ret, &why);
     if (r == 0)
-        r = jobline_from_text(line, n, &default_id, &batch->policy, &ret->submission, &why);
-    if (r < 0) {
-        (void)fault_set(fault, "%s:%" PRIu64 ": %s", input->name, input->line_no,
-                        why.text[0] ? why.text : strerror(-r));
-        return INPUT_WRONG;
-    }
-    (void)fault_set(&ret->place, "%s:%" PRIu64, input->name, input->line_no);
-    return INPUT_LINE;
+        return INPUT_LINE;
+    (void)fault_set(fault, "%s: %s", ret->place.text, why.text[0] ? why.text : strerror(-r));
+    return INPUT_WRONG;
 }
 
 static enum input_state next_job(void *arg, struct engine_job *ret, struct fault *fault)
 {
     struct batch *batch = arg;
+    if (batch->job)
+        return next_sample(batch, ret, fault);
     for (;;) {
         const char *line;
         size_t n;
@@ -84,13 +161,17 @@ static enum exit_status run_jobs(const struct globals *globals, const struct bat
         return STATUS_NO_DAEMON;
     if (engine_open(&engine, &options->engine, files->items, files->n) < 0)
         return STATUS_USAGE;
-    struct batch batch = {
+    _cleanup_(batch_deinit) struct batch batch = {
         .policy = {.bench_root = bench_root, .max_frame = engine.session.max_frame},
+        .samples = (uint64_t)options->samples,
     };
-    if (input_init(&batch.input, files->items, files->n, engine.session.max_frame) < 0) {
+    _cleanup_(flakiness_deinit) struct flakiness flakiness = FLAKINESS_NULL;
+    if (input_init(&batch.input, files->items, files->n, engine.session.max_frame) < 0 ||
+        flakiness_init(&flakiness) < 0) {
         complain("out of memory");
         return STATUS_USAGE;
     }
+    engine.flakiness = batch.samples > 1 ? &flakiness : NULL;
     const struct engine_work work = {
         .arg = &batch,
         .input = &batch.input,
@@ -100,7 +181,6 @@ static enum exit_status run_jobs(const struct globals *globals, const struct bat
     engine_run(&engine, &work);
     if (!options->engine.quiet)
         engine_put_summary(&engine);
-    input_deinit(&batch.input);
     return ending_status(&engine.ending, globals->no_fail);
 }
 
@@ -128,6 +208,17 @@ static const struct option_spec batch_specs[] = {
         .value = VALUE_DIRECTORY,
         .offset = offsetof(struct batch_options, bench_root),
         .help = "where the task classes are, for lines that name no bench_root",
+    },
+    {
+        .name = "samples",
+        .argument = "N",
+        .kind = OPTION_NUMBER,
+        .offset = offsetof(struct batch_options, samples),
+        .min = 1,
+        .max = 10000,
+        .help =
+            "grade each case N times, under the ids ID, ID#2, ID#3 and so on, and tell which cases "
+            "had different verdicts",
     },
 };
 
@@ -165,10 +256,17 @@ const struct command command_batch = {
         "A daemon that goes away (restarted, killed) is waited for; what it has not\n"
         "answered is submitted to the next one, so each job is answered once.\n"
         "\n"
-        "The first Ctrl-C stops submitting and waits for the jobs in flight; the second\n"
-        "cancels those.\n",
+        "An error is no verdict: its job is tried again (--retries). Nor does a timeout\n"
+        "count at first whose job waited for a CPU half of its time or more: it is run\n"
+        "once more when nothing else of this batch is in flight, and that counts. Every\n"
+        "attempt stands in the line.\n"
+        "\n"
+        "The first Ctrl-C (or SIGTERM) stops submitting and waits for the jobs in flight;\n"
+        "the second cancels those.\n",
     .examples = "  rubricctl batch --bench-root tests/data/bench jobs.jsonl > scores.jsonl\n"
                 "  rubricctl batch --output scores.jsonl --resume jobs.jsonl\n"
+                "  rubricctl batch -o scores.jsonl --samples 5 --cost-cap 2.50 jobs.jsonl\n"
+                "  rubricctl batch -o some.jsonl --filter 'task_class=qa-*' --limit 20 jobs.jsonl\n"
                 "  make-jobs | rubricctl batch --embedded --slots 4 -o scores.jsonl -\n"
                 "  rubricctl batch jobs.jsonl | jq -c 'select(.score.passed == false) | .id'\n",
     .exits = engine_exits,

@@ -19,36 +19,44 @@
 static bool cancel_one(struct pending_job *job, void *arg)
 {
     struct engine *engine = arg;
-    _cleanup_bytes_ struct bytes payload = BYTES_NULL;
-    _cleanup_json_ json_t *cancel =
-        json_pack("{s:s,s:s%}", "type", "cancel", "id", job->id.data, job->id.length);
-    return cancel && json_print(cancel, &payload) == 0 &&
-           session_send(&engine->session, payload.data, payload.length) == 0;
+    bool is_there = job->state == PENDING_QUEUED || job->state == PENDING_RUNNING;
+    return !is_there || engine_cancel(engine, job);
+}
+
+/* The first signal: what has not been submitted is left alone. */
+static void begin_to_drain(struct engine *engine)
+{
+    size_t n = pending_in_flight(&engine->pending);
+    engine->interrupted_once = true;
+    engine->stopped = true;
+    engine->phase = PHASE_FINISHING;
+    if (n > 0)
+        engine_complain(engine,
+                        "interrupted: nothing more is submitted; waiting for %zu job%s "
+                        "in flight (once more cancels)",
+                        n, text_plural(n));
+}
+
+static void cancel_all(struct engine *engine)
+{
+    size_t n = pending_in_flight(&engine->pending);
+    engine_complain(engine, "cancelling %zu job%s", n, text_plural(n));
+    engine->phase = PHASE_CANCELLING;
+    engine->cancel_deadline_ms = monotonic_ms() + CANCEL_TIMEOUT_MS;
+    pending_each(&engine->pending, cancel_one, engine);
 }
 
 static void take_signal(struct engine *engine)
 {
-    size_t n = pending_count(&engine->pending);
     engine->ending.interrupted = true;
-    if (engine->phase == PHASE_CANCELLING || engine->phase == PHASE_OVER) {
+    if (engine->phase == PHASE_CANCELLING || engine->phase == PHASE_OVER)
         engine->phase = PHASE_ABORTED;
-    } else if (!engine_is_connected(engine)) {
+    else if (!engine_is_connected(engine))
         engine_lose_daemon(engine, "interrupted while rubricd was gone");
-    } else if (engine->cancel_deadline_ms == 0) {
-        /* The first one: what has not been submitted is left alone. */
-        engine->cancel_deadline_ms = -1;
-        engine->phase = PHASE_FINISHING;
-        if (n > 0)
-            engine_complain(engine,
-                            "interrupted: nothing more is submitted; waiting for %zu job%s "
-                            "in flight (once more cancels)",
-                            n, text_plural(n));
-    } else {
-        engine_complain(engine, "cancelling %zu job%s", n, text_plural(n));
-        engine->phase = PHASE_CANCELLING;
-        engine->cancel_deadline_ms = monotonic_ms() + CANCEL_TIMEOUT_MS;
-        pending_each(&engine->pending, cancel_one, engine);
-    }
+    else if (!engine->interrupted_once)
+        begin_to_drain(engine);
+    else
+        cancel_all(engine);
 }
 
 /* --- the loop ----------------------------------------------------------------------------- */
@@ -59,8 +67,9 @@ static bool is_done(struct engine *engine)
         return true;
     if (engine->phase == PHASE_CANCELLING && monotonic_ms() >= engine->cancel_deadline_ms)
         engine->phase = PHASE_OVER;
-    bool over = engine->phase == PHASE_OVER ||
-                (engine->phase != PHASE_SUBMITTING && pending_count(&engine->pending) == 0);
+    size_t awaited =
+        engine->stopped ? pending_in_flight(&engine->pending) : pending_count(&engine->pending);
+    bool over = engine->phase == PHASE_OVER || (engine->phase != PHASE_SUBMITTING && awaited == 0);
     return over && output_unwritten(&engine->output) == 0;
 }
 
@@ -77,6 +86,7 @@ static int next_timeout(const struct engine *engine, int64_t now)
         next = MIN(next, engine->cancel_deadline_ms);
     next = MIN(next, reconnect_due(&engine->reconnect));
     next = MIN(next, engine->output.sync_ms);
+    next = MIN(next, engine_next_attempt(engine));
     return next == INT64_MAX ? -1 : (int)MAX(next - now, 0);
 }
 
@@ -108,6 +118,7 @@ static int turn(struct engine *engine)
         engine_go_on_connecting(engine);
     if (fds[INPUT].revents)
         input_read(input);
+    engine_run_again(engine, monotonic_ms());
     engine_submit_jobs(engine);
     engine_write_output(engine);
     return 0;
@@ -116,6 +127,7 @@ static int turn(struct engine *engine)
 void engine_run(struct engine *engine, const struct engine_work *work)
 {
     engine->work = *work;
+    engine_watch_cost(engine);
     engine_submit_jobs(engine);
     while (!is_done(engine)) {
         int r = turn(engine);
@@ -130,6 +142,7 @@ void engine_run(struct engine *engine, const struct engine_work *work)
     progress_clear(&engine->progress);
     engine_finish_output(engine);
     engine_conclude(engine);
+    engine_tell_cost(engine);
 }
 
 /* --- opening and closing ------------------------------------------------------------------ */
@@ -139,11 +152,6 @@ static int open_output(struct engine *engine, const char *const *inputs, size_t 
                        struct fault *fault)
 {
     const struct engine_options *options = &engine->options;
-    bool named = options->output && strcmp(options->output, "-") != 0;
-    if (options->resume && options->force)
-        return fault_set(fault, "--resume continues a file, --force overwrites it: not both");
-    if (options->resume && !named)
-        return fault_set(fault, "--resume: the file to continue is missing (--output FILE)");
     enum output_mode mode = options->resume  ? OUTPUT_CONTINUE
                             : options->force ? OUTPUT_OVERWRITE
                                              : OUTPUT_NEW;
@@ -151,12 +159,30 @@ static int open_output(struct engine *engine, const char *const *inputs, size_t 
     return r == 0 && options->resume ? engine_resume(engine, fault) : r;
 }
 
+/* What the options ask for, in the form in which it is used. */
+static int read_options(struct engine *engine, struct fault *fault)
+{
+    const struct engine_options *options = &engine->options;
+    if (options->resume && options->force)
+        return fault_set(fault, "--resume continues a file, --force overwrites it: not both");
+    if (options->resume && (!options->output || strcmp(options->output, "-") == 0))
+        return fault_set(fault, "--resume: the file to continue is missing (--output FILE)");
+    int r = engine_read_retries(options->retries, &engine->retries, fault);
+    if (r == 0)
+        r = engine_read_cost_cap(options->cost_cap, &engine->cost_cap, fault);
+    return r < 0 ? r
+                 : selection_init(&engine->selection, &engine->options.filters,
+                                  (uint64_t)options->limit, fault);
+}
+
 int engine_open(struct engine *engine, const struct engine_options *options,
                 const char *const *inputs, size_t n)
 {
     struct fault fault = FAULT_NULL;
     engine->options = *options;
-    int r = open_output(engine, inputs, n, &fault);
+    int r = read_options(engine, &fault);
+    if (r == 0)
+        r = open_output(engine, inputs, n, &fault);
     if (r == 0)
         r = pending_init(&engine->pending);
     if (r == 0)
@@ -167,6 +193,7 @@ int engine_open(struct engine *engine, const struct engine_options *options,
         complain("%s", fault.text[0] ? fault.text : strerror(-r));
         return r;
     }
+    engine->cost_usd = engine->ledger.cost_usd;
     progress_init(&engine->progress, options->quiet);
     long patience_s = options->reconnect ? options->reconnect : RECONNECT_DEFAULT_S;
     bool waits = !options->no_reconnect && engine->session.daemon.pid <= 0;
@@ -189,16 +216,24 @@ void engine_deinit(struct engine *engine)
     interrupt_deinit(&engine->interrupt);
 }
 
+uint64_t engine_unanswered(const struct engine *engine)
+{
+    return pending_count(&engine->pending) + engine->withdrawn;
+}
+
 void engine_put_summary(const struct engine *engine)
 {
     const struct summary_run run = {
         .wall_ms = engine->ended_ms - engine->started_ms,
         .answered = engine->answered,
         .kept = engine->ledger.kept,
-        .unanswered = pending_count(&engine->pending),
+        .unanswered = engine_unanswered(engine),
     };
-    if (!engine->reader_gone)
-        summary_put(stderr, &engine->summary, &run);
+    if (engine->reader_gone)
+        return;
+    summary_put(stderr, &engine->summary, &run);
+    if (engine->flakiness)
+        flakiness_put(stderr, engine->flakiness);
 }
 
 void engine_job_deinit(struct engine_job *job)

@@ -3,6 +3,8 @@
 /* What sends many jobs to the daemon, a window of them at a time, and writes a line for each
  * answer. Where the jobs come from, and what a line says, is the work's. */
 
+#include "attempt.h"
+#include "flakiness.h"
 #include "input.h"
 #include "interrupt.h"
 #include "jobline.h"
@@ -12,6 +14,7 @@
 #include "pending.h"
 #include "progress.h"
 #include "reconnect.h"
+#include "selection.h"
 #include "session.h"
 #include "summary.h"
 
@@ -55,10 +58,17 @@ struct engine_options {
     long jobs;      /* 0: the default */
     long reconnect; /* seconds that a lost daemon is waited for; 0: the default */
     bool no_reconnect;
+    const char *retries; /* NULL: the default */
+    bool retry_all_errors;
+    bool no_rerun_starved;
+    const char *cost_cap; /* NULL: none */
+    bool fail_fast;
+    long limit; /* 0: none */
+    struct text_list filters;
     bool quiet;
 };
 
-enum { ENGINE_SPECS = 7 };
+enum { ENGINE_SPECS = 14 };
 extern const struct option_spec engine_specs[ENGINE_SPECS];
 
 /* The exit statuses of such a command, for its help. */
@@ -80,6 +90,8 @@ struct engine {
     struct pending pending;
     struct ledger ledger;
     struct summary summary;
+    struct flakiness *flakiness; /* NULL: nobody wants to know; borrowed */
+    struct selection selection;
     struct progress progress;
     struct ending ending;
     struct reconnect reconnect;
@@ -89,7 +101,14 @@ struct engine {
     bool full;      /* it is not filled for now */
     bool draining;  /* the daemon takes no more jobs */
     bool exhausted; /* the work had no more jobs */
+    bool stopped;   /* nothing is begun any more: what waits for another attempt stays so */
+    bool alone;     /* jobs that were starved of CPU run, one at a time and nothing beside them */
+    size_t retries;
+    double cost_cap; /* INFINITY: none */
+    double cost_usd; /* so far, of all attempts and of the runs that this one continues */
+    uint64_t withdrawn;
     bool reader_gone;
+    bool interrupted_once;
     int64_t started_ms;
     int64_t ended_ms;
     int64_t progressed_ms; /* when something last finished, or the first job was sent */
@@ -112,6 +131,9 @@ void engine_deinit(struct engine *engine);
 
 /* Does the work; engine->ending tells how it ended. */
 void engine_run(struct engine *engine, const struct engine_work *work);
+
+/* Jobs that were submitted and got no answer. */
+uint64_t engine_unanswered(const struct engine *engine);
 
 /* The summary for people, to stderr. */
 void engine_put_summary(const struct engine *engine);

@@ -17,8 +17,6 @@ static void count(struct engine *engine, const struct message *message)
         engine->draining |= strcmp(code, "draining") == 0;
     }
     engine->answered++;
-    engine->progressed_ms = monotonic_ms();
-    engine->stall_ms = ENGINE_STALL_FIRST_MS;
 }
 
 static int make_line(struct engine *engine, struct message *message, struct pending_job *job,
@@ -52,10 +50,17 @@ static bool is_put_off(struct engine *engine, const struct message *message)
     return true;
 }
 
+/* What this client has taken back itself is not answered, and gets no line. */
+static bool is_withdrawn(const struct pending_job *job, const struct message *message)
+{
+    return job->state == PENDING_WITHDRAWN && message->type == MESSAGE_ERROR &&
+           strcmp(message_text(message, "code"), "cancelled") == 0;
+}
+
 static void take_unexpected(struct engine *engine, const struct message *message)
 {
     /* A cancel may cross the answer of its job: the daemon then knows no such job. */
-    if (message->type == MESSAGE_ERROR && engine->phase == PHASE_CANCELLING)
+    if (message->type == MESSAGE_ERROR && engine->stopped)
         return;
     progress_clear(&engine->progress);
     if (message->type == MESSAGE_ERROR)
@@ -74,6 +79,26 @@ static struct pending_job *job_of(const struct engine *engine, const struct mess
                : NULL;
 }
 
+static void note_flakiness(struct engine *engine, const struct pending_job *job, bool passed)
+{
+    const json_t *id = json_object_get(job->run, "case_id");
+    if (engine->flakiness &&
+        flakiness_add(engine->flakiness, json_string_value(id), json_string_length(id), passed) < 0)
+        engine_complain(engine, "out of memory");
+}
+
+/* The answer counts, and JOB is under way no more. */
+static void conclude_job(struct engine *engine, struct message *message, struct pending_job *job)
+{
+    bool is_result = message->type == MESSAGE_RESULT;
+    bool passed = is_result && message_verdict(message).passed;
+    if (is_result)
+        note_flakiness(engine, job, passed);
+    record(engine, message, job);
+    if (!passed)
+        engine_watch_failures(engine, job, is_result ? "did not pass" : "ended in an error");
+}
+
 static void take_answer(struct engine *engine, struct message *message)
 {
     struct pending_job *job = job_of(engine, message);
@@ -83,8 +108,19 @@ static void take_answer(struct engine *engine, struct message *message)
     }
     if (is_put_off(engine, message))
         return;
-    record(engine, message, job);
-    pending_job_free(pending_take(&engine->pending, job));
+    if (message->type == MESSAGE_RESULT)
+        engine->cost_usd += message_verdict(message).cost_usd;
+    engine->progressed_ms = monotonic_ms();
+    engine->stall_ms = ENGINE_STALL_FIRST_MS;
+    if (!engine_tries_again(engine, job, message)) {
+        (void)pending_take(&engine->pending, job);
+        if (is_withdrawn(job, message))
+            engine->withdrawn++;
+        else
+            conclude_job(engine, message, job);
+        pending_job_free(job);
+    }
+    engine_watch_cost(engine);
 }
 
 static void take_started(struct engine *engine, const struct message *message)

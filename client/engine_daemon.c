@@ -31,9 +31,28 @@ void engine_lose_daemon(struct engine *engine, const char *why)
     free(names);
 }
 
+/* What was taken back has gone with the daemon. */
+static bool find_withdrawn(struct pending_job *job, void *arg)
+{
+    struct pending_job **found = arg;
+    *found = job->state == PENDING_WITHDRAWN ? job : NULL;
+    return *found == NULL;
+}
+
+static void drop_withdrawn(struct engine *engine)
+{
+    while (engine->pending.counts[PENDING_WITHDRAWN] > 0) {
+        struct pending_job *job = NULL;
+        pending_each(&engine->pending, find_withdrawn, &job);
+        pending_job_free(pending_take(&engine->pending, job));
+        engine->withdrawn++;
+    }
+}
+
 /* What the daemon has not answered it gets again when it is back. */
 void engine_lose_connection(struct engine *engine, const char *why)
 {
+    drop_withdrawn(engine);
     size_t n = pending_count(&engine->pending);
     if (!engine_waits_for_daemon(engine) || (n == 0 && engine->phase != PHASE_SUBMITTING)) {
         engine_lose_daemon(engine, why);
@@ -47,14 +66,9 @@ void engine_lose_connection(struct engine *engine, const char *why)
 
 static bool submit_again(struct pending_job *job, void *arg)
 {
-    struct engine *engine = arg;
-    if (job->state != PENDING_QUEUED && job->state != PENDING_RUNNING)
-        return true;
-    int r = session_send(&engine->session, job->payload.data, job->payload.length);
-    if (r < 0)
-        engine_complain(engine, "job %s cannot be submitted again: %s", job->id.data, strerror(-r));
-    pending_set_state(&engine->pending, job, PENDING_QUEUED, monotonic_ms());
-    return r != -ENOMEM;
+    if (job->state == PENDING_QUEUED || job->state == PENDING_RUNNING)
+        engine_submit_again(arg, job);
+    return true;
 }
 
 void engine_go_on_connecting(struct engine *engine)

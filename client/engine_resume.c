@@ -87,6 +87,14 @@ static void name_left_over(struct counting *counting, const struct result_line *
     }
 }
 
+static int count_flakiness(struct flakiness *flakiness, const struct result_line *line)
+{
+    const json_t *id = json_object_get(line->run, "case_id");
+    return json_is_string(id) ? flakiness_add(flakiness, json_string_value(id),
+                                              json_string_length(id), line->passed)
+                              : 0;
+}
+
 static int count_line(const struct result_line *line, void *arg)
 {
     struct counting *counting = arg;
@@ -96,7 +104,7 @@ static int count_line(const struct result_line *line, void *arg)
     else
         count_message(line, &engine->summary);
     name_left_over(counting, line);
-    return 0;
+    return line->answered && engine->flakiness ? count_flakiness(engine->flakiness, line) : 0;
 }
 
 /* Empties the summary but for what the input was like. */
@@ -109,9 +117,13 @@ static int forget_counts(struct engine *engine)
     empty.unusable = engine->summary.unusable;
     summary_deinit(&engine->summary);
     engine->summary = empty;
+    if (engine->flakiness) {
+        flakiness_deinit(engine->flakiness);
+        r = flakiness_init(engine->flakiness);
+    }
     if (engine->work.recount)
         engine->work.recount(engine->work.arg);
-    return 0;
+    return r;
 }
 
 /* The file, rather than what was counted on the way: it has the jobs of earlier runs, too, and not
@@ -153,8 +165,7 @@ void engine_conclude(struct engine *engine)
     engine->ended_ms = monotonic_ms();
     if (!engine->output.ours || (!resumed && !engine->ending.unwritten))
         return;
-    if (engine->ledger.superseded > 0 && engine->exhausted && !engine->ending.unwritten &&
-        pending_count(&engine->pending) == 0) {
+    if (engine->ledger.superseded > 0 && !engine->ending.unwritten && !engine->ending.interrupted) {
         if (resultfile_compact(engine->output.path, &fault) == 0)
             engine->ledger.superseded = 0;
         else

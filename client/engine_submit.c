@@ -17,6 +17,14 @@ static void refuse_input(struct engine *engine, const char *why)
     engine->ending.bad_input = true;
 }
 
+void engine_submit_again(struct engine *engine, struct pending_job *job)
+{
+    int r = session_send(&engine->session, job->payload.data, job->payload.length);
+    if (r < 0)
+        engine_complain(engine, "job %s cannot be submitted again: %s", job->id.data, strerror(-r));
+    pending_set_state(&engine->pending, job, PENDING_QUEUED, monotonic_ms());
+}
+
 /* Puts down that the input has JOB: whether it is to be run. Negative with FAULT. */
 static int is_wanted(struct engine *engine, const struct submission *submission,
                      struct fault *fault)
@@ -51,8 +59,23 @@ static int submit(struct engine *engine, struct engine_job *job, struct fault *f
     return r;
 }
 
+/* Whether the filters let the job pass, and the limit. */
+static bool is_selected(struct engine *engine, const struct submission *submission)
+{
+    if (!selection_wants(&engine->selection, submission)) {
+        ledger_skip_job(&engine->ledger, submission->id.data, submission->id.length);
+        return false;
+    }
+    if (selection_count(&engine->selection, submission))
+        return true;
+    engine->phase = PHASE_FINISHING;
+    return false;
+}
+
 static void take_job(struct engine *engine, struct engine_job *job)
 {
+    if (!is_selected(engine, &job->submission))
+        return;
     if (engine->draining) {
         engine_complain(engine, "rubricd is draining: %s and what follows was not submitted",
                         job->place.text);
@@ -86,8 +109,8 @@ bool engine_has_room(struct engine *engine)
 {
     bool waits =
         !engine_is_connected(engine) || (engine->draining && engine_waits_for_daemon(engine));
-    return engine->phase == PHASE_SUBMITTING && !waits && window_is_open(engine) &&
-           session_unsent(&engine->session) < UNSENT_MAX &&
+    return engine->phase == PHASE_SUBMITTING && !waits && !engine->alone &&
+           window_is_open(engine) && session_unsent(&engine->session) < UNSENT_MAX &&
            output_unwritten(&engine->output) < ENGINE_UNWRITTEN_MAX;
 }
 

@@ -323,7 +323,7 @@ static int put_report(const struct grade_options *options, const struct plan *pl
 {
     bool results_are_out = strcmp(plan->engine.output, "-") == 0;
     tally->unusable = engine->summary.unusable;
-    tally->unanswered = pending_count(&engine->pending);
+    tally->unanswered = engine_unanswered(engine);
     tally->cut_short = !engine->exhausted;
     return tally_print(results_are_out ? stderr : stdout, tally, &plan->ks, options->json);
 }

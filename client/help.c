@@ -24,9 +24,10 @@ const char help_exit_statuses[] = "  0    every job passed\n"
                                   "  2    wrong usage, or input that cannot be used\n"
                                   "  3    no daemon, or it was lost\n"
                                   "  4    some jobs ended in an error instead of a verdict\n"
+                                  "  5    the cost cap was passed\n"
                                   "  6    results could not be written\n"
                                   "  130  interrupted\n"
-                                  "  Where several apply: 130, then 6, 3, 2, 4, 1.\n"
+                                  "  Where several apply: 130, then 6, 3, 5, 2, 4, 1.\n"
                                   "  rubricctl sandbox exits as its command does.\n";
 
 static const char worked_examples[] =

@@ -62,6 +62,13 @@ int ledger_take_job(struct ledger *ledger, const char *id, size_t n, uint64_t id
     return LEDGER_KEPT;
 }
 
+void ledger_skip_job(struct ledger *ledger, const char *id, size_t n)
+{
+    uint64_t *value = idmap_find(&ledger->ids, id, n);
+    if (value)
+        *value |= IN_INPUT;
+}
+
 bool ledger_has_job(const struct ledger *ledger, const char *id, size_t n)
 {
     const uint64_t *value = idmap_find(&ledger->ids, id, n);

@@ -50,5 +50,8 @@ int ledger_add_line(struct ledger *ledger, const struct result_line *line);
  */
 int ledger_take_job(struct ledger *ledger, const char *id, size_t n, uint64_t identity);
 
+/* The input has the id, and nothing is to be done about it. */
+void ledger_skip_job(struct ledger *ledger, const char *id, size_t n);
+
 /* Whether the input had the id so far. */
 bool ledger_has_job(const struct ledger *ledger, const char *id, size_t n);

@@ -49,7 +49,9 @@ json_t *runinfo_make(json_t *job, const struct bytes *id)
     const char *task_class = json_string_value(json_object_get(job, "task_class"));
     _cleanup_json_ json_t *run =
         json_pack("{s:s%,s:i}", "case_id", id->data, id->length, "sample", 1);
-    if (!run || put_digests(run, job) < 0)
+    json_t *kind = json_object_get(job, "kind");
+    if (!run || put_digests(run, job) < 0 ||
+        (json_is_string(kind) && json_object_set(run, "kind", kind) < 0))
         return NULL;
     if (task_class && *task_class &&
         (json_object_set_new(run, "task_class", json_string(task_class)) < 0 ||

@@ -22,21 +22,44 @@ def sandbox(id, command="true", **fields):
     return {"id": id, "kind": "sandbox", "argv": ["/bin/sh", "-c", command], **fields}
 
 
-def result(id, passed=True, cost=0, **fields):
-    """A result as far as the client looks at it."""
-    modes = [] if passed else [{"code": "sandbox.failed", "severity": "block"}]
-    score = {"passed": passed, "score": int(passed), "failure_modes": modes, "cost_usd": cost}
-    return {"type": "result", "id": id, "score": score, **fields}
+def result(id, passed=True, cost=0, limit=None, wall_ms=10, wait_ms=0):
+    """A result of a sandbox job, complete."""
+    mode = {"code": "sandbox.limit_exceeded" if limit else "sandbox.failed", "severity": "block", "detail": "d"}
+    return {
+        "type": "result",
+        "id": id,
+        "job_no": 1,
+        "kind": "sandbox",
+        "score": {
+            "passed": passed,
+            "score": int(passed),
+            "breakdown": {},
+            "failure_modes": [] if passed else [mode],
+            "cost_usd": cost,
+            "wall_clock_ms": wall_ms,
+        },
+        "outcome": {
+            "success": passed,
+            "exit_code": None if limit else int(not passed),
+            "signal": 9 if limit else None,
+            "limit_exceeded": limit,
+            "stderr": "",
+            "summary": f"sandbox limit exceeded: {limit}" if limit else "ok" if passed else "exit status 1",
+        },
+        "usage": {
+            "wall_clock_ms": wall_ms,
+            "cpu_ms": 1,
+            "cpu_wait_ms": wait_ms,
+            "max_rss_bytes": 1,
+            "queue_ms": 0,
+        },
+        "stdout": "",
+        "isolation": {"class": "subprocess", "layers": ["env"], "digest": "0" * 64},
+    }
 
 
-def timed_out(id, wait_ms, wall_ms=1000, **fields):
-    return result(
-        id,
-        passed=False,
-        outcome={"limit_exceeded": "wall_clock"},
-        usage={"wall_clock_ms": wall_ms, "cpu_wait_ms": wait_ms},
-        **fields,
-    )
+def timed_out(id, wait_ms, wall_ms=1000, cost=0):
+    return result(id, False, cost, "wall_clock", wall_ms, wait_ms)
 
 
 def error(id, code="sandbox_failed", message="the jail is gone", retriable=True):
@@ -52,9 +75,9 @@ class Peer:
         self.stream = sock.makefile("rb")
 
     def send(self, *messages):
-        for message in messages:
-            payload = json.dumps(message).encode()
-            self.sock.sendall(struct.pack(">I", len(payload)) + payload)
+        """All of them at once."""
+        payloads = [json.dumps(message).encode() for message in messages]
+        self.sock.sendall(b"".join(struct.pack(">I", len(p)) + p for p in payloads))
 
     def recv(self):
         """The next message; None at the end."""

@@ -207,7 +207,7 @@ class Place:
 
     def grade(self, daemon, *arguments, dataset="tasks.jsonl", samples="samples.jsonl"):
         return self.run(
-            "grade", "--quiet", "--dataset", dataset, "--samples", samples, *arguments, daemon=daemon
+            "grade", "--quiet", "--retries", "0", "--dataset", dataset, "--samples", samples, *arguments, daemon=daemon
         )
 
     def results(self, name="samples.jsonl_results.jsonl"):
@@ -933,7 +933,7 @@ def test_batch(place, fake):
 
     daemon = fake(answer, hold=4)
     place.write("jobs.jsonl", {"id": "a", "n": 1}, "", "x", {"id": "a"}, {"n": 2}, {"id": "d"}, {"n": 3})
-    done = place.run("batch", "-q", "jobs.jsonl", daemon=daemon)
+    done = place.run("batch", "-q", "--retries", "0", "jobs.jsonl", daemon=daemon)
     assert done.returncode == 2
     assert complaints(done) == [
         "jobs.jsonl:3: not JSON: column 1: invalid token near 'x'",

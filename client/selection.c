@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#include "selection.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+/* What a filter may look at, and where that stands in `run`. */
+static const struct {
+    const char *key;
+    const char *member;
+} keys[] = {
+    {"id", "case_id"},
+    {"task_class", "task_class"},
+    {"kind", "kind"},
+};
+
+/* FILTER is KEY=GLOB, or a glob for the id. */
+static const char *split(const char *filter, const char **ret_member)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+        size_t n = strlen(keys[i].key);
+        if (strncmp(filter, keys[i].key, n) == 0 && filter[n] == '=') {
+            *ret_member = keys[i].member;
+            return filter + n + 1;
+        }
+    }
+    *ret_member = "case_id";
+    return filter;
+}
+
+int selection_init(struct selection *ret, const struct text_list *filters, uint64_t limit,
+                   struct fault *fault)
+{
+    const char *member;
+    for (size_t i = 0; i < filters->n; i++)
+        if (!*split(filters->items[i], &member))
+            return fault_set(fault,
+                             "--filter: expected a pattern, or id=PATTERN, task_class=PATTERN or "
+                             "kind=PATTERN, got \"%s\"",
+                             filters->items[i]);
+    *ret = (struct selection){.filters = filters, .limit = limit};
+    return 0;
+}
+
+bool selection_wants(const struct selection *selection, const struct submission *submission)
+{
+    for (size_t i = 0; i < selection->filters->n; i++) {
+        const char *member;
+        const char *pattern = split(selection->filters->items[i], &member);
+        const char *text = json_string_value(json_object_get(submission->run, member));
+        if (!text || fnmatch(pattern, text, 0) != 0)
+            return false;
+    }
+    return true;
+}
+
+bool selection_count(struct selection *selection, const struct submission *submission)
+{
+    if (json_integer_value(json_object_get(submission->run, "sample")) > 1)
+        return true;
+    if (selection->limit > 0 && selection->cases == selection->limit)
+        return false;
+    selection->cases++;
+    return true;
+}

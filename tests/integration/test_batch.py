@@ -1,0 +1,428 @@
+# SPDX-License-Identifier: MIT
+"""rubricctl batch: what it submits, what it submits again, and what ends it early. The daemon here is a
+stand-in that does what a test tells it, where the order of messages matters."""
+
+import json
+import signal
+
+import pytest
+import schema_check
+from batches import Batches, StandIn, complaints, error, result, sandbox, timed_out
+from conftest import DEADLINE, wait_until
+
+
+@pytest.fixture(name="daemon_here")
+def make_stand_in(tmp_path):
+    stand_in = StandIn(tmp_path / "s")
+    yield stand_in
+    stand_in.close()
+
+
+@pytest.fixture(name="batches")
+def make_batches(tmp_path, daemon_here):
+    return Batches(tmp_path, daemon_here.socket)
+
+
+@pytest.fixture(name="real")
+def make_real_batches(tmp_path, daemon):
+    return Batches(tmp_path, daemon.socket)
+
+
+def numbered(count):
+    return [sandbox(f"j{n}") for n in range(count)]
+
+
+def started(id):
+    return {"type": "started", "id": id, "job_no": 1, "slot": 0}
+
+
+def test_the_stand_in_is_like_the_daemon():
+    messages = (result("a"), result("a", False), timed_out("a", 1), error("a"), started("a"))
+    for message in messages:
+        schema_check.validate(message, "daemon")
+
+
+# Errors are retried
+
+
+def test_errors_are_retried(batches, daemon_here):
+    batches.write(*numbered(3))
+    process = batches.start()
+    peer = daemon_here.accept()
+    assert peer.jobs(3) == ["j0", "j1", "j2"]
+    peer.send(error("j1"), result("j0"))
+    assert peer.jobs(1) == ["j1"], "after a while, beside the others"
+    peer.send(error("j1", "internal"), result("j2"))
+    assert peer.jobs(1) == ["j1"]
+    peer.send(result("j1"))
+    said = batches.end(process)
+    assert said[0] == "3 jobs: 3 passed, 0 failed, 0 errors"
+    lines = batches.lines()
+    assert (lines["j0"]["run"]["attempts"], "earlier" in lines["j0"]["run"]) == (1, False)
+    run = lines["j1"]["run"]
+    assert run["attempts"] == 3 and lines["j1"]["type"] == "result"
+    assert [(e["why"], e["answer"]["code"]) for e in run["earlier"]] == [
+        ("error", "sandbox_failed"),
+        ("error", "internal"),
+    ]
+    assert run["earlier"][0]["finished_at"] < run["earlier"][1]["finished_at"] < run["finished_at"]
+
+
+def test_retries_have_an_end(batches, daemon_here):
+    batches.write(*numbered(1))
+    process = batches.start("--retries", "1")
+    peer = daemon_here.accept()
+    for _ in range(2):
+        assert peer.jobs(1) == ["j0"]
+        peer.send(error("j0"))
+    said = batches.end(process, 4)
+    assert said[0] == "1 job: 0 passed, 0 failed, 1 error", "it is counted once"
+    line = batches.lines()["j0"]
+    assert (line["type"], line["run"]["attempts"]) == ("error", 2)
+
+
+@pytest.mark.parametrize(
+    "options, again, answer",
+    [
+        ([], False, error("j0", "rubric_not_found", retriable=False)),
+        (["--retry-all-errors"], True, error("j0", "rubric_not_found", retriable=False)),
+        (["--retry-all-errors"], False, error("j0", "cancelled", retriable=False)),
+        (["--retries", "0"], False, error("j0")),
+    ],
+)
+def test_which_errors_are_retried(batches, daemon_here, options, again, answer):
+    batches.write(*numbered(1))
+    process = batches.start(*options)
+    peer = daemon_here.accept()
+    peer.jobs(1)
+    peer.send(answer)
+    if again:
+        assert peer.jobs(1) == ["j0"]
+        peer.send(result("j0"))
+    batches.end(process, 0 if again else 4)
+    assert batches.lines()["j0"]["run"]["attempts"] == 1 + again
+
+
+def test_what_waits_for_another_attempt_survives_the_daemon(batches, daemon_here):
+    batches.write(*numbered(2))
+    process = batches.start()
+    peer = daemon_here.accept()
+    assert peer.jobs(2) == ["j0", "j1"]
+    peer.send(error("j0"))
+    peer.send(result("j1"))
+    wait_until(lambda: "j1" in batches.lines(), "the answers are taken")
+    peer.close()
+    peer = daemon_here.accept()
+    assert peer.jobs(1) == ["j0"], "once"
+    peer.send(result("j0"))
+    batches.end(process)
+    assert peer.recv() is None
+
+
+@pytest.mark.parametrize("text", ["", "-1", "x", "101", "1.5"])
+def test_retries_are_a_number(batches, daemon_here, text):
+    batches.write(*numbered(1))
+    process = batches.start("--retries", text)
+    daemon_here.accept()
+    assert complaints(batches.end(process, 2)) == [
+        f'--retries: expected a whole number from 0 to 100, got "{text}"'
+    ]
+
+
+# Timeouts that are the host's fault
+
+
+def test_starved_timeouts_are_run_again_alone(batches, daemon_here):
+    """Nothing is beside them: neither what was in flight, nor what is still to come, nor each other."""
+    batches.write(*numbered(6))
+    process = batches.start("--jobs", "4")
+    peer = daemon_here.accept()
+    assert peer.jobs(4) == ["j0", "j1", "j2", "j3"]
+    peer.send(timed_out("j0", wait_ms=500), timed_out("j1", wait_ms=499), timed_out("j2", wait_ms=4000))
+    # Two of four wait: nothing more is submitted until the last one in flight is answered.
+    peer.send(result("j3"))
+    assert peer.jobs(1) == ["j0"]
+    peer.sock.settimeout(0.3)
+    with pytest.raises(TimeoutError):
+        peer.sock.recv(1)
+    peer.sock.settimeout(DEADLINE)
+    peer.send(result("j0"))
+    assert peer.jobs(1) == ["j2"]
+    peer.send(timed_out("j2", wait_ms=900))
+    assert peer.jobs(2) == ["j4", "j5"]
+    peer.send(result("j4"), result("j5"))
+    said = batches.end(process, 1)
+    assert said[0] == "6 jobs: 4 passed, 2 failed, 0 errors"
+    lines = batches.lines()
+    assert {id: line["run"]["attempts"] for id, line in lines.items()} == {
+        "j0": 2, "j1": 1, "j2": 2, "j3": 1, "j4": 1, "j5": 1,
+    }  # fmt: skip
+    (earlier,) = lines["j0"]["run"]["earlier"]
+    assert (earlier["why"], earlier["answer"]) == ("starved", timed_out("j0", wait_ms=500))
+    assert lines["j0"]["score"]["passed"] and not lines["j2"]["score"]["passed"]
+
+
+def test_starved_timeouts_wait_for_the_end(batches, daemon_here):
+    batches.write(*numbered(3))
+    process = batches.start()
+    peer = daemon_here.accept()
+    peer.jobs(3)
+    peer.send(timed_out("j0", wait_ms=999), error("j1"), result("j2"))
+    assert peer.jobs(1) == ["j1"], "what is retried comes first"
+    peer.send(result("j1"))
+    assert peer.jobs(1) == ["j0"]
+    peer.send(result("j0"))
+    batches.end(process)
+
+
+def test_no_rerun_starved(batches, daemon_here):
+    batches.write(*numbered(1))
+    process = batches.start("--no-rerun-starved")
+    peer = daemon_here.accept()
+    peer.jobs(1)
+    peer.send(timed_out("j0", wait_ms=999))
+    batches.end(process, 1)
+    assert batches.lines()["j0"]["run"]["attempts"] == 1
+
+
+def test_a_busy_host_costs_no_verdict(start_daemon, tmp_path):
+    """Many jobs that each take most of their deadline, on fewer CPUs than slots: all pass in the end."""
+    daemon = start_daemon("daemon.slots=8")
+    real = Batches(tmp_path, daemon.socket)
+    spin = "i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done"
+    limits = {"limits": {"wall_clock": 1.0}}
+    real.write(*[sandbox(f"j{n}", spin, **limits) for n in range(16)])
+    real.run("--quiet")
+    attempts = [line["run"]["attempts"] for line in real.lines().values()]
+    assert max(attempts) <= 2
+    print(f"run again: {attempts.count(2)} of 16")
+
+
+# What ends it early
+
+
+def test_the_cost_cap(batches, daemon_here):
+    """What is queued is taken back, what runs is awaited, and what that costs is said."""
+    batches.write(*numbered(20))
+    process = batches.start("--jobs", "6", "--cost-cap", "1.00")
+    peer = daemon_here.accept()
+    assert len(peer.jobs(6)) == 6
+    peer.send(*[started(f"j{n}") for n in range(3)])
+    peer.send(result("j0", cost=0.75))
+    assert peer.jobs(1) == ["j6"]
+    peer.send(started("j3"), result("j1", cost=0.5))
+    assert peer.cancelled(3) == ["j4", "j5", "j6"]
+    # One had begun in the meantime, and ends; the others are as they were.
+    peer.send(started("j4"), result("j4", cost=0.25))
+    peer.send(*[error(id, "cancelled", retriable=False) for id in ("j5", "j6")])
+    peer.send(error("j4", "bad_request", retriable=False))
+    peer.send(result("j2", cost=0.25), result("j3", passed=False))
+    said = batches.end(process, 5)
+    assert complaints(said) == [
+        "the cost cap of $1.0000 is passed: $1.2500 so far; nothing more is submitted, 3 queued jobs "
+        "cancelled, 2 running awaited",
+        "cost $1.7500 with a cap of $1.0000: $0.7500 more, of jobs that ran already when it was passed",
+    ]
+    assert sorted(batches.lines()) == ["j0", "j1", "j2", "j3", "j4"], "what was taken back has no line"
+    assert "2 jobs are unanswered" in said
+    # What was paid for counts when it is resumed.
+    process = batches.start("--quiet", "--resume", "--cost-cap", "1.5")
+    peer = daemon_here.accept()
+    said = complaints(batches.end(process, 5))
+    assert said[0].startswith("the cost cap of $1.5000 is passed: $1.7500 so far; nothing more")
+    assert peer.recv() is None, "nothing was submitted"
+    process = batches.start("--quiet", "--resume", "--cost-cap", "1.75", "--limit", "6")
+    peer = daemon_here.accept()
+    assert peer.jobs(1) == ["j5"], "to reach it is not to pass it"
+    peer.send(result("j5"))
+    batches.end(process, 1)
+
+
+def test_attempts_that_do_not_count_cost_all_the_same(batches, daemon_here):
+    batches.write(*numbered(2))
+    process = batches.start("--quiet", "--cost-cap", "0.5")
+    peer = daemon_here.accept()
+    peer.jobs(2)
+    peer.send(timed_out("j0", wait_ms=900, cost=0.375), result("j1"))
+    assert peer.jobs(1) == ["j0"]
+    peer.send(result("j0", cost=0.25))
+    assert "cost $0.6250 with a cap of $0.5000" in batches.end(process, 5)[-1]
+    process = batches.start("--quiet", "--resume", "--cost-cap", "0.5")
+    daemon_here.accept()
+    assert "$0.6250 so far" in batches.end(process, 5)[0]
+
+
+@pytest.mark.parametrize("text", ["", "-1", "x", "inf", "0x1", "1e2", "$1"])
+def test_a_cost_cap_is_in_dollars(batches, daemon_here, text):
+    batches.write(*numbered(1))
+    process = batches.start("--cost-cap", text)
+    daemon_here.accept()
+    assert complaints(batches.end(process, 2)) == [
+        f'--cost-cap: expected dollars, as in 2.50, got "{text}"'
+    ]
+
+
+@pytest.mark.parametrize(
+    "answer, status, how",
+    [
+        (result("j1", passed=False), 1, "did not pass"),
+        (error("j1", "rubric_not_found", retriable=False), 4, "ended in an error"),
+    ],
+)
+def test_fail_fast(batches, daemon_here, answer, status, how):
+    batches.write(*numbered(9))
+    process = batches.start("--jobs", "4", "--fail-fast")
+    peer = daemon_here.accept()
+    peer.jobs(4)
+    peer.send(started("j0"), started("j1"), answer)
+    assert peer.cancelled(2) == ["j2", "j3"]
+    peer.send(*[error(id, "cancelled", retriable=False) for id in ("j2", "j3")], result("j0"))
+    said = complaints(batches.end(process, status))
+    assert said == [
+        f"--fail-fast: j1 {how}; nothing more is submitted, 2 queued jobs cancelled, 1 running awaited"
+    ]
+    assert sorted(batches.lines()) == ["j0", "j1"]
+    # It goes on where it stopped; failures from before are not those of this run.
+    process = batches.start("--quiet", "--resume", "--fail-fast", "--limit", "4")
+    peer = daemon_here.accept()
+    ids = ["j2", "j3"] if status == 1 else ["j1", "j2", "j3"]
+    assert peer.jobs(len(ids)) == ids
+    peer.send(*[result(id) for id in ids])
+    batches.end(process, 1 if status == 1 else 0)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=str)
+def test_one_signal_drains_and_two_cancel(batches, daemon_here, number):
+    batches.write(*numbered(9))
+    process = batches.start("--jobs", "3")
+    peer = daemon_here.accept()
+    peer.jobs(3)
+    peer.send(error("j2"))
+    process.send_signal(number)
+    first = process.stderr.readline()
+    assert "interrupted: nothing more is submitted; waiting for" in first
+    peer.send(result("j0"))
+    wait_until(lambda: "j0" in batches.lines(), "what was in flight is awaited")
+    process.send_signal(number)
+    assert "cancelling 1 job" in process.stderr.readline()
+    assert peer.cancelled(1) == ["j1"]
+    peer.send(error("j1", "cancelled", retriable=False))
+    batches.end(process, 130)
+    # Its error is a line, or it was waiting for another attempt: either way it is to be run.
+    process = batches.start("--resume", "--quiet")
+    peer = daemon_here.accept()
+    assert peer.jobs(8) == [f"j{n}" for n in range(1, 9)]
+    peer.send(*[result(f"j{n}") for n in range(1, 9)])
+    batches.end(process)
+    assert len(batches.lines()) == 9
+
+
+# What is taken
+
+
+def ids_run(batches, daemon_here, *options, status=0):
+    process = batches.start("--quiet", "--force", *options)
+    peer = daemon_here.accept()
+    ids = []
+    while (message := peer.recv()) is not None:
+        ids.append(message["id"])
+        peer.send(result(message["id"]))
+    batches.end(process, status)
+    return ids
+
+
+RUBRIC = {"kind": "rubric", "case": {}, "harness_output": {}}
+
+
+@pytest.mark.parametrize(
+    "options, expected",
+    [
+        (["--limit", "2"], ["a1", "a2"]),
+        (["--limit", "9"], ["a1", "a2", "b1", "b=2"]),
+        (["--filter", "a*"], ["a1", "a2"]),
+        (["--filter", "?1"], ["a1", "b1"]),
+        (["--filter", "b=2"], ["b=2"]),
+        (["--filter", "id=[ab]1"], ["a1", "b1"]),
+        (["--filter", "kind=rubric"], ["a2", "b1"]),
+        (["--filter", "task_class=qa-*"], ["a2"]),
+        (["--filter", "task_class=*", "--filter", "b*"], ["b1"]),
+        (["--filter", "kind=rubric", "--limit", "1"], ["a2"]),
+        (["--filter", "nothing"], []),
+    ],
+)
+def test_limit_and_filter(batches, daemon_here, options, expected):
+    batches.write(
+        sandbox("a1"),
+        {"id": "a2", **RUBRIC, "task_class": "qa-long"},
+        {"id": "b1", **RUBRIC, "task_class": "math"},
+        sandbox("b=2"),
+    )
+    assert ids_run(batches, daemon_here, *options) == expected
+
+
+def test_a_filter_without_a_pattern(batches, daemon_here):
+    batches.write(*numbered(1))
+    process = batches.start("--filter", "kind=")
+    daemon_here.accept()
+    assert complaints(batches.end(process, 2)) == [
+        "--filter: expected a pattern, or id=PATTERN, task_class=PATTERN or kind=PATTERN, got \"kind=\""
+    ]
+
+
+def test_what_a_filter_leaves_out_is_not_gone(batches, daemon_here):
+    batches.write(*numbered(3))
+    ids_run(batches, daemon_here)
+    process = batches.start("--resume", "--filter", "j1")
+    daemon_here.accept()
+    said = batches.end(process)
+    assert not any("not in the input" in line for line in said), said
+
+
+# Samples
+
+
+def test_samples(batches, daemon_here):
+    batches.write(*numbered(3), {"id": "x" * 127, **sandbox("")} | {"id": "x" * 127})
+    process = batches.start("--samples", "3", "--limit", "4")
+    peer = daemon_here.accept()
+    ids = ["j0", "j0#2", "j0#3", "j1", "j1#2", "j1#3", "j2", "j2#2", "j2#3", "x" * 127]
+    assert peer.jobs(10) == ids
+    failing = {"j1#2", "j2", "j2#2", "j2#3"}
+    peer.send(*[result(id, id not in failing) for id in ids])
+    said = batches.end(process, 2)
+    assert complaints(said) == [f"{batches.jobs}:4: id: with #2 behind it longer than 128 bytes"]
+    assert said[-2:] == ["flakiness: 1 of 3 cases had different verdicts:", "    j1 (2 of 3 passed)"]
+    lines = batches.lines()
+    assert [(lines[id]["run"]["case_id"], lines[id]["run"]["sample"]) for id in ids[:4]] == [
+        ("j0", 1), ("j0", 2), ("j0", 3), ("j1", 1),
+    ]  # fmt: skip
+    digests = {line["run"]["job_digest"] for id, line in lines.items() if id.startswith("j")}
+    assert len(digests) == 1, "they are the same job"
+
+
+def test_more_samples_later(batches, daemon_here):
+    """A run without samples is continued by one with some; flakiness is of all of them."""
+    batches.write(*numbered(2))
+    assert ids_run(batches, daemon_here) == ["j0", "j1"]
+    process = batches.start("--resume", "--samples", "2")
+    peer = daemon_here.accept()
+    assert peer.jobs(2) == ["j0#2", "j1#2"]
+    peer.send(result("j0#2", False), result("j1#2"))
+    said = batches.end(process, 1)
+    assert said[-2:] == ["flakiness: 1 of 2 cases had different verdicts:", "    j0 (1 of 2 passed)"]
+    process = batches.start("--resume", "--samples", "2")
+    daemon_here.accept()
+    assert batches.end(process, 1)[-2:] == said[-2:], "of the file alone"
+
+
+def test_samples_of_a_real_rubric(real, bench):
+    """One that cannot make up its mind."""
+    wavering = "import random, json\nok = random.random() < 0.5\nprint(json.dumps({'passed': ok, 'score': int(ok)}))\n"
+    job = bench.job(wavering, name="wavering")
+    firm = bench.job("print('{\"passed\": true, \"score\": 1}')\n", name="firm")
+    real.write({"id": "w", **job}, {"id": "f", **firm})
+    said = real.run("--samples", "24", status=1)
+    assert "flakiness: 1 of 2 cases had different verdicts:" in said
+    assert said[-1].startswith("    w (") and said[-1].endswith(" of 24 passed)")
+    assert len(real.lines()) == 48
+    assert json.loads(real.output.read_text().splitlines()[0])["run"]["task_class"] in ("wavering", "firm")
