@@ -8,6 +8,7 @@ import os
 import pwd
 import re
 import signal
+import socket
 import subprocess
 import time
 from pathlib import Path
@@ -283,6 +284,46 @@ def test_the_catalogue_explains_an_entry(service):
     text = run("journalctl", "--catalog", "--no-pager", "--unit=rubricd.service", "--lines=1",
                "MESSAGE_ID=bf9e875865da4e0db4edd63331792811")  # fmt: skip
     assert "The grading daemon has started" in text and "Where it differs" in text
+
+
+def scrape(address):
+    """The metrics as monitoring gets them."""
+    family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as connection:
+        connection.settimeout(TIMEOUT)
+        connection.connect(address)
+        connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        return b"".join(iter(lambda: connection.recv(1 << 16), b"")).decode()
+
+
+def test_metrics_by_a_socket(service):
+    """In the service's own directory, which takes no change of the unit."""
+    setting("[metrics]\nlisten = unix:/run/rubricd/metrics.sock\n")
+    run("systemctl", "restart", "rubricd.service")
+    assert run("stat", "-c", "%a %U %G", "/run/rubricd/metrics.sock").strip() == "660 rubricd rubricd"
+    assert "\nrubricd_grace_period_seconds 30" in scrape("/run/rubricd/metrics.sock")
+
+
+def test_metrics_by_an_address(service):
+    """That takes the network: without the drop-in it is refused in words, with it it works."""
+    setting("[metrics]\nlisten = 127.0.0.1:9643\n")
+    since = time.time()
+    run("systemctl", "restart", "rubricd.service", status=1)
+    wait_until(lambda: is_active() in ("failed", "inactive"), "it has given up")
+    assert any("127.0.0.1:9643" in entry["MESSAGE"] for entry in journal(since=since))
+    drop_in = Path("/etc/systemd/system/rubricd.service.d/network.conf")
+    drop_in.parent.mkdir()
+    try:
+        drop_in.write_text((SOURCE / "packaging/systemd/network.conf").read_text())
+        run("systemctl", "daemon-reload")
+        run("systemctl", "reset-failed", "rubricd.service")
+        run("systemctl", "restart", "rubricd.socket", "rubricd.service")
+        assert "\nrubricd_grace_period_seconds 30" in scrape(("127.0.0.1", 9643))
+        assert status()["isolation"]["missing"] == []
+    finally:
+        drop_in.unlink()
+        drop_in.parent.rmdir()
+        run("systemctl", "daemon-reload")
 
 
 # --- control groups -------------------------------------------------------------------------------
