@@ -48,6 +48,8 @@ static void put_build(struct exposition *e, const struct status_view *view)
                       "Whether new jobs are taken, or the daemon is about to end.");
     put_labelled(e, "rubricd_state", "running", !view->draining);
     put_labelled(e, "rubricd_state", "draining", view->draining);
+    put_plain(e, "rubricd_healthy", EXPOSITION_GAUGE, NULL,
+              "0 while the watchdog is not fed, because jobs are not getting on.", view->healthy);
 }
 
 static void put_process(struct exposition *e, const struct status_view *view, uint64_t now_ns)

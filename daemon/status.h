@@ -16,6 +16,7 @@ struct status_view {
     uint64_t started_ns, started_at_ns; /* the second one since the epoch */
     uint64_t accepted;                  /* connections since the start */
     bool draining;
+    bool healthy; /* when the watchdog was to be fed last */
     const struct pool *pool;
     const struct queue *queue;
     const struct conn_list *conns;

@@ -436,6 +436,7 @@ struct status_view supervisor_view(const struct supervisor *supervisor)
         .started_at_ns = supervisor->started_at_ns,
         .accepted = supervisor->last_conn_no,
         .draining = supervisor->draining,
+        .healthy = !supervisor->illness,
         .pool = &supervisor->pool,
         .queue = &supervisor->queue,
         .conns = &supervisor->conns,

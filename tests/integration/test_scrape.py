@@ -19,6 +19,7 @@ from conftest import (
     started_by_account,
     wait_until,
 )
+from test_clients import SANITIZED
 from test_metrics import Metrics, make_gate  # noqa: F401  a fixture
 from test_queue import hold_slots
 
@@ -319,7 +320,7 @@ def test_many_connections_that_say_nothing(endpoint, bench):
         except BrokenPipeError:
             pass  # it had to go already
     assert is_well(endpoint, bench)
-    wait_until(lambda: fds(endpoint.daemon) <= before + CONNECTIONS + 1, "there are few at a time")
+    assert fds(endpoint.daemon) < before + 2 * CONNECTIONS, "few are let in at a time"
     for sock in idle:
         sock.close()
     wait_until(lambda: fds(endpoint.daemon) <= before + 1, "nothing stays open")
@@ -359,17 +360,23 @@ def test_one_that_does_not_read_is_closed(endpoint, bench):
         sock.close()
 
 
-def test_a_thousand_scrapes_leave_nothing(endpoint):
-    """Nor does memory grow with them."""
-    endpoint.metrics()
-    first = endpoint.metrics()
+def many_scrapes(endpoint):
+    """Half of them of people who leave in the middle."""
     for i in range(1000):
         if i % 2:
             endpoint.send(GET)
         else:
             with endpoint.connect() as sock:
-                sock.sendall(GET[:i % len(GET)])
+                sock.sendall(GET[: i % len(GET)])
+
+
+def test_a_thousand_scrapes_leave_nothing(endpoint):
+    many_scrapes(endpoint)  # the allocator has what it keeps
+    first = endpoint.metrics()
+    many_scrapes(endpoint)
     last = wait_until(
-        lambda: (m := endpoint.metrics())("process_open_fds") <= first("process_open_fds") and m, "they are closed"
+        lambda: (m := endpoint.metrics())("process_open_fds") <= first("process_open_fds") and m,
+        "they are closed",
     )
-    assert last("process_resident_memory_bytes") < first("process_resident_memory_bytes") + (4 << 20)
+    grown = last("process_resident_memory_bytes") - first("process_resident_memory_bytes")
+    assert grown < 1 << 20 or SANITIZED
