@@ -66,8 +66,9 @@ static int choose_format(const struct report_options *options, struct plan *plan
                          struct fault *fault)
 {
     if (options->json + options->junit + options->html > 1)
-        return fault_set(fault, "--json and --junit: only one of them can go to standard output; "
-                                "--output FILE.json and --output FILE.xml write both");
+        return fault_set(fault, "--json, --junit and --html: only one of them can go to standard "
+                                "output; "
+                                "--output FILE.json, FILE.xml and FILE.html write all");
     plan->format_given = options->json || options->junit || options->html;
     plan->format = options->json    ? FORMAT_JSON
                    : options->junit ? FORMAT_JUNIT
@@ -77,8 +78,8 @@ static int choose_format(const struct report_options *options, struct plan *plan
         enum report_format format;
         if (!plan->format_given && !sink_format_of(options->outputs.items[i], &format))
             return fault_set(fault,
-                             "--output %s: expected a name that ends in .txt, .json or .xml "
-                             "(JUnit), or one of --json and --junit",
+                             "--output %s: expected a name that ends in .txt, .json, .xml "
+                             "(JUnit) or .html, or one of --json, --junit and --html",
                              options->outputs.items[i]);
     }
     return 0;
@@ -262,13 +263,19 @@ static const struct option_spec report_specs[] = {
         .help = "print JUnit's XML: a test case for each result",
     },
     {
+        .name = "html",
+        .kind = OPTION_FLAG,
+        .offset = offsetof(struct report_options, html),
+        .help = "print one page of HTML that needs no other file and no network",
+    },
+    {
         .letter = 'o',
         .name = "output",
         .argument = "FILE",
         .kind = OPTION_LIST,
         .value = VALUE_FILE,
         .offset = offsetof(struct report_options, outputs),
-        .help = "write FILE as well, in the form that its ending names (.txt, .json, .xml); "
+        .help = "write FILE as well, in the form that its ending names (.txt, .json, .xml, .html); "
                 "may be given several times",
     },
     {
@@ -337,7 +344,7 @@ const struct command command_report = {
     .argument_value = VALUE_FILE,
     .arguments_min = 1,
     .arguments_max = -1,
-    .brief = "tell what a run came to, with intervals, as text, JSON or JUnit",
+    .brief = "tell what a run came to, with intervals, as text, JSON, JUnit or HTML",
     .description =
         "Each RESULTS (\"-\": standard input; .gz is inflated) is what rubricctl batch or\n"
         "grade has written. The report has the mean score and the pass rate with their\n"
@@ -357,7 +364,7 @@ const struct command command_report = {
         "differs are different populations; they are refused unless --mix is given. Lines\n"
         "that cannot be used are named on standard error; the others are reported.\n",
     .examples = "  rubricctl report scores.jsonl\n"
-                "  rubricctl report scores.jsonl -o report.json -o junit.xml\n"
+                "  rubricctl report scores.jsonl -o report.html -o report.json -o junit.xml\n"
                 "  rubricctl report --min-score 0.8 --quiet scores.jsonl && promote\n",
     .exits = "  0    the report was made\n"
              "  1    a gate (--min-score) was not passed (with --no-fail: 0)\n"

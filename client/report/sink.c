@@ -12,9 +12,8 @@ bool sink_format_of(const char *path, enum report_format *ret)
         const char *ending;
         enum report_format format;
     } known[] = {
-        {".txt", FORMAT_TEXT},
-        {".json", FORMAT_JSON},
-        {".xml", FORMAT_JUNIT},
+        {".txt", FORMAT_TEXT},  {".json", FORMAT_JSON}, {".xml", FORMAT_JUNIT},
+        {".html", FORMAT_HTML}, {".htm", FORMAT_HTML},
     };
     const char *ending = strrchr(path, '.');
     for (size_t i = 0; ending && i < ARRAY_SIZE(known); i++) {

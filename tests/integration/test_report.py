@@ -274,6 +274,7 @@ def test_many_bad_lines_are_counted(place):
         (["--resamples", "0", "r.jsonl"], '--resamples: expected a whole number from 1 to 10000000, got "0"'),
         (["--json", "--junit", "r.jsonl"], "only one of them can go to standard output"),
         (["-o", "report.pdf", "r.jsonl"], "--output report.pdf: expected a name that ends in .txt,"),
+        (["-o", "report", "r.jsonl"], "--output report: expected a name that ends in .txt,"),
         (["-o", "r.json", "r.jsonl"], "r.json is there already; --force overwrites it"),
         (["-f", "-o", "nosuch/r.json", "r.jsonl"], "cannot write nosuch/r.json: No such file or directory"),
     ],

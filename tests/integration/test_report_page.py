@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: MIT
+"""The HTML page of rubricctl report: what stands in it, and what a browser makes of it."""
+
+import html.parser
+import json
+import re
+import shutil
+import subprocess
+import urllib.request
+
+import pytest
+from conftest import DEADLINE
+from test_report import HOSTILE, Place, error, result
+
+SHOWN = "</script><script>alert(1)</script>\"'&\\x1b[31m\\u202e\ud7ff\ufffd\\n"
+VOID = {"meta", "input", "br"}
+
+
+class Page(html.parser.HTMLParser):
+    """Reads strictly: each element that is opened is closed, in order."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.elements, self.words, self.tables = [], [], [], {}
+        self.feed(text)
+        self.close()
+        assert not self.open, f"never closed: {self.open}"
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag == "table":
+            self.tables[dict(attrs)["id"]] = self.rows = []
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open and self.open[-1] == tag, f"{tag} closes {self.open}"
+        self.open.pop()
+
+    def handle_data(self, data):
+        self.words.append(data)
+        if "td" in self.open or "th" in self.open:
+            self.rows[-1][-1] += data
+
+
+@pytest.fixture(name="place")
+def make_place(tmp_path):
+    return Place(tmp_path)
+
+
+def some_results():
+    modes = [
+        {"code": f"c{HOSTILE}", "severity": "block", "detail": f"d{HOSTILE}"},
+        {"code": "late", "severity": "warn"},
+    ]
+    return [
+        *[result(f"good/{n}", 1, task_class="one") for n in range(5)],
+        result("bad/10", 0.5, task_class="one"),
+        result("bad/9", 0.25, task_class="two", modes=[{"code": "odd", "severity": "block"}]),
+        result(f"bad/8{HOSTILE}", 0, task_class=f"three{HOSTILE}", modes=modes),
+        error(f"lost{HOSTILE}", message=f"m{HOSTILE}"),
+    ]
+
+
+def make_page(place, *lines):
+    place.write("r.jsonl", *lines)
+    done = place.run("r.jsonl", "-q", "-f", "-o", "page.html")
+    assert done.returncode in (0, 4), done.stderr
+    return (place.directory / "page.html").read_text()
+
+
+# What stands in it
+
+
+def test_page(place):
+    text = make_page(place, *some_results())
+    page = Page(text)
+    assert [row[0] for row in page.tables["failures"][1:]] == [f"bad/8{SHOWN}", "bad/9", "bad/10"]
+    assert page.tables["failures"][1][2] == f"c{SHOWN}, late"
+    assert page.tables["failures"][1][5] == f"d{SHOWN}"
+    assert [row[0] for row in page.tables["classes"][1:]] == ["(not known)", "one", f"three{SHOWN}", "two"]
+    assert page.tables["errors"][1] == ["internal", "1", f"lost{SHOWN}m{SHOWN}"]
+    # One script, and everything comes from the page itself.
+    assert [tag for tag, _ in page.elements].count("script") == 1
+    for tag, attributes in page.elements:
+        assert not attributes.keys() & {"src", "href", "style", "srcset", "data"}, (tag, attributes)
+        assert not any(name.startswith("on") for name in attributes), (tag, attributes)
+    assert "url(" not in text and "@import" not in text
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u202e]", text)
+
+
+def test_every_plot_is_described(place):
+    page = Page(make_page(place, *some_results()))
+    plots = [attributes for tag, attributes in page.elements if tag == "svg"]
+    assert len(plots) == 4
+    assert all(plot["role"] == "img" and plot["aria-label"] for plot in plots)
+
+
+def test_many_failures_are_cut(place):
+    text = make_page(place, *[result(f"bad/{n}", n / 3000) for n in range(1500)])
+    page = Page(text)
+    assert len(page.tables["failures"]) == 1 + 1000
+    assert page.tables["failures"][1000][0] == "bad/999"
+    assert "The 1000 that scored worst of 1500 that failed" in " ".join(page.words)
+    assert len(text) < 400_000
+
+
+def test_nothing_failed(place):
+    page = Page(make_page(place, result("a", 1), result("b", 1)))
+    assert "failures" not in page.tables and "No result failed." in page.words
+
+
+# What a browser makes of it
+
+
+class Browser:
+    """A headless Chromium, by the WebDriver protocol."""
+
+    def __init__(self, directory, scheme):
+        driver = shutil.which("chromedriver")
+        if not driver or not (shutil.which("chromium") or shutil.which("google-chrome")):
+            pytest.skip("chromium or chromedriver is not installed")
+        self.driver = subprocess.Popen(
+            [driver, "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+        self.session = None
+        for line in self.driver.stdout:
+            if found := re.search(r"successfully on port (\d+)", line):
+                self.url = f"http://127.0.0.1:{found[1]}/session"
+                break
+        arguments = [
+            "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+            "--disable-background-networking", "--disable-component-update", "--disable-sync",
+            "--disable-dev-shm-usage", f"--user-data-dir={directory / 'profile'}",
+            f"--blink-settings=preferredColorScheme={0 if scheme == 'dark' else 1}",
+        ]  # fmt: skip
+        options = {
+            "goog:chromeOptions": {"args": arguments},
+            "goog:loggingPrefs": {"browser": "ALL"},
+        }
+        made = self.ask("POST", "", {"capabilities": {"alwaysMatch": options}})
+        self.session = made["sessionId"]
+
+    def ask(self, method, path, body=None):
+        session = f"/{self.session}" if self.session else ""
+        data = json.dumps(body if body is not None else {}).encode() if method == "POST" else None
+        # Loopback only: no proxy of the environment has a part in it.
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        request = urllib.request.Request(
+            self.url + session + path, data, {"Content-Type": "application/json"}, method=method
+        )
+        with opener.open(request, timeout=120) as answer:
+            return json.load(answer)["value"]
+
+    def open(self, path):
+        self.ask("POST", "/url", {"url": f"file://{path}"})
+
+    def run(self, script):
+        return self.ask("POST", "/execute/sync", {"script": script, "args": []})
+
+    def press(self, key):
+        """A key, where the focus is."""
+        keys = [{"type": kind, "value": key} for kind in ("keyDown", "keyUp")]
+        self.ask("POST", "/actions", {"actions": [{"type": "key", "id": "k", "actions": keys}]})
+
+    def log(self):
+        return [entry["message"] for entry in self.ask("POST", "/se/log", {"type": "browser"})]
+
+    def close(self):
+        try:
+            if self.session:
+                self.ask("DELETE", "")
+        finally:
+            self.driver.terminate()
+            self.driver.wait(DEADLINE)
+            self.driver.stdout.close()
+
+
+@pytest.fixture(name="browser")
+def start_browser(tmp_path, request):
+    browser = Browser(tmp_path, getattr(request, "param", "light"))
+    yield browser
+    browser.close()
+
+
+CELLS = """return [...document.querySelectorAll("#failures tbody tr")]
+    .filter((row) => !row.hidden).map((row) => row.cells[%d].textContent)"""
+SORTED = """return [...document.querySelectorAll("#failures th")]
+    .map((head) => head.getAttribute("aria-sort"))"""
+
+
+def test_sorting_and_filtering(place, browser):
+    make_page(place, *some_results())
+    browser.open(place.directory / "page.html")
+    heads = browser.run('return [...document.querySelectorAll("#failures th")].map((h) => h.textContent)')
+    assert heads == ["Case", "Task class", "Failure modes", "Score", "Wall clock", "Detail"]
+    worst = [f"bad/8{SHOWN}", "bad/9", "bad/10"]
+    assert browser.run(CELLS % 0) == worst
+    assert browser.run(SORTED) == [None] * 6
+    # By score: up, then down; by keyboard alone.
+    browser.run('document.querySelectorAll("#failures th button")[3].focus()')
+    browser.press("\ue007")
+    assert browser.run(CELLS % 3) == ["0.0000", "0.2500", "0.5000"]
+    assert browser.run(SORTED) == [None, None, None, "ascending", None, None]
+    browser.press(" ")
+    assert browser.run(CELLS % 3) == ["0.5000", "0.2500", "0.0000"]
+    assert browser.run(SORTED) == [None, None, None, "descending", None, None]
+    # By case: 9 stands before 10.
+    browser.run('document.querySelector("#failures th button").click()')
+    assert browser.run(CELLS % 0) == worst
+    assert browser.run(SORTED) == ["ascending", None, None, None, None, None]
+
+    browser.run('words.value = "BAD/1"; words.dispatchEvent(new Event("input"))')
+    assert browser.run(CELLS % 0) == ["bad/10"]
+    assert browser.run("return shown.textContent") == "1 of 3 shown"
+    browser.run('words.value = ""; code.value = "late"; code.dispatchEvent(new Event("change"))')
+    assert browser.run(CELLS % 0) == worst[:1]
+    # Nothing of what was graded has run, and the page's own policy has stopped nothing of the page.
+    assert browser.log() == []
+
+
+CONTRAST = """
+const luminance = (colour) => {
+  const [r, g, b] = colour.match(/\\d+/g).map((v) => v / 255)
+    .map((v) => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+};
+const behind = (element) => {
+  for (; element; element = element.parentElement) {
+    const colour = getComputedStyle(element).backgroundColor;
+    if (!/, 0\\)$/.test(colour)) return colour;
+  }
+  return "rgb(255, 255, 255)";
+};
+let least = 21;
+for (const element of document.querySelectorAll("body *")) {
+  const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+  if (!own || !element.checkVisibility()) continue;
+  const style = getComputedStyle(element);
+  const of = element instanceof SVGElement ? style.fill : style.color;
+  const [a, b] = [luminance(of), luminance(behind(element))].sort((x, y) => y - x);
+  least = Math.min(least, (a + 0.05) / (b + 0.05));
+}
+return [least, getComputedStyle(document.body).backgroundColor];
+"""
+
+
+@pytest.mark.parametrize("browser, background", [("light", "rgb(255, 255, 255)"), ("dark", "rgb(13, 17, 23)")],
+                         indirect=["browser"])  # fmt: skip
+def test_both_schemes_can_be_read(place, browser, background):
+    """Each text has the contrast to what is behind it that WCAG asks for, 4.5 to 1."""
+    make_page(place, *some_results())
+    browser.open(place.directory / "page.html")
+    least, behind = browser.run(CONTRAST)
+    assert behind == background
+    assert least >= 4.5
+    # Nothing makes the page itself wider than a telephone; tables scroll by themselves.
+    browser.ask("POST", "/window/rect", {"width": 500, "height": 800})
+    width, room = browser.run("return [document.documentElement.scrollWidth, innerWidth]")
+    assert width <= room
