@@ -24,6 +24,9 @@ struct report_options {
     const char *ks;
     bool mix;
     const char *min_score;
+    struct text_list against;
+    bool fail_on_regression;
+    const char *max_regressions;
 };
 
 /* What the options come to. */
@@ -32,6 +35,8 @@ struct plan {
     enum report_format format; /* of standard output, and of files whose ending says nothing */
     bool format_given;
     double min_score; /* NAN: none is asked for */
+    bool fail_on_regression;
+    int64_t max_regressions; /* negative: any number */
 };
 
 /* --- options ------------------------------------------------------------------------------ */
@@ -50,13 +55,13 @@ static int parse_fraction(const char *name, const char *text, bool inclusive, do
     return 0;
 }
 
-static int parse_seed(const char *text, uint64_t *ret, struct fault *fault)
+static int parse_whole(const char *name, const char *text, uint64_t *ret, struct fault *fault)
 {
     char *end;
     errno = 0;
     unsigned long long value = strtoull(text, &end, 10);
     if (errno || end == text || *end || text[0] < '0' || text[0] > '9' || value > INT64_MAX)
-        return fault_set(fault, "--seed: expected a whole number from 0 to %lld, got \"%s\"",
+        return fault_set(fault, "--%s: expected a whole number from 0 to %lld, got \"%s\"", name,
                          (long long)INT64_MAX, text);
     *ret = value;
     return 0;
@@ -89,7 +94,12 @@ static int read_options(const struct report_options *options, struct plan *plan,
                         struct fault *fault)
 {
     struct bootstrap_options *bootstrap = &plan->report.bootstrap;
-    *plan = (struct plan){.min_score = NAN};
+    uint64_t most = 0;
+    *plan = (struct plan){
+        .min_score = NAN,
+        .max_regressions = -1,
+        .fail_on_regression = options->fail_on_regression,
+    };
     *bootstrap = (struct bootstrap_options){
         .resamples = options->resamples ? (size_t)options->resamples : BOOTSTRAP_RESAMPLES,
         .confidence = BOOTSTRAP_CONFIDENCE,
@@ -102,7 +112,14 @@ static int read_options(const struct report_options *options, struct plan *plan,
     if (r == 0 && options->min_score)
         r = parse_fraction("min-score", options->min_score, true, &plan->min_score, fault);
     if (r == 0 && options->seed)
-        r = parse_seed(options->seed, &bootstrap->seed, fault);
+        r = parse_whole("seed", options->seed, &bootstrap->seed, fault);
+    if (r == 0 && options->max_regressions) {
+        r = parse_whole("max-regressions", options->max_regressions, &most, fault);
+        plan->max_regressions = (int64_t)most;
+    }
+    if (r == 0 && options->against.n == 0 && (plan->fail_on_regression || options->max_regressions))
+        r = fault_set(fault, "--%s takes a run to compare with: --against FILE",
+                      plan->fail_on_regression ? "fail-on-regression" : "max-regressions");
     if (r == 0 && options->ks)
         r = passk_parse_ks(options->ks, &plan->report.ks, fault);
     return r;
@@ -179,13 +196,14 @@ static int put_all(const struct report_options *options, const struct plan *plan
 
 /* --- the command -------------------------------------------------------------------------- */
 
-static int check_populations(const struct plan *plan, const struct results *results)
+static int check_populations(const struct plan *plan, const struct results *results,
+                             const struct results *against)
 {
-    _cleanup_free_ char *mixed = runreport_mixed(results, NULL);
+    _cleanup_free_ char *mixed = runreport_mixed(results, against);
     if (!mixed || plan->report.mix)
         return 0;
-    complain("these results are of different populations, and a mean over them compares nothing; "
-             "--mix reports them together all the same:");
+    complain("these results are of different populations, and their means cannot be compared; "
+             "--mix reports them all the same:");
     (void)fprintf(stderr, "%s\n", mixed + strspn(mixed, "\n"));
     return -EINVAL;
 }
@@ -209,20 +227,65 @@ static bool is_good_enough(const struct plan *plan, const json_t *report)
     return good;
 }
 
-static bool has_bad_lines(const struct runreport_options *options)
+/* Whether nothing that passed before fails now, as far as that is asked for. */
+static bool is_no_regression(const struct plan *plan, const json_t *report)
 {
-    for (size_t i = 0; i < options->n_files; i++)
-        if (options->files[i].unusable > 0)
+    const json_t *against = json_object_get(report, "against");
+    const char *verdict = json_string_value(json_object_get(against, "verdict"));
+    int64_t fallen =
+        json_integer_value(json_object_get(json_object_get(against, "regressions"), "total"));
+    bool worse = plan->fail_on_regression && strcmp(verdict, "worse") == 0;
+    bool unknown = plan->fail_on_regression && strcmp(verdict, "unknown") == 0;
+    bool many = plan->max_regressions >= 0 && fallen > plan->max_regressions;
+    if (worse)
+        complain("--fail-on-regression: the interval of the difference lies below 0");
+    if (unknown)
+        complain("--fail-on-regression: the difference has no interval, so nothing can be said");
+    if (many)
+        complain("--max-regressions: %lld cases pass less often than before, more than %lld",
+                 (long long)fallen, (long long)plan->max_regressions);
+    return !worse && !unknown && !many;
+}
+
+static bool has_bad_lines(const struct runreport_file *files, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (files[i].unusable > 0)
             return true;
     return false;
+}
+
+/* Makes the report of what is loaded and writes it. */
+static enum exit_status put_report(const struct report_options *options, const struct plan *plan,
+                                   const struct results *results, bool no_fail)
+{
+    const struct runreport_options *of = &plan->report;
+    _cleanup_json_ json_t *report = runreport_make(results, of);
+    if (!report) {
+        complain("out of memory");
+        return STATUS_USAGE;
+    }
+    if (put_all(options, plan, report, results) < 0)
+        return STATUS_USAGE;
+    bool good = is_good_enough(plan, report);
+    if (of->against)
+        good = is_no_regression(plan, report) && good;
+    const struct ending ending = {
+        .bad_input = has_bad_lines(of->files, of->n_files) ||
+                     has_bad_lines(of->against_files, of->n_against_files),
+        .errors = json_array_size(json_object_get(report, "errors")) > 0,
+        .failed = !good,
+    };
+    return ending_status(&ending, no_fail);
 }
 
 static enum exit_status run_report(const struct globals *globals, const void *options_,
                                    const struct text_list *files)
 {
     const struct report_options *options = options_;
-    _cleanup_results_ struct results results = RESULTS_NULL;
-    _cleanup_free_ struct runreport_file *counts = NULL;
+    _cleanup_results_ struct results results = RESULTS_NULL, there = RESULTS_NULL;
+    _cleanup_free_ struct runreport_file *counts = NULL, *counts_there = NULL;
+    const struct text_list *against = &options->against;
     struct plan plan;
     struct fault fault = FAULT_NULL;
     if (read_options(options, &plan, &fault) < 0) {
@@ -230,23 +293,16 @@ static enum exit_status run_report(const struct globals *globals, const void *op
         return STATUS_USAGE;
     }
     if (load_results(files->items, files->n, &results, &counts) < 0 ||
-        check_populations(&plan, &results) < 0)
+        (against->n > 0 && load_results(against->items, against->n, &there, &counts_there) < 0))
         return STATUS_USAGE;
     plan.report.files = counts;
     plan.report.n_files = files->n;
-    _cleanup_json_ json_t *report = runreport_make(&results, &plan.report);
-    if (!report) {
-        complain("out of memory");
+    plan.report.against = against->n > 0 ? &there : NULL;
+    plan.report.against_files = counts_there;
+    plan.report.n_against_files = against->n;
+    if (check_populations(&plan, &results, plan.report.against) < 0)
         return STATUS_USAGE;
-    }
-    if (put_all(options, &plan, report, &results) < 0)
-        return STATUS_USAGE;
-    const struct ending ending = {
-        .bad_input = has_bad_lines(&plan.report),
-        .errors = json_array_size(json_object_get(report, "errors")) > 0,
-        .failed = !is_good_enough(&plan, report),
-    };
-    return ending_status(&ending, globals->no_fail);
+    return put_report(options, &plan, &results, globals->no_fail);
 }
 
 static const struct option_spec report_specs[] = {
@@ -336,6 +392,28 @@ static const struct option_spec report_specs[] = {
         .offset = offsetof(struct report_options, min_score),
         .help = "fail unless the interval of the mean score begins at X or above",
     },
+    {
+        .name = "against",
+        .argument = "FILE",
+        .kind = OPTION_LIST,
+        .value = VALUE_FILE,
+        .offset = offsetof(struct report_options, against),
+        .help = "compare case by case with the results in FILE; may be given several times",
+    },
+    {
+        .name = "fail-on-regression",
+        .kind = OPTION_FLAG,
+        .offset = offsetof(struct report_options, fail_on_regression),
+        .help = "fail if the score is worse than against: the interval of the difference lies "
+                "below 0",
+    },
+    {
+        .name = "max-regressions",
+        .argument = "N",
+        .kind = OPTION_TEXT,
+        .offset = offsetof(struct report_options, max_regressions),
+        .help = "fail if more than N cases pass less often than against",
+    },
 };
 
 const struct command command_report = {
@@ -362,12 +440,17 @@ const struct command command_report = {
         "\n"
         "Results whose isolation (class and digest, or verdicts shared with the code)\n"
         "differs are different populations; they are refused unless --mix is given. Lines\n"
-        "that cannot be used are named on standard error; the others are reported.\n",
+        "that cannot be used are named on standard error; the others are reported.\n"
+        "\n"
+        "With --against, cases are paired by their id, and the interval is that of the mean\n"
+        "of the differences. A case whose content has changed (its digest) is not paired.\n",
     .examples = "  rubricctl report scores.jsonl\n"
                 "  rubricctl report scores.jsonl -o report.html -o report.json -o junit.xml\n"
-                "  rubricctl report --min-score 0.8 --quiet scores.jsonl && promote\n",
+                "  rubricctl report --min-score 0.8 --quiet scores.jsonl && promote\n"
+                "  rubricctl report new.jsonl --against old.jsonl --fail-on-regression\n",
     .exits = "  0    the report was made\n"
-             "  1    a gate (--min-score) was not passed (with --no-fail: 0)\n"
+             "  1    a gate (--min-score, --fail-on-regression, --max-regressions) was not\n"
+             "       passed (with --no-fail: 0)\n"
              "  2    wrong usage, lines that could not be used, or mixed populations\n"
              "  4    some jobs have no verdict\n"
              "  Where several apply: 2, 4, 1.\n",

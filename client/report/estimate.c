@@ -24,10 +24,10 @@ static enum estimate_method choose(const struct estimate *estimate)
     return estimate->bootstrap.percentile.why_not ? ESTIMATE_NONE : ESTIMATE_PERCENTILE;
 }
 
-int estimate(const double *values, size_t n, const struct bootstrap_options *options,
-             struct estimate *ret)
+int estimate(const double *values, size_t n, enum estimate_of of,
+             const struct bootstrap_options *options, struct estimate *ret)
 {
-    struct estimate made = {.n = n, .binary = n > 0};
+    struct estimate made = {.n = n, .binary = n > 0 && of == ESTIMATE_SHARES};
     uint64_t ones = 0;
     int r = bootstrap_mean(values, n, options, &made.bootstrap);
     if (r < 0)

@@ -25,7 +25,9 @@ void grade_counts_add(struct grade_counts *counts, const struct case_sum *sum)
 static json_t *values_json(const struct grades *grades, const double *values, size_t n)
 {
     struct estimate made;
-    return estimate(values, n, grades->bootstrap, &made) < 0 ? NULL : estimate_json(&made);
+    return estimate(values, n, ESTIMATE_SHARES, grades->bootstrap, &made) < 0
+               ? NULL
+               : estimate_json(&made);
 }
 
 static json_t *mean_json(const struct grades *grades, const struct part *part,

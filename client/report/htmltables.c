@@ -287,7 +287,7 @@ static void put_difference(FILE *out, const char *name, const json_t *estimate)
 
 void htmltables_against(FILE *out, const json_t *report)
 {
-    const json_t *against = get(report, "against");
+    const json_t *against = get(report, "against"), *rubrics = get(against, "changed_rubrics");
     if (!json_is_object(against))
         return;
     (void)fputs("<section>\n<h2>Against another run</h2>\n", out);
@@ -302,6 +302,12 @@ void htmltables_against(FILE *out, const json_t *report)
                   number(against, "only_there"), number(against, "changed_cases"));
     put_difference(out, "Difference of the mean score", get(against, "score_difference"));
     put_difference(out, "Difference of the pass rate", get(against, "pass_rate_difference"));
+    for (size_t i = 0; i < json_array_size(rubrics); i++) {
+        (void)fputs("<p class=\"notice\">The rubric of ", out);
+        markup_put(out, json_string_value(json_array_get(rubrics, i)),
+                   json_string_length(json_array_get(rubrics, i)));
+        (void)fputs(" has changed.</p>\n", out);
+    }
     put_changes(out, "regressions", "Regressions", get(against, "regressions"));
     put_changes(out, "improvements", "Improvements", get(against, "improvements"));
     (void)fputs("</section>\n", out);

@@ -4,6 +4,7 @@
 #include "failures.h"
 #include "grades.h"
 #include "latency.h"
+#include "paired.h"
 #include "reproduction.h"
 
 #include <inttypes.h>
@@ -13,11 +14,11 @@
 #define SCORE_BINS 20
 #define FLAKY_NAMED 20
 
-static json_t *files_json(const struct runreport_options *options)
+static json_t *files_json(const struct runreport_file *list, size_t n)
 {
     json_t *files = json_array();
-    for (size_t i = 0; i < options->n_files; i++) {
-        const struct runreport_file *file = &options->files[i];
+    for (size_t i = 0; i < n; i++) {
+        const struct runreport_file *file = &list[i];
         json_t *name = json_text(file->name, strlen(file->name));
         if (json_array_append_new(files, json_pack("{s:o,s:I,s:I,s:I}", "name", name, "lines",
                                                    (json_int_t)file->lines, "unusable",
@@ -107,6 +108,20 @@ static json_t *cost_json(const struct results *results)
                      results->n > 0 ? json_real(total / (double)results->n) : json_null());
 }
 
+static json_t *against_json(const struct results *results, const struct runreport_options *options)
+{
+    if (!options->against)
+        return json_null();
+    _cleanup_free_ char *mixed = runreport_mixed(results, options->against);
+    _cleanup_json_ json_t *paired = paired_json(results, options->against, &options->bootstrap);
+    json_t *against = json_pack("{s:o,s:b}", "files",
+                                files_json(options->against_files, options->n_against_files),
+                                "comparable", !mixed);
+    if (!paired || !against || json_object_update(against, paired) < 0)
+        return json_decref(against), NULL;
+    return against;
+}
+
 json_t *runreport_make(const struct results *results, const struct runreport_options *options)
 {
     _cleanup_(case_groups_deinit) struct case_groups groups = CASE_GROUPS_NULL;
@@ -118,20 +133,20 @@ json_t *runreport_make(const struct results *results, const struct runreport_opt
                                   .groups = &groups,
                                   .bootstrap = &options->bootstrap,
                                   .ks = &options->ks};
-    _cleanup_json_ json_t *report =
-        json_pack("{s:s,s:i,s:o,s:b,s:o}", "type", "bench_run_report", "version", 1, "files",
-                  files_json(options), "mixed", options->mix && results_populations(results) > 1,
-                  "totals", totals_json(results, sums));
+    _cleanup_json_ json_t *report = json_pack(
+        "{s:s,s:i,s:o,s:b,s:o}", "type", "bench_run_report", "version", 1, "files",
+        files_json(options->files, options->n_files), "mixed",
+        options->mix && results_populations(results) > 1, "totals", totals_json(results, sums));
     if (!report || grades_put(&grades, report) < 0)
         return NULL;
-    _cleanup_json_ json_t *rest =
-        json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:n}", "score_histogram",
-                  histogram_json(results), "failure_modes", failures_modes_json(results),
-                  "failures", failures_worst_json(results), "errors", failures_errors_json(results),
-                  "stability", stability_json(results, sums), "cost_usd", cost_json(results),
-                  "latency_ms", latency_json(results), "populations", populations_json(results),
-                  "changed_cases", json_integer((json_int_t)results->changed_cases),
-                  "reproducibility", reproduction_json(results, options), "against");
+    _cleanup_json_ json_t *rest = json_pack(
+        "{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "score_histogram", histogram_json(results),
+        "failure_modes", failures_modes_json(results), "failures", failures_worst_json(results),
+        "errors", failures_errors_json(results), "stability", stability_json(results, sums),
+        "cost_usd", cost_json(results), "latency_ms", latency_json(results), "populations",
+        populations_json(results), "changed_cases",
+        json_integer((json_int_t)results->changed_cases), "reproducibility",
+        reproduction_json(results, options), "against", against_json(results, options));
     return rest && json_object_update(report, rest) == 0 ? TAKE_PTR(report) : NULL;
 }
 

@@ -22,6 +22,9 @@ struct runreport_options {
     const char *version; /* of this program */
     const struct runreport_file *files;
     size_t n_files;
+    const struct results *against; /* another run; NULL: none */
+    const struct runreport_file *against_files;
+    size_t n_against_files;
 };
 
 /* RESULTS, whose worst are sorted. NULL when memory runs out. */

@@ -11,6 +11,7 @@
 /* Below this the parts of a row stand on lines of their own. */
 #define WIDE_COLUMNS 64
 #define MODES_SHOWN 12
+#define CHANGES_SHOWN 10
 
 #define BOLD "1"
 #define YELLOW "33"
@@ -271,6 +272,77 @@ static void put_codes(const struct page *page, const char *heading, const json_t
         (void)fprintf(page->out, "%8s  and %zu more\n", "", n - MODES_SHOWN);
 }
 
+/* --- another run -------------------------------------------------------------------------- */
+
+static void put_difference(const struct page *page, const char *label, const json_t *estimate)
+{
+    const json_t *interval = get(estimate, "interval");
+    const char *why_not = json_string_value(get(interval, "why_not"));
+    char range[128] = "", why[128] = "";
+    if (json_is_string(get(interval, "method")))
+        (void)snprintf(range, sizeof(range), ", %s %g%% %+.4f to %+.4f",
+                       method_in_words(string(interval, "method")), 100 * level(page),
+                       json_number_value(get(interval, "low")),
+                       json_number_value(get(interval, "high")));
+    if (why_not)
+        (void)snprintf(why, sizeof(why), "; BCa is undefined: %s", why_not);
+    if (json_is_null(get(estimate, "mean")))
+        put_field(page, label, "unknown");
+    else
+        put_field(page, label, "%+.4f%s%s", json_number_value(get(estimate, "mean")), range, why);
+}
+
+static void put_changes(const struct page *page, const char *label, const json_t *changes)
+{
+    const json_t *shown = get(changes, "shown");
+    size_t n = MIN(json_array_size(shown), CHANGES_SHOWN);
+    int64_t total = number(changes, "total");
+    (void)fprintf(page->out, "%" PRId64 " %s%s\n", total, label, text_plural((uint64_t)total));
+    for (size_t i = 0; i < n; i++) {
+        const json_t *change = json_array_get(shown, i);
+        (void)fprintf(page->out, "  %.2f to %.2f  ", json_number_value(get(change, "before")),
+                      json_number_value(get(change, "after")));
+        (void)text_put_fit(page->out, string(change, "id"), page->columns - 18);
+        (void)fputc('\n', page->out);
+    }
+    if (total > (int64_t)n)
+        (void)fprintf(page->out, "  and %" PRId64 " more\n", total - (int64_t)n);
+}
+
+static void put_changed_rubrics(const struct page *page, const json_t *classes)
+{
+    for (size_t i = 0; i < json_array_size(classes); i++) {
+        (void)fputs("rubric of ", page->out);
+        (void)text_put_fit(page->out, json_string_value(json_array_get(classes, i)),
+                           page->columns - 24);
+        (void)fputs(" has changed\n", page->out);
+    }
+}
+
+static void put_against(const struct page *page)
+{
+    const json_t *against = get(page->report, "against");
+    if (!json_is_object(against))
+        return;
+    put_heading(page, "against the other run");
+    if (!json_is_true(get(against, "comparable")))
+        text_put_wrapped(page->out,
+                         "not comparable: the two runs were isolated differently; what differs may "
+                         "be the host",
+                         0, 0, page->columns - 1);
+    put_field(page, "cases",
+              "%" PRId64 " in both, %" PRId64 " only here, %" PRId64 " only there, %" PRId64
+              " changed, %" PRId64 " without a verdict in one of them",
+              number(against, "paired_cases"), number(against, "only_here"),
+              number(against, "only_there"), number(against, "changed_cases"),
+              number(against, "without_verdict"));
+    put_difference(page, "score", get(against, "score_difference"));
+    put_difference(page, "pass rate", get(against, "pass_rate_difference"));
+    put_changed_rubrics(page, get(against, "changed_rubrics"));
+    put_changes(page, "regression", get(against, "regressions"));
+    put_changes(page, "improvement", get(against, "improvements"));
+}
+
 /* --- circumstances ------------------------------------------------------------------------ */
 
 static void put_latency(const struct page *page, const char *label, const json_t *of)
@@ -343,6 +415,7 @@ void view_text(FILE *out, const json_t *report, size_t columns, bool colour)
     put_warnings(&page);
     put_totals(&page);
     put_scores(&page);
+    put_against(&page);
     put_classes(&page);
     put_codes(&page, "failure modes", get(report, "failure_modes"));
     put_codes(&page, "errors (no verdict)", get(report, "errors"));

@@ -426,3 +426,116 @@ def test_min_score(place):
     place.write("half.jsonl", result("a", 0.95))
     done = place.run("-q", "--min-score", "0.9", "half.jsonl")
     assert done.returncode == 1 and "the score has no interval" in done.stderr
+
+
+# Against another run
+
+
+def changed(lines, **scores):
+    return [result(line["id"], scores.get(line["id"], line["score"]["score"])) for line in lines]
+
+
+def test_against(place):
+    before = [result(f"c{n:02}", int(n % 3 != 0)) for n in range(30)]
+    after = changed(before, c01=0, c00=1, c03=1, c06=1)
+    place.write("before.jsonl", *before, result("gone", 1), error("lost"))
+    place.write("after.jsonl", *after, result("new", 0), result("lost", 1))
+    against = place.json("after.jsonl", "--against", "before.jsonl")["against"]
+    assert (against["paired_cases"], against["only_here"], against["only_there"]) == (30, 1, 1)
+    assert (against["only_here_ids"], against["only_there_ids"]) == (["new"], ["gone"])
+    assert against["without_verdict"] == 1 and against["comparable"] is True
+    difference = against["score_difference"]
+    assert difference["mean"] == pytest.approx(2 / 30)
+    # Of the differences, not the difference of two intervals: those would be 0.3 wide each.
+    assert difference["interval"]["method"] == "bca"
+    assert -0.1 < difference["interval"]["low"] < 0 < 0.1 < difference["interval"]["high"] < 0.25
+    assert against["verdict"] == "no_difference"
+    assert against["regressions"] == {"total": 1, "shown": [{"id": "c01", "before": 1.0, "after": 0.0}]}
+    assert [c["id"] for c in against["improvements"]["shown"]] == ["c06", "c03", "c00"]
+    text = place.run("after.jsonl", "--against", "before.jsonl").stdout
+    assert "score      +0.0667, BCa 95% " in text
+    assert "1 regression\n  1.00 to 0.00  c01\n3 improvements\n" in text
+
+
+def test_pairs_are_surer_than_means(place):
+    """Where every hard case gets a little better, a paired difference shows what two means hide."""
+    before = [result(f"c{n}", n % 10 / 20) for n in range(40)]
+    after = [result(f"c{n}", n % 10 / 20 + (0.02 if n % 2 else 0.03)) for n in range(40)]
+    place.write("before.jsonl", *before)
+    place.write("after.jsonl", *after)
+    report = place.json("after.jsonl", "--against", "before.jsonl")
+    low, high = (report["score"]["interval"][end] for end in ("low", "high"))
+    assert low < place.json("before.jsonl")["score"]["mean"] < high, "the means alone show nothing"
+    assert report["against"]["verdict"] == "better"
+    assert place.json("before.jsonl", "--against", "after.jsonl")["against"]["verdict"] == "worse"
+
+
+def test_the_same_run_has_no_difference(place):
+    """No Wilson interval: differences are no shares."""
+    place.write("r.jsonl", *SOME)
+    difference = place.json("r.jsonl", "--against", "r.jsonl")["against"]["score_difference"]
+    assert difference["mean"] == 0 and difference["wilson"] is None
+    assert difference["interval"] == {
+        "method": "percentile", "low": 0.0, "high": 0.0, "why_not": "all values are equal",
+    }  # fmt: skip
+
+
+def test_changed_cases_are_not_paired(place):
+    def line(id, score, case, rubric="c"):
+        return result(id, score, run={"case_digest": case * 64, "rubric_digest": rubric * 64})
+
+    place.write("before.jsonl", line("a", 1, "a"), line("b", 1, "a"), result("c", 1))
+    place.write("after.jsonl", line("a", 1, "a"), line("b", 0, "b", "d"), result("c", 0))
+    against = place.json("after.jsonl", "--against", "before.jsonl")["against"]
+    assert (against["changed_cases"], against["changed_ids"], against["paired_cases"]) == (1, ["b"], 2)
+    assert against["changed_rubrics"] == ["t"]
+    assert "rubric of t has changed" in place.run("after.jsonl", "--against", "before.jsonl").stdout
+
+
+def test_samples_are_averaged_before_they_are_paired(place):
+    def samples(*scores):
+        return [result(f"a#{n}", s, run={"case_id": "a", "sample": n}) for n, s in enumerate(scores)]
+
+    place.write("before.jsonl", *samples(1, 1, 1, 0), result("b", 1))
+    place.write("after.jsonl", *samples(1, 0), result("b", 1))
+    against = place.json("after.jsonl", "--against", "before.jsonl")["against"]
+    assert against["paired_cases"] == 2
+    assert against["regressions"]["shown"] == [{"id": "a", "before": 0.75, "after": 0.5}]
+
+
+def test_runs_of_other_isolation_are_not_compared(place):
+    place.write("after.jsonl", *SOME)
+    place.write("before.jsonl", *[{**line, "isolation": {**ISOLATION, "digest": "2" * 64}} for line in SOME])
+    done = place.run("after.jsonl", "--against", "before.jsonl")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "against\n  5 subprocess 2222222222222222\n" in done.stderr
+    report = place.json("--mix", "after.jsonl", "--against", "before.jsonl")
+    assert report["against"]["comparable"] is False
+    assert "not comparable" in place.run("--mix", "after.jsonl", "--against", "before.jsonl").stdout
+
+
+def test_regression_gates(place):
+    before = [result(f"c{n}", 1 if n % 4 else 0.5) for n in range(40)]
+    after = [result(f"c{n}", 1 if n % 4 > 1 else 0.5) for n in range(40)]
+    place.write("good.jsonl", *before)
+    place.write("bad.jsonl", *after)
+    place.write("one.jsonl", before[0])
+
+    def run(*arguments):
+        done = place.run("-q", *arguments)
+        return done.returncode, done.stderr
+
+    assert run("--fail-on-regression", "bad.jsonl", "--against", "bad.jsonl") == (0, "")
+    assert run("--fail-on-regression", "good.jsonl", "--against", "bad.jsonl") == (0, "")
+    worse = "rubricctl: --fail-on-regression: the interval of the difference lies below 0\n"
+    assert run("--fail-on-regression", "bad.jsonl", "--against", "good.jsonl") == (1, worse)
+    assert run("--no-fail", "--fail-on-regression", "bad.jsonl", "--against", "good.jsonl") == (0, worse)
+    assert run("--max-regressions", "10", "bad.jsonl", "--against", "good.jsonl") == (0, "")
+    many = "rubricctl: --max-regressions: 10 cases pass less often than before, more than 9\n"
+    assert run("--max-regressions", "9", "bad.jsonl", "--against", "good.jsonl") == (1, many)
+    status, said = run("--fail-on-regression", "one.jsonl", "--against", "good.jsonl")
+    assert status == 1 and "nothing can be said" in said
+    status, said = run("--fail-on-regression", "good.jsonl")
+    assert status == 2 and "--fail-on-regression takes a run to compare with: --against FILE" in said
+    status, said = run("--max-regressions", "-1", "good.jsonl", "--against", "good.jsonl")
+    assert status == 2 and "--max-regressions: expected a whole number from 0" in said

@@ -265,3 +265,14 @@ def test_both_schemes_can_be_read(place, browser, background):
     browser.ask("POST", "/window/rect", {"width": 500, "height": 800})
     width, room = browser.run("return [document.documentElement.scrollWidth, innerWidth]")
     assert width <= room
+
+
+def test_page_of_a_comparison(place):
+    place.write("before.jsonl", *[result(f"c{n}{HOSTILE}", 1) for n in range(5)])
+    place.write("after.jsonl", *[result(f"c{n}{HOSTILE}", int(n > 1)) for n in range(5)])
+    done = place.run("after.jsonl", "--against", "before.jsonl", "--html")
+    page = Page(done.stdout)
+    assert [row for row in page.tables["regressions"][1:]] == [
+        [f"c{n}{SHOWN}", "1.0000", "0.0000"] for n in range(2)
+    ]
+    assert "-0.4000" in page.words and "improvements" not in page.tables

@@ -184,10 +184,10 @@ static void test_estimates(void **state)
     struct estimate made;
     (void)state;
     const double mixed[] = {0, 1, 1, 0.5}, ones[] = {1, 1, 1}, halves[] = {0.5, 0.5};
-    assert_int_equal(estimate(mixed, 4, &options, &made), 0);
+    assert_int_equal(estimate(mixed, 4, ESTIMATE_SHARES, &options, &made), 0);
     assert_int_equal(made.method, ESTIMATE_BCA);
     assert_false(made.binary);
-    assert_int_equal(estimate(ones, 3, &options, &made), 0);
+    assert_int_equal(estimate(ones, 3, ESTIMATE_SHARES, &options, &made), 0);
     assert_int_equal(made.method, ESTIMATE_WILSON);
     assert_true(made.interval.low > 0.43 && made.interval.low < 0.44 && made.interval.high == 1);
     _cleanup_json_ json_t *json = estimate_json(&made);
@@ -195,12 +195,12 @@ static void test_estimates(void **state)
     assert_string_equal(json_string_value(json_object_get(interval, "why_not")),
                         "all values are equal");
     assert_true(json_is_null(json_object_get(json, "acceleration")));
-    assert_int_equal(estimate(halves, 2, &options, &made), 0);
+    assert_int_equal(estimate(halves, 2, ESTIMATE_SHARES, &options, &made), 0);
     assert_int_equal(made.method, ESTIMATE_PERCENTILE);
-    assert_int_equal(estimate(halves, 1, &options, &made), 0);
+    assert_int_equal(estimate(halves, 1, ESTIMATE_SHARES, &options, &made), 0);
     assert_int_equal(made.method, ESTIMATE_NONE);
     assert_string_equal(made.interval.why_not, "fewer than two values");
-    assert_int_equal(estimate(NULL, 0, &options, &made), 0);
+    assert_int_equal(estimate(NULL, 0, ESTIMATE_SHARES, &options, &made), 0);
     assert_int_equal(made.method, ESTIMATE_NONE);
     _cleanup_json_ json_t *none = estimate_json(&made);
     assert_true(json_is_null(json_object_get(none, "mean")));
