@@ -62,11 +62,11 @@ struct conn {
     uint64_t number; /* daemon-wide, from 1 */
     struct ucred peer;
     enum conn_state state;
-    uint32_t max_frame; /* these three: as in env when it was made */
-    uint64_t frame_timeout_ms;
+    uint64_t frame_timeout_ms; /* these three: as in env when it was made */
     size_t high_water;
-    struct bufferevent *bev;
+    uint32_t max_frame;
     int hangup_fd; /* a duplicate, watched for the client's going even while nothing is read */
+    struct bufferevent *bev;
     struct event *hangup_event;
     struct event *timer; /* frame timeout while open, end of lingering later, end of all at last */
 
@@ -80,8 +80,8 @@ struct conn {
     /* The supervisor's. */
     TAILQ_ENTRY(conn) of_supervisor;
     TAILQ_ENTRY(conn) of_parked;
-    bool in_parked_list;
     struct settings *parked_settings; /* in force when `parked` was decoded; a reference, or NULL */
+    bool in_parked_list;
     struct queue_lane lane;
     struct job_list jobs; /* unfinished */
     unsigned running;

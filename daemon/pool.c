@@ -187,6 +187,7 @@ static void free_slot(const struct pool *pool, struct slot *slot)
 
 static int add_slot(struct pool *pool)
 {
+    /* It is pointers that it holds. NOLINTNEXTLINE(bugprone-sizeof-expression) */
     struct slot **slots = reallocarray(pool->slots, pool->slot_count + 1, sizeof(*slots));
     if (!slots)
         return -ENOMEM;
@@ -255,8 +256,6 @@ void pool_set_confinement(struct pool *pool, struct confinement *confinement)
 void pool_reap(struct pool *pool)
 {
     unsigned kept = 0;
-    if (pool->stopping)
-        return; /* all of them end together */
     for (unsigned i = 0; i < pool->slot_count; i++) {
         struct slot *slot = pool->slots[i];
         if (slot->state == SLOT_STOPPED) {

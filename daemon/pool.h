@@ -81,7 +81,7 @@ int pool_resize(struct pool *pool, unsigned size);
  * are replaced at once. Not from a slot's callback. */
 void pool_set_confinement(struct pool *pool, struct confinement *confinement);
 
-/* Frees surplus slots that have stopped. */
+/* Frees slots that have stopped. */
 void pool_reap(struct pool *pool);
 
 /* Ends all jails; jobs that run are killed with them. */

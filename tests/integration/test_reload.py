@@ -331,19 +331,32 @@ def test_a_hundred_mistakes(start, configuration):
         assert lines[-1] == "and 80 more"
 
 
-def test_slots_that_cannot_be_had(start, configuration):
-    """Descriptors run out while the slots are made: there are as many as before, and they work."""
+def test_slots_that_cannot_be_had(start, configuration, tmp_path):
+    """Descriptors run out while the slots are made: there are as many as before, of the same
+    confinement, and they work."""
+    place = tmp_path / "place"
+    place.mkdir()
+    open_up(place)
     few = Shape()
     few.prefix = ["/usr/bin/prlimit", "--nofile=100"]
     daemon = start({"daemon.slots": 2}, shape=few)
     with daemon.connect() as client:
-        configuration.write({"daemon.slots": 500, "rubric.cpu": "3s"})
+        configuration.write(
+            {"daemon.slots": 500, "rubric.cpu": "3s", "isolation.readable": place}
+        )
         (problem,) = refused(client, "internal")
         assert problem == "[daemon] slots: starting the new ones: Too many open files"
         assert hello(daemon)["limits"]["defaults"]["rubric"]["cpu"] == 300
         wait_until(lambda: slot_numbers(client) == [0, 1], "two slots are left")
-        assert client.run(TRUE)["score"]["passed"] is True
         wait_until(lambda: len(daemon.descendants()) == 2, "no other jail is left")
+        wait_until(
+            lambda: all(s["state"] == "idle" for s in client.status()["slots"]), "both are ready"
+        )
+        jails = daemon.jails()
+        result = client.run(TRUE)
+        assert result["score"]["passed"] is True
+        assert result["isolation"] == client.hello["isolation"]
+        assert daemon.jails() == jails
 
 
 def test_it_takes_an_administrator(start, configuration):
