@@ -13,7 +13,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import DEADLINE, PASSING, Shape, open_up, wait_until
+from conftest import DEADLINE, PASSING, RUBRICD, Shape, open_up, wait_until
 
 VERDICT = "22e6dcfae5a64f34926a7399b6d5983b"
 ERROR = "8fa39225900b471b937ba5b3652bda90"
@@ -179,6 +179,37 @@ def test_journal_that_is_not_there(start_daemon):
     assert daemon.log().startswith(
         f"rubricd: warning: {HERE}: No such file or directory: the log goes to stderr\n"
     )
+
+
+@pytest.mark.parametrize("connected", [True, False])
+def test_mistakes_in_the_configuration_are_errors_of_the_journal(connected, tmp_path):
+    """What is written before there is a log has its level in front where the journal takes it."""
+    with open(tmp_path / "stderr", "w+") as stream:
+        place = os.fstat(stream.fileno())
+        inode = place.st_ino if connected else place.st_ino + 1
+        done = subprocess.run(
+            [RUBRICD, "--config=/dev/null", "--set=daemon.slots=x", "--check-config"],
+            stderr=stream,
+            env={"JOURNAL_STREAM": f"{place.st_dev}:{inode}"},
+            check=False,
+        )
+        stream.seek(0)
+        text = stream.read()
+    assert done.returncode == 78
+    assert text.startswith(f"{'<3>' if connected else ''}--set:1: [daemon] slots: "), text
+
+
+def test_not_started_is_critical(tmp_path):
+    done = subprocess.run(
+        [RUBRICD, "--config=/dev/null", "--set=daemon.log_format=json"]
+        + [f"--set=daemon.work_dir={tmp_path}/a/b/c", f"--set=daemon.socket={tmp_path}/a/b/s"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    line = json.loads(done.stderr.splitlines()[-1])
+    assert (line["event"], line["level"]) == ("not_started", "critical"), line
+    assert done.returncode == 69
 
 
 # A journal of the test's own

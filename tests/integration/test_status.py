@@ -265,6 +265,12 @@ def test_resize(daemon, terminal):
     page.resize(40, 120)
     page.process.send_signal(signal.SIGWINCH)
     page.wait_for("\ndigest   [0-9a-f]{64}\n")
+    lines = len(page.shown().rstrip().splitlines())
+    drawn = page.raw.count("\x1b[H")
+    page.resize(lines, 120)  # it fits exactly
+    page.process.send_signal(signal.SIGWINCH)
+    wait_until(lambda: page.read() or page.raw.count("\x1b[H") > drawn, "it is drawn anew")
+    page.wait_for("^every 3600 s(.*\n)+digest   [0-9a-f]{64}$")
     page.send("q")
     assert page.end() == 0
 

@@ -249,6 +249,13 @@ static void test_journal_goes_away_and_comes_back(void **state)
     assert_int_equal(bind(f->journal, (struct sockaddr *)&address, sizeof(address)), 0);
     log_write(&f->log, LOG_WARNING, "again");
     assert_memory_equal(take(f->journal), "MESSAGE=again\n", 14);
+    /* One that was started again has another socket at the same place. */
+    close_fd(f->journal);
+    (void)unlink(f->path);
+    f->journal = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    assert_int_equal(bind(f->journal, (struct sockaddr *)&address, sizeof(address)), 0);
+    log_write(&f->log, LOG_WARNING, "anew");
+    assert_memory_equal(take(f->journal), "MESSAGE=anew\n", 13);
     assert_string_equal(take(f->pipe[0]), "");
 }
 
