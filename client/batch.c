@@ -172,12 +172,14 @@ static enum exit_status run_jobs(const struct globals *globals, const struct bat
         return STATUS_USAGE;
     }
     engine.flakiness = batch.samples > 1 ? &flakiness : NULL;
-    const struct engine_work work = {
+    struct engine_work work = {
         .arg = &batch,
         .input = &batch.input,
         .next = next_job,
         .answer = answer_line,
+        .samples = batch.samples,
     };
+    work.cases = input_count(files->items, files->n, &work.about);
     engine_run(&engine, &work);
     if (!options->engine.quiet)
         engine_put_summary(&engine);

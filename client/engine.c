@@ -13,6 +13,8 @@
 #define WINDOW_DEFAULT 256
 #define RECONNECT_DEFAULT_S 60
 #define CANCEL_TIMEOUT_MS 5000
+/* Ids that room is made for beforehand. */
+#define RESERVE_MAX 50000000
 
 /* --- signals ------------------------------------------------------------------------------ */
 
@@ -76,10 +78,7 @@ static bool is_done(struct engine *engine)
 /* Milliseconds until something has to be said or given up. */
 static int next_timeout(const struct engine *engine, int64_t now)
 {
-    int64_t next = INT64_MAX;
-    int wait = progress_wait(&engine->progress, now);
-    if (wait >= 0)
-        next = now + wait;
+    int64_t next = progress_due(&engine->progress);
     if (pending_count(&engine->pending) > 0 && engine->phase < PHASE_OVER)
         next = MIN(next, engine->progressed_ms + engine->stall_ms);
     if (engine->phase == PHASE_CANCELLING)
@@ -127,6 +126,12 @@ static int turn(struct engine *engine)
 void engine_run(struct engine *engine, const struct engine_work *work)
 {
     engine->work = *work;
+    /* All at once, rather than again and again while it runs. */
+    if (idmap_reserve(&engine->ledger.ids,
+                      engine->ledger.ids.n +
+                          (size_t)MIN(work->cases * MAX(work->samples, (uint64_t)1),
+                                      (uint64_t)RESERVE_MAX)) < 0)
+        complain("out of memory");
     engine_watch_cost(engine);
     engine_submit_jobs(engine);
     while (!is_done(engine)) {
@@ -194,7 +199,7 @@ int engine_open(struct engine *engine, const struct engine_options *options,
         return r;
     }
     engine->cost_usd = engine->ledger.cost_usd;
-    progress_init(&engine->progress, options->quiet);
+    progress_init(&engine->progress, options->quiet, monotonic_ms());
     long patience_s = options->reconnect ? options->reconnect : RECONNECT_DEFAULT_S;
     bool waits = !options->no_reconnect && engine->session.daemon.pid <= 0;
     reconnect_init(&engine->reconnect, waits ? patience_s * 1000 : 0);

@@ -44,6 +44,11 @@ struct engine_work {
      * which `run` is added. 0 or -ENOMEM. */
     int (*answer)(void *arg, struct message *message, json_t *note, struct bytes *ret_line);
 
+    /* What NEXT will give, as far as that can be told; 0: it cannot. */
+    uint64_t cases;
+    uint64_t samples; /* of each case */
+    bool about;       /* an estimate */
+
     /* Where a run was resumed, its file is counted once more at the end: RECOUNT forgets what
      * ANSWER has counted, RECOUNTED is told of each line. Either both or none. */
     void (*recount)(void *arg);
@@ -52,19 +57,19 @@ struct engine_work {
 
 /* Options that every command with an engine has; engine_specs is their table. */
 struct engine_options {
-    const char *output; /* NULL or "-": standard output */
-    bool force;
-    bool resume;
+    const char *output;   /* NULL or "-": standard output */
+    const char *retries;  /* NULL: the default */
+    const char *cost_cap; /* NULL: none */
+    struct text_list filters;
     long jobs;      /* 0: the default */
     long reconnect; /* seconds that a lost daemon is waited for; 0: the default */
+    long limit;     /* 0: none */
+    bool force;
+    bool resume;
     bool no_reconnect;
-    const char *retries; /* NULL: the default */
     bool retry_all_errors;
     bool no_rerun_starved;
-    const char *cost_cap; /* NULL: none */
     bool fail_fast;
-    long limit; /* 0: none */
-    struct text_list filters;
     bool quiet;
 };
 
@@ -115,6 +120,7 @@ struct engine {
     int64_t stall_ms;      /* without progress, until the next notice */
     int64_t cancel_deadline_ms;
     uint64_t answered; /* in this run */
+    uint64_t taken;    /* jobs of the input that are wanted, answered before or not */
 };
 
 #define ENGINE_NULL                                                                  \

@@ -33,8 +33,10 @@ static int is_wanted(struct engine *engine, const struct submission *submission,
                                runinfo_identity(submission->run));
     if (fate < 0)
         return fate;
-    if (fate != LEDGER_DUPLICATE)
+    if (fate != LEDGER_DUPLICATE) {
+        engine->taken++;
         return fate != LEDGER_KEPT;
+    }
     bool in_flight =
         pending_find(&engine->pending, submission->id.data, submission->id.length) != NULL;
     return fault_set(fault, "id \"%s\" is that of %s", submission->id.data,

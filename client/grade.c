@@ -347,7 +347,8 @@ static enum exit_status grade(const struct globals *globals, const struct grade_
     }
     engine.summary.unusable = grading->unusable;
     engine.ending.bad_input = grading->unusable > 0;
-    const struct engine_work work = {
+    struct engine_work work = {
+        .cases = grading->dataset.n,
         .arg = grading,
         .input = options->samples ? &grading->samples : NULL,
         .next = options->samples ? next_sample : next_canonical,
@@ -355,6 +356,8 @@ static enum exit_status grade(const struct globals *globals, const struct grade_
         .recount = recount,
         .recounted = recounted,
     };
+    if (options->samples)
+        work.cases = input_count(&options->samples, 1, &work.about);
     engine_run(&engine, &work);
     if (options->samples && engine.exhausted)
         complain_unattempted(grading, &engine.ending);

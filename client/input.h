@@ -45,6 +45,11 @@ struct input {
 int input_init(struct input *input, const char *const *files, size_t n_files, size_t max_line);
 void input_deinit(struct input *input);
 
+/* How many lines FILES have, without reading more than a part of them where they are large:
+ * *ret_about is set then. 0 where it cannot be told: one is standard input, a pipe, or compressed.
+ */
+uint64_t input_count(const char *const *files, size_t n_files, bool *ret_about);
+
 /* INPUT_LINE sets *ret_line and *ret_length (without the newline), valid until the next call. */
 enum input_state input_next(struct input *input, const char **ret_line, size_t *ret_length,
                             struct fault *fault);

@@ -59,6 +59,7 @@ int ledger_take_job(struct ledger *ledger, const char *id, size_t n, uint64_t id
         return LEDGER_CHANGED;
     }
     ledger->kept++;
+    ledger->kept_passed += (old & VERDICT) == LEDGER_PASSED;
     return LEDGER_KEPT;
 }
 

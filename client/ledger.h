@@ -32,6 +32,7 @@ struct ledger {
     double cost_usd;
     /* Of the input: */
     uint64_t kept;
+    uint64_t kept_passed; /* of these */
     uint64_t changed;
     uint64_t failed_before; /* ended in an error and are run again */
 };

@@ -1,27 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* One live line on a terminal's stderr; nothing anywhere else. */
+/* Where the progress of a batch is shown: on a terminal in place, a few times a second; elsewhere
+ * (a pipe, a log, TERM=dumb) as a plain line once a minute. On stderr. */
 
-#include "proto/util.h"
-
-#include <stdbool.h>
-#include <stdint.h>
+#include "progressview.h"
 
 struct progress {
+    bool off;
     bool live;
-    size_t shown; /* columns on the screen */
+    struct progress_rows shown; /* on the screen; n is 0: nothing */
     int64_t next_ms;
+    /* The speed is that of the last while, from the older of two marks. */
+    struct progress_mark {
+        int64_t ms;
+        uint64_t done;
+    } marks[2];
 };
 
-/* With OFF it is never live. */
-void progress_init(struct progress *progress, bool off);
+/* With OFF nothing is ever shown. */
+void progress_init(struct progress *progress, bool off, int64_t now_ms);
 
-/* Milliseconds until the line may be written again; -1 where it is not live. */
-int progress_wait(const struct progress *progress, int64_t now_ms);
+/* When it may be shown again; INT64_MAX: never. */
+int64_t progress_due(const struct progress *progress);
 
-/* Writes the line over the last one, cut to the terminal's width. */
-_printf_(3, 4) void progress_show(struct progress *progress, int64_t now_ms, const char *format,
-                                  ...);
+/* Jobs per second lately, with DONE of them so far in this run. */
+double progress_rate(struct progress *progress, uint64_t done, int64_t now_ms);
 
-/* Takes the line away, so that something else can be written. */
+/* Shows VIEW in place of what was shown last. */
+void progress_show(struct progress *progress, const struct progress_view *view, int64_t now_ms);
+
+/* Takes it away, so that something else can be written. */
 void progress_clear(struct progress *progress);
