@@ -422,7 +422,7 @@ const struct command command_report = {
     .argument_value = VALUE_FILE,
     .arguments_min = 1,
     .arguments_max = -1,
-    .brief = "tell what a run came to, with intervals, as text, JSON, JUnit or HTML",
+    .brief = "tell what a run came to, as text, JSON, JUnit or HTML",
     .description =
         "Each RESULTS (\"-\": standard input; .gz is inflated) is what rubricctl batch or\n"
         "grade has written. The report has the mean score and the pass rate with their\n"

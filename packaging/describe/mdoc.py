@@ -246,8 +246,9 @@ def set_json(value, indent, used):
 
 
 def section(title):
-    """ERRORS is what system calls have."""
-    return {"ERRORS": "ERROR CODES"}.get(title.upper(), title.upper())
+    """ERRORS is what system calls have, and REPORTS taken for a misspelling of it."""
+    other = {"ERRORS": "ERROR CODES", "REPORTS": "THE REPORT"}
+    return other.get(title.upper(), title.upper())
 
 
 def markdown(text):
