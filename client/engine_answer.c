@@ -25,6 +25,12 @@ static int make_line(struct engine *engine, struct message *message, struct pend
     int r = engine->work.answer(engine->work.arg, message, job->note, ret);
     if (r == 0)
         r = runinfo_finish(job->run, engine->session.version);
+    /* A line that has its job's id here has not the answer's own fields. */
+    if (r == 0 && json_object_get(job->run, "id"))
+        r = runinfo_set_circumstances(job->run, message->object);
+    /* Once for each daemon: it is the same for all that it answers. */
+    if (r == 0 && engine->session.host)
+        r = runinfo_set_host(job->run, TAKE_PTR(engine->session.host));
     return r < 0 ? r : runinfo_splice(ret, job->run);
 }
 

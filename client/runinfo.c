@@ -106,6 +106,22 @@ int runinfo_finish(json_t *run, const char *version)
     return bad ? -ENOMEM : 0;
 }
 
+int runinfo_set_circumstances(json_t *run, const json_t *answer)
+{
+    static const char *const names[] = {"mode", "usage", "isolation"};
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        json_t *value = json_object_get(answer, names[i]);
+        if (value && json_object_set(run, names[i], value) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+int runinfo_set_host(json_t *run, json_t *take_host)
+{
+    return json_object_set_new(run, "host", take_host) < 0 ? -ENOMEM : 0;
+}
+
 int runinfo_splice(struct bytes *line, const json_t *run)
 {
     static const char name[] = ",\"run\":";

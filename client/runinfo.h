@@ -25,6 +25,13 @@ size_t runinfo_earlier(const json_t *run);
 /* Completes RUN for an answer that comes now from a daemon of that VERSION. 0 or -ENOMEM. */
 int runinfo_finish(json_t *run, const char *version);
 
+/* Puts what ANSWER says of usage, isolation and mode into RUN: for a line that has not the answer
+ * itself. 0 or -ENOMEM. */
+int runinfo_set_circumstances(json_t *run, const json_t *answer);
+
+/* Where the job was run; see hostinfo.h. 0 or -ENOMEM. */
+int runinfo_set_host(json_t *run, json_t *take_host);
+
 /* Adds RUN as the last member of the JSON object that LINE is. 0 or -ENOMEM. */
 int runinfo_splice(struct bytes *line, const json_t *run);
 

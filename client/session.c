@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "session.h"
+#include "hostinfo.h"
 #include "take.h"
 #include "text.h"
 
@@ -120,6 +121,7 @@ void session_deinit(struct session *session)
         evbuffer_free(session->out);
     free(session->where);
     free(session->version);
+    json_decref(session->host);
     free(session->bye);
     free(session->bye_message);
     *session = (struct session)SESSION_NULL;
@@ -148,8 +150,10 @@ static int take_limits(struct session *session, const struct message *hello, str
     session->max_frame = (uint32_t)json_integer_value(max_frame);
     session->jobs_per_client = json_integer_value(jobs);
     free(session->version);
+    json_decref(session->host);
     session->version = strdup(message_text(hello, "version"));
-    return session->version ? 0 : -ENOMEM;
+    session->host = hostinfo_make(hello);
+    return session->version && session->host ? 0 : -ENOMEM;
 }
 
 int session_take_hello(struct session *session, const struct message *hello, struct fault *fault)

@@ -23,6 +23,7 @@ struct session {
     struct embedded daemon; /* where it is a private one */
     char *where;            /* for messages: the socket's path, or "a private rubricd" */
     char *version;          /* of the daemon */
+    json_t *host;           /* hostinfo_make of its hello; who tells it on may take it */
     uint32_t max_frame;     /* what the daemon takes */
     int64_t jobs_per_client;
     char *bye; /* the reason that the daemon gave for ending the connection */

@@ -357,6 +357,7 @@ void admission_accept(int fd, void *userdata)
         .version = supervisor->version,
         .limits = supervisor->settings->hello_limits,
         .isolation = supervisor->settings->isolation.summary,
+        .interpreter = supervisor->settings->hello_interpreter,
     };
     _cleanup_bytes_ struct bytes payload = BYTES_NULL;
 

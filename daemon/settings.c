@@ -43,7 +43,7 @@ static int make_hello(struct settings *settings)
         (json_int_t)config->queue_bytes, "jobs_per_client",
         (json_int_t)config->queue_jobs_per_client, "defaults", kinds_json(policy->defaults, false),
         "ceilings", kinds_json(policy->ceilings, policy->allow_network));
-    return settings->hello_limits ? 0 : -ENOMEM;
+    return settings->hello_limits && settings->hello_interpreter ? 0 : -ENOMEM;
 }
 
 /* --- what jobs are held to ----------------------------------------------------------------- */
@@ -85,6 +85,8 @@ static int make_isolation(struct settings *settings, const struct settings_host 
     _cleanup_free_ char *version = isolation_interpreter_version(config->interpreter, fault);
     if (!version)
         return -EINVAL;
+    settings->hello_interpreter =
+        json_pack("{s:s,s:s}", "path", config->interpreter, "version", version);
     int r = 0;
     if (confinement) {
         settings->confinement = confinement_ref(confinement);
@@ -146,6 +148,7 @@ struct settings *settings_unref(struct settings *settings)
 {
     if (settings && --settings->references == 0) {
         json_decref(settings->hello_limits);
+        json_decref(settings->hello_interpreter);
         isolation_deinit(&settings->isolation);
         confinement_unref(settings->confinement);
         config_deinit(&settings->config);

@@ -24,6 +24,7 @@ struct settings {
     struct rubric_roots roots;
     struct sandbox_host sandbox_host;
     json_t *hello_limits;
+    json_t *hello_interpreter; /* {path, version} */
 };
 
 /* What the daemon has to make settings of. */

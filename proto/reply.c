@@ -155,10 +155,10 @@ int reply_error(const struct bytes *id, uint64_t job_no, enum error_code code, c
 
 int reply_hello(const struct reply_hello *hello, struct bytes *ret)
 {
-    return consume_print(json_pack("{s:s,s:s,s:s,s:i,s:O,s:O}", "type", "hello", "software",
+    return consume_print(json_pack("{s:s,s:s,s:s,s:i,s:O,s:O,s:O}", "type", "hello", "software",
                                    "rubricd", "version", hello->version, "protocol",
                                    PROTOCOL_VERSION, "limits", hello->limits, "isolation",
-                                   hello->isolation),
+                                   hello->isolation, "interpreter", hello->interpreter),
                          ret);
 }
 

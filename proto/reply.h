@@ -90,8 +90,9 @@ int reply_error(const struct bytes *id, uint64_t job_no, enum error_code code, c
 
 struct reply_hello {
     const char *version;
-    const json_t *limits;    /* see protocol.md */
-    const json_t *isolation; /* {class, layers, digest} */
+    const json_t *limits;      /* see protocol.md */
+    const json_t *isolation;   /* {class, layers, digest} */
+    const json_t *interpreter; /* {path, version} */
 };
 
 int reply_hello(const struct reply_hello *hello, struct bytes *ret);

@@ -74,20 +74,21 @@ static int decode_identity(const json_t *object, struct line *line, struct fault
     if (run && !json_is_object(run))
         return fault_set(fault, "run: expected an object, got %s", json_type_name(run));
     line->run = run;
+    /* A sample's line tells by itself whose it is; its job is one of one case. */
+    bool is_answer = get(object, "type") != NULL, in_run = is_answer && get(run, "sample");
     int r;
-    if (get(run, "case_id"))
-        r = take_id(get(run, "case_id"), "run.case_id", line, fault);
-    else if (get(object, "id"))
-        r = take_id(get(object, "id"), "id", line, fault);
-    else
+    if (!is_answer)
         r = take_id(get(object, "task_id"), "task_id", line, fault);
+    else if (get(run, "case_id"))
+        r = take_id(get(run, "case_id"), "run.case_id", line, fault);
+    else
+        r = take_id(get(object, "id"), "id", line, fault);
     if (r == 0)
         r = take_count(run, "attempts", "run.", &line->attempts, fault);
-    bool in_run = get(run, "sample") != NULL;
     if (r == 0)
         r = take_count(in_run ? run : object, "sample", in_run ? "run." : "", &line->sample, fault);
     add_earlier(run, line);
-    line->numbers_itself = !in_run && !get(object, "sample") && !get(object, "id");
+    line->numbers_itself = !is_answer && !get(object, "sample");
     return r;
 }
 
@@ -148,19 +149,23 @@ static int decode_score(const json_t *object, struct line *line, struct fault *f
     return r < 0 ? r : check_modes(line->failure_modes, fault);
 }
 
+/* In the answer; in `run`, where the line is a sample's. */
 static void decode_circumstances(const json_t *object, struct line *line)
 {
-    const json_t *usage = get(object, "usage");
+    const json_t *from = get(object, "type") ? object : line->run;
+    const json_t *usage = get(from, "usage");
     line->wall_ms = milliseconds(get(usage, "wall_clock_ms"));
     line->queue_ms = milliseconds(get(usage, "queue_ms"));
-    if (json_is_object(get(object, "isolation")))
-        line->isolation = get(object, "isolation");
-    line->shared = is_text(get(object, "mode"), "shared");
+    if (json_is_object(get(from, "isolation")))
+        line->isolation = get(from, "isolation");
+    line->shared = is_text(get(from, "mode"), "shared");
     const char *task_class = text_of(object, "task_class");
     if (!task_class)
         task_class = text_of(line->run, "task_class");
     if (!task_class)
         task_class = text_of(object, "kind");
+    if (!task_class)
+        task_class = text_of(line->run, "kind");
     line->task_class = task_class || get(object, "type") ? task_class : "code_exec";
 }
 

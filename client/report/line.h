@@ -18,7 +18,7 @@ struct line {
     enum line_state state;
 
     /* Which grading of which case. */
-    const char *id; /* of the case: run.case_id, else id, else task_id */
+    const char *id; /* of the case: task_id of a sample; else run.case_id, else id */
     size_t id_length;
     char id_text[24];    /* where a task_id is a number */
     bool numbers_itself; /* each line is one more sample: it has a task_id, and no number */

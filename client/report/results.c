@@ -227,7 +227,7 @@ json_t *results_name(const struct results *results, uint32_t item)
     const struct result *result = &results->items[item];
     size_t n;
     const char *id = intern_text(&results->cases, result->case_no, &n);
-    if (results->sampled)
+    if (results->n > results->cases.n)
         return json_sprintf("%s#%" PRIu32, id, result->sample);
     return json_stringn(id, n);
 }
@@ -334,7 +334,6 @@ static int find_slot(struct results *results, const struct line *line, struct ke
         r = grow_items(results);
     if (r < 0)
         return r;
-    results->sampled |= key->sample > 1;
     *ret = slot_of(results, key);
     return 0;
 }

@@ -74,7 +74,6 @@ struct results {
     struct results_facts facts;
     uint64_t changed_cases; /* lines whose case had another digest before */
 
-    bool sampled; /* a case has several samples in one file */
     uint64_t earlier_attempts;
     double cost_of_earlier; /* and of what was replaced */
     uint64_t replaced;      /* results whose id came again in the same file */

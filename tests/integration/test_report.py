@@ -117,6 +117,41 @@ def test_bench_report(place):
     assert report["totals"]["cases"] == 12
     assert [p["class"] for p in report["populations"]] == ["subprocess"]
     assert report["latency_ms"]["wall_clock"]["n"] == 12
+    made = report["reproducibility"]
+    assert made["missing"] == {} and made["started_at"] <= made["finished_at"]
+    assert [rubric["task_class"] for rubric in made["rubrics"]] == ["exact-match"]
+    assert made["cases"]["cases"] == 12
+    (host,) = made["hosts"]
+    assert host["interpreter"]["path"] == "/usr/bin/python3" and host["interpreter"]["version"].startswith("Python 3")
+    assert host["limits"]["defaults"]["rubric"]["wall_clock"] == 60 and host["rubricd"] == made["rubricd"][0]
+    for line in (place.directory / "r.jsonl").read_text().splitlines():
+        schema_check.validate_by("run", json.loads(line)["run"])
+
+
+def test_grade_report(place):
+    """What grade writes tells how it was run, too."""
+    task = {"task_id": "T/1", "prompt": "", "entry_point": "f", "canonical_solution": "",
+            "test": "def check(f):\n    assert f() == 1\n"}  # fmt: skip
+    place.write("tasks.jsonl", task)
+    codes = ["def f(): return 1", "def f(): return 2", "def f("]
+    place.write("samples.jsonl", *[{"task_id": "T/1", "solution": code, "usage": 7} for code in codes])
+    for options, mode in [([], "isolated"), (["--shared"], "shared")]:
+        done = subprocess.run(
+            [RUBRICCTL, "grade", "--embedded", "--dataset", "tasks.jsonl", "--samples", "samples.jsonl",
+             "-o", f"{mode}.jsonl", *options],
+            cwd=place.directory, capture_output=True, timeout=DEADLINE, check=False,
+        )  # fmt: skip
+        assert done.returncode == 1, done.stderr
+        for line in (place.directory / f"{mode}.jsonl").read_text().splitlines():
+            schema_check.validate_by("run", json.loads(line)["run"])
+        report = place.json(f"{mode}.jsonl")
+        assert (report["totals"]["cases"], report["totals"]["results"]) == (1, 3)
+        assert [(p["k"], p["estimate"]["mean"]) for p in report["pass_at_k"]] == [
+            (1, pytest.approx(1 / 3)), (3, 1.0),
+        ]  # fmt: skip
+        assert [(p["class"], p["mode"]) for p in report["populations"]] == [("subprocess", mode)]
+        assert report["latency_ms"]["wall_clock"]["n"] == 3
+    assert place.run("isolated.jsonl", "shared.jsonl").returncode == 2
 
 
 def test_an_error_is_no_zero(place):

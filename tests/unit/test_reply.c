@@ -101,19 +101,24 @@ static void test_hello(void **state)
     json_t *limits = json_pack("{s:i,s:i}", "max_frame", 16777216, "slots", 2);
     json_t *isolation =
         json_pack("{s:s,s:[s],s:s}", "class", "subprocess", "layers", "env", "digest", "00");
-    struct reply_hello hello = {.version = "0.1.0", .limits = limits, .isolation = isolation};
+    json_t *interpreter = json_pack("{s:s,s:s}", "path", "/usr/bin/python3", "version", "3");
+    struct reply_hello hello = {
+        .version = "0.1.0", .limits = limits, .isolation = isolation, .interpreter = interpreter};
     struct bytes payload = BYTES_NULL;
     (void)state;
     for (int i = 0; i < 2; i++) { /* the parts are borrowed and can be used again */
         assert_int_equal(reply_hello(&hello, &payload), 0);
         expect(&payload, "{'type':'hello','software':'rubricd','version':'0.1.0','protocol':1,"
                          "'limits':{'max_frame':16777216,'slots':2},"
-                         "'isolation':{'class':'subprocess','layers':['env'],'digest':'00'}}");
+                         "'isolation':{'class':'subprocess','layers':['env'],'digest':'00'},"
+                         "'interpreter':{'path':'/usr/bin/python3','version':'3'}}");
     }
     assert_int_equal(limits->refcount, 1);
     assert_int_equal(isolation->refcount, 1);
+    assert_int_equal(interpreter->refcount, 1);
     json_decref(limits);
     json_decref(isolation);
+    json_decref(interpreter);
 }
 
 /* --- error --------------------------------------------------------------------------------- */
@@ -601,6 +606,7 @@ static int step_hello(const struct parts *parts, struct bytes *ret)
         .version = "0.1.0",
         .limits = parts->score.breakdown,
         .isolation = parts->summary,
+        .interpreter = parts->summary,
     };
     return reply_hello(&hello, ret);
 }

@@ -92,8 +92,15 @@ static void test_samples(void **state)
     assert_true(line.score == 1 && line.numbers_itself);
     assert_string_equal(line.task_class, "code_exec");
     line = decode("{\"task_id\":\"H/1\",\"sample\":3,\"passed\":false,\"verdict\":\"timeout\","
-                  "\"result\":\"timeout: the wall clock has expired\",\"score\":0.5}",
+                  "\"result\":\"timeout: the wall clock has expired\",\"score\":0.5,"
+                  /* What a sample says of itself is not what its job has used. */
+                  "\"usage\":{\"wall_clock_ms\":1},\"mode\":\"shared\","
+                  "\"run\":{\"usage\":{\"wall_clock_ms\":7},\"isolation\":{},"
+                  "\"mode\":\"isolated\"}}",
                   &failed);
+    assert_int_equal(line.wall_ms, 7);
+    assert_non_null(line.isolation);
+    assert_false(line.shared);
     assert_string_equal(line.id, "H/1");
     assert_int_equal(line.sample, 3);
     assert_false(line.numbers_itself);
@@ -135,11 +142,12 @@ static void test_refused(void **state)
     refuse("{\"type\":\"result\",\"id\":\"\",\"score\":{\"passed\":true}}",
            "id: expected a string, got an empty one");
     refuse("{\"type\":\"result\",\"score\":{\"passed\":true}}",
-           "task_id: expected a string, got nothing");
+           "id: expected a string, got nothing");
+    refuse("{\"passed\":true}", "task_id: expected a string, got nothing");
     refuse("{\"type\":\"error\",\"id\":\"a\"}", "code: expected a string");
     refuse("{\"task_id\":1,\"passed\":0}", "passed: expected a boolean, got a number");
     refuse("{\"task_id\":1,\"passed\":true,\"run\":[]}", "run: expected an object, got an array");
-    refuse("{\"task_id\":1,\"passed\":true,\"run\":{\"sample\":-1}}",
+    refuse("{\"type\":\"error\",\"id\":\"a\",\"code\":\"x\",\"run\":{\"sample\":-1}}",
            "run.sample: expected a whole number from 0 on");
 }
 

@@ -127,6 +127,11 @@ static void test_numbered(void **state)
     assert_int_equal(results.n, 4);
     assert_int_equal(results.cases.n, 2);
     _cleanup_json_ json_t *name = results_name(&results, 2);
+    /* Where each case has one result, its name is enough. */
+    _cleanup_results_ struct results alone = RESULTS_NULL;
+    assert_int_equal(add(&alone, 0, "{\"task_id\":2,\"sample\":1,\"passed\":true}"), 0);
+    _cleanup_json_ json_t *plain = results_name(&alone, 0);
+    assert_string_equal(json_string_value(plain), "2");
     assert_string_equal(json_string_value(name), "1#3");
 }
 
