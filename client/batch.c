@@ -268,7 +268,7 @@ const struct command command_batch = {
     .examples = "  rubricctl batch --bench-root tests/data/bench jobs.jsonl > scores.jsonl\n"
                 "  rubricctl batch --output scores.jsonl --resume jobs.jsonl\n"
                 "  rubricctl batch -o scores.jsonl --samples 5 --cost-cap 2.50 jobs.jsonl\n"
-                "  rubricctl batch -o some.jsonl --filter 'task_class=qa-*' --limit 20 jobs.jsonl\n"
+                "  rubricctl batch -o s.jsonl --filter 'task_class=qa-*' --limit 20 jobs.jsonl\n"
                 "  make-jobs | rubricctl batch --embedded --slots 4 -o scores.jsonl -\n"
                 "  rubricctl batch jobs.jsonl | jq -c 'select(.score.passed == false) | .id'\n",
     .exits = engine_exits,
