@@ -21,7 +21,7 @@
 #define CLASSES_MAX 40
 #define BARS_MAX 40
 /* With more bars only every second has its label. */
-#define LABELS_MAX 12
+#define LABELS_MAX 10
 
 struct bars {
     size_t n;

@@ -6,6 +6,10 @@
 
 #include <stdio.h>
 
+/* "Python 3.11.2, Linux 6.1 x86_64, 2 CPUs, 23.5 GiB, 2 slots" for one of the report's hosts: to be
+ * freed, NULL when memory runs out. */
+char *view_host_in_words(const json_t *host);
+
 /* For people, in COLUMNS. */
 void view_text(FILE *out, const json_t *report, size_t columns, bool colour);
 

@@ -214,21 +214,30 @@ static void put_population(const struct page *page, const json_t *population)
     close_fact(page);
 }
 
-/* Strings, or objects as JSON. */
-static void put_list(const struct page *page, const char *name, const json_t *list)
+static void put_versions(const struct page *page, const json_t *versions)
 {
-    if (!json_is_array(list))
+    if (!json_is_array(versions))
         return;
-    open_fact(page, name);
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *item = json_array_get(list, i);
-        _cleanup_bytes_ struct bytes text = BYTES_NULL;
-        (void)fputs(i > 0 ? "<br>" : "", page->out);
-        if (json_is_string(item))
-            put_string(page->out, item);
-        else if (json_print(item, &text) == 0)
-            markup_put(page->out, text.data, text.length);
+    open_fact(page, "rubricd");
+    for (size_t i = 0; i < json_array_size(versions); i++) {
+        (void)fputs(i > 0 ? ", " : "", page->out);
+        put_string(page->out, json_array_get(versions, i));
     }
+    close_fact(page);
+}
+
+/* In words, and all of it as JSON for who asks. */
+static void put_host(const struct page *page, const json_t *host)
+{
+    _cleanup_free_ char *words = view_host_in_words(host);
+    _cleanup_bytes_ struct bytes text = BYTES_NULL;
+    if (!words || json_print(host, &text) < 0)
+        return;
+    open_fact(page, "Host");
+    markup_put(page->out, words, strlen(words));
+    (void)fputs("<details><summary>limits and all</summary><code>", page->out);
+    markup_put(page->out, text.data, text.length);
+    (void)fputs("</code></details>", page->out);
     close_fact(page);
 }
 
@@ -265,8 +274,9 @@ static void put_facts(const struct page *page)
     (void)fputs("<section>\n<h2>How it was run</h2>\n<dl class=\"facts\">\n", page->out);
     for (size_t i = 0; i < json_array_size(populations); i++)
         put_population(page, json_array_get(populations, i));
-    put_list(page, "rubricd", get(made, "rubricd"));
-    put_list(page, "Hosts", get(made, "hosts"));
+    put_versions(page, get(made, "rubricd"));
+    for (size_t i = 0; i < json_array_size(get(made, "hosts")); i++)
+        put_host(page, json_array_get(get(made, "hosts"), i));
     put_rubrics(page, get(made, "rubrics"));
     if (json_is_object(cases)) {
         open_fact(page, "Cases");

@@ -355,6 +355,34 @@ static void put_latency(const struct page *page, const char *label, const json_t
                   text_duration(number(of, "p99"), p99), text_duration(number(of, "max"), max));
 }
 
+static const char *string_or(const json_t *object, const char *name, const char *otherwise)
+{
+    const char *value = json_string_value(get(object, name));
+    return value ? value : otherwise;
+}
+
+char *view_host_in_words(const json_t *host)
+{
+    char *text = NULL, memory[TEXT_QUANTITY_MAX];
+    int64_t cpus = number(host, "cpus"), slots = number(get(host, "limits"), "slots");
+    if (asprintf(&text, "%s, %s, %" PRId64 " CPU%s, %s, %" PRId64 " slot%s",
+                 string_or(get(host, "interpreter"), "version", "interpreter not known"),
+                 string_or(host, "system", "system not known"), cpus, text_plural((uint64_t)cpus),
+                 text_size(number(host, "memory_bytes"), memory), slots,
+                 text_plural((uint64_t)slots)) < 0)
+        return NULL;
+    return text;
+}
+
+static void put_hosts(const struct page *page, const json_t *hosts)
+{
+    for (size_t i = 0; i < json_array_size(hosts); i++) {
+        _cleanup_free_ char *words = view_host_in_words(json_array_get(hosts, i));
+        if (words)
+            put_field(page, "host", "%s", words);
+    }
+}
+
 static void put_circumstances(const struct page *page)
 {
     const json_t *report = page->report;
@@ -370,6 +398,7 @@ static void put_circumstances(const struct page *page)
     put_latency(page, "queue", get(get(report, "latency_ms"), "queue"));
     if (json_is_string(get(made, "started_at")))
         put_field(page, "run", "%s to %s", string(made, "started_at"), string(made, "finished_at"));
+    put_hosts(page, get(made, "hosts"));
 }
 
 static void put_population(const struct page *page, const json_t *population)

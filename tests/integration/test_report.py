@@ -126,6 +126,7 @@ def test_bench_report(place):
     assert host["limits"]["defaults"]["rubric"]["wall_clock"] == 60 and host["rubricd"] == made["rubricd"][0]
     for line in (place.directory / "r.jsonl").read_text().splitlines():
         schema_check.validate_by("run", json.loads(line)["run"])
+    assert re.search(r"^host       Python 3[.\d]+, Linux \S+ \S+, \d+ CPUs?,", place.run("r.jsonl").stdout, re.M)
 
 
 def test_grade_report(place):
