@@ -500,8 +500,8 @@ def test_killed_in_the_middle_of_2000_jobs(service, place, record_property):
 def test_reloaded_100_times_under_load(service, place, record_property):
     """The number of slots changes with it; a wrong configuration changes nothing and says why."""
     pid, since = main_pid(), time.time()
-    batch = Stream(place, ["/bin/sleep", "0.3"])
-    batch.top_up(60)
+    batch = Stream(place, ["/bin/sleep", "1"])
+    batch.top_up(24)
     for n in range(100):
         if n % 10 == 9:
             setting("[daemon]\nslots = none\n")
@@ -511,7 +511,7 @@ def test_reloaded_100_times_under_load(service, place, record_property):
             if n % 10 in (0, 5):
                 setting(f"[daemon]\nslots = {1 + n // 5 % 4}\n")
             run("systemctl", "reload", "rubricd.service")
-        assert batch.top_up(60) > 0, "there was load all the time"
+        assert batch.top_up(24) > 0, "there was load all the time"
     assert len(status()["slots"]) == 4
     why = [entry["MESSAGE"] for entry in journal(since=since) if "50-test.conf" in entry["MESSAGE"]]
     assert len(why) >= 10 and all("slots" in line for line in why)
