@@ -263,6 +263,11 @@ const struct command command_batch = {
         "once more when nothing else of this batch is in flight, and that counts. Every\n"
         "attempt stands in the line.\n"
         "\n"
+        "On a terminal, progress is shown on standard error while it runs: done and total,\n"
+        "jobs per second lately, the time that it will still take, and the ids that run\n"
+        "longest. Elsewhere a plain line tells as much once a minute. When nothing has\n"
+        "finished for 20 seconds, the ids that are awaited are named.\n"
+        "\n"
         "The first Ctrl-C (or SIGTERM) stops submitting and waits for the jobs in flight;\n"
         "the second cancels those.\n",
     .examples = "  rubricctl batch --bench-root tests/data/bench jobs.jsonl > scores.jsonl\n"

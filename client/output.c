@@ -32,9 +32,11 @@ static void sync_directory(const char *path)
         (void)fsync(fd);
 }
 
-static int prepare_file(int fd, const char *path, enum output_mode mode, struct fault *fault)
+static int prepare_file(int fd, const struct stat *st, const char *path, enum output_mode mode,
+                        struct fault *fault)
 {
-    if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+    /* Who has had it until now may have put another file in its place. */
+    if ((flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) || !same_file(st, path))
         return fault_set(fault, "%s: another rubricctl is writing to it", path);
     if (mode == OUTPUT_OVERWRITE && ftruncate(fd, 0) < 0)
         return fault_set(fault, "cannot empty %s: %s", path, strerror(errno));
@@ -58,7 +60,7 @@ static int open_file(const char *path, enum output_mode mode, const char *const 
             return fault_set(fault, "%s is both input and output", path);
     if (mode == OUTPUT_CONTINUE && !S_ISREG(st.st_mode))
         return fault_set(fault, "--resume: %s is no regular file", path);
-    if (S_ISREG(st.st_mode) && prepare_file(fd, path, mode, fault) < 0)
+    if (S_ISREG(st.st_mode) && prepare_file(fd, &st, path, mode, fault) < 0)
         return -EINVAL;
     *ret = TAKE_FD(fd);
     return 0;

@@ -3,6 +3,7 @@
 stand-in that does what a test tells it, where the order of messages matters."""
 
 import json
+import os
 import signal
 
 import pytest
@@ -185,17 +186,28 @@ def test_no_rerun_starved(batches, daemon_here):
     assert batches.lines()["j0"]["run"]["attempts"] == 1
 
 
+SPIN = "import time\nwhile time.process_time() < 0.3: pass\n"
+
+
 def test_a_busy_host_costs_no_verdict(start_daemon, tmp_path):
-    """Many jobs that each take most of their deadline, on fewer CPUs than slots: all pass in the end."""
-    daemon = start_daemon("daemon.slots=8")
+    """Eight jobs on one CPU, each of which needs 0.3 s of it within 1.5 s: together they cannot, and each
+    by itself can. All pass."""
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(allowed)})
+    try:
+        daemon = start_daemon("daemon.slots=8")
+    finally:
+        os.sched_setaffinity(0, allowed)
     real = Batches(tmp_path, daemon.socket)
-    spin = "i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done"
-    limits = {"limits": {"wall_clock": 1.0}}
-    real.write(*[sandbox(f"j{n}", spin, **limits) for n in range(16)])
+    job = {"kind": "sandbox", "runner": "python", "snippet": SPIN, "limits": {"wall_clock": 1.5}}
+    real.write(*[{"id": f"j{n}", **job} for n in range(8)])
     real.run("--quiet")
     attempts = [line["run"]["attempts"] for line in real.lines().values()]
-    assert max(attempts) <= 2
-    print(f"run again: {attempts.count(2)} of 16")
+    assert 2 in attempts and max(attempts) == 2
+    for line in real.lines().values():
+        for earlier in line["run"].get("earlier", []):
+            usage = earlier["answer"]["usage"]
+            assert usage["cpu_wait_ms"] >= usage["wall_clock_ms"] / 2
 
 
 # What ends it early
@@ -236,6 +248,16 @@ def test_the_cost_cap(batches, daemon_here):
     assert peer.jobs(1) == ["j5"], "to reach it is not to pass it"
     peer.send(result("j5"))
     batches.end(process, 1)
+
+
+def test_the_cost_cap_with_a_real_daemon(real, bench):
+    """It is exceeded by no more than the job that passed it, and the one beside it in the other slot."""
+    job = bench.job("import time; time.sleep(0.2)\nprint('{\"passed\": true, \"score\": 1, \"cost_usd\": 0.5}')\n")
+    real.write(*[{"id": f"j{n}", **job} for n in range(30)])
+    said = real.run("--cost-cap", "2", status=5)
+    cost = 0.5 * len(real.lines())
+    assert 2 < cost <= 2 + 0.5 + 0.5
+    assert f"cost ${cost:.4f} with a cap of $2.0000: ${cost - 2:.4f} more" in complaints(said)[1]
 
 
 def test_attempts_that_do_not_count_cost_all_the_same(batches, daemon_here):
