@@ -276,7 +276,7 @@ def test_systemctl_tells_what_it_is_doing(service, place):
     batch = Batch(place, 6, ["/bin/sleep", "4"])
     wait_until(lambda: re.match(r"[12] of \d+ slots busy", show("StatusText")), "the text tells of the jobs")
     text = run("systemctl", "status", "--no-pager", "--lines=0", "rubricd.service")
-    assert re.search(r"Status: \"[12] of \d+ slots busy, \d+ jobs? queued, 1 clients?", text), text
+    assert re.search(r"Status: \"[12] of \d+ slots busy, \d+ queued, \d+ graded", text), text
     assert re.search(r"TriggeredBy: \S rubricd.socket", text), text
     assert re.search(r"─daemon\n.*/usr/bin/rubricd\n", text, re.DOTALL) and re.search(r"─job-\d+\n", text), text
     batch.assert_each_once()
