@@ -6,6 +6,8 @@ import json
 import os
 import pty
 import re
+import resource
+import signal
 import subprocess
 import xml.etree.ElementTree as ElementTree
 
@@ -213,6 +215,13 @@ def test_pass_at_k_and_flaky_cases(place):
     assert report["stability"] == {"cases_with_samples": 2, "flaky_cases": 1, "ids": ["H/1"]}
 
 
+def test_k_is_what_all_cases_have_samples_for(place):
+    lines = [{"task_id": "H/1", "passed": n < 1, "result": "x"} for n in range(12)]
+    lines += [{"task_id": "H/2", "passed": True, "result": "passed"} for _ in range(2)]
+    place.write("r.jsonl", *lines)
+    assert [p["k"] for p in place.json("r.jsonl")["pass_at_k"]] == [1, 2]
+
+
 def test_the_last_attempt_counts(place):
     earlier = [{"why": "starved", "finished_at": "2026-11-21T17:00:00.000Z", "answer": result("a", 0)}]
     run = {"attempts": 2, "earlier": earlier, "finished_at": "2026-11-21T17:00:01.000Z", "rubricd": "0.1.0"}
@@ -356,6 +365,25 @@ def test_files(place):
     assert place.run("r.jsonl", "-q", "-f", "-o", "a.json").returncode == 0
 
 
+def no_more_than_a_block():
+    """Files of this process can have 512 bytes: what a full disk is to it."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512))
+
+
+def test_no_half_report_is_left(place):
+    place.write("r.jsonl", *SOME)
+    (place.directory / "kept.json").write_text("kept")
+    done = subprocess.run(
+        [RUBRICCTL, "report", "-q", "-f", "-o", "kept.json", "r.jsonl"],
+        cwd=place.directory, capture_output=True, text=True, timeout=DEADLINE, check=False,
+        preexec_fn=no_more_than_a_block,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (2, "rubricctl: cannot write kept.json: File too large\n")
+    assert (place.directory / "kept.json").read_text() == "kept"
+    assert sorted(path.name for path in place.directory.iterdir()) == ["kept.json", "r.jsonl"]
+
+
 def test_the_same_again(place):
     """The same results, in whatever order, give the same numbers; another seed gives others."""
     lines = [result(str(n), (n * 7 % 10) / 10) for n in range(60)]
@@ -433,7 +461,9 @@ def on_terminal(place, *arguments, columns=80, **env):
 @pytest.mark.parametrize("columns", [40, 80])
 def test_narrow_terminal(place, columns):
     long = "n" * 100
-    place.write("r.jsonl", *[result(f"{n}/{long}", n / 9, task_class=f"{n}{long}") for n in range(10)])
+    modes = [{"code": f"c{long}", "severity": severity, "detail": long} for severity in ("block", "info")]
+    modes[1]["code"] += "i"
+    place.write("r.jsonl", *[result(f"{n}/{long}", n / 9, task_class=f"{n}{long}", modes=modes) for n in range(10)])
     shown = on_terminal(place, "r.jsonl", columns=columns)
     assert "\x1b[1m" in shown
     plain = re.sub(r"\x1b\[\d+m", "", shown)

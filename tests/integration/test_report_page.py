@@ -62,11 +62,12 @@ def some_results():
     ]
     return [
         *[result(f"good/{n}", 1, task_class="one") for n in range(5)],
-        result("bad/10", 0.5, task_class="one"),
-        result("bad/9", 0.25, task_class="two", modes=[{"code": "odd", "severity": "block"}]),
+        result("bad/10", 0.5, task_class="one", usage={"wall_clock_ms": 1200}),
+        result("bad/9", 0.25, task_class="two", usage={"wall_clock_ms": 900},
+               modes=[{"code": "odd", "severity": "block"}]),
         result(f"bad/8{HOSTILE}", 0, task_class=f"three{HOSTILE}", modes=modes),
         error(f"lost{HOSTILE}", message=f"m{HOSTILE}"),
-    ]
+    ]  # fmt: skip
 
 
 def make_page(place, *lines):
@@ -212,6 +213,9 @@ def test_sorting_and_filtering(place, browser):
     browser.press(" ")
     assert browser.run(CELLS % 3) == ["0.5000", "0.2500", "0.0000"]
     assert browser.run(SORTED) == [None, None, None, "descending", None, None]
+    # By time: by how long it took, not by the words for it.
+    browser.run('document.querySelectorAll("#failures th button")[4].click()')
+    assert browser.run(CELLS % 4) == ["5 ms", "900 ms", "1.2 s"]
     # By case: 9 stands before 10.
     browser.run('document.querySelector("#failures th button").click()')
     assert browser.run(CELLS % 0) == worst

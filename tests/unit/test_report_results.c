@@ -95,6 +95,34 @@ static void test_replaced(void **state)
     assert_int_equal(results.worst.n, 1);
 }
 
+static void assert_only_example(json_t *take_counted, const char *id)
+{
+    _cleanup_json_ json_t *counted = take_counted;
+    assert_int_equal(json_array_size(counted), 1);
+    const json_t *examples = json_object_get(json_array_get(counted, 0), "examples");
+    assert_int_equal(json_array_size(examples), 1);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(examples, 0), "id")), id);
+}
+
+/* What was replaced is no example, neither of what failed nor of errors. */
+static void test_examples_are_of_what_counts(void **state)
+{
+    _cleanup_results_ struct results results = RESULTS_NULL;
+    static const char error[] = "{\"type\":\"error\",\"id\":\"%s\",\"code\":\"internal\"}";
+    char text[128];
+    (void)state;
+    assert_int_equal(add_score(&results, 0, "a", 0), 0);
+    assert_int_equal(add_score(&results, 0, "a", 1), 1);
+    assert_int_equal(add_score(&results, 0, "b", 0), 0);
+    assert_only_example(failures_modes_json(&results), "b");
+    (void)snprintf(text, sizeof(text), error, "c");
+    assert_int_equal(add(&results, 0, text), 0);
+    assert_int_equal(add_score(&results, 0, "c", 1), 1);
+    (void)snprintf(text, sizeof(text), error, "d");
+    assert_int_equal(add(&results, 0, text), 0);
+    assert_only_example(failures_errors_json(&results), "d");
+}
+
 /* The same id in another file is another sample of the case; cases count once. */
 static void test_samples(void **state)
 {
@@ -264,11 +292,17 @@ static void test_markup(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_intern),     cmocka_unit_test(test_replaced),
-        cmocka_unit_test(test_samples),    cmocka_unit_test(test_numbered),
-        cmocka_unit_test(test_many_items), cmocka_unit_test(test_populations),
-        cmocka_unit_test(test_estimates),  cmocka_unit_test(test_latency),
-        cmocka_unit_test(test_times),      cmocka_unit_test(test_markup),
+        cmocka_unit_test(test_intern),
+        cmocka_unit_test(test_replaced),
+        cmocka_unit_test(test_examples_are_of_what_counts),
+        cmocka_unit_test(test_samples),
+        cmocka_unit_test(test_numbered),
+        cmocka_unit_test(test_many_items),
+        cmocka_unit_test(test_populations),
+        cmocka_unit_test(test_estimates),
+        cmocka_unit_test(test_latency),
+        cmocka_unit_test(test_times),
+        cmocka_unit_test(test_markup),
     };
     return cmocka_run_group_tests_name("report_results", tests, NULL, NULL);
 }
