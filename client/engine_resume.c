@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 
 #define LEFT_OVER_NAMED 5
+/* How often a signal is looked for, in lines, while a long file is counted. */
+#define SIGNALS_EVERY 1024
 
 static int add_line(const struct result_line *line, void *arg)
 {
@@ -99,6 +101,8 @@ static int count_line(const struct result_line *line, void *arg)
 {
     struct counting *counting = arg;
     struct engine *engine = counting->engine;
+    if (line->number % SIGNALS_EVERY == 0 && interrupt_count(&engine->interrupt) > 0)
+        return -EINTR;
     if (engine->work.recounted)
         engine->work.recounted(engine->work.arg, line, &engine->summary);
     else
@@ -145,8 +149,13 @@ static void count_file(struct engine *engine)
                             &counting, &end, &fault);
     if (counting.left_over)
         (void)fclose(counting.left_over);
-    if (r < 0)
+    if (r == -EINTR) {
+        engine->ending.interrupted = true;
+        complain("interrupted while %s was counted: the summary has a part of it",
+                 engine->output.path);
+    } else if (r < 0) {
         complain("%s", fault.text[0] ? fault.text : strerror(-r));
+    }
     uint64_t n = counting.n_left_over;
     if (n > 0)
         complain("%s: %" PRIu64

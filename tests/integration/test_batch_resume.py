@@ -234,9 +234,9 @@ def test_daemon_killed_at_random_moments(tmp_path, batches, uninterrupted):
     mortal = Batches(directory, running.socket)
     mortal.jobs = batches.jobs
     process = mortal.start("--quiet")
-    for moment in range(5):
+    for moment in range(20 if MANY >= 5000 else 5):
         seen = size_of(mortal.output)
-        more = seen + random.randrange(1, 100 * MANY)
+        more = seen + random.randrange(1, 60 * MANY)
         wait_until(lambda: size_of(mortal.output) >= more or process.poll() is not None, "it has got on")
         running.process.kill()
         running.process.wait()
