@@ -25,6 +25,7 @@ struct report_options {
     bool mix;
     const char *min_score;
     struct text_list against;
+    bool cases;
     bool fail_on_regression;
     const char *max_regressions;
 };
@@ -106,6 +107,7 @@ static int read_options(const struct report_options *options, struct plan *plan,
     };
     plan->report.version = RUBRICCTL_VERSION;
     plan->report.mix = options->mix;
+    plan->report.list_cases = options->cases;
     int r = choose_format(options, plan, fault);
     if (r == 0 && options->confidence)
         r = parse_fraction("confidence", options->confidence, false, &bootstrap->confidence, fault);
@@ -384,6 +386,12 @@ static const struct option_spec report_specs[] = {
         .kind = OPTION_FLAG,
         .offset = offsetof(struct report_options, mix),
         .help = "report results together that were isolated differently",
+    },
+    {
+        .name = "cases",
+        .kind = OPTION_FLAG,
+        .offset = offsetof(struct report_options, cases),
+        .help = "list every case in the JSON, with its digest",
     },
     {
         .name = "min-score",

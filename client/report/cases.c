@@ -2,6 +2,7 @@
 #include "cases.h"
 
 #include <math.h>
+#include <string.h>
 
 struct case_sum *cases_sum(const struct results *results)
 {
@@ -66,4 +67,38 @@ int case_groups_init(struct case_groups *ret, const struct results *results,
         groups.order[groups.from[sums[i].class_no + 1]++] = (uint32_t)i;
     *ret = groups;
     return 0;
+}
+
+static json_t *digest_json(const char digest[32])
+{
+    static const char unknown[32];
+    char hex[65];
+    if (memcmp(digest, unknown, sizeof(unknown)) == 0)
+        return json_null();
+    for (size_t i = 0; i < 32; i++)
+        (void)snprintf(hex + 2 * i, 3, "%02x", (unsigned char)digest[i]);
+    return json_string(hex);
+}
+
+static json_t *case_json(const struct results *results, const struct case_sum *sum,
+                         uint32_t case_no)
+{
+    size_t n;
+    const char *id = intern_text(&results->cases, case_no, &n);
+    double score = case_score(sum);
+    return json_pack("{s:s%,s:s,s:o,s:I,s:I,s:I,s:o}", "id", id, n, "task_class",
+                     intern_text(&results->classes, sum->class_no, NULL), "digest",
+                     digest_json(results->case_digests[case_no]), "verdicts",
+                     (json_int_t)sum->verdicts, "passed", (json_int_t)sum->passed, "errors",
+                     (json_int_t)sum->errors, "score",
+                     isnan(score) ? json_null() : json_real(score));
+}
+
+json_t *cases_json(const struct results *results, const struct case_sum *sums)
+{
+    json_t *cases = json_array();
+    for (size_t i = 0; i < results->cases.n; i++)
+        if (json_array_append_new(cases, case_json(results, &sums[i], (uint32_t)i)) < 0)
+            return json_decref(cases), NULL;
+    return cases;
 }

@@ -35,6 +35,9 @@ int case_groups_init(struct case_groups *ret, const struct results *results,
                      const struct case_sum *sums);
 void case_groups_deinit(struct case_groups *groups);
 
+/* [{id, task_class, digest, verdicts, passed, errors, score}]; NULL when memory runs out. */
+json_t *cases_json(const struct results *results, const struct case_sum *sums);
+
 /* The mean score; NAN where nothing was scored. */
 double case_score(const struct case_sum *sum);
 

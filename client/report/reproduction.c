@@ -36,7 +36,7 @@ static int digest_cases(struct ordered *cases, size_t n, char ret[SHA256_DIGEST_
     return SHA256End(&context, ret) ? 0 : -ENOMEM;
 }
 
-static json_t *cases_json(const struct results *results)
+static json_t *digests_json(const struct results *results)
 {
     static const char unknown[32];
     _cleanup_free_ struct ordered *cases = calloc(results->cases.n + 1, sizeof(*cases));
@@ -124,7 +124,7 @@ static json_t *missing_json(const struct results *results)
 json_t *reproduction_json(const struct results *results, const struct runreport_options *options)
 {
     const struct results_facts *facts = &results->facts;
-    _cleanup_json_ json_t *cases = cases_json(results);
+    _cleanup_json_ json_t *cases = digests_json(results);
     _cleanup_json_ json_t *missing = missing_json(results);
     if (!cases || !missing)
         return NULL;

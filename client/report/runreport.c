@@ -140,13 +140,14 @@ json_t *runreport_make(const struct results *results, const struct runreport_opt
     if (!report || grades_put(&grades, report) < 0)
         return NULL;
     _cleanup_json_ json_t *rest = json_pack(
-        "{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "score_histogram", histogram_json(results),
-        "failure_modes", failures_modes_json(results), "failures", failures_worst_json(results),
-        "errors", failures_errors_json(results), "stability", stability_json(results, sums),
-        "cost_usd", cost_json(results), "latency_ms", latency_json(results), "populations",
-        populations_json(results), "changed_cases",
+        "{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "score_histogram",
+        histogram_json(results), "failure_modes", failures_modes_json(results), "failures",
+        failures_worst_json(results), "errors", failures_errors_json(results), "stability",
+        stability_json(results, sums), "cost_usd", cost_json(results), "latency_ms",
+        latency_json(results), "populations", populations_json(results), "changed_cases",
         json_integer((json_int_t)results->changed_cases), "reproducibility",
-        reproduction_json(results, options), "against", against_json(results, options));
+        reproduction_json(results, options), "against", against_json(results, options), "cases",
+        options->list_cases ? cases_json(results, sums) : json_null());
     return rest && json_object_update(report, rest) == 0 ? TAKE_PTR(report) : NULL;
 }
 

@@ -19,6 +19,7 @@ struct runreport_options {
     struct bootstrap_options bootstrap;
     struct passk_ks ks; /* none: those that the samples allow */
     bool mix;
+    bool list_cases;
     const char *version; /* of this program */
     const struct runreport_file *files;
     size_t n_files;

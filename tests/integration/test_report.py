@@ -258,6 +258,12 @@ def test_digests(place):
         "digest": hashlib.sha256(text.encode()).hexdigest(), "cases": 3, "without_digest": 0,
     }  # fmt: skip
     assert "rubrics" not in made["missing"] and made["missing"]["hosts"] == "no line has run.host"
+    report = place.json("--cases", "r.jsonl")
+    assert [(case["id"], case["digest"]) for case in report["cases"]] == [(id, d * 64) for id, d in zip("zyx", "abc")]
+    assert report["cases"][0] == {
+        "id": "z", "task_class": "t", "digest": "a" * 64, "verdicts": 1, "passed": 1, "errors": 0, "score": 1.0,
+    }  # fmt: skip
+    assert place.json("r.jsonl")["cases"] is None
     # The same id, another case.
     place.write("s.jsonl", result("z", 1, run={"case_digest": "f" * 64}))
     assert place.json("r.jsonl", "s.jsonl")["changed_cases"] == 1
