@@ -257,6 +257,14 @@ static bool has_bad_lines(const struct runreport_file *files, size_t n)
     return false;
 }
 
+static size_t count_stdin(const struct text_list *files)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < files->n; i++)
+        n += strcmp(files->items[i], "-") == 0;
+    return n;
+}
+
 /* Makes the report of what is loaded and writes it. */
 static enum exit_status put_report(const struct report_options *options, const struct plan *plan,
                                    const struct results *results, bool no_fail)
@@ -292,6 +300,10 @@ static enum exit_status run_report(const struct globals *globals, const void *op
     struct fault fault = FAULT_NULL;
     if (read_options(options, &plan, &fault) < 0) {
         complain("%s", fault.text);
+        return STATUS_USAGE;
+    }
+    if (count_stdin(files) + count_stdin(against) > 1) {
+        complain("standard input can be read only once");
         return STATUS_USAGE;
     }
     if (load_results(files->items, files->n, &results, &counts) < 0 ||

@@ -88,6 +88,7 @@ static int decode_identity(const json_t *object, struct line *line, struct fault
     if (r == 0)
         r = take_count(in_run ? run : object, "sample", in_run ? "run." : "", &line->sample, fault);
     add_earlier(run, line);
+    line->first = is_answer && line->sample <= 1;
     line->numbers_itself = !is_answer && !get(object, "sample");
     return r;
 }

@@ -23,6 +23,7 @@ struct line {
     char id_text[24];    /* where a task_id is a number */
     bool numbers_itself; /* each line is one more sample: it has a task_id, and no number */
     uint32_t sample;
+    bool first;             /* sample of its case as batch has it, whose id is that of the case */
     uint32_t attempts;      /* this one and those before it, which do not count */
     double cost_of_earlier; /* attempts, in USD */
 

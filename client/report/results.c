@@ -227,7 +227,7 @@ json_t *results_name(const struct results *results, uint32_t item)
     const struct result *result = &results->items[item];
     size_t n;
     const char *id = intern_text(&results->cases, result->case_no, &n);
-    if (results->n > results->cases.n)
+    if (results->n > results->cases.n && !result->is_first)
         return json_sprintf("%s#%" PRIu32, id, result->sample);
     return json_stringn(id, n);
 }
@@ -374,6 +374,7 @@ int results_add(struct results *results, const struct line *line, uint16_t file_
         .file_no = file_no,
         .population = POPULATION_NONE,
         .state = line->state,
+        .is_first = line->first,
     };
     if (replaces)
         forget(results, item);

@@ -33,6 +33,7 @@ struct result {
     uint16_t population;
     uint16_t modes; /* number of its set of failure modes; of its code, where it is an error */
     enum line_state state;
+    bool is_first; /* sample, whose name is that of the case */
 };
 
 /* What was confined alike. */
@@ -100,8 +101,8 @@ const char *results_code(const struct results *results, uint16_t code, const cha
 size_t results_mode_set(const struct results *results, uint16_t modes,
                         uint16_t ret[RESULTS_MODES_MAX]);
 
-/* Samples of a case are numbered where there are several; "a1" or "a1#2" is what people read. To be
- * freed; NULL when memory runs out. */
+/* "a1", or "a1#2" where a case has several results, as batch names them. NULL when memory runs out.
+ */
 json_t *results_name(const struct results *results, uint32_t item);
 
 /* How many populations have results. */

@@ -205,6 +205,13 @@ def test_samples_are_clustered(place):
     assert "it is cases that are resampled" in " ".join(place.run("r.jsonl").stdout.split())
 
 
+def test_samples_are_named_as_batch_names_them(place):
+    lines = [result("a" if n == 1 else f"a#{n}", 0, run={"case_id": "a", "sample": n}) for n in (1, 2, 3)]
+    place.write("r.jsonl", *lines)
+    report = place.json("r.jsonl")
+    assert [failure["id"] for failure in report["failures"]["shown"]] == ["a", "a#2", "a#3"]
+
+
 def test_pass_at_k_and_flaky_cases(place):
     lines = [{"task_id": "H/1", "passed": n < 1, "result": "x"} for n in range(4)]
     lines += [{"task_id": "H/2", "passed": True, "result": "passed"} for _ in range(3)]
@@ -324,6 +331,8 @@ def test_many_bad_lines_are_counted(place):
         (["--seed", "-1", "r.jsonl"], '--seed: expected a whole number from 0 to 9223372036854775807, got "-1"'),
         (["--resamples", "0", "r.jsonl"], '--resamples: expected a whole number from 1 to 10000000, got "0"'),
         (["--json", "--junit", "r.jsonl"], "only one of them can go to standard output"),
+        (["-", "--against", "-"], "standard input can be read only once"),
+        (["-", "r.jsonl", "-"], "standard input can be read only once"),
         (["-o", "report.pdf", "r.jsonl"], "--output report.pdf: expected a name that ends in .txt,"),
         (["-o", "report", "r.jsonl"], "--output report: expected a name that ends in .txt,"),
         (["-o", "r.json", "r.jsonl"], "r.json is there already; --force overwrites it"),
