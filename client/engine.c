@@ -126,11 +126,10 @@ static int turn(struct engine *engine)
 void engine_run(struct engine *engine, const struct engine_work *work)
 {
     engine->work = *work;
-    /* All at once, rather than again and again while it runs. */
-    if (idmap_reserve(&engine->ledger.ids,
-                      engine->ledger.ids.n +
-                          (size_t)MIN(work->cases * MAX(work->samples, (uint64_t)1),
-                                      (uint64_t)RESERVE_MAX)) < 0)
+    /* All at once, rather than again and again while it runs; what a resumed run has are mostly the
+     * same ids. */
+    uint64_t ids = work->cases * MAX(work->samples, (uint64_t)1);
+    if (idmap_reserve(&engine->ledger.ids, (size_t)MIN(ids, (uint64_t)RESERVE_MAX)) < 0)
         complain("out of memory");
     engine_watch_cost(engine);
     engine_submit_jobs(engine);
