@@ -31,6 +31,13 @@ enum config_log_format {
 /* Where the host does not have this account, `nobody` does instead. */
 #define CONFIG_DEFAULT_USER "rubricd"
 
+/* Whether interpreters wait in the jails. */
+enum config_warm {
+    CONFIG_WARM_AUTO, /* where that can be had */
+    CONFIG_WARM_NO,
+    CONFIG_WARM_YES, /* or the daemon does not start */
+};
+
 struct config {
     /* [daemon] */
     char *user;   /* the account to change to when started by root */
@@ -85,6 +92,10 @@ struct config {
     unsigned cpu_percent;         /* of one CPU, for each job; 0: no limit */
     struct string_list readable;  /* host paths that every job sees */
     struct string_list env_allow; /* NAME=VALUE, each NAME once */
+
+    /* [warm] */
+    enum config_warm warm;
+    struct string_list warm_modules; /* that the waiting interpreters have loaded */
 };
 
 #define CONFIG_NULL    \

@@ -92,6 +92,10 @@ static const struct config_key keys[] = {
     {"isolation", "cpu_percent", &type_count, FIELD(cpu_percent), {0, 100000}, "0"},
     {"isolation", "readable", &type_paths, FIELD(readable), {0, 32}, ""},
     {"isolation", "env_allow", &type_environment, FIELD(env_allow), {0, 64}, ""},
+
+    {"warm", "use", &type_warm, FIELD(warm), {0, CONFIG_WARM_YES}, "auto"},
+    {"warm", "modules", &type_modules, FIELD(warm_modules), {0, 60},
+     "json re math collections dataclasses typing datetime random"},
 };
 /* clang-format on */
 

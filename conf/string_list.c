@@ -6,12 +6,13 @@
 int string_list_add(struct string_list *list, const char *text)
 {
     _cleanup_free_ char *copy = strdup(text);
-    char **item = reallocarray(list->item, list->count + 1, sizeof(*item));
+    char **item = reallocarray(list->item, list->count + 2, sizeof(*item));
     if (item)
         list->item = item;
     if (!copy || !item)
         return -ENOMEM;
     list->item[list->count++] = TAKE_PTR(copy);
+    list->item[list->count] = NULL;
     return 0;
 }
 

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 struct string_list {
-    char **item;
+    char **item; /* with a NULL at the end; NULL where there are none */
     size_t count;
 };
 

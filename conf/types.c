@@ -31,6 +31,11 @@ static const char *const log_format_names[] = {
     [CONFIG_LOG_PLAIN] = "plain",
     [CONFIG_LOG_JSON] = "json",
 };
+static const char *const warm_names[] = {
+    [CONFIG_WARM_AUTO] = "auto",
+    [CONFIG_WARM_NO] = "no",
+    [CONFIG_WARM_YES] = "yes",
+};
 
 /* Whether the N bytes at WORD are one of WORDS, which have single spaces between them. */
 static bool is_one_of(const char *words, const char *word, size_t n)
@@ -82,6 +87,16 @@ static void log_format_write(uint64_t value, char *text)
     write_name(log_format_names, ARRAY_SIZE(log_format_names), value, text);
 }
 
+static int warm_read(const char *text, uint64_t *ret)
+{
+    return read_name(warm_names, ARRAY_SIZE(warm_names), text, ret);
+}
+
+static void warm_write(uint64_t value, char *text)
+{
+    write_name(warm_names, ARRAY_SIZE(warm_names), value, text);
+}
+
 static bool has_dotted_part(const char *path)
 {
     for (;;) {
@@ -126,6 +141,23 @@ static bool accept_address(char *text)
         !accept_path(text + strlen(ADDRESS_UNIX_PREFIX)))
         return false;
     return address_parse(text, &address) == 0;
+}
+
+/* A name, or several with dots between them. */
+static bool accept_module(char *name)
+{
+    for (;;) {
+        size_t length = 0;
+        while (isalnum((unsigned char)name[length]) || name[length] == '_')
+            length++;
+        if (length == 0 || isdigit((unsigned char)name[0]))
+            return false;
+        if (name[length] == '\0')
+            return true;
+        if (name[length] != '.')
+            return false;
+        name += length + 1;
+    }
 }
 
 static bool accept_layer(char *name)
@@ -212,6 +244,20 @@ const struct config_type type_log_format = {
     .unordered = true,
     .read = log_format_read,
     .write = log_format_write,
+};
+
+const struct config_type type_warm = {
+    .kind = CONFIG_NUMBER,
+    .what = "auto, yes or no",
+    .unordered = true,
+    .read = warm_read,
+    .write = warm_write,
+};
+
+const struct config_type type_modules = {
+    .kind = CONFIG_LIST,
+    .what = "names of Python modules with blanks between them",
+    .accept = accept_module,
 };
 
 const struct config_type type_path = {

@@ -50,6 +50,8 @@ extern const struct config_type type_size;
 extern const struct config_type type_duration;
 extern const struct config_type type_log_level;
 extern const struct config_type type_log_format;
+extern const struct config_type type_warm;
+extern const struct config_type type_modules; /* of Python */
 extern const struct config_type type_path;
 extern const struct config_type type_paths;
 extern const struct config_type type_account;

@@ -21,6 +21,7 @@ struct verdict {
     const struct outcome *outcome;
     const struct bytes *stdout_bytes; /* NULL: not told */
     const struct report *report;      /* of code_exec; NULL: another kind */
+    const char *interpreter;          /* NULL: none ran, or that is not our affair */
 };
 
 static void describe_failure(const struct verdict *verdict, struct answer *answer)
@@ -47,6 +48,7 @@ static int print_result(const struct job *job, const struct verdict *verdict,
         .usage = &answer->usage,
         .isolation = isolation,
         .stdout_bytes = verdict->stdout_bytes,
+        .interpreter = verdict->interpreter,
     };
     if (verdict->report) {
         reply.verdict = verdict->report->verdict;
@@ -133,6 +135,9 @@ static int answer_verdict(const struct job *job, const struct slot_result *resul
         .outcome = &outcome,
         .stdout_bytes = job->spec->kind == JOB_SANDBOX ? result->out : NULL,
         .report = job->spec->kind == JOB_CODE_EXEC ? &report : NULL,
+        .interpreter = job->spec->kind == JOB_SANDBOX ? NULL
+                       : result->warm                 ? "warm"
+                                                      : "cold",
     };
     r = print_result(job, &verdict, isolation, &answer);
     if (r == 0)

@@ -115,6 +115,7 @@ int code_exec_plan_init(struct code_exec_plan *plan, const struct job_spec *job,
     plan->launch = (struct launch){
         .argv = plan->argv,
         .envp = environment,
+        .warm = !job->code_exec.cold,
         .limits = job->limits,
         .input = &plan->input,
         .files = plan->files,

@@ -3,20 +3,75 @@
 #include "isolation.h"
 
 #include <stdio.h>
+#include <string.h>
+
+static int copy(const struct string_list *list, struct string_list *ret)
+{
+    int r = 0;
+    for (size_t i = 0; i < list->count && r == 0; i++)
+        r = string_list_add(ret, list->item[i]);
+    return r;
+}
 
 static int copy_paths(struct confinement *confinement, const struct string_list *paths)
 {
-    for (size_t i = 0; i < paths->count; i++) {
-        int r = string_list_add(&confinement->readable, paths->item[i]);
-        if (r < 0)
-            return r;
-    }
+    int r = copy(paths, &confinement->readable);
     confinement->jail.readable = (const char *const *)confinement->readable.item;
     confinement->jail.readable_count = confinement->readable.count;
+    return r;
+}
+
+/* An interpreter that waits in the jails, started as rubrics and the checker are. */
+static int add_interpreter(struct confinement *confinement, const struct config *config,
+                           const struct confinement_host *host)
+{
+    int r = string_list_add(&confinement->interpreter, config->interpreter);
+    if (r == 0)
+        r = string_list_add(&confinement->interpreter, "-s");
+    if (r == 0)
+        r = string_list_add(&confinement->interpreter, "-B");
+    if (r == 0)
+        r = copy(&config->warm_modules, &confinement->modules);
+    confinement->environment = isolation_environment(config);
+    confinement->version = strdup(host->interpreter);
+    if (r < 0 || !confinement->environment || !confinement->version)
+        return -ENOMEM;
+    confinement->jail.program = host->warm_program;
+    confinement->jail.argv = (const char *const *)confinement->interpreter.item;
+    confinement->jail.envp = (const char *const *)confinement->environment;
+    confinement->jail.modules = (const char *const *)confinement->modules.item;
+    confinement->jail.version = confinement->version;
     return 0;
 }
 
-int confinement_new(const struct config *config, int program, const char *no_cgroups,
+/* Lets a jail with an interpreter in it show what the host grants, and one without where that does
+ * not start. */
+static int probe(struct confinement *confinement, const struct config *config,
+                 const struct confinement_host *host, uint32_t without, const char *directory,
+                 struct fault *fault)
+{
+    struct probe *found = &confinement->probe;
+    const char *because = config->warm == CONFIG_WARM_NO ? "switched off by [warm] use"
+                          : host->warm_program < 0       ? strerror(-host->warm_program)
+                                                         : NULL;
+    if (!because) {
+        if (probe_jails(found, &confinement->jail, without, host->no_cgroups, directory, fault) ==
+            0)
+            return 0;
+        because = "rubricd-jail-warm does not start: is its libpython installed?";
+        probe_deinit(found);
+        confinement->jail = (struct jailproc_config){
+            .program = host->jail_program,
+            .readable = confinement->jail.readable,
+            .readable_count = confinement->jail.readable_count,
+        };
+    }
+    int r = probe_jails(found, &confinement->jail, without, host->no_cgroups, directory, fault);
+    (void)snprintf(found->cold_because, sizeof(found->cold_because), "%s", because);
+    return r;
+}
+
+int confinement_new(const struct config *config, const struct confinement_host *host,
                     const char *directory, struct confinement **ret, struct fault *fault)
 {
     uint32_t without;
@@ -30,15 +85,16 @@ int confinement_new(const struct config *config, int program, const char *no_cgr
     }
     *confinement = (struct confinement){
         .references = 1,
-        .jail = {.program = program},
+        .jail = {.program = host->jail_program},
         .probe = PROBE_NULL,
     };
     r = copy_paths(confinement, &config->readable);
+    if (r == 0 && config->warm != CONFIG_WARM_NO && host->warm_program >= 0)
+        r = add_interpreter(confinement, config, host);
     if (r < 0)
         fault_set(fault, "out of memory");
     else
-        r = probe_jails(&confinement->probe, &confinement->jail, without, no_cgroups, directory,
-                        fault);
+        r = probe(confinement, config, host, without, directory, fault);
     if (r < 0)
         confinement_unref(confinement);
     else
@@ -57,6 +113,10 @@ struct confinement *confinement_unref(struct confinement *confinement)
     if (confinement && --confinement->references == 0) {
         probe_deinit(&confinement->probe);
         string_list_deinit(&confinement->readable);
+        string_list_deinit(&confinement->interpreter);
+        string_list_deinit(&confinement->modules);
+        isolation_environment_free(confinement->environment);
+        free(confinement->version);
         free(confinement);
     }
     return NULL;

@@ -14,13 +14,24 @@ struct confinement {
     unsigned references;
     struct jailproc_config jail; /* its paths are those below */
     struct string_list readable;
+    struct string_list interpreter, modules;
+    char **environment;
+    char *version;
     struct probe probe;
 };
 
-/* Lets a jail that is made by PROGRAM (borrowed, for as long as there is a reference) show what the
- * host grants, as probe_jails() does, which DIRECTORY and NO_CGROUPS are for. The caller has the
- * only reference. -ENOMEM, -EINVAL or what probe_jails() returns, with FAULT. */
-int confinement_new(const struct config *config, int program, const char *no_cgroups,
+/* What jails are made of; all of it is borrowed for as long as there is a reference, but for the
+ * version. */
+struct confinement_host {
+    int jail_program;        /* rubricd-jail, open */
+    int warm_program;        /* rubricd-jail-warm, open; a negative errno: it is not there */
+    const char *no_cgroups;  /* why there are no control groups; NULL: there are */
+    const char *interpreter; /* its version, as the interpreter tells */
+};
+
+/* Lets a jail show what HOST grants, as probe_jails() does, which DIRECTORY is for. The caller has
+ * the only reference. -ENOMEM, -EINVAL or what probe_jails() returns, with FAULT. */
+int confinement_new(const struct config *config, const struct confinement_host *host,
                     const char *directory, struct confinement **ret, struct fault *fault);
 
 struct confinement *confinement_ref(struct confinement *confinement);

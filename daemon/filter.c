@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "filter.h"
+#include "jail/pass.h"
 
 #include "proto/util.h"
 
@@ -26,60 +27,53 @@
 
 /* The jail installs the filter once and every job inherits it: a filter of each job's own would be
  * compiled by the kernel each time, at the price of all the rest of its start. What the jail goes
- * on doing itself is refused unless the last argument, of which these calls know nothing, is a
- * number that nobody else has. */
-#define PASS_ARGUMENT 5
+ * on doing itself (jail/pass.h) is refused unless it comes with its pass. Among those calls are the
+ * ones for namespaces, since a new user namespace would give a job rights over kernel code again
+ * (clone is judged by its flags below), and some whose flags are in memory where no filter can see
+ * them. */
+static const struct pass_call {
+    const char *name;
+    int error;
+} pass_calls[] = {
+#define PASS_CALL(name, error) {#name, error},
+    PASS_CALLS(PASS_CALL)
+#undef PASS_CALL
+};
 
 struct group {
-    bool but_with_pass;
     int error;
     const char *names[24]; /* NULL-terminated; one that libseccomp does not know is passed over */
 };
 
 static const struct group groups[] = {
     /* Looking into other processes or steering them; the jail has the job's identity. */
-    {false,
-     EPERM,
+    {EPERM,
      {"ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "kcmp", "process_madvise",
       "process_mrelease", "move_pages", "migrate_pages", NULL}},
     /* Mounts: the view of the host's files stays as the jail makes it. */
-    {false,
-     EPERM,
+    {EPERM,
      {"mount", "umount", "pivot_root", "chroot", "fsopen", "fsmount", "quotactl", "quotactl_fd",
       NULL}},
-    {true,
-     EPERM,
-     {"umount2", "open_tree", "move_mount", "fsconfig", "fspick", "mount_setattr", NULL}},
     /* By a handle a file is reached wherever it is. */
-    {false, EPERM, {"name_to_handle_at", "open_by_handle_at", NULL}},
+    {EPERM, {"name_to_handle_at", "open_by_handle_at", NULL}},
     /* Keyrings outlive a job and belong to the account. */
-    {false, EPERM, {"add_key", "keyctl", "request_key", NULL}},
+    {EPERM, {"add_key", "keyctl", "request_key", NULL}},
     /* Large parts of the kernel that graders have no use for and that break out of sandboxes. */
-    {false,
-     EPERM,
+    {EPERM,
      {"bpf", "perf_event_open", "userfaultfd", "lookup_dcookie", "fanotify_init", "fanotify_mark",
       NULL}},
-    {false, ENOSYS, {"io_uring_setup", "io_uring_enter", "io_uring_register", NULL}},
+    {ENOSYS, {"io_uring_setup", "io_uring_enter", "io_uring_register", NULL}},
     /* The kernel itself. */
-    {false,
-     EPERM,
+    {EPERM,
      {"kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module",
       "create_module", "reboot", "swapon", "swapoff", "acct", "syslog", "nfsservctl", "iopl",
       "ioperm", "vhangup", "sethostname", "setdomainname", NULL}},
     /* The host's clock. */
-    {false,
-     EPERM,
+    {EPERM,
      {"clock_settime", "clock_settime64", "settimeofday", "stime", "adjtimex", "clock_adjtime",
       "clock_adjtime64", NULL}},
-    /* Namespaces: a new user namespace would give a job rights over kernel code again. clone is
-     * judged by its flags below. The jail goes to the host's mounts to fetch what it shows. */
-    {true, EPERM, {"setns", "unshare", NULL}},
-    /* Their flags and modes are in memory, where no filter can see them; programs then use clone
-     * and openat. */
-    {true, ENOSYS, {"clone3", "openat2", NULL}},
     /* System V IPC and POSIX queues: what is made there outlives the job and waits for the next. */
-    {false,
-     ENOSYS,
+    {ENOSYS,
      {"shmget",
       "shmat",
       "shmctl",
@@ -102,10 +96,9 @@ static const struct group groups[] = {
       "ipc",
       NULL}},
     /* /usr is the same for all: who watches it sees what other jobs, and the host, run. */
-    {false, ENOSYS, {"inotify_init", "inotify_init1", NULL}},
+    {ENOSYS, {"inotify_init", "inotify_init1", NULL}},
     /* Old and odd: other layouts of memory, other semantics. */
-    {false,
-     ENOSYS,
+    {ENOSYS,
      {"modify_ldt", "uselib", "ustat", "sysfs", "_sysctl", "remap_file_pages", "vm86", "vm86old",
       "set_thread_area", NULL}},
 };
@@ -147,7 +140,9 @@ static int add_groups(scmp_filter_ctx ctx, uint64_t pass)
     int r = 0;
     for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
         for (const char *const *name = groups[i].names; *name && r == 0; name++)
-            r = deny(ctx, groups[i].error, *name, groups[i].but_with_pass ? 1 : 0, &no_pass);
+            r = deny(ctx, groups[i].error, *name, 0, NULL);
+    for (size_t i = 0; i < ARRAY_SIZE(pass_calls) && r == 0; i++)
+        r = deny(ctx, pass_calls[i].error, pass_calls[i].name, 1, &no_pass);
     return r;
 }
 

@@ -140,6 +140,7 @@ static void launch_rubric(struct supervisor *supervisor, struct slot *slot, stru
         .envp = (const char *const *)job->settings->isolation.environment,
         .limits = job->spec->limits,
         .input = &job->spec->rubric.input,
+        .warm = !job->spec->rubric.cold,
         .bench = {place.root, place.root_device, place.root_inode},
     };
     launch(supervisor, slot, job, &what);

@@ -166,6 +166,17 @@ static int check_interpreter(const struct probe *probe, const struct config *con
     return -EINVAL;
 }
 
+static int check_warm(const struct probe *probe, const struct config *config, struct fault *fault)
+{
+    if (config->warm != CONFIG_WARM_YES || probe->is_warm)
+        return 0;
+    fault_set(
+        fault,
+        "[warm] use: no interpreter can wait in a jail: %s; install rubricd-warm, or say auto",
+        probe->cold_because);
+    return -EPERM;
+}
+
 /* The names of those in SET. */
 static json_t *layers_json(uint32_t set)
 {
@@ -222,8 +233,9 @@ static json_t *strings_json(const struct string_list *list)
 static char *canonical_policy(const struct isolation *isolation, const struct config *config,
                               const char *interpreter_version, json_t *layers)
 {
+    static const struct string_list nothing = STRING_LIST_NULL;
     _cleanup_json_ json_t *policy = json_pack(
-        "{s:i,s:o,s:O,s:o,s:o,s:o,s:o,s:I,s:I,s:I,s:s,s:s,s:o,s:[]}", "revision", POLICY_REVISION,
+        "{s:i,s:o,s:O,s:o,s:o,s:o,s:o,s:I,s:I,s:I,s:s,s:s,s:o,s:o}", "revision", POLICY_REVISION,
         "environment", environment_json(isolation->environment), "layers", layers, "rubric_limits",
         limits_json(&config->rubric_limits), "sandbox_limits", limits_json(&config->sandbox_limits),
         "code_exec_limits", limits_json(&config->code_exec_limits), "ceilings",
@@ -231,7 +243,8 @@ static char *canonical_policy(const struct isolation *isolation, const struct co
         (json_int_t)config->rubric_wall_clock_ceiling_ms, "code_exec_wall_clock_ceiling",
         (json_int_t)config->code_exec_wall_clock_ceiling_ms, "cpu_percent",
         (json_int_t)config->cpu_percent, "interpreter", config->interpreter, "interpreter_version",
-        interpreter_version, "readable", strings_json(&config->readable), "preloads");
+        interpreter_version, "readable", strings_json(&config->readable), "preloads",
+        strings_json(isolation->is_warm ? &config->warm_modules : &nothing));
     return policy ? json_dumps(policy, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
 }
 
@@ -248,21 +261,26 @@ static json_t *summarise(const struct isolation *isolation, const struct config 
     return json_pack("{s:s,s:O,s:s}", "class", "subprocess", "layers", layers, "digest", digest);
 }
 
-static int build_environment(struct isolation *isolation, const struct config *config)
+char **isolation_environment(const struct config *config)
 {
     size_t fixed = ARRAY_SIZE(isolation_scrubbed_env) - 1;
-    isolation->environment =
-        calloc(fixed + config->env_allow.count + 1, sizeof(*isolation->environment));
-    if (!isolation->environment)
-        return -ENOMEM;
-    for (size_t i = 0; i < fixed + config->env_allow.count; i++) {
+    char **environment = calloc(fixed + config->env_allow.count + 1, sizeof(*environment));
+    for (size_t i = 0; environment && i < fixed + config->env_allow.count; i++) {
         const char *entry =
             i < fixed ? isolation_scrubbed_env[i] : config->env_allow.item[i - fixed];
-        isolation->environment[i] = strdup(entry);
-        if (!isolation->environment[i])
-            return -ENOMEM;
+        environment[i] = strdup(entry);
+        if (!environment[i])
+            environment = isolation_environment_free(environment);
     }
-    return 0;
+    return environment;
+}
+
+char **isolation_environment_free(char **environment)
+{
+    for (char **entry = environment; entry && *entry; entry++)
+        free(*entry);
+    free(environment);
+    return NULL;
 }
 
 static void copy_digests(struct isolation *isolation, const json_t *networked)
@@ -276,12 +294,14 @@ static void copy_digests(struct isolation *isolation, const json_t *networked)
 int isolation_init(struct isolation *isolation, const struct config *config,
                    const char *interpreter_version, const struct probe *probe, struct fault *fault)
 {
-    *isolation = (struct isolation){.layers = probe->layers};
+    *isolation = (struct isolation){.layers = probe->layers, .is_warm = probe->is_warm};
     int r = check_required(probe, config, fault);
     if (r == 0)
         r = check_interpreter(probe, config, fault);
     if (r == 0)
-        r = build_environment(isolation, config);
+        r = check_warm(probe, config, fault);
+    if (r == 0 && !(isolation->environment = isolation_environment(config)))
+        r = -ENOMEM;
     if (r == 0) {
         isolation->summary = summarise(isolation, config, interpreter_version, probe->layers);
         _cleanup_json_ json_t *networked =
@@ -301,9 +321,7 @@ int isolation_init(struct isolation *isolation, const struct config *config,
 
 void isolation_deinit(struct isolation *isolation)
 {
-    for (char **entry = isolation->environment; entry && *entry; entry++)
-        free(*entry);
-    free(isolation->environment);
+    isolation_environment_free(isolation->environment);
     json_decref(isolation->summary);
     bytes_deinit(&isolation->of_jobs);
     bytes_deinit(&isolation->of_networked_jobs);

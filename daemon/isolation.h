@@ -13,6 +13,7 @@
 
 struct isolation {
     uint32_t layers;    /* bits of enum layer that are in force */
+    bool is_warm;       /* interpreters wait in the jails */
     char **environment; /* owned, NULL-terminated: what every job gets */
     json_t *summary;    /* owned: {class, layers, digest} */
     json_t *missing;    /* owned: [{layer, reason}], for status */
@@ -24,6 +25,10 @@ struct isolation {
 
 /* The environment of a rubric, whatever the daemon was started with: four entries and a NULL. */
 extern const char *const isolation_scrubbed_env[5];
+
+/* The entries of what every job gets and a NULL, to be freed; NULL when memory runs out. */
+char **isolation_environment(const struct config *config);
+char **isolation_environment_free(char **environment); /* returns NULL */
 
 /* Judges what PROBE has found and computes the digest. INTERPRETER_VERSION is part of it. -EPERM
  * with FAULT naming layer, cause and remedy if a layer that the configuration requires cannot be

@@ -11,6 +11,7 @@
 #include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -79,6 +80,25 @@ static uint64_t namespaces(uint32_t layers)
     return flags;
 }
 
+static bool add_string(char strings[LINK_STRINGS_MAX], const char *text, uint32_t *length)
+{
+    size_t n = strlen(text) + 1;
+    if (*length + n > LINK_STRINGS_MAX)
+        return false;
+    memcpy(strings + *length, text, n);
+    *length += (uint32_t)n;
+    return true;
+}
+
+static bool add_list(char strings[LINK_STRINGS_MAX], const char *const *list, uint32_t *length,
+                     uint32_t *count)
+{
+    for (; list && *list; list++, ++*count)
+        if (*count == LINK_LIST_MAX || !add_string(strings, *list, length))
+            return false;
+    return true;
+}
+
 static int send_setup(int link_fd, const struct jailproc_config *config,
                       const struct jail_shape *shape)
 {
@@ -91,13 +111,17 @@ static int send_setup(int link_fd, const struct jailproc_config *config,
         .has_filter = shape->filter >= 0,
         .pass = shape->pass,
     };
-    for (size_t i = 0; i < config->readable_count; i++) {
-        size_t n = strlen(config->readable[i]) + 1;
-        if (setup.strings_length + n > sizeof(strings))
-            return -E2BIG;
-        memcpy(strings + setup.strings_length, config->readable[i], n);
-        setup.strings_length += (uint32_t)n;
-    }
+    uint32_t *length = &setup.strings_length;
+    bool fits = true;
+    for (size_t i = 0; i < config->readable_count && fits; i++)
+        fits = add_string(strings, config->readable[i], length);
+    fits = fits && add_list(strings, config->argv, length, &setup.argc) &&
+           add_list(strings, config->envp, length, &setup.envc) &&
+           add_list(strings, config->modules, length, &setup.module_count);
+    if (!fits)
+        return -E2BIG;
+    if (config->version)
+        (void)snprintf(setup.version, sizeof(setup.version), "%s", config->version);
     return link_send_setup(link_fd, &setup, strings, shape->filter);
 }
 

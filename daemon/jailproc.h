@@ -27,6 +27,12 @@ struct jailproc_config {
     int program;                 /* the rubricd-jail program, open */
     const char *const *readable; /* host paths that every job may read */
     size_t readable_count;
+
+    /* Of an interpreter that waits; all NULL: none does. Lists end with a NULL. */
+    const char *const *argv;    /* the program and its options */
+    const char *const *envp;    /* what its jobs get */
+    const char *const *modules; /* that it has loaded */
+    const char *version;        /* "Python 3.11.2": another one does not fit */
 };
 
 struct jailproc {

@@ -36,5 +36,6 @@ struct launch {
     size_t file_count;
     struct launch_bench bench;
     const char *const *readable; /* NULL-terminated canonical paths that it may read; or NULL */
-    bool network;                /* it may use the host's network */
+    bool warm;    /* a script for the interpreter that waits in the jail, if one does */
+    bool network; /* it may use the host's network */
 };

@@ -65,8 +65,8 @@ static void raise_descriptor_limit(void)
     }
 }
 
-/* The jail program stands beside this one, as in a build tree, or where it is installed. */
-static void find_jail(char *path, size_t size)
+/* The program NAME stands beside this one, as in a build tree, or where it is installed. */
+static void find_program(const char *name, char *path, size_t size)
 {
     ssize_t n = readlink("/proc/self/exe", path, size - 1);
     char *slash = NULL;
@@ -75,20 +75,29 @@ static void find_jail(char *path, size_t size)
         slash = strrchr(path, '/');
     }
     if (slash) {
-        (void)snprintf(slash, size - (size_t)(slash - path), "/rubricd-jail");
+        (void)snprintf(slash, size - (size_t)(slash - path), "/%s", name);
         if (access(path, X_OK) == 0)
             return;
     }
-    (void)snprintf(path, size, "%s", RUBRICD_JAIL);
+    (void)snprintf(path, size, RUBRICD_LIBEXEC "/%s", name);
 }
 
 static int open_jail(struct fault *fault)
 {
     char path[4096];
-    find_jail(path, sizeof(path));
+    find_program("rubricd-jail", path, sizeof(path));
     int fd = open(path, O_PATH | O_CLOEXEC);
     if (fd < 0)
         fault_set(fault, "%s: %s", path, strerror(errno));
+    return fd < 0 ? -errno : fd;
+}
+
+/* The jail in which an interpreter waits is optional. */
+static int open_warm_jail(void)
+{
+    char path[4096];
+    find_program("rubricd-jail-warm", path, sizeof(path));
+    int fd = open(path, O_PATH | O_CLOEXEC);
     return fd < 0 ? -errno : fd;
 }
 
@@ -140,6 +149,7 @@ static int run(struct config *config, const struct arguments *arguments,
         .version = RUBRICD_VERSION,
         .source = arguments->serve_fd < 0 ? &source : NULL,
         .jail_program = open_jail(&fault),
+        .warm_program = open_warm_jail(),
         .serve_fd = (int)arguments->serve_fd,
         .sockets = *sockets,
     };

@@ -145,6 +145,9 @@ int probe_jails(struct probe *probe, const struct jailproc_config *config, uint3
     explain_means(probe, &report);
     explain_the_rest(probe, without, no_cgroups);
     probe->layers = report.layers & wanted;
+    probe->is_warm = report.warm == 1;
+    (void)snprintf(probe->cold_because, sizeof(probe->cold_because), "%.*s",
+                   (int)sizeof(report.cold_because), report.cold_because);
     for (enum layer layer = 0; layer < LAYER_COUNT; layer++)
         if (!layer_in(probe->layers, layer) && !*probe->missing_because[layer])
             because(probe, layer, "it goes with a layer that is missing");

@@ -12,7 +12,9 @@
 struct probe {
     uint32_t layers;                                     /* bits of enum layer that are in force */
     char missing_because[LAYER_COUNT][PROBE_REASON_MAX]; /* of those that are not */
-    struct jail_shape shape;                             /* for jails that have them all; owned */
+    bool is_warm;                                        /* an interpreter waits in it */
+    char cold_because[PROBE_REASON_MAX];
+    struct jail_shape shape;     /* for jails that have them all; owned */
     struct jail_shape networked; /* for jobs that may use the network; owned */
 };
 

@@ -84,7 +84,11 @@ static int apply(struct supervisor *supervisor, struct config *take_config, stru
     struct settings *next = NULL;
     struct fault fault = FAULT_NULL;
     bool same_jails = !string_list_contains(&done->change.live, "isolation.without") &&
-                      !string_list_contains(&done->change.live, "isolation.readable");
+                      !string_list_contains(&done->change.live, "isolation.readable") &&
+                      !string_list_contains(&done->change.live, "isolation.env_allow") &&
+                      !string_list_contains(&done->change.live, "rubric.interpreter") &&
+                      !string_list_contains(&done->change.live, "warm.use") &&
+                      !string_list_contains(&done->change.live, "warm.modules");
     struct settings_host host = supervisor_host(supervisor);
     int r = settings_new(take_config, &host, now->generation + 1,
                          same_jails ? now->confinement : NULL, &next, &fault);

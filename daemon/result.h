@@ -37,6 +37,7 @@ struct slot_result {
     uint64_t run_delay_ns;         /* UINT64_MAX: not known */
     unsigned evidence;             /* 1u << enum limit: certain evidence that this limit was met (a
                                     * cgroup event, a full tmpfs) */
+    bool warm;                     /* it ran in the interpreter that waited in the jail */
     bool starved;                  /* killed because the host, not the job, ran out of memory */
     const struct bytes *out, *err; /* borrowed; what was kept of stdout and stderr */
 };

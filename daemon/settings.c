@@ -93,8 +93,13 @@ static int make_isolation(struct settings *settings, const struct settings_host 
     } else {
         char directory[4096];
         (void)snprintf(directory, sizeof(directory), "%s/probe", config->work_dir);
-        r = confinement_new(config, host->jail_program, host->no_cgroups, directory,
-                            &settings->confinement, fault);
+        const struct confinement_host of = {
+            .jail_program = host->jail_program,
+            .warm_program = host->warm_program,
+            .no_cgroups = host->no_cgroups,
+            .interpreter = version,
+        };
+        r = confinement_new(config, &of, directory, &settings->confinement, fault);
     }
     return r < 0 ? r
                  : isolation_init(&settings->isolation, config, version,

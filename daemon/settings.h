@@ -30,6 +30,7 @@ struct settings {
 /* What the daemon has to make settings of. */
 struct settings_host {
     int jail_program;       /* rubricd-jail, open; borrowed for as long as there are settings */
+    int warm_program;       /* rubricd-jail-warm likewise; a negative errno: it is not there */
     const char *no_cgroups; /* why there are no control groups; NULL: there are */
 };
 

@@ -245,6 +245,7 @@ static const char *job_has_ended(struct slot *slot, const struct link_report *re
     slot->result.max_rss_bytes = report->max_rss_bytes;
     slot->result.run_delay_ns = report->run_delay_ns;
     slot->result.evidence = report->evidence;
+    slot->result.warm = report->warm == 1;
     leaf_collect(&slot->leaf, &slot->result);
     slot_enter(slot, SLOT_ENDING, END_OF_FILE_MS);
     complete_if_over(slot);

@@ -105,10 +105,15 @@ static json_t *log_json(const struct log *log)
                      (json_int_t)log->dropped);
 }
 
-static json_t *isolation_json(const struct isolation *isolation)
+static json_t *isolation_json(const struct settings *settings)
 {
+    const struct isolation *isolation = &settings->isolation;
     json_t *copy = json_copy(isolation->summary);
-    if (json_object_set(copy, "missing", isolation->missing) < 0) {
+    const char *because = settings->confinement->probe.cold_because;
+    if (json_object_set(copy, "missing", isolation->missing) < 0 ||
+        json_object_set_new(copy, "warm", json_boolean(isolation->is_warm)) < 0 ||
+        (!isolation->is_warm &&
+         json_object_set_new(copy, "cold_because", json_string(because)) < 0)) {
         json_decref(copy);
         return NULL;
     }
@@ -136,8 +141,7 @@ int status_reply(const struct status_view *view, struct bytes *ret)
         "slots", slots_json(view->pool, now_ns), "queue", queue_json(view->queue), "clients",
         clients, "clients_total", (json_int_t)total, "counters", stats_counters_json(view->stats),
         "kinds", stats_kinds_json(view->stats, now_ns), "last_failures",
-        stats_failures_json(view->stats, now_ns), "isolation",
-        isolation_json(&view->settings->isolation), "memory", memory_json(), "log",
-        log_json(view->log));
+        stats_failures_json(view->stats, now_ns), "isolation", isolation_json(view->settings),
+        "memory", memory_json(), "log", log_json(view->log));
     return status ? json_print(status, ret) : -ENOMEM;
 }

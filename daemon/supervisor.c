@@ -260,6 +260,7 @@ struct settings_host supervisor_host(const struct supervisor *supervisor)
 {
     return (struct settings_host){
         .jail_program = supervisor->jail_program,
+        .warm_program = supervisor->warm_program,
         .no_cgroups = supervisor->cgroups.fd >= 0 ? NULL : supervisor->no_cgroups.text,
     };
 }
@@ -390,6 +391,7 @@ int supervisor_init(struct supervisor *supervisor, struct config *config,
         .version = options->version,
         .source = options->source,
         .jail_program = options->jail_program,
+        .warm_program = options->warm_program,
         .scrape = SCRAPE_NULL,
         .work_dir_fd = -1,
         .cgroups = CGROUP_TREE_NULL,
@@ -482,6 +484,7 @@ void supervisor_deinit(struct supervisor *supervisor)
     supervisor->settings = settings_unref(supervisor->settings);
     cgroup_tree_close(&supervisor->cgroups);
     supervisor->jail_program = close_fd(supervisor->jail_program);
+    supervisor->warm_program = close_fd(supervisor->warm_program);
     close_fd(supervisor->work_dir_fd);
     free(supervisor->work_dir);
     log_deinit(&supervisor->log);

@@ -25,7 +25,7 @@ struct supervisor {
     struct settings *settings; /* in force; a reference */
     struct log log;
     struct event_base *base;
-    int jail_program;
+    int jail_program, warm_program;
     struct cgroup_tree cgroups;
     struct fault no_cgroups; /* why there is no tree */
     struct service service;
@@ -63,8 +63,9 @@ struct supervisor_options {
     const char *version;
     const struct config_source *source; /* borrowed; NULL: the configuration is not read again */
     int jail_program;                   /* rubricd-jail, open (taken) */
-    int serve_fd;                       /* serve this connected socket alone (taken); -1: listen */
-    struct service_sockets sockets;     /* listening (taken); none: bind the configured one */
+    int warm_program; /* rubricd-jail-warm likewise; a negative errno: it is not there */
+    int serve_fd;     /* serve this connected socket alone (taken); -1: listen */
+    struct service_sockets sockets; /* listening (taken); none: bind the configured one */
     bool owns_socket; /* the only one is that of the configured path, to be removed at the end */
 };
 

@@ -106,6 +106,8 @@ static int add_optional(json_t *reply, const struct reply_result *result)
         r = add_word(reply, "verdict", result->verdict);
     if (r == 0)
         r = add_word(reply, "mode", result->mode);
+    if (r == 0)
+        r = add_word(reply, "interpreter", result->interpreter);
     if (r == 0 && result->assertions)
         r = json_object_set(reply, "assertions", (json_t *)(uintptr_t)result->assertions);
     return r;

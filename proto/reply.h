@@ -69,6 +69,7 @@ struct reply_result {
     const struct bytes *stdout_bytes; /* arbitrary bytes; NULL: of no interest to this kind */
     const char *verdict;              /* a word; NULL: this kind has none */
     const char *mode;                 /* "isolated" or "shared"; NULL: this kind has none */
+    const char *interpreter;          /* "warm" or "cold"; NULL: none ran */
     const json_t *assertions;         /* [{passed, detail?}], borrowed; NULL: this kind has none */
 };
 

@@ -43,6 +43,7 @@ struct rubric_spec {
     char *task_class;   /* [A-Za-z0-9][A-Za-z0-9._-]* */
     char *bench_root;   /* absolute, or NULL: the daemon's default */
     struct bytes input; /* stdin of the rubric: {"case": ..., "harness_output": ...} */
+    bool cold;          /* not in an interpreter that waits */
     enum sut_status sut;
     struct bytes sut_detail; /* data is NULL where there is none */
 };
@@ -91,6 +92,7 @@ struct code_exec_spec {
     struct bytes prelude;    /* what stands before the code; data NULL: nothing */
     struct bytes test_setup; /* what runs before the assertions; data NULL: nothing */
     bool shared;             /* the assertions run in the process of the code */
+    bool cold;               /* not in an interpreter that waits */
 };
 
 struct job_spec {

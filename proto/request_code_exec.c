@@ -189,6 +189,7 @@ enum {
     CODE_EXEC_TEST_SETUP,
     CODE_EXEC_VERDICT,
     CODE_EXEC_METADATA,
+    CODE_EXEC_WARM,
     CODE_EXEC_FIELDS,
 };
 
@@ -203,6 +204,7 @@ static const struct field code_exec_fields[CODE_EXEC_FIELDS] = {
     [CODE_EXEC_TEST_SETUP] = {"test_setup", FIELD_STRING, FIELD_NULLABLE},
     [CODE_EXEC_VERDICT] = {"verdict", FIELD_TEXT, FIELD_NULLABLE},
     [CODE_EXEC_METADATA] = {"metadata", FIELD_OBJECT, FIELD_NULLABLE},
+    [CODE_EXEC_WARM] = {"warm", FIELD_BOOLEAN, FIELD_NULLABLE},
 };
 _Static_assert(CODE_EXEC_FIELDS <= JOB_FIELDS_MAX, "JOB_FIELDS_MAX");
 
@@ -210,6 +212,7 @@ static int decode_code_exec(const json_t *const values[], const struct request_p
                             struct job_spec *spec, struct fault *fault)
 {
     struct code_exec_spec *code_exec = &spec->code_exec;
+    code_exec->cold = json_is_false(values[CODE_EXEC_WARM]);
     int r = decode_text(values[CODE_EXEC_GENERATION], values[CODE_EXEC_CODE], code_exec, fault);
     if (r == 0)
         r = decode_assertions(values[CODE_EXEC_TARGETS], values[CODE_EXEC_TEST],

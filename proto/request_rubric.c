@@ -93,6 +93,7 @@ enum {
     RUBRIC_HARNESS_OUTPUT,
     RUBRIC_BENCH_ROOT,
     RUBRIC_SUT,
+    RUBRIC_WARM,
     RUBRIC_FIELDS,
 };
 
@@ -103,6 +104,7 @@ static const struct field rubric_fields[RUBRIC_FIELDS] = {
     [RUBRIC_HARNESS_OUTPUT] = {"harness_output", FIELD_OBJECT, FIELD_REQUIRED},
     [RUBRIC_BENCH_ROOT] = {"bench_root", FIELD_TEXT, FIELD_NULLABLE},
     [RUBRIC_SUT] = {"sut", FIELD_OBJECT, FIELD_NULLABLE},
+    [RUBRIC_WARM] = {"warm", FIELD_BOOLEAN, FIELD_NULLABLE},
 };
 _Static_assert(RUBRIC_FIELDS <= JOB_FIELDS_MAX, "JOB_FIELDS_MAX");
 
@@ -110,6 +112,7 @@ static int decode_rubric(const json_t *const values[], const struct request_poli
                          struct job_spec *spec, struct fault *fault)
 {
     struct rubric_spec *rubric = &spec->rubric;
+    rubric->cold = json_is_false(values[RUBRIC_WARM]);
     int r = check_task_class(values[RUBRIC_TASK_CLASS], fault);
     if (r == 0 && values[RUBRIC_BENCH_ROOT])
         r = check_bench_root(values[RUBRIC_BENCH_ROOT], fault);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rubricd-jail: one slot's process, the parent of its jobs.
+/* One slot's process, the parent of its jobs.
  *
  * Theory of operation: the supervisor starts one jail per slot, in namespaces where the host grants
  * them, and sends it how to be confined, then one job at a time, over a socketpair (link.h). The
@@ -10,27 +10,23 @@
  * empties the directory, and reports. When the supervisor is gone it does the same and exits, so
  * that nothing outlives the daemon. It knows nothing of JSON, clients or verdicts, holds no secret
  * and has an empty environment. */
-#include "cgroup_fork.h"
+#include "jail.h"
 #include "children.h"
 #include "confine.h"
 #include "link.h"
-#include "lockdown.h"
+#include "start.h"
 
 #include "daemon/clock.h"
 #include "proto/util.h"
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -38,71 +34,21 @@
 /* How long the rest of a job's tree may take to die once it was killed. */
 #define TREE_KILL_MS 5000
 
-/* What a child that shares the jail's memory runs on. */
-#define CHILD_STACK_BYTES (64u << 10)
-
-/* AddressSanitizer keeps books of the memory that it would share. */
-#ifdef __SANITIZE_ADDRESS__
-#define SHARES_MEMORY false
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SHARES_MEMORY false
-#endif
-#endif
-#ifndef SHARES_MEMORY
-#define SHARES_MEMORY true
-#endif
-
 struct jail {
     int link;
     struct confinement confinement;
     struct rlimit ceilings[RLIM_NLIMITS];
-    struct lockdown_error *error; /* shared with every child */
-    char *strings;                /* of the job; LINK_STRINGS_MAX */
-    _Alignas(16) char child_stack[CHILD_STACK_BYTES];
+    char *strings; /* of the job; LINK_STRINGS_MAX */
+    struct start start;
 };
 
 struct job {
     pid_t pid;
     int pidfd;
     uint64_t started_ns;
+    bool warm;
     struct link_lists lists;
 };
-
-static int child(void *lockdown)
-{
-    lockdown_exec(lockdown);
-}
-
-/* The jail waits until the program runs or could not be started (CLONE_VFORK), so that the child
- * may do its work in the jail's memory: copying even a small process costs as much as everything
- * else that is done for a job. */
-static pid_t start_in_our_memory(struct jail *jail, struct lockdown *lockdown, int *ret_pidfd)
-{
-    int flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD;
-    return clone(child, jail->child_stack + CHILD_STACK_BYTES, flags, lockdown, ret_pidfd);
-}
-
-/* The same in a copy of it, in the cgroup CGROUP unless that is -1. */
-static pid_t start_in_copy(struct lockdown *lockdown, int cgroup, int *ret_pidfd)
-{
-    bool must_enter = false;
-    pid_t pid = cgroup_fork(cgroup, CLONE_VFORK, lockdown->pass, ret_pidfd, &must_enter);
-    if (pid == 0) {
-        lockdown->enter_cgroup = must_enter ? cgroup : -1;
-        lockdown_exec(lockdown);
-    }
-    if (pid < 0)
-        errno = -pid;
-    return pid;
-}
-
-static pid_t start(struct jail *jail, struct lockdown *lockdown, int cgroup, int *ret_pidfd)
-{
-    if (cgroup < 0 && SHARES_MEMORY)
-        return start_in_our_memory(jail, lockdown, ret_pidfd);
-    return start_in_copy(lockdown, cgroup, ret_pidfd);
-}
 
 /* Everything that is done for the job before it is forked. */
 static int prepare(struct jail *jail, const struct link_job *request, const int fds[LINK_JOB_FDS],
@@ -140,7 +86,6 @@ static int prepare(struct jail *jail, const struct link_job *request, const int 
         .cgroup_counts = request->cgroup_counts,
         .limits = &request->limits,
         .ceilings = jail->ceilings,
-        .ret_error = jail->error,
         .argv = job->lists.argv,
         .envp = job->lists.envp,
     };
@@ -159,15 +104,13 @@ static bool spawn(struct jail *jail, const struct link_job *request, const int f
         *ret_error = (struct lockdown_error){stage, -r};
         return false;
     }
-    /* set_up() and others are not believed to leave what main() has mapped.
-     * NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
-    *jail->error = (struct lockdown_error){LINK_STAGE_NONE, 0};
     job->started_ns = clock_now_ns();
-    job->pid = start(jail, &lockdown, fds[LINK_CGROUP], &job->pidfd);
-    int start_error = errno;
-    *ret_error = *jail->error;
-    if (job->pid < 0)
-        *ret_error = (struct lockdown_error){LINK_STAGE_FORK, start_error};
+    pid_t pid = start_job(&jail->start, &lockdown, fds[LINK_CGROUP], request->warm, &job->pidfd);
+    job->pid = pid;
+    job->warm = jail->start.report->warm;
+    *ret_error = jail->start.report->error;
+    if (pid < 0)
+        *ret_error = (struct lockdown_error){LINK_STAGE_FORK, -pid};
     if (ret_error->stage == LINK_STAGE_NONE)
         return true;
     job->pidfd = close_fd(job->pidfd);
@@ -292,6 +235,7 @@ static bool run_job(struct jail *jail, const struct link_job *request, int fds[L
     report.type = LINK_STARTED;
     report.pid = job.pid;
     report.started_ns = job.started_ns;
+    report.warm = job.warm;
     _cleanup_close_ int pidfd = job.pidfd;
     bool told = !ends_at_once(&job);
     bool wanted = !told || link_send_report(jail->link, &report, pidfd) == 0;
@@ -305,11 +249,27 @@ static bool run_job(struct jail *jail, const struct link_job *request, int fds[L
     return link_send_report(jail->link, &report, pidfd) == 0 && wanted && !report.leftover;
 }
 
+/* Without an interpreter jobs are executed: that is no reason to take none. */
+static void warm_up(struct jail *jail, const struct jail_interpreter *interpreter,
+                    const struct link_setup_lists *lists, const char *version,
+                    struct link_report *report)
+{
+    if (!interpreter)
+        (void)snprintf(report->cold_because, sizeof(report->cold_because), "%s",
+                       "the jail has no interpreter");
+    else if (interpreter->prepare(lists, version, report->cold_because,
+                                  sizeof(report->cold_because)) == 0)
+        jail->start.interpreter = interpreter;
+    report->warm = jail->start.interpreter != NULL;
+}
+
 /* Receives how the jail is to be, makes it so, and says what became of it. */
-static int set_up(struct jail *jail, const char *slot_directory)
+static int set_up(struct jail *jail, const struct jail_interpreter *interpreter,
+                  const char *slot_directory)
 {
     /* Kept for jobs to come. */
-    static char strings[LINK_STRINGS_MAX], *readable[LINK_LIST_MAX + 1];
+    static char strings[LINK_STRINGS_MAX];
+    static struct link_setup_lists lists;
     struct link_report report = {.type = LINK_READY};
     struct link_setup setup;
     const char *step = "reading the set-up";
@@ -318,17 +278,20 @@ static int set_up(struct jail *jail, const char *slot_directory)
     if (r == 0)
         return -ENOTCONN; /* the supervisor has changed its mind */
     if (r > 0)
-        r = link_split_setup(&setup, strings, readable);
+        r = link_split_setup(&setup, strings, &lists);
     if (r == 0)
-        r = confine(&jail->confinement, &setup, readable, slot_directory, filter, &report, &step);
+        r = confine(&jail->confinement, &setup, lists.paths, slot_directory, filter, &report,
+                    &step);
     if (r < 0) {
         complain(step, -r);
         return r;
     }
+    if (setup.argc > 0)
+        warm_up(jail, interpreter, &lists, setup.version, &report);
     return link_send_report(jail->link, &report, -1);
 }
 
-int main(int argc, char **argv)
+int jail_main(int argc, char **argv, const struct jail_interpreter *interpreter)
 {
     if (argc != 2) {
         (void)fprintf(stderr, "rubricd-jail is started by rubricd, not by hand\n");
@@ -344,14 +307,12 @@ int main(int argc, char **argv)
         complain("becoming a child subreaper", errno);
         return 71;
     }
-    struct lockdown_error *shared =
-        mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared == MAP_FAILED) {
-        complain("sharing memory with jobs", errno);
+    int r = start_init(&jail.start);
+    if (r < 0) {
+        complain("sharing memory with jobs", -r);
         return 71;
     }
-    jail.error = shared;
-    int r = set_up(&jail, argv[1]);
+    r = set_up(&jail, interpreter, argv[1]);
     if (r < 0)
         return r == -ENOTCONN || r == -EPIPE ? 0 : 71;
 

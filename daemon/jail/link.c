@@ -249,8 +249,13 @@ int link_split_job(const struct link_job *job, char *strings, struct link_lists 
     return 0;
 }
 
-int link_split_setup(const struct link_setup *setup, char *strings, char **paths)
+int link_split_setup(const struct link_setup *setup, char *strings, struct link_setup_lists *ret)
 {
     char *at = strings, *end = strings + setup->strings_length;
-    return split(&at, end, setup->path_count, paths) < 0 || at != end ? -EPROTO : 0;
+    if (split(&at, end, setup->path_count, ret->paths) < 0 ||
+        split(&at, end, setup->argc, ret->argv) < 0 ||
+        split(&at, end, setup->envc, ret->envp) < 0 ||
+        split(&at, end, setup->module_count, ret->modules) < 0 || at != end)
+        return -EPROTO;
+    return 0;
 }

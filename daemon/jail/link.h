@@ -24,15 +24,27 @@
  * much as many programs do. */
 #define LINK_SHORT_MS 2
 
-/* How a jail is to be; strings: the host paths that every job may read. Comes with the seccomp
- * program (struct sock_filter[]) in a memfd where that layer is wanted. */
+/* How a jail is to be; strings, each with its NUL: the host paths that every job may read, and for
+ * an interpreter that waits in the jail the program and its options, the environment of its jobs
+ * and the modules that it is to load. Comes with the seccomp program (struct sock_filter[]) in a
+ * memfd where that layer is wanted. */
 struct link_setup {
     uint32_t layers;   /* bits of enum layer: what to use where it can be had */
     uint32_t uid, gid; /* the supervisor's: what the identity in the user namespace stands for */
     uint32_t path_count;
+    uint32_t argc; /* 0: no interpreter */
+    uint32_t envc;
+    uint32_t module_count;
     uint32_t strings_length;
     uint32_t has_filter; /* 1: the memfd is there */
+    char version[64];    /* of the interpreter that the daemon has: "Python 3.11.2" */
     uint64_t pass;       /* what its calls need to come through that filter (mounts.h) */
+};
+
+/* The strings of a set-up, found again. */
+struct link_setup_lists {
+    char *paths[LINK_LIST_MAX + 1], *argv[LINK_LIST_MAX + 1], *envp[LINK_LIST_MAX + 1],
+        *modules[LINK_LIST_MAX + 1];
 };
 
 /* Strings, each with its NUL: arguments, environment, the bench (one or none), readable paths. */
@@ -47,6 +59,7 @@ struct link_job {
     uint32_t strings_length;
     uint32_t
         cgroup_counts; /* 1: the cgroup bounds the number of processes, and tells when it did */
+    uint32_t warm;     /* 1: in a copy of the jail's interpreter, where that takes it */
     uint32_t fd_mask;  /* bits of enum link_job_fd: those that come along; the first three always */
 };
 
@@ -110,6 +123,7 @@ struct link_report {
     int32_t wait_status;    /* ENDED: as wait(2) gives it */
     uint32_t leftover;      /* ENDED, FAILED: 1: something is left, the jail ends */
     uint32_t layers;        /* READY: bits of enum layer that are in force */
+    uint32_t warm;          /* READY: 1: an interpreter waits; ENDED: 1: the program ran in it */
     uint32_t evidence;      /* ENDED: bits (1 << enum limit) of limits that were certainly met */
     uint64_t cpu_us;        /* ENDED: user and system time of the program and its whole tree */
     uint64_t max_rss_bytes; /* ENDED: of the largest process */
@@ -118,6 +132,7 @@ struct link_report {
     uint64_t run_delay_ns;  /* ENDED: time runnable without a CPU; UINT64_MAX: not known */
     int32_t layer_errors[LAYER_COUNT]; /* READY: errno of what was wanted and could not be had */
     char view_step[64];                /* READY: what failed in making the view; may lack its NUL */
+    char cold_because[96];             /* READY: why no interpreter waits; may lack its NUL */
 };
 
 /* Sends a set-up; FILTER stays the caller's, -1: none. */
@@ -148,5 +163,5 @@ int link_receive_report(int fd, struct link_report *ret_report, int *ret_pidfd);
  * long. */
 int link_split_job(const struct link_job *job, char *strings, struct link_lists *ret);
 
-/* The same for the paths of a set-up; PATHS has room for LINK_LIST_MAX and a NULL. */
-int link_split_setup(const struct link_setup *setup, char *strings, char **paths);
+/* The same for a set-up. */
+int link_split_setup(const struct link_setup *setup, char *strings, struct link_setup_lists *ret);

@@ -2,6 +2,7 @@
 #include "lockdown.h"
 #include "cgroup_fork.h"
 #include "landlock.h"
+#include "pass.h"
 
 #include "proto/util.h"
 
@@ -115,7 +116,7 @@ static bool drop_capabilities(void)
     return syscall(SYS_capset, &header, none) == 0;
 }
 
-/* Landlock comes last. The filter on system calls is the jail's own, and inherited. */
+/* The filter on system calls is the jail's own, and inherited. */
 static void restrict_kernel(const struct lockdown *lockdown)
 {
     /* No setuid program gives a job more than it has. */
@@ -124,9 +125,11 @@ static void restrict_kernel(const struct lockdown *lockdown)
         fail(lockdown, LINK_STAGE_PRIVILEGES);
     if (layer_in(lockdown->layers, LAYER_LANDLOCK) && landlock_enforce(lockdown->ruleset) < 0)
         fail(lockdown, LINK_STAGE_LANDLOCK);
+    if (lockdown->keeps_memory && layer_in(lockdown->layers, LAYER_SECCOMP) && pass_give_up() < 0)
+        fail(lockdown, LINK_STAGE_PRIVILEGES);
 }
 
-_Noreturn void lockdown_exec(const struct lockdown *lockdown)
+void lockdown_confine(const struct lockdown *lockdown)
 {
     if (lockdown->enter_cgroup >= 0 && cgroup_enter(lockdown->enter_cgroup) < 0)
         fail(lockdown, LINK_STAGE_CGROUP);
@@ -148,6 +151,13 @@ _Noreturn void lockdown_exec(const struct lockdown *lockdown)
     /* Last: without no_new_privs Landlock takes the right over the user namespace. */
     if (!drop_capabilities())
         fail(lockdown, LINK_STAGE_PRIVILEGES);
+}
+
+_Noreturn void lockdown_exec(const struct lockdown *lockdown)
+{
+    /* What an interpreter in the jail may have set to be ignored, execve would keep so. */
+    (void)signal(SIGPIPE, SIG_DFL);
+    (void)signal(SIGXFSZ, SIG_DFL);
     (void)execve(lockdown->argv[0], lockdown->argv, lockdown->envp);
     fail(lockdown, LINK_STAGE_EXEC);
 }

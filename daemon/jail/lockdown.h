@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What happens in a job's process between fork and execve: the ordered list of confinement. */
+/* What happens in a job's process between fork and its program: the ordered list of confinement. */
 
 #include "link.h"
 
@@ -21,6 +21,7 @@ struct lockdown {
     int enter_cgroup;   /* -1, or that cgroup, if it was not started in it already */
     uint64_t pass;      /* see mounts.h */
     bool cgroup_counts; /* the cgroup bounds the number of processes */
+    bool keeps_memory;  /* the program runs in a copy of the jail's memory, where its pass is */
     const struct limits *limits;
     const struct rlimit *ceilings; /* by resource, RLIM_NLIMITS of them: the jail's own */
     char *const *argv;             /* argv[0] is the absolute path of the program */
@@ -32,6 +33,10 @@ struct lockdown {
  * before anything else. CEILINGS has room for RLIM_NLIMITS. */
 void lockdown_prepare(struct rlimit *ceilings);
 
-/* Confines this process and becomes the program. Never returns; on failure *ret_error is set and
- * the process gone. Allocates and logs nothing; may run in the jail's memory. */
+/* Confines this process: all but execve; descriptors above 2 are closed by that. On failure
+ * *ret_error is set and the process gone. Allocates and logs nothing; may run in the jail's memory.
+ */
+void lockdown_confine(const struct lockdown *lockdown);
+
+/* Becomes the program, with nothing of the jail's signals. Never returns, likewise. */
 _Noreturn void lockdown_exec(const struct lockdown *lockdown);

@@ -124,6 +124,7 @@ def test_happy_path(client, bench):
             "stderr": "",
             "summary": "ok",
         },
+        "interpreter": "warm" if client.status()["isolation"]["warm"] else "cold",
         "isolation": client.hello["isolation"],
     }
 

@@ -880,17 +880,34 @@ static void test_split_with_huge_counts(void **state)
 
 /* --- the strings of a set-up -------------------------------------------------------------- */
 
-static int split_paths(uint32_t count, const char *text, size_t n, char **paths)
+/* The COUNT strings as the list number WHICH, the others empty. */
+static int split_as(int which, uint32_t count, const char *text, size_t n, char **paths)
 {
-    struct link_setup set_up = make_setup(count, n, 0);
+    struct link_setup_lists lists = {.paths = {NULL}};
+    char **const all[] = {lists.paths, lists.argv, lists.envp, lists.modules};
+    struct link_setup set_up = make_setup(which == 0 ? count : 0, n, 0);
+    set_up.argc = which == 1 ? count : 0;
+    set_up.envc = which == 2 ? count : 0;
+    set_up.module_count = which == 3 ? count : 0;
     char *copy = malloc(n ? n : 1);
     assert_non_null(copy);
     if (n > 0)
         memcpy(copy, text, n);
-    int r = link_split_setup(&set_up, copy, paths);
+    int r = link_split_setup(&set_up, copy, &lists);
     for (uint32_t i = 0; r == 0 && i < count; i++)
-        assert_string_equal(paths[i], text + (paths[i] - copy));
+        assert_string_equal(all[which][i], text + (all[which][i] - copy));
+    for (int i = 0; r == 0 && i < 4; i++)
+        assert_true(i == which || all[i][0] == NULL);
+    memcpy(paths, all[which], sizeof(lists.paths));
     free(copy);
+    return r;
+}
+
+static int split_paths(uint32_t count, const char *text, size_t n, char **paths)
+{
+    int r = split_as(0, count, text, n, paths);
+    for (int which = 1; which < 4; which++)
+        assert_int_equal(split_as(which, count, text, n, paths), r);
     return r;
 }
 

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+#include "start.h"
+#include "cgroup_fork.h"
+
+#include "proto/util.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+
+/* AddressSanitizer keeps books of the memory that it would share. */
+#ifdef __SANITIZE_ADDRESS__
+#define SHARES_MEMORY false
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SHARES_MEMORY false
+#endif
+#endif
+#ifndef SHARES_MEMORY
+#define SHARES_MEMORY true
+#endif
+
+int start_init(struct start *start)
+{
+    void *shared = mmap(NULL, sizeof(*start->report), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        return -errno;
+    start->report = shared;
+    return 0;
+}
+
+/* --- programs that are executed ------------------------------------------------------------ */
+
+static int child(void *lockdown)
+{
+    lockdown_confine(lockdown);
+    lockdown_exec(lockdown);
+}
+
+/* The jail waits until the program runs or could not be started (CLONE_VFORK), so that the child
+ * may do its work in the jail's memory: copying even a small process costs as much as everything
+ * else that is done for a job. */
+static pid_t start_in_our_memory(struct start *start, struct lockdown *lockdown, int *ret_pidfd)
+{
+    int flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD;
+    pid_t pid = clone(child, start->stack + START_STACK_BYTES, flags, lockdown, ret_pidfd);
+    return pid < 0 ? -errno : pid;
+}
+
+/* The same in a copy of it. */
+static pid_t start_in_copy(struct lockdown *lockdown, int cgroup, int *ret_pidfd)
+{
+    bool must_enter = false;
+    pid_t pid = cgroup_fork(cgroup, CLONE_VFORK, lockdown->pass, ret_pidfd, &must_enter);
+    if (pid == 0) {
+        lockdown->enter_cgroup = must_enter ? cgroup : -1;
+        (void)child(lockdown);
+    }
+    return pid;
+}
+
+/* --- scripts for the interpreter that waits ------------------------------------------------ */
+
+/* What the jail catches, and a program does not. What an interpreter has set it has set for its
+ * programs. */
+static void forget_signals(void)
+{
+    static const int of_the_jail[] = {SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+    for (size_t i = 0; i < ARRAY_SIZE(of_the_jail); i++)
+        (void)signal(of_the_jail[i], SIG_DFL);
+}
+
+_Noreturn static void run_warm(const struct start *start, struct lockdown *lockdown)
+{
+    lockdown_confine(lockdown);
+    if (!start->interpreter->takes(lockdown->argv, lockdown->envp))
+        lockdown_exec(lockdown);
+    start->report->warm = 1;
+    (void)munmap(start->report, sizeof(*start->report));
+    forget_signals();
+    /* It may look at itself, as after an execve. */
+    (void)prctl(PR_SET_DUMPABLE, 1);
+    /* All that execve would have closed; that the jail sees its end of the pipe closed tells it
+     * that the program runs. */
+    (void)close_range(LINK_STANDARD_FDS, ~0U, 0);
+    start->interpreter->run(lockdown->argv);
+}
+
+/* Waits until RUNS, whose other end the child has, is at end of file: it has begun, or ended. */
+static void await_start(int runs)
+{
+    struct pollfd fd = {.fd = runs, .events = POLLIN};
+    while (poll(&fd, 1, -1) < 0 && errno == EINTR)
+        ;
+}
+
+static pid_t start_warm(struct start *start, struct lockdown *lockdown, int cgroup, int *ret_pidfd)
+{
+    bool must_enter = false;
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return -errno;
+    lockdown->keeps_memory = true;
+    start->interpreter->before_fork();
+    pid_t pid = cgroup_fork(cgroup, 0, lockdown->pass, ret_pidfd, &must_enter);
+    if (pid == 0) {
+        lockdown->enter_cgroup = must_enter ? cgroup : -1;
+        run_warm(start, lockdown);
+    }
+    start->interpreter->after_fork();
+    close_fd(ends[1]);
+    if (pid > 0)
+        await_start(ends[0]);
+    close_fd(ends[0]);
+    return pid;
+}
+
+/* --- all of it ----------------------------------------------------------------------------- */
+
+pid_t start_job(struct start *start, struct lockdown *lockdown, int cgroup, bool warm,
+                int *ret_pidfd)
+{
+    *start->report = (struct start_report){.error = {LINK_STAGE_NONE, 0}};
+    lockdown->ret_error = &start->report->error;
+    if (warm && start->interpreter)
+        return start_warm(start, lockdown, cgroup, ret_pidfd);
+    if (cgroup < 0 && SHARES_MEMORY)
+        return start_in_our_memory(start, lockdown, ret_pidfd);
+    return start_in_copy(lockdown, cgroup, ret_pidfd);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* Making a job's process, by the cheapest way there is. */
+
+#include "interpreter.h"
+#include "lockdown.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/* What a child that shares the jail's memory runs on. */
+#define START_STACK_BYTES (64u << 10)
+
+/* What a job's process tells the jail before its program begins: in memory that both see. */
+struct start_report {
+    struct lockdown_error error;
+    uint32_t warm; /* 1: it runs in the jail's interpreter */
+};
+
+/* The way of a jail, for all its jobs. */
+struct start {
+    const struct jail_interpreter *interpreter; /* NULL: none waits */
+    struct start_report *report;
+    _Alignas(16) char stack[START_STACK_BYTES];
+};
+
+/* Maps the report. A negative errno. */
+int start_init(struct start *start);
+
+/* Starts what LOCKDOWN says, in the cgroup CGROUP unless that is -1, and returns when it runs, or
+ * could not be started, which start->report tells. WARM: in the interpreter, if that waits and
+ * takes it. The pid, and a pidfd that is the caller's; or a negative errno. */
+pid_t start_job(struct start *start, struct lockdown *lockdown, int cgroup, bool warm,
+                int *ret_pidfd);

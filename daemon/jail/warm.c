@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/* rubricd-jail-warm: the jail with a Python interpreter waiting in it. A job that is a script is a
+ * fork of it: what costs ten to twenty milliseconds, starting the interpreter and importing what
+ * most scripts import, is done once for each jail.
+ *
+ * Theory of operation: the interpreter is started as `python3 -s -B SCRIPT` would be, up to the
+ * point at which it opens its script. It has run nothing then but the standard library. A fork is
+ * given its own script, arguments and streams, and goes on from there with the interpreter's own
+ * Py_RunMain(): the path, __main__, uncaught exceptions, exit statuses, and the end are what that
+ * makes of them. What would differ from a start from scratch is not taken (takes()), and executed:
+ * a script with files beside it that are called as something that is loaded here, other arguments,
+ * another environment, little memory. */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "jail.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* What the interpreter here has mapped beyond a fresh one counts for RLIMIT_AS: with less than this
+ * a script might miss it. */
+#define MEMORY_MIN ((rlim_t)256 << 20)
+
+/* A word for a script that is none. */
+#define NO_SCRIPT "-"
+
+/* The names of modules that a file beside the script would be found before; a __main__ that was not
+ * there when the garbage collector was told to leave all else alone (which keeps the pages of what
+ * is loaded shared), for it has to find what a script leaves there; and a script's own streams, as
+ * the interpreter makes them when it starts. */
+static const char prelude[] =
+    "import _io, os, sys\n"
+    "known = set(sys.modules)\n"
+    "loaded = set()\n"
+    "\n"
+    "def load(names):\n"
+    "    for name in names:\n"
+    "        try:\n"
+    "            __import__(name)\n"
+    "        except BaseException as error:\n"
+    "            return f'cannot load {name}: {type(error).__name__}: {error}'\n"
+    "    loaded.update(name.partition('.')[0] for name in set(sys.modules) - known)\n"
+    "    import gc\n"
+    "    gc.collect()\n"
+    "    gc.freeze()\n"
+    "    fresh_main()\n"
+    "\n"
+    "def fresh_main():\n"
+    "    main = sys.modules['__main__']\n"
+    "    fresh = sys.modules['__main__'] = type(sys)('__main__')\n"
+    "    vars(fresh).clear()\n"
+    "    vars(fresh).update(vars(main))\n"
+    "    fresh.__annotations__ = {}\n"
+    "\n"
+    "def takes(script):\n"
+    "    beside = os.listdir(os.path.dirname(os.path.realpath(script)))\n"
+    "    return loaded.isdisjoint(entry.partition('.')[0] for entry in beside)\n"
+    "\n"
+    "def stream(name, fd, mode):\n"
+    "    before = getattr(sys, name)\n"
+    "    binary = _io.open(fd, mode + 'b', -1, None, None, None, False)\n"
+    "    binary.raw.name = f'<{name}>'\n"
+    "    text = _io.TextIOWrapper(binary, before.encoding, before.errors, '\\n',\n"
+    "                             fd == 2 or binary.raw.isatty(), False)\n"
+    "    text.mode = mode\n"
+    "    setattr(sys, name, text)\n"
+    "    setattr(sys, f'__{name}__', text)\n"
+    "\n"
+    "def begin(arguments, script):\n"
+    "    sys.orig_argv = arguments\n"
+    "    sys.argv = [script]\n"
+    "    stream('stdin', 0, 'r')\n"
+    "    stream('stdout', 1, 'w')\n"
+    "    stream('stderr', 2, 'w')\n"
+    "    return script if script.startswith('/') else f'{os.getcwd()}/{script}'\n";
+
+/* In the jail's process, which is one interpreter's. */
+struct warm {
+    char *const *argv;
+    char *const *envp;
+    size_t argc;
+    PyObject *names; /* of the prelude */
+};
+
+static struct warm *warm(void)
+{
+    static struct warm the_only_one;
+    return &the_only_one;
+}
+
+/* --- once ---------------------------------------------------------------------------------- */
+
+static int fail(char *why, size_t size, const char *what)
+{
+    (void)snprintf(why, size, "%s", what);
+    return -EINVAL;
+}
+
+/* An interpreter that starts takes a look at who handles which signal: it is shown none of the
+ * jail's own handlers, which come back afterwards but where it has put one of its own. */
+static void hide_handlers(struct sigaction before[NSIG])
+{
+    for (int number = 1; number < NSIG; number++)
+        if (sigaction(number, NULL, &before[number]) == 0 && before[number].sa_handler != SIG_DFL)
+            (void)signal(number, SIG_DFL);
+}
+
+static void restore_handlers(const struct sigaction before[NSIG])
+{
+    struct sigaction now;
+    for (int number = 1; number < NSIG; number++)
+        if (before[number].sa_handler != SIG_DFL && sigaction(number, NULL, &now) == 0 &&
+            now.sa_handler == SIG_DFL)
+            (void)sigaction(number, &before[number], NULL);
+}
+
+/* As `ARGV... SCRIPT` with environ. */
+static int start_interpreter(char *const *argv, size_t argc, char *why, size_t size)
+{
+    char *arguments[8];
+    PyConfig config;
+    if (argc + 1 > sizeof(arguments) / sizeof(arguments[0]))
+        return fail(why, size, "too many options");
+    memcpy(arguments, argv, argc * sizeof(*argv));
+    arguments[argc] = (char *)(uintptr_t)NO_SCRIPT;
+    PyConfig_InitPythonConfig(&config);
+    PyStatus status = PyConfig_SetBytesArgv(&config, (Py_ssize_t)argc + 1, arguments);
+    if (!PyStatus_Exception(status))
+        status = Py_InitializeFromConfig(&config);
+    PyConfig_Clear(&config);
+    if (!PyStatus_Exception(status))
+        return 0;
+    return fail(why, size, status.err_msg ? status.err_msg : "the interpreter does not start");
+}
+
+static PyObject *list_of(char *const *strings)
+{
+    PyObject *list = PyList_New(0);
+    for (; list && *strings; strings++) {
+        PyObject *text = PyUnicode_DecodeFSDefault(*strings);
+        if (!text || PyList_Append(list, text) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(text);
+    }
+    return list;
+}
+
+/* Calls the prelude's FUNCTION; a new reference, NULL with no exception set if it fails. */
+static PyObject *call(const char *function, PyObject *first, PyObject *second)
+{
+    PyObject *callable = PyDict_GetItemString(warm()->names, function);
+    PyObject *result =
+        callable ? PyObject_CallFunctionObjArgs(callable, first, second, NULL) : NULL;
+    PyErr_Clear();
+    return result;
+}
+
+static int load(char *const *modules, char *why, size_t size)
+{
+    struct warm *w = warm();
+    PyObject *names = PyDict_New(), *list = list_of(modules), *done = NULL, *wrong = NULL;
+    int r = -ENOMEM;
+    if (names && list)
+        done = PyRun_String(prelude, Py_file_input, names, names);
+    w->names = names;
+    if (done)
+        wrong = call("load", list, NULL);
+    if (wrong == Py_None)
+        r = 0;
+    else if (wrong && PyUnicode_Check(wrong))
+        r = fail(why, size, PyUnicode_AsUTF8(wrong));
+    else
+        r = fail(why, size, "the interpreter does not load its modules");
+    PyErr_Clear();
+    Py_XDECREF(wrong);
+    Py_XDECREF(done);
+    Py_XDECREF(list);
+    return r;
+}
+
+static int prepare(const struct link_setup_lists *lists, const char *version, char *why,
+                   size_t size)
+{
+    struct warm *w = warm();
+    w->argv = lists->argv;
+    w->envp = lists->envp;
+    while (w->argv[w->argc])
+        w->argc++;
+    if (strcmp(version, "Python " PY_VERSION) != 0) {
+        (void)snprintf(why, size, "it is Python %s and not %s", PY_VERSION, version);
+        return -ENOEXEC;
+    }
+    struct sigaction handlers[NSIG] = {{.sa_flags = 0}};
+    environ = (char **)(uintptr_t)lists->envp;
+    hide_handlers(handlers);
+    int r = start_interpreter(w->argv, w->argc, why, size);
+    restore_handlers(handlers);
+    return r < 0 ? r : load(lists->modules, why, size);
+}
+
+/* --- in a fork ----------------------------------------------------------------------------- */
+
+static bool same(char *const *a, char *const *b)
+{
+    for (; *a && *b; a++, b++)
+        if (strcmp(*a, *b) != 0)
+            return false;
+    return !*a && !*b;
+}
+
+static bool takes(char *const *argv, char *const *envp)
+{
+    const struct warm *w = warm();
+    struct rlimit memory;
+    PyOS_AfterFork_Child();
+    for (size_t i = 0; i < w->argc; i++)
+        if (!argv[i] || strcmp(argv[i], w->argv[i]) != 0)
+            return false;
+    if (!argv[w->argc] || *argv[w->argc] == '-' || argv[w->argc + 1] || !same(envp, w->envp))
+        return false;
+    if (getrlimit(RLIMIT_AS, &memory) < 0 || memory.rlim_cur < MEMORY_MIN)
+        return false;
+    PyObject *script = PyUnicode_DecodeFSDefault(argv[w->argc]);
+    PyObject *answer = script ? call("takes", script, NULL) : NULL;
+    bool taken = answer == Py_True;
+    Py_XDECREF(answer);
+    Py_XDECREF(script);
+    return taken;
+}
+
+/* The interpreter's own copy of how it was started, from which Py_RunMain() goes on. */
+static PyStatus set_script(PyObject *path, const char *script)
+{
+    PyConfig *config =
+        (PyConfig *)(uintptr_t)_PyInterpreterState_GetConfig(PyInterpreterState_Get());
+    PyStatus status =
+        PyConfig_SetBytesString(config, &config->run_filename, PyUnicode_AsUTF8(path));
+    if (PyStatus_Exception(status) || config->argv.length != 1)
+        return PyStatus_NoMemory();
+    return PyConfig_SetBytesString(config, &config->argv.items[0], script);
+}
+
+_Noreturn static void run(char *const *argv)
+{
+    const char *script = argv[warm()->argc];
+    PyObject *arguments = list_of(argv), *name = PyUnicode_DecodeFSDefault(script);
+    PyObject *path = arguments && name ? call("begin", arguments, name) : NULL;
+    (void)prctl(PR_SET_NAME, "python3");
+    if (!path || PyStatus_Exception(set_script(path, script))) {
+        (void)fprintf(stderr, "rubricd-jail-warm: out of memory\n");
+        _exit(127);
+    }
+    Py_XDECREF(path);
+    Py_XDECREF(name);
+    Py_XDECREF(arguments);
+    Py_CLEAR(warm()->names);
+    exit(Py_RunMain());
+}
+
+int main(int argc, char **argv)
+{
+    static const struct jail_interpreter python = {
+        .prepare = prepare,
+        .before_fork = PyOS_BeforeFork,
+        .after_fork = PyOS_AfterFork_Parent,
+        .takes = takes,
+        .run = run,
+    };
+    return jail_main(argc, argv, &python);
+}
