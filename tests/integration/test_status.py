@@ -262,9 +262,12 @@ def test_resize(daemon, terminal):
     page.process.send_signal(signal.SIGWINCH)
     page.wait_for(r"\(\d+ more lines\)")
     assert max(map(len, page.shown().splitlines())) <= 40
+    before = len(page.raw)
     page.resize(40, 120)
     page.process.send_signal(signal.SIGWINCH)
-    page.wait_for("\ndigest   [0-9a-f]{64}\n")
+    # To its end, which clears what is left of the page before.
+    wait_until(lambda: page.read() or page.raw[before:].endswith("\x1b[J"), "it is drawn anew")
+    page.wait_for("\ndigest   [0-9a-f]{64}\n+$")
     lines = len(page.shown().rstrip().splitlines())
     drawn = page.raw.count("\x1b[H")
     page.resize(lines, 120)  # it fits exactly
