@@ -78,20 +78,35 @@ static int change_pool(struct supervisor *supervisor, const struct settings *nex
     return refuse(done, ERROR_INTERNAL, &fault);
 }
 
+static bool changes_any(const struct config_change *change, const char *const *keys)
+{
+    for (; *keys; keys++)
+        if (string_list_contains(&change->live, *keys))
+            return true;
+    return false;
+}
+
+/* Whether the jails that there are may stay. */
+static bool same_jails(const struct supervisor *supervisor, const struct config_change *change)
+{
+    static const char *const of_all[] = {"isolation.without", "isolation.readable", "warm.use",
+                                         NULL};
+    static const char *const of_warm[] = {"isolation.env_allow", "rubric.interpreter",
+                                          "warm.modules", NULL};
+    bool may_be_warm =
+        supervisor->warm_program >= 0 && supervisor->settings->config.warm != CONFIG_WARM_NO;
+    return !changes_any(change, of_all) && !(may_be_warm && changes_any(change, of_warm));
+}
+
 static int apply(struct supervisor *supervisor, struct config *take_config, struct reload *done)
 {
     const struct settings *now = supervisor->settings;
     struct settings *next = NULL;
     struct fault fault = FAULT_NULL;
-    bool same_jails = !string_list_contains(&done->change.live, "isolation.without") &&
-                      !string_list_contains(&done->change.live, "isolation.readable") &&
-                      !string_list_contains(&done->change.live, "isolation.env_allow") &&
-                      !string_list_contains(&done->change.live, "rubric.interpreter") &&
-                      !string_list_contains(&done->change.live, "warm.use") &&
-                      !string_list_contains(&done->change.live, "warm.modules");
     struct settings_host host = supervisor_host(supervisor);
     int r = settings_new(take_config, &host, now->generation + 1,
-                         same_jails ? now->confinement : NULL, &next, &fault);
+                         same_jails(supervisor, &done->change) ? now->confinement : NULL, &next,
+                         &fault);
     if (r < 0)
         return refuse(done, r == -ENOMEM ? ERROR_INTERNAL : ERROR_BAD_REQUEST, &fault);
     r = change_pool(supervisor, next, done);

@@ -59,8 +59,9 @@ class Batch:
         )  # fmt: skip
 
     def results(self):
-        lines = self.output.read_text().splitlines() if self.output.exists() else []
-        return [json.loads(line) for line in lines]
+        text = self.output.read_text() if self.output.exists() else ""
+        # What is being written right now may be seen in part.
+        return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
 
     def wait_for(self, count):
         wait_until(lambda: len(self.results()) >= count, f"{count} results")
