@@ -35,12 +35,11 @@ static const char *value_name(enum option_value value)
 static json_t *describe_option(const struct option_spec *spec)
 {
     const char letter[] = {spec->letter, '\0'};
-    json_t *option =
-        json_pack("{s:s,s:s,s:s?,s:s?,s:s,s:s,s:s?,s:b}", "name", spec->name, "letter", letter,
-                  "argument", spec->absent ? NULL : spec->argument, "optional_argument",
-                  spec->absent ? spec->argument : NULL, "help", spec->help, "value",
-                  value_name(spec->value), "choices", spec->choices, "repeatable",
-                  spec->kind == OPTION_LIST);
+    json_t *option = json_pack("{s:s,s:s,s:s?,s:s?,s:s,s:s,s:s?,s:b}", "name", spec->name, "letter",
+                               letter, "argument", spec->absent ? NULL : spec->argument,
+                               "optional_argument", spec->absent ? spec->argument : NULL, "help",
+                               spec->help, "value", value_name(spec->value), "choices",
+                               spec->choices, "repeatable", spec->kind == OPTION_LIST);
     if (spec->kind == OPTION_NUMBER)
         (void)json_object_set_new(option, "range",
                                   json_pack("[I,I]", (json_int_t)spec->min, (json_int_t)spec->max));
