@@ -10,8 +10,8 @@ step() { printf '\n== %s\n' "$*"; }
 build_packages=(gcc libc6-dev meson ninja-build pkg-config python3 libevent-dev libinih-dev
     libjansson-dev libmd-dev libseccomp-dev libsystemd-dev zlib1g-dev)
 # What is needed beside that to test.
-test_packages=(bash-completion clang clang-format clang-tidy groff-base libclang-rt-14-dev libcmocka-dev
-    man-db mandoc python3-jsonschema python3-prometheus-client python3-pytest python3-yaml
+test_packages=(bash-completion clang clang-format clang-tidy groff-base iproute2 libclang-rt-14-dev
+    libcmocka-dev man-db mandoc python3-jsonschema python3-prometheus-client python3-pytest python3-yaml
     systemd zsh)
 # What is needed beside that to make packages.
 package_packages=(debhelper dh-apparmor dpkg-dev fakeroot git libcmocka-dev lintian)

@@ -541,7 +541,8 @@ def test_handed_over_sockets_do_not_come_to_jobs(tmp_path):
         process = activated(tmp_path, one, two, names=["a", "b"], stderr=log)
         with Client(tmp_path / "one") as client:
             job = {"kind": "sandbox", "argv": ["/bin/ls", "/proc/self/fd"]}
-            assert client.run(job)["stdout"].split() == ["0", "1", "2", "3"]
+            if "mount_namespace" in client.hello["isolation"]["layers"]:  # else it has no /proc
+                assert client.run(job)["stdout"].split() == ["0", "1", "2", "3"]
             job = {"kind": "sandbox", "argv": ["/usr/bin/env"]}
             assert "LISTEN" not in client.run(job)["stdout"]
         process.send_signal(signal.SIGTERM)
