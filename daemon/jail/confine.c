@@ -215,6 +215,17 @@ static int set_up_seccomp(const struct confinement *c, int filter)
     return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0 ? -errno : 0;
 }
 
+/* Where jobs are copies of the jail one can learn the pass, and tell those that come after. What it
+ * lets through is refused by the kernel to whom has no right over a user namespace; so there are to
+ * be no more of them, which this one's limit says for all within it. That costs nothing per job.
+ * Where it cannot be set (the host grants no user namespace, or has /proc/sys read-only) each job
+ * gives up the calls. */
+static bool bar_user_namespaces(const struct confinement *c)
+{
+    return layer_in(c->layers, LAYER_USER_NAMESPACE) &&
+           write_text("/proc/sys/user/max_user_namespaces", "0") == 0;
+}
+
 /* --- all of it ----------------------------------------------------------------------------- */
 
 int confine(struct confinement *c, const struct link_setup *setup, char *const *readable,
@@ -248,6 +259,8 @@ int confine(struct confinement *c, const struct link_setup *setup, char *const *
     /* The last that takes what it forbids; every job inherits it. */
     if (layer_in(c->layers, LAYER_SECCOMP) && (r = set_up_seccomp(c, filter)) < 0)
         lose(c, report, LAYER_SECCOMP, r);
+    c->gives_up_pass =
+        layer_in(c->layers, LAYER_SECCOMP) && !bar_user_namespaces(c) && setup->argc > 0;
     *ret_step = "giving up capabilities";
     r = bound_capabilities();
     /* Its memory and environment are nothing for a job to look at. */
@@ -272,7 +285,7 @@ static int hide_bench(struct confinement *c)
 {
     int r = *c->bench ? mounts_detach(VIEW_BENCH, c->pass) : 0;
     if (r == 0)
-        c->bench[0] = '\0';
+        explicit_bzero(c->bench, strlen(c->bench)); /* as the next job may be a copy of it */
     return r;
 }
 

@@ -20,6 +20,7 @@ struct confinement {
     int landlock_version;
     int ruleset;           /* for all jobs; -1: none, or each job has its own */
     uint64_t pass;         /* see mounts.h */
+    bool gives_up_pass;    /* jobs have to: one could learn it, and it would be of use (pass.h) */
     char *const *readable; /* host paths that every job may read; borrowed */
 
     /* What the view shows at VIEW_BENCH; an empty path: nothing. */

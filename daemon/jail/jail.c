@@ -83,6 +83,7 @@ static int prepare(struct jail *jail, const struct link_job *request, const int 
         .own_cgroup = fds[LINK_CGROUP] >= 0,
         .enter_cgroup = -1,
         .pass = confinement->pass,
+        .gives_up_pass = confinement->gives_up_pass,
         .cgroup_counts = request->cgroup_counts,
         .limits = &request->limits,
         .ceilings = jail->ceilings,
@@ -318,9 +319,13 @@ int jail_main(int argc, char **argv, const struct jail_interpreter *interpreter)
 
     struct link_job request;
     int fds[LINK_JOB_FDS];
-    while (link_receive_job(jail.link, &request, jail.strings, fds) > 0)
-        if (!run_job(&jail, &request, fds))
+    while (link_receive_job(jail.link, &request, jail.strings, fds) > 0) {
+        bool wanted = run_job(&jail, &request, fds);
+        /* The next job may be a copy of this memory. */
+        explicit_bzero(jail.strings, request.strings_length);
+        if (!wanted)
             break;
+    }
     /* Not by way of what a sanitizer does at the end: its search for leaks takes ptrace, and the
      * filter is in force. */
     _exit(0);

@@ -125,7 +125,7 @@ static void restrict_kernel(const struct lockdown *lockdown)
         fail(lockdown, LINK_STAGE_PRIVILEGES);
     if (layer_in(lockdown->layers, LAYER_LANDLOCK) && landlock_enforce(lockdown->ruleset) < 0)
         fail(lockdown, LINK_STAGE_LANDLOCK);
-    if (lockdown->keeps_memory && layer_in(lockdown->layers, LAYER_SECCOMP) && pass_give_up() < 0)
+    if (lockdown->gives_up_pass && pass_give_up() < 0)
         fail(lockdown, LINK_STAGE_PRIVILEGES);
 }
 

@@ -21,7 +21,7 @@ struct lockdown {
     int enter_cgroup;   /* -1, or that cgroup, if it was not started in it already */
     uint64_t pass;      /* see mounts.h */
     bool cgroup_counts; /* the cgroup bounds the number of processes */
-    bool keeps_memory;  /* the program runs in a copy of the jail's memory, where its pass is */
+    bool gives_up_pass; /* and what it is good for */
     const struct limits *limits;
     const struct rlimit *ceilings; /* by resource, RLIM_NLIMITS of them: the jail's own */
     char *const *argv;             /* argv[0] is the absolute path of the program */

@@ -104,7 +104,6 @@ static pid_t start_warm(struct start *start, struct lockdown *lockdown, int cgro
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) < 0)
         return -errno;
-    lockdown->keeps_memory = true;
     start->interpreter->before_fork();
     pid_t pid = cgroup_fork(cgroup, 0, lockdown->pass, ret_pidfd, &must_enter);
     if (pid == 0) {

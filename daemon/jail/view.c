@@ -82,11 +82,10 @@ static int make_skeleton(int root, bool network)
 
 /* Makes the directories that lead to PATH (absolute) beneath ROOT, and PATH itself as an empty file
  * or directory. */
-static int make_mountpoint(int root, const char *path, bool directory)
+static int make_parts(int root, const char *path, bool directory, char made[PATH_MAX])
 {
-    char made[PATH_MAX];
     size_t n = strlen(path);
-    if (n >= sizeof(made))
+    if (n >= PATH_MAX)
         return -ENAMETOOLONG;
     for (size_t i = 1; i <= n; i++) {
         if (path[i] != '/' && path[i] != '\0')
@@ -101,6 +100,14 @@ static int make_mountpoint(int root, const char *path, bool directory)
             return -errno;
     }
     return 0;
+}
+
+static int make_mountpoint(int root, const char *path, bool directory)
+{
+    char made[PATH_MAX];
+    int r = make_parts(root, path, directory, made);
+    explicit_bzero(made, sizeof(made)); /* the next job may be a copy of this memory */
+    return r;
 }
 
 /* Shows PATH of the host, which this process still sees, at the same place. A link is copied as

@@ -2,7 +2,8 @@
 /* Theory of operation: a tree is flattened as it is removed. Every directory that is found beneath
  * the one being emptied is first moved up into the top directory under a name of our own, so that
  * there is never more than one level to look at: two descriptors and constant memory do for a tree
- * of any depth. */
+ * of any depth. The names that are read are a job's, and the next one may be a copy of this memory:
+ * none is left there, which is why this is not readdir(3). */
 #include "wipe.h"
 
 #include "proto/util.h"
@@ -14,10 +15,47 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static void closedir_pointer(DIR **dir)
+/* Reading a directory with a position of its own. */
+struct listing {
+    int fd;
+    size_t at, length;
+    _Alignas(struct dirent64) char entries[8192];
+};
+
+static int listing_init(struct listing *listing, int dir)
 {
-    if (*dir)
-        (void)closedir(*dir);
+    listing->fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    listing->at = listing->length = 0;
+    return listing->fd < 0 ? -errno : 0;
+}
+
+static void listing_deinit(struct listing *listing)
+{
+    close_fd(listing->fd);
+    explicit_bzero(listing->entries, sizeof(listing->entries));
+}
+
+static bool is_dots(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/* The name of the next entry but "." and "..", NULL at the end; good until the next call. */
+static const char *listing_next(struct listing *listing)
+{
+    for (;;) {
+        if (listing->at == listing->length) {
+            ssize_t n = getdents64(listing->fd, listing->entries, sizeof(listing->entries));
+            if (n <= 0)
+                return NULL;
+            listing->at = 0;
+            listing->length = (size_t)n;
+        }
+        const struct dirent64 *entry = (const void *)&listing->entries[listing->at];
+        listing->at += entry->d_reclen;
+        if (!is_dots(entry->d_name))
+            return entry->d_name;
+    }
 }
 
 /* Opens the directory NAME for reading even where its mode forbids that. */
@@ -49,43 +87,24 @@ static int move_up(int dir, const char *name, int top, unsigned long *sequence)
     return -errno;
 }
 
-/* A stream over DIR with a position of its own. */
-static int open_stream(int dir, DIR **ret)
-{
-    _cleanup_close_ int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *stream = fd < 0 ? NULL : fdopendir(fd);
-    if (!stream)
-        return -errno;
-    (void)TAKE_FD(fd);
-    *ret = stream;
-    return 0;
-}
-
-static bool is_dots(const char *name)
-{
-    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-}
-
 /* Unlinks the files in DIR. Its directories are moved to TOP, or, where DIR is TOP, left; then
  * *ret_left becomes true. */
 static int unlink_entries(int dir, int top, unsigned long *sequence, bool *ret_left)
 {
-    _cleanup_(closedir_pointer) DIR *stream = NULL;
-    int result = open_stream(dir, &stream);
-    if (!stream)
+    _cleanup_(listing_deinit) struct listing listing;
+    int result = listing_init(&listing, dir);
+    if (result < 0)
         return result;
-    for (struct dirent *entry; (entry = readdir(stream));) {
-        if (is_dots(entry->d_name))
-            continue;
-        if (unlinkat(dir, entry->d_name, 0) == 0)
+    for (const char *name; (name = listing_next(&listing));) {
+        if (unlinkat(dir, name, 0) == 0)
             continue;
         int r = -errno;
         if (r == -EISDIR || r == -EPERM) {
             r = 0;
             if (dir == top)
                 *ret_left = true;
-            else if (unlinkat(dir, entry->d_name, AT_REMOVEDIR) < 0)
-                r = move_up(dir, entry->d_name, top, sequence);
+            else if (unlinkat(dir, name, AT_REMOVEDIR) < 0)
+                r = move_up(dir, name, top, sequence);
         }
         if (r < 0 && result == 0)
             result = r;
@@ -97,17 +116,15 @@ static int unlink_entries(int dir, int top, unsigned long *sequence, bool *ret_l
  * went away, so that the caller knows that another pass can help. */
 static int remove_directories(int top, unsigned long *sequence, bool *ret_removed)
 {
-    _cleanup_(closedir_pointer) DIR *stream = NULL;
-    int result = open_stream(top, &stream);
-    if (!stream)
+    _cleanup_(listing_deinit) struct listing listing;
+    int result = listing_init(&listing, top);
+    if (result < 0)
         return result;
     bool left;
-    for (struct dirent *entry; (entry = readdir(stream));) {
-        if (is_dots(entry->d_name))
-            continue;
-        _cleanup_close_ int dir = open_directory(top, entry->d_name);
+    for (const char *name; (name = listing_next(&listing));) {
+        _cleanup_close_ int dir = open_directory(top, name);
         int r = dir < 0 ? dir : unlink_entries(dir, top, sequence, &left);
-        if (r == 0 && unlinkat(top, entry->d_name, AT_REMOVEDIR) < 0)
+        if (r == 0 && unlinkat(top, name, AT_REMOVEDIR) < 0)
             r = -errno;
         if (r == 0)
             *ret_removed = true;

@@ -276,16 +276,15 @@ static int unpack_file(int cwd, char *name, mode_t mode, int files, uint64_t siz
     return fchmod(fd, mode & 0777) < 0 ? -errno : 0;
 }
 
-int work_unpack(int cwd, int files)
+static int unpack_files(int cwd, int files, char name[PATH_MAX])
 {
     for (;;) {
         struct link_file header;
-        char name[PATH_MAX];
         ssize_t n = read(files, &header, sizeof(header));
         if (n == 0)
             return 0;
         if (n != (ssize_t)sizeof(header) || header.name_length == 0 ||
-            header.name_length >= sizeof(name) ||
+            header.name_length >= PATH_MAX ||
             read(files, name, header.name_length) != (ssize_t)header.name_length)
             return -EPROTO;
         name[header.name_length] = '\0';
@@ -293,4 +292,12 @@ int work_unpack(int cwd, int files)
         if (r < 0)
             return r;
     }
+}
+
+int work_unpack(int cwd, int files)
+{
+    char name[PATH_MAX];
+    int r = unpack_files(cwd, files, name);
+    explicit_bzero(name, sizeof(name)); /* the next job may be a copy of this memory */
+    return r;
 }
