@@ -65,8 +65,8 @@ static void raise_descriptor_limit(void)
     }
 }
 
-/* The program NAME stands beside this one, as in a build tree, or where it is installed. */
-static void find_program(const char *name, char *path, size_t size)
+/* rubricd-jail stands beside this program, as in a build tree, or where it is installed. */
+static void find_jail(char *path, size_t size)
 {
     ssize_t n = readlink("/proc/self/exe", path, size - 1);
     char *slash = NULL;
@@ -75,28 +75,30 @@ static void find_program(const char *name, char *path, size_t size)
         slash = strrchr(path, '/');
     }
     if (slash) {
-        (void)snprintf(slash, size - (size_t)(slash - path), "/%s", name);
+        (void)snprintf(slash, size - (size_t)(slash - path), "/rubricd-jail");
         if (access(path, X_OK) == 0)
             return;
     }
-    (void)snprintf(path, size, RUBRICD_LIBEXEC "/%s", name);
+    (void)snprintf(path, size, RUBRICD_LIBEXEC "/rubricd-jail");
 }
 
 static int open_jail(struct fault *fault)
 {
     char path[4096];
-    find_program("rubricd-jail", path, sizeof(path));
+    find_jail(path, sizeof(path));
     int fd = open(path, O_PATH | O_CLOEXEC);
     if (fd < 0)
         fault_set(fault, "%s: %s", path, strerror(errno));
     return fd < 0 ? -errno : fd;
 }
 
-/* The jail in which an interpreter waits is optional. */
+/* The jail in which an interpreter waits is optional, and stands beside the other: what it is told
+ * by one build another's could misunderstand. */
 static int open_warm_jail(void)
 {
-    char path[4096];
-    find_program("rubricd-jail-warm", path, sizeof(path));
+    char jail[4096], path[sizeof(jail) + sizeof("-warm")];
+    find_jail(jail, sizeof(jail));
+    (void)snprintf(path, sizeof(path), "%s-warm", jail);
     int fd = open(path, O_PATH | O_CLOEXEC);
     return fd < 0 ? -errno : fd;
 }

@@ -184,6 +184,18 @@ static int load(char *const *modules, char *why, size_t size)
     return r;
 }
 
+/* Of the library that is loaded, which may be newer than what this was compiled with. */
+static int check_version(const char *version, char *why, size_t size)
+{
+    char ours[64];
+    const char *text = Py_GetVersion(); /* "3.11.2 (main, ...) [GCC 12.2.0]" */
+    (void)snprintf(ours, sizeof(ours), "Python %.*s", (int)strcspn(text, " "), text);
+    if (strcmp(version, ours) == 0)
+        return 0;
+    (void)snprintf(why, size, "it is %s and not %s", ours, version);
+    return -ENOEXEC;
+}
+
 static int prepare(const struct link_setup_lists *lists, const char *version, char *why,
                    size_t size)
 {
@@ -192,14 +204,13 @@ static int prepare(const struct link_setup_lists *lists, const char *version, ch
     w->envp = lists->envp;
     while (w->argv[w->argc])
         w->argc++;
-    if (strcmp(version, "Python " PY_VERSION) != 0) {
-        (void)snprintf(why, size, "it is Python %s and not %s", PY_VERSION, version);
-        return -ENOEXEC;
-    }
+    int r = check_version(version, why, size);
+    if (r < 0)
+        return r;
     struct sigaction handlers[NSIG] = {{.sa_flags = 0}};
     environ = (char **)(uintptr_t)lists->envp;
     hide_handlers(handlers);
-    int r = start_interpreter(w->argv, w->argc, why, size);
+    r = start_interpreter(w->argv, w->argc, why, size);
     restore_handlers(handlers);
     return r < 0 ? r : load(lists->modules, why, size);
 }
@@ -246,12 +257,14 @@ static PyStatus set_script(PyObject *path, const char *script)
     return PyConfig_SetBytesString(config, &config->argv.items[0], script);
 }
 
-_Noreturn static void run(char *const *argv)
+/* By the attribute: clang keeps _Noreturn out of a function's type. */
+__attribute__((noreturn)) static void run(char *const *argv)
 {
     const char *script = argv[warm()->argc];
     PyObject *arguments = list_of(argv), *name = PyUnicode_DecodeFSDefault(script);
     PyObject *path = arguments && name ? call("begin", arguments, name) : NULL;
-    (void)prctl(PR_SET_NAME, "python3");
+    const char *slash = strrchr(argv[0], '/');
+    (void)prctl(PR_SET_NAME, slash ? slash + 1 : argv[0]);
     if (!path || PyStatus_Exception(set_script(path, script))) {
         (void)fprintf(stderr, "rubricd-jail-warm: out of memory\n");
         _exit(127);

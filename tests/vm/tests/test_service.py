@@ -246,8 +246,8 @@ def test_all_layers_are_in_force(service):
     assert {"cgroup", "mount_namespace", "net_namespace", "landlock", "seccomp"} <= set(isolation["layers"])
 
 
-def test_a_member_grades_a_batch(service, place):
-    """Rubrics of a bench in a directory of the member's own, with results of each kind."""
+def length_bench(place):
+    """A bench in a directory of the member's own."""
     (place / "length").mkdir()
     (place / "length" / "rubric.py").write_text(
         "import json, sys\n"
@@ -255,6 +255,11 @@ def test_a_member_grades_a_batch(service, place):
         "good = len(message['harness_output']['answer']) <= message['case']['at_most']\n"
         "print(json.dumps({'passed': good, 'score': float(good)}))\n"
     )
+
+
+def test_a_member_grades_a_batch(service, place):
+    """Rubrics, with results of each kind."""
+    length_bench(place)
     jobs = place / "jobs.jsonl"
     jobs.write_text("".join(
         json.dumps({"id": f"a{n}", "kind": "rubric", "task_class": "length", "case": {"at_most": 3},
@@ -265,6 +270,24 @@ def test_a_member_grades_a_batch(service, place):
     assert "3 jobs: 2 passed, 1 failed, 0 errors" in text
     results = [json.loads(line) for line in (place / "out").read_text().splitlines()]
     assert {result["id"]: result["score"]["passed"] for result in results} == {"a1": True, "a3": True, "a5": False}
+
+
+def test_warm_where_its_package_is_installed(service, place):
+    """It comes and goes on its own; a daemon that runs is told, and grades the same without it."""
+    length_bench(place)
+    case = {"case": {"at_most": 3}, "harness_output": {"answer": "xyz"}, "bench_root": str(place)}
+    job = {"kind": "rubric", "task_class": "length", **case}
+    warm = submit(place, job)
+    assert (warm["interpreter"], status()["isolation"]["warm"]) == ("warm", True)
+    pid = main_pid()
+    run("apt-get", "-qq", "remove", "rubricd-warm")
+    cold = submit(place, job)
+    assert (cold["interpreter"], status()["isolation"]["warm"]) == ("cold", False)
+    assert status()["isolation"]["cold_because"] == "No such file or directory"
+    assert cold["score"]["passed"] is warm["score"]["passed"] is True
+    run("apt-get", "-qq", "install", *(path for path in packages(1) if path.name.startswith("rubricd-warm")))
+    assert submit(place, job)["interpreter"] == "warm"
+    assert main_pid() not in (0, pid)
 
 
 def test_the_packages_own_test(service):
@@ -583,7 +606,7 @@ def test_the_client_alone(service):
 def test_purged_it_leaves_nothing(host):
     Path("/usr/local/bin/exit0").unlink()
     assert is_active() == "active", "it is purged while it runs"
-    run("apt-get", "-qq", "purge", "rubricd", "rubricctl")
+    run("apt-get", "-qq", "purge", "rubricd", "rubricd-warm", "rubricctl")
     # What belongs to dpkg, to systemd, and to these tests.
     others = re.compile(r"^/(var/(lib/dpkg|lib/apt|log|cache|tmp|lib/systemd/(catalog|timers))|run/(systemd|results|log|udev|user|dbus|credentials))(/|$)"
                         r"|^/etc/(passwd|group|shadow|gshadow|subuid|subgid)-$|__pycache__|/etc/.pwd.lock$|/etc/.updated$")  # fmt: skip
