@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""The same verdict, warm or cold: the cases of the shipped bench and a few hundred scripts, each run in an
+interpreter that waited and in one that was started for it; all of the two results is the same but for what
+is measured."""
+
+import json
+import re
+
+import equal_jobs
+import pytest
+from conftest import BENCH, BUILD, Bench, Daemon
+
+pytestmark = pytest.mark.skipif(
+    not (BUILD / "daemon" / "rubricd-jail-warm").exists(),
+    reason="this build has no rubricd-jail-warm (-Dwarm=disabled, or there was no libpython)",
+)
+
+CASES = {job["id"]: job for job in map(json.loads, (BENCH / "cases.jsonl").read_text("utf-8").splitlines())}
+# Not run at all: what they grade has failed already.
+NOT_RUN = {name for name, job in CASES.items() if job.get("sut", {}).get("status", "ok") != "ok"}
+IN_FLIGHT = 32
+WITH = ["warm", "cold"]
+
+
+def jobs(bench):
+    """Each by its name."""
+    for name, job in CASES.items():
+        yield name, {key: value for key, value in job.items() if key != "id"} | {"bench_root": str(BENCH)}
+    case = {"text": "é\n", "number": 1.5}
+    for name, source in equal_jobs.RUBRICS.items():
+        yield name, bench.job(source, case=case, output={"answer": [1, None]}, limits={"output_bytes": 100000})
+    for name, job in equal_jobs.CODE.items():
+        yield f"code: {name}", job
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory):
+    """The answers to all jobs, warm and cold, by name. They run beside each other."""
+    bench = Bench(tmp_path_factory.mktemp("equal") / "bench")
+    daemon = Daemon(tmp_path_factory.mktemp("equal-daemon"), "warm.use=yes")
+    found = {}
+    with daemon.connect() as client:
+        waiting = 0
+        for name, job in jobs(bench):
+            for which in WITH:
+                client.submit(f"{which} {name}"[:128], {**job, "warm": which == "warm"})
+                waiting += 1
+            while waiting > IN_FLIGHT:
+                answer = client.recv_answer()
+                found[answer["id"]] = answer
+                waiting -= 1
+        for _ in range(waiting):
+            answer = client.recv_answer()
+            found[answer["id"]] = answer
+    assert daemon.stop() == 0
+    return found
+
+
+def taken(answer):
+    """All of it that is not measured, as text. Addresses are never the same twice, warm or cold."""
+    assert answer["type"] == "result", answer
+    kept = {key: value for key, value in answer.items() if key not in ("id", "job_no", "usage", "interpreter")}
+    kept["score"] = {key: value for key, value in answer["score"].items() if key != "wall_clock_ms"}
+    return re.sub(r" at 0x[0-9a-f]+", " at ADDRESS", json.dumps(kept, indent=1, sort_keys=True))
+
+
+NAMES = [*CASES, *equal_jobs.RUBRICS, *(f"code: {name}" for name in equal_jobs.CODE)]
+
+
+def test_there_are_enough_of_them():
+    assert len(CASES) == 155 and len(set(NAMES)) == len(NAMES) > 200 + 155
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_equal(answers, name):
+    warm, cold = (answers[f"{which} {name}"] for which in WITH)
+    assert taken(warm) == taken(cold)
+    if name in NOT_RUN:
+        assert "interpreter" not in warm and "interpreter" not in cold
+    else:
+        assert (warm["interpreter"], cold["interpreter"]) == ("warm", "cold")
