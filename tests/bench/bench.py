@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""What the benchmarks share: a daemon of their own, a batch through its socket, and ratios of rates
-that were measured in turn, since the machine is never quiet."""
+"""What the benchmarks share: a daemon of their own, a batch through its socket, and the loops that it is
+compared with or driven by."""
 
 import json
 import os
 import pwd
+import resource
+import select
 import shutil
 import signal
-import statistics
 import subprocess
 import tempfile
 import time
@@ -18,14 +19,30 @@ BUILD = Path(os.environ.get("RUBRICD_BUILD", ROOT / "build"))
 RUBRICD = BUILD / "daemon" / "rubricd"
 RUBRICCTL = BUILD / "client" / "rubricctl"
 FORK_LOOP = BUILD / "tests" / "fork-loop"
+MESSAGE_LOOP = BUILD / "tests" / "message-loop"
+ECHO_LOOP = BUILD / "tests" / "echo-loop"
 EXIT0 = BUILD / "tests" / "exit0"
+PYTHON = "/usr/bin/python3"
+# What the daemon gives to rubrics; those of the baselines get the same.
+SCRUBBED_ENV = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "PYTHONHASHSEED": "0", "PYTHONIOENCODING": "utf-8"}
+PROCESSORS = os.cpu_count()
 START_SECONDS = 20
+FILL_SECONDS = 30
+EXIT0_JOB = {"kind": "sandbox", "argv": [str(EXIT0)]}
+PASSED = '"passed":true'
+
+
+class NotMeasured(Exception):
+    """Something that it takes is not there, or is not as it has to be; says what."""
 
 
 class Daemon:
-    """A rubricd with its socket in a directory of its own."""
+    """A rubricd with its socket in a directory of its own, whose jobs can run what the build made to be
+    measured."""
 
     def __init__(self, *settings):
+        if not RUBRICD.exists():
+            raise NotMeasured(f"there is no {RUBRICD}: name a build with RUBRICD_BUILD")
         self.directory = Path(tempfile.mkdtemp(prefix="rubricd-bench-", dir="/var/tmp"))
         if os.geteuid() == 0:  # it becomes this account
             os.chown(self.directory, pwd.getpwnam("nobody").pw_uid, -1)
@@ -35,8 +52,9 @@ class Daemon:
         arguments = [
             *(f"daemon.socket={self.socket}", f"daemon.work_dir={self.directory / 'work'}"),
             *("daemon.socket_group=", "daemon.user=nobody", "daemon.log_level=warning"),
-            *settings,
+            *(f"isolation.readable={EXIT0.parent}", *settings),
         ]
+        allow_many_files()
         self.process = subprocess.Popen(
             [RUBRICD, "--config=/dev/null", *(f"--set={setting}" for setting in arguments)],
             stdin=subprocess.DEVNULL,
@@ -49,7 +67,7 @@ class Daemon:
         end = time.monotonic() + START_SECONDS
         while subprocess.run([*self.client(), "ping"], capture_output=True).returncode != 0:
             if self.process.poll() is not None or time.monotonic() > end:
-                raise SystemExit(f"rubricd does not start: {Path(self.log.name).read_text()}")
+                raise NotMeasured(f"rubricd does not start: {Path(self.log.name).read_text()}")
             time.sleep(0.02)
 
     def client(self):
@@ -58,17 +76,45 @@ class Daemon:
     def status(self):
         return json.loads(subprocess.check_output([*self.client(), "status", "--json"]))
 
-    def batch(self, jobs):
+    def await_idle(self):
+        """Until nothing is queued and no slot has a job."""
+        end = time.monotonic() + FILL_SECONDS
+        while True:
+            status = self.status()
+            states = {slot["state"] for slot in status["slots"]}
+            if status["queue"]["jobs"] == 0 and states == {"idle"}:
+                return status
+            if time.monotonic() > end:
+                raise NotMeasured(f"the daemon does not come to rest: {status['slots']} {status['queue']}")
+            time.sleep(0.02)
+
+    def jails(self):
+        return [slot["jail_pid"] for slot in self.await_idle()["slots"]]
+
+    def require_warm(self):
+        isolation = self.status()["isolation"]
+        if not isolation["warm"]:
+            raise NotMeasured(f"no interpreter waits in the jails: {isolation['cold_because']}")
+
+    def batch(self, jobs, *options):
         """Runs JOBS (a JSONL file); returns the seconds of the whole command and the results."""
         output = self.directory / "output.jsonl"
-        command = [*self.client(), "batch", "--no-fail", "--force", "--output", output, jobs]
+        command = [*self.client(), "batch", "--no-fail", "--force", *options, "--output", output, jobs]
         began = time.monotonic()
         done = subprocess.run(command, capture_output=True)
         took = time.monotonic() - began
         if done.returncode != 0:
-            raise SystemExit(f"rubricctl: {done.stderr.decode()}")
+            raise NotMeasured(f"rubricctl: {done.stderr.decode()}")
         with output.open() as lines:
             return took, [json.loads(line) for line in lines]
+
+    def rate(self, jobs, count, check):
+        """Results per second of JOBS, each of which has to be as CHECK says."""
+        took, results = self.batch(jobs)
+        wrong = [result for result in results if not check(result)]
+        if wrong or len(results) != count:
+            raise NotMeasured(f"{len(results)} results of {count}, {len(wrong)} not as expected: {wrong[:1]}")
+        return count / took
 
     def write_jobs(self, name, jobs):
         path = self.directory / f"{name}.jsonl"
@@ -89,7 +135,64 @@ class Daemon:
         self.stop()
 
 
-def describe(values, form="{:.2f}"):
-    """Median and spread of a list."""
-    middle, low, high = statistics.median(values), min(values), max(values)
-    return f"{form.format(middle)} ({form.format(low)} to {form.format(high)})"
+def allow_many_files():
+    """A thousand clients take two descriptors each."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def passed(result):
+    return result["type"] == "result" and result["score"]["passed"]
+
+
+def submit(job):
+    """The text of a request that message-loop numbers."""
+    return json.dumps({"type": "submit", "id": "########", "job": job}, separators=(",", ":"))
+
+
+def run_loop(command, **options):
+    """Runs one of the loops; what it prints."""
+    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, **options)
+    if done.returncode != 0:
+        raise NotMeasured(f"{Path(command[0]).name} ended with {done.returncode}: {command}")
+    return json.loads(done.stdout)
+
+
+def fork_loop(count, in_flight, *command, options=(), env=None):
+    """Runs COMMAND COUNT times by fork+execve, IN_FLIGHT at once."""
+    return run_loop([FORK_LOOP, *options, count, in_flight, *command], env=env)
+
+
+def message_loop(socket, count, request, answer=PASSED, options=()):
+    """COUNT requests that are answered with ANSWER."""
+    return run_loop([MESSAGE_LOOP, *options, socket, count, request, answer])
+
+
+def watch(*pids):
+    """The option that has message-loop tell the CPU time of processes."""
+    return [f"-C{pid}" for pid in pids]
+
+
+def await_depth(daemon, loop, depth):
+    """Until the windows of LOOP are full, and what they hold is queued."""
+    end = time.monotonic() + FILL_SECONDS
+    full = select.select([loop.stdout], [], [], FILL_SECONDS)[0] and loop.stdout.readline() == b"full\n"
+    # A few are always on their way: being run, answered, or sent.
+    while not full or daemon.status()["queue"]["jobs"] < 0.9 * depth - 2 * PROCESSORS:
+        if not full or time.monotonic() > end:
+            queued = daemon.status()["queue"]["jobs"]
+            loop.kill()
+            raise NotMeasured(f"after {FILL_SECONDS} s there are {queued:,} of {depth:,} jobs in the queue")
+        time.sleep(0.02)
+
+
+def message_loop_at_depth(daemon, depth, clients, count, request):
+    """COUNT answers while DEPTH requests of CLIENTS wait or run; with the daemon's CPU time."""
+    command = [MESSAGE_LOOP, "-g", f"-c{clients}", f"-w{depth // clients}", *watch(daemon.process.pid),
+               daemon.socket, str(count), request, PASSED]  # fmt: skip
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as loop:
+        await_depth(daemon, loop, depth)
+        output, _ = loop.communicate(b"\n")
+    if loop.returncode != 0:
+        raise NotMeasured(f"message-loop ended with {loop.returncode}")
+    return json.loads(output)

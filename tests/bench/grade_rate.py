@@ -13,7 +13,8 @@ import subprocess
 import sys
 import time
 
-from bench import Daemon, describe
+from bench import Daemon
+from table import describe
 
 TIMEOUT_SECONDS = 3
 PYTHON = "/usr/bin/python3"
@@ -74,7 +75,7 @@ def main():
             ratios.append(plain_took / took)
     print(f"{len(programs)} samples, {rounds} rounds, {os.cpu_count()} at once; median (least to most)")
     for name, values in rates.items():
-        print(f"  {name + ' per second':28} {describe(values, '{:.1f}')}")
+        print(f"  {name + ' per second':28} {describe(values)}")
     print(f"  {'grade to plain':28} {describe(ratios)}")
     print(f"  passed: {passed}; by the plain runner {plain_passed}")
 

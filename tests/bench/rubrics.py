@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""The rubrics that are measured, with cases whose scores are known."""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench import ROOT
+
+# Every so many answers are wrong ones.
+WRONG_EVERY = 4
+
+
+@dataclass
+class Rubric:
+    task_class: str
+    source: Path
+    case: dict
+    right: str
+    wrong: str
+
+    def answer(self, n):
+        return self.wrong if n % WRONG_EVERY == 0 else self.right
+
+    def score(self, n):
+        return 0 if n % WRONG_EVERY == 0 else 1
+
+
+SMALL = Rubric(
+    "last-number",
+    ROOT / "tests" / "bench" / "bench_root",
+    {"question": "How many days has a leap year?", "answer": 366},
+    right="365 days and one more make 366.",
+    wrong="It has 365 days.",
+)
+SHIPPED = Rubric(
+    "exact-match",
+    ROOT / "tests" / "data" / "bench",
+    {"case_id": "capital", "question": "What is the capital of Australia?", "answer": "Canberra"},
+    right="Canberra",
+    wrong="Sydney",
+)
+
+
+def install(daemon):
+    """Copies them to where jobs may read them; returns the bench root."""
+    root = daemon.directory / "bench"
+    for rubric in (SMALL, SHIPPED):
+        shutil.copytree(rubric.source / rubric.task_class, root / rubric.task_class, copy_function=shutil.copyfile)
+    return root
+
+
+def job_for(root, rubric, n, **options):
+    """The Nth job."""
+    return {"kind": "rubric", "task_class": rubric.task_class, "bench_root": str(root), "case": rubric.case,
+            "harness_output": {"answer": rubric.answer(n)}, **options}  # fmt: skip
+
+
+def is_right(result, rubric, interpreter):
+    """Whether RESULT has the score it must have, from the interpreter that was asked for."""
+    right = result["type"] == "result" and result["score"]["score"] == rubric.score(int(result["id"]))
+    return right and result["interpreter"] == interpreter

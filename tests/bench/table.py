@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: MIT
+"""What the benchmarks come to: rows of one table, and the command line that they have in common."""
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import sys
+import time
+from dataclasses import asdict, dataclass, field
+
+from bench import BUILD, Daemon, NotMeasured
+
+ITEMS = {
+    "a": "sandbox jobs to a plain loop",
+    "b": "sandbox jobs to bubblewrap",
+    "c": "rubrics to a plain loop",
+    "d": "rubrics to an asyncio runner",
+    "e": "idle latency",
+    "f": "cost as the queue grows",
+    "g": "deadlines",
+    "h": "cost and size of the daemon",
+    "i": "the protocol alone",
+}
+HEAD = ("", "what", "median (least to most)", "goal", "")
+
+
+@dataclass
+class Scale:
+    """How much is measured."""
+
+    quick: bool = False
+
+    def rounds(self, full):
+        return min(3, full) if self.quick else full
+
+    def jobs(self, full):
+        return max(full // 5, 10) if self.quick else full
+
+
+@dataclass
+class Goal:
+    bound: float
+    at_least: bool
+
+    def __str__(self):
+        return f"{'at least' if self.at_least else 'at most'} {self.bound:g}"
+
+    def held(self, value):
+        return value >= self.bound if self.at_least else value <= self.bound
+
+
+def at_least(bound):
+    return Goal(bound, True)
+
+
+def at_most(bound):
+    return Goal(bound, False)
+
+
+@dataclass
+class Row:
+    """One line: a value for each round, or why there is none. The median is held against the goal."""
+
+    item: str
+    what: str
+    values: list = field(default_factory=list)
+    unit: str = ""
+    goal: Goal = None
+    missing: str = ""
+
+    def measured(self):
+        if self.missing:
+            return f"not measured: {self.missing}"
+        return describe(self.values) + (f" {self.unit}" if self.unit else "")
+
+    def verdict(self):
+        if not self.goal:
+            return ""
+        if not self.values:
+            return "missed"
+        return "held" if self.goal.held(statistics.median(self.values)) else "missed"
+
+    def cells(self):
+        goal = f"{self.goal}{' ' + self.unit if self.unit else ''}" if self.goal else ""
+        return self.item, self.what, self.measured(), goal, self.verdict()
+
+    def record(self):
+        median = statistics.median(self.values) if self.values else None
+        return {**asdict(self), "goal": str(self.goal) if self.goal else None, "median": median,
+                "verdict": self.verdict()}  # fmt: skip
+
+
+def number(value):
+    """Three digits that count."""
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+
+
+def describe(values):
+    """Median and spread of a list."""
+    middle, low, high = (number(f(values)) for f in (statistics.median, min, max))
+    return middle if low == high else f"{middle} ({low} to {high})"
+
+
+def ratios(ours, theirs):
+    """Of values that were measured in turn, round by round."""
+    return [a / b for a, b in zip(ours, theirs, strict=True)]
+
+
+def percentile(values, share):
+    """By nearest rank."""
+    ordered = sorted(values)
+    return ordered[min(int(share * len(ordered)), len(ordered) - 1)]
+
+
+# --- the machine --------------------------------------------------------------------------------
+
+
+def processor():
+    with open("/proc/cpuinfo") as lines:
+        for line in lines:
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+def build_type():
+    try:
+        with open(BUILD / "meson-info" / "intro-buildoptions.json") as options:
+            return next(option["value"] for option in json.load(options) if option["name"] == "buildtype")
+    except (OSError, StopIteration):
+        return "unknown"
+
+
+def surroundings():
+    """What the figures depend on."""
+    with Daemon() as daemon:
+        status = daemon.status()
+    isolation = status["isolation"]
+    return {
+        "when": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
+        "processors": f"{os.cpu_count()} of {processor()}",
+        "kernel": f"{platform.system()} {platform.release()}",
+        "load before": f"{os.getloadavg()[0]:.2f}",
+        "rubricd": f"{status['version']}, build type {build_type()}",
+        "layers in force": " ".join(isolation["layers"]),
+        "missing": "; ".join(f"{gone['layer']}: {gone['reason']}" for gone in isolation["missing"]) or "none",
+    }
+
+
+# --- output -------------------------------------------------------------------------------------
+
+
+def text_lines(around, rows):
+    cells = [HEAD, *(row.cells() for row in rows)]
+    widths = [max(len(line[column]) for line in cells) for column in range(len(HEAD))]
+    yield from (f"{name}: {value}" for name, value in around.items())
+    yield ""
+    for line in cells:
+        yield "  ".join(f"{cell:{width}}" for cell, width in zip(line, widths)).rstrip()
+
+
+def markdown_lines(around, rows):
+    yield from ("| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in around.items()), "")
+    yield f"| {' | '.join(HEAD)} |"
+    yield "|---" * len(HEAD) + "|"
+    yield from (f"| {' | '.join(row.cells())} |" for row in rows)
+
+
+def replace_in_page(path, lines):
+    """Puts LINES into a page between the marks that it has for them."""
+    begin, end = "<!-- results -->\n", "<!-- end of results -->\n"
+    with open(path) as page:
+        text = page.read()
+    head, found, rest = text.partition(begin)
+    tail = rest.partition(end)[2]
+    if not found or end not in rest:
+        sys.exit(f"{path} has no lines {begin.strip()} and {end.strip()}")
+    with open(path, "w") as page:
+        page.write(head + begin + "\n" + "".join(line + "\n" for line in lines) + "\n" + end + tail)
+
+
+def collect(measures, scale):
+    """All rows; what cannot be measured says why, and does not keep the others."""
+    for measure in measures:
+        try:
+            yield from measure(scale)
+        except NotMeasured as why:
+            item, what = measure.__module__, (measure.__doc__ or measure.__name__).partition("\n")[0]
+            yield Row("", f"{item}: {what}" if item != "__main__" else what, missing=" ".join(str(why).split())[:400])
+
+
+def main(description, *measures):
+    """The command line of each of the benchmarks. Ends with 1 where something could not be measured."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="fewer rounds and jobs: to see that it works")
+    parser.add_argument("--json", metavar="FILE", help="write all values there, too")
+    parser.add_argument("--markdown", action="store_true", help="print a table for a page")
+    parser.add_argument("--page", metavar="FILE", help="put that table into FILE, between its marks")
+    options = parser.parse_args()
+    rows = []
+    try:
+        around = surroundings()
+    except NotMeasured as why:
+        sys.exit(f"not measured: {why}")
+    for row in collect(measures, Scale(options.quick)):
+        rows.append(row)
+        print("  ".join(cell for cell in row.cells() if cell), file=sys.stderr, flush=True)
+    lines = list((markdown_lines if options.markdown else text_lines)(around, rows))
+    print("\n" + "\n".join(lines))
+    if options.page:
+        replace_in_page(options.page, markdown_lines(around, rows))
+    if options.json:
+        with open(options.json, "w") as out:
+            json.dump({**around, "rows": [row.record() for row in rows]}, out, indent=1)
+    sys.exit(1 if any(row.missing for row in rows) else 0)
