@@ -154,7 +154,7 @@ static struct job *find_by_number(const struct supervisor *supervisor, uint64_t 
 static void cancel(struct supervisor *supervisor, struct job *job)
 {
     if (job->slot) {
-        slot_cancel(job->slot);
+        slot_cancel(job->slot, job);
     } else {
         queue_remove(&supervisor->queue, &job->entry);
         grading_answer_error(supervisor, job, ERROR_CANCELLED, "cancelled while queued");
@@ -301,7 +301,7 @@ static void on_gone(struct conn *conn, void *userdata)
         TAILQ_REMOVE(&conn->jobs, job, of_conn);
         job->conn = NULL;
         if (job->slot) {
-            slot_cancel(job->slot);
+            slot_cancel(job->slot, job);
         } else {
             queue_remove(&supervisor->queue, &job->entry);
             stats_count_dropped(&supervisor->stats, job->spec->kind);

@@ -238,13 +238,20 @@ static int answer_not_started(const struct job *job, const struct slot_result *r
     return answer_error(job, ERROR_SANDBOX_FAILED, message, ret);
 }
 
+static int answer_cancelled(const struct job *job, bool has_run, struct answer *ret)
+{
+    if (job->draining)
+        return answer_error(job, ERROR_DRAINING, "the daemon stops and the grace period is over",
+                            ret);
+    return answer_error(job, ERROR_CANCELLED,
+                        has_run ? "cancelled while running" : "cancelled while queued", ret);
+}
+
 int answer_from_slot(const struct job *job, const struct slot_result *result,
                      const struct bytes *isolation, struct answer *ret)
 {
     if (result->killed == SLOT_KILL_CANCELLED)
-        return job->draining ? answer_error(job, ERROR_DRAINING,
-                                            "the daemon stops and the grace period is over", ret)
-                             : answer_error(job, ERROR_CANCELLED, "cancelled while running", ret);
+        return answer_cancelled(job, result->started_ns > 0, ret);
     if (result->end == SLOT_END_NOT_STARTED)
         return answer_not_started(job, result, ret);
     /* A jail that is lost after we killed its job changes nothing of why we did. */

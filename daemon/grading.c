@@ -194,6 +194,13 @@ static void on_launch(struct slot *slot, struct queue_entry *entry, void *userda
     event_active(supervisor->turn, 0, 0); /* there is room in the queue */
 }
 
+static void on_moved(struct slot *slot, void *owner, void *userdata)
+{
+    struct job *job = owner;
+    (void)userdata;
+    job->slot = slot;
+}
+
 static void on_started(struct slot *slot, void *owner, void *userdata)
 {
     const struct job *job = owner;
@@ -222,6 +229,7 @@ static void on_stopped(void *userdata)
 
 const struct pool_ops grading_pool_ops = {
     .launch = on_launch,
+    .moved = on_moved,
     .started = on_started,
     .done = on_done,
     .stopped = on_stopped,

@@ -195,7 +195,7 @@ static void put_in_flight(struct exposition *e, const struct status_view *view)
 {
     uint64_t running[JOB_KIND_COUNT] = {0};
     for (unsigned i = 0; i < view->pool->slot_count; i++) {
-        const struct job *job = view->pool->slots[i]->owner;
+        const struct job *job = view->pool->slots[i]->job.owner;
         if (job)
             running[job->spec->kind]++;
     }

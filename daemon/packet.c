@@ -65,38 +65,47 @@ static int pack_files(const struct launch *launch)
     return r < 0 ? r : TAKE_FD(fd);
 }
 
-/* Adds the strings of LIST (NULL: none) to STRINGS as far as there is room, their bytes to *LENGTH.
- * Returns how many there are. */
+/* Adds the strings of LIST (NULL: none) to STRINGS, unless that is NULL, and their bytes to
+ * *LENGTH. Returns how many there are. */
 static uint32_t pack_list(const char *const *list, char *strings, size_t *length)
 {
     uint32_t count = 0;
     for (; list && list[count]; count++) {
         size_t n = strlen(list[count]) + 1;
-        if (*length + n <= LINK_STRINGS_MAX)
+        if (strings)
             memcpy(strings + *length, list[count], n);
         *length += n;
     }
     return count;
 }
 
-static int pack_strings(struct packet *packet, const struct launch *launch)
+/* Sets JOB's counts; returns the bytes of all its strings. */
+static size_t pack_lists(struct link_job *job, const struct launch *launch, char *strings)
 {
     const char *bench[2] = {launch->bench.path, NULL};
     size_t length = 0;
-    packet->strings = malloc(LINK_STRINGS_MAX);
+    job->argc = pack_list(launch->argv, strings, &length);
+    job->envc = pack_list(launch->envp, strings, &length);
+    job->has_bench = pack_list(bench, strings, &length);
+    job->readable_count = pack_list(launch->readable, strings, &length);
+    return length;
+}
+
+static int pack_strings(struct packet *packet, const struct launch *launch)
+{
+    struct link_job *job = &packet->job;
+    size_t length = pack_lists(job, launch, NULL);
+    if (length > LINK_STRINGS_MAX || job->argc > LINK_LIST_MAX || job->envc > LINK_LIST_MAX ||
+        job->readable_count > LINK_LIST_MAX)
+        return -E2BIG;
+    packet->strings = malloc(length);
     if (!packet->strings)
         return -ENOMEM;
-    struct link_job *job = &packet->job;
-    job->argc = pack_list(launch->argv, packet->strings, &length);
-    job->envc = pack_list(launch->envp, packet->strings, &length);
-    job->has_bench = pack_list(bench, packet->strings, &length);
-    job->readable_count = pack_list(launch->readable, packet->strings, &length);
+    (void)pack_lists(job, launch, packet->strings);
     job->bench_device = launch->bench.device;
     job->bench_inode = launch->bench.inode;
     job->strings_length = (uint32_t)length;
-    bool fits = length <= LINK_STRINGS_MAX && job->argc <= LINK_LIST_MAX &&
-                job->envc <= LINK_LIST_MAX && job->readable_count <= LINK_LIST_MAX;
-    return fits ? 0 : -E2BIG;
+    return 0;
 }
 
 int packet_init(struct packet *packet, const struct launch *launch, uint64_t job_no)

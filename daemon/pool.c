@@ -18,7 +18,7 @@ static void on_done(struct slot *slot, void *owner, const struct slot_result *re
 {
     struct pool *pool = userdata;
     pool->ops->done(slot, owner, result, pool->userdata);
-    if (slot->retiring)
+    if (slot->retiring && !slot_has_job(slot))
         slot_stop(slot);
 }
 
@@ -79,27 +79,55 @@ int pool_init(struct pool *pool, const struct pool_config *config)
 
 /* --- the dispatcher ------------------------------------------------------------------------ */
 
-static struct slot *find_idle(const struct pool *pool)
+static bool is_idle(const struct slot *slot)
+{
+    return slot->state == SLOT_IDLE && !slot->stopping;
+}
+
+static struct slot *find(const struct pool *pool, bool (*is_wanted)(const struct slot *slot))
 {
     for (unsigned i = 0; i < pool->slot_count; i++)
-        if (pool->slots[i]->state == SLOT_IDLE && !pool->slots[i]->stopping)
+        if (is_wanted(pool->slots[i]))
             return pool->slots[i];
     return NULL;
+}
+
+/* A job that was taken ahead by a slot which has no time for it goes first: it was the next. */
+static bool pass_on(struct pool *pool, struct slot *idle)
+{
+    struct slot *from = find(pool, slot_holds_next);
+    void *owner = from ? slot_pass_on(from, idle) : NULL;
+    if (owner)
+        pool->ops->moved(idle, owner, pool->userdata);
+    return from != NULL;
+}
+
+static bool launch(struct pool *pool, struct slot *slot)
+{
+    struct queue_entry *entry = queue_pop(pool->queue);
+    if (!entry)
+        return false;
+    pool->dispatched++;
+    pool->ops->launch(slot, entry, pool->userdata);
+    return true;
 }
 
 void pool_dispatch(struct pool *pool)
 {
     struct slot *slot;
-    struct queue_entry *entry;
-    while (!pool->stopping && (slot = find_idle(pool)) && (entry = queue_pop(pool->queue))) {
-        pool->dispatched++;
-        pool->ops->launch(slot, entry, pool->userdata);
-    }
+    if (pool->stopping)
+        return;
+    while ((slot = find(pool, is_idle)))
+        if (!pass_on(pool, slot) && !launch(pool, slot))
+            return;
+    while ((slot = find(pool, slot_takes_next)))
+        if (!launch(pool, slot))
+            return;
 }
 
 bool pool_can_dispatch(const struct pool *pool)
 {
-    return !pool->stopping && queue_can_pop(pool->queue) && find_idle(pool);
+    return !pool->stopping && queue_can_pop(pool->queue) && find(pool, is_idle);
 }
 
 bool pool_is_overdue(const struct pool *pool, uint64_t slack_ms)
@@ -125,7 +153,7 @@ unsigned pool_busy(const struct pool *pool)
 {
     unsigned busy = 0;
     for (unsigned i = 0; i < pool->slot_count; i++)
-        busy += pool->slots[i]->owner != NULL;
+        busy += slot_has_job(pool->slots[i]);
     return busy;
 }
 
@@ -149,13 +177,13 @@ unsigned pool_retiring(const struct pool *pool)
 {
     unsigned retiring = 0;
     for (unsigned i = 0; i < pool->slot_count; i++)
-        retiring += pool->slots[i]->retiring && pool->slots[i]->owner;
+        retiring += pool->slots[i]->retiring && slot_has_job(pool->slots[i]);
     return retiring;
 }
 
 bool pool_shows(const struct slot *slot)
 {
-    return slot->owner || !slot->retiring;
+    return slot_has_job(slot) || !slot->retiring;
 }
 
 static bool is_in_use(const struct pool *pool, unsigned index)
@@ -223,13 +251,13 @@ static void lose_slot(struct pool *pool)
     struct slot *surplus = NULL;
     for (unsigned i = 0; i < pool->slot_count; i++) {
         struct slot *slot = pool->slots[i];
-        if (!is_leaving(slot) && (!surplus || surplus->owner || !slot->owner))
+        if (!is_leaving(slot) && (!surplus || slot_has_job(surplus) || !slot_has_job(slot)))
             surplus = slot;
     }
     if (!surplus)
         return;
     surplus->retiring = true;
-    if (!surplus->owner)
+    if (!slot_has_job(surplus))
         slot_stop(surplus);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 /* The bounded pool of slots and its dispatcher: whenever a slot is idle and the queue has an entry
- * that may run, the two are brought together.
+ * that may run, the two are brought together. Where all are busy, a slot whose jobs are quick gets
+ * one ahead.
  *
  * The pool grows and shrinks while it works. A surplus slot without a job is stopped at once; one
  * with a job is "retiring": it finishes that job, then goes, unless the pool grows again before. A
@@ -14,6 +15,8 @@ struct pool_ops {
     /* Starts the job of ENTRY, which has left the queue, on SLOT with slot_run(), or answers it
      * otherwise. */
     void (*launch)(struct slot *slot, struct queue_entry *entry, void *userdata);
+    /* A job that was launched on another slot and waited there is SLOT's now. */
+    void (*moved)(struct slot *slot, void *owner, void *userdata);
     void (*started)(struct slot *slot, void *owner, void *userdata);
     void (*done)(struct slot *slot, void *owner, const struct slot_result *result, void *userdata);
     /* A slot has stopped: pool_reap() is due, from the event loop. */

@@ -9,16 +9,24 @@
  * waiting for what that state waits for. slot_enter() alone changes the state.
  *
  * A job that wants another jail than the idle one (with the network; of the confinement that was
- * configured when it was admitted) waits as `pending` through DYING, SWEEPING and STARTING while
- * that one is killed, and is sent to the new one.
+ * configured when it was admitted) is pending through DYING, SWEEPING and STARTING while that one
+ * is killed, and is sent to the new one.
+ *
+ * Waking the supervisor between two jobs costs as much as a quick job does. So the jail of a slot
+ * whose last job was quick is sent the `next` one while it has one still, and goes on with that by
+ * itself; when the end of the first is reported the next becomes the job, LAUNCHING as if it had
+ * just been sent. A job that is not quick after all must not keep another one waiting: the jail,
+ * which tells then that it runs, returns what it was sent ahead. It waits here for the end of the
+ * first, or for any slot that is idle (the pool passes it on). What one jail has had is never given
+ * to another with the same pipes: whoever has got hold of that jail would have their write ends.
  *
  * A job that loses its jail is answered only when a new jail has come up and emptied the slot's
  * directory, or could not: whoever gets the answer can rely on nothing of the job being left. */
-#include "slot.h"
 #include "await.h"
 #include "clock.h"
 #include "events.h"
 #include "jail/link.h"
+#include "slot_parts.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -36,23 +44,17 @@
 #define SWEEP_INTERVAL_MS 10
 /* A process that SIGKILL does not end in this many looks sleeps in the kernel for good. */
 #define SWEEPS_MAX 500
-/* A program that has ended, with all its tree, leaves its pipes at end of file at once, unless it
- * has sent them to a stranger. */
-#define END_OF_FILE_MS 1000
 /* What dies in a cgroup is looked for again this soon. */
 #define LEAF_RETRY_MS 2
 /* A jail that cannot be started is tried again after 0.1 s, 0.2 s, ... at most this. */
 #define RESTART_MAX_MS 5000
-/* stderr beyond this is counted but not kept. */
-#define STDERR_KEPT_MAX (64u << 10)
 
-static void slot_jail_lost(struct slot *slot, const char *why);
-static void slot_complete(struct slot *slot, enum slot_end end);
+static void take_next(struct slot *slot, uint64_t not_before_ns);
+static void end_jail(struct slot *slot);
 
 /* --- state and timer ---------------------------------------------------------------------- */
 
-/* TIMEOUT_MS 0: wait for as long as it takes. */
-static void slot_enter(struct slot *slot, enum slot_state state, uint64_t timeout_ms)
+void slot_enter(struct slot *slot, enum slot_state state, uint64_t timeout_ms)
 {
     slot->state = state;
     timer_set(&slot->timer, timeout_ms);
@@ -68,243 +70,202 @@ uint64_t slot_remaining_ms(const struct slot *slot)
 
 /* --- the job's end ------------------------------------------------------------------------ */
 
-static void kill_job(struct slot *slot, enum slot_kill why)
+void slot_kill_job(struct slot *slot, enum slot_kill why)
 {
-    if (slot->result.killed == SLOT_KILL_NONE)
-        slot->result.killed = why;
+    if (slot->job.result.killed == SLOT_KILL_NONE)
+        slot->job.result.killed = why;
     kill_by_pidfd(slot->child_pidfd);
-    leaf_kill(&slot->leaf);
+    leaf_kill(&slot->job.leaf);
     if (slot->state == SLOT_RUNNING)
         slot_enter(slot, SLOT_ENDING, JAIL_CLEAN_UP_MS);
 }
 
-static void note_exit(struct slot *slot, uint64_t ended_ns)
+void slot_note_exit(struct slot *slot, uint64_t ended_ns)
 {
-    if (slot->result.ended_ns == 0)
-        slot->result.ended_ns = ended_ns;
+    if (slot->job.result.ended_ns == 0)
+        slot->job.result.ended_ns = ended_ns;
     slot->child_event = consume_event(slot->child_event);
     if (slot->state == SLOT_RUNNING)
         slot_enter(slot, SLOT_ENDING, JAIL_CLEAN_UP_MS);
 }
 
-static void complete_if_over(struct slot *slot)
+void slot_complete_if_over(struct slot *slot)
 {
-    if (slot->state != SLOT_ENDING || !slot->reported || !capture_is_closed(&slot->out) ||
-        !capture_is_closed(&slot->err))
+    if (slot->state != SLOT_ENDING || !slot->job.reported || !capture_is_closed(&slot->job.out) ||
+        !capture_is_closed(&slot->job.err))
         return;
-    if (!leaf_close(&slot->leaf)) {
+    if (!leaf_close(&slot->job.leaf)) {
         slot_enter(slot, SLOT_ENDING, LEAF_RETRY_MS);
         return;
     }
-    if (slot->leaf.is_left)
-        log_slot(slot->config->log, LOG_WARNING, LOG_MESSAGE_CGROUP_LEFT, slot->index, slot->job_no,
-                 "the cgroup of job %" PRIu64 " stays", slot->job_no);
+    if (slot->job.leaf.is_left)
+        log_slot(slot->config->log, LOG_WARNING, LOG_MESSAGE_CGROUP_LEFT, slot->index,
+                 slot->job.number, "the cgroup of job %" PRIu64 " stays", slot->job.number);
     slot_complete(slot, SLOT_END_EXITED);
-}
-
-/* The jail tells of it as well, unless it hangs. */
-static void on_child_exit(evutil_socket_t fd, short what, void *userdata)
-{
-    (void)fd;
-    (void)what;
-    note_exit(userdata, clock_now_ns());
 }
 
 static void on_output(struct capture *capture, size_t n, void *userdata)
 {
     struct slot *slot = userdata;
     (void)capture;
-    slot->output_bytes += n;
-    if (slot->output_bytes > slot->limits.of[LIMIT_OUTPUT])
-        kill_job(slot, SLOT_KILL_OUTPUT);
+    slot->job.output_bytes += n;
+    if (slot->job.output_bytes > slot->job.limits.of[LIMIT_OUTPUT])
+        slot_kill_job(slot, SLOT_KILL_OUTPUT);
     if (n == 0)
-        complete_if_over(slot);
+        slot_complete_if_over(slot);
 }
 
-/* Gives the job back. The jail, if it lives, is free for the next one. */
-static void slot_complete(struct slot *slot, enum slot_end end)
+bool slot_is_deaf(const struct slot *slot)
 {
-    void *owner = TAKE_PTR(slot->owner);
-    slot->result.end = end;
-    if (slot->result.ended_ns == 0)
-        slot->result.ended_ns = clock_now_ns();
+    return slot->job.owner && slot->job.reported;
+}
+
+/* OVER, which is in no slot any more, goes back to its owner. */
+static void give_back(struct slot *slot, struct slot_job *over, enum slot_end end)
+{
+    over->result.end = end;
+    if (over->result.ended_ns == 0)
+        over->result.ended_ns = clock_now_ns();
+    over->result.out = &over->out.kept;
+    over->result.err = &over->err.kept;
+    slot->config->ops->done(slot, over->owner, &over->result, slot->config->userdata);
+    slot_job_deinit(over);
+}
+
+void slot_complete(struct slot *slot, enum slot_end end)
+{
     slot->child_event = consume_event(slot->child_event);
     slot->child_pidfd = close_fd(slot->child_pidfd);
-    packet_deinit(&slot->pending);
-    capture_close(&slot->out);
-    capture_close(&slot->err);
-
-    /* The captures leave the slot before the callback, which may give it a new job. */
-    struct bytes out = slot->out.kept, err = slot->err.kept;
-    slot->out = (struct capture)CAPTURE_NULL;
-    slot->err = (struct capture)CAPTURE_NULL;
-    struct slot_result result = slot->result;
-    result.out = &out;
-    result.err = &err;
-    if (slot->spent)
+    capture_close(&slot->job.out);
+    capture_close(&slot->job.err);
+    if (slot->job.spent)
         slot_jail_lost(slot, "it could not clean up after its job");
     else if (slot->state == SLOT_ENDING || slot->state == SLOT_LAUNCHING)
         slot_enter(slot, SLOT_IDLE, 0);
 
-    slot->config->ops->done(slot, owner, &result, slot->config->userdata);
-    bytes_deinit(&out);
-    bytes_deinit(&err);
-    if (slot->state == SLOT_IDLE && !slot->stopping)
+    /* It leaves the slot before the callback, which may give it a new one. */
+    struct slot_job over = slot->job;
+    slot->job = (struct slot_job)SLOT_JOB_NULL;
+    if (slot->state == SLOT_IDLE && slot->next.owner)
+        take_next(slot, over.result.ended_ns);
+    if (slot->link_event)
+        (void)event_add(slot->link_event, NULL); /* where it was deaf */
+    give_back(slot, &over, end);
+    if (!slot->stopping && (slot->state == SLOT_IDLE || slot_takes_next(slot)))
         slot->config->ops->idle(slot, slot->config->userdata);
 }
 
-/* --- what the jail says ------------------------------------------------------------------- */
+/* --- one job ahead ------------------------------------------------------------------------- */
 
-/* Sends the pending job, with a cgroup of its own where there are any: not earlier, for what is
- * left in the slot's is removed with each jail. */
-static int hand_over(struct slot *slot)
+bool slot_takes_next(const struct slot *slot)
 {
-    struct packet *packet = &slot->pending;
+    return slot->state == SLOT_LAUNCHING && slot->is_quick && !slot->next.owner &&
+           !slot->stopping && !slot->retiring && slot->job.result.killed == SLOT_KILL_NONE;
+}
+
+bool slot_holds_next(const struct slot *slot)
+{
+    return slot_job_is_pending(&slot->next) && slot->next.leaf.leaf.fd < 0;
+}
+
+static void give_next_back(struct slot *slot)
+{
+    struct slot_job over = slot->next;
+    slot->next = (struct slot_job)SLOT_JOB_NULL;
+    give_back(slot, &over, SLOT_END_JAIL_LOST);
+}
+
+void slot_retract_next(struct slot *slot)
+{
+    if (!slot->next.owner)
+        return;
+    slot_job_retract(&slot->next);
+    if (slot->next.result.killed != SLOT_KILL_NONE)
+        give_next_back(slot);
+}
+
+/* --- the job begins ------------------------------------------------------------------------ */
+
+static int hand_over(struct slot *slot, struct slot_job *job)
+{
     bool has_leaf = layer_in(slot->confinement->probe.layers, LAYER_CGROUP);
-    packet->fds[LINK_CGROUP] = close_fd(packet->fds[LINK_CGROUP]);
-    int r = leaf_open(&slot->leaf, has_leaf ? slot->config->cgroups : NULL, slot->job_no,
-                      &slot->limits, slot->cpu_percent, &packet->fds[LINK_CGROUP]);
-    packet->job.cgroup_counts = leaf_counts_processes(&slot->leaf);
-    slot->sent_ns = clock_now_ns();
-    return r < 0 ? r : packet_send(packet, slot->link_fd);
+    struct slot_job_host host = {
+        .base = slot->config->base,
+        .on_output = on_output,
+        .userdata = slot,
+        .cgroups = has_leaf ? slot->config->cgroups : NULL,
+    };
+    return slot_job_send(job, &host, slot->link_fd);
 }
 
-/* The jail has the shape that the pending job wants. */
-static void send_pending(struct slot *slot)
+/* Whether the jail is of the shape that JOB wants. */
+static bool fits(const struct slot *slot, const struct slot_job *job)
 {
-    int r = hand_over(slot);
-    packet_deinit(&slot->pending);
+    return job->networked == slot->networked && job->confinement == slot->confinement;
+}
+
+/* The jail has the job. */
+static void launched(struct slot *slot)
+{
+    slot_job_is_taken(&slot->job);
     slot_enter(slot, SLOT_LAUNCHING, JAIL_ANSWER_MS);
-    if (r < 0)
-        slot_jail_lost(slot, strerror(-r));
 }
 
-static bool is_pending(const struct slot *slot)
+/* Begins with the slot's job, which no jail has; the slot's is idle. A negative errno: it could not
+ * be sent to a jail that seems to be well. */
+static int begin(struct slot *slot)
 {
-    return slot->owner && slot->pending.strings && slot->result.killed == SLOT_KILL_NONE;
+    if (!fits(slot, &slot->job)) {
+        slot->networked = slot->job.networked;
+        confinement_replace(&slot->confinement, slot->job.confinement);
+        end_jail(slot); /* for a new one */
+        return 0;
+    }
+    int r = hand_over(slot, &slot->job);
+    if (r == -EPIPE) {
+        slot_jail_lost(slot, "it is gone"); /* the job waits for the next one */
+        return 0;
+    }
+    if (r == 0)
+        launched(slot);
+    return r;
 }
 
-static void jail_is_ready(struct slot *slot)
+static void begin_anyhow(struct slot *slot)
+{
+    int r = begin(slot);
+    if (r < 0) {
+        slot_job_is_taken(&slot->job); /* it is not sent again */
+        slot_jail_lost(slot, strerror(-r));
+    }
+}
+
+/* The jail, which is done with the job before, has the next one already, or is given it now. It has
+ * begun with that no earlier than NOT_BEFORE_NS. */
+static void take_next(struct slot *slot, uint64_t not_before_ns)
+{
+    slot->job = slot->next;
+    slot->next = (struct slot_job)SLOT_JOB_NULL;
+    if (slot->job.sent_ns == 0) {
+        begin_anyhow(slot);
+        return;
+    }
+    slot->job.sent_ns = MAX(slot->job.sent_ns, not_before_ns);
+    launched(slot);
+}
+
+void slot_jail_is_ready(struct slot *slot)
 {
     slot->failed_starts = 0;
     slot_enter(slot, SLOT_IDLE, 0);
-    if (is_pending(slot))
-        send_pending(slot);
-    else if (slot->owner)
+    if (slot_job_is_pending(&slot->job))
+        begin_anyhow(slot);
+    else if (slot->job.owner)
         slot_complete(slot, SLOT_END_JAIL_LOST); /* of the jail before this one */
+    else if (slot->next.owner)
+        take_next(slot, 0);
     else
         slot->config->ops->idle(slot, slot->config->userdata);
-}
-
-/* Sets the timer to what comes first: the deadline, or the moment at which the tree may have used
- * up its CPU time. */
-static void run_on(struct slot *slot)
-{
-    uint64_t now_ns = clock_now_ns();
-    uint64_t left_ms = slot->deadline_ns > now_ns ? (slot->deadline_ns - now_ns) / NS_PER_MS : 0;
-    uint64_t cpu_ms = leaf_cpu_remaining_ms(&slot->leaf, slot->limits.of[LIMIT_CPU]);
-    slot_enter(slot, SLOT_RUNNING, MAX(MIN(left_ms, cpu_ms), UINT64_C(1)));
-}
-
-static void job_has_started(struct slot *slot, uint64_t started_ns, int pidfd)
-{
-    slot->child_pidfd = pidfd;
-    slot->result.started_ns = clock_plausible_ns(started_ns, slot->sent_ns);
-    slot->deadline_ns = slot->result.started_ns + slot->limits.of[LIMIT_WALL_CLOCK] * NS_PER_MS;
-    run_on(slot);
-    if (slot->result.killed != SLOT_KILL_NONE)
-        kill_job(slot, slot->result.killed); /* cancelled while it was being started */
-    else
-        slot->config->ops->started(slot, slot->owner, slot->config->userdata);
-}
-
-static const char unwatched[] = "its program cannot be watched";
-
-/* Of a program that has ended at once nothing is left to watch, and what it wrote is in the pipes.
- */
-static const char *watch_program(struct slot *slot)
-{
-    slot->child_event = watch_fd(slot->config->base, slot->child_pidfd, on_child_exit, slot);
-    return !slot->child_event || capture_watch(&slot->out) < 0 || capture_watch(&slot->err) < 0
-               ? unwatched
-               : NULL;
-}
-
-static const char *job_has_ended(struct slot *slot, const struct link_report *report)
-{
-    /* The jail has reaped the program: the pidfd, which the kernel answers for, must say so too. */
-    if (slot->reported || !await_readable(slot->child_pidfd, 0))
-        return "it reports the end of a program that runs";
-    note_exit(slot, clock_plausible_ns(report->ended_ns, slot->result.started_ns));
-    if (capture_read_rest(&slot->out) < 0 || capture_read_rest(&slot->err) < 0)
-        return unwatched;
-    slot->reported = true;
-    slot->spent = report->leftover;
-    slot->result.wait_status = report->wait_status;
-    slot->result.cpu_us = report->cpu_us;
-    slot->result.max_rss_bytes = report->max_rss_bytes;
-    slot->result.run_delay_ns = report->run_delay_ns;
-    slot->result.evidence = report->evidence;
-    slot->result.warm = report->warm == 1;
-    leaf_collect(&slot->leaf, &slot->result);
-    slot_enter(slot, SLOT_ENDING, END_OF_FILE_MS);
-    complete_if_over(slot);
-    return NULL;
-}
-
-/* Takes PIDFD. Returns what is wrong with the report, NULL if nothing is. */
-static const char *handle_report(struct slot *slot, const struct link_report *report, int pidfd)
-{
-    static const char unexpected[] = "it sends what is not expected of it";
-    _cleanup_close_ int taken = pidfd;
-    if (report->type == LINK_READY) {
-        if (slot->state != SLOT_STARTING)
-            return unexpected;
-        /* What the first jail could have, and what clients are told of. */
-        if (report->layers != confinement_shape(slot->confinement, slot->networked)->layers)
-            return "it lacks a layer of isolation";
-        jail_is_ready(slot);
-        return NULL;
-    }
-    if (!slot->owner || report->job_no != slot->job_no)
-        return unexpected;
-    /* A program that ends at once is told of in one report. */
-    if (slot->state == SLOT_LAUNCHING && pidfd >= 0 &&
-        (report->type == LINK_STARTED || report->type == LINK_ENDED)) {
-        job_has_started(slot, report->started_ns, TAKE_FD(taken));
-        if (report->type == LINK_STARTED)
-            return watch_program(slot);
-    }
-    if (report->type == LINK_FAILED && slot->state == SLOT_LAUNCHING) {
-        slot->result.stage = (enum link_stage)MIN(report->stage, LINK_STAGE_COUNT);
-        slot->result.error = report->error;
-        slot->spent = report->leftover;
-        (void)leaf_close(&slot->leaf); /* nothing runs in it */
-        slot_complete(slot, SLOT_END_NOT_STARTED);
-        return NULL;
-    }
-    if (report->type == LINK_ENDED && (slot->state == SLOT_RUNNING || slot->state == SLOT_ENDING))
-        return job_has_ended(slot, report);
-    return unexpected;
-}
-
-static void on_link(evutil_socket_t fd, short what, void *userdata)
-{
-    struct slot *slot = userdata;
-    (void)what;
-    /* One report at a time: handling it may change everything about the slot. */
-    struct link_report report;
-    int pidfd = -1;
-    int r = link_receive_report(fd, &report, &pidfd);
-    if (r == -EAGAIN)
-        return;
-    if (r <= 0) {
-        slot_jail_lost(slot, r == 0 ? "it is gone" : strerror(-r));
-        return;
-    }
-    const char *wrong = handle_report(slot, &report, pidfd);
-    if (wrong)
-        slot_jail_lost(slot, wrong);
 }
 
 /* --- the jail's life ---------------------------------------------------------------------- */
@@ -320,7 +281,7 @@ static void restart(struct slot *slot)
     slot->sweeps = 0;
     slot_enter(slot, SLOT_SWEEPING, delay_ms);
     /* No new jail, no empty directory; the job's client has waited long enough. */
-    if (slot->failed_starts > 0 && slot->owner)
+    if (slot->failed_starts > 0 && slot->job.owner)
         slot_complete(slot, SLOT_END_JAIL_LOST);
 }
 
@@ -341,8 +302,8 @@ static void on_jail_exit(evutil_socket_t fd, short what, void *userdata)
     struct slot *slot = userdata;
     (void)fd;
     /* What it said last counts, a job's end perhaps. At its end of file the link is closed. */
-    while (await_readable(slot->link_fd, 0))
-        on_link(slot->link_fd, what, slot);
+    while (!slot_is_deaf(slot) && await_readable(slot->link_fd, 0))
+        slot_on_link(slot->link_fd, what, slot);
     if (slot->state != SLOT_DYING)
         slot_jail_lost(slot, "it has died");
     jail_is_dead(slot);
@@ -356,13 +317,14 @@ static void end_jail(struct slot *slot)
     kill_by_pidfd(slot->child_pidfd);
     kill_by_pidfd(slot->jail_pidfd);
     slot_enter(slot, SLOT_DYING, 0);
+    slot_retract_next(slot);
 }
 
-static void slot_jail_lost(struct slot *slot, const char *why)
+void slot_jail_lost(struct slot *slot, const char *why)
 {
     if (!slot->stopping) {
-        log_slot(slot->config->log, LOG_WARNING, LOG_MESSAGE_JAIL_LOST, slot->index, slot->job_no,
-                 "jail %d is given up: %s", (int)slot->jail_pid, why);
+        log_slot(slot->config->log, LOG_WARNING, LOG_MESSAGE_JAIL_LOST, slot->index,
+                 slot->job.number, "jail %d is given up: %s", (int)slot->jail_pid, why);
         slot->config->tally->jails_lost++;
         if (slot->state == SLOT_STARTING)
             slot->failed_starts++;
@@ -373,15 +335,17 @@ static void slot_jail_lost(struct slot *slot, const char *why)
 /* The jail is dead: its job's processes are ours now. When none is left, a new jail may come. */
 static void sweep(struct slot *slot)
 {
-    bool empty = leaf_close(&slot->leaf);
+    bool empty = leaf_close(&slot->job.leaf) & leaf_close(&slot->next.leaf);
     if ((slot->config->ops->sweep(slot->config->userdata) > 0 || !empty) &&
         slot->sweeps < SWEEPS_MAX) {
         slot->sweeps++;
         slot_enter(slot, SLOT_SWEEPING, SWEEP_INTERVAL_MS);
     } else if (slot->stopping) {
         slot_enter(slot, SLOT_STOPPED, 0);
-        if (slot->owner)
+        if (slot->job.owner)
             slot_complete(slot, SLOT_END_JAIL_LOST);
+        if (slot->next.owner)
+            give_next_back(slot);
         slot->config->ops->stopped(slot, slot->config->userdata);
     } else {
         slot_start_jail(slot);
@@ -392,7 +356,7 @@ static void slot_start_jail(struct slot *slot)
 {
     const struct slot_config *config = slot->config;
     struct jailproc jail = {.pidfd = -1, .link_fd = -1};
-    if (!is_pending(slot))
+    if (!slot_job_is_pending(&slot->job))
         confinement_replace(&slot->confinement, config->confinement);
     /* A job of our own user may have closed it to the next jail. */
     (void)fchmod(config->work_directory_fd, 0700);
@@ -411,7 +375,7 @@ static void slot_start_jail(struct slot *slot)
     slot->jail_pidfd = jail.pidfd;
     slot->link_fd = jail.link_fd;
     slot->jail_event = watch_fd(config->base, jail.pidfd, on_jail_exit, slot);
-    slot->link_event = watch_fd(config->base, jail.link_fd, on_link, slot);
+    slot->link_event = watch_fd(config->base, jail.link_fd, slot_on_link, slot);
     slot_enter(slot, SLOT_STARTING, JAIL_ANSWER_MS);
 }
 
@@ -420,22 +384,24 @@ static void on_deadline(struct slot *slot)
     /* An exit that the kernel already knows of comes before the deadline, in whatever order the
      * two events are handed out. */
     if (await_readable(slot->child_pidfd, 0))
-        note_exit(slot, clock_now_ns());
+        slot_note_exit(slot, clock_now_ns());
     else if (clock_now_ns() >= slot->deadline_ns)
-        kill_job(slot, SLOT_KILL_DEADLINE);
-    else if (leaf_cpu_remaining_ms(&slot->leaf, slot->limits.of[LIMIT_CPU]) == 0)
-        kill_job(slot, SLOT_KILL_CPU);
+        slot_kill_job(slot, SLOT_KILL_DEADLINE);
+    else if (leaf_cpu_remaining_ms(&slot->job.leaf, slot->job.limits.of[LIMIT_CPU]) == 0)
+        slot_kill_job(slot, SLOT_KILL_CPU);
     else
-        run_on(slot);
+        slot_run_on(slot);
 }
 
 static void on_no_end(struct slot *slot)
 {
-    if (slot->reported && capture_is_closed(&slot->out) && capture_is_closed(&slot->err)) {
-        complete_if_over(slot); /* it is the cgroup that is not empty yet */
-    } else if (slot->reported) {
-        log_slot(slot->config->log, LOG_WARNING, LOG_MESSAGE_OUTPUT_HELD, slot->index, slot->job_no,
-                 "job %" PRIu64 " has left its output open elsewhere", slot->job_no);
+    if (slot->job.reported && capture_is_closed(&slot->job.out) &&
+        capture_is_closed(&slot->job.err)) {
+        slot_complete_if_over(slot); /* it is the cgroup that is not empty yet */
+    } else if (slot->job.reported) {
+        log_slot(slot->config->log, LOG_WARNING, LOG_MESSAGE_OUTPUT_HELD, slot->index,
+                 slot->job.number, "job %" PRIu64 " has left its output open elsewhere",
+                 slot->job.number);
         slot_complete(slot, SLOT_END_EXITED);
     } else {
         slot_jail_lost(slot, "it does not finish its job");
@@ -473,18 +439,6 @@ static void on_timer(void *userdata)
 
 /* --- the job's start ---------------------------------------------------------------------- */
 
-/* Opens the pipes of stdout and stderr; the packet gets their write ends. */
-static int open_captures(struct slot *slot, struct packet *packet)
-{
-    size_t limit = slot->limits.of[LIMIT_OUTPUT];
-    int r = capture_open(&slot->out, slot->config->base, limit, on_output, slot,
-                         &packet->fds[LINK_STDOUT]);
-    if (r >= 0)
-        r = capture_open(&slot->err, slot->config->base, MIN(limit, (size_t)STDERR_KEPT_MAX),
-                         on_output, slot, &packet->fds[LINK_STDERR]);
-    return r;
-}
-
 void slot_renew(struct slot *slot)
 {
     if (slot->state == SLOT_IDLE && !slot->stopping &&
@@ -494,45 +448,41 @@ void slot_renew(struct slot *slot)
 
 int slot_run(struct slot *slot, const struct launch *launch, uint64_t job_no, void *owner)
 {
-    slot->result = (struct slot_result){.run_delay_ns = UINT64_MAX};
-    slot->limits = launch->limits;
-    slot->output_bytes = 0;
-    slot->reported = slot->spent = false;
-    slot->job_no = job_no;
-    slot->cpu_percent = launch->cpu_percent;
-
-    int r = packet_init(&slot->pending, launch, job_no);
+    struct slot_job job;
+    int r = slot_job_init(&job, launch, job_no, owner);
     if (r < 0)
         return r;
-    bool fits = launch->network == slot->networked && launch->confinement == slot->confinement;
-    r = open_captures(slot, &slot->pending);
-    if (r >= 0 && fits)
-        r = hand_over(slot);
-    if (r < 0 && r != -EPIPE) {
-        capture_deinit(&slot->out);
-        capture_deinit(&slot->err);
-        packet_deinit(&slot->pending);
-        (void)leaf_close(&slot->leaf); /* nothing was started in it */
+    if (slot->state == SLOT_IDLE) {
+        slot->job = job;
+        r = begin(slot);
+        if (r < 0)
+            slot_job_deinit(&slot->job);
         return r;
     }
-    slot->owner = owner;
-    if (r < 0) {
-        slot_jail_lost(slot, "it is gone"); /* the job waits for the next one */
-    } else if (fits) {
-        packet_deinit(&slot->pending);
-        slot_enter(slot, SLOT_LAUNCHING, JAIL_ANSWER_MS);
-    } else {
-        slot->networked = launch->network;
-        confinement_replace(&slot->confinement, launch->confinement);
-        end_jail(slot); /* for a new one */
-    }
+    slot->next = job;
+    /* What cannot be sent ahead waits here. */
+    if (fits(slot, &slot->next))
+        (void)hand_over(slot, &slot->next);
     return 0;
 }
 
-void slot_cancel(struct slot *slot)
+void *slot_pass_on(struct slot *from, struct slot *to)
 {
-    if (slot->owner)
-        kill_job(slot, SLOT_KILL_CANCELLED);
+    to->job = from->next;
+    from->next = (struct slot_job)SLOT_JOB_NULL;
+    begin_anyhow(to);
+    return to->job.owner;
+}
+
+void slot_cancel(struct slot *slot, const void *owner)
+{
+    if (slot->job.owner == owner) {
+        slot_kill_job(slot, SLOT_KILL_CANCELLED);
+    } else if (slot->next.owner == owner) {
+        slot->next.result.killed = SLOT_KILL_CANCELLED;
+        if (slot->next.sent_ns == 0)
+            give_next_back(slot);
+    }
 }
 
 /* --- set-up and tear-down ----------------------------------------------------------------- */
@@ -547,10 +497,8 @@ int slot_init(struct slot *slot, const struct slot_config *config, unsigned inde
         .link_fd = -1,
         .child_pidfd = -1,
         .timer = TIMER_NULL,
-        .pending = PACKET_NULL,
-        .leaf = LEAF_NULL,
-        .out = CAPTURE_NULL,
-        .err = CAPTURE_NULL,
+        .job = SLOT_JOB_NULL,
+        .next = SLOT_JOB_NULL,
     };
     int r = timer_init(&slot->timer, config->base, on_timer, slot);
     if (r < 0)
@@ -584,10 +532,8 @@ void slot_deinit(struct slot *slot)
     slot->link_event = consume_event(slot->link_event);
     timer_deinit(&slot->timer);
     slot->child_event = consume_event(slot->child_event);
-    capture_deinit(&slot->out);
-    capture_deinit(&slot->err);
-    packet_deinit(&slot->pending);
-    (void)leaf_close(&slot->leaf);
+    slot_job_deinit(&slot->job);
+    slot_job_deinit(&slot->next);
     slot->jail_pidfd = close_fd(slot->jail_pidfd);
     slot->link_fd = close_fd(slot->link_fd);
     slot->child_pidfd = close_fd(slot->child_pidfd);

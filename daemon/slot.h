@@ -5,17 +5,11 @@
  * Whatever the jail says is checked; whatever it does not do in time ends it, and a new one takes
  * its place. A job is complete when its exit is known and both its pipes are at end of file. */
 
-#include "capture.h"
 #include "confinement.h"
 #include "launch.h"
-#include "leaf.h"
 #include "log.h"
-#include "packet.h"
-#include "result.h"
+#include "slotjob.h"
 #include "timer.h"
-
-#include "proto/json.h"
-#include "proto/limits.h"
 
 #include <event2/event.h>
 #include <stdbool.h>
@@ -82,36 +76,43 @@ struct slot {
     bool stopping;
     bool retiring; /* the pool's: surplus, and to be stopped once its job is over */
 
-    void *owner; /* the job; NULL: none */
-    uint64_t job_no;
-    unsigned cpu_percent;  /* of one CPU, for the job; 0: no limit */
-    struct packet pending; /* to be sent once there is a jail of the right shape */
-    uint64_t sent_ns;      /* when it was handed to the jail */
-    struct limits limits;
-    struct leaf leaf;
+    struct slot_job job;  /* pending until there is a jail of the right shape */
+    struct slot_job next; /* the one behind it; there is none where the jail is idle */
+    bool is_quick;        /* the job before was: its jail told its start and end at once */
     uint64_t deadline_ns; /* of the job */
     int child_pidfd;
     struct event *child_event;
-    struct capture out, err;
-    size_t output_bytes;
-    struct slot_result result;
-    bool reported; /* ENDED has come */
-    bool spent;    /* the jail could not clean up after the job, and ends */
 };
 
 /* Starts the slot's first jail. */
 int slot_init(struct slot *slot, const struct slot_config *config, unsigned index);
 
-/* Runs a job on an idle slot. 0: `done` will be called, later, exactly once. A negative errno: it
- * was not taken and `done` will not be called. */
+/* Runs a job on a slot that is idle, or takes it behind the one that runs. 0: `done` will be
+ * called, later, exactly once. A negative errno: it was not taken and `done` will not be called. */
 int slot_run(struct slot *slot, const struct launch *launch, uint64_t job_no, void *owner);
+
+/* Whether a slot that is not idle takes a job ahead. */
+bool slot_takes_next(const struct slot *slot);
+
+/* Whether it has a job ahead that its jail has not, and that another slot may take. */
+bool slot_holds_next(const struct slot *slot);
+
+/* Gives the job that FROM holds to TO, which is idle. Returns its owner, NULL if it is over
+ * already.
+ */
+void *slot_pass_on(struct slot *from, struct slot *to);
+
+static inline bool slot_has_job(const struct slot *slot)
+{
+    return slot->job.owner || slot->next.owner;
+}
 
 /* Replaces an idle jail that is not of the configured confinement. Others are replaced when a job
  * wants another, or when they end. */
 void slot_renew(struct slot *slot);
 
-/* Kills the job; it ends with SLOT_KILL_CANCELLED unless something else came first. */
-void slot_cancel(struct slot *slot);
+/* Kills the job of OWNER; it ends with SLOT_KILL_CANCELLED unless something else came first. */
+void slot_cancel(struct slot *slot, const void *owner);
 
 /* Milliseconds until the job's deadline; 0 if it has none yet or it has passed. */
 uint64_t slot_remaining_ms(const struct slot *slot);

@@ -32,12 +32,12 @@ const char *status_slot_state_name(enum status_slot_state state)
 
 static json_t *job_json(const struct slot *slot, uint64_t now_ns)
 {
-    const struct job *job = slot->owner;
+    const struct job *job = slot->job.owner;
     if (!job)
         return json_null();
     char label[JOB_LABEL_MAX];
     job_describe(job->spec, label);
-    uint64_t since_ns = slot->result.started_ns ? slot->result.started_ns : now_ns;
+    uint64_t since_ns = slot->job.result.started_ns ? slot->job.result.started_ns : now_ns;
     return json_pack("{s:I,s:o,s:s,s:s,s:I,s:I,s:I,s:I}", "job_no", (json_int_t)job->number, "id",
                      json_stringn_nocheck(job->id.data, job->id.length), "kind",
                      job_kind_name(job->spec->kind), "label", label, "client",

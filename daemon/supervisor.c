@@ -62,10 +62,12 @@ static void end_grace_period(struct supervisor *supervisor)
 {
     for (unsigned i = 0; i < supervisor->pool.slot_count; i++) {
         struct slot *slot = supervisor->pool.slots[i];
-        struct job *job = slot->owner;
-        if (job) {
-            job->draining = true;
-            slot_cancel(slot);
+        struct job *of_slot[] = {slot->next.owner, slot->job.owner};
+        for (size_t k = 0; k < ARRAY_SIZE(of_slot); k++) {
+            if (!of_slot[k])
+                continue;
+            of_slot[k]->draining = true;
+            slot_cancel(slot, of_slot[k]);
         }
     }
 }

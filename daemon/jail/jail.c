@@ -140,7 +140,22 @@ static uint64_t read_run_delay(int schedstat)
     return *end == ' ' ? strtoull(end + 1, NULL, 10) : UINT64_MAX;
 }
 
-/* Waits for the program's end; if the supervisor goes away or speaks out of turn, kills it. False
+/* Gives a job back that was sent while another one runs. False if that was none. */
+static bool return_job(const struct jail *jail)
+{
+    static char strings[LINK_STRINGS_MAX]; /* the other one's are in use */
+    struct link_job request;
+    int fds[LINK_JOB_FDS];
+    if (link_receive_job(jail->link, &request, strings, fds) <= 0)
+        return false;
+    explicit_bzero(strings, request.strings_length); /* the next job may be a copy of this memory */
+    for (int i = 0; i < LINK_JOB_FDS; i++)
+        close_fd(fds[i]);
+    struct link_report report = {.type = LINK_RETURNED, .job_no = request.job_no};
+    return link_send_report(jail->link, &report, -1) == 0;
+}
+
+/* Waits for the program's end; if the supervisor goes away or sends what is no job, kills it. False
  * if the jail is to end. */
 static bool wait_for_end(const struct jail *jail, const struct job *job)
 {
@@ -148,10 +163,12 @@ static bool wait_for_end(const struct jail *jail, const struct job *job)
         {.fd = job->pidfd, .events = POLLIN},
         {.fd = jail->link, .events = POLLIN},
     };
-    while (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno == EINTR)
-        ;
-    if (fds[0].revents)
-        return true;
+    do {
+        while (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno == EINTR)
+            ;
+        if (fds[0].revents)
+            return true;
+    } while (return_job(jail));
     (void)kill(job->pid, SIGKILL);
     while (poll(fds, 1, -1) < 0 && errno == EINTR)
         ;
@@ -313,9 +330,11 @@ int jail_main(int argc, char **argv, const struct jail_interpreter *interpreter)
         complain("sharing memory with jobs", -r);
         return 71;
     }
+    /* From here on not by way of what a sanitizer does at the end: its search for leaks takes
+     * ptrace, which the filter refuses. */
     r = set_up(&jail, interpreter, argv[1]);
     if (r < 0)
-        return r == -ENOTCONN || r == -EPIPE ? 0 : 71;
+        _exit(r == -ENOTCONN || r == -EPIPE ? 0 : 71);
 
     struct link_job request;
     int fds[LINK_JOB_FDS];
@@ -326,7 +345,5 @@ int jail_main(int argc, char **argv, const struct jail_interpreter *interpreter)
         if (!wanted)
             break;
     }
-    /* Not by way of what a sanitizer does at the end: its search for leaks takes ptrace, and the
-     * filter is in force. */
     _exit(0);
 }

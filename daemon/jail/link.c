@@ -212,7 +212,8 @@ int link_receive_report(int fd, struct link_report *ret_report, int *ret_pidfd)
     ssize_t n = receive_packet(fd, &iov, 1, &pidfd, 1, &count);
     if (n <= 0)
         return (int)n;
-    if ((size_t)n != sizeof(report) || report.type > LINK_ENDED || !may_carry(report.type, count)) {
+    if ((size_t)n != sizeof(report) || report.type > LINK_RETURNED ||
+        !may_carry(report.type, count)) {
         if (count > 0)
             close_fd(pidfd);
         return -EPROTO;

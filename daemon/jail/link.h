@@ -3,7 +3,8 @@
 /* The messages between the supervisor and a jail: a SOCK_SEQPACKET socketpair, one packet a
  * message, descriptors beside it. The supervisor sends a set-up first; the jail confines itself and
  * answers READY once. Then, job by job: STARTED (with a pidfd) and ENDED, or ENDED alone where the
- * program was quick, or FAILED. What comes from a jail is untrusted: the receiver checks size and
+ * program was quick, or FAILED. A job may be sent while another runs: if that is not quick, it is
+ * RETURNED. What comes from a jail is untrusted: the receiver checks size and
  * type here and the sense of it in slot.c. */
 
 #include "layers.h"
@@ -88,11 +89,12 @@ struct link_lists {
 };
 
 enum link_report_type {
-    LINK_READY,   /* the slot's directory is empty, jobs may come */
-    LINK_STARTED, /* the program runs, and has for LINK_SHORT_MS; a pidfd comes along */
-    LINK_FAILED,  /* it could not be started: stage and error */
-    LINK_ENDED,   /* it and all its descendants are gone, its directory too; without a STARTED
-                   * before, the pidfd comes with this one */
+    LINK_READY,    /* the slot's directory is empty, jobs may come */
+    LINK_STARTED,  /* the program runs, and has for LINK_SHORT_MS; a pidfd comes along */
+    LINK_FAILED,   /* it could not be started: stage and error */
+    LINK_ENDED,    /* it and all its descendants are gone, its directory too; without a STARTED
+                    * before, the pidfd comes with this one */
+    LINK_RETURNED, /* one that was sent ahead will have to wait: nothing was done with it */
 };
 
 enum link_stage {

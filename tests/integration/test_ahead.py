@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: MIT
+"""A slot whose jobs are quick gets one ahead of time, so that its jail need not wait for the daemon
+between two of them. Nobody can tell, but for the rate: a job behind one that is not quick after all
+goes elsewhere, is cancelled, lives through the death of the jail, as if it stood in the queue."""
+
+import os
+import signal
+
+import pytest
+from conftest import BUILD, PASSING, wait_until
+from test_cancel import cancel
+from test_queue import Gate, client_of
+
+QUICK = {"kind": "sandbox", "argv": [str(BUILD / "tests" / "exit0")]}
+READABLE = f"isolation.readable={BUILD / 'tests'}"
+# A job that takes longer than expected at the wrong moment is nobody's fault: it is tried again.
+TRIES = 100
+
+
+@pytest.fixture(name="gate")
+def make_gate(bench):
+    with Gate(bench) as gate:
+        yield gate
+
+
+def taken(client):
+    """How many of this client's jobs are on slots."""
+    number = max(c["client"] for c in client.status()["clients"] if c["running"])
+    return client_of(number, client)["running"]
+
+
+def hold_ahead(client, slow, ahead, others=0):
+    """Submits quick jobs, SLOW and AHEAD until SLOW runs in the only slot and AHEAD was sent to it
+    ahead. OTHERS of this client's jobs hold slots meanwhile. Returns their ids."""
+    for attempt in range(TRIES):
+        ids = f"slow-{attempt}", f"ahead-{attempt}"
+        for n in range(4):
+            client.submit(f"quick-{attempt}-{n}", QUICK)
+        client.submit(ids[0], slow)
+        client.submit(ids[1], ahead)
+        answered = 0
+        while (message := client.recv())["id"] != ids[0]:
+            answered += message["type"] == "result"
+        assert (message["type"], answered) == ("started", 4)
+        if taken(client) == others + 2:
+            return ids
+        for id in ids:
+            cancel(client, id=id)
+            assert client.recv_answer(id)["code"] == "cancelled"
+    return pytest.fail("no job was sent ahead")
+
+
+def test_a_job_behind_a_slow_one_goes_to_the_slot_that_is_free(start_daemon, bench, gate):
+    """However the jobs fall: as long as one slot is free, quick ones are answered."""
+    daemon = start_daemon("daemon.slots=2", READABLE)
+    with daemon.connect() as client:
+        for round in range(20):
+            for n in range(10):
+                client.submit(f"before-{round}-{n}", QUICK)
+            client.submit(f"slow-{round}", bench.job(gate.python + PASSING))
+            for n in range(10):
+                client.submit(f"after-{round}-{n}", QUICK)
+            answered = {client.recv_answer()["id"] for _ in range(20)}
+            assert f"slow-{round}" not in answered and len(answered) == 20
+            gate.open()
+            assert client.recv_answer(f"slow-{round}")["score"]["passed"] is True
+
+
+def test_it_runs_when_the_slow_one_has_ended(start_daemon, bench, gate):
+    daemon = start_daemon("daemon.slots=1", READABLE)
+    with daemon.connect() as client:
+        slow, ahead = hold_ahead(client, bench.job(gate.python + PASSING), bench.job(PASSING))
+        (slot,) = client.status()["slots"]
+        assert slot["job"]["id"] == slow
+        gate.open()
+        assert client.recv_answer(slow)["score"]["passed"] is True
+        assert client.recv_answer(ahead)["score"]["passed"] is True
+
+
+def test_it_is_cancelled_where_it_waits(start_daemon, bench, gate):
+    daemon = start_daemon("daemon.slots=1", READABLE)
+    with daemon.connect() as client:
+        slow, ahead = hold_ahead(client, bench.job(gate.python + PASSING), bench.job(PASSING))
+        cancel(client, id=ahead)
+        answer = client.recv_answer(ahead)
+        assert (answer["code"], answer["message"]) == ("cancelled", "cancelled while queued")
+        assert taken(client) == 1
+        gate.open()
+        assert client.recv_answer(slow)["score"]["passed"] is True
+        assert client.run(QUICK)["score"]["passed"] is True
+
+
+def test_its_client_goes_away(start_daemon, bench, gate):
+    """Neither it nor the one before it is in the way of others. The gate stays closed."""
+    daemon = start_daemon("daemon.slots=1", READABLE)
+    with daemon.connect() as other:
+        with daemon.connect() as client:
+            hold_ahead(client, bench.job(gate.python + PASSING), bench.job(gate.python + PASSING))
+            other.submit("other", QUICK)
+        assert other.recv_answer("other")["score"]["passed"] is True
+
+
+def test_the_jail_of_the_one_before_is_killed(start_daemon, bench, gate):
+    """That one is lost, this one runs."""
+    daemon = start_daemon("daemon.slots=1", READABLE)
+    with daemon.connect() as client:
+        slow, ahead = hold_ahead(client, bench.job(gate.python + PASSING), bench.job(PASSING))
+        os.kill(client.status()["slots"][0]["jail_pid"], signal.SIGKILL)
+        assert client.recv_answer(slow)["code"] == "sandbox_failed"
+        assert client.recv_answer(ahead)["score"]["passed"] is True
+
+
+def test_the_daemon_stops(start_daemon, bench, gate):
+    """It was taken from the queue: within the grace period it may run, and after it, it is told."""
+    daemon = start_daemon("daemon.slots=1", "daemon.grace_period=500ms", READABLE)
+    with daemon.connect() as client:
+        slow, ahead = hold_ahead(client, bench.job(gate.python + PASSING), bench.job(PASSING))
+        daemon.process.send_signal(signal.SIGTERM)
+        answers = {answer["id"]: answer for answer in (client.recv_answer(), client.recv_answer())}
+        for id in slow, ahead:
+            assert answers[id]["code"] == "draining"
+            assert answers[id]["message"] == "the daemon stops and the grace period is over"
+    assert daemon.stop() == 0
+
+
+def test_the_slot_becomes_surplus(start_daemon, tmp_path, bench, gate):
+    """The surplus one finishes its jobs before it goes."""
+    configuration = tmp_path / "rubricd.conf"
+    configuration.write_text(f"[daemon]\nslots = 2\n[isolation]\nreadable = {BUILD / 'tests'}\n")
+    configuration.chmod(0o644)
+    daemon = start_daemon(config=configuration, slots=None)
+    with daemon.connect() as client, daemon.connect() as admin:
+        client.submit("other-slot", bench.job(gate.python + PASSING))
+        assert client.recv()["type"] == "started"
+        hold = bench.job(gate.python + PASSING)
+        slow, ahead = hold_ahead(client, hold, hold, others=1)
+        configuration.write_text(configuration.read_text().replace("slots = 2", "slots = 1"))
+        admin.send({"type": "reload"})
+        assert admin.recv()["type"] == "reloaded"
+        gate.open(3)
+        answered = {client.recv_answer()["id"] for _ in range(3)}
+        assert answered == {"other-slot", slow, ahead}
+        wait_until(lambda: len(admin.status()["slots"]) == 1, "the surplus slot is gone")
+        assert client.run(QUICK)["score"]["passed"] is True
+
+
+def test_it_wants_another_jail(start_daemon, bench, gate):
+    """One with the network, behind quick ones without, and the other way round."""
+    daemon = start_daemon("daemon.slots=1", "sandbox.allow_network=yes", READABLE)
+    networked = {**QUICK, "limits": {"allow_network": True}}
+    with daemon.connect() as client:
+        for n in range(40):
+            client.submit(f"{n}", networked if n % 8 == 7 else QUICK)
+        for n in range(40):
+            assert client.recv_answer(f"{n}")["score"]["passed"] is True
+        slow, ahead = hold_ahead(client, bench.job(gate.python + PASSING), networked)
+        gate.open()
+        assert client.recv_answer(slow)["score"]["passed"] is True
+        assert client.recv_answer(ahead)["score"]["passed"] is True
+
+
+def test_output_is_each_jobs_own(start_daemon):
+    """Also of one that fills its pipe before the daemon reads it."""
+    daemon = start_daemon("daemon.slots=1")
+    with daemon.connect() as client:
+        for n in range(60):
+            client.submit(f"{n}", {"kind": "sandbox", "snippet": f"printf '%0*d' $(({n} * 3000)) {n}"})
+        for n in range(60):
+            answer = client.recv_answer(f"{n}")
+            assert answer["score"]["passed"] is True
+            assert answer["stdout"] == f"{n:0{max(n * 3000, 1)}d}"
