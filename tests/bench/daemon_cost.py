@@ -9,8 +9,9 @@ from bench import EXIT0_JOB, PROCESSORS, Daemon, message_loop, submit, watch
 from rubrics import SMALL, install, job_for
 from table import Row, at_most, main
 
-JOBS = 5000
-COLD_JOBS = 400
+JOBS = 4000
+WARM_JOBS = 1500
+COLD_JOBS = 200
 # Unanswered at a time: so that no slot waits for the client.
 WINDOW = 8
 
@@ -65,7 +66,7 @@ def measure(scale):
         root = install(daemon)
         yield from size_rows(daemon, "idle")
         yield from cost_rows(daemon, "`exit 0`", EXIT0_JOB, scale.jobs(JOBS), scale)
-        yield from cost_rows(daemon, "warm rubric", job_for(root, SMALL, 1), scale.jobs(JOBS), scale)
+        yield from cost_rows(daemon, "warm rubric", job_for(root, SMALL, 1), scale.jobs(WARM_JOBS), scale)
         yield from cost_rows(daemon, "cold rubric", job_for(root, SMALL, 1, warm=False), scale.jobs(COLD_JOBS), scale)
         yield from size_rows(daemon, "after load")
 

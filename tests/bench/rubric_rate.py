@@ -11,8 +11,8 @@ from bench import PROCESSORS, PYTHON, ROOT, SCRUBBED_ENV, Daemon, NotMeasured, f
 from rubrics import SHIPPED, SMALL, install, is_right, job_for
 from table import Row, at_least, main, ratios
 
-WARM_JOBS = 3000
-COLD_JOBS = 300
+WARM_JOBS = 1500
+COLD_JOBS = 200
 RUNNER = ROOT / "tests" / "bench" / "asyncio_runner.py"
 RUNNER_IN_FLIGHT = (2, 4, 8)
 
@@ -34,12 +34,12 @@ def runner_rate(jobs, rubric, count, in_flight):
     return count / done["seconds"]
 
 
-def rates_of(rubric, daemon, root, scale):
+def rates_of(rubric, daemon, root, rounds, scale):
     warm, cold = scale.jobs(WARM_JOBS), scale.jobs(COLD_JOBS)
     warm_jobs = daemon.write_jobs("warm", (job_for(root, rubric, n) for n in range(warm)))
     cold_jobs = daemon.write_jobs("cold", (job_for(root, rubric, n, warm=False) for n in range(cold)))
     rates = {"plain": [], "asyncio": [], "cold": [], "warm": []}
-    for _ in range(scale.rounds(7)):
+    for _ in range(rounds):
         rates["plain"].append(plain_rate(daemon, root, rubric, cold))
         rates["cold"].append(daemon.rate(cold_jobs, cold, lambda result: is_right(result, rubric, "cold")))
         rates["warm"].append(daemon.rate(warm_jobs, warm, lambda result: is_right(result, rubric, "warm")))
@@ -63,8 +63,8 @@ def measure(scale):
     with Daemon(f"daemon.slots={PROCESSORS}") as daemon:
         daemon.require_warm()
         root = install(daemon)
-        for rubric, goals in ((SMALL, True), (SHIPPED, False)):
-            yield from rows_of(rubric, rates_of(rubric, daemon, root, scale), goals)
+        yield from rows_of(SMALL, rates_of(SMALL, daemon, root, scale.rounds(7), scale), True)
+        yield from rows_of(SHIPPED, rates_of(SHIPPED, daemon, root, scale.rounds(3), scale), False)
 
 
 if __name__ == "__main__":

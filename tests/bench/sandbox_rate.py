@@ -10,7 +10,7 @@ import shutil
 from bench import EXIT0, EXIT0_JOB, PROCESSORS, Daemon, NotMeasured, fork_loop, passed
 from table import Row, at_least, main, ratios
 
-JOBS = 4000
+JOBS = 3000
 # What bubblewrap does for one costs it several times as much.
 BUBBLEWRAP_SHARE = 8
 BUBBLEWRAP_OPTIONS = ["--unshare-all", "--new-session", "--die-with-parent", "--ro-bind", "/", "/"]
@@ -27,7 +27,7 @@ def rates_with(slots, scale):
     with Daemon(f"daemon.slots={slots}") as daemon:
         jobs = daemon.write_jobs("jobs", [EXIT0_JOB] * count)
         daemon.batch(daemon.write_jobs("warm-up", [EXIT0_JOB] * 100))
-        for _ in range(scale.rounds(9)):
+        for _ in range(scale.rounds(7)):
             rates["plain"].append(loop(count, slots, EXIT0))
             rates["sandbox"].append(daemon.rate(jobs, count, passed))
             if bubblewrap:

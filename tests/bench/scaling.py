@@ -7,7 +7,7 @@ and the daemon's own CPU time from one answer to the next. In turn over all leng
 from bench import EXIT0_JOB, PROCESSORS, Daemon, NotMeasured, message_loop_at_depth, submit
 from table import Row, at_most, main, ratios
 
-JOBS = 4000
+JOBS = 3000
 # (jobs in the queue, clients that they are of); the first is what the others are compared with.
 BASE = (10, 1)
 CASES = (BASE, (1, 1), (100, 1), (1000, 1), (10_000, 1), (100_000, 1), (10_000, 10), (10_000, 100), (10_000, 1000),
@@ -23,7 +23,7 @@ def costs(scale):
     count = scale.jobs(JOBS)
     with Daemon(f"daemon.slots={PROCESSORS}", *ROOM) as daemon:
         request = submit(EXIT0_JOB)
-        for turn in range(scale.rounds(7)):
+        for turn in range(scale.rounds(5)):
             for case in CASES if turn % 2 == 0 else reversed(CASES):
                 if case in missing:
                     continue
