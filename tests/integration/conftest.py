@@ -95,6 +95,13 @@ def give_to_account(directory):
     open_up(directory)
 
 
+def need_warm_jail():
+    """Skips a module where the build has no interpreters that wait."""
+    if not (BUILD / "daemon" / "rubricd-jail-warm").exists():
+        reason = "this build has no rubricd-jail-warm (-Dwarm=disabled, or there was no libpython)"
+        pytest.skip(reason, allow_module_level=True)
+
+
 # The shapes of jails
 
 

@@ -10,12 +10,9 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import BUILD, PASSING, open_up
+from conftest import BUILD, PASSING, need_warm_jail, open_up
 
-pytestmark = pytest.mark.skipif(
-    not (BUILD / "daemon" / "rubricd-jail-warm").exists(),
-    reason="this build has no rubricd-jail-warm (-Dwarm=disabled, or there was no libpython)",
-)
+need_warm_jail()
 
 TELL = """
 import json as _json, sys as _sys

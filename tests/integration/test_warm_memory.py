@@ -5,12 +5,9 @@ import json
 import secrets
 
 import pytest
-from conftest import BUILD, PASSING, Bench, open_up
+from conftest import PASSING, Bench, need_warm_jail, open_up
 
-pytestmark = pytest.mark.skipif(
-    not (BUILD / "daemon" / "rubricd-jail-warm").exists(),
-    reason="this build has no rubricd-jail-warm (-Dwarm=disabled, or there was no libpython)",
-)
+need_warm_jail()
 
 # Tells in which mappings it finds a mark of somebody's; what it looks for does not look like one itself.
 SCAN = """
