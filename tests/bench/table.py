@@ -135,8 +135,14 @@ def build_type():
         return "unknown"
 
 
+def load():
+    busy = os.getloadavg()[0]
+    return f"{busy:.2f}" + (" (busy: these are not figures of a quiet machine)" if busy > 1 else "")
+
+
 def surroundings():
     """What the figures depend on."""
+    before = load()
     with Daemon() as daemon:
         status = daemon.status()
     isolation = status["isolation"]
@@ -144,7 +150,7 @@ def surroundings():
         "when": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
         "processors": f"{os.cpu_count()} of {processor()}",
         "kernel": f"{platform.system()} {platform.release()}",
-        "load before": f"{os.getloadavg()[0]:.2f}",
+        "load before": before,
         "rubricd": f"{status['version']}, build type {build_type()}",
         "layers in force": " ".join(isolation["layers"]),
         "missing": "; ".join(f"{gone['layer']}: {gone['reason']}" for gone in isolation["missing"]) or "none",

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: MIT
+"""tests/bench tells the truth: what its loops count, what its table says, and what it does where
+something cannot be measured. No test here is about how long anything takes."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from conftest import BUILD, PYTHON, ROOT
+
+BENCH = ROOT / "tests" / "bench"
+sys.path.insert(0, str(BENCH))
+import bench  # noqa: E402
+import protocol_rate  # noqa: E402
+import rubric_rate  # noqa: E402
+import rubrics  # noqa: E402
+import table  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def daemon():
+    with bench.Daemon("daemon.slots=2") as running:
+        yield running
+
+
+@pytest.mark.parametrize("goal, values, verdict", [
+    (table.at_least(6), [5.9, 6.1, 7], "held"),
+    (table.at_least(6), [5.9, 5.8, 7], "missed"),
+    (table.at_most(5), [5, 4, 90], "held"),
+    (table.at_most(5), [5.1, 4, 90], "missed"),
+    (table.at_most(5), [], "missed"),
+    (None, [1], ""),
+])  # fmt: skip
+def test_median_is_held_against_the_goal(goal, values, verdict):
+    assert table.Row("a", "x", values, goal=goal, missing="" if values else "gone").verdict() == verdict
+
+
+def test_ratios_are_of_the_same_round():
+    assert table.ratios([2, 9, 8], [1, 3, 4]) == [2, 3, 2]
+    with pytest.raises(ValueError):
+        table.ratios([2, 9], [1])
+
+
+def test_what_cannot_be_measured_says_why_and_the_rest_goes_on():
+    def broken(scale):
+        yield table.Row("a", "before", [1])
+        raise bench.NotMeasured("bubblewrap is not installed")
+
+    def sound(scale):
+        yield table.Row("b", "after", [2])
+
+    rows = list(table.collect([broken, sound], table.Scale()))
+    assert [row.measured() for row in rows] == ["1.00", "not measured: bubblewrap is not installed", "2.00"]
+
+
+def test_table_in_a_page_is_replaced_and_nothing_else(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- results -->\nold\n<!-- end of results -->\nafter\n")
+    table.replace_in_page(page, ["new", "lines"])
+    assert page.read_text() == "before\n<!-- results -->\n\nnew\nlines\n\n<!-- end of results -->\nafter\n"
+    page.write_text("no marks\n")
+    with pytest.raises(SystemExit, match="has no lines <!-- results -->"):
+        table.replace_in_page(page, ["new"])
+
+
+def test_page_has_the_marks():
+    text = (BENCH / "README.md").read_text()
+    assert text.index("<!-- results -->\n") < text.index("<!-- end of results -->\n")
+
+
+@pytest.mark.parametrize("options, latencies", [([], 20), (["-w5"], 0), (["-c4", "-w3"], 0)])
+def test_every_request_is_answered_once(daemon, options, latencies):
+    before = daemon.status()["counters"]["results"]
+    done = bench.message_loop(daemon.socket, 20, bench.submit(bench.EXIT0_JOB), options=options)
+    assert daemon.status()["counters"]["results"] == before + 20
+    assert len(done["latencies_ns"]) == latencies
+
+
+def test_another_answer_ends_the_loop(daemon, capfd):
+    job = {"kind": "sandbox", "argv": ["/bin/false"]}
+    with pytest.raises(bench.NotMeasured, match="message-loop ended with 1"):
+        bench.message_loop(daemon.socket, 5, bench.submit(job))
+    assert "not the answer" in capfd.readouterr().err
+
+
+def test_queue_is_as_long_as_is_said(daemon, monkeypatch):
+    queued, status = [], daemon.status
+
+    def watched():
+        told = status()
+        queued.append(told["queue"]["jobs"])
+        return told
+
+    monkeypatch.setattr(daemon, "status", watched)
+    request = bench.submit({"kind": "sandbox", "snippet": "sleep 0.05"})
+    done = bench.message_loop_at_depth(daemon, 100, 4, 10, request)
+    assert queued[-1] >= 0.9 * 100 - 2 * bench.PROCESSORS
+    assert len(done["cpu_ns"]) == 1 and done["cpu_ns"][0] > 0
+    daemon.await_idle()
+
+
+def test_echo_answers_with_as_many_bytes(daemon):
+    size = bench.message_loop(daemon.socket, 10, *protocol_rate.KINDS["job without a child"])["answer_bytes"]
+    request, answer = protocol_rate.KINDS["job without a child"]
+    with protocol_rate.echo(daemon, answer, size) as socket:
+        assert bench.message_loop(socket, 500, request, answer, ["-w64"])["answer_bytes"] == size
+
+
+def test_plain_loop_gives_each_its_input_and_fails_with_them(tmp_path):
+    asked = tmp_path / "asked"
+    asked.write_text("right\n")
+    check = ["/bin/sh", "-c", 'read -r line && test "$line" = right && test "$(readlink /proc/$$/fd/1)" = /dev/null']
+    assert bench.fork_loop(6, 2, *check, options=["-i", asked])["latencies_ns"] == []
+    assert len(bench.fork_loop(6, 1, *check, options=["-i", asked])["latencies_ns"]) == 6
+    asked.write_text("wrong\n")
+    with pytest.raises(bench.NotMeasured, match="fork-loop ended with 1"):
+        bench.fork_loop(6, 2, *check, options=["-i", asked])
+
+
+@pytest.mark.parametrize("rubric", [rubrics.SMALL, rubrics.SHIPPED], ids=lambda rubric: rubric.task_class)
+def test_rubrics_have_the_scores_that_are_expected_of_them(daemon, rubric):
+    root = daemon.directory / "bench"
+    if not root.exists():
+        rubrics.install(daemon)
+    jobs = daemon.write_jobs("jobs", (rubrics.job_for(root, rubric, n, warm=False) for n in range(8)))
+    assert daemon.rate(jobs, 8, lambda result: rubrics.is_right(result, rubric, "cold")) > 0
+    with pytest.raises(bench.NotMeasured, match="8 not as expected"):
+        daemon.rate(jobs, 8, lambda result: rubrics.is_right(result, rubric, "warm"))
+    assert rubric_rate.runner_rate(jobs, rubric, 8, 4) > 0
+
+
+def test_asyncio_runner_fails_as_it_is_told_to(tmp_path):
+    scripts = {
+        "good": 'print(\'{"passed": true, "score": 1}\')',
+        "crash": "raise SystemExit(3)",
+        "nonsense": "print('no JSON')",
+        "slow": "import time; time.sleep(60)",
+        "env": "import json, os; print(json.dumps({'passed': True, 'score': int(os.environ.keys() == "
+               "{'PATH', 'LANG', 'PYTHONHASHSEED', 'PYTHONIOENCODING'})}))",
+    }  # fmt: skip
+    lines = []
+    for name, script in scripts.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "rubric.py").write_text(script)
+        case = {"rubric_wall_clock_seconds": 0.5} if name == "slow" else {}
+        lines.append({"bench_root": str(tmp_path), "task_class": name, "case": case, "harness_output": {}})
+    jobs = tmp_path / "jobs.jsonl"
+    jobs.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    output = subprocess.check_output([PYTHON, BENCH / "asyncio_runner.py", jobs, "2"])
+    assert json.loads(output)["scores"] == [1, 0, 0, 0, 1]
+
+
+def test_missing_build_is_told(monkeypatch):
+    monkeypatch.setattr(bench, "RUBRICD", BUILD / "no-such-daemon")
+    with pytest.raises(bench.NotMeasured, match="no-such-daemon: name a build with RUBRICD_BUILD"):
+        bench.Daemon()
