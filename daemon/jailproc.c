@@ -7,14 +7,17 @@
 #include "proto/util.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -53,12 +56,32 @@ static bool arrange_descriptors(int link_fd, int program, int *ret_program)
            dup3(moved, LINK_FD + 1, O_CLOEXEC) >= 0 && close_range(LINK_FD + 2, ~0U, 0) == 0;
 }
 
-_Noreturn static void become_jail(int link_fd, int program, const char *directory,
-                                  bool user_namespace)
+/* PROGRAM by way of a mount of its own that is read-only: what jobs that are copies of the jail
+ * reach through /proc/self/exe is a file of the host, whose mode and times its owner could change.
+ * Where it has another name by now, or none, that is no loss to the host, and PROGRAM itself will
+ * do. */
+static int seal_program(int program)
+{
+    char link[32], path[PATH_MAX];
+    struct stat st, found;
+    (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", program);
+    ssize_t n = readlink(link, path, sizeof(path) - 1);
+    path[n > 0 ? n : 0] = '\0';
+    const uint64_t sealed = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+    int tree = *path == '/' ? mounts_clone(AT_FDCWD, path, sealed, false, MOUNTS_NO_PASS) : -1;
+    bool same = tree >= 0 && fstat(program, &st) == 0 && fstat(tree, &found) == 0 &&
+                st.st_dev == found.st_dev && st.st_ino == found.st_ino;
+    return same ? tree : program;
+}
+
+_Noreturn static void become_jail(int link_fd, const struct jailproc_config *config,
+                                  const char *directory, bool user_namespace)
 {
     static const char name[] = "rubricd-jail";
     char *argv[] = {(char *)(uintptr_t)name, (char *)(uintptr_t)directory, NULL};
     char *envp[] = {NULL};
+    /* Jobs see nothing of a program that they are not copies of. */
+    int program = config->argv && user_namespace ? seal_program(config->program) : config->program;
     int moved;
     if ((!user_namespace || keep_capabilities()) && arrange_descriptors(link_fd, program, &moved))
         (void)syscall(SYS_execveat, moved, "", argv, envp, AT_EMPTY_PATH);
@@ -139,8 +162,7 @@ int jailproc_spawn(const struct jailproc_config *config, const struct jail_shape
     pid_t pid = cgroup_fork(-1, namespaces(shape->layers) | CLONE_CLEAR_SIGHAND, MOUNTS_NO_PASS,
                             &pidfd, &must_enter);
     if (pid == 0)
-        become_jail(theirs, config->program, directory,
-                    layer_in(shape->layers, LAYER_USER_NAMESPACE));
+        become_jail(theirs, config, directory, layer_in(shape->layers, LAYER_USER_NAMESPACE));
     if (pid < 0)
         return pid;
     int r = send_setup(ours, config, shape);

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import BUILD, PASSING, need_warm_jail, open_up
+from conftest import BUILD, PASSING, give_to_account, need_warm_jail, open_up
 
 need_warm_jail()
 
@@ -295,25 +295,30 @@ def test_status_and_digest_tell(start_daemon):
     assert len({warm["digest"], other["digest"], off["digest"]}) == 3
 
 
+SMALL = {"kind": "code_exec", "code": "x = 1", "targets": ["assert x == 1"]}
+
+
 @pytest.fixture
 def run_copy(tmp_path):
-    """Grades a job with a copy of the programs, which has THIS in the place of rubricd-jail-warm."""
+    """Grades a job with a copy of the programs, which has THIS in the place of rubricd-jail-warm. All are
+    of whom the daemon runs as."""
     programs = tmp_path / "programs"
     programs.mkdir()
     open_up(programs)
     for name in ("rubricd", "rubricd-jail"):
         shutil.copy(BUILD / "daemon" / name, programs / name)
 
-    def run(this, *settings):
+    def run(this, *settings, job=SMALL):
         if this:
             shutil.copy(this, programs / "rubricd-jail-warm")
+        for path in programs.iterdir():
+            give_to_account(path)
         config = tmp_path / "rubricd.conf"
         config.write_text("\n".join(settings) + "\n")
         open_up(config)
-        job = json.dumps({"kind": "code_exec", "code": "x = 1", "targets": ["assert x == 1"], "id": "x"})
         return subprocess.run(
             [BUILD / "client" / "rubricctl", "batch", "--embedded", f"--config={config}", "-"],
-            input=job, capture_output=True, text=True, env={**os.environ, "RUBRICD": str(programs / "rubricd")},
+            input=json.dumps({"id": "x", **job}), capture_output=True, text=True, env={**os.environ, "RUBRICD": str(programs / "rubricd")},
         )
 
     return run
@@ -331,6 +336,33 @@ def test_without_the_program(run_copy, this, why):
     refused = run_copy(this, "[warm]", "use = yes")
     assert refused.returncode == 3
     assert f"[warm] use: no interpreter can wait in a jail: {why}; install rubricd-warm" in refused.stderr
+
+
+CHANGE_THE_PROGRAM = f"""
+import os
+{TELL}
+program, done = "/proc/self/exe", []
+for change in (lambda: os.chmod(program, 0o4777), lambda: os.utime(program, (1, 1)), lambda: os.truncate(program, 0),
+               lambda: os.setxattr(program, "user.left", b"1"), lambda: open(program, "r+b").write(b"#!")):
+    try:
+        change()
+        done.append("changed")
+    except OSError:
+        pass
+tell(done)
+"""
+
+
+def test_the_program_that_a_job_is_a_copy_of(run_copy, bench, tmp_path):
+    """It is a file of the host, and the account's own perhaps."""
+    done = run_copy(BUILD / "daemon" / "rubricd-jail-warm", "[warm]", "use = yes", job=bench.job(CHANGE_THE_PROGRAM))
+    answer = json.loads(done.stdout)
+    if "mount_namespace" not in answer["isolation"]["layers"]:
+        pytest.skip("the account's files are the job's own here")
+    assert answer["interpreter"] == "warm" and answer["score"]["passed"] is True, answer
+    assert answer["score"]["failure_modes"][0]["detail"] == "[]"
+    after = (tmp_path / "programs" / "rubricd-jail-warm").stat()
+    assert after.st_mode & 0o7777 == 0o755 and after.st_mtime > 1
 
 
 def test_a_module_that_is_not_there(start_daemon):
