@@ -36,15 +36,6 @@ static bool is_admin(const struct supervisor *supervisor, const struct conn *con
 
 /* --- submit -------------------------------------------------------------------------------- */
 
-static struct job *find_by_id(const struct conn *conn, const struct bytes *id)
-{
-    struct job *job;
-    TAILQ_FOREACH(job, &conn->jobs, of_conn)
-    if (job->id.length == id->length && memcmp(job->id.data, id->data, id->length) == 0)
-        return job;
-    return NULL;
-}
-
 /* Whether it takes a slot to answer the job. */
 static bool is_run(const struct job_spec *spec)
 {
@@ -64,8 +55,9 @@ static void admit(struct supervisor *supervisor, struct conn *conn, struct reque
                   size_t size, struct settings *settings)
 {
     struct job *job = job_new(request, size, settings);
-    if (!job) {
-        send_error(conn, &request->id, 0, ERROR_INTERNAL, "out of memory");
+    if (!job || job_set_add(&conn->jobs, job) < 0) {
+        send_error(conn, job ? &job->id : &request->id, 0, ERROR_INTERNAL, "out of memory");
+        job_free(job);
         return;
     }
     job->number = ++supervisor->last_job_no;
@@ -73,7 +65,6 @@ static void admit(struct supervisor *supervisor, struct conn *conn, struct reque
     job->client_no = conn->number;
     job->peer = conn->peer;
     stats_count_submitted(&supervisor->stats, job->spec->kind);
-    TAILQ_INSERT_TAIL(&conn->jobs, job, of_conn);
     if (is_run(job->spec)) {
         queue_push(&supervisor->queue, &conn->lane, &job->entry);
         event_active(supervisor->turn, 0, 0);
@@ -95,7 +86,7 @@ static void handle_submit(struct supervisor *supervisor, struct conn *conn, stru
         stats_count_submitted(&supervisor->stats, request->job->kind);
         stats_count_error(&supervisor->stats, request->job->kind, ERROR_DRAINING, clock_now_ns());
         send_error(conn, &request->id, 0, ERROR_DRAINING, "the daemon takes no new jobs");
-    } else if (find_by_id(conn, &request->id)) {
+    } else if (job_set_find(&conn->jobs, &request->id)) {
         send_error(conn, &request->id, 0, ERROR_BAD_REQUEST,
                    "id: already in use by an unfinished job of this connection");
     } else if (is_run(request->job) &&
@@ -145,7 +136,7 @@ static struct job *find_by_number(const struct supervisor *supervisor, uint64_t 
     struct conn *conn;
     struct job *job;
     TAILQ_FOREACH(conn, &supervisor->conns, of_supervisor)
-    TAILQ_FOREACH(job, &conn->jobs, of_conn)
+    TAILQ_FOREACH(job, &conn->jobs.list, of_conn)
     if (job->number == number)
         return job;
     return NULL;
@@ -190,7 +181,7 @@ static void handle_cancel(struct supervisor *supervisor, struct conn *conn,
         cancel_by_number(supervisor, conn, request->job_no);
         return;
     }
-    struct job *job = find_by_id(conn, &request->id);
+    struct job *job = job_set_find(&conn->jobs, &request->id);
     if (job)
         cancel(supervisor, job);
     else
@@ -297,8 +288,8 @@ static void on_gone(struct conn *conn, void *userdata)
     if (conn->in_parked_list)
         TAILQ_REMOVE(&supervisor->parked, conn, of_parked);
     conn->in_parked_list = false;
-    while ((job = TAILQ_FIRST(&conn->jobs))) {
-        TAILQ_REMOVE(&conn->jobs, job, of_conn);
+    while ((job = TAILQ_FIRST(&conn->jobs.list))) {
+        job_set_remove(&conn->jobs, job);
         job->conn = NULL;
         if (job->slot) {
             slot_cancel(job->slot, job);

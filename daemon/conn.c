@@ -426,7 +426,7 @@ static void on_timer(evutil_socket_t fd, short what, void *userdata)
 
 void conn_job_finished(struct conn *conn)
 {
-    if (conn->state == CONN_HALF_CLOSED && TAILQ_EMPTY(&conn->jobs) && !conn->is_parked &&
+    if (conn->state == CONN_HALF_CLOSED && TAILQ_EMPTY(&conn->jobs.list) && !conn->is_parked &&
         conn_unsent(conn) == 0 && evbuffer_get_length(bufferevent_get_input(conn->bev)) == 0)
         conn_close(conn);
 }
@@ -465,7 +465,7 @@ int conn_new(struct conn_env *env, int fd, uint64_t number, struct conn **ret)
     conn->frame_timeout_ms = env->frame_timeout_ms;
     conn->high_water = env->high_water;
     conn->hangup_fd = -1;
-    TAILQ_INIT(&conn->jobs);
+    job_set_init(&conn->jobs);
     queue_lane_init(&conn->lane);
     socklen_t length = sizeof(conn->peer);
     int r = 0;

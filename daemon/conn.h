@@ -7,7 +7,7 @@
  * inside one of its own callbacks: conn_close() puts it on the way out, and `closed` is called from
  * the event loop when nothing of it is in use any more. */
 
-#include "job.h"
+#include "jobset.h"
 #include "log.h"
 #include "queue.h"
 
@@ -83,7 +83,7 @@ struct conn {
     struct settings *parked_settings; /* in force when `parked` was decoded; a reference, or NULL */
     bool in_parked_list;
     struct queue_lane lane;
-    struct job_list jobs; /* unfinished */
+    struct job_set jobs; /* unfinished */
     unsigned running;
 };
 

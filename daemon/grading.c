@@ -62,7 +62,7 @@ static void deliver(struct supervisor *supervisor, struct job *job, int r, struc
 
     struct conn *conn = job->conn;
     if (conn) {
-        TAILQ_REMOVE(&conn->jobs, job, of_conn);
+        job_set_remove(&conn->jobs, job);
         if (job->slot)
             conn->running--;
         if (r == 0)

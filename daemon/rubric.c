@@ -14,6 +14,8 @@
 #define RESOLVE_TRIES_MAX 64
 
 #define TASK_CLASS_FILE_MAX (1u << 20)
+/* Room for most. */
+#define TASK_CLASS_FILE_FIRST (4u << 10)
 
 struct task_class *task_class_free(struct task_class *task_class)
 {
@@ -161,11 +163,17 @@ static int open_member(int root, const char *task_class, const char *file, int f
 
 static int read_all(int fd, struct bytes *ret)
 {
-    _cleanup_bytes_ struct bytes text = {.data = malloc(TASK_CLASS_FILE_MAX + 1)};
-    if (!text.data)
-        return -ENOMEM;
+    _cleanup_bytes_ struct bytes text = BYTES_NULL;
+    size_t room = 0;
     for (;;) {
-        ssize_t n = read(fd, text.data + text.length, TASK_CLASS_FILE_MAX + 1 - text.length);
+        if (text.length == room) {
+            room = MAX(room * 2, (size_t)TASK_CLASS_FILE_FIRST);
+            char *data = realloc(text.data, room);
+            if (!data)
+                return -ENOMEM;
+            text.data = data;
+        }
+        ssize_t n = read(fd, text.data + text.length, room - text.length);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)

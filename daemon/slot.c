@@ -335,7 +335,8 @@ void slot_jail_lost(struct slot *slot, const char *why)
 /* The jail is dead: its job's processes are ours now. When none is left, a new jail may come. */
 static void sweep(struct slot *slot)
 {
-    bool empty = leaf_close(&slot->job.leaf) & leaf_close(&slot->next.leaf);
+    bool empty = leaf_close(&slot->job.leaf);
+    empty = leaf_close(&slot->next.leaf) && empty;
     if ((slot->config->ops->sweep(slot->config->userdata) > 0 || !empty) &&
         slot->sweeps < SWEEPS_MAX) {
         slot->sweeps++;

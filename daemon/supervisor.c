@@ -458,8 +458,8 @@ static void free_conns(struct supervisor *supervisor)
     while ((conn = TAILQ_FIRST(&supervisor->conns))) {
         struct job *job;
         TAILQ_REMOVE(&supervisor->conns, conn, of_supervisor);
-        while ((job = TAILQ_FIRST(&conn->jobs))) {
-            TAILQ_REMOVE(&conn->jobs, job, of_conn);
+        while ((job = TAILQ_FIRST(&conn->jobs.list))) {
+            job_set_remove(&conn->jobs, job);
             job_free(job);
         }
         conn_free(conn);

@@ -21,6 +21,7 @@ DAEMON_STAGES = [
     {"stats", "joblog"},
     {"conn"},
     {"answer"},
+    {"jobset"},
     {"job"},
     {"pool"},
     {"queue"},

@@ -226,10 +226,11 @@ static bool see_to_end(const struct jail *jail, struct job *job, bool has_ended,
     return wanted;
 }
 
-static bool ends_at_once(const struct job *job)
+/* Whether it ends within LINK_SHORT_MS, and before the supervisor would have to end it. */
+static bool ends_at_once(const struct job *job, uint64_t wall_clock_ms)
 {
     struct pollfd end = {.fd = job->pidfd, .events = POLLIN};
-    return poll(&end, 1, LINK_SHORT_MS) == 1;
+    return poll(&end, 1, (int)MIN(wall_clock_ms, (uint64_t)LINK_SHORT_MS)) == 1;
 }
 
 /* One job from its message to its report. False if the jail is to end. */
@@ -255,7 +256,7 @@ static bool run_job(struct jail *jail, const struct link_job *request, int fds[L
     report.started_ns = job.started_ns;
     report.warm = job.warm;
     _cleanup_close_ int pidfd = job.pidfd;
-    bool told = !ends_at_once(&job);
+    bool told = !ends_at_once(&job, request->limits.of[LIMIT_WALL_CLOCK]);
     bool wanted = !told || link_send_report(jail->link, &report, pidfd) == 0;
     wanted = see_to_end(jail, &job, !told, &report) && wanted;
     if (told) /* once the end is told nothing of the job is left here */

@@ -319,7 +319,8 @@ def test_round_robin_between_three_clients(daemon, bench, gate):
 
 
 def test_a_client_that_comes_later_gets_its_turn_at_once(daemon, bench, gate, second_gate):
-    """It comes while the third job of another runs, whose fourth was next by then."""
+    """It comes while the third job of another runs, whose fourth was next by then, and may have been
+    taken ahead; then the fifth is next."""
     timed = bench.job(TIMED)
     with daemon.connect() as holder, daemon.connect() as a, daemon.connect() as b:
         hold_slots(holder, bench.job(second_gate.python + TIMED), count=1)
@@ -332,7 +333,9 @@ def test_a_client_that_comes_later_gets_its_turn_at_once(daemon, bench, gate, se
         gate.open()
         results += answers(a, 4) + answers(b, 1)
         second_gate.open()
-    assert serving_order(results) == ["a-0", "a-1", "a-2", "a-3", "b-0", "a-4", "a-5"]
+    order = serving_order(results)
+    assert [id for id in order if id != "b-0"] == numbered("a", 6)
+    assert order.index("b-0") in (4, 5)
 
 
 def test_priority_within_a_connection(daemon, bench, gate):
