@@ -22,14 +22,22 @@ FORK_LOOP = BUILD / "tests" / "fork-loop"
 MESSAGE_LOOP = BUILD / "tests" / "message-loop"
 ECHO_LOOP = BUILD / "tests" / "echo-loop"
 EXIT0 = BUILD / "tests" / "exit0"
+# Without a C library.
+EXIT0_BARE = BUILD / "tests" / "exit0-bare"
 PYTHON = "/usr/bin/python3"
 # What the daemon gives to rubrics; those of the baselines get the same.
 SCRUBBED_ENV = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "PYTHONHASHSEED": "0", "PYTHONIOENCODING": "utf-8"}
 PROCESSORS = os.cpu_count()
 START_SECONDS = 20
 FILL_SECONDS = 30
-EXIT0_JOB = {"kind": "sandbox", "argv": [str(EXIT0)]}
 PASSED = '"passed":true'
+
+
+def job_of(program):
+    return {"kind": "sandbox", "argv": [str(program)]}
+
+
+EXIT0_JOB = job_of(EXIT0)
 
 
 class NotMeasured(Exception):

@@ -3,11 +3,12 @@
 """The price of confinement: sandbox jobs of a static program that does nothing, through the socket,
 with every layer in force that the host grants, to a plain fork+execve loop of the same program with as
 many children in flight, and to bubblewrap. They run in turn; each ratio is of one round. Once for each
-number of slots: as many as there are processors, and twice that."""
+number of slots: as many as there are processors, and twice that. And of a program that does not even have
+a C library, which shows what is added to each job undiluted."""
 
 import shutil
 
-from bench import EXIT0, EXIT0_JOB, PROCESSORS, Daemon, NotMeasured, fork_loop, passed
+from bench import EXIT0, EXIT0_BARE, PROCESSORS, Daemon, NotMeasured, fork_loop, job_of, passed
 from table import Row, at_least, main, ratios
 
 JOBS = 3000
@@ -21,28 +22,34 @@ def loop(count, in_flight, *command):
     return count / fork_loop(count, in_flight, *command)["seconds"]
 
 
-def rates_with(slots, scale):
+def rates_with(slots, program, scale):
     bubblewrap, count = shutil.which("bwrap"), scale.jobs(JOBS)
     rates = {"plain": [], "sandbox": [], "bubblewrap": []}
     with Daemon(f"daemon.slots={slots}") as daemon:
-        jobs = daemon.write_jobs("jobs", [EXIT0_JOB] * count)
-        daemon.batch(daemon.write_jobs("warm-up", [EXIT0_JOB] * 100))
+        jobs = daemon.write_jobs("jobs", [job_of(program)] * count)
+        daemon.batch(daemon.write_jobs("warm-up", [job_of(program)] * 100))
         for _ in range(scale.rounds(7)):
-            rates["plain"].append(loop(count, slots, EXIT0))
+            rates["plain"].append(loop(count, slots, program))
             rates["sandbox"].append(daemon.rate(jobs, count, passed))
             if bubblewrap:
                 few = count // BUBBLEWRAP_SHARE
-                rates["bubblewrap"].append(loop(few, slots, bubblewrap, *BUBBLEWRAP_OPTIONS, EXIT0))
+                rates["bubblewrap"].append(loop(few, slots, bubblewrap, *BUBBLEWRAP_OPTIONS, program))
     return rates
+
+
+def added_us(rates):
+    """What each job takes longer than the plain loop's, as both go by."""
+    return [(1 / ours - 1 / plain) * 1e6 for ours, plain in zip(rates["sandbox"], rates["plain"])]
 
 
 def measure(scale):
     """the rate of sandbox jobs"""
     for slots in (PROCESSORS, 2 * PROCESSORS):
-        rates, flight = rates_with(slots, scale), f"{slots} in flight"
+        rates, flight = rates_with(slots, EXIT0, scale), f"{slots} in flight"
         yield Row("a", f"plain fork+execve, {flight}", rates["plain"], "/s")
         yield Row("a", f"sandbox `exit 0`, {flight}", rates["sandbox"], "/s")
         yield Row("a", f"sandbox to plain, {flight}", ratios(rates["sandbox"], rates["plain"]), goal=at_least(1))
+        yield Row("a", f"added to each, {flight}", added_us(rates), "µs")
         if not rates["bubblewrap"]:
             raise NotMeasured("bubblewrap is not installed")
         yield Row("b", f"bubblewrap, {flight}", rates["bubblewrap"], "/s")
@@ -50,5 +57,16 @@ def measure(scale):
         yield Row("b", f"sandbox to bubblewrap, {flight}", to_bubblewrap, goal=at_least(4))
 
 
+def measure_bare(scale):
+    """the rate of sandbox jobs that have no C library"""
+    if not EXIT0_BARE.exists():
+        raise NotMeasured(f"there is no {EXIT0_BARE} on this architecture")
+    rates, name = rates_with(PROCESSORS, EXIT0_BARE, scale), f"without a C library, {PROCESSORS} in flight"
+    yield Row("a", f"plain fork+execve, {name}", rates["plain"], "/s")
+    yield Row("a", f"sandbox, {name}", rates["sandbox"], "/s")
+    yield Row("a", f"sandbox to plain, {name}", ratios(rates["sandbox"], rates["plain"]))
+    yield Row("a", f"added to each, {name}", added_us(rates), "µs")
+
+
 if __name__ == "__main__":
-    main(__doc__, measure)
+    main(__doc__, measure, measure_bare)
