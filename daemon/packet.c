@@ -98,7 +98,7 @@ static int pack_strings(struct packet *packet, const struct launch *launch)
     if (length > LINK_STRINGS_MAX || job->argc > LINK_LIST_MAX || job->envc > LINK_LIST_MAX ||
         job->readable_count > LINK_LIST_MAX)
         return -E2BIG;
-    packet->strings = malloc(length);
+    packet->strings = malloc(MAX(length, (size_t)1));
     if (!packet->strings)
         return -ENOMEM;
     (void)pack_lists(job, launch, packet->strings);

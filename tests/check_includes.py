@@ -45,6 +45,7 @@ DAEMON_STAGES = [
     {"launch"},
     {"jail/main", "jail/warm"},
     {"jail/jail"},
+    {"jail/script"},
     {"jail/start"},
     {"jail/confine", "jail/lockdown"},
     {"jail/work"},

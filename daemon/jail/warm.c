@@ -14,6 +14,7 @@
 #include <Python.h>
 
 #include "jail.h"
+#include "script.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -78,7 +79,8 @@ static const char prelude[] =
     "    stream('stdin', 0, 'r')\n"
     "    stream('stdout', 1, 'w')\n"
     "    stream('stderr', 2, 'w')\n"
-    "    return script if script.startswith('/') else f'{os.getcwd()}/{script}'\n";
+    "    path = script if script.startswith('/') else f'{os.getcwd()}/{script}'\n"
+    "    return path, os.path.dirname(os.path.realpath(path)), sys.stdout, sys.stderr\n";
 
 /* In the jail's process, which is one interpreter's. */
 struct warm {
@@ -212,7 +214,9 @@ static int prepare(const struct link_setup_lists *lists, const char *version, ch
     hide_handlers(handlers);
     r = start_interpreter(w->argv, w->argc, why, size);
     restore_handlers(handlers);
-    return r < 0 ? r : load(lists->modules, why, size);
+    if (r == 0)
+        r = load(lists->modules, why, size);
+    return r < 0 ? r : script_prepare();
 }
 
 /* --- in a fork ----------------------------------------------------------------------------- */
@@ -262,17 +266,23 @@ __attribute__((noreturn)) static void run(char *const *argv)
 {
     const char *script = argv[warm()->argc];
     PyObject *arguments = list_of(argv), *name = PyUnicode_DecodeFSDefault(script);
-    PyObject *path = arguments && name ? call("begin", arguments, name) : NULL;
+    PyObject *begun = arguments && name ? call("begin", arguments, name) : NULL;
     const char *slash = strrchr(argv[0], '/');
     (void)prctl(PR_SET_NAME, slash ? slash + 1 : argv[0]);
-    if (!path || PyStatus_Exception(set_script(path, script))) {
+    struct script_start start;
+    if (!begun ||
+        !PyArg_ParseTuple(begun, "OOOO", &start.path, &start.directory, &start.out, &start.err) ||
+        PyStatus_Exception(set_script(start.path, script))) {
         (void)fprintf(stderr, "rubricd-jail-warm: out of memory\n");
         _exit(127);
     }
-    Py_XDECREF(path);
     Py_XDECREF(name);
     Py_XDECREF(arguments);
     Py_CLEAR(warm()->names);
+    FILE *file = script_open(start.path);
+    if (file)
+        script_run(file, &start, begun);
+    Py_DECREF(begun);
     exit(Py_RunMain());
 }
 

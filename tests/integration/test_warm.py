@@ -3,11 +3,14 @@
 how it ends, and what it leaves are compared between an interpreter that waited in the jail and one
 that was started for it. And where they would differ the job is executed, and says so."""
 
+import importlib.util
 import json
 import os
+import py_compile
 import re
 import shutil
 import subprocess
+import zipfile
 
 import pytest
 from conftest import BUILD, PASSING, give_to_account, need_warm_jail, open_up
@@ -199,6 +202,29 @@ def test_a_script_ends_the_same(warm_daemon, bench, name):
     path.write_bytes(code.encode("latin-1" if "latin-1" in code else "utf-8"))
     warm, cold = run_both(warm_daemon, job)
     assert warm == cold
+
+
+@pytest.mark.parametrize("what", ["compiled", "archive", "compiled at first sight", "zeros"])
+def test_a_script_that_is_no_text(warm_daemon, bench, tmp_path, what):
+    """What python3 makes of a file does not depend on its name."""
+    job = bench.job("")
+    path = bench.root / job["task_class"] / "rubric.py"
+    source = tmp_path / "source.py"
+    source.write_text(PASSING)
+    if what == "compiled":
+        py_compile.compile(str(source), cfile=str(path))
+    elif what == "archive":
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.write(source, "__main__.py")
+    elif what == "compiled at first sight":
+        path.write_bytes(importlib.util.MAGIC_NUMBER[:2] + b"\n" + PASSING.encode())
+    else:
+        path.write_bytes(b"\0" + PASSING.encode())
+    path.chmod(0o644)
+    warm, cold = run_both(warm_daemon, job)
+    assert warm == cold
+    assert (warm["score"]["passed"], what) in {(True, "compiled"), (True, "archive"),
+                                               (False, "compiled at first sight"), (False, "zeros")}  # fmt: skip
 
 
 def test_jobs_have_nothing_of_each_other(warm_daemon, bench):
