@@ -135,6 +135,27 @@ def build_type():
         return "unknown"
 
 
+class Processors:
+    """What they did besides the benchmarks, from now on."""
+
+    def __init__(self):
+        self.before = self._now()
+
+    @staticmethod
+    def _now():
+        """Seconds since the start: of all processors, busy, stolen by the host, and of ours."""
+        with open("/proc/stat") as lines:
+            user, nice, system, idle, iowait, irq, softirq, steal = map(int, next(lines).split()[1:9])
+        busy, tick = user + nice + system + irq + softirq, os.sysconf("SC_CLK_TCK")
+        whole = busy + idle + iowait + steal
+        return whole / tick, busy / tick, steal / tick, sum(os.times()[:4])
+
+    def besides(self):
+        whole, busy, stolen, ours = (now - before for now, before in zip(self._now(), self.before))
+        others = max(busy - ours, 0)
+        return f"{others / whole:.0%} of the processors' time; {stolen / whole:.0%} taken by the host of this machine"
+
+
 def load():
     busy = os.getloadavg()[0]
     return f"{busy:.2f}" + (" (busy: these are not figures of a quiet machine)" if busy > 1 else "")
@@ -207,7 +228,7 @@ def main(description, *measures):
     parser.add_argument("--markdown", action="store_true", help="print a table for a page")
     parser.add_argument("--page", metavar="FILE", help="put that table into FILE, between its marks")
     options = parser.parse_args()
-    rows = []
+    rows, processors = [], Processors()
     try:
         around = surroundings()
     except NotMeasured as why:
@@ -215,6 +236,7 @@ def main(description, *measures):
     for row in collect(measures, Scale(options.quick)):
         rows.append(row)
         print("  ".join(cell for cell in row.cells() if cell), file=sys.stderr, flush=True)
+    around["other work meanwhile"] = processors.besides()
     lines = list((markdown_lines if options.markdown else text_lines)(around, rows))
     print("\n" + "\n".join(lines))
     if options.page:

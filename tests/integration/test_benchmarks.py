@@ -151,6 +151,20 @@ def test_asyncio_runner_fails_as_it_is_told_to(tmp_path):
     assert json.loads(output)["scores"] == [1, 0, 0, 0, 1]
 
 
+def test_work_of_our_own_is_none_of_others(monkeypatch):
+    """Of 100 s two processors are busy half of the time, which is us but for 10 s; the host takes 4 s."""
+    processors = table.Processors()
+    processors.before = (0.0, 0.0, 0.0, 0.0)
+    monkeypatch.setattr(processors, "_now", lambda: (200.0, 100.0, 4.0, 90.0))
+    assert processors.besides() == "5% of the processors' time; 2% taken by the host of this machine"
+
+
+def test_time_of_children_is_ours():
+    before = table.Processors().before
+    subprocess.run(["/bin/sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"], check=True)
+    assert table.Processors().before[3] > before[3]
+
+
 def test_missing_build_is_told(monkeypatch):
     monkeypatch.setattr(bench, "RUBRICD", BUILD / "no-such-daemon")
     with pytest.raises(bench.NotMeasured, match="no-such-daemon: name a build with RUBRICD_BUILD"):
