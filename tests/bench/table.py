@@ -5,6 +5,7 @@ import argparse
 import json
 import os
 import platform
+import signal
 import statistics
 import sys
 import time
@@ -228,6 +229,7 @@ def main(description, *measures):
     parser.add_argument("--markdown", action="store_true", help="print a table for a page")
     parser.add_argument("--page", metavar="FILE", help="put that table into FILE, between its marks")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # no daemon is left behind
     rows, processors = [], Processors()
     try:
         around = surroundings()
