@@ -2,15 +2,18 @@
 """The daemon as a program: its options, what keeps it from starting, its socket, systemd, a private
 daemon, what it says of itself, and that nothing of it leaks."""
 
+import ctypes
 import fcntl
 import grp
 import os
+import platform
 import pwd
 import re
 import shutil
 import signal
 import socket
 import stat
+import struct
 import subprocess
 import sys
 import tempfile
@@ -815,3 +818,21 @@ def test_the_descriptors_of_a_job(start_daemon, bench):
             for _ in range(3):
                 result = client.run(listing)
                 assert result["score"]["failure_modes"][0]["detail"] == "[0, 1, 2]"
+
+
+def turn_of(pid):
+    """The nanoseconds that PID asks the scheduler for at a time; 0: the kernel does not tell."""
+    attr = ctypes.create_string_buffer(48)
+    if ctypes.CDLL(None).syscall(315, pid, attr, 48, 0) != 0:  # sched_getattr
+        return 0
+    return struct.unpack("IIQiIQQQ", attr.raw)[5]
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the number of sched_getattr")
+def test_it_asks_for_short_turns(daemon):
+    """It, and nobody that comes of it."""
+    before = turn_of(os.getpid())
+    if before == 0:
+        pytest.skip("this kernel has no slices of tasks (6.12)")
+    assert turn_of(daemon.process.pid) == 100_000
+    assert {turn_of(jail) for jail in daemon.jails()} == {before}
