@@ -52,8 +52,10 @@ static int probe(struct confinement *confinement, const struct config *config,
 {
     struct probe *found = &confinement->probe;
     const char *because = config->warm == CONFIG_WARM_NO ? "switched off by [warm] use"
-                          : host->warm_program < 0       ? strerror(-host->warm_program)
-                                                         : NULL;
+                          : host->warm_program == -ENOENT
+                              ? "rubricd-jail-warm does not stand beside rubricd-jail"
+                          : host->warm_program < 0 ? strerror(-host->warm_program)
+                                                   : NULL;
     if (!because) {
         if (probe_jails(found, &confinement->jail, without, host->no_cgroups, directory, fault) ==
             0)

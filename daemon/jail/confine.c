@@ -62,7 +62,7 @@ static int bound_capabilities(void)
 static bool shows_tmp(const struct confinement *c)
 {
     for (char *const *path = c->readable; *path; path++)
-        if (strncmp(*path, "/tmp/", 5) == 0)
+        if (view_is_tmp(*path))
             return true;
     return false;
 }

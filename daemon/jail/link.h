@@ -23,7 +23,7 @@
 
 /* A program that ends within this time is told of in one report: waking the supervisor costs as
  * much as many programs do. */
-#define LINK_SHORT_MS 2
+#define LINK_SHORT_MS 8
 
 /* How a jail is to be; strings, each with its NUL: the host paths that every job may read, and for
  * an interpreter that waits in the jail the program and its options, the environment of its jobs

@@ -40,8 +40,10 @@ static const char *const links[][2] = {
     {"/proc/self/fd/1", "dev/stdout"},
     {"/proc/self/fd/2", "dev/stderr"},
     {"/proc/self/mounts", "etc/mtab"},
-    {"/run", "var/run"},
-    {"/tmp", "var/tmp"},
+    /* What is made beneath these before the root is pivoted to must not be made beneath the host's.
+     */
+    {"../run", "var/run"},
+    {"../tmp", "var/tmp"},
 };
 
 static const char *const files[][2] = {
@@ -273,6 +275,11 @@ int view_seal(const struct view *view)
     return dup3(writable, view->root, O_CLOEXEC) < 0 ? -errno : 0;
 }
 
+bool view_is_tmp(const char *path)
+{
+    return strncmp(path, "/tmp/", 5) == 0 || strncmp(path, "/var/tmp/", 9) == 0;
+}
+
 int view_attach(const struct view *view, int tree, const char *target)
 {
     struct stat st;
@@ -280,7 +287,7 @@ int view_attach(const struct view *view, int tree, const char *target)
     if (attached < 0 || fstat(tree, &st) < 0)
         return -errno;
     /* /tmp is a mount of its own, which jobs can write to. */
-    int root = strncmp(target, "/tmp/", 5) == 0 ? attached : view->root;
+    int root = view_is_tmp(target) ? attached : view->root;
     int r = make_mountpoint(root, target, S_ISDIR(st.st_mode));
     return r < 0 ? r : mounts_attach(tree, AT_FDCWD, target, view->pass);
 }

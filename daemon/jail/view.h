@@ -51,6 +51,9 @@ int view_enter(struct view *view, const struct view_options *options, const char
 /* Makes the view read-only; after this the jail alone can change it, by view->root. */
 int view_seal(const struct view *view);
 
+/* Whether the absolute PATH lies in the /tmp of the view, by either of its names. */
+bool view_is_tmp(const char *path);
+
 /* Attaches TREE (mounts.h; borrowed) at TARGET, an absolute path of the view whose directories are
  * made where they are missing. */
 int view_attach(const struct view *view, int tree, const char *target);

@@ -22,6 +22,7 @@ from conftest import (
     RUBRICD,
     Daemon,
     give_to_account,
+    open_up,
     wait_until,
 )
 
@@ -309,6 +310,20 @@ def test_the_interpreter_and_its_version_are_in_the_digest(start_daemon, tmp_pat
     assert first != second
     assert first == again
     assert first != digest(start_daemon(shown))
+
+
+def test_what_is_readable_beneath_var_tmp(start_daemon):
+    """It is shown there, and nothing is made for it elsewhere on the host: in the view of a job
+    /var/tmp is another name of /tmp."""
+    with tempfile.TemporaryDirectory(prefix="rubricd-readable-", dir="/var/tmp") as place:
+        open_up(Path(place))
+        (Path(place) / "file").write_text("shown")
+        (Path(place) / "file").chmod(0o644)
+        daemon = start_daemon(f"isolation.readable={place}")
+        with daemon.connect() as client:
+            answer = client.run({"kind": "sandbox", "argv": ["/bin/cat", f"{place}/file"]})
+        assert answer["stdout"] == "shown", answer
+        assert not (Path("/tmp") / Path(place).name).exists()
 
 
 def test_the_digest_does_not_differ_between_jobs(client, bench):

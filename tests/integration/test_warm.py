@@ -352,7 +352,7 @@ def run_copy(tmp_path):
 
 # One that is not installed, and one whose libpython is not: the daemon goes on without it.
 @pytest.mark.parametrize("this, why", [
-    (None, "No such file or directory"),
+    (None, "rubricd-jail-warm does not stand beside rubricd-jail"),
     ("/bin/false", "rubricd-jail-warm does not start: is its libpython installed?"),
 ], ids=["not installed", "does not start"])
 def test_without_the_program(run_copy, this, why):
