@@ -6,6 +6,7 @@ import secrets
 
 import pytest
 from conftest import PASSING, Bench, need_warm_jail, open_up
+from test_warm import need_proc
 
 need_warm_jail()
 
@@ -81,6 +82,7 @@ def code_exec_job(marks, _):
 @pytest.mark.parametrize("warm", [True, False], ids=["warm", "cold"])
 @pytest.mark.parametrize("make", [sandbox_job, rubric_job, code_exec_job])
 def test_nothing_of_a_job_is_in_the_memory_of_the_next(start_daemon, bench, tmp_path, make, warm):
+    need_proc()
     marks = Marks()
     job = make(marks, tmp_path)
     if job["kind"] != "sandbox":
