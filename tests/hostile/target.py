@@ -227,7 +227,9 @@ class Target:
         pids = {slot["jail_pid"] for slot in slots}
         if any(slot["state"] != "idle" for slot in slots):
             return None
-        return pids if self.daemon.descendants() == pids else None
+        # A jail has something to put away once its report is out, and sleeps then.
+        quiet = all(sleeps(pid) for pid in pids)
+        return pids if quiet and self.daemon.descendants() == pids else None
 
     def census(self):
         """What there is of processes, descriptors, mounts, files and cgroups while nothing runs."""
@@ -246,6 +248,11 @@ class Target:
             ),
             "groups": self.group.of_jobs(),
         }
+
+
+def sleeps(pid):
+    text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    return text[text.rindex(")") + 2] == "S"
 
 
 def seen(look):
