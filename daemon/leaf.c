@@ -10,10 +10,16 @@ static bool is_open(const struct leaf *leaf)
     return leaf->leaf.fd >= 0;
 }
 
+void leaf_deinit(struct leaf *leaf)
+{
+    (void)leaf_close(leaf);
+    leaf->leaf.fd = close_fd(leaf->leaf.fd);
+}
+
 int leaf_open(struct leaf *leaf, const struct cgroup_tree *tree, uint64_t job_no,
               const struct limits *limits, unsigned cpu_percent, int *ret_fd)
 {
-    leaf->leaf.fd = close_fd(leaf->leaf.fd); /* one that was given up with its jail */
+    leaf_deinit(leaf); /* one that was given up with its jail */
     *leaf = (struct leaf){.tree = tree, .leaf = CGROUP_LEAF_NULL};
     *ret_fd = -1;
     if (!tree || tree->fd < 0)

@@ -42,3 +42,6 @@ void leaf_collect(const struct leaf *leaf, struct slot_result *result);
 /* Removes the cgroup. False while something in it still lives or dies, which is being killed; but
  * not for ever: what is in use after LEAF_LOOKS_MAX looks is left where it is. */
 bool leaf_close(struct leaf *leaf);
+
+/* The same, and lets go of what is still in use then. */
+void leaf_deinit(struct leaf *leaf);

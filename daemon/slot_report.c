@@ -11,8 +11,6 @@
  * has sent them to a stranger. */
 #define END_OF_FILE_MS 1000
 
-/* Sets the timer to what comes first: the deadline, or the moment at which the tree may have used
- * up its CPU time. */
 void slot_run_on(struct slot *slot)
 {
     uint64_t now_ns = clock_now_ns();

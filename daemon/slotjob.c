@@ -81,7 +81,7 @@ void slot_job_deinit(struct slot_job *job)
     capture_deinit(&job->out);
     capture_deinit(&job->err);
     packet_deinit(&job->packet);
-    (void)leaf_close(&job->leaf);
+    leaf_deinit(&job->leaf);
     confinement_unref(job->confinement);
     *job = (struct slot_job)SLOT_JOB_NULL;
 }

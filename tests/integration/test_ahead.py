@@ -50,6 +50,14 @@ def hold_ahead(client, slow, ahead, others=0):
     return pytest.fail("no job was sent ahead")
 
 
+@pytest.fixture(name="held")
+def hold(start_daemon, bench, gate):
+    """A client whose one job waits at the gate in the only slot, and whose other was sent there ahead."""
+    daemon = start_daemon("daemon.slots=1", READABLE)
+    with daemon.connect() as client:
+        yield client, *hold_ahead(client, bench.job(gate.python + PASSING), bench.job(PASSING))
+
+
 def test_a_job_behind_a_slow_one_goes_to_the_slot_that_is_free(start_daemon, bench, gate):
     """However the jobs fall: as long as one slot is free, quick ones are answered."""
     daemon = start_daemon("daemon.slots=2", READABLE)
@@ -66,28 +74,24 @@ def test_a_job_behind_a_slow_one_goes_to_the_slot_that_is_free(start_daemon, ben
             assert client.recv_answer(f"slow-{round}")["score"]["passed"] is True
 
 
-def test_it_runs_when_the_slow_one_has_ended(start_daemon, bench, gate):
-    daemon = start_daemon("daemon.slots=1", READABLE)
-    with daemon.connect() as client:
-        slow, ahead = hold_ahead(client, bench.job(gate.python + PASSING), bench.job(PASSING))
-        (slot,) = client.status()["slots"]
-        assert slot["job"]["id"] == slow
-        gate.open()
-        assert client.recv_answer(slow)["score"]["passed"] is True
-        assert client.recv_answer(ahead)["score"]["passed"] is True
+def test_it_runs_when_the_slow_one_has_ended(held, gate):
+    client, slow, ahead = held
+    (slot,) = client.status()["slots"]
+    assert slot["job"]["id"] == slow
+    gate.open()
+    assert client.recv_answer(slow)["score"]["passed"] is True
+    assert client.recv_answer(ahead)["score"]["passed"] is True
 
 
-def test_it_is_cancelled_where_it_waits(start_daemon, bench, gate):
-    daemon = start_daemon("daemon.slots=1", READABLE)
-    with daemon.connect() as client:
-        slow, ahead = hold_ahead(client, bench.job(gate.python + PASSING), bench.job(PASSING))
-        cancel(client, id=ahead)
-        answer = client.recv_answer(ahead)
-        assert (answer["code"], answer["message"]) == ("cancelled", "cancelled while queued")
-        assert taken(client) == 1
-        gate.open()
-        assert client.recv_answer(slow)["score"]["passed"] is True
-        assert client.run(QUICK)["score"]["passed"] is True
+def test_it_is_cancelled_where_it_waits(held, gate):
+    client, slow, ahead = held
+    cancel(client, id=ahead)
+    answer = client.recv_answer(ahead)
+    assert (answer["code"], answer["message"]) == ("cancelled", "cancelled while queued")
+    assert taken(client) == 1
+    gate.open()
+    assert client.recv_answer(slow)["score"]["passed"] is True
+    assert client.run(QUICK)["score"]["passed"] is True
 
 
 def test_its_client_goes_away(start_daemon, bench, gate):
@@ -100,14 +104,12 @@ def test_its_client_goes_away(start_daemon, bench, gate):
         assert other.recv_answer("other")["score"]["passed"] is True
 
 
-def test_the_jail_of_the_one_before_is_killed(start_daemon, bench, gate):
+def test_the_jail_of_the_one_before_is_killed(held):
     """That one is lost, this one runs."""
-    daemon = start_daemon("daemon.slots=1", READABLE)
-    with daemon.connect() as client:
-        slow, ahead = hold_ahead(client, bench.job(gate.python + PASSING), bench.job(PASSING))
-        os.kill(client.status()["slots"][0]["jail_pid"], signal.SIGKILL)
-        assert client.recv_answer(slow)["code"] == "sandbox_failed"
-        assert client.recv_answer(ahead)["score"]["passed"] is True
+    client, slow, ahead = held
+    os.kill(client.status()["slots"][0]["jail_pid"], signal.SIGKILL)
+    assert client.recv_answer(slow)["code"] == "sandbox_failed"
+    assert client.recv_answer(ahead)["score"]["passed"] is True
 
 
 def test_the_daemon_stops(start_daemon, bench, gate):
