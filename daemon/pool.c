@@ -93,12 +93,12 @@ static struct slot *find(const struct pool *pool, bool (*is_wanted)(const struct
 }
 
 /* A job that was taken ahead by a slot which has no time for it goes first: it was the next. */
-static bool pass_on(struct pool *pool, struct slot *idle)
+static bool pass_on(struct pool *pool, struct slot *to)
 {
-    struct slot *from = find(pool, slot_holds_next);
-    void *owner = from ? slot_pass_on(from, idle) : NULL;
+    struct slot *from = find(pool, to->state == SLOT_IDLE ? slot_holds_next : slot_delays_next);
+    void *owner = from ? slot_pass_on(from, to) : NULL;
     if (owner)
-        pool->ops->moved(idle, owner, pool->userdata);
+        pool->ops->moved(to, owner, pool->userdata);
     return from != NULL;
 }
 
@@ -121,7 +121,7 @@ void pool_dispatch(struct pool *pool)
         if (!pass_on(pool, slot) && !launch(pool, slot))
             return;
     while ((slot = find(pool, slot_takes_next)))
-        if (!launch(pool, slot))
+        if (!pass_on(pool, slot) && !launch(pool, slot))
             return;
 }
 

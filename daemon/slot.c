@@ -17,8 +17,9 @@
  * itself; when the end of the first is reported the next becomes the job, LAUNCHING as if it had
  * just been sent. A job that is not quick after all must not keep another one waiting: the jail,
  * which tells then that it runs, returns what it was sent ahead. It waits here for the end of the
- * first, or for any slot that is idle (the pool passes it on). What one jail has had is never given
- * to another with the same pipes: whoever has got hold of that jail would have their write ends.
+ * first, or for any slot that is idle or would take one ahead itself (the pool passes it on). What
+ * one jail has had is never given to another with the same pipes: whoever has got hold of that jail
+ * would have their write ends.
  *
  * A job that loses its jail is answered only when a new jail has come up and emptied the slot's
  * directory, or could not: whoever gets the answer can rely on nothing of the job being left. */
@@ -166,6 +167,11 @@ bool slot_takes_next(const struct slot *slot)
 bool slot_holds_next(const struct slot *slot)
 {
     return slot_job_is_pending(&slot->next) && slot->next.leaf.leaf.fd < 0;
+}
+
+bool slot_delays_next(const struct slot *slot)
+{
+    return slot_holds_next(slot) && slot->state != SLOT_LAUNCHING;
 }
 
 static void give_next_back(struct slot *slot)
@@ -447,6 +453,14 @@ void slot_renew(struct slot *slot)
         end_jail(slot);
 }
 
+/* What cannot be sent ahead waits here. */
+static void take_ahead(struct slot *slot, struct slot_job job)
+{
+    slot->next = job;
+    if (fits(slot, &slot->next))
+        (void)hand_over(slot, &slot->next);
+}
+
 int slot_run(struct slot *slot, const struct launch *launch, uint64_t job_no, void *owner)
 {
     struct slot_job job;
@@ -460,17 +474,19 @@ int slot_run(struct slot *slot, const struct launch *launch, uint64_t job_no, vo
             slot_job_deinit(&slot->job);
         return r;
     }
-    slot->next = job;
-    /* What cannot be sent ahead waits here. */
-    if (fits(slot, &slot->next))
-        (void)hand_over(slot, &slot->next);
+    take_ahead(slot, job);
     return 0;
 }
 
 void *slot_pass_on(struct slot *from, struct slot *to)
 {
-    to->job = from->next;
+    struct slot_job job = from->next;
     from->next = (struct slot_job)SLOT_JOB_NULL;
+    if (to->state != SLOT_IDLE) {
+        take_ahead(to, job);
+        return to->next.owner;
+    }
+    to->job = job;
     begin_anyhow(to);
     return to->job.owner;
 }

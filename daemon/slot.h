@@ -97,9 +97,11 @@ bool slot_takes_next(const struct slot *slot);
 /* Whether it has a job ahead that its jail has not, and that another slot may take. */
 bool slot_holds_next(const struct slot *slot);
 
-/* Gives the job that FROM holds to TO, which is idle. Returns its owner, NULL if it is over
- * already.
- */
+/* Whether that one also waits longer than a quick job takes. */
+bool slot_delays_next(const struct slot *slot);
+
+/* Gives the job that FROM holds to TO, which is idle or takes one ahead. Returns its owner, NULL if
+ * it is over already. */
 void *slot_pass_on(struct slot *from, struct slot *to);
 
 static inline bool slot_has_job(const struct slot *slot)

@@ -5,13 +5,16 @@ goes elsewhere, is cancelled, lives through the death of the jail, as if it stoo
 
 import os
 import signal
+import time
 
 import pytest
-from conftest import BUILD, PASSING, wait_until
+from conftest import BUILD, DEADLINE, PASSING, wait_until
 from test_cancel import cancel
 from test_queue import Gate, client_of
 
 QUICK = {"kind": "sandbox", "argv": [str(BUILD / "tests" / "exit0")]}
+# Longer than it takes to submit one, so that there is always another.
+STREAM = {"kind": "sandbox", "snippet": "sleep 0.002"}
 READABLE = f"isolation.readable={BUILD / 'tests'}"
 # A job that takes longer than expected at the wrong moment is nobody's fault: it is tried again.
 TRIES = 100
@@ -72,6 +75,29 @@ def test_a_job_behind_a_slow_one_goes_to_the_slot_that_is_free(start_daemon, ben
             assert f"slow-{round}" not in answered and len(answered) == 20
             gate.open()
             assert client.recv_answer(f"slow-{round}")["score"]["passed"] is True
+
+
+def test_quick_ones_without_end_do_not_keep_it_waiting(start_daemon, bench, gate):
+    """The slot that they run in is not idle between two of them: it takes the job next."""
+    daemon = start_daemon("daemon.slots=2", READABLE)
+    with daemon.connect() as client:
+        for round in range(20):
+            slow = f"slow-{round}"
+            for n in range(10):
+                client.submit(f"before-{round}-{n}", QUICK)
+            client.submit(slow, bench.job(gate.python + PASSING))
+            for n in range(20):
+                client.submit(f"after-{round}-{n}", STREAM)
+            missing = {f"{when}-{round}-{n}" for when in ("before", "after") for n in range(10)}
+            deadline = time.monotonic() + DEADLINE
+            more = 20
+            while missing:
+                assert time.monotonic() < deadline, f"after {more} more still not: {missing}"
+                missing.discard(client.recv_answer()["id"])
+                client.submit(f"after-{round}-{more}", STREAM)
+                more += 1
+            gate.open()
+            assert slow in {client.recv_answer()["id"] for _ in range(31)}
 
 
 def test_it_runs_when_the_slow_one_has_ended(held, gate):
