@@ -20,7 +20,8 @@ struct jail_interpreter {
     void (*before_fork)(void);
     void (*after_fork)(void);
 
-    /* In the fork, which is confined as a job is: whether ARGV and ENVP would run in it as they do
+    /* In the fork, which is confined as a job is, with a file for its standard input that is read
+     * from its start, and pipes for its output: whether ARGV and ENVP would run in it as they do
      * when they are executed. */
     bool (*takes)(char *const *argv, char *const *envp);
 

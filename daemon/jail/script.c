@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Theory of operation: what costs a script in a copied process is memory, which is copied page by
  * page where it is written to, and an interpreter that ends writes to nearly all that it has: it
- * takes every module that it ever loaded apart, object by object. So the end here leaves alone what
- * was loaded before the script began and is as it was then. All that a script could notice comes as
- * it does from the interpreter itself: threads are awaited, exit functions called, streams flushed,
- * the script's own objects and modules finalized in their order (Py_FinalizeEx() does that); when
- * nothing is left but memory to be freed, the process exits (on_audit()).
+ * takes every module that it ever loaded apart, object by object. Hardly a script would notice if
+ * it did not. So when the threads have been awaited, the exit functions called and the streams
+ * flushed, as the interpreter does it, all that the script has made is looked through: if nothing
+ * of it does more at its end than to be freed, and nobody watches, the process exits
+ * (leave_only_memory()). Otherwise the interpreter ends in full.
  *
  * What is written here follows pymain_run_python(), _PyRun_SimpleFileObject() and
  * handle_system_exit() of Python 3.11. Whatever it does not know goes their way. */
@@ -17,7 +17,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,11 +25,11 @@
 /* What an interpreter exits with that could not flush its streams. */
 #define STATUS_UNFLUSHED 120
 
-/* A module that was loaded before any script, and how its names were then. */
-struct loaded {
-    PyObject *name, *module;
-    uint64_t version;
-};
+/* Of the module _io, whose objects have nothing to do at their end once they are closed. */
+static const char *const file_types[] = {"TextIOWrapper",  "BufferedReader", "BufferedWriter",
+                                         "BufferedRandom", "FileIO",         "BytesIO",
+                                         "StringIO"};
+#define FILE_TYPES (sizeof(file_types) / sizeof(file_types[0]))
 
 struct status {
     int code;   /* for exit() */
@@ -39,12 +38,15 @@ struct status {
 
 /* In the jail's process, which is one interpreter's. */
 struct script {
-    struct loaded *loaded;
-    size_t loaded_count;
-    PyObject *exit_functions; /* atexit's own function that calls them */
+    struct {
+        PyObject *get_objects, *get_debug, *callbacks, *unfreeze; /* of the module gc */
+    } gc;
+    PyTypeObject *files[FILE_TYPES];
+    PyObject *main;                               /* the module; borrowed, not to be looked into */
+    PyObject *warnings, *filters, *first_filters; /* the module's list, and what was in it */
+    PyObject *exit_functions;                     /* atexit's own function that calls them */
     PyObject *out, *err;
-    bool ends; /* nothing is left but to exit with STATUS */
-    struct status status;
+    bool is_audited; /* by a hook that was not there before */
 };
 
 static struct script *script(void)
@@ -53,55 +55,49 @@ static struct script *script(void)
     return &the_only_one;
 }
 
-/* --- what is loaded ------------------------------------------------------------------------ */
+/* --- before any script --------------------------------------------------------------------- */
 
-/* A number that is another one after each change of a name of MODULE; 0: there is none. */
-static uint64_t version_of(PyObject *module)
+static int on_audit(const char *event, PyObject *arguments, void *userdata)
 {
-#if PY_VERSION_HEX < 0x030C0000
-    if (PyModule_CheckExact(module))
-        return ((PyDictObject *)PyModule_GetDict(module))->ma_version_tag;
-#endif
-    (void)module;
+    struct script *s = userdata;
+    (void)arguments;
+    s->is_audited |= strcmp(event, "sys.addaudithook") == 0;
     return 0;
 }
 
-/* These are the interpreter's own, and the script's. */
-static bool is_special(PyObject *name)
+/* NAME of MODULE; a new reference, NULL with an exception set. */
+static PyObject *attribute_of(const char *module, const char *name)
 {
-    static const char *const special[] = {"sys", "builtins", "__main__"};
-    for (size_t i = 0; i < sizeof(special) / sizeof(special[0]); i++)
-        if (PyUnicode_CompareWithASCIIString(name, special[i]) == 0)
-            return true;
-    return false;
+    PyObject *imported = PyImport_ImportModule(module);
+    PyObject *attribute = imported ? PyObject_GetAttrString(imported, name) : NULL;
+    Py_XDECREF(imported);
+    return attribute;
 }
 
-static void note_loaded(void)
+static bool find_attributes(struct script *s)
+{
+    bool found = (s->exit_functions = attribute_of("atexit", "_run_exitfuncs")) &&
+                 (s->gc.get_objects = attribute_of("gc", "get_objects")) &&
+                 (s->gc.get_debug = attribute_of("gc", "get_debug")) &&
+                 (s->gc.callbacks = attribute_of("gc", "callbacks")) &&
+                 (s->gc.unfreeze = attribute_of("gc", "unfreeze")) &&
+                 (s->warnings = PyImport_ImportModule("warnings")) &&
+                 (s->filters = PyObject_GetAttrString(s->warnings, "filters")) &&
+                 PyList_CheckExact(s->filters) && (s->first_filters = PyList_AsTuple(s->filters));
+    for (size_t i = 0; found && i < FILE_TYPES; i++)
+        found = (s->files[i] = (PyTypeObject *)attribute_of("_io", file_types[i]));
+    return found;
+}
+
+int script_prepare(void)
 {
     struct script *s = script();
-    PyObject *name, *module;
-    for (Py_ssize_t at = 0; PyDict_Next(PyImport_GetModuleDict(), &at, &name, &module);) {
-        uint64_t version = version_of(module);
-        if (version == 0 || !PyUnicode_Check(name) || is_special(name))
-            continue;
-        Py_INCREF(name);
-        Py_INCREF(module);
-        s->loaded[s->loaded_count++] = (struct loaded){name, module, version};
-    }
-}
-
-/* Whatever takes the modules apart does not find those that are as they were. They stay alive. */
-static void hide_loaded(void)
-{
-    const struct script *s = script();
-    PyObject *modules = PyImport_GetModuleDict();
-    for (size_t i = 0; i < s->loaded_count; i++) {
-        const struct loaded *was = &s->loaded[i];
-        if (PyDict_GetItemWithError(modules, was->name) == was->module &&
-            version_of(was->module) == was->version)
-            (void)PyDict_DelItem(modules, was->name);
+    if (!find_attributes(s) || PySys_AddAuditHook(on_audit, s) < 0) {
         PyErr_Clear();
+        return -ENOMEM;
     }
+    s->main = PyImport_AddModule("__main__");
+    return 0;
 }
 
 /* --- the end ------------------------------------------------------------------------------- */
@@ -113,32 +109,6 @@ _Noreturn static void leave(struct status status)
         (void)raise(status.signal);
     }
     exit(status.code);
-}
-
-/* The interpreter tells that it frees its memory, the last thing that it does. */
-static int on_audit(const char *event, PyObject *arguments, void *userdata)
-{
-    const struct script *s = userdata;
-    (void)arguments;
-    if (s->ends && strcmp(event, "cpython.PyInterpreterState_Clear") == 0)
-        leave(s->status);
-    return 0;
-}
-
-int script_prepare(void)
-{
-    struct script *s = script();
-    PyObject *atexit = PyImport_ImportModule("atexit");
-    if (atexit)
-        s->exit_functions = PyObject_GetAttrString(atexit, "_run_exitfuncs");
-    Py_XDECREF(atexit);
-    s->loaded = calloc((size_t)PyDict_Size(PyImport_GetModuleDict()) + 1, sizeof(*s->loaded));
-    if (!s->exit_functions || !s->loaded || PySys_AddAuditHook(on_audit, s) < 0) {
-        PyErr_Clear();
-        return -ENOMEM;
-    }
-    note_loaded();
-    return 0;
 }
 
 static void await_threads(void)
@@ -187,6 +157,97 @@ static bool flush_last(void)
     return out && err;
 }
 
+/* --- what is left -------------------------------------------------------------------------- */
+
+static bool is_closed_file(PyObject *object)
+{
+    const struct script *s = script();
+    for (size_t i = 0; i < FILE_TYPES; i++)
+        if (Py_IS_TYPE(object, s->files[i]))
+            return is_closed(object);
+    return false;
+}
+
+/* Whether nothing happens at the end of OBJECT but that its memory is freed. */
+static bool is_quiet(PyObject *object)
+{
+    const PyTypeObject *type = Py_TYPE(object);
+    if (type->tp_finalize || type->tp_del)
+        return is_closed_file(object);
+    return !PyWeakref_Check(object) || !((PyWeakReference *)object)->wr_callback;
+}
+
+static bool all_are_quiet(PyObject *objects)
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(objects); i++)
+        if (!is_quiet(PyList_GET_ITEM(objects, i)))
+            return false;
+    return true;
+}
+
+/* Whether somebody listens to the garbage collector. */
+static bool is_collection_watched(void)
+{
+    const struct script *s = script();
+    PyObject *debug = PyObject_CallNoArgs(s->gc.get_debug);
+    bool is_watched = !debug || PyObject_IsTrue(debug) || PyObject_Size(s->gc.callbacks) != 0;
+    Py_XDECREF(debug);
+    return is_watched;
+}
+
+/* Those who have asked for it are told of a directory that is still read, say, which the garbage
+ * collector does not know. */
+static bool are_warnings_changed(void)
+{
+    const struct script *s = script();
+    if (PyDict_GetItemString(PyModule_GetDict(s->warnings), "filters") != s->filters ||
+        PyList_GET_SIZE(s->filters) != PyTuple_GET_SIZE(s->first_filters))
+        return true;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(s->filters); i++)
+        if (PyList_GET_ITEM(s->filters, i) != PyTuple_GET_ITEM(s->first_filters, i))
+            return true;
+    return false;
+}
+
+static bool has_other_interpreters(void)
+{
+    return PyInterpreterState_Next(PyInterpreterState_Head());
+}
+
+/* Whether nobody would notice if nothing of what is there now were finalized, which OBJECTS are all
+ * of that the script has made. */
+static bool leave_only_memory(PyObject *objects)
+{
+    return !script()->is_audited && !has_other_interpreters() && !is_collection_watched() &&
+           !are_warnings_changed() && all_are_quiet(objects);
+}
+
+/* What the garbage collector was told to leave alone is not among OBJECTS. Whether that is only
+ * what was there before the script: its __main__ was made after that. */
+static bool are_all_of_script(PyObject *objects)
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(objects); i++)
+        if (PyList_GET_ITEM(objects, i) == script()->main)
+            return true;
+    return false;
+}
+
+/* Ends the process, whose streams are flushed if they ARE_FLUSHED, where that makes no difference.
+ * If not, what was loaded before the script may have got something of it to hold: it is the garbage
+ * collector's again, as in any interpreter. */
+static void leave_at_once(struct status status, bool are_flushed)
+{
+    const struct script *s = script();
+    PyObject *objects = PyObject_CallNoArgs(s->gc.get_objects);
+    if (objects && are_all_of_script(objects)) {
+        if (are_flushed && leave_only_memory(objects))
+            leave(status);
+        Py_XDECREF(PyObject_CallNoArgs(s->gc.unfreeze));
+    }
+    Py_XDECREF(objects);
+    PyErr_Clear();
+}
+
 _Noreturn static void end(struct status status)
 {
     struct script *s = script();
@@ -194,13 +255,10 @@ _Noreturn static void end(struct status status)
     Py_XDECREF(PyObject_CallNoArgs(s->exit_functions));
     PyErr_Clear();
     /* What else stands for a stream may count how often it is flushed. */
-    if (PySys_GetObject("stdout") == s->out && PySys_GetObject("stderr") == s->err) {
-        if (!flush_last())
-            status.code = STATUS_UNFLUSHED;
-        hide_loaded();
-        s->status = status;
-        s->ends = true;
-    }
+    bool are_ours = PySys_GetObject("stdout") == s->out && PySys_GetObject("stderr") == s->err;
+    if (are_ours && !flush_last())
+        status.code = STATUS_UNFLUSHED;
+    leave_at_once(status, are_ours);
     /* What is printed from here on is flushed when these go. */
     Py_CLEAR(s->out);
     Py_CLEAR(s->err);
@@ -319,15 +377,15 @@ static struct status run(FILE *file, PyObject *path, PyObject *names)
     return status;
 }
 
-void script_run(FILE *file, const struct script_start *start, PyObject *owner)
+void script_run(FILE *file, PyObject *path, PyObject *directory)
 {
     PyObject *names = PyModule_GetDict(PyImport_AddModule("__main__"));
-    PyObject *search = PySys_GetObject("path"), *path = Py_NewRef(start->path);
-    script()->out = Py_NewRef(start->out);
-    script()->err = Py_NewRef(start->err);
-    bool ready =
-        search && PyList_Insert(search, 0, start->directory) == 0 && name_script(names, path) == 0;
-    Py_DECREF(owner);
+    PyObject *search = PySys_GetObject("path");
+    script()->out = Py_XNewRef(PySys_GetObject("stdout"));
+    script()->err = Py_XNewRef(PySys_GetObject("stderr"));
+    bool ready = search && directory && PyList_Insert(search, 0, directory) == 0 &&
+                 name_script(names, path) == 0;
+    Py_XDECREF(directory);
     if (!ready) {
         PyErr_Print();
         leave((struct status){.code = 1});

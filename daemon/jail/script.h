@@ -8,17 +8,10 @@
 /* In the interpreter that waits, once all that it is to load is loaded. 0 or a negative errno. */
 int script_prepare(void);
 
-/* What a script begins with; borrowed. */
-struct script_start {
-    PyObject *path, *directory; /* where it is, and where that is, links followed */
-    PyObject *out, *err;        /* its streams */
-};
-
 /* Opens the script PATH. NULL, with no exception set, where that is something else than a file with
  * Python text, or cannot be opened: Py_RunMain() knows what to do. */
 FILE *script_open(PyObject *path);
 
 /* In the copy: runs FILE as Py_RunMain() would, and ends the process with its exit status. Takes
- * OWNER, which owns what START has. */
-__attribute__((noreturn)) void script_run(FILE *file, const struct script_start *start,
-                                          PyObject *owner);
+ * PATH, which it was opened by, and DIRECTORY, where that is with links followed. */
+__attribute__((noreturn)) void script_run(FILE *file, PyObject *path, PyObject *directory);

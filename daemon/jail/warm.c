@@ -16,12 +16,18 @@
 #include "jail.h"
 #include "script.h"
 
-#include <errno.h>
+#include "proto/util.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* What the interpreter here has mapped beyond a fresh one counts for RLIMIT_AS: with less than this
@@ -31,14 +37,12 @@
 /* A word for a script that is none. */
 #define NO_SCRIPT "-"
 
-/* The names of modules that a file beside the script would be found before; a __main__ that was not
- * there when the garbage collector was told to leave all else alone (which keeps the pages of what
- * is loaded shared), for it has to find what a script leaves there; and a script's own streams, as
- * the interpreter makes them when it starts. */
+/* A __main__ that was not there when the garbage collector was told to leave all else alone (which
+ * keeps the pages of what is loaded shared), for it has to find what a script leaves there; and a
+ * script's own streams, as the interpreter makes them when it starts. */
 static const char prelude[] =
-    "import _io, os, sys\n"
+    "import _io, sys\n"
     "known = set(sys.modules)\n"
-    "loaded = set()\n"
     "\n"
     "def load(names):\n"
     "    for name in names:\n"
@@ -46,11 +50,13 @@ static const char prelude[] =
     "            __import__(name)\n"
     "        except BaseException as error:\n"
     "            return f'cannot load {name}: {type(error).__name__}: {error}'\n"
-    "    loaded.update(name.partition('.')[0] for name in set(sys.modules) - known)\n"
+    "    loaded = {name.partition('.')[0] for name in set(sys.modules) - known}\n"
+    "    open_streams()\n"
     "    import gc\n"
     "    gc.collect()\n"
     "    gc.freeze()\n"
     "    fresh_main()\n"
+    "    return sorted(name.encode() for name in loaded)\n"
     "\n"
     "def fresh_main():\n"
     "    main = sys.modules['__main__']\n"
@@ -59,9 +65,10 @@ static const char prelude[] =
     "    vars(fresh).update(vars(main))\n"
     "    fresh.__annotations__ = {}\n"
     "\n"
-    "def takes(script):\n"
-    "    beside = os.listdir(os.path.dirname(os.path.realpath(script)))\n"
-    "    return loaded.isdisjoint(entry.partition('.')[0] for entry in beside)\n"
+    "def open_streams():\n"
+    "    stream('stdin', 0, 'r')\n"
+    "    stream('stdout', 1, 'w')\n"
+    "    stream('stderr', 2, 'w')\n"
     "\n"
     "def stream(name, fd, mode):\n"
     "    before = getattr(sys, name)\n"
@@ -71,23 +78,16 @@ static const char prelude[] =
     "                             fd == 2 or binary.raw.isatty(), False)\n"
     "    text.mode = mode\n"
     "    setattr(sys, name, text)\n"
-    "    setattr(sys, f'__{name}__', text)\n"
-    "\n"
-    "def begin(arguments, script):\n"
-    "    sys.orig_argv = arguments\n"
-    "    sys.argv = [script]\n"
-    "    stream('stdin', 0, 'r')\n"
-    "    stream('stdout', 1, 'w')\n"
-    "    stream('stderr', 2, 'w')\n"
-    "    path = script if script.startswith('/') else f'{os.getcwd()}/{script}'\n"
-    "    return path, os.path.dirname(os.path.realpath(path)), sys.stdout, sys.stderr\n";
+    "    setattr(sys, f'__{name}__', text)\n";
 
 /* In the jail's process, which is one interpreter's. */
 struct warm {
     char *const *argv;
     char *const *envp;
     size_t argc;
-    PyObject *names; /* of the prelude */
+    PyObject *names;  /* of the prelude */
+    PyObject *loaded; /* bytes, sorted: the modules that a file beside a script is found before */
+    char directory[PATH_MAX]; /* in a fork: of its script */
 };
 
 static struct warm *warm(void)
@@ -154,11 +154,10 @@ static PyObject *list_of(char *const *strings)
 }
 
 /* Calls the prelude's FUNCTION; a new reference, NULL with no exception set if it fails. */
-static PyObject *call(const char *function, PyObject *first, PyObject *second)
+static PyObject *call(const char *function, PyObject *argument)
 {
     PyObject *callable = PyDict_GetItemString(warm()->names, function);
-    PyObject *result =
-        callable ? PyObject_CallFunctionObjArgs(callable, first, second, NULL) : NULL;
+    PyObject *result = callable ? PyObject_CallFunctionObjArgs(callable, argument, NULL) : NULL;
     PyErr_Clear();
     return result;
 }
@@ -166,23 +165,61 @@ static PyObject *call(const char *function, PyObject *first, PyObject *second)
 static int load(char *const *modules, char *why, size_t size)
 {
     struct warm *w = warm();
-    PyObject *names = PyDict_New(), *list = list_of(modules), *done = NULL, *wrong = NULL;
-    int r = -ENOMEM;
+    PyObject *names = PyDict_New(), *list = list_of(modules), *done = NULL, *loaded = NULL;
+    int r = 0;
     if (names && list)
         done = PyRun_String(prelude, Py_file_input, names, names);
     w->names = names;
     if (done)
-        wrong = call("load", list, NULL);
-    if (wrong == Py_None)
-        r = 0;
-    else if (wrong && PyUnicode_Check(wrong))
-        r = fail(why, size, PyUnicode_AsUTF8(wrong));
-    else
+        loaded = call("load", list);
+    if (loaded && PyUnicode_Check(loaded))
+        r = fail(why, size, PyUnicode_AsUTF8(loaded));
+    else if (!loaded || !PyList_CheckExact(loaded))
         r = fail(why, size, "the interpreter does not load its modules");
+    else
+        PyObject_GC_UnTrack(loaded); /* it came after the freeze; a script is not to find it */
     PyErr_Clear();
-    Py_XDECREF(wrong);
+    w->loaded = loaded;
     Py_XDECREF(done);
     Py_XDECREF(list);
+    return r;
+}
+
+/* Puts onto 0, 1 and 2 what a job has there: a file that is read from its start, and pipes. The
+ * streams that are made on them are those of all scripts. */
+static int lay_streams(void)
+{
+    int ends[2];
+    int input = memfd_create("stdin", MFD_CLOEXEC);
+    if (input < 0 || pipe2(ends, O_CLOEXEC) < 0)
+        return close_fd(input), -errno;
+    int r = dup2(input, STDIN_FILENO) < 0 || dup2(ends[1], STDOUT_FILENO) < 0 ||
+                    dup2(ends[1], STDERR_FILENO) < 0
+                ? -errno
+                : 0;
+    close_fd(input);
+    close_fd(ends[0]);
+    close_fd(ends[1]);
+    return r;
+}
+
+static int load_with_streams(char *const *modules, char *why, size_t size)
+{
+    int kept[LINK_STANDARD_FDS];
+    for (int i = 0; i < LINK_STANDARD_FDS; i++)
+        kept[i] = fcntl(i, F_DUPFD_CLOEXEC, LINK_STANDARD_FDS);
+    int r = lay_streams();
+    if (r == 0)
+        r = load(modules, why, size);
+    else
+        (void)fail(why, size, "there are no streams to be made");
+    for (int i = 0; i < LINK_STANDARD_FDS; i++) {
+        if (kept[i] >= 0)
+            (void)dup2(kept[i], i);
+        else
+            (void)close(i);
+        close_fd(kept[i]);
+    }
     return r;
 }
 
@@ -215,7 +252,7 @@ static int prepare(const struct link_setup_lists *lists, const char *version, ch
     r = start_interpreter(w->argv, w->argc, why, size);
     restore_handlers(handlers);
     if (r == 0)
-        r = load(lists->modules, why, size);
+        r = load_with_streams(lists->modules, why, size);
     return r < 0 ? r : script_prepare();
 }
 
@@ -229,11 +266,51 @@ static bool same(char *const *a, char *const *b)
     return !*a && !*b;
 }
 
+/* Whether NAME, without what follows a dot, is that of a module that is loaded here. */
+static bool is_loaded(const char *name)
+{
+    size_t n = strcspn(name, "."), from = 0, to = (size_t)PyList_GET_SIZE(warm()->loaded);
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        const char *other = PyBytes_AS_STRING(PyList_GET_ITEM(warm()->loaded, (Py_ssize_t)middle));
+        int order = strncmp(name, other, n);
+        if (order == 0 && other[n] == '\0')
+            return true;
+        if (order > 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return false;
+}
+
+/* Whether an import would find a file there before a module that is loaded here. */
+static bool has_module(const char *directory)
+{
+    DIR *stream = opendir(directory);
+    const struct dirent *entry;
+    bool found = !stream;
+    while (!found && (entry = readdir(stream)))
+        found = is_loaded(entry->d_name);
+    if (stream)
+        (void)closedir(stream);
+    return found;
+}
+
+/* Where SCRIPT is, links followed. False if it is not there. */
+static bool find_directory(const char *script, char ret[PATH_MAX])
+{
+    if (!realpath(script, ret))
+        return false;
+    char *slash = strrchr(ret, '/');
+    slash[slash == ret] = '\0'; /* of the root it is the name */
+    return true;
+}
+
 static bool takes(char *const *argv, char *const *envp)
 {
-    const struct warm *w = warm();
+    struct warm *w = warm();
     struct rlimit memory;
-    PyOS_AfterFork_Child();
     for (size_t i = 0; i < w->argc; i++)
         if (!argv[i] || strcmp(argv[i], w->argv[i]) != 0)
             return false;
@@ -241,48 +318,54 @@ static bool takes(char *const *argv, char *const *envp)
         return false;
     if (getrlimit(RLIMIT_AS, &memory) < 0 || memory.rlim_cur < MEMORY_MIN)
         return false;
-    PyObject *script = PyUnicode_DecodeFSDefault(argv[w->argc]);
-    PyObject *answer = script ? call("takes", script, NULL) : NULL;
-    bool taken = answer == Py_True;
-    Py_XDECREF(answer);
-    Py_XDECREF(script);
-    return taken;
+    return find_directory(argv[w->argc], w->directory) && !has_module(w->directory);
 }
 
 /* The interpreter's own copy of how it was started, from which Py_RunMain() goes on. */
-static PyStatus set_script(PyObject *path, const char *script)
+static bool set_script(const char *path, const char *script)
 {
     PyConfig *config =
         (PyConfig *)(uintptr_t)_PyInterpreterState_GetConfig(PyInterpreterState_Get());
-    PyStatus status =
-        PyConfig_SetBytesString(config, &config->run_filename, PyUnicode_AsUTF8(path));
-    if (PyStatus_Exception(status) || config->argv.length != 1)
-        return PyStatus_NoMemory();
-    return PyConfig_SetBytesString(config, &config->argv.items[0], script);
+    return config->argv.length == 1 &&
+           !PyStatus_Exception(PyConfig_SetBytesString(config, &config->run_filename, path)) &&
+           !PyStatus_Exception(PyConfig_SetBytesString(config, &config->argv.items[0], script));
+}
+
+static bool set_list(const char *name, char *const *strings)
+{
+    PyObject *list = list_of(strings);
+    bool set = list && PySys_SetObject(name, list) == 0;
+    Py_XDECREF(list);
+    return set;
+}
+
+static bool make_path(const char *script, char ret[PATH_MAX])
+{
+    char directory[PATH_MAX];
+    if (*script == '/')
+        return snprintf(ret, PATH_MAX, "%s", script) < PATH_MAX;
+    return getcwd(directory, sizeof(directory)) &&
+           snprintf(ret, PATH_MAX, "%s/%s", directory, script) < PATH_MAX;
 }
 
 /* By the attribute: clang keeps _Noreturn out of a function's type. */
 __attribute__((noreturn)) static void run(char *const *argv)
 {
-    const char *script = argv[warm()->argc];
-    PyObject *arguments = list_of(argv), *name = PyUnicode_DecodeFSDefault(script);
-    PyObject *begun = arguments && name ? call("begin", arguments, name) : NULL;
-    const char *slash = strrchr(argv[0], '/');
+    struct warm *w = warm();
+    const char *script = argv[w->argc], *slash = strrchr(argv[0], '/');
+    char path[PATH_MAX];
+    PyOS_AfterFork_Child();
     (void)prctl(PR_SET_NAME, slash ? slash + 1 : argv[0]);
-    struct script_start start;
-    if (!begun ||
-        !PyArg_ParseTuple(begun, "OOOO", &start.path, &start.directory, &start.out, &start.err) ||
-        PyStatus_Exception(set_script(start.path, script))) {
+    if (!make_path(script, path) || !set_list("orig_argv", argv) ||
+        !set_list("argv", argv + w->argc) || !set_script(path, script)) {
         (void)fprintf(stderr, "rubricd-jail-warm: out of memory\n");
         _exit(127);
     }
-    Py_XDECREF(name);
-    Py_XDECREF(arguments);
-    Py_CLEAR(warm()->names);
-    FILE *file = script_open(start.path);
+    PyObject *name = PyUnicode_DecodeFSDefault(path);
+    FILE *file = name ? script_open(name) : NULL;
     if (file)
-        script_run(file, &start, begun);
-    Py_DECREF(begun);
+        script_run(file, name, PyUnicode_DecodeFSDefault(w->directory));
+    Py_XDECREF(name);
     exit(Py_RunMain());
 }
 

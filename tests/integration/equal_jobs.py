@@ -80,6 +80,17 @@ PROCESSES = {
 }
 
 ENDS = {
+    "a thread that goes on until functions are run at the end": "import atexit, sys, threading\ndef f():\n    threading.main_thread().join(); sys.stderr.write('thread\\n')\natexit.register(sys.stderr.write, 'at exit\\n'); threading.Thread(target=f).start()\nsys.exit(2)",
+    "a weak reference that is called at the end": "import sys, weakref\nclass C: pass\nc = C()\nsys.r = weakref.ref(c, sys.stderr.write)\nsys.exit(2)",
+    "a collection that is watched at the end": "import gc, sys\ngc.set_threshold(0); gc.callbacks.append(lambda phase, _, write=sys.stderr.write: write(f'{phase}\\n'))\nsys.exit(2)",
+    "another interpreter at the end": "import _xxsubinterpreters as s, sys\nsys.i = s.create(); s.run_string(sys.i, 'import atexit, sys\\natexit.register(sys.stderr.write, \"in another\")')\nsys.exit(2)",
+    "a stream of its own kind": "import sys\nclass W:\n    def write(self, text): pass\n    def flush(self): sys.__stderr__.write('flushed\\n')\nsys.stdout = W()\nsys.exit(2)",
+    "what the collector was told to leave alone": "import gc, sys\nclass C:\n    def __del__(self, write=sys.stderr.write): write('frozen\\n')\nsys.c = C(); gc.freeze()\nsys.exit(2)",
+    "what it was told to leave alone, in a circle": "import gc, sys\nclass C:\n    def __del__(self, write=sys.stderr.write): write('frozen\\n')\nc = C(); gc.freeze()\nsys.exit(2)",
+    "a class whose objects are gone": "import sys\nclass C:\n    def __del__(self, write=sys.stderr.write): write('gone\\n')\nC(); sys.exit(2)",
+    "in an object of a module, with another stream": "import io, sys, json\nclass C:\n    def __del__(self, write=sys.stderr.write): write('in a class of json\\n')\njson.JSONEncoder.mine = C(); sys.stdout = io.StringIO()\nsys.exit(2)",
+    "in an object of a module": "import sys, json\nclass C:\n    def __del__(self, write=sys.stderr.write): write('in a class of json\\n')\njson.JSONEncoder.mine = C()\nsys.exit(2)",
+    "in a container of a module": "import sys, re\nclass C:\n    def __del__(self, write=sys.stderr.write): write('in the cache\\n')\nre._cache['mine'] = C()\nsys.exit(2)",
     "an end of a kind of its own": "class Mine(SystemExit): pass\nraise Mine(7)",
     "exit with a large number": "import sys; sys.exit(2 ** 40 + 3)",
     "exit with a huge number": "import sys; sys.exit(10 ** 30)",
@@ -145,6 +156,18 @@ ENDS = {
     "a thread that goes on for ever": "import threading, time, sys\nthreading.Thread(target=time.sleep, args=(1000,), daemon=True).start()\nsys.exit(5)",
     "many things at the end": "import sys, json\nclass C:\n    def __init__(self, n): self.n, self.next = n, None\n    def __del__(self, write=sys.stderr.write): write(f'{self.n} ')\nall = [C(n) for n in range(50)]\nfor a, b in zip(all, all[1:]): a.next = b\njson.JSONEncoder\nsys.exit(1)",
     "standard output detached": "import sys\nb = sys.stdout.detach()\nb.write(b'{}'); b.flush()",
+    "a file that is open at the end": "f = open(1, 'w', closefd=False)\nf.write('{\"passed\": true, \"score\": 0.5}')",
+    "a file that is closed in its own way at the end": "import io, sys\nclass B(io.BytesIO):\n    def close(self, write=sys.stderr.write): write('closed\\n'); super().close()\nb = B(b'x')\nsys.exit(2)",
+    "files that were closed": "import io\nwith open('a', 'w') as f: f.write('{\"passed\": true, \"score\": 0.5}')\nwith open('a') as g, open('a', 'rb', 0) as h: print(g.read())\nm = io.StringIO('x'); m.close()",
+    "what could not be collected": "import gc, sys\ngc.set_debug(gc.DEBUG_UNCOLLECTABLE); gc.garbage.append('kept')\nsys.exit(2)",
+    "warnings that were asked for": "del tell; import os, sys, warnings\nopen('a', 'w').close(); warnings.simplefilter('always')\ns = os.scandir('.'); next(s)\nsys.exit(2)",
+    "a warning in place of another": "del tell; import os, sys, warnings\nopen('a', 'w').close()\nfor n, f in enumerate(warnings.filters): warnings.filters[n] = ('always', *f[1:])\nwarnings._filters_mutated()\ns = os.scandir('.'); next(s)\nsys.exit(2)",
+    "other warnings": "del tell; import os, sys, warnings\nopen('a', 'w').close(); warnings.filters = [('always', *f[1:]) for f in warnings.filters]\nwarnings._filters_mutated()\ns = os.scandir('.'); next(s)\nsys.exit(2)",
+    "what belongs to a thread at the end": "import sys, threading\nclass C:\n    def __del__(self, write=sys.stderr.write): write('of a thread\\n')\nt = threading.local(); t.c = C()\nsys.exit(2)",
+    "a context variable at the end": "import sys, contextvars\nclass C:\n    def __del__(self, write=sys.stderr.write): write('of a context\\n')\nv = contextvars.ContextVar('v'); v.set(C())\nsys.exit(2)",
+    "a coroutine that was not awaited": "import sys\nasync def f(): pass\nc = f()\nsys.exit(2)",
+    "a file in a module at the end": "import sys, json\njson.f = open(2, 'w', closefd=False); json.f.write('of a module\\n')\nsys.exit(2)",
+    "a hook for audits at the end": "import sys\nsys.addaudithook(lambda event, _, write=sys.stderr.write: write(f'{event}\\n') if 'cpython' in event else None)\nsys.exit(2)",
 }
 
 ERRORS = {
