@@ -7,6 +7,8 @@
 
 #define REQUIRED_MAX 4
 
+#define TAIL_NAME "isolation"
+
 struct required {
     const char *name;
     json_type type;
@@ -89,13 +91,84 @@ static int check_score(const json_t *result, struct fault *fault)
     return 0;
 }
 
-int message_decode(struct bytes *take_payload, struct message *ret, struct fault *fault)
+/* --- the tail ------------------------------------------------------------------------------- */
+
+/* Where it begins that a payload may end with. */
+static const char tail_start[] = ",\"" TAIL_NAME "\":";
+
+void message_tail_deinit(struct message_tail *tail)
+{
+    bytes_deinit(&tail->text);
+    json_decref(tail->isolation);
+    tail->isolation = NULL;
+}
+
+/* Where in PAYLOAD the last thing begins that looks like a tail; NULL: there is none. */
+static const char *find_tail(const struct bytes *payload)
+{
+    const char *end = payload->data + payload->length, *at = payload->data, *found = NULL;
+    while ((at = memmem(at, (size_t)(end - at), tail_start, sizeof(tail_start) - 1)))
+        found = at++;
+    return found;
+}
+
+/* Keeps that of PAYLOAD, which is an object. What lies between the name and the last brace is that
+ * object's member if it is whole; if not, the name stands deeper in it. */
+static void keep_tail(struct message_tail *tail, const struct bytes *payload)
+{
+    const char *start = find_tail(payload);
+    if (!start)
+        return;
+    const char *value = start + sizeof(tail_start) - 1, *end = payload->data + payload->length;
+    struct fault fault = FAULT_NULL;
+    message_tail_deinit(tail);
+    if (json_read_object(value, (size_t)(end - 1 - value), &tail->isolation, &fault) == 0)
+        (void)bytes_copy(start, (size_t)(end - start), &tail->text);
+}
+
+/* Reads PAYLOAD without the tail that it has in common with the last one. If that is an object,
+ * with the tail it is that object with one more member. False if it is to be read in full. */
+static bool read_head(struct bytes *payload, const struct message_tail *tail, json_t **ret)
+{
+    const struct bytes *text = &tail->text;
+    if (text->length == 0 || payload->length <= text->length)
+        return false;
+    size_t n = payload->length - text->length;
+    if (memcmp(payload->data + n, text->data, text->length) != 0)
+        return false;
+    struct fault fault = FAULT_NULL;
+    _cleanup_json_ json_t *head = NULL;
+    payload->data[n] = '}';
+    int r = json_read_object(payload->data, n + 1, &head, &fault);
+    payload->data[n] = tail_start[0];
+    if (r < 0 || json_object_size(head) == 0 || json_object_get(head, TAIL_NAME) ||
+        json_object_set(head, TAIL_NAME, tail->isolation) < 0)
+        return false;
+    *ret = TAKE_PTR(head);
+    return true;
+}
+
+static int read_payload(struct bytes *payload, struct message_tail *tail, json_t **ret,
+                        struct fault *fault)
+{
+    if (read_head(payload, tail, ret))
+        return 0;
+    int r = json_read_object(payload->data, payload->length, ret, fault);
+    if (r == 0)
+        keep_tail(tail, payload);
+    return r;
+}
+
+/* --- all of it ------------------------------------------------------------------------------ */
+
+int message_decode(struct bytes *take_payload, struct message_tail *tail, struct message *ret,
+                   struct fault *fault)
 {
     _cleanup_message_ struct message message = MESSAGE_NULL;
     message.payload = *take_payload;
     *take_payload = (struct bytes)BYTES_NULL;
 
-    int r = json_read_object(message.payload.data, message.payload.length, &message.object, fault);
+    int r = read_payload(&message.payload, tail, &message.object, fault);
     if (r == 0)
         r = decode_type(message.object, &message.type, fault);
     if (r == 0)

@@ -32,9 +32,25 @@ struct message {
 void message_deinit(struct message *message);
 #define _cleanup_message_ _cleanup_(message_deinit)
 
-/* Decodes *PAYLOAD and takes it over. The fields that a type must have are there and of the right
- * JSON type afterwards. -EBADMSG, -EINVAL with FAULT, -ENOMEM. */
-int message_decode(struct bytes *take_payload, struct message *ret, struct fault *fault);
+/* How the last result ended, with what it said of its isolation: that is the longest part of most,
+ * and the same in nearly all that one daemon sends. */
+struct message_tail {
+    struct bytes text; /* from the comma before it to the end of the payload */
+    json_t *isolation;
+};
+
+#define MESSAGE_TAIL_NULL  \
+    {                      \
+        .text = BYTES_NULL \
+    }
+
+void message_tail_deinit(struct message_tail *tail);
+
+/* Decodes *PAYLOAD and takes it over; what TAIL has of the last one is not decoded again, but
+ * shared. The fields that a type must have are there and of the right JSON type afterwards.
+ * -EBADMSG, -EINVAL with FAULT, -ENOMEM. */
+int message_decode(struct bytes *take_payload, struct message_tail *tail, struct message *ret,
+                   struct fault *fault);
 
 /* A string field; NULL where there is none. Cut at a NUL in it. */
 const char *message_text(const struct message *message, const char *name);

@@ -124,6 +124,7 @@ void session_deinit(struct session *session)
     json_decref(session->host);
     free(session->bye);
     free(session->bye_message);
+    message_tail_deinit(&session->tail);
     *session = (struct session)SESSION_NULL;
 }
 
@@ -338,7 +339,7 @@ int session_next(struct session *session, struct message *ret, struct fault *fau
 
         struct message message = MESSAGE_NULL;
         struct fault why = FAULT_NULL;
-        r = message_decode(&payload, &message, &why);
+        r = message_decode(&payload, &session->tail, &message, &why);
         if (r < 0) {
             (void)fault_set(fault, "rubricd sent a message that cannot be read: %s", why.text);
             return -EPROTO;

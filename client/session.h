@@ -28,6 +28,7 @@ struct session {
     int64_t jobs_per_client;
     char *bye; /* the reason that the daemon gave for ending the connection */
     char *bye_message;
+    struct message_tail tail;
 };
 
 #define SESSION_NULL                       \

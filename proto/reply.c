@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "reply.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 static const struct {
@@ -50,29 +52,70 @@ static json_t *id_string(const struct bytes *id)
     return json_stringn_nocheck(id->data, id->length);
 }
 
-static json_t *null_or_integer(bool is_null, int64_t value)
+/* Most results differ in a few numbers: their members are printed as they are, and only what has to
+ * be escaped by way of JSON values. */
+
+#define NUMBER_MAX sizeof("-9223372036854775808")
+
+static const char *null_or_number(bool is_null, int64_t value, char ret[NUMBER_MAX])
 {
-    return is_null ? json_null() : json_integer(value);
+    (void)snprintf(ret, NUMBER_MAX, "%" PRId64, value);
+    return is_null ? "null" : ret;
 }
 
-static json_t *encode_outcome(const struct outcome *outcome)
+static int print_string(const char *text, size_t n, struct bytes *ret)
 {
-    const char *limit = limit_name(outcome->limit);
-    const char *text = outcome->stderr_text ? outcome->stderr_text : "";
-    return json_pack("{s:b,s:o,s:o,s:s?,s:o,s:s}", "success", outcome->success, "exit_code",
-                     null_or_integer(outcome->exit_code < 0, outcome->exit_code), "signal",
-                     null_or_integer(outcome->signal == 0, outcome->signal), "limit_exceeded",
-                     limit, "stderr",
-                     json_stringn_nocheck(text, outcome->stderr_text ? outcome->stderr_length : 0),
-                     "summary", outcome->summary ? outcome->summary : "");
+    return n == 0 ? bytes_copy("\"\"", 2, ret) : consume_print(json_stringn_nocheck(text, n), ret);
 }
 
-static json_t *encode_usage(const struct usage *usage)
+static int print_outcome(const struct outcome *outcome, struct bytes *ret)
 {
-    return json_pack("{s:I,s:I,s:o,s:I,s:I}", "wall_clock_ms", (json_int_t)usage->wall_clock_ms,
-                     "cpu_ms", (json_int_t)usage->cpu_ms, "cpu_wait_ms",
-                     null_or_integer(usage->cpu_wait_ms < 0, usage->cpu_wait_ms), "max_rss_bytes",
-                     (json_int_t)usage->max_rss_bytes, "queue_ms", (json_int_t)usage->queue_ms);
+    _cleanup_bytes_ struct bytes error = BYTES_NULL, summary = BYTES_NULL;
+    const char *text = outcome->summary ? outcome->summary : "",
+               *limit = limit_name(outcome->limit);
+    char exit_code[NUMBER_MAX], signal[NUMBER_MAX], *printed;
+    const char *quote = limit ? "\"" : "";
+    if (print_string(outcome->stderr_text, outcome->stderr_text ? outcome->stderr_length : 0,
+                     &error) < 0 ||
+        print_string(text, strlen(text), &summary) < 0)
+        return -ENOMEM;
+    int n = asprintf(&printed,
+                     "{\"success\":%s,\"exit_code\":%s,\"signal\":%s,\"limit_exceeded\":%s%s%s,"
+                     "\"stderr\":%s,\"summary\":%s}",
+                     outcome->success ? "true" : "false",
+                     null_or_number(outcome->exit_code < 0, outcome->exit_code, exit_code),
+                     null_or_number(outcome->signal == 0, outcome->signal, signal), quote,
+                     limit ? limit : "null", quote, error.data, summary.data);
+    if (n < 0)
+        return -ENOMEM;
+    *ret = (struct bytes){.data = printed, .length = (size_t)n};
+    return 0;
+}
+
+/* The head of a result, all that each has but its isolation. */
+static int print_head(const struct reply_result *result, struct bytes *ret)
+{
+    _cleanup_bytes_ struct bytes id = BYTES_NULL, score = BYTES_NULL, outcome = BYTES_NULL;
+    const struct usage *usage = result->usage;
+    char cpu_wait_ms[NUMBER_MAX], *printed;
+    if (consume_print(id_string(result->id), &id) < 0 ||
+        consume_print(result->score ? bench_score_encode(result->score) : json_null(), &score) <
+            0 ||
+        print_outcome(result->outcome, &outcome) < 0)
+        return -ENOMEM;
+    int n = asprintf(&printed,
+                     "{\"type\":\"result\",\"id\":%s,\"job_no\":%" PRIu64
+                     ",\"kind\":\"%s\",\"score\":%s,\"outcome\":%s,\"usage\":{"
+                     "\"wall_clock_ms\":%" PRId64 ",\"cpu_ms\":%" PRId64
+                     ",\"cpu_wait_ms\":%s,\"max_rss_bytes\":%" PRId64 ",\"queue_ms\":%" PRId64 "}}",
+                     id.data, result->job_no, result->kind, score.data, outcome.data,
+                     usage->wall_clock_ms, usage->cpu_ms,
+                     null_or_number(usage->cpu_wait_ms < 0, usage->cpu_wait_ms, cpu_wait_ms),
+                     usage->max_rss_bytes, usage->queue_ms);
+    if (n < 0)
+        return -ENOMEM;
+    *ret = (struct bytes){.data = printed, .length = (size_t)n};
+    return 0;
 }
 
 /* Puts one more member into OBJECT, which is printed and not empty. */
@@ -88,20 +131,37 @@ static int add_printed(struct bytes *object, const char *name, const struct byte
     return 0;
 }
 
-static int add_word(json_t *object, const char *name, const char *word)
+static int add_word(struct bytes *reply, const char *name, const char *word)
 {
-    return word ? json_object_set_new(object, name, json_string(word)) : 0;
+    _cleanup_bytes_ struct bytes printed = BYTES_NULL;
+    if (!word)
+        return 0;
+    int r = print_string(word, strlen(word), &printed);
+    return r < 0 ? r : add_printed(reply, name, &printed);
+}
+
+static int add_value(struct bytes *reply, const char *name, json_t *take_value)
+{
+    _cleanup_bytes_ struct bytes printed = BYTES_NULL;
+    int r = consume_print(take_value, &printed);
+    return r < 0 ? r : add_printed(reply, name, &printed);
+}
+
+static int add_stdout(struct bytes *reply, const struct bytes *text)
+{
+    if (!text)
+        return 0;
+    if (text->length == 0)
+        return add_word(reply, "stdout", "");
+    return add_value(reply, "stdout", json_text(text->data, MIN(text->length, REPLY_STDOUT_MAX)));
 }
 
 /* What not every kind of job has; negative when memory runs out. */
-static int add_optional(json_t *reply, const struct reply_result *result)
+static int add_optional(struct bytes *reply, const struct reply_result *result)
 {
-    const struct bytes *text = result->stdout_bytes;
     int r = add_word(reply, "reason", result->reason);
-    if (r == 0 && text)
-        r = json_object_set_new(
-            reply, "stdout",
-            json_text(text->data ? text->data : "", MIN(text->length, REPLY_STDOUT_MAX)));
+    if (r == 0)
+        r = add_stdout(reply, result->stdout_bytes);
     if (r == 0)
         r = add_word(reply, "verdict", result->verdict);
     if (r == 0)
@@ -109,21 +169,16 @@ static int add_optional(json_t *reply, const struct reply_result *result)
     if (r == 0)
         r = add_word(reply, "interpreter", result->interpreter);
     if (r == 0 && result->assertions)
-        r = json_object_set(reply, "assertions", (json_t *)(uintptr_t)result->assertions);
+        r = add_value(reply, "assertions", json_incref((json_t *)(uintptr_t)result->assertions));
     return r;
 }
 
 int reply_result(const struct reply_result *result, struct bytes *ret)
 {
-    _cleanup_json_ json_t *reply =
-        json_pack("{s:s,s:o,s:I,s:s,s:o,s:o,s:o}", "type", "result", "id", id_string(result->id),
-                  "job_no", (json_int_t)result->job_no, "kind", result->kind, "score",
-                  result->score ? bench_score_encode(result->score) : json_null(), "outcome",
-                  encode_outcome(result->outcome), "usage", encode_usage(result->usage));
-    if (!reply || add_optional(reply, result) < 0)
-        return -ENOMEM;
     _cleanup_bytes_ struct bytes printed = BYTES_NULL;
-    int r = json_print(reply, &printed);
+    int r = print_head(result, &printed);
+    if (r == 0)
+        r = add_optional(&printed, result);
     if (r == 0)
         r = add_printed(&printed, "isolation", result->isolation);
     if (r < 0)
@@ -135,9 +190,16 @@ int reply_result(const struct reply_result *result, struct bytes *ret)
 
 int reply_started(const struct bytes *id, uint64_t job_no, unsigned slot, struct bytes *ret)
 {
-    return consume_print(json_pack("{s:s,s:o,s:I,s:i}", "type", "started", "id", id_string(id),
-                                   "job_no", (json_int_t)job_no, "slot", (int)slot),
-                         ret);
+    _cleanup_bytes_ struct bytes printed = BYTES_NULL;
+    char *text;
+    if (consume_print(id_string(id), &printed) < 0)
+        return -ENOMEM;
+    int n = asprintf(&text, "{\"type\":\"started\",\"id\":%s,\"job_no\":%" PRIu64 ",\"slot\":%u}",
+                     printed.data, job_no, slot);
+    if (n < 0)
+        return -ENOMEM;
+    *ret = (struct bytes){.data = text, .length = (size_t)n};
+    return 0;
 }
 
 int reply_error(const struct bytes *id, uint64_t job_no, enum error_code code, const char *message,

@@ -9,12 +9,21 @@
 
 #include <cmocka.h>
 
-static int decode(const char *text, struct message *ret, struct fault *fault)
+static int decode_after(struct message_tail *tail, const char *text, struct message *ret,
+                        struct fault *fault)
 {
     struct bytes payload = BYTES_NULL;
     assert_int_equal(bytes_copy(text, strlen(text), &payload), 0);
-    int r = message_decode(&payload, ret, fault);
+    int r = message_decode(&payload, tail, ret, fault);
     assert_null(payload.data);
+    return r;
+}
+
+static int decode(const char *text, struct message *ret, struct fault *fault)
+{
+    struct message_tail tail = MESSAGE_TAIL_NULL;
+    int r = decode_after(&tail, text, ret, fault);
+    message_tail_deinit(&tail);
     return r;
 }
 
@@ -135,11 +144,75 @@ static void test_verdict(void **state)
     assert_string_equal(verdict.reason, "no_code");
 }
 
+#define RESULT "\"type\":\"result\",\"id\":\"a\",\"score\":{\"passed\":true,\"score\":1}"
+#define TAIL ",\"isolation\":{\"class\":\"subprocess\",\"layers\":[\"env\"]}}"
+
+/* Whatever came before, a message is what it is by itself. */
+static void test_tail_is_the_last_ones(void **state)
+{
+    static const char *const texts[] = {
+        "{" RESULT TAIL,
+        "{" RESULT ",\"more\":[{}]" TAIL,
+        "{\"isolation\":1," RESULT TAIL,       /* twice */
+        "{" RESULT "," TAIL,                   /* a comma too many */
+        "{" TAIL,                              /* nothing before */
+        "{" RESULT ",\"b\":\"" TAIL,           /* a text that does not end */
+        "{" RESULT ",\"b\":{\"c\":1" TAIL,     /* in another object */
+        "{" RESULT ",\"b\":{\"c\":1" TAIL "}", /* the same, whole */
+        "{" RESULT ",\"b\":[1" TAIL,           /* in an array */
+        "{" RESULT ",\"b\":\"\\\"" TAIL "\"}", /* in a text */
+        "{" RESULT ",\"isolation\":{\"class\":\"x\"},\"b\":\",\\\"isolation\\\":{}}\"}",
+        "{" RESULT ",\"isolation\":{\"class\":\"y\",\"isolation\":{}}}",
+        "{" RESULT ",\"isolation\":{\"class\":\"y\",\"isolation\":{}}}",
+        "{" RESULT ",\"isolation\":{}}",
+        "{" RESULT ",\"isolation\":{}}  ",
+        "{" RESULT "}",
+        "{" RESULT ",\"isolation\":null}",
+        "{" RESULT TAIL,
+        "{" RESULT TAIL,
+    };
+    (void)state;
+    for (size_t first = 0; first < ARRAY_SIZE(texts); first++) {
+        struct message_tail tail = MESSAGE_TAIL_NULL;
+        for (size_t i = first; i < ARRAY_SIZE(texts); i++) {
+            _cleanup_message_ struct message alone = MESSAGE_NULL, after = MESSAGE_NULL;
+            struct fault why_alone = FAULT_NULL, why_after = FAULT_NULL;
+            int r = decode(texts[i], &alone, &why_alone);
+            assert_int_equal(decode_after(&tail, texts[i], &after, &why_after), r);
+            assert_string_equal(why_after.text, why_alone.text);
+            if (r < 0)
+                continue;
+            assert_true(json_equal(after.object, alone.object));
+            assert_string_equal(after.payload.data, texts[i]);
+        }
+        message_tail_deinit(&tail);
+    }
+}
+
+/* The second one has the very object that the first one has. */
+static void test_tail_is_shared(void **state)
+{
+    struct message_tail tail = MESSAGE_TAIL_NULL;
+    _cleanup_message_ struct message first = MESSAGE_NULL, second = MESSAGE_NULL,
+                                     third = MESSAGE_NULL;
+    (void)state;
+    assert_int_equal(decode_after(&tail, "{" RESULT TAIL, &first, NULL), 0);
+    assert_int_equal(decode_after(&tail, "{" RESULT TAIL, &second, NULL), 0);
+    assert_int_equal(decode_after(&tail, "{" RESULT ",\"n\":1" TAIL, &third, NULL), 0);
+    const json_t *shared = json_object_get(second.object, "isolation");
+    assert_ptr_equal(shared, tail.isolation);
+    assert_ptr_equal(shared, json_object_get(third.object, "isolation"));
+    assert_int_equal(json_integer_value(json_object_get(third.object, "n")), 1);
+    message_tail_deinit(&tail);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_types),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_tail_is_the_last_ones),
+        cmocka_unit_test(test_tail_is_shared),
         cmocka_unit_test(test_verdict),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
