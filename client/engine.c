@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <poll.h>
+#include <sched.h>
 #include <string.h>
 
 #define WINDOW_DEFAULT 256
@@ -179,6 +180,14 @@ static int read_options(struct engine *engine, struct fault *fault)
                                   (uint64_t)options->limit, fault);
 }
 
+/* Nobody waits for a result the moment it comes: being woken for each is not to take the processor
+ * from the jobs, which may run on this host. */
+static void let_jobs_run_on(void)
+{
+    if (sched_getscheduler(0) == SCHED_OTHER)
+        (void)sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){0});
+}
+
 int engine_open(struct engine *engine, const struct engine_options *options,
                 const char *const *inputs, size_t n)
 {
@@ -207,6 +216,7 @@ int engine_open(struct engine *engine, const struct engine_options *options,
                          : (size_t)MIN(engine->session.jobs_per_client, WINDOW_DEFAULT);
     engine->started_ms = engine->progressed_ms = monotonic_ms();
     engine->stall_ms = ENGINE_STALL_FIRST_MS;
+    let_jobs_run_on();
     return 0;
 }
 
