@@ -42,7 +42,8 @@ struct script {
         PyObject *get_objects, *get_debug, *callbacks, *unfreeze; /* of the module gc */
     } gc;
     PyTypeObject *files[FILE_TYPES];
-    PyObject *main;                               /* the module; borrowed, not to be looked into */
+    PyCFunction forget; /* what an abstract base class does when a class is gone that it knows */
+    PyObject *main;     /* the module; borrowed, not to be looked into */
     PyObject *warnings, *filters, *first_filters; /* the module's list, and what was in it */
     PyObject *exit_functions;                     /* atexit's own function that calls them */
     PyObject *out, *err;
@@ -74,6 +75,26 @@ static PyObject *attribute_of(const char *module, const char *name)
     return attribute;
 }
 
+/* The callback of the weak references that abstract base classes have, taken from one of them. */
+static PyCFunction find_forget(void)
+{
+    PyObject *dump = attribute_of("_abc", "_get_dump"), *base = attribute_of("io", "RawIOBase");
+    PyObject *known = dump && base ? PyObject_CallOneArg(dump, base) : NULL;
+    PyObject *registry = known ? PyTuple_GetItem(known, 0) : NULL, *callback = NULL;
+    PyObject *references = registry ? PySequence_List(registry) : NULL;
+    if (references && PyList_GET_SIZE(references) > 0 &&
+        PyWeakref_Check(PyList_GET_ITEM(references, 0)))
+        callback = ((PyWeakReference *)PyList_GET_ITEM(references, 0))->wr_callback;
+    PyCFunction forget =
+        callback && PyCFunction_Check(callback) ? PyCFunction_GetFunction(callback) : NULL;
+    PyErr_Clear();
+    Py_XDECREF(references);
+    Py_XDECREF(known);
+    Py_XDECREF(base);
+    Py_XDECREF(dump);
+    return forget;
+}
+
 static bool find_attributes(struct script *s)
 {
     bool found = (s->exit_functions = attribute_of("atexit", "_run_exitfuncs")) &&
@@ -97,6 +118,7 @@ int script_prepare(void)
         return -ENOMEM;
     }
     s->main = PyImport_AddModule("__main__");
+    s->forget = find_forget();
     return 0;
 }
 
@@ -168,13 +190,20 @@ static bool is_closed_file(PyObject *object)
     return false;
 }
 
+static bool is_quiet_callback(PyObject *callback)
+{
+    const struct script *s = script();
+    return !callback || (s->forget && PyCFunction_Check(callback) &&
+                         PyCFunction_GetFunction(callback) == s->forget);
+}
+
 /* Whether nothing happens at the end of OBJECT but that its memory is freed. */
 static bool is_quiet(PyObject *object)
 {
     const PyTypeObject *type = Py_TYPE(object);
     if (type->tp_finalize || type->tp_del)
         return is_closed_file(object);
-    return !PyWeakref_Check(object) || !((PyWeakReference *)object)->wr_callback;
+    return !PyWeakref_Check(object) || is_quiet_callback(((PyWeakReference *)object)->wr_callback);
 }
 
 static bool all_are_quiet(PyObject *objects)
