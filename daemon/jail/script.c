@@ -44,8 +44,8 @@ struct script {
     PyTypeObject *files[FILE_TYPES];
     PyCFunction forget; /* what an abstract base class does when a class is gone that it knows */
     PyObject *main;     /* the module; borrowed, not to be looked into */
-    PyObject *warnings, *filters, *first_filters; /* the module's list, and what was in it */
-    PyObject *exit_functions;                     /* atexit's own function that calls them */
+    PyObject *filters, *first_filters; /* of warnings: the list, and what was in it */
+    PyObject *exit_functions;          /* atexit's own function that calls them */
     PyObject *out, *err;
     bool is_audited; /* by a hook that was not there before */
 };
@@ -102,8 +102,7 @@ static bool find_attributes(struct script *s)
                  (s->gc.get_debug = attribute_of("gc", "get_debug")) &&
                  (s->gc.callbacks = attribute_of("gc", "callbacks")) &&
                  (s->gc.unfreeze = attribute_of("gc", "unfreeze")) &&
-                 (s->warnings = PyImport_ImportModule("warnings")) &&
-                 (s->filters = PyObject_GetAttrString(s->warnings, "filters")) &&
+                 (s->filters = attribute_of("_warnings", "filters")) &&
                  PyList_CheckExact(s->filters) && (s->first_filters = PyList_AsTuple(s->filters));
     for (size_t i = 0; found && i < FILE_TYPES; i++)
         found = (s->files[i] = (PyTypeObject *)attribute_of("_io", file_types[i]));
@@ -224,18 +223,30 @@ static bool is_collection_watched(void)
     return is_watched;
 }
 
+/* The list that counts is the module's, once there is one. */
+static bool have_warnings_other_filters(void)
+{
+    PyObject *name = PyUnicode_FromString("warnings");
+    PyObject *module = name ? PyImport_GetModule(name) : NULL;
+    bool have_others =
+        module && (!PyModule_CheckExact(module) ||
+                   PyDict_GetItemString(PyModule_GetDict(module), "filters") != script()->filters);
+    Py_XDECREF(module);
+    Py_XDECREF(name);
+    return have_others;
+}
+
 /* Those who have asked for it are told of a directory that is still read, say, which the garbage
  * collector does not know. */
 static bool are_warnings_changed(void)
 {
     const struct script *s = script();
-    if (PyDict_GetItemString(PyModule_GetDict(s->warnings), "filters") != s->filters ||
-        PyList_GET_SIZE(s->filters) != PyTuple_GET_SIZE(s->first_filters))
+    if (PyList_GET_SIZE(s->filters) != PyTuple_GET_SIZE(s->first_filters))
         return true;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(s->filters); i++)
         if (PyList_GET_ITEM(s->filters, i) != PyTuple_GET_ITEM(s->first_filters, i))
             return true;
-    return false;
+    return have_warnings_other_filters();
 }
 
 static bool has_other_interpreters(void)

@@ -189,15 +189,14 @@ static int load(char *const *modules, char *why, size_t size)
  * streams that are made on them are those of all scripts. */
 static int lay_streams(void)
 {
+    _cleanup_close_ int input = memfd_create("stdin", MFD_CLOEXEC);
     int ends[2];
-    int input = memfd_create("stdin", MFD_CLOEXEC);
     if (input < 0 || pipe2(ends, O_CLOEXEC) < 0)
-        return close_fd(input), -errno;
+        return -errno;
     int r = dup2(input, STDIN_FILENO) < 0 || dup2(ends[1], STDOUT_FILENO) < 0 ||
                     dup2(ends[1], STDERR_FILENO) < 0
                 ? -errno
                 : 0;
-    close_fd(input);
     close_fd(ends[0]);
     close_fd(ends[1]);
     return r;

@@ -289,6 +289,21 @@ def test_a_helper_called_like_what_is_loaded(warm_daemon, bench, file):
     assert answer["interpreter"] == "cold"
 
 
+def test_a_helper_called_like_what_the_jail_looks_at(start_daemon, bench):
+    """Nothing is loaded for the jail's own sake that a script could have beside it."""
+    source = """
+import json, sys
+before = "warnings" in sys.modules
+import warnings
+print(json.dumps({"passed": not before and warnings.marker == 1, "score": 1}))
+"""
+    daemon = start_daemon("warm.use=yes", "warm.modules=json")
+    job = bench.job(source)
+    (bench.root / job["task_class"] / "warnings.py").write_text("marker = 1\n")
+    warm, cold = run_both(daemon, job)
+    assert warm == cold and warm["score"]["passed"] is True
+
+
 def test_a_helper_of_its_own_is_imported(warm_daemon, bench):
     job = bench.job("from _lib import answer\nimport helper\nassert answer == 42 and helper.x == 1\n" + PASSING)
     directory = bench.root / job["task_class"]
