@@ -80,6 +80,7 @@ PROCESSES = {
 }
 
 ENDS = {
+    "all warnings": "del tell; import os, sys, warnings\nopen('a', 'w').close(); warnings.resetwarnings()\ns = os.scandir('.'); next(s)\nsys.exit(2)",
     "a thread that goes on until functions are run at the end": "import atexit, sys, threading\ndef f():\n    threading.main_thread().join(); sys.stderr.write('thread\\n')\natexit.register(sys.stderr.write, 'at exit\\n'); threading.Thread(target=f).start()\nsys.exit(2)",
     "a weak reference that is called at the end": "import sys, weakref\nclass C: pass\nc = C()\nsys.r = weakref.ref(c, sys.stderr.write)\nsys.exit(2)",
     "a collection that is watched at the end": "import gc, sys\ngc.set_threshold(0); gc.callbacks.append(lambda phase, _, write=sys.stderr.write: write(f'{phase}\\n'))\nsys.exit(2)",
