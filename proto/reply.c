@@ -2,6 +2,7 @@
 #include "reply.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -47,6 +48,19 @@ static int consume_print(json_t *value, struct bytes *ret)
     return r;
 }
 
+_printf_(2, 3) static int print_format(struct bytes *ret, const char *format, ...)
+{
+    va_list arguments;
+    char *printed;
+    va_start(arguments, format);
+    int n = vasprintf(&printed, format, arguments);
+    va_end(arguments);
+    if (n < 0)
+        return -ENOMEM;
+    *ret = (struct bytes){.data = printed, .length = (size_t)n};
+    return 0;
+}
+
 static json_t *id_string(const struct bytes *id)
 {
     return json_stringn_nocheck(id->data, id->length);
@@ -73,23 +87,19 @@ static int print_outcome(const struct outcome *outcome, struct bytes *ret)
     _cleanup_bytes_ struct bytes error = BYTES_NULL, summary = BYTES_NULL;
     const char *text = outcome->summary ? outcome->summary : "",
                *limit = limit_name(outcome->limit);
-    char exit_code[NUMBER_MAX], signal[NUMBER_MAX], *printed;
+    char exit_code[NUMBER_MAX], signal[NUMBER_MAX];
     const char *quote = limit ? "\"" : "";
     if (print_string(outcome->stderr_text, outcome->stderr_text ? outcome->stderr_length : 0,
                      &error) < 0 ||
         print_string(text, strlen(text), &summary) < 0)
         return -ENOMEM;
-    int n = asprintf(&printed,
-                     "{\"success\":%s,\"exit_code\":%s,\"signal\":%s,\"limit_exceeded\":%s%s%s,"
-                     "\"stderr\":%s,\"summary\":%s}",
-                     outcome->success ? "true" : "false",
-                     null_or_number(outcome->exit_code < 0, outcome->exit_code, exit_code),
-                     null_or_number(outcome->signal == 0, outcome->signal, signal), quote,
-                     limit ? limit : "null", quote, error.data, summary.data);
-    if (n < 0)
-        return -ENOMEM;
-    *ret = (struct bytes){.data = printed, .length = (size_t)n};
-    return 0;
+    return print_format(ret,
+                        "{\"success\":%s,\"exit_code\":%s,\"signal\":%s,"
+                        "\"limit_exceeded\":%s%s%s,\"stderr\":%s,\"summary\":%s}",
+                        outcome->success ? "true" : "false",
+                        null_or_number(outcome->exit_code < 0, outcome->exit_code, exit_code),
+                        null_or_number(outcome->signal == 0, outcome->signal, signal), quote,
+                        limit ? limit : "null", quote, error.data, summary.data);
 }
 
 /* The head of a result, all that each has but its isolation. */
@@ -97,25 +107,21 @@ static int print_head(const struct reply_result *result, struct bytes *ret)
 {
     _cleanup_bytes_ struct bytes id = BYTES_NULL, score = BYTES_NULL, outcome = BYTES_NULL;
     const struct usage *usage = result->usage;
-    char cpu_wait_ms[NUMBER_MAX], *printed;
+    char cpu_wait_ms[NUMBER_MAX];
     if (consume_print(id_string(result->id), &id) < 0 ||
         consume_print(result->score ? bench_score_encode(result->score) : json_null(), &score) <
             0 ||
         print_outcome(result->outcome, &outcome) < 0)
         return -ENOMEM;
-    int n = asprintf(&printed,
-                     "{\"type\":\"result\",\"id\":%s,\"job_no\":%" PRIu64
-                     ",\"kind\":\"%s\",\"score\":%s,\"outcome\":%s,\"usage\":{"
-                     "\"wall_clock_ms\":%" PRId64 ",\"cpu_ms\":%" PRId64
-                     ",\"cpu_wait_ms\":%s,\"max_rss_bytes\":%" PRId64 ",\"queue_ms\":%" PRId64 "}}",
-                     id.data, result->job_no, result->kind, score.data, outcome.data,
-                     usage->wall_clock_ms, usage->cpu_ms,
-                     null_or_number(usage->cpu_wait_ms < 0, usage->cpu_wait_ms, cpu_wait_ms),
-                     usage->max_rss_bytes, usage->queue_ms);
-    if (n < 0)
-        return -ENOMEM;
-    *ret = (struct bytes){.data = printed, .length = (size_t)n};
-    return 0;
+    return print_format(
+        ret,
+        "{\"type\":\"result\",\"id\":%s,\"job_no\":%" PRIu64
+        ",\"kind\":\"%s\",\"score\":%s,\"outcome\":%s,\"usage\":{\"wall_clock_ms\":%" PRId64
+        ",\"cpu_ms\":%" PRId64 ",\"cpu_wait_ms\":%s,\"max_rss_bytes\":%" PRId64
+        ",\"queue_ms\":%" PRId64 "}}",
+        id.data, result->job_no, result->kind, score.data, outcome.data, usage->wall_clock_ms,
+        usage->cpu_ms, null_or_number(usage->cpu_wait_ms < 0, usage->cpu_wait_ms, cpu_wait_ms),
+        usage->max_rss_bytes, usage->queue_ms);
 }
 
 /* Puts one more member into OBJECT, which is printed and not empty. */
@@ -191,15 +197,10 @@ int reply_result(const struct reply_result *result, struct bytes *ret)
 int reply_started(const struct bytes *id, uint64_t job_no, unsigned slot, struct bytes *ret)
 {
     _cleanup_bytes_ struct bytes printed = BYTES_NULL;
-    char *text;
     if (consume_print(id_string(id), &printed) < 0)
         return -ENOMEM;
-    int n = asprintf(&text, "{\"type\":\"started\",\"id\":%s,\"job_no\":%" PRIu64 ",\"slot\":%u}",
-                     printed.data, job_no, slot);
-    if (n < 0)
-        return -ENOMEM;
-    *ret = (struct bytes){.data = text, .length = (size_t)n};
-    return 0;
+    return print_format(ret, "{\"type\":\"started\",\"id\":%s,\"job_no\":%" PRIu64 ",\"slot\":%u}",
+                        printed.data, job_no, slot);
 }
 
 int reply_error(const struct bytes *id, uint64_t job_no, enum error_code code, const char *message,

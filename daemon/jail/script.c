@@ -14,6 +14,8 @@
 
 #include "script.h"
 
+#include "proto/util.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -29,7 +31,6 @@
 static const char *const file_types[] = {"TextIOWrapper",  "BufferedReader", "BufferedWriter",
                                          "BufferedRandom", "FileIO",         "BytesIO",
                                          "StringIO"};
-#define FILE_TYPES (sizeof(file_types) / sizeof(file_types[0]))
 
 struct status {
     int code;   /* for exit() */
@@ -41,7 +42,7 @@ struct script {
     struct {
         PyObject *get_objects, *get_debug, *callbacks, *unfreeze; /* of the module gc */
     } gc;
-    PyTypeObject *files[FILE_TYPES];
+    PyTypeObject *files[ARRAY_SIZE(file_types)];
     PyCFunction forget; /* what an abstract base class does when a class is gone that it knows */
     PyObject *main;     /* the module; borrowed, not to be looked into */
     PyObject *filters, *first_filters; /* of warnings: the list, and what was in it */
@@ -104,7 +105,7 @@ static bool find_attributes(struct script *s)
                  (s->gc.unfreeze = attribute_of("gc", "unfreeze")) &&
                  (s->filters = attribute_of("_warnings", "filters")) &&
                  PyList_CheckExact(s->filters) && (s->first_filters = PyList_AsTuple(s->filters));
-    for (size_t i = 0; found && i < FILE_TYPES; i++)
+    for (size_t i = 0; found && i < ARRAY_SIZE(file_types); i++)
         found = (s->files[i] = (PyTypeObject *)attribute_of("_io", file_types[i]));
     return found;
 }
@@ -132,17 +133,24 @@ _Noreturn static void leave(struct status status)
     exit(status.code);
 }
 
+/* The module NAME if the script, or whatever was before it, has imported that; a new reference. */
+static PyObject *imported(const char *name)
+{
+    PyObject *text = PyUnicode_FromString(name);
+    PyObject *module = text ? PyImport_GetModule(text) : NULL;
+    Py_XDECREF(text);
+    return module;
+}
+
 static void await_threads(void)
 {
-    PyObject *name = PyUnicode_FromString("threading");
-    PyObject *threading = name ? PyImport_GetModule(name) : NULL;
+    PyObject *threading = imported("threading");
     PyObject *done = threading ? PyObject_CallMethod(threading, "_shutdown", NULL) : NULL;
     if (threading && !done)
         PyErr_WriteUnraisable(threading);
     PyErr_Clear();
     Py_XDECREF(done);
     Py_XDECREF(threading);
-    Py_XDECREF(name);
 }
 
 static bool is_closed(PyObject *stream)
@@ -183,7 +191,7 @@ static bool flush_last(void)
 static bool is_closed_file(PyObject *object)
 {
     const struct script *s = script();
-    for (size_t i = 0; i < FILE_TYPES; i++)
+    for (size_t i = 0; i < ARRAY_SIZE(file_types); i++)
         if (Py_IS_TYPE(object, s->files[i]))
             return is_closed(object);
     return false;
@@ -226,13 +234,11 @@ static bool is_collection_watched(void)
 /* The list that counts is the module's, once there is one. */
 static bool have_warnings_other_filters(void)
 {
-    PyObject *name = PyUnicode_FromString("warnings");
-    PyObject *module = name ? PyImport_GetModule(name) : NULL;
+    PyObject *module = imported("warnings");
     bool have_others =
         module && (!PyModule_CheckExact(module) ||
                    PyDict_GetItemString(PyModule_GetDict(module), "filters") != script()->filters);
     Py_XDECREF(module);
-    Py_XDECREF(name);
     return have_others;
 }
 
@@ -353,7 +359,7 @@ static void flush_streams(void)
     static const char *const streams[] = {"stderr", "stdout"};
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    for (size_t i = 0; i < sizeof(streams) / sizeof(streams[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(streams); i++) {
         PyObject *stream = PySys_GetObject(streams[i]);
         PyObject *done = stream ? PyObject_CallMethod(stream, "flush", NULL) : NULL;
         Py_XDECREF(done);

@@ -127,7 +127,7 @@ static int start_interpreter(char *const *argv, size_t argc, char *why, size_t s
 {
     char *arguments[8];
     PyConfig config;
-    if (argc + 1 > sizeof(arguments) / sizeof(arguments[0]))
+    if (argc + 1 > ARRAY_SIZE(arguments))
         return fail(why, size, "too many options");
     memcpy(arguments, argv, argc * sizeof(*argv));
     arguments[argc] = (char *)(uintptr_t)NO_SCRIPT;

@@ -43,6 +43,18 @@ def test_the_stand_in_is_like_the_daemon():
         schema_check.validate(message, "daemon")
 
 
+def test_it_does_not_take_the_processor_from_jobs(batches, daemon_here):
+    """Its results wait until there is time for them; whoever has asked for another policy keeps it."""
+    batches.write(sandbox("a"))
+    for policy, expected in ((os.SCHED_OTHER, os.SCHED_BATCH), (os.SCHED_IDLE, os.SCHED_IDLE)):
+        process = batches.start("--force", preexec_fn=lambda: os.sched_setscheduler(0, policy, os.sched_param(0)))
+        peer = daemon_here.accept()
+        assert peer.jobs(1) == ["a"]
+        assert os.sched_getscheduler(process.pid) == expected
+        peer.send(result("a"))
+        batches.end(process)
+
+
 # Errors are retried
 
 
@@ -401,18 +413,6 @@ def test_what_a_filter_leaves_out_is_not_gone(batches, daemon_here):
 
 
 # Samples
-
-
-def test_it_does_not_take_the_processor_from_jobs(batches, daemon_here):
-    """Its results wait until there is time for them; whoever has asked for another policy keeps it."""
-    batches.write(sandbox("a"))
-    for policy, expected in ((os.SCHED_OTHER, os.SCHED_BATCH), (os.SCHED_IDLE, os.SCHED_IDLE)):
-        process = batches.start("--force", preexec_fn=lambda: os.sched_setscheduler(0, policy, os.sched_param(0)))
-        peer = daemon_here.accept()
-        assert peer.jobs(1) == ["a"]
-        assert os.sched_getscheduler(process.pid) == expected
-        peer.send(result("a"))
-        batches.end(process)
 
 
 def test_samples(batches, daemon_here):
