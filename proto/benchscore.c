@@ -136,19 +136,30 @@ int bench_score_decode(const json_t *object, struct bench_score *ret, struct fau
 }
 
 /* A number as it would be written by hand: 1 and 0 rather than 1.0 and 0.0. */
-static json_t *plain_number(double value)
+static void print_number(struct printer *printer, double value)
 {
     if (isnan(value))
-        return json_null();
-    if (value == 0 || value == 1)
-        return json_integer((json_int_t)value);
-    return json_real(value);
+        printer_word(printer, "null");
+    else if (value == 0 || value == 1)
+        printer_integer(printer, (int64_t)value);
+    else
+        printer_real(printer, value);
 }
 
-json_t *bench_score_encode(const struct bench_score *score)
+void bench_score_print(const struct bench_score *score, struct printer *printer)
 {
-    return json_pack("{s:b,s:o,s:O,s:O,s:o,s:I}", "passed", score->passed, "score",
-                     plain_number(score->score), "breakdown", score->breakdown, "failure_modes",
-                     score->failure_modes, "cost_usd", plain_number(score->cost_usd),
-                     "wall_clock_ms", (json_int_t)score->wall_clock_ms);
+    printer_open(printer);
+    printer_name(printer, "passed");
+    printer_boolean(printer, score->passed);
+    printer_name(printer, "score");
+    print_number(printer, score->score);
+    printer_name(printer, "breakdown");
+    printer_value(printer, score->breakdown);
+    printer_name(printer, "failure_modes");
+    printer_value(printer, score->failure_modes);
+    printer_name(printer, "cost_usd");
+    print_number(printer, score->cost_usd);
+    printer_name(printer, "wall_clock_ms");
+    printer_integer(printer, score->wall_clock_ms);
+    printer_close(printer);
 }

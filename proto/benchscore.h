@@ -2,7 +2,7 @@
 #pragma once
 /* BenchScore: what a rubric writes and what every result carries (contract, section 3). */
 
-#include "json.h"
+#include "printer.h"
 
 #include <stdint.h>
 
@@ -36,5 +36,5 @@ int bench_score_pass(struct bench_score *ret);
  * otherwise ignored. -EINVAL with the JSON path in FAULT. */
 int bench_score_decode(const json_t *object, struct bench_score *ret, struct fault *fault);
 
-/* The JSON object; NULL when memory runs out. */
-json_t *bench_score_encode(const struct bench_score *score);
+/* Prints the JSON object. */
+void bench_score_print(const struct bench_score *score, struct printer *printer);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "json.h"
+#include "printer.h"
 #include "utf8.h"
 
-#include <math.h>
 #include <string.h>
 
 void bytes_deinit(struct bytes *bytes)
@@ -81,77 +81,11 @@ int json_read_object(const char *text, size_t n, json_t **ret, struct fault *fau
     return 0;
 }
 
-/* Significant digits that REAL needs to be read back as itself: 15, 16 or 17. */
-static size_t digits_of(double real)
-{
-    for (int digits = 15; digits < 17; digits++) {
-        char text[40];
-        (void)snprintf(text, sizeof(text), "%.*g", digits, real);
-        if (strtod(text, NULL) == real)
-            return (size_t)digits;
-    }
-    return 17;
-}
-
-/* Recursion is bounded: what is printed was read under JSON_DEPTH_MAX or built here. */
-static size_t digits_needed(const json_t *value) // NOLINT(misc-no-recursion)
-{
-    size_t needed = 15, of_item;
-    if (json_is_real(value)) {
-        needed = digits_of(json_real_value(value));
-    } else if (json_is_array(value)) {
-        for (size_t i = 0; i < json_array_size(value); i++) {
-            of_item = digits_needed(json_array_get(value, i));
-            needed = MAX(needed, of_item);
-        }
-    } else if (json_is_object(value)) {
-        json_t *walked = (json_t *)(uintptr_t)value;
-        for (void *i = json_object_iter(walked); i; i = json_object_iter_next(walked, i)) {
-            of_item = digits_needed(json_object_iter_value(i));
-            needed = MAX(needed, of_item);
-        }
-    }
-    return needed;
-}
-
-struct printer {
-    struct bytes text;
-    size_t capacity;
-    bool failed;
-};
-
-/* jansson goes on after a failed write here and there: what counts is `failed`. */
-static int append(const char *text, size_t n, void *userdata)
-{
-    struct printer *printer = userdata;
-    if (printer->text.length + n + 1 > printer->capacity) {
-        size_t capacity = MAX(printer->text.length + n + 1, MAX(printer->capacity * 2, 256));
-        char *data = realloc(printer->text.data, capacity);
-        if (!data) {
-            printer->failed = true;
-            return -1;
-        }
-        printer->text.data = data;
-        printer->capacity = capacity;
-    }
-    memcpy(printer->text.data + printer->text.length, text, n);
-    printer->text.length += n;
-    printer->text.data[printer->text.length] = '\0';
-    return 0;
-}
-
 int json_print(const json_t *value, struct bytes *ret)
 {
-    struct printer printer = {.text = BYTES_NULL};
-    int r = json_dump_callback(value, append, &printer,
-                               JSON_COMPACT | JSON_ENCODE_ANY |
-                                   JSON_REAL_PRECISION(digits_needed(value)));
-    if (r < 0 || printer.failed || !printer.text.data) {
-        bytes_deinit(&printer.text);
-        return -ENOMEM;
-    }
-    *ret = printer.text;
-    return 0;
+    struct printer printer = PRINTER_NULL;
+    printer_value(&printer, value);
+    return printer_finish(&printer, ret);
 }
 
 json_t *json_text(const char *bytes, size_t n)

@@ -35,8 +35,7 @@ int bytes_copy(const char *data, size_t n, struct bytes *ret);
  * which and where. -ENOMEM. The caller owns *ret. */
 int json_read_object(const char *text, size_t n, json_t **ret, struct fault *fault);
 
-/* Compact JSON in which every real reads back as the same double: all with 15 significant digits
- * where that is enough (0.1, not 0.10000000000000001), else all with 16 or 17. 0 or -ENOMEM. */
+/* Compact JSON in which every real reads back as the same double (printer.h). 0 or -ENOMEM. */
 int json_print(const json_t *value, struct bytes *ret);
 
 /* A JSON string from arbitrary bytes, ill-formed UTF-8 replaced. NULL when memory runs out. */

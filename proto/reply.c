@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "reply.h"
 
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 static const struct {
@@ -48,174 +45,144 @@ static int consume_print(json_t *value, struct bytes *ret)
     return r;
 }
 
-_printf_(2, 3) static int print_format(struct bytes *ret, const char *format, ...)
+static void name_integer(struct printer *printer, const char *name, int64_t value)
 {
-    va_list arguments;
-    char *printed;
-    va_start(arguments, format);
-    int n = vasprintf(&printed, format, arguments);
-    va_end(arguments);
-    if (n < 0)
-        return -ENOMEM;
-    *ret = (struct bytes){.data = printed, .length = (size_t)n};
-    return 0;
+    printer_name(printer, name);
+    printer_integer(printer, value);
 }
 
-static json_t *id_string(const struct bytes *id)
+/* Nothing where there is no WORD. */
+static void name_word(struct printer *printer, const char *name, const char *word)
 {
-    return json_stringn_nocheck(id->data, id->length);
-}
-
-/* Most results differ in a few numbers: their members are printed as they are, and only what has to
- * be escaped by way of JSON values. */
-
-#define NUMBER_MAX sizeof("-9223372036854775808")
-
-static const char *null_or_number(bool is_null, int64_t value, char ret[NUMBER_MAX])
-{
-    (void)snprintf(ret, NUMBER_MAX, "%" PRId64, value);
-    return is_null ? "null" : ret;
-}
-
-static int print_string(const char *text, size_t n, struct bytes *ret)
-{
-    return n == 0 ? bytes_copy("\"\"", 2, ret) : consume_print(json_stringn_nocheck(text, n), ret);
-}
-
-static int print_outcome(const struct outcome *outcome, struct bytes *ret)
-{
-    _cleanup_bytes_ struct bytes error = BYTES_NULL, summary = BYTES_NULL;
-    const char *text = outcome->summary ? outcome->summary : "",
-               *limit = limit_name(outcome->limit);
-    char exit_code[NUMBER_MAX], signal[NUMBER_MAX];
-    const char *quote = limit ? "\"" : "";
-    if (print_string(outcome->stderr_text, outcome->stderr_text ? outcome->stderr_length : 0,
-                     &error) < 0 ||
-        print_string(text, strlen(text), &summary) < 0)
-        return -ENOMEM;
-    return print_format(ret,
-                        "{\"success\":%s,\"exit_code\":%s,\"signal\":%s,"
-                        "\"limit_exceeded\":%s%s%s,\"stderr\":%s,\"summary\":%s}",
-                        outcome->success ? "true" : "false",
-                        null_or_number(outcome->exit_code < 0, outcome->exit_code, exit_code),
-                        null_or_number(outcome->signal == 0, outcome->signal, signal), quote,
-                        limit ? limit : "null", quote, error.data, summary.data);
-}
-
-/* The head of a result, all that each has but its isolation. */
-static int print_head(const struct reply_result *result, struct bytes *ret)
-{
-    _cleanup_bytes_ struct bytes id = BYTES_NULL, score = BYTES_NULL, outcome = BYTES_NULL;
-    const struct usage *usage = result->usage;
-    char cpu_wait_ms[NUMBER_MAX];
-    if (consume_print(id_string(result->id), &id) < 0 ||
-        consume_print(result->score ? bench_score_encode(result->score) : json_null(), &score) <
-            0 ||
-        print_outcome(result->outcome, &outcome) < 0)
-        return -ENOMEM;
-    return print_format(
-        ret,
-        "{\"type\":\"result\",\"id\":%s,\"job_no\":%" PRIu64
-        ",\"kind\":\"%s\",\"score\":%s,\"outcome\":%s,\"usage\":{\"wall_clock_ms\":%" PRId64
-        ",\"cpu_ms\":%" PRId64 ",\"cpu_wait_ms\":%s,\"max_rss_bytes\":%" PRId64
-        ",\"queue_ms\":%" PRId64 "}}",
-        id.data, result->job_no, result->kind, score.data, outcome.data, usage->wall_clock_ms,
-        usage->cpu_ms, null_or_number(usage->cpu_wait_ms < 0, usage->cpu_wait_ms, cpu_wait_ms),
-        usage->max_rss_bytes, usage->queue_ms);
-}
-
-/* Puts one more member into OBJECT, which is printed and not empty. */
-static int add_printed(struct bytes *object, const char *name, const struct bytes *value)
-{
-    size_t room = object->length + strlen(name) + value->length + sizeof(",\"\":}");
-    char *data = realloc(object->data, room);
-    if (!data)
-        return -ENOMEM;
-    size_t at = object->length - 1; /* of the brace that ends it */
-    int n = snprintf(data + at, room - at, ",\"%s\":%.*s}", name, (int)value->length, value->data);
-    *object = (struct bytes){.data = data, .length = at + (size_t)n};
-    return 0;
-}
-
-static int add_word(struct bytes *reply, const char *name, const char *word)
-{
-    _cleanup_bytes_ struct bytes printed = BYTES_NULL;
     if (!word)
-        return 0;
-    int r = print_string(word, strlen(word), &printed);
-    return r < 0 ? r : add_printed(reply, name, &printed);
+        return;
+    printer_name(printer, name);
+    printer_string(printer, word, strlen(word));
 }
 
-static int add_value(struct bytes *reply, const char *name, json_t *take_value)
+/* `null` where there is no number. */
+static void name_known(struct printer *printer, const char *name, bool is_known, int64_t value)
 {
-    _cleanup_bytes_ struct bytes printed = BYTES_NULL;
-    int r = consume_print(take_value, &printed);
-    return r < 0 ? r : add_printed(reply, name, &printed);
+    printer_name(printer, name);
+    if (is_known)
+        printer_integer(printer, value);
+    else
+        printer_word(printer, "null");
 }
 
-static int add_stdout(struct bytes *reply, const struct bytes *text)
+static void print_outcome(struct printer *printer, const struct outcome *outcome)
 {
-    if (!text)
-        return 0;
-    if (text->length == 0)
-        return add_word(reply, "stdout", "");
-    return add_value(reply, "stdout", json_text(text->data, MIN(text->length, REPLY_STDOUT_MAX)));
+    const char *limit = limit_name(outcome->limit);
+    printer_open(printer);
+    printer_name(printer, "success");
+    printer_boolean(printer, outcome->success);
+    name_known(printer, "exit_code", outcome->exit_code >= 0, outcome->exit_code);
+    name_known(printer, "signal", outcome->signal != 0, outcome->signal);
+    if (limit)
+        name_word(printer, "limit_exceeded", limit);
+    else
+        name_known(printer, "limit_exceeded", false, 0);
+    printer_name(printer, "stderr");
+    printer_string(printer, outcome->stderr_text,
+                   outcome->stderr_text ? outcome->stderr_length : 0);
+    name_word(printer, "summary", outcome->summary ? outcome->summary : "");
+    printer_close(printer);
 }
 
-/* What not every kind of job has; negative when memory runs out. */
-static int add_optional(struct bytes *reply, const struct reply_result *result)
+static void print_usage(struct printer *printer, const struct usage *usage)
 {
-    int r = add_word(reply, "reason", result->reason);
-    if (r == 0)
-        r = add_stdout(reply, result->stdout_bytes);
-    if (r == 0)
-        r = add_word(reply, "verdict", result->verdict);
-    if (r == 0)
-        r = add_word(reply, "mode", result->mode);
-    if (r == 0)
-        r = add_word(reply, "interpreter", result->interpreter);
-    if (r == 0 && result->assertions)
-        r = add_value(reply, "assertions", json_incref((json_t *)(uintptr_t)result->assertions));
-    return r;
+    printer_open(printer);
+    name_integer(printer, "wall_clock_ms", usage->wall_clock_ms);
+    name_integer(printer, "cpu_ms", usage->cpu_ms);
+    name_known(printer, "cpu_wait_ms", usage->cpu_wait_ms >= 0, usage->cpu_wait_ms);
+    name_integer(printer, "max_rss_bytes", usage->max_rss_bytes);
+    name_integer(printer, "queue_ms", usage->queue_ms);
+    printer_close(printer);
+}
+
+/* Begins a message about a job. */
+static void print_head(struct printer *printer, const char *type, const struct bytes *id,
+                       uint64_t job_no)
+{
+    printer_open(printer);
+    name_word(printer, "type", type);
+    if (id) {
+        printer_name(printer, "id");
+        printer_string(printer, id->data, id->length);
+    }
+    if (job_no)
+        name_integer(printer, "job_no", (int64_t)job_no);
+}
+
+static void print_stdout(struct printer *printer, const struct bytes *text)
+{
+    printer_name(printer, "stdout");
+    if (text->length == 0) {
+        printer_string(printer, "", 0);
+        return;
+    }
+    _cleanup_json_ json_t *value = json_text(text->data, MIN(text->length, REPLY_STDOUT_MAX));
+    printer_value(printer, value);
+}
+
+/* What not every kind of job has. */
+static void print_optional(struct printer *printer, const struct reply_result *result)
+{
+    name_word(printer, "reason", result->reason);
+    if (result->stdout_bytes)
+        print_stdout(printer, result->stdout_bytes);
+    name_word(printer, "verdict", result->verdict);
+    name_word(printer, "mode", result->mode);
+    name_word(printer, "interpreter", result->interpreter);
+    if (result->assertions) {
+        printer_name(printer, "assertions");
+        printer_value(printer, result->assertions);
+    }
 }
 
 int reply_result(const struct reply_result *result, struct bytes *ret)
 {
-    _cleanup_bytes_ struct bytes printed = BYTES_NULL;
-    int r = print_head(result, &printed);
-    if (r == 0)
-        r = add_optional(&printed, result);
-    if (r == 0)
-        r = add_printed(&printed, "isolation", result->isolation);
-    if (r < 0)
-        return r;
-    *ret = printed;
-    printed = (struct bytes)BYTES_NULL;
-    return 0;
+    struct printer printer = PRINTER_NULL;
+    print_head(&printer, "result", result->id, result->job_no);
+    name_word(&printer, "kind", result->kind);
+    printer_name(&printer, "score");
+    if (result->score)
+        bench_score_print(result->score, &printer);
+    else
+        printer_word(&printer, "null");
+    printer_name(&printer, "outcome");
+    print_outcome(&printer, result->outcome);
+    printer_name(&printer, "usage");
+    print_usage(&printer, result->usage);
+    print_optional(&printer, result);
+    printer_name(&printer, "isolation");
+    printer_bytes(&printer, result->isolation);
+    printer_close(&printer);
+    return printer_finish(&printer, ret);
 }
 
 int reply_started(const struct bytes *id, uint64_t job_no, unsigned slot, struct bytes *ret)
 {
-    _cleanup_bytes_ struct bytes printed = BYTES_NULL;
-    if (consume_print(id_string(id), &printed) < 0)
-        return -ENOMEM;
-    return print_format(ret, "{\"type\":\"started\",\"id\":%s,\"job_no\":%" PRIu64 ",\"slot\":%u}",
-                        printed.data, job_no, slot);
+    struct printer printer = PRINTER_NULL;
+    print_head(&printer, "started", id, job_no);
+    name_integer(&printer, "slot", slot);
+    printer_close(&printer);
+    return printer_finish(&printer, ret);
 }
 
 int reply_error(const struct bytes *id, uint64_t job_no, enum error_code code, const char *message,
                 struct bytes *ret)
 {
-    json_t *error = json_pack("{s:s}", "type", "error");
-    if ((id && json_object_set_new(error, "id", id_string(id)) < 0) ||
-        (job_no && json_object_set_new(error, "job_no", json_integer((json_int_t)job_no)) < 0) ||
-        json_object_set_new(error, "code", json_string(error_code_name(code))) < 0 ||
-        json_object_set_new(error, "message", json_text(message, strlen(message))) < 0 ||
-        json_object_set_new(error, "retriable", json_boolean(error_code_retriable(code))) < 0) {
-        json_decref(error);
-        return -ENOMEM;
-    }
-    return consume_print(error, ret);
+    struct printer printer = PRINTER_NULL;
+    _cleanup_json_ json_t *text = json_text(message, strlen(message));
+    print_head(&printer, "error", id, job_no);
+    name_word(&printer, "code", error_code_name(code));
+    printer_name(&printer, "message");
+    printer_value(&printer, text);
+    printer_name(&printer, "retriable");
+    printer_boolean(&printer, error_code_retriable(code));
+    printer_close(&printer);
+    return printer_finish(&printer, ret);
 }
 
 int reply_hello(const struct reply_hello *hello, struct bytes *ret)

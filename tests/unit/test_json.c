@@ -694,6 +694,34 @@ static void test_print_any_value(void **state)
     }
 }
 
+/* What is printed without jansson is what jansson prints. */
+static void test_print_as_jansson(void **state)
+{
+    static const char *const texts[] = {
+        "{}",
+        "{\"a\":{},\"b\":[],\"c\":[[],[[]],{},{}],\"d\":{\"e\":{\"f\":[{\"g\":null},{}]}}}",
+        "[0,-1,9,10,-10,99,100,9223372036854775807,-9223372036854775808]",
+        "[true,false,null,\"\",\"{\",\"[\",\",\"]",
+        "{\"\":1,\"{\":2,\"a\\\"b\":3,\"\\n\":4,\"\u00e9\":5,\"\\\\\":6}",
+        "[\" "
+        "~\\u007f\",\"\\u001f\",\"/"
+        "\",\"\\\"\",\"\\\\\",\"\\t\\u0000x\",\"\u00e9\u4e16\U0001f30d\"]",
+        "[0.5,-0.0,1.0,1e300,0.1]",
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+        _cleanup_bytes_ struct bytes printed = BYTES_NULL;
+        json_t *value = json_loads(texts[i], JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+        assert_non_null(value);
+        char *expected = json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(15));
+        assert_int_equal(json_print(value, &printed), 0);
+        assert_string_equal(printed.data, expected);
+        assert_int_equal(printed.length, strlen(expected));
+        free(expected);
+        json_decref(value);
+    }
+}
+
 /* Reals of 1 and 17 digits side by side: each is read back as itself. */
 static void test_print_reals_together(void **state)
 {
@@ -839,7 +867,7 @@ static void test_read_without_memory(void **state)
 static void test_print_without_memory(void **state)
 {
     (void)state;
-    json_t *value = json_pack("{s:[i,f,s],s:{s:n}}", "a", 1, 0.5, "text", "b", "c");
+    json_t *value = json_pack("{s:[i,f,s],s:{s:n}}", "a", 1, 0.5, "te\nxt", "b", "c\n");
     allocations_left = -1;
     for (int before = 0; allocations_left < 0; before++) {
         struct bytes printed = BYTES_NULL;
@@ -880,6 +908,7 @@ int main(void)
         cmocka_unit_test(test_nul_survives),
         cmocka_unit_test(test_control_characters),
         cmocka_unit_test(test_print_any_value),
+        cmocka_unit_test(test_print_as_jansson),
         cmocka_unit_test(test_large_document),
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_type_names),

@@ -2,6 +2,7 @@
 /* The verdict on model-written code: what of a checker's report is believed, and what the outcome
  * of its process overrules (contract, section 6). */
 #include "daemon/report.h"
+#include "score_json.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -77,7 +78,7 @@ static void expect_score(const struct bench_score *got, const struct expected *e
     bool passed = strcmp(expected->verdict, "pass") == 0;
     char code[80];
     (void)snprintf(code, sizeof(code), "code_exec.%s", expected->verdict);
-    json_t *score = bench_score_encode(got);
+    json_t *score = score_to_json(got);
     json_t *mode = passed ? NULL
                           : json_pack("{s:s,s:s,s:s}", "code", code, "severity", "block", "detail",
                                       expected->detail);

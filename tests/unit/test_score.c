@@ -2,6 +2,7 @@
 /* The verdict of a rubric: every row of the contract's table (section 4), and which of two rows
  * comes first. */
 #include "daemon/score.h"
+#include "score_json.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -87,7 +88,7 @@ static json_t *score_json(struct outcome outcome, struct text out_text, struct t
     struct bench_score score = BENCH_SCORE_NULL;
     assert_int_equal(score_rubric(&input, &score, ret_accepted), 0);
     task_class_free(task_class);
-    json_t *json = bench_score_encode(&score);
+    json_t *json = score_to_json(&score);
     assert_non_null(json);
     bench_score_deinit(&score);
     return json;
@@ -587,7 +588,7 @@ static void check_sut(enum sut_status status, struct text text, const char *code
     const struct rubric_spec spec = {.sut = status, .sut_detail = detail};
     struct bench_score score = BENCH_SCORE_NULL;
     assert_int_equal(score_sut(&spec, &score), 0);
-    json_t *json = bench_score_encode(&score);
+    json_t *json = score_to_json(&score);
     const json_t *got = expect_block(json, code);
     if (expected)
         expect_detail(got, expected, n);
@@ -618,7 +619,7 @@ static void check_sandbox(struct outcome outcome, const char *summary, const cha
     _cleanup_free_ char *text = strdup(summary);
     outcome.summary = text;
     assert_int_equal(score_sandbox(&outcome, &score), 0);
-    json_t *got = bench_score_encode(&score), *wanted = parse(expected);
+    json_t *got = score_to_json(&score), *wanted = parse(expected);
     if (!json_equal(got, wanted))
         fail_msg("%s: not %s", summary, expected);
     json_decref(got);

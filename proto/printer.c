@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/* A message is a few names, words and numbers and now and then a string that has to be escaped, or
+ * a real: those are jansson's, what is copied as it is goes without it. */
+#include "printer.h"
+
+#include <string.h>
+
+#define ROOM_MIN 512
+
+static void *reserve(struct printer *printer, size_t n)
+{
+    size_t needed = printer->text.length + n + 1;
+    if (needed > printer->room && !printer->failed) {
+        size_t room = MAX(needed, MAX(printer->room * 2, (size_t)ROOM_MIN));
+        char *data = realloc(printer->text.data, room);
+        printer->failed = !data;
+        if (data) {
+            printer->text.data = data;
+            printer->room = room;
+        }
+    }
+    return printer->failed ? NULL : printer->text.data + printer->text.length;
+}
+
+static void add(struct printer *printer, const char *text, size_t n)
+{
+    char *end = reserve(printer, n);
+    if (!end)
+        return;
+    memcpy(end, text, n);
+    printer->text.length += n;
+}
+
+static char last(const struct printer *printer)
+{
+    return printer->text.length > 0 ? printer->text.data[printer->text.length - 1] : '\0';
+}
+
+void printer_open(struct printer *printer)
+{
+    add(printer, "{", 1);
+}
+
+void printer_close(struct printer *printer)
+{
+    add(printer, "}", 1);
+}
+
+static void begin_item(struct printer *printer)
+{
+    if (last(printer) != '{' && last(printer) != '[')
+        add(printer, ",", 1);
+}
+
+void printer_name(struct printer *printer, const char *name)
+{
+    begin_item(printer);
+    add(printer, "\"", 1);
+    add(printer, name, strlen(name));
+    add(printer, "\":", 2);
+}
+
+void printer_word(struct printer *printer, const char *word)
+{
+    add(printer, word, strlen(word));
+}
+
+void printer_bytes(struct printer *printer, const struct bytes *printed)
+{
+    add(printer, printed->data, printed->length);
+}
+
+void printer_boolean(struct printer *printer, bool value)
+{
+    printer_word(printer, value ? "true" : "false");
+}
+
+void printer_integer(struct printer *printer, int64_t value)
+{
+    char digits[sizeof("-9223372036854775808")], *end = digits + sizeof(digits), *at = end;
+    uint64_t rest = value < 0 ? -(uint64_t)value : (uint64_t)value;
+    do
+        *--at = (char)('0' + rest % 10);
+    while ((rest /= 10) > 0);
+    if (value < 0)
+        *--at = '-';
+    add(printer, at, (size_t)(end - at));
+}
+
+/* --- what jansson prints -------------------------------------------------------------------- */
+
+static int add_dumped(const char *text, size_t n, void *printer)
+{
+    add(printer, text, n);
+    return 0;
+}
+
+/* A string or a number. */
+static void dump_new(struct printer *printer, json_t *take_value, size_t digits)
+{
+    _cleanup_json_ json_t *value = take_value;
+    if (json_dump_callback(value, add_dumped, printer,
+                           JSON_ENCODE_ANY | JSON_REAL_PRECISION(digits)) < 0)
+        printer->failed = true;
+}
+
+/* Significant digits that REAL needs to be read back as itself: 15, 16 or 17. */
+static size_t digits_of(double real)
+{
+    for (int digits = 15; digits < 17; digits++) {
+        char text[40];
+        (void)snprintf(text, sizeof(text), "%.*g", digits, real);
+        if (strtod(text, NULL) == real)
+            return (size_t)digits;
+    }
+    return 17;
+}
+
+void printer_real(struct printer *printer, double value)
+{
+    dump_new(printer, json_real(value), digits_of(value));
+}
+
+static bool is_plain(const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (text[i] < ' ' || text[i] > '~' || text[i] == '"' || text[i] == '\\')
+            return false;
+    return true;
+}
+
+void printer_string(struct printer *printer, const char *text, size_t n)
+{
+    if (is_plain(text, n)) {
+        add(printer, "\"", 1);
+        add(printer, text, n);
+        add(printer, "\"", 1);
+        return;
+    }
+    dump_new(printer, json_stringn_nocheck(text, n), 0);
+}
+
+static void print_object(struct printer *printer, json_t *object) // NOLINT(misc-no-recursion)
+{
+    printer_open(printer);
+    for (void *i = json_object_iter(object); i; i = json_object_iter_next(object, i)) {
+        const char *name = json_object_iter_key(i);
+        begin_item(printer);
+        printer_string(printer, name, strlen(name));
+        add(printer, ":", 1);
+        printer_value(printer, json_object_iter_value(i));
+    }
+    printer_close(printer);
+}
+
+static void print_array(struct printer *printer, const json_t *array) // NOLINT(misc-no-recursion)
+{
+    add(printer, "[", 1);
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        begin_item(printer);
+        printer_value(printer, json_array_get(array, i));
+    }
+    add(printer, "]", 1);
+}
+
+/* Recursion is bounded: what is printed was read under JSON_DEPTH_MAX or built here. */
+void printer_value(struct printer *printer, const json_t *value) // NOLINT(misc-no-recursion)
+{
+    if (json_is_object(value))
+        print_object(printer, (json_t *)(uintptr_t)value);
+    else if (json_is_array(value))
+        print_array(printer, value);
+    else if (json_is_string(value))
+        printer_string(printer, json_string_value(value), json_string_length(value));
+    else if (json_is_integer(value))
+        printer_integer(printer, json_integer_value(value));
+    else if (json_is_real(value))
+        printer_real(printer, json_real_value(value));
+    else if (json_is_boolean(value))
+        printer_boolean(printer, json_is_true(value));
+    else if (json_is_null(value))
+        printer_word(printer, "null");
+    else
+        printer->failed = true;
+}
+
+int printer_finish(struct printer *printer, struct bytes *ret)
+{
+    char *end = reserve(printer, 0);
+    if (!end) {
+        bytes_deinit(&printer->text);
+        return -ENOMEM;
+    }
+    *end = '\0';
+    *ret = printer->text;
+    *printer = (struct printer)PRINTER_NULL;
+    return 0;
+}
