@@ -185,8 +185,9 @@ def await_depth(daemon, loop, depth):
     """Until the windows of LOOP are full, and what they hold is queued."""
     end = time.monotonic() + FILL_SECONDS
     full = select.select([loop.stdout], [], [], FILL_SECONDS)[0] and loop.stdout.readline() == b"full\n"
-    # A few are always on their way: being run, answered, or sent.
-    while not full or daemon.status()["queue"]["jobs"] < 0.9 * depth - 2 * PROCESSORS:
+    # A few are always on their way: being run, answered, or sent. What has come and is not queued yet would be
+    # measured with the others.
+    while not full or daemon.status()["queue"]["jobs"] < 0.999 * depth - 2 * PROCESSORS:
         if not full or time.monotonic() > end:
             queued = daemon.status()["queue"]["jobs"]
             loop.kill()
