@@ -3,6 +3,7 @@
 #include "runinfo.h"
 #include "take.h"
 
+#include "proto/printer.h"
 #include "proto/request.h"
 #include "proto/utf8.h"
 
@@ -86,6 +87,20 @@ static int fill_bench_root(json_t *job, const char *bench_root)
     return json_object_set_new(job, "bench_root", json_string(bench_root)) < 0 ? -ENOMEM : 0;
 }
 
+static int print_submit(const struct bytes *id, const json_t *job, struct bytes *ret)
+{
+    struct printer printer = PRINTER_NULL;
+    printer_open(&printer);
+    printer_name(&printer, "type");
+    printer_word(&printer, "\"submit\"");
+    printer_name(&printer, "id");
+    printer_string(&printer, id->data, id->length);
+    printer_name(&printer, "job");
+    printer_value(&printer, job);
+    printer_close(&printer);
+    return printer_finish(&printer, ret);
+}
+
 int jobline_from_object(json_t *job, const struct bytes *default_id,
                         const struct jobline_policy *policy, struct submission *ret,
                         struct fault *fault)
@@ -100,11 +115,8 @@ int jobline_from_object(json_t *job, const struct bytes *default_id,
     if (depth_of(job) >= JSON_DEPTH_MAX)
         return fault_set(fault, "nested deeper than %d levels", JSON_DEPTH_MAX - 1);
 
-    _cleanup_json_ json_t *message =
-        json_pack("{s:s,s:s%,s:O}", "type", "submit", "id", submission.id.data,
-                  submission.id.length, "job", job);
     submission.run = runinfo_make(job, &submission.id);
-    if (!message || !submission.run || json_print(message, &submission.payload) < 0)
+    if (!submission.run || print_submit(&submission.id, job, &submission.payload) < 0)
         return -ENOMEM;
     if (submission.payload.length > policy->max_frame) {
         (void)fault_set(fault, "too large: %zu bytes; the daemon takes at most %zu",

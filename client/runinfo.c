@@ -3,6 +3,8 @@
 #include "digest.h"
 #include "take.h"
 
+#include "proto/printer.h"
+
 #include <linux/limits.h>
 #include <string.h>
 #include <time.h>
@@ -128,21 +130,17 @@ int runinfo_set_host(json_t *run, json_t *take_host)
 
 int runinfo_splice(struct bytes *line, const json_t *run)
 {
-    static const char name[] = ",\"run\":";
-    _cleanup_bytes_ struct bytes text = BYTES_NULL;
     size_t n = line->length;
     while (n > 0 && line->data[n - 1] != '}')
         n--;
-    if (n == 0 || json_print(run, &text) < 0)
+    if (n == 0)
         return -ENOMEM;
-    n--;
-    size_t total = n + sizeof(name) - 1 + text.length + 1;
-    char *data = realloc(line->data, total + 1);
-    if (!data)
-        return -ENOMEM;
-    (void)sprintf(data + n, "%s%s}", name, text.data);
-    *line = (struct bytes){.data = data, .length = total};
-    return 0;
+    struct printer printer = {.text = {.data = line->data, .length = n - 1}, .room = line->length};
+    *line = (struct bytes)BYTES_NULL;
+    printer_name(&printer, "run");
+    printer_value(&printer, run);
+    printer_close(&printer);
+    return printer_finish(&printer, line);
 }
 
 uint64_t runinfo_identity(const json_t *run)
