@@ -48,7 +48,8 @@ struct script {
     PyObject *filters, *first_filters; /* of warnings: the list, and what was in it */
     PyObject *exit_functions;          /* atexit's own function that calls them */
     PyObject *out, *err;
-    bool is_audited; /* by a hook that was not there before */
+    bool is_audited;      /* by a hook that was not there before */
+    bool has_usual_hooks; /* for archives and directories that are imported from, and no others */
 };
 
 static struct script *script(void)
@@ -110,6 +111,21 @@ static bool find_attributes(struct script *s)
     return found;
 }
 
+static bool find_usual_hooks(void)
+{
+    PyObject *hooks = PySys_GetObject("path_hooks"), *first, *second, *module;
+    PyObject *of_archives = attribute_of("zipimport", "zipimporter");
+    bool are_two = of_archives && hooks && PyList_CheckExact(hooks) && PyList_GET_SIZE(hooks) == 2;
+    first = are_two ? PyList_GET_ITEM(hooks, 0) : NULL;
+    second = are_two ? PyList_GET_ITEM(hooks, 1) : NULL;
+    module = second && PyFunction_Check(second) ? PyFunction_GetModule(second) : NULL;
+    bool are_usual = first == of_archives && module && PyUnicode_Check(module) &&
+                     PyUnicode_CompareWithASCIIString(module, "_frozen_importlib_external") == 0;
+    PyErr_Clear();
+    Py_XDECREF(of_archives);
+    return are_usual;
+}
+
 int script_prepare(void)
 {
     struct script *s = script();
@@ -119,6 +135,7 @@ int script_prepare(void)
     }
     s->main = PyImport_AddModule("__main__");
     s->forget = find_forget();
+    s->has_usual_hooks = find_usual_hooks();
     return 0;
 }
 
@@ -315,23 +332,53 @@ _Noreturn static void end(struct status status)
 
 /* --- the script ---------------------------------------------------------------------------- */
 
-/* Not a directory, an archive or something else that is imported from, nor compiled. */
+/* What an archive of modules has near its end. */
+#define ARCHIVE_END "PK\5\6"
+/* A script of more is left to who knows archives. */
+#define TEXT_MAX (32 << 10)
+
+/* Whether FILE of SIZE bytes may be an archive; true, too, if it cannot be read. */
+static bool may_be_archive(FILE *file, off_t size)
+{
+    char text[TEXT_MAX];
+    return size > TEXT_MAX || fread(text, 1, (size_t)size, file) != (size_t)size ||
+           memmem(text, (size_t)size, ARCHIVE_END, sizeof(ARCHIVE_END) - 1);
+}
+
+/* Whether PATH, a file, is something that modules are imported from. The usual hooks, which take
+ * longer than many a script, find that out as it is done here, and their answer is kept. */
+static bool is_imported_from(PyObject *path, FILE *file, off_t size)
+{
+    PyObject *importer = NULL, *known = PySys_GetObject("path_importer_cache");
+    if (script()->has_usual_hooks && known && PyDict_CheckExact(known) &&
+        !may_be_archive(file, size))
+        return PyDict_SetItem(known, path, Py_None) < 0;
+    importer = PyImport_GetImporter(path);
+    Py_XDECREF(importer);
+    return importer != Py_None;
+}
+
+static bool is_compiled(FILE *file)
+{
+    unsigned char first[2] = {0, 0};
+    long magic = PyImport_GetMagicNumber();
+    rewind(file);
+    return fread(first, 1, sizeof(first), file) == sizeof(first) && first[0] == (magic & 0xFF) &&
+           first[1] == ((magic >> 8) & 0xFF);
+}
+
 FILE *script_open(PyObject *path)
 {
     struct stat st;
-    long magic = PyImport_GetMagicNumber();
-    PyObject *importer = PyImport_GetImporter(path), *name = PyUnicode_EncodeFSDefault(path);
-    FILE *file = importer == Py_None && name ? fopen(PyBytes_AS_STRING(name), "rbe") : NULL;
-    PyErr_Clear();
-    Py_XDECREF(importer);
-    Py_XDECREF(name);
-    unsigned char first[2] = {0, 0};
+    PyObject *name = PyUnicode_EncodeFSDefault(path);
+    FILE *file = name ? fopen(PyBytes_AS_STRING(name), "rbe") : NULL;
     if (file && (fstat(fileno(file), &st) < 0 || !S_ISREG(st.st_mode) ||
-                 (fread(first, 1, sizeof(first), file) == sizeof(first) &&
-                  first[0] == (magic & 0xFF) && first[1] == ((magic >> 8) & 0xFF)))) {
+                 is_imported_from(path, file, st.st_size) || is_compiled(file))) {
         (void)fclose(file);
         file = NULL;
     }
+    PyErr_Clear();
+    Py_XDECREF(name);
     if (file)
         rewind(file);
     return file;

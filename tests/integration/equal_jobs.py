@@ -19,6 +19,7 @@ IDENTITY = {
     "dataclasses with annotations as text": "from __future__ import annotations\nimport dataclasses, typing\n@dataclasses.dataclass\nclass P:\n    x: typing.ClassVar[int] = 1\n    y: int = 2\ntell([f.name for f in dataclasses.fields(P)], typing.get_type_hints(P))",
     "enumerations": "import enum, pickle\nclass E(enum.Flag):\n    A = enum.auto(); B = enum.auto()\ntell(repr(E.A | E.B), pickle.loads(pickle.dumps(E.B)) is E.B, E(3).name, list(E))",
     "annotations of the module": "x: int = 1\ny: 'str'\ntell(__annotations__, sorted(globals()))",
+    "what is known of its path": "import sys\ntell([(k == sys.argv[0], k == __file__, v) for k, v in sys.path_importer_cache.items() if v is None and k.endswith('.py')])",
     "importing __main__": "import importlib, sys\nm = importlib.import_module('__main__')\ntell(m.__file__, sys.modules['__main__'] is m, m.__dict__ is globals(), m.__name__)",
     "running itself again": "import runpy\nx = 1\nif __name__ == '__main__':\n    r = runpy.run_path(__file__, run_name='again')\n    tell(sorted(r), r['__name__'], r['__file__'])",
     "its name for the kernel": "tell(open('/proc/self/comm').read(), open('/proc/self/task/%d/comm' % __import__('os').getpid()).read())",
