@@ -5,13 +5,14 @@
 user_namespace is refused by the kernel, as where user.max_user_namespaces is 0: COMMAND runs in a
 user namespace in which nobody may make another one, as the same account (root keeps its rights over
 all files and accounts). The others are taken by a filter of system calls: landlock, seccomp and
-clone3 are not there, as in some kernels; mount_namespace and net_namespace are refused, as some
-security modules do it."""
+clone3 are not there, as in some kernels, nor are (internet) sockets of IPv4 and IPv6, as in some
+units; mount_namespace and net_namespace are refused, as some security modules do it."""
 
 import ctypes
 import errno
 import os
 import platform
+import socket
 import struct
 import sys
 
@@ -22,6 +23,7 @@ CANNOT = 125  # the exit status where the host does not let it be taken away
 
 SECCOMP = {"x86_64": 317, "aarch64": 277}
 UNSHARE = {"x86_64": 272, "aarch64": 97}
+SOCKET = {"x86_64": 41, "aarch64": 198}
 LANDLOCK_CREATE_RULESET, FSOPEN, CLONE3 = 444, 430, 435  # everywhere
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -129,6 +131,7 @@ def rules():
         "seccomp": rule(SECCOMP[machine], errno.ENOSYS),
         "mount_namespace": rule(FSOPEN, errno.EPERM),
         "clone3": rule(CLONE3, errno.ENOSYS),
+        "internet": rule(SOCKET[machine], errno.EAFNOSUPPORT, socket.AF_INET),
         "net_namespace": rule(UNSHARE[machine], errno.EPERM, CLONE_NEWNET),
     }
 

@@ -13,7 +13,9 @@ import pytest
 from conftest import (
     DEADLINE,
     PASSING,
+    PYTHON,
     RUBRICD,
+    TAKE_AWAY,
     give_to_account,
     is_alive,
     started_by_account,
@@ -198,26 +200,38 @@ def test_the_unix_socket(start, tmp_path):
     assert not path.exists()
 
 
+def refused(place, listen, *front):
+    """What becomes of a daemon that is to listen there."""
+    return subprocess.run(
+        [
+            *(*front, RUBRICD, "--config=/dev/null"),
+            f"--set=daemon.socket={place}/s",
+            f"--set=daemon.work_dir={place}/work",
+            "--set=daemon.user=nobody",
+            "--set=daemon.socket_group=",
+            f"--set=metrics.listen={listen}",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE,
+        check=False,
+    )
+
+
 def test_an_address_that_is_taken(start, start_daemon, tmp_path):
+    """It may be free the next time."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         listen = f"127.0.0.1:{taken.getsockname()[1]}"
-        done = subprocess.run(
-            [
-                RUBRICD,
-                "--config=/dev/null",
-                f"--set=daemon.socket={tmp_path}/s",
-                f"--set=daemon.work_dir={tmp_path}/work",
-                "--set=daemon.user=nobody",
-                "--set=daemon.socket_group=",
-                f"--set=metrics.listen={listen}",
-            ],
-            capture_output=True,
-            text=True,
-            timeout=DEADLINE,
-            check=False,
-        )
+        done = refused(tmp_path, listen)
     assert done.returncode == 69
     assert f"[metrics] listen: {listen}: Address already in use" in done.stderr
+
+
+def test_an_address_of_a_kind_that_is_not_permitted(start, start_daemon, tmp_path):
+    """As by RestrictAddressFamilies= of the unit: that is so the next time, too."""
+    done = refused(tmp_path, "127.0.0.1:9643", PYTHON, "-I", TAKE_AWAY, "internet", "--")
+    assert done.returncode == 78
+    assert "[metrics] listen: 127.0.0.1:9643: Address family not supported by protocol" in done.stderr
 
 
 def test_what_others_can_reach_is_refused(tmp_path):
