@@ -190,7 +190,8 @@ static int run(struct config *config, const struct arguments *arguments,
         supervisor_deinit(&supervisor);
         if (options.owns_socket && socket)
             (void)unlink(socket);
-        /* An address of a kind that there is not, or that is not permitted: trying again is no use. */
+        /* An address of a kind that there is not, or that is not permitted: trying again is no use.
+         */
         return r == -EAFNOSUPPORT ? EX_CONFIG : EX_UNAVAILABLE;
     }
     r = supervisor_run(&supervisor);
