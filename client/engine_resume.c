@@ -14,10 +14,21 @@
 #define LEFT_OVER_NAMED 5
 /* How often a signal is looked for, in lines, while a long file is counted. */
 #define SIGNALS_EVERY 1024
+/* Who waits is told when a file has this many bytes: reading it takes a second or more. */
+#define LONG_FILE ((off_t)16 << 20)
 
 static int add_line(const struct result_line *line, void *arg)
 {
     return ledger_add_line(arg, line);
+}
+
+static void tell_of_long_file(const struct engine *engine)
+{
+    const struct output *output = &engine->output;
+    char size[TEXT_QUANTITY_MAX];
+    struct stat st;
+    if (!engine->options.quiet && fstat(output->fd, &st) == 0 && st.st_size >= LONG_FILE)
+        complain("%s: reading %s of results", output->path, text_size(st.st_size, size));
 }
 
 /* What an interrupted write has left of a line. */
@@ -37,6 +48,7 @@ int engine_resume(struct engine *engine, struct fault *fault)
 {
     struct ledger *ledger = &engine->ledger;
     off_t end;
+    tell_of_long_file(engine);
     int r = resultfile_read(engine->output.path, false, add_line, ledger, &end, fault);
     if (r == 0)
         r = cut_torn_line(engine, end, fault);
@@ -143,6 +155,7 @@ static void count_file(struct engine *engine)
         .engine = engine,
         .left_over = engine->exhausted ? open_memstream(&names, &length) : NULL,
     };
+    tell_of_long_file(engine);
     int r = forget_counts(engine);
     if (r == 0)
         r = resultfile_read(engine->output.path, engine->ledger.superseded > 0, count_line,

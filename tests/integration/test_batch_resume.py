@@ -47,6 +47,19 @@ def test_a_line_is_the_answer_and_how_it_came_about(batches, bench):
     assert again["rubric_digest"] == run["rubric_digest"]
 
 
+def test_a_long_file_is_announced(batches):
+    """Reading it takes a while: at the beginning, and at the end for the summary."""
+    batches.write(sandbox("a", "exit 0"), sandbox("b", "exit 0"))
+    batches.run("--limit", "1")
+    (line,) = batches.output.read_text().splitlines()
+    for size, announced in (((16 << 20) - 1, []), (16 << 20, ["reading 16.0 MiB of results"] * 2)):
+        batches.output.write_text(line + " " * (size - len(line) - 1) + "\n")
+        said = complaints(batches.run("--resume", "--limit", "1"))
+        assert [text.removeprefix(f"{batches.output}: ") for text in said if "reading" in text] == announced
+    batches.run("--resume", "--quiet")
+    assert len(batches.lines()) == 2
+
+
 def test_only_what_is_missing_is_run(batches, daemon):
     jobs = [sandbox(f"j{n}", f"exit {n % 2}") for n in range(20)]
     batches.write(*jobs[:12])
