@@ -25,7 +25,7 @@ static void *reserve(struct printer *printer, size_t n)
 static void add(struct printer *printer, const char *text, size_t n)
 {
     char *end = reserve(printer, n);
-    if (!end)
+    if (!end || n == 0)
         return;
     memcpy(end, text, n);
     printer->text.length += n;
