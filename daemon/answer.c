@@ -127,7 +127,7 @@ static int answer_verdict(const struct job *job, const struct slot_result *resul
         return r;
     if (report.broken)
         return answer_error(job, ERROR_SANDBOX_FAILED, report.broken, ret);
-    answer.usage = usage_from_result(result, job->queued_ns, job->launched_ns);
+    answer.usage = usage_from_result(result, job->queued_ns, job->began_ns);
     answer.ran_ns = result->started_ns ? result->ended_ns - result->started_ns : 0;
     score.wall_clock_ms = answer.usage.wall_clock_ms;
     struct verdict verdict = {
@@ -167,7 +167,7 @@ int answer_no_code(const struct job *job, const struct bytes *isolation, struct 
     struct answer answer = {
         .usage = {
             .wall_clock_ms = 1,
-            .queue_ms = (int64_t)((job->launched_ns - job->queued_ns) / NS_PER_MS),
+            .queue_ms = (int64_t)((job->began_ns - job->queued_ns) / NS_PER_MS),
         }};
     char summary[] = "not run: no code was found";
     struct outcome outcome = {.exit_code = -1, .limit = LIMIT_NONE, .summary = summary};

@@ -90,11 +90,28 @@ void grading_answer_sut(struct supervisor *supervisor, struct job *job)
     deliver(supervisor, job, r, &answer, NULL);
 }
 
+/* What is told of the job counts its wait until BEGAN_NS. */
+static void end_wait(struct supervisor *supervisor, struct job *job, uint64_t began_ns)
+{
+    uint64_t waited_ns = began_ns - job->queued_ns;
+    job->began_ns = began_ns;
+    stats_count_wait(&supervisor->stats, job->spec->kind, waited_ns, began_ns);
+}
+
 static void answer_without_code(struct supervisor *supervisor, struct job *job)
 {
+    end_wait(supervisor, job, clock_now_ns());
     _cleanup_answer_ struct answer answer = ANSWER_NULL;
     int r = answer_no_code(job, isolation_of(job), &answer);
     deliver(supervisor, job, r, &answer, NULL);
+}
+
+/* Of a job whose turn it is, and that cannot be run. */
+static void refuse(struct supervisor *supervisor, struct job *job, enum error_code code,
+                   const char *message)
+{
+    end_wait(supervisor, job, clock_now_ns());
+    grading_answer_error(supervisor, job, code, message);
 }
 
 /* --- the pool's callbacks ------------------------------------------------------------------ */
@@ -109,7 +126,7 @@ static void launch(struct supervisor *supervisor, struct slot *slot, struct job 
     if (r < 0) {
         (void)snprintf(message, sizeof(message), "the job could not be handed to its jail: %s",
                        strerror(-r));
-        grading_answer_error(supervisor, job, ERROR_SANDBOX_FAILED, message);
+        refuse(supervisor, job, ERROR_SANDBOX_FAILED, message);
         return;
     }
     job->slot = slot;
@@ -126,7 +143,7 @@ static void launch_rubric(struct supervisor *supervisor, struct slot *slot, stru
     int r = rubric_find(&job->spec->rubric, &job->settings->roots, &place, &job->task_class, &code,
                         &fault);
     if (r < 0) {
-        grading_answer_error(supervisor, job, code, fault.text);
+        refuse(supervisor, job, code, fault.text);
         return;
     }
     /* Where jails have a view of their own the bench stands at one place in it. */
@@ -153,7 +170,7 @@ static void launch_sandbox(struct supervisor *supervisor, struct slot *slot, str
     _cleanup_sandbox_plan_ struct sandbox_plan plan = SANDBOX_PLAN_NULL;
     int r = sandbox_plan_init(&plan, job->spec, &job->settings->sandbox_host, &code, &fault);
     if (r < 0)
-        grading_answer_error(supervisor, job, code, fault.text);
+        refuse(supervisor, job, code, fault.text);
     else if (plan.no_code)
         answer_without_code(supervisor, job);
     else
@@ -166,7 +183,7 @@ static void launch_code_exec(struct supervisor *supervisor, struct slot *slot, s
     int r = code_exec_plan_init(&plan, job->spec, job->settings->config.interpreter,
                                 (const char *const *)job->settings->isolation.environment);
     if (r < 0)
-        grading_answer_error(supervisor, job, ERROR_INTERNAL, "out of memory");
+        refuse(supervisor, job, ERROR_INTERNAL, "out of memory");
     else
         launch(supervisor, slot, job, &plan.launch);
 }
@@ -175,9 +192,6 @@ static void on_launch(struct slot *slot, struct queue_entry *entry, void *userda
 {
     struct supervisor *supervisor = userdata;
     struct job *job = container_of(entry, struct job, entry);
-    job->launched_ns = clock_now_ns();
-    stats_count_launch(&supervisor->stats, job->spec->kind, job->launched_ns - job->queued_ns,
-                       job->launched_ns);
     switch (job->spec->kind) {
     case JOB_RUBRIC:
         launch_rubric(supervisor, slot, job);
@@ -203,9 +217,10 @@ static void on_moved(struct slot *slot, void *owner, void *userdata)
 
 static void on_started(struct slot *slot, void *owner, void *userdata)
 {
-    const struct job *job = owner;
+    struct job *job = owner;
     _cleanup_bytes_ struct bytes payload = BYTES_NULL;
-    (void)userdata;
+    /* Not when it was given to the slot, where it may have waited behind another one. */
+    end_wait(userdata, job, slot->job.result.started_ns);
     if (job->conn && reply_started(&job->id, job->number, slot->index, &payload) == 0)
         conn_send(job->conn, &payload);
 }
@@ -217,6 +232,8 @@ static void on_done(struct slot *slot, void *owner, const struct slot_result *re
     struct job *job = owner;
     _cleanup_answer_ struct answer answer = ANSWER_NULL;
     (void)slot;
+    if (job->began_ns == 0)
+        end_wait(supervisor, job, result->started_ns ? result->started_ns : result->ended_ns);
     int r = answer_from_slot(job, result, isolation_of(job), &answer);
     deliver(supervisor, job, r, &answer, result->err);
 }

@@ -30,8 +30,9 @@ struct job {
     struct task_class *task_class; /* while it runs; owned */
     uint64_t client_no;            /* of the conn, also when that is gone */
     struct ucred peer;             /* who submitted it */
-    uint64_t queued_ns, launched_ns;
-    bool draining; /* killed because the daemon stops */
+    uint64_t queued_ns;
+    uint64_t began_ns; /* when its program started, or it was found to have none; 0 before */
+    bool draining;     /* killed because the daemon stops */
 };
 
 TAILQ_HEAD(job_list, job);

@@ -264,7 +264,7 @@ static void put_latencies(struct exposition *e, const struct stats *stats)
         exposition_histogram(e, labels, ARRAY_SIZE(labels), &stats->kinds[kind].wall_clock);
     }
     exposition_family(e, "rubricd_job_queue_wait_seconds", EXPOSITION_HISTOGRAM, "seconds",
-                      "How long jobs waited that were given to a slot.");
+                      "How long jobs that were given to a slot waited for their program's start.");
     for (enum job_kind kind = 0; kind < JOB_KIND_COUNT; kind++) {
         const struct exposition_label labels[] = {LABEL("kind", job_kind_name(kind))};
         exposition_histogram(e, labels, ARRAY_SIZE(labels), &stats->kinds[kind].queue_wait);

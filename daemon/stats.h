@@ -32,7 +32,7 @@ struct stats_kind {
     uint64_t errors[STATS_ERROR_CODES];
     uint64_t limits[LIMIT_COUNT]; /* results by the limit that was exceeded */
     struct histogram wall_clock;  /* of what ran to a result */
-    struct histogram queue_wait;  /* of what left the queue for a slot */
+    struct histogram queue_wait;  /* of what was given to a slot, until it began */
     struct recent recent;
 };
 
@@ -54,9 +54,8 @@ void stats_count_submitted(struct stats *stats, enum job_kind kind);
 
 void stats_count_dropped(struct stats *stats, enum job_kind kind);
 
-/* A job has left the queue for a slot. */
-void stats_count_launch(struct stats *stats, enum job_kind kind, uint64_t waited_ns,
-                        uint64_t now_ns);
+/* The wait of a job that was given to a slot is over. */
+void stats_count_wait(struct stats *stats, enum job_kind kind, uint64_t waited_ns, uint64_t now_ns);
 
 struct stats_result {
     bool passed;

@@ -109,6 +109,20 @@ def test_it_runs_when_the_slow_one_has_ended(held, gate):
     assert client.recv_answer(ahead)["score"]["passed"] is True
 
 
+def test_its_wait_behind_the_slow_one_is_told(held, gate):
+    """It left the queue long before, and waits still."""
+    client, slow, ahead = held
+    since = time.monotonic()
+    wait_until(lambda: time.monotonic() - since > 0.1, "0.1 s")
+    waited = time.monotonic() - since
+    gate.open()
+    assert client.recv_answer(slow)["score"]["passed"] is True
+    usage = client.recv_answer(ahead)["usage"]
+    assert waited * 1000 - 1 <= usage["queue_ms"] < DEADLINE * 1000
+    recent = client.status()["kinds"]["rubric"]["recent"][0]["queue_ms"]
+    assert recent["p99"] >= waited * 1000 * 0.9, "quantiles are of buckets"
+
+
 def test_it_is_cancelled_where_it_waits(held, gate):
     client, slow, ahead = held
     cancel(client, id=ahead)

@@ -76,7 +76,7 @@ static int setup(void **state)
     f->job.spec = &f->spec;
     f->job.number = JOB_NO;
     f->job.queued_ns = 10 * NS_PER_S;
-    f->job.launched_ns = 12 * NS_PER_S;
+    f->job.began_ns = 13 * NS_PER_S;
     set_id(f, "the-id", 6);
     _cleanup_json_ json_t *isolation =
         parse("{'class':'subprocess','layers':['env'],'digest':'d'}");
@@ -342,7 +342,7 @@ static void test_result_while_draining(void **state)
 static void test_usage(void **state)
 {
     static const char *const known = "{'usage':{'wall_clock_ms':42,'cpu_ms':31,'cpu_wait_ms':2,"
-                                     "'max_rss_bytes':9000000,'queue_ms':2000}}";
+                                     "'max_rss_bytes':9000000,'queue_ms':3000}}";
     static const char *const unknown = "{'usage':{'wall_clock_ms':42,'cpu_ms':31,"
                                        "'cpu_wait_ms':null}}";
     struct result_case c = {SLOT_END_EXITED, SLOT_KILL_NONE, EXITED(0), GOOD, "", known, "", false};
@@ -583,7 +583,7 @@ static void test_no_code(void **state)
                  "'reason':'no_code','stdout':'','outcome':{'success':false,'exit_code':null,"
                  "'signal':null,'limit_exceeded':null,'stderr':'','summary':"
                  "'not run: no code was found'},'usage':{'wall_clock_ms':1,'cpu_ms':0,"
-                 "'cpu_wait_ms':0,'max_rss_bytes':0,'queue_ms':2000},"
+                 "'cpu_wait_ms':0,'max_rss_bytes':0,'queue_ms':3000},"
                  "'isolation':{'class':'subprocess','layers':['env'],'digest':'d'}}");
     assert_int_equal(json_object_size(result), 10);
     assert_true(answer.is_result);
@@ -629,7 +629,7 @@ static void test_sandbox_not_started(void **state)
 #define FAIL "{'verdict':'assertion_fail','detail':''}\n"
 #define CODE_EXEC                                                                               \
     "{'type':'result','id':'the-id','job_no':4711,'kind':'code_exec','isolation':{'digest':'d'" \
-    "},'usage':{'wall_clock_ms':42,'queue_ms':2000},"
+    "},'usage':{'wall_clock_ms':42,'queue_ms':3000},"
 #define CODE_EXEC_MODE(verdict, detail) \
     "'failure_modes':[{'code':'code_exec." verdict "','severity':'block','detail':'" detail "'}]}"
 

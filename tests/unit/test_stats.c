@@ -75,7 +75,7 @@ static void count_some(struct stats *stats)
                               not_run = {false, LIMIT_NONE, 0};
     for (unsigned i = 0; i < 6; i++)
         stats_count_submitted(stats, JOB_RUBRIC);
-    stats_count_launch(stats, JOB_RUBRIC, 5 * NS_PER_MS, START);
+    stats_count_wait(stats, JOB_RUBRIC, 5 * NS_PER_MS, START);
     stats_count_result(stats, JOB_RUBRIC, &good, START);
     stats_count_result(stats, JOB_RUBRIC, &slow, START);
     stats_count_result(stats, JOB_RUBRIC, &not_run, START);
