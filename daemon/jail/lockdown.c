@@ -106,6 +106,19 @@ void lockdown_prepare(struct rlimit *ceilings)
     (void)umask(022);
 }
 
+/* --- the process group --------------------------------------------------------------------- */
+
+/* No signals from ours, and no terminal: the jail's session has none, and who does not lead it gets
+ * none. A session would be a scheduling group as well (sched(7)); those of jobs, new each time,
+ * hold up who feeds the slots. But whoever may write to /proc can set the weight of its group, and
+ * the jail's is also that of the jobs to come. */
+static bool leave_group(const struct lockdown *lockdown)
+{
+    bool cannot_write =
+        layer_in(lockdown->layers, LAYER_LANDLOCK) && layer_in(lockdown->layers, LAYER_FILESYSTEM);
+    return cannot_write ? setpgid(0, 0) == 0 : setsid() >= 0;
+}
+
 /* --- the list ------------------------------------------------------------------------------- */
 
 /* The jail's right over its user namespace; it has given up the bounding set already. */
@@ -135,8 +148,7 @@ void lockdown_confine(const struct lockdown *lockdown)
         fail(lockdown, LINK_STAGE_CGROUP);
     if (!arrange_descriptors(lockdown))
         fail(lockdown, LINK_STAGE_DESCRIPTORS);
-    /* A session and process group of its own: no terminal, no signals from ours. */
-    if (setsid() < 0)
+    if (!leave_group(lockdown))
         fail(lockdown, LINK_STAGE_SESSION);
     /* If the jail dies, the program dies with it, as all of its pid namespace does; without one its
      * orphans go to the supervisor. */

@@ -351,14 +351,14 @@ def is_open(fd):
     try: os.fstat(fd); return True
     except OSError: return False
 report(fds=[fd for fd in range(256) if is_open(fd)], flags=sys.flags.no_user_site,
-       argv=len(sys.argv), leader=os.getsid(0) == os.getpid() == os.getpgrp(),
+       argv=len(sys.argv), leader=os.getpid() == os.getpgrp(),
        bytecode=sys.dont_write_bytecode, executable=sys.executable,
        blocked=len(signal.pthread_sigmask(signal.SIG_BLOCK, [])), umask=os.umask(0),
        no_new_privs=ctypes.CDLL(None).prctl(39, 0, 0, 0, 0))
 """
 
 
-def test_a_rubric_has_three_descriptors_and_a_session_of_its_own(client, bench):
+def test_a_rubric_has_three_descriptors_and_a_process_group_of_its_own(client, bench):
     assert seen(client.run(bench.job(PROCESS))) == {
         "fds": [0, 1, 2],
         "flags": 1,
@@ -370,6 +370,43 @@ def test_a_rubric_has_three_descriptors_and_a_session_of_its_own(client, bench):
         "no_new_privs": 1,
         "umask": 0o022,
     }
+
+
+# The kernel refuses a second change within 0.1 s, of whichever group.
+WEIGH_LESS = REPORT + """
+import errno, time
+def weight():
+    try: return open("/proc/self/autogroup").read().split()[1:]
+    except PermissionError: return ["hidden"]
+told, end = None, time.monotonic() + 10
+while told is None:
+    try:
+        with open("/proc/self/autogroup", "r+") as group:
+            group.write("19")
+        told = "written"
+    except OSError as error:
+        if error.errno != errno.EAGAIN or time.monotonic() > end:
+            told = errno.errorcode[error.errno]
+report(told=told, weight=weight())
+"""
+
+
+@pytest.mark.parametrize("settings", [[], ["isolation.without=landlock", "isolation.require=env"]])
+def test_a_job_does_not_weigh_on_those_after_it(start_daemon, bench, shape, settings):
+    """The kernel schedules a session as a group, whose weight each of its processes may lower."""
+    if not os.path.exists("/proc/self/autogroup"):
+        pytest.skip("this kernel has no groups of sessions")
+    with start_daemon("daemon.slots=1", *settings).connect() as client:
+        layers, (slot,) = client.hello["isolation"]["layers"], client.status()["slots"]
+        told = seen(client.run(bench.job(WEIGH_LESS), id="attack"))
+        if "landlock" not in layers:
+            assert told == {"told": "written", "weight": ["nice", "19"]}, "it is its own"
+        elif "mount_namespace" in layers:
+            assert told == {"told": "EACCES", "weight": ["nice", "0"]}
+        else:
+            assert told == {"told": "EACCES", "weight": ["hidden"]}
+        group = Path(f"/proc/{slot['jail_pid']}/autogroup").read_text()
+        assert group.split()[1:] == ["nice", "0"], "those after it start from there"
 
 
 @in_one_shape
