@@ -14,6 +14,9 @@
 #define WINDOW_DEFAULT 256
 #define RECONNECT_DEFAULT_S 60
 #define CANCEL_TIMEOUT_MS 5000
+/* With as many in flight nobody waits for the one result. */
+#define NAP_IN_FLIGHT 64
+#define NAP_MAX_MS 4
 /* Ids that room is made for beforehand. */
 #define RESERVE_MAX 50000000
 
@@ -90,21 +93,48 @@ static int next_timeout(const struct engine *engine, int64_t now)
     return next == INT64_MAX ? -1 : (int)MAX(next - now, 0);
 }
 
+/* Milliseconds in which the daemon is not listened to; 0: it is. To be woken for each result costs
+ * the client and the daemon more than what they do with it, and takes a processor from the jobs,
+ * which may run on this host. */
+static int nap_ms(const struct engine *engine)
+{
+    bool has_many = engine_is_connected(engine) && engine->phase < PHASE_CANCELLING &&
+                    pending_in_flight(&engine->pending) >= NAP_IN_FLIGHT;
+    return has_many ? engine->nap_ms : 0;
+}
+
+/* How much of the window has been answered since the last look tells how long the next nap may be:
+ * neither is a slot to wait for jobs, nor who has enough to do to sleep. */
+static void measure_nap(struct engine *engine)
+{
+    size_t left = pending_in_flight(&engine->pending);
+    size_t answered = engine->window - MIN(left, engine->window);
+    if (answered > engine->window / 8)
+        engine->nap_ms = MAX(engine->nap_ms - 1, 0);
+    else if (answered < engine->window / 16)
+        engine->nap_ms = MIN(engine->nap_ms + 1, NAP_MAX_MS);
+}
+
 static int turn(struct engine *engine)
 {
     enum { SIGNALS, DAEMON, INPUT, OUTPUT, FDS };
     struct input *input = engine->work.input;
     size_t unwritten = output_unwritten(&engine->output);
     bool with_daemon = engine->phase < PHASE_OVER;
+    short of_daemon = session_events(&engine->session, unwritten > ENGINE_UNWRITTEN_MAX);
+    int timeout = next_timeout(engine, monotonic_ms()), nap = nap_ms(engine);
     struct pollfd fds[FDS] = {
         [SIGNALS] = {.fd = engine->interrupt.fd, .events = POLLIN},
-        [DAEMON] = {.fd = with_daemon ? engine->session.fd : -1,
-                    .events = session_events(&engine->session, unwritten > ENGINE_UNWRITTEN_MAX)},
+        [DAEMON] = {.fd = with_daemon && nap == 0 ? engine->session.fd : -1, .events = of_daemon},
         [INPUT] = {.fd = input && engine_has_room(engine) ? input->fd : -1, .events = POLLIN},
         [OUTPUT] = {.fd = unwritten > 0 ? engine->output.fd : -1, .events = POLLOUT},
     };
-    if (poll(fds, FDS, next_timeout(engine, monotonic_ms())) < 0 && errno != EINTR)
+    if (nap > 0)
+        timeout = timeout < 0 ? nap : MIN(timeout, nap);
+    if (poll(fds, FDS, timeout) < 0 && errno != EINTR)
         return -errno;
+    if (nap > 0)
+        fds[DAEMON].revents = of_daemon; /* it does not block */
     for (unsigned n = interrupt_count(&engine->interrupt); n > 0; n--)
         take_signal(engine);
     if (fds[DAEMON].revents) {
@@ -113,6 +143,7 @@ static int turn(struct engine *engine)
             return r;
         if (engine_is_connected(engine))
             engine_take_messages(engine);
+        measure_nap(engine);
     }
     if (!engine_is_connected(engine) && with_daemon)
         engine_go_on_connecting(engine);

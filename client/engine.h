@@ -119,6 +119,7 @@ struct engine {
     int64_t progressed_ms; /* when something last finished, or the first job was sent */
     int64_t stall_ms;      /* without progress, until the next notice */
     int64_t cancel_deadline_ms;
+    int nap_ms;        /* between two looks at the daemon while many jobs are in flight */
     uint64_t answered; /* in this run */
     uint64_t taken;    /* jobs of the input that are wanted, answered before or not */
 };
