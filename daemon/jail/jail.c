@@ -38,7 +38,8 @@ struct jail {
     int link;
     struct confinement confinement;
     struct rlimit ceilings[RLIM_NLIMITS];
-    char *strings; /* of the job; LINK_STRINGS_MAX */
+    char *strings;            /* of the job; LINK_STRINGS_MAX */
+    struct lockdown lockdown; /* likewise */
     struct start start;
 };
 
@@ -52,10 +53,10 @@ struct job {
 
 /* Everything that is done for the job before it is forked. */
 static int prepare(struct jail *jail, const struct link_job *request, const int fds[LINK_JOB_FDS],
-                   struct lockdown *lockdown, struct job *job, int *ret_ruleset,
-                   enum link_stage *ret_stage)
+                   struct job *job, int *ret_ruleset, enum link_stage *ret_stage)
 {
     struct confinement *confinement = &jail->confinement;
+    struct lockdown *lockdown = &jail->lockdown;
     *ret_stage = LINK_STAGE_EXEC;
     int r = link_split_job(request, jail->strings, &job->lists);
     if (r < 0)
@@ -93,25 +94,42 @@ static int prepare(struct jail *jail, const struct link_job *request, const int 
     return r;
 }
 
-/* Starts the job's program. False with *ret_error set if it could not be. */
+/* Starts the job's process. False with *ret_error set if it could not be. */
 static bool spawn(struct jail *jail, const struct link_job *request, const int fds[LINK_JOB_FDS],
                   struct job *job, struct lockdown_error *ret_error)
 {
-    struct lockdown lockdown = {.cwd = -1};
     enum link_stage stage;
     _cleanup_close_ int ruleset = -1;
-    int r = prepare(jail, request, fds, &lockdown, job, &ruleset, &stage);
+    int r = prepare(jail, request, fds, job, &ruleset, &stage);
     if (r < 0) {
         *ret_error = (struct lockdown_error){stage, -r};
         return false;
     }
     job->started_ns = clock_now_ns();
-    pid_t pid = start_job(&jail->start, &lockdown, fds[LINK_CGROUP], request->warm, &job->pidfd);
-    job->pid = pid;
-    job->warm = jail->start.report->warm;
+    job->pid =
+        start_job(&jail->start, &jail->lockdown, fds[LINK_CGROUP], request->warm, &job->pidfd);
+    if (job->pid < 0)
+        *ret_error = (struct lockdown_error){LINK_STAGE_FORK, -job->pid};
+    return job->pid > 0;
+}
+
+/* Whether it ends within LINK_SHORT_MS, and before the supervisor would have to end it. */
+static bool ends_at_once(const struct job *job, uint64_t wall_clock_ms)
+{
+    struct pollfd end = {.fd = job->pidfd, .events = POLLIN};
+    return poll(&end, 1, (int)MIN(wall_clock_ms, (uint64_t)LINK_SHORT_MS)) == 1;
+}
+
+/* Waits until its program runs, and tells in *ret_over whether that has ended already. False with
+ * *ret_error set if it could not be executed. */
+static bool begin(const struct jail *jail, const struct link_job *request, struct job *job,
+                  bool *ret_over, struct lockdown_error *ret_error)
+{
+    *ret_over = ends_at_once(job, request->limits.of[LIMIT_WALL_CLOCK]);
+    if (!*ret_over)
+        start_await(&jail->start);
     *ret_error = jail->start.report->error;
-    if (pid < 0)
-        *ret_error = (struct lockdown_error){LINK_STAGE_FORK, -pid};
+    job->warm = jail->start.report->warm;
     if (ret_error->stage == LINK_STAGE_NONE)
         return true;
     job->pidfd = close_fd(job->pidfd);
@@ -226,21 +244,15 @@ static bool see_to_end(const struct jail *jail, struct job *job, bool has_ended,
     return wanted;
 }
 
-/* Whether it ends within LINK_SHORT_MS, and before the supervisor would have to end it. */
-static bool ends_at_once(const struct job *job, uint64_t wall_clock_ms)
-{
-    struct pollfd end = {.fd = job->pidfd, .events = POLLIN};
-    return poll(&end, 1, (int)MIN(wall_clock_ms, (uint64_t)LINK_SHORT_MS)) == 1;
-}
-
 /* One job from its message to its report. False if the jail is to end. */
 static bool run_job(struct jail *jail, const struct link_job *request, int fds[LINK_JOB_FDS])
 {
     struct job job = {.pidfd = -1};
     struct lockdown_error error = {0};
-    bool started = spawn(jail, request, fds, &job, &error);
+    bool over = false, started = spawn(jail, request, fds, &job, &error);
     for (int i = 0; i < LINK_JOB_FDS; i++)
         fds[i] = close_fd(fds[i]);
+    started = started && begin(jail, request, &job, &over, &error);
 
     struct link_report report = {.job_no = request->job_no};
     if (!started) {
@@ -256,7 +268,7 @@ static bool run_job(struct jail *jail, const struct link_job *request, int fds[L
     report.started_ns = job.started_ns;
     report.warm = job.warm;
     _cleanup_close_ int pidfd = job.pidfd;
-    bool told = !ends_at_once(&job, request->limits.of[LIMIT_WALL_CLOCK]);
+    bool told = !over;
     bool wanted = !told || link_send_report(jail->link, &report, pidfd) == 0;
     wanted = see_to_end(jail, &job, !told, &report) && wanted;
     if (told) /* once the end is told nothing of the job is left here */

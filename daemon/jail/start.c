@@ -5,11 +5,14 @@
 #include "proto/util.h"
 
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* AddressSanitizer keeps books of the memory that it would share. */
 #ifdef __SANITIZE_ADDRESS__
@@ -41,13 +44,19 @@ static int child(void *lockdown)
     lockdown_exec(lockdown);
 }
 
-/* The jail waits until the program runs or could not be started (CLONE_VFORK), so that the child
- * may do its work in the jail's memory: copying even a small process costs as much as everything
- * else that is done for a job. */
+/* The child does its work in the jail's memory: copying even a small process costs as much as
+ * everything else that is done for a job. So does a wake-up, and that is why the jail does not wait
+ * for the program to run (CLONE_VFORK): many have ended before anybody asks. Until the kernel
+ * clears in_our_memory (CLONE_CHILD_CLEARTID) the jail changes nothing that the child looks at; as
+ * they share errno, too, it makes no call then that is likely to fail. */
 static pid_t start_in_our_memory(struct start *start, struct lockdown *lockdown, int *ret_pidfd)
 {
-    int flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD;
-    pid_t pid = clone(child, start->stack + START_STACK_BYTES, flags, lockdown, ret_pidfd);
+    int flags = CLONE_VM | CLONE_PIDFD | CLONE_CHILD_CLEARTID | SIGCHLD;
+    start->report->in_our_memory = 1;
+    pid_t pid = clone(child, start->stack + START_STACK_BYTES, flags, lockdown, ret_pidfd, NULL,
+                      &start->report->in_our_memory);
+    if (pid < 0)
+        start->report->in_our_memory = 0;
     return pid < 0 ? -errno : pid;
 }
 
@@ -130,4 +139,11 @@ pid_t start_job(struct start *start, struct lockdown *lockdown, int cgroup, bool
     if (cgroup < 0 && SHARES_MEMORY)
         return start_in_our_memory(start, lockdown, ret_pidfd);
     return start_in_copy(lockdown, cgroup, ret_pidfd);
+}
+
+void start_await(const struct start *start)
+{
+    pid_t *word = &start->report->in_our_memory;
+    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) != 0)
+        (void)syscall(SYS_futex, word, FUTEX_WAIT, 1, NULL, NULL, 0);
 }

@@ -14,7 +14,8 @@
 /* What a job's process tells the jail before its program begins: in memory that both see. */
 struct start_report {
     struct lockdown_error error;
-    uint32_t warm; /* 1: it runs in the jail's interpreter */
+    uint32_t warm;       /* 1: it runs in the jail's interpreter */
+    pid_t in_our_memory; /* not 0: it has not begun, and works in the jail's own memory */
 };
 
 /* The way of a jail, for all its jobs. */
@@ -27,8 +28,11 @@ struct start {
 /* Maps the report. A negative errno. */
 int start_init(struct start *start);
 
-/* Starts what LOCKDOWN says, in the cgroup CGROUP unless that is -1, and returns when it runs, or
- * could not be started, which start->report tells. WARM: in the interpreter, if that waits and
- * takes it. The pid, and a pidfd that is the caller's; or a negative errno. */
+/* Starts what LOCKDOWN says, in the cgroup CGROUP unless that is -1. WARM: in the interpreter, if
+ * that waits and takes it. The pid, and a pidfd that is the caller's; or a negative errno. LOCKDOWN
+ * and all that it points to must stay until start_await() has returned or the process has ended. */
 pid_t start_job(struct start *start, struct lockdown *lockdown, int cgroup, bool warm,
                 int *ret_pidfd);
+
+/* Waits until its program runs, or could not be started: start->report tells. */
+void start_await(const struct start *start);

@@ -3,6 +3,7 @@
 costs one job at most. Most of it holds whether jails have namespaces of their own or not."""
 
 import contextlib
+import fcntl
 import json
 import os
 import shutil
@@ -12,7 +13,7 @@ import time
 
 import conftest
 import pytest
-from conftest import ALL_LAYERS, BARE, NO_USER_NAMESPACES, PASSING, is_alive, wait_until
+from conftest import ALL_LAYERS, BARE, NO_USER_NAMESPACES, PASSING, is_alive, open_up, wait_until
 from test_queue import Gate
 
 # Answers that come "promptly" come within this many seconds. What they must not wait for would take
@@ -104,6 +105,34 @@ def await_idle(client, deadline, gone=()):
         return all(slot["state"] == "idle" for slot in slots) and not set(pids) & set(gone) and pids
 
     return wait_until(jails, "every slot is idle", deadline)
+
+
+@pytest.fixture(name="lease")
+def hold_program(request, tmp_path):
+    """A program that nobody can execute before this test has let go of it (fcntl(2), "Leases")."""
+    program = tmp_path / "program"
+    shutil.copy("/bin/true", program)
+    open_up(tmp_path)
+    before = signal.signal(signal.SIGIO, signal.SIG_IGN)  # what tells of somebody who wants it
+    with open(program, "r+b" if getattr(request, "param", None) == "written" else "rb") as file:
+        try:
+            fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        except OSError as error:
+            pytest.skip(f"no lease of a file can be had: {error}")
+        yield Lease(program, file)
+    signal.signal(signal.SIGIO, before)
+
+
+class Lease:
+    def __init__(self, program, file):
+        self.program, self.file = program, file
+        self.job = {"kind": "sandbox", "argv": [str(program)]}
+
+    def is_wanted(self):
+        return fcntl.fcntl(self.file, fcntl.F_GETLEASE) != fcntl.F_WRLCK
+
+    def end(self):
+        fcntl.fcntl(self.file, fcntl.F_SETLEASE, fcntl.F_UNLCK)
 
 
 def without(message, *keys):
@@ -381,6 +410,40 @@ def test_an_idle_jail_is_killed(client, bench):
         os.kill(jail, signal.SIGKILL)
     await_idle(client, deadline=PROMPT, gone=before)
     assert client.run(bench.job(PASSING))["score"]["passed"] is True
+
+
+def start_late(client, lease):
+    """Submits a job whose program cannot be executed yet, and waits for long after that was tried."""
+    client.submit("late", lease.job)
+    wait_until(lease.is_wanted, "it is being executed")
+    since = time.monotonic()
+    wait_until(lambda: time.monotonic() - since > 0.1, "0.1 s")
+    client.send({"type": "ping"})
+    assert client.recv()["type"] == "pong", "it was not told that it runs"
+
+
+def test_a_program_that_starts_late(start_daemon, lease, tmp_path):
+    """It does not run before it does, and has all that any other has."""
+    daemon = start_daemon("daemon.slots=1", f"isolation.readable={tmp_path}")
+    with daemon.connect() as client:
+        start_late(client, lease)
+        lease.end()
+        result = client.recv_answer("late")
+        assert result["score"]["passed"] is True
+        assert result["usage"]["wall_clock_ms"] >= 100
+        assert client.run({"kind": "sandbox", "snippet": "true"})["score"]["passed"] is True
+
+
+@pytest.mark.parametrize("lease", ["written"], indirect=True)
+def test_a_program_that_turns_out_late_to_be_none(start_daemon, lease, tmp_path):
+    daemon = start_daemon("daemon.slots=1", f"isolation.readable={tmp_path}")
+    with daemon.connect() as client:
+        start_late(client, lease)
+        lease.end()
+        error = client.recv_answer("late")
+        assert (error["type"], error["code"]) == ("error", "sandbox_failed")
+        assert error["message"].endswith("Text file busy"), "it is open for writing"
+        assert client.run({"kind": "sandbox", "snippet": "true"})["score"]["passed"] is True
 
 
 def test_a_jail_does_not_heed_other_signals(client, bench):
