@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Jobs of kind `rubric` (contract, section 4). */
 #include "jobkinds.h"
+#include "printer.h"
 
 #include <string.h>
 
@@ -80,11 +81,14 @@ static int decode_sut(const json_t *sut, struct rubric_spec *rubric, struct faul
  * as large. */
 static int print_input(const json_t *test_case, const json_t *harness_output, struct bytes *ret)
 {
-    _cleanup_json_ json_t *input = json_object();
-    if (json_object_set(input, "case", (json_t *)(uintptr_t)test_case) < 0 ||
-        json_object_set(input, "harness_output", (json_t *)(uintptr_t)harness_output) < 0)
-        return -ENOMEM;
-    return json_print(input, ret);
+    struct printer printer = PRINTER_NULL;
+    printer_open(&printer);
+    printer_name(&printer, "case");
+    printer_value(&printer, test_case);
+    printer_name(&printer, "harness_output");
+    printer_value(&printer, harness_output);
+    printer_close(&printer);
+    return printer_finish(&printer, ret);
 }
 
 enum {
