@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Exit statuses (contract, section 7) and which of several wins. A command that ran in
+/* Exit statuses and which of several wins. A command that ran in
  * `rubricctl sandbox` has its own passed through instead. */
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* From a code_exec job to what its slot is to run: the checker with the job as its input (contract,
- * section 6; checker/judge.py). */
+/* From a code_exec job to what its slot is to run: the checker with the job as its input
+ * (checker/judge.py). */
 
 #include "launch.h"
 

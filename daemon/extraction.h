@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* The code in a model's free-text answer (contract, section 6, "Extraction"; section 5 too).
- *
- * Rules marked [c] are the contract's; the others are ours, for what it leaves open. "Blank" is a
- * space, a tab or a CR; a line ends at LF.
+/* The code in a model's free-text answer. What clients are told of it stands in protocol.md; rules
+ * marked [c] are promised, the others are for what those leave open. "Blank" is a space, a tab or a
+ * CR; a line ends at LF.
  *
  * Before fences are looked for
  *  - <think>...</think> is dropped [c], nested ones as a whole. Where starts and ends do not

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 /* Which layers of confinement are in force, and the digest of the policy: two scores are comparable
- * when class and digest agree (contract, section 3). */
+ * when class and digest agree. */
 
 #include "probe.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 /* How a job's process ended: from what the slot saw to the Outcome and usage of the reply. A limit
- * is named on evidence only (contract, section 5). Pure. */
+ * is named on evidence only. Pure. */
 
 #include "result.h"
 

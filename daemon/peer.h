@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Who is at the other end of a connection, and what they may do (contract, section 2). */
+/* Who is at the other end of a connection, and what they may do. */
 
 #include <stdbool.h>
 #include <stddef.h>

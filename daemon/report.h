@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 /* What the checker of a code_exec job reports (checker/judge.py), and the verdict that follows from
- * it and from how the job ended (contract, section 6). Pure. */
+ * it and from how the job ended. Pure. */
 
 #include "proto/benchscore.h"
 #include "proto/reply.h"
@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 struct report {
-    const char *verdict; /* a word of the contract's; NULL: the checker is broken */
+    const char *verdict; /* a word of protocol.md's; NULL: the checker is broken */
     json_t *assertions;  /* owned: [{passed, detail?}], those that have ended */
     char *broken;        /* owned: why there is no verdict; NULL: there is one */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 /* Finding what a rubric job names: <bench_root>/<task_class>/rubric.py, and the task class's lists
- * beside it (contract, section 4). */
+ * beside it. */
 
 #include "roots.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* From a sandbox job to what its slot is to run (contract, section 5). */
+/* From a sandbox job to what its slot is to run. */
 
 #include "roots.h"
 #include "slot.h"

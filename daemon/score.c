@@ -12,7 +12,7 @@ static int block(const char *code, const char *detail, struct bench_score *ret)
     return bench_score_block(code, detail, detail ? strlen(detail) : 0, ret);
 }
 
-/* The contract's name for something that a task class does not list, and that thing: borrowed. */
+/* The name for something that a task class does not list, and that thing: borrowed. */
 struct unknown {
     const char *code;
     const char *text; /* NULL: there is none */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* The verdict: Outcome and stdout to a BenchScore (contract, sections 4 and 5). Pure. */
+/* The verdict: Outcome and stdout to a BenchScore. Pure. */
 
 #include "rubric.h"
 

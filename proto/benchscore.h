@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* BenchScore: what a rubric writes and what every result carries (contract, section 3). */
+/* BenchScore: what a rubric writes and what every result carries. */
 
 #include "printer.h"
 
@@ -31,9 +31,9 @@ int bench_score_block(const char *code, const char *detail, size_t detail_length
 /* Passed, with a score of 1 and nothing else to tell. 0 or -ENOMEM. */
 int bench_score_pass(struct bench_score *ret);
 
-/* Strictly decodes OBJECT: `passed` and `score` are required, the rest has the contract's
- * defaults, nothing else may be there. `wall_clock_ms` must be an integer where it is given and is
- * otherwise ignored. -EINVAL with the JSON path in FAULT. */
+/* Strictly decodes OBJECT: `passed` and `score` are required, the rest has defaults,
+ * nothing else may be there. `wall_clock_ms` must be an integer where it is given and is otherwise
+ * ignored. -EINVAL with the JSON path in FAULT. */
 int bench_score_decode(const json_t *object, struct bench_score *ret, struct fault *fault);
 
 /* Prints the JSON object. */

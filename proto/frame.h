@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* The length-prefix codec: 4 bytes big-endian payload length, then the payload (contract,
- * section 2). Pure: it never sees a descriptor. */
+/* The length-prefix codec: 4 bytes big-endian payload length, then the payload. Pure: it never sees
+ * a descriptor. */
 
 #include <stdint.h>
 

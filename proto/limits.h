@@ -36,14 +36,14 @@ const char *limit_key(enum limit limit);
 /* The limit whose key is KEY, or LIMIT_NONE. */
 enum limit limit_from_key(const char *key);
 
-/* Contract, section 5: 120 s, 60 s, 1 GiB, 256, 64, 256 KiB, 64 MiB. */
+/* 120 s, 60 s, 1 GiB, 256, 64, 256 KiB, 64 MiB. */
 extern const struct limits limits_sandbox_default;
 
-/* A rubric: 60 s wall clock (contract, section 4); CPU time is left to the wall clock (300 s, its
+/* A rubric: 60 s wall clock; CPU time is left to the wall clock (300 s, its
  * ceiling); the rest as for a sandbox job. */
 extern const struct limits limits_rubric_default;
 
-/* Code of a model: 3 s wall clock (contract, section 6); the rest as for a sandbox job. */
+/* Code of a model: 3 s wall clock; the rest as for a sandbox job. */
 extern const struct limits limits_code_exec_default;
 
 /* How far a request may raise each one unless the configuration says otherwise. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Messages from daemon to client: struct to JSON (contract, sections 2 and 3). Each function
+/* Messages from daemon to client: struct to JSON. Each function
  * allocates the payload of one frame into *ret and returns 0 or -ENOMEM. */
 
 #include "benchscore.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Messages from client to daemon: JSON to a validated plain struct (contract, sections 2, 4, 5, 6).
+/* Messages from client to daemon: JSON to a validated plain struct.
  * Whatever passes here is well-formed; whether it is allowed and possible is decided later. */
 
 #include "json.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Jobs of kind `code_exec` (contract, section 6). */
+/* Jobs of kind `code_exec`. */
 #include "jobkinds.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Jobs of kind `rubric` (contract, section 4). */
+/* Jobs of kind `rubric`. */
 #include "jobkinds.h"
 #include "printer.h"
 

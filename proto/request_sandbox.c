@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Jobs of kind `sandbox` (contract, section 5). */
+/* Jobs of kind `sandbox`. */
 #include "base64.h"
 #include "jobkinds.h"
 

@@ -293,7 +293,7 @@ def test_json_of_the_built_in_selection(client, case):
     assert outcome(client, case.read_bytes()) == (becomes, message.removesuffix("\n"))
 
 
-# Contract: duplicate keys are refused; a key with NUL is what the JSON library cannot hold.
+# Duplicate keys are refused; a key with NUL is what the JSON library cannot hold.
 SUITE_EXCEPTIONS = {
     "y_object_duplicated_key": "duplicate object key",
     "y_object_duplicated_key_and_value": "duplicate object key",

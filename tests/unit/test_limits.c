@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-/* The tables of the contract, sections 4 to 6; times in milliseconds. */
+/* The defaults and ceilings; times in milliseconds. */
 static const struct {
     enum limit limit;
     const char *name, *key;

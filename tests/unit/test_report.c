@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The verdict on model-written code: what of a checker's report is believed, and what the outcome
- * of its process overrules (contract, section 6). */
+ * of its process overrules. */
 #include "daemon/report.h"
 #include "score_json.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The verdict of a rubric: every row of the contract's table (section 4), and which of two rows
+/* The verdict of a rubric: every row of its table in protocol.md, and which of two rows
  * comes first. */
 #include "daemon/score.h"
 #include "score_json.h"
