@@ -100,19 +100,20 @@ static int nap_ms(const struct engine *engine)
 {
     bool has_many = engine_is_connected(engine) && engine->phase < PHASE_CANCELLING &&
                     pending_in_flight(&engine->pending) >= NAP_IN_FLIGHT;
-    return has_many ? engine->nap_ms : 0;
+    return has_many && engine->nap.answered > 0 ? engine->nap.ms : 0;
 }
 
-/* How much of the window has been answered since the last look tells how long the next nap may be:
- * neither is a slot to wait for jobs, nor who has enough to do to sleep. */
+/* What was answered since the last look tells how long the next nap may be: neither is a slot to
+ * wait for jobs, nor who has enough to do to sleep; nor is who has nothing to do to be woken. */
 static void measure_nap(struct engine *engine)
 {
-    size_t left = pending_in_flight(&engine->pending);
-    size_t answered = engine->window - MIN(left, engine->window);
-    if (answered > engine->window / 8)
-        engine->nap_ms = MAX(engine->nap_ms - 1, 0);
-    else if (answered < engine->window / 16)
-        engine->nap_ms = MIN(engine->nap_ms + 1, NAP_MAX_MS);
+    struct engine_nap *nap = &engine->nap;
+    nap->answered = engine->answered - nap->answered_before;
+    nap->answered_before = engine->answered;
+    if (nap->answered > engine->window / 8)
+        nap->ms = MAX(nap->ms - 1, 0);
+    else if (nap->answered > 0 && nap->answered < engine->window / 16)
+        nap->ms = MIN(nap->ms + 1, NAP_MAX_MS);
 }
 
 static int turn(struct engine *engine)
@@ -122,7 +123,8 @@ static int turn(struct engine *engine)
     size_t unwritten = output_unwritten(&engine->output);
     bool with_daemon = engine->phase < PHASE_OVER;
     short of_daemon = session_events(&engine->session, unwritten > ENGINE_UNWRITTEN_MAX);
-    int timeout = next_timeout(engine, monotonic_ms()), nap = nap_ms(engine);
+    int timeout = next_timeout(engine, monotonic_ms());
+    int nap = of_daemon & POLLIN ? nap_ms(engine) : 0;
     struct pollfd fds[FDS] = {
         [SIGNALS] = {.fd = engine->interrupt.fd, .events = POLLIN},
         [DAEMON] = {.fd = with_daemon && nap == 0 ? engine->session.fd : -1, .events = of_daemon},

@@ -87,6 +87,13 @@ enum engine_phase {
     PHASE_ABORTED,    /* the loop ends now */
 };
 
+/* While many jobs are in flight the daemon is looked at now and then. */
+struct engine_nap {
+    int ms;                   /* in between; 0: none */
+    uint64_t answered;        /* between the last two looks */
+    uint64_t answered_before; /* in this run */
+};
+
 struct engine {
     struct engine_options options;
     struct session session;
@@ -119,7 +126,7 @@ struct engine {
     int64_t progressed_ms; /* when something last finished, or the first job was sent */
     int64_t stall_ms;      /* without progress, until the next notice */
     int64_t cancel_deadline_ms;
-    int nap_ms;        /* between two looks at the daemon while many jobs are in flight */
+    struct engine_nap nap;
     uint64_t answered; /* in this run */
     uint64_t taken;    /* jobs of the input that are wanted, answered before or not */
 };

@@ -4,7 +4,10 @@ stand-in that does what a test tells it, where the order of messages matters."""
 
 import json
 import os
+import re
 import signal
+import time
+from pathlib import Path
 
 import pytest
 import schema_check
@@ -53,6 +56,29 @@ def test_it_does_not_take_the_processor_from_jobs(batches, daemon_here):
         assert os.sched_getscheduler(process.pid) == expected
         peer.send(result("a"))
         batches.end(process)
+
+
+def waits_of(process):
+    """How often it has waited so far, and been woken."""
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    return int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)$", status, re.MULTILINE).group(1))
+
+
+def test_it_is_not_woken_while_nothing_is_answered(batches, daemon_here):
+    """It looks at the daemon now and then only as long as there has been something to see."""
+    batches.write(*numbered(256))
+    process = batches.start("--quiet", "--jobs=256")
+    peer = daemon_here.accept()
+    ids = peer.jobs(256)
+    for n, id in enumerate(ids[:8]):
+        peer.send(result(id))
+        wait_until(lambda: len(batches.lines()) > n, f"result {n} is written")
+    before, since = waits_of(process), time.monotonic()
+    wait_until(lambda: time.monotonic() - since > 0.5, "0.5 s")
+    assert waits_of(process) - before < 20
+    peer.send(*map(result, ids[8:]))
+    batches.end(process)
+    assert len(batches.lines()) == 256
 
 
 # Errors are retried
