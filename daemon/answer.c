@@ -164,11 +164,10 @@ int answer_from_sut(const struct job *job, const struct bytes *isolation, struct
 int answer_no_code(const struct job *job, const struct bytes *isolation, struct answer *ret)
 {
     static const struct bytes nothing = BYTES_NULL;
-    struct answer answer = {
-        .usage = {
-            .wall_clock_ms = 1,
-            .queue_ms = (int64_t)((job->began_ns - job->queued_ns) / NS_PER_MS),
-        }};
+    struct answer answer = {.usage = {
+                                .wall_clock_ms = 1,
+                                .queue_ms = (int64_t)((job->began_ns - job->queued_ns) / NS_PER_MS),
+                            }};
     char summary[] = "not run: no code was found";
     struct outcome outcome = {.exit_code = -1, .limit = LIMIT_NONE, .summary = summary};
     struct verdict verdict = {.reason = "no_code", .outcome = &outcome, .stdout_bytes = &nothing};

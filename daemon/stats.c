@@ -42,8 +42,7 @@ void stats_count_dropped(struct stats *stats, enum job_kind kind)
     stats->kinds[kind].dropped++;
 }
 
-void stats_count_wait(struct stats *stats, enum job_kind kind, uint64_t waited_ns,
-                        uint64_t now_ns)
+void stats_count_wait(struct stats *stats, enum job_kind kind, uint64_t waited_ns, uint64_t now_ns)
 {
     histogram_add(&stats->kinds[kind].queue_wait, waited_ns);
     recent_observe(&stats->kinds[kind].recent, RECENT_QUEUE_WAIT, waited_ns, now_ns);

@@ -111,7 +111,8 @@ void lockdown_prepare(struct rlimit *ceilings)
 /* No signals from ours, and no terminal: the jail's session has none, and who does not lead it gets
  * none. A session would be a scheduling group as well (sched(7)); those of jobs, new each time,
  * hold up who feeds the slots. But whoever may write to /proc can set the weight of its group, and
- * the jail's is also that of the jobs to come. */
+ * the jail's is also that of the jobs to come. (With the jail in its session, SIGTSTP stops a job
+ * as SIGSTOP does, and as it would without a daemon; in one of its own it does nothing.) */
 static bool leave_group(const struct lockdown *lockdown)
 {
     bool cannot_write =
