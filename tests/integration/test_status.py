@@ -256,7 +256,8 @@ def test_the_terminal_is_restored_when_stopped(daemon, terminal):
 
 
 def test_resize(daemon, terminal):
-    page = watch(terminal, daemon, "--watch=3600")
+    # Where layers are missing it says so, in more rows than most terminals have.
+    page = watch(terminal, daemon, "--watch=3600", rows=60)
     assert "(" not in page.shown().splitlines()[-1]
     page.resize(8, 40)
     page.process.send_signal(signal.SIGWINCH)
