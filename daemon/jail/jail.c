@@ -268,10 +268,9 @@ static bool run_job(struct jail *jail, const struct link_job *request, int fds[L
     report.started_ns = job.started_ns;
     report.warm = job.warm;
     _cleanup_close_ int pidfd = job.pidfd;
-    bool told = !over;
-    bool wanted = !told || link_send_report(jail->link, &report, pidfd) == 0;
-    wanted = see_to_end(jail, &job, !told, &report) && wanted;
-    if (told) /* once the end is told nothing of the job is left here */
+    bool wanted = over || link_send_report(jail->link, &report, pidfd) == 0;
+    wanted = see_to_end(jail, &job, over, &report) && wanted;
+    if (!over) /* once the end is told nothing of the job is left here */
         pidfd = close_fd(pidfd);
 
     report.type = LINK_ENDED;

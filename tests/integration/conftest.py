@@ -66,6 +66,13 @@ def wait_until(condition, what, deadline=DEADLINE):
         select.select([], [], [], 0.005)
 
 
+def let_pass(seconds):
+    """Gives what must not happen the time to happen. Returns the seconds that it took."""
+    since = time.monotonic()
+    wait_until(lambda: time.monotonic() - since > seconds, f"{seconds} s")
+    return time.monotonic() - since
+
+
 def is_alive(pid):
     """Whether a process exists and is not a zombie."""
     try:

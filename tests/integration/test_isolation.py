@@ -352,6 +352,7 @@ def is_open(fd):
     except OSError: return False
 report(fds=[fd for fd in range(256) if is_open(fd)], flags=sys.flags.no_user_site,
        argv=len(sys.argv), leader=os.getpid() == os.getpgrp(),
+       session={os.getpid(): "its own", os.getppid(): "the jail's"}.get(os.getsid(0)),
        bytecode=sys.dont_write_bytecode, executable=sys.executable,
        blocked=len(signal.pthread_sigmask(signal.SIG_BLOCK, [])), umask=os.umask(0),
        no_new_privs=ctypes.CDLL(None).prctl(39, 0, 0, 0, 0))
@@ -359,11 +360,13 @@ report(fds=[fd for fd in range(256) if is_open(fd)], flags=sys.flags.no_user_sit
 
 
 def test_a_rubric_has_three_descriptors_and_a_process_group_of_its_own(client, bench):
+    has_landlock = "landlock" in client.hello["isolation"]["layers"]
     assert seen(client.run(bench.job(PROCESS))) == {
         "fds": [0, 1, 2],
         "flags": 1,
         "argv": 1,
         "leader": True,
+        "session": "the jail's" if has_landlock else "its own",
         "bytecode": True,
         "executable": "/usr/bin/python3",
         "blocked": 0,

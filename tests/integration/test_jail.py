@@ -13,7 +13,7 @@ import time
 
 import conftest
 import pytest
-from conftest import ALL_LAYERS, BARE, NO_USER_NAMESPACES, PASSING, is_alive, open_up, wait_until
+from conftest import ALL_LAYERS, BARE, NO_USER_NAMESPACES, PASSING, is_alive, let_pass, open_up, wait_until
 from test_queue import Gate
 
 # Answers that come "promptly" come within this many seconds. What they must not wait for would take
@@ -412,38 +412,32 @@ def test_an_idle_jail_is_killed(client, bench):
     assert client.run(bench.job(PASSING))["score"]["passed"] is True
 
 
-def start_late(client, lease):
-    """Submits a job whose program cannot be executed yet, and waits for long after that was tried."""
-    client.submit("late", lease.job)
-    wait_until(lease.is_wanted, "it is being executed")
-    since = time.monotonic()
-    wait_until(lambda: time.monotonic() - since > 0.1, "0.1 s")
-    client.send({"type": "ping"})
-    assert client.recv()["type"] == "pong", "it was not told that it runs"
-
-
-def test_a_program_that_starts_late(start_daemon, lease, tmp_path):
-    """It does not run before it does, and has all that any other has."""
+@pytest.fixture(name="late_answer")
+def run_late(start_daemon, lease, tmp_path):
+    """The answer to a job whose program could be executed only long after that was tried. Until then
+    it does not run, and the next one does."""
     daemon = start_daemon("daemon.slots=1", f"isolation.readable={tmp_path}")
     with daemon.connect() as client:
-        start_late(client, lease)
+        client.submit("late", lease.job)
+        wait_until(lease.is_wanted, "it is being executed")
+        let_pass(0.1)
+        client.send({"type": "ping"})
+        assert client.recv()["type"] == "pong", "it was not told that it runs"
         lease.end()
-        result = client.recv_answer("late")
-        assert result["score"]["passed"] is True
-        assert result["usage"]["wall_clock_ms"] >= 100
+        yield client.recv_answer("late")
         assert client.run({"kind": "sandbox", "snippet": "true"})["score"]["passed"] is True
+
+
+def test_a_program_that_starts_late(late_answer):
+    """It has all that any other has."""
+    assert late_answer["score"]["passed"] is True
+    assert late_answer["usage"]["wall_clock_ms"] >= 100
 
 
 @pytest.mark.parametrize("lease", ["written"], indirect=True)
-def test_a_program_that_turns_out_late_to_be_none(start_daemon, lease, tmp_path):
-    daemon = start_daemon("daemon.slots=1", f"isolation.readable={tmp_path}")
-    with daemon.connect() as client:
-        start_late(client, lease)
-        lease.end()
-        error = client.recv_answer("late")
-        assert (error["type"], error["code"]) == ("error", "sandbox_failed")
-        assert error["message"].endswith("Text file busy"), "it is open for writing"
-        assert client.run({"kind": "sandbox", "snippet": "true"})["score"]["passed"] is True
+def test_a_program_that_turns_out_late_to_be_none(late_answer):
+    assert (late_answer["type"], late_answer["code"]) == ("error", "sandbox_failed")
+    assert late_answer["message"].endswith("Text file busy"), "it is open for writing"
 
 
 def test_a_jail_does_not_heed_other_signals(client, bench):
