@@ -14,6 +14,7 @@
 #include <Python.h>
 
 #include "jail.h"
+#include "large.h"
 #include "script.h"
 
 #include "proto/util.h"
@@ -88,6 +89,7 @@ struct warm {
     PyObject *names;  /* of the prelude */
     PyObject *loaded; /* bytes, sorted: the modules that a file beside a script is found before */
     char directory[PATH_MAX]; /* in a fork: of its script */
+    struct large large;
 };
 
 static struct warm *warm(void)
@@ -247,12 +249,18 @@ static int prepare(const struct link_setup_lists *lists, const char *version, ch
         return r;
     struct sigaction handlers[NSIG] = {{.sa_flags = 0}};
     environ = (char **)(uintptr_t)lists->envp;
+    large_begin(&w->large);
     hide_handlers(handlers);
     r = start_interpreter(w->argv, w->argc, why, size);
     restore_handlers(handlers);
     if (r == 0)
         r = load_with_streams(lists->modules, why, size);
-    return r < 0 ? r : script_prepare();
+    if (r == 0)
+        r = script_prepare();
+    large_end(&w->large);
+    if (r == 0)
+        large_copy_library((uintptr_t)Py_RunMain);
+    return r;
 }
 
 /* --- in a fork ----------------------------------------------------------------------------- */

@@ -3,8 +3,10 @@
 how it ends, and what it leaves are compared between an interpreter that waited in the jail and one
 that was started for it. And where they would differ the job is executed, and says so."""
 
+import ctypes
 import importlib.util
 import json
+import mmap
 import os
 import py_compile
 import re
@@ -285,6 +287,45 @@ def test_random_numbers_are_not_those_of_the_job_before(warm_daemon, bench):
     facts = [json.loads(text) for text in seen]
     for column in zip(*facts):
         assert len(set(column)) == len(facts), facts
+
+
+# Where the interpreter's code is in a job, as it was in the jail: [access, KiB of it in large pages], and
+# what can be both written to and executed.
+LOOK_AT_MEMORY = f"""
+import ctypes, re
+{TELL}
+address = ctypes.cast(ctypes.pythonapi.Py_RunMain, ctypes.c_void_p).value
+code, both = None, []
+for mapping in re.split(r"\\n(?=[0-9a-f]+-)", open("/proc/self/smaps").read()):
+    begin, end, access = re.match(r"([0-9a-f]+)-([0-9a-f]+) (\\S+)", mapping).groups()
+    if "w" in access and "x" in access:
+        both.append(mapping)
+    if int(begin, 16) <= address < int(end, 16):
+        code = [access, int(re.search(r"AnonHugePages:\\s*(\\d+) kB", mapping)[1])]
+tell([code, both])
+"""
+
+
+def makes_large_pages():
+    """Whether the kernel here makes large pages of small ones, as Linux does from 6.1."""
+    large, collapse = 2 << 20, 25
+    with mmap.mmap(-1, 2 * large, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as reserved:
+        begin = ctypes.addressof(ctypes.c_char.from_buffer(reserved))
+        first = (begin + large - 1) // large * large
+        ctypes.memset(first, 1, 1)
+        return ctypes.CDLL(None).madvise(ctypes.c_void_p(first), ctypes.c_size_t(large), collapse) == 0
+
+
+def test_the_interpreter_is_in_large_pages(warm_daemon, bench):
+    need_proc()
+    with warm_daemon.connect() as client:
+        answer = client.run(bench.job(LOOK_AT_MEMORY))
+    assert answer["interpreter"] == "warm" and answer["score"]["passed"] is True, answer
+    (access, kib), both = json.loads(answer["score"]["failure_modes"][0]["detail"])
+    assert access == "r-xp" and both == []
+    if not makes_large_pages():
+        pytest.skip("this kernel makes no large pages")
+    assert kib >= 2048
 
 
 # What is not taken, and executed
