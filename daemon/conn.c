@@ -140,7 +140,8 @@ void conn_close(struct conn *conn)
 
 size_t conn_unsent(const struct conn *conn)
 {
-    return evbuffer_get_length(bufferevent_get_output(conn->bev));
+    return evbuffer_get_length(conn->fresh) +
+           evbuffer_get_length(bufferevent_get_output(conn->bev));
 }
 
 static void free_payload(const void *data, size_t n, void *unused)
@@ -171,16 +172,16 @@ void conn_send(struct conn *conn, struct bytes *payload)
         return;
     }
     uint8_t header[FRAME_HEADER_SIZE];
-    struct evbuffer *output = bufferevent_get_output(conn->bev);
     frame_write_header(header, (uint32_t)taken.length);
-    if (evbuffer_add(output, header, sizeof(header)) < 0 ||
-        evbuffer_add_reference(output, taken.data, taken.length, free_payload, NULL) < 0) {
+    if (evbuffer_add(conn->fresh, header, sizeof(header)) < 0 ||
+        evbuffer_add_reference(conn->fresh, taken.data, taken.length, free_payload, NULL) < 0) {
         /* Half a frame cannot be taken back. */
         log_write(conn->env->log, LOG_ERR, "client %" PRIu64 ": out of memory", conn->number);
         bytes_deinit(&taken);
         end(conn);
         return;
     }
+    event_active(conn->flush_event, EV_WRITE, 0);
     if (conn_unsent(conn) > conn->high_water)
         set_choked(conn, true);
 }
@@ -359,6 +360,23 @@ static void on_writable(struct bufferevent *bev, void *userdata)
     conn_job_finished(conn);
 }
 
+/* When all that is ready has been seen to: what that has brought goes out, without asking first
+ * whether it can, as it mostly can. What cannot is the bufferevent's, which also finds out why. */
+static void on_flush(evutil_socket_t fd, short what, void *userdata)
+{
+    struct conn *conn = userdata;
+    (void)fd;
+    (void)what;
+    if (conn->state == CONN_CLOSED || conn->state == CONN_LINGERING)
+        return;
+    if (evbuffer_get_length(bufferevent_get_output(conn->bev)) == 0)
+        (void)evbuffer_write(conn->fresh, bufferevent_getfd(conn->bev));
+    if (bufferevent_write_buffer(conn->bev, conn->fresh) < 0)
+        end(conn);
+    else if (conn_unsent(conn) <= conn->high_water / 2)
+        on_writable(conn->bev, conn);
+}
+
 static void on_end_of_file(struct conn *conn)
 {
     char message[96];
@@ -444,7 +462,10 @@ static int set_up_events(struct conn *conn, int fd)
     conn->hangup_event =
         event_new(base, conn->hangup_fd, EV_READ | EV_CLOSED | EV_ET | EV_PERSIST, on_hangup, conn);
     conn->timer = event_new(base, -1, 0, on_timer, conn);
-    if (!conn->hangup_event || !conn->timer || event_add(conn->hangup_event, NULL) < 0)
+    conn->flush_event = event_new(base, -1, 0, on_flush, conn);
+    conn->fresh = evbuffer_new();
+    if (!conn->hangup_event || !conn->timer || !conn->flush_event || !conn->fresh ||
+        event_add(conn->hangup_event, NULL) < 0)
         return -ENOMEM;
     bufferevent_setcb(conn->bev, on_readable, on_writable, on_event, conn);
     bufferevent_setwatermark(conn->bev, EV_WRITE, conn->high_water / 2, 0);
@@ -502,6 +523,9 @@ struct conn *conn_free(struct conn *conn)
     settings_unref(conn->parked_settings);
     conn->hangup_event = consume_event(conn->hangup_event);
     conn->timer = consume_event(conn->timer);
+    conn->flush_event = consume_event(conn->flush_event);
+    if (conn->fresh)
+        evbuffer_free(conn->fresh);
     close_fd(conn->hangup_fd);
     if (conn->bev)
         bufferevent_free(conn->bev);

@@ -67,6 +67,8 @@ struct conn {
     uint32_t max_frame;
     int hangup_fd; /* a duplicate, watched for the client's going even while nothing is read */
     struct bufferevent *bev;
+    struct evbuffer *fresh; /* replies that nobody has tried to send yet */
+    struct event *flush_event;
     struct event *hangup_event;
     struct event *timer; /* frame timeout while open, end of lingering later, end of all at last */
 
