@@ -45,7 +45,7 @@ DAEMON_STAGES = [
     {"launch"},
     {"jail/main", "jail/warm"},
     {"jail/jail"},
-    {"jail/script"},
+    {"jail/script", "jail/large"},
     {"jail/start"},
     {"jail/confine", "jail/lockdown"},
     {"jail/work"},
