@@ -61,16 +61,18 @@ static uintptr_t reserve(size_t n)
     return first;
 }
 
-/* FROM and TO, both aligned, are around memory that can be written to. */
+/* FROM and TO, both aligned, are around memory that can be written to. False if part of it is not
+ * in large pages, of which there may be too few. */
 static bool make_large(uintptr_t from, uintptr_t to)
 {
+    bool all = true;
     for (; from < to; from += LARGE) {
         volatile char *first = (volatile char *)from;
         *first = *first; /* what has no page at all is not made large */
         if (madvise((void *)from, LARGE, MADV_COLLAPSE) < 0)
-            return false;
+            all = false;
     }
-    return true;
+    return all;
 }
 
 /* --- what is allocated --------------------------------------------------------------------- */

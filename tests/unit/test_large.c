@@ -47,17 +47,19 @@ static bool find_mapping(uintptr_t address, struct mapping *ret)
     return found;
 }
 
-/* Whether this kernel makes large pages of small ones, found out without what is tested here. */
+/* Whether this kernel makes large pages of small ones, and has as many as are wanted here; found
+ * out without what is tested. */
 static bool has_large_pages(void)
 {
+    const size_t n = 16 * LARGE;
     void *reserved =
-        mmap(NULL, 2 * LARGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        mmap(NULL, n + LARGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (reserved == MAP_FAILED)
         return false;
     char *first = (char *)(((uintptr_t)reserved + LARGE - 1) & ~(LARGE - 1));
-    *first = 1;
-    bool has = madvise(first, LARGE, MADV_COLLAPSE_) == 0;
-    (void)munmap(reserved, 2 * LARGE);
+    memset(first, 1, n);
+    bool has = madvise(first, n, MADV_COLLAPSE_) == 0;
+    (void)munmap(reserved, n + LARGE);
     return has;
 }
 
