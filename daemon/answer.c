@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "answer.h"
-#include "clock.h"
 #include "outcome.h"
 #include "report.h"
 #include "score.h"
@@ -127,7 +126,7 @@ static int answer_verdict(const struct job *job, const struct slot_result *resul
         return r;
     if (report.broken)
         return answer_error(job, ERROR_SANDBOX_FAILED, report.broken, ret);
-    answer.usage = usage_from_result(result, job->queued_ns, job->began_ns);
+    answer.usage = usage_from_result(result, job_queue_ms(job));
     answer.ran_ns = result->started_ns ? result->ended_ns - result->started_ns : 0;
     score.wall_clock_ms = answer.usage.wall_clock_ms;
     struct verdict verdict = {
@@ -164,10 +163,7 @@ int answer_from_sut(const struct job *job, const struct bytes *isolation, struct
 int answer_no_code(const struct job *job, const struct bytes *isolation, struct answer *ret)
 {
     static const struct bytes nothing = BYTES_NULL;
-    struct answer answer = {.usage = {
-                                .wall_clock_ms = 1,
-                                .queue_ms = (int64_t)((job->began_ns - job->queued_ns) / NS_PER_MS),
-                            }};
+    struct answer answer = {.usage = {.wall_clock_ms = 1, .queue_ms = job_queue_ms(job)}};
     char summary[] = "not run: no code was found";
     struct outcome outcome = {.exit_code = -1, .limit = LIMIT_NONE, .summary = summary};
     struct verdict verdict = {.reason = "no_code", .outcome = &outcome, .stdout_bytes = &nothing};

@@ -82,6 +82,11 @@ static const char *label_of(const struct job_spec *spec)
     return "";
 }
 
+int64_t job_queue_ms(const struct job *job)
+{
+    return (int64_t)((job->began_ns - job->queued_ns) / NS_PER_MS);
+}
+
 void job_describe(const struct job_spec *spec, char text[JOB_LABEL_MAX])
 {
     const char *label = label_of(spec);

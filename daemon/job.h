@@ -44,6 +44,9 @@ struct job *job_new(struct request *request, size_t size, struct settings *setti
 /* Frees what only the job's process needs: the kernel holds it by then. */
 void job_drop_input(struct job *job);
 
+/* How long a job that has begun waited for that since it was admitted, in whole milliseconds. */
+int64_t job_queue_ms(const struct job *job);
+
 /* What a job is called for people: the task class of a rubric, the program of a sandbox job,
  * the entry point of code. */
 void job_describe(const struct job_spec *spec, char text[JOB_LABEL_MAX]);

@@ -151,8 +151,7 @@ static int64_t milliseconds_up(uint64_t ns)
     return (int64_t)((ns + NS_PER_MS - 1) / NS_PER_MS);
 }
 
-struct usage usage_from_result(const struct slot_result *result, uint64_t queued_ns,
-                               uint64_t began_ns)
+struct usage usage_from_result(const struct slot_result *result, int64_t queue_ms)
 {
     uint64_t ran_ns = result->started_ns ? result->ended_ns - result->started_ns : 0;
     return (struct usage){
@@ -161,6 +160,6 @@ struct usage usage_from_result(const struct slot_result *result, uint64_t queued
         .cpu_wait_ms =
             result->run_delay_ns == UINT64_MAX ? -1 : milliseconds_up(result->run_delay_ns),
         .max_rss_bytes = (int64_t)result->max_rss_bytes,
-        .queue_ms = (int64_t)((began_ns - queued_ns) / NS_PER_MS),
+        .queue_ms = queue_ms,
     };
 }

@@ -15,9 +15,8 @@ int outcome_from_result(const struct slot_result *result, const struct limits *l
 /* stderr and summary of a job whose stderr is not wanted, because it went well. */
 void outcome_drop_stderr(struct outcome *outcome);
 
-/* QUEUED_NS and BEGAN_NS: when the job was admitted and when its wait was over. */
-struct usage usage_from_result(const struct slot_result *result, uint64_t queued_ns,
-                               uint64_t began_ns);
+/* QUEUE_MS: how long the job waited. */
+struct usage usage_from_result(const struct slot_result *result, int64_t queue_ms);
 
 /* What happened, for people: "exit status 3", "signal 11 (SIGSEGV)", "limit exceeded: output". */
 void outcome_describe(const struct outcome *outcome, char *text, size_t size);

@@ -3,6 +3,7 @@
 #include "daemon/outcome.h"
 
 #include "daemon/clock.h"
+#include "daemon/job.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -516,7 +517,7 @@ static void test_wall_clock_is_rounded_up(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         const struct slot_result result = {.started_ns = cases[i].started_ns,
                                            .ended_ns = cases[i].ended_ns};
-        assert_int_equal(usage_from_result(&result, 0, 0).wall_clock_ms, cases[i].expected);
+        assert_int_equal(usage_from_result(&result, 0).wall_clock_ms, cases[i].expected);
     }
 }
 
@@ -537,7 +538,7 @@ static void test_cpu_time_is_rounded_up(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         const struct slot_result result = {.cpu_us = cases[i].cpu_us,
                                            .run_delay_ns = cases[i].run_delay_ns};
-        struct usage usage = usage_from_result(&result, 0, 0);
+        struct usage usage = usage_from_result(&result, 0);
         assert_int_equal(usage.cpu_ms, cases[i].cpu_ms);
         assert_int_equal(usage.cpu_wait_ms, cases[i].cpu_wait_ms);
     }
@@ -548,7 +549,8 @@ static void test_times_count_from_the_start_of_the_program(void **state)
     const struct slot_result result = {.started_ns = 900 * NS_PER_S,
                                        .ended_ns = 901 * NS_PER_S,
                                        .max_rss_bytes = UINT64_C(5) << 30};
-    struct usage usage = usage_from_result(&result, 100 * NS_PER_S, 700 * NS_PER_S + NS_PER_MS);
+    const struct job job = {.queued_ns = 100 * NS_PER_S, .began_ns = 700 * NS_PER_S + NS_PER_MS};
+    struct usage usage = usage_from_result(&result, job_queue_ms(&job));
     (void)state;
     assert_int_equal(usage.wall_clock_ms, 1000);
     assert_int_equal(usage.queue_ms, 600001);
