@@ -65,14 +65,12 @@ static uintptr_t reserve(size_t n)
  * in large pages, of which there may be too few. */
 static bool make_large(uintptr_t from, uintptr_t to)
 {
-    bool all = true;
-    for (; from < to; from += LARGE) {
-        volatile char *first = (volatile char *)from;
+    for (uintptr_t at = from; at < to; at += LARGE) {
+        volatile char *first = (volatile char *)at;
         *first = *first; /* what has no page at all is not made large */
-        if (madvise((void *)from, LARGE, MADV_COLLAPSE) < 0)
-            all = false;
     }
-    return all;
+    /* All in one call: for each the kernel asks every processor for pages that it holds back. */
+    return madvise((void *)from, to - from, MADV_COLLAPSE) == 0;
 }
 
 /* --- what is allocated --------------------------------------------------------------------- */
@@ -142,10 +140,11 @@ static int find(struct dl_phdr_info *info, size_t size, void *data)
         if (header->p_type != PT_LOAD || header->p_flags & PF_W)
             continue;
         uintptr_t from = down(info->dlpi_addr + header->p_vaddr, page);
-        if (from != readable->to && has_function(readable))
-            break;
-        if (from != readable->to)
+        if (from != readable->to) {
+            if (has_function(readable))
+                break;
             readable->from = from;
+        }
         readable->to = up(info->dlpi_addr + header->p_vaddr + header->p_memsz, page);
     }
     if (has_function(readable))
@@ -158,16 +157,17 @@ void large_copy_library(uintptr_t function)
 {
     struct readable readable = {.function = function};
     (void)dl_iterate_phdr(find, &readable);
-    uintptr_t from = up(readable.from, LARGE), to = down(readable.to, LARGE), there;
-    if (from >= to || !(there = reserve(to - from)))
+    uintptr_t from = up(readable.from, LARGE), to = down(readable.to, LARGE);
+    size_t n = from < to ? to - from : 0;
+    uintptr_t there = n > 0 ? reserve(n) : 0;
+    if (!there)
         return;
-    if (make_large(there, there + (to - from))) {
-        memcpy((void *)there, (const void *)from, to - from);
+    if (make_large(there, there + n)) {
+        memcpy((void *)there, (const void *)from, n);
         /* Constants between the code are in one mapping with it, as where linkers do not part them:
          * in several it would not be in large pages. */
-        if (mprotect((void *)there, to - from, PROT_READ | PROT_EXEC) == 0)
-            (void)mremap((void *)there, to - from, to - from, MREMAP_MAYMOVE | MREMAP_FIXED,
-                         (void *)from);
+        if (mprotect((void *)there, n, PROT_READ | PROT_EXEC) == 0)
+            (void)mremap((void *)there, n, n, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)from);
     }
-    release(there, there + (to - from));
+    release(there, there + n);
 }
