@@ -367,7 +367,7 @@ static void on_flush(evutil_socket_t fd, short what, void *userdata)
     struct conn *conn = userdata;
     (void)fd;
     (void)what;
-    if (conn->state == CONN_CLOSED || conn->state == CONN_LINGERING)
+    if (conn->state == CONN_CLOSED)
         return;
     if (evbuffer_get_length(bufferevent_get_output(conn->bev)) == 0)
         (void)evbuffer_write(conn->fresh, bufferevent_getfd(conn->bev));
