@@ -5,47 +5,48 @@ static `exit 0` wait, for each that is answered another one is submitted, and wh
 and the daemon's own CPU time from one answer to the next. Each length in turn with the shortest."""
 
 from bench import EXIT0_JOB, PROCESSORS, Daemon, NotMeasured, message_loop_at_depth, submit
-from table import Row, at_most, main, ratios
+from table import Row, at_most, main
 
 JOBS = 3000
-# (jobs in the queue, clients that they are of); the first is what the others are compared with.
+# (jobs in the queue, clients that they are of); what the others are compared with, and the others.
 BASE = (10, 1)
-CASES = (BASE, (1, 1), (100, 1), (1000, 1), (10_000, 1), (100_000, 1), (10_000, 10), (10_000, 100), (10_000, 1000),
+CASES = ((1, 1), (100, 1), (1000, 1), (10_000, 1), (100_000, 1), (10_000, 10), (10_000, 100), (10_000, 1000),
          (100_000, 1000))  # fmt: skip
 GOALS = {(100_000, 1): at_most(1.1), (100_000, 1000): at_most(1.1)}
-# Those with a goal are measured more often: from one second to the next a shared machine differs by more.
+# From one second to the next a shared machine differs by more than what is looked for where there is a goal.
+ROUNDS, ROUNDS_WITH_GOAL = 5, 21
 # The queue takes what is measured here.
 ROOM = ("queue.jobs=200000", "queue.jobs_per_client=200000", "queue.bytes=1G")
 
 
 def cost(daemon, case, count, request):
     """Microseconds per job: of time, and of the daemon's CPU time."""
-    done = message_loop_at_depth(daemon, *case, count, request)
-    daemon.await_idle()
+    try:
+        done = message_loop_at_depth(daemon, *case, count, request)
+    finally:
+        daemon.await_idle()
     return done["seconds"] / count * 1e6, done["cpu_ns"][0] / count / 1e3
 
 
 def costs(scale):
-    """For each case its costs and those of the base in the seconds before or after, round by round; and
-    why there are none."""
-    ours, bases, missing = {case: [] for case in CASES[1:]}, {case: [] for case in CASES[1:]}, {}
+    """For each case, round by round, its cost and that of the base in the seconds before or after; and why
+    there are none."""
+    measured, missing = {case: [] for case in CASES}, {}
     count = scale.jobs(JOBS)
     with Daemon(f"daemon.slots={PROCESSORS}", *ROOM) as daemon:
         request = submit(EXIT0_JOB)
-        for turn in range(scale.rounds(21)):
-            for case in CASES[1:]:
-                if case in missing or (turn >= scale.rounds(5) and case not in GOALS):
+        for turn in range(scale.rounds(ROUNDS_WITH_GOAL)):
+            for case in CASES:
+                if case in missing or (turn >= scale.rounds(ROUNDS) and case not in GOALS):
                     continue
                 pair = (BASE, case) if turn % 2 == 0 else (case, BASE)
                 try:
                     done = {each: cost(daemon, each, count, request) for each in pair}
                 except NotMeasured as why:
                     missing[case] = str(why)
-                    daemon.await_idle()
                     continue
-                ours[case].append(done[case])
-                bases[case].append(done[BASE])
-    return ours, bases, missing
+                measured[case].append((done[case], done[BASE]))
+    return measured, missing
 
 
 def name_of(case):
@@ -55,16 +56,16 @@ def name_of(case):
 
 def measure(scale):
     """the cost of a job as the queue grows"""
-    ours, bases, missing = costs(scale)
+    measured, missing = costs(scale)
     for i, what in enumerate(("time", "daemon CPU")):
-        every = [base[i] for case in CASES[1:] for base in bases[case]]
+        every = [base[i] for pairs in measured.values() for _, base in pairs]
         if not every:
             raise NotMeasured("; ".join(missing.values()))
         yield Row("f", f"{what} per job, {name_of(BASE)}", every, "µs")
-        for case in CASES[1:]:
-            values = ratios([c[i] for c in ours[case]], [c[i] for c in bases[case]])
+        for case, pairs in measured.items():
+            values = [] if case in missing else [ours[i] / base[i] for ours, base in pairs]
             name = f"{what} per job, {name_of(case)}, to that"
-            yield Row("f", name, [] if case in missing else values, goal=GOALS.get(case), missing=missing.get(case, ""))
+            yield Row("f", name, values, goal=GOALS.get(case), missing=missing.get(case, ""))
 
 
 if __name__ == "__main__":
