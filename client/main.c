@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "commands.h"
-#include "help.h"
-#include "suggest.h"
-#include "text.h"
+#include "client/cli/help.h"
+#include "client/cli/suggest.h"
+#include "client/commands/commands.h"
+#include "client/terminal/text.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
-
 #include "keys.h"
 #include "loader.h"
 #include "value.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "types.h"
 #include "address.h"
-
 #include "config.h"
 #include "value.h"
 

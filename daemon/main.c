@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* rubricd: arguments, set-up, run, tear-down; nothing else. */
-#include "environment.h"
 #include "options.h"
-#include "privileges.h"
-#include "supervisor.h"
 
 #include "conf/config.h"
+#include "daemon/base/environment.h"
+#include "daemon/base/privileges.h"
+#include "daemon/supervisor/supervisor.h"
 #include "daemon/version.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Compares daemon/extraction.c with a second reading of the rules in its header, written here with
+"""Compares daemon/kinds/extraction.c with a second reading of the rules in its header, written here with
 Python's own means (regular expressions, textwrap.dedent), and with the files in tests/data/extraction.
 
     extraction_check.py DRIVER [COUNT [SEED]]

@@ -2,7 +2,7 @@
 #include "charts.h"
 #include "markup.h"
 
-#include "client/text.h"
+#include "client/terminal/text.h"
 
 #include <inttypes.h>
 #include <math.h>

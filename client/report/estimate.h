@@ -2,7 +2,8 @@
 #pragma once
 /* A mean over cases with the interval that deserves belief. Pure. */
 
-#include "client/bootstrap.h"
+#include "bootstrap.h"
+
 #include "proto/json.h"
 
 /* Which of the intervals stands behind a mean. */

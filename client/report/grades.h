@@ -5,7 +5,7 @@
 #include "cases.h"
 #include "estimate.h"
 
-#include "client/passk.h"
+#include "client/grade/passk.h"
 
 struct grade_counts {
     uint64_t cases, without_verdict;

@@ -2,7 +2,7 @@
 #include "htmltables.h"
 #include "markup.h"
 
-#include "client/text.h"
+#include "client/terminal/text.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "load.h"
 
-#include "client/input.h"
-#include "client/jobline.h"
-#include "client/text.h"
+#include "client/batch/input.h"
+#include "client/batch/jobline.h"
+#include "client/terminal/text.h"
 
 #include <inttypes.h>
 #include <poll.h>

@@ -3,9 +3,8 @@
 /* A run against another one, case by case: what differs between two answers to the same case is
  * surer than what differs between two means. Pure. */
 
+#include "bootstrap.h"
 #include "results.h"
-
-#include "client/bootstrap.h"
 
 /* How many regressions and improvements are listed, worst first, and how many other ids. */
 #define PAIRED_CHANGES_MAX 1000

@@ -3,10 +3,10 @@
 /* The BenchRunReport (proto/schema/bench-run-report.schema.json): all that is told of a run, as one
  * object; text, HTML and JUnit are made from it. Pure. */
 
+#include "bootstrap.h"
 #include "results.h"
 
-#include "client/bootstrap.h"
-#include "client/passk.h"
+#include "client/grade/passk.h"
 
 struct runreport_file {
     const char *name;

@@ -7,7 +7,7 @@
 #include "page.h"
 #include "view.h"
 
-#include "client/text.h"
+#include "client/terminal/text.h"
 #include "proto/base64.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "view.h"
 
-#include "client/text.h"
+#include "client/terminal/text.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

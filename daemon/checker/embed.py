@@ -32,7 +32,7 @@ def files_of(program, modules):
 def main():
     output, program, *modules = map(Path, sys.argv[1:])
     files = files_of(program, modules)
-    text = ["/* Made by daemon/checker/embed.py. */", '#include "checker_files.h"', ""]
+    text = ["/* Made by daemon/checker/embed.py. */", '#include "daemon/kinds/checker_files.h"', ""]
     for i, data in enumerate(files.values()):
         text.append(f"static const unsigned char file_{i}[] = {{\n{array(data)}}};\n")
     text.append("const struct checker_file checker_files[] = {")

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "children.h"
 
-#include "daemon/clock.h"
-
+#include "daemon/base/clock.h"
 #include "proto/util.h"
 
 #include <dirent.h>

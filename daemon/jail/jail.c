@@ -16,7 +16,7 @@
 #include "link.h"
 #include "start.h"
 
-#include "daemon/clock.h"
+#include "daemon/base/clock.h"
 #include "proto/util.h"
 
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 /* Mounts by descriptor (open_tree(2) and its kin): made detached, configured, then attached, so
  * that nothing half made is ever seen. A mount that is attached nowhere is gone with its
  * descriptor. All need CAP_SYS_ADMIN over the mount namespace, and PASS: the number that lets the
- * jail's calls through the filter that it shares with its jobs (daemon/filter.h). */
+ * jail's calls through the filter that it shares with its jobs (daemon/confine/filter.h). */
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* The calls that the filter on system calls (daemon/filter.c) refuses jobs and lets the jail make:
- * with its pass, a number that nobody else has, as their last argument, of which they know nothing.
- * A job that begins with execve has none of the jail's memory. One that is a fork of it has, and
- * can tell others, as long as the jail lasts: there the number is made worthless (confine.c), or
- * every job gives up these calls altogether before it runs anything of its own. */
+/* The calls that the filter on system calls (daemon/confine/filter.c) refuses jobs and lets the
+ * jail make: with its pass, a number that nobody else has, as their last argument, of which they
+ * know nothing. A job that begins with execve has none of the jail's memory. One that is a fork of
+ * it has, and can tell others, as long as the jail lasts: there the number is made worthless
+ * (confine.c), or every job gives up these calls altogether before it runs anything of its own. */
 
 #include <errno.h>
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Prints the tables that both programs are made from, as JSON: the completions and the man pages
  * are made of that while building. Not installed. */
-#include "client/commands.h"
-#include "client/help.h"
+#include "client/cli/help.h"
+#include "client/commands/commands.h"
 #include "conf/keys.h"
-#include "daemon/messages.h"
+#include "daemon/log/messages.h"
+#include "daemon/log/record.h"
 #include "daemon/options.h"
-#include "daemon/record.h"
 #include "proto/limits.h"
 #include "proto/util.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* bootstrap-loop RESAMPLES CONFIDENCE < VALUES: reads a number a line, prints the ends of the BCa
  * interval of their mean and the seconds that it took. */
-#include "client/bootstrap.h"
+#include "client/report/bootstrap.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #pragma once
 /* What the loops of this directory print: one JSON object, a line. */
 
-#include "daemon/clock.h"
+#include "daemon/base/clock.h"
 
 #include <inttypes.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
  *   CC=clang meson setup build-fuzz -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false
  *   ninja -C build-fuzz tests/fuzz-extraction
  *   build-fuzz/tests/fuzz-extraction -max_total_time=300 CORPUS tests/data/extraction */
-#include "daemon/extraction.h"
+#include "daemon/kinds/extraction.h"
 
 #include <string.h>
 

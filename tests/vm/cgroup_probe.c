@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Drives daemon/cgroup.h as the daemon does, for tests that look at what the kernel makes of it.
+/* Drives daemon/cgroup/cgroup.h as the daemon does, for tests that look at what the kernel makes of
+ * it.
  *
  *     cgroup-probe run [OPTION]... -- PROGRAM [ARGUMENT]...
  *
@@ -7,10 +8,9 @@
  * prints a line of JSON: what the tree has, how the job ended, what its leaf said, and which groups
  * there were. `cgroup-probe bench N` tells what leaves cost. Its other commands are jobs: what they
  * do to reach their limits stands with them. */
-#include "daemon/cgroup.h"
-#include "daemon/clock.h"
+#include "daemon/base/clock.h"
+#include "daemon/cgroup/cgroup.h"
 #include "daemon/jail/cgroup_fork.h"
-
 #include "proto/util.h"
 
 #include <dirent.h>

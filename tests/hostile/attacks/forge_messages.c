@@ -4,6 +4,7 @@
  * READY=1. Stopped by: what is always in force, the descriptors are closed; its output is only
  * output. */
 #include "attack.h"
+
 #include "daemon/jail/link.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""daemon/cgroup.h under a real systemd, through the probe beside (cgroup_probe.c), as an unprivileged
+"""daemon/cgroup/cgroup.h under a real systemd, through the probe beside (cgroup_probe.c), as an unprivileged
 user: in a delegated unit's root, in groups below it, and where nothing is delegated."""
 
 import signal

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine_private.h"
+#include "runinfo.h"
+
+#include <string.h>
+
+static void count(struct engine *engine, const struct message *message)
+{
+    if (message->type == MESSAGE_RESULT) {
+        struct verdict verdict = message_verdict(message);
+        summary_add_verdict(&engine->summary, &verdict);
+        engine->ending.failed |= !verdict.passed;
+    } else {
+        const char *code = message_text(message, "code");
+        summary_add_error(&engine->summary, code, message_text(message, "message"));
+        engine->ending.errors = true;
+        engine->draining |= strcmp(code, "draining") == 0;
+    }
+    engine->answered++;
+}
+
+static int make_line(struct engine *engine, struct message *message, struct pending_job *job,
+                     struct bytes *ret)
+{
+    int r = engine->work.answer(engine->work.arg, message, job->note, ret);
+    if (r == 0)
+        r = runinfo_finish(job->run, engine->session.version);
+    /* A line that has its job's id here has not the answer's own fields. */
+    if (r == 0 && json_object_get(job->run, "id"))
+        r = runinfo_set_circumstances(job->run, message->object);
+    /* Once for each daemon: it is the same for all that it answers. */
+    if (r == 0 && engine->session.host)
+        r = runinfo_set_host(job->run, TAKE_PTR(engine->session.host));
+    return r < 0 ? r : runinfo_splice(ret, job->run);
+}
+
+static void record(struct engine *engine, struct message *message, struct pending_job *job)
+{
+    _cleanup_bytes_ struct bytes line = BYTES_NULL;
+    count(engine, message);
+    if (make_line(engine, message, job, &line) < 0 ||
+        output_line(&engine->output, line.data, line.length) < 0) {
+        engine_complain(engine, "out of memory");
+        engine->ending.lost = true;
+        engine->phase = PHASE_ABORTED;
+    }
+}
+
+/* A daemon that ends has not begun this job, or not finished it: the next one gets it. */
+static bool is_put_off(struct engine *engine, const struct message *message)
+{
+    if (message->type != MESSAGE_ERROR || !engine_waits_for_daemon(engine) ||
+        strcmp(message_text(message, "code"), "draining") != 0)
+        return false;
+    engine->draining = true;
+    return true;
+}
+
+/* What this client has taken back itself is not answered, and gets no line. */
+static bool is_withdrawn(const struct pending_job *job, const struct message *message)
+{
+    return job->state == PENDING_WITHDRAWN && message->type == MESSAGE_ERROR &&
+           strcmp(message_text(message, "code"), "cancelled") == 0;
+}
+
+static void take_unexpected(struct engine *engine, const struct message *message)
+{
+    /* A cancel may cross the answer of its job: the daemon then knows no such job. */
+    if (message->type == MESSAGE_ERROR && engine->stopped)
+        return;
+    progress_clear(&engine->progress);
+    if (message->type == MESSAGE_ERROR)
+        complain("rubricd: %s: %s", message_text(message, "code"),
+                 message_text(message, "message"));
+    else
+        session_unexpected(message);
+}
+
+/* The job that MESSAGE is about; NULL where there is none. */
+static struct pending_job *job_of(const struct engine *engine, const struct message *message)
+{
+    const json_t *id = json_object_get(message->object, "id");
+    return json_is_string(id)
+               ? pending_find(&engine->pending, json_string_value(id), json_string_length(id))
+               : NULL;
+}
+
+static void note_flakiness(struct engine *engine, const struct pending_job *job, bool passed)
+{
+    const json_t *id = json_object_get(job->run, "case_id");
+    if (engine->flakiness &&
+        flakiness_add(engine->flakiness, json_string_value(id), json_string_length(id), passed) < 0)
+        engine_complain(engine, "out of memory");
+}
+
+/* The answer counts, and JOB is under way no more. */
+static void conclude_job(struct engine *engine, struct message *message, struct pending_job *job)
+{
+    bool is_result = message->type == MESSAGE_RESULT;
+    bool passed = is_result && message_verdict(message).passed;
+    if (is_result)
+        note_flakiness(engine, job, passed);
+    record(engine, message, job);
+    if (!passed)
+        engine_watch_failures(engine, job, is_result ? "did not pass" : "ended in an error");
+}
+
+static void take_answer(struct engine *engine, struct message *message)
+{
+    struct pending_job *job = job_of(engine, message);
+    if (!job) {
+        take_unexpected(engine, message);
+        return;
+    }
+    if (is_put_off(engine, message))
+        return;
+    if (message->type == MESSAGE_RESULT)
+        engine->cost_usd += message_verdict(message).cost_usd;
+    engine->progressed_ms = monotonic_ms();
+    engine->stall_ms = ENGINE_STALL_FIRST_MS;
+    if (!engine_tries_again(engine, job, message)) {
+        (void)pending_take(&engine->pending, job);
+        if (is_withdrawn(job, message))
+            engine->withdrawn++;
+        else
+            conclude_job(engine, message, job);
+        pending_job_free(job);
+    }
+    engine_watch_cost(engine);
+}
+
+static void take_started(struct engine *engine, const struct message *message)
+{
+    struct pending_job *job = job_of(engine, message);
+    if (job && job->state == PENDING_QUEUED)
+        pending_set_state(&engine->pending, job, PENDING_RUNNING, monotonic_ms());
+}
+
+static void take_message(struct engine *engine, struct message *message)
+{
+    if (message->type == MESSAGE_RESULT || message->type == MESSAGE_ERROR) {
+        take_answer(engine, message);
+    } else if (message->type == MESSAGE_STARTED) {
+        take_started(engine, message);
+    } else {
+        progress_clear(&engine->progress);
+        session_unexpected(message);
+    }
+}
+
+void engine_take_messages(struct engine *engine)
+{
+    while (engine->phase < PHASE_OVER) {
+        _cleanup_message_ struct message message = MESSAGE_NULL;
+        struct fault fault = FAULT_NULL;
+        int r = session_next(&engine->session, &message, &fault);
+        if (r == 0)
+            return;
+        if (r == -ECONNRESET) {
+            engine_lose_connection(engine, fault.text);
+            return;
+        }
+        if (r < 0) {
+            engine_lose_daemon(engine, fault.text);
+            return;
+        }
+        take_message(engine, &message);
+    }
+}
+
+/* What is in the file can be read; what was answered and is not in it counts as not answered. */
+static void fail_to_write(struct engine *engine, int error)
+{
+    const struct output *output = &engine->output;
+    engine->ending.unwritten = true;
+    engine->phase = PHASE_ABORTED;
+    if (output->ours)
+        engine_complain(
+            engine,
+            "cannot write %s: %s; nothing more is submitted. All lines in it are whole, "
+            "and --resume goes on with it",
+            output->path, strerror(error));
+    else
+        engine_complain(engine, "cannot write the output: %s", strerror(error));
+}
+
+void engine_write_output(struct engine *engine)
+{
+    int64_t now = monotonic_ms();
+    if (output_unwritten(&engine->output) > 0 && engine->progress.live && isatty(engine->output.fd))
+        progress_clear(&engine->progress);
+    int r = output_flush(&engine->output, now);
+    if (r == 0)
+        r = output_sync(&engine->output, false, now);
+    if (r == -EPIPE) {
+        engine->reader_gone = true;
+        engine->ending.interrupted = true;
+        engine->phase = PHASE_ABORTED;
+    } else if (r < 0) {
+        fail_to_write(engine, -r);
+    }
+}
+
+void engine_finish_output(struct engine *engine)
+{
+    int r = engine->ending.unwritten ? 0 : output_sync(&engine->output, true, monotonic_ms());
+    if (r < 0)
+        fail_to_write(engine, -r);
+}

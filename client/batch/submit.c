@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine_private.h"
+#include "runinfo.h"
+
+#include <string.h>
+
+/* How much of a window is filled up at once; a small one is kept full. */
+#define SLACK_PART 4
+#define SLACK_WINDOW_MIN 64
+/* With more than this unsent, no further job is taken from the input. */
+#define UNSENT_MAX (1U << 20)
+
+static void refuse_input(struct engine *engine, const char *why)
+{
+    engine_complain(engine, "%s", why);
+    engine->summary.unusable++;
+    engine->ending.bad_input = true;
+}
+
+void engine_submit_again(struct engine *engine, struct pending_job *job)
+{
+    int r = session_send(&engine->session, job->payload.data, job->payload.length);
+    if (r < 0)
+        engine_complain(engine, "job %s cannot be submitted again: %s", job->id.data, strerror(-r));
+    pending_set_state(&engine->pending, job, PENDING_QUEUED, monotonic_ms());
+}
+
+/* Puts down that the input has JOB: whether it is to be run. Negative with FAULT. */
+static int is_wanted(struct engine *engine, const struct submission *submission,
+                     struct fault *fault)
+{
+    int fate = ledger_take_job(&engine->ledger, submission->id.data, submission->id.length,
+                               runinfo_identity(submission->run));
+    if (fate < 0)
+        return fate;
+    if (fate != LEDGER_DUPLICATE) {
+        engine->taken++;
+        return fate != LEDGER_KEPT;
+    }
+    bool in_flight =
+        pending_find(&engine->pending, submission->id.data, submission->id.length) != NULL;
+    return fault_set(fault, "id \"%s\" is that of %s", submission->id.data,
+                     in_flight ? "a job still in flight" : "an earlier job");
+}
+
+/* Takes over what JOB holds once it is in flight. */
+static int submit(struct engine *engine, struct engine_job *job, struct fault *fault)
+{
+    struct submission *submission = &job->submission;
+    int64_t now = monotonic_ms();
+    bool was_idle = pending_count(&engine->pending) == 0;
+    int r = is_wanted(engine, submission, fault);
+    if (r <= 0)
+        return r;
+    r = session_send(&engine->session, submission->payload.data, submission->payload.length);
+    if (r == 0)
+        r = pending_add(&engine->pending, &submission->id, &submission->payload, job->note,
+                        submission->run, now);
+    if (r == 0 && was_idle)
+        engine->progressed_ms = now;
+    return r;
+}
+
+/* Whether the filters let the job pass, and the limit. */
+static bool is_selected(struct engine *engine, const struct submission *submission)
+{
+    if (!selection_wants(&engine->selection, submission)) {
+        ledger_skip_job(&engine->ledger, submission->id.data, submission->id.length);
+        return false;
+    }
+    if (selection_count(&engine->selection, submission))
+        return true;
+    engine->phase = PHASE_FINISHING;
+    return false;
+}
+
+static void take_job(struct engine *engine, struct engine_job *job)
+{
+    if (!is_selected(engine, &job->submission))
+        return;
+    if (engine->draining) {
+        engine_complain(engine, "rubricd is draining: %s and what follows was not submitted",
+                        job->place.text);
+        engine->ending.lost = true;
+        engine->phase = PHASE_FINISHING;
+        return;
+    }
+    struct fault why = FAULT_NULL;
+    int r = submit(engine, job, &why);
+    if (r < 0) {
+        struct fault where;
+        (void)fault_set(&where, "%s: %s", job->place.text, why.text[0] ? why.text : strerror(-r));
+        refuse_input(engine, where.text);
+    }
+}
+
+/* A full window is filled up again when a part of it is free, not with each job that comes back:
+ * both sides then wake up for many jobs at once. */
+static bool window_is_open(struct engine *engine)
+{
+    size_t count = pending_count(&engine->pending);
+    size_t slack = engine->window >= SLACK_WINDOW_MIN ? engine->window / SLACK_PART : 0;
+    if (count >= engine->window)
+        engine->full = true;
+    else if (count + slack <= engine->window)
+        engine->full = false;
+    return !engine->full;
+}
+
+bool engine_has_room(struct engine *engine)
+{
+    bool waits =
+        !engine_is_connected(engine) || (engine->draining && engine_waits_for_daemon(engine));
+    return engine->phase == PHASE_SUBMITTING && !waits && !engine->alone &&
+           window_is_open(engine) && session_unsent(&engine->session) < UNSENT_MAX &&
+           output_unwritten(&engine->output) < ENGINE_UNWRITTEN_MAX;
+}
+
+/* Submits what has been read. Afterwards either there is no room, or input has to be read. */
+void engine_submit_jobs(struct engine *engine)
+{
+    while (engine_has_room(engine)) {
+        _cleanup_engine_job_ struct engine_job job = ENGINE_JOB_NULL;
+        struct fault fault = FAULT_NULL;
+        switch (engine->work.next(engine->work.arg, &job, &fault)) {
+        case INPUT_LINE:
+            take_job(engine, &job);
+            break;
+        case INPUT_WRONG:
+            refuse_input(engine, fault.text);
+            break;
+        case INPUT_WAIT:
+            return;
+        case INPUT_END:
+            engine->exhausted = true;
+            engine->phase = PHASE_FINISHING;
+            break;
+        }
+    }
+}

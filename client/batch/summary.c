@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+#include "summary.h"
+
+#include "client/terminal/text.h"
+#include "proto/util.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#define NAME_MAX_SHOWN 100
+#define MESSAGE_MAX_SHOWN 300
+#define OTHERS "(others)"
+/* Lines of one list in the summary. */
+#define CODES_SHOWN 20
+
+int summary_init(struct summary *ret)
+{
+    _cleanup_summary_ struct summary summary = {
+        .failure_modes = json_object(),
+        .error_codes = json_object(),
+        .first_errors = json_object(),
+    };
+    if (!summary.failure_modes || !summary.error_codes || !summary.first_errors)
+        return -ENOMEM;
+    *ret = TAKE_STRUCT(summary, SUMMARY_NULL);
+    return 0;
+}
+
+void summary_deinit(struct summary *summary)
+{
+    json_decref(summary->failure_modes);
+    json_decref(summary->error_codes);
+    json_decref(summary->first_errors);
+    *summary = (struct summary)SUMMARY_NULL;
+}
+
+/* Counts NAME, or "(others)" where too many different ones have come; returns which. */
+static const char *count(json_t *counts, const char *name)
+{
+    json_t *found = json_object_get(counts, name);
+    if (!found && json_object_size(counts) >= SUMMARY_CODES_MAX) {
+        name = OTHERS;
+        found = json_object_get(counts, name);
+    }
+    if (found)
+        (void)json_integer_set(found, json_integer_value(found) + 1);
+    else
+        (void)json_object_set_new(counts, name, json_integer(1));
+    return name;
+}
+
+static void count_failure_mode(json_t *counts, const json_t *mode)
+{
+    char name[256];
+    const char *code = json_string_value(json_object_get(mode, "code"));
+    const char *severity = json_string_value(json_object_get(mode, "severity"));
+    if (!severity || strcmp(severity, "block") == 0) {
+        (void)count(counts, code);
+        return;
+    }
+    int n = snprintf(name, sizeof(name), "%s (%s)", code, severity);
+    (void)count(counts, n < (int)sizeof(name) ? name : OTHERS);
+}
+
+void summary_add_verdict(struct summary *summary, const struct verdict *verdict)
+{
+    if (verdict->passed)
+        summary->passed++;
+    else
+        summary->failed++;
+    if (!isnan(verdict->score)) {
+        summary->scored++;
+        summary->score_sum += verdict->score;
+    }
+    summary->cost_usd += verdict->cost_usd;
+    if (verdict->reason)
+        (void)count(summary->failure_modes, verdict->reason);
+    for (size_t i = 0; i < json_array_size(verdict->failure_modes); i++)
+        count_failure_mode(summary->failure_modes, json_array_get(verdict->failure_modes, i));
+}
+
+void summary_add_error(struct summary *summary, const char *code, const char *message)
+{
+    summary->errors++;
+    const char *counted = count(summary->error_codes, code);
+    if (message && !json_object_get(summary->first_errors, counted))
+        (void)json_object_set_new(summary->first_errors, counted, json_string(message));
+}
+
+uint64_t summary_answered(const struct summary *summary)
+{
+    return summary->passed + summary->failed + summary->errors;
+}
+
+/* --- rendering ---------------------------------------------------------------------------- */
+
+struct counted {
+    const char *name;
+    json_int_t n;
+};
+
+/* Most first, then by name. */
+static int compare_counted(const void *a, const void *b)
+{
+    const struct counted *x = a, *y = b;
+    if (x->n != y->n)
+        return x->n < y->n ? 1 : -1;
+    return strcmp(x->name, y->name);
+}
+
+/* EXAMPLES: one for each name, or NULL. */
+static void put_counts(FILE *out, const char *title, json_t *counts, const json_t *examples)
+{
+    struct counted sorted[SUMMARY_CODES_MAX + 1];
+    size_t n = 0;
+    for (void *i = json_object_iter(counts); i && n < ARRAY_SIZE(sorted);
+         i = json_object_iter_next(counts, i))
+        sorted[n++] = (struct counted){
+            .name = json_object_iter_key(i),
+            .n = json_integer_value(json_object_iter_value(i)),
+        };
+    if (n == 0)
+        return;
+    qsort(sorted, n, sizeof(sorted[0]), compare_counted);
+    (void)fprintf(out, "%s\n", title);
+    for (size_t i = 0; i < MIN(n, CODES_SHOWN); i++) {
+        (void)fprintf(out, "%8" JSON_INTEGER_FORMAT "  ", sorted[i].n);
+        (void)text_put_fit(out, sorted[i].name, NAME_MAX_SHOWN);
+        (void)fputc('\n', out);
+        const char *example = json_string_value(json_object_get(examples, sorted[i].name));
+        if (example) {
+            (void)fprintf(out, "%8s  first: ", "");
+            (void)text_put_fit(out, example, MESSAGE_MAX_SHOWN);
+            (void)fputc('\n', out);
+        }
+    }
+    if (n > CODES_SHOWN)
+        (void)fprintf(out, "%8s  and %zu more\n", "", n - CODES_SHOWN);
+}
+
+static void put_head(FILE *out, const struct summary *summary, const struct summary_run *run)
+{
+    char wall[TEXT_QUANTITY_MAX];
+    uint64_t n = summary_answered(summary);
+    if (n == 0) {
+        (void)fputs("no job was graded\n", out);
+        return;
+    }
+    (void)fprintf(
+        out, "%" PRIu64 " job%s: %" PRIu64 " passed, %" PRIu64 " failed, %" PRIu64 " error%s\n", n,
+        text_plural(n), summary->passed, summary->failed, summary->errors,
+        text_plural(summary->errors));
+    if (summary->scored > 0)
+        (void)fprintf(out, "mean score %.4f over %" PRIu64 " verdict%s, cost $%.4f\n",
+                      summary->score_sum / (double)summary->scored, summary->scored,
+                      text_plural(summary->scored), summary->cost_usd);
+    double seconds = (double)MAX(run->wall_ms, 1) / 1000;
+    (void)fprintf(out, "took %s, %.1f jobs/s", text_duration(run->wall_ms, wall),
+                  (double)run->answered / seconds);
+    if (run->kept > 0)
+        (void)fprintf(out, "; %" PRIu64 " job%s answered before", run->kept,
+                      run->kept == 1 ? " was" : "s were");
+    (void)fputc('\n', out);
+}
+
+void summary_put(FILE *out, const struct summary *summary, const struct summary_run *run)
+{
+    put_head(out, summary, run);
+    put_counts(out, "failure modes:", summary->failure_modes, NULL);
+    put_counts(out, "errors (these jobs have no verdict):", summary->error_codes,
+               summary->first_errors);
+    if (run->unanswered > 0)
+        (void)fprintf(out, "%" PRIu64 " job%s unanswered\n", run->unanswered,
+                      run->unanswered == 1 ? " is" : "s are");
+    if (summary->unusable > 0)
+        (void)fprintf(out, "%" PRIu64 " input line%s could not be used (named above)\n",
+                      summary->unusable, text_plural(summary->unusable));
+}

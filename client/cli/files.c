@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#include "files.h"
+
+#include "proto/util.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Nothing larger fits into a frame of any daemon. */
+#define FILE_MAX (UINT32_C(64) << 20)
+#define READ_SIZE ((size_t)65536)
+
+/* Reads to the end of FD, growing the buffer as it goes: a pipe does not tell its size. */
+static int read_to_end(int fd, size_t max, struct bytes *ret)
+{
+    _cleanup_bytes_ struct bytes all = BYTES_NULL;
+    for (size_t room = 0;;) {
+        if (room - all.length < READ_SIZE) {
+            room = MAX(2 * room, 2 * READ_SIZE);
+            char *grown = realloc(all.data, room + 1);
+            if (!grown)
+                return -ENOMEM;
+            all.data = grown;
+        }
+        ssize_t n = read(fd, all.data + all.length, READ_SIZE);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -errno;
+        if (n == 0)
+            break;
+        all.length += (size_t)n;
+        if (all.length > max)
+            return -EFBIG;
+    }
+    all.data[all.length] = '\0';
+    *ret = TAKE_STRUCT(all, BYTES_NULL);
+    return 0;
+}
+
+int file_read_all(const char *path, size_t max, struct bytes *ret, struct fault *fault)
+{
+    bool is_stdin = strcmp(path, "-") == 0;
+    _cleanup_close_ int opened = is_stdin ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+    int r =
+        !is_stdin && opened < 0 ? -errno : read_to_end(is_stdin ? STDIN_FILENO : opened, max, ret);
+    if (r < 0)
+        (void)fault_set(fault, "%s: %s", is_stdin ? "stdin" : path, strerror(-r));
+    return r;
+}
+
+int file_check_readable(const char *path, struct fault *fault)
+{
+    if (strcmp(path, "-") == 0 || access(path, R_OK) == 0)
+        return 0;
+    int error = errno;
+    (void)fault_set(fault, "%s: %s", path, strerror(error));
+    return -error;
+}
+
+int file_read_object(const char *source, const char *what, json_t **ret, struct fault *fault)
+{
+    _cleanup_bytes_ struct bytes text = BYTES_NULL;
+    struct fault why = FAULT_NULL;
+    bool is_inline = source[0] == '{';
+    int r = is_inline ? bytes_copy(source, strlen(source), &text)
+                      : file_read_all(source, FILE_MAX, &text, &why);
+    if (r < 0) {
+        (void)fault_set(fault, "%s: %s", what, why.text[0] ? why.text : strerror(-r));
+        return r;
+    }
+    r = json_read_object(text.data, text.length, ret, &why);
+    if (r < 0 && is_inline)
+        (void)fault_set(fault, "%s: %s", what, why.text);
+    else if (r < 0)
+        (void)fault_set(fault, "%s: %s: %s", what, strcmp(source, "-") == 0 ? "stdin" : source,
+                        why.text);
+    return r;
+}
+
+int file_resolve_bench_root(const char *path, char **ret, struct fault *fault)
+{
+    struct stat st;
+    if (!path) {
+        *ret = NULL;
+        return 0;
+    }
+    _cleanup_free_ char *absolute = realpath(path, NULL);
+    if (!absolute || stat(absolute, &st) < 0)
+        return fault_set(fault, "--bench-root: %s: %s", path, strerror(errno));
+    if (!S_ISDIR(st.st_mode))
+        return fault_set(fault, "--bench-root: %s: %s", path, strerror(ENOTDIR));
+    _cleanup_json_ json_t *text = json_string(absolute);
+    if (!text)
+        return fault_set(fault, "--bench-root: %s: the path is not UTF-8", absolute);
+    *ret = TAKE_PTR(absolute);
+    return 0;
+}

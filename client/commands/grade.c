@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: MIT */
+#include "commands.h"
+
+#include "client/batch/engine.h"
+#include "client/cli/files.h"
+#include "client/connection/connect.h"
+#include "client/grade/dataset.h"
+#include "client/grade/gradejob.h"
+#include "client/grade/tally.h"
+#include "client/terminal/text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* Seconds that a job may ask for. */
+#define TIMEOUT_MAX 30
+
+struct grade_options {
+    struct engine_options engine;
+    const char *dataset;
+    const char *samples;
+    const char *ks;
+    const char *timeout;
+    bool canonical;
+    bool shared;
+    bool json;
+};
+
+/* The options, read. */
+struct plan {
+    struct engine_options engine; /* with the output that is meant where none is named */
+    char *output;                 /* owned: that one */
+    struct passk_ks ks;
+    struct gradejob_policy policy;
+};
+
+struct grading {
+    const char *dataset_name; /* for messages */
+    struct dataset dataset;
+    struct tally tally; /* its tasks have the same numbers */
+    uint64_t unusable;  /* records of the data set */
+    struct input samples;
+    size_t next_task; /* of which the canonical solution is graded */
+    struct jobline_policy line;
+    struct gradejob_policy policy;
+};
+
+#define GRADING_NULL                                                         \
+    {                                                                        \
+        .dataset = DATASET_NULL, .tally = TALLY_NULL, .samples = INPUT_NULL, \
+    }
+
+static void grading_deinit(struct grading *grading)
+{
+    dataset_deinit(&grading->dataset);
+    tally_deinit(&grading->tally);
+    input_deinit(&grading->samples);
+}
+
+static void plan_deinit(struct plan *plan)
+{
+    free(plan->output);
+}
+
+/* --- jobs --------------------------------------------------------------------------------- */
+
+/* Makes the job of TEXT, and the note that comes back with its answer: the number of the task, and
+ * the line of results, which begins as LINE. */
+static int make_job(struct grading *grading, struct task *task, enum sample_form form, json_t *text,
+                    json_t *line, struct engine_job *ret, struct fault *fault)
+{
+    _cleanup_bytes_ struct bytes id = BYTES_NULL;
+    _cleanup_json_ json_t *job = gradejob_make(task, form, text, &grading->policy);
+    uint64_t number = task->samples++;
+    int r = jobline_default_id(task->id, number, &id);
+    if (r < 0 || !job || json_object_set_new(line, "sample", json_integer((json_int_t)number)) < 0)
+        return -ENOMEM;
+    /* Samples may come from a file of results. */
+    (void)json_object_del(line, "run");
+    ret->note = json_pack("[I,O]", (json_int_t)(task - grading->dataset.tasks), line);
+    if (!ret->note)
+        return -ENOMEM;
+    r = jobline_from_object(job, &id, &grading->line, &ret->submission, fault);
+    /* The line is the sample's own, which may have another id. */
+    if (r == 0 &&
+        json_object_set_new(ret->submission.run, "id",
+                            json_stringn(ret->submission.id.data, ret->submission.id.length)) < 0)
+        r = -ENOMEM;
+    return r;
+}
+
+/* What an item comes to, of which WHY says what is wrong if R is negative. */
+static enum input_state conclude(int r, const struct fault *why, struct engine_job *job,
+                                 struct fault *fault)
+{
+    if (r >= 0)
+        return INPUT_LINE;
+    (void)fault_set(fault, "%s: %s", job->place.text, why->text[0] ? why->text : strerror(-r));
+    return INPUT_WRONG;
+}
+
+static int take_sample(struct grading *grading, const char *text, size_t n, struct engine_job *ret,
+                       struct fault *fault)
+{
+    _cleanup_json_ json_t *line = NULL;
+    struct sample sample = {.task_id = ""};
+    int r = jobline_read_object(text, n, &line, fault);
+    if (r == 0)
+        r = sample_decode(line, &sample, fault);
+    if (r < 0)
+        return r;
+    ssize_t task = dataset_find(&grading->dataset, sample.task_id);
+    if (task < 0)
+        return fault_set(fault, "task_id \"%s\" is not in the data set", sample.task_id);
+    return make_job(grading, &grading->dataset.tasks[task], sample.form, sample.text, line, ret,
+                    fault);
+}
+
+static enum input_state next_sample(void *arg, struct engine_job *ret, struct fault *fault)
+{
+    struct grading *grading = arg;
+    const struct input *input = &grading->samples;
+    for (;;) {
+        const char *text;
+        size_t n;
+        struct fault why = FAULT_NULL;
+        enum input_state state = input_next(&grading->samples, &text, &n, fault);
+        if (state != INPUT_LINE)
+            return state;
+        if (jobline_blank(text, n))
+            continue;
+        (void)fault_set(&ret->place, "%s:%" PRIu64, input->name, input->line_no);
+        return conclude(take_sample(grading, text, n, ret, &why), &why, ret, fault);
+    }
+}
+
+static int take_canonical(struct grading *grading, struct task *task, struct engine_job *ret,
+                          struct fault *fault)
+{
+    if (!task->solution)
+        return fault_set(fault, "task \"%s\" has no solution of its own (%s)", task->id,
+                         task->test ? "canonical_solution" : "code");
+    _cleanup_json_ json_t *line =
+        json_pack("{s:O}", "task_id", json_object_get(task->object, "task_id"));
+    _cleanup_json_ json_t *text = json_copy((json_t *)(uintptr_t)task->solution);
+    if (!line || !text)
+        return -ENOMEM;
+    return make_job(grading, task, task->test ? SAMPLE_COMPLETION : SAMPLE_SOLUTION, text, line,
+                    ret, fault);
+}
+
+static enum input_state next_canonical(void *arg, struct engine_job *ret, struct fault *fault)
+{
+    struct grading *grading = arg;
+    struct fault why = FAULT_NULL;
+    if (grading->next_task == grading->dataset.n)
+        return INPUT_END;
+    struct task *task = &grading->dataset.tasks[grading->next_task++];
+    (void)fault_set(&ret->place, "%s:%" PRIu64, grading->dataset_name, task->line);
+    return conclude(take_canonical(grading, task, ret, &why), &why, ret, fault);
+}
+
+static int answer_line(void *arg, struct message *message, json_t *note, struct bytes *ret_line)
+{
+    struct grading *grading = arg;
+    json_t *line = json_array_get(note, 1);
+    enum grade grade;
+    if (gradejob_put_verdict(line, message, &grade) < 0)
+        return -ENOMEM;
+    tally_add(&grading->tally, (size_t)json_integer_value(json_array_get(note, 0)), grade);
+    return json_print(line, ret_line);
+}
+
+/* --- what earlier runs have graded -------------------------------------------------------- */
+
+static void recount(void *arg)
+{
+    struct grading *grading = arg;
+    tally_clear(&grading->tally);
+}
+
+/* A line has what answer_line() has put there. */
+static void recounted(void *arg, const struct result_line *line, struct summary *summary)
+{
+    struct grading *grading = arg;
+    char task_id[TASK_ID_MAX + 1];
+    const json_t *score = json_object_get(line->object, "score");
+    const char *words = json_string_value(json_object_get(line->object, "result"));
+    const char *verdict = json_string_value(json_object_get(line->object, "verdict"));
+    _cleanup_json_ json_t *modes =
+        json_pack("[{s:s+}]", "code", "code_exec.", verdict ? verdict : "?");
+    enum grade grade = !line->answered ? GRADE_NONE : line->passed ? GRADE_PASSED : GRADE_FAILED;
+    ssize_t task = task_id_of(line->object, task_id, NULL) == 0
+                       ? dataset_find(&grading->dataset, task_id)
+                       : -1;
+    if (task >= 0)
+        tally_add(&grading->tally, (size_t)task, grade);
+    const struct verdict counted = {
+        .passed = line->passed,
+        .score = json_is_number(score) ? json_number_value(score) : NAN,
+        .failure_modes = line->passed ? NULL : modes,
+    };
+    if (line->answered)
+        summary_add_verdict(summary, &counted);
+    else
+        summary_add_error(summary, words ? words : "?", NULL);
+}
+
+/* --- the data set ------------------------------------------------------------------------- */
+
+static void complain_record(void *arg, const char *what)
+{
+    struct grading *grading = arg;
+    grading->unusable++;
+    complain("%s", what);
+}
+
+static int read_dataset(struct grading *grading, const char *path)
+{
+    struct fault fault = FAULT_NULL;
+    grading->dataset_name = strcmp(path, "-") == 0 ? "stdin" : path;
+    int r = dataset_read(path, complain_record, grading, &grading->dataset, &fault);
+    if (r == 0 && grading->dataset.n == 0)
+        r = fault_set(&fault, "%s: no task in it can be used", grading->dataset_name);
+    if (r == 0)
+        r = tally_init(&grading->tally);
+    for (size_t i = 0; r == 0 && i < grading->dataset.n; i++)
+        r = (int)MIN(tally_task(&grading->tally, grading->dataset.tasks[i].id), 0);
+    if (r < 0)
+        complain("%s", fault.text[0] ? fault.text : strerror(-r));
+    return r;
+}
+
+/* Names the tasks that nothing was written for. */
+static void complain_unattempted(const struct grading *grading, struct ending *ending)
+{
+    for (size_t i = 0; i < grading->dataset.n; i++) {
+        const struct task *task = &grading->dataset.tasks[i];
+        if (task->samples > 0)
+            continue;
+        complain("%s:%" PRIu64 ": task \"%s\" has no sample", grading->dataset_name, task->line,
+                 task->id);
+        ending->bad_input = true;
+    }
+}
+
+/* --- the command -------------------------------------------------------------------------- */
+
+static int parse_timeout(const char *text, double *ret, struct fault *fault)
+{
+    char *end;
+    if (!text)
+        return 0;
+    double value = strtod(text, &end);
+    /* Not what else strtod reads: hexadecimal numbers, infinity, white space. */
+    if (end == text || *end || text[strspn(text, "0123456789.")] || value <= 0 ||
+        value > TIMEOUT_MAX)
+        return fault_set(fault,
+                         "--timeout: expected seconds, more than 0 and at most %d, got "
+                         "\"%s\"",
+                         TIMEOUT_MAX, text);
+    *ret = value;
+    return 0;
+}
+
+/* What does not go together, or is missing. */
+static int check_options(const struct grade_options *options, struct fault *fault)
+{
+    bool dataset_is_stdin = options->dataset && strcmp(options->dataset, "-") == 0;
+    bool samples_are_stdin = options->samples && strcmp(options->samples, "-") == 0;
+    if (!options->dataset)
+        return fault_set(fault, "grade: --dataset FILE is missing; see rubricctl grade --help");
+    if (!options->samples && !options->canonical)
+        return fault_set(fault, "grade: --samples FILE is missing (or --canonical); see rubricctl "
+                                "grade --help");
+    if (options->samples && options->canonical)
+        return fault_set(fault, "--canonical grades the data set's own solutions: no --samples");
+    if (dataset_is_stdin && samples_are_stdin)
+        return fault_set(fault, "--dataset and --samples cannot both be standard input");
+    if (!options->engine.output && (options->canonical ? dataset_is_stdin : samples_are_stdin))
+        return fault_set(fault, "--output FILE is missing: standard input has no name to make one "
+                                "of");
+    if (options->json && options->engine.output && strcmp(options->engine.output, "-") == 0)
+        return fault_set(fault, "--json and --output - both want standard output");
+    return 0;
+}
+
+static int name_output(const struct grade_options *options, struct plan *plan)
+{
+    const char *ending = options->canonical ? "_canonical_results.jsonl" : "_results.jsonl";
+    if (plan->engine.output)
+        return 0;
+    if (asprintf(&plan->output, "%s%s", options->canonical ? options->dataset : options->samples,
+                 ending) < 0) {
+        plan->output = NULL; /* undefined after a failure */
+        return -ENOMEM;
+    }
+    plan->engine.output = plan->output;
+    return 0;
+}
+
+static int read_options(const struct grade_options *options, struct plan *plan)
+{
+    struct fault fault = FAULT_NULL;
+    plan->engine = options->engine;
+    plan->policy.shared = options->shared;
+    int r = check_options(options, &fault);
+    if (r == 0)
+        r = passk_parse_ks(options->ks, &plan->ks, &fault);
+    if (r == 0)
+        r = parse_timeout(options->timeout, &plan->policy.timeout_s, &fault);
+    if (r == 0 && options->samples)
+        r = file_check_readable(options->samples, &fault);
+    if (r == 0)
+        r = name_output(options, plan);
+    if (r < 0)
+        complain("%s", fault.text[0] ? fault.text : strerror(-r));
+    return r;
+}
+
+static int put_report(const struct grade_options *options, const struct plan *plan,
+                      const struct engine *engine, struct tally *tally)
+{
+    bool results_are_out = strcmp(plan->engine.output, "-") == 0;
+    tally->unusable = engine->summary.unusable;
+    tally->unanswered = engine_unanswered(engine);
+    tally->cut_short = !engine->exhausted;
+    return tally_print(results_are_out ? stderr : stdout, tally, &plan->ks, options->json);
+}
+
+static enum exit_status grade(const struct globals *globals, const struct grade_options *options,
+                              const struct plan *plan, struct grading *grading)
+{
+    _cleanup_(engine_deinit) struct engine engine = ENGINE_NULL;
+    const char *const inputs[] = {options->dataset, options->samples};
+    size_t n_inputs = options->samples ? 2 : 1;
+    if (connect_session(globals, CONNECT_OR_START, &engine.session) < 0)
+        return STATUS_NO_DAEMON;
+    if (engine_open(&engine, &plan->engine, inputs, n_inputs) < 0)
+        return STATUS_USAGE;
+    grading->line.max_frame = engine.session.max_frame;
+    grading->policy = plan->policy;
+    if (options->samples &&
+        input_init(&grading->samples, inputs + 1, 1, engine.session.max_frame) < 0) {
+        complain("out of memory");
+        return STATUS_USAGE;
+    }
+    engine.summary.unusable = grading->unusable;
+    engine.ending.bad_input = grading->unusable > 0;
+    struct engine_work work = {
+        .cases = grading->dataset.n,
+        .arg = grading,
+        .input = options->samples ? &grading->samples : NULL,
+        .next = options->samples ? next_sample : next_canonical,
+        .answer = answer_line,
+        .recount = recount,
+        .recounted = recounted,
+    };
+    if (options->samples)
+        work.cases = input_count(&options->samples, 1, &work.about);
+    engine_run(&engine, &work);
+    if (options->samples && engine.exhausted)
+        complain_unattempted(grading, &engine.ending);
+    if (!options->engine.quiet)
+        engine_put_summary(&engine);
+    if (put_report(options, plan, &engine, &grading->tally) < 0)
+        complain("out of memory");
+    return ending_status(&engine.ending, globals->no_fail);
+}
+
+static enum exit_status run_grade(const struct globals *globals, const void *options_,
+                                  _unused_ const struct text_list *arguments)
+{
+    const struct grade_options *options = options_;
+    _cleanup_(plan_deinit) struct plan plan = {.output = NULL};
+    _cleanup_(grading_deinit) struct grading grading = GRADING_NULL;
+    if (read_options(options, &plan) < 0 || read_dataset(&grading, options->dataset) < 0)
+        return STATUS_USAGE;
+    return grade(globals, options, &plan, &grading);
+}
+
+static const struct option_spec grade_specs[] = {
+    {
+        .name = "dataset",
+        .argument = "FILE",
+        .kind = OPTION_TEXT,
+        .value = VALUE_FILE,
+        .offset = offsetof(struct grade_options, dataset),
+        .help = "the tasks: JSON Lines or one JSON array; .gz is inflated",
+    },
+    {
+        .name = "samples",
+        .argument = "FILE",
+        .kind = OPTION_TEXT,
+        .value = VALUE_FILE,
+        .offset = offsetof(struct grade_options, samples),
+        .help = "what was written for them: JSON Lines; .gz is inflated",
+    },
+    {
+        .name = "canonical",
+        .kind = OPTION_FLAG,
+        .offset = offsetof(struct grade_options, canonical),
+        .help = "grade the data set's own solutions instead",
+    },
+    {
+        .letter = 'k',
+        .name = "k",
+        .argument = "K,...",
+        .kind = OPTION_TEXT,
+        .offset = offsetof(struct grade_options, ks),
+        .help = "compute pass@k for these (default: 1,10,100)",
+    },
+    {
+        .letter = 't',
+        .name = "timeout",
+        .argument = "SECONDS",
+        .kind = OPTION_TEXT,
+        .offset = offsetof(struct grade_options, timeout),
+        .help = "for each sample, at most 30 (default: the daemon's, 3)",
+    },
+    {
+        .name = "shared",
+        .kind = OPTION_FLAG,
+        .offset = offsetof(struct grade_options, shared),
+        .help = "run the tests in the process of the code that they test: for tests that share "
+                "objects with it; such a verdict can be forged",
+    },
+    {
+        .name = "json",
+        .kind = OPTION_FLAG,
+        .offset = offsetof(struct grade_options, json),
+        .help = "print pass@k and what is behind it as a JSON object",
+    },
+};
+
+const struct command command_grade = {
+    .name = "grade",
+    .arguments = "",
+    .brief = "grade code that models wrote, to pass@k",
+    .description =
+        "Runs the tests of each task of a data set on the samples that were written for\n"
+        "it, each in the sandbox, and prints pass@k. A task is as in HumanEval:\n"
+        "\n"
+        "  {\"task_id\": \"HumanEval/0\", \"prompt\": \"def f(x):\\n\", \"entry_point\": \"f\",\n"
+        "   \"test\": \"def check(candidate): ...\", \"canonical_solution\": \"    ...\"}\n"
+        "\n"
+        "or as in MBPP (test_imports or test_setup_code are optional):\n"
+        "\n"
+        "  {\"task_id\": 2, \"code\": \"def g(x): ...\", \"test_list\": [\"assert g(1) == 2\"]}\n"
+        "\n"
+        "A sample has a task_id and one of completion (continues the prompt), solution (a\n"
+        "whole program) and generation (free text with code in it).\n"
+        "\n"
+        "The results go to SAMPLES_results.jsonl, beside the samples (for --canonical:\n"
+        "DATASET_canonical_results.jsonl), unless --output says otherwise; with\n"
+        "--output - they go to standard output, and pass@k to standard error. They are\n"
+        "JSON Lines in order of completion: the sample's own fields, its number among\n"
+        "those of its task (sample), passed, result in words, verdict and score. A job\n"
+        "that ended in an error has passed null and counts neither as correct nor as\n"
+        "wrong; pass@k is then labelled incomplete. `run` says how it was graded. With\n"
+        "--resume the same command goes on where it was interrupted; pass@k is of all\n"
+        "that the file then has.\n"
+        "\n"
+        "pass@k is computed where every task has at least k samples. Tasks without\n"
+        "samples, samples without a task and lines that cannot be used are named on\n"
+        "standard error; what is good is graded all the same.\n",
+    .examples = "  rubricctl grade --dataset HumanEval.jsonl.gz --samples s.jsonl --k 1,10\n"
+                "  rubricctl grade --dataset D.jsonl --samples S.jsonl --json | jq .pass_at_k\n"
+                "  rubricctl grade --embedded --dataset sanitized-mbpp.json --canonical\n",
+    .exits = engine_exits,
+    .options = grade_specs,
+    .n_options = ARRAY_SIZE(grade_specs),
+    .options_size = sizeof(struct grade_options),
+    .shared = {engine_specs, ENGINE_SPECS, offsetof(struct grade_options, engine)},
+    .run = run_grade,
+};

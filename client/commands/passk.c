@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+#include "commands.h"
+
+#include "client/batch/input.h"
+#include "client/batch/jobline.h"
+#include "client/grade/tally.h"
+#include "client/grade/taskid.h"
+#include "client/terminal/text.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <string.h>
+
+/* Bytes; a line of results holds a sample, which came in a frame. */
+#define LINE_BYTES_MAX ((size_t)64 << 20)
+
+struct passk_options {
+    const char *ks;
+    bool json;
+};
+
+/* `passed` of a line of results, or of the BenchScore in a `result` message. */
+static int grade_of(const json_t *line, enum grade *ret, struct fault *fault)
+{
+    const char *type = json_string_value(json_object_get(line, "type"));
+    const json_t *passed = json_object_get(line, "passed");
+    if (!passed)
+        passed = json_object_get(json_object_get(line, "score"), "passed");
+    if (json_is_null(passed) || (!passed && type && strcmp(type, "error") == 0))
+        *ret = GRADE_NONE;
+    else if (json_is_boolean(passed))
+        *ret = json_is_true(passed) ? GRADE_PASSED : GRADE_FAILED;
+    else
+        return fault_set(fault, "passed: expected a boolean, got %s", json_type_name(passed));
+    return 0;
+}
+
+static int add_line(struct tally *tally, const char *text, size_t n, struct fault *fault)
+{
+    _cleanup_json_ json_t *line = NULL;
+    char id[TASK_ID_MAX + 1];
+    enum grade grade = GRADE_NONE;
+    int r = jobline_read_object(text, n, &line, fault);
+    if (r == 0)
+        r = task_id_of(line, id, fault);
+    if (r == 0)
+        r = grade_of(line, &grade, fault);
+    if (r < 0)
+        return r;
+    ssize_t task = tally_task(tally, id);
+    if (task < 0)
+        return (int)task;
+    tally_add(tally, (size_t)task, grade);
+    return 0;
+}
+
+static void take_line(struct tally *tally, const struct input *input, const char *text, size_t n)
+{
+    struct fault fault = FAULT_NULL;
+    if (jobline_blank(text, n))
+        return;
+    int r = add_line(tally, text, n, &fault);
+    if (r == 0)
+        return;
+    complain("%s:%" PRIu64 ": %s", input->name, input->line_no,
+             fault.text[0] ? fault.text : strerror(-r));
+    tally->unusable++;
+}
+
+static void read_results(struct tally *tally, struct input *input)
+{
+    for (;;) {
+        const char *text;
+        size_t n;
+        struct fault fault = FAULT_NULL;
+        struct pollfd readable = {.events = POLLIN};
+        switch (input_next(input, &text, &n, &fault)) {
+        case INPUT_LINE:
+            take_line(tally, input, text, n);
+            break;
+        case INPUT_WRONG:
+            complain("%s", fault.text);
+            tally->unusable++;
+            break;
+        case INPUT_WAIT:
+            readable.fd = input->fd;
+            (void)poll(&readable, 1, -1);
+            input_read(input);
+            break;
+        case INPUT_END:
+            return;
+        }
+    }
+}
+
+static enum exit_status run_passk(_unused_ const struct globals *globals, const void *options_,
+                                  const struct text_list *files)
+{
+    const struct passk_options *options = options_;
+    _cleanup_tally_ struct tally tally = TALLY_NULL;
+    _cleanup_(input_deinit) struct input input = INPUT_NULL;
+    struct passk_ks ks;
+    struct fault fault = FAULT_NULL;
+    if (passk_parse_ks(options->ks, &ks, &fault) < 0) {
+        complain("%s", fault.text);
+        return STATUS_USAGE;
+    }
+    if (tally_init(&tally) < 0 || input_init(&input, files->items, files->n, LINE_BYTES_MAX) < 0) {
+        complain("out of memory");
+        return STATUS_USAGE;
+    }
+    read_results(&tally, &input);
+    if (tally.n == 0) {
+        complain("no result was found");
+        return STATUS_USAGE;
+    }
+    if (tally_print(stdout, &tally, &ks, options->json) < 0)
+        complain("out of memory");
+    const struct ending ending = {
+        .bad_input = tally.unusable > 0,
+        .errors = tally.not_graded > 0,
+    };
+    return ending_status(&ending, false);
+}
+
+static const struct option_spec passk_specs[] = {
+    {
+        .letter = 'k',
+        .name = "k",
+        .argument = "K,...",
+        .kind = OPTION_TEXT,
+        .offset = offsetof(struct passk_options, ks),
+        .help = "compute pass@k for these (default: 1,10,100)",
+    },
+    {
+        .name = "json",
+        .kind = OPTION_FLAG,
+        .offset = offsetof(struct passk_options, json),
+        .help = "print pass@k and what is behind it as a JSON object",
+    },
+};
+
+const struct command command_passk = {
+    .name = "passk",
+    .arguments = "RESULTS...",
+    .argument_value = VALUE_FILE,
+    .arguments_min = 1,
+    .arguments_max = -1,
+    .brief = "compute pass@k from results that exist",
+    .description =
+        "Each line of each RESULTS (\"-\": standard input; .gz is inflated) is the result\n"
+        "of one sample: task_id and passed, as rubricctl grade and the harness of\n"
+        "HumanEval write them. A `result` message with a task_id beside it does as well.\n"
+        "All the files count together. No daemon is needed.\n"
+        "\n"
+        "Of n samples for a task, c of them correct, k drawn at random have a correct one\n"
+        "with the probability 1 - C(n-c, k) / C(n, k). pass@k is the mean of that over\n"
+        "all tasks, where each has at least k samples. A sample whose passed is null was\n"
+        "not graded: it is not among the n, and pass@k is labelled incomplete.\n",
+    .examples = "  rubricctl passk samples.jsonl_results.jsonl\n"
+                "  rubricctl passk --k 1,5,20 --json a_results.jsonl b_results.jsonl.gz\n",
+    .exits = "  0    pass@k was computed, whatever it is\n"
+             "  2    wrong usage, or a line that could not be used\n"
+             "  4    some samples were not graded\n"
+             "  Where several apply: 2.\n",
+    .options = passk_specs,
+    .n_options = ARRAY_SIZE(passk_specs),
+    .options_size = sizeof(struct passk_options),
+    .run = run_passk,
+};

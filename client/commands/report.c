@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: MIT */
+#include "commands.h"
+
+#include "client/cli/layout.h"
+#include "client/report/load.h"
+#include "client/report/sink.h"
+#include "client/report/view.h"
+#include "client/terminal/text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#define RESAMPLES_MAX 10000000
+
+struct report_options {
+    bool json, junit, html;
+    struct text_list outputs;
+    bool force;
+    bool quiet;
+    const char *confidence;
+    long resamples; /* 0: the default */
+    const char *seed;
+    const char *ks;
+    bool mix;
+    const char *min_score;
+    struct text_list against;
+    bool cases;
+    bool fail_on_regression;
+    const char *max_regressions;
+};
+
+/* What the options come to. */
+struct plan {
+    struct runreport_options report;
+    enum report_format format; /* of standard output, and of files whose ending says nothing */
+    bool format_given;
+    double min_score; /* NAN: none is asked for */
+    bool fail_on_regression;
+    int64_t max_regressions; /* negative: any number */
+};
+
+/* --- options ------------------------------------------------------------------------------ */
+
+/* A decimal number between LOW and HIGH. */
+static int parse_fraction(const char *name, const char *text, bool inclusive, double *ret,
+                          struct fault *fault)
+{
+    char *end;
+    double value = strtod(text, &end);
+    bool plain = end != text && !*end && !text[strspn(text, "0123456789.")];
+    if (!plain || !(inclusive ? value >= 0 && value <= 1 : value > 0 && value < 1))
+        return fault_set(fault, "--%s: expected a number %s 0 %s 1, got \"%s\"", name,
+                         inclusive ? "from" : "above", inclusive ? "to" : "and below", text);
+    *ret = value;
+    return 0;
+}
+
+static int parse_whole(const char *name, const char *text, uint64_t *ret, struct fault *fault)
+{
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (errno || end == text || *end || text[0] < '0' || text[0] > '9' || value > INT64_MAX)
+        return fault_set(fault, "--%s: expected a whole number from 0 to %lld, got \"%s\"", name,
+                         (long long)INT64_MAX, text);
+    *ret = value;
+    return 0;
+}
+
+static int choose_format(const struct report_options *options, struct plan *plan,
+                         struct fault *fault)
+{
+    if (options->json + options->junit + options->html > 1)
+        return fault_set(fault, "--json, --junit and --html: only one of them can go to standard "
+                                "output; "
+                                "--output FILE.json, FILE.xml and FILE.html write all");
+    plan->format_given = options->json || options->junit || options->html;
+    plan->format = options->json    ? FORMAT_JSON
+                   : options->junit ? FORMAT_JUNIT
+                   : options->html  ? FORMAT_HTML
+                                    : FORMAT_TEXT;
+    for (size_t i = 0; i < options->outputs.n; i++) {
+        enum report_format format;
+        if (!plan->format_given && !sink_format_of(options->outputs.items[i], &format))
+            return fault_set(fault,
+                             "--output %s: expected a name that ends in .txt, .json, .xml "
+                             "(JUnit) or .html, or one of --json, --junit and --html",
+                             options->outputs.items[i]);
+    }
+    return 0;
+}
+
+static int read_options(const struct report_options *options, struct plan *plan,
+                        struct fault *fault)
+{
+    struct bootstrap_options *bootstrap = &plan->report.bootstrap;
+    uint64_t most = 0;
+    *plan = (struct plan){
+        .min_score = NAN,
+        .max_regressions = -1,
+        .fail_on_regression = options->fail_on_regression,
+    };
+    *bootstrap = (struct bootstrap_options){
+        .resamples = options->resamples ? (size_t)options->resamples : BOOTSTRAP_RESAMPLES,
+        .confidence = BOOTSTRAP_CONFIDENCE,
+    };
+    plan->report.version = RUBRICCTL_VERSION;
+    plan->report.mix = options->mix;
+    plan->report.list_cases = options->cases;
+    int r = choose_format(options, plan, fault);
+    if (r == 0 && options->confidence)
+        r = parse_fraction("confidence", options->confidence, false, &bootstrap->confidence, fault);
+    if (r == 0 && options->min_score)
+        r = parse_fraction("min-score", options->min_score, true, &plan->min_score, fault);
+    if (r == 0 && options->seed)
+        r = parse_whole("seed", options->seed, &bootstrap->seed, fault);
+    if (r == 0 && options->max_regressions) {
+        r = parse_whole("max-regressions", options->max_regressions, &most, fault);
+        plan->max_regressions = (int64_t)most;
+    }
+    if (r == 0 && options->against.n == 0 && (plan->fail_on_regression || options->max_regressions))
+        r = fault_set(fault, "--%s takes a run to compare with: --against FILE",
+                      plan->fail_on_regression ? "fail-on-regression" : "max-regressions");
+    if (r == 0 && options->ks)
+        r = passk_parse_ks(options->ks, &plan->report.ks, fault);
+    return r;
+}
+
+/* --- writing ------------------------------------------------------------------------------ */
+
+static bool wants_colour(void)
+{
+    const char *no_colour = getenv("NO_COLOR"); /* see no-color.org: any value but empty */
+    return isatty(STDOUT_FILENO) && !(no_colour && *no_colour);
+}
+
+static int put_json(FILE *out, const json_t *report)
+{
+    int bad = json_dumpf(report, out, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+    (void)fputc('\n', out);
+    /* A stream that cannot be written is for who closes it to notice. */
+    return bad && !ferror(out) ? -ENOMEM : 0;
+}
+
+static int put(FILE *out, enum report_format format, const json_t *report,
+               const struct results *results)
+{
+    switch (format) {
+    case FORMAT_TEXT:
+        view_text(out, report, layout_columns(out), out == stdout && wants_colour());
+        return 0;
+    case FORMAT_JSON:
+        return put_json(out, report);
+    case FORMAT_JUNIT:
+        return view_junit(out, report, results);
+    case FORMAT_HTML:
+        return view_html(out, report);
+    }
+    return -EINVAL;
+}
+
+static int put_file(const char *path, const struct plan *plan, bool force, const json_t *report,
+                    const struct results *results)
+{
+    _cleanup_(sink_close) struct sink sink = SINK_NULL;
+    struct fault fault = FAULT_NULL;
+    enum report_format format = plan->format;
+    (void)sink_format_of(path, &format);
+    int r = sink_open(&sink, path, force, &fault);
+    if (r == 0)
+        r = put(sink.stream, format, report, results);
+    if (r == 0)
+        r = sink_commit(&sink, &fault);
+    if (r < 0)
+        complain("%s", fault.text[0] ? fault.text : strerror(-r));
+    return r;
+}
+
+/* Standard output gets what no file has got. */
+static int put_all(const struct report_options *options, const struct plan *plan,
+                   const json_t *report, const struct results *results)
+{
+    bool is_written = options->quiet;
+    for (size_t i = 0; i < options->outputs.n; i++) {
+        enum report_format format = plan->format;
+        (void)sink_format_of(options->outputs.items[i], &format);
+        is_written |= plan->format_given && format == plan->format;
+        int r = put_file(options->outputs.items[i], plan, options->force, report, results);
+        if (r < 0)
+            return r;
+    }
+    int r = is_written ? 0 : put(stdout, plan->format, report, results);
+    if (r < 0)
+        complain("%s", strerror(-r));
+    return r;
+}
+
+/* --- the command -------------------------------------------------------------------------- */
+
+static int check_populations(const struct plan *plan, const struct results *results,
+                             const struct results *against)
+{
+    _cleanup_free_ char *mixed = runreport_mixed(results, against);
+    if (!mixed || plan->report.mix)
+        return 0;
+    complain("these results are of different populations, and their means cannot be compared; "
+             "--mix reports them all the same:");
+    (void)fprintf(stderr, "%s\n", mixed + strspn(mixed, "\n"));
+    return -EINVAL;
+}
+
+/* Whether the interval of the score lies at or above the least that is asked for. */
+static bool is_good_enough(const struct plan *plan, const json_t *report)
+{
+    const json_t *score = json_object_get(report, "score");
+    const json_t *low = json_object_get(json_object_get(score, "interval"), "low");
+    if (isnan(plan->min_score))
+        return true;
+    if (!json_is_number(low)) {
+        complain("--min-score: the score has no interval, so nothing can be said for it");
+        return false;
+    }
+    bool good = json_number_value(low) >= plan->min_score;
+    if (!good)
+        complain("--min-score: the score is %.4f, but its interval begins at %.4f, below %g",
+                 json_number_value(json_object_get(score, "mean")), json_number_value(low),
+                 plan->min_score);
+    return good;
+}
+
+/* Whether nothing that passed before fails now, as far as that is asked for. */
+static bool is_no_regression(const struct plan *plan, const json_t *report)
+{
+    const json_t *against = json_object_get(report, "against");
+    const char *verdict = json_string_value(json_object_get(against, "verdict"));
+    int64_t fallen =
+        json_integer_value(json_object_get(json_object_get(against, "regressions"), "total"));
+    bool worse = plan->fail_on_regression && strcmp(verdict, "worse") == 0;
+    bool unknown = plan->fail_on_regression && strcmp(verdict, "unknown") == 0;
+    bool many = plan->max_regressions >= 0 && fallen > plan->max_regressions;
+    if (worse)
+        complain("--fail-on-regression: the interval of the difference lies below 0");
+    if (unknown)
+        complain("--fail-on-regression: the difference has no interval, so nothing can be said");
+    if (many)
+        complain("--max-regressions: %lld cases pass less often than before, more than %lld",
+                 (long long)fallen, (long long)plan->max_regressions);
+    return !worse && !unknown && !many;
+}
+
+static bool has_bad_lines(const struct runreport_file *files, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (files[i].unusable > 0)
+            return true;
+    return false;
+}
+
+static size_t count_stdin(const struct text_list *files)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < files->n; i++)
+        n += strcmp(files->items[i], "-") == 0;
+    return n;
+}
+
+/* Makes the report of what is loaded and writes it. */
+static enum exit_status put_report(const struct report_options *options, const struct plan *plan,
+                                   const struct results *results, bool no_fail)
+{
+    const struct runreport_options *of = &plan->report;
+    _cleanup_json_ json_t *report = runreport_make(results, of);
+    if (!report) {
+        complain("out of memory");
+        return STATUS_USAGE;
+    }
+    if (put_all(options, plan, report, results) < 0)
+        return STATUS_USAGE;
+    bool good = is_good_enough(plan, report);
+    if (of->against)
+        good = is_no_regression(plan, report) && good;
+    const struct ending ending = {
+        .bad_input = has_bad_lines(of->files, of->n_files) ||
+                     has_bad_lines(of->against_files, of->n_against_files),
+        .errors = json_array_size(json_object_get(report, "errors")) > 0,
+        .failed = !good,
+    };
+    return ending_status(&ending, no_fail);
+}
+
+static enum exit_status run_report(const struct globals *globals, const void *options_,
+                                   const struct text_list *files)
+{
+    const struct report_options *options = options_;
+    _cleanup_results_ struct results results = RESULTS_NULL, there = RESULTS_NULL;
+    _cleanup_free_ struct runreport_file *counts = NULL, *counts_there = NULL;
+    const struct text_list *against = &options->against;
+    struct plan plan;
+    struct fault fault = FAULT_NULL;
+    if (read_options(options, &plan, &fault) < 0) {
+        complain("%s", fault.text);
+        return STATUS_USAGE;
+    }
+    if (count_stdin(files) + count_stdin(against) > 1) {
+        complain("standard input can be read only once");
+        return STATUS_USAGE;
+    }
+    if (load_results(files->items, files->n, &results, &counts) < 0 ||
+        (against->n > 0 && load_results(against->items, against->n, &there, &counts_there) < 0))
+        return STATUS_USAGE;
+    plan.report.files = counts;
+    plan.report.n_files = files->n;
+    plan.report.against = against->n > 0 ? &there : NULL;
+    plan.report.against_files = counts_there;
+    plan.report.n_against_files = against->n;
+    if (check_populations(&plan, &results, plan.report.against) < 0)
+        return STATUS_USAGE;
+    return put_report(options, &plan, &results, globals->no_fail);
+}
+
+static const struct option_spec report_specs[] = {
+    {
+        .name = "json",
+        .kind = OPTION_FLAG,
+        .offset = offsetof(struct report_options, json),
+        .help = "print the BenchRunReport as JSON",
+    },
+    {
+        .name = "junit",
+        .kind = OPTION_FLAG,
+        .offset = offsetof(struct report_options, junit),
+        .help = "print JUnit's XML: a test case for each result",
+    },
+    {
+        .name = "html",
+        .kind = OPTION_FLAG,
+        .offset = offsetof(struct report_options, html),
+        .help = "print one page of HTML that needs no other file and no network",
+    },
+    {
+        .letter = 'o',
+        .name = "output",
+        .argument = "FILE",
+        .kind = OPTION_LIST,
+        .value = VALUE_FILE,
+        .offset = offsetof(struct report_options, outputs),
+        .help = "write FILE as well, in the form that its ending names (.txt, .json, .xml, .html); "
+                "may be given several times",
+    },
+    {
+        .letter = 'f',
+        .name = "force",
+        .kind = OPTION_FLAG,
+        .offset = offsetof(struct report_options, force),
+        .help = "overwrite the files of --output if they are there already",
+    },
+    {
+        .letter = 'q',
+        .name = "quiet",
+        .kind = OPTION_FLAG,
+        .offset = offsetof(struct report_options, quiet),
+        .help = "nothing on standard output",
+    },
+    {
+        .name = "confidence",
+        .argument = "P",
+        .kind = OPTION_TEXT,
+        .offset = offsetof(struct report_options, confidence),
+        .help = "of the intervals (default: 0.95)",
+    },
+    {
+        .name = "resamples",
+        .argument = "N",
+        .kind = OPTION_NUMBER,
+        .offset = offsetof(struct report_options, resamples),
+        .min = 1,
+        .max = RESAMPLES_MAX,
+        .help = "how often the bootstrap draws (default: 10000)",
+    },
+    {
+        .name = "seed",
+        .argument = "N",
+        .kind = OPTION_TEXT,
+        .offset = offsetof(struct report_options, seed),
+        .help = "of the bootstrap: the same gives the same intervals (default: 0)",
+    },
+    {
+        .letter = 'k',
+        .name = "k",
+        .argument = "K,...",
+        .kind = OPTION_TEXT,
+        .offset = offsetof(struct report_options, ks),
+        .help = "compute pass@k for these (default: what the samples allow)",
+    },
+    {
+        .name = "mix",
+        .kind = OPTION_FLAG,
+        .offset = offsetof(struct report_options, mix),
+        .help = "report results together that were isolated differently",
+    },
+    {
+        .name = "cases",
+        .kind = OPTION_FLAG,
+        .offset = offsetof(struct report_options, cases),
+        .help = "list every case in the JSON, with its digest",
+    },
+    {
+        .name = "min-score",
+        .argument = "X",
+        .kind = OPTION_TEXT,
+        .offset = offsetof(struct report_options, min_score),
+        .help = "fail unless the interval of the mean score begins at X or above",
+    },
+    {
+        .name = "against",
+        .argument = "FILE",
+        .kind = OPTION_LIST,
+        .value = VALUE_FILE,
+        .offset = offsetof(struct report_options, against),
+        .help = "compare case by case with the results in FILE; may be given several times",
+    },
+    {
+        .name = "fail-on-regression",
+        .kind = OPTION_FLAG,
+        .offset = offsetof(struct report_options, fail_on_regression),
+        .help = "fail if the score is worse than against: the interval of the difference lies "
+                "below 0",
+    },
+    {
+        .name = "max-regressions",
+        .argument = "N",
+        .kind = OPTION_TEXT,
+        .offset = offsetof(struct report_options, max_regressions),
+        .help = "fail if more than N cases pass less often than against",
+    },
+};
+
+const struct command command_report = {
+    .name = "report",
+    .arguments = "RESULTS...",
+    .argument_value = VALUE_FILE,
+    .arguments_min = 1,
+    .arguments_max = -1,
+    .brief = "tell what a run came to, as text, JSON, JUnit or HTML",
+    .description =
+        "Each RESULTS (\"-\": standard input; .gz is inflated) is what rubricctl batch or\n"
+        "grade has written. The report has the mean score and the pass rate with their\n"
+        "intervals, pass@k where cases have samples, each task class, the failure modes\n"
+        "with examples, cost, latency, how the jobs were isolated, and what it takes to\n"
+        "grade the same again. No daemon is needed.\n"
+        "\n"
+        "The interval is BCa's (bias-corrected and accelerated bootstrap). Where that is\n"
+        "undefined, because all scores are equal for example, it is Wilson's if each\n"
+        "score is 0 or 1, else the percentile interval, and the report says which and\n"
+        "why. A case counts once: its samples, also those in several files, are averaged,\n"
+        "and it is cases that are resampled. An error is no verdict, and counts neither\n"
+        "as passed nor as failed. Of several attempts, and of several lines in one file\n"
+        "with the same id, the last counts.\n"
+        "\n"
+        "Results whose isolation (class and digest, or verdicts shared with the code)\n"
+        "differs are different populations; they are refused unless --mix is given. Lines\n"
+        "that cannot be used are named on standard error; the others are reported.\n"
+        "\n"
+        "With --against, cases are paired by their id, and the interval is that of the mean\n"
+        "of the differences. A case whose content has changed (its digest) is not paired.\n",
+    .examples = "  rubricctl report scores.jsonl\n"
+                "  rubricctl report scores.jsonl -o report.html -o report.json -o junit.xml\n"
+                "  rubricctl report --min-score 0.8 --quiet scores.jsonl && promote\n"
+                "  rubricctl report new.jsonl --against old.jsonl --fail-on-regression\n",
+    .exits = "  0    the report was made\n"
+             "  1    a gate (--min-score, --fail-on-regression, --max-regressions) was not\n"
+             "       passed (with --no-fail: 0)\n"
+             "  2    wrong usage, lines that could not be used, or mixed populations\n"
+             "  4    some jobs have no verdict\n"
+             "  Where several apply: 2, 4, 1.\n",
+    .options = report_specs,
+    .n_options = ARRAY_SIZE(report_specs),
+    .options_size = sizeof(struct report_options),
+    .run = run_report,
+};

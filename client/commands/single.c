@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+#include "single.h"
+
+#include "client/batch/jobline.h"
+#include "client/connection/interrupt.h"
+#include "client/terminal/text.h"
+#include "proto/util.h"
+
+#include <string.h>
+
+void single_print(const json_t *value)
+{
+    if (isatty(STDOUT_FILENO)) {
+        (void)json_dumpf(value, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+    } else {
+        _cleanup_bytes_ struct bytes text = BYTES_NULL;
+        if (json_print(value, &text) == 0)
+            (void)fwrite(text.data, 1, text.length, stdout);
+    }
+    (void)fputc('\n', stdout);
+    (void)fflush(stdout); /* before what stderr has to say about it */
+}
+
+/* Waits for the result or the error. Leaving early closes the connection, and with it the job. */
+static int wait_for_answer(struct session *session, struct message *ret, struct fault *fault)
+{
+    _cleanup_interrupt_ struct interrupt interrupt = INTERRUPT_NULL;
+    int r = interrupt_init(&interrupt);
+    if (r < 0)
+        return r;
+    for (;;) {
+        _cleanup_message_ struct message message = MESSAGE_NULL;
+        r = session_wait(session, -1, interrupt.fd, &message, fault);
+        if (r < 0)
+            return r;
+        if (message.type == MESSAGE_RESULT || message.type == MESSAGE_ERROR) {
+            *ret = TAKE_STRUCT(message, MESSAGE_NULL);
+            return 0;
+        }
+        if (message.type != MESSAGE_STARTED)
+            session_unexpected(&message);
+    }
+}
+
+enum exit_status single_job(struct session *session, json_t *job, const char *bench_root,
+                            const char *what, struct message *ret)
+{
+    const struct bytes default_id = {.data = (char *)(uintptr_t)what, .length = strlen(what)};
+    const struct jobline_policy policy = {
+        .bench_root = bench_root,
+        .max_frame = session->max_frame,
+    };
+    _cleanup_submission_ struct submission submission = SUBMISSION_NULL;
+    struct fault fault = FAULT_NULL;
+    int r = jobline_from_object(job, &default_id, &policy, &submission, &fault);
+    if (r == 0)
+        r = session_send(session, submission.payload.data, submission.payload.length);
+    if (r < 0) {
+        complain("%s: %s", what, fault.text[0] ? fault.text : strerror(-r));
+        return STATUS_USAGE;
+    }
+    r = wait_for_answer(session, ret, &fault);
+    if (r == -EINTR)
+        return STATUS_INTERRUPTED;
+    if (r < 0) {
+        complain("%s; the job is unanswered", fault.text[0] ? fault.text : strerror(-r));
+        return STATUS_NO_DAEMON;
+    }
+    return STATUS_OK;
+}

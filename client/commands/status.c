@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+#include "commands.h"
+#include "status_watch.h"
+
+#include "client/connection/connect.h"
+#include "client/terminal/screen.h"
+#include "client/terminal/statusview.h"
+#include "client/terminal/text.h"
+
+/* Where it is no terminal that is written to. */
+#define STATUS_COLUMNS 80
+#define STATUS_COLUMNS_MIN 32
+
+#define WATCH_SECONDS 2
+
+struct status_options {
+    bool json;
+    long watch; /* seconds; 0: once */
+};
+
+static void print_page(const struct message *status)
+{
+    size_t columns = STATUS_COLUMNS, rows = 0;
+    time_t now = time(NULL);
+    struct tm clock;
+    screen_size(&columns, &rows);
+    const struct statusview view = {
+        .columns = MAX(columns, (size_t)STATUS_COLUMNS_MIN),
+        .clock = localtime_r(&now, &clock),
+        .colour = screen_wants_colour(),
+    };
+    statusview_put(stdout, status->object, &view);
+}
+
+static void print(const struct message *status, bool json)
+{
+    if (json && isatty(STDOUT_FILENO)) {
+        (void)json_dumpf(status->object, stdout, JSON_INDENT(2));
+        (void)fputc('\n', stdout);
+    } else if (json) {
+        (void)fwrite(status->payload.data, 1, status->payload.length, stdout);
+        (void)fputc('\n', stdout);
+    } else {
+        print_page(status);
+    }
+}
+
+static enum exit_status run_status(const struct globals *globals, const void *options_,
+                                   const struct text_list *arguments)
+{
+    const struct status_options *options = options_;
+    (void)arguments;
+    _cleanup_session_ struct session session = SESSION_NULL;
+    if (connect_session(globals, CONNECT_ONLY, &session) < 0)
+        return STATUS_NO_DAEMON;
+    if (options->watch > 0)
+        return watch_status(&session, options->watch, options->json);
+
+    _cleanup_message_ struct message status = MESSAGE_NULL;
+    struct fault fault = FAULT_NULL;
+    int r = session_ask(&session, "{\"type\":\"status\"}", MESSAGE_STATUS,
+                        monotonic_ms() + SESSION_ANSWER_MS, &status, &fault);
+    if (r < 0) {
+        complain("%s: %s", session.where, fault.text);
+        return STATUS_NO_DAEMON;
+    }
+    if (status.type == MESSAGE_ERROR) {
+        complain("%s: %s", message_text(&status, "code"), message_text(&status, "message"));
+        return STATUS_ERRORS;
+    }
+    print(&status, options->json);
+    return STATUS_OK;
+}
+
+static const struct option_spec status_specs[] = {
+    {
+        .name = "json",
+        .kind = OPTION_FLAG,
+        .offset = offsetof(struct status_options, json),
+        .help = "print the daemon's answer as JSON",
+    },
+    {
+        .letter = 'w',
+        .name = "watch",
+        .argument = "SECONDS",
+        .kind = OPTION_NUMBER,
+        .offset = offsetof(struct status_options, watch),
+        .min = 1,
+        .max = 3600,
+        .absent = WATCH_SECONDS,
+        .help = "show it again every 2 seconds, or as often as is said, until q or Ctrl-C",
+    },
+};
+
+const struct command command_status = {
+    .name = "status",
+    .arguments = "",
+    .arguments_max = 0,
+    .brief = "show what the daemon is doing, and how it confines jobs",
+    .description =
+        "Shows what has to be looked after, if anything; how many slots are busy, and what\n"
+        "is queued; what has been counted since the start; for each kind of job how many\n"
+        "ended in the last 1, 5 and 15 minutes, for how long half, 90 % and 99 % of them\n"
+        "ran at most, and within what time 90 % of them left the queue; each job that\n"
+        "runs, for how long it has run and when it will be ended; the last failures; the\n"
+        "clients; and which layers of isolation are in force. Never starts a daemon, unless\n"
+        "--embedded asks for it: that shows what this host can confine.\n"
+        "\n"
+        "With --watch the page is drawn again in place; a daemon that goes away is waited\n"
+        "for. Where that is no terminal, pages or, with --json, lines follow each other.\n"
+        "NO_COLOR turns colours off.\n",
+    .examples = "  rubricctl status\n"
+                "  rubricctl status --watch\n"
+                "  rubricctl status --watch=10 --json | jq --unbuffered .queue.jobs\n"
+                "  rubricctl status --json | jq .counters\n"
+                "  rubricctl status --embedded\n",
+    .exits = "  0    shown\n"
+             "  2    wrong usage\n"
+             "  3    no daemon, or no answer within 10 seconds\n"
+             "  4    it answered with an error\n"
+             "  130  --watch was interrupted\n",
+    .options = status_specs,
+    .n_options = ARRAY_SIZE(status_specs),
+    .options_size = sizeof(struct status_options),
+    .run = run_status,
+};

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#include "connect.h"
+
+#include "client/terminal/text.h"
+#include "proto/util.h"
+
+#include <grp.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define SOCKET_DEFAULT "/run/rubricd/rubricd.sock"
+
+static const char *socket_path(const struct globals *globals)
+{
+    const char *from_environment = getenv("RUBRICD_SOCKET");
+    if (globals->socket)
+        return globals->socket;
+    return from_environment && *from_environment ? from_environment : SOCKET_DEFAULT;
+}
+
+/* Nobody may connect but the socket's group; which one that is can be seen even so. */
+static void complain_denied(const char *path)
+{
+    struct stat st;
+    const struct group *group = stat(path, &st) == 0 ? getgrgid(st.st_gid) : NULL;
+    const char *name = group ? group->gr_name : "rubricd";
+    complain("%s: permission denied: members of the group \"%s\" may connect "
+             "(usermod -aG %s USER, then log in anew)",
+             path, name, name);
+}
+
+static void complain_connect(const char *path, int error, const struct fault *fault)
+{
+    switch (-error) {
+    case ENOENT:
+        complain("no rubricd at %s: start the service (systemctl start rubricd), or name its "
+                 "socket with --socket",
+                 path);
+        break;
+    case ECONNREFUSED:
+        complain("%s is there, but no rubricd listens on it: start the service (systemctl start "
+                 "rubricd)",
+                 path);
+        break;
+    case EACCES:
+    case EPERM:
+        complain_denied(path);
+        break;
+    default:
+        complain("%s", fault->text);
+        break;
+    }
+}
+
+static int embed(const struct globals *globals, struct session *ret)
+{
+    struct fault fault = FAULT_NULL;
+    int r = session_embed(globals->config, globals->slots, ret, &fault);
+    if (r < 0)
+        complain("%s", fault.text);
+    return r;
+}
+
+static int connect_or_embed(const struct globals *globals, enum connect_policy policy,
+                            struct session *ret)
+{
+    if (globals->embedded)
+        return embed(globals, ret);
+
+    const char *path = socket_path(globals);
+    struct fault fault = FAULT_NULL;
+    int r = session_connect(path, ret, &fault);
+    if (r == -ENOENT && policy == CONNECT_OR_START && !globals->socket) {
+        complain("no service at %s: starting a private rubricd", path);
+        return embed(globals, ret);
+    }
+    if (r < 0)
+        complain_connect(path, r, &fault);
+    else if (globals->config || globals->slots)
+        complain("--config and --slots are for a private daemon; the service at %s keeps its own",
+                 path);
+    return r;
+}
+
+int connect_session(const struct globals *globals, enum connect_policy policy, struct session *ret)
+{
+    _cleanup_session_ struct session session = SESSION_NULL;
+    struct fault fault = FAULT_NULL;
+    int r = connect_or_embed(globals, policy, &session);
+    if (r < 0)
+        return r;
+    r = session_greet(&session, &fault);
+    if (r < 0) {
+        complain("%s", fault.text[0] ? fault.text : strerror(-r));
+        return r;
+    }
+    *ret = TAKE_STRUCT(session, SESSION_NULL);
+    return 0;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+#include "tally.h"
+
+#include "client/terminal/text.h"
+#include "proto/util.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#define ROOM_FIRST 256
+
+int tally_init(struct tally *ret)
+{
+    json_t *index = json_object();
+    if (!index)
+        return -ENOMEM;
+    *ret = (struct tally){.index = index};
+    return 0;
+}
+
+void tally_deinit(struct tally *tally)
+{
+    free(tally->tasks);
+    json_decref(tally->index);
+    *tally = (struct tally)TALLY_NULL;
+}
+
+ssize_t tally_task(struct tally *tally, const char *id)
+{
+    const json_t *number = json_object_get(tally->index, id);
+    if (number)
+        return (ssize_t)json_integer_value(number);
+    if (tally->n == tally->room) {
+        size_t room = MAX(2 * tally->room, (size_t)ROOM_FIRST);
+        struct tally_task *grown = reallocarray(tally->tasks, room, sizeof(*grown));
+        if (!grown)
+            return -ENOMEM;
+        tally->tasks = grown;
+        tally->room = room;
+    }
+    if (json_object_set_new(tally->index, id, json_integer((json_int_t)tally->n)) < 0)
+        return -ENOMEM;
+    tally->tasks[tally->n] = (struct tally_task){.samples = 0};
+    return (ssize_t)tally->n++;
+}
+
+void tally_clear(struct tally *tally)
+{
+    for (size_t i = 0; i < tally->n; i++)
+        tally->tasks[i] = (struct tally_task){.samples = 0};
+    tally->not_graded = 0;
+}
+
+void tally_add(struct tally *tally, size_t task, enum grade grade)
+{
+    if (grade == GRADE_NONE) {
+        tally->not_graded++;
+        return;
+    }
+    tally->tasks[task].samples++;
+    tally->tasks[task].correct += grade == GRADE_PASSED;
+}
+
+double tally_pass_at_k(const struct tally *tally, uint64_t k, size_t *ret_too_few)
+{
+    double sum = 0;
+    size_t too_few = 0;
+    for (size_t i = 0; i < tally->n; i++) {
+        const struct tally_task *task = &tally->tasks[i];
+        too_few += task->samples < k;
+        /* One NAN makes the sum one. */
+        sum += pass_at_k(task->samples, task->correct, k);
+    }
+    *ret_too_few = too_few;
+    return tally->n == 0 ? NAN : sum / (double)tally->n;
+}
+
+static struct tally_task sum_of(const struct tally *tally)
+{
+    struct tally_task sum = {.samples = 0};
+    for (size_t i = 0; i < tally->n; i++) {
+        sum.samples += tally->tasks[i].samples;
+        sum.correct += tally->tasks[i].correct;
+    }
+    return sum;
+}
+
+static bool is_complete(const struct tally *tally)
+{
+    return !tally->cut_short && tally->not_graded + tally->unanswered + tally->unusable == 0;
+}
+
+/* --- for people --------------------------------------------------------------------------- */
+
+static void put_reason(FILE *out, const char **separator, uint64_t n, const char *what)
+{
+    if (n == 0)
+        return;
+    (void)fprintf(out, "%s%" PRIu64 " %s", *separator, n, what);
+    *separator = "; ";
+}
+
+static void put_incomplete(FILE *out, const struct tally *tally)
+{
+    const char *separator = "incomplete: ";
+    if (is_complete(tally))
+        return;
+    put_reason(out, &separator, tally->not_graded, "not graded (an error, no verdict)");
+    put_reason(out, &separator, tally->unanswered, "unanswered");
+    put_reason(out, &separator, tally->unusable, "not usable (named above)");
+    if (tally->cut_short)
+        (void)fprintf(out, "%snot all samples were read", separator);
+    (void)fputc('\n', out);
+}
+
+static void put_k(FILE *out, const struct tally *tally, uint64_t k)
+{
+    char name[32];
+    size_t too_few;
+    double value = tally_pass_at_k(tally, k, &too_few);
+    (void)snprintf(name, sizeof(name), "pass@%" PRIu64 ":", k);
+    if (!isnan(value))
+        (void)fprintf(out, "%-10s %.4f%s\n", name, value,
+                      is_complete(tally) ? "" : " (incomplete)");
+    else
+        (void)fprintf(
+            out, "%-10s not computed: %zu of %zu task%s fewer than %" PRIu64 " sample%s\n", name,
+            too_few, tally->n, tally->n == 1 ? " has" : "s have", k, text_plural(k));
+}
+
+void tally_put(FILE *out, const struct tally *tally, const struct passk_ks *ks)
+{
+    struct tally_task sum = sum_of(tally);
+    (void)fprintf(out, "%zu task%s, %" PRIu64 " sample%s, %" PRIu64 " correct\n", tally->n,
+                  text_plural(tally->n), sum.samples, text_plural(sum.samples), sum.correct);
+    put_incomplete(out, tally);
+    for (size_t i = 0; i < ks->n; i++)
+        put_k(out, tally, ks->k[i]);
+}
+
+/* --- for machines ------------------------------------------------------------------------- */
+
+static bool put_json(json_t *object, const char *name, json_t *take_value)
+{
+    return json_object_set_new(object, name, take_value) == 0;
+}
+
+json_t *tally_json(const struct tally *tally, const struct passk_ks *ks)
+{
+    struct tally_task sum = sum_of(tally);
+    _cleanup_json_ json_t *values = json_object();
+    _cleanup_json_ json_t *lacking = json_object();
+    bool ok = values && lacking;
+    for (size_t i = 0; ok && i < ks->n; i++) {
+        char name[24];
+        size_t too_few;
+        double value = tally_pass_at_k(tally, ks->k[i], &too_few);
+        (void)snprintf(name, sizeof(name), "%" PRIu64, ks->k[i]);
+        ok = put_json(values, name, isnan(value) ? json_null() : json_real(value)) &&
+             (!isnan(value) || put_json(lacking, name, json_integer((json_int_t)too_few)));
+    }
+    if (!ok)
+        return NULL;
+    return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:b,s:O,s:O}", "tasks", (json_int_t)tally->n,
+                     "samples", (json_int_t)sum.samples, "correct", (json_int_t)sum.correct,
+                     "not_graded", (json_int_t)tally->not_graded, "unanswered",
+                     (json_int_t)tally->unanswered, "unusable", (json_int_t)tally->unusable,
+                     "complete", is_complete(tally), "pass_at_k", values, "too_few_samples",
+                     lacking);
+}
+
+int tally_print(FILE *out, const struct tally *tally, const struct passk_ks *ks, bool as_json)
+{
+    if (!as_json) {
+        tally_put(out, tally, ks);
+        return 0;
+    }
+    _cleanup_json_ json_t *object = tally_json(tally, ks);
+    _cleanup_bytes_ struct bytes text = BYTES_NULL;
+    if (!object || json_print(object, &text) < 0)
+        return -ENOMEM;
+    (void)fwrite(text.data, 1, text.length, out);
+    (void)fputc('\n', out);
+    return 0;
+}

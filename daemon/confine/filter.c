@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+#include "filter.h"
+
+#include "daemon/jail/pass.h"
+#include "proto/util.h"
+
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <seccomp.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/personality.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+/* The last system call that this list was written with knowledge of; newer ones do not exist for
+ * jobs until somebody has looked at them. */
+#define NEWEST_KNOWN 450
+#define NEWER_LIMIT \
+    511 /* from 512 on x86-64 numbers those of x32, which the filter refuses anyway */
+
+#define IOPRIO_WHO_PROCESS 1
+
+/* The jail installs the filter once and every job inherits it: a filter of each job's own would be
+ * compiled by the kernel each time, at the price of all the rest of its start. What the jail goes
+ * on doing itself (jail/pass.h) is refused unless it comes with its pass. Among those calls are the
+ * ones for namespaces, since a new user namespace would give a job rights over kernel code again
+ * (clone is judged by its flags below), and some whose flags are in memory where no filter can see
+ * them. */
+static const struct pass_call {
+    const char *name;
+    int error;
+} pass_calls[] = {
+#define PASS_CALL(name, error) {#name, error},
+    PASS_CALLS(PASS_CALL)
+#undef PASS_CALL
+};
+
+struct group {
+    int error;
+    const char *names[24]; /* NULL-terminated; one that libseccomp does not know is passed over */
+};
+
+static const struct group groups[] = {
+    /* Looking into other processes or steering them; the jail has the job's identity. */
+    {EPERM,
+     {"ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "kcmp", "process_madvise",
+      "process_mrelease", "move_pages", "migrate_pages", NULL}},
+    /* Mounts: the view of the host's files stays as the jail makes it. */
+    {EPERM,
+     {"mount", "umount", "pivot_root", "chroot", "fsopen", "fsmount", "quotactl", "quotactl_fd",
+      NULL}},
+    /* By a handle a file is reached wherever it is. */
+    {EPERM, {"name_to_handle_at", "open_by_handle_at", NULL}},
+    /* Keyrings outlive a job and belong to the account. */
+    {EPERM, {"add_key", "keyctl", "request_key", NULL}},
+    /* Large parts of the kernel that graders have no use for and that break out of sandboxes. */
+    {EPERM,
+     {"bpf", "perf_event_open", "userfaultfd", "lookup_dcookie", "fanotify_init", "fanotify_mark",
+      NULL}},
+    {ENOSYS, {"io_uring_setup", "io_uring_enter", "io_uring_register", NULL}},
+    /* The kernel itself. */
+    {EPERM,
+     {"kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module",
+      "create_module", "reboot", "swapon", "swapoff", "acct", "syslog", "nfsservctl", "iopl",
+      "ioperm", "vhangup", "sethostname", "setdomainname", NULL}},
+    /* The host's clock. */
+    {EPERM,
+     {"clock_settime", "clock_settime64", "settimeofday", "stime", "adjtimex", "clock_adjtime",
+      "clock_adjtime64", NULL}},
+    /* System V IPC and POSIX queues: what is made there outlives the job and waits for the next. */
+    {ENOSYS,
+     {"shmget",
+      "shmat",
+      "shmctl",
+      "shmdt",
+      "semget",
+      "semop",
+      "semctl",
+      "semtimedop",
+      "semtimedop_time64",
+      "msgget",
+      "msgsnd",
+      "msgrcv",
+      "msgctl",
+      "mq_open",
+      "mq_unlink",
+      "mq_timedsend",
+      "mq_timedreceive",
+      "mq_notify",
+      "mq_getsetattr",
+      "ipc",
+      NULL}},
+    /* /usr is the same for all: who watches it sees what other jobs, and the host, run. */
+    {ENOSYS, {"inotify_init", "inotify_init1", NULL}},
+    /* Old and odd: other layouts of memory, other semantics. */
+    {ENOSYS,
+     {"modify_ldt", "uselib", "ustat", "sysfs", "_sysctl", "remap_file_pages", "vm86", "vm86old",
+      "set_thread_area", NULL}},
+};
+
+static int deny(scmp_filter_ctx ctx, int error, const char *name, unsigned count,
+                const struct scmp_arg_cmp *arguments)
+{
+    int number = seccomp_syscall_resolve_name(name);
+    /* Negative: this architecture does not have it. */
+    if (number < 0)
+        return 0;
+    return seccomp_rule_add_array(ctx, SCMP_ACT_ERRNO((uint16_t)error), number, count, arguments);
+}
+
+static int deny_if(scmp_filter_ctx ctx, int error, const char *name, struct scmp_arg_cmp argument)
+{
+    return deny(ctx, error, name, 1, &argument);
+}
+
+/* The low half of argument INDEX is VALUE: all that the kernel looks at in an int. */
+static struct scmp_arg_cmp equals(unsigned index, uint32_t value)
+{
+    return (struct scmp_arg_cmp){index, SCMP_CMP_MASKED_EQ, UINT32_MAX, value};
+}
+
+static struct scmp_arg_cmp has_bits(unsigned index, uint64_t bits)
+{
+    return (struct scmp_arg_cmp){index, SCMP_CMP_MASKED_EQ, bits, bits};
+}
+
+static struct scmp_arg_cmp is_not(unsigned index, uint64_t value)
+{
+    return (struct scmp_arg_cmp){index, SCMP_CMP_NE, value, 0};
+}
+
+static int add_groups(scmp_filter_ctx ctx, uint64_t pass)
+{
+    struct scmp_arg_cmp no_pass = is_not(PASS_ARGUMENT, pass);
+    int r = 0;
+    for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
+        for (const char *const *name = groups[i].names; *name && r == 0; name++)
+            r = deny(ctx, groups[i].error, *name, 0, NULL);
+    for (size_t i = 0; i < ARRAY_SIZE(pass_calls) && r == 0; i++)
+        r = deny(ctx, pass_calls[i].error, pass_calls[i].name, 1, &no_pass);
+    return r;
+}
+
+static int add_namespaces(scmp_filter_ctx ctx)
+{
+    /* In clone the low byte is the signal: there is no time namespace by it. */
+    static const uint64_t flags[] = {CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNS,    CLONE_NEWNET,
+                                     CLONE_NEWIPC,  CLONE_NEWUTS, CLONE_NEWCGROUP};
+    int r = 0;
+    for (size_t i = 0; i < ARRAY_SIZE(flags) && r == 0; i++)
+        r = deny_if(ctx, EPERM, "clone", has_bits(0, flags[i]));
+    return r;
+}
+
+/* Addresses that are not random, data that can be executed, another system's calls. */
+static int add_personality(scmp_filter_ctx ctx)
+{
+    return deny_if(ctx, EPERM, "personality", is_not(0, PER_LINUX));
+}
+
+/* Writing into a terminal's input, selecting and pasting on a console. */
+static int add_terminals(scmp_filter_ctx ctx)
+{
+    int r = deny_if(ctx, EPERM, "ioctl", equals(1, TIOCSTI));
+    return r < 0 ? r : deny_if(ctx, EPERM, "ioctl", equals(1, TIOCLINUX));
+}
+
+/* Set-id files: in a view, whose mounts are nosuid, they do nothing; in a directory of the host
+ * they would. */
+static int add_set_id(scmp_filter_ctx ctx)
+{
+    static const struct {
+        const char *name;
+        unsigned mode; /* index of the argument */
+    } calls[] = {{"chmod", 1},   {"fchmod", 1}, {"fchmodat", 2}, {"creat", 1}, {"mkdir", 1},
+                 {"mkdirat", 2}, {"mknod", 1},  {"mknodat", 2},  {"open", 2},  {"openat", 3}};
+    int r = 0;
+    for (size_t i = 0; i < ARRAY_SIZE(calls) && r == 0; i++) {
+        bool opens = strncmp(calls[i].name, "open", 4) == 0;
+        for (uint64_t bit = S_ISUID; bit >= S_ISGID && r == 0; bit >>= 1) {
+            /* The mode of open counts only where it may create. */
+            struct scmp_arg_cmp arguments[2] = {has_bits(calls[i].mode, bit),
+                                                has_bits(calls[i].mode - 1, O_CREAT)};
+            r = deny(ctx, EPERM, calls[i].name, opens ? 2 : 1, arguments);
+            arguments[1] = has_bits(calls[i].mode - 1, O_TMPFILE);
+            if (r == 0 && opens)
+                r = deny(ctx, EPERM, calls[i].name, 2, arguments);
+        }
+    }
+    return r;
+}
+
+/* Calls that steer another process of the same identity: only oneself, or, where process 1 is the
+ * jail and all others are the job's, anybody but that. */
+static int add_processes(scmp_filter_ctx ctx, bool own_pids)
+{
+    static const struct {
+        const char *name;
+        unsigned pid; /* index of the argument */
+    } calls[] = {{"prlimit64", 0},          {"sched_setaffinity", 0}, {"sched_setattr", 0},
+                 {"sched_setscheduler", 0}, {"sched_setparam", 0},    {"setpriority", 1},
+                 {"ioprio_set", 1}};
+    int r = 0;
+    for (size_t i = 0; i < ARRAY_SIZE(calls) && r == 0; i++)
+        r = deny_if(ctx, EPERM, calls[i].name,
+                    own_pids ? equals(calls[i].pid, 1) : is_not(calls[i].pid, 0));
+    /* Whole groups and users. */
+    if (r == 0)
+        r = deny_if(ctx, EPERM, "setpriority", is_not(0, PRIO_PROCESS));
+    if (r == 0)
+        r = deny_if(ctx, EPERM, "ioprio_set", is_not(0, IOPRIO_WHO_PROCESS));
+    /* Everybody: on the host that would be all that the account runs. */
+    if (r == 0 && !own_pids)
+        r = deny_if(ctx, EPERM, "kill", equals(0, UINT32_MAX));
+    return r;
+}
+
+/* Sockets: AF_UNIX among the job's own processes, and nothing else. Without a view and a network of
+ * its own a socket with a name could be the host's, so that pairs alone are left. */
+static int add_sockets(scmp_filter_ctx ctx, bool own_names)
+{
+    int r = own_names ? deny_if(ctx, EPERM, "socket", is_not(0, AF_UNIX))
+                      : deny(ctx, EPERM, "socket", 0, NULL);
+    if (r == 0)
+        r = deny_if(ctx, EPERM, "socketpair", is_not(0, AF_UNIX));
+    return r;
+}
+
+static int fill(scmp_filter_ctx ctx, uint32_t layers, uint64_t pass)
+{
+    bool own_names =
+        layer_in(layers, LAYER_MOUNT_NAMESPACE) && layer_in(layers, LAYER_NET_NAMESPACE);
+    /* Foreign instruction sets: int 0x80 and x32 would come past all of this. */
+    int r = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS));
+    if (r == 0)
+        r = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_NNP, 0); /* the jail sees to that */
+    /* As a tree: calls with arguments to be judged walk it each time. */
+    if (r == 0)
+        r = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+    if (r == 0)
+        r = add_groups(ctx, pass);
+    if (r == 0)
+        r = add_namespaces(ctx);
+    if (r == 0)
+        r = add_personality(ctx);
+    if (r == 0)
+        r = add_terminals(ctx);
+    if (r == 0 && !layer_in(layers, LAYER_MOUNT_NAMESPACE))
+        r = add_set_id(ctx);
+    if (r == 0)
+        r = add_processes(ctx, layer_in(layers, LAYER_PID_NAMESPACE));
+    if (r == 0 && layer_in(layers, LAYER_NETWORK))
+        r = add_sockets(ctx, own_names);
+    return r;
+}
+
+/* What libseccomp has no word for, before its program: everything from a number on, in whatever
+ * architecture. Its jumps are relative, so that it may stand anywhere. */
+static int write_newer(int fd)
+{
+    static const struct sock_filter newer[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, NEWEST_KNOWN, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+    };
+    return write(fd, newer, sizeof(newer)) == (ssize_t)sizeof(newer) ? 0 : -errno;
+}
+
+int filter_program(uint32_t layers, uint64_t pass)
+{
+    _cleanup_close_ int fd = memfd_create("seccomp", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0)
+        return -errno;
+    scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
+    if (!ctx)
+        return -ENOMEM;
+    int r = fill(ctx, layers, pass);
+    if (r == 0)
+        r = write_newer(fd);
+    if (r == 0)
+        r = seccomp_export_bpf(ctx, fd);
+    seccomp_release(ctx);
+    if (r < 0)
+        return r;
+    if (fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
+        return -errno;
+    return TAKE_FD(fd);
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+#include "jailproc.h"
+
+#include "daemon/jail/cgroup_fork.h"
+#include "daemon/jail/link.h"
+#include "daemon/jail/mounts.h"
+#include "proto/util.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+void jail_shape_deinit(struct jail_shape *shape)
+{
+    shape->filter = close_fd(shape->filter);
+}
+
+/* --- in the jail's process, before its program runs; nothing is allocated here ------------- */
+
+/* Its whole right over its user namespace would end with execve, since it is not root there. */
+static bool keep_capabilities(void)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+    if (syscall(SYS_capget, &header, data) < 0)
+        return false;
+    for (size_t i = 0; i < ARRAY_SIZE(data); i++)
+        data[i].inheritable = data[i].permitted;
+    if (syscall(SYS_capset, &header, data) < 0)
+        return false;
+    for (unsigned long cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
+        if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0) < 0)
+            return false;
+    return true;
+}
+
+static bool arrange_descriptors(int link_fd, int program, int *ret_program)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    int link = fcntl(link_fd, F_DUPFD, LINK_FD + 2);
+    int moved = fcntl(program, F_DUPFD, LINK_FD + 2);
+    *ret_program = LINK_FD + 1;
+    return null >= 0 && link >= 0 && moved >= 0 && dup2(null, STDIN_FILENO) >= 0 &&
+           dup2(null, STDOUT_FILENO) >= 0 && dup2(link, LINK_FD) >= 0 &&
+           dup3(moved, LINK_FD + 1, O_CLOEXEC) >= 0 && close_range(LINK_FD + 2, ~0U, 0) == 0;
+}
+
+/* PROGRAM by way of a mount of its own that is read-only: what jobs that are copies of the jail
+ * reach through /proc/self/exe is a file of the host, whose mode and times its owner could change.
+ * Where it has another name by now, or none, that is no loss to the host, and PROGRAM itself will
+ * do. */
+static int seal_program(int program)
+{
+    char link[32], path[PATH_MAX];
+    struct stat st, found;
+    (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", program);
+    ssize_t n = readlink(link, path, sizeof(path) - 1);
+    path[n > 0 ? n : 0] = '\0';
+    const uint64_t sealed = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+    int tree = *path == '/' ? mounts_clone(AT_FDCWD, path, sealed, false, MOUNTS_NO_PASS) : -1;
+    bool same = tree >= 0 && fstat(program, &st) == 0 && fstat(tree, &found) == 0 &&
+                st.st_dev == found.st_dev && st.st_ino == found.st_ino;
+    return same ? tree : program;
+}
+
+_Noreturn static void become_jail(int link_fd, const struct jailproc_config *config,
+                                  const char *directory, bool user_namespace)
+{
+    static const char name[] = "rubricd-jail";
+    char *argv[] = {(char *)(uintptr_t)name, (char *)(uintptr_t)directory, NULL};
+    char *envp[] = {NULL};
+    /* Jobs see nothing of a program that they are not copies of. */
+    int program = config->argv && user_namespace ? seal_program(config->program) : config->program;
+    int moved;
+    if ((!user_namespace || keep_capabilities()) && arrange_descriptors(link_fd, program, &moved))
+        (void)syscall(SYS_execveat, moved, "", argv, envp, AT_EMPTY_PATH);
+    _exit(127); /* the supervisor finds the link closed */
+}
+
+/* --- in the supervisor --------------------------------------------------------------------- */
+
+static uint64_t namespaces(uint32_t layers)
+{
+    uint64_t flags = 0;
+    if (layer_in(layers, LAYER_USER_NAMESPACE))
+        flags |= CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS;
+    /* From inside of a namespace of cgroups no job could be started in a leaf; it makes its own. */
+    if (layer_in(layers, LAYER_USER_NAMESPACE) && !layer_in(layers, LAYER_CGROUP))
+        flags |= CLONE_NEWCGROUP;
+    if (layer_in(layers, LAYER_PID_NAMESPACE))
+        flags |= CLONE_NEWPID;
+    return flags;
+}
+
+static bool add_string(char strings[LINK_STRINGS_MAX], const char *text, uint32_t *length)
+{
+    size_t n = strlen(text) + 1;
+    if (*length + n > LINK_STRINGS_MAX)
+        return false;
+    memcpy(strings + *length, text, n);
+    *length += (uint32_t)n;
+    return true;
+}
+
+static bool add_list(char strings[LINK_STRINGS_MAX], const char *const *list, uint32_t *length,
+                     uint32_t *count)
+{
+    for (; list && *list; list++, ++*count)
+        if (*count == LINK_LIST_MAX || !add_string(strings, *list, length))
+            return false;
+    return true;
+}
+
+static int send_setup(int link_fd, const struct jailproc_config *config,
+                      const struct jail_shape *shape)
+{
+    char strings[LINK_STRINGS_MAX];
+    struct link_setup setup = {
+        .layers = shape->layers,
+        .uid = geteuid(),
+        .gid = getegid(),
+        .path_count = (uint32_t)config->readable_count,
+        .has_filter = shape->filter >= 0,
+        .pass = shape->pass,
+    };
+    uint32_t *length = &setup.strings_length;
+    bool fits = true;
+    for (size_t i = 0; i < config->readable_count && fits; i++)
+        fits = add_string(strings, config->readable[i], length);
+    fits = fits && add_list(strings, config->argv, length, &setup.argc) &&
+           add_list(strings, config->envp, length, &setup.envc) &&
+           add_list(strings, config->modules, length, &setup.module_count);
+    if (!fits)
+        return -E2BIG;
+    if (config->version)
+        (void)snprintf(setup.version, sizeof(setup.version), "%s", config->version);
+    return link_send_setup(link_fd, &setup, strings, shape->filter);
+}
+
+int jailproc_spawn(const struct jailproc_config *config, const struct jail_shape *shape,
+                   const char *directory, struct jailproc *ret)
+{
+    int fds[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
+        return -errno;
+    _cleanup_close_ int ours = fds[0], theirs = fds[1], pidfd = -1;
+    if (fcntl(ours, F_SETFL, O_NONBLOCK) < 0)
+        return -errno;
+
+    bool must_enter; /* no group is asked for */
+    pid_t pid = cgroup_fork(-1, namespaces(shape->layers) | CLONE_CLEAR_SIGHAND, MOUNTS_NO_PASS,
+                            &pidfd, &must_enter);
+    if (pid == 0)
+        become_jail(theirs, config, directory, layer_in(shape->layers, LAYER_USER_NAMESPACE));
+    if (pid < 0)
+        return pid;
+    int r = send_setup(ours, config, shape);
+    if (r < 0) {
+        (void)kill(pid, SIGKILL);
+        (void)waitpid(pid, NULL, 0);
+        return r;
+    }
+    *ret = (struct jailproc){.pid = pid, .pidfd = TAKE_FD(pidfd), .link_fd = TAKE_FD(ours)};
+    return 0;
+}

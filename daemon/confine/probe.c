@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+#include "probe.h"
+#include "filter.h"
+
+#include "daemon/base/await.h"
+#include "daemon/base/clock.h"
+#include "daemon/jail/link.h"
+#include "proto/util.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/wait.h>
+
+#define ANSWER_MS 10000
+
+static const uint32_t needs_user_namespace = LAYER_BIT(LAYER_PID_NAMESPACE) |
+                                             LAYER_BIT(LAYER_MOUNT_NAMESPACE) |
+                                             LAYER_BIT(LAYER_NET_NAMESPACE);
+
+/* Closes the link, upon which a jail ends, and sees that it does. */
+static void end_jail(struct jailproc *jail)
+{
+    jail->link_fd = close_fd(jail->link_fd);
+    if (!await_readable(jail->pidfd, clock_now_ns() + ANSWER_MS * NS_PER_MS))
+        kill_by_pidfd(jail->pidfd);
+    (void)waitpid(jail->pid, NULL, 0);
+    jail->pidfd = close_fd(jail->pidfd);
+}
+
+static int make_shape(uint32_t layers, struct jail_shape *ret)
+{
+    struct jail_shape shape = {.layers = layers, .filter = -1};
+    if (getrandom(&shape.pass, sizeof(shape.pass), 0) != (ssize_t)sizeof(shape.pass))
+        return -EIO;
+    if (layer_in(layers, LAYER_SECCOMP) && (shape.filter = filter_program(layers, shape.pass)) < 0)
+        return shape.filter;
+    *ret = shape;
+    return 0;
+}
+
+/* Starts a jail that wants LAYERS and takes its first report. */
+static int ask(const struct jailproc_config *config, uint32_t layers, const char *directory,
+               struct link_report *ret)
+{
+    struct jail_shape shape;
+    struct jailproc jail;
+    int unexpected = -1;
+    int r = make_shape(layers, &shape);
+    if (r < 0)
+        return r;
+    r = jailproc_spawn(config, &shape, directory, &jail);
+    jail_shape_deinit(&shape);
+    if (r < 0)
+        return r;
+    r = await_readable(jail.link_fd, clock_now_ns() + ANSWER_MS * NS_PER_MS)
+            ? link_receive_report(jail.link_fd, ret, &unexpected)
+            : -ETIMEDOUT;
+    close_fd(unexpected);
+    end_jail(&jail);
+    if (r == 0)
+        return -ECONNRESET; /* it has ended, and said why on stderr */
+    return r < 0 ? r : ret->type == LINK_READY ? 0 : -EPROTO;
+}
+
+/* --- reasons ------------------------------------------------------------------------------- */
+
+_printf_(3, 4) static void because(struct probe *probe, enum layer layer, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(probe->missing_because[layer], PROBE_REASON_MAX, format, arguments);
+    va_end(arguments);
+}
+
+static void explain_means(struct probe *probe, const struct link_report *report)
+{
+    const int32_t *errors = report->layer_errors;
+    for (enum layer layer = 0; layer < LAYER_COUNT; layer++)
+        if (errors[layer] != 0)
+            because(probe, layer, "%s", strerror(errors[layer]));
+    if (errors[LAYER_MOUNT_NAMESPACE] != 0)
+        because(probe, LAYER_MOUNT_NAMESPACE, "%.*s: %s", (int)sizeof(report->view_step),
+                report->view_step, strerror(errors[LAYER_MOUNT_NAMESPACE]));
+    if (errors[LAYER_LANDLOCK] == EOPNOTSUPP || errors[LAYER_LANDLOCK] == ENOSYS)
+        because(probe, LAYER_LANDLOCK,
+                "the kernel does not offer it: 5.13 or newer, with landlock in its list of "
+                "security modules (lsm=)");
+    if (errors[LAYER_SECCOMP] != 0)
+        because(probe, LAYER_SECCOMP,
+                "the kernel does not offer filters (CONFIG_SECCOMP_FILTER): %s",
+                strerror(errors[LAYER_SECCOMP]));
+}
+
+static void explain_user_namespace(struct probe *probe, int error)
+{
+    because(probe, LAYER_USER_NAMESPACE,
+            "refused: %s; see user.max_user_namespaces and "
+            "kernel.apparmor_restrict_unprivileged_userns, and start outside of a chroot",
+            strerror(error));
+    for (enum layer layer = 0; layer < LAYER_COUNT; layer++)
+        if (needs_user_namespace & LAYER_BIT(layer))
+            because(probe, layer, "it takes a user namespace");
+}
+
+static void explain_the_rest(struct probe *probe, uint32_t without, const char *no_cgroups)
+{
+    because(probe, LAYER_NETWORK, "neither a network namespace nor seccomp can be had");
+    because(probe, LAYER_CGROUP, "%s", no_cgroups ? no_cgroups : "");
+    because(probe, LAYER_FILESYSTEM, "neither a mount namespace nor Landlock can be had");
+    for (enum layer layer = 0; layer < LAYER_COUNT; layer++)
+        if (without & LAYER_BIT(layer))
+            because(probe, layer, "switched off by [isolation] without");
+        else if ((without & LAYER_BIT(LAYER_USER_NAMESPACE)) &&
+                 (needs_user_namespace & LAYER_BIT(layer)))
+            because(probe, layer, "it takes a user namespace");
+}
+
+/* --- the probe ----------------------------------------------------------------------------- */
+
+static bool is_refusal(int r)
+{
+    return r == -EPERM || r == -EACCES || r == -ENOSPC || r == -EUSERS || r == -ENOSYS ||
+           r == -EINVAL || r == -ECONNRESET;
+}
+
+int probe_jails(struct probe *probe, const struct jailproc_config *config, uint32_t without,
+                const char *no_cgroups, const char *directory, struct fault *fault)
+{
+    *probe = (struct probe)PROBE_NULL;
+    struct link_report report = {.type = LINK_READY};
+    uint32_t wanted =
+        layers_consistent(LAYERS_ALL & ~without & ~(no_cgroups ? LAYER_BIT(LAYER_CGROUP) : 0));
+    int r = ask(config, wanted, directory, &report);
+    if (layer_in(wanted, LAYER_USER_NAMESPACE) && is_refusal(r)) {
+        explain_user_namespace(probe, -r);
+        wanted = layers_consistent(wanted & ~LAYER_BIT(LAYER_USER_NAMESPACE));
+        r = ask(config, wanted, directory, &report);
+    }
+    (void)rmdir(directory);
+    if (r < 0) {
+        fault_set(fault, "no jail can be started: %s", strerror(-r));
+        return r;
+    }
+    explain_means(probe, &report);
+    explain_the_rest(probe, without, no_cgroups);
+    probe->layers = report.layers & wanted;
+    probe->is_warm = report.warm == 1;
+    (void)snprintf(probe->cold_because, sizeof(probe->cold_because), "%.*s",
+                   (int)sizeof(report.cold_because), report.cold_because);
+    for (enum layer layer = 0; layer < LAYER_COUNT; layer++)
+        if (!layer_in(probe->layers, layer) && !*probe->missing_because[layer])
+            because(probe, layer, "it goes with a layer that is missing");
+    const uint32_t network = LAYER_BIT(LAYER_NETWORK) | LAYER_BIT(LAYER_NET_NAMESPACE);
+    r = make_shape(probe->layers, &probe->shape);
+    if (r == 0)
+        r = make_shape(layers_consistent(probe->layers & ~network), &probe->networked);
+    if (r < 0)
+        fault_set(fault, "making the filter of system calls: %s", strerror(-r));
+    return r;
+}
+
+void probe_deinit(struct probe *probe)
+{
+    jail_shape_deinit(&probe->shape);
+    jail_shape_deinit(&probe->networked);
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+#include "answer.h"
+
+#include "daemon/kinds/code_exec_report.h"
+#include "daemon/kinds/outcome.h"
+#include "daemon/kinds/score.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+void answer_deinit(struct answer *answer)
+{
+    bytes_deinit(&answer->payload);
+}
+
+/* What a result says beside what every answer has. SCORE is NULL where REASON says why. */
+struct verdict {
+    const struct bench_score *score;
+    const char *reason;
+    const struct outcome *outcome;
+    const struct bytes *stdout_bytes; /* NULL: not told */
+    const struct report *report;      /* of code_exec; NULL: another kind */
+    const char *interpreter;          /* NULL: none ran, or that is not our affair */
+};
+
+static void describe_failure(const struct verdict *verdict, struct answer *answer)
+{
+    const char *what = verdict->reason;
+    if (verdict->score) {
+        const json_t *mode = json_array_get(verdict->score->failure_modes, 0);
+        what = json_string_value(json_object_get(mode, "code"));
+    }
+    if (!answer->passed)
+        (void)snprintf(answer->what, sizeof(answer->what), "%s", what ? what : "not passed");
+}
+
+static int print_result(const struct job *job, const struct verdict *verdict,
+                        const struct bytes *isolation, struct answer *answer)
+{
+    struct reply_result reply = {
+        .id = &job->id,
+        .job_no = job->number,
+        .kind = job_kind_name(job->spec->kind),
+        .score = verdict->score,
+        .reason = verdict->reason,
+        .outcome = verdict->outcome,
+        .usage = &answer->usage,
+        .isolation = isolation,
+        .stdout_bytes = verdict->stdout_bytes,
+        .interpreter = verdict->interpreter,
+    };
+    if (verdict->report) {
+        reply.verdict = verdict->report->verdict;
+        reply.mode = job->spec->code_exec.shared ? "shared" : "isolated";
+        reply.assertions = verdict->report->assertions;
+    }
+    answer->is_result = true;
+    answer->limit = verdict->outcome->limit;
+    answer->passed = verdict->score && verdict->score->passed;
+    answer->score = verdict->score ? verdict->score->score : NAN;
+    describe_failure(verdict, answer);
+    return reply_result(&reply, &answer->payload);
+}
+
+/* The score of a job that ran. A rubric whose own score is taken loses its stderr; what a sandbox
+ * job wrote is what it was run for. */
+static int judge_rubric(const struct job *job, const struct slot_result *result,
+                        struct outcome *outcome, struct bench_score *ret_score, bool *ret_failed)
+{
+    bool accepted;
+    struct score_input input = {
+        .outcome = outcome,
+        .out = result->out,
+        .err = result->err,
+        .task_class = job->task_class,
+    };
+    int r = score_rubric(&input, ret_score, &accepted);
+    if (r == 0 && accepted)
+        outcome_drop_stderr(outcome);
+    *ret_failed = !accepted;
+    return r;
+}
+
+/* What the code wrote is of interest where it did not pass. That it does not is no failure of a
+ * program: most code that is graded does not. */
+static int judge_code_exec(const struct job *job, const struct slot_result *result,
+                           struct outcome *outcome, struct bench_score *ret_score,
+                           struct report *ret_report)
+{
+    size_t targets = job->spec->code_exec.target_count;
+    int r = report_judge(result->out, targets > 0 ? targets : 1, outcome, ret_report, ret_score);
+    if (r == 0 && ret_score->passed)
+        outcome_drop_stderr(outcome);
+    return r;
+}
+
+static int judge(const struct job *job, const struct slot_result *result, struct outcome *outcome,
+                 struct bench_score *ret_score, struct report *ret_report, bool *ret_failed)
+{
+    switch (job->spec->kind) {
+    case JOB_RUBRIC:
+        return judge_rubric(job, result, outcome, ret_score, ret_failed);
+    case JOB_SANDBOX:
+        *ret_failed = !outcome->success;
+        return score_sandbox(outcome, ret_score);
+    case JOB_CODE_EXEC:
+        return judge_code_exec(job, result, outcome, ret_score, ret_report);
+    case JOB_KIND_COUNT:
+        break;
+    }
+    return -EINVAL;
+}
+
+static int answer_verdict(const struct job *job, const struct slot_result *result,
+                          const struct bytes *isolation, struct answer *ret)
+{
+    _cleanup_outcome_ struct outcome outcome = OUTCOME_NULL;
+    _cleanup_bench_score_ struct bench_score score = BENCH_SCORE_NULL;
+    _cleanup_report_ struct report report = REPORT_NULL;
+    struct answer answer = ANSWER_NULL;
+
+    int r = outcome_from_result(result, &job->spec->limits, &outcome);
+    if (r == 0)
+        r = judge(job, result, &outcome, &score, &report, &answer.program_failed);
+    if (r < 0)
+        return r;
+    if (report.broken)
+        return answer_error(job, ERROR_SANDBOX_FAILED, report.broken, ret);
+    answer.usage = usage_from_result(result, job_queue_ms(job));
+    answer.ran_ns = result->started_ns ? result->ended_ns - result->started_ns : 0;
+    score.wall_clock_ms = answer.usage.wall_clock_ms;
+    struct verdict verdict = {
+        .score = &score,
+        .outcome = &outcome,
+        .stdout_bytes = job->spec->kind == JOB_SANDBOX ? result->out : NULL,
+        .report = job->spec->kind == JOB_CODE_EXEC ? &report : NULL,
+        .interpreter = job->spec->kind == JOB_SANDBOX ? NULL
+                       : result->warm                 ? "warm"
+                                                      : "cold",
+    };
+    r = print_result(job, &verdict, isolation, &answer);
+    if (r == 0)
+        *ret = answer;
+    return r;
+}
+
+int answer_from_sut(const struct job *job, const struct bytes *isolation, struct answer *ret)
+{
+    _cleanup_bench_score_ struct bench_score score = BENCH_SCORE_NULL;
+    struct answer answer = {.usage = {.wall_clock_ms = 1, .cpu_wait_ms = 0}};
+    char summary[] = "not run: the system under test failed";
+    struct outcome outcome = {.exit_code = -1, .limit = LIMIT_NONE, .summary = summary};
+    struct verdict verdict = {.score = &score, .outcome = &outcome};
+
+    int r = score_sut(&job->spec->rubric, &score);
+    if (r == 0)
+        r = print_result(job, &verdict, isolation, &answer);
+    if (r == 0)
+        *ret = answer;
+    return r;
+}
+
+int answer_no_code(const struct job *job, const struct bytes *isolation, struct answer *ret)
+{
+    static const struct bytes nothing = BYTES_NULL;
+    struct answer answer = {.usage = {.wall_clock_ms = 1, .queue_ms = job_queue_ms(job)}};
+    char summary[] = "not run: no code was found";
+    struct outcome outcome = {.exit_code = -1, .limit = LIMIT_NONE, .summary = summary};
+    struct verdict verdict = {.reason = "no_code", .outcome = &outcome, .stdout_bytes = &nothing};
+
+    int r = print_result(job, &verdict, isolation, &answer);
+    if (r == 0)
+        *ret = answer;
+    return r;
+}
+
+int answer_error(const struct job *job, enum error_code code, const char *message,
+                 struct answer *ret)
+{
+    struct answer answer = {.code = code, .limit = LIMIT_NONE};
+    (void)snprintf(answer.what, sizeof(answer.what), "%s: %.200s", error_code_name(code), message);
+    int r = reply_error(&job->id, job->number, code, message, &answer.payload);
+    if (r == 0)
+        *ret = answer;
+    return r;
+}
+
+/* How the program ended is not known, and it is not we who ended it. */
+static int answer_jail_lost(const struct job *job, struct answer *ret)
+{
+    return answer_error(job, ERROR_SANDBOX_FAILED,
+                        "the jail was lost while the job ran; it has been replaced", ret);
+}
+
+/* Whether execve failed because of what the client asked for. */
+static bool is_clients_program(const struct job *job, const struct slot_result *result)
+{
+    static const int errors[] = {ENOENT,       ENOTDIR, EACCES,  EPERM,  EISDIR, ELOOP,
+                                 ENAMETOOLONG, ENOEXEC, ELIBBAD, EINVAL, E2BIG};
+    if (job->spec->kind != JOB_SANDBOX || job->spec->sandbox.program != SANDBOX_ARGV ||
+        result->stage != LINK_STAGE_EXEC)
+        return false;
+    for (size_t i = 0; i < ARRAY_SIZE(errors); i++)
+        if (result->error == errors[i])
+            return true;
+    return false;
+}
+
+static int answer_not_started(const struct job *job, const struct slot_result *result,
+                              struct answer *ret)
+{
+    char message[JOB_LABEL_MAX + 160], label[JOB_LABEL_MAX];
+    if (is_clients_program(job, result)) {
+        job_describe(job->spec, label);
+        (void)snprintf(message, sizeof(message), "job.argv[0]: %s: %s", label,
+                       strerror(result->error));
+        return answer_error(job, ERROR_BAD_REQUEST, message, ret);
+    }
+    /* What the kernel says of a directory that covers others. */
+    if (result->stage == LINK_STAGE_BENCH && result->error == EINVAL)
+        return answer_error(job, ERROR_NOT_PERMITTED,
+                            "job.bench_root: something is mounted beneath it, which jobs may not "
+                            "see; name a directory further down",
+                            ret);
+    if (result->stage == LINK_STAGE_READABLE && result->error == EINVAL)
+        return answer_error(
+            job, ERROR_NOT_PERMITTED,
+            "job.readable: something is mounted beneath one of them, which jobs may "
+            "not see; name directories further down",
+            ret);
+    (void)snprintf(message, sizeof(message), "the program could not be started: %s: %s",
+                   link_stage_name(result->stage), strerror(result->error));
+    return answer_error(job, ERROR_SANDBOX_FAILED, message, ret);
+}
+
+static int answer_cancelled(const struct job *job, bool has_run, struct answer *ret)
+{
+    if (job->draining)
+        return answer_error(job, ERROR_DRAINING, "the daemon stops and the grace period is over",
+                            ret);
+    return answer_error(job, ERROR_CANCELLED,
+                        has_run ? "cancelled while running" : "cancelled while queued", ret);
+}
+
+int answer_from_slot(const struct job *job, const struct slot_result *result,
+                     const struct bytes *isolation, struct answer *ret)
+{
+    if (result->killed == SLOT_KILL_CANCELLED)
+        return answer_cancelled(job, result->started_ns > 0, ret);
+    if (result->end == SLOT_END_NOT_STARTED)
+        return answer_not_started(job, result, ret);
+    /* A jail that is lost after we killed its job changes nothing of why we did. */
+    if (result->end == SLOT_END_JAIL_LOST && result->killed == SLOT_KILL_NONE)
+        return answer_jail_lost(job, ret);
+    if (result->starved && result->killed == SLOT_KILL_NONE && result->end == SLOT_END_EXITED &&
+        result->wait_status != 0)
+        return answer_error(job, ERROR_SANDBOX_FAILED,
+                            "the host ran out of memory, and the kernel ended the job for it", ret);
+    return answer_verdict(job, result, isolation, ret);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+#include "settings.h"
+
+#include "daemon/base/clock.h"
+
+#include <stdio.h>
+
+/* --- what clients are told ----------------------------------------------------------------- */
+
+/* Limits as clients see them: times in seconds, the rest in bytes or pieces. */
+static json_t *limits_json(const struct limits *limits)
+{
+    json_t *object = json_object();
+    for (enum limit limit = 0; limit < LIMIT_COUNT; limit++) {
+        json_int_t value = (json_int_t)limits->of[limit];
+        json_t *number = limit_is_time(limit) && value % 1000 != 0
+                             ? json_real((double)value / 1000)
+                             : json_integer(limit_is_time(limit) ? value / 1000 : value);
+        (void)json_object_set_new(object, limit_key(limit), number);
+    }
+    return object;
+}
+
+/* Per kind of job; NETWORK is what is told of a sandbox job's. */
+static json_t *kinds_json(const struct limits *limits, bool network)
+{
+    json_t *sandbox = limits_json(&limits[JOB_SANDBOX]);
+    if (json_object_set_new(sandbox, "allow_network", json_boolean(network)) < 0) {
+        json_decref(sandbox);
+        return NULL;
+    }
+    return json_pack("{s:o,s:o,s:o}", job_kind_name(JOB_RUBRIC), limits_json(&limits[JOB_RUBRIC]),
+                     job_kind_name(JOB_SANDBOX), sandbox, job_kind_name(JOB_CODE_EXEC),
+                     limits_json(&limits[JOB_CODE_EXEC]));
+}
+
+static int make_hello(struct settings *settings)
+{
+    const struct config *config = &settings->config;
+    const struct request_policy *policy = &settings->policy;
+    settings->hello_limits = json_pack(
+        "{s:I,s:I,s:I,s:I,s:I,s:o,s:o}", "max_frame", (json_int_t)config->max_frame, "slots",
+        (json_int_t)settings->slots, "queue_jobs", (json_int_t)config->queue_jobs, "queue_bytes",
+        (json_int_t)config->queue_bytes, "jobs_per_client",
+        (json_int_t)config->queue_jobs_per_client, "defaults", kinds_json(policy->defaults, false),
+        "ceilings", kinds_json(policy->ceilings, policy->allow_network));
+    return settings->hello_limits && settings->hello_interpreter ? 0 : -ENOMEM;
+}
+
+/* --- what jobs are held to ----------------------------------------------------------------- */
+
+static struct roots roots(const struct string_list *list)
+{
+    return (struct roots){.item = (const char *const *)list->item, .count = list->count};
+}
+
+static void make_policy(struct settings *settings)
+{
+    const struct config *config = &settings->config;
+    struct limits *defaults = settings->policy.defaults, *ceilings = settings->policy.ceilings;
+    for (enum job_kind kind = 0; kind < JOB_KIND_COUNT; kind++)
+        ceilings[kind] = config->ceilings;
+    ceilings[JOB_RUBRIC].of[LIMIT_WALL_CLOCK] = config->rubric_wall_clock_ceiling_ms;
+    ceilings[JOB_CODE_EXEC].of[LIMIT_WALL_CLOCK] = config->code_exec_wall_clock_ceiling_ms;
+    defaults[JOB_RUBRIC] = config->rubric_limits;
+    defaults[JOB_SANDBOX] = config->sandbox_limits;
+    defaults[JOB_CODE_EXEC] = config->code_exec_limits;
+    settings->policy.env_names = (const char *const *)config->sandbox_env_names.item;
+    settings->policy.env_name_count = config->sandbox_env_names.count;
+    settings->policy.allow_network = config->sandbox_allow_network;
+    settings->roots = (struct rubric_roots){
+        .default_root = *config->bench_root ? config->bench_root : NULL,
+        .allowed = roots(&config->allowed_roots),
+    };
+    settings->sandbox_host = (struct sandbox_host){
+        .interpreter = config->interpreter,
+        .environment = (const char *const *)settings->isolation.environment,
+        .readable_roots = roots(&config->sandbox_readable_roots),
+    };
+}
+
+static int make_isolation(struct settings *settings, const struct settings_host *host,
+                          struct confinement *confinement, struct fault *fault)
+{
+    const struct config *config = &settings->config;
+    _cleanup_free_ char *version = isolation_interpreter_version(config->interpreter, fault);
+    if (!version)
+        return -EINVAL;
+    settings->hello_interpreter =
+        json_pack("{s:s,s:s}", "path", config->interpreter, "version", version);
+    int r = 0;
+    if (confinement) {
+        settings->confinement = confinement_ref(confinement);
+    } else {
+        char directory[4096];
+        (void)snprintf(directory, sizeof(directory), "%s/probe", config->work_dir);
+        const struct confinement_host of = {
+            .jail_program = host->jail_program,
+            .warm_program = host->warm_program,
+            .no_cgroups = host->no_cgroups,
+            .interpreter = version,
+        };
+        r = confinement_new(config, &of, directory, &settings->confinement, fault);
+    }
+    return r < 0 ? r
+                 : isolation_init(&settings->isolation, config, version,
+                                  &settings->confinement->probe, fault);
+}
+
+static unsigned count_slots(const struct config *config)
+{
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    return config->slots > 0 ? config->slots : (unsigned)MAX(cpus, 1L);
+}
+
+/* --- the object ---------------------------------------------------------------------------- */
+
+int settings_new(struct config *config, const struct settings_host *host, uint64_t generation,
+                 struct confinement *confinement, struct settings **ret, struct fault *fault)
+{
+    struct settings *settings = calloc(1, sizeof(*settings));
+    if (!settings) {
+        config_deinit(config);
+        fault_set(fault, "out of memory");
+        return -ENOMEM;
+    }
+    settings->references = 1;
+    settings->generation = generation;
+    settings->made_ns = clock_now_ns();
+    settings->config = *config;
+    *config = (struct config)CONFIG_NULL;
+    settings->slots = count_slots(&settings->config);
+    int r = make_isolation(settings, host, confinement, fault);
+    if (r == 0) {
+        make_policy(settings);
+        r = make_hello(settings);
+        if (r < 0)
+            fault_set(fault, "out of memory");
+    }
+    if (r < 0)
+        settings_unref(settings);
+    else
+        *ret = settings;
+    return r;
+}
+
+struct settings *settings_ref(struct settings *settings)
+{
+    settings->references++;
+    return settings;
+}
+
+struct settings *settings_unref(struct settings *settings)
+{
+    if (settings && --settings->references == 0) {
+        json_decref(settings->hello_limits);
+        json_decref(settings->hello_interpreter);
+        isolation_deinit(&settings->isolation);
+        confinement_unref(settings->confinement);
+        config_deinit(&settings->config);
+        free(settings);
+    }
+    return NULL;
+}

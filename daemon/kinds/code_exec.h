@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* From a code_exec job to what its slot is to run: the checker with the job as its input
+ * (checker/judge.py). */
+
+#include "daemon/pool/launch.h"
+#include "proto/request.h"
+
+struct code_exec_plan {
+    struct launch launch; /* points into the plan and the host */
+    const char *argv[5];
+    struct launch_file *files; /* owned; names and contents are the program's own */
+    struct bytes *contents;    /* owned array of borrowed bytes */
+    struct bytes input;        /* owned */
+};
+
+#define CODE_EXEC_PLAN_NULL \
+    {                       \
+        .files = NULL       \
+    }
+
+/* Works out how JOB is run, with the Python at INTERPRETER and in ENVIRONMENT; both are borrowed.
+ * PLAN must not move while its launch is used. 0 or -ENOMEM; either way code_exec_plan_deinit()
+ * frees what there is. */
+int code_exec_plan_init(struct code_exec_plan *plan, const struct job_spec *job,
+                        const char *interpreter, const char *const *environment);
+
+void code_exec_plan_deinit(struct code_exec_plan *plan);
+#define _cleanup_code_exec_plan_ _cleanup_(code_exec_plan_deinit)

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+#include "code_exec_report.h"
+
+#include "proto/fault.h"
+#include "proto/json.h"
+#include "proto/utf8.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const verdicts[] = {"pass", "assertion_fail", "syntax_error", "timeout",
+                                       "error"};
+
+void report_deinit(struct report *report)
+{
+    json_decref(report->assertions);
+    free(report->broken);
+    *report = (struct report)REPORT_NULL;
+}
+
+/* What has been read. The strings are borrowed from `last`. */
+struct state {
+    json_t *assertions;
+    size_t passed;
+    json_t *last; /* the line that ends the report; NULL: it has not come */
+    const char *verdict, *detail, *broken;
+    bool malformed;
+};
+
+/* The detail of an assertion, cut to what a result may carry. */
+static json_t *entry(bool passed, const json_t *detail)
+{
+    json_t *entry = json_pack("{s:b}", "passed", passed);
+    const char *text = json_string_value(detail);
+    if (!text || !entry)
+        return entry;
+    size_t length = utf8_cut(text, json_string_length(detail), REPLY_ASSERTION_DETAIL_MAX);
+    if (json_object_set_new(entry, "detail", json_stringn_nocheck(text, length)) < 0) {
+        json_decref(entry);
+        return NULL;
+    }
+    return entry;
+}
+
+static int take_line(struct state *state, json_t *line, size_t total)
+{
+    const json_t *passed = json_object_get(line, "passed");
+    if (json_is_boolean(passed)) {
+        state->malformed |= json_array_size(state->assertions) >= total;
+        if (state->malformed)
+            return 0;
+        state->passed += json_is_true(passed);
+        return json_array_append_new(state->assertions,
+                                     entry(json_is_true(passed), json_object_get(line, "detail")))
+                   ? -ENOMEM
+                   : 0;
+    }
+    const json_t *verdict = json_object_get(line, "verdict");
+    for (size_t i = 0; json_is_string(verdict) && i < ARRAY_SIZE(verdicts); i++)
+        if (json_string_length(verdict) == strlen(verdicts[i]) &&
+            strcmp(json_string_value(verdict), verdicts[i]) == 0)
+            state->verdict = verdicts[i];
+    state->detail = json_string_value(json_object_get(line, "detail"));
+    state->broken = json_string_value(json_object_get(line, "broken"));
+    state->malformed |= !state->verdict && !state->broken;
+    state->last = json_incref(line);
+    return 0;
+}
+
+/* Line by line. A last one without a newline was cut off by the job's end: it is no part of what
+ * is kept, and who ended well has not left it. */
+static int read_lines(const struct bytes *out, size_t total, struct state *state)
+{
+    const char *at = out->data, *end = at ? at + out->length : at, *newline;
+    for (; at < end && (newline = memchr(at, '\n', (size_t)(end - at))); at = newline + 1) {
+        _cleanup_json_ json_t *line = NULL;
+        struct fault fault = FAULT_NULL;
+        int r = json_read_object(at, (size_t)(newline - at), &line, &fault);
+        if (r == -ENOMEM)
+            return r;
+        /* Nothing comes behind the verdict. */
+        if (r < 0 || state->last) {
+            state->malformed = true;
+            return 0;
+        }
+        r = take_line(state, line, total);
+        if (r < 0)
+            return r;
+    }
+    state->malformed |= at < end;
+    return 0;
+}
+
+static bool is_verdict(const char *verdict, const char *wanted)
+{
+    return verdict && strcmp(verdict, wanted) == 0;
+}
+
+/* Puts what the kernel and the supervisor know above what the checker says. */
+static const char *decide(const struct state *state, size_t total, const struct outcome *outcome,
+                          const char **ret_detail)
+{
+    if (outcome->limit == LIMIT_WALL_CLOCK) {
+        *ret_detail = "the wall clock has expired";
+        return "timeout";
+    }
+    *ret_detail = outcome->limit == LIMIT_OUTPUT ? "output overflow" : outcome->summary;
+    if (!outcome->success)
+        return "error";
+    *ret_detail = "the checker's report cannot be read";
+    if (state->malformed || !state->verdict)
+        return "error";
+    bool all = state->passed == total && json_array_size(state->assertions) == total;
+    if (is_verdict(state->verdict, "pass") != all)
+        return "error";
+    *ret_detail = state->detail;
+    return state->verdict;
+}
+
+/* NULL if none has one. */
+static const char *first_detail(const json_t *assertions)
+{
+    const char *detail = NULL;
+    for (size_t i = 0; i < json_array_size(assertions) && !detail; i++)
+        detail = json_string_value(json_object_get(json_array_get(assertions, i), "detail"));
+    return detail;
+}
+
+static int make_score(const char *verdict, const char *detail, const struct state *state,
+                      size_t total, struct bench_score *ret)
+{
+    char code[48], counted[80 + REPLY_ASSERTION_DETAIL_MAX];
+    if (is_verdict(verdict, "pass"))
+        return bench_score_pass(ret);
+    if (!detail || !*detail) {
+        (void)snprintf(counted, sizeof(counted), "%zu of %zu assertions passed", state->passed,
+                       total);
+        const char *why = first_detail(state->assertions);
+        if (why)
+            (void)snprintf(counted + strlen(counted), sizeof(counted) - strlen(counted), ": %s",
+                           why);
+        detail = counted;
+    }
+    (void)snprintf(code, sizeof(code), "code_exec.%s", verdict);
+    int r = bench_score_block(code, detail, strlen(detail), ret);
+    /* What ended badly after its last assertion has no full score either. */
+    bool counts = is_verdict(verdict, "assertion_fail") ||
+                  (is_verdict(verdict, "error") && state->passed < total);
+    if (r == 0 && counts)
+        ret->score = (double)state->passed / (double)total;
+    return r;
+}
+
+int report_judge(const struct bytes *out, size_t total, const struct outcome *outcome,
+                 struct report *ret, struct bench_score *ret_score)
+{
+    struct state state = {.assertions = json_array()};
+    struct report report = REPORT_NULL;
+    int r = state.assertions ? read_lines(out, total, &state) : -ENOMEM;
+    if (r == 0 && state.broken && !(report.broken = strdup(state.broken)))
+        r = -ENOMEM;
+    if (r == 0 && !report.broken) {
+        const char *detail;
+        report.verdict = decide(&state, total, outcome, &detail);
+        r = make_score(report.verdict, detail, &state, total, ret_score);
+    }
+    report.assertions = state.assertions;
+    json_decref(state.last);
+    if (r < 0)
+        report_deinit(&report);
+    else
+        *ret = report;
+    return r;
+}

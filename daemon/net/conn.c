@@ -1,0 +1,534 @@
+/* SPDX-License-Identifier: MIT */
+#include "conn.h"
+
+#include "daemon/base/events.h"
+#include "daemon/jobs/settings.h"
+#include "proto/frame.h"
+
+#include <event2/buffer.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* A frame up to this size is received without asking; a larger one needs a share of
+ * env->receive_bytes first. */
+#define SMALL_FRAME_MAX (64u << 10)
+/* How long a client that was sent away may go without taking any of its last replies. */
+#define FLUSH_MS 10000
+/* How long it may then go on sending into the void. */
+#define LINGER_MS 2000
+
+static void pump(struct conn *conn);
+
+/* --- bounds on what is being received ------------------------------------------------------ */
+
+static void set_read_bound(struct conn *conn, size_t bytes)
+{
+    bufferevent_setwatermark(conn->bev, EV_READ, 0, bytes);
+}
+
+/* Who is first in line may fit now. It pumps itself from the event loop, not from inside somebody
+ * else's callback. */
+static void wake_first(struct conn_env *env)
+{
+    struct conn *first = TAILQ_FIRST(&env->waiting);
+    if (first)
+        bufferevent_trigger(first->bev, EV_READ,
+                            BEV_TRIG_IGNORE_WATERMARKS | BEV_TRIG_DEFER_CALLBACKS);
+}
+
+static void leave_line(struct conn *conn)
+{
+    if (!conn->is_waiting)
+        return;
+    TAILQ_REMOVE(&conn->env->waiting, conn, of_waiting);
+    conn->is_waiting = false;
+    wake_first(conn->env);
+}
+
+/* Room for a frame of SIZE bytes; false: it stands in line, and will be woken. */
+static bool reserve(struct conn *conn, size_t size)
+{
+    struct conn_env *env = conn->env;
+    if (size <= SMALL_FRAME_MAX || conn->reservation > 0)
+        return true;
+    bool fits = env->reserved == 0 || env->reserved + size <= env->receive_bytes;
+    if (fits && (TAILQ_EMPTY(&env->waiting) || TAILQ_FIRST(&env->waiting) == conn)) {
+        conn->reservation = size;
+        env->reserved += size;
+        set_read_bound(conn, size);
+        leave_line(conn);
+        return true;
+    }
+    if (!conn->is_waiting)
+        TAILQ_INSERT_TAIL(&env->waiting, conn, of_waiting);
+    conn->is_waiting = true;
+    return false;
+}
+
+static void unreserve(struct conn *conn)
+{
+    leave_line(conn);
+    if (conn->reservation == 0)
+        return;
+    conn->env->reserved -= conn->reservation;
+    conn->reservation = 0;
+    if (conn->bev)
+        set_read_bound(conn, SMALL_FRAME_MAX + FRAME_HEADER_SIZE);
+    wake_first(conn->env);
+}
+
+/* --- the way out --------------------------------------------------------------------------- */
+
+static void set_timer(struct conn *conn, uint64_t ms)
+{
+    struct timeval delay = {.tv_sec = (time_t)(ms / 1000),
+                            .tv_usec = (suseconds_t)(ms % 1000 * 1000)};
+    (void)event_add(conn->timer, &delay);
+}
+
+static void tell_gone(struct conn *conn)
+{
+    unreserve(conn);
+    if (conn->is_parked)
+        request_deinit(&conn->parked);
+    conn->is_parked = false;
+    conn->env->ops->gone(conn, conn->env->userdata);
+}
+
+/* Nothing more is sent or received; `closed` follows from the event loop. */
+static void end(struct conn *conn)
+{
+    if (conn->state == CONN_CLOSED)
+        return;
+    if (conn->state == CONN_OPEN || conn->state == CONN_HALF_CLOSED)
+        tell_gone(conn);
+    conn->state = CONN_CLOSED;
+    (void)bufferevent_disable(conn->bev, EV_READ | EV_WRITE);
+    (void)event_del(conn->hangup_event);
+    event_active(conn->timer, EV_TIMEOUT, 0);
+}
+
+/* Our side is done; closing at once would make the client's last writes fail before it has read
+ * why. */
+static void linger(struct conn *conn)
+{
+    conn->state = CONN_LINGERING;
+    (void)shutdown(bufferevent_getfd(conn->bev), SHUT_WR);
+    (void)evbuffer_drain(bufferevent_get_input(conn->bev), SIZE_MAX);
+    (void)bufferevent_enable(conn->bev, EV_READ);
+    set_timer(conn, LINGER_MS);
+}
+
+void conn_close(struct conn *conn)
+{
+    if (conn->state != CONN_OPEN && conn->state != CONN_HALF_CLOSED)
+        return;
+    tell_gone(conn);
+    conn->state = CONN_FLUSHING;
+    (void)bufferevent_disable(conn->bev, EV_READ);
+    (void)event_del(conn->timer);
+    set_timer(conn, FLUSH_MS);
+    if (conn_unsent(conn) == 0)
+        linger(conn);
+}
+
+/* --- sending ------------------------------------------------------------------------------- */
+
+size_t conn_unsent(const struct conn *conn)
+{
+    return evbuffer_get_length(conn->fresh) +
+           evbuffer_get_length(bufferevent_get_output(conn->bev));
+}
+
+static void free_payload(const void *data, size_t n, void *unused)
+{
+    (void)n;
+    (void)unused;
+    free((void *)(uintptr_t)data);
+}
+
+static void set_choked(struct conn *conn, bool choked)
+{
+    if (conn->is_choked == choked)
+        return;
+    conn->is_choked = choked;
+    if (choked)
+        leave_line(conn); /* it would not take its turn */
+    conn->env->ops->choked(conn, choked, conn->env->userdata);
+    if (!choked)
+        pump(conn);
+}
+
+void conn_send(struct conn *conn, struct bytes *payload)
+{
+    struct bytes taken = *payload;
+    *payload = (struct bytes)BYTES_NULL;
+    if (conn->state != CONN_OPEN && conn->state != CONN_HALF_CLOSED) {
+        bytes_deinit(&taken);
+        return;
+    }
+    uint8_t header[FRAME_HEADER_SIZE];
+    frame_write_header(header, (uint32_t)taken.length);
+    if (evbuffer_add(conn->fresh, header, sizeof(header)) < 0 ||
+        evbuffer_add_reference(conn->fresh, taken.data, taken.length, free_payload, NULL) < 0) {
+        /* Half a frame cannot be taken back. */
+        log_write(conn->env->log, LOG_ERR, "client %" PRIu64 ": out of memory", conn->number);
+        bytes_deinit(&taken);
+        end(conn);
+        return;
+    }
+    event_active(conn->flush_event, EV_WRITE, 0);
+    if (conn_unsent(conn) > conn->high_water)
+        set_choked(conn, true);
+}
+
+static void send_error(struct conn *conn, const json_t *id, enum error_code code,
+                       const char *message)
+{
+    struct bytes payload = BYTES_NULL;
+    struct bytes id_bytes = {.data = (char *)(uintptr_t)json_string_value(id),
+                             .length = json_string_length(id)};
+    if (reply_error(id ? &id_bytes : NULL, 0, code, message, &payload) == 0)
+        conn_send(conn, &payload);
+}
+
+/* Framing or JSON is broken: where the next message begins cannot be known. */
+static void refuse(struct conn *conn, enum error_code code, const char *message)
+{
+    log_event(conn->env->log, LOG_INFO, LOG_MESSAGE_CLIENT_DISMISSED,
+              "client %" PRIu64 " (uid %d, pid %d) is sent away: %s", conn->number,
+              (int)conn->peer.uid, (int)conn->peer.pid, message);
+    send_error(conn, NULL, code, message);
+    conn_close(conn);
+}
+
+/* --- receiving ----------------------------------------------------------------------------- */
+
+static void handle_payload(struct conn *conn, const char *text, size_t n)
+{
+    _cleanup_json_ json_t *message = NULL;
+    _cleanup_request_ struct request request = REQUEST_NULL;
+    struct fault fault = FAULT_NULL;
+
+    int r = json_read_object(text, n, &message, &fault);
+    if (r == -EBADMSG) {
+        refuse(conn, ERROR_BAD_REQUEST, fault.text);
+        return;
+    }
+    if (r == 0)
+        r = request_decode(message, conn->env->policy, &request, &fault);
+    if (r < 0) {
+        enum error_code code = r == -ENOMEM  ? ERROR_INTERNAL
+                               : r == -EPERM ? ERROR_NOT_PERMITTED
+                                             : ERROR_BAD_REQUEST;
+        send_error(conn, request_peek_id(message), code,
+                   r == -ENOMEM ? "out of memory" : fault.text);
+        return;
+    }
+    /* The text in the request is all that is needed from here on. */
+    json_decref(TAKE_PTR(message));
+    conn->env->ops->request(conn, &request, n, conn->env->userdata);
+}
+
+/* The length of the next frame with its header, 0 if it is not whole yet or the connection was
+ * sent away for it. */
+static size_t next_frame(struct conn *conn, struct evbuffer *input)
+{
+    uint8_t header[FRAME_HEADER_SIZE];
+    uint32_t length;
+    char message[96];
+    if (evbuffer_copyout(input, header, sizeof(header)) < (ssize_t)sizeof(header))
+        return 0;
+    switch (frame_read_header(header, conn->max_frame, &length)) {
+    case FRAME_OK:
+        break;
+    case FRAME_EMPTY:
+        refuse(conn, ERROR_BAD_REQUEST, "frame: length 0");
+        return 0;
+    case FRAME_TOO_LARGE:
+        (void)snprintf(message, sizeof(message),
+                       "frame: length %" PRIu32 " is above the maximum of %" PRIu32 " bytes",
+                       length, conn->max_frame);
+        refuse(conn, ERROR_FRAME_TOO_LARGE, message);
+        return 0;
+    }
+    size_t size = (size_t)length + FRAME_HEADER_SIZE;
+    if (!reserve(conn, size))
+        return 0;
+    return evbuffer_get_length(input) >= size ? size : 0;
+}
+
+/* The timeout runs exactly while a frame is incomplete and it is the client's turn. */
+static void settle_frame_timer(struct conn *conn, struct evbuffer *input, bool progressed)
+{
+    if (conn->state != CONN_OPEN)
+        return;
+    bool wanted =
+        evbuffer_get_length(input) > 0 && !conn->is_parked && !conn->is_choked && !conn->is_waiting;
+    bool armed = event_pending(conn->timer, EV_TIMEOUT, NULL);
+    if (!wanted || progressed)
+        (void)event_del(conn->timer);
+    if (wanted && (!armed || progressed))
+        set_timer(conn, conn->frame_timeout_ms);
+}
+
+static bool may_read(const struct conn *conn)
+{
+    return (conn->state == CONN_OPEN || conn->state == CONN_HALF_CLOSED) && !conn->is_parked &&
+           !conn->is_choked;
+}
+
+/* Handles every whole frame that is there, until something pauses the connection. */
+static void pump(struct conn *conn)
+{
+    struct evbuffer *input = bufferevent_get_input(conn->bev);
+    bool progressed = false;
+    size_t size;
+    while (may_read(conn) && (size = next_frame(conn, input)) > 0) {
+        const char *frame = (const char *)evbuffer_pullup(input, (ssize_t)size);
+        if (!frame) {
+            refuse(conn, ERROR_INTERNAL, "out of memory");
+            return;
+        }
+        handle_payload(conn, frame + FRAME_HEADER_SIZE, size - FRAME_HEADER_SIZE);
+        if (conn->state == CONN_OPEN || conn->state == CONN_HALF_CLOSED)
+            (void)evbuffer_drain(input, size);
+        if (!conn->is_parked)
+            unreserve(conn);
+        progressed = true;
+    }
+    settle_frame_timer(conn, input, progressed);
+    if (conn->state == CONN_HALF_CLOSED)
+        conn_job_finished(conn);
+    else if (conn->state == CONN_OPEN)
+        (void)(may_read(conn) && !conn->is_waiting ? bufferevent_enable(conn->bev, EV_READ)
+                                                   : bufferevent_disable(conn->bev, EV_READ));
+}
+
+void conn_park(struct conn *conn, struct request *request, size_t size)
+{
+    conn->parked = *request;
+    conn->parked_size = size;
+    conn->is_parked = true;
+    *request = (struct request)REQUEST_NULL;
+}
+
+void conn_unpark(struct conn *conn)
+{
+    _cleanup_request_ struct request request = conn->parked;
+    conn->parked = (struct request)REQUEST_NULL;
+    conn->is_parked = false;
+    conn->env->ops->request(conn, &request, conn->parked_size, conn->env->userdata);
+    if (!conn->is_parked) {
+        unreserve(conn);
+        pump(conn);
+    }
+}
+
+/* --- events -------------------------------------------------------------------------------- */
+
+static bool peer_is_gone(const struct conn *conn)
+{
+    struct pollfd poll_fd = {.fd = conn->hangup_fd};
+    return poll(&poll_fd, 1, 0) == 1 && (poll_fd.revents & (POLLHUP | POLLERR)) != 0;
+}
+
+static void on_readable(struct bufferevent *bev, void *userdata)
+{
+    struct conn *conn = userdata;
+    if (conn->state == CONN_LINGERING || conn->state == CONN_FLUSHING)
+        (void)evbuffer_drain(bufferevent_get_input(bev), SIZE_MAX);
+    else if (conn->state != CONN_CLOSED)
+        pump(conn);
+}
+
+/* Called when unsent replies have fallen to half the high-water mark or below. */
+static void on_writable(struct bufferevent *bev, void *userdata)
+{
+    struct conn *conn = userdata;
+    (void)bev;
+    if (conn->state == CONN_FLUSHING && conn_unsent(conn) == 0)
+        linger(conn);
+    else if (conn->state == CONN_FLUSHING)
+        set_timer(conn, FLUSH_MS); /* it goes on */
+    else if (conn->state == CONN_OPEN || conn->state == CONN_HALF_CLOSED)
+        set_choked(conn, false);
+    conn_job_finished(conn);
+}
+
+/* When all that is ready has been seen to: what that has brought goes out, without asking first
+ * whether it can, as it mostly can. What cannot is the bufferevent's, which also finds out why. */
+static void on_flush(evutil_socket_t fd, short what, void *userdata)
+{
+    struct conn *conn = userdata;
+    (void)fd;
+    (void)what;
+    if (conn->state == CONN_CLOSED)
+        return;
+    if (evbuffer_get_length(bufferevent_get_output(conn->bev)) == 0)
+        (void)evbuffer_write(conn->fresh, bufferevent_getfd(conn->bev));
+    if (bufferevent_write_buffer(conn->bev, conn->fresh) < 0)
+        end(conn);
+    else if (conn_unsent(conn) <= conn->high_water / 2)
+        on_writable(conn->bev, conn);
+}
+
+static void on_end_of_file(struct conn *conn)
+{
+    char message[96];
+    size_t left = evbuffer_get_length(bufferevent_get_input(conn->bev));
+    if (conn->state != CONN_OPEN || peer_is_gone(conn)) {
+        end(conn);
+        return;
+    }
+    conn->state = CONN_HALF_CLOSED;
+    (void)event_del(conn->timer);
+    (void)bufferevent_disable(conn->bev, EV_READ);
+    pump(conn);
+    left = MIN(left, evbuffer_get_length(bufferevent_get_input(conn->bev)));
+    if (conn->state == CONN_HALF_CLOSED && left > 0 && may_read(conn) && !conn->is_waiting) {
+        (void)snprintf(message, sizeof(message), "frame: the end came after %zu bytes of it", left);
+        refuse(conn, ERROR_BAD_REQUEST, message);
+    }
+}
+
+static void on_event(struct bufferevent *bev, short what, void *userdata)
+{
+    struct conn *conn = userdata;
+    (void)bev;
+    if (what & BEV_EVENT_ERROR)
+        end(conn);
+    else if (what & BEV_EVENT_EOF)
+        on_end_of_file(conn);
+}
+
+/* Edge-triggered: something has come, the client has shut down its sending side, or is gone. */
+static void on_hangup(evutil_socket_t fd, short what, void *userdata)
+{
+    struct conn *conn = userdata;
+    (void)fd;
+    (void)what;
+    if (peer_is_gone(conn))
+        end(conn);
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *userdata)
+{
+    struct conn *conn = userdata;
+    char message[96];
+    (void)fd;
+    (void)what;
+    switch (conn->state) {
+    case CONN_OPEN:
+        (void)snprintf(message, sizeof(message),
+                       "frame: incomplete after %g s, %zu bytes of it have come",
+                       (double)conn->frame_timeout_ms / 1000,
+                       evbuffer_get_length(bufferevent_get_input(conn->bev)));
+        refuse(conn, ERROR_BAD_REQUEST, message);
+        break;
+    case CONN_FLUSHING:
+    case CONN_LINGERING:
+        end(conn);
+        break;
+    case CONN_CLOSED:
+        conn->env->ops->closed(conn, conn->env->userdata);
+        break;
+    case CONN_HALF_CLOSED:
+        break;
+    }
+}
+
+void conn_job_finished(struct conn *conn)
+{
+    if (conn->state == CONN_HALF_CLOSED && TAILQ_EMPTY(&conn->jobs.list) && !conn->is_parked &&
+        conn_unsent(conn) == 0 && evbuffer_get_length(bufferevent_get_input(conn->bev)) == 0)
+        conn_close(conn);
+}
+
+/* --- set-up and tear-down ------------------------------------------------------------------ */
+
+static int set_up_events(struct conn *conn, int fd)
+{
+    struct event_base *base = conn->env->base;
+    conn->hangup_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (conn->hangup_fd < 0)
+        return -errno;
+    /* EV_READ: a client that closes with replies unread is an error to epoll, and libevent hands
+     * that to readers only. */
+    conn->hangup_event =
+        event_new(base, conn->hangup_fd, EV_READ | EV_CLOSED | EV_ET | EV_PERSIST, on_hangup, conn);
+    conn->timer = event_new(base, -1, 0, on_timer, conn);
+    conn->flush_event = event_new(base, -1, 0, on_flush, conn);
+    conn->fresh = evbuffer_new();
+    if (!conn->hangup_event || !conn->timer || !conn->flush_event || !conn->fresh ||
+        event_add(conn->hangup_event, NULL) < 0)
+        return -ENOMEM;
+    bufferevent_setcb(conn->bev, on_readable, on_writable, on_event, conn);
+    bufferevent_setwatermark(conn->bev, EV_WRITE, conn->high_water / 2, 0);
+    set_read_bound(conn, SMALL_FRAME_MAX + FRAME_HEADER_SIZE);
+    (void)bufferevent_set_max_single_read(conn->bev, SMALL_FRAME_MAX);
+    return 0;
+}
+
+int conn_new(struct conn_env *env, int fd, uint64_t number, struct conn **ret)
+{
+    _cleanup_close_ int taken = fd;
+    struct conn *conn = calloc(1, sizeof(*conn));
+    if (!conn)
+        return -ENOMEM;
+    conn->env = env;
+    conn->number = number;
+    conn->max_frame = env->max_frame;
+    conn->frame_timeout_ms = env->frame_timeout_ms;
+    conn->high_water = env->high_water;
+    conn->hangup_fd = -1;
+    job_set_init(&conn->jobs);
+    queue_lane_init(&conn->lane);
+    socklen_t length = sizeof(conn->peer);
+    int r = 0;
+    if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0 ||
+        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &conn->peer, &length) < 0)
+        r = -errno;
+    if (r == 0) {
+        conn->bev = bufferevent_socket_new(env->base, fd, BEV_OPT_CLOSE_ON_FREE);
+        if (conn->bev)
+            (void)TAKE_FD(taken);
+        else
+            r = -ENOMEM;
+    }
+    if (r == 0)
+        r = set_up_events(conn, fd);
+    if (r < 0)
+        conn_free(conn);
+    else
+        *ret = conn;
+    return r;
+}
+
+void conn_start(struct conn *conn)
+{
+    (void)bufferevent_enable(conn->bev, EV_READ | EV_WRITE);
+}
+
+struct conn *conn_free(struct conn *conn)
+{
+    if (!conn)
+        return NULL;
+    unreserve(conn);
+    request_deinit(&conn->parked);
+    settings_unref(conn->parked_settings);
+    conn->hangup_event = consume_event(conn->hangup_event);
+    conn->timer = consume_event(conn->timer);
+    conn->flush_event = consume_event(conn->flush_event);
+    if (conn->fresh)
+        evbuffer_free(conn->fresh);
+    close_fd(conn->hangup_fd);
+    if (conn->bev)
+        bufferevent_free(conn->bev);
+    free(conn);
+    return NULL;
+}

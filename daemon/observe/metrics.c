@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+#include "metrics.h"
+#include "self_usage.h"
+
+#include "daemon/base/clock.h"
+#include "daemon/jail/layers.h"
+
+#include <string.h>
+
+#define LABEL(name, value) \
+    {                      \
+        name, value        \
+    }
+
+static void put_plain(struct exposition *e, const char *name, enum exposition_type type,
+                      const char *unit, const char *help, uint64_t value)
+{
+    exposition_family(e, name, type, unit, help);
+    exposition_integer(e, NULL, 0, value);
+}
+
+static void put_plain_seconds(struct exposition *e, const char *name, enum exposition_type type,
+                              const char *help, uint64_t value_ns)
+{
+    exposition_family(e, name, type, "seconds", help);
+    exposition_seconds(e, NULL, 0, value_ns);
+}
+
+static void put_labelled(const struct exposition *e, const char *label, const char *text,
+                         uint64_t value)
+{
+    const struct exposition_label labels[] = {LABEL(label, text)};
+    exposition_integer(e, labels, ARRAY_SIZE(labels), value);
+}
+
+/* --- the daemon ---------------------------------------------------------------------------- */
+
+static void put_build(struct exposition *e, const struct status_view *view)
+{
+    char protocol[16];
+    (void)snprintf(protocol, sizeof(protocol), "%d", PROTOCOL_VERSION);
+    const struct exposition_label labels[] = {LABEL("version", view->version),
+                                              LABEL("protocol", protocol)};
+    exposition_family(e, "rubricd_build", EXPOSITION_INFO, NULL, "What runs.");
+    exposition_integer(e, labels, ARRAY_SIZE(labels), 1);
+
+    exposition_family(e, "rubricd_state", EXPOSITION_STATESET, NULL,
+                      "Whether new jobs are taken, or the daemon is about to end.");
+    put_labelled(e, "rubricd_state", "running", !view->draining);
+    put_labelled(e, "rubricd_state", "draining", view->draining);
+    put_plain(e, "rubricd_healthy", EXPOSITION_GAUGE, NULL,
+              "0 while the watchdog is not fed, because jobs are not getting on.", view->healthy);
+}
+
+static void put_process(struct exposition *e, const struct status_view *view, uint64_t now_ns)
+{
+    struct process_usage usage;
+    process_measure(&usage);
+    put_plain_seconds(e, "rubricd_uptime_seconds", EXPOSITION_GAUGE,
+                      "Since the start; time that the host slept is not counted.",
+                      now_ns - view->started_ns);
+    put_plain_seconds(e, "process_start_time_seconds", EXPOSITION_GAUGE,
+                      "When the daemon was started, since the epoch.", view->started_at_ns);
+    put_plain_seconds(e, "process_cpu_seconds", EXPOSITION_COUNTER,
+                      "CPU time of the daemon itself, without jails and jobs.", usage.cpu_ns);
+    put_plain(e, "process_resident_memory_bytes", EXPOSITION_GAUGE, "bytes",
+              "Resident memory of the daemon itself.", usage.rss_bytes);
+    put_plain(e, "process_open_fds", EXPOSITION_GAUGE, NULL, "Open file descriptors.",
+              usage.open_fds);
+    put_plain(e, "process_max_fds", EXPOSITION_GAUGE, NULL,
+              "How many file descriptors may be open.", usage.max_fds);
+}
+
+static void put_log(struct exposition *e, const struct log *log)
+{
+    exposition_family(e, "rubricd_log", EXPOSITION_INFO, NULL, "Where the log goes.");
+    put_labelled(e, "format", log_sink_name(log->sink), 1);
+    put_plain(e, "rubricd_log_entries_dropped", EXPOSITION_COUNTER, NULL,
+              "Log entries that were not taken in time, and are lost.", log->dropped);
+}
+
+static const char *text_of(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    return text ? text : "";
+}
+
+static void put_isolation(struct exposition *e, const struct status_view *view)
+{
+    const struct isolation *isolation = &view->settings->isolation;
+    const struct exposition_label labels[] = {
+        LABEL("class", text_of(isolation->summary, "class")),
+        LABEL("digest", text_of(isolation->summary, "digest"))};
+    exposition_family(e, "rubricd_isolation", EXPOSITION_INFO, NULL,
+                      "Scores can be compared where these two agree.");
+    exposition_integer(e, labels, ARRAY_SIZE(labels), 1);
+
+    exposition_family(e, "rubricd_isolation_layer", EXPOSITION_STATESET, NULL,
+                      "Layers of confinement: 1 for those in force.");
+    for (enum layer layer = 0; layer < LAYER_COUNT; layer++)
+        put_labelled(e, "rubricd_isolation_layer", layer_name(layer),
+                     layer_in(isolation->layers, layer));
+
+    exposition_family(e, "rubricd_isolation_required_layer", EXPOSITION_STATESET, NULL,
+                      "Layers without which the daemon does not start.");
+    for (enum layer layer = 0; layer < LAYER_COUNT; layer++) {
+        bool required = false;
+        for (size_t i = 0; i < view->settings->config.require.count; i++)
+            required |= layer_from_name(view->settings->config.require.item[i]) == layer;
+        put_labelled(e, "rubricd_isolation_required_layer", layer_name(layer), required);
+    }
+}
+
+/* --- slots, queue, connections ------------------------------------------------------------- */
+
+static void put_slots(struct exposition *e, const struct pool *pool)
+{
+    uint64_t counts[STATUS_SLOT_STATES] = {0};
+    for (unsigned i = 0; i < pool->slot_count; i++)
+        if (pool_shows(pool->slots[i]))
+            counts[status_slot_state(pool->slots[i])]++;
+    exposition_family(e, "rubricd_slots", EXPOSITION_GAUGE, NULL,
+                      "Slots of the pool by what they do; a broken one has its jail replaced.");
+    for (enum status_slot_state state = 0; state < STATUS_SLOT_STATES; state++)
+        put_labelled(e, "state", status_slot_state_name(state), counts[state]);
+    put_plain(e, "rubricd_jails_started", EXPOSITION_COUNTER, NULL,
+              "Jails that were started: one for each slot at first, and those that replace others.",
+              pool->tally.jails_started);
+    put_plain(e, "rubricd_jails_lost", EXPOSITION_COUNTER, NULL,
+              "Jails that died or had to be given up, or could not be started.",
+              pool->tally.jails_lost);
+}
+
+/* When the job that has waited longest was queued; NOW_NS where none waits. */
+static uint64_t oldest_queued_ns(const struct conn_list *conns, uint64_t now_ns)
+{
+    uint64_t oldest_ns = now_ns;
+    const struct conn *conn;
+    TAILQ_FOREACH(conn, conns, of_supervisor)
+    for (size_t i = 0; i < QUEUE_PRIORITIES; i++) {
+        struct queue_entry *entry = TAILQ_FIRST(&conn->lane.entries[i]);
+        if (entry)
+            oldest_ns = MIN(oldest_ns, container_of(entry, struct job, entry)->queued_ns);
+    }
+    return oldest_ns;
+}
+
+static void put_queue(struct exposition *e, const struct status_view *view, uint64_t now_ns)
+{
+    const struct queue *queue = view->queue;
+    put_plain(e, "rubricd_queue_jobs", EXPOSITION_GAUGE, NULL, "Jobs that wait for a slot.",
+              queue->count);
+    put_plain(e, "rubricd_queue_max_jobs", EXPOSITION_GAUGE, NULL,
+              "How many there is room for, by the configuration.", queue->max_count);
+    put_plain(e, "rubricd_queue_bytes", EXPOSITION_GAUGE, "bytes", "Payload of jobs that wait.",
+              queue->bytes);
+    put_plain(e, "rubricd_queue_max_bytes", EXPOSITION_GAUGE, "bytes",
+              "How much there is room for, by the configuration.", queue->max_bytes);
+    put_plain_seconds(e, "rubricd_queue_oldest_seconds", EXPOSITION_GAUGE,
+                      "How long the job has waited that has waited longest; 0 where none waits.",
+                      now_ns - oldest_queued_ns(view->conns, now_ns));
+}
+
+static void put_connections(struct exposition *e, const struct status_view *view)
+{
+    uint64_t open = 0, parked = 0, choked = 0;
+    const struct conn *conn;
+    TAILQ_FOREACH(conn, view->conns, of_supervisor)
+    {
+        open++;
+        parked += conn->is_parked;
+        choked += conn->is_choked;
+    }
+    put_plain(e, "rubricd_connections", EXPOSITION_GAUGE, NULL, "Clients that are connected.",
+              open);
+    put_plain(e, "rubricd_max_connections", EXPOSITION_GAUGE, NULL,
+              "How many may be connected, by the configuration.",
+              view->settings->config.max_clients);
+    exposition_family(
+        e, "rubricd_paused_connections", EXPOSITION_GAUGE, NULL,
+        "Clients that are not read from, because the queue has no room for their next "
+        "job, or because they do not take their replies.");
+    put_labelled(e, "reason", "queue_full", parked);
+    put_labelled(e, "reason", "replies_unread", choked);
+    put_plain(e, "rubricd_connections_accepted", EXPOSITION_COUNTER, NULL,
+              "Clients that have been connected.", view->accepted);
+    put_plain(e, "rubricd_connections_refused", EXPOSITION_COUNTER, NULL,
+              "Clients that were turned away because too many were connected.",
+              view->stats->refused);
+}
+
+/* --- jobs ---------------------------------------------------------------------------------- */
+
+static void put_in_flight(struct exposition *e, const struct status_view *view)
+{
+    uint64_t running[JOB_KIND_COUNT] = {0};
+    for (unsigned i = 0; i < view->pool->slot_count; i++) {
+        const struct job *job = view->pool->slots[i]->job.owner;
+        if (job)
+            running[job->spec->kind]++;
+    }
+    exposition_family(e, "rubricd_jobs_in_flight", EXPOSITION_GAUGE, NULL,
+                      "Jobs that have not ended.");
+    for (enum job_kind kind = 0; kind < JOB_KIND_COUNT; kind++) {
+        struct exposition_label labels[] = {LABEL("kind", job_kind_name(kind)),
+                                            LABEL("state", "queued")};
+        exposition_integer(e, labels, ARRAY_SIZE(labels),
+                           stats_unfinished(view->stats, kind) - running[kind]);
+        labels[1].value = "running";
+        exposition_integer(e, labels, ARRAY_SIZE(labels), running[kind]);
+    }
+}
+
+static void put_submitted(struct exposition *e, const struct stats *stats)
+{
+    exposition_family(e, "rubricd_jobs_submitted", EXPOSITION_COUNTER, NULL,
+                      "Jobs that clients have submitted. Each ends as a result, in an error, or "
+                      "dropped.");
+    for (enum job_kind kind = 0; kind < JOB_KIND_COUNT; kind++)
+        put_labelled(e, "kind", job_kind_name(kind), stats->kinds[kind].submitted);
+    exposition_family(e, "rubricd_jobs_dropped", EXPOSITION_COUNTER, NULL,
+                      "Jobs whose client went away before they were started.");
+    for (enum job_kind kind = 0; kind < JOB_KIND_COUNT; kind++)
+        put_labelled(e, "kind", job_kind_name(kind), stats->kinds[kind].dropped);
+}
+
+static void put_results(struct exposition *e, const struct stats *stats)
+{
+    exposition_family(e, "rubricd_job_results", EXPOSITION_COUNTER, NULL,
+                      "Jobs that have ended with a verdict.");
+    for (enum job_kind kind = 0; kind < JOB_KIND_COUNT; kind++) {
+        struct exposition_label labels[] = {LABEL("kind", job_kind_name(kind)),
+                                            LABEL("result", "passed")};
+        exposition_integer(e, labels, ARRAY_SIZE(labels), stats->kinds[kind].passed);
+        labels[1].value = "failed";
+        exposition_integer(e, labels, ARRAY_SIZE(labels), stats->kinds[kind].failed);
+    }
+
+    exposition_family(e, "rubricd_job_errors", EXPOSITION_COUNTER, NULL,
+                      "Jobs that have ended in an error instead of a verdict.");
+    for (enum job_kind kind = 0; kind < JOB_KIND_COUNT; kind++)
+        for (enum error_code code = 0; code < STATS_ERROR_CODES; code++) {
+            const struct exposition_label labels[] = {LABEL("kind", job_kind_name(kind)),
+                                                      LABEL("code", error_code_name(code))};
+            exposition_integer(e, labels, ARRAY_SIZE(labels), stats->kinds[kind].errors[code]);
+        }
+
+    exposition_family(e, "rubricd_job_limits_exceeded", EXPOSITION_COUNTER, NULL,
+                      "Results of jobs that exceeded a limit.");
+    for (enum job_kind kind = 0; kind < JOB_KIND_COUNT; kind++)
+        for (enum limit limit = 0; limit < LIMIT_COUNT; limit++) {
+            const struct exposition_label labels[] = {LABEL("kind", job_kind_name(kind)),
+                                                      LABEL("limit", limit_name(limit))};
+            exposition_integer(e, labels, ARRAY_SIZE(labels), stats->kinds[kind].limits[limit]);
+        }
+}
+
+static void put_latencies(struct exposition *e, const struct stats *stats)
+{
+    exposition_family(e, "rubricd_job_wall_clock_seconds", EXPOSITION_HISTOGRAM, "seconds",
+                      "How long programs ran whose job has a result.");
+    for (enum job_kind kind = 0; kind < JOB_KIND_COUNT; kind++) {
+        const struct exposition_label labels[] = {LABEL("kind", job_kind_name(kind))};
+        exposition_histogram(e, labels, ARRAY_SIZE(labels), &stats->kinds[kind].wall_clock);
+    }
+    exposition_family(e, "rubricd_job_queue_wait_seconds", EXPOSITION_HISTOGRAM, "seconds",
+                      "How long jobs that were given to a slot waited for their program's start.");
+    for (enum job_kind kind = 0; kind < JOB_KIND_COUNT; kind++) {
+        const struct exposition_label labels[] = {LABEL("kind", job_kind_name(kind))};
+        exposition_histogram(e, labels, ARRAY_SIZE(labels), &stats->kinds[kind].queue_wait);
+    }
+}
+
+/* --- configuration ------------------------------------------------------------------------- */
+
+static void put_configuration(struct exposition *e, const struct status_view *view, uint64_t now_ns)
+{
+    const struct settings *settings = view->settings;
+    const struct config *config = &settings->config;
+    const struct limits *defaults[JOB_KIND_COUNT] = {
+        [JOB_RUBRIC] = &config->rubric_limits,
+        [JOB_SANDBOX] = &config->sandbox_limits,
+        [JOB_CODE_EXEC] = &config->code_exec_limits,
+    };
+    exposition_family(e, "rubricd_default_wall_clock_seconds", EXPOSITION_GAUGE, "seconds",
+                      "The deadline of jobs that ask for none, by the configuration.");
+    for (enum job_kind kind = 0; kind < JOB_KIND_COUNT; kind++) {
+        const struct exposition_label labels[] = {LABEL("kind", job_kind_name(kind))};
+        exposition_seconds(e, labels, ARRAY_SIZE(labels),
+                           defaults[kind]->of[LIMIT_WALL_CLOCK] * NS_PER_MS);
+    }
+    put_plain(e, "rubricd_configured_slots", EXPOSITION_GAUGE, NULL,
+              "How many slots the configuration asks for.", settings->slots);
+    put_plain(e, "rubricd_configuration_generation", EXPOSITION_GAUGE, NULL,
+              "Which configuration is in force: 1 is that of the start, each reload adds 1.",
+              settings->generation);
+    put_plain_seconds(e, "rubricd_configuration_age_seconds", EXPOSITION_GAUGE,
+                      "Since it was read.", now_ns - settings->made_ns);
+    exposition_family(e, "rubricd_reloads", EXPOSITION_COUNTER, NULL,
+                      "Reloads of the configuration; one that is refused changes nothing.");
+    put_labelled(e, "result", "done", settings->generation - 1);
+    put_labelled(e, "result", "refused", view->stats->reloads_refused);
+    put_plain_seconds(e, "rubricd_grace_period_seconds", EXPOSITION_GAUGE,
+                      "How long running jobs have when the daemon stops, by the configuration.",
+                      config->grace_period_ms * NS_PER_MS);
+}
+
+/* --- all together -------------------------------------------------------------------------- */
+
+int metrics_print(const struct status_view *view, enum exposition_format format, struct bytes *ret)
+{
+    struct bytes text = BYTES_NULL;
+    uint64_t now_ns = clock_now_ns();
+    struct exposition e = {.out = open_memstream(&text.data, &text.length), .format = format};
+    if (!e.out)
+        return -ENOMEM;
+    put_build(&e, view);
+    put_process(&e, view, now_ns);
+    put_log(&e, view->log);
+    put_isolation(&e, view);
+    put_slots(&e, view->pool);
+    put_queue(&e, view, now_ns);
+    put_connections(&e, view);
+    put_in_flight(&e, view);
+    put_submitted(&e, view->stats);
+    put_results(&e, view->stats);
+    put_latencies(&e, view->stats);
+    put_configuration(&e, view, now_ns);
+    exposition_end(&e);
+    bool failed = ferror(e.out);
+    failed |= fclose(e.out) != 0;
+    if (failed) {
+        bytes_deinit(&text);
+        return -ENOMEM;
+    }
+    *ret = text;
+    return 0;
+}
+
+int metrics_reply(const struct status_view *view, struct bytes *ret)
+{
+    _cleanup_bytes_ struct bytes text = BYTES_NULL;
+    int r = metrics_print(view, EXPOSITION_OPENMETRICS, &text);
+    if (r < 0)
+        return r;
+    _cleanup_json_ json_t *reply =
+        json_pack("{s:s,s:s,s:s%}", "type", "metrics", "content_type",
+                  exposition_content_type(EXPOSITION_OPENMETRICS), "text", text.data, text.length);
+    return reply ? json_print(reply, ret) : -ENOMEM;
+}

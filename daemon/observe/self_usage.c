@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#include "self_usage.h"
+
+#include "daemon/base/clock.h"
+#include "proto/util.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/resource.h>
+
+/* The bytes that the line NAME of /proc/self/status gives in kB; 0 if it is not there. */
+static uint64_t memory_line(const char *status, const char *name)
+{
+    const char *line = strstr(status, name);
+    return line ? strtoull(line + strlen(name), NULL, 10) * 1024 : 0;
+}
+
+/* Not getrusage(): its maximum is that of the program before execve, too. */
+static void measure_memory(struct process_usage *usage)
+{
+    char text[4096];
+    _cleanup_close_ int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    text[MAX(n, 0)] = '\0';
+    usage->rss_bytes = memory_line(text, "\nVmRSS:");
+    usage->max_rss_bytes = MAX(memory_line(text, "\nVmHWM:"), usage->rss_bytes);
+}
+
+static unsigned count_fds(void)
+{
+    DIR *directory = opendir("/proc/self/fd");
+    unsigned count = 0;
+    if (!directory)
+        return 0;
+    for (const struct dirent *entry; (entry = readdir(directory));)
+        count += entry->d_name[0] != '.';
+    (void)closedir(directory);
+    return count - 1; /* but for the one that this took */
+}
+
+void process_measure(struct process_usage *ret)
+{
+    struct process_usage usage = {.open_fds = count_fds()};
+    struct timespec cpu;
+    struct rlimit files;
+    measure_memory(&usage);
+    if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu) == 0)
+        usage.cpu_ns = (uint64_t)cpu.tv_sec * NS_PER_S + (uint64_t)cpu.tv_nsec;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0)
+        usage.max_fds = (unsigned)MIN(files.rlim_cur, (rlim_t)UINT_MAX);
+    *ret = usage;
+}

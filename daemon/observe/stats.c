@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+#include "stats.h"
+
+#include "daemon/base/clock.h"
+
+#include <string.h>
+
+static void failure_deinit(struct stats_failure *failure)
+{
+    bytes_deinit(&failure->id);
+    free(failure->label);
+    free(failure->what);
+    *failure = (struct stats_failure){.job_no = 0};
+}
+
+int stats_init(struct stats *stats, uint64_t now_ns)
+{
+    *stats = (struct stats){.kinds = calloc(JOB_KIND_COUNT, sizeof(*stats->kinds))};
+    if (!stats->kinds)
+        return -ENOMEM;
+    for (enum job_kind kind = 0; kind < JOB_KIND_COUNT; kind++)
+        recent_init(&stats->kinds[kind].recent, now_ns);
+    return 0;
+}
+
+void stats_deinit(struct stats *stats)
+{
+    for (size_t i = 0; i < STATS_FAILURES; i++)
+        failure_deinit(&stats->failures[i]);
+    free(stats->kinds);
+    stats->kinds = NULL;
+}
+
+/* --- noting -------------------------------------------------------------------------------- */
+
+void stats_count_submitted(struct stats *stats, enum job_kind kind)
+{
+    stats->kinds[kind].submitted++;
+}
+
+void stats_count_dropped(struct stats *stats, enum job_kind kind)
+{
+    stats->kinds[kind].dropped++;
+}
+
+void stats_count_wait(struct stats *stats, enum job_kind kind, uint64_t waited_ns, uint64_t now_ns)
+{
+    histogram_add(&stats->kinds[kind].queue_wait, waited_ns);
+    recent_observe(&stats->kinds[kind].recent, RECENT_QUEUE_WAIT, waited_ns, now_ns);
+}
+
+void stats_count_result(struct stats *stats, enum job_kind kind, const struct stats_result *result,
+                        uint64_t now_ns)
+{
+    struct stats_kind *of = &stats->kinds[kind];
+    of->passed += result->passed;
+    of->failed += !result->passed;
+    recent_count(&of->recent, result->passed ? RECENT_PASSED : RECENT_FAILED, now_ns);
+    if (result->limit != LIMIT_NONE)
+        of->limits[result->limit]++;
+    if (result->ran_ns > 0) {
+        histogram_add(&of->wall_clock, result->ran_ns);
+        recent_observe(&of->recent, RECENT_WALL_CLOCK, result->ran_ns, now_ns);
+    }
+}
+
+void stats_count_error(struct stats *stats, enum job_kind kind, enum error_code code,
+                       uint64_t now_ns)
+{
+    stats->kinds[kind].errors[code]++;
+    recent_count(&stats->kinds[kind].recent, RECENT_ERRORS, now_ns);
+}
+
+uint64_t stats_unfinished(const struct stats *stats, enum job_kind kind)
+{
+    const struct stats_kind *of = &stats->kinds[kind];
+    uint64_t ended = of->passed + of->failed + of->dropped;
+    for (enum error_code code = 0; code < STATS_ERROR_CODES; code++)
+        ended += of->errors[code];
+    return of->submitted - ended;
+}
+
+void stats_add_failure(struct stats *stats, const struct job *job, const char *what)
+{
+    struct stats_failure failure = {
+        .job_no = job->number, .at_ns = clock_now_ns(), .kind = job_kind_name(job->spec->kind)};
+    char label[JOB_LABEL_MAX];
+    job_describe(job->spec, label);
+    failure.label = strdup(label);
+    failure.what = strdup(what);
+    if (!failure.label || !failure.what ||
+        bytes_copy(job->id.data, job->id.length, &failure.id) < 0) {
+        failure_deinit(&failure);
+        return; /* a memory of a failure is not worth another failure */
+    }
+    failure_deinit(&stats->failures[stats->next_failure]);
+    stats->failures[stats->next_failure] = failure;
+    stats->next_failure = (stats->next_failure + 1) % STATS_FAILURES;
+}
+
+/* --- telling ------------------------------------------------------------------------------- */
+
+/* Those that have occurred, by name. */
+static json_t *errors_json(const uint64_t errors[STATS_ERROR_CODES])
+{
+    json_t *object = json_object();
+    for (enum error_code code = 0; code < STATS_ERROR_CODES; code++)
+        if (errors[code] > 0)
+            (void)json_object_set_new(object, error_code_name(code),
+                                      json_integer((json_int_t)errors[code]));
+    return object;
+}
+
+static json_t *limits_json(const uint64_t limits[LIMIT_COUNT])
+{
+    json_t *object = json_object();
+    for (enum limit limit = 0; limit < LIMIT_COUNT; limit++)
+        if (limits[limit] > 0)
+            (void)json_object_set_new(object, limit_name(limit),
+                                      json_integer((json_int_t)limits[limit]));
+    return object;
+}
+
+json_t *stats_counters_json(const struct stats *stats)
+{
+    uint64_t submitted = 0, passed = 0, results = 0, errors[STATS_ERROR_CODES] = {0};
+    for (enum job_kind kind = 0; kind < JOB_KIND_COUNT; kind++) {
+        const struct stats_kind *of = &stats->kinds[kind];
+        submitted += of->submitted;
+        passed += of->passed;
+        results += of->passed + of->failed;
+        for (enum error_code code = 0; code < STATS_ERROR_CODES; code++)
+            errors[code] += of->errors[code];
+    }
+    return json_pack("{s:I,s:I,s:I,s:I,s:o}", "submitted", (json_int_t)submitted, "results",
+                     (json_int_t)results, "passed", (json_int_t)passed, "failed",
+                     (json_int_t)(results - passed), "errors", errors_json(errors));
+}
+
+static json_t *quantiles_json(const struct recent_summary *summary, enum recent_latency latency)
+{
+    const uint64_t *ns = summary->latencies[latency].quantiles_ns;
+    if (summary->latencies[latency].count == 0)
+        return json_null();
+    return json_pack("{s:f,s:f,s:f}", "p50", (double)ns[0] / NS_PER_MS, "p90",
+                     (double)ns[1] / NS_PER_MS, "p99", (double)ns[2] / NS_PER_MS);
+}
+
+static json_t *recent_json(const struct recent *recent, uint64_t now_ns)
+{
+    static const unsigned windows_s[] = {60, 300, 900};
+    json_t *list = json_array();
+    for (size_t i = 0; i < ARRAY_SIZE(windows_s); i++) {
+        struct recent_summary summary;
+        recent_summarise(recent, windows_s[i] * NS_PER_S, now_ns, &summary);
+        uint64_t passed = summary.ends[RECENT_PASSED], failed = summary.ends[RECENT_FAILED],
+                 errors = summary.ends[RECENT_ERRORS];
+        (void)json_array_append_new(
+            list,
+            json_pack("{s:i,s:I,s:I,s:I,s:I,s:f,s:o,s:o}", "seconds", (int)windows_s[i], "span_ms",
+                      (json_int_t)(summary.span_ns / NS_PER_MS), "passed", (json_int_t)passed,
+                      "failed", (json_int_t)failed, "errors", (json_int_t)errors, "per_second",
+                      recent_rate(passed + failed + errors, summary.span_ns), "wall_clock_ms",
+                      quantiles_json(&summary, RECENT_WALL_CLOCK), "queue_ms",
+                      quantiles_json(&summary, RECENT_QUEUE_WAIT)));
+    }
+    return list;
+}
+
+json_t *stats_kinds_json(const struct stats *stats, uint64_t now_ns)
+{
+    json_t *object = json_object();
+    for (enum job_kind kind = 0; kind < JOB_KIND_COUNT; kind++) {
+        const struct stats_kind *of = &stats->kinds[kind];
+        (void)json_object_set_new(
+            object, job_kind_name(kind),
+            json_pack("{s:I,s:I,s:I,s:o,s:o,s:I,s:o}", "submitted", (json_int_t)of->submitted,
+                      "passed", (json_int_t)of->passed, "failed", (json_int_t)of->failed, "errors",
+                      errors_json(of->errors), "limits_exceeded", limits_json(of->limits),
+                      "dropped", (json_int_t)of->dropped, "recent",
+                      recent_json(&of->recent, now_ns)));
+    }
+    return object;
+}
+
+json_t *stats_failures_json(const struct stats *stats, uint64_t now_ns)
+{
+    json_t *list = json_array();
+    for (size_t i = 1; i <= STATS_FAILURES; i++) {
+        const struct stats_failure *failure =
+            &stats->failures[(stats->next_failure + STATS_FAILURES - i) % STATS_FAILURES];
+        if (failure->job_no == 0)
+            break;
+        (void)json_array_append_new(
+            list, json_pack("{s:I,s:o,s:s,s:s,s:o,s:I}", "job_no", (json_int_t)failure->job_no,
+                            "id", json_stringn_nocheck(failure->id.data, failure->id.length),
+                            "kind", failure->kind, "label", failure->label, "what",
+                            json_text(failure->what, strlen(failure->what)), "ago_ms",
+                            (json_int_t)((now_ns - failure->at_ns) / NS_PER_MS)));
+    }
+    return list;
+}

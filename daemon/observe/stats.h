@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* What has happened since the start, per kind of job: counters, latencies, rates, and the last
+ * failures, for status and metrics. Noting a job allocates nothing; only what is remembered of a
+ * failure does. */
+
+#include "histogram.h"
+#include "window.h"
+
+#include "daemon/jobs/job.h"
+#include "proto/reply.h"
+
+#include <jansson.h>
+#include <stdint.h>
+
+#define STATS_FAILURES 10
+#define STATS_ERROR_CODES (ERROR_INTERNAL + 1)
+
+struct stats_failure {
+    uint64_t job_no, at_ns;
+    struct bytes id;
+    char *label; /* job_describe() */
+    const char *kind;
+    char *what; /* "rubric.timeout", "sandbox_failed: ..." */
+};
+
+/* Each job that is submitted passes, fails, ends in an error or is dropped, once. */
+struct stats_kind {
+    uint64_t submitted;
+    uint64_t passed, failed; /* results */
+    uint64_t dropped;        /* their client went away before they were started */
+    uint64_t errors[STATS_ERROR_CODES];
+    uint64_t limits[LIMIT_COUNT]; /* results by the limit that was exceeded */
+    struct histogram wall_clock;  /* of what ran to a result */
+    struct histogram queue_wait;  /* of what was given to a slot, until it began */
+    struct recent recent;
+};
+
+struct stats {
+    struct stats_kind *kinds; /* owned; JOB_KIND_COUNT of them */
+    uint64_t reloads_refused;
+    uint64_t refused;                              /* clients too many */
+    struct stats_failure failures[STATS_FAILURES]; /* a ring */
+    size_t next_failure;
+};
+
+/* 0 or -ENOMEM. */
+int stats_init(struct stats *stats, uint64_t now_ns);
+
+/* Accepts a zeroed STATS. */
+void stats_deinit(struct stats *stats);
+
+void stats_count_submitted(struct stats *stats, enum job_kind kind);
+
+void stats_count_dropped(struct stats *stats, enum job_kind kind);
+
+/* The wait of a job that was given to a slot is over. */
+void stats_count_wait(struct stats *stats, enum job_kind kind, uint64_t waited_ns, uint64_t now_ns);
+
+struct stats_result {
+    bool passed;
+    enum limit limit; /* LIMIT_NONE: none was exceeded */
+    uint64_t ran_ns;  /* 0: nothing was run for it */
+};
+
+/* A job has got its verdict. */
+void stats_count_result(struct stats *stats, enum job_kind kind, const struct stats_result *result,
+                        uint64_t now_ns);
+
+void stats_count_error(struct stats *stats, enum job_kind kind, enum error_code code,
+                       uint64_t now_ns);
+
+/* Jobs that were submitted and have not ended. */
+uint64_t stats_unfinished(const struct stats *stats, enum job_kind kind);
+
+/* Remembers a failure of JOB; forgets the oldest. WHAT names the first failure mode of one that
+ * did not pass, or the error. */
+void stats_add_failure(struct stats *stats, const struct job *job, const char *what);
+
+/* Over all kinds. */
+json_t *stats_counters_json(const struct stats *stats);
+
+/* By kind, with rates and quantiles over the last 1, 5 and 15 minutes. */
+json_t *stats_kinds_json(const struct stats *stats, uint64_t now_ns);
+
+/* The latest first. */
+json_t *stats_failures_json(const struct stats *stats, uint64_t now_ns);

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+#include "status.h"
+#include "self_usage.h"
+
+#include "daemon/base/clock.h"
+
+#include <unistd.h>
+
+enum status_slot_state status_slot_state(const struct slot *slot)
+{
+    switch (slot->state) {
+    case SLOT_STARTING:
+        return STATUS_SLOT_STARTING;
+    case SLOT_IDLE:
+        return STATUS_SLOT_IDLE;
+    case SLOT_LAUNCHING:
+    case SLOT_RUNNING:
+    case SLOT_ENDING:
+        return STATUS_SLOT_BUSY;
+    case SLOT_DYING:
+    case SLOT_SWEEPING:
+    case SLOT_STOPPED:
+        return STATUS_SLOT_BROKEN;
+    }
+    return STATUS_SLOT_BROKEN;
+}
+
+const char *status_slot_state_name(enum status_slot_state state)
+{
+    static const char *const names[STATUS_SLOT_STATES] = {"idle", "busy", "starting", "broken"};
+    return names[state];
+}
+
+static json_t *job_json(const struct slot *slot, uint64_t now_ns)
+{
+    const struct job *job = slot->job.owner;
+    if (!job)
+        return json_null();
+    char label[JOB_LABEL_MAX];
+    job_describe(job->spec, label);
+    uint64_t since_ns = slot->job.result.started_ns ? slot->job.result.started_ns : now_ns;
+    return json_pack("{s:I,s:o,s:s,s:s,s:I,s:I,s:I,s:I}", "job_no", (json_int_t)job->number, "id",
+                     json_stringn_nocheck(job->id.data, job->id.length), "kind",
+                     job_kind_name(job->spec->kind), "label", label, "client",
+                     (json_int_t)job->client_no, "uid", (json_int_t)job->peer.uid, "running_ms",
+                     (json_int_t)((now_ns - since_ns) / NS_PER_MS), "remaining_ms",
+                     (json_int_t)slot_remaining_ms(slot));
+}
+
+static json_t *slots_json(const struct pool *pool, uint64_t now_ns)
+{
+    json_t *list = json_array();
+    for (unsigned i = 0; i < pool->slot_count; i++) {
+        const struct slot *slot = pool->slots[i];
+        if (!pool_shows(slot))
+            continue;
+        (void)json_array_append_new(
+            list,
+            json_pack("{s:i,s:s,s:b,s:o,s:o}", "slot", (int)slot->index, "state",
+                      status_slot_state_name(status_slot_state(slot)), "retiring", slot->retiring,
+                      "jail_pid", slot->jail_pid > 0 ? json_integer(slot->jail_pid) : json_null(),
+                      "job", job_json(slot, now_ns)));
+    }
+    return list;
+}
+
+static json_t *clients_json(const struct conn_list *conns, size_t *ret_total)
+{
+    json_t *list = json_array();
+    const struct conn *conn;
+    size_t total = 0;
+    TAILQ_FOREACH(conn, conns, of_supervisor)
+    {
+        if (total++ >= STATUS_CLIENTS_MAX)
+            continue;
+        (void)json_array_append_new(
+            list,
+            json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:b}", "client", (json_int_t)conn->number,
+                      "uid", (json_int_t)conn->peer.uid, "gid", (json_int_t)conn->peer.gid, "pid",
+                      (json_int_t)conn->peer.pid, "queued", (json_int_t)conn->lane.count, "running",
+                      (json_int_t)conn->running, "unsent_bytes", (json_int_t)conn_unsent(conn),
+                      "paused", conn->is_parked || conn->is_choked));
+    }
+    *ret_total = total;
+    return list;
+}
+
+static json_t *queue_json(const struct queue *queue)
+{
+    return json_pack("{s:I,s:I,s:I,s:I}", "jobs", (json_int_t)queue->count, "jobs_max",
+                     (json_int_t)queue->max_count, "bytes", (json_int_t)queue->bytes, "bytes_max",
+                     (json_int_t)queue->max_bytes);
+}
+
+static json_t *memory_json(void)
+{
+    struct process_usage usage;
+    process_measure(&usage);
+    return json_pack("{s:I,s:I}", "rss_bytes", (json_int_t)usage.rss_bytes, "max_rss_bytes",
+                     (json_int_t)usage.max_rss_bytes);
+}
+
+static json_t *log_json(const struct log *log)
+{
+    return json_pack("{s:s,s:I}", "format", log_sink_name(log->sink), "dropped",
+                     (json_int_t)log->dropped);
+}
+
+static json_t *isolation_json(const struct settings *settings)
+{
+    const struct isolation *isolation = &settings->isolation;
+    json_t *copy = json_copy(isolation->summary);
+    const char *because = settings->confinement->probe.cold_because;
+    if (json_object_set(copy, "missing", isolation->missing) < 0 ||
+        json_object_set_new(copy, "warm", json_boolean(isolation->is_warm)) < 0 ||
+        (!isolation->is_warm &&
+         json_object_set_new(copy, "cold_because", json_string(because)) < 0)) {
+        json_decref(copy);
+        return NULL;
+    }
+    return copy;
+}
+
+static json_t *configuration_json(const struct status_view *view, uint64_t now_ns)
+{
+    const struct settings *settings = view->settings;
+    return json_pack("{s:I,s:I,s:i}", "generation", (json_int_t)settings->generation, "age_ms",
+                     (json_int_t)((now_ns - settings->made_ns) / NS_PER_MS), "slots",
+                     (int)settings->slots);
+}
+
+int status_reply(const struct status_view *view, struct bytes *ret)
+{
+    uint64_t now_ns = clock_now_ns();
+    size_t total;
+    json_t *clients = clients_json(view->conns, &total);
+    _cleanup_json_ json_t *status = json_pack(
+        "{s:s,s:s,s:i,s:i,s:I,s:s,s:o,s:o,s:o,s:o,s:I,s:o,s:o,s:o,s:o,s:o,s:o}", "type", "status",
+        "version", view->version, "protocol", PROTOCOL_VERSION, "pid", (int)getpid(), "uptime_ms",
+        (json_int_t)((now_ns - view->started_ns) / NS_PER_MS), "state",
+        view->draining ? "draining" : "running", "configuration", configuration_json(view, now_ns),
+        "slots", slots_json(view->pool, now_ns), "queue", queue_json(view->queue), "clients",
+        clients, "clients_total", (json_int_t)total, "counters", stats_counters_json(view->stats),
+        "kinds", stats_kinds_json(view->stats, now_ns), "last_failures",
+        stats_failures_json(view->stats, now_ns), "isolation", isolation_json(view->settings),
+        "memory", memory_json(), "log", log_json(view->log));
+    return status ? json_print(status, ret) : -ENOMEM;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+#include "capture.h"
+
+#include "daemon/base/events.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#define READ_SIZE (32u << 10)
+/* The rest of a pipe is read in this many reads at most: what has no end is no rest. */
+#define REST_READS_MAX 64
+
+/* Keeps what still fits. The buffer doubles, so a job that writes little costs little. */
+static int keep(struct capture *capture, const char *data, size_t n)
+{
+    n = MIN(n, capture->keep_max - capture->kept.length);
+    size_t wanted = capture->kept.length + n + 1;
+    if (wanted > capture->capacity) {
+        size_t capacity = MAX(wanted, MIN(capture->capacity * 2, capture->keep_max + 1));
+        char *data_now = realloc(capture->kept.data, capacity);
+        if (!data_now)
+            return -ENOMEM;
+        capture->kept.data = data_now;
+        capture->capacity = capacity;
+    }
+    memcpy(capture->kept.data + capture->kept.length, data, n);
+    capture->kept.length += n;
+    capture->kept.data[capture->kept.length] = '\0';
+    return 0;
+}
+
+/* False if there was nothing to read yet. */
+static bool read_once(struct capture *capture)
+{
+    char data[READ_SIZE];
+    ssize_t n = read(capture->fd, data, sizeof(data));
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return false;
+    if (n <= 0) {
+        capture_close(capture);
+        n = 0;
+    } else if (keep(capture, data, (size_t)n) < 0) {
+        capture->keep_max = capture->kept.length; /* out of memory: what there is has to do */
+    }
+    capture->callback(capture, (size_t)n, capture->userdata);
+    return true;
+}
+
+static void on_readable(evutil_socket_t fd, short what, void *userdata)
+{
+    (void)fd;
+    (void)what;
+    (void)read_once(userdata);
+}
+
+int capture_open(struct capture *capture, struct event_base *base, size_t keep_max,
+                 capture_callback callback, void *userdata, int *ret_write_fd)
+{
+    int fds[2];
+    if (pipe2(fds, O_CLOEXEC) < 0)
+        return -errno;
+    _cleanup_close_ int write_fd = fds[1];
+    *capture = (struct capture){
+        .base = base,
+        .fd = fds[0],
+        .keep_max = keep_max,
+        .callback = callback,
+        .userdata = userdata,
+    };
+    /* Only our end: the job expects an ordinary blocking pipe. */
+    if (fcntl(fds[0], F_SETFL, O_NONBLOCK) < 0) {
+        capture_close(capture);
+        return -errno;
+    }
+    *ret_write_fd = TAKE_FD(write_fd);
+    return 0;
+}
+
+int capture_watch(struct capture *capture)
+{
+    if (capture->event || capture_is_closed(capture))
+        return 0;
+    capture->event =
+        event_new(capture->base, capture->fd, EV_READ | EV_PERSIST, on_readable, capture);
+    if (capture->event && event_add(capture->event, NULL) < 0)
+        capture->event = consume_event(capture->event);
+    return capture->event ? 0 : -ENOMEM;
+}
+
+int capture_read_rest(struct capture *capture)
+{
+    for (int i = 0; i < REST_READS_MAX && !capture_is_closed(capture); i++)
+        if (!read_once(capture))
+            break;
+    return capture_watch(capture);
+}
+
+void capture_close(struct capture *capture)
+{
+    capture->event = consume_event(capture->event);
+    capture->fd = close_fd(capture->fd);
+}
+
+void capture_deinit(struct capture *capture)
+{
+    capture_close(capture);
+    bytes_deinit(&capture->kept);
+    *capture = (struct capture)CAPTURE_NULL;
+}

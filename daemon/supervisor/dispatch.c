@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+#include "dispatch.h"
+
+#include "daemon/base/clock.h"
+#include "daemon/jail/view.h"
+#include "daemon/jobs/answer.h"
+#include "daemon/jobs/settings.h"
+#include "daemon/kinds/code_exec.h"
+#include "daemon/observe/joblog.h"
+
+#include <limits.h>
+#include <string.h>
+
+static bool is_networked(const struct job *job)
+{
+    return job->spec->kind == JOB_SANDBOX && job->spec->sandbox.network;
+}
+
+/* What was, or would have been, in force for JOB. */
+static const struct bytes *isolation_of(const struct job *job)
+{
+    const struct isolation *isolation = &job->settings->isolation;
+    return is_networked(job) ? &isolation->of_networked_jobs : &isolation->of_jobs;
+}
+
+static void log_answer(struct supervisor *supervisor, const struct job *job,
+                       const struct answer *answer, const struct bytes *err)
+{
+    struct record record;
+    if (!log_wants(&supervisor->log, joblog_level(answer)))
+        return;
+    const struct isolation *isolation = &job->settings->isolation;
+    joblog_record(job, answer, is_networked(job) ? isolation->networked_digest : isolation->digest,
+                  err, &record);
+    log_record(&supervisor->log, &record);
+}
+
+static void count_answer(struct stats *stats, enum job_kind kind, const struct answer *answer)
+{
+    const struct stats_result result = {
+        .passed = answer->passed,
+        .limit = answer->limit,
+        .ran_ns = answer->ran_ns,
+    };
+    if (answer->is_result)
+        stats_count_result(stats, kind, &result, clock_now_ns());
+    else
+        stats_count_error(stats, kind, answer->code, clock_now_ns());
+}
+
+/* Sends the answer, counts it, and ends the job. R is negative where there is no answer because
+ * memory ran out while it was made. */
+static void deliver(struct supervisor *supervisor, struct job *job, int r, struct answer *answer,
+                    const struct bytes *err)
+{
+    if (r < 0)
+        r = answer_error(job, ERROR_INTERNAL, "out of memory", answer);
+    count_answer(&supervisor->stats, job->spec->kind, answer);
+    if (answer->program_failed ||
+        (!answer->is_result && answer->code != ERROR_CANCELLED && answer->code != ERROR_DRAINING))
+        stats_add_failure(&supervisor->stats, job, answer->what);
+    log_answer(supervisor, job, answer, err);
+
+    struct conn *conn = job->conn;
+    if (conn) {
+        job_set_remove(&conn->jobs, job);
+        if (job->slot)
+            conn->running--;
+        if (r == 0)
+            conn_send(conn, &answer->payload);
+        else
+            conn_close(conn); /* a job without an answer would break the promise */
+        conn_job_finished(conn);
+    }
+    job_free(job);
+    event_active(supervisor->turn, 0, 0);
+}
+
+void grading_answer_error(struct supervisor *supervisor, struct job *job, enum error_code code,
+                          const char *message)
+{
+    _cleanup_answer_ struct answer answer = ANSWER_NULL;
+    int r = answer_error(job, code, message, &answer);
+    deliver(supervisor, job, r, &answer, NULL);
+}
+
+void grading_answer_sut(struct supervisor *supervisor, struct job *job)
+{
+    _cleanup_answer_ struct answer answer = ANSWER_NULL;
+    int r = answer_from_sut(job, &job->settings->isolation.of_jobs, &answer);
+    deliver(supervisor, job, r, &answer, NULL);
+}
+
+/* What is told of the job counts its wait until BEGAN_NS. */
+static void end_wait(struct supervisor *supervisor, struct job *job, uint64_t began_ns)
+{
+    uint64_t waited_ns = began_ns - job->queued_ns;
+    job->began_ns = began_ns;
+    stats_count_wait(&supervisor->stats, job->spec->kind, waited_ns, began_ns);
+}
+
+static void answer_without_code(struct supervisor *supervisor, struct job *job)
+{
+    end_wait(supervisor, job, clock_now_ns());
+    _cleanup_answer_ struct answer answer = ANSWER_NULL;
+    int r = answer_no_code(job, isolation_of(job), &answer);
+    deliver(supervisor, job, r, &answer, NULL);
+}
+
+/* Of a job whose turn it is, and that cannot be run. */
+static void refuse(struct supervisor *supervisor, struct job *job, enum error_code code,
+                   const char *message)
+{
+    end_wait(supervisor, job, clock_now_ns());
+    grading_answer_error(supervisor, job, code, message);
+}
+
+/* --- the pool's callbacks ------------------------------------------------------------------ */
+
+static void launch(struct supervisor *supervisor, struct slot *slot, struct job *job,
+                   struct launch *what)
+{
+    what->confinement = job->settings->confinement;
+    what->cpu_percent = job->settings->config.cpu_percent;
+    char message[160];
+    int r = slot_run(slot, what, job->number, job);
+    if (r < 0) {
+        (void)snprintf(message, sizeof(message), "the job could not be handed to its jail: %s",
+                       strerror(-r));
+        refuse(supervisor, job, ERROR_SANDBOX_FAILED, message);
+        return;
+    }
+    job->slot = slot;
+    job->conn->running++;
+    job_drop_input(job);
+}
+
+static void launch_rubric(struct supervisor *supervisor, struct slot *slot, struct job *job)
+{
+    struct fault fault = FAULT_NULL;
+    enum error_code code = ERROR_INTERNAL;
+    _cleanup_rubric_place_ struct rubric_place place = RUBRIC_PLACE_NULL;
+    char shown[PATH_MAX];
+    int r = rubric_find(&job->spec->rubric, &job->settings->roots, &place, &job->task_class, &code,
+                        &fault);
+    if (r < 0) {
+        refuse(supervisor, job, code, fault.text);
+        return;
+    }
+    /* Where jails have a view of their own the bench stands at one place in it. */
+    bool has_view = layer_in(job->settings->isolation.layers, LAYER_MOUNT_NAMESPACE);
+    (void)snprintf(shown, sizeof(shown), VIEW_BENCH "/%s", place.within);
+    const char *path = has_view ? shown : place.path;
+    /* -s: no packages of the account's own; -B: no __pycache__ is written beside the helpers. */
+    const char *argv[] = {job->settings->config.interpreter, "-s", "-B", path, NULL};
+    struct launch what = {
+        .argv = argv,
+        .envp = (const char *const *)job->settings->isolation.environment,
+        .limits = job->spec->limits,
+        .input = &job->spec->rubric.input,
+        .warm = !job->spec->rubric.cold,
+        .bench = {place.root, place.root_device, place.root_inode},
+    };
+    launch(supervisor, slot, job, &what);
+}
+
+static void launch_sandbox(struct supervisor *supervisor, struct slot *slot, struct job *job)
+{
+    struct fault fault = FAULT_NULL;
+    enum error_code code = ERROR_INTERNAL;
+    _cleanup_sandbox_plan_ struct sandbox_plan plan = SANDBOX_PLAN_NULL;
+    int r = sandbox_plan_init(&plan, job->spec, &job->settings->sandbox_host, &code, &fault);
+    if (r < 0)
+        refuse(supervisor, job, code, fault.text);
+    else if (plan.no_code)
+        answer_without_code(supervisor, job);
+    else
+        launch(supervisor, slot, job, &plan.launch);
+}
+
+static void launch_code_exec(struct supervisor *supervisor, struct slot *slot, struct job *job)
+{
+    _cleanup_code_exec_plan_ struct code_exec_plan plan = CODE_EXEC_PLAN_NULL;
+    int r = code_exec_plan_init(&plan, job->spec, job->settings->config.interpreter,
+                                (const char *const *)job->settings->isolation.environment);
+    if (r < 0)
+        refuse(supervisor, job, ERROR_INTERNAL, "out of memory");
+    else
+        launch(supervisor, slot, job, &plan.launch);
+}
+
+static void on_launch(struct slot *slot, struct queue_entry *entry, void *userdata)
+{
+    struct supervisor *supervisor = userdata;
+    struct job *job = container_of(entry, struct job, entry);
+    switch (job->spec->kind) {
+    case JOB_RUBRIC:
+        launch_rubric(supervisor, slot, job);
+        break;
+    case JOB_SANDBOX:
+        launch_sandbox(supervisor, slot, job);
+        break;
+    case JOB_CODE_EXEC:
+        launch_code_exec(supervisor, slot, job);
+        break;
+    case JOB_KIND_COUNT:
+        break;
+    }
+    event_active(supervisor->turn, 0, 0); /* there is room in the queue */
+}
+
+static void on_moved(struct slot *slot, void *owner, void *userdata)
+{
+    struct job *job = owner;
+    (void)userdata;
+    job->slot = slot;
+}
+
+static void on_started(struct slot *slot, void *owner, void *userdata)
+{
+    struct job *job = owner;
+    _cleanup_bytes_ struct bytes payload = BYTES_NULL;
+    /* Not when it was given to the slot, where it may have waited behind another one. */
+    end_wait(userdata, job, slot->job.result.started_ns);
+    if (job->conn && reply_started(&job->id, job->number, slot->index, &payload) == 0)
+        conn_send(job->conn, &payload);
+}
+
+static void on_done(struct slot *slot, void *owner, const struct slot_result *result,
+                    void *userdata)
+{
+    struct supervisor *supervisor = userdata;
+    struct job *job = owner;
+    _cleanup_answer_ struct answer answer = ANSWER_NULL;
+    (void)slot;
+    if (job->began_ns == 0)
+        end_wait(supervisor, job, result->started_ns ? result->started_ns : result->ended_ns);
+    int r = answer_from_slot(job, result, isolation_of(job), &answer);
+    deliver(supervisor, job, r, &answer, result->err);
+}
+
+static void on_stopped(void *userdata)
+{
+    struct supervisor *supervisor = userdata;
+    event_active(supervisor->turn, 0, 0);
+}
+
+const struct pool_ops grading_pool_ops = {
+    .launch = on_launch,
+    .moved = on_moved,
+    .started = on_started,
+    .done = on_done,
+    .stopped = on_stopped,
+};

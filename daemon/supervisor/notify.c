@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+#include "notify.h"
+
+#include "daemon/base/clock.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A stop is extended by this much each time, WATCH_INTERVAL_S apart: a daemon that hangs is not
+ * waited for much longer. */
+#define EXTEND_MS 10000
+/* Killed jobs are cleaned up after, and clients take their last answers, within this of the end of
+ * the grace period. */
+#define WIND_UP_MS 30000
+/* A job's deadline is looked at by nobody else this much later. */
+#define OVERDUE_MS 30000
+
+/* --- STATUS= ------------------------------------------------------------------------------- */
+
+_printf_(2, 3) static void add(char text[SERVICE_STATUS_MAX], const char *format, ...)
+{
+    size_t length = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text + length, SERVICE_STATUS_MAX - length, format, arguments);
+    va_end(arguments);
+}
+
+/* "12,345" */
+static void add_grouped(char text[SERVICE_STATUS_MAX], uint64_t number)
+{
+    if (number >= 1000) {
+        add_grouped(text, number / 1000);
+        add(text, ",%03" PRIu64, number % 1000);
+    } else {
+        add(text, "%" PRIu64, number);
+    }
+}
+
+static uint64_t count_graded(const struct stats *stats)
+{
+    uint64_t graded = 0;
+    for (enum job_kind kind = 0; kind < JOB_KIND_COUNT; kind++)
+        graded += stats->kinds[kind].passed + stats->kinds[kind].failed;
+    return graded;
+}
+
+static void describe_work(const struct supervisor *supervisor, char text[SERVICE_STATUS_MAX])
+{
+    const struct pool *pool = &supervisor->pool;
+    unsigned retiring = pool_retiring(pool);
+    add(text, "%u of %u slots busy", pool_busy(pool) - retiring, pool_size(pool));
+    if (retiring > 0)
+        add(text, " (and %u with a last job)", retiring);
+    add(text, ", %zu queued", supervisor->queue.count);
+}
+
+static void describe_stop(const struct supervisor *supervisor, uint64_t now_ns,
+                          char text[SERVICE_STATUS_MAX])
+{
+    unsigned busy = pool_busy(&supervisor->pool);
+    add(text, "stopping: %u %s", busy, busy == 1 ? "job runs" : "jobs run");
+    if (now_ns < supervisor->grace_ends_ns && busy > 0)
+        add(text, ", %" PRIu64 " s left of the grace period",
+            (supervisor->grace_ends_ns - now_ns) / NS_PER_MS / 1000);
+}
+
+static void describe(const struct supervisor *supervisor, uint64_t now_ns,
+                     char text[SERVICE_STATUS_MAX])
+{
+    size_t missing = json_array_size(supervisor->settings->isolation.missing);
+    text[0] = '\0';
+    if (supervisor->drain_begun)
+        describe_stop(supervisor, now_ns, text);
+    else
+        describe_work(supervisor, text);
+    add(text, ", ");
+    add_grouped(text, count_graded(&supervisor->stats));
+    add(text, " graded");
+    if (missing > 0)
+        add(text, "; %zu %s missing", missing, missing == 1 ? "layer" : "layers");
+    if (supervisor->reload_refused)
+        add(text, "; the last reload was refused");
+    if (supervisor->illness)
+        add(text, "; not healthy: %s", supervisor->illness);
+}
+
+void watch_tell(struct supervisor *supervisor)
+{
+    char text[SERVICE_STATUS_MAX];
+    uint64_t now_ns = clock_now_ns();
+    if (!supervisor->service.is_managed)
+        return;
+    describe(supervisor, now_ns, text);
+    service_status(&supervisor->service, text);
+    if (supervisor->drain_begun && now_ns < supervisor->grace_ends_ns + WIND_UP_MS * NS_PER_MS)
+        service_extend(&supervisor->service, EXTEND_MS);
+}
+
+/* --- the watchdog -------------------------------------------------------------------------- */
+
+bool watch_is_healthy(void *userdata)
+{
+    struct supervisor *supervisor = userdata;
+    const struct pool *pool = &supervisor->pool;
+    struct health_view view = {
+        .can_dispatch = pool_can_dispatch(pool),
+        .dispatched = pool->dispatched,
+        .is_overdue = pool_is_overdue(pool, OVERDUE_MS),
+        .has_no_jail = pool_has_no_jail(pool),
+        .has_jobs = supervisor->queue.count > 0,
+    };
+    const char *illness = health_look(&supervisor->health, &view);
+    if (illness && !supervisor->illness)
+        log_event(&supervisor->log, LOG_ERR, LOG_MESSAGE_ILL,
+                  "not healthy, the watchdog is not fed: %s", illness);
+    else if (!illness && supervisor->illness)
+        log_write(&supervisor->log, LOG_WARNING, "healthy again, the watchdog is fed");
+    bool changed = illness != supervisor->illness;
+    supervisor->illness = illness;
+    if (changed)
+        watch_tell(supervisor);
+    return !illness;
+}

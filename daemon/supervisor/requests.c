@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: MIT */
+#include "requests.h"
+#include "dispatch.h"
+#include "reload.h"
+
+#include "daemon/base/clock.h"
+#include "daemon/net/peer.h"
+#include "daemon/observe/metrics.h"
+#include "proto/frame.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define ADMIN_GROUPS_MAX 32
+
+/* --- small answers ------------------------------------------------------------------------- */
+
+static void send_error(struct conn *conn, const struct bytes *id, uint64_t job_no,
+                       enum error_code code, const char *message)
+{
+    _cleanup_bytes_ struct bytes payload = BYTES_NULL;
+    if (reply_error(id, job_no, code, message, &payload) == 0)
+        conn_send(conn, &payload);
+    else
+        conn_close(conn);
+}
+
+static bool is_admin(const struct supervisor *supervisor, const struct conn *conn)
+{
+    gid_t gids[ADMIN_GROUPS_MAX];
+    const struct string_list *names = &supervisor->settings->config.admin_groups;
+    size_t n = peer_resolve_groups(names->item, names->count, gids, ARRAY_SIZE(gids));
+    return peer_is_admin(bufferevent_getfd(conn->bev), &conn->peer, gids, n);
+}
+
+/* --- submit -------------------------------------------------------------------------------- */
+
+/* Whether it takes a slot to answer the job. */
+static bool is_run(const struct job_spec *spec)
+{
+    return spec->kind != JOB_RUBRIC || spec->rubric.sut == SUT_OK;
+}
+
+static void park(struct supervisor *supervisor, struct conn *conn, struct request *request,
+                 size_t size, struct settings *settings)
+{
+    conn_park(conn, request, size);
+    conn->parked_settings = settings_ref(settings);
+    TAILQ_INSERT_TAIL(&supervisor->parked, conn, of_parked);
+    conn->in_parked_list = true;
+}
+
+static void admit(struct supervisor *supervisor, struct conn *conn, struct request *request,
+                  size_t size, struct settings *settings)
+{
+    struct job *job = job_new(request, size, settings);
+    if (!job || job_set_add(&conn->jobs, job) < 0) {
+        send_error(conn, job ? &job->id : &request->id, 0, ERROR_INTERNAL, "out of memory");
+        job_free(job);
+        return;
+    }
+    job->number = ++supervisor->last_job_no;
+    job->conn = conn;
+    job->client_no = conn->number;
+    job->peer = conn->peer;
+    stats_count_submitted(&supervisor->stats, job->spec->kind);
+    if (is_run(job->spec)) {
+        queue_push(&supervisor->queue, &conn->lane, &job->entry);
+        event_active(supervisor->turn, 0, 0);
+    } else {
+        grading_answer_sut(supervisor, job);
+    }
+}
+
+static void handle_submit(struct supervisor *supervisor, struct conn *conn, struct request *request,
+                          size_t size)
+{
+    /* What was parked was decoded under the settings of that time. */
+    struct settings *settings = TAKE_PTR(conn->parked_settings);
+    if (!settings)
+        settings = settings_ref(supervisor->settings);
+    /* What is kept may be longer than the client's text of it. */
+    size = MAX(size, job_spec_size(request->job));
+    if (supervisor->draining) {
+        stats_count_submitted(&supervisor->stats, request->job->kind);
+        stats_count_error(&supervisor->stats, request->job->kind, ERROR_DRAINING, clock_now_ns());
+        send_error(conn, &request->id, 0, ERROR_DRAINING, "the daemon takes no new jobs");
+    } else if (job_set_find(&conn->jobs, &request->id)) {
+        send_error(conn, &request->id, 0, ERROR_BAD_REQUEST,
+                   "id: already in use by an unfinished job of this connection");
+    } else if (is_run(request->job) &&
+               queue_has_room(&supervisor->queue, &conn->lane, size) != QUEUE_ROOM) {
+        park(supervisor, conn, request, size, settings);
+    } else {
+        admit(supervisor, conn, request, size, settings);
+    }
+    settings_unref(settings);
+}
+
+void admission_resume(struct supervisor *supervisor)
+{
+    struct conn *conn = TAILQ_FIRST(&supervisor->parked), *next;
+    for (; conn; conn = next) {
+        enum queue_room room = queue_has_room(&supervisor->queue, &conn->lane, conn->parked_size);
+        if (room == QUEUE_FULL && !supervisor->draining)
+            return; /* in turn: the first one's is the next room */
+        next = TAILQ_NEXT(conn, of_parked);
+        if (room == QUEUE_LANE_FULL && !supervisor->draining)
+            continue;
+        TAILQ_REMOVE(&supervisor->parked, conn, of_parked);
+        conn->in_parked_list = false;
+        conn_unpark(conn); /* with its next job it may stand at the end of the list again */
+    }
+}
+
+void admission_refuse_queued(struct supervisor *supervisor)
+{
+    struct conn *conn;
+    TAILQ_FOREACH(conn, &supervisor->conns, of_supervisor)
+    {
+        struct queue_entry *entry;
+        while ((entry = queue_lane_first(&conn->lane))) {
+            queue_remove(&supervisor->queue, entry);
+            grading_answer_error(supervisor, container_of(entry, struct job, entry), ERROR_DRAINING,
+                                 "the daemon stops before the job was started");
+        }
+    }
+    admission_resume(supervisor);
+}
+
+/* --- cancel -------------------------------------------------------------------------------- */
+
+static struct job *find_by_number(const struct supervisor *supervisor, uint64_t number)
+{
+    struct conn *conn;
+    struct job *job;
+    TAILQ_FOREACH(conn, &supervisor->conns, of_supervisor)
+    TAILQ_FOREACH(job, &conn->jobs.list, of_conn)
+    if (job->number == number)
+        return job;
+    return NULL;
+}
+
+static void cancel(struct supervisor *supervisor, struct job *job)
+{
+    if (job->slot) {
+        slot_cancel(job->slot, job);
+    } else {
+        queue_remove(&supervisor->queue, &job->entry);
+        grading_answer_error(supervisor, job, ERROR_CANCELLED, "cancelled while queued");
+    }
+}
+
+static void cancel_by_number(struct supervisor *supervisor, struct conn *conn, uint64_t number)
+{
+    char message[128];
+    struct job *job = find_by_number(supervisor, number);
+    if (!job) {
+        (void)snprintf(message, sizeof(message), "job_no: there is no unfinished job %" PRIu64,
+                       number);
+        send_error(conn, NULL, number, ERROR_BAD_REQUEST, message);
+    } else if (job->peer.uid != conn->peer.uid && !is_admin(supervisor, conn)) {
+        (void)snprintf(message, sizeof(message),
+                       "job %" PRIu64 " is another user's; cancelling it takes an administrator",
+                       number);
+        send_error(conn, NULL, number, ERROR_DENIED, message);
+    } else {
+        if (job->conn != conn) {
+            (void)snprintf(message, sizeof(message), "job %" PRIu64 " is cancelled", number);
+            send_error(conn, NULL, number, ERROR_CANCELLED, message);
+        }
+        cancel(supervisor, job);
+    }
+}
+
+static void handle_cancel(struct supervisor *supervisor, struct conn *conn,
+                          const struct request *request)
+{
+    if (!request->id.data) {
+        cancel_by_number(supervisor, conn, request->job_no);
+        return;
+    }
+    struct job *job = job_set_find(&conn->jobs, &request->id);
+    if (job)
+        cancel(supervisor, job);
+    else
+        send_error(conn, &request->id, 0, ERROR_BAD_REQUEST,
+                   "id: this connection has no such unfinished job");
+}
+
+/* --- the others ---------------------------------------------------------------------------- */
+
+/* Sends PAYLOAD if R says that there is one. */
+static void send_view(struct conn *conn, int r, struct bytes *payload)
+{
+    if (r == 0)
+        conn_send(conn, payload);
+    else
+        send_error(conn, NULL, 0, ERROR_INTERNAL, "out of memory");
+}
+
+static void handle_status(struct supervisor *supervisor, struct conn *conn)
+{
+    struct status_view view = supervisor_view(supervisor);
+    _cleanup_bytes_ struct bytes payload = BYTES_NULL;
+    int r = status_reply(&view, &payload);
+    send_view(conn, r, &payload);
+}
+
+static void handle_metrics(struct supervisor *supervisor, struct conn *conn)
+{
+    struct status_view view = supervisor_view(supervisor);
+    _cleanup_bytes_ struct bytes payload = BYTES_NULL;
+    int r = metrics_reply(&view, &payload);
+    send_view(conn, r, &payload);
+}
+
+static void handle_ping(struct conn *conn)
+{
+    _cleanup_bytes_ struct bytes payload = BYTES_NULL;
+    if (reply_pong(&payload) == 0)
+        conn_send(conn, &payload);
+}
+
+static void handle_drain(struct supervisor *supervisor, struct conn *conn)
+{
+    if (is_admin(supervisor, conn)) {
+        supervisor->draining = true; /* for what stands behind it already */
+        event_active(supervisor->drain, 0, 0);
+        return;
+    }
+    send_error(conn, NULL, 0, ERROR_DENIED, "draining the daemon takes an administrator");
+}
+
+static void handle_reload(struct supervisor *supervisor, struct conn *conn)
+{
+    if (!is_admin(supervisor, conn)) {
+        send_error(conn, NULL, 0, ERROR_DENIED, "reloading the daemon takes an administrator");
+        return;
+    }
+    _cleanup_reload_ struct reload done = RELOAD_NULL;
+    _cleanup_bytes_ struct bytes payload = BYTES_NULL;
+    reload_configuration(supervisor, &done);
+    if (done.is_done && reload_reply(supervisor, &done, &payload) == 0)
+        conn_send(conn, &payload);
+    else if (done.problem)
+        send_error(conn, NULL, 0, done.code, done.problem);
+    else
+        send_error(conn, NULL, 0, ERROR_INTERNAL, "out of memory");
+}
+
+static void on_request(struct conn *conn, struct request *request, size_t size, void *userdata)
+{
+    struct supervisor *supervisor = userdata;
+    switch (request->type) {
+    case REQUEST_SUBMIT:
+        handle_submit(supervisor, conn, request, size);
+        break;
+    case REQUEST_CANCEL:
+        handle_cancel(supervisor, conn, request);
+        break;
+    case REQUEST_STATUS:
+        handle_status(supervisor, conn);
+        break;
+    case REQUEST_METRICS:
+        handle_metrics(supervisor, conn);
+        break;
+    case REQUEST_PING:
+        handle_ping(conn);
+        break;
+    case REQUEST_DRAIN:
+        handle_drain(supervisor, conn);
+        break;
+    case REQUEST_RELOAD:
+        handle_reload(supervisor, conn);
+        break;
+    }
+}
+
+/* --- connections come and go --------------------------------------------------------------- */
+
+/* The client is gone: its queued jobs are dropped, its running ones killed. */
+static void on_gone(struct conn *conn, void *userdata)
+{
+    struct supervisor *supervisor = userdata;
+    struct job *job;
+    if (conn->in_parked_list)
+        TAILQ_REMOVE(&supervisor->parked, conn, of_parked);
+    conn->in_parked_list = false;
+    while ((job = TAILQ_FIRST(&conn->jobs.list))) {
+        job_set_remove(&conn->jobs, job);
+        job->conn = NULL;
+        if (job->slot) {
+            slot_cancel(job->slot, job);
+        } else {
+            queue_remove(&supervisor->queue, &job->entry);
+            stats_count_dropped(&supervisor->stats, job->spec->kind);
+            job_free(job);
+        }
+    }
+    event_active(supervisor->turn, 0, 0);
+}
+
+static void on_choked(struct conn *conn, bool choked, void *userdata)
+{
+    struct supervisor *supervisor = userdata;
+    queue_hold(&supervisor->queue, &conn->lane, choked);
+    /* Held, its jobs make room for others; released, they may run. */
+    event_active(supervisor->turn, 0, 0);
+}
+
+static void on_closed(struct conn *conn, void *userdata)
+{
+    struct supervisor *supervisor = userdata;
+    TAILQ_REMOVE(&supervisor->conns, conn, of_supervisor);
+    supervisor->conn_count--;
+    conn_free(conn);
+    event_active(supervisor->turn, 0, 0);
+}
+
+const struct conn_ops admission_conn_ops = {
+    .request = on_request,
+    .gone = on_gone,
+    .choked = on_choked,
+    .closed = on_closed,
+};
+
+/* One try, without a connection object: a client too many must cost nothing. Takes FD. */
+static void turn_away(int fd)
+{
+    _cleanup_close_ int taken = fd;
+    _cleanup_bytes_ struct bytes payload = BYTES_NULL;
+    uint8_t header[FRAME_HEADER_SIZE];
+    if (reply_bye("too_many_clients", "too many clients are connected; try again later", &payload) <
+        0)
+        return;
+    frame_write_header(header, (uint32_t)payload.length);
+    (void)!send(taken, header, sizeof(header), MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE);
+    (void)!send(taken, payload.data, payload.length, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+void admission_accept(int fd, void *userdata)
+{
+    struct supervisor *supervisor = userdata;
+    struct conn *conn;
+    struct reply_hello hello = {
+        .version = supervisor->version,
+        .limits = supervisor->settings->hello_limits,
+        .isolation = supervisor->settings->isolation.summary,
+        .interpreter = supervisor->settings->hello_interpreter,
+    };
+    _cleanup_bytes_ struct bytes payload = BYTES_NULL;
+
+    if (supervisor->conn_count >= supervisor->settings->config.max_clients) {
+        supervisor->stats.refused++;
+        log_event(&supervisor->log, LOG_WARNING, LOG_MESSAGE_CLIENT_REFUSED,
+                  "a client is turned away: %zu are connected", supervisor->conn_count);
+        turn_away(fd);
+        return;
+    }
+    int r = conn_new(&supervisor->conn_env, fd, supervisor->last_conn_no + 1, &conn);
+    if (r < 0) {
+        log_write(&supervisor->log, LOG_WARNING, "a client cannot be served: %s", strerror(-r));
+        return;
+    }
+    supervisor->last_conn_no++;
+    supervisor->conn_count++;
+    TAILQ_INSERT_TAIL(&supervisor->conns, conn, of_supervisor);
+    if (reply_hello(&hello, &payload) == 0)
+        conn_send(conn, &payload);
+    conn_start(conn);
+}

@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: MIT */
+/* Theory of operation: everything happens in one thread on one event loop. Callbacks that change
+ * who may run or be read never act on it at once, deep in somebody else's callback: they activate
+ * `turn`, and on_turn() does what there is to do from the loop itself.
+ *
+ * Stopping: drain() -> (running jobs end, or the grace period does) -> stop_when_idle()
+ * says bye and stops the jails -> (jails and clients are gone) -> the loop breaks. */
+#include "supervisor.h"
+#include "dispatch.h"
+#include "notify.h"
+#include "reload.h"
+#include "requests.h"
+
+#include "daemon/base/clock.h"
+#include "daemon/base/events.h"
+#include "daemon/observe/metrics.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* --- stopping ------------------------------------------------------------------------------ */
+
+static void say_bye(struct supervisor *supervisor)
+{
+    struct conn *conn;
+    TAILQ_FOREACH(conn, &supervisor->conns, of_supervisor)
+    {
+        _cleanup_bytes_ struct bytes payload = BYTES_NULL;
+        if (reply_bye("draining", "the daemon stops", &payload) == 0)
+            conn_send(conn, &payload);
+        conn_close(conn);
+    }
+}
+
+static void stop_when_idle(struct supervisor *supervisor)
+{
+    if (!supervisor->stopping && pool_busy(&supervisor->pool) == 0) {
+        supervisor->stopping = true;
+        (void)event_del(supervisor->grace);
+        scrape_deinit(&supervisor->scrape);
+        say_bye(supervisor);
+        pool_stop(&supervisor->pool);
+    }
+    if (supervisor->stopping && pool_is_stopped(&supervisor->pool) && supervisor->conn_count == 0)
+        (void)event_base_loopbreak(supervisor->base);
+}
+
+static void close_listeners(struct supervisor *supervisor)
+{
+    for (unsigned i = 0; i < supervisor->listener_count; i++)
+        listener_deinit(&supervisor->listeners[i]);
+    supervisor->listener_count = 0;
+}
+
+static void end_grace_period(struct supervisor *supervisor)
+{
+    for (unsigned i = 0; i < supervisor->pool.slot_count; i++) {
+        struct slot *slot = supervisor->pool.slots[i];
+        struct job *of_slot[] = {slot->next.owner, slot->job.owner};
+        for (size_t k = 0; k < ARRAY_SIZE(of_slot); k++) {
+            if (!of_slot[k])
+                continue;
+            of_slot[k]->draining = true;
+            slot_cancel(slot, of_slot[k]);
+        }
+    }
+}
+
+/* Takes no new clients and no new jobs, answers what is queued with `draining`, and lets what runs
+ * finish within the grace period. */
+static void drain(struct supervisor *supervisor)
+{
+    if (supervisor->drain_begun)
+        return;
+    uint64_t ms = supervisor->settings->config.grace_period_ms;
+    struct timeval grace = {.tv_sec = (time_t)(ms / 1000),
+                            .tv_usec = (suseconds_t)(ms % 1000 * 1000)};
+    supervisor->draining = supervisor->drain_begun = true;
+    supervisor->grace_ends_ns = clock_now_ns() + ms * NS_PER_MS;
+    service_stopping(&supervisor->service);
+    log_event(&supervisor->log, LOG_INFO, LOG_MESSAGE_DRAINING,
+              "draining: %u jobs run, %zu are queued", pool_busy(&supervisor->pool),
+              supervisor->queue.count);
+    close_listeners(supervisor);
+    admission_refuse_queued(supervisor);
+    (void)event_add(supervisor->grace, &grace);
+    watch_tell(supervisor);
+    event_active(supervisor->turn, 0, 0);
+}
+
+/* --- events -------------------------------------------------------------------------------- */
+
+static void on_turn(evutil_socket_t fd, short what, void *userdata)
+{
+    struct supervisor *supervisor = userdata;
+    (void)fd;
+    (void)what;
+    pool_reap(&supervisor->pool);
+    pool_dispatch(&supervisor->pool);
+    admission_resume(supervisor);
+    pool_dispatch(&supervisor->pool);
+    if (supervisor->single_client && supervisor->conn_count == 0)
+        drain(supervisor);
+    if (supervisor->drain_begun)
+        stop_when_idle(supervisor);
+}
+
+static void on_drain(evutil_socket_t fd, short what, void *userdata)
+{
+    (void)fd;
+    (void)what;
+    drain(userdata);
+}
+
+static void on_grace(evutil_socket_t fd, short what, void *userdata)
+{
+    struct supervisor *supervisor = userdata;
+    (void)fd;
+    (void)what;
+    log_event(&supervisor->log, LOG_WARNING, LOG_MESSAGE_GRACE_OVER,
+              "the grace period is over: %u jobs are killed", pool_busy(&supervisor->pool));
+    end_grace_period(supervisor);
+}
+
+static void on_signal(evutil_socket_t number, short what, void *userdata)
+{
+    struct supervisor *supervisor = userdata;
+    (void)what;
+    if (number == SIGHUP)
+        reload_on_signal(supervisor);
+    else if (supervisor->drain_begun)
+        end_grace_period(supervisor); /* asked twice */
+    else
+        drain(supervisor);
+}
+
+static void on_tell(evutil_socket_t fd, short what, void *userdata)
+{
+    struct supervisor *supervisor = userdata;
+    (void)fd;
+    (void)what;
+    watch_tell(supervisor);
+    log_flush(&supervisor->log);
+}
+
+/* --- set-up -------------------------------------------------------------------------------- */
+
+static int set_up_events(struct supervisor *supervisor)
+{
+    static const int numbers[SUPERVISOR_SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
+    struct event_base *base = supervisor->base = event_base_new();
+    if (!base)
+        return -ENOMEM;
+    supervisor->turn = event_new(base, -1, 0, on_turn, supervisor);
+    supervisor->drain = event_new(base, -1, 0, on_drain, supervisor);
+    supervisor->grace = event_new(base, -1, 0, on_grace, supervisor);
+    supervisor->tell = event_new(base, -1, EV_PERSIST, on_tell, supervisor);
+    if (!supervisor->turn || !supervisor->drain || !supervisor->grace || !supervisor->tell)
+        return -ENOMEM;
+    for (size_t i = 0; i < SUPERVISOR_SIGNALS; i++) {
+        /* What freeing the events restores: one more signal must not change how the end ends. */
+        (void)signal(numbers[i], SIG_IGN);
+        supervisor->signals[i] =
+            event_new(base, numbers[i], EV_SIGNAL | EV_PERSIST, on_signal, supervisor);
+        if (!supervisor->signals[i] || event_add(supervisor->signals[i], NULL) < 0)
+            return -ENOMEM;
+    }
+    log_attach(&supervisor->log, base);
+    struct timeval period = {.tv_sec = WATCH_INTERVAL_S};
+    if (event_add(supervisor->tell, &period) < 0)
+        return -ENOMEM;
+    return service_init(&supervisor->service, base, watch_is_healthy, supervisor);
+}
+
+static int log_level(const struct config *config)
+{
+    static const int levels[] = {
+        [CONFIG_LOG_ERROR] = LOG_ERR,
+        [CONFIG_LOG_WARNING] = LOG_WARNING,
+        [CONFIG_LOG_INFO] = LOG_INFO,
+        [CONFIG_LOG_DEBUG] = LOG_DEBUG,
+    };
+    return levels[config->log_level];
+}
+
+void supervisor_adopt(struct supervisor *supervisor, struct settings *settings)
+{
+    const struct config *config = &settings->config;
+    struct conn_env *env = &supervisor->conn_env;
+    settings_unref(supervisor->settings);
+    supervisor->settings = settings;
+    supervisor->log.level = log_level(config);
+    queue_bound(&supervisor->queue, config->queue_jobs, config->queue_bytes,
+                config->queue_jobs_per_client);
+    env->policy = &settings->policy;
+    env->max_frame = config->max_frame;
+    env->frame_timeout_ms = config->frame_timeout_ms;
+    env->high_water = config->reply_high_water;
+    env->receive_bytes = config->receive_bytes;
+}
+
+static void set_up_conn_env(struct supervisor *supervisor)
+{
+    supervisor->conn_env.base = supervisor->base;
+    supervisor->conn_env.log = &supervisor->log;
+    supervisor->conn_env.ops = &admission_conn_ops;
+    supervisor->conn_env.userdata = supervisor;
+    TAILQ_INIT(&supervisor->conn_env.waiting);
+}
+
+/* Makes and locks the work directory: two daemons in one would empty each other's. */
+static int set_up_work_dir(struct supervisor *supervisor, const char *path, struct fault *fault)
+{
+    int r = 0;
+    /* Started by hand there is no runtime directory yet; if it cannot be made, the next call says
+     * so. */
+    _cleanup_free_ char *copy = strdup(path);
+    if (copy)
+        (void)mkdir(dirname(copy), 0755);
+    if (mkdir(path, 0700) < 0 && errno != EEXIST)
+        r = -errno;
+    if (r == 0) {
+        supervisor->work_dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        r = supervisor->work_dir_fd < 0 ? -errno : 0;
+    }
+    if (r < 0) {
+        fault_set(fault, "[daemon] work_dir: %s: %s", path, strerror(-r));
+        return r;
+    }
+    if (flock(supervisor->work_dir_fd, LOCK_EX | LOCK_NB) < 0) {
+        r = -errno;
+        fault_set(fault, "[daemon] work_dir: %s is in use by another rubricd", path);
+        return r;
+    }
+    return 0;
+}
+
+/* The tree, if there is one, before any child is started. */
+static int open_cgroups(struct supervisor *supervisor, const struct config *config,
+                        struct fault *fault)
+{
+    struct fault *reason = &supervisor->no_cgroups;
+    uint32_t without;
+    int r = isolation_without(config, &without, fault);
+    if (r < 0)
+        return r;
+    if (layer_in(without, LAYER_CGROUP))
+        (void)fault_set(reason, "they are set up when the daemon starts: restart it");
+    else if (cgroup_tree_open(&supervisor->cgroups, reason) == 0 && *reason->text)
+        log_event(&supervisor->log, LOG_WARNING, LOG_MESSAGE_CGROUPS_UNUSABLE, "cgroups: %s",
+                  reason->text);
+    return 0;
+}
+
+struct settings_host supervisor_host(const struct supervisor *supervisor)
+{
+    return (struct settings_host){
+        .jail_program = supervisor->jail_program,
+        .warm_program = supervisor->warm_program,
+        .no_cgroups = supervisor->cgroups.fd >= 0 ? NULL : supervisor->no_cgroups.text,
+    };
+}
+
+static int set_up_settings(struct supervisor *supervisor, struct config *config,
+                           struct fault *fault)
+{
+    struct settings *settings = NULL;
+    /* Orphans of a job whose jail was killed come to us and not to init. */
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0) {
+        fault_set(fault, "becoming a child subreaper: %s", strerror(errno));
+        return -errno;
+    }
+    int r = open_cgroups(supervisor, config, fault);
+    if (r < 0)
+        return r;
+    struct settings_host host = supervisor_host(supervisor);
+    r = settings_new(config, &host, 1, NULL, &settings, fault);
+    if (r == 0)
+        supervisor_adopt(supervisor, settings);
+    return r;
+}
+
+static int set_up_pool(struct supervisor *supervisor, struct fault *fault)
+{
+    struct pool_config config = {
+        .base = supervisor->base,
+        .log = &supervisor->log,
+        .confinement = supervisor->settings->confinement,
+        .cgroups = &supervisor->cgroups,
+        .work_directory = supervisor->work_dir,
+        .work_directory_fd = supervisor->work_dir_fd,
+        .slot_count = supervisor->settings->slots,
+        .queue = &supervisor->queue,
+        .ops = &grading_pool_ops,
+        .userdata = supervisor,
+    };
+    int r = pool_init(&supervisor->pool, &config);
+    if (r < 0)
+        fault_set(fault, "starting the slots: %s", strerror(-r));
+    return r;
+}
+
+static int set_up_clients(struct supervisor *supervisor, const struct supervisor_options *options,
+                          struct fault *fault)
+{
+    const struct config *config = &supervisor->settings->config;
+    if (options->serve_fd >= 0) {
+        supervisor->single_client = true;
+        admission_accept(options->serve_fd, supervisor);
+        return 0;
+    }
+    struct service_sockets sockets = options->sockets;
+    if (sockets.count == 0) {
+        int fd = listener_bind(config->socket, config->socket_mode, config->socket_group, NULL,
+                               &supervisor->log, fault);
+        if (fd < 0)
+            return fd;
+        sockets = (struct service_sockets){.fd = {fd}, .count = 1};
+    }
+    /* The service manager's are its own to remove. */
+    bool is_ours = options->sockets.count == 0 || options->owns_socket;
+    for (unsigned i = 0; i < sockets.count; i++) {
+        supervisor->listener_count++;
+        int r = listener_init(&supervisor->listeners[i], supervisor->base, &supervisor->log,
+                              sockets.fd[i], is_ours ? config->socket : NULL, admission_accept,
+                              supervisor);
+        if (r < 0) {
+            fault_set(fault, "%s: %s", config->socket, strerror(-r));
+            return r;
+        }
+    }
+    return 0;
+}
+
+static int print_metrics(enum exposition_format format, struct bytes *ret, void *userdata)
+{
+    struct status_view view = supervisor_view(userdata);
+    return metrics_print(&view, format, ret);
+}
+
+static int set_up_scrape(struct supervisor *supervisor, struct fault *fault)
+{
+    const struct config *config = &supervisor->settings->config;
+    const struct scrape_config scrape = {
+        .listen = config->metrics_listen,
+        .group = config->socket_group,
+        .print = print_metrics,
+        .userdata = supervisor,
+    };
+    if (supervisor->single_client || !*config->metrics_listen)
+        return 0;
+    return scrape_init(&supervisor->scrape, supervisor->base, &supervisor->log, &scrape, fault);
+}
+
+static int set_up(struct supervisor *supervisor, const struct supervisor_options *options,
+                  struct fault *fault)
+{
+    int r = set_up_events(supervisor);
+    if (r < 0) {
+        fault_set(fault, "setting up the event loop: %s", strerror(-r));
+        return r;
+    }
+    set_up_conn_env(supervisor);
+    r = set_up_pool(supervisor, fault);
+    if (r == 0)
+        r = set_up_clients(supervisor, options, fault);
+    if (r == 0)
+        r = set_up_scrape(supervisor, fault);
+    return r;
+}
+
+static void tell_of_start(struct supervisor *supervisor)
+{
+    struct record record;
+    record_init(&record, LOG_INFO, LOG_MESSAGE_STARTED);
+    record_add_text(&record, RECORD_VERSION, supervisor->version);
+    record_add_text(&record, RECORD_ISOLATION_DIGEST, supervisor->settings->isolation.digest);
+    record_say(&record, "version %s, %u slots, isolation digest %s", supervisor->version,
+               supervisor->settings->slots, supervisor->settings->isolation.digest);
+    log_record(&supervisor->log, &record);
+}
+
+int supervisor_init(struct supervisor *supervisor, struct config *config,
+                    const struct supervisor_options *options, struct fault *fault)
+{
+    *supervisor = (struct supervisor){
+        .version = options->version,
+        .source = options->source,
+        .jail_program = options->jail_program,
+        .warm_program = options->warm_program,
+        .scrape = SCRAPE_NULL,
+        .work_dir_fd = -1,
+        .cgroups = CGROUP_TREE_NULL,
+        .no_cgroups = FAULT_NULL,
+        .started_ns = clock_now_ns(),
+        .started_at_ns = clock_epoch_ns(),
+    };
+    TAILQ_INIT(&supervisor->conns);
+    TAILQ_INIT(&supervisor->parked);
+    queue_init(&supervisor->queue, 0, 0, 0);
+    log_init(&supervisor->log, log_level(config), config->log_format);
+
+    supervisor->work_dir = strdup(config->work_dir);
+    int r = stats_init(&supervisor->stats, supervisor->started_ns);
+    if (r < 0 || !supervisor->work_dir) {
+        fault_set(fault, "out of memory");
+        return -ENOMEM;
+    }
+    r = set_up_work_dir(supervisor, supervisor->work_dir, fault);
+    if (r == 0)
+        r = set_up_settings(supervisor, config, fault);
+    if (r == 0)
+        r = set_up(supervisor, options, fault);
+    if (r == 0)
+        tell_of_start(supervisor);
+    return r;
+}
+
+int supervisor_run(struct supervisor *supervisor)
+{
+    service_ready(&supervisor->service);
+    watch_tell(supervisor);
+    int r = event_base_dispatch(supervisor->base) < 0 ? -EIO : 0;
+    log_event(&supervisor->log, r < 0 ? LOG_CRIT : LOG_INFO, LOG_MESSAGE_STOPPED,
+              r < 0 ? "stopped: the event loop failed" : "stopped: every job is answered");
+    return r;
+}
+
+struct status_view supervisor_view(const struct supervisor *supervisor)
+{
+    return (struct status_view){
+        .version = supervisor->version,
+        .started_ns = supervisor->started_ns,
+        .started_at_ns = supervisor->started_at_ns,
+        .accepted = supervisor->last_conn_no,
+        .draining = supervisor->draining,
+        .healthy = !supervisor->illness,
+        .pool = &supervisor->pool,
+        .queue = &supervisor->queue,
+        .conns = &supervisor->conns,
+        .stats = &supervisor->stats,
+        .settings = supervisor->settings,
+        .log = &supervisor->log,
+    };
+}
+
+/* --- tear-down ----------------------------------------------------------------------------- */
+
+static void free_conns(struct supervisor *supervisor)
+{
+    struct conn *conn;
+    while ((conn = TAILQ_FIRST(&supervisor->conns))) {
+        struct job *job;
+        TAILQ_REMOVE(&supervisor->conns, conn, of_supervisor);
+        while ((job = TAILQ_FIRST(&conn->jobs.list))) {
+            job_set_remove(&conn->jobs, job);
+            job_free(job);
+        }
+        conn_free(conn);
+    }
+}
+
+void supervisor_deinit(struct supervisor *supervisor)
+{
+    close_listeners(supervisor);
+    scrape_deinit(&supervisor->scrape);
+    free_conns(supervisor);
+    pool_deinit(&supervisor->pool);
+    service_deinit(&supervisor->service);
+    supervisor->turn = consume_event(supervisor->turn);
+    supervisor->drain = consume_event(supervisor->drain);
+    supervisor->grace = consume_event(supervisor->grace);
+    supervisor->tell = consume_event(supervisor->tell);
+    for (size_t i = 0; i < SUPERVISOR_SIGNALS; i++)
+        supervisor->signals[i] = consume_event(supervisor->signals[i]);
+    log_detach(&supervisor->log);
+    if (supervisor->base)
+        event_base_free(supervisor->base);
+    stats_deinit(&supervisor->stats);
+    supervisor->settings = settings_unref(supervisor->settings);
+    cgroup_tree_close(&supervisor->cgroups);
+    supervisor->jail_program = close_fd(supervisor->jail_program);
+    supervisor->warm_program = close_fd(supervisor->warm_program);
+    close_fd(supervisor->work_dir_fd);
+    free(supervisor->work_dir);
+    log_deinit(&supervisor->log);
+}

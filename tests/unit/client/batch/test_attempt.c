@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/batch/attempt.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static bool retriable(const char *code, bool flag, bool all)
+{
+    _cleanup_json_ json_t *object =
+        json_pack("{s:s,s:s,s:b}", "type", "error", "code", code, "retriable", flag);
+    const struct message error = {.type = MESSAGE_ERROR, .object = object};
+    return attempt_is_retriable(&error, all);
+}
+
+static void test_retriable(void **state)
+{
+    (void)state;
+    assert_true(retriable("sandbox_failed", true, false));
+    assert_true(retriable("of_a_newer_daemon", true, false));
+    assert_false(retriable("rubric_not_found", false, false));
+    assert_true(retriable("rubric_not_found", false, true));
+    assert_false(retriable("cancelled", false, true));
+    assert_false(retriable("draining", true, true));
+}
+
+static void test_delay(void **state)
+{
+    (void)state;
+    assert_int_equal(attempt_delay_ms(1), 500);
+    assert_int_equal(attempt_delay_ms(2), 1000);
+    assert_int_equal(attempt_delay_ms(6), 16000);
+    assert_int_equal(attempt_delay_ms(7), 30000);
+    assert_int_equal(attempt_delay_ms(1000), 30000);
+}
+
+static bool starved(const char *limit, json_t *wait, json_int_t wall)
+{
+    _cleanup_json_ json_t *object =
+        json_pack("{s:{s:s?},s:{s:o,s:I}}", "outcome", "limit_exceeded", limit, "usage",
+                  "cpu_wait_ms", wait, "wall_clock_ms", wall);
+    const struct message result = {.type = MESSAGE_RESULT, .object = object};
+    return attempt_is_starved(&result);
+}
+
+static void test_starved(void **state)
+{
+    (void)state;
+    assert_true(starved("wall_clock", json_integer(500), 1000));
+    assert_false(starved("wall_clock", json_integer(499), 1000));
+    /* Several processes wait at the same time. */
+    assert_true(starved("wall_clock", json_integer(5000), 1000));
+    assert_false(starved("cpu", json_integer(900), 1000));
+    assert_false(starved(NULL, json_integer(900), 1000));
+    /* The kernel does not tell. */
+    assert_false(starved("wall_clock", json_null(), 1000));
+    assert_false(starved("wall_clock", json_integer(0), 0));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_retriable),
+        cmocka_unit_test(test_delay),
+        cmocka_unit_test(test_starved),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

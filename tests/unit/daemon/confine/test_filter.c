@@ -1,0 +1,972 @@
+/* SPDX-License-Identifier: MIT */
+/* The filter on system calls, seen from two sides: an interpreter of its program tells what becomes
+ * of any number with any arguments, and a process that has loaded it really tries. */
+#include "daemon/confine/filter.h"
+#include "daemon/jail/confine.h"
+#include "tests/unit/scenario.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <spawn.h>
+#include <stddef.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <time.h>
+
+#ifndef __x86_64__
+#error the numbers in this test are those of x86-64
+#endif
+
+#define X32_BIT UINT32_C(0x40000000)
+#define GARBAGE UINT64_C(0xDEADBEEF00000000)
+/* How many instructions of the program any call may cost. */
+#define STEPS_MAX 64
+/* The secret of the jail. */
+#define PASS UINT64_C(0x8123456789ABCDEF)
+
+/* Everything that changes the program. */
+static const uint32_t layer_sets[] = {
+    LAYERS_ALL,
+    LAYERS_ALL & ~LAYER_BIT(LAYER_PID_NAMESPACE),
+    LAYERS_ALL & ~LAYER_BIT(LAYER_NET_NAMESPACE),
+    LAYERS_ALL & ~LAYER_BIT(LAYER_MOUNT_NAMESPACE),
+    LAYERS_ALL & ~LAYER_BIT(LAYER_NETWORK) & ~LAYER_BIT(LAYER_NET_NAMESPACE),
+    LAYER_BIT(LAYER_SECCOMP),
+    LAYER_BIT(LAYER_SECCOMP) | LAYER_BIT(LAYER_NETWORK),
+};
+
+/* In a job's usual filter, and in one where there are no namespaces. */
+#define OWN_PIDS LAYERS_ALL
+#define SHARED_PIDS (LAYERS_ALL & ~LAYER_BIT(LAYER_PID_NAMESPACE))
+
+/* --- the program -------------------------------------------------------------------------- */
+
+struct program {
+    struct sock_filter instructions[FILTER_MAX];
+    size_t count;
+};
+
+/* False if there is none, or a jail would not take it. */
+static bool read_program(uint32_t layers, struct program *program)
+{
+    _cleanup_close_ int fd = filter_program(layers, PASS);
+    ssize_t n = fd < 0 ? -1 : pread(fd, program->instructions, sizeof(program->instructions), 0);
+    program->count = n < 0 ? 0 : (size_t)n / sizeof(program->instructions[0]);
+    return n > 0 && n < (ssize_t)sizeof(program->instructions) &&
+           n % (ssize_t)sizeof(program->instructions[0]) == 0;
+}
+
+struct verdict {
+    uint32_t action; /* SECCOMP_RET_*, with the errno */
+    size_t steps;
+};
+
+static bool jumps(const struct sock_filter *i, uint32_t a)
+{
+    switch (BPF_OP(i->code)) {
+    case BPF_JEQ:
+        return a == i->k;
+    case BPF_JGT:
+        return a > i->k;
+    case BPF_JGE:
+        return a >= i->k;
+    case BPF_JSET:
+        return a & i->k;
+    default:
+        return false;
+    }
+}
+
+/* What the kernel would do. An instruction that this does not know is SECCOMP_RET_KILL_PROCESS. */
+static struct verdict judge(const struct program *program, const struct seccomp_data *data)
+{
+    struct verdict verdict = {.action = SECCOMP_RET_KILL_PROCESS};
+    uint32_t a = 0;
+    for (size_t at = 0; at < program->count; at++) {
+        const struct sock_filter *i = &program->instructions[at];
+        verdict.steps++;
+        if (i->code == (BPF_LD | BPF_W | BPF_ABS)) {
+            memcpy(&a, (const char *)data + i->k, sizeof(a));
+        } else if (i->code == (BPF_ALU | BPF_AND | BPF_K)) {
+            a &= i->k;
+        } else if (i->code == (BPF_JMP | BPF_JA)) {
+            at += i->k;
+        } else if (BPF_CLASS(i->code) == BPF_JMP) {
+            at += jumps(i, a) ? i->jt : i->jf;
+        } else {
+            if (i->code == (BPF_RET | BPF_K))
+                verdict.action = i->k;
+            break;
+        }
+    }
+    return verdict;
+}
+
+static uint32_t action_of(const struct program *program, uint32_t number, const uint64_t args[6])
+{
+    struct seccomp_data data = {.nr = (int)number, .arch = AUDIT_ARCH_X86_64};
+    if (args)
+        memcpy(data.args, args, sizeof(data.args));
+    return judge(program, &data).action;
+}
+
+#define DENIED(error) (SECCOMP_RET_ERRNO | (error))
+
+/* NUMBER with these arguments. */
+#define ACTION(program, number, ...) \
+    action_of(program, (uint32_t)(number), (const uint64_t[6]){__VA_ARGS__})
+
+static void test_size(void **state)
+{
+    static struct program program;
+    (void)state;
+    for (size_t s = 0; s < ARRAY_SIZE(layer_sets); s++) {
+        size_t longest = 0;
+        assert_true(read_program(layer_sets[s], &program));
+        for (uint32_t number = 0; number < 1024; number++) {
+            for (unsigned fill = 0; fill < 4; fill++) {
+                static const uint64_t fills[] = {0, 1, UINT32_MAX, UINT64_MAX};
+                struct seccomp_data data = {.nr = (int)number, .arch = AUDIT_ARCH_X86_64};
+                for (size_t i = 0; i < 6; i++)
+                    data.args[i] = fills[fill];
+                struct verdict verdict = judge(&program, &data);
+                assert_int_not_equal(verdict.action, SECCOMP_RET_KILL_PROCESS);
+                longest = MAX(longest, verdict.steps);
+            }
+        }
+        print_message("# layers %#x: %zu instructions of %d, at most %zu for a call\n",
+                      layer_sets[s], program.count, FILTER_MAX, longest);
+        assert_true(program.count < FILTER_MAX);
+        assert_true(longest <= STEPS_MAX);
+    }
+}
+
+static void test_memory_is_sealed(void **state)
+{
+    struct stat st;
+    (void)state;
+    size_t descriptors = count_descriptors();
+    int fd = filter_program(LAYERS_ALL, PASS);
+    assert_true(fd >= 0);
+    assert_int_equal(count_descriptors(), descriptors + 1);
+    assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
+    assert_int_equal(fcntl(fd, F_GET_SEALS),
+                     F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
+    assert_int_equal(fstat(fd, &st), 0);
+    assert_true(st.st_size > 0);
+    assert_int_equal(pwrite(fd, "x", 1, 0), -1);
+    close_fd(fd);
+}
+
+static int no_descriptor(void)
+{
+    int next = dup(STDERR_FILENO);
+    close_fd(next);
+    CHECK(setrlimit(RLIMIT_NOFILE, &(struct rlimit){(rlim_t)next, (rlim_t)next}) == 0);
+    CHECK_EQUAL(filter_program(LAYERS_ALL, PASS), -EMFILE);
+    return 0;
+}
+
+/* --- whole calls -------------------------------------------------------------------------- */
+
+struct call {
+    int number, error;
+};
+
+/* Refused whatever the arguments: each group of filter.c, by number. */
+static const struct call refused[] = {
+    {SYS_ptrace, EPERM},
+    {SYS_process_vm_readv, EPERM},
+    {SYS_process_vm_writev, EPERM},
+    {438 /* pidfd_getfd */, EPERM},
+    {SYS_kcmp, EPERM},
+    {440 /* process_madvise */, EPERM},
+    {448 /* process_mrelease: of a descriptor, which any number may be */, EPERM},
+    {SYS_move_pages, EPERM},
+    {SYS_migrate_pages, EPERM},
+    {SYS_mount, EPERM},
+    {SYS_umount2, EPERM},
+    {SYS_pivot_root, EPERM},
+    {SYS_chroot, EPERM},
+    {428 /* open_tree */, EPERM},
+    {429 /* move_mount */, EPERM},
+    {430 /* fsopen */, EPERM},
+    {431 /* fsconfig */, EPERM},
+    {432 /* fsmount */, EPERM},
+    {433 /* fspick */, EPERM},
+    {442 /* mount_setattr */, EPERM},
+    {SYS_quotactl, EPERM},
+    {443 /* quotactl_fd */, EPERM},
+    {SYS_name_to_handle_at, EPERM},
+    {SYS_open_by_handle_at, EPERM},
+    {SYS_add_key, EPERM},
+    {SYS_keyctl, EPERM},
+    {SYS_request_key, EPERM},
+    {SYS_bpf, EPERM},
+    {SYS_perf_event_open, EPERM},
+    {SYS_userfaultfd, EPERM},
+    {SYS_lookup_dcookie, EPERM},
+    {SYS_fanotify_init, EPERM},
+    {SYS_fanotify_mark, EPERM},
+    {SYS_io_uring_setup, ENOSYS},
+    {SYS_io_uring_enter, ENOSYS},
+    {SYS_io_uring_register, ENOSYS},
+    {SYS_kexec_load, EPERM},
+    {SYS_kexec_file_load, EPERM},
+    {SYS_init_module, EPERM},
+    {SYS_finit_module, EPERM},
+    {SYS_delete_module, EPERM},
+    {SYS_create_module, EPERM},
+    {SYS_reboot, EPERM},
+    {SYS_swapon, EPERM},
+    {SYS_swapoff, EPERM},
+    {SYS_acct, EPERM},
+    {SYS_syslog, EPERM},
+    {SYS_nfsservctl, EPERM},
+    {SYS_iopl, EPERM},
+    {SYS_ioperm, EPERM},
+    {SYS_vhangup, EPERM},
+    {SYS_sethostname, EPERM},
+    {SYS_setdomainname, EPERM},
+    {SYS_clock_settime, EPERM},
+    {SYS_settimeofday, EPERM},
+    {SYS_adjtimex, EPERM},
+    {SYS_clock_adjtime, EPERM},
+    {SYS_setns, EPERM},
+    {SYS_clone3, ENOSYS},
+    {SYS_shmget, ENOSYS},
+    {SYS_shmat, ENOSYS},
+    {SYS_shmctl, ENOSYS},
+    {SYS_shmdt, ENOSYS},
+    {SYS_semget, ENOSYS},
+    {SYS_semop, ENOSYS},
+    {SYS_semctl, ENOSYS},
+    {SYS_semtimedop, ENOSYS},
+    {SYS_msgget, ENOSYS},
+    {SYS_msgsnd, ENOSYS},
+    {SYS_msgrcv, ENOSYS},
+    {SYS_msgctl, ENOSYS},
+    {SYS_mq_open, ENOSYS},
+    {SYS_mq_unlink, ENOSYS},
+    {SYS_mq_timedsend, ENOSYS},
+    {SYS_mq_timedreceive, ENOSYS},
+    {SYS_mq_notify, ENOSYS},
+    {SYS_mq_getsetattr, ENOSYS},
+    {SYS_modify_ldt, ENOSYS},
+    {SYS_uselib, ENOSYS},
+    {SYS_ustat, ENOSYS},
+    {SYS_sysfs, ENOSYS},
+    {SYS__sysctl, ENOSYS},
+    {SYS_remap_file_pages, ENOSYS},
+    {SYS_set_thread_area, ENOSYS},
+    {437 /* openat2 */, ENOSYS},
+    {SYS_unshare, EPERM},
+    {SYS_inotify_init, ENOSYS},
+    {SYS_inotify_init1, ENOSYS},
+};
+
+/* What is judged by its arguments. */
+static const int judged[] = {
+    SYS_clone,         SYS_personality,
+    SYS_ioctl,         SYS_chmod,
+    SYS_fchmod,        SYS_fchmodat,
+    SYS_creat,         SYS_mkdir,
+    SYS_mkdirat,       SYS_mknod,
+    SYS_mknodat,       SYS_open,
+    SYS_openat,        SYS_prlimit64,
+    SYS_sched_setattr, SYS_sched_setaffinity,
+    SYS_setpriority,   SYS_sched_setscheduler,
+    SYS_ioprio_set,    SYS_sched_setparam,
+    SYS_kill,          SYS_socket,
+    SYS_socketpair,
+};
+
+static bool is_judged(uint32_t number)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(judged); i++)
+        if ((uint32_t)judged[i] == number)
+            return true;
+    return false;
+}
+
+static int error_of(uint32_t number)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
+        if ((uint32_t)refused[i].number == number)
+            return refused[i].error;
+    return number > 450 ? ENOSYS : 0;
+}
+
+/* Each number there is: refused if and only if it stands above. */
+static void test_every_number(void **state)
+{
+    static const uint64_t ones[6] = {1, 1, 1, 1, 1, 1};
+    static const uint64_t full[6] = {UINT64_MAX, UINT64_MAX, UINT64_MAX,
+                                     UINT64_MAX, UINT64_MAX, UINT64_MAX};
+    static const uint64_t *const arguments[] = {NULL, ones, full};
+    static struct program program;
+    (void)state;
+    for (size_t s = 0; s < ARRAY_SIZE(layer_sets); s++) {
+        assert_true(read_program(layer_sets[s], &program));
+        for (uint32_t number = 0; number <= 600; number++) {
+            int error = error_of(number);
+            uint32_t expected = error ? DENIED((uint32_t)error) : SECCOMP_RET_ALLOW;
+            for (size_t i = 0; i < ARRAY_SIZE(arguments) && !is_judged(number); i++)
+                if (action_of(&program, number, arguments[i]) != expected)
+                    fail_msg("layers %#x, number %u, arguments %zu: %#x, expected %#x",
+                             layer_sets[s], number, i, action_of(&program, number, arguments[i]),
+                             expected);
+        }
+    }
+}
+
+/* The calls that a jail works with go through with the whole pass in its place; nothing else does.
+ */
+static void test_pass(void **state)
+{
+    static const int of_jail[] = {SYS_umount2,          SYS_setns,
+                                  SYS_unshare,          428 /* open_tree */,
+                                  429 /* move_mount */, 431 /* fsconfig */,
+                                  433 /* fspick */,     435 /* clone3 */,
+                                  437 /* openat2 */,    442 /* mount_setattr */};
+    static const uint64_t wrong[] = {
+        0,          PASS ^ 1, PASS ^ (UINT64_C(1) << 63), (uint32_t)PASS,
+        PASS >> 32, ~PASS,    PASS + (UINT64_C(1) << 32)};
+    static struct program program;
+    (void)state;
+    for (size_t s = 0; s < ARRAY_SIZE(layer_sets); s++) {
+        assert_true(read_program(layer_sets[s], &program));
+        for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+            int number = refused[i].number;
+            bool is_jails = false;
+            for (size_t k = 0; k < ARRAY_SIZE(of_jail); k++)
+                is_jails |= of_jail[k] == number;
+            uint32_t denied = DENIED((uint32_t)refused[i].error);
+            assert_int_equal(ACTION(&program, number, 0, 0, 0, 0, 0, PASS),
+                             is_jails ? SECCOMP_RET_ALLOW : denied);
+            assert_int_equal(ACTION(&program, number, PASS, PASS, PASS, PASS, PASS, 0), denied);
+            for (size_t w = 0; w < ARRAY_SIZE(wrong); w++)
+                assert_int_equal(ACTION(&program, number, 0, 0, 0, 0, 0, wrong[w]), denied);
+        }
+    }
+}
+
+static void test_foreign_instruction_sets(void **state)
+{
+    static const uint32_t foreign[] = {AUDIT_ARCH_I386, AUDIT_ARCH_AARCH64,
+                                       AUDIT_ARCH_ARM,  0,
+                                       UINT32_MAX,      AUDIT_ARCH_X86_64 & ~__AUDIT_ARCH_LE};
+    static struct program program;
+    (void)state;
+    for (size_t s = 0; s < ARRAY_SIZE(layer_sets); s++) {
+        assert_true(read_program(layer_sets[s], &program));
+        for (uint32_t number = 0; number <= 600; number++) {
+            for (size_t i = 0; i < ARRAY_SIZE(foreign); i++) {
+                struct seccomp_data data = {.nr = (int)number, .arch = foreign[i]};
+                assert_int_equal(judge(&program, &data).action, DENIED(ENOSYS));
+            }
+            assert_int_equal(action_of(&program, X32_BIT | number, NULL), DENIED(ENOSYS));
+        }
+        assert_int_equal(action_of(&program, X32_BIT | 0x3FFFFFFF, NULL), DENIED(ENOSYS));
+        assert_int_equal(action_of(&program, UINT32_MAX - 1, NULL), DENIED(ENOSYS));
+    }
+}
+
+/* --- trying ------------------------------------------------------------------------------- */
+
+static int load(uint32_t layers)
+{
+    static struct program program;
+    CHECK(read_program(layers, &program));
+    struct sock_fprog prog = {.len = (unsigned short)program.count, .filter = program.instructions};
+    CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    CHECK(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog) == 0);
+    return 0;
+}
+
+/* Calls by number with arguments that do no harm should they come through. */
+static long call_harmlessly(long number)
+{
+    /* This one makes something for any key but one that needs to be there. */
+    if (number == SYS_msgget || number == SYS_semget || number == SYS_shmget)
+        return syscall(number, 0x7A7A7A7A, 0, 0, 0, 0, 0);
+    return syscall(number, -1L, -1L, -1L, -1L, -1L, -1L);
+}
+
+static int try_refused(void *argument)
+{
+    const uint32_t *layers = argument;
+    if (load(*layers) != 0)
+        return 1;
+    for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+        errno = 0;
+        long r = call_harmlessly(refused[i].number);
+        if (r != -1 || errno != refused[i].error) {
+            (void)fprintf(stderr, "call %d: %ld, %s\n", refused[i].number, r, strerror(errno));
+            return 1;
+        }
+    }
+    for (long number = 451; number <= 511; number++)
+        CHECK_ERRNO(call_harmlessly(number), ENOSYS);
+    return 0;
+}
+
+static void test_try_refused(void **state)
+{
+    uint32_t sets[] = {OWN_PIDS, SHARED_PIDS, LAYER_BIT(LAYER_SECCOMP)};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(sets); i++)
+        run_scenario(try_refused, &sets[i]);
+}
+
+/* getpid as the 32-bit kernel interface has it. */
+static long call_by_int80(void)
+{
+    long r = 20;
+    __asm__ volatile("int $0x80" : "+a"(r) : : "memory", "cc", "r8", "r9", "r10", "r11");
+    return r;
+}
+
+static _Noreturn void no_int80(int signal)
+{
+    static const char reason[] = "# this kernel has no 32-bit system calls\n";
+    (void)signal;
+    (void)!write(STDERR_FILENO, reason, sizeof(reason) - 1);
+    _exit(SKIPPED);
+}
+
+static int int80(void)
+{
+    (void)signal(SIGSEGV, no_int80);
+    long r = call_by_int80();
+    if (r == -ENOSYS)
+        SKIP("this kernel has no 32-bit system calls");
+    CHECK_EQUAL(r, getpid());
+    if (load(OWN_PIDS) != 0)
+        return 1;
+    CHECK_EQUAL(call_by_int80(), -ENOSYS);
+    return 0;
+}
+
+static int x32(void)
+{
+    if (load(OWN_PIDS) != 0)
+        return 1;
+    CHECK_ERRNO(syscall((long)X32_BIT | SYS_getpid), ENOSYS);
+    CHECK_ERRNO(syscall((long)X32_BIT | 521 /* ptrace */, -1L, 0L, 0L, 0L), ENOSYS);
+    return 0;
+}
+
+/* Where jobs write to a directory of the host. */
+#define NO_VIEW (OWN_PIDS & ~LAYER_BIT(LAYER_MOUNT_NAMESPACE))
+
+/* --- namespaces --------------------------------------------------------------------------- */
+
+#define NEW_TIME 0x80ul
+
+static const unsigned long namespaces[] = {CLONE_NEWUSER,  CLONE_NEWPID, CLONE_NEWNS,
+                                           CLONE_NEWNET,   CLONE_NEWIPC, CLONE_NEWUTS,
+                                           CLONE_NEWCGROUP};
+
+static void test_namespaces(void **state)
+{
+    static struct program program;
+    (void)state;
+    for (size_t s = 0; s < ARRAY_SIZE(layer_sets); s++) {
+        assert_true(read_program(layer_sets[s], &program));
+        for (size_t i = 0; i < ARRAY_SIZE(namespaces); i++) {
+            uint64_t flag = namespaces[i], more = flag | CLONE_VM | CLONE_THREAD | SIGCHLD;
+            assert_int_equal(ACTION(&program, SYS_unshare, flag), DENIED(EPERM));
+            assert_int_equal(ACTION(&program, SYS_unshare, flag | GARBAGE), DENIED(EPERM));
+            assert_int_equal(ACTION(&program, SYS_unshare, flag | CLONE_FS), DENIED(EPERM));
+            assert_int_equal(ACTION(&program, SYS_clone, flag), DENIED(EPERM));
+            assert_int_equal(ACTION(&program, SYS_clone, flag | GARBAGE), DENIED(EPERM));
+            assert_int_equal(ACTION(&program, SYS_clone, more), DENIED(EPERM));
+        }
+        assert_int_equal(ACTION(&program, SYS_unshare, NEW_TIME), DENIED(EPERM));
+        assert_int_equal(ACTION(&program, SYS_clone, SIGCHLD), SECCOMP_RET_ALLOW);
+    }
+}
+
+static long fork_into(unsigned long flags)
+{
+    long pid = syscall(SYS_clone, flags | SIGCHLD, 0, 0, 0, 0);
+    if (pid == 0)
+        _exit(0);
+    return pid;
+}
+
+static int try_namespaces(void)
+{
+    if (load(OWN_PIDS) != 0)
+        return 1;
+    for (size_t i = 0; i < ARRAY_SIZE(namespaces); i++) {
+        CHECK_ERRNO(syscall(SYS_unshare, namespaces[i]), EPERM);
+        CHECK_ERRNO(syscall(SYS_unshare, namespaces[i] | GARBAGE), EPERM);
+        CHECK_ERRNO(fork_into(namespaces[i]), EPERM);
+        CHECK_ERRNO(fork_into(namespaces[i] | GARBAGE), EPERM);
+    }
+    CHECK_ERRNO(syscall(SYS_unshare, NEW_TIME), EPERM);
+    CHECK_ERRNO(syscall(SYS_unshare, CLONE_NEWUSER | CLONE_NEWNS), EPERM);
+    return 0;
+}
+
+/* --- other processes ---------------------------------------------------------------------- */
+
+/* Calls with a pid among their arguments, whose others are NULL or 0. */
+static const struct {
+    int number;
+    unsigned pid;
+} steering[] = {
+    {SYS_prlimit64, 0},          {SYS_sched_setaffinity, 0}, {SYS_sched_setattr, 0},
+    {SYS_sched_setscheduler, 0}, {SYS_sched_setparam, 0},    {SYS_setpriority, 1},
+    {SYS_ioprio_set, 1},
+};
+
+/* IOPRIO_WHO_PROCESS is 1, PRIO_PROCESS is 0: the other argument that counts. */
+static uint32_t steer(const struct program *program, size_t i, uint64_t pid)
+{
+    uint64_t arguments[6] = {0};
+    if (steering[i].number == SYS_ioprio_set)
+        arguments[0] = 1;
+    arguments[steering[i].pid] = pid;
+    return action_of(program, (uint32_t)steering[i].number, arguments);
+}
+
+static void test_pids_of_a_jail(void **state)
+{
+    static const uint64_t others[] = {0, 2, 3, 1000, UINT32_MAX, GARBAGE, GARBAGE | 2};
+    static struct program program;
+    (void)state;
+    assert_true(read_program(OWN_PIDS, &program));
+    for (size_t i = 0; i < ARRAY_SIZE(steering); i++) {
+        /* The kernel looks at the low half. */
+        assert_int_equal(steer(&program, i, 1), DENIED(EPERM));
+        assert_int_equal(steer(&program, i, GARBAGE | 1), DENIED(EPERM));
+        assert_int_equal(steer(&program, i, UINT64_C(0xFFFFFFFF00000001)), DENIED(EPERM));
+        for (size_t j = 0; j < ARRAY_SIZE(others); j++)
+            assert_int_equal(steer(&program, i, others[j]), SECCOMP_RET_ALLOW);
+    }
+    assert_int_equal(ACTION(&program, SYS_kill, UINT64_MAX), SECCOMP_RET_ALLOW);
+}
+
+static void test_pids_of_the_host(void **state)
+{
+    static const uint64_t others[] = {1,          2,           1000,          UINT32_MAX,
+                                      UINT64_MAX, GARBAGE | 1, GARBAGE | 1000};
+    static struct program program;
+    (void)state;
+    assert_true(read_program(SHARED_PIDS, &program));
+    for (size_t i = 0; i < ARRAY_SIZE(steering); i++) {
+        assert_int_equal(steer(&program, i, 0), SECCOMP_RET_ALLOW);
+        for (size_t j = 0; j < ARRAY_SIZE(others); j++)
+            assert_int_equal(steer(&program, i, others[j]), DENIED(EPERM));
+    }
+    assert_int_equal(ACTION(&program, SYS_kill, UINT64_MAX), DENIED(EPERM));
+    assert_int_equal(ACTION(&program, SYS_kill, UINT32_MAX), DENIED(EPERM));
+    assert_int_equal(ACTION(&program, SYS_kill, GARBAGE | UINT32_MAX), DENIED(EPERM));
+    assert_int_equal(ACTION(&program, SYS_kill, 1000), SECCOMP_RET_ALLOW);
+    assert_int_equal(ACTION(&program, SYS_kill, 0), SECCOMP_RET_ALLOW);
+}
+
+/* Groups and users as a whole, whichever pids there are. */
+static void test_groups_of_processes(void **state)
+{
+    static struct program program;
+    (void)state;
+    for (size_t s = 0; s < ARRAY_SIZE(layer_sets); s++) {
+        assert_true(read_program(layer_sets[s], &program));
+        assert_int_equal(ACTION(&program, SYS_setpriority, PRIO_PGRP, 0), DENIED(EPERM));
+        assert_int_equal(ACTION(&program, SYS_setpriority, PRIO_USER, 0), DENIED(EPERM));
+        assert_int_equal(ACTION(&program, SYS_setpriority, GARBAGE | PRIO_USER, 0), DENIED(EPERM));
+        assert_int_equal(ACTION(&program, SYS_setpriority, PRIO_PROCESS, 0), SECCOMP_RET_ALLOW);
+        assert_int_equal(ACTION(&program, SYS_ioprio_set, 2, 0), DENIED(EPERM));
+        assert_int_equal(ACTION(&program, SYS_ioprio_set, 3, 0), DENIED(EPERM));
+        assert_int_equal(ACTION(&program, SYS_ioprio_set, GARBAGE | 3, 0), DENIED(EPERM));
+        assert_int_equal(ACTION(&program, SYS_ioprio_set, 1, 0), SECCOMP_RET_ALLOW);
+    }
+}
+
+static int try_pids_of_a_jail(void)
+{
+    struct rlimit limit;
+    cpu_set_t cpus;
+    if (load(OWN_PIDS) != 0)
+        return 1;
+    CHECK_ERRNO(syscall(SYS_prlimit64, 1, RLIMIT_NOFILE, NULL, &limit), EPERM);
+    CHECK_ERRNO(syscall(SYS_prlimit64, GARBAGE | 1, RLIMIT_NOFILE, NULL, &limit), EPERM);
+    CHECK_ERRNO(syscall(SYS_setpriority, PRIO_PROCESS, GARBAGE | 1, 19), EPERM);
+    CHECK(syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &limit) == 0);
+    CHECK(syscall(SYS_prlimit64, getpid(), RLIMIT_NOFILE, NULL, &limit) == 0);
+    CHECK(sched_getaffinity(0, sizeof(cpus), &cpus) == 0);
+    CHECK(sched_setaffinity(0, sizeof(cpus), &cpus) == 0);
+    CHECK(setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0)) == 0);
+    CHECK_ERRNO(setpriority(PRIO_USER, 0, 19), EPERM);
+    CHECK_ERRNO(setpriority(PRIO_PGRP, 0, 19), EPERM);
+    return 0;
+}
+
+static int try_pids_of_the_host(void)
+{
+    struct rlimit limit;
+    if (load(SHARED_PIDS) != 0)
+        return 1;
+    CHECK_ERRNO(syscall(SYS_prlimit64, getppid(), RLIMIT_NOFILE, NULL, &limit), EPERM);
+    CHECK_ERRNO(syscall(SYS_prlimit64, GARBAGE | (unsigned)getpid(), RLIMIT_NOFILE, NULL, &limit),
+                EPERM);
+    CHECK(syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &limit) == 0);
+    CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0 && setrlimit(RLIMIT_NOFILE, &limit) == 0);
+    CHECK_ERRNO(syscall(SYS_setpriority, PRIO_PROCESS, getpid(), 19), EPERM);
+    CHECK_ERRNO(syscall(SYS_kill, -1, 0), EPERM);
+    CHECK_ERRNO(syscall(SYS_kill, GARBAGE | UINT32_MAX, 0), EPERM);
+    CHECK(kill(getpid(), 0) == 0);
+    return 0;
+}
+
+/* --- sockets ------------------------------------------------------------------------------ */
+
+#define NAMED OWN_PIDS
+#define UNNAMED (LAYERS_ALL & ~LAYER_BIT(LAYER_MOUNT_NAMESPACE))
+#define NETWORKED (LAYERS_ALL & ~LAYER_BIT(LAYER_NETWORK) & ~LAYER_BIT(LAYER_NET_NAMESPACE))
+
+static void test_sockets(void **state)
+{
+    static const uint32_t unnamed[] = {UNNAMED, LAYERS_ALL & ~LAYER_BIT(LAYER_NET_NAMESPACE),
+                                       LAYER_BIT(LAYER_SECCOMP) | LAYER_BIT(LAYER_NETWORK)};
+    static struct program program;
+    (void)state;
+    assert_true(read_program(NAMED, &program));
+    for (uint64_t family = 0; family <= 100; family++) {
+        uint32_t expected = family == AF_UNIX ? SECCOMP_RET_ALLOW : DENIED(EPERM);
+        assert_int_equal(ACTION(&program, SYS_socket, family, SOCK_STREAM), expected);
+        assert_int_equal(ACTION(&program, SYS_socketpair, family, SOCK_STREAM), expected);
+        /* What is no AF_UNIX to the kernel must not look like it. */
+        if (family != AF_UNIX) {
+            assert_int_equal(ACTION(&program, SYS_socket, GARBAGE | family), DENIED(EPERM));
+            assert_int_equal(ACTION(&program, SYS_socketpair, GARBAGE | family), DENIED(EPERM));
+        }
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(unnamed); i++) {
+        assert_true(read_program(unnamed[i], &program));
+        for (uint64_t family = 0; family <= 100; family++) {
+            uint32_t expected = family == AF_UNIX ? SECCOMP_RET_ALLOW : DENIED(EPERM);
+            assert_int_equal(ACTION(&program, SYS_socket, family, SOCK_STREAM), DENIED(EPERM));
+            assert_int_equal(ACTION(&program, SYS_socketpair, family, SOCK_STREAM), expected);
+        }
+    }
+    assert_true(read_program(NETWORKED, &program));
+    for (uint64_t family = 0; family <= 100; family++) {
+        assert_int_equal(ACTION(&program, SYS_socket, family), SECCOMP_RET_ALLOW);
+        assert_int_equal(ACTION(&program, SYS_socketpair, family), SECCOMP_RET_ALLOW);
+    }
+}
+
+static int try_sockets(void *argument)
+{
+    static const int families[] = {AF_INET, AF_INET6, AF_NETLINK, AF_PACKET,    AF_ALG,    AF_VSOCK,
+                                   AF_XDP,  AF_KEY,   AF_TIPC,    AF_BLUETOOTH, AF_UNSPEC, 300};
+    uint32_t layers = *(const uint32_t *)argument;
+    int pair[2];
+    char byte = 'x';
+    if (load(layers) != 0)
+        return 1;
+    for (size_t i = 0; i < ARRAY_SIZE(families) && layers != NETWORKED; i++) {
+        CHECK_ERRNO(socket(families[i], SOCK_DGRAM, 0), EPERM);
+        CHECK_ERRNO(socket(families[i], SOCK_RAW, 0), EPERM);
+        CHECK_ERRNO(socketpair(families[i], SOCK_STREAM, 0, pair), EPERM);
+        CHECK_ERRNO(syscall(SYS_socket, GARBAGE | (unsigned)families[i], SOCK_STREAM, 0), EPERM);
+    }
+    if (layers == UNNAMED) {
+        CHECK_ERRNO(socket(AF_UNIX, SOCK_STREAM, 0), EPERM);
+    } else {
+        _cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        CHECK(fd >= 0);
+    }
+    if (layers == NETWORKED) {
+        _cleanup_close_ int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        CHECK(fd >= 0);
+    }
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+    CHECK(write(pair[0], &byte, 1) == 1 && read(pair[1], &byte, 1) == 1 && byte == 'x');
+    return 0;
+}
+
+static void test_try_sockets(void **state)
+{
+    uint32_t sets[] = {NAMED, UNNAMED, NETWORKED};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(sets); i++)
+        run_scenario(try_sockets, &sets[i]);
+}
+
+/* --- set-id files and terminals ----------------------------------------------------------- */
+
+/* One argument of a call of six. */
+static uint32_t with_argument(const struct program *program, int number, unsigned index,
+                              uint64_t value, unsigned other, uint64_t other_value)
+{
+    uint64_t arguments[6] = {0};
+    arguments[other] = other_value;
+    arguments[index] = value;
+    return action_of(program, (uint32_t)number, arguments);
+}
+
+static void test_set_id(void **state)
+{
+    static const struct {
+        int number;
+        unsigned mode;
+    } makers[] = {{SYS_chmod, 1}, {SYS_fchmod, 1},  {SYS_fchmodat, 2}, {SYS_creat, 1},
+                  {SYS_mkdir, 1}, {SYS_mkdirat, 2}, {SYS_mknod, 1},    {SYS_mknodat, 2}};
+    static const uint64_t set_id[] = {04000, 02000, 06000, 04755, 02755, 07777, GARBAGE | 04000};
+    static const uint64_t plain[] = {0, 0777, 01777, GARBAGE | 0644, S_IFREG | 0644, S_IFIFO};
+    static struct program program, in_view;
+    (void)state;
+    assert_true(read_program(NO_VIEW, &program));
+    assert_true(read_program(OWN_PIDS, &in_view));
+    for (size_t i = 0; i < ARRAY_SIZE(makers); i++) {
+        int number = makers[i].number;
+        unsigned at = makers[i].mode;
+        /* The mounts of a view are nosuid. */
+        assert_int_equal(with_argument(&in_view, number, at, 06755, 5, 0), SECCOMP_RET_ALLOW);
+        for (size_t j = 0; j < ARRAY_SIZE(set_id); j++)
+            assert_int_equal(with_argument(&program, number, at, set_id[j], 5, 0), DENIED(EPERM));
+        for (size_t j = 0; j < ARRAY_SIZE(plain); j++)
+            assert_int_equal(with_argument(&program, number, at, plain[j], 5, 0),
+                             SECCOMP_RET_ALLOW);
+    }
+}
+
+/* The mode of open counts only where a file may be made: by O_CREAT, or O_TMPFILE. */
+static void test_set_id_by_open(void **state)
+{
+    static const uint64_t making[] = {O_CREAT, O_CREAT | O_EXCL | O_WRONLY, GARBAGE | O_CREAT,
+                                      O_TMPFILE | O_WRONLY, O_TMPFILE | O_RDWR | O_EXCL};
+    static const uint64_t reading[] = {O_RDONLY, O_RDWR | O_TRUNC, O_DIRECTORY, O_PATH,
+                                       O_RDONLY | O_CLOEXEC | O_NOFOLLOW};
+    static struct program program;
+    (void)state;
+    assert_true(read_program(NO_VIEW, &program));
+    for (unsigned at = 1; at <= 2; at++) {
+        int number = at == 1 ? SYS_open : SYS_openat;
+        for (size_t i = 0; i < ARRAY_SIZE(making); i++) {
+            for (uint64_t bit = 02000; bit <= 04000; bit <<= 1)
+                if (with_argument(&program, number, at + 1, bit | 0755, at, making[i]) !=
+                    DENIED(EPERM))
+                    fail_msg("call %d, flags %#lo, mode %#lo", number, making[i], bit | 0755);
+            assert_int_equal(with_argument(&program, number, at + 1, 01777, at, making[i]),
+                             SECCOMP_RET_ALLOW);
+        }
+        /* Without, there may be anything in that register. */
+        for (size_t i = 0; i < ARRAY_SIZE(reading); i++)
+            assert_int_equal(with_argument(&program, number, at + 1, UINT64_MAX, at, reading[i]),
+                             SECCOMP_RET_ALLOW);
+    }
+}
+
+static int try_set_id(void)
+{
+    char path[] = "/tmp/test_filter.XXXXXX";
+    struct stat st;
+    int fd = mkostemp(path, O_CLOEXEC);
+    CHECK(fd >= 0 && unlink(path) == 0 && mkdir(path, 0700) == 0 && chdir(path) == 0);
+    if (load(NO_VIEW) != 0)
+        return 1;
+    CHECK_ERRNO(fchmod(fd, 04755), EPERM);
+    CHECK_ERRNO(fchmod(fd, 02755), EPERM);
+    CHECK(fchmod(fd, 01777) == 0 && fchmod(fd, 0755) == 0);
+    CHECK_ERRNO(chmod(".", 02700), EPERM);
+    CHECK_ERRNO(open("a", O_WRONLY | O_CREAT | O_CLOEXEC, 04755), EPERM);
+    CHECK_ERRNO(creat("a", 04755), EPERM);
+    CHECK_ERRNO(mkdir("a", 02755), EPERM);
+    CHECK_ERRNO(mknod("a", S_IFREG | 04755, 0), EPERM);
+    CHECK_ERRNO(open(".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 04755), EPERM);
+    CHECK_ERRNO(syscall(452 /* fchmodat2 */, AT_FDCWD, ".", 04755, 0), ENOSYS);
+    _cleanup_close_ int made = open("a", O_WRONLY | O_CREAT | O_CLOEXEC, 0755);
+    CHECK(made >= 0 && fstat(made, &st) == 0 && (st.st_mode & 06000) == 0);
+    CHECK(fstat(fd, &st) == 0 && (st.st_mode & 06000) == 0);
+    CHECK(unlink("a") == 0 && rmdir(path) == 0);
+    close_fd(fd);
+    return 0;
+}
+
+static void test_personality(void **state)
+{
+    static struct program program;
+    (void)state;
+    for (size_t s = 0; s < ARRAY_SIZE(layer_sets); s++) {
+        assert_true(read_program(layer_sets[s], &program));
+        assert_int_equal(ACTION(&program, SYS_personality, 0), SECCOMP_RET_ALLOW);
+        for (unsigned bit = 0; bit < 32; bit++)
+            assert_int_equal(ACTION(&program, SYS_personality, 1u << bit), DENIED(EPERM));
+        assert_int_equal(ACTION(&program, SYS_personality, UINT32_MAX), DENIED(EPERM));
+    }
+}
+
+static void test_terminals(void **state)
+{
+    static struct program program;
+    (void)state;
+    for (size_t s = 0; s < ARRAY_SIZE(layer_sets); s++) {
+        assert_true(read_program(layer_sets[s], &program));
+        assert_int_equal(ACTION(&program, SYS_ioctl, 0, TIOCSTI), DENIED(EPERM));
+        assert_int_equal(ACTION(&program, SYS_ioctl, 0, GARBAGE | TIOCSTI), DENIED(EPERM));
+        assert_int_equal(ACTION(&program, SYS_ioctl, 0, TIOCLINUX), DENIED(EPERM));
+        assert_int_equal(ACTION(&program, SYS_ioctl, 0, GARBAGE | TIOCLINUX), DENIED(EPERM));
+        assert_int_equal(ACTION(&program, SYS_ioctl, 0, TCGETS), SECCOMP_RET_ALLOW);
+        assert_int_equal(ACTION(&program, SYS_ioctl, 0, FIONREAD), SECCOMP_RET_ALLOW);
+    }
+}
+
+/* A pseudo-terminal of its own, into whose input nothing can be put. */
+static int try_terminals(void)
+{
+    char letter = 'x', link[] = "l";
+    _cleanup_close_ int master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (master < 0)
+        SKIP("there is no pseudo-terminal to be had");
+    if (load(OWN_PIDS) != 0)
+        return 1;
+    CHECK_ERRNO(syscall(SYS_ioctl, master, TIOCSTI, &letter), EPERM);
+    CHECK_ERRNO(syscall(SYS_ioctl, master, GARBAGE | TIOCSTI, &letter), EPERM);
+    CHECK_ERRNO(syscall(SYS_ioctl, master, TIOCLINUX, link), EPERM);
+    return 0;
+}
+
+/* --- what must go on ---------------------------------------------------------------------- */
+
+static void *answer(void *argument)
+{
+    *(int *)argument = 42;
+    return NULL;
+}
+
+static int run_processes(void)
+{
+    int status, answered = 0;
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(3);
+    CHECK(pid > 0 && waitpid(pid, &status, 0) == pid && WEXITSTATUS(status) == 3);
+    pthread_t thread; /* libc tries clone3 first */
+    CHECK(pthread_create(&thread, NULL, answer, &answered) == 0);
+    CHECK(pthread_join(thread, NULL) == 0 && answered == 42);
+    char *argv[] = {(char *)(uintptr_t) "true", NULL}, *envp[] = {NULL};
+    CHECK(posix_spawn(&pid, "/bin/true", NULL, NULL, argv, envp) == 0);
+    CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+    CHECK((pid = vfork()) >= 0);
+    if (pid == 0)
+        _exit(4);
+    CHECK(waitpid(pid, &status, 0) == pid && WEXITSTATUS(status) == 4);
+    CHECK(kill(getpid(), 0) == 0 && kill(0, 0) == 0 && setsid() > 0);
+    return 0;
+}
+
+static int use_descriptors(void)
+{
+    int fds[2];
+    char byte = 'x';
+    uint64_t one = 1;
+    CHECK(pipe2(fds, O_CLOEXEC) == 0 && write(fds[1], &byte, 1) == 1);
+    struct pollfd poll_fd = {.fd = fds[0], .events = POLLIN};
+    CHECK(poll(&poll_fd, 1, 1000) == 1 && read(fds[0], &byte, 1) == 1);
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0);
+    CHECK(send(fds[0], &byte, 1, 0) == 1 && recv(fds[1], &byte, 1, 0) == 1);
+    int event = eventfd(0, EFD_CLOEXEC), epoll = epoll_create1(EPOLL_CLOEXEC);
+    CHECK(write(event, &one, sizeof(one)) == sizeof(one));
+    CHECK(epoll_ctl(epoll, EPOLL_CTL_ADD, event, &(struct epoll_event){.events = EPOLLIN}) == 0);
+    CHECK(epoll_wait(epoll, &(struct epoll_event){0}, 1, 1000) == 1);
+    CHECK(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC) >= 0);
+    CHECK(memfd_create("x", MFD_CLOEXEC) >= 0);
+    return 0;
+}
+
+static int use_files(void)
+{
+    char path[] = "/tmp/test_filter.XXXXXX", name[64];
+    CHECK(mkdtemp(path) != NULL);
+    (void)snprintf(name, sizeof(name), "%s/file", path);
+    int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    CHECK(fd >= 0 && write(fd, "text", 4) == 4 && fchmod(fd, 0755) == 0 && flock(fd, LOCK_EX) == 0);
+    CHECK(fcntl(fd, F_SETLK, &(struct flock){.l_type = F_WRLCK}) == 0);
+    void *mapped = mmap(NULL, 4, PROT_READ, MAP_PRIVATE, fd, 0);
+    CHECK(mapped != MAP_FAILED && memcmp(mapped, "text", 4) == 0);
+    CHECK(utimensat(AT_FDCWD, name, NULL, 0) == 0 && ftruncate(fd, 2) == 0);
+    FILE *stream = tmpfile(); /* O_TMPFILE with a plain mode */
+    CHECK(stream && fputs("x", stream) >= 0 && fclose(stream) == 0);
+    close_fd(fd);
+    CHECK(unlink(name) == 0 && rmdir(path) == 0);
+    return 0;
+}
+
+static int ordinary_things(void *argument)
+{
+    struct timespec now;
+    struct rlimit limit;
+    if (load(*(const uint32_t *)argument) != 0)
+        return 1;
+    if (run_processes() != 0 || use_descriptors() != 0 || use_files() != 0)
+        return 1;
+    CHECK(clock_gettime(CLOCK_REALTIME, &now) == 0 &&
+          nanosleep(&(struct timespec){0, 1}, NULL) == 0);
+    CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0 && setrlimit(RLIMIT_NOFILE, &limit) == 0);
+    CHECK(sched_yield() == 0 && getpriority(PRIO_PROCESS, 0) >= -20);
+    /* More filters, and Landlock, only take from what it may. */
+    CHECK(syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &(uint32_t){SECCOMP_RET_ERRNO}) == 0);
+    return 0;
+}
+
+static void test_ordinary_things(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < ARRAY_SIZE(layer_sets); s++) {
+        uint32_t layers = layer_sets[s];
+        run_scenario(ordinary_things, &layers);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_size),
+        cmocka_unit_test(test_memory_is_sealed),
+        SCENARIO(no_descriptor),
+        cmocka_unit_test(test_every_number),
+        cmocka_unit_test(test_pass),
+        cmocka_unit_test(test_foreign_instruction_sets),
+        cmocka_unit_test(test_try_refused),
+        SCENARIO(int80),
+        SCENARIO(x32),
+        cmocka_unit_test(test_namespaces),
+        SCENARIO(try_namespaces),
+        cmocka_unit_test(test_pids_of_a_jail),
+        cmocka_unit_test(test_pids_of_the_host),
+        cmocka_unit_test(test_groups_of_processes),
+        SCENARIO(try_pids_of_a_jail),
+        SCENARIO(try_pids_of_the_host),
+        cmocka_unit_test(test_sockets),
+        cmocka_unit_test(test_try_sockets),
+        cmocka_unit_test(test_set_id),
+        cmocka_unit_test(test_set_id_by_open),
+        SCENARIO(try_set_id),
+        cmocka_unit_test(test_personality),
+        cmocka_unit_test(test_terminals),
+        SCENARIO(try_terminals),
+        cmocka_unit_test(test_ordinary_things),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* An interpreter in large pages is the one that it was. What the kernel says of its memory is read
+ * in /proc/self/smaps. */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "daemon/jail/large.h"
+#include "tests/unit/scenario.h"
+
+#include <sys/mman.h>
+
+#define LARGE ((uintptr_t)2 << 20)
+#define MADV_COLLAPSE_ 25
+
+/* --- what the kernel says ------------------------------------------------------------------ */
+
+struct mapping {
+    uintptr_t from, to;
+    char access[8];
+    char name[256];
+    size_t large_kib; /* of it, in large pages */
+};
+
+/* The mapping that has ADDRESS. False if there is none. */
+static bool find_mapping(uintptr_t address, struct mapping *ret)
+{
+    static const char large[] = "AnonHugePages:";
+    char line[512], *rest;
+    bool found = false;
+    FILE *smaps = fopen("/proc/self/smaps", "re");
+    *ret = (struct mapping){.from = 0};
+    while (smaps && fgets(line, sizeof(line), smaps)) {
+        uintptr_t from = strtoul(line, &rest, 16);
+        if (*rest == '-') { /* "FROM-TO ACCESS ..." */
+            if (found)
+                break;
+            *ret = (struct mapping){.from = from, .to = strtoul(rest + 1, &rest, 16)};
+            (void)sscanf(rest, "%7s %*s %*s %*s %255s", ret->access, ret->name);
+            found = ret->from <= address && address < ret->to;
+        } else if (found && strncmp(line, large, sizeof(large) - 1) == 0) {
+            ret->large_kib = strtoul(line + sizeof(large) - 1, NULL, 10);
+        }
+    }
+    if (smaps)
+        (void)fclose(smaps);
+    return found;
+}
+
+/* Whether this kernel makes large pages of small ones, and has as many as are wanted here; found
+ * out without what is tested. */
+static bool has_large_pages(void)
+{
+    const size_t n = 16 * LARGE;
+    void *reserved =
+        mmap(NULL, n + LARGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (reserved == MAP_FAILED)
+        return false;
+    char *first = (char *)(((uintptr_t)reserved + LARGE - 1) & ~(LARGE - 1));
+    memset(first, 1, n);
+    bool has = madvise(first, n, MADV_COLLAPSE_) == 0;
+    (void)munmap(reserved, n + LARGE);
+    return has;
+}
+
+/* --- an interpreter ------------------------------------------------------------------------ */
+
+/* More than one arena of objects, and more than one large page of what is too big for those. */
+static const char fill[] = "objects = [(str(n), n) for n in range(100000)]\n"
+                           "texts = [bytes(1000) + bytes([n & 255]) for n in range(5000)]\n";
+
+static const char use[] =
+    "import fractions, json\n"
+    "assert objects == [(str(n), n) for n in range(100000)]\n"
+    "assert all(len(t) == 1001 and t[1000] == n & 255 for n, t in enumerate(texts))\n"
+    "more = [[n] for n in range(200000)]\n"
+    "del objects, texts, more\n"
+    "assert json.loads(json.dumps({'x': [1.5, None]})) == {'x': [1.5, None]}\n"
+    "assert fractions.Fraction(1, 3) + 1 == fractions.Fraction(4, 3)\n";
+
+static uintptr_t address_of(const char *expression)
+{
+    PyObject *names = PyModule_GetDict(PyImport_AddModule("__main__"));
+    PyObject *object = PyRun_String(expression, Py_eval_input, names, names);
+    Py_XDECREF(object); /* somebody else has it, too */
+    return (uintptr_t)object;
+}
+
+static struct large *start(const char *code)
+{
+    static struct large large;
+    large_begin(&large);
+    Py_InitializeEx(0);
+    if (PyRun_SimpleString(code) != 0)
+        exit(1);
+    return &large;
+}
+
+/* --- scenarios ----------------------------------------------------------------------------- */
+
+static int all_of_it_is_large(void)
+{
+    struct mapping objects, texts, code;
+    if (!has_large_pages())
+        SKIP("this kernel makes no large pages");
+    struct large *large = start(fill);
+    large_end(large);
+    large_copy_library((uintptr_t)Py_RunMain);
+    CHECK(find_mapping(address_of("objects[50000]"), &objects));
+    CHECK(find_mapping(address_of("texts[2500]"), &texts));
+    CHECK(find_mapping((uintptr_t)Py_RunMain, &code));
+    /* All but perhaps what begins before the first that is aligned, and the library's two ends. */
+    CHECK_EQUAL(objects.large_kib, (objects.to - objects.from) >> 10);
+    CHECK_EQUAL(texts.large_kib, (texts.to - ((texts.from + LARGE - 1) & ~(LARGE - 1))) >> 10);
+    CHECK(texts.large_kib >= 4096);
+    CHECK(code.large_kib >= 2048 && strcmp(code.name, "") == 0);
+    return 0;
+}
+
+static int code_cannot_be_written(void)
+{
+    struct mapping code;
+    Py_InitializeEx(0);
+    large_copy_library((uintptr_t)Py_RunMain);
+    CHECK(find_mapping((uintptr_t)Py_RunMain, &code));
+    CHECK(strcmp(code.access, "r-xp") == 0);
+    return 0;
+}
+
+/* All of the library that is only read, as far as it is in one piece around its code. */
+static int library_is_the_same(void)
+{
+    struct mapping code, before, after;
+    Py_InitializeEx(0);
+    CHECK(find_mapping((uintptr_t)Py_RunMain, &code));
+    CHECK(find_mapping(code.from - 1, &before) && find_mapping(code.to, &after));
+    CHECK(strcmp(before.name, code.name) == 0 && strcmp(after.name, code.name) == 0);
+    size_t n = after.to - before.from;
+    char *copy = malloc(n);
+    CHECK(copy);
+    memcpy(copy, (void *)before.from, n);
+    large_copy_library((uintptr_t)Py_RunMain);
+    CHECK(memcmp(copy, (void *)before.from, n) == 0);
+    free(copy);
+    return 0;
+}
+
+static int interpreter_goes_on(void)
+{
+    struct large *large = start(fill);
+    large_end(large);
+    large_copy_library((uintptr_t)Py_RunMain);
+    CHECK(PyRun_SimpleString(use) == 0);
+    CHECK(Py_FinalizeEx() == 0);
+    return 0;
+}
+
+static int what_was_freed_leaves_no_holes(void)
+{
+    struct large *large = start("first = [(str(n), n) for n in range(100000)]\n"
+                                "last = [(str(n), n) for n in range(10000)]\n"
+                                "del first\n");
+    large_end(large);
+    CHECK(PyRun_SimpleString("assert last == [(str(n), n) for n in range(10000)]\n") == 0);
+    CHECK(Py_FinalizeEx() == 0);
+    return 0;
+}
+
+static int goes_on_without_large_pages(void)
+{
+    struct mapping objects, code;
+    CHECK(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0);
+    CHECK(!has_large_pages());
+    struct large *large = start(fill);
+    large_end(large);
+    large_copy_library((uintptr_t)Py_RunMain);
+    CHECK(find_mapping(address_of("objects[50000]"), &objects));
+    CHECK_EQUAL(objects.large_kib, 0);
+    CHECK(find_mapping((uintptr_t)Py_RunMain, &code));
+    CHECK(strstr(code.name, "libpython"));
+    CHECK(PyRun_SimpleString(use) == 0);
+    CHECK(Py_FinalizeEx() == 0);
+    return 0;
+}
+
+/* More than is reserved is laid as usual. */
+static int more_than_there_is_room_for(void)
+{
+    struct large *large = start("objects = [(str(n), n) for n in range(700000)]\n");
+    CHECK(large->next == large->end);
+    large_end(large);
+    CHECK(PyRun_SimpleString("assert objects == [(str(n), n) for n in range(700000)]\n") == 0);
+    CHECK(Py_FinalizeEx() == 0);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCENARIO(all_of_it_is_large),
+        SCENARIO(code_cannot_be_written),
+        SCENARIO(library_is_the_same),
+        SCENARIO(interpreter_goes_on),
+        SCENARIO(what_was_freed_leaves_no_holes),
+        SCENARIO(goes_on_without_large_pages),
+        SCENARIO(more_than_there_is_room_for),
+    };
+    return cmocka_run_group_tests_name("large", tests, NULL, NULL);
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/* What the checker of a code_exec job is given: its input, its files and its command line. */
+#include "daemon/kinds/checker_files.h"
+#include "daemon/kinds/code_exec.h"
+#include "proto/request.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define PYTHON "/opt/python/bin/python3"
+#define CHECKER ".checker/"
+
+/* Bytes of a literal, NUL and all. */
+#define BYTES(literal)                                                       \
+    {                                                                        \
+        .data = (char *)(uintptr_t)(literal), .length = sizeof(literal) - 1, \
+    }
+
+static const char *const environment[] = {"A=1", NULL};
+
+static struct job_spec job_of(struct code_exec_spec spec)
+{
+    return (struct job_spec){.kind = JOB_CODE_EXEC, .code_exec = spec};
+}
+
+static void check_input(struct code_exec_spec spec, const char *wanted, size_t n)
+{
+    _cleanup_code_exec_plan_ struct code_exec_plan plan = CODE_EXEC_PLAN_NULL;
+    struct job_spec job = job_of(spec);
+    assert_int_equal(code_exec_plan_init(&plan, &job, PYTHON, environment), 0);
+    assert_ptr_equal(plan.launch.input, &plan.input);
+    if (plan.input.length != n || memcmp(plan.input.data, wanted, n) != 0)
+        fail_msg("got %zu bytes\n%.*s\nexpected %zu\n%.*s", plan.input.length,
+                 (int)plan.input.length, plan.input.data, n, (int)n, wanted);
+}
+
+#define CHECK_INPUT(spec, wanted) check_input(spec, wanted, sizeof(wanted) - 1)
+
+/* --- the input ---------------------------------------------------------------------------- */
+
+static struct bytes one_target[] = {BYTES("assert f() == 1")};
+static struct bytes three_targets[] = {BYTES("assert a\n"), BYTES("b"), BYTES("assert\n\nc")};
+
+static void test_code_and_targets(void **state)
+{
+    (void)state;
+    struct code_exec_spec spec = {
+        .text = BYTES("def f(): return 1\n"), .targets = one_target, .target_count = 1};
+    CHECK_INPUT(spec, "mode 8\nisolatedcode 18\ndef f(): return 1\ntarget 15\nassert f() == 1");
+    spec.targets = three_targets;
+    spec.target_count = 3;
+    CHECK_INPUT(spec, "mode 8\nisolatedcode 18\ndef f(): return 1\ntarget 9\nassert a\n"
+                      "target 1\nbtarget 9\nassert\n\nc");
+    spec.shared = true;
+    CHECK_INPUT(spec, "mode 6\nsharedcode 18\ndef f(): return 1\ntarget 9\nassert a\n"
+                      "target 1\nbtarget 9\nassert\n\nc");
+}
+
+static void test_program(void **state)
+{
+    (void)state;
+    struct code_exec_spec spec = {
+        .text = BYTES("x"),
+        .test = BYTES("def check(c):\n pass\n"),
+        .entry_point = (char *)(uintptr_t) "f",
+    };
+    CHECK_INPUT(spec, "mode 8\nisolatedcode 1\nxentry_point 1\nftest 20\ndef check(c):\n pass\n");
+    spec.prelude = (struct bytes)BYTES("import re\n");
+    CHECK_INPUT(spec, "mode 8\nisolatedcode 1\nxprelude 10\nimport re\nentry_point 1\n"
+                      "ftest 20\ndef check(c):\n pass\n");
+}
+
+/* Each part is there exactly where the job has it, and always in its place. */
+static void test_every_combination(void **state)
+{
+    (void)state;
+    enum { PRELUDE = 1, ENTRY_POINT = 2, SETUP = 4, TEST = 8, TARGETS = 16, SHARED = 32, ALL = 64 };
+    for (unsigned has = 0; has < ALL; has++) {
+        struct code_exec_spec spec = {.text = BYTES("c\n"), .shared = has & SHARED};
+        char wanted[400];
+        if (has & PRELUDE)
+            spec.prelude = (struct bytes)BYTES("p");
+        if (has & ENTRY_POINT)
+            spec.entry_point = (char *)(uintptr_t) "name";
+        if (has & SETUP)
+            spec.test_setup = (struct bytes)BYTES("s\n\n");
+        if (has & TEST)
+            spec.test = (struct bytes)BYTES("t t");
+        if (has & TARGETS) {
+            spec.targets = three_targets;
+            spec.target_count = 2;
+        }
+        int n = snprintf(wanted, sizeof(wanted), "%scode 2\nc\n%s%s%s%s%s",
+                         has & SHARED ? "mode 6\nshared" : "mode 8\nisolated",
+                         has & PRELUDE ? "prelude 1\np" : "",
+                         has & ENTRY_POINT ? "entry_point 4\nname" : "",
+                         has & SETUP ? "setup 3\ns\n\n" : "", has & TEST ? "test 3\nt t" : "",
+                         has & TARGETS ? "target 9\nassert a\ntarget 1\nb" : "");
+        check_input(spec, wanted, (size_t)n);
+    }
+}
+
+static void test_generation(void **state)
+{
+    (void)state;
+    struct code_exec_spec spec = {.is_generation = true,
+                                  .targets = one_target,
+                                  .target_count = 1,
+                                  .text = BYTES("Sure:\n```python\n  a = 1\r\n  b\n```\nDone.\n")};
+    CHECK_INPUT(spec, "mode 8\nisolatedcode 8\na = 1\nb\ntarget 15\nassert f() == 1");
+    /* Without a fence it is the text. */
+    spec.text = (struct bytes)BYTES("a = 1");
+    CHECK_INPUT(spec, "mode 8\nisolatedcode 5\na = 1target 15\nassert f() == 1");
+    /* The tags of Python, not of a shell. */
+    spec.text = (struct bytes)BYTES("```sh\nls\n```\n```py3\nx\n```\n");
+    CHECK_INPUT(spec, "mode 8\nisolatedcode 2\nx\ntarget 15\nassert f() == 1");
+}
+
+static void test_generation_without_code(void **state)
+{
+    (void)state;
+    struct code_exec_spec spec = {
+        .is_generation = true, .targets = one_target, .target_count = 1, .text = BYTES("")};
+    static const char wanted[] = "mode 8\nisolatedcode 0\ntarget 15\nassert f() == 1";
+    CHECK_INPUT(spec, wanted);
+    spec.text = (struct bytes)BYTES("<think>I wonder\n```python\nx\n```\n");
+    CHECK_INPUT(spec, wanted);
+    spec.text = (struct bytes)BYTES("Look:\n```python\n```\nand\n```\n\n```\n");
+    CHECK_INPUT(spec, wanted);
+}
+
+/* Code that is given as such is not looked into. */
+static void test_code_as_it_is(void **state)
+{
+    (void)state;
+    struct code_exec_spec spec = {
+        .targets = one_target, .target_count = 1, .text = BYTES("  <think>```py\r\nx\n```")};
+    CHECK_INPUT(spec,
+                "mode 8\nisolatedcode 21\n  <think>```py\r\nx\n```target 15\nassert f() == 1");
+}
+
+/* Lengths are in bytes, and no byte means anything: neither a NUL nor what looks like a part. */
+static void test_odd_bytes(void **state)
+{
+    (void)state;
+    static struct bytes targets[] = {BYTES("a\0b"), BYTES("code 4\nevil"), BYTES("\n")};
+    struct code_exec_spec spec = {
+        .text = BYTES("\0caf\xc3\xa9\n\0"),
+        .prelude = BYTES("\n"),
+        .entry_point = (char *)(uintptr_t) "\xc3\xa9t\xc3\xa9",
+        .test_setup = BYTES("\0"),
+        .test = BYTES("\xf0\x9f\x98\x80"),
+        .targets = targets,
+        .target_count = ARRAY_SIZE(targets),
+    };
+    CHECK_INPUT(spec, "mode 8\nisolatedcode 8\n\0caf\xc3\xa9\n\0prelude 1\n\nentry_point 5\n"
+                      "\xc3\xa9t\xc3\xa9setup 1\n\0test 4\n\xf0\x9f\x98\x80target 3\na\0b"
+                      "target 11\ncode 4\neviltarget 1\n\n");
+}
+
+/* What is given and empty is a part without bytes. */
+static void test_empty_parts(void **state)
+{
+    (void)state;
+    struct code_exec_spec spec = {
+        .text = BYTES(""),
+        .prelude = BYTES(""),
+        .entry_point = (char *)(uintptr_t) "",
+        .test_setup = BYTES(""),
+        .test = BYTES(""),
+    };
+    CHECK_INPUT(spec, "mode 8\nisolatedcode 0\nprelude 0\nentry_point 0\nsetup 0\ntest 0\n");
+    spec = (struct code_exec_spec){.text = BYTES_NULL};
+    CHECK_INPUT(spec, "mode 8\nisolatedcode 0\n");
+}
+
+/* --- the launch --------------------------------------------------------------------------- */
+
+static void test_launch(void **state)
+{
+    (void)state;
+    _cleanup_code_exec_plan_ struct code_exec_plan plan = CODE_EXEC_PLAN_NULL;
+    struct job_spec job = job_of((struct code_exec_spec){.text = BYTES("x")});
+    job.limits = limits_sandbox_default;
+    assert_int_equal(code_exec_plan_init(&plan, &job, PYTHON, environment), 0);
+    static const char *const argv[] = {PYTHON, "-s", "-B", ".checker/main.py"};
+    assert_ptr_equal(plan.launch.argv, plan.argv);
+    for (size_t i = 0; i < ARRAY_SIZE(argv); i++)
+        assert_string_equal(plan.launch.argv[i], argv[i]);
+    assert_null(plan.launch.argv[ARRAY_SIZE(argv)]);
+    assert_ptr_equal(plan.launch.envp, environment);
+    assert_memory_equal(&plan.launch.limits, &job.limits, sizeof(job.limits));
+    /* It is not let out. */
+    assert_false(plan.launch.network);
+    assert_null(plan.launch.readable);
+    assert_null(plan.launch.bench.path);
+}
+
+static void test_files(void **state)
+{
+    (void)state;
+    _cleanup_code_exec_plan_ struct code_exec_plan plan = CODE_EXEC_PLAN_NULL;
+    struct job_spec job = job_of((struct code_exec_spec){.text = BYTES("x")});
+    assert_int_equal(code_exec_plan_init(&plan, &job, PYTHON, environment), 0);
+    const struct launch *launch = &plan.launch;
+    bool has_main = false;
+    assert_ptr_equal(launch->files, plan.files);
+    assert_int_equal(launch->file_count, checker_file_count);
+    assert_true(checker_file_count > 0);
+    for (size_t i = 0; i < launch->file_count; i++) {
+        const struct launch_file *file = &launch->files[i];
+        assert_string_equal(file->name, checker_files[i].name);
+        assert_int_equal(file->mode, 0444);
+        assert_int_equal(file->content->length, checker_files[i].length);
+        assert_true(file->content->length > 0);
+        assert_memory_equal(file->content->data, checker_files[i].data, file->content->length);
+
+        assert_int_equal(strncmp(file->name, CHECKER, strlen(CHECKER)), 0);
+        assert_true(strlen(file->name) > strlen(CHECKER));
+        assert_null(strstr(file->name, ".."));
+        assert_null(strstr(file->name, "//"));
+        has_main |= strcmp(file->name, launch->argv[3]) == 0;
+        for (size_t j = 0; j < i; j++)
+            assert_string_not_equal(file->name, launch->files[j].name);
+    }
+    assert_true(has_main);
+}
+
+/* --- ownership ---------------------------------------------------------------------------- */
+
+static void expect_empty(const struct code_exec_plan *plan)
+{
+    assert_null(plan->files);
+    assert_null(plan->contents);
+    assert_null(plan->input.data);
+    assert_int_equal(plan->input.length, 0);
+}
+
+static void test_deinit(void **state)
+{
+    (void)state;
+    struct code_exec_plan plan = CODE_EXEC_PLAN_NULL;
+    code_exec_plan_deinit(&plan); /* never filled */
+    expect_empty(&plan);
+    struct job_spec job = job_of((struct code_exec_spec){.text = BYTES("x")});
+    assert_int_equal(code_exec_plan_init(&plan, &job, PYTHON, environment), 0);
+    code_exec_plan_deinit(&plan);
+    expect_empty(&plan);
+    code_exec_plan_deinit(&plan);
+    expect_empty(&plan);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_code_and_targets),
+        cmocka_unit_test(test_program),
+        cmocka_unit_test(test_every_combination),
+        cmocka_unit_test(test_generation),
+        cmocka_unit_test(test_generation_without_code),
+        cmocka_unit_test(test_code_as_it_is),
+        cmocka_unit_test(test_odd_bytes),
+        cmocka_unit_test(test_empty_parts),
+        cmocka_unit_test(test_launch),
+        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_deinit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

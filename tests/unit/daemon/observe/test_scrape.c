@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* Which format a scraper is answered in. What it gets over the wire is tested with the daemon. */
+#include "daemon/observe/scrape.h"
+#include "proto/util.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#define OM "application/openmetrics-text"
+
+static void openmetrics(void **state)
+{
+    static const char *const accepts[] = {
+        /* what Prometheus 2 and 3 send */
+        OM ";version=1.0.0," OM ";version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
+        OM ";version=1.0.0;escaping=allow-utf-8;q=0.5," OM ";version=0.0.1;q=0.4,"
+           "text/plain;version=1.0.0;escaping=allow-utf-8;q=0.3,text/plain;version=0.0.4;q=0.2,"
+           "*/*;q=0.1",
+        OM,
+        OM "; version=1.0.0; charset=utf-8",
+        "text/html, " OM,
+        "text/plain, " OM,
+        "text/plain;q=0.5\t, " OM " ; q=0.5",
+        "Application/OpenMetrics-Text;Q=1",
+        ",," OM,
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(accepts); i++)
+        if (scrape_negotiate(accepts[i]) != EXPOSITION_OPENMETRICS)
+            fail_msg("%s", accepts[i]);
+}
+
+static void the_older_format(void **state)
+{
+    static const char *const accepts[] = {
+        NULL,
+        "",
+        "*/*",
+        "text/plain",
+        "text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
+        "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;q=0.7,"
+        "text/plain;version=0.0.4;q=0.3",
+        "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+        OM ";q=0",
+        OM ";version=1.0.0;q=0.0",
+        OM ";q=0.4, text/plain;q=0.5",
+        OM ";q=-1",
+        OM ";q=7",
+        OM ";q=x",
+        OM "x",
+        "x" OM,
+        "application/openmetrics",
+        ";;;,,;q=,",
+        "q=1",
+        ";" OM,
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(accepts); i++)
+        if (scrape_negotiate(accepts[i]) != EXPOSITION_PROMETHEUS)
+            fail_msg("%s", accepts[i] ? accepts[i] : "nothing");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(openmetrics),
+        cmocka_unit_test(the_older_format),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,685 @@
+/* SPDX-License-Identifier: MIT */
+/* The queue: who is served next, what there is room for, and that both stay so under any order of
+ * operations. */
+#include "daemon/pool/queue.h"
+#include "proto/util.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define LANES 4
+
+/* Everything that must hold between two operations. */
+static void check_lane(const struct queue_lane *lane)
+{
+    size_t count = 0;
+    for (unsigned p = 0; p < QUEUE_PRIORITIES; p++) {
+        const struct queue_entry *entry;
+        TAILQ_FOREACH(entry, &lane->entries[p], link)
+        {
+            assert_ptr_equal(entry->lane, lane);
+            assert_int_equal(QUEUE_PRIORITY_MAX - entry->priority, p);
+            count++;
+        }
+        assert_int_equal(lane->occupied >> p & 1, !TAILQ_EMPTY(&lane->entries[p]));
+    }
+    assert_int_equal(lane->occupied >> QUEUE_PRIORITIES, 0);
+    assert_int_equal(lane->count, count);
+    assert_int_equal(lane->in_ring, count > 0 && !lane->held);
+    assert_int_equal(queue_lane_first(lane) != NULL, count > 0);
+}
+
+static size_t bytes_of(const struct queue_lane *lane)
+{
+    size_t bytes = 0;
+    for (unsigned p = 0; p < QUEUE_PRIORITIES; p++) {
+        const struct queue_entry *entry;
+        TAILQ_FOREACH(entry, &lane->entries[p], link)
+        bytes += entry->size;
+    }
+    return bytes;
+}
+
+static void check(const struct queue *queue, const struct queue_lane *lanes, size_t n)
+{
+    size_t count = 0, bytes = 0, in_ring = 0;
+    for (size_t i = 0; i < n; i++) {
+        check_lane(&lanes[i]);
+        count += lanes[i].count;
+        bytes += bytes_of(&lanes[i]);
+        in_ring += lanes[i].in_ring;
+    }
+    assert_int_equal(queue->count, count);
+    assert_int_equal(queue->bytes, bytes);
+
+    const struct queue_lane *lane;
+    TAILQ_FOREACH(lane, &queue->ring, link)
+    {
+        assert_true(lane->in_ring);
+        assert_true(in_ring-- > 0);
+    }
+    assert_int_equal(in_ring, 0);
+}
+
+/* --- who is served next ------------------------------------------------------------------- */
+
+/* What a script works on: lanes a, b, c, d and entries named by one character. */
+struct world {
+    struct queue queue;
+    struct queue_lane lanes[LANES];
+    struct queue_entry entries[128];
+};
+
+static void world_init(struct world *world)
+{
+    *world = (struct world){.queue.count = 0};
+    queue_init(&world->queue, SIZE_MAX, SIZE_MAX, SIZE_MAX);
+    for (size_t i = 0; i < LANES; i++)
+        queue_lane_init(&world->lanes[i]);
+}
+
+static struct queue_lane *lane_named(struct world *world, char name)
+{
+    assert_in_range(name, 'a', 'a' + LANES - 1);
+    return &world->lanes[name - 'a'];
+}
+
+/* "x@a" or "x@a-3" */
+static void script_push(struct world *world, const char *word)
+{
+    struct queue_entry *entry = &world->entries[(unsigned char)word[0]];
+    assert_null(entry->lane);
+    entry->size = (unsigned char)word[0];
+    entry->priority = (int)strtol(word + 3, NULL, 10); /* 0 where there is none */
+    queue_push(&world->queue, lane_named(world, word[2]), entry);
+}
+
+static void script_pop(struct world *world, char expected, const char *script)
+{
+    const struct queue_entry *entry = queue_pop(&world->queue);
+    char got = entry ? (char)(entry - world->entries) : '.';
+    if (got != expected)
+        fail_msg("%s: popped %c, expected %c", script, got, expected);
+    if (entry)
+        assert_null(entry->lane);
+}
+
+static void script_first(struct world *world, const char *word, const char *script)
+{
+    const struct queue_entry *entry = queue_lane_first(lane_named(world, word[0]));
+    char got = entry ? (char)(entry - world->entries) : '.';
+    if (got != word[2])
+        fail_msg("%s: first of %c is %c, expected %c", script, word[0], got, word[2]);
+}
+
+/* One word of a script:
+ *   +x@a7   push the entry x to lane a with priority 7    -x    remove the entry x
+ *   ?x      pop; it must be x                             ?.    pop; there must be none
+ *   !a      hold lane a                                   ~a    let it go
+ *   =a:x    the first of lane a must be x */
+static void script_word(struct world *world, const char *word, const char *script)
+{
+    switch (word[0]) {
+    case '+':
+        script_push(world, word + 1);
+        break;
+    case '-':
+        queue_remove(&world->queue, &world->entries[(unsigned char)word[1]]);
+        assert_null(world->entries[(unsigned char)word[1]].lane);
+        break;
+    case '?':
+        script_pop(world, word[1], script);
+        break;
+    case '!':
+    case '~':
+        queue_hold(&world->queue, lane_named(world, word[1]), word[0] == '!');
+        break;
+    case '=':
+        script_first(world, word + 1, script);
+        break;
+    default:
+        fail_msg("%s: what is %s?", script, word);
+    }
+    check(&world->queue, world->lanes, LANES);
+}
+
+static void run_script(const char *script)
+{
+    struct world world;
+    char *copy = strdup(script), *rest = NULL;
+    assert_non_null(copy);
+    world_init(&world);
+    check(&world.queue, world.lanes, LANES);
+    for (char *word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+        script_word(&world, word, script);
+    free(copy);
+}
+
+static void run_scripts(const char *const *scripts, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        run_script(scripts[i]);
+}
+
+static void test_lanes_take_turns(void **state)
+{
+    static const char *const scripts[] = {
+        "?. ?.",
+        "+1@a ?1 ?.",
+        "+1@a +2@a +3@a ?1 ?2 ?3 ?.",
+        "+1@a +2@b ?1 ?2 ?.",
+        /* Whoever came with many waits for whoever came with one. */
+        "+1@a +2@a +3@a +4@a +5@b ?1 ?5 ?2 ?3 ?4 ?.",
+        "+1@a +2@a +3@b +4@b +5@c ?1 ?3 ?5 ?2 ?4 ?.",
+        /* A lane that comes back stands at the end. */
+        "+1@a +2@b +3@b ?1 +4@a ?2 ?4 ?3 ?.",
+        "+1@a ?1 +2@b +3@a ?2 ?3 ?.",
+        /* Being served once is a turn, also where more entries have come meanwhile. */
+        "+1@a +2@b ?1 +3@a +4@a ?2 ?3 ?4 ?.",
+        "+1@a +2@b +3@c +4@d ?1 +5@a ?2 +6@b ?3 ?4 ?5 ?6 ?.",
+    };
+    (void)state;
+    run_scripts(scripts, ARRAY_SIZE(scripts));
+}
+
+static void test_priority_then_age(void **state)
+{
+    static const char *const scripts[] = {
+        "+1@a0 +2@a1 =a:2 ?2 =a:1 ?1 =a:. ?.",
+        "+1@a-10 +2@a10 +3@a0 +4@a-9 +5@a9 ?2 ?5 ?3 ?4 ?1 ?.",
+        "+1@a3 +2@a3 +3@a3 ?1 ?2 ?3 ?.",
+        "+1@a1 +2@a2 +3@a1 +4@a2 ?2 ?4 ?1 ?3 ?.",
+        "+1@a-1 ?1 +2@a-10 +3@a-1 ?3 ?2 ?.",
+        /* A later and more urgent entry goes first, also between two pops. */
+        "+1@a0 +2@a0 ?1 +3@a5 ?3 ?2 ?.",
+        /* No priority of one lane moves another lane. */
+        "+1@a-10 +2@b10 +3@b10 ?1 ?2 ?3 ?.",
+        "+1@a-10 +2@b10 +3@a-10 +4@b10 ?1 ?2 ?3 ?4 ?.",
+    };
+    (void)state;
+    run_scripts(scripts, ARRAY_SIZE(scripts));
+}
+
+static void test_remove(void **state)
+{
+    static const char *const scripts[] = {
+        "+1@a -1 ?.",
+        "+1@a +2@a +3@a -1 ?2 ?3 ?.",
+        "+1@a +2@a +3@a -2 ?1 ?3 ?.",
+        "+1@a +2@a +3@a -3 ?1 ?2 ?.",
+        "+1@a +2@a +3@a -3 -2 -1 ?.",
+        "+1@a +2@a -1 +1@a ?2 ?1 ?.",
+        /* The only entry of its priority. */
+        "+1@a0 +2@a5 -2 =a:1 ?1 ?.",
+        "+1@a0 +2@a5 +3@a-5 -1 ?2 ?3 ?.",
+        "+1@a10 +2@a-10 -1 =a:2 -2 =a:. ?.",
+        /* The only entry of the lane that is at the front, in the middle, at the end. */
+        "+1@a +2@b +3@c -1 ?2 ?3 ?.",
+        "+1@a +2@b +3@c -2 ?1 ?3 ?.",
+        "+1@a +2@b +3@c -3 ?1 ?2 ?.",
+        /* Not the only one: the lane keeps its place. */
+        "+1@a +2@a +3@b -1 ?2 ?3 ?.",
+        /* A lane that went away with its entries comes back at the end. */
+        "+1@a +2@b -1 +3@a ?2 ?3 ?.",
+        /* Out of a held lane. */
+        "+1@a +2@a !a -1 ~a ?2 ?.",
+        "+1@a !a -1 ~a ?.",
+    };
+    (void)state;
+    run_scripts(scripts, ARRAY_SIZE(scripts));
+}
+
+static void test_hold(void **state)
+{
+    static const char *const scripts[] = {
+        "!a ?. ~a ?.",
+        "!a +1@a ?. =a:1 ~a ?1 ?.",
+        "+1@a !a ?. ~a ?1 ?.",
+        "+1@a +2@b !a ?2 ?. ~a ?1 ?.",
+        "+1@a +2@b +3@c !b ?1 ?3 ?. ~b ?2 ?.",
+        /* Once more of the same does nothing. */
+        "+1@a !a !a ?. ~a ~a ?1 ?.",
+        "+1@a +2@b ~a ?1 ?2 ?.",
+        /* All of them. */
+        "+1@a +2@b !a !b ?. ~b ?2 ?. ~a ?1 ?.",
+        /* Let go, it stands at the end. */
+        "+1@a +2@b +3@b !a ~a ?2 ?1 ?3 ?.",
+        /* Entries that come to a held lane do not let it go. */
+        "!a +1@a +2@a5 +3@b ?3 ?. ~a ?2 ?1 ?.",
+    };
+    (void)state;
+    run_scripts(scripts, ARRAY_SIZE(scripts));
+}
+
+/* --- what there is room for --------------------------------------------------------------- */
+
+struct bounds_case {
+    size_t max_count, max_bytes, max_lane_count;
+    const char *pushed; /* lanes of the entries that are there already */
+    size_t sizes[4];
+    char lane;
+    size_t size;
+    enum queue_room expected;
+};
+
+static void check_bounds(const struct bounds_case *c, size_t number)
+{
+    struct world world;
+    world_init(&world);
+    queue_init(&world.queue, c->max_count, c->max_bytes, c->max_lane_count);
+    for (size_t i = 0; c->pushed[i]; i++) {
+        world.entries[i].size = c->sizes[i];
+        queue_push(&world.queue, lane_named(&world, c->pushed[i]), &world.entries[i]);
+    }
+    check(&world.queue, world.lanes, LANES);
+    enum queue_room room = queue_has_room(&world.queue, lane_named(&world, c->lane), c->size);
+    if (room != c->expected)
+        fail_msg("case %zu: %d, expected %d", number, (int)room, (int)c->expected);
+}
+
+static void test_bounds(void **state)
+{
+    static const struct bounds_case cases[] = {
+        {3, 100, 3, "", {0}, 'a', 0, QUEUE_ROOM},
+        {3, 100, 3, "", {0}, 'a', 100, QUEUE_ROOM},
+        /* What is larger than the whole bound waits for an empty queue, not for ever. */
+        {3, 100, 3, "", {0}, 'a', 101, QUEUE_ROOM},
+        {3, 100, 3, "", {0}, 'a', SIZE_MAX, QUEUE_ROOM},
+        {3, 100, 3, "b", {0}, 'a', 101, QUEUE_FULL},
+        {3, 100, 3, "b", {1}, 'a', SIZE_MAX, QUEUE_FULL},
+        /* Nothing joins it there. */
+        {3, 100, 3, "b", {101}, 'a', 0, QUEUE_FULL},
+        {3, 100, 3, "b", {SIZE_MAX}, 'a', 1, QUEUE_FULL},
+        {3, 100, 3, "b", {SIZE_MAX}, 'b', 0, QUEUE_FULL},
+        /* Bytes. */
+        {3, 100, 3, "a", {60}, 'a', 40, QUEUE_ROOM},
+        {3, 100, 3, "a", {60}, 'b', 40, QUEUE_ROOM},
+        {3, 100, 3, "a", {60}, 'a', 41, QUEUE_FULL},
+        {3, 100, 3, "a", {60}, 'b', 41, QUEUE_FULL},
+        {3, 100, 3, "a", {100}, 'b', 0, QUEUE_ROOM},
+        {3, 100, 3, "a", {100}, 'b', 1, QUEUE_FULL},
+        {9, SIZE_MAX, 9, "a", {SIZE_MAX}, 'b', 1, QUEUE_FULL},
+        {9, SIZE_MAX, 9, "a", {SIZE_MAX - 1}, 'b', 1, QUEUE_ROOM},
+        /* Count. */
+        {3, 100, 3, "ab", {1, 1}, 'c', 1, QUEUE_ROOM},
+        {3, 100, 3, "abc", {1, 1, 1}, 'd', 1, QUEUE_FULL},
+        {3, 100, 3, "abc", {0}, 'd', 0, QUEUE_FULL},
+        {1, 100, 3, "a", {0}, 'a', 0, QUEUE_FULL},
+        {1, 100, 3, "", {0}, 'a', 0, QUEUE_ROOM},
+        /* The lane's share. */
+        {9, 100, 2, "a", {1}, 'a', 1, QUEUE_ROOM},
+        {9, 100, 2, "aa", {1, 1}, 'a', 1, QUEUE_LANE_FULL},
+        {9, 100, 2, "aa", {1, 1}, 'b', 1, QUEUE_ROOM},
+        {9, 100, 1, "a", {1}, 'a', 0, QUEUE_LANE_FULL},
+        /* Both are full: it is the lane's own doing. */
+        {2, 100, 2, "aa", {1, 1}, 'a', 1, QUEUE_LANE_FULL},
+        {2, 100, 2, "aa", {1, 1}, 'b', 1, QUEUE_FULL},
+        {9, 100, 1, "a", {100}, 'a', 101, QUEUE_LANE_FULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        check_bounds(&cases[i], i);
+}
+
+static void test_room_comes_back(void **state)
+{
+    struct world world;
+    (void)state;
+    world_init(&world);
+    queue_init(&world.queue, 2, 10, 1);
+    struct queue_lane *a = &world.lanes[0], *b = &world.lanes[1];
+
+    world.entries[0].size = 10;
+    queue_push(&world.queue, a, &world.entries[0]);
+    assert_int_equal(queue_has_room(&world.queue, b, 1), QUEUE_FULL);
+    assert_int_equal(queue_has_room(&world.queue, a, 0), QUEUE_LANE_FULL);
+    queue_hold(&world.queue, a, true); /* held entries are in nobody's way */
+    assert_int_equal(queue_has_room(&world.queue, b, 1), QUEUE_ROOM);
+    assert_int_equal(queue_has_room(&world.queue, a, 0), QUEUE_LANE_FULL);
+    queue_hold(&world.queue, a, false);
+    assert_int_equal(queue_has_room(&world.queue, b, 1), QUEUE_FULL);
+    queue_remove(&world.queue, &world.entries[0]);
+    assert_int_equal(queue_has_room(&world.queue, a, 10), QUEUE_ROOM);
+
+    world.entries[1].size = 11;
+    queue_push(&world.queue, b, &world.entries[1]);
+    assert_int_equal(queue_has_room(&world.queue, a, 0), QUEUE_FULL);
+    assert_ptr_equal(queue_pop(&world.queue), &world.entries[1]);
+    assert_int_equal(queue_has_room(&world.queue, a, 0), QUEUE_ROOM);
+}
+
+/* What is held has the bounds to itself once, not more. */
+static void test_held_entries_are_bounded_too(void **state)
+{
+    struct world world;
+    (void)state;
+    world_init(&world);
+    queue_init(&world.queue, 2, 100, 3);
+    struct queue_lane *a = &world.lanes[0], *b = &world.lanes[1], *c = &world.lanes[2];
+    queue_hold(&world.queue, a, true);
+    for (size_t i = 0; i < 3; i++) {
+        world.entries[i].size = 1;
+        queue_push(&world.queue, a, &world.entries[i]);
+    }
+    /* Three are held where two are free: one counts. */
+    assert_int_equal(queue_has_room(&world.queue, b, 1), QUEUE_ROOM);
+    world.entries[3].size = 1;
+    queue_push(&world.queue, b, &world.entries[3]);
+    assert_int_equal(queue_has_room(&world.queue, c, 1), QUEUE_FULL);
+    queue_remove(&world.queue, &world.entries[0]);
+    assert_int_equal(queue_has_room(&world.queue, c, 1), QUEUE_ROOM);
+}
+
+/* --- against a naive model ---------------------------------------------------------------- */
+
+#define MODEL_LANES 9
+#define MODEL_ENTRIES 96
+#define MODEL_OPERATIONS 100000
+
+struct model_entry {
+    bool queued;
+    size_t lane, size;
+    int priority;
+    uint64_t age;
+};
+
+struct model {
+    struct model_entry entries[MODEL_ENTRIES];
+    size_t order[MODEL_LANES]; /* of the lanes that may be served; the first is next */
+    size_t order_count;
+    bool held[MODEL_LANES];
+    uint64_t last_age;
+};
+
+/* The real queue beside the model, and how long each lane has been waiting. */
+struct pair {
+    struct queue queue;
+    struct queue_lane lanes[MODEL_LANES];
+    struct queue_entry entries[MODEL_ENTRIES];
+    struct model model;
+    size_t passed_over[MODEL_LANES]; /* pops since the lane could be served */
+    uint64_t random;
+};
+
+static uint32_t random_below(struct pair *pair, uint32_t n)
+{
+    pair->random ^= pair->random << 13;
+    pair->random ^= pair->random >> 7;
+    pair->random ^= pair->random << 17;
+    return (uint32_t)(pair->random >> 32) % n;
+}
+
+static size_t model_count(const struct model *model, size_t lane)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < MODEL_ENTRIES; i++)
+        count +=
+            model->entries[i].queued && (lane == MODEL_LANES || model->entries[i].lane == lane);
+    return count;
+}
+
+static size_t model_bytes(const struct model *model)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < MODEL_ENTRIES; i++)
+        bytes += model->entries[i].queued ? model->entries[i].size : 0;
+    return bytes;
+}
+
+static bool model_goes_before(const struct model_entry *a, const struct model_entry *b)
+{
+    return a->priority != b->priority ? a->priority > b->priority : a->age < b->age;
+}
+
+/* MODEL_ENTRIES: none */
+static size_t model_first(const struct model *model, size_t lane)
+{
+    size_t best = MODEL_ENTRIES;
+    for (size_t i = 0; i < MODEL_ENTRIES; i++)
+        if (model->entries[i].queued && model->entries[i].lane == lane &&
+            (best == MODEL_ENTRIES || model_goes_before(&model->entries[i], &model->entries[best])))
+            best = i;
+    return best;
+}
+
+static size_t model_place(const struct model *model, size_t lane)
+{
+    size_t i = 0;
+    while (i < model->order_count && model->order[i] != lane)
+        i++;
+    return i;
+}
+
+static void model_leave(struct model *model, size_t lane)
+{
+    size_t place = model_place(model, lane);
+    if (place == model->order_count)
+        return;
+    model->order_count--;
+    for (size_t i = place; i < model->order_count; i++)
+        model->order[i] = model->order[i + 1];
+}
+
+static void model_settle(struct model *model, size_t lane)
+{
+    bool belongs = !model->held[lane] && model_count(model, lane) > 0;
+    if (!belongs)
+        model_leave(model, lane);
+    else if (model_place(model, lane) == model->order_count)
+        model->order[model->order_count++] = lane;
+}
+
+/* Held entries do not count until there are as many as the bound allows; then the surplus does. */
+static size_t beyond(size_t held, size_t bound)
+{
+    return held > bound ? held - bound : 0;
+}
+
+static enum queue_room model_room(const struct pair *pair, size_t lane, size_t size)
+{
+    const struct model *model = &pair->model;
+    size_t count = 0, bytes = 0, held_count = 0, held_bytes = 0;
+    for (size_t i = 0; i < MODEL_ENTRIES; i++) {
+        const struct model_entry *entry = &model->entries[i];
+        if (!entry->queued)
+            continue;
+        bool held = model->held[entry->lane];
+        *(held ? &held_count : &count) += 1;
+        *(held ? &held_bytes : &bytes) += entry->size;
+    }
+    count += beyond(held_count, pair->queue.max_count);
+    bytes += beyond(held_bytes, pair->queue.max_bytes);
+    if (model_count(model, lane) >= pair->queue.max_lane_count)
+        return QUEUE_LANE_FULL;
+    if (count > 0 && (count + 1 > pair->queue.max_count || bytes + size > pair->queue.max_bytes))
+        return QUEUE_FULL;
+    return QUEUE_ROOM;
+}
+
+static size_t model_pop(struct model *model)
+{
+    if (model->order_count == 0)
+        return MODEL_ENTRIES;
+    size_t lane = model->order[0], entry = model_first(model, lane);
+    model->entries[entry].queued = false;
+    model_leave(model, lane);
+    model_settle(model, lane);
+    return entry;
+}
+
+static void pair_init(struct pair *pair, uint64_t seed)
+{
+    *pair = (struct pair){.random = seed * UINT64_C(0x9E3779B97F4A7C15) + 1};
+    queue_init(&pair->queue, 70, 4000, 20);
+    for (size_t i = 0; i < MODEL_LANES; i++)
+        queue_lane_init(&pair->lanes[i]);
+}
+
+static void pair_push(struct pair *pair)
+{
+    size_t i = random_below(pair, MODEL_ENTRIES), lane = random_below(pair, MODEL_LANES);
+    if (pair->model.entries[i].queued)
+        return;
+    size_t size = random_below(pair, 50) == 0 ? 5000 : random_below(pair, 120);
+    enum queue_room room = queue_has_room(&pair->queue, &pair->lanes[lane], size);
+    assert_int_equal(room, model_room(pair, lane, size));
+    if (room != QUEUE_ROOM)
+        return;
+    int priority = (int)random_below(pair, QUEUE_PRIORITIES) - QUEUE_PRIORITY_MAX;
+    pair->entries[i].size = size;
+    pair->entries[i].priority = priority;
+    queue_push(&pair->queue, &pair->lanes[lane], &pair->entries[i]);
+    pair->model.entries[i] = (struct model_entry){.queued = true,
+                                                  .lane = lane,
+                                                  .size = size,
+                                                  .priority = priority,
+                                                  .age = ++pair->model.last_age};
+    model_settle(&pair->model, lane);
+}
+
+/* A lane that may be served is served within as many pops as there are lanes. */
+static void count_waiting(struct pair *pair, size_t served)
+{
+    for (size_t lane = 0; lane < MODEL_LANES; lane++) {
+        pair->passed_over[lane] = lane == served ? 0 : pair->passed_over[lane] + 1;
+        assert_true(!pair->lanes[lane].in_ring || pair->passed_over[lane] < MODEL_LANES);
+    }
+}
+
+static void pair_pop(struct pair *pair)
+{
+    size_t expected = model_pop(&pair->model);
+    bool can_pop = queue_can_pop(&pair->queue);
+    struct queue_entry *entry = queue_pop(&pair->queue);
+    assert_int_equal(can_pop, entry != NULL);
+    if (expected == MODEL_ENTRIES) {
+        assert_null(entry);
+        return;
+    }
+    assert_ptr_equal(entry, &pair->entries[expected]);
+    assert_null(entry->lane);
+    count_waiting(pair, pair->model.entries[expected].lane);
+}
+
+static void pair_remove(struct pair *pair)
+{
+    size_t i = random_below(pair, MODEL_ENTRIES);
+    if (!pair->model.entries[i].queued)
+        return;
+    queue_remove(&pair->queue, &pair->entries[i]);
+    pair->model.entries[i].queued = false;
+    model_settle(&pair->model, pair->model.entries[i].lane);
+}
+
+static void pair_hold(struct pair *pair)
+{
+    size_t lane = random_below(pair, MODEL_LANES);
+    bool held = random_below(pair, 3) == 0;
+    queue_hold(&pair->queue, &pair->lanes[lane], held);
+    pair->model.held[lane] = held;
+    model_settle(&pair->model, lane);
+}
+
+static void pair_operate(struct pair *pair, uint32_t pushes)
+{
+    uint32_t what = random_below(pair, 100);
+    if (what < pushes)
+        pair_push(pair);
+    else if (what < 80)
+        pair_pop(pair);
+    else if (what < 90)
+        pair_remove(pair);
+    else
+        pair_hold(pair);
+    for (size_t lane = 0; lane < MODEL_LANES; lane++)
+        if (!pair->lanes[lane].in_ring)
+            pair->passed_over[lane] = 0;
+}
+
+static void pair_compare(struct pair *pair)
+{
+    const struct model *model = &pair->model;
+    assert_int_equal(pair->queue.count, model_count(model, MODEL_LANES));
+    assert_int_equal(pair->queue.bytes, model_bytes(model));
+    size_t place = 0;
+    const struct queue_lane *lane;
+    TAILQ_FOREACH(lane, &pair->queue.ring, link)
+    assert_int_equal(lane - pair->lanes, model->order[place++]);
+    assert_int_equal(place, model->order_count);
+
+    size_t probe = random_below(pair, MODEL_LANES), first = model_first(model, probe);
+    assert_ptr_equal(queue_lane_first(&pair->lanes[probe]),
+                     first == MODEL_ENTRIES ? NULL : &pair->entries[first]);
+}
+
+/* The state is the seed. */
+static void test_differential(void **state)
+{
+    const uint64_t *seed = *state;
+    struct pair pair;
+    pair_init(&pair, *seed);
+    for (unsigned i = 0; i < MODEL_OPERATIONS; i++) {
+        /* It fills up and runs empty in turns. */
+        pair_operate(&pair, i / 1000 % 2 ? 65 : 30);
+        pair_compare(&pair);
+        if (i % 100 == 0)
+            check(&pair.queue, pair.lanes, MODEL_LANES);
+    }
+    for (size_t lane = 0; lane < MODEL_LANES; lane++) {
+        queue_hold(&pair.queue, &pair.lanes[lane], false);
+        pair.model.held[lane] = false;
+        model_settle(&pair.model, lane);
+    }
+    while (pair.queue.count > 0)
+        pair_pop(&pair);
+    pair_pop(&pair);
+    check(&pair.queue, pair.lanes, MODEL_LANES);
+    assert_int_equal(pair.queue.bytes, 0);
+}
+
+/* A batch of 100,000 does not keep a single job waiting. */
+static void test_no_starvation(void **state)
+{
+    enum { BATCH = 100000 };
+    struct world world;
+    struct queue_entry *batch = calloc(BATCH, sizeof(*batch));
+    (void)state;
+    assert_non_null(batch);
+    world_init(&world);
+    for (size_t i = 0; i < BATCH; i++) {
+        batch[i].priority = QUEUE_PRIORITY_MAX;
+        queue_push(&world.queue, &world.lanes[0], &batch[i]);
+    }
+    world.entries[0].priority = -QUEUE_PRIORITY_MAX;
+    queue_push(&world.queue, &world.lanes[1], &world.entries[0]);
+    assert_ptr_equal(queue_pop(&world.queue), &batch[0]);
+    assert_ptr_equal(queue_pop(&world.queue), &world.entries[0]);
+    for (size_t i = 1; i < BATCH; i++)
+        assert_ptr_equal(queue_pop(&world.queue), &batch[i]);
+    assert_null(queue_pop(&world.queue));
+    check(&world.queue, world.lanes, LANES);
+    free(batch);
+}
+
+int main(void)
+{
+    uint64_t seeds[] = {1, 2, 3};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lanes_take_turns),
+        cmocka_unit_test(test_priority_then_age),
+        cmocka_unit_test(test_remove),
+        cmocka_unit_test(test_hold),
+        cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_room_comes_back),
+        cmocka_unit_test(test_held_entries_are_bounded_too),
+        {"test_differential_seed_1", test_differential, NULL, NULL, &seeds[0]},
+        {"test_differential_seed_2", test_differential, NULL, NULL, &seeds[1]},
+        {"test_differential_seed_3", test_differential, NULL, NULL, &seeds[2]},
+        cmocka_unit_test(test_no_starvation),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
