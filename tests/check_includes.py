@@ -1,155 +1,212 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Checks that data goes down the layers and never up: which file may include which.
+"""Checks that includes go down the rooms: no upward arrow, no circle between files or rooms.
 
-    check_includes.py [ROOT]
+    check_includes.py [--graph] [ROOT]
 
-Prints each include that breaks a rule with file and line, and ends with 1 if there is one."""
+A room is a folder. ROOMS lists them from top to bottom; a file may include files of its own room and
+of rooms further down. Prints each include that breaks a rule with file and line, and ends with 1 if
+there is one. --graph prints each room with its floor and the rooms that it includes."""
 
 import re
 import sys
 from pathlib import Path
 
-# A file may include the headers of lines further down (and of its own line). The order is that in
-# which a job meets them; see "How the code is laid out" in CONTRIBUTING.md.
-DAEMON_STAGES = [
-    {"main"},
-    {"supervisor", "admission", "grading", "reload", "watch"},
-    {"metrics"},
-    {"status", "scrape", "service", "health"},
-    {"listener"},
-    {"stats", "joblog"},
-    {"conn"},
-    {"answer"},
-    {"jobset"},
-    {"job"},
-    {"pool"},
-    {"queue"},
-    {"settings"},
-    {"sandbox", "code_exec"},
-    {"slot", "slot_report", "slot_parts"},
-    {"slotjob"},
-    {"score", "report"},
-    {"outcome"},
-    {"rubric"},
-    {"confinement"},
-    {"isolation"},
-    {"probe"},
-    {"packet"},
-    {"leaf"},
-    {"await", "capture", "checker_files", "extraction", "filter", "jailproc", "peer", "privileges", "roots", "timer"},
-    {"cgroup", "cgroup_tree"},
-    {"cgroup_place"},
-    {"cgroup_text", "cgroup_file"},
-    {"result"},
-    {"launch"},
-    {"jail/main", "jail/warm"},
-    {"jail/jail"},
-    {"jail/script", "jail/large"},
-    {"jail/start"},
-    {"jail/confine", "jail/lockdown"},
-    {"jail/work"},
-    {"jail/view"},
-    {"jail/interpreter", "jail/link", "jail/children", "jail/cgroup_fork", "jail/wipe", "jail/landlock", "jail/mounts", "jail/pass"},
-    {"jail/layers"},
-    {"exposition"},
-    {"histogram", "process", "recent"},
-    {"log"},
-    {"outlet", "record"},
-    {"messages", "clock", "version", "environment", "events", "options"},
+# Two programs stand on the same two libraries. A file that lies directly in client/ or daemon/
+# belongs to the top room of that program.
+CLIENT = [
+    "client",
+    "client/commands",
+    "client/report",
+    "client/grade",
+    "client/batch",
+    "client/connection",
+    "client/cli",
+    "client/terminal",
 ]
+DAEMON = [
+    "daemon",
+    "daemon/supervisor",
+    "daemon/observe",
+    "daemon/net",
+    "daemon/jobs",
+    "daemon/kinds",
+    "daemon/pool",
+    "daemon/confine",
+    "daemon/cgroup",
+    "daemon/log",
+    "daemon/jail",
+    "daemon/base",
+]
+LIBRARIES = ["conf", "proto"]
+PROGRAMS = [CLIENT + LIBRARIES, DAEMON + LIBRARIES]
+ROOMS = CLIENT + DAEMON + LIBRARIES
 
-FOLDERS = {
-    "proto": {"proto"},
-    "conf": {"conf", "proto"},
-    "client": {"client", "proto", "conf"},
-    "daemon": {"daemon", "proto", "conf"},
-}
+# The jail is linked with libc alone: what it may include from the rooms below it.
+JAIL = "daemon/jail"
+JAIL_MAY_INCLUDE = {"daemon/base/clock.h", "proto/limits.h", "proto/util.h"}
 
-# What a folder must not know, by the beginning of a system header's name.
+# System headers that a room must not include, by the beginning of their names.
 FORBIDDEN = {
     "proto": ("event2/", "systemd/", "syslog.h", "ini.h", "sys/socket.h"),
     "conf": ("event2/", "systemd/", "syslog.h", "jansson.h"),
-    "daemon/jail": ("event2/", "systemd/", "syslog.h", "jansson.h", "ini.h"),
+    JAIL: ("event2/", "systemd/", "syslog.h", "jansson.h", "ini.h"),
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
 
 
-def stage_of(name):
-    """The line of DAEMON_STAGES of a file named relative to daemon/, without its ending."""
-    for number, stage in enumerate(DAEMON_STAGES):
-        if name in stage:
-            return number
-    return None
+def room_of(name):
+    """The room of a file named relative to the root; None if no room has that name."""
+    room = name.rpartition("/")[0]
+    return room if room in ROOMS else None
 
 
 def resolve(root, includer, name):
     """The included file relative to ROOT: beside the includer, or from the top."""
-    beside = (includer.parent / name).resolve()
-    if beside.exists():
-        return beside.relative_to(root).as_posix()
-    return name
+    beside = includer.parent / name
+    return beside.relative_to(root).as_posix() if beside.exists() else name
 
 
 def judge_own(source, target):
     """What is wrong with SOURCE including TARGET, both relative to the root; None if nothing."""
-    folder, other = source.split("/")[0], target.split("/")[0]
-    if other not in FOLDERS[folder]:
-        return f"{folder}/ may not include {other}/"
-    if folder != "daemon" or other != "daemon":
-        if source.startswith("daemon/jail/") and target not in (
-            "proto/util.h",
-            "proto/limits.h",
-        ):
-            return "the jail includes of proto/ only util.h and limits.h"
+    room, other = room_of(source), room_of(target)
+    if room is None or other is None:
+        unknown = source if room is None else target
+        return f"{unknown} lies in no room of tests/check_includes.py"
+    if room == other:
         return None
-    stem, other_stem = (name[len("daemon/") :].rsplit(".", 1)[0] for name in (source, target))
-    stage, other_stage = stage_of(stem), stage_of(other_stem)
-    if stage is None:
-        return f"daemon/{stem} stands in no stage of tests/check_includes.py"
-    if other_stage is None:
-        return f"daemon/{other_stem} stands in no stage of tests/check_includes.py"
-    if other_stage < stage:
-        return f"daemon/{stem} may not include daemon/{other_stem}: it is an earlier stage"
+    if not any(room in program and other in program for program in PROGRAMS):
+        return f"{room} may not include {other}: it is no part of the same program"
+    if ROOMS.index(other) < ROOMS.index(room):
+        return f"{room} may not include {other}: that room is above it"
+    if room == JAIL and target not in JAIL_MAY_INCLUDE:
+        return f"the jail may include of other rooms only {', '.join(sorted(JAIL_MAY_INCLUDE))}"
     return None
 
 
 def judge_system(source, header):
-    for folder, names in FORBIDDEN.items():
-        if source.startswith(folder + "/") and header.startswith(names):
-            return f"{folder}/ may not include <{header}>"
-    return None
+    """What is wrong with SOURCE including <HEADER>; None if nothing."""
+    names = FORBIDDEN.get(room_of(source), ())
+    return f"{room_of(source)} may not include <{header}>" if header.startswith(names) else None
 
 
-def check(root):
-    """All broken rules beneath ROOT as (file, line, text), and how many includes were judged."""
-    root = root.resolve()
-    broken, judged = [], 0
-    files = [f for folder in FOLDERS for f in sorted((root / folder).rglob("*.[ch]"))]
-    for file in files:
+def read_includes(root):
+    """Each include of the rooms as (source, line, own target or None, system header or None)."""
+    tops = sorted({room.split("/")[0] for room in ROOMS})
+    for file in (f for top in tops for f in sorted((root / top).rglob("*.[ch]"))):
         source = file.relative_to(root).as_posix()
         for number, line in enumerate(file.read_text().splitlines(), 1):
             match = INCLUDE.match(line)
-            if not match:
-                continue
-            judged += 1
-            own, system = match.groups()
-            wrong = judge_own(source, resolve(root, file, own)) if own else judge_system(source, system)
-            if wrong:
-                broken.append((source, number, wrong))
-    return broken, judged
+            if match:
+                own, system = match.groups()
+                yield source, number, own and resolve(root, file, own), system
+
+
+def arrows_between(includes, key):
+    """{node: set of nodes that it includes}, where KEY makes a node of a file's name."""
+    arrows = {}
+    for source, _, target, _ in includes:
+        arrows.setdefault(key(source), set())
+        if target and key(target) and key(target) != key(source):
+            arrows[key(source)].add(key(target))
+            arrows.setdefault(key(target), set())
+    return arrows
+
+
+def find_circles(arrows):
+    """The sets of nodes that reach each other (strongly connected components of two or more)."""
+    index, low, stack, circles = {}, {}, [], []
+
+    def visit(node):
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        for other in sorted(arrows[node]):
+            if other not in index:
+                visit(other)
+            if other in stack:
+                low[node] = min(low[node], low[other])
+        if low[node] == index[node]:
+            circle = stack[stack.index(node) :]
+            del stack[stack.index(node) :]
+            if len(circle) > 1:
+                circles.append(sorted(circle))
+
+    for node in sorted(arrows):
+        if node not in index:
+            visit(node)
+    return circles
+
+
+def floors_of(arrows):
+    """{node: floor}: 0 for a node that includes nothing, else one above the highest it includes."""
+    floors = {}
+
+    def floor(node):
+        if node not in floors:
+            floors[node] = 1 + max((floor(other) for other in arrows[node]), default=-1)
+        return floors[node]
+
+    for node in arrows:
+        floor(node)
+    return floors
+
+
+def module_of(name):
+    """A .c file and its headers, X.h and X_private.h, are one module."""
+    return name.rpartition(".")[0].removesuffix("_private")
+
+
+def check(root):
+    """All broken rules beneath ROOT as texts, and the includes that were judged."""
+    root = root.resolve()
+    includes = list(read_includes(root))
+    broken = []
+    for source, number, own, system in includes:
+        wrong = judge_own(source, own) if own else judge_system(source, system)
+        if wrong:
+            broken.append(f"{source}:{number}: {wrong}")
+    for key, what in ((module_of, "files"), (room_of, "rooms")):
+        for circle in find_circles(arrows_between(includes, key)):
+            broken.append(f"a circle of {what}: {' '.join(circle)}")
+    return broken, includes
+
+
+def print_graph(includes):
+    """Each program's rooms from its highest floor down, with the rooms that each includes."""
+    arrows = arrows_between(includes, room_of)
+    modules = {room: len({module_of(s) for s, *_ in includes if room_of(s) == room}) for room in ROOMS}
+    for program in (DAEMON, CLIENT):
+        inside = {room: arrows[room] & set(program) for room in program}
+        floors = {} if find_circles(inside) else floors_of(inside)
+        upward = sum(program.index(o) < program.index(room) for room in program for o in inside[room])
+        print(
+            f"{program[0]}/: {len(program)} rooms, {len(set(floors.values()))} floors, "
+            f"{sum(map(len, inside.values()))} arrows, {len(find_circles(inside))} circles, "
+            f"{upward} upward"
+        )
+        for room in program:
+            below = [other for other in program if other in inside[room]]
+            below += [other for other in LIBRARIES if other in arrows[room]]
+            print(f"  {floors.get(room, '?'):>2}  {room:<18} {modules[room]:>2} files -> {' '.join(below)}")
+    print("libraries:")
+    for room in LIBRARIES:
+        print(f"      {room:<18} {modules[room]:>2} files -> {' '.join(sorted(arrows[room]))}")
 
 
 def main():
-    root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[1]
-    broken, judged = check(root)
-    for source, number, wrong in broken:
-        print(f"{source}:{number}: {wrong}")
-    print(f"{judged} includes judged, {len(broken)} of them wrong")
-    if judged == 0:
+    arguments = sys.argv[1:]
+    graph = "--graph" in arguments
+    roots = [argument for argument in arguments if argument != "--graph"]
+    root = Path(roots[0]) if roots else Path(__file__).resolve().parents[1]
+    broken, includes = check(root)
+    if graph:
+        print_graph(includes)
+    print("\n".join(broken) if broken else "no upward arrow, no circle")
+    print(f"{len(includes)} includes judged, {len(broken)} of them wrong")
+    if not includes:
         print("nothing was judged: is this the right folder?")
-    return 1 if broken or judged == 0 else 0
+    return 1 if broken or not includes else 0
 
 
 if __name__ == "__main__":

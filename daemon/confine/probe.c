@@ -41,7 +41,7 @@ static int make_shape(uint32_t layers, struct jail_shape *ret)
 
 /* Starts a jail that wants LAYERS and takes its first report. */
 static int ask(const struct jailproc_config *config, uint32_t layers, const char *directory,
-               struct link_report *ret)
+               struct link_notice *ret)
 {
     struct jail_shape shape;
     struct jailproc jail;
@@ -54,7 +54,7 @@ static int ask(const struct jailproc_config *config, uint32_t layers, const char
     if (r < 0)
         return r;
     r = await_readable(jail.link_fd, clock_now_ns() + ANSWER_MS * NS_PER_MS)
-            ? link_receive_report(jail.link_fd, ret, &unexpected)
+            ? link_receive_notice(jail.link_fd, ret, &unexpected)
             : -ETIMEDOUT;
     close_fd(unexpected);
     end_jail(&jail);
@@ -73,7 +73,7 @@ _printf_(3, 4) static void because(struct probe *probe, enum layer layer, const 
     va_end(arguments);
 }
 
-static void explain_means(struct probe *probe, const struct link_report *report)
+static void explain_means(struct probe *probe, const struct link_notice *report)
 {
     const int32_t *errors = report->layer_errors;
     for (enum layer layer = 0; layer < LAYER_COUNT; layer++)
@@ -128,7 +128,7 @@ int probe_jails(struct probe *probe, const struct jailproc_config *config, uint3
                 const char *no_cgroups, const char *directory, struct fault *fault)
 {
     *probe = (struct probe)PROBE_NULL;
-    struct link_report report = {.type = LINK_READY};
+    struct link_notice report = {.type = LINK_READY};
     uint32_t wanted =
         layers_consistent(LAYERS_ALL & ~without & ~(no_cgroups ? LAYER_BIT(LAYER_CGROUP) : 0));
     int r = ask(config, wanted, directory, &report);

@@ -59,7 +59,7 @@ static int bound_capabilities(void)
 /* --- view and work directory --------------------------------------------------------------- */
 
 /* What is shown beneath /tmp takes the place of the jobs' own. */
-static bool shows_tmp(const struct confinement *c)
+static bool shows_tmp(const struct enclosure *c)
 {
     for (char *const *path = c->readable; *path; path++)
         if (view_is_tmp(*path))
@@ -67,7 +67,7 @@ static bool shows_tmp(const struct confinement *c)
     return false;
 }
 
-static int enter_view(struct confinement *c, const char *slot_directory, const char **ret_step)
+static int enter_view(struct enclosure *c, const char *slot_directory, const char **ret_step)
 {
     struct view_options options = {
         .mountpoint = slot_directory,
@@ -92,14 +92,14 @@ static int enter_view(struct confinement *c, const char *slot_directory, const c
     return r;
 }
 
-static void lose(struct confinement *c, struct link_report *report, enum layer layer, int error)
+static void lose(struct enclosure *c, struct link_notice *notice, enum layer layer, int error)
 {
     c->layers &= ~LAYER_BIT(layer);
-    report->layer_errors[layer] = -error;
+    notice->layer_errors[layer] = -error;
 }
 
-static int set_up_files(struct confinement *c, const char *slot_directory,
-                        struct link_report *report, const char **ret_step)
+static int set_up_files(struct enclosure *c, const char *slot_directory, struct link_notice *notice,
+                        const char **ret_step)
 {
     const char *step = "";
     *ret_step = "opening the slot's directory";
@@ -111,8 +111,8 @@ static int set_up_files(struct confinement *c, const char *slot_directory,
     if (r == 0) {
         close_fd(host.top);
     } else {
-        lose(c, report, LAYER_MOUNT_NAMESPACE, r);
-        (void)strncpy(report->view_step, step, sizeof(report->view_step) - 1);
+        lose(c, notice, LAYER_MOUNT_NAMESPACE, r);
+        (void)strncpy(notice->view_step, step, sizeof(notice->view_step) - 1);
         c->work = host;
     }
     return 0;
@@ -120,7 +120,7 @@ static int set_up_files(struct confinement *c, const char *slot_directory,
 
 /* --- filters ------------------------------------------------------------------------------- */
 
-static int allow_list(const struct confinement *c, int ruleset, const char *directory,
+static int allow_list(const struct enclosure *c, int ruleset, const char *directory,
                       const char *const *names, enum landlock_access access)
 {
     int r = 0;
@@ -133,7 +133,7 @@ static int allow_list(const struct confinement *c, int ruleset, const char *dire
 }
 
 /* Without a view: of the host's files those that the view would have. */
-static int allow_of_host(const struct confinement *c, int ruleset)
+static int allow_of_host(const struct enclosure *c, int ruleset)
 {
     static const char *const etc[] = {
         "passwd", "group", "nsswitch.conf", "hosts", "ld.so.conf", "ld.so.conf.d", NULL};
@@ -152,7 +152,7 @@ static int allow_of_host(const struct confinement *c, int ruleset)
     return r;
 }
 
-static int allow_of_view(const struct confinement *c, int ruleset)
+static int allow_of_view(const struct enclosure *c, int ruleset)
 {
     int r = landlock_allow_path(ruleset, c->landlock_version, "/", LANDLOCK_READ);
     for (size_t i = 0; i < WORK_DIRECTORIES && r == 0; i++)
@@ -162,12 +162,12 @@ static int allow_of_view(const struct confinement *c, int ruleset)
     return r < 0 ? r : allow_list(c, ruleset, "/dev", view_devices, LANDLOCK_DEVICE);
 }
 
-static bool has_view(const struct confinement *c)
+static bool has_view(const struct enclosure *c)
 {
     return layer_in(c->layers, LAYER_MOUNT_NAMESPACE);
 }
 
-static int new_ruleset(const struct confinement *c)
+static int new_ruleset(const struct enclosure *c)
 {
     bool files = layer_in(c->layers, LAYER_FILESYSTEM);
     _cleanup_close_ int ruleset =
@@ -178,7 +178,7 @@ static int new_ruleset(const struct confinement *c)
     return r < 0 ? r : TAKE_FD(ruleset);
 }
 
-static int set_up_landlock(struct confinement *c)
+static int set_up_landlock(struct enclosure *c)
 {
     c->landlock_version = landlock_version();
     if (c->landlock_version == 0)
@@ -194,7 +194,7 @@ static int set_up_landlock(struct confinement *c)
     return 0;
 }
 
-static int set_up_seccomp(const struct confinement *c, int filter)
+static int set_up_seccomp(const struct enclosure *c, int filter)
 {
     struct sock_filter instructions[FILTER_MAX];
     uint32_t action = SECCOMP_RET_ERRNO;
@@ -220,7 +220,7 @@ static int set_up_seccomp(const struct confinement *c, int filter)
  * be no more of them, which this one's limit says for all within it. That costs nothing per job.
  * Where it cannot be set (the host grants no user namespace, or has /proc/sys read-only) each job
  * gives up the calls. */
-static bool bar_user_namespaces(const struct confinement *c)
+static bool bar_user_namespaces(const struct enclosure *c)
 {
     return layer_in(c->layers, LAYER_USER_NAMESPACE) &&
            write_text("/proc/sys/user/max_user_namespaces", "0") == 0;
@@ -228,8 +228,8 @@ static bool bar_user_namespaces(const struct confinement *c)
 
 /* --- all of it ----------------------------------------------------------------------------- */
 
-int confine(struct confinement *c, const struct link_setup *setup, char *const *readable,
-            const char *slot_directory, int filter, struct link_report *report,
+int confine(struct enclosure *c, const struct link_setup *setup, char *const *readable,
+            const char *slot_directory, int filter, struct link_notice *notice,
             const char **ret_step)
 {
     int r = 0;
@@ -245,20 +245,20 @@ int confine(struct confinement *c, const struct link_setup *setup, char *const *
     if (r < 0)
         return r;
     if (layer_in(c->layers, LAYER_PID_NAMESPACE) && getpid() != 1)
-        lose(c, report, LAYER_PID_NAMESPACE, -EINVAL);
+        lose(c, notice, LAYER_PID_NAMESPACE, -EINVAL);
     if (layer_in(c->layers, LAYER_USER_NAMESPACE))
         (void)!sethostname("job", 3);
     if (layer_in(c->layers, LAYER_NET_NAMESPACE) && unshare(CLONE_NEWNET) < 0)
-        lose(c, report, LAYER_NET_NAMESPACE, -errno);
+        lose(c, notice, LAYER_NET_NAMESPACE, -errno);
 
-    r = set_up_files(c, slot_directory, report, ret_step);
+    r = set_up_files(c, slot_directory, notice, ret_step);
     if (r < 0)
         return r;
     if (layer_in(c->layers, LAYER_LANDLOCK) && (r = set_up_landlock(c)) < 0)
-        lose(c, report, LAYER_LANDLOCK, r);
+        lose(c, notice, LAYER_LANDLOCK, r);
     /* The last that takes what it forbids; every job inherits it. */
     if (layer_in(c->layers, LAYER_SECCOMP) && (r = set_up_seccomp(c, filter)) < 0)
-        lose(c, report, LAYER_SECCOMP, r);
+        lose(c, notice, LAYER_SECCOMP, r);
     c->gives_up_pass =
         layer_in(c->layers, LAYER_SECCOMP) && !bar_user_namespaces(c) && setup->argc > 0;
     *ret_step = "giving up capabilities";
@@ -266,7 +266,7 @@ int confine(struct confinement *c, const struct link_setup *setup, char *const *
     /* Its memory and environment are nothing for a job to look at. */
     (void)prctl(PR_SET_DUMPABLE, 0);
     c->layers = layers_consistent(c->layers);
-    report->layers = c->layers;
+    notice->layers = c->layers;
     return r;
 }
 
@@ -281,7 +281,7 @@ static int check_bench(int fd, const struct link_job *job)
     return st.st_dev == job->bench_device && st.st_ino == job->bench_inode ? 0 : -ESTALE;
 }
 
-static int hide_bench(struct confinement *c)
+static int hide_bench(struct enclosure *c)
 {
     int r = *c->bench ? mounts_detach(VIEW_BENCH, c->pass) : 0;
     if (r == 0)
@@ -289,7 +289,7 @@ static int hide_bench(struct confinement *c)
     return r;
 }
 
-static int show_bench(struct confinement *c, const struct link_job *job, const char *path)
+static int show_bench(struct enclosure *c, const struct link_job *job, const char *path)
 {
     if (strcmp(c->bench, path) == 0 && c->bench_device == job->bench_device &&
         c->bench_inode == job->bench_inode)
@@ -309,7 +309,7 @@ static int show_bench(struct confinement *c, const struct link_job *job, const c
     return 0;
 }
 
-static int show_readable(const struct confinement *c, char *const *paths)
+static int show_readable(const struct enclosure *c, char *const *paths)
 {
     for (; *paths; paths++) {
         _cleanup_close_ int tree = view_fetch(&c->view, *paths, false);
@@ -320,7 +320,7 @@ static int show_readable(const struct confinement *c, char *const *paths)
     return 0;
 }
 
-int confine_show(struct confinement *c, const struct link_job *job, const struct link_lists *lists,
+int confine_show(struct enclosure *c, const struct link_job *job, const struct link_lists *lists,
                  enum link_stage *ret_stage)
 {
     if (!has_view(c))
@@ -333,7 +333,7 @@ int confine_show(struct confinement *c, const struct link_job *job, const struct
     return show_readable(c, lists->readable);
 }
 
-int confine_hide(struct confinement *c, const struct link_lists *lists)
+int confine_hide(struct enclosure *c, const struct link_lists *lists)
 {
     int r = 0;
     if (!has_view(c))
@@ -349,7 +349,7 @@ int confine_hide(struct confinement *c, const struct link_lists *lists)
     return r;
 }
 
-int confine_ruleset(const struct confinement *c, const struct link_lists *lists, int cwd,
+int confine_ruleset(const struct enclosure *c, const struct link_lists *lists, int cwd,
                     int *ret_own)
 {
     if (!layer_in(c->layers, LAYER_LANDLOCK) || c->ruleset >= 0)

@@ -13,7 +13,7 @@
 
 #define FILTER_MAX 4096
 
-struct confinement {
+struct enclosure {
     uint32_t layers; /* bits of enum layer that are in force */
     struct view view;
     struct work work;
@@ -29,22 +29,22 @@ struct confinement {
 };
 
 /* Confines the calling process, which the supervisor has put into the namespaces that SETUP names.
- * SLOT_DIRECTORY is the slot's place on the host. FILTER is borrowed, -1: none. REPORT gets what is
+ * SLOT_DIRECTORY is the slot's place on the host. FILTER is borrowed, -1: none. NOTICE gets what is
  * in force and what is not. A negative errno, with *ret_step saying what failed, if no job can be
  * run like this. */
-int confine(struct confinement *confinement, const struct link_setup *setup, char *const *readable,
-            const char *slot_directory, int filter, struct link_report *report,
+int confine(struct enclosure *confinement, const struct link_setup *setup, char *const *readable,
+            const char *slot_directory, int filter, struct link_notice *notice,
             const char **ret_step);
 
 /* Shows a job its bench, and nothing of another's, and what it may read besides. On failure
  * *ret_stage tells with what. */
-int confine_show(struct confinement *confinement, const struct link_job *job,
+int confine_show(struct enclosure *confinement, const struct link_job *job,
                  const struct link_lists *lists, enum link_stage *ret_stage);
 
 /* Takes away what it may read besides. The bench stays for the next job. */
-int confine_hide(struct confinement *confinement, const struct link_lists *lists);
+int confine_hide(struct enclosure *confinement, const struct link_lists *lists);
 
 /* Where each job needs a ruleset of its own it is made, and the caller's; else *ret_own is left
  * alone and that of the confinement serves. */
-int confine_ruleset(const struct confinement *confinement, const struct link_lists *lists, int cwd,
+int confine_ruleset(const struct enclosure *confinement, const struct link_lists *lists, int cwd,
                     int *ret_own);

@@ -36,14 +36,14 @@
 
 struct jail {
     int link;
-    struct confinement confinement;
+    struct enclosure confinement;
     struct rlimit ceilings[RLIM_NLIMITS];
     char *strings;            /* of the job; LINK_STRINGS_MAX */
     struct lockdown lockdown; /* likewise */
     struct start start;
 };
 
-struct job {
+struct jailed_job {
     pid_t pid;
     int pidfd;
     uint64_t started_ns;
@@ -53,9 +53,9 @@ struct job {
 
 /* Everything that is done for the job before it is forked. */
 static int prepare(struct jail *jail, const struct link_job *request, const int fds[LINK_JOB_FDS],
-                   struct job *job, int *ret_ruleset, enum link_stage *ret_stage)
+                   struct jailed_job *job, int *ret_ruleset, enum link_stage *ret_stage)
 {
-    struct confinement *confinement = &jail->confinement;
+    struct enclosure *confinement = &jail->confinement;
     struct lockdown *lockdown = &jail->lockdown;
     *ret_stage = LINK_STAGE_EXEC;
     int r = link_split_job(request, jail->strings, &job->lists);
@@ -96,7 +96,7 @@ static int prepare(struct jail *jail, const struct link_job *request, const int 
 
 /* Starts the job's process. False with *ret_error set if it could not be. */
 static bool spawn(struct jail *jail, const struct link_job *request, const int fds[LINK_JOB_FDS],
-                  struct job *job, struct lockdown_error *ret_error)
+                  struct jailed_job *job, struct lockdown_error *ret_error)
 {
     enum link_stage stage;
     _cleanup_close_ int ruleset = -1;
@@ -114,7 +114,7 @@ static bool spawn(struct jail *jail, const struct link_job *request, const int f
 }
 
 /* Whether it ends within LINK_SHORT_MS, and before the supervisor would have to end it. */
-static bool ends_at_once(const struct job *job, uint64_t wall_clock_ms)
+static bool ends_at_once(const struct jailed_job *job, uint64_t wall_clock_ms)
 {
     struct pollfd end = {.fd = job->pidfd, .events = POLLIN};
     return poll(&end, 1, (int)MIN(wall_clock_ms, (uint64_t)LINK_SHORT_MS)) == 1;
@@ -122,14 +122,14 @@ static bool ends_at_once(const struct job *job, uint64_t wall_clock_ms)
 
 /* Waits until its program runs, and tells in *ret_over whether that has ended already. False with
  * *ret_error set if it could not be executed. */
-static bool begin(const struct jail *jail, const struct link_job *request, struct job *job,
+static bool begin(const struct jail *jail, const struct link_job *request, struct jailed_job *job,
                   bool *ret_over, struct lockdown_error *ret_error)
 {
     *ret_over = ends_at_once(job, request->limits.of[LIMIT_WALL_CLOCK]);
     if (!*ret_over)
         start_await(&jail->start);
-    *ret_error = jail->start.report->error;
-    job->warm = jail->start.report->warm;
+    *ret_error = jail->start.status->error;
+    job->warm = jail->start.status->warm;
     if (ret_error->stage == LINK_STAGE_NONE)
         return true;
     job->pidfd = close_fd(job->pidfd);
@@ -169,13 +169,13 @@ static bool return_job(const struct jail *jail)
     explicit_bzero(strings, request.strings_length); /* the next job may be a copy of this memory */
     for (int i = 0; i < LINK_JOB_FDS; i++)
         close_fd(fds[i]);
-    struct link_report report = {.type = LINK_RETURNED, .job_no = request.job_no};
-    return link_send_report(jail->link, &report, -1) == 0;
+    struct link_notice notice = {.type = LINK_RETURNED, .job_no = request.job_no};
+    return link_send_notice(jail->link, &notice, -1) == 0;
 }
 
 /* Waits for the program's end; if the supervisor goes away or sends what is no job, kills it. False
  * if the jail is to end. */
-static bool wait_for_end(const struct jail *jail, const struct job *job)
+static bool wait_for_end(const struct jail *jail, const struct jailed_job *job)
 {
     struct pollfd fds[2] = {
         {.fd = job->pidfd, .events = POLLIN},
@@ -199,20 +199,20 @@ static void complain(const char *what, int error)
 }
 
 /* Kills the rest of the tree and empties the work directory. False if something was left. */
-static bool clean_up(struct jail *jail, const struct job *job, struct link_report *report)
+static bool clean_up(struct jail *jail, const struct jailed_job *job, struct link_notice *notice)
 {
-    struct confinement *confinement = &jail->confinement;
-    struct children_usage usage = {.cpu_us = report->cpu_us,
-                                   .max_rss_bytes = report->max_rss_bytes};
+    struct enclosure *confinement = &jail->confinement;
+    struct children_usage usage = {.cpu_us = notice->cpu_us,
+                                   .max_rss_bytes = notice->max_rss_bytes};
     bool killed = true;
     if (layer_in(confinement->layers, LAYER_TREE_KILL))
         killed = children_kill_all(TREE_KILL_MS, &usage);
     if (!killed)
         complain("processes of a job could not be killed", ETIMEDOUT);
-    report->cpu_us = usage.cpu_us;
-    report->max_rss_bytes = usage.max_rss_bytes;
+    notice->cpu_us = usage.cpu_us;
+    notice->max_rss_bytes = usage.max_rss_bytes;
     if (work_is_full(&confinement->work))
-        report->evidence |= 1u << LIMIT_DISK;
+        notice->evidence |= 1u << LIMIT_DISK;
     /* First what was shown: it may stand in the directories that are emptied. */
     int hidden = confine_hide(confinement, &job->lists);
     if (hidden < 0)
@@ -225,72 +225,72 @@ static bool clean_up(struct jail *jail, const struct job *job, struct link_repor
 
 /* Waits for the program unless it HAS_ENDED, and fills in what became of it. False if the jail is
  * to end. */
-static bool see_to_end(const struct jail *jail, struct job *job, bool has_ended,
-                       struct link_report *report)
+static bool see_to_end(const struct jail *jail, struct jailed_job *job, bool has_ended,
+                       struct link_notice *notice)
 {
     struct children_usage usage = {0};
     _cleanup_close_ int schedstat = has_ended ? -1 : open_schedstat(job->pid);
     bool wanted = has_ended || wait_for_end(jail, job);
-    report->ended_ns = clock_now_ns();
+    notice->ended_ns = clock_now_ns();
     /* Finding it out costs the kernel more than some programs take, and it is told in whole
      * milliseconds. */
-    bool matters = report->ended_ns - job->started_ns >= NS_PER_MS;
+    bool matters = notice->ended_ns - job->started_ns >= NS_PER_MS;
     if (has_ended && matters)
         schedstat = open_schedstat(job->pid);
-    report->run_delay_ns = matters ? read_run_delay(schedstat) : 0;
-    report->wait_status = children_reap(job->pid, &usage);
-    report->cpu_us = usage.cpu_us;
-    report->max_rss_bytes = usage.max_rss_bytes;
+    notice->run_delay_ns = matters ? read_run_delay(schedstat) : 0;
+    notice->wait_status = children_reap(job->pid, &usage);
+    notice->cpu_us = usage.cpu_us;
+    notice->max_rss_bytes = usage.max_rss_bytes;
     return wanted;
 }
 
-/* One job from its message to its report. False if the jail is to end. */
+/* One job from its message to its notice. False if the jail is to end. */
 static bool run_job(struct jail *jail, const struct link_job *request, int fds[LINK_JOB_FDS])
 {
-    struct job job = {.pidfd = -1};
+    struct jailed_job job = {.pidfd = -1};
     struct lockdown_error error = {0};
     bool over = false, started = spawn(jail, request, fds, &job, &error);
     for (int i = 0; i < LINK_JOB_FDS; i++)
         fds[i] = close_fd(fds[i]);
     started = started && begin(jail, request, &job, &over, &error);
 
-    struct link_report report = {.job_no = request->job_no};
+    struct link_notice notice = {.job_no = request->job_no};
     if (!started) {
-        report.type = LINK_FAILED;
-        report.stage = error.stage;
-        report.error = error.error;
+        notice.type = LINK_FAILED;
+        notice.stage = error.stage;
+        notice.error = error.error;
         /* A work directory that takes no job is made anew by the next jail. */
-        report.leftover = !clean_up(jail, &job, &report) || error.stage == LINK_STAGE_DIRECTORY;
-        return link_send_report(jail->link, &report, -1) == 0 && !report.leftover;
+        notice.leftover = !clean_up(jail, &job, &notice) || error.stage == LINK_STAGE_DIRECTORY;
+        return link_send_notice(jail->link, &notice, -1) == 0 && !notice.leftover;
     }
-    report.type = LINK_STARTED;
-    report.pid = job.pid;
-    report.started_ns = job.started_ns;
-    report.warm = job.warm;
+    notice.type = LINK_STARTED;
+    notice.pid = job.pid;
+    notice.started_ns = job.started_ns;
+    notice.warm = job.warm;
     _cleanup_close_ int pidfd = job.pidfd;
-    bool wanted = over || link_send_report(jail->link, &report, pidfd) == 0;
-    wanted = see_to_end(jail, &job, over, &report) && wanted;
+    bool wanted = over || link_send_notice(jail->link, &notice, pidfd) == 0;
+    wanted = see_to_end(jail, &job, over, &notice) && wanted;
     if (!over) /* once the end is told nothing of the job is left here */
         pidfd = close_fd(pidfd);
 
-    report.type = LINK_ENDED;
-    report.leftover = !clean_up(jail, &job, &report);
+    notice.type = LINK_ENDED;
+    notice.leftover = !clean_up(jail, &job, &notice);
     /* A jail that could not clean up tells so and makes way for a new one. */
-    return link_send_report(jail->link, &report, pidfd) == 0 && wanted && !report.leftover;
+    return link_send_notice(jail->link, &notice, pidfd) == 0 && wanted && !notice.leftover;
 }
 
 /* Without an interpreter jobs are executed: that is no reason to take none. */
 static void warm_up(struct jail *jail, const struct jail_interpreter *interpreter,
                     const struct link_setup_lists *lists, const char *version,
-                    struct link_report *report)
+                    struct link_notice *notice)
 {
     if (!interpreter)
-        (void)snprintf(report->cold_because, sizeof(report->cold_because), "%s",
+        (void)snprintf(notice->cold_because, sizeof(notice->cold_because), "%s",
                        "the jail has no interpreter");
-    else if (interpreter->prepare(lists, version, report->cold_because,
-                                  sizeof(report->cold_because)) == 0)
+    else if (interpreter->prepare(lists, version, notice->cold_because,
+                                  sizeof(notice->cold_because)) == 0)
         jail->start.interpreter = interpreter;
-    report->warm = jail->start.interpreter != NULL;
+    notice->warm = jail->start.interpreter != NULL;
 }
 
 /* Receives how the jail is to be, makes it so, and says what became of it. */
@@ -300,7 +300,7 @@ static int set_up(struct jail *jail, const struct jail_interpreter *interpreter,
     /* Kept for jobs to come. */
     static char strings[LINK_STRINGS_MAX];
     static struct link_setup_lists lists;
-    struct link_report report = {.type = LINK_READY};
+    struct link_notice notice = {.type = LINK_READY};
     struct link_setup setup;
     const char *step = "reading the set-up";
     _cleanup_close_ int filter = -1;
@@ -310,15 +310,15 @@ static int set_up(struct jail *jail, const struct jail_interpreter *interpreter,
     if (r > 0)
         r = link_split_setup(&setup, strings, &lists);
     if (r == 0)
-        r = confine(&jail->confinement, &setup, lists.paths, slot_directory, filter, &report,
+        r = confine(&jail->confinement, &setup, lists.paths, slot_directory, filter, &notice,
                     &step);
     if (r < 0) {
         complain(step, -r);
         return r;
     }
     if (setup.argc > 0)
-        warm_up(jail, interpreter, &lists, setup.version, &report);
-    return link_send_report(jail->link, &report, -1);
+        warm_up(jail, interpreter, &lists, setup.version, &notice);
+    return link_send_notice(jail->link, &notice, -1);
 }
 
 int jail_main(int argc, char **argv, const struct jail_interpreter *interpreter)

@@ -191,34 +191,34 @@ int link_receive_job(int fd, struct link_job *ret_job, char *strings, int ret_fd
     return 1;
 }
 
-int link_send_report(int fd, const struct link_report *report, int pidfd)
+int link_send_notice(int fd, const struct link_notice *notice, int pidfd)
 {
-    struct iovec iov = {.iov_base = (void *)(uintptr_t)report, .iov_len = sizeof(*report)};
+    struct iovec iov = {.iov_base = (void *)(uintptr_t)notice, .iov_len = sizeof(*notice)};
     return send_packet(fd, &iov, 1, &pidfd, pidfd >= 0 ? 1 : 0);
 }
 
-/* Whether a report of TYPE may come with COUNT descriptors. */
+/* Whether a notice of TYPE may come with COUNT descriptors. */
 static bool may_carry(uint32_t type, size_t count)
 {
     return type == LINK_STARTED ? count == 1 : count == 0 || type == LINK_ENDED;
 }
 
-int link_receive_report(int fd, struct link_report *ret_report, int *ret_pidfd)
+int link_receive_notice(int fd, struct link_notice *ret_notice, int *ret_pidfd)
 {
-    struct link_report report;
+    struct link_notice notice;
     int pidfd = -1;
     size_t count = 0;
-    struct iovec iov = {.iov_base = &report, .iov_len = sizeof(report)};
+    struct iovec iov = {.iov_base = &notice, .iov_len = sizeof(notice)};
     ssize_t n = receive_packet(fd, &iov, 1, &pidfd, 1, &count);
     if (n <= 0)
         return (int)n;
-    if ((size_t)n != sizeof(report) || report.type > LINK_RETURNED ||
-        !may_carry(report.type, count)) {
+    if ((size_t)n != sizeof(notice) || notice.type > LINK_RETURNED ||
+        !may_carry(notice.type, count)) {
         if (count > 0)
             close_fd(pidfd);
         return -EPROTO;
     }
-    *ret_report = report;
+    *ret_notice = notice;
     *ret_pidfd = pidfd;
     return 1;
 }

@@ -21,7 +21,7 @@
 #define LINK_STRINGS_MAX (48u << 10)
 #define LINK_LIST_MAX 64
 
-/* A program that ends within this time is told of in one report: waking the supervisor costs as
+/* A program that ends within this time is told of in one notice: waking the supervisor costs as
  * much as many programs do. */
 #define LINK_SHORT_MS 8
 
@@ -116,7 +116,7 @@ enum link_stage {
 
 const char *link_stage_name(enum link_stage stage);
 
-struct link_report {
+struct link_notice {
     uint32_t type;
     uint32_t stage;         /* FAILED */
     uint64_t job_no;        /* all but READY */
@@ -154,12 +154,12 @@ int link_send_job(int fd, const struct link_job *job, const char *strings,
  * message. */
 int link_receive_job(int fd, struct link_job *ret_job, char *strings, int ret_fds[LINK_JOB_FDS]);
 
-/* Sends a report, with PIDFD (borrowed) unless it is -1. */
-int link_send_report(int fd, const struct link_report *report, int pidfd);
+/* Sends a notice, with PIDFD (borrowed) unless it is -1. */
+int link_send_notice(int fd, const struct link_notice *notice, int pidfd);
 
-/* Receives a report; *ret_pidfd is the caller's, -1 where none came.
- * 1: a report; 0: the other end is closed; -EAGAIN: nothing there; -EPROTO: not a valid message. */
-int link_receive_report(int fd, struct link_report *ret_report, int *ret_pidfd);
+/* Receives a notice; *ret_pidfd is the caller's, -1 where none came.
+ * 1: a notice; 0: the other end is closed; -EAGAIN: nothing there; -EPROTO: not a valid message. */
+int link_receive_notice(int fd, struct link_notice *ret_notice, int *ret_pidfd);
 
 /* Points LISTS into STRINGS. -EPROTO if the counts and the bytes do not agree, or a list is too
  * long. */

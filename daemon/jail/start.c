@@ -28,11 +28,11 @@
 
 int start_init(struct start *start)
 {
-    void *shared = mmap(NULL, sizeof(*start->report), PROT_READ | PROT_WRITE,
+    void *shared = mmap(NULL, sizeof(*start->status), PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
         return -errno;
-    start->report = shared;
+    start->status = shared;
     return 0;
 }
 
@@ -52,11 +52,11 @@ static int child(void *lockdown)
 static pid_t start_in_our_memory(struct start *start, struct lockdown *lockdown, int *ret_pidfd)
 {
     int flags = CLONE_VM | CLONE_PIDFD | CLONE_CHILD_CLEARTID | SIGCHLD;
-    start->report->in_our_memory = 1;
+    start->status->in_our_memory = 1;
     pid_t pid = clone(child, start->stack + START_STACK_BYTES, flags, lockdown, ret_pidfd, NULL,
-                      &start->report->in_our_memory);
+                      &start->status->in_our_memory);
     if (pid < 0)
-        start->report->in_our_memory = 0;
+        start->status->in_our_memory = 0;
     return pid < 0 ? -errno : pid;
 }
 
@@ -88,8 +88,8 @@ _Noreturn static void run_warm(const struct start *start, struct lockdown *lockd
     lockdown_confine(lockdown);
     if (!start->interpreter->takes(lockdown->argv, lockdown->envp))
         lockdown_exec(lockdown);
-    start->report->warm = 1;
-    (void)munmap(start->report, sizeof(*start->report));
+    start->status->warm = 1;
+    (void)munmap(start->status, sizeof(*start->status));
     forget_signals();
     /* It may look at itself, as after an execve. */
     (void)prctl(PR_SET_DUMPABLE, 1);
@@ -132,8 +132,8 @@ static pid_t start_warm(struct start *start, struct lockdown *lockdown, int cgro
 pid_t start_job(struct start *start, struct lockdown *lockdown, int cgroup, bool warm,
                 int *ret_pidfd)
 {
-    *start->report = (struct start_report){.error = {LINK_STAGE_NONE, 0}};
-    lockdown->ret_error = &start->report->error;
+    *start->status = (struct start_status){.error = {LINK_STAGE_NONE, 0}};
+    lockdown->ret_error = &start->status->error;
     if (warm && start->interpreter)
         return start_warm(start, lockdown, cgroup, ret_pidfd);
     if (cgroup < 0 && SHARES_MEMORY)
@@ -143,7 +143,7 @@ pid_t start_job(struct start *start, struct lockdown *lockdown, int cgroup, bool
 
 void start_await(const struct start *start)
 {
-    pid_t *word = &start->report->in_our_memory;
+    pid_t *word = &start->status->in_our_memory;
     while (__atomic_load_n(word, __ATOMIC_ACQUIRE) != 0)
         (void)syscall(SYS_futex, word, FUTEX_WAIT, 1, NULL, NULL, 0);
 }

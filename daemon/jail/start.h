@@ -12,7 +12,7 @@
 #define START_STACK_BYTES (64u << 10)
 
 /* What a job's process tells the jail before its program begins: in memory that both see. */
-struct start_report {
+struct start_status {
     struct lockdown_error error;
     uint32_t warm;       /* 1: it runs in the jail's interpreter */
     pid_t in_our_memory; /* not 0: it has not begun, and works in the jail's own memory */
@@ -21,7 +21,7 @@ struct start_report {
 /* The way of a jail, for all its jobs. */
 struct start {
     const struct jail_interpreter *interpreter; /* NULL: none waits */
-    struct start_report *report;
+    struct start_status *status;
     _Alignas(16) char stack[START_STACK_BYTES];
 };
 
@@ -34,5 +34,5 @@ int start_init(struct start *start);
 pid_t start_job(struct start *start, struct lockdown *lockdown, int cgroup, bool warm,
                 int *ret_pidfd);
 
-/* Waits until its program runs, or could not be started: start->report tells. */
+/* Waits until its program runs, or could not be started: start->status tells. */
 void start_await(const struct start *start);

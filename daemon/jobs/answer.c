@@ -19,9 +19,9 @@ struct verdict {
     const struct bench_score *score;
     const char *reason;
     const struct outcome *outcome;
-    const struct bytes *stdout_bytes; /* NULL: not told */
-    const struct report *report;      /* of code_exec; NULL: another kind */
-    const char *interpreter;          /* NULL: none ran, or that is not our affair */
+    const struct bytes *stdout_bytes;      /* NULL: not told */
+    const struct code_exec_report *report; /* of code_exec; NULL: another kind */
+    const char *interpreter;               /* NULL: none ran, or that is not our affair */
 };
 
 static void describe_failure(const struct verdict *verdict, struct answer *answer)
@@ -86,17 +86,19 @@ static int judge_rubric(const struct job *job, const struct slot_result *result,
  * program: most code that is graded does not. */
 static int judge_code_exec(const struct job *job, const struct slot_result *result,
                            struct outcome *outcome, struct bench_score *ret_score,
-                           struct report *ret_report)
+                           struct code_exec_report *ret_report)
 {
     size_t targets = job->spec->code_exec.target_count;
-    int r = report_judge(result->out, targets > 0 ? targets : 1, outcome, ret_report, ret_score);
+    int r = code_exec_report_judge(result->out, targets > 0 ? targets : 1, outcome, ret_report,
+                                   ret_score);
     if (r == 0 && ret_score->passed)
         outcome_drop_stderr(outcome);
     return r;
 }
 
 static int judge(const struct job *job, const struct slot_result *result, struct outcome *outcome,
-                 struct bench_score *ret_score, struct report *ret_report, bool *ret_failed)
+                 struct bench_score *ret_score, struct code_exec_report *ret_report,
+                 bool *ret_failed)
 {
     switch (job->spec->kind) {
     case JOB_RUBRIC:
@@ -117,7 +119,7 @@ static int answer_verdict(const struct job *job, const struct slot_result *resul
 {
     _cleanup_outcome_ struct outcome outcome = OUTCOME_NULL;
     _cleanup_bench_score_ struct bench_score score = BENCH_SCORE_NULL;
-    _cleanup_report_ struct report report = REPORT_NULL;
+    _cleanup_code_exec_report_ struct code_exec_report report = CODE_EXEC_REPORT_NULL;
     struct answer answer = ANSWER_NULL;
 
     int r = outcome_from_result(result, &job->spec->limits, &outcome);

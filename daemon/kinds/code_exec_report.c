@@ -11,11 +11,11 @@
 static const char *const verdicts[] = {"pass", "assertion_fail", "syntax_error", "timeout",
                                        "error"};
 
-void report_deinit(struct report *report)
+void code_exec_report_deinit(struct code_exec_report *report)
 {
     json_decref(report->assertions);
     free(report->broken);
-    *report = (struct report)REPORT_NULL;
+    *report = (struct code_exec_report)CODE_EXEC_REPORT_NULL;
 }
 
 /* What has been read. The strings are borrowed from `last`. */
@@ -151,11 +151,11 @@ static int make_score(const char *verdict, const char *detail, const struct stat
     return r;
 }
 
-int report_judge(const struct bytes *out, size_t total, const struct outcome *outcome,
-                 struct report *ret, struct bench_score *ret_score)
+int code_exec_report_judge(const struct bytes *out, size_t total, const struct outcome *outcome,
+                           struct code_exec_report *ret, struct bench_score *ret_score)
 {
     struct state state = {.assertions = json_array()};
-    struct report report = REPORT_NULL;
+    struct code_exec_report report = CODE_EXEC_REPORT_NULL;
     int r = state.assertions ? read_lines(out, total, &state) : -ENOMEM;
     if (r == 0 && state.broken && !(report.broken = strdup(state.broken)))
         r = -ENOMEM;
@@ -167,7 +167,7 @@ int report_judge(const struct bytes *out, size_t total, const struct outcome *ou
     report.assertions = state.assertions;
     json_decref(state.last);
     if (r < 0)
-        report_deinit(&report);
+        code_exec_report_deinit(&report);
     else
         *ret = report;
     return r;

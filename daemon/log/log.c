@@ -47,8 +47,8 @@ void log_init(struct log *log, int level, enum config_log_format format)
     if (wanted && access(JOURNAL_SOCKET, F_OK) == 0)
         fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     int error = errno;
-    outlet_init(&log->lines, STDERR_FILENO, NULL);
-    outlet_init(&log->journal, fd, JOURNAL_SOCKET);
+    writer_init(&log->lines, STDERR_FILENO, NULL);
+    writer_init(&log->journal, fd, JOURNAL_SOCKET);
     if (fd >= 0)
         log->sink = LOG_TO_JOURNAL;
     else if (wanted)
@@ -58,22 +58,22 @@ void log_init(struct log *log, int level, enum config_log_format format)
 
 void log_attach(struct log *log, struct event_base *base)
 {
-    outlet_attach(&log->lines, base);
-    outlet_attach(&log->journal, base);
+    writer_attach(&log->lines, base);
+    writer_attach(&log->journal, base);
 }
 
 void log_detach(struct log *log)
 {
-    outlet_detach(&log->lines);
-    outlet_detach(&log->journal);
+    writer_detach(&log->lines);
+    writer_detach(&log->journal);
 }
 
 void log_deinit(struct log *log)
 {
     log_flush(log);
-    outlet_finish(log->sink == LOG_TO_JOURNAL ? &log->journal : &log->lines, LAST_WORDS_MS);
-    outlet_deinit(&log->lines);
-    outlet_deinit(&log->journal);
+    writer_finish(log->sink == LOG_TO_JOURNAL ? &log->journal : &log->lines, LAST_WORDS_MS);
+    writer_deinit(&log->lines);
+    writer_deinit(&log->journal);
     log->journal.fd = close_fd(log->journal.fd);
 }
 
@@ -110,7 +110,7 @@ static int put_line(struct log *log, const struct record *record, bool json)
         front = snprintf(line, 32, "rubricd: %s", level_word(record->level));
     size_t n = json ? record_print_json(record, wall_clock_us(), line + front)
                     : record_print_plain(record, line + front);
-    return outlet_put(&log->lines, line, n + (size_t)front);
+    return writer_put(&log->lines, line, n + (size_t)front);
 }
 
 static int put_entry(struct log *log, const struct record *record)
@@ -118,7 +118,7 @@ static int put_entry(struct log *log, const struct record *record)
     char entry[RECORD_PRINTED_MAX];
     if (log->sink != LOG_TO_JOURNAL)
         return put_line(log, record, log->sink == LOG_TO_JSON);
-    int r = outlet_put(&log->journal, entry, record_print_journal(record, entry));
+    int r = writer_put(&log->journal, entry, record_print_journal(record, entry));
     /* A journal that is gone may have left somebody who reads lines. */
     return r < 0 && r != -ENOBUFS ? put_line(log, record, false) : r;
 }
@@ -126,11 +126,11 @@ static int put_entry(struct log *log, const struct record *record)
 void log_flush(struct log *log)
 {
     struct record record;
-    (void)outlet_flush(&log->lines);
-    (void)outlet_flush(&log->journal);
-    const struct outlet *outlet = log->sink == LOG_TO_JOURNAL ? &log->journal : &log->lines;
+    (void)writer_flush(&log->lines);
+    (void)writer_flush(&log->journal);
+    const struct writer *writer = log->sink == LOG_TO_JOURNAL ? &log->journal : &log->lines;
     /* One word for one gap: not before there is room again for more than that. */
-    if (log->untold == 0 || outlet->kept_bytes > OUTLET_KEPT_MAX / 2)
+    if (log->untold == 0 || writer->kept_bytes > WRITER_KEPT_MAX / 2)
         return;
     record_init(&record, LOG_WARNING, LOG_MESSAGE_DROPPED);
     record_add_number(&record, RECORD_DROPPED, (int64_t)log->untold);

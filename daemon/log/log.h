@@ -25,8 +25,8 @@ struct log {
     int level; /* the least urgent that is written */
     enum log_sink sink;
     bool prefixed;         /* stderr goes to the journal, which takes "<N>" for the level */
-    struct outlet lines;   /* stderr */
-    struct outlet journal; /* its socket, owned; without a descriptor where it is not used */
+    struct writer lines;   /* stderr */
+    struct writer journal; /* its socket, owned; without a descriptor where it is not used */
     uint64_t dropped;      /* since the start */
     uint64_t untold;       /* of these */
 };

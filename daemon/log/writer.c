@@ -12,42 +12,42 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-struct outlet_entry {
-    TAILQ_ENTRY(outlet_entry) in_kept;
+struct writer_entry {
+    TAILQ_ENTRY(writer_entry) in_kept;
     size_t n, written;
     char data[];
 };
 
-void outlet_init(struct outlet *outlet, int fd, const char *path)
+void writer_init(struct writer *writer, int fd, const char *path)
 {
-    *outlet = (struct outlet){.fd = fd, .path = path};
-    TAILQ_INIT(&outlet->kept);
+    *writer = (struct writer){.fd = fd, .path = path};
+    TAILQ_INIT(&writer->kept);
 }
 
 /* --- writing ------------------------------------------------------------------------------- */
 
-static int connect_to(struct outlet *outlet)
+static int connect_to(struct writer *writer)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", outlet->path);
-    outlet->connected =
-        connect(outlet->fd, (const struct sockaddr *)&address, sizeof(address)) == 0;
-    return outlet->connected ? 0 : -errno;
+    (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", writer->path);
+    writer->connected =
+        connect(writer->fd, (const struct sockaddr *)&address, sizeof(address)) == 0;
+    return writer->connected ? 0 : -errno;
 }
 
 /* A socket is connected, for that the kernel tells when it can be written to; one whose other end
  * was made anew has to be connected anew. */
-static ssize_t send_datagram(struct outlet *outlet, const char *data, size_t n)
+static ssize_t send_datagram(struct writer *writer, const char *data, size_t n)
 {
     for (int attempt = 0;; attempt++) {
-        int r = outlet->connected ? 0 : connect_to(outlet);
+        int r = writer->connected ? 0 : connect_to(writer);
         if (r < 0)
             return r;
-        if (send(outlet->fd, data, n, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
+        if (send(writer->fd, data, n, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
             return (ssize_t)n;
         if (errno == EAGAIN || errno == ENOBUFS)
             return 0;
-        outlet->connected = false;
+        writer->connected = false;
         if (attempt > 0)
             return -errno;
     }
@@ -55,17 +55,17 @@ static ssize_t send_datagram(struct outlet *outlet, const char *data, size_t n)
 
 /* A pipe of which poll() says that it can be written to has room for PIPE_BUF bytes at least; a
  * terminal or a file takes what it is given. */
-static ssize_t write_stream(const struct outlet *outlet, const char *data, size_t n)
+static ssize_t write_stream(const struct writer *writer, const char *data, size_t n)
 {
     size_t written = 0;
     while (written < n) {
-        struct pollfd fd = {.fd = outlet->fd, .events = POLLOUT};
+        struct pollfd fd = {.fd = writer->fd, .events = POLLOUT};
         if (poll(&fd, 1, 0) != 1 || !(fd.revents & POLLOUT))
             break;
         size_t most = MIN(n - written, (size_t)PIPE_BUF);
-        ssize_t k = send(outlet->fd, data + written, most, MSG_DONTWAIT | MSG_NOSIGNAL);
+        ssize_t k = send(writer->fd, data + written, most, MSG_DONTWAIT | MSG_NOSIGNAL);
         if (k < 0 && errno == ENOTSOCK)
-            k = write(outlet->fd, data + written, most);
+            k = write(writer->fd, data + written, most);
         if (k < 0 && errno != EAGAIN && errno != EINTR)
             return -errno;
         if (k <= 0)
@@ -76,70 +76,70 @@ static ssize_t write_stream(const struct outlet *outlet, const char *data, size_
 }
 
 /* How many of the N bytes were taken, or why none ever will be. */
-static ssize_t write_now(struct outlet *outlet, const char *data, size_t n)
+static ssize_t write_now(struct writer *writer, const char *data, size_t n)
 {
-    return outlet->path ? send_datagram(outlet, data, n) : write_stream(outlet, data, n);
+    return writer->path ? send_datagram(writer, data, n) : write_stream(writer, data, n);
 }
 
 /* --- what is kept -------------------------------------------------------------------------- */
 
-static void forget_first(struct outlet *outlet)
+static void forget_first(struct writer *writer)
 {
-    struct outlet_entry *entry = TAILQ_FIRST(&outlet->kept);
-    TAILQ_REMOVE(&outlet->kept, entry, in_kept);
-    outlet->kept_bytes -= entry->n;
+    struct writer_entry *entry = TAILQ_FIRST(&writer->kept);
+    TAILQ_REMOVE(&writer->kept, entry, in_kept);
+    writer->kept_bytes -= entry->n;
     free(entry);
 }
 
-static int keep(struct outlet *outlet, const char *data, size_t n, size_t written)
+static int keep(struct writer *writer, const char *data, size_t n, size_t written)
 {
-    struct outlet_entry *entry = NULL;
-    if (outlet->kept_bytes + n <= OUTLET_KEPT_MAX)
+    struct writer_entry *entry = NULL;
+    if (writer->kept_bytes + n <= WRITER_KEPT_MAX)
         entry = malloc(sizeof(*entry) + n);
     if (!entry)
         return -ENOBUFS;
     entry->n = n;
     entry->written = written;
     memcpy(entry->data, data, n);
-    TAILQ_INSERT_TAIL(&outlet->kept, entry, in_kept);
-    outlet->kept_bytes += n;
-    if (outlet->event)
-        (void)event_add(outlet->event, NULL);
+    TAILQ_INSERT_TAIL(&writer->kept, entry, in_kept);
+    writer->kept_bytes += n;
+    if (writer->event)
+        (void)event_add(writer->event, NULL);
     return 0;
 }
 
-int outlet_flush(struct outlet *outlet)
+int writer_flush(struct writer *writer)
 {
-    struct outlet_entry *entry;
-    while ((entry = TAILQ_FIRST(&outlet->kept))) {
-        ssize_t n = write_now(outlet, entry->data + entry->written, entry->n - entry->written);
+    struct writer_entry *entry;
+    while ((entry = TAILQ_FIRST(&writer->kept))) {
+        ssize_t n = write_now(writer, entry->data + entry->written, entry->n - entry->written);
         if (n < 0)
             return (int)n;
         entry->written += (size_t)n;
         if (entry->written < entry->n)
             return -EAGAIN;
-        forget_first(outlet);
+        forget_first(writer);
     }
     return 0;
 }
 
-int outlet_put(struct outlet *outlet, const char *data, size_t n)
+int writer_put(struct writer *writer, const char *data, size_t n)
 {
-    ssize_t written = outlet_flush(outlet);
+    ssize_t written = writer_flush(writer);
     if (written == 0)
-        written = write_now(outlet, data, n);
-    else if (written == -EAGAIN || !TAILQ_EMPTY(&outlet->kept))
+        written = write_now(writer, data, n);
+    else if (written == -EAGAIN || !TAILQ_EMPTY(&writer->kept))
         written = 0; /* it waits in line */
     if (written < 0 || (size_t)written == n)
         return MIN((int)written, 0);
-    return keep(outlet, data, n, (size_t)written);
+    return keep(writer, data, n, (size_t)written);
 }
 
-void outlet_finish(struct outlet *outlet, int ms)
+void writer_finish(struct writer *writer, int ms)
 {
     uint64_t end = clock_now_ns() + (uint64_t)ms * NS_PER_MS;
-    while (outlet_flush(outlet) == -EAGAIN && clock_now_ns() < end) {
-        struct pollfd fd = {.fd = outlet->fd, .events = POLLOUT};
+    while (writer_flush(writer) == -EAGAIN && clock_now_ns() < end) {
+        struct pollfd fd = {.fd = writer->fd, .events = POLLOUT};
         (void)poll(&fd, 1, (int)((end - clock_now_ns()) / NS_PER_MS) + 1);
     }
 }
@@ -148,31 +148,31 @@ void outlet_finish(struct outlet *outlet, int ms)
 
 static void on_writable(evutil_socket_t fd, short what, void *userdata)
 {
-    struct outlet *outlet = userdata;
+    struct writer *writer = userdata;
     (void)fd;
     (void)what;
     /* Where nobody is there the socket could be written to all the time: the next entry tries. */
-    if (outlet_flush(outlet) == -EAGAIN)
-        (void)event_add(outlet->event, NULL);
+    if (writer_flush(writer) == -EAGAIN)
+        (void)event_add(writer->event, NULL);
 }
 
-void outlet_attach(struct outlet *outlet, struct event_base *base)
+void writer_attach(struct writer *writer, struct event_base *base)
 {
-    if (outlet->fd < 0 || outlet->event)
+    if (writer->fd < 0 || writer->event)
         return;
-    outlet->event = event_new(base, outlet->fd, EV_WRITE, on_writable, outlet);
-    if (outlet->event && !TAILQ_EMPTY(&outlet->kept))
-        (void)event_add(outlet->event, NULL);
+    writer->event = event_new(base, writer->fd, EV_WRITE, on_writable, writer);
+    if (writer->event && !TAILQ_EMPTY(&writer->kept))
+        (void)event_add(writer->event, NULL);
 }
 
-void outlet_detach(struct outlet *outlet)
+void writer_detach(struct writer *writer)
 {
-    outlet->event = consume_event(outlet->event);
+    writer->event = consume_event(writer->event);
 }
 
-void outlet_deinit(struct outlet *outlet)
+void writer_deinit(struct writer *writer)
 {
-    outlet_detach(outlet);
-    while (!TAILQ_EMPTY(&outlet->kept))
-        forget_first(outlet);
+    writer_detach(writer);
+    while (!TAILQ_EMPTY(&writer->kept))
+        forget_first(writer);
 }

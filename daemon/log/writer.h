@@ -9,36 +9,36 @@
 #include <sys/queue.h>
 
 /* Bytes kept at most: about as many entries as a second of the shortest jobs has. */
-#define OUTLET_KEPT_MAX ((size_t)4 << 20)
+#define WRITER_KEPT_MAX ((size_t)4 << 20)
 
-struct outlet_entry;
+struct writer_entry;
 
-struct outlet {
+struct writer {
     int fd;
     const char *path; /* where FD, a datagram socket, sends; NULL: FD is a stream */
     bool connected;
-    TAILQ_HEAD(, outlet_entry) kept;
+    TAILQ_HEAD(, writer_entry) kept;
     size_t kept_bytes;
     struct event *event; /* while something is kept; NULL: there is no event loop */
 };
 
 /* FD stays the caller's. PATH is borrowed. OUTLET must not move. */
-void outlet_init(struct outlet *outlet, int fd, const char *path);
+void writer_init(struct writer *writer, int fd, const char *path);
 
-/* From here on what is kept is written by the events of BASE; until outlet_detach(). */
-void outlet_attach(struct outlet *outlet, struct event_base *base);
-void outlet_detach(struct outlet *outlet);
+/* From here on what is kept is written by the events of BASE; until writer_detach(). */
+void writer_attach(struct writer *writer, struct event_base *base);
+void writer_detach(struct writer *writer);
 
 /* Forgets what is kept. */
-void outlet_deinit(struct outlet *outlet);
+void writer_deinit(struct writer *writer);
 
 /* One entry of N bytes, whole or not at all. 0: it is written or kept. -ENOBUFS: there is no room
  * for it. Another negative errno: nobody is there. */
-int outlet_put(struct outlet *outlet, const char *data, size_t n);
+int writer_put(struct writer *writer, const char *data, size_t n);
 
 /* Writes of what is kept what is taken at once. 0: all is written. -EAGAIN: not yet. Another
  * negative errno: nobody is there. */
-int outlet_flush(struct outlet *outlet);
+int writer_flush(struct writer *writer);
 
 /* The same, and waits for the other end, MS milliseconds at most: for the end of a program. */
-void outlet_finish(struct outlet *outlet, int ms);
+void writer_finish(struct writer *writer, int ms);

@@ -54,8 +54,8 @@ static void put_build(struct exposition *e, const struct status_view *view)
 
 static void put_process(struct exposition *e, const struct status_view *view, uint64_t now_ns)
 {
-    struct process_usage usage;
-    process_measure(&usage);
+    struct self_usage usage;
+    self_usage_measure(&usage);
     put_plain_seconds(e, "rubricd_uptime_seconds", EXPOSITION_GAUGE,
                       "Since the start; time that the host slept is not counted.",
                       now_ns - view->started_ns);

@@ -18,7 +18,7 @@ static uint64_t memory_line(const char *status, const char *name)
 }
 
 /* Not getrusage(): its maximum is that of the program before execve, too. */
-static void measure_memory(struct process_usage *usage)
+static void measure_memory(struct self_usage *usage)
 {
     char text[4096];
     _cleanup_close_ int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
@@ -40,9 +40,9 @@ static unsigned count_fds(void)
     return count - 1; /* but for the one that this took */
 }
 
-void process_measure(struct process_usage *ret)
+void self_usage_measure(struct self_usage *ret)
 {
-    struct process_usage usage = {.open_fds = count_fds()};
+    struct self_usage usage = {.open_fds = count_fds()};
     struct timespec cpu;
     struct rlimit files;
     measure_memory(&usage);

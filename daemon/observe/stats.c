@@ -19,7 +19,7 @@ int stats_init(struct stats *stats, uint64_t now_ns)
     if (!stats->kinds)
         return -ENOMEM;
     for (enum job_kind kind = 0; kind < JOB_KIND_COUNT; kind++)
-        recent_init(&stats->kinds[kind].recent, now_ns);
+        window_init(&stats->kinds[kind].recent, now_ns);
     return 0;
 }
 
@@ -46,7 +46,7 @@ void stats_count_dropped(struct stats *stats, enum job_kind kind)
 void stats_count_wait(struct stats *stats, enum job_kind kind, uint64_t waited_ns, uint64_t now_ns)
 {
     histogram_add(&stats->kinds[kind].queue_wait, waited_ns);
-    recent_observe(&stats->kinds[kind].recent, RECENT_QUEUE_WAIT, waited_ns, now_ns);
+    window_observe(&stats->kinds[kind].recent, WINDOW_QUEUE_WAIT, waited_ns, now_ns);
 }
 
 void stats_count_result(struct stats *stats, enum job_kind kind, const struct stats_result *result,
@@ -55,12 +55,12 @@ void stats_count_result(struct stats *stats, enum job_kind kind, const struct st
     struct stats_kind *of = &stats->kinds[kind];
     of->passed += result->passed;
     of->failed += !result->passed;
-    recent_count(&of->recent, result->passed ? RECENT_PASSED : RECENT_FAILED, now_ns);
+    window_count(&of->recent, result->passed ? WINDOW_PASSED : WINDOW_FAILED, now_ns);
     if (result->limit != LIMIT_NONE)
         of->limits[result->limit]++;
     if (result->ran_ns > 0) {
         histogram_add(&of->wall_clock, result->ran_ns);
-        recent_observe(&of->recent, RECENT_WALL_CLOCK, result->ran_ns, now_ns);
+        window_observe(&of->recent, WINDOW_WALL_CLOCK, result->ran_ns, now_ns);
     }
 }
 
@@ -68,7 +68,7 @@ void stats_count_error(struct stats *stats, enum job_kind kind, enum error_code 
                        uint64_t now_ns)
 {
     stats->kinds[kind].errors[code]++;
-    recent_count(&stats->kinds[kind].recent, RECENT_ERRORS, now_ns);
+    window_count(&stats->kinds[kind].recent, WINDOW_ERRORS, now_ns);
 }
 
 uint64_t stats_unfinished(const struct stats *stats, enum job_kind kind)
@@ -137,7 +137,7 @@ json_t *stats_counters_json(const struct stats *stats)
                      (json_int_t)(results - passed), "errors", errors_json(errors));
 }
 
-static json_t *quantiles_json(const struct recent_summary *summary, enum recent_latency latency)
+static json_t *quantiles_json(const struct window_summary *summary, enum window_latency latency)
 {
     const uint64_t *ns = summary->latencies[latency].quantiles_ns;
     if (summary->latencies[latency].count == 0)
@@ -146,23 +146,23 @@ static json_t *quantiles_json(const struct recent_summary *summary, enum recent_
                      (double)ns[1] / NS_PER_MS, "p99", (double)ns[2] / NS_PER_MS);
 }
 
-static json_t *recent_json(const struct recent *recent, uint64_t now_ns)
+static json_t *recent_json(const struct window *recent, uint64_t now_ns)
 {
     static const unsigned windows_s[] = {60, 300, 900};
     json_t *list = json_array();
     for (size_t i = 0; i < ARRAY_SIZE(windows_s); i++) {
-        struct recent_summary summary;
-        recent_summarise(recent, windows_s[i] * NS_PER_S, now_ns, &summary);
-        uint64_t passed = summary.ends[RECENT_PASSED], failed = summary.ends[RECENT_FAILED],
-                 errors = summary.ends[RECENT_ERRORS];
+        struct window_summary summary;
+        window_summarise(recent, windows_s[i] * NS_PER_S, now_ns, &summary);
+        uint64_t passed = summary.ends[WINDOW_PASSED], failed = summary.ends[WINDOW_FAILED],
+                 errors = summary.ends[WINDOW_ERRORS];
         (void)json_array_append_new(
             list,
             json_pack("{s:i,s:I,s:I,s:I,s:I,s:f,s:o,s:o}", "seconds", (int)windows_s[i], "span_ms",
                       (json_int_t)(summary.span_ns / NS_PER_MS), "passed", (json_int_t)passed,
                       "failed", (json_int_t)failed, "errors", (json_int_t)errors, "per_second",
-                      recent_rate(passed + failed + errors, summary.span_ns), "wall_clock_ms",
-                      quantiles_json(&summary, RECENT_WALL_CLOCK), "queue_ms",
-                      quantiles_json(&summary, RECENT_QUEUE_WAIT)));
+                      window_rate(passed + failed + errors, summary.span_ns), "wall_clock_ms",
+                      quantiles_json(&summary, WINDOW_WALL_CLOCK), "queue_ms",
+                      quantiles_json(&summary, WINDOW_QUEUE_WAIT)));
     }
     return list;
 }

@@ -33,7 +33,7 @@ struct stats_kind {
     uint64_t limits[LIMIT_COUNT]; /* results by the limit that was exceeded */
     struct histogram wall_clock;  /* of what ran to a result */
     struct histogram queue_wait;  /* of what was given to a slot, until it began */
-    struct recent recent;
+    struct window recent;
 };
 
 struct stats {

@@ -94,8 +94,8 @@ static json_t *queue_json(const struct queue *queue)
 
 static json_t *memory_json(void)
 {
-    struct process_usage usage;
-    process_measure(&usage);
+    struct self_usage usage;
+    self_usage_measure(&usage);
     return json_pack("{s:I,s:I}", "rss_bytes", (json_int_t)usage.rss_bytes, "max_rss_bytes",
                      (json_int_t)usage.max_rss_bytes);
 }

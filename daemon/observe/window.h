@@ -5,9 +5,9 @@
  *
  * A ring of slices of ten seconds, each with counters and with histograms whose buckets grow with
  * the value: eight to each doubling. So memory is bounded, noting something is O(1) without any
- * allocation, and a quantile is that of the bucket's middle: off by at most RECENT_ERROR (1/16, or
+ * allocation, and a quantile is that of the bucket's middle: off by at most WINDOW_ERROR (1/16, or
  * 6.25 %) of the true value from 8 microseconds on, by half a microsecond below, where values stay
- * under RECENT_VALUE_MAX_NS (19 hours); those above count as that.
+ * under WINDOW_VALUE_MAX_NS (19 hours); those above count as that.
  *
  * A window is made of whole slices and the one that has begun: it reaches back by its length and up
  * to ten seconds more, and never beyond the start; `span_ns` is by how much. Slices are numbered
@@ -20,66 +20,66 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RECENT_SLICE_NS (10 * NS_PER_S)
-#define RECENT_WINDOW_MAX_NS (900 * NS_PER_S)
-#define RECENT_SLICES (RECENT_WINDOW_MAX_NS / RECENT_SLICE_NS + 1)
+#define WINDOW_SLICE_NS (10 * NS_PER_S)
+#define WINDOW_SPAN_MAX_NS (900 * NS_PER_S)
+#define WINDOW_SLICES (WINDOW_SPAN_MAX_NS / WINDOW_SLICE_NS + 1)
 
-#define RECENT_SUB_BITS 3
-#define RECENT_VALUE_BITS 36 /* of a value in microseconds */
-#define RECENT_BUCKETS ((RECENT_VALUE_BITS - RECENT_SUB_BITS + 1) << RECENT_SUB_BITS)
-#define RECENT_VALUE_MAX_NS ((UINT64_C(1) << RECENT_VALUE_BITS) * 1000)
-#define RECENT_ERROR (1.0 / (2 << RECENT_SUB_BITS))
+#define WINDOW_SUB_BITS 3
+#define WINDOW_VALUE_BITS 36 /* of a value in microseconds */
+#define WINDOW_BUCKETS ((WINDOW_VALUE_BITS - WINDOW_SUB_BITS + 1) << WINDOW_SUB_BITS)
+#define WINDOW_VALUE_MAX_NS ((UINT64_C(1) << WINDOW_VALUE_BITS) * 1000)
+#define WINDOW_ERROR (1.0 / (2 << WINDOW_SUB_BITS))
 
-enum recent_end {
-    RECENT_PASSED,
-    RECENT_FAILED,
-    RECENT_ERRORS,
-    RECENT_ENDS,
+enum window_end {
+    WINDOW_PASSED,
+    WINDOW_FAILED,
+    WINDOW_ERRORS,
+    WINDOW_ENDS,
 };
 
-enum recent_latency {
-    RECENT_WALL_CLOCK,
-    RECENT_QUEUE_WAIT,
-    RECENT_LATENCIES,
+enum window_latency {
+    WINDOW_WALL_CLOCK,
+    WINDOW_QUEUE_WAIT,
+    WINDOW_LATENCIES,
 };
 
-struct recent_slice {
+struct window_slice {
     uint64_t number; /* counted from the start; another than expected: the slice is empty */
-    uint32_t ends[RECENT_ENDS];
-    uint32_t latencies[RECENT_LATENCIES][RECENT_BUCKETS];
+    uint32_t ends[WINDOW_ENDS];
+    uint32_t latencies[WINDOW_LATENCIES][WINDOW_BUCKETS];
 };
 
 /* About 200 KiB: not for the stack. */
-struct recent {
+struct window {
     uint64_t started_ns;
     uint64_t newest; /* number of the newest slice that was written */
-    struct recent_slice slices[RECENT_SLICES];
+    struct window_slice slices[WINDOW_SLICES];
 };
 
-#define RECENT_QUANTILES 3
-extern const double recent_quantiles[RECENT_QUANTILES]; /* 0.5, 0.9, 0.99 */
+#define WINDOW_QUANTILES 3
+extern const double window_quantiles[WINDOW_QUANTILES]; /* 0.5, 0.9, 0.99 */
 
-struct recent_summary {
+struct window_summary {
     uint64_t span_ns;
-    uint64_t ends[RECENT_ENDS];
+    uint64_t ends[WINDOW_ENDS];
     struct {
         uint64_t count;
-        uint64_t quantiles_ns[RECENT_QUANTILES]; /* by nearest rank; 0 where the count is 0 */
-    } latencies[RECENT_LATENCIES];
+        uint64_t quantiles_ns[WINDOW_QUANTILES]; /* by nearest rank; 0 where the count is 0 */
+    } latencies[WINDOW_LATENCIES];
 };
 
 /* RECENT is zeroed, as calloc() gives it. */
-void recent_init(struct recent *recent, uint64_t now_ns);
+void window_init(struct window *window, uint64_t now_ns);
 
-void recent_count(struct recent *recent, enum recent_end end, uint64_t now_ns);
+void window_count(struct window *window, enum window_end end, uint64_t now_ns);
 
-void recent_observe(struct recent *recent, enum recent_latency latency, uint64_t value_ns,
+void window_observe(struct window *window, enum window_latency latency, uint64_t value_ns,
                     uint64_t now_ns);
 
-/* The last WINDOW_NS, a multiple of RECENT_SLICE_NS and at most RECENT_WINDOW_MAX_NS. */
-void recent_summarise(const struct recent *recent, uint64_t window_ns, uint64_t now_ns,
-                      struct recent_summary *ret);
+/* The last WINDOW_NS, a multiple of WINDOW_SLICE_NS and at most WINDOW_SPAN_MAX_NS. */
+void window_summarise(const struct window *window, uint64_t window_ns, uint64_t now_ns,
+                      struct window_summary *ret);
 
 /* COUNT per second over SPAN_NS, which counts as a second at least: the first job of a daemon that
  * is a millisecond old is no thousand jobs a second. */
-double recent_rate(uint64_t count, uint64_t span_ns);
+double window_rate(uint64_t count, uint64_t span_ns);

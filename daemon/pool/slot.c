@@ -23,7 +23,7 @@
  *
  * A job that loses its jail is answered only when a new jail has come up and emptied the slot's
  * directory, or could not: whoever gets the answer can rely on nothing of the job being left. */
-#include "slot_parts.h"
+#include "slot_private.h"
 
 #include "daemon/base/await.h"
 #include "daemon/base/clock.h"
@@ -47,7 +47,7 @@
 /* A process that SIGKILL does not end in this many looks sleeps in the kernel for good. */
 #define SWEEPS_MAX 500
 /* What dies in a cgroup is looked for again this soon. */
-#define LEAF_RETRY_MS 2
+#define JOB_CGROUP_RETRY_MS 2
 /* A jail that cannot be started is tried again after 0.1 s, 0.2 s, ... at most this. */
 #define RESTART_MAX_MS 5000
 
@@ -77,7 +77,7 @@ void slot_kill_job(struct slot *slot, enum slot_kill why)
     if (slot->job.result.killed == SLOT_KILL_NONE)
         slot->job.result.killed = why;
     kill_by_pidfd(slot->child_pidfd);
-    leaf_kill(&slot->job.leaf);
+    job_cgroup_kill(&slot->job.cgroup);
     if (slot->state == SLOT_RUNNING)
         slot_enter(slot, SLOT_ENDING, JAIL_CLEAN_UP_MS);
 }
@@ -96,11 +96,11 @@ void slot_complete_if_over(struct slot *slot)
     if (slot->state != SLOT_ENDING || !slot->job.reported || !capture_is_closed(&slot->job.out) ||
         !capture_is_closed(&slot->job.err))
         return;
-    if (!leaf_close(&slot->job.leaf)) {
-        slot_enter(slot, SLOT_ENDING, LEAF_RETRY_MS);
+    if (!job_cgroup_close(&slot->job.cgroup)) {
+        slot_enter(slot, SLOT_ENDING, JOB_CGROUP_RETRY_MS);
         return;
     }
-    if (slot->job.leaf.is_left)
+    if (slot->job.cgroup.is_left)
         log_slot(slot->config->log, LOG_WARNING, LOG_MESSAGE_CGROUP_LEFT, slot->index,
                  slot->job.number, "the cgroup of job %" PRIu64 " stays", slot->job.number);
     slot_complete(slot, SLOT_END_EXITED);
@@ -167,7 +167,7 @@ bool slot_takes_next(const struct slot *slot)
 
 bool slot_holds_next(const struct slot *slot)
 {
-    return slot_job_is_pending(&slot->next) && slot->next.leaf.leaf.fd < 0;
+    return slot_job_is_pending(&slot->next) && slot->next.cgroup.leaf.fd < 0;
 }
 
 bool slot_delays_next(const struct slot *slot)
@@ -342,8 +342,8 @@ void slot_jail_lost(struct slot *slot, const char *why)
 /* The jail is dead: its job's processes are ours now. When none is left, a new jail may come. */
 static void sweep(struct slot *slot)
 {
-    bool empty = leaf_close(&slot->job.leaf);
-    empty = leaf_close(&slot->next.leaf) && empty;
+    bool empty = job_cgroup_close(&slot->job.cgroup);
+    empty = job_cgroup_close(&slot->next.cgroup) && empty;
     if ((slot->config->ops->sweep(slot->config->userdata) > 0 || !empty) &&
         slot->sweeps < SWEEPS_MAX) {
         slot->sweeps++;
@@ -395,7 +395,7 @@ static void on_deadline(struct slot *slot)
         slot_note_exit(slot, clock_now_ns());
     else if (clock_now_ns() >= slot->deadline_ns)
         slot_kill_job(slot, SLOT_KILL_DEADLINE);
-    else if (leaf_cpu_remaining_ms(&slot->job.leaf, slot->job.limits.of[LIMIT_CPU]) == 0)
+    else if (job_cgroup_cpu_remaining_ms(&slot->job.cgroup, slot->job.limits.of[LIMIT_CPU]) == 0)
         slot_kill_job(slot, SLOT_KILL_CPU);
     else
         slot_run_on(slot);

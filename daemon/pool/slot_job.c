@@ -41,9 +41,9 @@ int slot_job_send(struct slot_job *job, const struct slot_job_host *host, int li
     int r = open_captures(job, host);
     /* Not earlier: what is left in a slot's cgroups is removed with each of its jails. */
     if (r >= 0)
-        r = leaf_open(&job->leaf, host->cgroups, job->number, &job->limits, job->cpu_percent,
-                      &job->packet.fds[LINK_CGROUP]);
-    job->packet.job.cgroup_counts = leaf_counts_processes(&job->leaf);
+        r = job_cgroup_open(&job->cgroup, host->cgroups, job->number, &job->limits,
+                            job->cpu_percent, &job->packet.fds[LINK_CGROUP]);
+    job->packet.job.cgroup_counts = job_cgroup_counts_processes(&job->cgroup);
     uint64_t now_ns = clock_now_ns();
     if (r >= 0)
         r = packet_send(&job->packet, link_fd);
@@ -61,7 +61,7 @@ void slot_job_retract(struct slot_job *job)
         job->packet.fds[of_a_jail[i]] = close_fd(job->packet.fds[of_a_jail[i]]);
     capture_deinit(&job->out);
     capture_deinit(&job->err);
-    (void)leaf_close(&job->leaf); /* nothing was started in it */
+    (void)job_cgroup_close(&job->cgroup); /* nothing was started in it */
     job->sent_ns = 0;
 }
 
@@ -81,7 +81,7 @@ void slot_job_deinit(struct slot_job *job)
     capture_deinit(&job->out);
     capture_deinit(&job->err);
     packet_deinit(&job->packet);
-    leaf_deinit(&job->leaf);
+    job_cgroup_deinit(&job->cgroup);
     confinement_unref(job->confinement);
     *job = (struct slot_job)SLOT_JOB_NULL;
 }

@@ -25,7 +25,7 @@ struct slot_job {
     bool networked;                  /* the shape of that */
     struct packet packet;            /* as long as it may have to be sent */
     uint64_t sent_ns;                /* when it was handed to the jail; 0: no jail has it */
-    struct leaf leaf;
+    struct job_cgroup cgroup;
     struct capture out, err;
     size_t output_bytes;
     struct slot_result result;
@@ -33,9 +33,9 @@ struct slot_job {
     bool spent;    /* the jail could not clean up after it, and ends */
 };
 
-#define SLOT_JOB_NULL                                                                      \
-    {                                                                                      \
-        .packet = PACKET_NULL, .leaf = LEAF_NULL, .out = CAPTURE_NULL, .err = CAPTURE_NULL \
+#define SLOT_JOB_NULL                                                                              \
+    {                                                                                              \
+        .packet = PACKET_NULL, .cgroup = JOB_CGROUP_NULL, .out = CAPTURE_NULL, .err = CAPTURE_NULL \
     }
 
 /* Who reads the pipes of a job that is sent, and where its cgroup goes; all borrowed. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a slot's jail says, and what is made of it. None of it is believed that could be checked. */
-#include "slot_parts.h"
+#include "slot_private.h"
 
 #include "daemon/base/await.h"
 #include "daemon/base/clock.h"
@@ -16,7 +16,8 @@ void slot_run_on(struct slot *slot)
 {
     uint64_t now_ns = clock_now_ns();
     uint64_t left_ms = slot->deadline_ns > now_ns ? (slot->deadline_ns - now_ns) / NS_PER_MS : 0;
-    uint64_t cpu_ms = leaf_cpu_remaining_ms(&slot->job.leaf, slot->job.limits.of[LIMIT_CPU]);
+    uint64_t cpu_ms =
+        job_cgroup_cpu_remaining_ms(&slot->job.cgroup, slot->job.limits.of[LIMIT_CPU]);
     slot_enter(slot, SLOT_RUNNING, MAX(MIN(left_ms, cpu_ms), UINT64_C(1)));
 }
 
@@ -55,7 +56,7 @@ static const char *watch_program(struct slot *slot)
                : NULL;
 }
 
-static const char *job_has_ended(struct slot *slot, const struct link_report *report)
+static const char *job_has_ended(struct slot *slot, const struct link_notice *report)
 {
     /* The jail has reaped the program: the pidfd, which the kernel answers for, must say so too. */
     if (slot->job.reported || !await_readable(slot->child_pidfd, 0))
@@ -71,12 +72,12 @@ static const char *job_has_ended(struct slot *slot, const struct link_report *re
     slot->job.result.run_delay_ns = report->run_delay_ns;
     slot->job.result.evidence = report->evidence;
     slot->job.result.warm = report->warm == 1;
-    leaf_collect(&slot->job.leaf, &slot->job.result);
+    job_cgroup_collect(&slot->job.cgroup, &slot->job.result);
     slot_enter(slot, SLOT_ENDING, END_OF_FILE_MS);
     slot_complete_if_over(slot);
     if (slot_is_deaf(slot)) {
         (void)event_del(slot->link_event);
-        leaf_kill(&slot->job.leaf); /* where the jail had no means to */
+        job_cgroup_kill(&slot->job.cgroup); /* where the jail had no means to */
     }
     return NULL;
 }
@@ -89,7 +90,7 @@ static void next_has_returned(struct slot *slot)
 }
 
 /* Takes PIDFD. Returns what is wrong with the report, NULL if nothing is. */
-static const char *handle_report(struct slot *slot, const struct link_report *report, int pidfd)
+static const char *handle_report(struct slot *slot, const struct link_notice *report, int pidfd)
 {
     static const char unexpected[] = "it sends what is not expected of it";
     _cleanup_close_ int taken = pidfd;
@@ -121,7 +122,7 @@ static const char *handle_report(struct slot *slot, const struct link_report *re
         slot->job.result.stage = (enum link_stage)MIN(report->stage, LINK_STAGE_COUNT);
         slot->job.result.error = report->error;
         slot->job.spent = report->leftover;
-        (void)leaf_close(&slot->job.leaf); /* nothing runs in it */
+        (void)job_cgroup_close(&slot->job.cgroup); /* nothing runs in it */
         slot_complete(slot, SLOT_END_NOT_STARTED);
         return NULL;
     }
@@ -135,9 +136,9 @@ void slot_on_link(evutil_socket_t fd, short what, void *userdata)
     struct slot *slot = userdata;
     (void)what;
     /* One report at a time: handling it may change everything about the slot. */
-    struct link_report report;
+    struct link_notice report;
     int pidfd = -1;
-    int r = link_receive_report(fd, &report, &pidfd);
+    int r = link_receive_notice(fd, &report, &pidfd);
     if (r == -EAGAIN)
         return;
     if (r <= 0) {

@@ -76,15 +76,15 @@ static void deliver(struct supervisor *supervisor, struct job *job, int r, struc
     event_active(supervisor->turn, 0, 0);
 }
 
-void grading_answer_error(struct supervisor *supervisor, struct job *job, enum error_code code,
-                          const char *message)
+void dispatch_answer_error(struct supervisor *supervisor, struct job *job, enum error_code code,
+                           const char *message)
 {
     _cleanup_answer_ struct answer answer = ANSWER_NULL;
     int r = answer_error(job, code, message, &answer);
     deliver(supervisor, job, r, &answer, NULL);
 }
 
-void grading_answer_sut(struct supervisor *supervisor, struct job *job)
+void dispatch_answer_sut(struct supervisor *supervisor, struct job *job)
 {
     _cleanup_answer_ struct answer answer = ANSWER_NULL;
     int r = answer_from_sut(job, &job->settings->isolation.of_jobs, &answer);
@@ -112,7 +112,7 @@ static void refuse(struct supervisor *supervisor, struct job *job, enum error_co
                    const char *message)
 {
     end_wait(supervisor, job, clock_now_ns());
-    grading_answer_error(supervisor, job, code, message);
+    dispatch_answer_error(supervisor, job, code, message);
 }
 
 /* --- the pool's callbacks ------------------------------------------------------------------ */
@@ -245,7 +245,7 @@ static void on_stopped(void *userdata)
     event_active(supervisor->turn, 0, 0);
 }
 
-const struct pool_ops grading_pool_ops = {
+const struct pool_ops dispatch_pool_ops = {
     .launch = on_launch,
     .moved = on_moved,
     .started = on_started,

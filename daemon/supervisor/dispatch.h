@@ -6,11 +6,11 @@
 #include "supervisor.h"
 
 /* The pool's callbacks; their userdata is the supervisor. */
-extern const struct pool_ops grading_pool_ops;
+extern const struct pool_ops dispatch_pool_ops;
 
 /* Answers JOB with an error and frees it. It is in no queue and on no slot. */
-void grading_answer_error(struct supervisor *supervisor, struct job *job, enum error_code code,
-                          const char *message);
+void dispatch_answer_error(struct supervisor *supervisor, struct job *job, enum error_code code,
+                           const char *message);
 
 /* Answers JOB, whose system under test failed, and frees it. */
-void grading_answer_sut(struct supervisor *supervisor, struct job *job);
+void dispatch_answer_sut(struct supervisor *supervisor, struct job *job);

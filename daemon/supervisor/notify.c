@@ -87,7 +87,7 @@ static void describe(const struct supervisor *supervisor, uint64_t now_ns,
         add(text, "; not healthy: %s", supervisor->illness);
 }
 
-void watch_tell(struct supervisor *supervisor)
+void notify_tell(struct supervisor *supervisor)
 {
     char text[SERVICE_STATUS_MAX];
     uint64_t now_ns = clock_now_ns();
@@ -101,7 +101,7 @@ void watch_tell(struct supervisor *supervisor)
 
 /* --- the watchdog -------------------------------------------------------------------------- */
 
-bool watch_is_healthy(void *userdata)
+bool notify_is_healthy(void *userdata)
 {
     struct supervisor *supervisor = userdata;
     const struct pool *pool = &supervisor->pool;
@@ -121,6 +121,6 @@ bool watch_is_healthy(void *userdata)
     bool changed = illness != supervisor->illness;
     supervisor->illness = illness;
     if (changed)
-        watch_tell(supervisor);
+        notify_tell(supervisor);
     return !illness;
 }

@@ -7,8 +7,8 @@
 
 /* Brings STATUS= up to date and, while the daemon drains, asks for the time that it may take. Every
  * WATCH_INTERVAL_S, and where something of note has happened. */
-void watch_tell(struct supervisor *supervisor);
+void notify_tell(struct supervisor *supervisor);
 #define WATCH_INTERVAL_S 2
 
 /* For service_init(): whether the watchdog is to be fed. */
-bool watch_is_healthy(void *userdata);
+bool notify_is_healthy(void *userdata);

@@ -178,7 +178,7 @@ void reload_configuration(struct supervisor *supervisor, struct reload *ret)
     supervisor->reload_refused = !ret->is_done;
     if (!supervisor->draining)
         service_ready(&supervisor->service);
-    watch_tell(supervisor);
+    notify_tell(supervisor);
     event_active(supervisor->turn, 0, 0); /* there may be room, or idle slots */
 }
 

@@ -69,7 +69,7 @@ static void admit(struct supervisor *supervisor, struct conn *conn, struct reque
         queue_push(&supervisor->queue, &conn->lane, &job->entry);
         event_active(supervisor->turn, 0, 0);
     } else {
-        grading_answer_sut(supervisor, job);
+        dispatch_answer_sut(supervisor, job);
     }
 }
 
@@ -98,7 +98,7 @@ static void handle_submit(struct supervisor *supervisor, struct conn *conn, stru
     settings_unref(settings);
 }
 
-void admission_resume(struct supervisor *supervisor)
+void requests_resume(struct supervisor *supervisor)
 {
     struct conn *conn = TAILQ_FIRST(&supervisor->parked), *next;
     for (; conn; conn = next) {
@@ -114,7 +114,7 @@ void admission_resume(struct supervisor *supervisor)
     }
 }
 
-void admission_refuse_queued(struct supervisor *supervisor)
+void requests_refuse_queued(struct supervisor *supervisor)
 {
     struct conn *conn;
     TAILQ_FOREACH(conn, &supervisor->conns, of_supervisor)
@@ -122,11 +122,11 @@ void admission_refuse_queued(struct supervisor *supervisor)
         struct queue_entry *entry;
         while ((entry = queue_lane_first(&conn->lane))) {
             queue_remove(&supervisor->queue, entry);
-            grading_answer_error(supervisor, container_of(entry, struct job, entry), ERROR_DRAINING,
-                                 "the daemon stops before the job was started");
+            dispatch_answer_error(supervisor, container_of(entry, struct job, entry),
+                                  ERROR_DRAINING, "the daemon stops before the job was started");
         }
     }
-    admission_resume(supervisor);
+    requests_resume(supervisor);
 }
 
 /* --- cancel -------------------------------------------------------------------------------- */
@@ -148,7 +148,7 @@ static void cancel(struct supervisor *supervisor, struct job *job)
         slot_cancel(job->slot, job);
     } else {
         queue_remove(&supervisor->queue, &job->entry);
-        grading_answer_error(supervisor, job, ERROR_CANCELLED, "cancelled while queued");
+        dispatch_answer_error(supervisor, job, ERROR_CANCELLED, "cancelled while queued");
     }
 }
 
@@ -319,7 +319,7 @@ static void on_closed(struct conn *conn, void *userdata)
     event_active(supervisor->turn, 0, 0);
 }
 
-const struct conn_ops admission_conn_ops = {
+const struct conn_ops requests_conn_ops = {
     .request = on_request,
     .gone = on_gone,
     .choked = on_choked,
@@ -340,7 +340,7 @@ static void turn_away(int fd)
     (void)!send(taken, payload.data, payload.length, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-void admission_accept(int fd, void *userdata)
+void requests_accept(int fd, void *userdata)
 {
     struct supervisor *supervisor = userdata;
     struct conn *conn;

@@ -5,13 +5,13 @@
 #include "supervisor.h"
 
 /* The connections' callbacks; their userdata is the supervisor. */
-extern const struct conn_ops admission_conn_ops;
+extern const struct conn_ops requests_conn_ops;
 
 /* A client has connected; takes FD. */
-void admission_accept(int fd, void *userdata);
+void requests_accept(int fd, void *userdata);
 
 /* Lets clients whose job waits for room in the queue go on, oldest first. */
-void admission_resume(struct supervisor *supervisor);
+void requests_resume(struct supervisor *supervisor);
 
 /* Answers everything that is queued or waits to be with `draining`. */
-void admission_refuse_queued(struct supervisor *supervisor);
+void requests_refuse_queued(struct supervisor *supervisor);

@@ -89,9 +89,9 @@ static void drain(struct supervisor *supervisor)
               "draining: %u jobs run, %zu are queued", pool_busy(&supervisor->pool),
               supervisor->queue.count);
     close_listeners(supervisor);
-    admission_refuse_queued(supervisor);
+    requests_refuse_queued(supervisor);
     (void)event_add(supervisor->grace, &grace);
-    watch_tell(supervisor);
+    notify_tell(supervisor);
     event_active(supervisor->turn, 0, 0);
 }
 
@@ -104,7 +104,7 @@ static void on_turn(evutil_socket_t fd, short what, void *userdata)
     (void)what;
     pool_reap(&supervisor->pool);
     pool_dispatch(&supervisor->pool);
-    admission_resume(supervisor);
+    requests_resume(supervisor);
     pool_dispatch(&supervisor->pool);
     if (supervisor->single_client && supervisor->conn_count == 0)
         drain(supervisor);
@@ -146,7 +146,7 @@ static void on_tell(evutil_socket_t fd, short what, void *userdata)
     struct supervisor *supervisor = userdata;
     (void)fd;
     (void)what;
-    watch_tell(supervisor);
+    notify_tell(supervisor);
     log_flush(&supervisor->log);
 }
 
@@ -176,7 +176,7 @@ static int set_up_events(struct supervisor *supervisor)
     struct timeval period = {.tv_sec = WATCH_INTERVAL_S};
     if (event_add(supervisor->tell, &period) < 0)
         return -ENOMEM;
-    return service_init(&supervisor->service, base, watch_is_healthy, supervisor);
+    return service_init(&supervisor->service, base, notify_is_healthy, supervisor);
 }
 
 static int log_level(const struct config *config)
@@ -210,7 +210,7 @@ static void set_up_conn_env(struct supervisor *supervisor)
 {
     supervisor->conn_env.base = supervisor->base;
     supervisor->conn_env.log = &supervisor->log;
-    supervisor->conn_env.ops = &admission_conn_ops;
+    supervisor->conn_env.ops = &requests_conn_ops;
     supervisor->conn_env.userdata = supervisor;
     TAILQ_INIT(&supervisor->conn_env.waiting);
 }
@@ -298,7 +298,7 @@ static int set_up_pool(struct supervisor *supervisor, struct fault *fault)
         .work_directory_fd = supervisor->work_dir_fd,
         .slot_count = supervisor->settings->slots,
         .queue = &supervisor->queue,
-        .ops = &grading_pool_ops,
+        .ops = &dispatch_pool_ops,
         .userdata = supervisor,
     };
     int r = pool_init(&supervisor->pool, &config);
@@ -313,7 +313,7 @@ static int set_up_clients(struct supervisor *supervisor, const struct supervisor
     const struct config *config = &supervisor->settings->config;
     if (options->serve_fd >= 0) {
         supervisor->single_client = true;
-        admission_accept(options->serve_fd, supervisor);
+        requests_accept(options->serve_fd, supervisor);
         return 0;
     }
     struct service_sockets sockets = options->sockets;
@@ -329,7 +329,7 @@ static int set_up_clients(struct supervisor *supervisor, const struct supervisor
     for (unsigned i = 0; i < sockets.count; i++) {
         supervisor->listener_count++;
         int r = listener_init(&supervisor->listeners[i], supervisor->base, &supervisor->log,
-                              sockets.fd[i], is_ours ? config->socket : NULL, admission_accept,
+                              sockets.fd[i], is_ours ? config->socket : NULL, requests_accept,
                               supervisor);
         if (r < 0) {
             fault_set(fault, "%s: %s", config->socket, strerror(-r));
@@ -426,7 +426,7 @@ int supervisor_init(struct supervisor *supervisor, struct config *config,
 int supervisor_run(struct supervisor *supervisor)
 {
     service_ready(&supervisor->service);
-    watch_tell(supervisor);
+    notify_tell(supervisor);
     int r = event_base_dispatch(supervisor->base) < 0 ? -EIO : 0;
     log_event(&supervisor->log, r < 0 ? LOG_CRIT : LOG_INFO, LOG_MESSAGE_STOPPED,
               r < 0 ? "stopped: the event loop failed" : "stopped: every job is answered");

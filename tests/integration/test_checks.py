@@ -12,51 +12,85 @@ import check_includes  # noqa: E402
 import schema_check  # noqa: E402
 
 
-def judge(tmp_path, file, line):
-    """What check_includes says of a tree in which FILE has LINE."""
-    for folder in check_includes.FOLDERS:
-        (tmp_path / folder).mkdir()
-    (tmp_path / file).parent.mkdir(exist_ok=True)
-    (tmp_path / file).write_text(f"#pragma once\n{line}\n")
-    broken, judged = check_includes.check(tmp_path)
-    assert judged == 1
-    return [(source, number) for source, number, _ in broken]
+def judge(tmp_path, files):
+    """What check_includes says of a tree of FILES, {name: the lines behind its first}."""
+    for file, lines in files.items():
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text("#pragma once\n" + "".join(f"{line}\n" for line in lines))
+    broken, includes = check_includes.check(tmp_path)
+    assert len(includes) == sum(map(len, files.values()))
+    return broken
 
 
 @pytest.mark.parametrize(
     "file, line",
     [
-        ("proto/frame.c", '#include "daemon/slot.h"'),
+        ("proto/frame.c", '#include "daemon/pool/slot.h"'),
         ("proto/frame.c", '#include "conf/config.h"'),
         ("proto/frame.c", "#include <event2/event.h>"),
-        ("conf/config.c", '#include "client/run.h"'),
-        ("client/run.c", '#include "daemon/queue.h"'),
-        ("daemon/slot.c", '#include "daemon/conn.h"'),
-        ("daemon/queue.h", '#include "daemon/job.h"'),
-        ("daemon/outcome.c", '#include "daemon/supervisor.h"'),
-        ("daemon/nowhere.c", '#include "daemon/log.h"'),
-        ("daemon/log.h", '#include "daemon/nowhere.h"'),
-        ("daemon/jail/jail.c", '#include "daemon/slot.h"'),
+        ("conf/config.c", '#include "client/commands/commands.h"'),
+        ("client/commands/run.c", '#include "daemon/pool/queue.h"'),
+        ("client/terminal/text.c", '#include "client/cli/options.h"'),
+        ("client/cli/help.c", '#include "client/commands/commands.h"'),
+        ("daemon/pool/slot.c", '#include "daemon/net/conn.h"'),
+        ("daemon/pool/queue.h", '#include "daemon/jobs/job.h"'),
+        ("daemon/kinds/outcome.c", '#include "daemon/supervisor/supervisor.h"'),
+        ("daemon/nowhere/nowhere.c", '#include "daemon/log/log.h"'),
+        ("daemon/log/log.h", '#include "daemon/nowhere/nowhere.h"'),
+        ("daemon/jail/jail.c", '#include "daemon/pool/slot.h"'),
+        ("daemon/jail/jail.c", '#include "daemon/base/events.h"'),
         ("daemon/jail/jail.c", '#include "proto/json.h"'),
         ("daemon/jail/wipe.c", "#include <jansson.h>"),
     ],
 )
 def test_an_include_that_goes_up_is_found(tmp_path, file, line):
-    assert judge(tmp_path, file, line) == [(file, 2)]
+    (wrong,) = judge(tmp_path, {file: [line]})
+    assert wrong.startswith(f"{file}:2: ")
 
 
 @pytest.mark.parametrize(
     "file, line",
     [
         ("proto/reply.c", "#include <jansson.h>"),
-        ("daemon/conn.c", '#include "daemon/queue.h"'),
-        ("daemon/slot.c", '#include "daemon/jail/link.h"'),
+        ("daemon/net/conn.c", '#include "daemon/pool/queue.h"'),
+        ("daemon/pool/slot.c", '#include "daemon/jail/link.h"'),
         ("daemon/jail/jail.c", '#include "proto/util.h"'),
-        ("client/run.c", '#include "proto/json.h"'),
+        ("daemon/jail/jail.c", '#include "daemon/base/clock.h"'),
+        ("client/commands/run.c", '#include "proto/json.h"'),
     ],
 )
 def test_an_include_that_goes_down_is_not(tmp_path, file, line):
-    assert judge(tmp_path, file, line) == []
+    assert judge(tmp_path, {file: [line]}) == []
+
+
+def test_a_circle_of_files_is_found(tmp_path):
+    files = {
+        "proto/json.h": [],
+        "proto/json.c": ['#include "printer.h"'],
+        "proto/printer.h": ['#include "json.h"'],
+    }
+    assert judge(tmp_path, files) == ["a circle of files: proto/json proto/printer"]
+
+
+def test_a_private_header_belongs_to_its_module(tmp_path):
+    files = {
+        "client/batch/engine.h": [],
+        "client/batch/engine.c": ['#include "engine_private.h"'],
+        "client/batch/engine_private.h": ['#include "engine.h"'],
+    }
+    assert judge(tmp_path, files) == []
+
+
+def test_a_circle_of_rooms_is_found(tmp_path):
+    files = {
+        "daemon/log/log.c": ['#include "daemon/base/clock.h"'],
+        "daemon/base/clock.h": [],
+        "daemon/base/timer.c": ['#include "daemon/log/record.h"'],
+        "daemon/log/record.h": [],
+    }
+    upward, circle = judge(tmp_path, files)
+    assert upward.startswith("daemon/base/timer.c:2: ")
+    assert circle == "a circle of rooms: daemon/base daemon/log"
 
 
 COUNT = ROOT / "tests" / "count_results.py"

@@ -32,7 +32,7 @@ static bool forge(int fd)
     any = put(fd, result, strlen(result)) || any;
     for (uint64_t number = 0; number < 3; number++)
         for (uint32_t type = LINK_READY; type <= LINK_ENDED; type++) {
-            struct link_report report = {.type = type, .job_no = number, .pid = getpid()};
+            struct link_notice report = {.type = type, .job_no = number, .pid = getpid()};
             any = put(fd, &report, sizeof(report)) || any;
         }
     any = put(fd, start_error, sizeof(start_error)) || any;

@@ -193,7 +193,7 @@ static char *read_shipped(void)
     assert_non_null(text);
     (void)snprintf(path, sizeof(path), "%s", SHIPPED_CONF ? SHIPPED_CONF : __FILE__);
     if (!SHIPPED_CONF)
-        strcpy(strrchr(path, '/'), "/../../conf/rubricd.conf");
+        strcpy(strrchr(path, '/'), "/../../../conf/rubricd.conf");
     FILE *stream = fopen(path, "r");
     if (!stream)
         fail_msg("%s: %s", path, strerror(errno));

@@ -34,7 +34,7 @@ static int open_jail(void)
     ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
     path[n > 0 ? n : 0] = '\0';
     char *name = strrchr(path, '/');
-    (void)snprintf(name, sizeof(path) - (size_t)(name - path), "/../daemon/rubricd-jail");
+    (void)snprintf(name, sizeof(path) - (size_t)(name - path), "/../../daemon/rubricd-jail");
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
@@ -442,7 +442,7 @@ static int no_descriptor_is_left(void)
 static int play_jail(const char *directory)
 {
     static char strings[LINK_STRINGS_MAX];
-    struct link_report report = {.type = LINK_READY, .layers = UINT32_MAX};
+    struct link_notice report = {.type = LINK_READY, .layers = UINT32_MAX};
     const char *name = strrchr(directory, '.') + 1;
     struct link_setup setup;
     int filter = -1;
@@ -463,7 +463,7 @@ static int play_jail(const char *directory)
         report.layer_errors[i] = i % 2 ? INT32_MIN : INT32_MAX;
     if (strcmp(name, "none") == 0)
         report.layers = 0;
-    (void)link_send_report(LINK_FD, &report, report.type == LINK_STARTED ? STDIN_FILENO : -1);
+    (void)link_send_notice(LINK_FD, &report, report.type == LINK_STARTED ? STDIN_FILENO : -1);
     while (strcmp(name, "stays") == 0)
         (void)pause(); /* though its link is closed */
     return 0;

@@ -301,29 +301,29 @@ static void test_peer_is_gone(void **state)
 {
     struct fixture *f = *state;
     struct link_job job = make_job(1, 0, 1);
-    struct link_report report = {.type = LINK_READY};
+    struct link_notice notice = {.type = LINK_READY};
     int pidfd = -7;
     f->theirs = close_fd(f->theirs);
     f->descriptors--;
     refuse_job(f, 0);
-    assert_int_equal(link_receive_report(f->ours, &report, &pidfd), 0);
+    assert_int_equal(link_receive_notice(f->ours, &notice, &pidfd), 0);
     assert_int_equal(pidfd, -7);
     /* No SIGPIPE. */
     assert_int_equal(link_send_job(f->ours, &job, "", f->spare), -EPIPE);
-    assert_int_equal(link_send_report(f->ours, &report, -1), -EPIPE);
-    assert_int_equal(link_send_report(f->ours, &report, f->spare[0]), -EPIPE);
+    assert_int_equal(link_send_notice(f->ours, &notice, -1), -EPIPE);
+    assert_int_equal(link_send_notice(f->ours, &notice, f->spare[0]), -EPIPE);
 }
 
 /* A peer that goes away before it has read everything resets the connection. */
 static void test_peer_is_gone_with_messages_unread(void **state)
 {
     struct fixture *f = *state;
-    struct link_report report = {.type = LINK_READY};
+    struct link_notice notice = {.type = LINK_READY};
     int pidfd = -7;
-    assert_int_equal(link_send_report(f->ours, &report, f->spare[0]), 0);
+    assert_int_equal(link_send_notice(f->ours, &notice, f->spare[0]), 0);
     f->theirs = close_fd(f->theirs);
     f->descriptors--;
-    assert_int_equal(link_receive_report(f->ours, &report, &pidfd), 0);
+    assert_int_equal(link_receive_notice(f->ours, &notice, &pidfd), 0);
     assert_int_equal(pidfd, -7);
     refuse_job(f, 0);
 }
@@ -331,14 +331,14 @@ static void test_peer_is_gone_with_messages_unread(void **state)
 static void test_what_the_peer_sent_last_arrives(void **state)
 {
     struct fixture *f = *state;
-    struct link_report report = {.type = LINK_STARTED, .job_no = 5}, received;
+    struct link_notice notice = {.type = LINK_STARTED, .job_no = 5}, received;
     int pidfd = -7;
-    assert_int_equal(link_send_report(f->theirs, &report, f->spare[0]), 0);
+    assert_int_equal(link_send_notice(f->theirs, &notice, f->spare[0]), 0);
     f->theirs = close_fd(f->theirs);
-    assert_int_equal(link_receive_report(f->ours, &received, &pidfd), 1);
+    assert_int_equal(link_receive_notice(f->ours, &received, &pidfd), 1);
     assert_int_equal(received.job_no, 5);
     close_fd(pidfd);
-    assert_int_equal(link_receive_report(f->ours, &received, &pidfd), 0);
+    assert_int_equal(link_receive_notice(f->ours, &received, &pidfd), 0);
 }
 
 /* --- a set-up ----------------------------------------------------------------------------- */
@@ -472,40 +472,40 @@ static void test_setup_from_nobody(void **state)
     assert_int_equal(link_send_setup(f->ours, &set_up, "", -1), -EPIPE);
 }
 
-/* --- a report ----------------------------------------------------------------------------- */
+/* --- a notice ----------------------------------------------------------------------------- */
 
-static struct link_report make_report(uint32_t type)
+static struct link_notice make_report(uint32_t type)
 {
-    struct link_report report;
-    memset(&report, 0, sizeof(report));
-    report.type = type;
-    report.stage = LINK_STAGE_EXEC;
-    report.job_no = UINT64_MAX;
-    report.pid = INT32_MAX;
-    report.error = -1;
-    report.wait_status = INT32_MIN;
-    report.leftover = 1;
-    report.cpu_us = UINT64_MAX - 1;
-    report.max_rss_bytes = 7;
-    report.run_delay_ns = UINT64_MAX;
-    report.layers = UINT32_MAX;
-    report.evidence = 1;
-    report.started_ns = UINT64_MAX - 2;
+    struct link_notice notice;
+    memset(&notice, 0, sizeof(notice));
+    notice.type = type;
+    notice.stage = LINK_STAGE_EXEC;
+    notice.job_no = UINT64_MAX;
+    notice.pid = INT32_MAX;
+    notice.error = -1;
+    notice.wait_status = INT32_MIN;
+    notice.leftover = 1;
+    notice.cpu_us = UINT64_MAX - 1;
+    notice.max_rss_bytes = 7;
+    notice.run_delay_ns = UINT64_MAX;
+    notice.layers = UINT32_MAX;
+    notice.evidence = 1;
+    notice.started_ns = UINT64_MAX - 2;
     for (size_t i = 0; i < LAYER_COUNT; i++)
-        report.layer_errors[i] = INT32_MIN;
-    memset(report.view_step, 'x', sizeof(report.view_step)); /* no NUL */
-    return report;
+        notice.layer_errors[i] = INT32_MIN;
+    memset(notice.view_step, 'x', sizeof(notice.view_step)); /* no NUL */
+    return notice;
 }
 
-/* Receives what must be no report. */
+/* Receives what must be no notice. */
 static void refuse_report(const struct fixture *f, int expected)
 {
-    struct link_report report, untouched;
+    struct link_notice notice, untouched;
     int pidfd = -7;
-    memset(&report, 0x5A, sizeof(report));
-    untouched = report;
-    assert_int_equal(link_receive_report(f->ours, &report, &pidfd), expected);
-    assert_memory_equal(&report, &untouched, sizeof(report));
+    memset(&notice, 0x5A, sizeof(notice));
+    untouched = notice;
+    assert_int_equal(link_receive_notice(f->ours, &notice, &pidfd), expected);
+    assert_memory_equal(&notice, &untouched, sizeof(notice));
     assert_int_equal(pidfd, -7);
     assert_int_equal(count_descriptors(), f->descriptors);
 }
@@ -515,11 +515,11 @@ static void test_report_round_trip(void **state)
     static const uint32_t types[] = {LINK_READY, LINK_FAILED, LINK_ENDED, LINK_RETURNED};
     const struct fixture *f = *state;
     for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
-        struct link_report report = make_report(types[i]), received;
+        struct link_notice notice = make_report(types[i]), received;
         int pidfd = -7;
-        assert_int_equal(link_send_report(f->theirs, &report, -1), 0);
-        assert_int_equal(link_receive_report(f->ours, &received, &pidfd), 1);
-        assert_memory_equal(&received, &report, sizeof(report));
+        assert_int_equal(link_send_notice(f->theirs, &notice, -1), 0);
+        assert_int_equal(link_receive_notice(f->ours, &received, &pidfd), 1);
+        assert_memory_equal(&received, &notice, sizeof(notice));
         assert_int_equal(pidfd, -1);
     }
     assert_int_equal(count_descriptors(), f->descriptors);
@@ -531,11 +531,11 @@ static void test_report_with_a_pidfd(void **state)
     static const uint32_t types[] = {LINK_STARTED, LINK_ENDED};
     const struct fixture *f = *state;
     for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
-        struct link_report report = make_report(types[i]), received;
+        struct link_notice notice = make_report(types[i]), received;
         int pidfd = -7;
-        assert_int_equal(link_send_report(f->theirs, &report, f->spare[1]), 0);
-        assert_int_equal(link_receive_report(f->ours, &received, &pidfd), 1);
-        assert_memory_equal(&received, &report, sizeof(report));
+        assert_int_equal(link_send_notice(f->theirs, &notice, f->spare[1]), 0);
+        assert_int_equal(link_receive_notice(f->ours, &received, &pidfd), 1);
+        assert_memory_equal(&received, &notice, sizeof(notice));
         assert_true(is_same_file(pidfd, f->spare[1]));
         assert_int_equal(fcntl(pidfd, F_GETFD), FD_CLOEXEC);
         close_fd(pidfd);
@@ -547,11 +547,11 @@ static void test_report_with_a_wrong_number_of_descriptors(void **state)
 {
     const struct fixture *f = *state;
     for (uint32_t type = LINK_READY; type <= LINK_RETURNED; type++) {
-        struct link_report report = make_report(type);
+        struct link_notice notice = make_report(type);
         for (size_t count = 0; count <= FDS_MAX; count++) {
             if (count == (type == LINK_STARTED) || (type == LINK_ENDED && count == 1))
                 continue;
-            send_raw(f, &report, sizeof(report), count);
+            send_raw(f, &notice, sizeof(notice), count);
             refuse_report(f, -EPROTO);
         }
     }
@@ -562,9 +562,9 @@ static void test_report_of_an_unknown_type(void **state)
     static const uint32_t types[] = {LINK_RETURNED + 1, 6, 255, 1u << 31, UINT32_MAX};
     const struct fixture *f = *state;
     for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
-        struct link_report report = make_report(types[i]);
+        struct link_notice notice = make_report(types[i]);
         for (size_t count = 0; count <= 3; count++) {
-            send_raw(f, &report, sizeof(report), count);
+            send_raw(f, &notice, sizeof(notice), count);
             refuse_report(f, -EPROTO);
         }
     }
@@ -574,11 +574,11 @@ static void test_report_of_a_wrong_size(void **state)
 {
     const struct fixture *f = *state;
     struct {
-        struct link_report report;
+        struct link_notice notice;
         char more[4096];
-    } packet = {.report = make_report(LINK_STARTED)};
-    for (size_t n = 1; n <= sizeof(struct link_report) + 16; n++) {
-        if (n == sizeof(struct link_report))
+    } packet = {.notice = make_report(LINK_STARTED)};
+    for (size_t n = 1; n <= sizeof(struct link_notice) + 16; n++) {
+        if (n == sizeof(struct link_notice))
             continue;
         for (size_t count = 0; count <= 2; count++) {
             send_raw(f, &packet, n, count);
@@ -602,12 +602,12 @@ static void test_empty_packet(void **state)
 {
     const struct fixture *f = *state;
     for (size_t count = 0; count <= FDS_MAX; count++) {
-        struct link_report report;
+        struct link_notice notice;
         struct link_job job;
         int fds[LINK_JOB_FDS] = {-7, -7, -7, -7, -7}, pidfd = -7, filter = -7;
         struct link_setup set_up;
         send_raw(f, "", 0, count);
-        assert_true(link_receive_report(f->ours, &report, &pidfd) <= 0);
+        assert_true(link_receive_notice(f->ours, &notice, &pidfd) <= 0);
         assert_int_equal(pidfd, -7);
         assert_int_equal(count_descriptors(), f->descriptors);
         send_raw(f, "", 0, count);
@@ -624,16 +624,16 @@ static void test_empty_packet(void **state)
 static void test_full_socket(void **state)
 {
     const struct fixture *f = *state;
-    struct link_report report = make_report(LINK_READY), received;
+    struct link_notice notice = make_report(LINK_READY), received;
     size_t sent = 0;
     int r, pidfd;
-    while ((r = link_send_report(f->theirs, &report, -1)) == 0)
+    while ((r = link_send_notice(f->theirs, &notice, -1)) == 0)
         sent++;
     assert_int_equal(r, -EAGAIN);
-    assert_int_equal(link_send_report(f->theirs, &report, f->spare[0]), -EAGAIN);
+    assert_int_equal(link_send_notice(f->theirs, &notice, f->spare[0]), -EAGAIN);
     assert_true(sent > 0);
     while (sent-- > 0)
-        assert_int_equal(link_receive_report(f->ours, &received, &pidfd), 1);
+        assert_int_equal(link_receive_notice(f->ours, &received, &pidfd), 1);
     refuse_report(f, -EAGAIN);
 }
 
@@ -652,7 +652,7 @@ enum kind { AS_JOB, AS_REPORT, AS_SETUP, KINDS };
 /* A packet that is well formed now and then. Returns its length. */
 static size_t make_noise(uint64_t *random, enum kind kind, char *packet, size_t size)
 {
-    static const size_t sizes[KINDS] = {sizeof(struct link_job), sizeof(struct link_report),
+    static const size_t sizes[KINDS] = {sizeof(struct link_job), sizeof(struct link_notice),
                                         sizeof(struct link_setup)};
     struct link_job job;
     size_t n = 1 + noise(random) % size;
@@ -671,7 +671,7 @@ static size_t make_noise(uint64_t *random, enum kind kind, char *packet, size_t 
 static bool receive_noise(const struct fixture *f, enum kind kind)
 {
     struct link_job job;
-    struct link_report report;
+    struct link_notice notice;
     struct link_setup set_up;
     int fds[LINK_JOB_FDS], fd = -1, r = 0;
     switch (kind) {
@@ -683,9 +683,9 @@ static bool receive_noise(const struct fixture *f, enum kind kind)
         }
         break;
     case AS_REPORT:
-        r = link_receive_report(f->ours, &report, &fd);
-        assert_true(r != 1 || report.type == LINK_ENDED ||
-                    (report.type == LINK_STARTED) == (fd >= 0));
+        r = link_receive_notice(f->ours, &notice, &fd);
+        assert_true(r != 1 || notice.type == LINK_ENDED ||
+                    (notice.type == LINK_STARTED) == (fd >= 0));
         break;
     case AS_SETUP:
         r = link_receive_setup(f->ours, &set_up, large, &fd);
@@ -703,7 +703,7 @@ static bool receive_noise(const struct fixture *f, enum kind kind)
 /* Whatever comes is either refused or has the right number of descriptors. */
 static void test_noise(void **state)
 {
-    static char packet[2 * sizeof(struct link_report) + 64];
+    static char packet[2 * sizeof(struct link_notice) + 64];
     const struct fixture *f = *state;
     uint64_t random = 20240229;
     unsigned taken[KINDS] = {0};

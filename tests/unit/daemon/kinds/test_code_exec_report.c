@@ -101,9 +101,9 @@ static void check_bytes(const char *text, size_t n, size_t total, struct outcome
                         const struct expected *expected)
 {
     _cleanup_bytes_ struct bytes out = captured(text, n);
-    _cleanup_report_ struct report report = REPORT_NULL;
+    _cleanup_code_exec_report_ struct code_exec_report report = CODE_EXEC_REPORT_NULL;
     _cleanup_bench_score_ struct bench_score score = BENCH_SCORE_NULL;
-    assert_int_equal(report_judge(&out, total, &outcome, &report, &score), 0);
+    assert_int_equal(code_exec_report_judge(&out, total, &outcome, &report, &score), 0);
     assert_null(report.broken);
     assert_non_null(report.verdict);
     if (strcmp(report.verdict, expected->verdict) != 0)
@@ -405,10 +405,10 @@ static void test_nul(void **state)
             memcpy(text + at + 1, clean + from, sizeof(clean) - 1 - from);
             size_t n = at + 1 + sizeof(clean) - 1 - from;
             _cleanup_bytes_ struct bytes out = captured(text, n);
-            _cleanup_report_ struct report report = REPORT_NULL;
+            _cleanup_code_exec_report_ struct code_exec_report report = CODE_EXEC_REPORT_NULL;
             _cleanup_bench_score_ struct bench_score score = BENCH_SCORE_NULL;
             struct outcome outcome = ended_well();
-            assert_int_equal(report_judge(&out, 2, &outcome, &report, &score), 0);
+            assert_int_equal(code_exec_report_judge(&out, 2, &outcome, &report, &score), 0);
             assert_string_equal(report.verdict, "error");
             assert_false(score.passed);
         }
@@ -424,14 +424,14 @@ static void test_truncations(void **state)
     (void)state;
     for (size_t n = 0; n < sizeof(valid); n++) {
         _cleanup_bytes_ struct bytes out = captured(valid, n);
-        _cleanup_report_ struct report report = REPORT_NULL;
+        _cleanup_code_exec_report_ struct code_exec_report report = CODE_EXEC_REPORT_NULL;
         _cleanup_bench_score_ struct bench_score score = BENCH_SCORE_NULL;
         struct outcome outcome = ended_well();
         bool whole = n == sizeof(valid) - 1;
         size_t lines = 0;
         for (size_t i = 0; i < n; i++)
             lines += valid[i] == '\n';
-        assert_int_equal(report_judge(&out, 3, &outcome, &report, &score), 0);
+        assert_int_equal(code_exec_report_judge(&out, 3, &outcome, &report, &score), 0);
         assert_string_equal(report.verdict, whole ? "pass" : "error");
         assert_int_equal(score.passed, whole);
         /* What has ended is kept. */
@@ -446,9 +446,9 @@ static void test_truncations(void **state)
 static void expect_broken(const char *text, struct outcome outcome, const char *why)
 {
     _cleanup_bytes_ struct bytes out = captured(text, strlen(text));
-    _cleanup_report_ struct report report = REPORT_NULL;
+    _cleanup_code_exec_report_ struct code_exec_report report = CODE_EXEC_REPORT_NULL;
     _cleanup_bench_score_ struct bench_score score = BENCH_SCORE_NULL;
-    assert_int_equal(report_judge(&out, 1, &outcome, &report, &score), 0);
+    assert_int_equal(code_exec_report_judge(&out, 1, &outcome, &report, &score), 0);
     assert_non_null(report.broken);
     assert_string_equal(report.broken, why);
     assert_null(report.verdict);
@@ -489,10 +489,10 @@ static void check_detail(size_t before, const char *unit, size_t n, size_t wante
         detail[before + i] = unit[i % strlen(unit)];
     (void)snprintf(text, sizeof(text), "{'passed':false,'detail':'%s'}\n" FAIL, detail);
     _cleanup_bytes_ struct bytes out = captured(text, strlen(text));
-    _cleanup_report_ struct report report = REPORT_NULL;
+    _cleanup_code_exec_report_ struct code_exec_report report = CODE_EXEC_REPORT_NULL;
     _cleanup_bench_score_ struct bench_score score = BENCH_SCORE_NULL;
     struct outcome outcome = ended_well();
-    assert_int_equal(report_judge(&out, 1, &outcome, &report, &score), 0);
+    assert_int_equal(code_exec_report_judge(&out, 1, &outcome, &report, &score), 0);
     assert_string_equal(report.verdict, "assertion_fail");
     const json_t *got = json_object_get(json_array_get(report.assertions, 0), "detail");
     assert_non_null(got);
@@ -526,10 +526,10 @@ static void test_entries(void **state)
                                "{'passed':false,'detail':7}\n"
                                "{'passed':false,'detail':'a\\u0000b','verdict':'pass'}\n" FAIL;
     _cleanup_bytes_ struct bytes out = captured(text, sizeof(text) - 1);
-    _cleanup_report_ struct report report = REPORT_NULL;
+    _cleanup_code_exec_report_ struct code_exec_report report = CODE_EXEC_REPORT_NULL;
     _cleanup_bench_score_ struct bench_score score = BENCH_SCORE_NULL;
     struct outcome outcome = ended_well();
-    assert_int_equal(report_judge(&out, 3, &outcome, &report, &score), 0);
+    assert_int_equal(code_exec_report_judge(&out, 3, &outcome, &report, &score), 0);
     json_t *wanted = json_pack("[{s:b,s:s},{s:b},{s:b,s:o}]", "passed", 1, "detail", "d", "passed",
                                0, "passed", 0, "detail", json_stringn("a\0b", 3));
     assert_true(json_equal(report.assertions, wanted));

@@ -63,7 +63,7 @@ static void use_journal(struct fixture *f)
 {
     log_init(&f->log, LOG_INFO, CONFIG_LOG_PLAIN);
     f->log.sink = LOG_TO_JOURNAL;
-    outlet_init(&f->log.journal, socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), f->path);
+    writer_init(&f->log.journal, socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), f->path);
     assert_true(f->log.journal.fd >= 0);
 }
 
@@ -159,12 +159,12 @@ static void test_journal_does_not_keep_up(void **state)
     while (f->log.dropped == 0 && written < 1000000)
         log_write(&f->log, LOG_INFO, "entry %u", ++written);
     assert_int_equal(f->log.dropped, 1);
-    assert_true(f->log.journal.kept_bytes > OUTLET_KEPT_MAX - 100);
+    assert_true(f->log.journal.kept_bytes > WRITER_KEPT_MAX - 100);
     log_write(&f->log, LOG_INFO, "entry %u", ++written);
     assert_int_equal(f->log.dropped, 2);
     assert_int_equal(f->log.untold, 2);
     for (; got < written - 2; got++) {
-        (void)outlet_flush(&f->log.journal);
+        (void)writer_flush(&f->log.journal);
         (void)snprintf(expected, sizeof(expected), "MESSAGE=entry %u\n", got + 1);
         assert_memory_equal(take(f->journal), expected, strlen(expected));
     }
@@ -273,7 +273,7 @@ static void test_reader_of_stderr_does_not_keep_up(void **state)
         log_write(&f->log, LOG_INFO, "%s", filler);
     assert_int_equal(f->log.dropped, 1);
     /* Whole lines come out, one after the other, whatever pieces the pipe has taken them in. */
-    for (const char *part; *(part = take(f->pipe[0])); (void)outlet_flush(&f->log.lines))
+    for (const char *part; *(part = take(f->pipe[0])); (void)writer_flush(&f->log.lines))
         for (; *part; held++)
             assert_int_equal(*part++, line[held % strlen(line)]);
     assert_int_equal(held, (lines - 1) * strlen(line));
