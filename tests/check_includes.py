@@ -107,6 +107,8 @@ def arrows_between(includes, key):
     """{node: set of nodes that it includes}, where KEY makes a node of a file's name."""
     arrows = {}
     for source, _, target, _ in includes:
+        if key(source) is None:
+            continue
         arrows.setdefault(key(source), set())
         if target and key(target) and key(target) != key(source):
             arrows[key(source)].add(key(target))
