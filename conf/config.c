@@ -4,16 +4,17 @@
 #include "loader.h"
 #include "value.h"
 
+#include "proto/jobkinds.h"
+
 #include <string.h>
 
 int config_init(struct config *config)
 {
-    *config = (struct config){
-        .rubric_limits = limits_rubric_default,
-        .sandbox_limits = limits_sandbox_default,
-        .code_exec_limits = limits_code_exec_default,
-        .ceilings = limits_ceiling_default,
-    };
+    *config = (struct config){.ceilings = limits_ceiling_default};
+    for (enum job_kind_id id = 0; id < JOB_KIND_COUNT; id++) {
+        config->limits[id] = job_kind_get(id)->defaults;
+        config->wall_clock_ceiling_ms[id] = job_kind_get(id)->wall_clock_ceiling;
+    }
     for (size_t i = 0; i < config_key_count(); i++) {
         const struct config_key *key = config_key_at(i);
         int r = key->preset ? config_key_set(key, config, key->preset, NULL) : 0;
@@ -60,27 +61,6 @@ static const struct {
     {"queue", "jobs_per_client", "queue", "jobs"},
     {"protocol", "max_frame", "protocol", "receive_bytes"},
     {"protocol", "max_frame", "queue", "bytes"},
-    {"rubric", "wall_clock", "rubric", "wall_clock_ceiling"},
-    {"rubric", "cpu", "ceilings", "cpu"},
-    {"rubric", "memory_bytes", "ceilings", "memory_bytes"},
-    {"rubric", "max_open_files", "ceilings", "max_open_files"},
-    {"rubric", "max_processes", "ceilings", "max_processes"},
-    {"rubric", "output_bytes", "ceilings", "output_bytes"},
-    {"rubric", "disk_bytes", "ceilings", "disk_bytes"},
-    {"sandbox", "wall_clock", "ceilings", "wall_clock"},
-    {"sandbox", "cpu", "ceilings", "cpu"},
-    {"sandbox", "memory_bytes", "ceilings", "memory_bytes"},
-    {"sandbox", "max_open_files", "ceilings", "max_open_files"},
-    {"sandbox", "max_processes", "ceilings", "max_processes"},
-    {"sandbox", "output_bytes", "ceilings", "output_bytes"},
-    {"sandbox", "disk_bytes", "ceilings", "disk_bytes"},
-    {"code_exec", "wall_clock", "code_exec", "wall_clock_ceiling"},
-    {"code_exec", "cpu", "ceilings", "cpu"},
-    {"code_exec", "memory_bytes", "ceilings", "memory_bytes"},
-    {"code_exec", "max_open_files", "ceilings", "max_open_files"},
-    {"code_exec", "max_processes", "ceilings", "max_processes"},
-    {"code_exec", "output_bytes", "ceilings", "output_bytes"},
-    {"code_exec", "disk_bytes", "ceilings", "disk_bytes"},
 };
 
 /* Of two keys that do not go together, the one that was set later is where the mistake is. */
@@ -122,20 +102,37 @@ static void report_pair(struct loader *loader, const struct config_key *key,
                   other->section, other->name, other_value, where);
 }
 
+static void check_pair(struct loader *loader, const struct config_key *low,
+                       const struct config_key *high)
+{
+    if (!are_comparable(loader, low, high) ||
+        config_key_number(low, loader->config) <= config_key_number(high, loader->config))
+        return;
+    if (is_later(loader, low, high))
+        report_pair(loader, low, high, "more");
+    else
+        report_pair(loader, high, low, "less");
+}
+
+/* No default of KIND may be above its ceiling: the one of its own, or that of all kinds. */
+static void check_limits(struct loader *loader, const struct job_kind *kind)
+{
+    for (enum limit limit = 0; limit < LIMIT_COUNT; limit++) {
+        const char *key = limit_key(limit);
+        const struct config_key *ceiling = config_key_find("ceilings", key);
+        if (limit == LIMIT_WALL_CLOCK && kind->wall_clock_ceiling > 0)
+            ceiling = config_key_find(kind->name, "wall_clock_ceiling");
+        check_pair(loader, config_key_find(kind->name, key), ceiling);
+    }
+}
+
 static void check_order(struct loader *loader)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(ordered); i++) {
-        const struct config_key *low = config_key_find(ordered[i].section, ordered[i].name);
-        const struct config_key *high =
-            config_key_find(ordered[i].most_section, ordered[i].most_name);
-        if (!are_comparable(loader, low, high) ||
-            config_key_number(low, loader->config) <= config_key_number(high, loader->config))
-            continue;
-        if (is_later(loader, low, high))
-            report_pair(loader, low, high, "more");
-        else
-            report_pair(loader, high, low, "less");
-    }
+    for (size_t i = 0; i < ARRAY_SIZE(ordered); i++)
+        check_pair(loader, config_key_find(ordered[i].section, ordered[i].name),
+                   config_key_find(ordered[i].most_section, ordered[i].most_name));
+    for (enum job_kind_id id = 0; id < JOB_KIND_COUNT; id++)
+        check_limits(loader, job_kind_get(id));
 }
 
 /* Both in their normal form. */

@@ -5,7 +5,7 @@
 
 #include "string_list.h"
 
-#include "proto/limits.h"
+#include "proto/jobspec.h"
 #include "proto/util.h"
 
 #include <stdbool.h>
@@ -67,20 +67,17 @@ struct config {
     char *interpreter;
     char *bench_root; /* "": a request has to name one */
     struct string_list allowed_roots;
-    struct limits rubric_limits; /* defaults of a rubric job */
-    uint64_t rubric_wall_clock_ceiling_ms;
 
     /* [sandbox] */
-    struct limits sandbox_limits; /* defaults of a sandbox job */
     bool sandbox_allow_network;
     struct string_list sandbox_env_names;      /* variables that a request may set */
     struct string_list sandbox_readable_roots; /* under which it may ask for files */
 
-    /* [code_exec] */
-    struct limits code_exec_limits; /* defaults of a code_exec job */
-    uint64_t code_exec_wall_clock_ceiling_ms;
+    /* The section of each kind of job: its default limits. */
+    struct limits limits[JOB_KIND_COUNT];
+    uint64_t wall_clock_ceiling_ms[JOB_KIND_COUNT]; /* 0: that of [ceilings] */
 
-    /* [ceilings] */
+    /* [ceilings]: how far a request may raise a limit */
     struct limits ceilings;
 
     /* [metrics] */

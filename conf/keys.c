@@ -5,7 +5,6 @@
 #include <string.h>
 
 #define KIB (UINT64_C(1) << 10)
-#define MIB (UINT64_C(1) << 20)
 #define GIB (UINT64_C(1) << 30)
 #define TIB (UINT64_C(1) << 40)
 
@@ -14,10 +13,22 @@
 #define DAY (24 * HOUR)
 
 #define FIELD(member) offsetof(struct config, member), sizeof(((struct config *)NULL)->member)
-#define RUBRIC(limit) FIELD(rubric_limits.of[limit])
-#define SANDBOX(limit) FIELD(sandbox_limits.of[limit])
-#define CODE_EXEC(limit) FIELD(code_exec_limits.of[limit])
-#define CEILING(limit) FIELD(ceilings.of[limit])
+
+/* The limits in a section: each as jobs of that kind get it, or, in [ceilings], as far as a request
+ * may raise it. Their defaults are those of the kind and of proto/limits.h. */
+#define TYPE_TIME &type_duration
+#define TYPE_BYTES &type_size
+#define TYPE_NUMBER &type_count
+#define LIMIT_KEY(ID, name, key, unit, low, high, ceiling, section, member) \
+    {section, key, TYPE_##unit, FIELD(member.of[LIMIT_##ID]), {low, high}, NULL},
+#define LIMIT_KEYS(section, member) LIMIT_ROWS(LIMIT_KEY, section, member)
+/* The same for a kind with a ceiling of its own for the wall clock. */
+#define LIMIT_KEYS_WITH_CEILING(section, KIND)                                             \
+    LIMIT_ROW_WALL_CLOCK(LIMIT_KEY, section,                                               \
+                         limits[KIND]){section,        "wall_clock_ceiling",               \
+                                       &type_duration, FIELD(wall_clock_ceiling_ms[KIND]), \
+                                       {100, DAY},     NULL},                              \
+        LIMIT_ROWS_OTHER(LIMIT_KEY, section, limits[KIND])
 
 /* clang-format off */
 static const struct config_key keys[] = {
@@ -45,44 +56,16 @@ static const struct config_key keys[] = {
     {"rubric", "interpreter", &type_path, FIELD(interpreter), {1, 1023}, "/usr/bin/python3"},
     {"rubric", "bench_root", &type_path, FIELD(bench_root), {0, 1023}, ""},
     {"rubric", "allowed_roots", &type_paths, FIELD(allowed_roots), {0, 64}, "/"},
-    {"rubric", "wall_clock", &type_duration, RUBRIC(LIMIT_WALL_CLOCK), {100, DAY}, NULL},
-    {"rubric", "wall_clock_ceiling", &type_duration, FIELD(rubric_wall_clock_ceiling_ms),
-     {100, DAY}, "300s"},
-    {"rubric", "cpu", &type_duration, RUBRIC(LIMIT_CPU), {SECOND, DAY}, NULL},
-    {"rubric", "memory_bytes", &type_size, RUBRIC(LIMIT_MEMORY), {16 * MIB, 64 * TIB}, NULL},
-    {"rubric", "max_open_files", &type_count, RUBRIC(LIMIT_OPEN_FILES), {16, 1048576}, NULL},
-    {"rubric", "max_processes", &type_count, RUBRIC(LIMIT_PROCESSES), {1, 1000000}, NULL},
-    {"rubric", "output_bytes", &type_size, RUBRIC(LIMIT_OUTPUT), {KIB, GIB}, NULL},
-    {"rubric", "disk_bytes", &type_size, RUBRIC(LIMIT_DISK), {64 * KIB, TIB}, NULL},
+    LIMIT_KEYS_WITH_CEILING("rubric", JOB_RUBRIC)
 
-    {"sandbox", "wall_clock", &type_duration, SANDBOX(LIMIT_WALL_CLOCK), {100, DAY}, NULL},
-    {"sandbox", "cpu", &type_duration, SANDBOX(LIMIT_CPU), {SECOND, DAY}, NULL},
-    {"sandbox", "memory_bytes", &type_size, SANDBOX(LIMIT_MEMORY), {16 * MIB, 64 * TIB}, NULL},
-    {"sandbox", "max_open_files", &type_count, SANDBOX(LIMIT_OPEN_FILES), {16, 1048576}, NULL},
-    {"sandbox", "max_processes", &type_count, SANDBOX(LIMIT_PROCESSES), {1, 1000000}, NULL},
-    {"sandbox", "output_bytes", &type_size, SANDBOX(LIMIT_OUTPUT), {KIB, GIB}, NULL},
-    {"sandbox", "disk_bytes", &type_size, SANDBOX(LIMIT_DISK), {64 * KIB, TIB}, NULL},
+    LIMIT_KEYS("sandbox", limits[JOB_SANDBOX])
     {"sandbox", "allow_network", &type_boolean, FIELD(sandbox_allow_network), {0, 1}, "no"},
     {"sandbox", "env_names", &type_env_names, FIELD(sandbox_env_names), {0, 64}, ""},
     {"sandbox", "readable_roots", &type_paths, FIELD(sandbox_readable_roots), {0, 64}, ""},
 
-    {"code_exec", "wall_clock", &type_duration, CODE_EXEC(LIMIT_WALL_CLOCK), {100, DAY}, NULL},
-    {"code_exec", "wall_clock_ceiling", &type_duration, FIELD(code_exec_wall_clock_ceiling_ms),
-     {100, DAY}, "30s"},
-    {"code_exec", "cpu", &type_duration, CODE_EXEC(LIMIT_CPU), {SECOND, DAY}, NULL},
-    {"code_exec", "memory_bytes", &type_size, CODE_EXEC(LIMIT_MEMORY), {16 * MIB, 64 * TIB}, NULL},
-    {"code_exec", "max_open_files", &type_count, CODE_EXEC(LIMIT_OPEN_FILES), {16, 1048576}, NULL},
-    {"code_exec", "max_processes", &type_count, CODE_EXEC(LIMIT_PROCESSES), {1, 1000000}, NULL},
-    {"code_exec", "output_bytes", &type_size, CODE_EXEC(LIMIT_OUTPUT), {KIB, GIB}, NULL},
-    {"code_exec", "disk_bytes", &type_size, CODE_EXEC(LIMIT_DISK), {64 * KIB, TIB}, NULL},
+    LIMIT_KEYS_WITH_CEILING("code_exec", JOB_CODE_EXEC)
 
-    {"ceilings", "wall_clock", &type_duration, CEILING(LIMIT_WALL_CLOCK), {100, DAY}, NULL},
-    {"ceilings", "cpu", &type_duration, CEILING(LIMIT_CPU), {SECOND, DAY}, NULL},
-    {"ceilings", "memory_bytes", &type_size, CEILING(LIMIT_MEMORY), {16 * MIB, 64 * TIB}, NULL},
-    {"ceilings", "max_open_files", &type_count, CEILING(LIMIT_OPEN_FILES), {16, 1048576}, NULL},
-    {"ceilings", "max_processes", &type_count, CEILING(LIMIT_PROCESSES), {1, 1000000}, NULL},
-    {"ceilings", "output_bytes", &type_size, CEILING(LIMIT_OUTPUT), {KIB, GIB}, NULL},
-    {"ceilings", "disk_bytes", &type_size, CEILING(LIMIT_DISK), {64 * KIB, TIB}, NULL},
+    LIMIT_KEYS("ceilings", ceilings)
 
     {"metrics", "listen", &type_address, FIELD(metrics_listen), {0, ADDRESS_TEXT_MAX}, ""},
 

@@ -13,7 +13,7 @@ struct config_key {
     size_t offset; /* of the field in struct config */
     size_t size;
     struct config_bounds bounds;
-    const char *preset; /* the default, as in a file; NULL: from a table in proto/limits.h */
+    const char *preset; /* the default, as in a file; NULL: config_init() sets it */
 };
 
 /* The table, in the order of rubricd.conf. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "benchscore.h"
 #include "fields.h"
+#include "printer.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,6 +2,7 @@
 #pragma once
 /* BenchScore: what a rubric writes and what every result carries. */
 
+#include "json.h"
 #include "printer.h"
 
 #include <stdint.h>

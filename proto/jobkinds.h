@@ -1,59 +1,56 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What the decoders of the job kinds share with request.c; for proto/ alone. */
+/* The table of job kinds: how a request of each kind is decoded, measured and freed. */
 
 #include "fields.h"
-#include "request.h"
-#include "utf8.h"
+#include "jobspec.h"
 
-#include <string.h>
-
-/* The first fields of every kind's table; request.c decodes them. */
-enum {
-    JOB_FIELD_KIND,
-    JOB_FIELD_PRIORITY,
-    JOB_FIELD_LIMITS,
-    JOB_FIELDS_COMMON,
+/* What the configuration says; the strings are borrowed. */
+struct request_policy {
+    struct limits defaults[JOB_KIND_COUNT];
+    struct limits ceilings[JOB_KIND_COUNT];
+    const char *const *env_names; /* variables that a sandbox job may set */
+    size_t env_name_count;
+    bool allow_network; /* a sandbox job may ask for it */
 };
 
-/* clang-format off */
-#define JOB_FIELDS_COMMON_ENTRIES                                  \
-    [JOB_FIELD_KIND] = {"kind", FIELD_TEXT, FIELD_REQUIRED},       \
-    [JOB_FIELD_PRIORITY] = {"priority", FIELD_INTEGER, FIELD_NULLABLE}, \
-    [JOB_FIELD_LIMITS] = {"limits", FIELD_OBJECT, FIELD_NULLABLE}
-/* clang-format on */
+struct job_kind {
+    const char *name;            /* in messages and in the configuration */
+    const struct field *fields;  /* of the job's object; the common ones first (jobfields.h) */
+    size_t field_count;          /* at most JOB_FIELDS_MAX */
+    struct limits defaults;      /* unless the configuration says otherwise */
+    uint64_t wall_clock_ceiling; /* milliseconds, likewise; 0: the one of all kinds */
 
-/* The most fields that any kind has. */
-#define JOB_FIELDS_MAX 16
+    /* Decodes a limit that only this kind has, or refuses one that it sets elsewhere. 0, or
+     * LIMIT_COMMON: it is one like the others. Negative with FAULT. NULL: it has none of its own.
+     */
+    int (*decode_limit)(const char *key, const json_t *value, const struct request_policy *policy,
+                        struct job_spec *spec, struct fault *fault);
 
-struct job_kind_decoder {
-    const struct field *fields;
-    size_t field_count;
     /* Decodes VALUES, one for each of the fields, into SPEC, whose kind, priority and limits are
-     * set. On failure SPEC is as good as before for job_spec_free(). */
+     * set. 0 or negative with FAULT; on failure SPEC is still good for deinit. */
     int (*decode)(const json_t *const values[], const struct request_policy *policy,
                   struct job_spec *spec, struct fault *fault);
+
+    /* About how much memory SPEC takes beside its struct, in bytes. */
+    size_t (*size)(const struct job_spec *spec);
+
+    /* Frees what SPEC holds for this kind. */
+    void (*deinit)(struct job_spec *spec);
 };
 
-extern const struct job_kind_decoder rubric_decoder, sandbox_decoder, code_exec_decoder;
+#define LIMIT_COMMON 1
 
-/* A client's text in a message, by "%.*s": its beginning, in whole characters. */
-#define SHOWN_MAX 80
-#define SHOWN(text) (int)utf8_cut(text, strlen(text), SHOWN_MAX), text
+/* The kind of that number; never NULL. */
+const struct job_kind *job_kind_get(enum job_kind_id id);
 
-/* A copy of a string without NUL; 0 or -ENOMEM. */
-int request_copy_text(const json_t *value, char **ret);
+const char *job_kind_name(enum job_kind_id id);
 
-/* A copy of a string; 0 or -ENOMEM. */
-int request_copy_string(const json_t *value, struct bytes *ret);
+/* The kind called NAME, or JOB_KIND_COUNT if there is none. */
+enum job_kind_id job_kind_find(const char *name);
 
-/* A limit as requests give it, checked against its ceiling; PATH is for FAULT. */
-int request_decode_limit(const json_t *value, enum limit limit, const struct limits *ceilings,
-                         const char *path, uint64_t *ret, struct fault *fault);
+/* About how much memory SPEC takes, in bytes. */
+size_t job_spec_size(const struct job_spec *spec);
 
-void rubric_spec_deinit(struct rubric_spec *spec);
-size_t rubric_spec_size(const struct rubric_spec *spec);
-void sandbox_spec_deinit(struct sandbox_spec *spec);
-size_t sandbox_spec_size(const struct sandbox_spec *spec);
-void code_exec_spec_deinit(struct code_exec_spec *spec);
-size_t code_exec_spec_size(const struct code_exec_spec *spec);
+/* Frees what SPEC holds and SPEC itself; accepts NULL and returns NULL. */
+struct job_spec *job_spec_free(struct job_spec *spec);

@@ -1,27 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "json.h"
-#include "printer.h"
 #include "utf8.h"
 
 #include <string.h>
-
-void bytes_deinit(struct bytes *bytes)
-{
-    free(bytes->data);
-    *bytes = (struct bytes)BYTES_NULL;
-}
-
-int bytes_copy(const char *data, size_t n, struct bytes *ret)
-{
-    char *copy = malloc(n + 1);
-    if (!copy)
-        return -ENOMEM;
-    if (n > 0)
-        memcpy(copy, data, n);
-    copy[n] = '\0';
-    *ret = (struct bytes){.data = copy, .length = n};
-    return 0;
-}
 
 /* Byte offset at which nesting passes JSON_DEPTH_MAX, or N. jansson's own bound (2048) is fixed
  * when it is built. Brackets in strings don't count; in bytes that are not JSON the answer does
@@ -79,13 +60,6 @@ int json_read_object(const char *text, size_t n, json_t **ret, struct fault *fau
         return fault_set(fault, "expected an object, got %s", json_type_name(value));
     *ret = TAKE_PTR(value);
     return 0;
-}
-
-int json_print(const json_t *value, struct bytes *ret)
-{
-    struct printer printer = PRINTER_NULL;
-    printer_value(&printer, value);
-    return printer_finish(&printer, ret);
 }
 
 json_t *json_text(const char *bytes, size_t n)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Strict JSON in, exact JSON out, on top of jansson. */
+/* Strict reading of JSON on top of jansson; printer.h writes it. */
 
+#include "bytes.h"
 #include "fault.h"
 
 #include <jansson.h>
@@ -12,31 +13,12 @@
 /* Deepest nesting that is read; the outermost object counts as 1. */
 #define JSON_DEPTH_MAX 200
 
-/* Owned bytes that may hold NUL; data has a terminating NUL that length does not count. */
-struct bytes {
-    char *data;
-    size_t length;
-};
-
-#define BYTES_NULL   \
-    {                \
-        .data = NULL \
-    }
-
-void bytes_deinit(struct bytes *bytes);
-
-/* Copies N bytes; 0 or -ENOMEM. */
-int bytes_copy(const char *data, size_t n, struct bytes *ret);
-
 /* Reads one JSON object of exactly N bytes: no trailing bytes, no duplicate key, nesting at most
  * JSON_DEPTH_MAX, no NaN, infinity or overflowing number, valid UTF-8. \u0000 is kept in strings;
  * in an object's key jansson does not support it and it is refused.
  * -EBADMSG: the bytes are not JSON by these rules; -EINVAL: JSON, but not an object. FAULT says
  * which and where. -ENOMEM. The caller owns *ret. */
 int json_read_object(const char *text, size_t n, json_t **ret, struct fault *fault);
-
-/* Compact JSON in which every real reads back as the same double (printer.h). 0 or -ENOMEM. */
-int json_print(const json_t *value, struct bytes *ret);
 
 /* A JSON string from arbitrary bytes, ill-formed UTF-8 replaced. NULL when memory runs out. */
 json_t *json_text(const char *bytes, size_t n);
@@ -49,4 +31,3 @@ static inline void json_decref_pointer(json_t **value)
     json_decref(*value);
 }
 #define _cleanup_json_ _cleanup_(json_decref_pointer)
-#define _cleanup_bytes_ _cleanup_(bytes_deinit)

@@ -2,6 +2,7 @@
 /* A message is a few names, words and numbers and now and then a string that has to be escaped, or
  * a real: those are jansson's, what is copied as it is goes without it. */
 #include "printer.h"
+#include "json.h"
 
 #include <string.h>
 
@@ -195,4 +196,11 @@ int printer_finish(struct printer *printer, struct bytes *ret)
     *ret = printer->text;
     *printer = (struct printer)PRINTER_NULL;
     return 0;
+}
+
+int json_print(const json_t *value, struct bytes *ret)
+{
+    struct printer printer = PRINTER_NULL;
+    printer_value(&printer, value);
+    return printer_finish(&printer, ret);
 }

@@ -2,7 +2,11 @@
 #pragma once
 /* Compact JSON, printed piece by piece. Memory that runs out is told once, at the end. */
 
-#include "json.h"
+#include "bytes.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 struct printer {
     struct bytes text; /* owned */
@@ -41,3 +45,7 @@ void printer_value(struct printer *printer, const json_t *value);
 
 /* Hands the text over, or frees it: 0 or -ENOMEM. */
 int printer_finish(struct printer *printer, struct bytes *ret);
+
+/* Prints VALUE alone: compact JSON in which every real reads back as the same double. 0 or
+ * -ENOMEM. */
+int json_print(const json_t *value, struct bytes *ret);

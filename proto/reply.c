@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "reply.h"
+#include "printer.h"
 
 #include <string.h>
 
@@ -26,6 +27,20 @@ const char *error_code_name(enum error_code code)
 bool error_code_retriable(enum error_code code)
 {
     return error_codes[code].retriable;
+}
+
+json_t *limits_json(const struct limits *limits, enum limits_times times)
+{
+    _cleanup_json_ json_t *object = json_object();
+    for (enum limit limit = 0; limit < LIMIT_COUNT; limit++) {
+        json_int_t value = (json_int_t)limits->of[limit];
+        bool scaled = limit_is_time(limit) && times == LIMITS_IN_SECONDS;
+        json_t *number = scaled && value % 1000 != 0 ? json_real((double)value / 1000)
+                                                     : json_integer(scaled ? value / 1000 : value);
+        if (json_object_set_new(object, limit_key(limit), number) < 0)
+            return NULL;
+    }
+    return TAKE_PTR(object);
 }
 
 void outcome_deinit(struct outcome *outcome)

@@ -30,6 +30,14 @@ const char *error_code_name(enum error_code code);
 /* Whether the same request may succeed later without being changed. */
 bool error_code_retriable(enum error_code code);
 
+enum limits_times {
+    LIMITS_IN_SECONDS,      /* as clients see them: whole seconds are integers */
+    LIMITS_IN_MILLISECONDS, /* as they are configured */
+};
+
+/* An object of all LIMITS by their keys. The caller owns it; NULL when memory runs out. */
+json_t *limits_json(const struct limits *limits, enum limits_times times);
+
 /* How the process ended. */
 struct outcome {
     bool success;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine_private.h"
 
+#include "proto/printer.h"
+
 #include <inttypes.h>
 
 bool engine_cancel(struct engine *engine, const struct pending_job *job)

@@ -8,6 +8,7 @@
 #include "client/grade/gradejob.h"
 #include "client/grade/tally.h"
 #include "client/terminal/text.h"
+#include "proto/printer.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -217,8 +217,8 @@ static const struct option_spec run_specs[] = {
         .argument = "N",
         .kind = OPTION_NUMBER,
         .offset = offsetof(struct run_options, priority),
-        .min = -REQUEST_PRIORITY_MAX,
-        .max = REQUEST_PRIORITY_MAX,
+        .min = -JOB_PRIORITY_MAX,
+        .max = JOB_PRIORITY_MAX,
         .help = "-10 to 10; higher runs first among this client's jobs",
     },
     {

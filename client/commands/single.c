@@ -4,6 +4,7 @@
 #include "client/batch/jobline.h"
 #include "client/connection/interrupt.h"
 #include "client/terminal/text.h"
+#include "proto/printer.h"
 #include "proto/util.h"
 
 #include <string.h>

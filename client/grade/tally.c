@@ -2,6 +2,7 @@
 #include "tally.h"
 
 #include "client/terminal/text.h"
+#include "proto/printer.h"
 #include "proto/util.h"
 
 #include <inttypes.h>

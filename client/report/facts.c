@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "facts.h"
 
+#include "proto/printer.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <time.h>

@@ -9,6 +9,7 @@
 
 #include "client/terminal/text.h"
 #include "proto/base64.h"
+#include "proto/printer.h"
 
 #include <inttypes.h>
 #include <sha2.h>

@@ -4,7 +4,10 @@
 #include "daemon/base/await.h"
 #include "daemon/base/clock.h"
 #include "daemon/base/roots.h"
+#include "proto/jobkinds.h"
 #include "proto/json.h"
+#include "proto/printer.h"
+#include "proto/reply.h"
 #include "proto/utf8.h"
 
 #include <fcntl.h>
@@ -201,51 +204,59 @@ static json_t *missing_json(const struct probe *probe)
 
 /* --- the digest ---------------------------------------------------------------------------- */
 
-static json_t *limits_json(const struct limits *limits)
+/* N strings; NULL when memory runs out. */
+static json_t *strings_json(char *const *strings, size_t n)
 {
-    json_t *object = json_object();
-    for (enum limit limit = 0; limit < LIMIT_COUNT; limit++)
-        if (json_object_set_new(object, limit_key(limit),
-                                json_integer((json_int_t)limits->of[limit])) < 0)
+    _cleanup_json_ json_t *array = json_array();
+    for (size_t i = 0; i < n; i++)
+        if (json_array_append_new(array, json_string(strings[i])) < 0)
             return NULL;
-    return object;
+    return TAKE_PTR(array);
 }
 
-static json_t *environment_json(char *const *environment)
+static size_t count(char *const *strings)
 {
-    json_t *array = json_array();
-    for (; *environment; environment++)
-        if (json_array_append_new(array, json_string(*environment)) < 0)
-            return NULL;
-    return array;
+    size_t n = 0;
+    while (strings[n])
+        n++;
+    return n;
 }
 
-static json_t *strings_json(const struct string_list *list)
+/* Adds to POLICY what the configuration says of each kind: its limits, and its own ceiling for the
+ * wall clock where it has one. */
+static int add_kinds(json_t *policy, const struct config *config)
 {
-    json_t *array = json_array();
-    for (size_t i = 0; i < list->count; i++)
-        if (json_array_append_new(array, json_string(list->item[i])) < 0)
-            return NULL;
-    return array;
+    for (enum job_kind_id id = 0; id < JOB_KIND_COUNT; id++) {
+        char name[64];
+        (void)snprintf(name, sizeof(name), "%s_limits", job_kind_name(id));
+        if (json_object_set_new(policy, name,
+                                limits_json(&config->limits[id], LIMITS_IN_MILLISECONDS)) < 0)
+            return -ENOMEM;
+        uint64_t ceiling_ms = config->wall_clock_ceiling_ms[id];
+        (void)snprintf(name, sizeof(name), "%s_wall_clock_ceiling", job_kind_name(id));
+        if (ceiling_ms > 0 &&
+            json_object_set_new(policy, name, json_integer((json_int_t)ceiling_ms)) < 0)
+            return -ENOMEM;
+    }
+    return 0;
 }
 
 /* The canonical policy: keys sorted, no white space. What differs from job to job is not in it. */
 static char *canonical_policy(const struct isolation *isolation, const struct config *config,
                               const char *interpreter_version, json_t *layers)
 {
-    static const struct string_list nothing = STRING_LIST_NULL;
+    size_t preloads = isolation->is_warm ? config->warm_modules.count : 0;
     _cleanup_json_ json_t *policy = json_pack(
-        "{s:i,s:o,s:O,s:o,s:o,s:o,s:o,s:I,s:I,s:I,s:s,s:s,s:o,s:o}", "revision", POLICY_REVISION,
-        "environment", environment_json(isolation->environment), "layers", layers, "rubric_limits",
-        limits_json(&config->rubric_limits), "sandbox_limits", limits_json(&config->sandbox_limits),
-        "code_exec_limits", limits_json(&config->code_exec_limits), "ceilings",
-        limits_json(&config->ceilings), "rubric_wall_clock_ceiling",
-        (json_int_t)config->rubric_wall_clock_ceiling_ms, "code_exec_wall_clock_ceiling",
-        (json_int_t)config->code_exec_wall_clock_ceiling_ms, "cpu_percent",
+        "{s:i,s:o,s:O,s:o,s:I,s:s,s:s,s:o,s:o}", "revision", POLICY_REVISION, "environment",
+        strings_json(isolation->environment, count(isolation->environment)), "layers", layers,
+        "ceilings", limits_json(&config->ceilings, LIMITS_IN_MILLISECONDS), "cpu_percent",
         (json_int_t)config->cpu_percent, "interpreter", config->interpreter, "interpreter_version",
-        interpreter_version, "readable", strings_json(&config->readable), "preloads",
-        strings_json(isolation->is_warm ? &config->warm_modules : &nothing));
-    return policy ? json_dumps(policy, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+        interpreter_version, "readable",
+        strings_json(config->readable.item, config->readable.count), "preloads",
+        strings_json(config->warm_modules.item, preloads));
+    if (!policy || add_kinds(policy, config) < 0)
+        return NULL;
+    return json_dumps(policy, JSON_COMPACT | JSON_SORT_KEYS);
 }
 
 /* {class, layers, digest} of jobs for which SET is in force; NULL when memory runs out. */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "answer.h"
 
-#include "daemon/kinds/code_exec_report.h"
+#include "daemon/kinds/kind.h"
 #include "daemon/kinds/outcome.h"
-#include "daemon/kinds/score.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,133 +14,82 @@ void answer_deinit(struct answer *answer)
 }
 
 /* What a result says beside what every answer has. SCORE is NULL where REASON says why. */
-struct verdict {
+struct result_parts {
     const struct bench_score *score;
     const char *reason;
     const struct outcome *outcome;
-    const struct bytes *stdout_bytes;      /* NULL: not told */
-    const struct code_exec_report *report; /* of code_exec; NULL: another kind */
-    const char *interpreter;               /* NULL: none ran, or that is not our affair */
+    const struct bytes *stdout_bytes;  /* NULL: not told */
+    const struct judgement *judgement; /* NULL: nothing ran */
+    const char *interpreter;           /* NULL: none ran, or this kind does not tell */
 };
 
-static void describe_failure(const struct verdict *verdict, struct answer *answer)
+static void describe_failure(const struct result_parts *parts, struct answer *answer)
 {
-    const char *what = verdict->reason;
-    if (verdict->score) {
-        const json_t *mode = json_array_get(verdict->score->failure_modes, 0);
+    const char *what = parts->reason;
+    if (parts->score) {
+        const json_t *mode = json_array_get(parts->score->failure_modes, 0);
         what = json_string_value(json_object_get(mode, "code"));
     }
     if (!answer->passed)
         (void)snprintf(answer->what, sizeof(answer->what), "%s", what ? what : "not passed");
 }
 
-static int print_result(const struct job *job, const struct verdict *verdict,
+static int print_result(const struct job *job, const struct result_parts *parts,
                         const struct bytes *isolation, struct answer *answer)
 {
+    const struct judgement *judgement = parts->judgement;
     struct reply_result reply = {
         .id = &job->id,
         .job_no = job->number,
         .kind = job_kind_name(job->spec->kind),
-        .score = verdict->score,
-        .reason = verdict->reason,
-        .outcome = verdict->outcome,
+        .score = parts->score,
+        .reason = parts->reason,
+        .outcome = parts->outcome,
         .usage = &answer->usage,
         .isolation = isolation,
-        .stdout_bytes = verdict->stdout_bytes,
-        .interpreter = verdict->interpreter,
+        .stdout_bytes = parts->stdout_bytes,
+        .interpreter = parts->interpreter,
+        .verdict = judgement ? judgement->verdict : NULL,
+        .mode = judgement ? judgement->mode : NULL,
+        .assertions = judgement ? judgement->assertions : NULL,
     };
-    if (verdict->report) {
-        reply.verdict = verdict->report->verdict;
-        reply.mode = job->spec->code_exec.shared ? "shared" : "isolated";
-        reply.assertions = verdict->report->assertions;
-    }
     answer->is_result = true;
-    answer->limit = verdict->outcome->limit;
-    answer->passed = verdict->score && verdict->score->passed;
-    answer->score = verdict->score ? verdict->score->score : NAN;
-    describe_failure(verdict, answer);
+    answer->limit = parts->outcome->limit;
+    answer->passed = parts->score && parts->score->passed;
+    answer->score = parts->score ? parts->score->score : NAN;
+    describe_failure(parts, answer);
     return reply_result(&reply, &answer->payload);
-}
-
-/* The score of a job that ran. A rubric whose own score is taken loses its stderr; what a sandbox
- * job wrote is what it was run for. */
-static int judge_rubric(const struct job *job, const struct slot_result *result,
-                        struct outcome *outcome, struct bench_score *ret_score, bool *ret_failed)
-{
-    bool accepted;
-    struct score_input input = {
-        .outcome = outcome,
-        .out = result->out,
-        .err = result->err,
-        .task_class = job->task_class,
-    };
-    int r = score_rubric(&input, ret_score, &accepted);
-    if (r == 0 && accepted)
-        outcome_drop_stderr(outcome);
-    *ret_failed = !accepted;
-    return r;
-}
-
-/* What the code wrote is of interest where it did not pass. That it does not is no failure of a
- * program: most code that is graded does not. */
-static int judge_code_exec(const struct job *job, const struct slot_result *result,
-                           struct outcome *outcome, struct bench_score *ret_score,
-                           struct code_exec_report *ret_report)
-{
-    size_t targets = job->spec->code_exec.target_count;
-    int r = code_exec_report_judge(result->out, targets > 0 ? targets : 1, outcome, ret_report,
-                                   ret_score);
-    if (r == 0 && ret_score->passed)
-        outcome_drop_stderr(outcome);
-    return r;
-}
-
-static int judge(const struct job *job, const struct slot_result *result, struct outcome *outcome,
-                 struct bench_score *ret_score, struct code_exec_report *ret_report,
-                 bool *ret_failed)
-{
-    switch (job->spec->kind) {
-    case JOB_RUBRIC:
-        return judge_rubric(job, result, outcome, ret_score, ret_failed);
-    case JOB_SANDBOX:
-        *ret_failed = !outcome->success;
-        return score_sandbox(outcome, ret_score);
-    case JOB_CODE_EXEC:
-        return judge_code_exec(job, result, outcome, ret_score, ret_report);
-    case JOB_KIND_COUNT:
-        break;
-    }
-    return -EINVAL;
 }
 
 static int answer_verdict(const struct job *job, const struct slot_result *result,
                           const struct bytes *isolation, struct answer *ret)
 {
+    const struct kind_ops *kind = kind_ops_get(job->spec->kind);
     _cleanup_outcome_ struct outcome outcome = OUTCOME_NULL;
-    _cleanup_bench_score_ struct bench_score score = BENCH_SCORE_NULL;
-    _cleanup_code_exec_report_ struct code_exec_report report = CODE_EXEC_REPORT_NULL;
+    _cleanup_judgement_ struct judgement judgement = JUDGEMENT_NULL;
+    struct kind_run run = {job->spec, job->kept, result, &outcome};
     struct answer answer = ANSWER_NULL;
 
     int r = outcome_from_result(result, &job->spec->limits, &outcome);
     if (r == 0)
-        r = judge(job, result, &outcome, &score, &report, &answer.program_failed);
+        r = kind->judge(&run, &judgement);
     if (r < 0)
         return r;
-    if (report.broken)
-        return answer_error(job, ERROR_SANDBOX_FAILED, report.broken, ret);
+    if (judgement.broken)
+        return answer_error(job, ERROR_SANDBOX_FAILED, judgement.broken, ret);
+    answer.program_failed = judgement.program_failed;
     answer.usage = usage_from_result(result, job_queue_ms(job));
     answer.ran_ns = result->started_ns ? result->ended_ns - result->started_ns : 0;
-    score.wall_clock_ms = answer.usage.wall_clock_ms;
-    struct verdict verdict = {
-        .score = &score,
+    judgement.score.wall_clock_ms = answer.usage.wall_clock_ms;
+    struct result_parts parts = {
+        .score = &judgement.score,
         .outcome = &outcome,
-        .stdout_bytes = job->spec->kind == JOB_SANDBOX ? result->out : NULL,
-        .report = job->spec->kind == JOB_CODE_EXEC ? &report : NULL,
-        .interpreter = job->spec->kind == JOB_SANDBOX ? NULL
-                       : result->warm                 ? "warm"
-                                                      : "cold",
+        .stdout_bytes = kind->tells_output ? result->out : NULL,
+        .judgement = &judgement,
     };
-    r = print_result(job, &verdict, isolation, &answer);
+    if (kind->tells_interpreter)
+        parts.interpreter = result->warm ? "warm" : "cold";
+    r = print_result(job, &parts, isolation, &answer);
     if (r == 0)
         *ret = answer;
     return r;
@@ -153,11 +101,11 @@ int answer_from_sut(const struct job *job, const struct bytes *isolation, struct
     struct answer answer = {.usage = {.wall_clock_ms = 1, .cpu_wait_ms = 0}};
     char summary[] = "not run: the system under test failed";
     struct outcome outcome = {.exit_code = -1, .limit = LIMIT_NONE, .summary = summary};
-    struct verdict verdict = {.score = &score, .outcome = &outcome};
+    struct result_parts parts = {.score = &score, .outcome = &outcome};
 
-    int r = score_sut(&job->spec->rubric, &score);
+    int r = kind_ops_get(job->spec->kind)->score_unrun(job->spec, &score);
     if (r == 0)
-        r = print_result(job, &verdict, isolation, &answer);
+        r = print_result(job, &parts, isolation, &answer);
     if (r == 0)
         *ret = answer;
     return r;
@@ -169,9 +117,10 @@ int answer_no_code(const struct job *job, const struct bytes *isolation, struct 
     struct answer answer = {.usage = {.wall_clock_ms = 1, .queue_ms = job_queue_ms(job)}};
     char summary[] = "not run: no code was found";
     struct outcome outcome = {.exit_code = -1, .limit = LIMIT_NONE, .summary = summary};
-    struct verdict verdict = {.reason = "no_code", .outcome = &outcome, .stdout_bytes = &nothing};
+    struct result_parts parts = {
+        .reason = "no_code", .outcome = &outcome, .stdout_bytes = &nothing};
 
-    int r = print_result(job, &verdict, isolation, &answer);
+    int r = print_result(job, &parts, isolation, &answer);
     if (r == 0)
         *ret = answer;
     return r;
@@ -200,8 +149,8 @@ static bool is_clients_program(const struct job *job, const struct slot_result *
 {
     static const int errors[] = {ENOENT,       ENOTDIR, EACCES,  EPERM,  EISDIR, ELOOP,
                                  ENAMETOOLONG, ENOEXEC, ELIBBAD, EINVAL, E2BIG};
-    if (job->spec->kind != JOB_SANDBOX || job->spec->sandbox.program != SANDBOX_ARGV ||
-        result->stage != LINK_STAGE_EXEC)
+    const struct kind_ops *kind = kind_ops_get(job->spec->kind);
+    if (!kind->names_program || !kind->names_program(job->spec) || result->stage != LINK_STAGE_EXEC)
         return false;
     for (size_t i = 0; i < ARRAY_SIZE(errors); i++)
         if (result->error == errors[i])

@@ -3,7 +3,7 @@
 #include "settings.h"
 
 #include "daemon/base/clock.h"
-#include "daemon/kinds/rubric.h"
+#include "daemon/kinds/kind.h"
 #include "proto/utf8.h"
 
 #include <string.h>
@@ -23,62 +23,9 @@ struct job *job_new(struct request *request, size_t size, struct settings *setti
     return job;
 }
 
-static void drop_sandbox_input(struct sandbox_spec *sandbox)
-{
-    bytes_deinit(&sandbox->input);
-    bytes_deinit(&sandbox->text);
-    for (size_t i = 0; i < sandbox->file_count; i++)
-        bytes_deinit(&sandbox->files[i].content);
-}
-
-/* How many targets there are stays: the score is a part of them. */
-static void drop_code_exec_input(struct code_exec_spec *code_exec)
-{
-    bytes_deinit(&code_exec->text);
-    bytes_deinit(&code_exec->test);
-    bytes_deinit(&code_exec->prelude);
-    bytes_deinit(&code_exec->test_setup);
-    for (size_t i = 0; i < code_exec->target_count; i++)
-        bytes_deinit(&code_exec->targets[i]);
-}
-
 void job_drop_input(struct job *job)
 {
-    switch (job->spec->kind) {
-    case JOB_RUBRIC:
-        bytes_deinit(&job->spec->rubric.input);
-        break;
-    case JOB_SANDBOX:
-        drop_sandbox_input(&job->spec->sandbox);
-        break;
-    case JOB_CODE_EXEC:
-        drop_code_exec_input(&job->spec->code_exec);
-        break;
-    case JOB_KIND_COUNT:
-        break;
-    }
-}
-
-static const char *sandbox_label(const struct sandbox_spec *sandbox)
-{
-    if (sandbox->program == SANDBOX_ARGV)
-        return sandbox->argv[0];
-    return sandbox->runner == SANDBOX_SHELL ? "shell snippet" : "python snippet";
-}
-
-static const char *label_of(const struct job_spec *spec)
-{
-    switch (spec->kind) {
-    case JOB_RUBRIC:
-        return spec->rubric.task_class;
-    case JOB_SANDBOX:
-        return sandbox_label(&spec->sandbox);
-    case JOB_CODE_EXEC:
-        return spec->code_exec.entry_point ? spec->code_exec.entry_point : "python code";
-    case JOB_KIND_COUNT:
-        break;
-    }
-    return "";
+    kind_ops_get(job->spec->kind)->drop_input(job->spec);
 }
 
 int64_t job_queue_ms(const struct job *job)
@@ -88,7 +35,7 @@ int64_t job_queue_ms(const struct job *job)
 
 void job_describe(const struct job_spec *spec, char text[JOB_LABEL_MAX])
 {
-    const char *label = label_of(spec);
+    const char *label = kind_ops_get(spec->kind)->label(spec);
     size_t shown = utf8_cut(label, strlen(label), JOB_LABEL_MAX - 1);
     memcpy(text, label, shown);
     text[shown] = '\0';
@@ -97,9 +44,11 @@ void job_describe(const struct job_spec *spec, char text[JOB_LABEL_MAX])
 struct job *job_free(struct job *job)
 {
     if (job) {
+        const struct kind_ops *kind = kind_ops_get(job->spec->kind);
+        if (kind->free_kept)
+            kind->free_kept(job->kept);
         bytes_deinit(&job->id);
         job_spec_free(job->spec);
-        task_class_free(job->task_class);
         settings_unref(job->settings);
         free(job);
     }

@@ -15,7 +15,6 @@
 struct conn;
 struct settings;
 struct slot;
-struct task_class;
 
 struct job {
     uint64_t number; /* daemon-wide, from 1, never used again */
@@ -24,11 +23,11 @@ struct job {
     struct settings *settings; /* in force when it was submitted; a reference */
     struct queue_entry entry;
     TAILQ_ENTRY(job) of_conn;
-    struct conn *conn;             /* NULL: nobody waits for the answer */
-    struct slot *slot;             /* NULL: queued */
-    struct task_class *task_class; /* while it runs; owned */
-    uint64_t client_no;            /* of the conn, also when that is gone */
-    struct ucred peer;             /* who submitted it */
+    struct conn *conn;  /* NULL: nobody waits for the answer */
+    struct slot *slot;  /* NULL: queued */
+    void *kept;         /* what its kind keeps while it runs; owned */
+    uint64_t client_no; /* of the conn, also when that is gone */
+    struct ucred peer;  /* who submitted it */
     uint64_t queued_ns;
     uint64_t began_ns; /* when its program started, or it was found to have none; 0 before */
     bool draining;     /* killed because the daemon stops */

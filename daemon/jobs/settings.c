@@ -2,36 +2,24 @@
 #include "settings.h"
 
 #include "daemon/base/clock.h"
+#include "proto/reply.h"
 
 #include <stdio.h>
 
 /* --- what clients are told ----------------------------------------------------------------- */
 
-/* Limits as clients see them: times in seconds, the rest in bytes or pieces. */
-static json_t *limits_json(const struct limits *limits)
-{
-    json_t *object = json_object();
-    for (enum limit limit = 0; limit < LIMIT_COUNT; limit++) {
-        json_int_t value = (json_int_t)limits->of[limit];
-        json_t *number = limit_is_time(limit) && value % 1000 != 0
-                             ? json_real((double)value / 1000)
-                             : json_integer(limit_is_time(limit) ? value / 1000 : value);
-        (void)json_object_set_new(object, limit_key(limit), number);
-    }
-    return object;
-}
-
-/* Per kind of job; NETWORK is what is told of a sandbox job's. */
+/* LIMITS by kind of job; NETWORK is what a sandbox job has besides. NULL when memory runs out. */
 static json_t *kinds_json(const struct limits *limits, bool network)
 {
-    json_t *sandbox = limits_json(&limits[JOB_SANDBOX]);
-    if (json_object_set_new(sandbox, "allow_network", json_boolean(network)) < 0) {
-        json_decref(sandbox);
+    _cleanup_json_ json_t *kinds = json_object();
+    for (enum job_kind_id id = 0; id < JOB_KIND_COUNT; id++)
+        if (json_object_set_new(kinds, job_kind_name(id),
+                                limits_json(&limits[id], LIMITS_IN_SECONDS)) < 0)
+            return NULL;
+    json_t *sandbox = json_object_get(kinds, job_kind_name(JOB_SANDBOX));
+    if (json_object_set_new(sandbox, "allow_network", json_boolean(network)) < 0)
         return NULL;
-    }
-    return json_pack("{s:o,s:o,s:o}", job_kind_name(JOB_RUBRIC), limits_json(&limits[JOB_RUBRIC]),
-                     job_kind_name(JOB_SANDBOX), sandbox, job_kind_name(JOB_CODE_EXEC),
-                     limits_json(&limits[JOB_CODE_EXEC]));
+    return TAKE_PTR(kinds);
 }
 
 static int make_hello(struct settings *settings)
@@ -58,24 +46,25 @@ static void make_policy(struct settings *settings)
 {
     const struct config *config = &settings->config;
     struct limits *defaults = settings->policy.defaults, *ceilings = settings->policy.ceilings;
-    for (enum job_kind kind = 0; kind < JOB_KIND_COUNT; kind++)
-        ceilings[kind] = config->ceilings;
-    ceilings[JOB_RUBRIC].of[LIMIT_WALL_CLOCK] = config->rubric_wall_clock_ceiling_ms;
-    ceilings[JOB_CODE_EXEC].of[LIMIT_WALL_CLOCK] = config->code_exec_wall_clock_ceiling_ms;
-    defaults[JOB_RUBRIC] = config->rubric_limits;
-    defaults[JOB_SANDBOX] = config->sandbox_limits;
-    defaults[JOB_CODE_EXEC] = config->code_exec_limits;
+    for (enum job_kind_id id = 0; id < JOB_KIND_COUNT; id++) {
+        defaults[id] = config->limits[id];
+        ceilings[id] = config->ceilings;
+        if (config->wall_clock_ceiling_ms[id] > 0)
+            ceilings[id].of[LIMIT_WALL_CLOCK] = config->wall_clock_ceiling_ms[id];
+    }
     settings->policy.env_names = (const char *const *)config->sandbox_env_names.item;
     settings->policy.env_name_count = config->sandbox_env_names.count;
     settings->policy.allow_network = config->sandbox_allow_network;
-    settings->roots = (struct rubric_roots){
-        .default_root = *config->bench_root ? config->bench_root : NULL,
-        .allowed = roots(&config->allowed_roots),
-    };
-    settings->sandbox_host = (struct sandbox_host){
+    settings->kind_host = (struct kind_host){
         .interpreter = config->interpreter,
         .environment = (const char *const *)settings->isolation.environment,
+        .rubric_roots =
+            {
+                .default_root = *config->bench_root ? config->bench_root : NULL,
+                .allowed = roots(&config->allowed_roots),
+            },
         .readable_roots = roots(&config->sandbox_readable_roots),
+        .has_view = layer_in(settings->isolation.layers, LAYER_MOUNT_NAMESPACE),
     };
 }
 

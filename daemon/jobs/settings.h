@@ -7,8 +7,7 @@
 #include "conf/config.h"
 #include "daemon/confine/confinement.h"
 #include "daemon/confine/isolation.h"
-#include "daemon/kinds/rubric.h"
-#include "daemon/kinds/sandbox.h"
+#include "daemon/kinds/kind.h"
 #include "proto/request.h"
 
 struct settings {
@@ -20,8 +19,7 @@ struct settings {
     struct confinement *confinement;
     struct isolation isolation;
     struct request_policy policy;
-    struct rubric_roots roots;
-    struct sandbox_host sandbox_host;
+    struct kind_host kind_host;
     json_t *hello_limits;
     json_t *hello_interpreter; /* {path, version} */
 };

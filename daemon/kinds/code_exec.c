@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "code_exec.h"
 #include "checker_files.h"
+#include "code_exec_report.h"
 #include "extraction.h"
+#include "outcome.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -123,3 +125,74 @@ int code_exec_plan_init(struct code_exec_plan *plan, const struct job_spec *job,
     };
     return 0;
 }
+
+/* --- the kind ----------------------------------------------------------------------------- */
+
+static const char *label(const struct job_spec *spec)
+{
+    return spec->code_exec.entry_point ? spec->code_exec.entry_point : "python code";
+}
+
+static void free_parts(void *parts)
+{
+    if (parts)
+        code_exec_plan_deinit(parts);
+    free(parts);
+}
+
+static int plan_job(struct kind_plan *plan, const struct job_spec *spec,
+                    const struct kind_host *host, enum error_code *ret_code, struct fault *fault)
+{
+    struct code_exec_plan *code_exec = calloc(1, sizeof(*code_exec));
+    plan->parts = code_exec;
+    plan->free_parts = free_parts;
+    int r = code_exec ? code_exec_plan_init(code_exec, spec, host->interpreter, host->environment)
+                      : -ENOMEM;
+    if (r < 0) {
+        fault_set(fault, "out of memory");
+        *ret_code = ERROR_INTERNAL;
+        return r;
+    }
+    plan->launch = code_exec->launch;
+    return 0;
+}
+
+/* How many targets there are stays: the score is a part of them. */
+static void drop_input(struct job_spec *spec)
+{
+    struct code_exec_spec *code_exec = &spec->code_exec;
+    bytes_deinit(&code_exec->text);
+    bytes_deinit(&code_exec->test);
+    bytes_deinit(&code_exec->prelude);
+    bytes_deinit(&code_exec->test_setup);
+    for (size_t i = 0; i < code_exec->target_count; i++)
+        bytes_deinit(&code_exec->targets[i]);
+}
+
+/* What the code wrote explains why it did not pass. That it does not is no failure of a program:
+ * most code that is graded does not. */
+static int judge(const struct kind_run *run, struct judgement *ret)
+{
+    _cleanup_code_exec_report_ struct code_exec_report report = CODE_EXEC_REPORT_NULL;
+    size_t targets = run->spec->code_exec.target_count;
+    int r = code_exec_report_judge(run->result->out, targets > 0 ? targets : 1, run->outcome,
+                                   &report, &ret->score);
+    if (r < 0)
+        return r;
+    if (ret->score.passed)
+        outcome_drop_stderr(run->outcome);
+    ret->verdict = report.verdict;
+    ret->mode = run->spec->code_exec.shared ? "shared" : "isolated";
+    ret->assertions = TAKE_PTR(report.assertions);
+    ret->broken = TAKE_PTR(report.broken);
+    return 0;
+}
+
+extern const struct kind_ops code_exec_ops;
+const struct kind_ops code_exec_ops = {
+    .tells_interpreter = true,
+    .label = label,
+    .plan = plan_job,
+    .drop_input = drop_input,
+    .judge = judge,
+};

@@ -3,8 +3,7 @@
 /* From a code_exec job to what its slot is to run: the checker with the job as its input
  * (checker/judge.py). */
 
-#include "daemon/pool/launch.h"
-#include "proto/request.h"
+#include "kind.h"
 
 struct code_exec_plan {
     struct launch launch; /* points into the plan and the host */

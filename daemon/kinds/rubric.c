@@ -1,265 +1,116 @@
 /* SPDX-License-Identifier: MIT */
-#include "rubric.h"
+/* Jobs of kind `rubric`: rubric.py of a task class grades an answer. */
+#include "kind.h"
+#include "outcome.h"
+#include "rubric_files.h"
+#include "score.h"
 
-#include "proto/fields.h"
+#include "daemon/jail/view.h"
 
-#include <fcntl.h>
-#include <linux/openat2.h>
-#include <stdbool.h>
+#include <limits.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 
-/* Of a path that leads up. */
-#define RESOLVE_TRIES_MAX 64
+/* What the launch points into. */
+struct rubric_parts {
+    struct rubric_place place;
+    char shown[PATH_MAX];
+    const char *argv[5];
+};
 
-#define TASK_CLASS_FILE_MAX (1u << 20)
-/* Room for most. */
-#define TASK_CLASS_FILE_FIRST (4u << 10)
-
-struct task_class *task_class_free(struct task_class *task_class)
+static void free_parts(void *parts)
 {
-    if (task_class) {
-        json_decref(task_class->breakdown_keys);
-        json_decref(task_class->failure_modes);
-        free(task_class);
-    }
-    return NULL;
+    struct rubric_parts *rubric = parts;
+    if (rubric)
+        rubric_place_deinit(&rubric->place);
+    free(rubric);
 }
 
-static void task_class_free_pointer(struct task_class **task_class)
+static const char *label(const struct job_spec *spec)
 {
-    *task_class = task_class_free(*task_class);
+    return spec->rubric.task_class;
 }
 
-/* An array of strings as the keys of an object, for look-ups. LIST may be NULL. */
-static int decode_list(const json_t *list, const char *path, json_t **ret, struct fault *fault)
+static bool is_run(const struct job_spec *spec)
 {
-    if (!list)
-        return 0;
-    _cleanup_json_ json_t *set = json_object();
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        char where[FIELD_PATH_MAX];
-        const json_t *item = json_array_get(list, i);
-        (void)snprintf(where, sizeof(where), "%s[%zu]", path, i);
-        int r = field_check_type(item, FIELD_TEXT, where, fault);
-        if (r < 0)
-            return r;
-        if (json_object_set_new(set, json_string_value(item), json_true()) < 0)
-            return -ENOMEM;
+    return spec->rubric.sut == SUT_OK;
+}
+
+static int score_unrun(const struct job_spec *spec, struct bench_score *ret)
+{
+    return score_sut(&spec->rubric, ret);
+}
+
+static int plan(struct kind_plan *plan, const struct job_spec *spec, const struct kind_host *host,
+                enum error_code *ret_code, struct fault *fault)
+{
+    struct rubric_parts *parts = malloc(sizeof(*parts));
+    plan->parts = parts;
+    plan->free_parts = free_parts;
+    if (!parts) {
+        fault_set(fault, "out of memory");
+        *ret_code = ERROR_INTERNAL;
+        return -ENOMEM;
     }
-    *ret = TAKE_PTR(set);
+    parts->place = (struct rubric_place)RUBRIC_PLACE_NULL;
+    struct task_class *task_class = NULL;
+    int r = rubric_find(&spec->rubric, &host->rubric_roots, &parts->place, &task_class, ret_code,
+                        fault);
+    if (r < 0)
+        return r;
+    plan->kept = task_class;
+    /* A jail with a view of its own shows the bench at one place in it. */
+    (void)snprintf(parts->shown, sizeof(parts->shown), VIEW_BENCH "/%s", parts->place.within);
+    const char *path = host->has_view ? parts->shown : parts->place.path;
+    /* -s: no packages of the account's own; -B: no __pycache__ beside the helpers. */
+    const char *argv[] = {host->interpreter, "-s", "-B", path, NULL};
+    memcpy(parts->argv, argv, sizeof(argv));
+    plan->launch = (struct launch){
+        .argv = parts->argv,
+        .envp = host->environment,
+        .limits = spec->limits,
+        .input = &spec->rubric.input,
+        .warm = !spec->rubric.cold,
+        .bench = {parts->place.root, parts->place.root_device, parts->place.root_inode},
+    };
     return 0;
 }
 
-int task_class_decode(const char *text, size_t n, struct task_class **ret, struct fault *fault)
+static void drop_input(struct job_spec *spec)
 {
-    enum { BREAKDOWN_KEYS, FAILURE_MODES, DESCRIPTION, FIELDS };
-    static const struct field table[FIELDS] = {
-        [BREAKDOWN_KEYS] = {"breakdown_keys", FIELD_ARRAY, FIELD_NULLABLE},
-        [FAILURE_MODES] = {"failure_modes", FIELD_ARRAY, FIELD_NULLABLE},
-        [DESCRIPTION] = {"description", FIELD_STRING, FIELD_NULLABLE},
+    bytes_deinit(&spec->rubric.input);
+}
+
+/* A rubric whose own score is accepted loses its stderr. */
+static int judge(const struct kind_run *run, struct judgement *ret)
+{
+    bool accepted;
+    struct score_input input = {
+        .outcome = run->outcome,
+        .out = run->result->out,
+        .err = run->result->err,
+        .task_class = run->kept,
     };
-    const json_t *values[FIELDS];
-    _cleanup_json_ json_t *object = NULL;
-    _cleanup_(task_class_free_pointer) struct task_class *decoded = calloc(1, sizeof(*decoded));
-    if (!decoded)
-        return -ENOMEM;
-    int r = json_read_object(text, n, &object, fault);
-    if (r == 0)
-        r = fields_decode(object, "", table, FIELDS, values, fault);
-    if (r == 0)
-        r = decode_list(values[BREAKDOWN_KEYS], "breakdown_keys", &decoded->breakdown_keys, fault);
-    if (r == 0)
-        r = decode_list(values[FAILURE_MODES], "failure_modes", &decoded->failure_modes, fault);
-    if (r == 0)
-        *ret = TAKE_PTR(decoded);
+    int r = score_rubric(&input, &ret->score, &accepted);
+    if (r == 0 && accepted)
+        outcome_drop_stderr(run->outcome);
+    ret->program_failed = !accepted;
     return r;
 }
 
-/* --- files -------------------------------------------------------------------------------- */
-
-/* Opens NAME beneath ROOT; a link that leads out of it is -EXDEV. */
-static int open_beneath(int root, const char *name, int flags)
+static void free_kept(void *kept)
 {
-    struct open_how how = {
-        .flags = (unsigned)(flags | O_CLOEXEC),
-        .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
-    };
-    int fd = -1;
-    /* Where something is renamed or mounted anywhere meanwhile the kernel does not vouch for a
-     * "..". */
-    for (int tries = 0; tries < RESOLVE_TRIES_MAX; tries++) {
-        fd = (int)syscall(SYS_openat2, root, name, &how, sizeof(how));
-        if (fd >= 0 || errno != EAGAIN)
-            break;
-    }
-    return fd < 0 ? -errno : fd;
+    task_class_free(kept);
 }
 
-static int refuse(enum error_code *ret_code, enum error_code code)
-{
-    *ret_code = code;
-    return -EINVAL;
-}
-
-static int open_root(const struct rubric_spec *spec, const struct rubric_roots *roots,
-                     enum error_code *ret_code, struct fault *fault)
-{
-    const char *root = spec->bench_root ? spec->bench_root : roots->default_root;
-    if (!root) {
-        fault_set(fault, "job.bench_root: missing, and no default is configured");
-        return refuse(ret_code, ERROR_BAD_REQUEST);
-    }
-    _cleanup_close_ int fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) {
-        int error = errno;
-        _cleanup_free_ char *closed = error == EACCES ? roots_closed_to_us(root) : NULL;
-        fault_set(fault, "job.bench_root: %.200s: %s", root, strerror(error));
-        if (closed)
-            fault_set(fault,
-                      "job.bench_root: %.200s: %s: jobs run as uid %u, which may not enter %.200s",
-                      root, strerror(error), geteuid(), closed);
-        return refuse(ret_code, error == EACCES ? ERROR_NOT_PERMITTED : ERROR_RUBRIC_NOT_FOUND);
-    }
-    _cleanup_free_ char *canonical = roots_path_of(fd);
-    if (!canonical || !roots_allow(&roots->allowed, canonical)) {
-        fault_set(fault, "job.bench_root: %.200s is not under an allowed root", root);
-        return refuse(ret_code, ERROR_NOT_PERMITTED);
-    }
-    return TAKE_FD(fd);
-}
-
-/* A file of the task class, opened with FLAGS; it must be a regular one. *ret_code is set unless
- * the file is simply not there (-ENOENT). */
-static int open_member(int root, const char *task_class, const char *file, int flags,
-                       enum error_code *ret_code, struct fault *fault)
-{
-    char name[512];
-    struct stat st;
-    (void)snprintf(name, sizeof(name), "%.255s/%s", task_class, file);
-    _cleanup_close_ int fd = open_beneath(root, name, flags);
-    if (fd == -EXDEV) {
-        fault_set(fault, "job.task_class: %s leads out of the bench root", name);
-        return refuse(ret_code, ERROR_NOT_PERMITTED);
-    }
-    if (fd < 0) {
-        int r = fd;
-        fault_set(fault, "job.task_class: %s: %s", name, strerror(-r));
-        (void)refuse(ret_code, r == -EACCES ? ERROR_NOT_PERMITTED : ERROR_RUBRIC_NOT_FOUND);
-        return r;
-    }
-    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-        fault_set(fault, "job.task_class: %s is not a regular file", name);
-        return refuse(ret_code, ERROR_NOT_PERMITTED);
-    }
-    /* An O_PATH descriptor is had without permission to read. */
-    if (faccessat(fd, "", R_OK, AT_EACCESS | AT_EMPTY_PATH) < 0) {
-        fault_set(fault, "job.task_class: %s: %s", name, strerror(errno));
-        return refuse(ret_code, ERROR_NOT_PERMITTED);
-    }
-    return TAKE_FD(fd);
-}
-
-static int read_all(int fd, struct bytes *ret)
-{
-    _cleanup_bytes_ struct bytes text = BYTES_NULL;
-    size_t room = 0;
-    for (;;) {
-        if (text.length == room) {
-            room = MAX(room * 2, (size_t)TASK_CLASS_FILE_FIRST);
-            char *data = realloc(text.data, room);
-            if (!data)
-                return -ENOMEM;
-            text.data = data;
-        }
-        ssize_t n = read(fd, text.data + text.length, room - text.length);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -errno;
-        if (n == 0)
-            break;
-        text.length += (size_t)n;
-        if (text.length > TASK_CLASS_FILE_MAX)
-            return -EFBIG;
-    }
-    *ret = text;
-    text = (struct bytes)BYTES_NULL;
-    return 0;
-}
-
-static int read_task_class(int root, const char *name, struct task_class **ret,
-                           enum error_code *ret_code, struct fault *fault)
-{
-    _cleanup_close_ int fd =
-        open_member(root, name, "task_class.json", O_RDONLY | O_NONBLOCK, ret_code, fault);
-    if (fd == -ENOENT)
-        return 0; /* the checks are off */
-    if (fd < 0)
-        return fd;
-
-    _cleanup_bytes_ struct bytes text = BYTES_NULL;
-    struct fault inner = FAULT_NULL;
-    int r = read_all(fd, &text);
-    if (r == 0)
-        r = task_class_decode(text.data, text.length, ret, &inner);
-    if (r < 0) {
-        fault_set(fault, "job.task_class: %.255s/task_class.json: %.200s", name,
-                  *inner.text ? inner.text : strerror(-r));
-        return refuse(ret_code, r == -ENOMEM ? ERROR_INTERNAL : ERROR_BAD_REQUEST);
-    }
-    return 0;
-}
-
-void rubric_place_deinit(struct rubric_place *place)
-{
-    free(place->path);
-    free(place->root);
-}
-
-/* Fills in PLACE for an open rubric beneath an open root. */
-static int locate(int root, int rubric, struct rubric_place *place)
-{
-    struct stat st;
-    place->path = roots_path_of(rubric);
-    place->root = roots_path_of(root);
-    if (!place->path || !place->root || fstat(root, &st) < 0)
-        return -ENAMETOOLONG;
-    size_t n = strlen(place->root);
-    while (n > 0 && place->root[n - 1] == '/')
-        n--;
-    if (strncmp(place->path, place->root, n) != 0 || place->path[n] != '/')
-        return -EXDEV; /* it was moved away since */
-    place->within = place->path + n + 1;
-    place->root_device = st.st_dev;
-    place->root_inode = st.st_ino;
-    return 0;
-}
-
-int rubric_find(const struct rubric_spec *spec, const struct rubric_roots *roots,
-                struct rubric_place *ret_place, struct task_class **ret_task_class,
-                enum error_code *ret_code, struct fault *fault)
-{
-    _cleanup_(task_class_free_pointer) struct task_class *task_class = NULL;
-    _cleanup_rubric_place_ struct rubric_place place = RUBRIC_PLACE_NULL;
-    _cleanup_close_ int root = open_root(spec, roots, ret_code, fault);
-    if (root < 0)
-        return root;
-    _cleanup_close_ int rubric =
-        open_member(root, spec->task_class, "rubric.py", O_PATH, ret_code, fault);
-    if (rubric < 0)
-        return rubric;
-    int r = read_task_class(root, spec->task_class, &task_class, ret_code, fault);
-    if (r < 0)
-        return r;
-    r = locate(root, rubric, &place);
-    if (r < 0) {
-        fault_set(fault, "job.task_class: %.255s/rubric.py: %s", spec->task_class, strerror(-r));
-        return refuse(ret_code, ERROR_NOT_PERMITTED);
-    }
-    *ret_place = place;
-    place = (struct rubric_place)RUBRIC_PLACE_NULL;
-    *ret_task_class = TAKE_PTR(task_class);
-    return 0;
-}
+extern const struct kind_ops rubric_ops;
+const struct kind_ops rubric_ops = {
+    .tells_interpreter = true,
+    .label_is_task_class = true,
+    .label = label,
+    .is_run = is_run,
+    .score_unrun = score_unrun,
+    .plan = plan,
+    .drop_input = drop_input,
+    .judge = judge,
+    .free_kept = free_kept,
+};

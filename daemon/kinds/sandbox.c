@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "sandbox.h"
 #include "extraction.h"
+#include "score.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -88,7 +89,7 @@ static int plan_files(struct sandbox_plan *plan, const struct sandbox_spec *sand
 /* The snippet goes to a file: it may be longer than an argument, stdin is the job's own, and what
  * the interpreter complains of has a name and a line. */
 static void plan_snippet(struct sandbox_plan *plan, const struct sandbox_spec *sandbox,
-                         const struct bytes *code, const struct sandbox_host *host)
+                         const struct bytes *code, const struct kind_host *host)
 {
     const char *file = sandbox_runner_file(sandbox->runner);
     const char **argv = plan->argv;
@@ -113,7 +114,7 @@ static void plan_snippet(struct sandbox_plan *plan, const struct sandbox_spec *s
 }
 
 static int plan_program(struct sandbox_plan *plan, const struct sandbox_spec *sandbox,
-                        const struct sandbox_host *host)
+                        const struct kind_host *host)
 {
     const char *const *tags;
     bool found;
@@ -180,12 +181,11 @@ static int plan_readable(struct sandbox_plan *plan, const struct sandbox_spec *s
 }
 
 int sandbox_plan_init(struct sandbox_plan *plan, const struct job_spec *job,
-                      const struct sandbox_host *host, enum error_code *ret_code,
-                      struct fault *fault)
+                      const struct kind_host *host, enum error_code *ret_code, struct fault *fault)
 {
     const struct sandbox_spec *sandbox = &job->sandbox;
     *plan = (struct sandbox_plan){
-        .launch = {.limits = job->limits, .input = &sandbox->input, .network = sandbox->network},
+        .launch = {.limits = job->limits, .input = &sandbox->input, .network = job->network},
     };
     int r = plan_environment(plan, host->environment, (const char *const *)sandbox->env);
     if (r == 0)
@@ -200,3 +200,67 @@ int sandbox_plan_init(struct sandbox_plan *plan, const struct job_spec *job,
     }
     return r;
 }
+
+/* --- the kind ----------------------------------------------------------------------------- */
+
+static const char *label(const struct job_spec *spec)
+{
+    const struct sandbox_spec *sandbox = &spec->sandbox;
+    if (sandbox->program == SANDBOX_ARGV)
+        return sandbox->argv[0];
+    return sandbox->runner == SANDBOX_SHELL ? "shell snippet" : "python snippet";
+}
+
+static void free_parts(void *parts)
+{
+    if (parts)
+        sandbox_plan_deinit(parts);
+    free(parts);
+}
+
+static int plan_job(struct kind_plan *plan, const struct job_spec *spec,
+                    const struct kind_host *host, enum error_code *ret_code, struct fault *fault)
+{
+    struct sandbox_plan *sandbox = calloc(1, sizeof(*sandbox));
+    plan->parts = sandbox;
+    plan->free_parts = free_parts;
+    if (!sandbox) {
+        fault_set(fault, "out of memory");
+        *ret_code = ERROR_INTERNAL;
+        return -ENOMEM;
+    }
+    int r = sandbox_plan_init(sandbox, spec, host, ret_code, fault);
+    plan->launch = sandbox->launch;
+    plan->no_code = sandbox->no_code;
+    return r;
+}
+
+static bool names_program(const struct job_spec *spec)
+{
+    return spec->sandbox.program == SANDBOX_ARGV;
+}
+
+static void drop_input(struct job_spec *spec)
+{
+    struct sandbox_spec *sandbox = &spec->sandbox;
+    bytes_deinit(&sandbox->input);
+    bytes_deinit(&sandbox->text);
+    for (size_t i = 0; i < sandbox->file_count; i++)
+        bytes_deinit(&sandbox->files[i].content);
+}
+
+static int judge(const struct kind_run *run, struct judgement *ret)
+{
+    ret->program_failed = !run->outcome->success;
+    return score_sandbox(run->outcome, &ret->score);
+}
+
+extern const struct kind_ops sandbox_ops;
+const struct kind_ops sandbox_ops = {
+    .tells_output = true,
+    .label = label,
+    .plan = plan_job,
+    .names_program = names_program,
+    .drop_input = drop_input,
+    .judge = judge,
+};

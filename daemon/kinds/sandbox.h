@@ -2,17 +2,7 @@
 #pragma once
 /* From a sandbox job to what its slot is to run. */
 
-#include "daemon/base/roots.h"
-#include "daemon/pool/slot.h"
-#include "proto/reply.h"
-#include "proto/request.h"
-
-/* What the daemon has for sandbox jobs; borrowed. */
-struct sandbox_host {
-    const char *interpreter;        /* of the runner `python` */
-    const char *const *environment; /* NULL-terminated: what every job gets */
-    struct roots readable_roots;
-};
+#include "kind.h"
 
 struct sandbox_plan {
     struct launch launch; /* points into the plan, the job and the host */
@@ -33,8 +23,7 @@ struct sandbox_plan {
  * On failure the return value is negative, and *ret_code and FAULT say what to answer; either way
  * sandbox_plan_deinit() frees what there is. */
 int sandbox_plan_init(struct sandbox_plan *plan, const struct job_spec *job,
-                      const struct sandbox_host *host, enum error_code *ret_code,
-                      struct fault *fault);
+                      const struct kind_host *host, enum error_code *ret_code, struct fault *fault);
 
 void sandbox_plan_deinit(struct sandbox_plan *plan);
 #define _cleanup_sandbox_plan_ _cleanup_(sandbox_plan_deinit)

@@ -2,7 +2,7 @@
 #pragma once
 /* The verdict: Outcome and stdout to a BenchScore. Pure. */
 
-#include "rubric.h"
+#include "rubric_files.h"
 
 #include "proto/benchscore.h"
 #include "proto/reply.h"

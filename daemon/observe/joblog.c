@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "joblog.h"
 
+#include "daemon/kinds/kind.h"
 #include "daemon/pool/slot.h"
 
 #include <inttypes.h>
@@ -27,7 +28,7 @@ static void add_job(const struct job *job, const char *digest, struct record *re
     record_add_number(record, RECORD_JOB_NO, (int64_t)job->number);
     record_add_text(record, RECORD_KIND, job_kind_name(job->spec->kind));
     record_add_text(record, RECORD_LABEL, label);
-    if (job->spec->kind == JOB_RUBRIC)
+    if (kind_ops_get(job->spec->kind)->label_is_task_class)
         record_add_text(record, RECORD_TASK_CLASS, label);
     if (job->slot)
         record_add_number(record, RECORD_SLOT, job->slot->index);

@@ -4,6 +4,7 @@
 
 #include "daemon/base/clock.h"
 #include "daemon/jail/layers.h"
+#include "proto/printer.h"
 
 #include <string.h>
 
@@ -201,7 +202,7 @@ static void put_in_flight(struct exposition *e, const struct status_view *view)
     }
     exposition_family(e, "rubricd_jobs_in_flight", EXPOSITION_GAUGE, NULL,
                       "Jobs that have not ended.");
-    for (enum job_kind kind = 0; kind < JOB_KIND_COUNT; kind++) {
+    for (enum job_kind_id kind = 0; kind < JOB_KIND_COUNT; kind++) {
         struct exposition_label labels[] = {LABEL("kind", job_kind_name(kind)),
                                             LABEL("state", "queued")};
         exposition_integer(e, labels, ARRAY_SIZE(labels),
@@ -216,11 +217,11 @@ static void put_submitted(struct exposition *e, const struct stats *stats)
     exposition_family(e, "rubricd_jobs_submitted", EXPOSITION_COUNTER, NULL,
                       "Jobs that clients have submitted. Each ends as a result, in an error, or "
                       "dropped.");
-    for (enum job_kind kind = 0; kind < JOB_KIND_COUNT; kind++)
+    for (enum job_kind_id kind = 0; kind < JOB_KIND_COUNT; kind++)
         put_labelled(e, "kind", job_kind_name(kind), stats->kinds[kind].submitted);
     exposition_family(e, "rubricd_jobs_dropped", EXPOSITION_COUNTER, NULL,
                       "Jobs whose client went away before they were started.");
-    for (enum job_kind kind = 0; kind < JOB_KIND_COUNT; kind++)
+    for (enum job_kind_id kind = 0; kind < JOB_KIND_COUNT; kind++)
         put_labelled(e, "kind", job_kind_name(kind), stats->kinds[kind].dropped);
 }
 
@@ -228,7 +229,7 @@ static void put_results(struct exposition *e, const struct stats *stats)
 {
     exposition_family(e, "rubricd_job_results", EXPOSITION_COUNTER, NULL,
                       "Jobs that have ended with a verdict.");
-    for (enum job_kind kind = 0; kind < JOB_KIND_COUNT; kind++) {
+    for (enum job_kind_id kind = 0; kind < JOB_KIND_COUNT; kind++) {
         struct exposition_label labels[] = {LABEL("kind", job_kind_name(kind)),
                                             LABEL("result", "passed")};
         exposition_integer(e, labels, ARRAY_SIZE(labels), stats->kinds[kind].passed);
@@ -238,7 +239,7 @@ static void put_results(struct exposition *e, const struct stats *stats)
 
     exposition_family(e, "rubricd_job_errors", EXPOSITION_COUNTER, NULL,
                       "Jobs that have ended in an error instead of a verdict.");
-    for (enum job_kind kind = 0; kind < JOB_KIND_COUNT; kind++)
+    for (enum job_kind_id kind = 0; kind < JOB_KIND_COUNT; kind++)
         for (enum error_code code = 0; code < STATS_ERROR_CODES; code++) {
             const struct exposition_label labels[] = {LABEL("kind", job_kind_name(kind)),
                                                       LABEL("code", error_code_name(code))};
@@ -247,7 +248,7 @@ static void put_results(struct exposition *e, const struct stats *stats)
 
     exposition_family(e, "rubricd_job_limits_exceeded", EXPOSITION_COUNTER, NULL,
                       "Results of jobs that exceeded a limit.");
-    for (enum job_kind kind = 0; kind < JOB_KIND_COUNT; kind++)
+    for (enum job_kind_id kind = 0; kind < JOB_KIND_COUNT; kind++)
         for (enum limit limit = 0; limit < LIMIT_COUNT; limit++) {
             const struct exposition_label labels[] = {LABEL("kind", job_kind_name(kind)),
                                                       LABEL("limit", limit_name(limit))};
@@ -259,13 +260,13 @@ static void put_latencies(struct exposition *e, const struct stats *stats)
 {
     exposition_family(e, "rubricd_job_wall_clock_seconds", EXPOSITION_HISTOGRAM, "seconds",
                       "How long programs ran whose job has a result.");
-    for (enum job_kind kind = 0; kind < JOB_KIND_COUNT; kind++) {
+    for (enum job_kind_id kind = 0; kind < JOB_KIND_COUNT; kind++) {
         const struct exposition_label labels[] = {LABEL("kind", job_kind_name(kind))};
         exposition_histogram(e, labels, ARRAY_SIZE(labels), &stats->kinds[kind].wall_clock);
     }
     exposition_family(e, "rubricd_job_queue_wait_seconds", EXPOSITION_HISTOGRAM, "seconds",
                       "How long jobs that were given to a slot waited for their program's start.");
-    for (enum job_kind kind = 0; kind < JOB_KIND_COUNT; kind++) {
+    for (enum job_kind_id kind = 0; kind < JOB_KIND_COUNT; kind++) {
         const struct exposition_label labels[] = {LABEL("kind", job_kind_name(kind))};
         exposition_histogram(e, labels, ARRAY_SIZE(labels), &stats->kinds[kind].queue_wait);
     }
@@ -277,17 +278,12 @@ static void put_configuration(struct exposition *e, const struct status_view *vi
 {
     const struct settings *settings = view->settings;
     const struct config *config = &settings->config;
-    const struct limits *defaults[JOB_KIND_COUNT] = {
-        [JOB_RUBRIC] = &config->rubric_limits,
-        [JOB_SANDBOX] = &config->sandbox_limits,
-        [JOB_CODE_EXEC] = &config->code_exec_limits,
-    };
     exposition_family(e, "rubricd_default_wall_clock_seconds", EXPOSITION_GAUGE, "seconds",
                       "The deadline of jobs that ask for none, by the configuration.");
-    for (enum job_kind kind = 0; kind < JOB_KIND_COUNT; kind++) {
+    for (enum job_kind_id kind = 0; kind < JOB_KIND_COUNT; kind++) {
         const struct exposition_label labels[] = {LABEL("kind", job_kind_name(kind))};
         exposition_seconds(e, labels, ARRAY_SIZE(labels),
-                           defaults[kind]->of[LIMIT_WALL_CLOCK] * NS_PER_MS);
+                           config->limits[kind].of[LIMIT_WALL_CLOCK] * NS_PER_MS);
     }
     put_plain(e, "rubricd_configured_slots", EXPOSITION_GAUGE, NULL,
               "How many slots the configuration asks for.", settings->slots);

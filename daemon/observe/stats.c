@@ -18,7 +18,7 @@ int stats_init(struct stats *stats, uint64_t now_ns)
     *stats = (struct stats){.kinds = calloc(JOB_KIND_COUNT, sizeof(*stats->kinds))};
     if (!stats->kinds)
         return -ENOMEM;
-    for (enum job_kind kind = 0; kind < JOB_KIND_COUNT; kind++)
+    for (enum job_kind_id kind = 0; kind < JOB_KIND_COUNT; kind++)
         window_init(&stats->kinds[kind].recent, now_ns);
     return 0;
 }
@@ -33,24 +33,25 @@ void stats_deinit(struct stats *stats)
 
 /* --- noting -------------------------------------------------------------------------------- */
 
-void stats_count_submitted(struct stats *stats, enum job_kind kind)
+void stats_count_submitted(struct stats *stats, enum job_kind_id kind)
 {
     stats->kinds[kind].submitted++;
 }
 
-void stats_count_dropped(struct stats *stats, enum job_kind kind)
+void stats_count_dropped(struct stats *stats, enum job_kind_id kind)
 {
     stats->kinds[kind].dropped++;
 }
 
-void stats_count_wait(struct stats *stats, enum job_kind kind, uint64_t waited_ns, uint64_t now_ns)
+void stats_count_wait(struct stats *stats, enum job_kind_id kind, uint64_t waited_ns,
+                      uint64_t now_ns)
 {
     histogram_add(&stats->kinds[kind].queue_wait, waited_ns);
     window_observe(&stats->kinds[kind].recent, WINDOW_QUEUE_WAIT, waited_ns, now_ns);
 }
 
-void stats_count_result(struct stats *stats, enum job_kind kind, const struct stats_result *result,
-                        uint64_t now_ns)
+void stats_count_result(struct stats *stats, enum job_kind_id kind,
+                        const struct stats_result *result, uint64_t now_ns)
 {
     struct stats_kind *of = &stats->kinds[kind];
     of->passed += result->passed;
@@ -64,14 +65,14 @@ void stats_count_result(struct stats *stats, enum job_kind kind, const struct st
     }
 }
 
-void stats_count_error(struct stats *stats, enum job_kind kind, enum error_code code,
+void stats_count_error(struct stats *stats, enum job_kind_id kind, enum error_code code,
                        uint64_t now_ns)
 {
     stats->kinds[kind].errors[code]++;
     window_count(&stats->kinds[kind].recent, WINDOW_ERRORS, now_ns);
 }
 
-uint64_t stats_unfinished(const struct stats *stats, enum job_kind kind)
+uint64_t stats_unfinished(const struct stats *stats, enum job_kind_id kind)
 {
     const struct stats_kind *of = &stats->kinds[kind];
     uint64_t ended = of->passed + of->failed + of->dropped;
@@ -100,31 +101,34 @@ void stats_add_failure(struct stats *stats, const struct job *job, const char *w
 
 /* --- telling ------------------------------------------------------------------------------- */
 
-/* Those that have occurred, by name. */
-static json_t *errors_json(const uint64_t errors[STATS_ERROR_CODES])
+/* Adds how often NAME has occurred, if it has. Negative when memory runs out. */
+static int add_count(json_t *object, const char *name, uint64_t count)
 {
-    json_t *object = json_object();
-    for (enum error_code code = 0; code < STATS_ERROR_CODES; code++)
-        if (errors[code] > 0)
-            (void)json_object_set_new(object, error_code_name(code),
-                                      json_integer((json_int_t)errors[code]));
-    return object;
+    return count > 0 ? json_object_set_new(object, name, json_integer((json_int_t)count)) : 0;
 }
 
-static json_t *limits_json(const uint64_t limits[LIMIT_COUNT])
+static json_t *errors_json(const uint64_t errors[STATS_ERROR_CODES])
 {
-    json_t *object = json_object();
+    _cleanup_json_ json_t *object = json_object();
+    for (enum error_code code = 0; code < STATS_ERROR_CODES; code++)
+        if (add_count(object, error_code_name(code), errors[code]) < 0)
+            return NULL;
+    return TAKE_PTR(object);
+}
+
+static json_t *exceeded_json(const uint64_t limits[LIMIT_COUNT])
+{
+    _cleanup_json_ json_t *object = json_object();
     for (enum limit limit = 0; limit < LIMIT_COUNT; limit++)
-        if (limits[limit] > 0)
-            (void)json_object_set_new(object, limit_name(limit),
-                                      json_integer((json_int_t)limits[limit]));
-    return object;
+        if (add_count(object, limit_name(limit), limits[limit]) < 0)
+            return NULL;
+    return TAKE_PTR(object);
 }
 
 json_t *stats_counters_json(const struct stats *stats)
 {
     uint64_t submitted = 0, passed = 0, results = 0, errors[STATS_ERROR_CODES] = {0};
-    for (enum job_kind kind = 0; kind < JOB_KIND_COUNT; kind++) {
+    for (enum job_kind_id kind = 0; kind < JOB_KIND_COUNT; kind++) {
         const struct stats_kind *of = &stats->kinds[kind];
         submitted += of->submitted;
         passed += of->passed;
@@ -170,13 +174,13 @@ static json_t *recent_json(const struct window *recent, uint64_t now_ns)
 json_t *stats_kinds_json(const struct stats *stats, uint64_t now_ns)
 {
     json_t *object = json_object();
-    for (enum job_kind kind = 0; kind < JOB_KIND_COUNT; kind++) {
+    for (enum job_kind_id kind = 0; kind < JOB_KIND_COUNT; kind++) {
         const struct stats_kind *of = &stats->kinds[kind];
         (void)json_object_set_new(
             object, job_kind_name(kind),
             json_pack("{s:I,s:I,s:I,s:o,s:o,s:I,s:o}", "submitted", (json_int_t)of->submitted,
                       "passed", (json_int_t)of->passed, "failed", (json_int_t)of->failed, "errors",
-                      errors_json(of->errors), "limits_exceeded", limits_json(of->limits),
+                      errors_json(of->errors), "limits_exceeded", exceeded_json(of->limits),
                       "dropped", (json_int_t)of->dropped, "recent",
                       recent_json(&of->recent, now_ns)));
     }

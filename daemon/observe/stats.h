@@ -50,12 +50,13 @@ int stats_init(struct stats *stats, uint64_t now_ns);
 /* Accepts a zeroed STATS. */
 void stats_deinit(struct stats *stats);
 
-void stats_count_submitted(struct stats *stats, enum job_kind kind);
+void stats_count_submitted(struct stats *stats, enum job_kind_id kind);
 
-void stats_count_dropped(struct stats *stats, enum job_kind kind);
+void stats_count_dropped(struct stats *stats, enum job_kind_id kind);
 
 /* The wait of a job that was given to a slot is over. */
-void stats_count_wait(struct stats *stats, enum job_kind kind, uint64_t waited_ns, uint64_t now_ns);
+void stats_count_wait(struct stats *stats, enum job_kind_id kind, uint64_t waited_ns,
+                      uint64_t now_ns);
 
 struct stats_result {
     bool passed;
@@ -64,14 +65,14 @@ struct stats_result {
 };
 
 /* A job has got its verdict. */
-void stats_count_result(struct stats *stats, enum job_kind kind, const struct stats_result *result,
-                        uint64_t now_ns);
+void stats_count_result(struct stats *stats, enum job_kind_id kind,
+                        const struct stats_result *result, uint64_t now_ns);
 
-void stats_count_error(struct stats *stats, enum job_kind kind, enum error_code code,
+void stats_count_error(struct stats *stats, enum job_kind_id kind, enum error_code code,
                        uint64_t now_ns);
 
 /* Jobs that were submitted and have not ended. */
-uint64_t stats_unfinished(const struct stats *stats, enum job_kind kind);
+uint64_t stats_unfinished(const struct stats *stats, enum job_kind_id kind);
 
 /* Remembers a failure of JOB; forgets the oldest. WHAT names the first failure mode of one that
  * did not pass, or the error. */

@@ -3,6 +3,7 @@
 #include "self_usage.h"
 
 #include "daemon/base/clock.h"
+#include "proto/printer.h"
 
 #include <unistd.h>
 

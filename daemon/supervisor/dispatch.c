@@ -2,25 +2,18 @@
 #include "dispatch.h"
 
 #include "daemon/base/clock.h"
-#include "daemon/jail/view.h"
 #include "daemon/jobs/answer.h"
 #include "daemon/jobs/settings.h"
-#include "daemon/kinds/code_exec.h"
+#include "daemon/kinds/kind.h"
 #include "daemon/observe/joblog.h"
 
-#include <limits.h>
 #include <string.h>
-
-static bool is_networked(const struct job *job)
-{
-    return job->spec->kind == JOB_SANDBOX && job->spec->sandbox.network;
-}
 
 /* What was, or would have been, in force for JOB. */
 static const struct bytes *isolation_of(const struct job *job)
 {
     const struct isolation *isolation = &job->settings->isolation;
-    return is_networked(job) ? &isolation->of_networked_jobs : &isolation->of_jobs;
+    return job->spec->network ? &isolation->of_networked_jobs : &isolation->of_jobs;
 }
 
 static void log_answer(struct supervisor *supervisor, const struct job *job,
@@ -30,12 +23,12 @@ static void log_answer(struct supervisor *supervisor, const struct job *job,
     if (!log_wants(&supervisor->log, joblog_level(answer)))
         return;
     const struct isolation *isolation = &job->settings->isolation;
-    joblog_record(job, answer, is_networked(job) ? isolation->networked_digest : isolation->digest,
+    joblog_record(job, answer, job->spec->network ? isolation->networked_digest : isolation->digest,
                   err, &record);
     log_record(&supervisor->log, &record);
 }
 
-static void count_answer(struct stats *stats, enum job_kind kind, const struct answer *answer)
+static void count_answer(struct stats *stats, enum job_kind_id kind, const struct answer *answer)
 {
     const struct stats_result result = {
         .passed = answer->passed,
@@ -135,77 +128,22 @@ static void launch(struct supervisor *supervisor, struct slot *slot, struct job 
     job_drop_input(job);
 }
 
-static void launch_rubric(struct supervisor *supervisor, struct slot *slot, struct job *job)
+static void on_launch(struct slot *slot, struct queue_entry *entry, void *userdata)
 {
+    struct supervisor *supervisor = userdata;
+    struct job *job = container_of(entry, struct job, entry);
     struct fault fault = FAULT_NULL;
     enum error_code code = ERROR_INTERNAL;
-    _cleanup_rubric_place_ struct rubric_place place = RUBRIC_PLACE_NULL;
-    char shown[PATH_MAX];
-    int r = rubric_find(&job->spec->rubric, &job->settings->roots, &place, &job->task_class, &code,
-                        &fault);
-    if (r < 0) {
-        refuse(supervisor, job, code, fault.text);
-        return;
-    }
-    /* Where jails have a view of their own the bench stands at one place in it. */
-    bool has_view = layer_in(job->settings->isolation.layers, LAYER_MOUNT_NAMESPACE);
-    (void)snprintf(shown, sizeof(shown), VIEW_BENCH "/%s", place.within);
-    const char *path = has_view ? shown : place.path;
-    /* -s: no packages of the account's own; -B: no __pycache__ is written beside the helpers. */
-    const char *argv[] = {job->settings->config.interpreter, "-s", "-B", path, NULL};
-    struct launch what = {
-        .argv = argv,
-        .envp = (const char *const *)job->settings->isolation.environment,
-        .limits = job->spec->limits,
-        .input = &job->spec->rubric.input,
-        .warm = !job->spec->rubric.cold,
-        .bench = {place.root, place.root_device, place.root_inode},
-    };
-    launch(supervisor, slot, job, &what);
-}
-
-static void launch_sandbox(struct supervisor *supervisor, struct slot *slot, struct job *job)
-{
-    struct fault fault = FAULT_NULL;
-    enum error_code code = ERROR_INTERNAL;
-    _cleanup_sandbox_plan_ struct sandbox_plan plan = SANDBOX_PLAN_NULL;
-    int r = sandbox_plan_init(&plan, job->spec, &job->settings->sandbox_host, &code, &fault);
+    _cleanup_kind_plan_ struct kind_plan plan = KIND_PLAN_NULL;
+    int r = kind_ops_get(job->spec->kind)
+                ->plan(&plan, job->spec, &job->settings->kind_host, &code, &fault);
+    job->kept = TAKE_PTR(plan.kept);
     if (r < 0)
         refuse(supervisor, job, code, fault.text);
     else if (plan.no_code)
         answer_without_code(supervisor, job);
     else
         launch(supervisor, slot, job, &plan.launch);
-}
-
-static void launch_code_exec(struct supervisor *supervisor, struct slot *slot, struct job *job)
-{
-    _cleanup_code_exec_plan_ struct code_exec_plan plan = CODE_EXEC_PLAN_NULL;
-    int r = code_exec_plan_init(&plan, job->spec, job->settings->config.interpreter,
-                                (const char *const *)job->settings->isolation.environment);
-    if (r < 0)
-        refuse(supervisor, job, ERROR_INTERNAL, "out of memory");
-    else
-        launch(supervisor, slot, job, &plan.launch);
-}
-
-static void on_launch(struct slot *slot, struct queue_entry *entry, void *userdata)
-{
-    struct supervisor *supervisor = userdata;
-    struct job *job = container_of(entry, struct job, entry);
-    switch (job->spec->kind) {
-    case JOB_RUBRIC:
-        launch_rubric(supervisor, slot, job);
-        break;
-    case JOB_SANDBOX:
-        launch_sandbox(supervisor, slot, job);
-        break;
-    case JOB_CODE_EXEC:
-        launch_code_exec(supervisor, slot, job);
-        break;
-    case JOB_KIND_COUNT:
-        break;
-    }
     event_active(supervisor->turn, 0, 0); /* there is room in the queue */
 }
 

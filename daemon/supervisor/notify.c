@@ -42,7 +42,7 @@ static void add_grouped(char text[SERVICE_STATUS_MAX], uint64_t number)
 static uint64_t count_graded(const struct stats *stats)
 {
     uint64_t graded = 0;
-    for (enum job_kind kind = 0; kind < JOB_KIND_COUNT; kind++)
+    for (enum job_kind_id kind = 0; kind < JOB_KIND_COUNT; kind++)
         graded += stats->kinds[kind].passed + stats->kinds[kind].failed;
     return graded;
 }

@@ -4,6 +4,7 @@
 #include "reload.h"
 
 #include "daemon/base/clock.h"
+#include "daemon/kinds/kind.h"
 #include "daemon/net/peer.h"
 #include "daemon/observe/metrics.h"
 #include "proto/frame.h"
@@ -39,7 +40,8 @@ static bool is_admin(const struct supervisor *supervisor, const struct conn *con
 /* Whether it takes a slot to answer the job. */
 static bool is_run(const struct job_spec *spec)
 {
-    return spec->kind != JOB_RUBRIC || spec->rubric.sut == SUT_OK;
+    const struct kind_ops *kind = kind_ops_get(spec->kind);
+    return !kind->is_run || kind->is_run(spec);
 }
 
 static void park(struct supervisor *supervisor, struct conn *conn, struct request *request,

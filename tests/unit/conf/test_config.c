@@ -4,6 +4,7 @@
 #include "conf/config.h"
 #include "conf/keys.h"
 #include "conf/lines.h"
+#include "proto/jobkinds.h"
 
 #include <ftw.h>
 #include <inttypes.h>
@@ -171,14 +172,15 @@ static void assert_defaults(const struct config *config)
     assert_string_equal(config->interpreter, "/usr/bin/python3");
     assert_string_equal(config->bench_root, "");
     assert_list(&config->allowed_roots, "/");
-    assert_memory_equal(&config->rubric_limits, &limits_rubric_default, sizeof(struct limits));
-    assert_int_equal(config->rubric_wall_clock_ceiling_ms, 300000);
-    assert_memory_equal(&config->sandbox_limits, &sandbox, sizeof(sandbox));
+    assert_memory_equal(&config->limits[JOB_RUBRIC], &job_kind_get(JOB_RUBRIC)->defaults,
+                        sizeof(struct limits));
+    assert_int_equal(config->wall_clock_ceiling_ms[JOB_RUBRIC], 300000);
+    assert_memory_equal(&config->limits[JOB_SANDBOX], &sandbox, sizeof(sandbox));
     assert_false(config->sandbox_allow_network);
     assert_list(&config->sandbox_env_names, "");
     assert_list(&config->sandbox_readable_roots, "");
-    assert_memory_equal(&config->code_exec_limits, &code_exec, sizeof(code_exec));
-    assert_int_equal(config->code_exec_wall_clock_ceiling_ms, 30000);
+    assert_memory_equal(&config->limits[JOB_CODE_EXEC], &code_exec, sizeof(code_exec));
+    assert_int_equal(config->wall_clock_ceiling_ms[JOB_CODE_EXEC], 30000);
     assert_memory_equal(&config->ceilings, &limits_ceiling_default, sizeof(struct limits));
     assert_string_equal(config->metrics_listen, "");
     assert_list(&config->require, "env|tempdir|rlimits|no_new_privs|network|filesystem|tree_kill");
@@ -307,14 +309,14 @@ static void test_every_key_is_set(void **state)
     assert_string_equal(c->interpreter, "/usr/bin/python3.11");
     assert_string_equal(c->bench_root, "/srv/bench");
     assert_list(&c->allowed_roots, "/home|/srv");
-    assert_memory_equal(&c->rubric_limits, &rubric, sizeof(rubric));
-    assert_int_equal(c->rubric_wall_clock_ceiling_ms, 20000);
-    assert_memory_equal(&c->sandbox_limits, &sandbox, sizeof(sandbox));
+    assert_memory_equal(&c->limits[JOB_RUBRIC], &rubric, sizeof(rubric));
+    assert_int_equal(c->wall_clock_ceiling_ms[JOB_RUBRIC], 20000);
+    assert_memory_equal(&c->limits[JOB_SANDBOX], &sandbox, sizeof(sandbox));
     assert_true(c->sandbox_allow_network);
     assert_list(&c->sandbox_env_names, "HOME|TZ");
     assert_list(&c->sandbox_readable_roots, "/srv/data|/opt");
-    assert_memory_equal(&c->code_exec_limits, &code_exec, sizeof(code_exec));
-    assert_int_equal(c->code_exec_wall_clock_ceiling_ms, 60000);
+    assert_memory_equal(&c->limits[JOB_CODE_EXEC], &code_exec, sizeof(code_exec));
+    assert_int_equal(c->wall_clock_ceiling_ms[JOB_CODE_EXEC], 60000);
     assert_memory_equal(&c->ceilings, &ceilings, sizeof(ceilings));
     assert_string_equal(c->metrics_listen, "unix:/run/m.sock");
     assert_list(&c->require, "network|cgroup");

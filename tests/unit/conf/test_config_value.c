@@ -167,13 +167,14 @@ static void test_limit_keys_are_those_of_requests(void **state)
         assert_non_null(ceiling);
         const struct config_key *sandbox = config_key_find("sandbox", limit_key(limit));
         assert_non_null(sandbox);
-        assert_int_equal(sandbox->offset, offsetof(struct config, sandbox_limits.of[limit]));
+        assert_int_equal(sandbox->offset, offsetof(struct config, limits[JOB_SANDBOX].of[limit]));
         assert_memory_equal(&sandbox->bounds, &rubric->bounds, sizeof(sandbox->bounds));
         const struct config_key *code_exec = config_key_find("code_exec", limit_key(limit));
         assert_non_null(code_exec);
-        assert_int_equal(code_exec->offset, offsetof(struct config, code_exec_limits.of[limit]));
+        assert_int_equal(code_exec->offset,
+                         offsetof(struct config, limits[JOB_CODE_EXEC].of[limit]));
         assert_memory_equal(&code_exec->bounds, &rubric->bounds, sizeof(code_exec->bounds));
-        assert_int_equal(rubric->offset, offsetof(struct config, rubric_limits.of[limit]));
+        assert_int_equal(rubric->offset, offsetof(struct config, limits[JOB_RUBRIC].of[limit]));
         assert_int_equal(ceiling->offset, offsetof(struct config, ceilings.of[limit]));
         assert_int_equal(limit_is_time(limit), rubric->type == &type_duration);
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "proto/json.h"
+#include "proto/printer.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "proto/jobkinds.h"
 #include "proto/limits.h"
 #include "proto/util.h"
 
@@ -78,9 +79,9 @@ static void test_values(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
-        assert_true(limits_sandbox_default.of[table[i].limit] == table[i].sandbox);
-        assert_true(limits_rubric_default.of[table[i].limit] == table[i].rubric);
-        assert_true(limits_code_exec_default.of[table[i].limit] == table[i].code_exec);
+        assert_true(job_kind_get(JOB_SANDBOX)->defaults.of[table[i].limit] == table[i].sandbox);
+        assert_true(job_kind_get(JOB_RUBRIC)->defaults.of[table[i].limit] == table[i].rubric);
+        assert_true(job_kind_get(JOB_CODE_EXEC)->defaults.of[table[i].limit] == table[i].code_exec);
         assert_true(limits_ceiling_default.of[table[i].limit] == table[i].ceiling);
     }
 }
@@ -90,11 +91,14 @@ static void test_defaults_are_allowed(void **state)
 {
     (void)state;
     for (enum limit limit = 0; limit < LIMIT_COUNT; limit++) {
-        assert_true(limits_sandbox_default.of[limit] > 0);
-        assert_true(limits_sandbox_default.of[limit] <= limits_ceiling_default.of[limit]);
-        assert_true(limits_rubric_default.of[limit] <= limits_ceiling_default.of[limit]);
-        assert_true(limits_code_exec_default.of[limit] > 0);
-        assert_true(limits_code_exec_default.of[limit] <= limits_ceiling_default.of[limit]);
+        assert_true(job_kind_get(JOB_SANDBOX)->defaults.of[limit] > 0);
+        assert_true(job_kind_get(JOB_SANDBOX)->defaults.of[limit] <=
+                    limits_ceiling_default.of[limit]);
+        assert_true(job_kind_get(JOB_RUBRIC)->defaults.of[limit] <=
+                    limits_ceiling_default.of[limit]);
+        assert_true(job_kind_get(JOB_CODE_EXEC)->defaults.of[limit] > 0);
+        assert_true(job_kind_get(JOB_CODE_EXEC)->defaults.of[limit] <=
+                    limits_ceiling_default.of[limit]);
     }
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "proto/printer.h"
 #include "proto/reply.h"
 #include "proto/request.h"
 

@@ -10,7 +10,7 @@
 static struct request_policy policy(void)
 {
     return (struct request_policy){
-        .defaults = {[JOB_RUBRIC] = limits_rubric_default},
+        .defaults = {[JOB_RUBRIC] = job_kind_get(JOB_RUBRIC)->defaults},
         .ceilings = {[JOB_RUBRIC] = limits_ceiling_default},
     };
 }
@@ -336,7 +336,8 @@ static void test_null_is_absent(void **state)
     assert_null(request.job->rubric.bench_root);
     assert_int_equal(request.job->rubric.sut, SUT_OK);
     assert_null(request.job->rubric.sut_detail.data);
-    assert_memory_equal(&request.job->limits, &limits_rubric_default, sizeof(struct limits));
+    assert_memory_equal(&request.job->limits, &job_kind_get(JOB_RUBRIC)->defaults,
+                        sizeof(struct limits));
 }
 
 static void test_complete(void **state)
@@ -358,7 +359,8 @@ static void test_complete(void **state)
     assert_memory_equal(job->rubric.sut_detail.data, "d\0", 3);
     assert_true(job->limits.of[LIMIT_WALL_CLOCK] == 1500);
     assert_true(job->limits.of[LIMIT_CPU] == 2000);
-    assert_true(job->limits.of[LIMIT_MEMORY] == limits_rubric_default.of[LIMIT_MEMORY]);
+    assert_true(job->limits.of[LIMIT_MEMORY] ==
+                job_kind_get(JOB_RUBRIC)->defaults.of[LIMIT_MEMORY]);
     assert_string_equal(job->rubric.input.data,
                         "{\"case\":{\"rubric_wall_clock_seconds\":1.5,\"a\":\"\\u0000\"},"
                         "\"harness_output\":{\"b\":[1]}}");
@@ -459,7 +461,8 @@ static void test_wall_clock(void **state)
         if (request.job->limits.of[LIMIT_WALL_CLOCK] != cases[i].ms)
             fail_msg("%s: %llu ms", cases[i].text,
                      (unsigned long long)request.job->limits.of[LIMIT_WALL_CLOCK]);
-        assert_true(request.job->limits.of[LIMIT_CPU] == limits_rubric_default.of[LIMIT_CPU]);
+        assert_true(request.job->limits.of[LIMIT_CPU] ==
+                    job_kind_get(JOB_RUBRIC)->defaults.of[LIMIT_CPU]);
     }
 }
 
@@ -557,9 +560,9 @@ static void test_limits(void **state)
         _cleanup_request_ struct request request = REQUEST_NULL;
         accept(cases[i].text, &request);
         for (enum limit limit = 0; limit < LIMIT_COUNT; limit++)
-            assert_true(
-                request.job->limits.of[limit] ==
-                (limit == cases[i].limit ? cases[i].value : limits_rubric_default.of[limit]));
+            assert_true(request.job->limits.of[limit] ==
+                        (limit == cases[i].limit ? cases[i].value
+                                                 : job_kind_get(JOB_RUBRIC)->defaults.of[limit]));
     }
 }
 

@@ -12,7 +12,7 @@
 static struct request_policy policy(void)
 {
     struct request_policy policy = {
-        .defaults = {[JOB_CODE_EXEC] = limits_code_exec_default},
+        .defaults = {[JOB_CODE_EXEC] = job_kind_get(JOB_CODE_EXEC)->defaults},
         .ceilings = {[JOB_CODE_EXEC] = limits_ceiling_default},
         .allow_network = true, /* that is for sandbox jobs alone */
     };
@@ -101,7 +101,8 @@ static void test_least(void **state)
     assert_null(spec->test_setup.data);
     assert_false(spec->shared);
     assert_int_equal(request.job->priority, 0);
-    assert_memory_equal(&request.job->limits, &limits_code_exec_default, sizeof(struct limits));
+    assert_memory_equal(&request.job->limits, &job_kind_get(JOB_CODE_EXEC)->defaults,
+                        sizeof(struct limits));
     assert_int_equal(request.job->limits.of[LIMIT_WALL_CLOCK], 3000);
 }
 

@@ -13,7 +13,7 @@ static const char *const env_names[] = {"HOME", "TZ"};
 static struct request_policy policy(void)
 {
     return (struct request_policy){
-        .defaults = {[JOB_SANDBOX] = limits_sandbox_default},
+        .defaults = {[JOB_SANDBOX] = job_kind_get(JOB_SANDBOX)->defaults},
         .ceilings = {[JOB_SANDBOX] = limits_ceiling_default},
         .env_names = env_names,
         .env_name_count = ARRAY_SIZE(env_names),
@@ -106,8 +106,9 @@ static void test_argv(void **state)
     assert_int_equal(spec->file_count, 0);
     assert_null(spec->env);
     assert_null(spec->readable);
-    assert_false(spec->network);
-    assert_memory_equal(&request.job->limits, &limits_sandbox_default, sizeof(struct limits));
+    assert_false(request.job->network);
+    assert_memory_equal(&request.job->limits, &job_kind_get(JOB_SANDBOX)->defaults,
+                        sizeof(struct limits));
 }
 
 static void test_bad_argv(void **state)
@@ -603,7 +604,7 @@ static void test_limits(void **state)
                  &request);
     const struct limits expected = {{2500, 1000, 100, 20, 1, 5, 7}};
     assert_memory_equal(&request.job->limits, &expected, sizeof(expected));
-    assert_false(request.job->sandbox.network);
+    assert_false(request.job->network);
 }
 
 static void test_bad_limits(void **state)
@@ -640,7 +641,8 @@ static void test_network(void **state)
               "job.limits.allow_network: the configuration does not allow it (allow_network of "
               "[sandbox])");
     open.allow_network = true;
-    assert_true(accept_with(TRUE("'limits':{'allow_network':true}"), &open, &request)->network);
+    accept_with(TRUE("'limits':{'allow_network':true}"), &open, &request);
+    assert_true(request.job->network);
 }
 
 /* --- memory --------------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "client/grade/tally.h"
+#include "proto/printer.h"
 
 #include <math.h>
 #include <setjmp.h>

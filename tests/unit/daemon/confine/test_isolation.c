@@ -267,12 +267,12 @@ static void change_interpreter(struct config *config)
 
 static void change_wall_clock_ceiling(struct config *config)
 {
-    config->rubric_wall_clock_ceiling_ms++;
+    config->wall_clock_ceiling_ms[JOB_RUBRIC]++;
 }
 
 static void change_wall_clock_ceiling_of_code(struct config *config)
 {
-    config->code_exec_wall_clock_ceiling_ms++;
+    config->wall_clock_ceiling_ms[JOB_CODE_EXEC]++;
 }
 
 static void change_socket(struct config *config)
@@ -429,15 +429,15 @@ static void test_digest_changes_with_every_limit(void **state)
     init_config(&config);
     add_digest(&digests, digest_of(&config, VERSION));
     for (enum limit limit = 0; limit < LIMIT_COUNT; limit++) {
-        config.rubric_limits.of[limit]--;
+        config.limits[JOB_RUBRIC].of[limit]--;
         add_digest(&digests, digest_of(&config, VERSION));
-        config.rubric_limits.of[limit]++;
-        config.sandbox_limits.of[limit]--;
+        config.limits[JOB_RUBRIC].of[limit]++;
+        config.limits[JOB_SANDBOX].of[limit]--;
         add_digest(&digests, digest_of(&config, VERSION));
-        config.sandbox_limits.of[limit]++;
-        config.code_exec_limits.of[limit]--;
+        config.limits[JOB_SANDBOX].of[limit]++;
+        config.limits[JOB_CODE_EXEC].of[limit]--;
         add_digest(&digests, digest_of(&config, VERSION));
-        config.code_exec_limits.of[limit]++;
+        config.limits[JOB_CODE_EXEC].of[limit]++;
         config.ceilings.of[limit]++;
         add_digest(&digests, digest_of(&config, VERSION));
         config.ceilings.of[limit]--;

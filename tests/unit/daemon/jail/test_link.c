@@ -2,6 +2,7 @@
 /* The messages between supervisor and jail: whole ones arrive as they were sent, whatever else
  * comes is refused, and no descriptor that came along stays open. */
 #include "daemon/jail/link.h"
+#include "proto/jobkinds.h"
 #include "proto/util.h"
 
 #include <dirent.h>
@@ -107,7 +108,7 @@ static struct link_job make_job(uint32_t argc, uint32_t envc, size_t strings_len
     struct link_job job;
     memset(&job, 0, sizeof(job));
     job.job_no = UINT64_C(0x123456789ABCDEF0);
-    job.limits = limits_rubric_default;
+    job.limits = job_kind_get(JOB_RUBRIC)->defaults;
     job.argc = argc;
     job.envc = envc;
     job.strings_length = (uint32_t)strings_length;

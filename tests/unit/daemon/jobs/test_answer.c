@@ -3,7 +3,8 @@
  * and what is noted beside it say the same. */
 #include "daemon/base/clock.h"
 #include "daemon/jobs/answer.h"
-#include "daemon/kinds/rubric.h"
+#include "daemon/kinds/rubric_files.h"
+#include "proto/printer.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -71,7 +72,7 @@ static int setup(void **state)
     struct fixture *f = calloc(1, sizeof(*f));
     assert_non_null(f);
     f->spec.kind = JOB_RUBRIC;
-    f->spec.limits = limits_rubric_default;
+    f->spec.limits = job_kind_get(JOB_RUBRIC)->defaults;
     f->job.spec = &f->spec;
     f->job.number = JOB_NO;
     f->job.queued_ns = 10 * NS_PER_S;
@@ -100,7 +101,7 @@ static int teardown(void **state)
     bytes_deinit(&f->job.id);
     bytes_deinit(&f->out);
     bytes_deinit(&f->err);
-    task_class_free(f->job.task_class);
+    task_class_free(f->job.kept);
     bytes_deinit(&f->isolation);
     free(f);
     return 0;
@@ -303,7 +304,9 @@ static void test_unknown_key(void **state)
     };
     static const char lists[] = "{\"breakdown_keys\":[\"a\"]}";
     struct fixture *f = *state;
-    assert_int_equal(task_class_decode(lists, sizeof(lists) - 1, &f->job.task_class, NULL), 0);
+    struct task_class *task_class;
+    assert_int_equal(task_class_decode(lists, sizeof(lists) - 1, &task_class, NULL), 0);
+    f->job.kept = task_class;
     check_result(f, &c);
 }
 
@@ -545,7 +548,7 @@ static void check_sandbox(struct fixture *f, const char *wanted, const char *wha
 static void test_sandbox(void **state)
 {
     struct fixture *f = *state;
-    f->spec = (struct job_spec){.kind = JOB_SANDBOX, .limits = limits_sandbox_default};
+    f->spec = (struct job_spec){.kind = JOB_SANDBOX, .limits = job_kind_get(JOB_SANDBOX)->defaults};
     f->result.wait_status = EXITED(0);
     set_output(f, "out\xff", "a warning\n");
     check_sandbox(f,
@@ -636,7 +639,7 @@ static void set_code_exec(struct fixture *f, size_t targets)
 {
     f->spec = (struct job_spec){
         .kind = JOB_CODE_EXEC,
-        .limits = limits_sandbox_default,
+        .limits = job_kind_get(JOB_SANDBOX)->defaults,
         .code_exec = {.target_count = targets},
     };
 }

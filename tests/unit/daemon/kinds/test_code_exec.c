@@ -185,7 +185,7 @@ static void test_launch(void **state)
     (void)state;
     _cleanup_code_exec_plan_ struct code_exec_plan plan = CODE_EXEC_PLAN_NULL;
     struct job_spec job = job_of((struct code_exec_spec){.text = BYTES("x")});
-    job.limits = limits_sandbox_default;
+    job.limits = job_kind_get(JOB_SANDBOX)->defaults;
     assert_int_equal(code_exec_plan_init(&plan, &job, PYTHON, environment), 0);
     static const char *const argv[] = {PYTHON, "-s", "-B", ".checker/main.py"};
     assert_ptr_equal(plan.launch.argv, plan.argv);

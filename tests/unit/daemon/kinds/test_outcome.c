@@ -20,7 +20,7 @@
 
 static struct limits make_limits(void)
 {
-    struct limits limits = limits_sandbox_default;
+    struct limits limits = job_kind_get(JOB_SANDBOX)->defaults;
     limits.of[LIMIT_CPU] = CPU_LIMIT_MS;
     return limits;
 }

@@ -18,7 +18,7 @@ struct fixture {
     char root[128], other[128];
     const char *allowed[1];
     struct job_spec job;
-    struct sandbox_host host;
+    struct kind_host host;
     struct sandbox_plan plan;
     enum error_code code;
     struct fault fault;
@@ -63,8 +63,8 @@ static int setup(void **state)
     make_link(f, "../rooted/secret", "root/out");
     make_link(f, "file", "root/in");
     f->allowed[0] = f->root;
-    f->job = (struct job_spec){.kind = JOB_SANDBOX, .limits = limits_sandbox_default};
-    f->host = (struct sandbox_host){
+    f->job = (struct job_spec){.kind = JOB_SANDBOX, .limits = job_kind_get(JOB_SANDBOX)->defaults};
+    f->host = (struct kind_host){
         .interpreter = "/opt/python",
         .environment = environment,
         .readable_roots = {.item = f->allowed, .count = 1},
@@ -118,7 +118,8 @@ static void test_argv(void **state)
 {
     struct fixture *f = *state;
     char *argv[] = {(char[]){"/bin/echo"}, (char[]){"x"}, NULL};
-    f->job.sandbox = (struct sandbox_spec){.argv = argv, .network = true, .input = text("in")};
+    f->job.sandbox = (struct sandbox_spec){.argv = argv, .input = text("in")};
+    f->job.network = true;
     f->job.limits.of[LIMIT_CPU] = 4711;
     assert_int_equal(plan(f), 0);
     assert_strings(f->plan.launch.argv, STRINGS("/bin/echo", "x"));
@@ -129,7 +130,7 @@ static void test_argv(void **state)
     assert_int_equal(f->plan.launch.limits.of[LIMIT_CPU], 4711);
     assert_string_equal(f->plan.launch.input->data, "in");
     assert_false(f->plan.no_code);
-    f->job.sandbox.network = false;
+    f->job.network = false;
     assert_int_equal(plan(f), 0);
     assert_false(f->plan.launch.network);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Finding a rubric: what task_class.json may say, which files count, and that no link and no path
  * leads out of where a job may look. */
-#include "daemon/kinds/rubric.h"
+#include "daemon/kinds/rubric_files.h"
 
 #include <dirent.h>
 #include <fcntl.h>

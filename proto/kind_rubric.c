@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Jobs of kind `rubric`. */
-#include "jobkinds.h"
+#include "jobfields.h"
 #include "printer.h"
 
 #include <string.h>
@@ -49,8 +49,8 @@ static int decode_case_wall_clock(const json_t *wanted, const struct limits *cei
         return 0;
     if (seconds < 0)
         return fault_set(fault, "%s: negative", path);
-    return request_decode_limit(wanted, LIMIT_WALL_CLOCK, ceilings, path,
-                                &limits->of[LIMIT_WALL_CLOCK], fault);
+    return job_decode_limit(wanted, LIMIT_WALL_CLOCK, ceilings, path, &limits->of[LIMIT_WALL_CLOCK],
+                            fault);
 }
 
 static int decode_sut(const json_t *sut, struct rubric_spec *rubric, struct fault *fault)
@@ -74,7 +74,7 @@ static int decode_sut(const json_t *sut, struct rubric_spec *rubric, struct faul
         rubric->sut = SUT_TIMEOUT;
     else
         return fault_set(fault, "job.sut.status: expected ok, exception or timeout");
-    return values[DETAIL] ? request_copy_string(values[DETAIL], &rubric->sut_detail) : 0;
+    return values[DETAIL] ? job_copy_string(values[DETAIL], &rubric->sut_detail) : 0;
 }
 
 /* The rubric's stdin. It is kept as text while the job is queued: a parsed tree is some ten times
@@ -127,29 +127,51 @@ static int decode_rubric(const json_t *const values[], const struct request_poli
     if (r == 0 && values[RUBRIC_SUT])
         r = decode_sut(values[RUBRIC_SUT], rubric, fault);
     if (r == 0)
-        r = request_copy_text(values[RUBRIC_TASK_CLASS], &rubric->task_class);
+        r = job_copy_text(values[RUBRIC_TASK_CLASS], &rubric->task_class);
     if (r == 0 && values[RUBRIC_BENCH_ROOT])
-        r = request_copy_text(values[RUBRIC_BENCH_ROOT], &rubric->bench_root);
+        r = job_copy_text(values[RUBRIC_BENCH_ROOT], &rubric->bench_root);
     if (r == 0)
         r = print_input(values[RUBRIC_CASE], values[RUBRIC_HARNESS_OUTPUT], &rubric->input);
     return r;
 }
 
-const struct job_kind_decoder rubric_decoder = {
-    .fields = rubric_fields,
-    .field_count = RUBRIC_FIELDS,
-    .decode = decode_rubric,
-};
-
-size_t rubric_spec_size(const struct rubric_spec *spec)
+static size_t measure(const struct job_spec *job)
 {
+    const struct rubric_spec *spec = &job->rubric;
     return spec->input.length + spec->sut_detail.length;
 }
 
-void rubric_spec_deinit(struct rubric_spec *spec)
+static void free_spec(struct job_spec *job)
 {
+    struct rubric_spec *spec = &job->rubric;
     free(spec->task_class);
     free(spec->bench_root);
     bytes_deinit(&spec->input);
     bytes_deinit(&spec->sut_detail);
 }
+
+static int decode_limit(const char *key, const json_t *value, const struct request_policy *policy,
+                        struct job_spec *spec, struct fault *fault)
+{
+    (void)value;
+    (void)policy;
+    (void)spec;
+    if (strcmp(key, limit_key(LIMIT_WALL_CLOCK)) != 0)
+        return LIMIT_COMMON;
+    return fault_set(fault,
+                     "job.limits.%s: a rubric's is set by job.case.rubric_wall_clock_seconds", key);
+}
+
+extern const struct job_kind job_kind_rubric;
+const struct job_kind job_kind_rubric = {
+    .name = "rubric",
+    .fields = rubric_fields,
+    .field_count = RUBRIC_FIELDS,
+    /* The wall clock bounds the CPU time: 300 s is its ceiling. */
+    .defaults = LIMITS_DEFAULT(60 * LIMIT_SECOND, 300 * LIMIT_SECOND),
+    .wall_clock_ceiling = 300 * LIMIT_SECOND,
+    .decode_limit = decode_limit,
+    .decode = decode_rubric,
+    .size = measure,
+    .deinit = free_spec,
+};

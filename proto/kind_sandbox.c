@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Jobs of kind `sandbox`. */
 #include "base64.h"
-#include "jobkinds.h"
+#include "jobfields.h"
 
 #include <string.h>
 
@@ -34,8 +34,9 @@ static void free_strings(char **strings)
     free(strings);
 }
 
-void sandbox_spec_deinit(struct sandbox_spec *spec)
+static void free_spec(struct job_spec *job)
 {
+    struct sandbox_spec *spec = &job->sandbox;
     free_strings(spec->argv);
     free_strings(spec->env);
     free_strings(spec->readable);
@@ -57,8 +58,9 @@ static size_t strings_length(char *const *strings)
     return length;
 }
 
-size_t sandbox_spec_size(const struct sandbox_spec *spec)
+static size_t measure(const struct job_spec *job)
 {
+    const struct sandbox_spec *spec = &job->sandbox;
     size_t size = spec->text.length + spec->input.length + strings_length(spec->argv) +
                   strings_length(spec->env) + strings_length(spec->readable);
     for (size_t i = 0; i < spec->file_count; i++)
@@ -80,7 +82,7 @@ static int decode_strings(const json_t *array, const char *name, char ***ret, st
         (void)snprintf(path, sizeof(path), "job.%s[%zu]", name, i);
         int r = field_check_type(json_array_get(array, i), FIELD_TEXT, path, fault);
         if (r == 0)
-            r = request_copy_text(json_array_get(array, i), &(*ret)[i]);
+            r = job_copy_text(json_array_get(array, i), &(*ret)[i]);
         if (r < 0)
             return r;
     }
@@ -127,7 +129,7 @@ static int decode_program(const json_t *argv, const json_t *snippet, const json_
     }
     spec->program = snippet ? SANDBOX_SNIPPET : SANDBOX_GENERATION;
     int r = runner ? decode_runner(runner, &spec->runner, fault) : 0;
-    return r < 0 ? r : request_copy_string(snippet ? snippet : generation, &spec->text);
+    return r < 0 ? r : job_copy_string(snippet ? snippet : generation, &spec->text);
 }
 
 /* --- env ---------------------------------------------------------------------------------- */
@@ -202,7 +204,7 @@ static int decode_stdin(const json_t *value, struct bytes *ret, struct fault *fa
     static const struct field table[] = {{"base64", FIELD_STRING, FIELD_REQUIRED}};
     const json_t *base64;
     if (json_is_string(value))
-        return request_copy_string(value, ret);
+        return job_copy_string(value, ret);
     if (!json_is_object(value))
         return fault_set(fault, "job.stdin: expected a string or {\"base64\": ...}, got %s",
                          json_type_name(value));
@@ -243,7 +245,7 @@ static int decode_file_object(const json_t *value, const char *path, struct sand
         r = decode_mode(values[MODE], path, &file->mode, fault);
     if (r < 0)
         return r;
-    return values[TEXT] ? request_copy_string(values[TEXT], &file->content)
+    return values[TEXT] ? job_copy_string(values[TEXT], &file->content)
                         : decode_base64(values[BASE64], path, &file->content, fault);
 }
 
@@ -278,7 +280,7 @@ static int decode_file(const char *name, const json_t *value, struct sandbox_fil
     if (!file->name)
         return -ENOMEM;
     if (json_is_string(value))
-        return request_copy_string(value, &file->content);
+        return job_copy_string(value, &file->content);
     if (!json_is_object(value))
         return fault_set(fault, "%s: expected a string or an object with text or base64, got %s",
                          path, json_type_name(value));
@@ -451,8 +453,32 @@ static int decode_sandbox(const json_t *const values[], const struct request_pol
     return r;
 }
 
-const struct job_kind_decoder sandbox_decoder = {
+/* `allow_network` is the one key that is no quantity. */
+static int decode_limit(const char *key, const json_t *value, const struct request_policy *policy,
+                        struct job_spec *spec, struct fault *fault)
+{
+    if (strcmp(key, "allow_network") != 0)
+        return LIMIT_COMMON;
+    int r = field_check_type(value, FIELD_BOOLEAN, "job.limits.allow_network", fault);
+    if (r < 0)
+        return r;
+    if (json_is_true(value) && !policy->allow_network) {
+        (void)fault_set(fault, "job.limits.allow_network: the configuration does not allow it "
+                               "(allow_network of [sandbox])");
+        return -EPERM;
+    }
+    spec->network = json_is_true(value);
+    return 0;
+}
+
+extern const struct job_kind job_kind_sandbox;
+const struct job_kind job_kind_sandbox = {
+    .name = "sandbox",
     .fields = sandbox_fields,
     .field_count = SANDBOX_FIELDS,
+    .defaults = LIMITS_DEFAULT(120 * LIMIT_SECOND, 60 * LIMIT_SECOND),
+    .decode_limit = decode_limit,
     .decode = decode_sandbox,
+    .size = measure,
+    .deinit = free_spec,
 };

@@ -3,9 +3,7 @@
 /* Finding what a rubric job names: <bench_root>/<task_class>/rubric.py, and the task class's lists
  * beside it. */
 
-#include "daemon/base/roots.h"
-#include "proto/reply.h"
-#include "proto/request.h"
+#include "kind.h"
 
 #include <jansson.h>
 
@@ -19,11 +17,6 @@ struct task_class *task_class_free(struct task_class *task_class);
 
 /* Decodes the text of a task_class.json; -EINVAL with FAULT naming the JSON path. */
 int task_class_decode(const char *text, size_t n, struct task_class **ret, struct fault *fault);
-
-struct rubric_roots {
-    const char *default_root; /* NULL: a job must name one */
-    struct roots allowed;     /* under which a bench root must lie */
-};
 
 /* Where a rubric is. */
 struct rubric_place {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Jobs of kind `code_exec`. */
-#include "jobkinds.h"
+#include "jobfields.h"
 
 #include <string.h>
 
 /* --- ownership ---------------------------------------------------------------------------- */
 
-void code_exec_spec_deinit(struct code_exec_spec *spec)
+static void free_spec(struct job_spec *job)
 {
+    struct code_exec_spec *spec = &job->code_exec;
     bytes_deinit(&spec->text);
     bytes_deinit(&spec->test);
     bytes_deinit(&spec->prelude);
@@ -18,8 +19,9 @@ void code_exec_spec_deinit(struct code_exec_spec *spec)
     free(spec->targets);
 }
 
-size_t code_exec_spec_size(const struct code_exec_spec *spec)
+static size_t measure(const struct job_spec *job)
 {
+    const struct code_exec_spec *spec = &job->code_exec;
     size_t size =
         spec->text.length + spec->test.length + spec->prelude.length + spec->test_setup.length;
     if (spec->entry_point)
@@ -37,7 +39,7 @@ static int decode_text(const json_t *generation, const json_t *code, struct code
     if (!generation == !code)
         return fault_set(fault, "job: expected exactly one of generation and code");
     spec->is_generation = generation != NULL;
-    return request_copy_string(generation ? generation : code, &spec->text);
+    return job_copy_string(generation ? generation : code, &spec->text);
 }
 
 /* --- what it has to pass ------------------------------------------------------------------ */
@@ -58,7 +60,7 @@ static int decode_target(const json_t *item, const char *path, struct code_exec_
     if (r == 0)
         r = check_not_blank(item, path, fault);
     if (r == 0)
-        r = request_copy_string(item, &spec->targets[spec->target_count]);
+        r = job_copy_string(item, &spec->targets[spec->target_count]);
     if (r == 0)
         spec->target_count++;
     return r;
@@ -93,7 +95,7 @@ static int decode_targets(const json_t *value, struct code_exec_spec *spec, stru
 static int decode_test(const json_t *value, struct code_exec_spec *spec, struct fault *fault)
 {
     int r = check_not_blank(value, "job.test", fault);
-    return r == 0 ? request_copy_string(value, &spec->test) : r;
+    return r == 0 ? job_copy_string(value, &spec->test) : r;
 }
 
 static bool is_keyword(const char *name)
@@ -135,7 +137,7 @@ static int decode_entry_point(const json_t *value, struct code_exec_spec *spec, 
                          SHOWN(name), CODE_EXEC_ENTRY_POINT_MAX);
     if (is_keyword(name))
         return fault_set(fault, "job.entry_point: \"%s\" is a keyword of Python", name);
-    return request_copy_text(value, &spec->entry_point);
+    return job_copy_text(value, &spec->entry_point);
 }
 
 static int decode_assertions(const json_t *targets, const json_t *test, const json_t *entry_point,
@@ -173,8 +175,8 @@ static int decode_timeout(const json_t *metadata, const json_t *limits_given,
     if (json_object_get(limits_given, limit_key(LIMIT_WALL_CLOCK)))
         return fault_set(fault, "%s: job.limits.wall_clock says the same; only one of them may",
                          path);
-    return request_decode_limit(timeout, LIMIT_WALL_CLOCK, ceilings, path,
-                                &limits->of[LIMIT_WALL_CLOCK], fault);
+    return job_decode_limit(timeout, LIMIT_WALL_CLOCK, ceilings, path,
+                            &limits->of[LIMIT_WALL_CLOCK], fault);
 }
 
 /* --- the job ------------------------------------------------------------------------------ */
@@ -218,9 +220,9 @@ static int decode_code_exec(const json_t *const values[], const struct request_p
         r = decode_assertions(values[CODE_EXEC_TARGETS], values[CODE_EXEC_TEST],
                               values[CODE_EXEC_ENTRY_POINT], code_exec, fault);
     if (r == 0 && values[CODE_EXEC_PRELUDE])
-        r = request_copy_string(values[CODE_EXEC_PRELUDE], &code_exec->prelude);
+        r = job_copy_string(values[CODE_EXEC_PRELUDE], &code_exec->prelude);
     if (r == 0 && values[CODE_EXEC_TEST_SETUP])
-        r = request_copy_string(values[CODE_EXEC_TEST_SETUP], &code_exec->test_setup);
+        r = job_copy_string(values[CODE_EXEC_TEST_SETUP], &code_exec->test_setup);
     if (r == 0 && values[CODE_EXEC_VERDICT])
         r = decode_verdict(values[CODE_EXEC_VERDICT], &code_exec->shared, fault);
     if (r == 0 && values[CODE_EXEC_METADATA])
@@ -229,8 +231,14 @@ static int decode_code_exec(const json_t *const values[], const struct request_p
     return r;
 }
 
-const struct job_kind_decoder code_exec_decoder = {
+extern const struct job_kind job_kind_code_exec;
+const struct job_kind job_kind_code_exec = {
+    .name = "code_exec",
     .fields = code_exec_fields,
     .field_count = CODE_EXEC_FIELDS,
+    .defaults = LIMITS_DEFAULT(3 * LIMIT_SECOND, 60 * LIMIT_SECOND),
+    .wall_clock_ceiling = 30 * LIMIT_SECOND,
     .decode = decode_code_exec,
+    .size = measure,
+    .deinit = free_spec,
 };

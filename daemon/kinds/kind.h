@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* What the daemon does for a job of each kind: plan its launch, judge its end, name it for people.
+ *
+ * Room: daemon/kinds knows what each kind of job means to the daemon. It includes pool/ for what a
+ * slot is given and what it gives back, and nothing of connections, jobs in the queue or the
+ * supervisor. Everything here but finding a rubric's files is pure. */
+
+#include "daemon/base/roots.h"
+#include "daemon/pool/launch.h"
+#include "daemon/pool/result.h"
+#include "proto/benchscore.h"
+#include "proto/jobkinds.h"
+#include "proto/reply.h"
+
+struct rubric_roots {
+    const char *default_root; /* NULL: a job must name one */
+    struct roots allowed;     /* under which a bench root must lie */
+};
+
+/* What the daemon has for jobs; borrowed. */
+struct kind_host {
+    const char *interpreter;        /* absolute path of the configured Python */
+    const char *const *environment; /* NULL-terminated: what every job gets */
+    struct rubric_roots rubric_roots;
+    struct roots readable_roots; /* under which a sandbox job may ask for files */
+    bool has_view;               /* jails have a view of their own, with the bench at VIEW_BENCH */
+};
+
+/* How a job is run. */
+struct kind_plan {
+    struct launch launch; /* points into the job's spec, the host and the parts */
+    bool no_code;         /* there is no code to run, and nothing to launch */
+    void *parts;          /* owned; what `free_parts` frees */
+    void (*free_parts)(void *parts);
+    void *kept; /* owned: what judge() needs beside the spec; the kind's free_kept() frees it */
+};
+
+#define KIND_PLAN_NULL \
+    {                  \
+        .parts = NULL  \
+    }
+
+/* Frees the parts. What is kept is the caller's. */
+void kind_plan_deinit(struct kind_plan *plan);
+#define _cleanup_kind_plan_ _cleanup_(kind_plan_deinit)
+
+/* A job whose process has ended. */
+struct kind_run {
+    const struct job_spec *spec;
+    const void *kept;                 /* what the plan kept */
+    const struct slot_result *result; /* what the slot saw */
+    struct outcome *outcome;          /* the same for the reply; a judge may drop its stderr */
+};
+
+/* What a judge makes of a run. */
+struct judgement {
+    struct bench_score score;
+    bool program_failed; /* the program gave no verdict of its own, which its stderr may explain */
+    const char *verdict; /* a word of the protocol; NULL: this kind has none */
+    const char *mode;    /* "isolated" or "shared"; NULL: this kind has none */
+    json_t *assertions;  /* owned; NULL: this kind has none */
+    char *broken;        /* owned: why there is no verdict at all; NULL: there is one */
+};
+
+#define JUDGEMENT_NULL             \
+    {                              \
+        .score = BENCH_SCORE_NULL, \
+    }
+
+void judgement_deinit(struct judgement *judgement);
+#define _cleanup_judgement_ _cleanup_(judgement_deinit)
+
+struct kind_ops {
+    bool tells_output;        /* results carry stdout: it is what the job was run for */
+    bool tells_interpreter;   /* results say whether the interpreter was warm or cold */
+    bool label_is_task_class; /* log entries have the label as the task class, too */
+
+    /* The job's name for people: borrowed from SPEC. */
+    const char *(*label)(const struct job_spec *spec);
+
+    /* Whether it takes a slot to answer the job; NULL: always. */
+    bool (*is_run)(const struct job_spec *spec);
+
+    /* The score of a job that is_run() says no of. 0 or -ENOMEM. */
+    int (*score_unrun)(const struct job_spec *spec, struct bench_score *ret);
+
+    /* Works out how SPEC is run. On failure the return value is negative and *ret_code and FAULT
+     * say what to answer; either way kind_plan_deinit() frees what there is. */
+    int (*plan)(struct kind_plan *plan, const struct job_spec *spec, const struct kind_host *host,
+                enum error_code *ret_code, struct fault *fault);
+
+    /* Whether the client named the program, so that the request is wrong if the kernel refuses to
+     * execute it; NULL: never. */
+    bool (*names_program)(const struct job_spec *spec);
+
+    /* Frees what only the job's process needs: the kernel holds it by then. */
+    void (*drop_input)(struct job_spec *spec);
+
+    /* The score of a run that ended by itself or at a limit. *ret is JUDGEMENT_NULL before, and the
+     * caller's either way. 0 or -ENOMEM. */
+    int (*judge)(const struct kind_run *run, struct judgement *ret);
+
+    /* Frees what a plan kept; accepts NULL. NULL: this kind keeps nothing. */
+    void (*free_kept)(void *kept);
+};
+
+/* The operations of that kind; never NULL. */
+const struct kind_ops *kind_ops_get(enum job_kind_id id);

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* The kinds of job and what a job of each kind asks for, as plain structs. */
+
+#include "bytes.h"
+#include "limits.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* One row per kind: ROW(ID, name). The name is the one in messages; the configuration has a section
+ * and an array entry of limits for each; proto/kind_NAME.c defines its struct job_kind,
+ * daemon/kinds/NAME.c its struct kind_ops. A new row also needs its member in struct job_spec, its
+ * LIMIT_KEYS line in conf/keys.c, and its name in proto/meson.build. */
+#define JOB_KINDS(ROW)    \
+    ROW(RUBRIC, rubric)   \
+    ROW(SANDBOX, sandbox) \
+    ROW(CODE_EXEC, code_exec)
+
+#define JOB_KIND_ID_(ID, name) JOB_##ID,
+enum job_kind_id { JOB_KINDS(JOB_KIND_ID_) JOB_KIND_COUNT };
+#undef JOB_KIND_ID_
+
+#define SANDBOX_ARGV_MAX 60
+#define SANDBOX_STRINGS_MAX (44u << 10) /* bytes of argv and env, each with its NUL */
+#define SANDBOX_FILES_MAX 1024
+#define SANDBOX_DIRECTORIES_MAX 1024 /* that the names of the files need */
+#define SANDBOX_NAME_MAX 1023        /* bytes of a file's name */
+#define SANDBOX_COMPONENT_MAX 255    /* and of one part of it */
+#define SANDBOX_READABLE_MAX 16
+#define SANDBOX_PATH_MAX 4095
+
+#define CODE_EXEC_TARGETS_MAX 4096
+#define CODE_EXEC_ENTRY_POINT_MAX 255 /* bytes */
+
+/* What became of the system under test, as its harness tells: anything but OK is a verdict in
+ * itself and the rubric is not run. */
+enum sut_status {
+    SUT_OK,
+    SUT_EXCEPTION,
+    SUT_TIMEOUT,
+};
+
+struct rubric_spec {
+    char *task_class;   /* [A-Za-z0-9][A-Za-z0-9._-]* */
+    char *bench_root;   /* absolute, or NULL: the daemon's default */
+    struct bytes input; /* stdin of the rubric: {"case": ..., "harness_output": ...} */
+    bool cold;          /* not in an interpreter that waits */
+    enum sut_status sut;
+    struct bytes sut_detail; /* data is NULL where there is none */
+};
+
+/* What runs a snippet. */
+enum sandbox_runner {
+    SANDBOX_SHELL,  /* /bin/sh */
+    SANDBOX_PYTHON, /* the configured interpreter */
+};
+
+/* Where the snippet stands in the working directory while it runs; no file of the job may. */
+const char *sandbox_runner_file(enum sandbox_runner runner);
+
+enum sandbox_program {
+    SANDBOX_ARGV,
+    SANDBOX_SNIPPET,
+    SANDBOX_GENERATION, /* free text: the code in it is run like a snippet */
+};
+
+struct sandbox_file {
+    char *name;    /* relative, in normal form; no name is a directory of another */
+    unsigned mode; /* permission bits, at most 0777 */
+    struct bytes content;
+};
+
+struct sandbox_spec {
+    enum sandbox_program program;
+    char **argv;       /* SANDBOX_ARGV: NULL-terminated; argv[0] is an absolute path */
+    struct bytes text; /* SANDBOX_SNIPPET, SANDBOX_GENERATION */
+    enum sandbox_runner runner;
+    struct sandbox_file *files;
+    size_t file_count;
+    struct bytes input; /* its stdin */
+    char **env;         /* NULL-terminated NAME=VALUE, each NAME allowed and once; or NULL */
+    char **readable;    /* NULL-terminated absolute paths as the client wrote them; or NULL */
+};
+
+struct code_exec_spec {
+    bool is_generation;    /* `text` is free text with the code somewhere in it */
+    struct bytes text;     /* may be empty */
+    struct bytes *targets; /* assertions, none of them blank; NULL where there is a `test` */
+    size_t target_count;
+    struct bytes test;       /* a program that defines check(candidate); data NULL: `targets` */
+    char *entry_point;       /* a name in Python; NULL: none. `test` always has one */
+    struct bytes prelude;    /* what stands before the code; data NULL: nothing */
+    struct bytes test_setup; /* what runs before the assertions; data NULL: nothing */
+    bool shared;             /* the assertions run in the process of the code */
+    bool cold;               /* not in an interpreter that waits */
+};
+
+#define JOB_PRIORITY_MAX 10
+
+struct job_spec {
+    enum job_kind_id kind;
+    int priority; /* -JOB_PRIORITY_MAX to JOB_PRIORITY_MAX; higher runs first */
+    struct limits limits;
+    bool network; /* the job may use the host's network */
+    union {
+        struct rubric_spec rubric;
+        struct sandbox_spec sandbox;
+        struct code_exec_spec code_exec;
+    };
+};
