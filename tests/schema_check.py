@@ -771,6 +771,15 @@ RIGHT = [
 ]
 
 
+def resolves(ref, name):
+    """Whether REF, in the schema NAME, leads to something."""
+    target, _, pointer = ref.partition("#")
+    place = store().get(target or name)
+    for step in pointer.split("/")[1:]:
+        place = place.get(step) if isinstance(place, dict) else None
+    return isinstance(place, dict)
+
+
 def check_schemas():
     for name, schema in store().items():
         try:
@@ -779,8 +788,8 @@ def check_schemas():
         except jsonschema.SchemaError:
             good = False
         yield f"{name} is a schema of draft 2020-12", good
-        for ref in re.findall(r'"\$ref": "([^"#]*)', json.dumps(schema)):
-            yield f"{name}: there is a schema {ref}", ref in store()
+        for ref in re.findall(r'"\$ref": "([^"]*)"', json.dumps(schema)):
+            yield f"{name}: there is a schema {ref}", resolves(ref, name)
 
 
 def check_page():
