@@ -5,7 +5,7 @@
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/* The six bits that C stands for, or -1. */
+/* Returns the six bits that C encodes, or -1. */
 static int value_of(char c)
 {
     if (c >= 'A' && c <= 'Z')
@@ -17,7 +17,7 @@ static int value_of(char c)
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* How many bytes the last four characters leave out: 0, 1 or 2. */
+/* Returns how many bytes the padding of the last four characters removes: 0, 1 or 2. */
 static unsigned padding(const char *text, size_t n)
 {
     if (n == 0 || text[n - 1] != '=')

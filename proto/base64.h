@@ -4,9 +4,9 @@
 
 #include "json.h"
 
-/* Decodes N bytes strictly: no line breaks or other stray bytes, no missing or surplus padding, no
- * bits set that the padding leaves unused, so that no two texts stand for the same bytes.
- * 0, -EINVAL, -ENOMEM. */
+/* Decodes N bytes strictly, so that each value has exactly one encoding: refuses line breaks, stray
+ * bytes, missing or surplus padding, and bits set that the padding leaves unused. 0, -EINVAL or
+ * -ENOMEM. */
 int base64_decode(const char *text, size_t n, struct bytes *ret);
 
 /* Encodes N bytes; 0 or -ENOMEM. */

@@ -136,7 +136,7 @@ int bench_score_decode(const json_t *object, struct bench_score *ret, struct fau
     return 0;
 }
 
-/* A number as it would be written by hand: 1 and 0 rather than 1.0 and 0.0. */
+/* Prints a whole number as people write it: 1 and 0 instead of 1.0 and 0.0. */
 static void print_number(struct printer *printer, double value)
 {
     if (isnan(value))

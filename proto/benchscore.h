@@ -24,17 +24,17 @@ struct bench_score {
 void bench_score_deinit(struct bench_score *score);
 #define _cleanup_bench_score_ _cleanup_(bench_score_deinit)
 
-/* A score of 0, not passed, with one failure mode of severity `block`; DETAIL (arbitrary bytes)
- * may be NULL. 0 or -ENOMEM. */
+/* Makes a score of 0, not passed, with one failure mode of severity `block`. DETAIL may be NULL and
+ * may hold arbitrary bytes. 0 or -ENOMEM. */
 int bench_score_block(const char *code, const char *detail, size_t detail_length,
                       struct bench_score *ret);
 
-/* Passed, with a score of 1 and nothing else to tell. 0 or -ENOMEM. */
+/* Makes a score of 1, passed, without breakdown or failure modes. 0 or -ENOMEM. */
 int bench_score_pass(struct bench_score *ret);
 
-/* Strictly decodes OBJECT: `passed` and `score` are required, the rest has defaults,
- * nothing else may be there. `wall_clock_ms` must be an integer where it is given and is otherwise
- * ignored. -EINVAL with the JSON path in FAULT. */
+/* Decodes OBJECT strictly: requires `passed` and `score`, fills in defaults for the other fields
+ * and refuses unknown ones. Checks that `wall_clock_ms` is an integer and ignores its value. 0,
+ * -EINVAL with the JSON path in FAULT, or -ENOMEM. */
 int bench_score_decode(const json_t *object, struct bench_score *ret, struct fault *fault);
 
 /* Prints the JSON object. */

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* vsnprintf cuts at a byte; this takes away what is left of a cut UTF-8 character. */
+/* vsnprintf() cuts at any byte: remove the rest of a UTF-8 character that it cut in two. */
 static void trim_cut_character(char *text)
 {
     size_t end = strlen(text), start = end;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What is wrong and where, for a person: "job.targets[2]: expected a string". */
+/* A message for people that says what is wrong and where: "job.targets[2]: expected a string". */
 
 #include "util.h"
 
@@ -18,6 +18,6 @@ struct fault {
         .text = "" \
     }
 
-/* Writes the message, cut at FAULT_MAX on a whole UTF-8 character; returns -EINVAL, so that a
+/* Writes the message, cut to FAULT_MAX bytes at a whole UTF-8 character. Returns -EINVAL, so that a
  * decoder can end with `return fault_set(...)`. FAULT may be NULL. */
 _printf_(2, 3) int fault_set(struct fault *fault, const char *format, ...);

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* A name that a client chose is shown up to this many bytes. */
+/* Messages show at most this many bytes of a name that a client chose. */
 #define NAME_SHOWN_MAX 64
 
 void field_path(char out[FIELD_PATH_MAX], const char *path, const char *name)
@@ -38,7 +38,7 @@ static bool has_type(const json_t *value, enum field_type type)
     return false;
 }
 
-/* Where a C string is wanted and VALUE is none. */
+/* Tells whether TYPE asks for a C string and VALUE has a NUL in it. */
 static bool has_nul(const json_t *value, enum field_type type)
 {
     return type == FIELD_TEXT && strlen(json_string_value(value)) != json_string_length(value);
@@ -67,7 +67,7 @@ static int decode_one(const json_t *object, const char *path, const struct field
     bool is_missing = !found && field->presence == FIELD_REQUIRED;
     if (json_is_null(found) && field->presence == FIELD_NULLABLE)
         found = NULL;
-    /* Where it stands is put into words only if there is something to say of it. */
+    /* Format the path only on failure: every field of every message passes here. */
     if (is_missing || (found && (!has_type(found, field->type) || has_nul(found, field->type)))) {
         char where[FIELD_PATH_MAX];
         field_path(where, path, field->name);

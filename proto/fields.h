@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Decodes a JSON object by a table of fields: the one place that knows a message's names. */
+/* Decodes a JSON object by a table of fields. The table is the only place that names them. */
 
 #include "json.h"
 
@@ -12,13 +12,13 @@ enum field_type {
     FIELD_BOOLEAN,
     FIELD_OBJECT,
     FIELD_ARRAY,
-    FIELD_ANY, /* what it may be is for the caller to check */
+    FIELD_ANY, /* the caller checks the type */
 };
 
 enum field_presence {
     FIELD_REQUIRED,
     FIELD_OPTIONAL, /* may be absent, may not be null */
-    FIELD_NULLABLE, /* absent and null are the same */
+    FIELD_NULLABLE, /* null means the same as absent */
 };
 
 struct field {
@@ -30,15 +30,17 @@ struct field {
 /* Room for a JSON path in a message: "job.case.rubric_wall_clock_seconds". */
 #define FIELD_PATH_MAX 160
 
-/* Checks OBJECT against the N fields of TABLE and sets values[i], borrowed from OBJECT, for each;
- * NULL where it is absent (or null and nullable). A missing or mistyped field and a field that the
- * table does not have are -EINVAL with FAULT naming the path, which PATH begins ("" at the top). */
+/* Checks OBJECT against the N fields of TABLE. Sets values[i] to the value of field i, borrowed
+ * from OBJECT, or to NULL where the field is absent or null. Returns -EINVAL for a missing,
+ * mistyped or unknown field; FAULT then names its path, which begins with PATH ("" at the top
+ * level). */
 int fields_decode(const json_t *object, const char *path, const struct field *table, size_t n,
                   const json_t *values[], struct fault *fault);
 
-/* Whether VALUE is of TYPE; -EINVAL and a message naming PATH if not. */
+/* Checks that VALUE is of TYPE. 0, or -EINVAL with a message that names PATH. */
 int field_check_type(const json_t *value, enum field_type type, const char *path,
                      struct fault *fault);
 
-/* PATH "." NAME, or NAME where PATH is empty; cut to fit. A NAME that is empty is shown as "". */
+/* Writes PATH "." NAME, or NAME alone where PATH is empty, cut to fit. Shows an empty NAME as "".
+ */
 void field_path(char out[FIELD_PATH_MAX], const char *path, const char *name);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "frame.h"
 
-enum frame_verdict frame_read_header(const uint8_t header[FRAME_HEADER_SIZE], uint32_t max,
-                                     uint32_t *ret_length)
+enum frame_check frame_read_header(const uint8_t header[FRAME_HEADER_SIZE], uint32_t max,
+                                   uint32_t *ret_length)
 {
     uint32_t length = (uint32_t)header[0] << 24 | (uint32_t)header[1] << 16 |
                       (uint32_t)header[2] << 8 | (uint32_t)header[3];

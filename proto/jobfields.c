@@ -19,10 +19,10 @@ int job_copy_string(const json_t *value, struct bytes *ret)
     return bytes_copy(json_string_value(value), json_string_length(value), ret);
 }
 
-/* Seconds to whole milliseconds, rounded up: a limit is never shorter than was asked for. */
+/* Rounds seconds up to whole milliseconds: a limit is never shorter than the client asked for. */
 static uint64_t milliseconds(double seconds)
 {
-    double ms = ceil(seconds * 1000 - 1e-6); /* 2.007 s are 2007.0000000000002 ms */
+    double ms = ceil(seconds * 1000 - 1e-6); /* 2.007 * 1000 is 2007.0000000000002 */
     return ms > 1 ? (uint64_t)ms : 1;
 }
 
@@ -45,7 +45,7 @@ int job_decode_limit(const json_t *value, enum limit limit, const struct limits 
         double seconds = json_number_value(value);
         if (!json_is_number(value) || !(seconds > 0))
             return fault_set(fault, "%s: expected a number of seconds above 0", path);
-        /* Far above any ceiling the conversion to an integer would be undefined. */
+        /* Clamp above any ceiling: converting a larger double to an integer is undefined. */
         decoded = milliseconds(MIN(seconds, 1e12));
     } else {
         if (!json_is_integer(value) || json_integer_value(value) <= 0)

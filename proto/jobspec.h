@@ -33,8 +33,8 @@ enum job_kind_id { JOB_KINDS(JOB_KIND_ID_) JOB_KIND_COUNT };
 #define CODE_EXEC_TARGETS_MAX 4096
 #define CODE_EXEC_ENTRY_POINT_MAX 255 /* bytes */
 
-/* What became of the system under test, as its harness tells: anything but OK is a verdict in
- * itself and the rubric is not run. */
+/* How the system under test ended, as its harness reports. Anything but OK decides the verdict, and
+ * the rubric does not run. */
 enum sut_status {
     SUT_OK,
     SUT_EXCEPTION,
@@ -45,24 +45,24 @@ struct rubric_spec {
     char *task_class;   /* [A-Za-z0-9][A-Za-z0-9._-]* */
     char *bench_root;   /* absolute, or NULL: the daemon's default */
     struct bytes input; /* stdin of the rubric: {"case": ..., "harness_output": ...} */
-    bool cold;          /* not in an interpreter that waits */
+    bool cold;          /* start a new interpreter instead of forking the waiting one */
     enum sut_status sut;
-    struct bytes sut_detail; /* data is NULL where there is none */
+    struct bytes sut_detail; /* data is NULL if absent */
 };
 
-/* What runs a snippet. */
+/* The program that runs a snippet. */
 enum sandbox_runner {
     SANDBOX_SHELL,  /* /bin/sh */
     SANDBOX_PYTHON, /* the configured interpreter */
 };
 
-/* Where the snippet stands in the working directory while it runs; no file of the job may. */
+/* Returns the name of the snippet's file in the work directory. No file of the job may have it. */
 const char *sandbox_runner_file(enum sandbox_runner runner);
 
 enum sandbox_program {
     SANDBOX_ARGV,
     SANDBOX_SNIPPET,
-    SANDBOX_GENERATION, /* free text: the code in it is run like a snippet */
+    SANDBOX_GENERATION, /* free text: the code in it runs like a snippet */
 };
 
 struct sandbox_file {
@@ -86,14 +86,14 @@ struct sandbox_spec {
 struct code_exec_spec {
     bool is_generation;    /* `text` is free text with the code somewhere in it */
     struct bytes text;     /* may be empty */
-    struct bytes *targets; /* assertions, none of them blank; NULL where there is a `test` */
+    struct bytes *targets; /* assertions, none of them blank; NULL if there is a `test` */
     size_t target_count;
     struct bytes test;       /* a program that defines check(candidate); data NULL: `targets` */
-    char *entry_point;       /* a name in Python; NULL: none. `test` always has one */
-    struct bytes prelude;    /* what stands before the code; data NULL: nothing */
-    struct bytes test_setup; /* what runs before the assertions; data NULL: nothing */
+    char *entry_point;       /* a Python name; NULL: none. Always there with `test` */
+    struct bytes prelude;    /* runs before the code; data NULL: nothing */
+    struct bytes test_setup; /* runs before the assertions; data NULL: nothing */
     bool shared;             /* the assertions run in the process of the code */
-    bool cold;               /* not in an interpreter that waits */
+    bool cold;               /* start a new interpreter instead of forking the waiting one */
 };
 
 #define JOB_PRIORITY_MAX 10

@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-/* Byte offset at which nesting passes JSON_DEPTH_MAX, or N. jansson's own bound (2048) is fixed
- * when it is built. Brackets in strings don't count; in bytes that are not JSON the answer does
- * not matter, the parser refuses them. */
+/* Returns the byte offset at which nesting exceeds JSON_DEPTH_MAX, or N. jansson has a bound of its
+ * own, 2048, fixed at its build. Ignores brackets in strings. For bytes that are not JSON the
+ * answer does not matter: the parser refuses them. */
 static size_t too_deep_at(const char *text, size_t n)
 {
     unsigned depth = 0;
@@ -42,7 +42,7 @@ int json_read_object(const char *text, size_t n, json_t **ret, struct fault *fau
     }
 
     const char *nul = memchr(text, '\0', n);
-    if (nul) { /* some of which jansson takes for the end */
+    if (nul) { /* jansson takes some of them for the end of the text */
         fault_set(fault, "JSON: NUL at byte %td", nul - text);
         return -EBADMSG;
     }

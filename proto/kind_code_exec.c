@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Jobs of kind `code_exec`. */
+/* Requests of kind `code_exec`: code of a model and the assertions that it has to pass. */
 #include "jobfields.h"
 
 #include <string.h>
@@ -42,9 +42,9 @@ static int decode_text(const json_t *generation, const json_t *code, struct code
     return job_copy_string(generation ? generation : code, &spec->text);
 }
 
-/* --- what it has to pass ------------------------------------------------------------------ */
+/* --- the assertions ------------------------------------------------------------------ */
 
-/* What asserts nothing would always pass. */
+/* Refuses blank text: a test that asserts nothing passes always. */
 static int check_not_blank(const json_t *string, const char *path, struct fault *fault)
 {
     const char *text = json_string_value(string);
@@ -112,8 +112,8 @@ static bool is_keyword(const char *name)
     return false;
 }
 
-/* Which characters beyond ASCII Python takes depends on its version, so all of them pass: a name
- * that is none will not be found. */
+/* Accepts every byte beyond ASCII, because the characters that Python allows in a name depend on
+ * its version. The checker reports a name that does not exist. */
 static bool is_identifier(const char *name)
 {
     size_t length = strlen(name);
@@ -164,7 +164,7 @@ static int decode_verdict(const json_t *value, bool *ret_shared, struct fault *f
     return fault_set(fault, "job.verdict: expected isolated or shared");
 }
 
-/* The rest of `metadata` is the client's own. */
+/* Reads `timeout_s`; the other fields of `metadata` belong to the client. */
 static int decode_timeout(const json_t *metadata, const json_t *limits_given,
                           const struct limits *ceilings, struct limits *limits, struct fault *fault)
 {

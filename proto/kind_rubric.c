@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Jobs of kind `rubric`. */
+/* Requests of kind `rubric`: an answer and the task class whose rubric.py grades it. */
 #include "jobfields.h"
 #include "printer.h"
 
@@ -34,7 +34,7 @@ static int check_bench_root(const json_t *value, struct fault *fault)
     return 0;
 }
 
-/* `case.rubric_wall_clock_seconds`: absent, null and 0 mean the default. */
+/* Reads `case.rubric_wall_clock_seconds`; absent, null and 0 mean the default. */
 static int decode_case_wall_clock(const json_t *wanted, const struct limits *ceilings,
                                   struct limits *limits, struct fault *fault)
 {
@@ -77,8 +77,8 @@ static int decode_sut(const json_t *sut, struct rubric_spec *rubric, struct faul
     return values[DETAIL] ? job_copy_string(values[DETAIL], &rubric->sut_detail) : 0;
 }
 
-/* The rubric's stdin. It is kept as text while the job is queued: a parsed tree is some ten times
- * as large. */
+/* Prints the rubric's stdin. A queued job keeps it as text because a parsed tree takes some ten
+ * times the memory. */
 static int print_input(const json_t *test_case, const json_t *harness_output, struct bytes *ret)
 {
     struct printer printer = PRINTER_NULL;
@@ -167,7 +167,7 @@ const struct job_kind job_kind_rubric = {
     .name = "rubric",
     .fields = rubric_fields,
     .field_count = RUBRIC_FIELDS,
-    /* The wall clock bounds the CPU time: 300 s is its ceiling. */
+    /* CPU time is left to the wall clock: 300 s is the ceiling of that. */
     .defaults = LIMITS_DEFAULT(60 * LIMIT_SECOND, 300 * LIMIT_SECOND),
     .wall_clock_ceiling = 300 * LIMIT_SECOND,
     .decode_limit = decode_limit,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Jobs of kind `sandbox`. */
+/* Requests of kind `sandbox`: a program, a snippet or the code in a generation. */
 #include "base64.h"
 #include "jobfields.h"
 
 #include <string.h>
 
-/* What a file takes of the disk limit: whole pages, as on a tmpfs. */
+/* A file takes whole pages of the disk limit, as on a tmpfs. */
 #define PAGE ((size_t)4096)
 #define WHOLE_PAGES(n) (((n) + PAGE - 1) / PAGE * PAGE)
 
@@ -49,7 +49,7 @@ static void free_spec(struct job_spec *job)
     free(spec->files);
 }
 
-/* Bytes of STRINGS, each with its NUL. */
+/* Returns the bytes of STRINGS, each with its NUL. */
 static size_t strings_length(char *const *strings)
 {
     size_t length = 0;
@@ -69,12 +69,12 @@ static size_t measure(const struct job_spec *job)
     return size;
 }
 
-/* --- what is run -------------------------------------------------------------------------- */
+/* --- the program -------------------------------------------------------------------------- */
 
 static int decode_strings(const json_t *array, const char *name, char ***ret, struct fault *fault)
 {
     size_t n = json_array_size(array);
-    *ret = calloc(n + 1, sizeof(**ret)); /* freed with the spec, whatever happens */
+    *ret = calloc(n + 1, sizeof(**ret)); /* the spec owns it, on failure too */
     if (!*ret)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++) {
@@ -212,7 +212,7 @@ static int decode_stdin(const json_t *value, struct bytes *ret, struct fault *fa
     return r < 0 ? r : decode_base64(base64, "job.stdin", ret, fault);
 }
 
-/* Octal digits in a string: a number of JSON is decimal, and 644 would be taken for 01204. */
+/* Takes octal digits in a string: JSON numbers are decimal, so 644 would become 01204. */
 static int decode_mode(const json_t *value, const char *parent, unsigned *ret, struct fault *fault)
 {
     char path[FIELD_PATH_MAX];
@@ -249,7 +249,7 @@ static int decode_file_object(const json_t *value, const char *path, struct sand
                         : decode_base64(values[BASE64], path, &file->content, fault);
 }
 
-/* Whether NAME is relative, in normal form, and within the bounds of a path and its parts. */
+/* Tells whether NAME is relative, in normal form, and within the bounds of a path and its parts. */
 static bool is_file_name(const char *name)
 {
     if (strlen(name) > SANDBOX_NAME_MAX)
@@ -287,7 +287,7 @@ static int decode_file(const char *name, const json_t *value, struct sandbox_fil
     return decode_file_object(value, path, file, fault);
 }
 
-/* By name, with '/' before every other character: what lies in a directory follows its name. */
+/* Orders names with '/' before every other character, so that a directory's content follows it. */
 static int compare_files(const void *a, const void *b)
 {
     const char *x = ((const struct sandbox_file *)a)->name;
@@ -301,14 +301,14 @@ static int compare_files(const void *a, const void *b)
     return left - right;
 }
 
-/* Whether NAME is OUTER or lies in it. */
+/* Tells whether NAME is OUTER or lies in it. */
 static bool lies_in(const char *name, const char *outer)
 {
     size_t n = strlen(outer);
     return strncmp(name, outer, n) == 0 && (name[n] == '\0' || name[n] == '/');
 }
 
-/* How many directories NAME needs that BEFORE, the name before it in order, does not. */
+/* Counts the directories that NAME needs and BEFORE, the name before it in order, does not. */
 static size_t new_directories(const char *name, const char *before)
 {
     size_t count = 0, common = 0;
@@ -453,7 +453,7 @@ static int decode_sandbox(const json_t *const values[], const struct request_pol
     return r;
 }
 
-/* `allow_network` is the one key that is no quantity. */
+/* Takes `allow_network`, the only limit that is not a quantity. */
 static int decode_limit(const char *key, const json_t *value, const struct request_policy *policy,
                         struct job_spec *spec, struct fault *fault)
 {

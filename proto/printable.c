@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* C1 controls, line and paragraph separators, and what reverses the text around it. */
+/* C1 controls, line and paragraph separators, and characters that reverse the text around them. */
 static bool is_control(unsigned point)
 {
     return (point >= 0x80 && point <= 0x9F) || point == 0x61C || point == 0x200E ||

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What strangers wrote, as text that a log or a terminal shows and never obeys. Pure. */
+/* Makes untrusted text safe to show: a log or a terminal displays it and obeys none of it. Pure. */
 
 #include <stddef.h>
 
 enum printable_lines {
-    PRINTABLE_ESCAPED, /* line breaks and tabs as \n, \r, \t: it is one line and shows them */
-    PRINTABLE_JOINED,  /* as a blank: it is one line that is read as such */
-    PRINTABLE_KEPT,    /* line feeds and tabs stay */
+    PRINTABLE_ESCAPED, /* one line; line breaks and tabs become \n, \r, \t */
+    PRINTABLE_JOINED,  /* one line; line breaks and tabs become blanks */
+    PRINTABLE_KEPT,    /* line feeds and tabs stay as they are */
 };
 
-/* Writes the N arbitrary bytes of TEXT as valid UTF-8 into OUT, which has room for SIZE bytes with
- * the NUL at the end, and returns the length. Ill-formed parts become U+FFFD; control characters
- * and those that turn the direction of writing \x1b, \u0085, \u202e. What does not fit is cut off
- * at a whole character. */
+/* Writes the N arbitrary bytes of TEXT as valid UTF-8 into OUT, a buffer of SIZE bytes, ends it
+ * with a NUL and returns the length. Replaces ill-formed parts by U+FFFD. Escapes control
+ * characters and those that change the direction of writing: \x1b, \u0085, \u202e. Cuts at a whole
+ * character. */
 size_t printable(const char *text, size_t n, enum printable_lines lines, char *out, size_t size);
 
-/* One character of TEXT, N >= 1 bytes, in that form, NUL-terminated. Returns how many bytes of TEXT
- * it was. */
+/* Writes the first character of TEXT, which has N >= 1 bytes, in that form and ends it with a NUL.
+ * Returns how many bytes of TEXT it took. */
 #define PRINTABLE_CHARACTER_MAX 8
 size_t printable_character(const char *text, size_t n, enum printable_lines lines,
                            char out[PRINTABLE_CHARACTER_MAX]);

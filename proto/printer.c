@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A message is a few names, words and numbers and now and then a string that has to be escaped, or
- * a real: those are jansson's, what is copied as it is goes without it. */
+/* Most of a message is names, words and integers, which are copied as they are. Only strings that
+ * need escapes, and reals, go through jansson. */
 #include "printer.h"
 #include "json.h"
 
@@ -88,7 +88,7 @@ void printer_integer(struct printer *printer, int64_t value)
     add(printer, at, (size_t)(end - at));
 }
 
-/* --- what jansson prints -------------------------------------------------------------------- */
+/* --- printed by jansson -------------------------------------------------------------------- */
 
 static int add_dumped(const char *text, size_t n, void *printer)
 {
@@ -96,7 +96,7 @@ static int add_dumped(const char *text, size_t n, void *printer)
     return 0;
 }
 
-/* A string or a number. */
+/* Prints a string or a real, and releases it. */
 static void dump_new(struct printer *printer, json_t *take_value, size_t digits)
 {
     _cleanup_json_ json_t *value = take_value;
@@ -105,7 +105,7 @@ static void dump_new(struct printer *printer, json_t *take_value, size_t digits)
         printer->failed = true;
 }
 
-/* Significant digits that REAL needs to be read back as itself: 15, 16 or 17. */
+/* Returns how many significant digits REAL needs to read back as itself: 15, 16 or 17. */
 static size_t digits_of(double real)
 {
     for (int digits = 15; digits < 17; digits++) {
@@ -164,7 +164,7 @@ static void print_array(struct printer *printer, const json_t *array) // NOLINT(
     add(printer, "]", 1);
 }
 
-/* Recursion is bounded: what is printed was read under JSON_DEPTH_MAX or built here. */
+/* The recursion is bounded: values were read under JSON_DEPTH_MAX or built by this program. */
 void printer_value(struct printer *printer, const json_t *value) // NOLINT(misc-no-recursion)
 {
     if (json_is_object(value))

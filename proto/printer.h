@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Compact JSON, printed piece by piece. Memory that runs out is told once, at the end. */
+/* Prints compact JSON piece by piece. printer_finish() reports memory that ran out on the way. */
 
 #include "bytes.h"
 
@@ -19,31 +19,31 @@ struct printer {
         .text = BYTES_NULL, \
     }
 
-/* An object: a name before each value in it. */
+/* Open and close an object. Print a name before each value in it. */
 void printer_open(struct printer *printer);
 void printer_close(struct printer *printer);
 
-/* NAME has nothing in it that would have to be escaped. */
+/* NAME must not need escapes. */
 void printer_name(struct printer *printer, const char *name);
 
-/* A value that is printed already: `null`, say. */
+/* Print a value that is JSON text already, such as `null`. */
 void printer_word(struct printer *printer, const char *word);
 void printer_bytes(struct printer *printer, const struct bytes *printed);
 
 void printer_boolean(struct printer *printer, bool value);
 void printer_integer(struct printer *printer, int64_t value);
 
-/* It reads back as the same double: with 15 significant digits where those are enough (0.1, not
- * 0.10000000000000001), else 16 or 17. Neither infinite nor a NAN. */
+/* Prints VALUE, which is finite, so that it reads back as the same double: with 15 significant
+ * digits if they suffice (0.1, not 0.10000000000000001), else with 16 or 17. */
 void printer_real(struct printer *printer, double value);
 
-/* N bytes of valid UTF-8. */
+/* TEXT is N bytes of valid UTF-8. */
 void printer_string(struct printer *printer, const char *text, size_t n);
 
-/* NULL is memory that has run out. */
+/* Takes NULL as memory that ran out where the value was made. */
 void printer_value(struct printer *printer, const json_t *value);
 
-/* Hands the text over, or frees it: 0 or -ENOMEM. */
+/* Hands the text over in *ret, or frees it if memory ran out. 0 or -ENOMEM. */
 int printer_finish(struct printer *printer, struct bytes *ret);
 
 /* Prints VALUE alone: compact JSON in which every real reads back as the same double. 0 or

@@ -50,7 +50,7 @@ void outcome_deinit(struct outcome *outcome)
     *outcome = (struct outcome)OUTCOME_NULL;
 }
 
-/* Prints and consumes VALUE, which is NULL where memory ran out while it was built. */
+/* Prints and consumes VALUE; NULL means that memory ran out while it was built. */
 static int consume_print(json_t *value, struct bytes *ret)
 {
     if (!value)
@@ -66,7 +66,7 @@ static void name_integer(struct printer *printer, const char *name, int64_t valu
     printer_integer(printer, value);
 }
 
-/* Nothing where there is no WORD. */
+/* Prints nothing if WORD is NULL. */
 static void name_word(struct printer *printer, const char *name, const char *word)
 {
     if (!word)
@@ -75,7 +75,7 @@ static void name_word(struct printer *printer, const char *name, const char *wor
     printer_string(printer, word, strlen(word));
 }
 
-/* `null` where there is no number. */
+/* Prints `null` if there is no number. */
 static void name_known(struct printer *printer, const char *name, bool is_known, int64_t value)
 {
     printer_name(printer, name);
@@ -140,7 +140,7 @@ static void print_stdout(struct printer *printer, const struct bytes *text)
     printer_value(printer, value);
 }
 
-/* What not every kind of job has. */
+/* Prints the fields that only some kinds of job have. */
 static void print_optional(struct printer *printer, const struct reply_result *result)
 {
     name_word(printer, "reason", result->reason);

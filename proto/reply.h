@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Messages from daemon to client: struct to JSON. Each function
- * allocates the payload of one frame into *ret and returns 0 or -ENOMEM. */
+/* Messages from daemon to client: struct to JSON. Each reply_ function allocates the payload of one
+ * frame into *ret and returns 0 or -ENOMEM. */
 
 #include "benchscore.h"
 #include "json.h"
@@ -27,7 +27,7 @@ enum error_code {
 
 const char *error_code_name(enum error_code code);
 
-/* Whether the same request may succeed later without being changed. */
+/* Tells whether the same request may succeed later, unchanged. */
 bool error_code_retriable(enum error_code code);
 
 enum limits_times {
@@ -60,7 +60,7 @@ void outcome_deinit(struct outcome *outcome);
 struct usage {
     int64_t wall_clock_ms; /* from the start of the program, rounded up, at least 1 */
     int64_t cpu_ms;
-    int64_t cpu_wait_ms; /* runnable without a CPU; -1: the kernel does not tell */
+    int64_t cpu_wait_ms; /* runnable, but without a CPU; -1: the kernel does not tell */
     int64_t max_rss_bytes;
     int64_t queue_ms;
 };
@@ -70,30 +70,31 @@ struct reply_result {
     uint64_t job_no;
     const char *kind;
     const struct bench_score *score; /* NULL: there is none, and `reason` says why */
-    const char *reason;              /* a word; NULL where there is a score */
+    const char *reason;              /* a word; NULL if there is a score */
     const struct outcome *outcome;
     const struct usage *usage;
-    const struct bytes *isolation;    /* {class, layers, digest}, printed: it is always the same */
-    const struct bytes *stdout_bytes; /* arbitrary bytes; NULL: of no interest to this kind */
+    const struct bytes *isolation;    /* {class, layers, digest} as JSON text */
+    const struct bytes *stdout_bytes; /* arbitrary bytes; NULL: this kind leaves it out */
     const char *verdict;              /* a word; NULL: this kind has none */
     const char *mode;                 /* "isolated" or "shared"; NULL: this kind has none */
     const char *interpreter;          /* "warm" or "cold"; NULL: none ran */
     const json_t *assertions;         /* [{passed, detail?}], borrowed; NULL: this kind has none */
 };
 
-/* Bytes of stdout that a result carries: escaped they still fit into a frame of 64 MiB, which is
- * what clients can be expected to take. */
+/* Maximum bytes of stdout in a result. Even if every byte is escaped it fits in a frame of 64 MiB,
+ * which clients can be expected to take. */
 #define REPLY_STDOUT_MAX ((size_t)8 << 20)
 
-/* Bytes of `detail` of each of the assertions, for who makes them: so many as a job may have, all
- * of them escaped, still fit into a frame. */
+/* Maximum `detail` bytes per assertion: a full reply fits in one frame even if every byte is
+ * escaped. */
 #define REPLY_ASSERTION_DETAIL_MAX 200
 
 int reply_result(const struct reply_result *result, struct bytes *ret);
 
 int reply_started(const struct bytes *id, uint64_t job_no, unsigned slot, struct bytes *ret);
 
-/* ID and JOB_NO are left out where ID is NULL and JOB_NO is 0. MESSAGE may be arbitrary bytes. */
+/* Leaves out the id if ID is NULL, and the number if JOB_NO is 0. MESSAGE may be arbitrary bytes.
+ */
 int reply_error(const struct bytes *id, uint64_t job_no, enum error_code code, const char *message,
                 struct bytes *ret);
 
@@ -110,11 +111,11 @@ int reply_pong(struct bytes *ret);
 
 struct reply_reloaded {
     uint64_t generation;
-    char *const *changed; /* "section.key" of what has changed */
+    char *const *changed; /* "section.key" of each key that changed */
     size_t changed_count;
-    char *const *restart; /* of what would change with a restart */
+    char *const *restart; /* the same of each that a restart would change */
     size_t restart_count;
-    const char *digest; /* of the isolation that jobs get from now on */
+    const char *digest; /* of the isolation of new jobs */
 };
 
 int reply_reloaded(const struct reply_reloaded *reloaded, struct bytes *ret);

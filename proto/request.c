@@ -35,7 +35,7 @@ static int decode_kind(const json_t *job, enum job_kind_id *ret, struct fault *f
 
 static int decode_priority(const json_t *value, int *ret, struct fault *fault)
 {
-    json_int_t priority = json_integer_value(value); /* 0 where it is absent */
+    json_int_t priority = json_integer_value(value); /* 0 if absent */
     if (priority < -JOB_PRIORITY_MAX || priority > JOB_PRIORITY_MAX)
         return fault_set(fault, "job.priority: expected an integer from -%d to %d",
                          JOB_PRIORITY_MAX, JOB_PRIORITY_MAX);
@@ -97,7 +97,7 @@ static int decode_submit(const json_t *message, const struct request_policy *pol
     return r;
 }
 
-/* --- the others --------------------------------------------------------------------------- */
+/* --- other messages --------------------------------------------------------------------------- */
 
 static int decode_cancel(const json_t *message, struct request *request, struct fault *fault)
 {
@@ -121,7 +121,7 @@ static int decode_cancel(const json_t *message, struct request *request, struct 
     return 0;
 }
 
-/* status, metrics, ping, drain, reload: nothing but the type. */
+/* Decodes status, metrics, ping, drain or reload, which have no field but the type. */
 static int decode_bare(const json_t *message, struct fault *fault)
 {
     static const struct field table[] = {{"type", FIELD_TEXT, FIELD_REQUIRED}};

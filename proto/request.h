@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Messages from client to daemon: JSON to a validated plain struct.
- * Whatever passes here is well-formed; whether it is allowed and possible is decided later. */
+/* Messages from client to daemon: JSON to a validated plain struct. The decoder checks the form and
+ * what the configuration allows; the supervisor finds out later whether a job can be run. */
 
 #include "jobkinds.h"
 #include "json.h"
@@ -23,8 +23,8 @@ enum request_type {
 
 struct request {
     enum request_type type;
-    struct bytes id;      /* submit, cancel; data is NULL where there is none */
-    uint64_t job_no;      /* cancel; 0 where there is none */
+    struct bytes id;      /* submit, cancel; data is NULL if absent */
+    uint64_t job_no;      /* cancel; 0 if absent */
     struct job_spec *job; /* submit */
 };
 
@@ -36,11 +36,11 @@ struct request {
 void request_deinit(struct request *request);
 #define _cleanup_request_ _cleanup_(request_deinit)
 
-/* Decodes MESSAGE. -EINVAL: it is wrong; -EPERM: the policy forbids it; both with FAULT naming the
- * JSON path. -ENOMEM. */
+/* Decodes MESSAGE. 0; -EINVAL if it is wrong or -EPERM if POLICY forbids it, with FAULT naming the
+ * JSON path; -ENOMEM. The caller owns *ret. */
 int request_decode(const json_t *message, const struct request_policy *policy, struct request *ret,
                    struct fault *fault);
 
-/* The `id` of a message that may be otherwise wrong, for the error that answers it: borrowed, NULL
- * where there is no usable one. */
+/* Returns the `id` of a message that may be wrong otherwise, for the error that answers it:
+ * borrowed, or NULL if there is no usable one. */
 const json_t *request_peek_id(const json_t *message);

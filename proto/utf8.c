@@ -47,7 +47,7 @@ unsigned utf8_code_point(const char *text, size_t n)
 char *utf8_replace(const char *bytes, size_t n, size_t *ret_length)
 {
     static const char replacement[3] = "\xEF\xBF\xBD";
-    /* The worst input grows to three times its size. */
+    /* At worst each byte becomes the three bytes of U+FFFD. */
     char *out = n < SIZE_MAX / 3 - 1 ? malloc(n * 3 + 1) : NULL;
     if (!out)
         return NULL;

@@ -2,6 +2,9 @@
 #pragma once
 /* Macros that every folder uses: cleanup attributes, ownership hand-over, container_of.
  *
+ * Room: proto/ turns messages into structs and back, and holds what both programs share. It
+ * includes nothing of the project, does no I/O and logs nothing.
+ *
  * Conventions of the whole tree:
  *  - A function that can fail returns 0 or a positive value on success and a negative errno on
  *    failure; ret_ parameters come last and are untouched on failure.
@@ -24,7 +27,7 @@
 
 #define container_of(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 
-/* Hands a pointer or a descriptor over to the caller; the variable keeps nothing. */
+/* Hands a pointer or a descriptor over to the caller and leaves NULL or -1 in the variable. */
 #define TAKE_PTR(p)                            \
     __extension__({                            \
         __typeof__(p) *_take_at = &(p);        \
@@ -40,8 +43,8 @@
         _take_value;                 \
     })
 
-/* Hands a struct that owns things over to the caller; the variable becomes EMPTY, its initialiser.
- */
+/* Hands a struct over to the caller with what it owns and leaves its empty initialiser in the
+ * variable. */
 #define TAKE_STRUCT(value, ...)                     \
     __extension__({                                 \
         __typeof__(value) *_take_at = &(value);     \

@@ -13,7 +13,7 @@ void answer_deinit(struct answer *answer)
     bytes_deinit(&answer->payload);
 }
 
-/* What a result says beside what every answer has. SCORE is NULL where REASON says why. */
+/* The parts of a result that not every answer has. Either SCORE or REASON is NULL. */
 struct result_parts {
     const struct bench_score *score;
     const char *reason;
@@ -137,14 +137,14 @@ int answer_error(const struct job *job, enum error_code code, const char *messag
     return r;
 }
 
-/* How the program ended is not known, and it is not we who ended it. */
+/* The end of the program is not known, and the supervisor did not cause it. */
 static int answer_jail_lost(const struct job *job, struct answer *ret)
 {
     return answer_error(job, ERROR_SANDBOX_FAILED,
                         "the jail was lost while the job ran; it has been replaced", ret);
 }
 
-/* Whether execve failed because of what the client asked for. */
+/* Tells whether execve() failed because of the program that the client named. */
 static bool is_clients_program(const struct job *job, const struct slot_result *result)
 {
     static const int errors[] = {ENOENT,       ENOTDIR, EACCES,  EPERM,  EISDIR, ELOOP,
@@ -168,7 +168,7 @@ static int answer_not_started(const struct job *job, const struct slot_result *r
                        strerror(result->error));
         return answer_error(job, ERROR_BAD_REQUEST, message, ret);
     }
-    /* What the kernel says of a directory that covers others. */
+    /* The kernel says EINVAL of a directory that has others mounted beneath it. */
     if (result->stage == LINK_STAGE_BENCH && result->error == EINVAL)
         return answer_error(job, ERROR_NOT_PERMITTED,
                             "job.bench_root: something is mounted beneath it, which jobs may not "
@@ -201,7 +201,7 @@ int answer_from_slot(const struct job *job, const struct slot_result *result,
         return answer_cancelled(job, result->started_ns > 0, ret);
     if (result->end == SLOT_END_NOT_STARTED)
         return answer_not_started(job, result, ret);
-    /* A jail that is lost after we killed its job changes nothing of why we did. */
+    /* A jail lost after the supervisor killed its job does not change why it did. */
     if (result->end == SLOT_END_JAIL_LOST && result->killed == SLOT_KILL_NONE)
         return answer_jail_lost(job, ret);
     if (result->starved && result->killed == SLOT_KILL_NONE && result->end == SLOT_END_EXITED &&

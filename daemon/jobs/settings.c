@@ -6,9 +6,9 @@
 
 #include <stdio.h>
 
-/* --- what clients are told ----------------------------------------------------------------- */
+/* --- the hello message ----------------------------------------------------------------- */
 
-/* LIMITS by kind of job; NETWORK is what a sandbox job has besides. NULL when memory runs out. */
+/* LIMITS by kind of job, with `allow_network` for the sandbox. NULL when memory runs out. */
 static json_t *kinds_json(const struct limits *limits, bool network)
 {
     _cleanup_json_ json_t *kinds = json_object();
@@ -35,7 +35,7 @@ static int make_hello(struct settings *settings)
     return settings->hello_limits && settings->hello_interpreter ? 0 : -ENOMEM;
 }
 
-/* --- what jobs are held to ----------------------------------------------------------------- */
+/* --- the rules for jobs ----------------------------------------------------------------- */
 
 static struct roots roots(const struct string_list *list)
 {

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* A configuration with all that follows from it. Immutable and counted: the daemon keeps what is in
- * force, each job what was when it was submitted, so that a reload never changes the rules for a
- * job that has been admitted, or what its answer says of them. */
+/* A configuration with all that follows from it, immutable and reference-counted. The daemon holds
+ * the settings in force, and each job those of its submission: a reload changes neither the rules
+ * of an admitted job nor what its answer says of them.
+ *
+ * Room: daemon/jobs is the life of an admitted request: its settings, its place, its answer. It
+ * includes kinds/, pool/, confine/ and what is below, and nothing of connections or the supervisor.
+ * A job is owned by one place at a time: the queue, a slot, or the function that answers it. */
 
 #include "conf/config.h"
 #include "daemon/confine/confinement.h"
@@ -12,7 +16,7 @@
 
 struct settings {
     unsigned references;
-    uint64_t generation; /* 1 at the start, and one more with each reload */
+    uint64_t generation; /* 1 at the start; each reload adds 1 */
     uint64_t made_ns;
     struct config config;
     unsigned slots; /* never 0 */
@@ -24,21 +28,21 @@ struct settings {
     json_t *hello_interpreter; /* {path, version} */
 };
 
-/* What the daemon has to make settings of. */
+/* What the daemon makes settings of, besides the configuration. */
 struct settings_host {
-    int jail_program;       /* rubricd-jail, open; borrowed for as long as there are settings */
-    int warm_program;       /* rubricd-jail-warm likewise; a negative errno: it is not there */
-    const char *no_cgroups; /* why there are no control groups; NULL: there are */
+    int jail_program;       /* rubricd-jail, open; borrowed for the life of the settings */
+    int warm_program;       /* rubricd-jail-warm likewise; a negative errno: not available */
+    const char *no_cgroups; /* why there are no control groups; NULL: there are some */
 };
 
-/* Takes what CONFIG holds, also on failure, and finds out what follows from it: asks the
- * interpreter for its version, and lets a jail show what the host grants, unless CONFINEMENT (NULL:
- * none) tells that already. Blocks for that long. The caller has the only reference. A negative
- * errno with FAULT: the host cannot give what is configured. */
+/* Makes settings of CONFIG and takes what it holds, also on failure. Asks the interpreter for its
+ * version and starts a jail to find out what the host grants, unless CONFINEMENT knows that already
+ * (NULL: it does not). Blocks meanwhile. The caller gets the only reference. A negative errno with
+ * FAULT: the host cannot give what is configured. */
 int settings_new(struct config *config, const struct settings_host *host, uint64_t generation,
                  struct confinement *confinement, struct settings **ret, struct fault *fault);
 
 struct settings *settings_ref(struct settings *settings);
 
-/* Gives a reference back; accepts NULL and returns NULL. */
+/* Drops a reference; accepts NULL and returns NULL. */
 struct settings *settings_unref(struct settings *settings);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* The files of the checker (checker/), which are part of this program. */
+/* The files of daemon/checker/, embedded in this program. */
 
 #include <stddef.h>
 
 struct checker_file {
-    const char *name; /* in the working directory of a job */
+    const char *name; /* relative to the job's work directory */
     const unsigned char *data;
     size_t length;
 };

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define CHECKER_MAIN ".checker/main.py"
-/* Nobody but the job's own processes reads them. */
+/* Only processes of the job reach the files, so all of them may read. */
 #define CHECKER_MODE 0444
 
 void code_exec_plan_deinit(struct code_exec_plan *plan)
@@ -22,7 +22,7 @@ void code_exec_plan_deinit(struct code_exec_plan *plan)
 
 /* --- the input ---------------------------------------------------------------------------- */
 
-/* Parts, each "NAME LENGTH\n" and that many bytes. */
+/* The input is a sequence of parts: "NAME LENGTH\n", then that many bytes. */
 static void add(FILE *input, const char *name, const char *data, size_t length)
 {
     (void)fprintf(input, "%s %zu\n", name, length);
@@ -67,7 +67,7 @@ static int write_input(const struct code_exec_spec *spec, const struct bytes *co
     return 0;
 }
 
-/* Where none is found in a free text, the code is an empty one, which defines nothing. */
+/* Free text without code yields empty code, which defines nothing. */
 static int find_code(const struct code_exec_spec *spec, struct bytes *ret)
 {
     bool fenced;
@@ -111,7 +111,7 @@ int code_exec_plan_init(struct code_exec_plan *plan, const struct job_spec *job,
         r = list_files(plan);
     if (r < 0)
         return r;
-    /* -s: no packages of the account's own; -B: nothing is written beside what is imported. */
+    /* -s: no packages from the account's home; -B: write no __pycache__. */
     const char *argv[] = {interpreter, "-s", "-B", CHECKER_MAIN, NULL};
     memcpy(plan->argv, argv, sizeof(argv));
     plan->launch = (struct launch){
@@ -157,7 +157,7 @@ static int plan_job(struct kind_plan *plan, const struct job_spec *spec,
     return 0;
 }
 
-/* How many targets there are stays: the score is a part of them. */
+/* Keep the number of targets: the score is the share of them that passed. */
 static void drop_input(struct job_spec *spec)
 {
     struct code_exec_spec *code_exec = &spec->code_exec;
@@ -169,8 +169,8 @@ static void drop_input(struct job_spec *spec)
         bytes_deinit(&code_exec->targets[i]);
 }
 
-/* What the code wrote explains why it did not pass. That it does not is no failure of a program:
- * most code that is graded does not. */
+/* Keep the code's stderr only where it did not pass: there it explains why. Code that does not pass
+ * is no failure of a program, since most graded code does not. */
 static int judge(const struct kind_run *run, struct judgement *ret)
 {
     _cleanup_code_exec_report_ struct code_exec_report report = CODE_EXEC_REPORT_NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* From a code_exec job to what its slot is to run: the checker with the job as its input
- * (checker/judge.py). */
+/* Plans a code_exec job: the slot runs the checker (daemon/checker/judge.py) with the job as its
+ * input. */
 
 #include "kind.h"
 
@@ -18,9 +18,8 @@ struct code_exec_plan {
         .files = NULL       \
     }
 
-/* Works out how JOB is run, with the Python at INTERPRETER and in ENVIRONMENT; both are borrowed.
- * PLAN must not move while its launch is used. 0 or -ENOMEM; either way code_exec_plan_deinit()
- * frees what there is. */
+/* Plans JOB with the Python at INTERPRETER in ENVIRONMENT, both borrowed. PLAN must not move while
+ * its launch is in use. 0 or -ENOMEM; call code_exec_plan_deinit() either way. */
 int code_exec_plan_init(struct code_exec_plan *plan, const struct job_spec *job,
                         const char *interpreter, const char *const *environment);
 

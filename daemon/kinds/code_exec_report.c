@@ -18,16 +18,16 @@ void code_exec_report_deinit(struct code_exec_report *report)
     *report = (struct code_exec_report)CODE_EXEC_REPORT_NULL;
 }
 
-/* What has been read. The strings are borrowed from `last`. */
+/* The report as read so far. Its strings are borrowed from `last`. */
 struct state {
     json_t *assertions;
     size_t passed;
-    json_t *last; /* the line that ends the report; NULL: it has not come */
+    json_t *last; /* the line that ends the report; NULL: not read yet */
     const char *verdict, *detail, *broken;
     bool malformed;
 };
 
-/* The detail of an assertion, cut to what a result may carry. */
+/* Makes an assertion's entry, with its detail cut to REPLY_ASSERTION_DETAIL_MAX bytes. */
 static json_t *entry(bool passed, const json_t *detail)
 {
     json_t *entry = json_pack("{s:b}", "passed", passed);
@@ -67,8 +67,8 @@ static int take_line(struct state *state, json_t *line, size_t total)
     return 0;
 }
 
-/* Line by line. A last one without a newline was cut off by the job's end: it is no part of what
- * is kept, and who ended well has not left it. */
+/* Reads the report line by line. Drops a last line without a newline, which the end of the job cut
+ * off; a checker that ended well leaves none. */
 static int read_lines(const struct bytes *out, size_t total, struct state *state)
 {
     const char *at = out->data, *end = at ? at + out->length : at, *newline;
@@ -78,7 +78,7 @@ static int read_lines(const struct bytes *out, size_t total, struct state *state
         int r = json_read_object(at, (size_t)(newline - at), &line, &fault);
         if (r == -ENOMEM)
             return r;
-        /* Nothing comes behind the verdict. */
+        /* The verdict is the last line. */
         if (r < 0 || state->last) {
             state->malformed = true;
             return 0;
@@ -96,7 +96,7 @@ static bool is_verdict(const char *verdict, const char *wanted)
     return verdict && strcmp(verdict, wanted) == 0;
 }
 
-/* Puts what the kernel and the supervisor know above what the checker says. */
+/* Decides the verdict. Trusts the kernel and the supervisor more than the checker. */
 static const char *decide(const struct state *state, size_t total, const struct outcome *outcome,
                           const char **ret_detail)
 {
@@ -117,7 +117,7 @@ static const char *decide(const struct state *state, size_t total, const struct 
     return state->verdict;
 }
 
-/* NULL if none has one. */
+/* Returns the first detail of ASSERTIONS, or NULL. */
 static const char *first_detail(const json_t *assertions)
 {
     const char *detail = NULL;
@@ -143,7 +143,7 @@ static int make_score(const char *verdict, const char *detail, const struct stat
     }
     (void)snprintf(code, sizeof(code), "code_exec.%s", verdict);
     int r = bench_score_block(code, detail, strlen(detail), ret);
-    /* What ended badly after its last assertion has no full score either. */
+    /* A job that ended badly after its last assertion gets no full score either. */
     bool counts = is_verdict(verdict, "assertion_fail") ||
                   (is_verdict(verdict, "error") && state->passed < total);
     if (r == 0 && counts)

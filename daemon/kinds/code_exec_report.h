@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What the checker of a code_exec job reports (checker/judge.py), and the verdict that follows from
- * it and from how the job ended. Pure. */
+/* Reads the report that the checker of a code_exec job writes (daemon/checker/judge.py), and
+ * decides the verdict from it and from how the job ended. Pure. */
 
 #include "proto/benchscore.h"
 #include "proto/reply.h"
@@ -9,8 +9,8 @@
 #include <stddef.h>
 
 struct code_exec_report {
-    const char *verdict; /* a word of protocol.md's; NULL: the checker is broken */
-    json_t *assertions;  /* owned: [{passed, detail?}], those that have ended */
+    const char *verdict; /* a word of the protocol; NULL: the checker is broken */
+    json_t *assertions;  /* owned: [{passed, detail?}] of those that ended */
     char *broken;        /* owned: why there is no verdict; NULL: there is one */
 };
 
@@ -19,8 +19,8 @@ struct code_exec_report {
         .verdict = NULL       \
     }
 
-/* Reads OUT, the report of a job of TOTAL assertions whose process ended as OUTCOME says, and
- * makes the score. Both out parameters are the caller's. 0 or -ENOMEM. */
+/* Reads OUT, the report of a job with TOTAL assertions whose process ended as OUTCOME says, and
+ * makes the score. The caller owns both results. 0 or -ENOMEM. */
 int code_exec_report_judge(const struct bytes *out, size_t total, const struct outcome *outcome,
                            struct code_exec_report *ret, struct bench_score *ret_score);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* The code in a model's free-text answer. What clients are told of it stands in protocol.md; rules
- * marked [c] are promised, the others are for what those leave open. "Blank" is a space, a tab or a
+/* Finds the code in a model's free-text answer. protocol.md promises clients the rules marked [c];
+ * the other rules settle what those leave open. "Blank" is a space, a tab or a
  * CR; a line ends at LF.
  *
- * Before fences are looked for
+ * Before the search for fences
  *  - <think>...</think> is dropped [c], nested ones as a whole. Where starts and ends do not
  *    balance, a thought goes up to the last </think>; one that never ends is all the rest of the
  *    text: an answer that was cut off while thinking has no code.

@@ -17,9 +17,9 @@ static bool has_evidence(const struct slot_result *result, enum limit limit)
     return result->evidence & 1u << limit;
 }
 
-/* Of several limits that a job has met the first of these is named: what the supervisor killed it
- * for, then CPU time, memory, processes, disk, descriptors. One that a job has met and got over
- * says nothing of why it failed, if it did not. */
+/* If a job met several limits, names the first of these: the one that the supervisor killed it for,
+ * CPU time, memory, processes, disk, descriptors. A job that succeeded got over its limits, so none
+ * is named. */
 static enum limit limit_of(const struct slot_result *result, const struct limits *limits,
                            const struct outcome *outcome)
 {
@@ -48,8 +48,8 @@ static enum limit limit_of(const struct slot_result *result, const struct limits
     return has_evidence(result, LIMIT_OPEN_FILES) ? LIMIT_OPEN_FILES : LIMIT_NONE;
 }
 
-/* Appends LINE of N bytes to SUMMARY, which has LENGTH; as many whole characters as still fit.
- * Returns the new length. */
+/* Appends to SUMMARY, which has LENGTH bytes, as many whole characters of the N bytes of LINE as
+ * fit. Returns the new length. */
 static size_t append_line(char *summary, size_t length, const char *line, size_t n)
 {
     size_t newline = length > 0 ? 1 : 0;
@@ -63,8 +63,8 @@ static size_t append_line(char *summary, size_t length, const char *line, size_t
     return length + newline + kept;
 }
 
-/* The first SUMMARY_LINES lines of TEXT that are not blank, cut at SUMMARY_MAX bytes; NULL if
- * there is none or memory runs out. NUL bytes end it. */
+/* Returns the first SUMMARY_LINES lines of TEXT that are not blank, cut at SUMMARY_MAX bytes and at
+ * a NUL. NULL if there are none or memory runs out. */
 static char *first_lines(const char *text)
 {
     char *summary = calloc(1, SUMMARY_MAX + 1);
@@ -126,7 +126,7 @@ int outcome_from_result(const struct slot_result *result, const struct limits *l
         else
             outcome.exit_code = WEXITSTATUS(result->wait_status);
     } else {
-        outcome.signal = SIGKILL; /* sent by the supervisor, though nobody saw it work */
+        outcome.signal = SIGKILL; /* the supervisor sent it, though nobody saw the program die */
     }
     outcome.limit = limit_of(result, limits, &outcome);
     outcome.success = outcome.exit_code == 0 && outcome.limit == LIMIT_NONE;

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* How a job's process ended: from what the slot saw to the Outcome and usage of the reply. A limit
- * is named on evidence only. Pure. */
+/* Turns what the slot saw of a job's end into the outcome and usage of the reply. Names a limit
+ * only on evidence. Pure. */
 
 #include "daemon/pool/result.h"
 #include "proto/reply.h"
 
-/* RESULT's end is SLOT_END_EXITED, or SLOT_END_JAIL_LOST with `killed` telling why it was killed.
- * 0 or -ENOMEM. */
+/* Makes the outcome of RESULT, whose end is SLOT_END_EXITED, or SLOT_END_JAIL_LOST with `killed`
+ * saying why the supervisor killed it. 0 or -ENOMEM. */
 int outcome_from_result(const struct slot_result *result, const struct limits *limits,
                         struct outcome *ret);
 
-/* stderr and summary of a job whose stderr is not wanted, because it went well. */
+/* Removes the stderr of a job that went well, and makes the summary say so. */
 void outcome_drop_stderr(struct outcome *outcome);
 
-/* QUEUE_MS: how long the job waited. */
+/* Makes the usage; the job waited QUEUE_MS in the queue. */
 struct usage usage_from_result(const struct slot_result *result, int64_t queue_ms);
 
-/* What happened, for people: "exit status 3", "signal 11 (SIGSEGV)", "limit exceeded: output". */
+/* Writes what happened, for people: "exit status 3", "signal 11 (SIGSEGV)", "limit exceeded:
+ * output".
+ */
 void outcome_describe(const struct outcome *outcome, char *text, size_t size);

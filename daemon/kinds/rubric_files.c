@@ -10,11 +10,11 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-/* Of a path that leads up. */
+/* Tries to open a path with ".." in it while something is being renamed. */
 #define RESOLVE_TRIES_MAX 64
 
 #define TASK_CLASS_FILE_MAX (1u << 20)
-/* Room for most. */
+/* First buffer: most files fit. */
 #define TASK_CLASS_FILE_FIRST (4u << 10)
 
 struct task_class *task_class_free(struct task_class *task_class)
@@ -32,7 +32,7 @@ static void task_class_free_pointer(struct task_class **task_class)
     *task_class = task_class_free(*task_class);
 }
 
-/* An array of strings as the keys of an object, for look-ups. LIST may be NULL. */
+/* Turns an array of strings into the keys of an object, for look-ups. LIST may be NULL. */
 static int decode_list(const json_t *list, const char *path, json_t **ret, struct fault *fault)
 {
     if (!list)
@@ -79,7 +79,7 @@ int task_class_decode(const char *text, size_t n, struct task_class **ret, struc
 
 /* --- files -------------------------------------------------------------------------------- */
 
-/* Opens NAME beneath ROOT; a link that leads out of it is -EXDEV. */
+/* Opens NAME beneath ROOT. -EXDEV if a link leads out of it. */
 static int open_beneath(int root, const char *name, int flags)
 {
     struct open_how how = {
@@ -130,8 +130,8 @@ static int open_root(const struct rubric_spec *spec, const struct rubric_roots *
     return TAKE_FD(fd);
 }
 
-/* A file of the task class, opened with FLAGS; it must be a regular one. *ret_code is set unless
- * the file is simply not there (-ENOENT). */
+/* Opens a regular file of the task class with FLAGS. Sets *ret_code unless the file does not exist
+ * (-ENOENT). */
 static int open_member(int root, const char *task_class, const char *file, int flags,
                        enum error_code *ret_code, struct fault *fault)
 {
@@ -153,7 +153,7 @@ static int open_member(int root, const char *task_class, const char *file, int f
         fault_set(fault, "job.task_class: %s is not a regular file", name);
         return refuse(ret_code, ERROR_NOT_PERMITTED);
     }
-    /* An O_PATH descriptor is had without permission to read. */
+    /* O_PATH opens a file without permission to read it. */
     if (faccessat(fd, "", R_OK, AT_EACCESS | AT_EMPTY_PATH) < 0) {
         fault_set(fault, "job.task_class: %s: %s", name, strerror(errno));
         return refuse(ret_code, ERROR_NOT_PERMITTED);
@@ -195,7 +195,7 @@ static int read_task_class(int root, const char *name, struct task_class **ret,
     _cleanup_close_ int fd =
         open_member(root, name, "task_class.json", O_RDONLY | O_NONBLOCK, ret_code, fault);
     if (fd == -ENOENT)
-        return 0; /* the checks are off */
+        return 0; /* no lists: scores are not checked */
     if (fd < 0)
         return fd;
 
@@ -218,7 +218,7 @@ void rubric_place_deinit(struct rubric_place *place)
     free(place->root);
 }
 
-/* Fills in PLACE for an open rubric beneath an open root. */
+/* Fills in PLACE from the open rubric and its open root. */
 static int locate(int root, int rubric, struct rubric_place *place)
 {
     struct stat st;
@@ -230,7 +230,7 @@ static int locate(int root, int rubric, struct rubric_place *place)
     while (n > 0 && place->root[n - 1] == '/')
         n--;
     if (strncmp(place->path, place->root, n) != 0 || place->path[n] != '/')
-        return -EXDEV; /* it was moved away since */
+        return -EXDEV; /* somebody moved it since it was opened */
     place->within = place->path + n + 1;
     place->root_device = st.st_dev;
     place->root_inode = st.st_ino;

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Finding what a rubric job names: <bench_root>/<task_class>/rubric.py, and the task class's lists
- * beside it. */
+/* Finds what a rubric job names: <bench_root>/<task_class>/rubric.py, and task_class.json with the
+ * task class's lists beside it. */
 
 #include "kind.h"
 
 #include <jansson.h>
 
-/* What task_class.json says. A list that is NULL is not checked. */
+/* The lists of task_class.json. NULL: scores are not checked against that list. */
 struct task_class {
-    json_t *breakdown_keys; /* object whose keys are the list */
+    json_t *breakdown_keys; /* an object whose keys are the list */
     json_t *failure_modes;
 };
 
 struct task_class *task_class_free(struct task_class *task_class);
 
-/* Decodes the text of a task_class.json; -EINVAL with FAULT naming the JSON path. */
+/* Decodes the text of a task_class.json. 0, -EINVAL with FAULT naming the JSON path, or -ENOMEM. */
 int task_class_decode(const char *text, size_t n, struct task_class **ret, struct fault *fault);
 
 /* Where a rubric is. */
 struct rubric_place {
     char *path;         /* canonical; owned */
     char *root;         /* its bench root, canonical; owned */
-    const char *within; /* the part of path that follows the root and a '/' */
+    const char *within; /* the path relative to root: points into `path` */
     uint64_t root_device, root_inode;
 };
 
@@ -34,10 +34,9 @@ struct rubric_place {
 void rubric_place_deinit(struct rubric_place *place);
 #define _cleanup_rubric_place_ _cleanup_(rubric_place_deinit)
 
-/* Opens the rubric beneath its bench root without following a link out of it, and reads the lists.
- * On success *ret_place is the caller's and *ret_task_class the lists, NULL where there is no
- * task_class.json.
- * On failure the return value is negative and *ret_code and FAULT say what to answer. */
+/* Finds the rubric beneath its bench root, without following a link out of it, and reads the lists.
+ * The caller owns *ret_place and *ret_task_class, which is NULL if there is no task_class.json. On
+ * failure the return value is negative and *ret_code and FAULT say what to answer. */
 int rubric_find(const struct rubric_spec *spec, const struct rubric_roots *roots,
                 struct rubric_place *ret_place, struct task_class **ret_task_class,
                 enum error_code *ret_code, struct fault *fault);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define SHELL "/bin/sh"
-/* Nothing but the job's own processes reads it. */
+/* Only processes of the job reach the file. */
 #define SNIPPET_MODE 0644
 
 void sandbox_plan_deinit(struct sandbox_plan *plan)
@@ -36,7 +36,7 @@ static size_t count(const char *const *strings)
     return n;
 }
 
-/* Whether both entries, NAME=VALUE, are of the same variable. */
+/* Tells whether both entries, NAME=VALUE, set the same variable. */
 static bool same_variable(const char *a, const char *b)
 {
     size_t n = strcspn(a, "=");
@@ -51,7 +51,7 @@ static bool is_set_by(const char *const *entries, const char *entry)
     return false;
 }
 
-/* What every job gets, and the job's own; a variable is there once. */
+/* Joins the variables of every job with the job's own, which take precedence. */
 static int plan_environment(struct sandbox_plan *plan, const char *const *common,
                             const char *const *own)
 {
@@ -86,8 +86,8 @@ static int plan_files(struct sandbox_plan *plan, const struct sandbox_spec *sand
     return 0;
 }
 
-/* The snippet goes to a file: it may be longer than an argument, stdin is the job's own, and what
- * the interpreter complains of has a name and a line. */
+/* Puts the snippet into a file: it may be longer than an argument may be, stdin belongs to the job,
+ * and the interpreter's messages then name a file and a line. */
 static void plan_snippet(struct sandbox_plan *plan, const struct sandbox_spec *sandbox,
                          const struct bytes *code, const struct kind_host *host)
 {
@@ -97,7 +97,7 @@ static void plan_snippet(struct sandbox_plan *plan, const struct sandbox_spec *s
     case SANDBOX_SHELL:
         *argv++ = SHELL;
         break;
-    case SANDBOX_PYTHON: /* as a rubric: nothing from the account, nothing written beside it */
+    case SANDBOX_PYTHON: /* as for a rubric: no packages from the home, no __pycache__ */
         *argv++ = host->interpreter;
         *argv++ = "-s";
         *argv++ = "-B";
@@ -147,7 +147,7 @@ static int find_readable(const char *path, size_t i, const struct roots *roots, 
     _cleanup_close_ int fd = open(path, O_PATH | O_CLOEXEC);
     int error = errno;
     _cleanup_free_ char *canonical = fd < 0 ? NULL : roots_path_of(fd);
-    /* What is missing outside of the roots is not for the client to know either. */
+    /* Do not tell the client whether a path outside the roots exists. */
     bool allowed = fd < 0 ? roots_allow(roots, path) : canonical && roots_allow(roots, canonical);
     if (!allowed) {
         fault_set(fault, "job.readable[%zu]: %.200s is under no root that the configuration allows",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* From a sandbox job to what its slot is to run. */
+/* Plans a sandbox job: a program, a snippet or the code in a generation. */
 
 #include "kind.h"
 
@@ -10,8 +10,8 @@ struct sandbox_plan {
     const char **envp;         /* owned; its entries are borrowed */
     char **readable;           /* owned */
     struct launch_file *files; /* owned; names and contents are borrowed */
-    struct bytes code;         /* owned: what was found in a generation */
-    bool no_code;              /* nothing was found, and there is nothing to launch */
+    struct bytes code;         /* owned: the code in the generation */
+    bool no_code;              /* the generation has no code; there is nothing to launch */
 };
 
 #define SANDBOX_PLAN_NULL \
@@ -19,9 +19,8 @@ struct sandbox_plan {
         .envp = NULL      \
     }
 
-/* Works out how JOB is run. PLAN must not move while its launch is used.
- * On failure the return value is negative, and *ret_code and FAULT say what to answer; either way
- * sandbox_plan_deinit() frees what there is. */
+/* Plans JOB. PLAN must not move while its launch is in use. On failure the return value is negative
+ * and *ret_code and FAULT say what to answer. Call sandbox_plan_deinit() either way. */
 int sandbox_plan_init(struct sandbox_plan *plan, const struct job_spec *job,
                       const struct kind_host *host, enum error_code *ret_code, struct fault *fault);
 

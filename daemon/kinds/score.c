@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Bytes of stderr that a failure's detail shows. */
+/* Maximum bytes of stderr in a failure's detail. */
 #define DETAIL_STDERR_BYTES 200
 
 static int block(const char *code, const char *detail, struct bench_score *ret)
@@ -12,7 +12,7 @@ static int block(const char *code, const char *detail, struct bench_score *ret)
     return bench_score_block(code, detail, detail ? strlen(detail) : 0, ret);
 }
 
-/* The name for something that a task class does not list, and that thing: borrowed. */
+/* A failure mode and the text that the task class does not list: both borrowed. */
 struct unknown {
     const char *code;
     const char *text; /* NULL: there is none */
@@ -29,7 +29,7 @@ static int score_failure(const struct score_input *input, struct bench_score *re
     return block("rubric.malformed_output", what, ret);
 }
 
-/* The first breakdown key or failure-mode code that the task class does not list. */
+/* Finds the first breakdown key or failure-mode code that the task class does not list. */
 static struct unknown find_unknown(const struct bench_score *score, const struct task_class *lists)
 {
     for (void *i = json_object_iter(score->breakdown); lists->breakdown_keys && i;
@@ -41,7 +41,7 @@ static struct unknown find_unknown(const struct bench_score *score, const struct
     for (size_t i = 0; lists->failure_modes && i < json_array_size(score->failure_modes); i++) {
         const json_t *code = json_object_get(json_array_get(score->failure_modes, i), "code");
         const char *text = json_string_value(code);
-        size_t length = json_string_length(code); /* it may hold NUL, and is in no list then */
+        size_t length = json_string_length(code); /* a text with a NUL is in no list */
         if (strlen(text) != length || !json_object_get(lists->failure_modes, text))
             return (struct unknown){"rubric.unknown_failure_mode", text, length};
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* The verdict: Outcome and stdout to a BenchScore. Pure. */
+/* Makes the BenchScore of a rubric or sandbox job from its outcome and output. Pure. */
 
 #include "rubric_files.h"
 
@@ -10,15 +10,15 @@
 struct score_input {
     const struct outcome *outcome;
     const struct bytes *out, *err;       /* stdout and stderr as they were written */
-    const struct task_class *task_class; /* NULL: the checks are off */
+    const struct task_class *task_class; /* NULL: no lists to check against */
 };
 
-/* The score of a rubric that ran; *ret_accepted tells whether it is the rubric's own. wall_clock_ms
- * is left at 1 for the caller to set. 0 or -ENOMEM. */
+/* Scores a rubric that ran. *ret_accepted tells whether the score is the rubric's own. Leaves
+ * wall_clock_ms at 1 for the caller to set. 0 or -ENOMEM. */
 int score_rubric(const struct score_input *input, struct bench_score *ret, bool *ret_accepted);
 
-/* The score of a sandbox job: passed with 1, or failed with 0. */
+/* Scores a sandbox job: 1 if it succeeded, else 0. 0 or -ENOMEM. */
 int score_sandbox(const struct outcome *outcome, struct bench_score *ret);
 
-/* The score of a case whose system under test failed: the rubric is not run. */
+/* Scores a case whose system under test failed, without running the rubric. 0 or -ENOMEM. */
 int score_sut(const struct rubric_spec *spec, struct bench_score *ret);

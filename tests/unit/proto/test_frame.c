@@ -51,7 +51,7 @@ static void test_read(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(encodings) / sizeof(*encodings); i++) {
         uint32_t length = ~encodings[i].length;
-        enum frame_verdict verdict = frame_read_header(encodings[i].header, UINT32_MAX, &length);
+        enum frame_check verdict = frame_read_header(encodings[i].header, UINT32_MAX, &length);
         assert_int_equal(verdict, encodings[i].length == 0 ? FRAME_EMPTY : FRAME_OK);
         assert_true(length == encodings[i].length);
     }
@@ -61,7 +61,7 @@ static void test_maximum(void **state)
 {
     static const struct {
         uint32_t length, max;
-        enum frame_verdict verdict;
+        enum frame_check verdict;
     } cases[] = {
         {0, FRAME_MAX_DEFAULT, FRAME_EMPTY},
         {1, FRAME_MAX_DEFAULT, FRAME_OK},
