@@ -4,6 +4,8 @@
 #include "printer.h"
 #include "json.h"
 
+#include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #define ROOM_MIN 512
@@ -119,6 +121,7 @@ static size_t digits_of(double real)
 
 void printer_real(struct printer *printer, double value)
 {
+    assert(isfinite(value)); /* JSON has no other reals */
     dump_new(printer, json_real(value), digits_of(value));
 }
 

@@ -4,6 +4,7 @@
 #include "daemon/kinds/kind.h"
 #include "daemon/kinds/outcome.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,6 +39,7 @@ static int print_result(const struct job *job, const struct result_parts *parts,
                         const struct bytes *isolation, struct answer *answer)
 {
     const struct judgement *judgement = parts->judgement;
+    assert(!parts->score == !!parts->reason); /* either a score, or why there is none */
     struct reply_result reply = {
         .id = &job->id,
         .job_no = job->number,
@@ -64,6 +66,7 @@ static int print_result(const struct job *job, const struct result_parts *parts,
 static int answer_verdict(const struct job *job, const struct slot_result *result,
                           const struct bytes *isolation, struct answer *ret)
 {
+    assert(result->end != SLOT_END_NOT_STARTED);
     const struct kind_ops *kind = kind_ops_get(job->spec->kind);
     _cleanup_outcome_ struct outcome outcome = OUTCOME_NULL;
     _cleanup_judgement_ struct judgement judgement = JUDGEMENT_NULL;
@@ -99,6 +102,7 @@ int answer_from_sut(const struct job *job, const struct bytes *isolation, struct
 {
     _cleanup_bench_score_ struct bench_score score = BENCH_SCORE_NULL;
     struct answer answer = {.usage = {.wall_clock_ms = 1, .cpu_wait_ms = 0}};
+    assert(kind_ops_get(job->spec->kind)->score_unrun);
     char summary[] = "not run: the system under test failed";
     struct outcome outcome = {.exit_code = -1, .limit = LIMIT_NONE, .summary = summary};
     struct result_parts parts = {.score = &score, .outcome = &outcome};

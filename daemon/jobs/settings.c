@@ -4,6 +4,7 @@
 #include "daemon/base/clock.h"
 #include "proto/reply.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 /* --- the hello message ----------------------------------------------------------------- */
@@ -135,12 +136,14 @@ int settings_new(struct config *config, const struct settings_host *host, uint64
 
 struct settings *settings_ref(struct settings *settings)
 {
+    assert(settings->references > 0); /* a freed one cannot be had back */
     settings->references++;
     return settings;
 }
 
 struct settings *settings_unref(struct settings *settings)
 {
+    assert(!settings || settings->references > 0);
     if (settings && --settings->references == 0) {
         json_decref(settings->hello_limits);
         json_decref(settings->hello_interpreter);

@@ -7,6 +7,7 @@
 #include "daemon/kinds/kind.h"
 #include "daemon/observe/joblog.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* What was, or would have been, in force for JOB. */
@@ -138,6 +139,7 @@ static void on_launch(struct slot *slot, struct queue_entry *entry, void *userda
     int r = kind_ops_get(job->spec->kind)
                 ->plan(&plan, job->spec, &job->settings->kind_host, &code, &fault);
     job->kept = TAKE_PTR(plan.kept);
+    assert(r < 0 || plan.no_code || plan.launch.argv);
     if (r < 0)
         refuse(supervisor, job, code, fault.text);
     else if (plan.no_code)
