@@ -16,8 +16,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-/* Goes up when the code's confinement changes in a way that the other parts of the digest do not
- * show. */
+/* Increase when the code's confinement changes in a way that no other part of the digest shows. */
 #define POLICY_REVISION 3
 
 #define VERSION_TIMEOUT_MS UINT64_C(10000)
@@ -28,7 +27,8 @@ const char *const isolation_scrubbed_env[5] = {
 
 /* --- the interpreter ----------------------------------------------------------------------- */
 
-/* Starts PROGRAM with -V in the scrubbed environment; its stdout and stderr go to OUTPUT. */
+/* Starts PROGRAM with -V in the scrubbed environment, with stdout and stderr connected to
+ * OUTPUT. */
 static int spawn_version(const char *program, int output, pid_t *ret_pid)
 {
     char *argv[] = {(char *)(uintptr_t)program, (char *)(uintptr_t) "-V", NULL};
@@ -50,7 +50,8 @@ static int spawn_version(const char *program, int output, pid_t *ret_pid)
     return -r;
 }
 
-/* Reads until end of file and keeps what fits; false if the end does not come in time. */
+/* Reads until end of file and keeps what fits into TEXT. Returns false if end of file does not come
+ * in time. */
 static bool read_to_end(int fd, uint64_t deadline_ns, char *text, size_t size)
 {
     size_t length = 0;
@@ -68,7 +69,7 @@ static bool read_to_end(int fd, uint64_t deadline_ns, char *text, size_t size)
     }
 }
 
-/* Waits for the exit of PID until the deadline, then kills it. Whether it exited with 0. */
+/* Waits for the exit of PID until the deadline, then kills it. Returns whether it exited with 0. */
 static bool ends_well(pid_t pid, uint64_t deadline_ns)
 {
     int status = 0;
@@ -97,7 +98,7 @@ char *isolation_interpreter_version(const char *interpreter, struct fault *fault
         fault_set(fault, "[rubric] interpreter: cannot run %s: %s", interpreter, strerror(-r));
         return NULL;
     }
-    /* With the pipe closed, or given up, a deadline of now will do. */
+    /* If the end of its output did not come in time, do not wait any longer. */
     good = ends_well(pid, good ? deadline_ns : 0) && good;
     text[strcspn(text, "\r\n")] = '\0';
     _cleanup_free_ char *version = utf8_replace(text, strlen(text), &length);
@@ -112,7 +113,7 @@ char *isolation_interpreter_version(const char *interpreter, struct fault *fault
 
 int isolation_without(const struct config *config, uint32_t *ret, struct fault *fault)
 {
-    /* What no job can be run without. */
+    /* Layers that no job can run without. */
     const uint32_t fixed = LAYER_BIT(LAYER_ENV) | LAYER_BIT(LAYER_TEMPDIR);
     uint32_t without = 0;
     for (size_t i = 0; i < config->without.count; i++) {
@@ -146,7 +147,7 @@ static int check_required(const struct probe *probe, const struct config *config
     return 0;
 }
 
-/* A view has the interpreter only if it stands where views are made of. */
+/* A view holds the interpreter only if that lies in a directory that views show. */
 static int check_interpreter(const struct probe *probe, const struct config *config,
                              struct fault *fault)
 {
@@ -177,7 +178,7 @@ static int check_warm(const struct probe *probe, const struct config *config, st
     return -EPERM;
 }
 
-/* The names of those in SET. */
+/* Returns the names of the layers in SET; NULL if memory runs out. */
 static json_t *layers_json(uint32_t set)
 {
     json_t *names = json_array();
@@ -207,48 +208,41 @@ static json_t *limits_json(const struct limits *limits)
     for (enum limit limit = 0; limit < LIMIT_COUNT; limit++)
         if (json_object_set_new(object, limit_key(limit),
                                 json_integer((json_int_t)limits->of[limit])) < 0)
-            return NULL;
+            return json_decref(object), NULL;
     return object;
 }
 
-static json_t *environment_json(char *const *environment)
+/* STRINGS ends with a NULL; NULL: there are none. */
+static json_t *strings_json(char *const *strings)
 {
     json_t *array = json_array();
-    for (; *environment; environment++)
-        if (json_array_append_new(array, json_string(*environment)) < 0)
-            return NULL;
+    for (; strings && *strings; strings++)
+        if (json_array_append_new(array, json_string(*strings)) < 0)
+            return json_decref(array), NULL;
     return array;
 }
 
-static json_t *strings_json(const struct string_list *list)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; i < list->count; i++)
-        if (json_array_append_new(array, json_string(list->item[i])) < 0)
-            return NULL;
-    return array;
-}
-
-/* The canonical policy: keys sorted, no white space. What differs from job to job is not in it. */
+/* The canonical policy: keys sorted, no white space, nothing that differs between jobs. Its bytes
+ * are hashed: any change here changes the digest of every score. */
 static char *canonical_policy(const struct isolation *isolation, const struct config *config,
                               const char *interpreter_version, json_t *layers)
 {
-    static const struct string_list nothing = STRING_LIST_NULL;
     _cleanup_json_ json_t *policy = json_pack(
         "{s:i,s:o,s:O,s:o,s:o,s:o,s:o,s:I,s:I,s:I,s:s,s:s,s:o,s:o}", "revision", POLICY_REVISION,
-        "environment", environment_json(isolation->environment), "layers", layers, "rubric_limits",
+        "environment", strings_json(isolation->environment), "layers", layers, "rubric_limits",
         limits_json(&config->rubric_limits), "sandbox_limits", limits_json(&config->sandbox_limits),
         "code_exec_limits", limits_json(&config->code_exec_limits), "ceilings",
         limits_json(&config->ceilings), "rubric_wall_clock_ceiling",
         (json_int_t)config->rubric_wall_clock_ceiling_ms, "code_exec_wall_clock_ceiling",
         (json_int_t)config->code_exec_wall_clock_ceiling_ms, "cpu_percent",
         (json_int_t)config->cpu_percent, "interpreter", config->interpreter, "interpreter_version",
-        interpreter_version, "readable", strings_json(&config->readable), "preloads",
-        strings_json(isolation->is_warm ? &config->warm_modules : &nothing));
+        interpreter_version, "readable", strings_json(config->readable.item), "preloads",
+        strings_json(isolation->is_warm ? config->warm_modules.item : NULL));
     return policy ? json_dumps(policy, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
 }
 
-/* {class, layers, digest} of jobs for which SET is in force; NULL when memory runs out. */
+/* Returns {class, layers, digest} for jobs for which the layers in SET are in force; NULL if memory
+ * runs out. */
 static json_t *summarise(const struct isolation *isolation, const struct config *config,
                          const char *interpreter_version, uint32_t set)
 {
