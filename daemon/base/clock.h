@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* The room daemon/base. Duty: small helpers that every room may use: the clock, timers, events,
- * waiting for a descriptor, paths and roots, the environment, and giving up privileges.
- *
- * May include: proto. The jail includes only clock.h of this room.
- *
- * Invariants: nothing here knows jobs, jails, clients or the log; a negative errno or a fault says
- * what failed.
- *
- * clock.h: the daemon's one clock, CLOCK_MONOTONIC in nanoseconds. Calendar time is shown to people
- * and decides nothing. */
+/* The daemon's one clock: CLOCK_MONOTONIC in nanoseconds. Calendar time is shown to people and
+ * decides nothing. */
 
 #include <stdint.h>
 #include <time.h>

@@ -227,7 +227,7 @@ static bool clean_up(struct jail *jail, const struct jailed_job *job, struct lin
     /* Unmount before emptying: what was shown may lie in the directories that are emptied. */
     int hidden = confine_hide(enclosure, &job->lists);
     if (hidden < 0)
-        complain("what a job was shown could not be taken away", -hidden);
+        complain("paths shown to a job could not be hidden again", -hidden);
     int r = work_empty(&enclosure->work);
     if (r < 0)
         complain("a job's directory could not be emptied", -r);
