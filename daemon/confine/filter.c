@@ -21,8 +21,6 @@
 /* The newest system call known when this list was written. Newer ones do not exist for jobs until
  * somebody has reviewed them. */
 #define NEWEST_KNOWN 450
-#define NEWER_LIMIT \
-    511 /* on x86-64, numbers from 512 on belong to x32, which the filter refuses anyway */
 
 #define IOPRIO_WHO_PROCESS 1
 

@@ -1,4 +1,17 @@
 /* SPDX-License-Identifier: MIT */
+/* Theory of operation. A score means something only together with the confinement under which it
+ * came about. isolation_init() takes what the probe has found and
+ *
+ *  1. refuses to go on if a layer that the configuration requires is missing, if jobs would not see
+ *     the interpreter, or if [warm] use demands an interpreter that does not wait;
+ *  2. makes the environment of every job, of fixed entries and [isolation] env_allow;
+ *  3. writes down the policy in force as canonical JSON: layers, limits, environment, interpreter
+ *     with its version, readable paths, preloaded modules, POLICY_REVISION;
+ *  4. hashes that text with SHA-256. The digest accompanies every score: two scores are comparable
+ *     if class and digest agree.
+ *
+ * Jobs that may use the network have fewer layers and so a digest of their own. The interpreter's
+ * version comes from running it once, with a deadline and without trusting what it prints. */
 #include "isolation.h"
 
 #include "daemon/base/await.h"

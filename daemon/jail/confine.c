@@ -1,4 +1,23 @@
 /* SPDX-License-Identifier: MIT */
+/* Theory of operation. Where the host grants it, the supervisor has started the jail in new user,
+ * mount, ipc, uts and pid namespaces, and, if jobs have no control groups of their own, in a new
+ * cgroup namespace (daemon/confine/jailproc.c). The jail has all capabilities over its user
+ * namespace and none over the host. confine() uses them, each step before one that would forbid it:
+ *
+ *  1. map one user and one group into the user namespace, and set a neutral host name;
+ *  2. unshare the network namespace, which has only a loopback device;
+ *  3. open and empty the slot's directory, the work directory on hosts without a view;
+ *  4. enter the view (view.c), attach the tmpfs that jobs write to (work.c), seal the view;
+ *  5. build the Landlock ruleset that jobs enforce on themselves in lockdown.c, or find out that
+ *     one can be built, where each job needs its own;
+ *  6. install the seccomp filter, which the jail and all of its jobs keep. From here on the jail
+ *     needs its pass for what it does to mounts and namespaces (pass.h);
+ *  7. forbid further user namespaces, drop the bounding, ambient and inheritable capabilities, and
+ *     become undumpable, so that no job can look into the jail.
+ *
+ * A step that fails costs its layer, which lose() takes off the list and notes for the supervisor;
+ * only the identity, the slot's directory and the capabilities are indispensable. The per-job part
+ * below shows and hides directories, by the capabilities that the jail has kept for itself. */
 #include "confine.h"
 #include "landlock.h"
 #include "mounts.h"
@@ -95,6 +114,7 @@ static int enter_view(struct enclosure *c, const char *slot_directory, const cha
     return r;
 }
 
+/* Takes LAYER out of force and notes the negative errno ERROR for the supervisor. */
 static void lose(struct enclosure *c, struct link_notice *notice, enum layer layer, int error)
 {
     assert(layer_in(c->layers, layer) && error < 0);

@@ -1,4 +1,21 @@
 /* SPDX-License-Identifier: MIT */
+/* Theory of operation. A job's process begins as a child of the confined jail: it inherits the
+ * jail's namespaces, view, seccomp filter and limits, and still has the jail's capabilities. In
+ * lockdown_confine() it gives up the rest, in this order:
+ *
+ *  1. enter its control group, if clone3() could not start it there, while the group is in reach;
+ *  2. put the job's files on 0, 1 and 2, mark all others close-on-exec, enter the work directory;
+ *  3. leave the jail's process group or session; without a pid namespace, die with the jail;
+ *  4. set the resource limits;
+ *  5. unshare the cgroup namespace, which takes a capability and the pass;
+ *  6. set no_new_privs, enforce the Landlock ruleset, give up the pass if jobs must;
+ *  7. drop all capabilities. Nothing can be undone from here on.
+ *
+ * lockdown_exec() then executes the program, or the waiting interpreter runs the script.
+ *
+ * All of this may run in the jail's own memory (start.c). So it allocates nothing, does not log or
+ * use stdio, and asserts nothing: a failure is stored as a stage and an errno, and the process ends
+ * by _exit(). */
 #include "lockdown.h"
 #include "cgroup_fork.h"
 #include "landlock.h"
