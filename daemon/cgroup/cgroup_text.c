@@ -105,7 +105,7 @@ int cgroup_text_path(const struct cgroup_mount *mount, const char *group, char *
     size_t n = strcmp(mount->root, "/") == 0 ? 0 : strlen(mount->root);
     if (strncmp(group, mount->root, n) != 0 || (group[n] != '/' && group[n] != '\0'))
         return -ENOENT;
-    /* A group outside of the cgroup namespace shows as "/../x": no path leads there. */
+    /* A group outside the cgroup namespace shows as "/../x", which leads nowhere. */
     if (strncmp(group + n, "/..", 3) == 0 && (group[n + 3] == '/' || group[n + 3] == '\0'))
         return -ENOENT;
     const char *below = strcmp(group + n, "/") == 0 ? "" : group + n;

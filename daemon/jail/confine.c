@@ -70,7 +70,7 @@ static int bound_capabilities(void)
     struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
     (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
     for (unsigned long cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
-        (void)prctl(PR_CAPBSET_DROP, cap, 0, 0, 0); /* EPERM: there was no right to begin with */
+        (void)prctl(PR_CAPBSET_DROP, cap, 0, 0, 0); /* EPERM: the jail has no capabilities */
     if (syscall(SYS_capget, &header, data) < 0)
         return -errno;
     for (size_t i = 0; i < ARRAY_SIZE(data); i++)

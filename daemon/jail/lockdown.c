@@ -108,8 +108,9 @@ static void ignore(int signal)
 
 void lockdown_prepare(struct rlimit *ceilings)
 {
-    /* The supervisor alone ends a jail: by closing the link, or by SIGKILL. These are caught rather
-     * than ignored, since execve undoes that in a job by itself. */
+    /* Only the supervisor ends a jail: by closing the link, or by SIGKILL. Catch these signals
+     * instead of ignoring them, because execve resets a caught signal to its default in a job, but
+     * keeps an ignored one. */
     static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2};
     sigset_t none;
     for (int signal = 1; signal < NSIG; signal++)

@@ -90,8 +90,8 @@ static int move_up(int dir, const char *name, int top, unsigned long *sequence)
     return -errno;
 }
 
-/* Unlinks the files in DIR. Its directories are moved to TOP, or, where DIR is TOP, left; then
- * *ret_left becomes true. */
+/* Unlinks the files in DIR and moves its directories to TOP. If DIR is TOP, leaves directories
+ * where they are and sets *ret_left. */
 static int unlink_entries(int dir, int top, unsigned long *sequence, bool *ret_left)
 {
     _cleanup_(listing_deinit) struct listing listing;
