@@ -3,6 +3,7 @@
 /* Files and descriptors of a test. */
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,6 +31,19 @@ static inline size_t count_descriptors(void)
     if (count == 0)
         abort(); /* no test may pass because nothing was counted */
     return count;
+}
+
+/* Returns whether the open directory DIR is empty; false if it cannot be read. */
+static inline bool is_empty(int dir)
+{
+    int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *stream = fd < 0 ? NULL : fdopendir(fd);
+    size_t count = 0;
+    while (stream && readdir(stream))
+        count++;
+    if (stream)
+        (void)closedir(stream);
+    return count == 2;
 }
 
 static inline int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)

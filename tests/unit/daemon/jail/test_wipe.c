@@ -53,18 +53,6 @@ static bool is_there(int dir, const char *name)
     return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-static bool is_empty(int dir)
-{
-    int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *stream = fd < 0 ? NULL : fdopendir(fd);
-    size_t count = 0;
-    while (stream && readdir(stream))
-        count++;
-    if (stream)
-        (void)closedir(stream);
-    return count == 2;
-}
-
 /* Returns whether the file NAME is still as make_file(dir, NAME, TEXT) made it. */
 static bool is_untouched(int dir, const char *name, const char *text)
 {

@@ -67,18 +67,6 @@ static int enter(struct fixture *f)
 
 static const char *const places[WORK_DIRECTORIES] = {"/work", "/tmp", "/dev/shm"};
 
-static bool is_empty(int dir)
-{
-    int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *stream = fd < 0 ? NULL : fdopendir(fd);
-    size_t count = 0;
-    while (stream && readdir(stream))
-        count++;
-    if (stream)
-        (void)closedir(stream);
-    return count == 2;
-}
-
 /* Returns 0 if everything is as before the first job. */
 static int is_fresh(const struct work *work)
 {
