@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Waiting for a descriptor, and ending the process that a pidfd stands for. */
+/* Waits for a descriptor; kills by pidfd. */
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Waits until FD is readable, at end of file included, at most until DEADLINE_NS (CLOCK_MONOTONIC;
- * 0: looks only). False if it is not, or FD is -1. */
+/* Waits until FD is readable or at end of file, until DEADLINE_NS (CLOCK_MONOTONIC; 0: only looks).
+ * Returns false if it is not, or if FD is -1. */
 bool await_readable(int fd, uint64_t deadline_ns);
 
-/* SIGKILL. PIDFD may be -1, and what has ended already cannot be killed; nobody minds. */
+/* Sends SIGKILL. Does nothing if PIDFD is -1 or the process has ended. */
 void kill_by_pidfd(int pidfd);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* The daemon's one clock: CLOCK_MONOTONIC in nanoseconds. What is told of the calendar is for
- * people. */
+/* The daemon's one clock: CLOCK_MONOTONIC in nanoseconds. Calendar time is shown to people and
+ * decides nothing. */
 
 #include <stdint.h>
 #include <time.h>
@@ -16,7 +16,7 @@ static inline uint64_t clock_now_ns(void)
     return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-/* Since the epoch. */
+/* Calendar time in nanoseconds since the epoch. */
 static inline uint64_t clock_epoch_ns(void)
 {
     struct timespec now;
@@ -24,8 +24,8 @@ static inline uint64_t clock_epoch_ns(void)
     return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-/* Somebody who is not trusted saw it happen; when we come to read of it may be later. What it says
- * is held to what we know: not before NOT_BEFORE_NS, and not after now. */
+/* Bounds a time TOLD_NS that an untrusted process reports by what is known: not before
+ * NOT_BEFORE_NS, and not after now. */
 static inline uint64_t clock_plausible_ns(uint64_t told_ns, uint64_t not_before_ns)
 {
     uint64_t no_earlier_ns = told_ns > not_before_ns ? told_ns : not_before_ns,

@@ -3,7 +3,7 @@
 /* The daemon's own environment, which may hold credentials. */
 
 /* Overwrites the environment that this process was started with, so that no reader of
- * /proc/PID/environ finds anything, and keeps copies of the few variables that the daemon itself
- * needs (systemd's, and TMPDIR). To be called once, before anything holds a pointer into it.
- * 0 or -ENOMEM. */
+ * /proc/PID/environ finds anything, and keeps copies of the few variables that the daemon needs
+ * (systemd's, and TMPDIR). Call once, before anything holds a pointer into the environment. 0 or
+ * -ENOMEM. */
 int environment_forget(void);

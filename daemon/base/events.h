@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* A small help with libevent. */
+/* Helpers for libevent. */
 
 #include <event2/event.h>
 #include <stddef.h>
 
-/* Frees an event, if it is one, and returns NULL to be assigned back. */
+/* Frees EVENT, which may be NULL, and returns NULL to be assigned back. */
 static inline struct event *consume_event(struct event *event)
 {
     if (event)
@@ -13,7 +13,8 @@ static inline struct event *consume_event(struct event *event)
     return NULL;
 }
 
-/* Calls back whenever FD can be read, until the event is freed. NULL when memory runs out. */
+/* Makes and adds an event that calls CALLBACK whenever FD is readable, until it is freed. Returns
+ * NULL if memory runs out. */
 static inline struct event *watch_fd(struct event_base *base, int fd, event_callback_fn callback,
                                      void *userdata)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Started by root, the daemon works as an unprivileged account: no job ever runs as uid 0 of the
- * host. */
+/* Gives up root. A daemon that root starts works as an unprivileged account: no job ever runs as
+ * uid 0 of the host. */
 
 #include "proto/fault.h"
 
@@ -14,18 +14,18 @@ struct account {
     char name[64];
 };
 
-/* Whether there is something to give up. */
+/* Returns whether this process is root, by its real or effective user. */
 bool privileges_are_root(void);
 
-/* Finds the account called NAME; where that is DEFAULT_NAME and the host does not have it,
- * `nobody`. -ENOENT or -EPERM (it is uid 0) with FAULT. */
+/* Finds the account NAME; if NAME is DEFAULT_NAME and the host does not have it, `nobody`. -ENOENT,
+ * or -EPERM if it is uid 0, with FAULT. */
 int privileges_find(const char *name, const char *default_name, struct account *ret,
                     struct fault *fault);
 
-/* Makes the directory PATH with MODE and its parent, and gives what was made (and PATH, if it was
- * root's) to ACCOUNT. */
+/* Makes the directory PATH with MODE, and its parent if that is missing. Gives what was made, and
+ * PATH if it is root's, to ACCOUNT. A negative errno with FAULT. */
 int privileges_make_directory(const char *path, mode_t mode, const struct account *account,
                               struct fault *fault);
 
-/* Becomes ACCOUNT with its groups for good. */
+/* Becomes ACCOUNT with its groups, irrevocably. A negative errno with FAULT. */
 int privileges_drop(const struct account *account, struct fault *fault);

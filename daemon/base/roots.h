@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Paths that a client names, and the roots under which they have to lie. */
+/* Checks that the paths that a client names lie under the configured roots. */
 
 #include <stdbool.h>
 #include <stddef.h>
 
 struct roots {
-    const char *const *item; /* absolute paths, borrowed; links in them are followed */
+    const char *const *item; /* absolute paths, borrowed; symbolic links in them are followed */
     size_t count;
 };
 
-/* The canonical path of an open descriptor, to be freed; NULL if it has none that fits. */
+/* Returns the canonical path of an open descriptor, which the caller frees; NULL if it has none or
+ * it is too long. */
 char *roots_path_of(int fd);
 
-/* The first directory on the way to PATH, or PATH itself, that this process may not enter, to be
- * freed; NULL if there is none. */
+/* Returns the first directory on the way to PATH, or PATH itself, that this process may not enter;
+ * the caller frees it. NULL if there is none. */
 char *roots_closed_to_us(const char *path);
 
-/* Whether PATH is ROOT or lies under it, by their names alone. */
+/* Returns whether PATH is ROOT or lies under it, judging by the names alone. */
 bool roots_contain(const char *root, const char *path);
 
-/* Whether PATH, which is canonical, lies under one of ROOTS or is one. */
+/* Returns whether PATH, which is canonical, is one of ROOTS or lies under one. */
 bool roots_allow(const struct roots *roots, const char *path);

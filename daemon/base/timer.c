@@ -5,6 +5,7 @@
 
 #include "proto/util.h"
 
+#include <assert.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -23,7 +24,7 @@ static void on_expired(evutil_socket_t fd, short what, void *userdata)
     uint64_t expirations;
     (void)what;
     if (read(fd, &expirations, sizeof(expirations)) != (ssize_t)sizeof(expirations))
-        return; /* it was set anew since */
+        return; /* it has been set again meanwhile */
     timer->armed_ns = UINT64_MAX;
     if (timer->due_ns == UINT64_MAX)
         return;
@@ -57,6 +58,7 @@ void timer_set(struct timer *timer, uint64_t timeout_ms)
     timer->due_ns = timeout_ms > 0 ? clock_now_ns() + timeout_ms * NS_PER_MS : UINT64_MAX;
     if (timer->due_ns < timer->armed_ns)
         arm(timer);
+    assert(timer->armed_ns <= timer->due_ns); /* else it would expire too late */
 }
 
 void timer_deinit(struct timer *timer)

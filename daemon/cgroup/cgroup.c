@@ -5,13 +5,14 @@
 
 #include "proto/util.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sys/stat.h>
 
-/* The period over which cpu.max is measured: the kernel's own default. */
+/* Period of cpu.max in microseconds; the kernel's own default. */
 #define CPU_PERIOD_US 100000
-/* The kernel notes pids.peak without a lock: two forks at once may leave it one or two short. */
+/* The kernel updates pids.peak without a lock: two forks at once may leave it one or two short. */
 #define PIDS_PEAK_SLACK 2
 
 static int write_limit(int leaf_fd, const char *name, uint64_t value)
@@ -30,7 +31,7 @@ static int set_limits(const struct cgroup_tree *tree, int leaf_fd,
     int r = 0;
     if (tree->has[CGROUP_MEMORY]) {
         r = write_limit(leaf_fd, "memory.max", limits->memory_max);
-        /* A job that has lost one of its processes gives no verdict any more. */
+        /* A job that lost one of its processes can give no verdict any more: kill all of it. */
         if (r == 0)
             r = cgroup_file_write(leaf_fd, "memory.oom.group", "1");
     }
@@ -49,6 +50,7 @@ int cgroup_leaf_create(const struct cgroup_tree *tree, uint64_t job_no,
                        const struct cgroup_limits *limits, struct cgroup_leaf *ret)
 {
     struct cgroup_leaf leaf = CGROUP_LEAF_NULL;
+    assert(tree->fd >= 0);
     (void)snprintf(leaf.name, sizeof(leaf.name), "job-%" PRIu64, job_no);
     if (mkdirat(tree->fd, leaf.name, 0755) < 0)
         return -errno;
@@ -65,10 +67,12 @@ int cgroup_leaf_create(const struct cgroup_tree *tree, uint64_t job_no,
 
 int cgroup_leaf_kill(const struct cgroup_leaf *leaf)
 {
+    assert(leaf->fd >= 0);
     return cgroup_file_write(leaf->fd, "cgroup.kill", "1");
 }
 
-/* Reads the numbers after the COUNT keys of a file into ret. -ENOENT: no such file. */
+/* Reads the numbers after COUNT keys of a file into RET. -ENOENT: no such file; -EBADMSG: no such
+ * key. */
 static int read_values(int leaf_fd, const char *name, const char *const keys[], size_t count,
                        uint64_t ret[])
 {
@@ -86,9 +90,9 @@ static int read_number(int leaf_fd, const char *name, uint64_t *ret)
     return r < 0 ? r : cgroup_text_number(text, ret);
 }
 
-/* `oom_kill` counts everything that was killed for want of memory, by whosever limit; `oom` only
- * where this leaf's own limit was what was short. `max` says no more than that pages were taken
- * back: a job that reads a large file has it, and is well. */
+/* `oom_kill` counts every process killed for lack of memory, whoever's limit it was; `oom` counts
+ * only where this leaf's own limit was exceeded. `max` says only that pages were reclaimed: reading
+ * a large file does that to a healthy job. */
 static int read_memory(int leaf_fd, struct cgroup_usage *usage)
 {
     static const char *const keys[] = {"oom", "oom_kill"};
@@ -99,11 +103,11 @@ static int read_memory(int leaf_fd, struct cgroup_usage *usage)
     if (values[1] > 0)
         usage->evidence |= values[0] > 0 ? CGROUP_MEMORY_LIMIT : CGROUP_MEMORY_OUTSIDE;
     r = read_number(leaf_fd, "memory.peak", &usage->memory_peak_bytes);
-    return r == -ENOENT ? 0 : r; /* Linux 5.19 has it */
+    return r == -ENOENT ? 0 : r; /* Linux 5.19 introduced it */
 }
 
-/* Until Linux 6.11 `max` counts a fork in this leaf that was refused by any limit above, too. Then
- * the leaf never was as full as it may be. */
+/* Until Linux 6.11 `max` also counts forks in this leaf that a limit further up refused. In that
+ * case the leaf never was full. */
 static int read_pids(int leaf_fd, struct cgroup_usage *usage)
 {
     static const char *const keys[] = {"max"};
@@ -115,7 +119,7 @@ static int read_pids(int leaf_fd, struct cgroup_usage *usage)
     if (r == 0)
         r = read_number(leaf_fd, "pids.peak", &peak);
     if (r == -ENOENT)
-        return 0; /* a kernel that does not tell: no evidence */
+        return 0; /* the kernel does not tell: no evidence */
     if (r == 0)
         usage->evidence |= limit != CGROUP_UNLIMITED && peak + PIDS_PEAK_SLACK >= limit
                                ? CGROUP_PIDS_LIMIT
@@ -153,6 +157,7 @@ int cgroup_leaf_is_populated(const struct cgroup_leaf *leaf)
 
 int cgroup_leaf_remove(const struct cgroup_tree *tree, struct cgroup_leaf *leaf)
 {
+    assert(leaf->fd >= 0); /* removed once */
     if (unlinkat(tree->fd, leaf->name, AT_REMOVEDIR) < 0)
         return -errno;
     leaf->fd = close_fd(leaf->fd);

@@ -11,7 +11,7 @@ int cgroup_file_read(int dir, const char *name, char *text, size_t size)
     _cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return -errno;
-    /* The kernel makes the whole text up at the first read. */
+    /* The kernel generates the whole text at the first read, so one read gets all of it. */
     ssize_t n = read(fd, text, size - 1);
     if (n < 0)
         return -errno;

@@ -9,8 +9,7 @@
 #include <string.h>
 #include <sys/file.h>
 
-/* What is longer than this is not looked at to its end: more mounts or processes than any host has.
- */
+/* Longer texts are cut here: this is more mounts or processes than any host has. */
 #define TEXT_MAX ((size_t)1 << 20)
 
 const char cgroup_delegate_remedy[] = "set Delegate=yes in its unit, or start it with "
@@ -30,7 +29,8 @@ static int read_proc(const char *proc, const char *name, char **ret, struct faul
     return r;
 }
 
-/* Whether this process is in the group: what is mounted last hides what was there before. */
+/* Returns whether this process is in the group. It may not be: a later mount hides an earlier one
+ * at the same place. */
 static bool is_ours(int fd)
 {
     _cleanup_free_ char *procs = NULL;
@@ -62,7 +62,7 @@ static int open_group(const char *mounts, const char *group, struct cgroup_place
 
 /* --- whether it may be divided ------------------------------------------------------------ */
 
-/* 0 if this process may make children of the group and move processes between them. */
+/* Returns 0 if this process may make children of the group and move processes between them. */
 static int check_delegated(int fd)
 {
     static const char *const needed[] = {".", "cgroup.procs", "cgroup.subtree_control"};
@@ -72,7 +72,8 @@ static int check_delegated(int fd)
     return 0;
 }
 
-/* In a leaf `daemon` whose group above is ours as well, that is the group to divide. */
+/* If this group is a leaf `daemon` and the group above is delegated as well, the group above is the
+ * one to divide. */
 static void step_up(struct cgroup_place *place, const struct cgroup_mount *mount)
 {
     char *name = strrchr(place->path, '/');
@@ -127,7 +128,7 @@ static int check_alone(const struct cgroup_place *place, struct fault *fault)
     return -EBUSY;
 }
 
-/* The lock goes with the descriptor, however this process ends. */
+/* Takes the lock against other daemons; it ends with the descriptor, however this process ends. */
 static int lock_out_others(const struct cgroup_place *place, struct fault *fault)
 {
     if (flock(place->fd, LOCK_EX | LOCK_NB) == 0)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The fields of a line of mountinfo up to the mount point: mount, parent, device, root, point. */
+/* Index of fields in a line of mountinfo: mount, parent, device, root, point. */
 #define MOUNT_FIELD_ROOT 3
 #define MOUNT_FIELD_POINT 4
 
@@ -47,7 +47,7 @@ static bool is_octal(char c)
     return c >= '0' && c <= '7';
 }
 
-/* Undoes the kernel's "\040" for blanks. False if it does not fit. */
+/* Replaces escapes such as "\040" for a blank. Returns false if the result does not fit. */
 static bool unescape(const char *field, size_t n, char *ret, size_t size)
 {
     size_t length = 0;
@@ -67,7 +67,7 @@ static bool unescape(const char *field, size_t n, char *ret, size_t size)
     return true;
 }
 
-/* One line of N bytes, if it is a cgroup2 mount. */
+/* Parses one line of N bytes. Returns false if it is no cgroup2 mount. */
 static bool parse_mount(const char *line, size_t n, struct cgroup_mount *ret)
 {
     static const char separator[] = " - cgroup2 ";
@@ -101,11 +101,11 @@ int cgroup_text_next_mount(const char **text, struct cgroup_mount *ret)
 
 int cgroup_text_path(const struct cgroup_mount *mount, const char *group, char *ret, size_t size)
 {
-    /* "/" is a prefix that brings no slash of its own. */
+    /* "/" is a prefix without a slash of its own */
     size_t n = strcmp(mount->root, "/") == 0 ? 0 : strlen(mount->root);
     if (strncmp(group, mount->root, n) != 0 || (group[n] != '/' && group[n] != '\0'))
         return -ENOENT;
-    /* A group outside of the cgroup namespace shows as "/../x": no path leads there. */
+    /* A group outside the cgroup namespace shows as "/../x", which leads nowhere. */
     if (strncmp(group + n, "/..", 3) == 0 && (group[n + 3] == '/' || group[n + 3] == '\0'))
         return -ENOENT;
     const char *below = strcmp(group + n, "/") == 0 ? "" : group + n;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What the kernel's files about control groups say. Pure. */
+/* Parses the kernel's files about control groups. Pure. */
 
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* The version 2 group in the TEXT of /proc/PID/cgroup, where the lines of version 1 may come first:
- * "/system.slice/x.service". -ENOENT: there is none; -ENAMETOOLONG. */
+/* Finds the version 2 group in the TEXT of /proc/PID/cgroup, where lines of version 1 may come
+ * first, e.g. "/system.slice/x.service". -ENOENT: none; -ENAMETOOLONG. */
 int cgroup_text_group(const char *text, char *ret, size_t size);
 
-/* Whether that text has groups of version 1. */
+/* Returns whether that text has groups of version 1. */
 bool cgroup_text_is_hybrid(const char *text);
 
 struct cgroup_mount {
@@ -19,23 +19,24 @@ struct cgroup_mount {
     char point[PATH_MAX]; /* where */
 };
 
-/* The first cgroup2 mount in *TEXT, of /proc/PID/mountinfo, which is moved past it. 1, or 0 if
- * there is none. A mount whose line is cut or whose paths are too long is passed over. */
+/* Finds the first cgroup2 mount in *TEXT, which is /proc/PID/mountinfo, and moves *TEXT past it.
+ * Returns 1, or 0 if there is none. Skips a mount whose line is cut or whose paths are too long. */
 int cgroup_text_next_mount(const char **text, struct cgroup_mount *ret);
 
-/* Where GROUP is found in that mount. -ENOENT: it is not in it; -ENAMETOOLONG. */
+/* Stores the path of GROUP in that mount. -ENOENT: the mount does not include it; -ENAMETOOLONG. */
 int cgroup_text_path(const struct cgroup_mount *mount, const char *group, char *ret, size_t size);
 
-/* The number that stands after KEY in a file of lines "key number"; UINT64_MAX for "max".
- * -ENOENT: no such line; -EBADMSG: no number. */
+/* Reads the number after KEY in a file of lines "key number"; UINT64_MAX for "max". -ENOENT: no
+ * such line; -EBADMSG: no number. */
 int cgroup_text_value(const char *text, const char *key, uint64_t *ret);
 
-/* The number that a file of one value holds, UINT64_MAX for "max". -EBADMSG: none. */
+/* Reads the number in a file of one value; UINT64_MAX for "max". -EBADMSG: no number. */
 int cgroup_text_number(const char *text, uint64_t *ret);
 
-/* Whether WORD is one of the words of TEXT, separated by spaces, as cgroup.controllers has them. */
+/* Returns whether WORD is one of the words of TEXT, which are separated by spaces as in
+ * cgroup.controllers. */
 bool cgroup_text_has_word(const char *text, const char *word);
 
-/* The first process in a cgroup.procs that is not SELF; 0 if there is none, -1 if it is one that
- * cannot be seen from this pid namespace. */
+/* Returns the first process in a cgroup.procs other than SELF; 0 if there is none, -1 if that
+ * process is not visible in this pid namespace. */
 long cgroup_text_other_process(const char *text, long self);

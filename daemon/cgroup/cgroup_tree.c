@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Theory of operation.
+/* Theory of operation. The kernel gives controllers to the children of a group only while the group
+ * itself has no process ("no internal processes"). cgroup_tree_open() therefore:
  *
- * The kernel gives controllers to the children of a group only while the group itself has no
- * process
- * ("no internal processes"). So opening is: find our group and look whether all that follows is
- * allowed (cgroup_place.c); step down into its leaf `daemon`; only then enable controllers for its
- * children. What was changed is taken back where a later step fails, by the function that closes
- * the tree, in the reverse order: a group with children that have a controller cannot lose it, and
- * one that gives controllers takes no process. */
+ *  1. finds the group and checks that all later steps are permitted (cgroup_place.c);
+ *  2. moves this process down into the leaf `daemon`;
+ *  3. makes `jobs` and removes what a predecessor left there;
+ *  4. enables controllers for the children of GROUP and of `jobs`.
+ *
+ * If a step fails, cgroup_tree_close() undoes the earlier ones in reverse order. The order matters:
+ * a controller can be disabled only when no child uses it, and a group that gives controllers to
+ * its children accepts no process. */
 #include "cgroup.h"
 #include "cgroup_file.h"
 #include "cgroup_place.h"
@@ -27,7 +29,8 @@ static const char *const controllers[CGROUP_CONTROLLERS] = {"memory", "pids", "c
 
 /* --- what a killed predecessor left ------------------------------------------------------- */
 
-/* Waits until GROUP has no living process, for CGROUP_SETTLE_MS between two of its events. */
+/* Waits until no process in GROUP is alive. Gives up when CGROUP_SETTLE_MS pass without an
+ * event. */
 static int wait_until_empty(int group)
 {
     char text[CGROUP_FILE_MAX];
@@ -85,7 +88,7 @@ static int fault_step(struct fault *fault, int error, const char *what, const ch
     return error;
 }
 
-/* Makes GROUP/NAME, or takes the one that is there. */
+/* Makes GROUP/NAME, or opens it if it exists. */
 static int make_group(int group, const char *name)
 {
     if (mkdirat(group, name, 0755) < 0 && errno != EEXIST)
@@ -113,7 +116,7 @@ static int make_jobs(struct cgroup_tree *tree)
     if (jobs < 0)
         return jobs;
     tree->fd = jobs;
-    /* Linux 5.14 has it. Nothing less kills a tree that forks while it is killed. */
+    /* Linux 5.14 introduced it. No other way kills a tree that forks while it is being killed. */
     if (faccessat(jobs, "cgroup.kill", F_OK, 0) < 0)
         return -EOPNOTSUPP;
     return was_there ? remove_leftovers(jobs) : 0;
@@ -126,7 +129,7 @@ static int switch_controller(int group, char sign, const char *name)
     return cgroup_file_write(group, "cgroup.subtree_control", text);
 }
 
-/* One by one: a write of several gives all of them or none. */
+/* One at a time: a write that names several enables all or none of them. */
 static int enable_controllers(struct cgroup_tree *tree)
 {
     char before[CGROUP_FILE_MAX];
@@ -137,8 +140,8 @@ static int enable_controllers(struct cgroup_tree *tree)
             enabled = tree->enabled[i] = true;
         tree->has[i] = enabled && switch_controller(tree->fd, '+', controllers[i]) == 0;
     }
-    /* Once for all leaves: a limit of a group is one of its children too. A kernel that does not
-     * count swap has no such file. */
+    /* A limit of a group applies to its children, so set it once for all leaves. Kernels that do
+     * not account swap have no such file. */
     if (r >= 0 && tree->has[CGROUP_MEMORY]) {
         r = cgroup_file_write(tree->fd, "memory.swap.max", "0");
         r = r == -ENOENT ? 0 : r;
@@ -146,7 +149,7 @@ static int enable_controllers(struct cgroup_tree *tree)
     return r < 0 ? r : 0;
 }
 
-/* Says which controllers are missing; nothing if none is. */
+/* Names the missing controllers in FAULT; leaves it alone if none is missing. */
 static void note_missing(const struct cgroup_tree *tree, const struct cgroup_place *place,
                          struct fault *fault)
 {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The candidate's end of the pipe: runs model-written code and answers the checker's questions about it.
-Nothing here is trusted by anybody: the code that it runs can change all of it, and gains nothing."""
+Nobody trusts anything here: the code that it runs can change all of it, and gains nothing by that."""
 
 import _ast
 import builtins
@@ -16,7 +16,7 @@ from wire import CALLABLE, CLASS, EXCEPTION, ITERATOR, OBJECT
 NAME = "candidate"
 NAMES_MAX = 10000
 DRAINED_MAX = 4096
-# A backstop for what graders should not do; it is the sandbox that holds.
+# A backstop against what graded code should not do; the sandbox is what holds.
 DENIED = ("subprocess", "socket", "requests", "urllib", "ctypes", "shutil", "http.client", "asyncio.subprocess")
 
 
@@ -26,7 +26,7 @@ def _is_denied(name):
 
 def _guarded(real_import):
     def guarded_import(name, globals=None, locals=None, fromlist=(), level=0):
-        # What the standard library imports for its own needs is its own affair.
+        # The standard library may import what it needs for itself.
         of_candidate = globals is None or globals.get("__name__") == NAME
         if of_candidate and level == 0:
             names = [name, *(f"{name}.{part}" for part in fromlist or ())]
@@ -47,7 +47,8 @@ def deny():
 
 
 class Foreign:
-    """Something of the checker's: it can be handed back, and asked for what it lets itself be asked for."""
+    """Stands for an object of the checker's. The candidate can hand it back and use it in the ways that
+    the checker permits."""
 
     def __init__(self, server, number):
         vars(self).update(_server=server, _number=number)
@@ -66,7 +67,8 @@ def _on(name):
 
 
 def foreign_class(flags, specials):
-    """The class of what has FLAGS and, of the tests' own classes, the methods SPECIALS."""
+    """Makes the class of objects with FLAGS and, for instances of the tests' own classes, the methods
+    SPECIALS."""
     methods = {}
     if flags & OBJECT:
         methods.update(__getattr__=_on("get"), __setattr__=_on("set"), __delattr__=_on("delete"))
@@ -121,9 +123,9 @@ def _defined_names(tree):
 
 
 def compose(prelude, code, entry_point):
-    """The program, and whether the code continues the prelude. Code that defines the entry point stands
-    behind it. Of a function body that is cut out of an answer the first line has often lost its
-    indentation."""
+    """Returns the program and whether the code continues the prelude. Code that defines the entry point
+    follows the prelude instead. A function body cut out of an answer has often lost the indentation of its
+    first line."""
     if not prelude:
         return code, False
     tree = _parses(code)
@@ -146,7 +148,7 @@ class Server:
         self.foreign = {}
         self.foreign_exceptions = {}  # by id()
         self.foreign_classes = {}
-        self.unfinished = {}  # what an iterator raised behind the items that went over before
+        self.unfinished = {}  # exceptions that iterators raised after items that have already been sent
         self.shared_classes = classes.Shared()
         self.module = type(sys)(NAME)
         OPERATIONS["load"] = self.load
@@ -216,10 +218,10 @@ class Server:
                 return reply[1]
             if reply[0] == "raise":
                 raise classes.rebuild(*reply[1:3], reply[4])
-            # What is called asks for something of ours in its turn.
+            # The called object asks for something of ours in turn.
             wire.send(self.fds[1], self.handle(table, data))
 
-    # What is asked.
+    # --- answers to questions ---
 
     def load(self, prelude, code, entry_point):
         program, _ = compose(prelude, code, entry_point)
@@ -237,7 +239,8 @@ class Server:
         return ("loaded", names[:NAMES_MAX])
 
     def share(self, kinds):
-        """Classes of the prelude, by name, and of what kind they are; those of the same kind here."""
+        """Receives the kinds of the prelude's classes by name. Returns the names whose class here is of
+        the same kind."""
         names = []
         for name, kind in kinds.items():
             value = vars(self.module).get(name)
@@ -250,7 +253,7 @@ class Server:
         return vars(self.module)[name]
 
     def drain(self, iterator):
-        """The next items, many at once, and whether there may be more."""
+        """Returns many next items at once, and whether there may be more."""
         items = []
         if id(iterator) in self.unfinished:
             raise self.unfinished.pop(id(iterator))
@@ -266,7 +269,8 @@ class Server:
         return items, True
 
     def shared(self, test, entry_point, setup, targets):
-        """Tests in the candidate's own process, with its own objects; the verdict can be forged."""
+        """Runs tests in the candidate's own process, on its own objects. Here the candidate can forge the
+        verdict."""
         recorder, namespace = suite.Recorder(), vars(self.module)
         namespace.update(__compare__=recorder.compare, __truth__=recorder.truth)
         results = []
@@ -280,7 +284,7 @@ class Server:
             results.append(suite.run(lambda: namespace["check"](namespace[entry_point]), recorder))
         return results
 
-    # The loop.
+    # --- the loop ---
 
     def serve(self):
         while True:
@@ -296,9 +300,9 @@ class Server:
             roots = ["ok", OPERATIONS[question](*arguments, **keywords)]
         except Exception as error:
             roots = classes.tell(error)
-            error.__traceback__ = None  # it may be kept, but not its frames
+            error.__traceback__ = None  # keep the exception, but not its frames
         try:
-            # What was done to the arguments is told only if something was.
+            # Send the arguments back only if the call changed them.
             if origins and wire.Writer(self.export).message(table.roots) != data:
                 roots += [arguments, keywords]
             return wire.Writer(self.export, origins).message(roots)

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""Classes beyond the built-in ones, as they cross the pipe.
+"""Sends instances of classes beyond the built-in ones over the pipe.
 
-What the prelude defines both sides have, each in a copy of its own: of an instance the state goes over,
-and the reader puts it into an instance of its own class. To the checker that is plain data; what it can
-do is what the prelude says, whatever the candidate has made of its copy.
+Both sides have a copy of each class that the prelude defines. Only the state of an instance crosses; the
+reader puts it into an instance of its own class. To the checker that is plain data: what the instance does
+is what the prelude says, whatever the candidate has made of its copy.
 
-Exceptions of other classes are met by a stub of the same name and bases, so that they can be caught."""
+For an exception of any other class, a stub with the same name and bases is made, so that tests can catch
+it."""
 
 import sys
 
 import wire
 
 HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement
-MEMBER = type(type(lambda: 0).__globals__)  # what a name in __slots__ becomes
+MEMBER = type(type(lambda: 0).__globals__)  # the type of a name in __slots__
 STUB_MODULE = "other_side"
 
 
@@ -24,8 +25,8 @@ def _found_on(of_class, name):
 
 
 def may_be_set(of_class, name):
-    """Not what the class itself says: a method, or what computes a value. In the instance's own dictionary
-    it would go first."""
+    """Returns whether NAME may be set on an instance. Methods and computed attributes of the class may
+    not: in the instance's own dictionary such a value would take precedence."""
     found = _found_on(of_class, name)
     if hasattr(type(found), "__set__"):
         return True
@@ -33,7 +34,7 @@ def may_be_set(of_class, name):
 
 
 def state_of(value):
-    """The names and values that an instance consists of."""
+    """Returns the names and values that an instance consists of."""
     state = {}
     for one in type(value).__mro__:
         for name, member in vars(one).items():
@@ -66,7 +67,8 @@ def _is_enumeration(value):
 
 
 def kind_of(value):
-    """What the instances of a class are made of; "" if not simply of attributes, or if it is no class."""
+    """Returns what the instances of a class are made of; "" if not simply of attributes, or if it is no
+    class."""
     if not isinstance(value, type) or not value.__flags__ & HEAP_TYPE:
         return ""
     if _is_enumeration(value):
@@ -82,14 +84,14 @@ class Shared:
 
     def __init__(self):
         self.classes = {}
-        self.names = {}  # by id(): a metaclass may have an idea of its own of what is equal
+        self.names = {}  # by id(), because a metaclass may define equality
 
     def add(self, name, value):
         self.classes[name] = value
         self.names[id(value)] = name
 
     def write(self, writer, value):
-        """Whether VALUE, or its class, is one of them; then its node is written."""
+        """Returns whether VALUE or its class is one of them; if so, writes its node."""
         is_class = isinstance(value, type)
         of_class = value if is_class else type(value)
         name = self.names.get(id(of_class))
@@ -151,15 +153,16 @@ def is_built_in(value):
 
 
 def write_exception(writer, value):
-    """A class, behind its number: its names, and the classes of exceptions that it is derived from."""
+    """Writes the rest of a class's node, after its number: its names and its bases that are exception
+    classes."""
     writer.text(f"{value.__module__}")
     writer.text(value.__name__)
     writer.children([base for base in value.__bases__ if is_exception(base)])
 
 
 def read_exception(reader, table, keep, namespace):
-    """The class, made as soon as what it is derived from is there: the library's own, where this process
-    has loaded it, else a stub with NAMESPACE. KEEP(class) says which one is kept."""
+    """Reads an exception class, made as soon as its bases are there: the library's own class if this
+    process has loaded it, otherwise a stub with NAMESPACE. KEEP(class) returns the one to keep."""
     module, name = reader.text(), reader.text()
 
     def make(bases):
@@ -174,8 +177,8 @@ def read_exception(reader, table, keep, namespace):
 
 
 def tell(error):
-    """The roots of a message: class, arguments, text, attributes, and, if it is no built-in one, the
-    exception itself, to be asked for what else it has."""
+    """Returns the roots of a message: class, arguments, text, attributes, and, unless the class is built
+    in, the exception itself, so that the other side can ask for more."""
     try:
         text = str(error)
     except Exception:
@@ -188,7 +191,7 @@ def tell(error):
 
 
 def rebuild(kind, arguments, attributes):
-    """Without what the class itself does at its making, unless it is a built-in one or a stub."""
+    """Makes an exception without running its class's constructor, unless the class is built in or a stub."""
     try:
         plain = all(is_built_in(one) or one.__module__ == STUB_MODULE for one in kind.__mro__)
         error = kind(*arguments) if plain else kind.__new__(kind, *arguments)

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Writes the files of the checker, and what Python compiles them to, as C.
+"""Writes the checker's files and their compiled code as C source.
 
-    embed.py OUTPUT MAIN MODULE...      (no module imports one that is named behind it)"""
+    embed.py OUTPUT MAIN MODULE...      (no module imports one that is named after it)"""
 
 import importlib.util
 import marshal
@@ -25,7 +25,7 @@ def files_of(program, modules):
     return {
         program.name: program.read_bytes(),
         "compiled": importlib.util.MAGIC_NUMBER + marshal.dumps(code),
-        "source": marshal.dumps(source, 2),  # every Python reads this version
+        "source": marshal.dumps(source, 2),  # every Python reads version 2
     }
 
 

@@ -1,17 +1,28 @@
 # SPDX-License-Identifier: MIT
-"""Judges model-written code: the job on stdin, a report on stdout, one JSON object a line.
+"""Judges model-written code: reads the job from stdin, writes a code_exec report to stdout, one JSON
+object a line.
 
-Two processes. This one, the checker, knows the tests and writes the report; its child, the candidate,
-is forked off before any of the job is read, so that it has nothing of it but the code, and shares a
-pair of pipes with this one and nothing else. The other has the same identity; but this process is not
-dumpable, so that the kernel refuses it ptrace and all that is in /proc/PID.
+The room daemon/checker. Duty: run model-written code against assertions so that the code cannot decide its
+own verdict. It runs inside a jail and includes nothing of the daemon; candidate.py and the modules that
+both processes share import each other only in the order of daemon/meson.build. Invariants:
+
+- The checker never believes the candidate: whatever arrives is checked (wire.py) and never executed.
+- The candidate never sees the tests, only the calls that they make (in mode `shared` it does, and its
+  verdict can be forged). It never gets an object of the checker that could read files, run text or look
+  into others.
+- A verdict exists only if the last line of the report says so.
+
+There are two processes. This one, the checker, knows the tests and writes the report. It forks its child,
+the candidate, before it reads any of the job: the candidate receives nothing of the job but the code, and
+shares a pair of pipes with the checker and nothing else. Both have the same identity, but the checker is
+not dumpable, so the kernel refuses the candidate ptrace and everything in /proc/PID.
 
 Standard input is a list of parts, each "NAME LENGTH\\n" and that many bytes: mode (isolated, shared),
 code, prelude, entry_point, setup, test, and one target for each assertion.
 
-The report: {"passed": true} or {"passed": false, "detail": "..."} for each assertion as soon as it is
-known, and at last {"verdict": "...", "detail": "..."}; without that one there is no verdict. A checker
-that cannot protect itself says {"broken": "..."} and nothing else."""
+The report has {"passed": true} or {"passed": false, "detail": "..."} for each assertion as soon as it is
+known, and {"verdict": "...", "detail": "..."} at the end; without that line there is no verdict. A checker
+that cannot protect itself writes {"broken": "..."} and nothing else."""
 
 import _ast
 import _ctypes
@@ -27,9 +38,9 @@ import proxies
 import suite
 import wire
 
-DETAILS_MAX = 64  # of this many assertions the report says why they failed
+DETAILS_MAX = 64  # maximum number of failed assertions that the report explains
 PR_SET_DUMPABLE = 4
-# Where the functions come from that assertions put around a result.
+# Modules with functions that assertions apply to a result.
 JUDGING_MODULES = ("math", "cmath", "collections", "itertools", "functools", "operator", "statistics", "decimal",
                    "fractions", "heapq", "copy", "json")  # fmt: skip
 END_WAIT_SECONDS = 0.2
@@ -45,7 +56,7 @@ class _Function(_ctypes.CFuncPtr):
 
 
 def set_dumpable(value):
-    """ctypes without all that importing it brings."""
+    """Calls prctl() as ctypes would, without the cost of importing ctypes."""
     prctl = _Function(_ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl"))
     if prctl(PR_SET_DUMPABLE, value, 0, 0, 0) != 0:
         raise OSError("prctl(PR_SET_DUMPABLE) is refused")
@@ -116,7 +127,7 @@ class Report:
 
 
 def is_complete(node):
-    """Whether a definition has a body, not only a docstring. A class may do with what it is derived from."""
+    """Returns whether a definition has a body beyond a docstring. A derived class needs none."""
     if not isinstance(node, (_ast.FunctionDef, _ast.AsyncFunctionDef, _ast.ClassDef)):
         return True
     if isinstance(node, _ast.ClassDef) and node.bases:
@@ -128,7 +139,7 @@ def is_complete(node):
 
 
 def parse_prelude(text):
-    """Also of one that ends in the head of a function whose body is due."""
+    """Parses a prelude, even one that ends in the head of a function whose body is missing."""
     indentation = suite.last_indentation(text)
     for end in ("", f"\n{indentation}pass", f"\n{indentation}    pass"):
         try:
@@ -139,7 +150,8 @@ def parse_prelude(text):
 
 
 def complete_part(job):
-    """What the prelude defines completely: all but the entry point, and what the code continues."""
+    """Returns what the prelude defines completely: everything but the entry point and what the code
+    continues."""
     tree = parse_prelude(job.prelude)
     if tree is None:
         return None
@@ -152,8 +164,8 @@ def complete_part(job):
 
 
 class Space(dict):
-    """The names of the tests. THEIRS are fetched from the candidate whenever they are looked up, as they
-    are then; its objects, which stay where they are, once for each assertion."""
+    """The names of the tests. Each lookup of a name in THEIRS fetches it from the candidate as it is at
+    that time. Objects that stay in the candidate are fetched once for each assertion."""
 
     def __init__(self, link, **names):
         super().__init__(names)
@@ -174,7 +186,7 @@ class Space(dict):
 
     def forget(self):
         for name, value in self.fetched.items():
-            if self.get(name) is value:  # else the tests have one of their own
+            if self.get(name) is value:  # otherwise the tests have replaced it
                 del self[name]
         self.fetched.clear()
 
@@ -192,7 +204,8 @@ class Checker:
         )
 
     def load_prelude(self):
-        """What it defines completely is the checker's own, whatever the candidate makes of it."""
+        """Executes what the prelude defines completely. Those definitions are the checker's own, whatever
+        the candidate makes of its copy."""
         tree = complete_part(self.job)
         if tree is None:
             return
@@ -200,7 +213,7 @@ class Checker:
         try:
             exec(compile(tree, "<prelude>", "exec", dont_inherit=True), self.space)
         except Exception:
-            pass  # the candidate, which contains it, tells
+            pass  # the candidate, which runs the prelude too, reports it
         own = set(self.space) - before
         self.space.theirs -= own
         self.share_classes(own)
@@ -219,28 +232,29 @@ class Checker:
                 self.link.shared.add(name, self.space[name])
 
     def leave_built_in(self):
-        """Names of built-in functions stay what they are, unless one is what the task asks for: the entry
-        point, or, where none is told, all of the candidate that the assertions and their setup use."""
+        """Keeps the names of built-in functions, unless one of them is what the task asks for: the entry
+        point, or, if none is given, the only name of the candidate that the assertions and their setup
+        use."""
         used = set()
         for target in (self.job.setup, *self.job.targets):
             try:
                 used |= suite.names_in(suite.compile_tests(target, "<target>")) & self.space.theirs
             except (SyntaxError, ValueError):
-                pass  # it is told when its turn comes
+                pass  # reported when its turn comes
         asked = {self.job.entry_point} if self.job.entry_point else used
         if len(asked) != 1:
             asked = set()
         self.space.theirs -= set(dir(builtins)) - asked
 
     def find_real_ones(self):
-        """Tests may use a module, or a function around a result, that only the candidate has imported:
-        they get the real one. Its math.isclose would be as good as its own word."""
+        """Tests may use a module, or a function around a result, that only the candidate has imported.
+        Gives them the real one: the candidate's math.isclose would be as good as its own word."""
         uses, functions = {}, set()
         for text in (self.job.test, self.job.setup, *self.job.targets):
             try:
                 tree = suite.parse(text, "<tests>")
             except (SyntaxError, ValueError):
-                continue  # it is told when its turn comes
+                continue  # reported when its turn comes
             functions |= suite.judging_functions(tree, self.space.theirs)
             for name, attributes in suite.attributes_used(tree).items():
                 uses.setdefault(name, set()).update(attributes)
@@ -260,7 +274,7 @@ class Checker:
     def execute(self, text, name):
         code = suite.compile_tests(text, name)
         self.space.forget()
-        # A class body does not ask the space for what it does not find there.
+        # A class body does not call __missing__, so fetch these names before.
         for name in suite.names_in_classes(code):
             if name in self.space.theirs and name not in self.space:
                 self.space.keep(name, self.space[name])
@@ -337,7 +351,7 @@ class Checker:
 
 
 def how_it_ended(pid, link):
-    """Of a candidate that answers no more."""
+    """Describes how a candidate ended that no longer answers."""
     if link.lost:
         return f"it does not keep to the protocol: {link.lost}"
     end = time.monotonic() + END_WAIT_SECONDS
@@ -371,7 +385,7 @@ def start_candidate(report_fd):
 
 
 def remove(here):
-    """The checker's own files: nothing for the candidate to read or import."""
+    """Removes the checker's own files, so that the candidate can neither read nor import them."""
     for name in os.listdir(here):
         os.unlink(f"{here}/{name}")
     os.rmdir(here)
@@ -387,7 +401,7 @@ def main(here):
         os._exit(70)
     _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
     pid, link = start_candidate(report.fd)
-    os.dup2(2, 1)  # what the tests print is no part of the report
+    os.dup2(2, 1)  # what the tests print must not get into the report
     with os.fdopen(0, "rb", closefd=False) as stdin:
         job = Job(stdin.read())
     if not Checker(job, link, report).run():

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Runs the checker, compiled when the daemon was built. A Python of another version cannot read that and
-takes the source."""
+"""Starts the checker. It was compiled when the daemon was built; a Python of another version cannot read
+that code and takes the source."""
 
 import marshal
 import sys
@@ -15,7 +15,7 @@ if data[: len(MAGIC)] == MAGIC:
 else:
     with open(HERE + "/source", "rb") as file:
         files = marshal.load(file)
-for name, code in files.items():  # none imports one that is behind it
+for name, code in files.items():  # no module imports a later one
     module = sys.modules[name] = type(sys)(name)
     exec(code, vars(module))
 sys.modules["judge"].main(HERE)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The checker's end of the pipe: what the candidate defines, as far as assertions can see it. Calls go
-over, plain data comes back. An object that is not plain data stays on the other side; its stand-in here
+over, plain data comes back. An object that is not plain data stays on the other side. Its stand-in here
 equals nothing but itself and has no truth value, so that no answer of the candidate's own making can
-take the place of a comparison."""
+replace a comparison."""
 
 from _collections import deque
 
@@ -11,8 +11,8 @@ import wire
 from wire import CALLABLE, CLASS, EXCEPTION, ITERATOR, OBJECT
 
 HANDLES_MAX = 1 << 20
-TESTS = "__test__"  # the module of what the tests define
-# What an object of the tests may be asked for, if its class has it.
+TESTS = "__test__"  # __module__ of what the tests define
+# What the candidate may ask of a test's object, if the object's class has it.
 SPECIALS = """__abs__ __add__ __and__ __bool__ __call__ __contains__ __delitem__ __enter__ __eq__ __exit__ __float__
 __floordiv__ __format__ __ge__ __getitem__ __gt__ __hash__ __iadd__ __index__ __int__ __invert__ __iter__ __le__
 __len__ __lt__ __matmul__ __mod__ __mul__ __ne__ __neg__ __next__ __or__ __pos__ __pow__ __radd__ __rmul__
@@ -20,8 +20,8 @@ __repr__ __reversed__ __rsub__ __setitem__ __str__ __sub__ __truediv__ __xor__""
 
 
 class Lost(BaseException):
-    """The candidate is gone or does not keep to the protocol. No test catches it by accident, and
-    Link.lost tells of it even if one does."""
+    """The candidate is gone or violates the protocol. No test catches this by accident; even if one does,
+    Link.lost still says so."""
 
 
 def _is_of_tests(of_class):
@@ -29,8 +29,8 @@ def _is_of_tests(of_class):
 
 
 def _may_be_called(value):
-    """Whether the candidate may call VALUE here: functions and classes that tests define, and what C
-    modules offer; none of the built-in functions, some of which run text or look into objects."""
+    """Returns whether the candidate may call VALUE here: functions and classes that tests define, and what
+    C modules offer, but no built-in function, since some of those run text or look into objects."""
     while type(value).__module__ == "functools" and type(value).__name__ == "partial":
         value = value.func
     if type(value) is type(len) and wire.FUNCTIONS.get(value.__name__) is value:
@@ -76,16 +76,16 @@ ON_OBJECTS = {"get": _get, "set": _set, "delete": _delete, "isinstance": _is_ins
 class Link:
     def __init__(self, read_fd, write_fd):
         self.fds = read_fd, write_fd
-        self.exported = []  # what the candidate may ask for something, kept alive
+        self.exported = []  # objects that the candidate may ask, kept alive
         self.numbers = {}
         self.handles = {}
         self.stubs = {}  # exception classes, by id()
-        self.raised = {}  # what came out of the tests, by class, on its way through the candidate
+        self.raised = {}  # exceptions that the tests raised, by class, on their way through the candidate
         self.shared = classes.Shared()
         self.lost = None
         self.denied = False
 
-    # What goes over that is not plain data.
+    # --- sending what is not plain data ---
 
     def export(self, writer, value):
         kind = type(value)
@@ -96,7 +96,7 @@ class Link:
         elif self.shared.write(writer, value):
             pass
         elif kind is type(len) and wire.FUNCTIONS.get(value.__name__) is value:
-            # The candidate's own one does; through eval() or getattr() of ours it would get at us.
+            # The candidate's own copy serves as well. Through eval() or getattr() of ours it would get at us.
             writer.out += b"n"
             writer.text(value.__name__)
         else:
@@ -121,7 +121,7 @@ class Link:
         elif flags & OBJECT:
             writer.text(" ".join([] if isinstance(value, type) else _specials(kind)))
 
-    # What comes.
+    # --- receiving ---
 
     def resolve(self, tag, reader, table):
         if tag in classes.Shared.TAGS:
@@ -149,7 +149,7 @@ class Link:
         return handle
 
     def keep(self, number, new):
-        """What stands for the candidate's object NUMBER: NEW, unless there is something already."""
+        """Returns the stand-in for the candidate's object NUMBER: NEW, unless there is one already."""
         known = self.handles.get(number)
         if known is None:
             if len(self.handles) >= HANDLES_MAX:
@@ -161,7 +161,7 @@ class Link:
             raise wire.WireError("an exception that is none")
         return known
 
-    # Questions.
+    # --- questions ---
 
     def ask(self, question, arguments=(), keywords=None):
         if self.lost is not None:
@@ -185,7 +185,7 @@ class Link:
         return value
 
     def answer(self, question, originals):
-        """What was returned, or the exception that was raised."""
+        """Returns the value that was returned, or the exception that was raised."""
         while True:
             data = wire.receive(self.fds[0])
             table = wire.Table(data, self.resolve, originals)
@@ -204,8 +204,8 @@ class Link:
         if not classes.is_exception(kind) or kinds != (tuple, str, dict):
             raise wire.WireError("a bad exception")
         self.denied |= kind in (ImportError, PermissionError) and arguments == ("denied",)
-        # Out of a plain call it would end somebody else's loop without a word: map() and the like
-        # would be done, and all() of nothing is true.
+        # Raised by a plain call it would silently end a loop elsewhere: map() would stop, and all() of
+        # nothing is true.
         if issubclass(kind, (StopIteration, StopAsyncIteration)) and question != "next":
             return RuntimeError(f"candidate raised {kind.__name__}")
         if kind in self.raised:
@@ -216,7 +216,7 @@ class Link:
         return error
 
     def call_back(self, table, data):
-        """The candidate asks for what a test has given it; it can do no more."""
+        """Answers the candidate's request for what a test has given it; it can do no more."""
         try:
             reply = ["ok", self.called(*table.roots)]
         except wire.WireError:
@@ -273,7 +273,7 @@ def _stub_attribute(stub, name):
     return getattr(theirs, name)
 
 
-# Of an exception class of the candidate's own.
+# Methods of the stub for an exception class of the candidate's own.
 STUB = {"__module__": classes.STUB_MODULE, "__str__": _stub_text, "__getattr__": _stub_attribute}
 
 
@@ -308,7 +308,7 @@ class Handle:
 
     def __iter__(self):
         value = self._link.ask("iter", (self,))
-        # One of the tests' own comes back as it is; plain data are none.
+        # An object of the tests comes back as itself; plain data do not pass.
         return value if hasattr(type(value), "__next__") else _exactly(Iterator, value)
 
     def __str__(self):
@@ -339,12 +339,12 @@ class Handle:
         return self._link.ask("enter", (self,))
 
     def __exit__(self, *_):
-        self._link.ask("exit", (self,))  # and no failure is swallowed for it
+        self._link.ask("exit", (self,))  # its return value cannot swallow a failure
 
 
 def _add_operators():
-    """Arithmetic gives one more such object, never plain data: `abs(f(x) - 2) < 0.1` shows the expected
-    value to whatever f(x) is, which could subtract it from itself."""
+    """Adds the operators. Their result is another stand-in, never plain data: `abs(f(x) - 2) < 0.1` shows
+    the expected value to whatever f(x) is, which could subtract it from itself."""
 
     def stays_away(value):
         if type(value) not in PROXIES:
@@ -369,8 +369,8 @@ def _add_operators():
 
 
 class Iterator(Handle):
-    """Item by item, as the loop that asks wants them. Who asks for the length first, as list() and
-    sorted() do, wants them all: they come many at once."""
+    """Fetches items one by one, as the asking loop wants them. list() and sorted(), which ask for the
+    length first, want them all, so they arrive many at once."""
 
     __slots__ = ("_ahead", "_more")
 

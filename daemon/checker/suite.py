@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs assertions and says of each what became of it. An assert that compares two values tells both."""
+"""Runs assertions and says how each came out. For an assert that compares two values it shows both."""
 
 import _ast
 
@@ -30,7 +30,7 @@ def shorten(text, most):
 def show(value):
     try:
         return shorten(repr(value), SHOWN_MAX)
-    except Exception:  # an object's own repr, or too deep, or an integer too long
+    except Exception:  # repr() of an object's own, too deep, or an integer too long
         return f"<{type(value).__name__}>"
 
 
@@ -44,7 +44,7 @@ def describe(error):
 
 
 class Recorder:
-    """What the last assert that was evaluated has seen."""
+    """What the last evaluated assert has seen."""
 
     def __init__(self):
         self.seen = None
@@ -117,7 +117,7 @@ def parse(text, name):
 
 
 def last_indentation(text):
-    """That of the last line that is not blank."""
+    """Returns the indentation of the last line that is not blank."""
     line = (text.rstrip().splitlines() or [""])[-1]
     return line[: len(line) - len(line.lstrip())]
 
@@ -129,7 +129,7 @@ def compile_tests(text, name):
 
 
 def _codes(code):
-    """CODE and what is defined in it."""
+    """Yields CODE and all code that is defined in it."""
     stack = [code]
     while stack:
         code = stack.pop()
@@ -138,18 +138,18 @@ def _codes(code):
 
 
 def names_in(code):
-    """Every name that CODE, or what is defined in it, may look up."""
+    """Returns every name that CODE, or code defined in it, may look up."""
     return {name for part in _codes(code) for name in part.co_names}
 
 
 def names_in_classes(code):
-    """Those that the bodies of classes look up."""
+    """Returns the names that class bodies look up."""
     inner = (part for part in _codes(code) if part is not code and not part.co_flags & CO_OPTIMIZED)
     return {name for part in inner for name in part.co_names}
 
 
 def _called(node):
-    """F in F(...), else None."""
+    """Returns F if NODE is F(...), else None."""
     is_call = isinstance(node, _ast.Call) and isinstance(node.func, _ast.Name)
     return node.func.id if is_call else None
 
@@ -165,7 +165,7 @@ def _nodes(node):
 
 
 def attributes_used(tree):
-    """Which attributes are taken of which names: {"math": {"isclose"}} of `math.isclose(x, y)`."""
+    """Returns which attributes are used of which names: {"math": {"isclose"}} for `math.isclose(x, y)`."""
     uses = {}
     for node in _nodes(tree):
         if isinstance(node, _ast.Attribute) and isinstance(node.value, _ast.Name):
@@ -174,8 +174,8 @@ def attributes_used(tree):
 
 
 def judging_functions(tree, theirs):
-    """Functions that an assert puts around a result that it judges: F in F(f(x)) == F(y), and in
-    F(f(x), y) alone. Were one the candidate's, its word would be the verdict."""
+    """Returns the functions that an assert applies to a result that it judges: F in F(f(x)) == F(y), and
+    in F(f(x), y) alone. If one were the candidate's, its word would be the verdict."""
     found = set()
     for node in _nodes(tree):
         test = node.test if isinstance(node, _ast.Assert) else None
@@ -192,7 +192,7 @@ def judging_functions(tree, theirs):
 
 
 def run(step, recorder):
-    """Whether STEP() came to its end, and why not. What is no Exception is not caught."""
+    """Returns whether STEP() completed, and why not. Catches Exception only."""
     recorder.seen = None
     try:
         step()

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: MIT
-"""What crosses the pipe between the checker and the candidate: plain data, and numbers that stand for
-objects that stay where they are.
+"""The format of what crosses the pipe between checker and candidate: plain data, and numbers for objects
+that stay where they are.
 
-A message is a table of nodes, so that neither writing nor reading it recurses whatever its depth, and
-what is shared or cyclic on one side is so on the other. The first nodes are the roots. A reader believes
+A message is a table of nodes. So neither writing nor reading recurses, whatever the depth, and objects
+that are shared or cyclic on one side are so on the other. The first nodes are the roots. A reader believes
 nothing: it makes objects of exact built-in types only, checks every size and index, and raises WireError
-for whatever is not well-formed. Nothing here is ever executed or looked up by a name that came along,
-but for the names of built-in types and exceptions."""
+for anything malformed. It never executes anything, and looks up no name that arrived but those of built-in
+types and exceptions."""
 
 import builtins
 import math
 import os
 import sys
-from _collections import OrderedDict, defaultdict, deque  # without all that importing collections brings
+from _collections import OrderedDict, defaultdict, deque  # without the cost of importing collections
 
-# What an object that stays where it is can do. OBJECT: it is of a class that the tests define.
+# What an object that stays where it is can do. OBJECT: the tests define its class.
 CALLABLE, ITERATOR, CLASS, EXCEPTION, OBJECT = 1, 2, 4, 8, 16
 # Questions that are functions of `operator`, with two operands and with one.
 BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_", "or_", "xor", "lshift",
@@ -27,14 +27,14 @@ INTEGER_MAX = 1 << 20  # bytes
 
 
 class WireError(Exception):
-    """What came is not a message, or what should go does not fit into one."""
+    """A received message is malformed, or a value to send does not fit into a message."""
 
 
-# Built-in classes by name; of functions none comes to the checker: some of them run text.
+# Built-in classes by name. No function is sent to the checker: some run text.
 TYPES = {name: value for name, value in vars(builtins).items() if type(value) is type}
 FUNCTIONS = {name: value for name, value in vars(builtins).items() if type(value) is type(len)}
 DICTIONARY_VIEWS = {type({}.keys()): b"k", type({}.values()): b"v", type({}.items()): b"w"}
-# Of these the copy on one side follows what is done to that on the other.
+# The copy on one side of these follows changes of the copy on the other.
 MUTABLE = {list: b"l", dict: b"D", set: b"S", bytearray: b"a", OrderedDict: b"O", defaultdict: b"f", deque: b"Q"}
 MUTABLE_BY_TAG = {tag[0]: kind for kind, tag in MUTABLE.items()}
 
@@ -93,8 +93,9 @@ class Reader:
 
 
 class Writer:
-    """ORIGINS tells for the id() of an object which node it came with, so that the other side finds its
-    own again (Table.origins); EXPORT(writer, object) writes the node of what is not plain data."""
+    """Writes a message. ORIGINS maps the id() of an object to the node by which it came, so that the other
+    side finds its own object again (Table.origins). EXPORT(writer, object) writes the node of an object
+    that is not plain data."""
 
     def __init__(self, export, origins=None):
         self.out = bytearray()
@@ -186,13 +187,13 @@ def _integer(writer, value):
 
 def _float(writer, value):
     if value != value:
-        # It equals nothing, but a list finds it by its identity.
+        # A NaN equals nothing, but a list finds it by identity.
         writer.out += b"q"
         write_number(writer.out, 1 if value is math.nan else 0)
         writer.origin(value)
         return
     writer.out += b"d"
-    writer.text(value.hex())  # infinities and -0.0 have names too
+    writer.text(value.hex())  # also writes infinities and -0.0
 
 
 def _complex(writer, value):
@@ -261,9 +262,9 @@ SCALARS = {
 
 
 class Table:
-    """A message read: ROOTS, and OBJECTS by node. ORIGINALS are the objects that the nodes of an earlier
-    message stand for: what comes back of them is put into them. RESOLVE(tag, reader, table) is the object
-    that a node which is no plain data stands for; it may use put_off() and fill_later()."""
+    """A message that was read: ROOTS, and OBJECTS by node. ORIGINALS are the objects that the nodes of an
+    earlier message stand for; what comes back for them is put into them. RESOLVE(tag, reader, table)
+    returns the object for a node that is not plain data, and may use put_off() and fill_later()."""
 
     def __init__(self, data, resolve, originals=()):
         reader = Reader(data)
@@ -271,9 +272,9 @@ class Table:
         self.originals = originals
         root_numbers = self.read_children(reader)
         self.objects = []
-        self.identities = []  # the nodes of what is looked for by identity
-        self.states, self.fills = [], []  # of what may hold itself: objects, and then containers
-        self.pending = {}  # of those that are made of what they hold
+        self.identities = []  # nodes of objects that have an identity
+        self.states, self.fills = [], []  # what may contain itself: objects first, then containers
+        self.pending = {}  # what can only be made once its parts exist
         while reader.at < len(data):
             if len(self.objects) >= NODES_MAX:
                 raise WireError("too many values")
@@ -282,7 +283,7 @@ class Table:
         self.roots = [self.objects[number] for number in self.checked(root_numbers)]
 
     def origins(self):
-        """For a Writer that answers this message."""
+        """Returns the ORIGINS for a Writer that answers this message."""
         return {id(self.objects[number]): number for number in self.identities}
 
     @staticmethod
@@ -331,16 +332,17 @@ class Table:
         return self.resolve(tag, reader, self)
 
     def put_off(self, make, reader):
-        """The node that is being read is MAKE(parts), of the parts that READER tells now."""
+        """Makes the current node later, as MAKE(parts), of the parts that READER yields now."""
         self.pending[len(self.objects)] = (make, self.read_children(reader))
 
     def fill_later(self, value, fill, reader, is_state=False):
-        """FILL(VALUE, parts) once all parts are there; states first, for containers may ask for their hash."""
+        """Calls FILL(VALUE, parts) once all parts exist; states first, since containers may need their
+        hash."""
         into = self.states if is_state else self.fills
         into.append((value, fill, self.read_children(reader)))
 
     def read_original(self, reader, kind):
-        """The object that came back, if it is exactly of KIND; else None."""
+        """Returns the object that came back, if it is exactly of KIND; else None."""
         self.identities.append(len(self.objects))
         origin = reader.number()
         value = self.originals[origin - 1] if 0 < origin <= len(self.originals) else None
@@ -388,11 +390,11 @@ class Table:
                 fill(value, parts)
             except WireError:
                 raise
-            except Exception:  # also of a class of the tests, whose __hash__ meets what it did not expect
+            except Exception:  # also from a test class whose __hash__ met something unexpected
                 raise WireError("a key that cannot be one") from None
 
     def make(self, number):
-        """Makes what is made of its parts, parts first, without recursing."""
+        """Makes the node NUMBER, its parts first, without recursing."""
         stack, begun = [number], set()
         while stack:
             top = stack[-1]
@@ -439,7 +441,7 @@ def _fill_dictionary(value, parts):
     if len(parts) % 2:
         raise WireError("a key without a value")
     value.clear()
-    # An OrderedDict has its own notes of the order; a Counter's update() adds.
+    # An OrderedDict keeps its own order; a Counter's update() would add.
     update = OrderedDict.update if type(value) is OrderedDict else dict.update
     update(value, zip(parts[::2], parts[1::2]))
 
@@ -483,7 +485,7 @@ def send(fd, data):
 
 
 def receive(fd):
-    """The next message; EOFError at the end, also in the middle of one."""
+    """Returns the next message. Raises EOFError at the end, even in the middle of a message."""
     size = int.from_bytes(_read(fd, 4), "big")
     if size > MESSAGE_MAX:
         raise WireError("too much data")

@@ -2,6 +2,7 @@
 #include "confinement.h"
 #include "isolation.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,7 +22,8 @@ static int copy_paths(struct confinement *confinement, const struct string_list 
     return r;
 }
 
-/* An interpreter that waits in the jails, started as rubrics and the checker are. */
+/* Configures the interpreter that waits in the jails; it is started as rubrics and the checker
+ * are. */
 static int add_interpreter(struct confinement *confinement, const struct config *config,
                            const struct confinement_host *host)
 {
@@ -44,8 +46,8 @@ static int add_interpreter(struct confinement *confinement, const struct config 
     return 0;
 }
 
-/* Lets a jail with an interpreter in it show what the host grants, and one without where that does
- * not start. */
+/* Probes with a jail that has an interpreter, and with one that has none if the former does not
+ * start. */
 static int probe(struct confinement *confinement, const struct config *config,
                  const struct confinement_host *host, uint32_t without, const char *directory,
                  struct fault *fault)
@@ -106,12 +108,14 @@ int confinement_new(const struct config *config, const struct confinement_host *
 
 struct confinement *confinement_ref(struct confinement *confinement)
 {
+    assert(confinement->references > 0);
     confinement->references++;
     return confinement;
 }
 
 struct confinement *confinement_unref(struct confinement *confinement)
 {
+    assert(!confinement || confinement->references > 0);
     if (confinement && --confinement->references == 0) {
         probe_deinit(&confinement->probe);
         string_list_deinit(&confinement->readable);

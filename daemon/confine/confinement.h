@@ -1,9 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* How jails are confined under one configuration: what the host grants, as a jail has shown, and
- * what all of them have in common. Immutable and counted: settings keep that of their jobs, a slot
- * that of its jail, so that a job ends in the confinement in which it was started, whatever is
- * configured meanwhile. */
+/* The room daemon/confine. Duty: find out what the host grants, decide from that and the
+ * configuration how jails are confined, start jails accordingly, and compute the digest that
+ * identifies the policy.
+ *
+ * confinement.h: what the jails of one configuration share. probe.h: which layers the host grants.
+ * isolation.h: whether that satisfies the configuration, and the digest. filter.h: the seccomp
+ * filter. jailproc.h: starting one jail.
+ *
+ * May include: conf, proto, daemon/base, and from daemon/jail the headers that describe layers,
+ * link, mounts and the pass. It knows nothing of jobs, clients or slots.
+ *
+ * Invariants:
+ *  - A confinement is immutable and reference-counted. Settings hold a reference for their jobs and
+ *    a slot holds one for its jail, so a job ends under the confinement under which it started,
+ *    whatever is configured meanwhile.
+ *  - A layer in force is one that a jail has set up and reported; nothing is assumed of the host.
+ *  - Whatever changes how a job is confined changes the digest (POLICY_REVISION in isolation.c).
+ *  - Nothing is allocated or logged between fork and execve (jailproc.c). */
 
 #include "probe.h"
 
@@ -12,7 +26,7 @@
 
 struct confinement {
     unsigned references;
-    struct jailproc_config jail; /* its paths are those below */
+    struct jailproc_config jail; /* points to the fields below */
     struct string_list readable;
     struct string_list interpreter, modules;
     char **environment;
@@ -20,31 +34,34 @@ struct confinement {
     struct probe probe;
 };
 
-/* What jails are made of; all of it is borrowed for as long as there is a reference, but for the
- * version. */
+/* What the host provides for jails. Everything but the version is borrowed for as long as a
+ * reference to the confinement exists. */
 struct confinement_host {
-    int jail_program;        /* rubricd-jail, open */
-    int warm_program;        /* rubricd-jail-warm, open; a negative errno: it is not there */
-    const char *no_cgroups;  /* why there are no control groups; NULL: there are */
-    const char *interpreter; /* its version, as the interpreter tells */
+    int jail_program; /* rubricd-jail, open */
+    int warm_program; /* rubricd-jail-warm, open; a negative errno if it could not be opened */
+    const char *no_cgroups;  /* why there are no control groups; NULL if there are */
+    const char *interpreter; /* the version that the interpreter prints */
 };
 
-/* Lets a jail show what HOST grants, as probe_jails() does, which DIRECTORY is for. The caller has
- * the only reference. -ENOMEM, -EINVAL or what probe_jails() returns, with FAULT. */
+/* Finds out by a jail in DIRECTORY what HOST grants (probe_jails()) and makes a confinement of it,
+ * to which the caller gets the only reference. -ENOMEM, -EINVAL or the error of probe_jails(), with
+ * FAULT. */
 int confinement_new(const struct config *config, const struct confinement_host *host,
                     const char *directory, struct confinement **ret, struct fault *fault);
 
+/* Takes another reference and returns its argument. */
 struct confinement *confinement_ref(struct confinement *confinement);
 
-/* Gives a reference back; accepts NULL and returns NULL. */
+/* Drops a reference; the last one frees. Accepts NULL and returns NULL. */
 struct confinement *confinement_unref(struct confinement *confinement);
 
-/* Replaces the reference at *AT, if there is one, by one of CONFINEMENT. */
+/* Replaces the reference at *AT, which may be NULL, by a new one to CONFINEMENT. */
 void confinement_replace(struct confinement **at, struct confinement *confinement);
 
-/* Starts a jail for the slot INDEX, in WORK_DIRECTORY/slot-INDEX, as jailproc_spawn() does. */
+/* Starts a jail for the slot INDEX in WORK_DIRECTORY/slot-INDEX. Errors as jailproc_spawn(), and
+ * -ENAMETOOLONG. */
 int confinement_spawn(const struct confinement *confinement, bool networked,
                       const char *work_directory, unsigned index, struct jailproc *ret);
 
-/* The shape of its jails, or of those for jobs that may use the network. */
+/* Returns the shape of its jails, or of those for jobs that may use the network; borrowed. */
 const struct jail_shape *confinement_shape(const struct confinement *confinement, bool networked);

@@ -4,6 +4,7 @@
 #include "daemon/jail/pass.h"
 #include "proto/util.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/sched.h>
@@ -17,20 +18,24 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-/* The last system call that this list was written with knowledge of; newer ones do not exist for
- * jobs until somebody has looked at them. */
+/* The newest system call known when this list was written. Newer ones do not exist for jobs until
+ * somebody has reviewed them. */
 #define NEWEST_KNOWN 450
-#define NEWER_LIMIT \
-    511 /* from 512 on x86-64 numbers those of x32, which the filter refuses anyway */
 
 #define IOPRIO_WHO_PROCESS 1
 
-/* The jail installs the filter once and every job inherits it: a filter of each job's own would be
- * compiled by the kernel each time, at the price of all the rest of its start. What the jail goes
- * on doing itself (jail/pass.h) is refused unless it comes with its pass. Among those calls are the
- * ones for namespaces, since a new user namespace would give a job rights over kernel code again
- * (clone is judged by its flags below), and some whose flags are in memory where no filter can see
- * them. */
+/* Theory of operation. The jail installs the filter once and every job inherits it. If each job
+ * installed its own, the kernel would compile it each time, which costs as much as the rest of a
+ * job's start.
+ *
+ * The filter therefore also applies to the jail. Calls that the jail goes on using (PASS_CALLS,
+ * jail/pass.h) are refused unless their last argument is the pass. Among them are the calls for
+ * namespaces: in a new user namespace a job would regain capabilities over kernel code (clone() is
+ * judged by its flags, below). Others are among them because their flags are in memory, where a
+ * filter cannot see them (clone3, openat2).
+ *
+ * The filter denies by list and allows the rest; system calls newer than NEWEST_KNOWN are denied as
+ * a whole, and so are other architectures' calls. */
 static const struct pass_call {
     const char *name;
     int error;
@@ -42,23 +47,23 @@ static const struct pass_call {
 
 struct group {
     int error;
-    const char *names[24]; /* NULL-terminated; one that libseccomp does not know is passed over */
+    const char *names[24]; /* NULL-terminated; skipped if libseccomp does not know it */
 };
 
 static const struct group groups[] = {
-    /* Looking into other processes or steering them; the jail has the job's identity. */
+    /* Inspecting or steering other processes; the jail has the job's identity. */
     {EPERM,
      {"ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "kcmp", "process_madvise",
       "process_mrelease", "move_pages", "migrate_pages", NULL}},
-    /* Mounts: the view of the host's files stays as the jail makes it. */
+    /* Mounts: the view stays as the jail made it. */
     {EPERM,
      {"mount", "umount", "pivot_root", "chroot", "fsopen", "fsmount", "quotactl", "quotactl_fd",
       NULL}},
-    /* By a handle a file is reached wherever it is. */
+    /* File handles reach a file wherever it is. */
     {EPERM, {"name_to_handle_at", "open_by_handle_at", NULL}},
     /* Keyrings outlive a job and belong to the account. */
     {EPERM, {"add_key", "keyctl", "request_key", NULL}},
-    /* Large parts of the kernel that graders have no use for and that break out of sandboxes. */
+    /* Large parts of the kernel that graders do not need and that sandbox escapes use. */
     {EPERM,
      {"bpf", "perf_event_open", "userfaultfd", "lookup_dcookie", "fanotify_init", "fanotify_mark",
       NULL}},
@@ -72,7 +77,7 @@ static const struct group groups[] = {
     {EPERM,
      {"clock_settime", "clock_settime64", "settimeofday", "stime", "adjtimex", "clock_adjtime",
       "clock_adjtime64", NULL}},
-    /* System V IPC and POSIX queues: what is made there outlives the job and waits for the next. */
+    /* System V IPC and POSIX queues: their objects outlive the job and wait for the next one. */
     {ENOSYS,
      {"shmget",
       "shmat",
@@ -95,9 +100,9 @@ static const struct group groups[] = {
       "mq_getsetattr",
       "ipc",
       NULL}},
-    /* /usr is the same for all: who watches it sees what other jobs, and the host, run. */
+    /* All jobs and the host share /usr: a job that watches it sees what they run. */
     {ENOSYS, {"inotify_init", "inotify_init1", NULL}},
-    /* Old and odd: other layouts of memory, other semantics. */
+    /* Obsolete calls: other memory layouts, other semantics. */
     {ENOSYS,
      {"modify_ldt", "uselib", "ustat", "sysfs", "_sysctl", "remap_file_pages", "vm86", "vm86old",
       "set_thread_area", NULL}},
@@ -107,7 +112,7 @@ static int deny(scmp_filter_ctx ctx, int error, const char *name, unsigned count
                 const struct scmp_arg_cmp *arguments)
 {
     int number = seccomp_syscall_resolve_name(name);
-    /* Negative: this architecture does not have it. */
+    /* Negative: this architecture does not have the call. */
     if (number < 0)
         return 0;
     return seccomp_rule_add_array(ctx, SCMP_ACT_ERRNO((uint16_t)error), number, count, arguments);
@@ -118,7 +123,7 @@ static int deny_if(scmp_filter_ctx ctx, int error, const char *name, struct scmp
     return deny(ctx, error, name, 1, &argument);
 }
 
-/* The low half of argument INDEX is VALUE: all that the kernel looks at in an int. */
+/* Matches if the low half of argument INDEX is VALUE: the kernel looks at no more of an int. */
 static struct scmp_arg_cmp equals(unsigned index, uint32_t value)
 {
     return (struct scmp_arg_cmp){index, SCMP_CMP_MASKED_EQ, UINT32_MAX, value};
@@ -148,7 +153,7 @@ static int add_groups(scmp_filter_ctx ctx, uint64_t pass)
 
 static int add_namespaces(scmp_filter_ctx ctx)
 {
-    /* In clone the low byte is the signal: there is no time namespace by it. */
+    /* The low byte of clone's flags is the signal, so clone cannot make a time namespace. */
     static const uint64_t flags[] = {CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNS,    CLONE_NEWNET,
                                      CLONE_NEWIPC,  CLONE_NEWUTS, CLONE_NEWCGROUP};
     int r = 0;
@@ -157,21 +162,21 @@ static int add_namespaces(scmp_filter_ctx ctx)
     return r;
 }
 
-/* Addresses that are not random, data that can be executed, another system's calls. */
+/* Refuses fixed addresses, executable data, and other systems' calls. */
 static int add_personality(scmp_filter_ctx ctx)
 {
     return deny_if(ctx, EPERM, "personality", is_not(0, PER_LINUX));
 }
 
-/* Writing into a terminal's input, selecting and pasting on a console. */
+/* Refuses writing into a terminal's input, and selecting and pasting on a console. */
 static int add_terminals(scmp_filter_ctx ctx)
 {
     int r = deny_if(ctx, EPERM, "ioctl", equals(1, TIOCSTI));
     return r < 0 ? r : deny_if(ctx, EPERM, "ioctl", equals(1, TIOCLINUX));
 }
 
-/* Set-id files: in a view, whose mounts are nosuid, they do nothing; in a directory of the host
- * they would. */
+/* Refuses set-id files. In a view, whose mounts are nosuid, they have no effect; in a directory of
+ * the host they would. */
 static int add_set_id(scmp_filter_ctx ctx)
 {
     static const struct {
@@ -183,7 +188,7 @@ static int add_set_id(scmp_filter_ctx ctx)
     for (size_t i = 0; i < ARRAY_SIZE(calls) && r == 0; i++) {
         bool opens = strncmp(calls[i].name, "open", 4) == 0;
         for (uint64_t bit = S_ISUID; bit >= S_ISGID && r == 0; bit >>= 1) {
-            /* The mode of open counts only where it may create. */
+            /* The mode of open counts only if the call may create a file. */
             struct scmp_arg_cmp arguments[2] = {has_bits(calls[i].mode, bit),
                                                 has_bits(calls[i].mode - 1, O_CREAT)};
             r = deny(ctx, EPERM, calls[i].name, opens ? 2 : 1, arguments);
@@ -195,8 +200,9 @@ static int add_set_id(scmp_filter_ctx ctx)
     return r;
 }
 
-/* Calls that steer another process of the same identity: only oneself, or, where process 1 is the
- * jail and all others are the job's, anybody but that. */
+/* Restricts the calls that steer another process of the same identity. In an own pid namespace,
+ * process 1 is the jail and all others are the job's: every target but process 1 is allowed.
+ * Elsewhere a process may target only itself. */
 static int add_processes(scmp_filter_ctx ctx, bool own_pids)
 {
     static const struct {
@@ -209,19 +215,19 @@ static int add_processes(scmp_filter_ctx ctx, bool own_pids)
     for (size_t i = 0; i < ARRAY_SIZE(calls) && r == 0; i++)
         r = deny_if(ctx, EPERM, calls[i].name,
                     own_pids ? equals(calls[i].pid, 1) : is_not(calls[i].pid, 0));
-    /* Whole groups and users. */
+    /* Not for whole groups and users. */
     if (r == 0)
         r = deny_if(ctx, EPERM, "setpriority", is_not(0, PRIO_PROCESS));
     if (r == 0)
         r = deny_if(ctx, EPERM, "ioprio_set", is_not(0, IOPRIO_WHO_PROCESS));
-    /* Everybody: on the host that would be all that the account runs. */
+    /* Not kill(-1): on the host it would reach everything that the account runs. */
     if (r == 0 && !own_pids)
         r = deny_if(ctx, EPERM, "kill", equals(0, UINT32_MAX));
     return r;
 }
 
-/* Sockets: AF_UNIX among the job's own processes, and nothing else. Without a view and a network of
- * its own a socket with a name could be the host's, so that pairs alone are left. */
+/* Allows sockets of AF_UNIX only, for use among the job's own processes. Without both a view and a
+ * network namespace, a named socket could be the host's, so only socketpairs remain. */
 static int add_sockets(scmp_filter_ctx ctx, bool own_names)
 {
     int r = own_names ? deny_if(ctx, EPERM, "socket", is_not(0, AF_UNIX))
@@ -235,11 +241,11 @@ static int fill(scmp_filter_ctx ctx, uint32_t layers, uint64_t pass)
 {
     bool own_names =
         layer_in(layers, LAYER_MOUNT_NAMESPACE) && layer_in(layers, LAYER_NET_NAMESPACE);
-    /* Foreign instruction sets: int 0x80 and x32 would come past all of this. */
+    /* Other instruction sets: int 0x80 and x32 would bypass the list. */
     int r = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS));
     if (r == 0)
-        r = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_NNP, 0); /* the jail sees to that */
-    /* As a tree: calls with arguments to be judged walk it each time. */
+        r = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_NNP, 0); /* the jail sets no_new_privs itself */
+    /* A binary tree: a call whose arguments are judged walks the program each time. */
     if (r == 0)
         r = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
     if (r == 0)
@@ -259,8 +265,8 @@ static int fill(scmp_filter_ctx ctx, uint32_t layers, uint64_t pass)
     return r;
 }
 
-/* What libseccomp has no word for, before its program: everything from a number on, in whatever
- * architecture. Its jumps are relative, so that it may stand anywhere. */
+/* Writes the part that libseccomp cannot express: refuse all system calls above a number, in any
+ * architecture. It precedes libseccomp's program, whose relative jumps work at any offset. */
 static int write_newer(int fd)
 {
     static const struct sock_filter newer[] = {
@@ -273,6 +279,7 @@ static int write_newer(int fd)
 
 int filter_program(uint32_t layers, uint64_t pass)
 {
+    assert((layers & ~LAYERS_ALL) == 0);
     _cleanup_close_ int fd = memfd_create("seccomp", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0)
         return -errno;

@@ -1,4 +1,17 @@
 /* SPDX-License-Identifier: MIT */
+/* Theory of operation. A score means something only together with the confinement under which it
+ * came about. isolation_init() takes what the probe has found and
+ *
+ *  1. refuses to go on if a layer that the configuration requires is missing, if jobs would not see
+ *     the interpreter, or if [warm] use demands an interpreter that does not wait;
+ *  2. makes the environment of every job, of fixed entries and [isolation] env_allow;
+ *  3. writes down the policy in force as canonical JSON: layers, limits, environment, interpreter
+ *     with its version, readable paths, preloaded modules, POLICY_REVISION;
+ *  4. hashes that text with SHA-256. The digest accompanies every score: two scores are comparable
+ *     if class and digest agree.
+ *
+ * Jobs that may use the network have fewer layers and so a digest of their own. The interpreter's
+ * version comes from running it once, with a deadline and without trusting what it prints. */
 #include "isolation.h"
 
 #include "daemon/base/await.h"
@@ -19,8 +32,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-/* Goes up when the code's confinement changes in a way that the other parts of the digest do not
- * show. */
+/* Increase when the code's confinement changes in a way that no other part of the digest shows. */
 #define POLICY_REVISION 3
 
 #define VERSION_TIMEOUT_MS UINT64_C(10000)
@@ -31,7 +43,8 @@ const char *const isolation_scrubbed_env[5] = {
 
 /* --- the interpreter ----------------------------------------------------------------------- */
 
-/* Starts PROGRAM with -V in the scrubbed environment; its stdout and stderr go to OUTPUT. */
+/* Starts PROGRAM with -V in the scrubbed environment, with stdout and stderr connected to
+ * OUTPUT. */
 static int spawn_version(const char *program, int output, pid_t *ret_pid)
 {
     char *argv[] = {(char *)(uintptr_t)program, (char *)(uintptr_t) "-V", NULL};
@@ -53,7 +66,8 @@ static int spawn_version(const char *program, int output, pid_t *ret_pid)
     return -r;
 }
 
-/* Reads until end of file and keeps what fits; false if the end does not come in time. */
+/* Reads until end of file and keeps what fits into TEXT. Returns false if end of file does not come
+ * in time. */
 static bool read_to_end(int fd, uint64_t deadline_ns, char *text, size_t size)
 {
     size_t length = 0;
@@ -71,7 +85,7 @@ static bool read_to_end(int fd, uint64_t deadline_ns, char *text, size_t size)
     }
 }
 
-/* Waits for the exit of PID until the deadline, then kills it. Whether it exited with 0. */
+/* Waits for the exit of PID until the deadline, then kills it. Returns whether it exited with 0. */
 static bool ends_well(pid_t pid, uint64_t deadline_ns)
 {
     int status = 0;
@@ -100,7 +114,7 @@ char *isolation_interpreter_version(const char *interpreter, struct fault *fault
         fault_set(fault, "[rubric] interpreter: cannot run %s: %s", interpreter, strerror(-r));
         return NULL;
     }
-    /* With the pipe closed, or given up, a deadline of now will do. */
+    /* If the end of its output did not come in time, do not wait any longer. */
     good = ends_well(pid, good ? deadline_ns : 0) && good;
     text[strcspn(text, "\r\n")] = '\0';
     _cleanup_free_ char *version = utf8_replace(text, strlen(text), &length);
@@ -115,7 +129,7 @@ char *isolation_interpreter_version(const char *interpreter, struct fault *fault
 
 int isolation_without(const struct config *config, uint32_t *ret, struct fault *fault)
 {
-    /* What no job can be run without. */
+    /* Layers that no job can run without. */
     const uint32_t fixed = LAYER_BIT(LAYER_ENV) | LAYER_BIT(LAYER_TEMPDIR);
     uint32_t without = 0;
     for (size_t i = 0; i < config->without.count; i++) {
@@ -149,7 +163,7 @@ static int check_required(const struct probe *probe, const struct config *config
     return 0;
 }
 
-/* A view has the interpreter only if it stands where views are made of. */
+/* A view holds the interpreter only if that lies in a directory that views show. */
 static int check_interpreter(const struct probe *probe, const struct config *config,
                              struct fault *fault)
 {
@@ -180,7 +194,7 @@ static int check_warm(const struct probe *probe, const struct config *config, st
     return -EPERM;
 }
 
-/* The names of those in SET. */
+/* Returns the names of the layers in SET; NULL if memory runs out. */
 static json_t *layers_json(uint32_t set)
 {
     json_t *names = json_array();
@@ -204,26 +218,18 @@ static json_t *missing_json(const struct probe *probe)
 
 /* --- the digest ---------------------------------------------------------------------------- */
 
-/* N strings; NULL when memory runs out. */
-static json_t *strings_json(char *const *strings, size_t n)
+/* An array of STRINGS, which end with a NULL (NULL: none); NULL if memory runs out. */
+static json_t *strings_json(char *const *strings)
 {
     _cleanup_json_ json_t *array = json_array();
-    for (size_t i = 0; i < n; i++)
-        if (json_array_append_new(array, json_string(strings[i])) < 0)
+    for (; strings && *strings; strings++)
+        if (json_array_append_new(array, json_string(*strings)) < 0)
             return NULL;
     return TAKE_PTR(array);
 }
 
-static size_t count(char *const *strings)
-{
-    size_t n = 0;
-    while (strings[n])
-        n++;
-    return n;
-}
-
 /* Adds to POLICY what the configuration says of each kind: its limits, and its own ceiling for the
- * wall clock where it has one. */
+ * wall clock if it has one. */
 static int add_kinds(json_t *policy, const struct config *config)
 {
     for (enum job_kind_id id = 0; id < JOB_KIND_COUNT; id++) {
@@ -241,25 +247,25 @@ static int add_kinds(json_t *policy, const struct config *config)
     return 0;
 }
 
-/* The canonical policy: keys sorted, no white space. What differs from job to job is not in it. */
+/* The canonical policy: keys sorted, no white space, nothing that differs between jobs. Its bytes
+ * are hashed: any change here changes the digest of every score. */
 static char *canonical_policy(const struct isolation *isolation, const struct config *config,
                               const char *interpreter_version, json_t *layers)
 {
-    size_t preloads = isolation->is_warm ? config->warm_modules.count : 0;
     _cleanup_json_ json_t *policy = json_pack(
         "{s:i,s:o,s:O,s:o,s:I,s:s,s:s,s:o,s:o}", "revision", POLICY_REVISION, "environment",
-        strings_json(isolation->environment, count(isolation->environment)), "layers", layers,
-        "ceilings", limits_json(&config->ceilings, LIMITS_IN_MILLISECONDS), "cpu_percent",
+        strings_json(isolation->environment), "layers", layers, "ceilings",
+        limits_json(&config->ceilings, LIMITS_IN_MILLISECONDS), "cpu_percent",
         (json_int_t)config->cpu_percent, "interpreter", config->interpreter, "interpreter_version",
-        interpreter_version, "readable",
-        strings_json(config->readable.item, config->readable.count), "preloads",
-        strings_json(config->warm_modules.item, preloads));
+        interpreter_version, "readable", strings_json(config->readable.item), "preloads",
+        strings_json(isolation->is_warm ? config->warm_modules.item : NULL));
     if (!policy || add_kinds(policy, config) < 0)
         return NULL;
     return json_dumps(policy, JSON_COMPACT | JSON_SORT_KEYS);
 }
 
-/* {class, layers, digest} of jobs for which SET is in force; NULL when memory runs out. */
+/* Returns {class, layers, digest} for jobs for which the layers in SET are in force; NULL if memory
+ * runs out. */
 static json_t *summarise(const struct isolation *isolation, const struct config *config,
                          const char *interpreter_version, uint32_t set)
 {

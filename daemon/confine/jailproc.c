@@ -28,7 +28,8 @@ void jail_shape_deinit(struct jail_shape *shape)
 
 /* --- in the jail's process, before its program runs; nothing is allocated here ------------- */
 
-/* Its whole right over its user namespace would end with execve, since it is not root there. */
+/* Keeps all capabilities over the new user namespace across execve. The jail is not root there, so
+ * execve would drop them unless they are ambient. */
 static bool keep_capabilities(void)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -56,10 +57,10 @@ static bool arrange_descriptors(int link_fd, int program, int *ret_program)
            dup3(moved, LINK_FD + 1, O_CLOEXEC) >= 0 && close_range(LINK_FD + 2, ~0U, 0) == 0;
 }
 
-/* PROGRAM by way of a mount of its own that is read-only: what jobs that are copies of the jail
- * reach through /proc/self/exe is a file of the host, whose mode and times its owner could change.
- * Where it has another name by now, or none, that is no loss to the host, and PROGRAM itself will
- * do. */
+/* Replaces PROGRAM by a read-only clone of its mount. A job that is a fork of the jail can open the
+ * program through /proc/self/exe; it is a file of the host, whose mode and times its owner could
+ * change. If PROGRAM has been renamed or deleted meanwhile, the host has nothing to lose and
+ * PROGRAM itself is used. */
 static int seal_program(int program)
 {
     char link[32], path[PATH_MAX];
@@ -80,12 +81,12 @@ _Noreturn static void become_jail(int link_fd, const struct jailproc_config *con
     static const char name[] = "rubricd-jail";
     char *argv[] = {(char *)(uintptr_t)name, (char *)(uintptr_t)directory, NULL};
     char *envp[] = {NULL};
-    /* Jobs see nothing of a program that they are not copies of. */
+    /* Only jobs that are forks of the jail can see its program. */
     int program = config->argv && user_namespace ? seal_program(config->program) : config->program;
     int moved;
     if ((!user_namespace || keep_capabilities()) && arrange_descriptors(link_fd, program, &moved))
         (void)syscall(SYS_execveat, moved, "", argv, envp, AT_EMPTY_PATH);
-    _exit(127); /* the supervisor finds the link closed */
+    _exit(127); /* the supervisor sees the link closed */
 }
 
 /* --- in the supervisor --------------------------------------------------------------------- */
@@ -95,7 +96,8 @@ static uint64_t namespaces(uint32_t layers)
     uint64_t flags = 0;
     if (layer_in(layers, LAYER_USER_NAMESPACE))
         flags |= CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS;
-    /* From inside of a namespace of cgroups no job could be started in a leaf; it makes its own. */
+    /* A jail in a cgroup namespace could not start jobs in their leaves; each job unshares it
+     * instead. */
     if (layer_in(layers, LAYER_USER_NAMESPACE) && !layer_in(layers, LAYER_CGROUP))
         flags |= CLONE_NEWCGROUP;
     if (layer_in(layers, LAYER_PID_NAMESPACE))
@@ -158,7 +160,7 @@ int jailproc_spawn(const struct jailproc_config *config, const struct jail_shape
     if (fcntl(ours, F_SETFL, O_NONBLOCK) < 0)
         return -errno;
 
-    bool must_enter; /* no group is asked for */
+    bool must_enter; /* never set: no group is asked for */
     pid_t pid = cgroup_fork(-1, namespaces(shape->layers) | CLONE_CLEAR_SIGHAND, MOUNTS_NO_PASS,
                             &pidfd, &must_enter);
     if (pid == 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Starting a jail process, in namespaces of its own where that is wanted and granted. */
+/* Starts a jail process, in namespaces of its own where that is wanted and granted. */
 
 #include "daemon/jail/layers.h"
 
@@ -9,11 +9,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* How jails are to be made; borrowed by whoever starts them. */
+/* How to make jails; borrowed by whoever starts them. */
 struct jail_shape {
-    uint32_t layers; /* bits of enum layer: what to use */
-    int filter;      /* the seccomp program for them (filter.h), owned; -1: none */
-    uint64_t pass;   /* of that filter */
+    uint32_t layers; /* bits of enum layer: layers to use */
+    int filter;      /* their seccomp program (filter.h), owned; -1: none */
+    uint64_t pass;   /* the pass of that filter */
 };
 
 #define JAIL_SHAPE_NULL \
@@ -28,21 +28,22 @@ struct jailproc_config {
     const char *const *readable; /* host paths that every job may read */
     size_t readable_count;
 
-    /* Of an interpreter that waits; all NULL: none does. Lists end with a NULL. */
+    /* The interpreter that waits in the jail; all NULL if none does. Lists end with a NULL. */
     const char *const *argv;    /* the program and its options */
-    const char *const *envp;    /* what its jobs get */
-    const char *const *modules; /* that it has loaded */
-    const char *version;        /* "Python 3.11.2": another one does not fit */
+    const char *const *envp;    /* environment of its jobs */
+    const char *const *modules; /* modules that it loads */
+    const char *version;        /* "Python 3.11.2": the jail refuses any other */
 };
 
 struct jailproc {
     pid_t pid;
     int pidfd;
-    int link_fd; /* to talk to it (jail/link.h); non-blocking */
+    int link_fd; /* the daemon's end of the link (jail/link.h); non-blocking */
 };
 
-/* Starts a jail of SHAPE for the slot's DIRECTORY and sends it its set-up. Nothing of the daemon's
- * environment or descriptors goes with it but stderr. The caller owns *ret. -EPERM, -EUSERS,
- * -ENOSPC and the like if the host refuses the namespaces. */
+/* Starts a jail of SHAPE for the slot's DIRECTORY and sends it its set-up. The jail inherits
+ * nothing of the daemon's environment or descriptors but stderr. The caller owns *ret. -EPERM,
+ * -EUSERS, -ENOSPC and the like if the host refuses the namespaces; -E2BIG if the set-up does not
+ * fit into a message. */
 int jailproc_spawn(const struct jailproc_config *config, const struct jail_shape *shape,
                    const char *directory, struct jailproc *ret);

@@ -7,6 +7,7 @@
 #include "daemon/jail/link.h"
 #include "proto/util.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -18,7 +19,7 @@ static const uint32_t needs_user_namespace = LAYER_BIT(LAYER_PID_NAMESPACE) |
                                              LAYER_BIT(LAYER_MOUNT_NAMESPACE) |
                                              LAYER_BIT(LAYER_NET_NAMESPACE);
 
-/* Closes the link, upon which a jail ends, and sees that it does. */
+/* Closes the link, which makes the jail exit, and kills it if it does not. */
 static void end_jail(struct jailproc *jail)
 {
     jail->link_fd = close_fd(jail->link_fd);
@@ -39,7 +40,7 @@ static int make_shape(uint32_t layers, struct jail_shape *ret)
     return 0;
 }
 
-/* Starts a jail that wants LAYERS and takes its first report. */
+/* Starts a jail that wants LAYERS and receives its first notice. */
 static int ask(const struct jailproc_config *config, uint32_t layers, const char *directory,
                struct link_notice *ret)
 {
@@ -59,7 +60,7 @@ static int ask(const struct jailproc_config *config, uint32_t layers, const char
     close_fd(unexpected);
     end_jail(&jail);
     if (r == 0)
-        return -ECONNRESET; /* it has ended, and said why on stderr */
+        return -ECONNRESET; /* it has exited and said why on stderr */
     return r < 0 ? r : ret->type == LINK_READY ? 0 : -EPROTO;
 }
 
@@ -68,20 +69,21 @@ static int ask(const struct jailproc_config *config, uint32_t layers, const char
 _printf_(3, 4) static void because(struct probe *probe, enum layer layer, const char *format, ...)
 {
     va_list arguments;
+    assert(layer < LAYER_COUNT);
     va_start(arguments, format);
     (void)vsnprintf(probe->missing_because[layer], PROBE_REASON_MAX, format, arguments);
     va_end(arguments);
 }
 
-static void explain_means(struct probe *probe, const struct link_notice *report)
+static void explain_means(struct probe *probe, const struct link_notice *notice)
 {
-    const int32_t *errors = report->layer_errors;
+    const int32_t *errors = notice->layer_errors;
     for (enum layer layer = 0; layer < LAYER_COUNT; layer++)
         if (errors[layer] != 0)
             because(probe, layer, "%s", strerror(errors[layer]));
     if (errors[LAYER_MOUNT_NAMESPACE] != 0)
-        because(probe, LAYER_MOUNT_NAMESPACE, "%.*s: %s", (int)sizeof(report->view_step),
-                report->view_step, strerror(errors[LAYER_MOUNT_NAMESPACE]));
+        because(probe, LAYER_MOUNT_NAMESPACE, "%.*s: %s", (int)sizeof(notice->view_step),
+                notice->view_step, strerror(errors[LAYER_MOUNT_NAMESPACE]));
     if (errors[LAYER_LANDLOCK] == EOPNOTSUPP || errors[LAYER_LANDLOCK] == ENOSYS)
         because(probe, LAYER_LANDLOCK,
                 "the kernel does not offer it: 5.13 or newer, with landlock in its list of "
@@ -128,26 +130,26 @@ int probe_jails(struct probe *probe, const struct jailproc_config *config, uint3
                 const char *no_cgroups, const char *directory, struct fault *fault)
 {
     *probe = (struct probe)PROBE_NULL;
-    struct link_notice report = {.type = LINK_READY};
+    struct link_notice notice = {.type = LINK_READY};
     uint32_t wanted =
         layers_consistent(LAYERS_ALL & ~without & ~(no_cgroups ? LAYER_BIT(LAYER_CGROUP) : 0));
-    int r = ask(config, wanted, directory, &report);
+    int r = ask(config, wanted, directory, &notice);
     if (layer_in(wanted, LAYER_USER_NAMESPACE) && is_refusal(r)) {
         explain_user_namespace(probe, -r);
         wanted = layers_consistent(wanted & ~LAYER_BIT(LAYER_USER_NAMESPACE));
-        r = ask(config, wanted, directory, &report);
+        r = ask(config, wanted, directory, &notice);
     }
     (void)rmdir(directory);
     if (r < 0) {
         fault_set(fault, "no jail can be started: %s", strerror(-r));
         return r;
     }
-    explain_means(probe, &report);
+    explain_means(probe, &notice);
     explain_the_rest(probe, without, no_cgroups);
-    probe->layers = report.layers & wanted;
-    probe->is_warm = report.warm == 1;
+    probe->layers = notice.layers & wanted;
+    probe->is_warm = notice.warm == 1;
     (void)snprintf(probe->cold_because, sizeof(probe->cold_because), "%.*s",
-                   (int)sizeof(report.cold_because), report.cold_because);
+                   (int)sizeof(notice.cold_because), notice.cold_because);
     for (enum layer layer = 0; layer < LAYER_COUNT; layer++)
         if (!layer_in(probe->layers, layer) && !*probe->missing_because[layer])
             because(probe, layer, "it goes with a layer that is missing");

@@ -4,6 +4,7 @@
 #include "daemon/base/clock.h"
 #include "proto/util.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -20,7 +21,8 @@ static void closedir_pointer(DIR **dir)
         (void)closedir(*dir);
 }
 
-/* The parent of PID, or -1 if it is gone. The name in parentheses may hold anything, a ')' too. */
+/* Returns the parent of PID, or -1 if PID is gone. The command name in parentheses may contain
+ * anything, even ')'. */
 static pid_t parent_of(int proc, const char *pid)
 {
     char path[32], text[512];
@@ -31,7 +33,7 @@ static pid_t parent_of(int proc, const char *pid)
         return -1;
     text[n] = '\0';
     const char *after_name = strrchr(text, ')');
-    /* ") S 123 ...": state, then parent. */
+    /* ") S 123 ...": state, then parent */
     if (!after_name || strlen(after_name) < 5)
         return -1;
     return (pid_t)strtol(after_name + 4, NULL, 10);
@@ -89,13 +91,14 @@ int children_reap(pid_t pid, struct children_usage *usage)
 {
     struct rusage of_one = {0};
     int status = 0;
+    assert(pid > 0); /* 0 and -1 would reap whichever child ends next */
     while (wait4(pid, &status, 0, &of_one) < 0 && errno == EINTR)
         ;
     add(usage, &of_one);
     return status;
 }
 
-/* Reaps all that are dead. Whether any child is left. */
+/* Reaps all dead children. Returns whether any child is left. */
 static bool reap_dead(struct children_usage *usage)
 {
     for (;;) {
@@ -121,7 +124,7 @@ bool children_kill_all(unsigned deadline_ms, struct children_usage *usage)
     while (reap_dead(usage)) {
         if (!kill_children(usage) || clock_now_ns() >= deadline_ns)
             return false;
-        /* What was killed dies in its own time. */
+        /* Killed processes take some time to die. */
         (void)nanosleep(&(struct timespec){.tv_nsec = 100000L}, NULL);
     }
     return true;

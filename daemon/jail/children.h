@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What is left of a job after its program has ended: children of this process, which is a child
- * subreaper, so that orphans come to it however often they forked or called setsid. */
+/* Kills and reaps what is left of a job after its program has ended. These processes are children
+ * of this process, a child subreaper: orphans become its children, however often they forked or
+ * called setsid(). */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Sends SIGKILL to every child of this process but the N in KEEP and reaps those that are dead
- * already. An unreaped child's pid cannot be another process's, so the raw pid is safe here.
- * Returns how many were found, or a negative errno if /proc cannot be read. */
+/* Sends SIGKILL to every child of this process but the N in KEEP, and reaps those that are already
+ * dead. The raw pid is safe: the kernel does not reuse the pid of an unreaped child. Returns how
+ * many were found, or a negative errno if /proc cannot be read. */
 int children_kill(const pid_t *keep, size_t n);
 
-/* What processes have used. */
+/* Resources that processes have used. */
 struct children_usage {
-    uint64_t cpu_us;        /* user and system time, of those they waited for too */
-    uint64_t max_rss_bytes; /* of the largest */
+    uint64_t
+        cpu_us; /* microseconds of user and system time, including processes that they waited for */
+    uint64_t max_rss_bytes; /* of the largest process */
 };
 
-/* Reaps PID, which is dead, and adds what it has used. Returns its wait status. */
+/* Reaps PID, which is dead, and adds its usage to *usage. Returns its wait status. */
 int children_reap(pid_t pid, struct children_usage *usage);
 
-/* Kills and reaps until no child is left, and adds what they have used. As process 1 of a pid
- * namespace it kills all that is in it. False if some were left after DEADLINE_MS (one that sleeps
- * in the kernel uninterruptibly, say). */
+/* Kills and reaps children until none is left, and adds their usage to *usage. As process 1 of a
+ * pid namespace, kills everything in it. Returns false if some are left after DEADLINE_MS, for
+ * example one in uninterruptible sleep. */
 bool children_kill_all(unsigned deadline_ms, struct children_usage *usage);

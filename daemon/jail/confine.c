@@ -1,10 +1,30 @@
 /* SPDX-License-Identifier: MIT */
+/* Theory of operation. Where the host grants it, the supervisor has started the jail in new user,
+ * mount, ipc, uts and pid namespaces, and, if jobs have no control groups of their own, in a new
+ * cgroup namespace (daemon/confine/jailproc.c). The jail has all capabilities over its user
+ * namespace and none over the host. confine() uses them, each step before one that would forbid it:
+ *
+ *  1. map one user and one group into the user namespace, and set a neutral host name;
+ *  2. unshare the network namespace, which has only a loopback device;
+ *  3. open and empty the slot's directory, the work directory on hosts without a view;
+ *  4. enter the view (view.c), attach the tmpfs that jobs write to (work.c), seal the view;
+ *  5. build the Landlock ruleset that jobs enforce on themselves in lockdown.c, or find out that
+ *     one can be built, where each job needs its own;
+ *  6. install the seccomp filter, which the jail and all of its jobs keep. From here on the jail
+ *     needs its pass for what it does to mounts and namespaces (pass.h);
+ *  7. forbid further user namespaces, drop the bounding, ambient and inheritable capabilities, and
+ *     become undumpable, so that no job can look into the jail.
+ *
+ * A step that fails costs its layer, which lose() takes off the list and notes for the supervisor;
+ * only the identity, the slot's directory and the capabilities are indispensable. The per-job part
+ * below shows and hides directories, by the capabilities that the jail has kept for itself. */
 #include "confine.h"
 #include "landlock.h"
 #include "mounts.h"
 
 #include "proto/util.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/seccomp.h>
@@ -27,7 +47,8 @@ static int write_text(const char *path, const char *text)
     return write(fd, text, n) == (ssize_t)n ? 0 : -errno;
 }
 
-/* One identity inside for the supervisor's outside: all that may be mapped without privilege. */
+/* Maps one identity inside to the supervisor's outside: the most that the kernel allows without
+ * privilege. */
 static int map_identity(const struct link_setup *setup)
 {
     char uids[48], gids[48];
@@ -41,14 +62,15 @@ static int map_identity(const struct link_setup *setup)
     return r;
 }
 
-/* The jail keeps its right over the user namespace, which no execve can give to anybody else. */
+/* Clears the ambient, bounding and inheritable sets. The jail keeps its permitted capabilities over
+ * its user namespace, but no execve can pass them on. */
 static int bound_capabilities(void)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
     (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
     for (unsigned long cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
-        (void)prctl(PR_CAPBSET_DROP, cap, 0, 0, 0); /* EPERM: there was no right to begin with */
+        (void)prctl(PR_CAPBSET_DROP, cap, 0, 0, 0); /* EPERM: the jail has no capabilities */
     if (syscall(SYS_capget, &header, data) < 0)
         return -errno;
     for (size_t i = 0; i < ARRAY_SIZE(data); i++)
@@ -58,7 +80,7 @@ static int bound_capabilities(void)
 
 /* --- view and work directory --------------------------------------------------------------- */
 
-/* What is shown beneath /tmp takes the place of the jobs' own. */
+/* A host path shown beneath /tmp replaces the jobs' own /tmp. */
 static bool shows_tmp(const struct enclosure *c)
 {
     for (char *const *path = c->readable; *path; path++)
@@ -92,8 +114,10 @@ static int enter_view(struct enclosure *c, const char *slot_directory, const cha
     return r;
 }
 
+/* Takes LAYER out of force and notes the negative errno ERROR for the supervisor. */
 static void lose(struct enclosure *c, struct link_notice *notice, enum layer layer, int error)
 {
+    assert(layer_in(c->layers, layer) && error < 0);
     c->layers &= ~LAYER_BIT(layer);
     notice->layer_errors[layer] = -error;
 }
@@ -132,7 +156,7 @@ static int allow_list(const struct enclosure *c, int ruleset, const char *direct
     return r;
 }
 
-/* Without a view: of the host's files those that the view would have. */
+/* Without a view, allows the files of the host that a view would show. */
 static int allow_of_host(const struct enclosure *c, int ruleset)
 {
     static const char *const etc[] = {
@@ -186,7 +210,8 @@ static int set_up_landlock(struct enclosure *c)
     int ruleset = new_ruleset(c);
     if (ruleset < 0)
         return ruleset;
-    /* What a job may write without a view is another directory each time. */
+    /* Without a view, each job has another writable directory and so needs its own ruleset.
+     * Building one here still finds out whether it works. */
     if (has_view(c) || !layer_in(c->layers, LAYER_FILESYSTEM))
         c->ruleset = ruleset;
     else
@@ -209,17 +234,19 @@ static int set_up_seccomp(const struct enclosure *c, int filter)
         .len = (unsigned short)((size_t)n / sizeof(struct sock_filter)),
         .filter = instructions,
     };
-    /* Without a right over its user namespace that would be refused; jobs have it set anyway. */
+    /* Without capabilities over its user namespace the kernel demands no_new_privs for a filter.
+     * Jobs set it anyway. */
     if (layer_in(c->layers, LAYER_NO_NEW_PRIVS) && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         return -errno;
     return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0 ? -errno : 0;
 }
 
-/* Where jobs are copies of the jail one can learn the pass, and tell those that come after. What it
- * lets through is refused by the kernel to whom has no right over a user namespace; so there are to
- * be no more of them, which this one's limit says for all within it. That costs nothing per job.
- * Where it cannot be set (the host grants no user namespace, or has /proc/sys read-only) each job
- * gives up the calls. */
+/* Makes the pass worthless to jobs. A job that is a fork of the jail can read the pass from its
+ * memory and tell later jobs. For a process without capabilities over a user namespace the kernel
+ * refuses the calls that the pass opens. So no job may make a user namespace: this limit forbids it
+ * to everything inside the jail's, at no cost per job. Returns false where the limit cannot be set
+ * (the host grants no user namespace, or /proc/sys is read-only); each job then gives up the calls
+ * (pass.h). */
 static bool bar_user_namespaces(const struct enclosure *c)
 {
     return layer_in(c->layers, LAYER_USER_NAMESPACE) &&
@@ -239,7 +266,7 @@ int confine(struct enclosure *c, const struct link_setup *setup, char *const *re
     c->ruleset = -1;
     c->readable = readable;
     c->pass = setup->pass;
-    *ret_step = "mapping the user namespace's identity";
+    *ret_step = "mapping the identity of the user namespace";
     if (layer_in(c->layers, LAYER_USER_NAMESPACE))
         r = map_identity(setup);
     if (r < 0)
@@ -256,16 +283,17 @@ int confine(struct enclosure *c, const struct link_setup *setup, char *const *re
         return r;
     if (layer_in(c->layers, LAYER_LANDLOCK) && (r = set_up_landlock(c)) < 0)
         lose(c, notice, LAYER_LANDLOCK, r);
-    /* The last that takes what it forbids; every job inherits it. */
+    /* The filter comes after every step that uses calls which it forbids. All jobs inherit it. */
     if (layer_in(c->layers, LAYER_SECCOMP) && (r = set_up_seccomp(c, filter)) < 0)
         lose(c, notice, LAYER_SECCOMP, r);
     c->gives_up_pass =
         layer_in(c->layers, LAYER_SECCOMP) && !bar_user_namespaces(c) && setup->argc > 0;
     *ret_step = "giving up capabilities";
     r = bound_capabilities();
-    /* Its memory and environment are nothing for a job to look at. */
+    /* Jobs must not inspect the jail's memory and environment. */
     (void)prctl(PR_SET_DUMPABLE, 0);
     c->layers = layers_consistent(c->layers);
+    assert(!has_view(c) || c->view.root >= 0);
     notice->layers = c->layers;
     return r;
 }
@@ -277,7 +305,7 @@ static int check_bench(int fd, const struct link_job *job)
     struct stat st;
     if (fstat(fd, &st) < 0)
         return -errno;
-    /* Not the directory that the supervisor has opened: it was replaced in between. */
+    /* ESTALE: another directory has replaced the one that the supervisor opened. */
     return st.st_dev == job->bench_device && st.st_ino == job->bench_inode ? 0 : -ESTALE;
 }
 
@@ -285,7 +313,7 @@ static int hide_bench(struct enclosure *c)
 {
     int r = *c->bench ? mounts_detach(VIEW_BENCH, c->pass) : 0;
     if (r == 0)
-        explicit_bzero(c->bench, strlen(c->bench)); /* as the next job may be a copy of it */
+        explicit_bzero(c->bench, strlen(c->bench)); /* the next job may be a copy of this memory */
     return r;
 }
 
@@ -297,6 +325,7 @@ static int show_bench(struct enclosure *c, const struct link_job *job, const cha
     int r = hide_bench(c);
     if (r < 0)
         return r;
+    assert(!*c->bench);
     _cleanup_close_ int tree = view_fetch(&c->view, path, false);
     r = tree < 0 ? tree : check_bench(tree, job);
     if (r == 0)
@@ -341,7 +370,7 @@ int confine_hide(struct enclosure *c, const struct link_lists *lists)
     size_t count = 0;
     while (lists->readable[count])
         count++;
-    /* The other way round: one may stand in another. */
+    /* In reverse order: one may be mounted inside another. */
     while (count-- > 0) {
         int of_one = mounts_detach(lists->readable[count], c->pass);
         r = r < 0 ? r : of_one;

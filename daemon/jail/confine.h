@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What a jail does once, so that its jobs cost no more than a fork: user namespace, network, view,
- * work directory, the Landlock ruleset and the seccomp program. Each means that cannot be had is
- * left out and told; the supervisor decides whether that will do. */
+/* What a jail does once, so that its jobs cost no more than a fork: identity in its user namespace,
+ * network, view, work directory, Landlock ruleset, seccomp filter, capabilities, in that order
+ * (confine()). A layer that the host refuses is left out and reported; the supervisor decides
+ * whether the rest suffices.
+ *
+ * An `enclosure` is what one jail built around itself. (A `confinement`, daemon/confine, is what
+ * all jails of one configuration share.) */
 
 #include "link.h"
 #include "view.h"
@@ -14,37 +18,37 @@
 #define FILTER_MAX 4096
 
 struct enclosure {
-    uint32_t layers; /* bits of enum layer that are in force */
+    uint32_t layers; /* bits of enum layer: layers in force */
     struct view view;
     struct work work;
     int landlock_version;
-    int ruleset;           /* for all jobs; -1: none, or each job has its own */
+    int ruleset;           /* for all jobs; -1: no ruleset, or each job has its own */
     uint64_t pass;         /* see mounts.h */
-    bool gives_up_pass;    /* jobs have to: one could learn it, and it would be of use (pass.h) */
+    bool gives_up_pass;    /* jobs must give it up: one could learn the pass and use it (pass.h) */
     char *const *readable; /* host paths that every job may read; borrowed */
 
-    /* What the view shows at VIEW_BENCH; an empty path: nothing. */
+    /* The host directory that the view shows at VIEW_BENCH; an empty path: none. */
     char bench[PATH_MAX];
     uint64_t bench_device, bench_inode;
 };
 
-/* Confines the calling process, which the supervisor has put into the namespaces that SETUP names.
- * SLOT_DIRECTORY is the slot's place on the host. FILTER is borrowed, -1: none. NOTICE gets what is
- * in force and what is not. A negative errno, with *ret_step saying what failed, if no job can be
- * run like this. */
-int confine(struct enclosure *confinement, const struct link_setup *setup, char *const *readable,
+/* Confines the calling process, which the supervisor has already put into the namespaces that SETUP
+ * names. SLOT_DIRECTORY is the slot's directory on the host. FILTER is borrowed; -1: none. Fills
+ * NOTICE with the layers in force and the errors of the others. Returns a negative errno and names
+ * the step in *ret_step if no job can run like this. */
+int confine(struct enclosure *enclosure, const struct link_setup *setup, char *const *readable,
             const char *slot_directory, int filter, struct link_notice *notice,
             const char **ret_step);
 
-/* Shows a job its bench, and nothing of another's, and what it may read besides. On failure
- * *ret_stage tells with what. */
-int confine_show(struct enclosure *confinement, const struct link_job *job,
+/* Shows a job its bench, hides that of the previous job, and shows the other paths that it may
+ * read. On failure *ret_stage says which of these failed. */
+int confine_show(struct enclosure *enclosure, const struct link_job *job,
                  const struct link_lists *lists, enum link_stage *ret_stage);
 
-/* Takes away what it may read besides. The bench stays for the next job. */
-int confine_hide(struct enclosure *confinement, const struct link_lists *lists);
+/* Hides the readable paths of the job. The bench stays for the next job. */
+int confine_hide(struct enclosure *enclosure, const struct link_lists *lists);
 
-/* Where each job needs a ruleset of its own it is made, and the caller's; else *ret_own is left
- * alone and that of the confinement serves. */
-int confine_ruleset(const struct enclosure *confinement, const struct link_lists *lists, int cwd,
+/* Makes a ruleset for one job if each job needs its own; the caller owns it. Otherwise leaves
+ * *ret_own alone: c->ruleset serves all jobs. */
+int confine_ruleset(const struct enclosure *enclosure, const struct link_lists *lists, int cwd,
                     int *ret_own);

@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What a jail knows of an interpreter that waits in it. */
+/* The interface between a jail and an interpreter that waits in it. */
 
 #include "link.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* An interpreter in the jail's own process, of which a job is a fork. All of it runs in the jail's
- * only thread. */
+/* An interpreter in the jail's own process; a warm job is a fork of it. Everything here runs in the
+ * jail's only thread. */
 struct jail_interpreter {
-    /* Makes it ready to run what `ARGV[0] ARGV[1] ... SCRIPT` would, with ENVP and with MODULES
-     * loaded, all of LISTS, which stays, if it is of that VERSION. Called once, in the confined
-     * jail. A negative errno with WHY (SIZE bytes) if it cannot: then jobs are executed. */
+    /* Prepares the interpreter to run scripts as `ARGV[0] ARGV[1] ... SCRIPT` would, with the
+     * environment ENVP and MODULES loaded, all three of LISTS, which stays valid. The interpreter
+     * must be of VERSION. Called once, in the confined jail. On failure returns a negative errno
+     * and the reason in WHY (SIZE bytes); jobs are then executed. */
     int (*prepare)(const struct link_setup_lists *lists, const char *version, char *why,
                    size_t size);
 
-    /* Around the fork of a job, in the jail. */
+    /* Called in the jail before and after it forks a job. */
     void (*before_fork)(void);
     void (*after_fork)(void);
 
-    /* In the fork, which is confined as a job is, with a file for its standard input that is read
-     * from its start, and pipes for its output: whether ARGV and ENVP would run in it as they do
-     * when they are executed. */
+    /* Called in the fork, which is already confined as a job, has a seekable file at its start as
+     * standard input, and pipes for its output. Returns whether ARGV and ENVP would run here as
+     * they would after an execve. */
     bool (*takes)(char *const *argv, char *const *envp);
 
-    /* Runs ARGV, which it takes, and ends the process as the program ends. */
+    /* Runs ARGV, for which takes() returned true, and ends the process as the program would. */
     __attribute__((noreturn)) void (*run)(char *const *argv);
 };

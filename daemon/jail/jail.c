@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* One slot's process, the parent of its jobs.
  *
- * Theory of operation: the supervisor starts one jail per slot, in namespaces where the host grants
- * them, and sends it how to be confined, then one job at a time, over a socketpair (link.h). The
- * jail confines itself once (confine.c). For a job it empties and bounds the work directory, forks,
- * lets the child give up the rest (lockdown.c), and waits for two things at once: the program's end
- * and the supervisor's. When the program has ended, the jail kills what is left of its tree (it is
- * process 1 of its pid namespace, or at least a child subreaper, so every orphan is its child),
- * empties the directory, and reports. When the supervisor is gone it does the same and exits, so
- * that nothing outlives the daemon. It knows nothing of JSON, clients or verdicts, holds no secret
+ * Theory of operation. The supervisor starts one jail per slot, in new namespaces where the host
+ * grants them. Over a socketpair (link.h) it sends the jail a set-up, which says how to confine
+ * itself, and then one job at a time. The jail confines itself once (confine.c). For each job it:
+ *
+ *  1. shows the job its bench and the paths that it may read (confine.c), bounds the work directory
+ *     and writes the job's files there (work.c);
+ *  2. starts the job's process (start.c), which gives up the remaining rights and becomes the
+ *     program (lockdown.c);
+ *  3. waits for two events at once: the end of the program and the end of the supervisor;
+ *  4. kills what is left of the job's process tree. The jail is process 1 of its pid namespace, or
+ *     at least a child subreaper, so every orphan becomes its child;
+ *  5. takes away what it showed, empties the directory, and reports.
+ *
+ * If the supervisor goes away, the jail performs steps 4 and 5 and exits, so that nothing outlives
+ * the daemon. The jail knows nothing of JSON, clients or verdicts, holds no secret of the daemon's
  * and has an empty environment. */
 #include "jail.h"
 #include "children.h"
@@ -19,6 +26,7 @@
 #include "daemon/base/clock.h"
 #include "proto/util.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -31,15 +39,15 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How long the rest of a job's tree may take to die once it was killed. */
+/* Time that a killed process tree has to die before the jail gives up on it. */
 #define TREE_KILL_MS 5000
 
 struct jail {
     int link;
-    struct enclosure confinement;
+    struct enclosure enclosure;
     struct rlimit ceilings[RLIM_NLIMITS];
-    char *strings;            /* of the job; LINK_STRINGS_MAX */
-    struct lockdown lockdown; /* likewise */
+    char *strings;            /* the current job's; LINK_STRINGS_MAX bytes */
+    struct lockdown lockdown; /* the current job's */
     struct start start;
 };
 
@@ -51,21 +59,21 @@ struct jailed_job {
     struct link_lists lists;
 };
 
-/* Everything that is done for the job before it is forked. */
+/* Performs the part of a job's set-up that precedes the fork. *ret_stage says how far it came. */
 static int prepare(struct jail *jail, const struct link_job *request, const int fds[LINK_JOB_FDS],
                    struct jailed_job *job, int *ret_ruleset, enum link_stage *ret_stage)
 {
-    struct enclosure *confinement = &jail->confinement;
+    struct enclosure *enclosure = &jail->enclosure;
     struct lockdown *lockdown = &jail->lockdown;
     *ret_stage = LINK_STAGE_EXEC;
     int r = link_split_job(request, jail->strings, &job->lists);
     if (r < 0)
         return r;
-    r = confine_show(confinement, request, &job->lists, ret_stage);
+    r = confine_show(enclosure, request, &job->lists, ret_stage);
     if (r < 0)
         return r;
     *ret_stage = LINK_STAGE_DIRECTORY;
-    r = work_begin(&confinement->work, request->job_no, request->limits.of[LIMIT_DISK],
+    r = work_begin(&enclosure->work, request->job_no, request->limits.of[LIMIT_DISK],
                    &lockdown->cwd);
     if (r < 0)
         return r;
@@ -75,16 +83,16 @@ static int prepare(struct jail *jail, const struct link_job *request, const int 
     if (r < 0)
         return r;
     *ret_stage = LINK_STAGE_LANDLOCK;
-    r = confine_ruleset(confinement, &job->lists, lockdown->cwd, ret_ruleset);
+    r = confine_ruleset(enclosure, &job->lists, lockdown->cwd, ret_ruleset);
     *lockdown = (struct lockdown){
-        .layers = confinement->layers,
+        .layers = enclosure->layers,
         .cwd = lockdown->cwd,
         .fds = {fds[LINK_STDIN], fds[LINK_STDOUT], fds[LINK_STDERR]},
-        .ruleset = *ret_ruleset >= 0 ? *ret_ruleset : confinement->ruleset,
+        .ruleset = *ret_ruleset >= 0 ? *ret_ruleset : enclosure->ruleset,
         .own_cgroup = fds[LINK_CGROUP] >= 0,
         .enter_cgroup = -1,
-        .pass = confinement->pass,
-        .gives_up_pass = confinement->gives_up_pass,
+        .pass = enclosure->pass,
+        .gives_up_pass = enclosure->gives_up_pass,
         .cgroup_counts = request->cgroup_counts,
         .limits = &request->limits,
         .ceilings = jail->ceilings,
@@ -94,7 +102,7 @@ static int prepare(struct jail *jail, const struct link_job *request, const int 
     return r;
 }
 
-/* Starts the job's process. False with *ret_error set if it could not be. */
+/* Starts the job's process. Returns false and sets *ret_error if that fails. */
 static bool spawn(struct jail *jail, const struct link_job *request, const int fds[LINK_JOB_FDS],
                   struct jailed_job *job, struct lockdown_error *ret_error)
 {
@@ -113,15 +121,16 @@ static bool spawn(struct jail *jail, const struct link_job *request, const int f
     return job->pid > 0;
 }
 
-/* Whether it ends within LINK_SHORT_MS, and before the supervisor would have to end it. */
+/* Waits for the program's end, for LINK_SHORT_MS or the job's wall-clock limit, whichever is
+ * shorter. Returns whether it ended. */
 static bool ends_at_once(const struct jailed_job *job, uint64_t wall_clock_ms)
 {
     struct pollfd end = {.fd = job->pidfd, .events = POLLIN};
     return poll(&end, 1, (int)MIN(wall_clock_ms, (uint64_t)LINK_SHORT_MS)) == 1;
 }
 
-/* Waits until its program runs, and tells in *ret_over whether that has ended already. False with
- * *ret_error set if it could not be executed. */
+/* Waits until the program runs, and stores in *ret_over whether it has ended already. Returns false
+ * and sets *ret_error if the program could not be executed. */
 static bool begin(const struct jail *jail, const struct link_job *request, struct jailed_job *job,
                   bool *ret_over, struct lockdown_error *ret_error)
 {
@@ -136,8 +145,8 @@ static bool begin(const struct jail *jail, const struct link_job *request, struc
     return false;
 }
 
-/* Where the kernel tells how long PID had to wait for a CPU. Opened while it runs: of one that
- * makes itself undumpable it could not be later. */
+/* Opens the file in which the kernel tells how long PID waited for a CPU. It must be opened while
+ * PID runs: once PID has made itself undumpable, it is too late. */
 static int open_schedstat(pid_t pid)
 {
     char path[40];
@@ -145,7 +154,8 @@ static int open_schedstat(pid_t pid)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* Time in which the program was ready to run and had no CPU, read while it is a zombie. */
+/* Reads how long the program was runnable without a CPU; the program must be a zombie. UINT64_MAX:
+ * not known. */
 static uint64_t read_run_delay(int schedstat)
 {
     char text[80];
@@ -158,10 +168,11 @@ static uint64_t read_run_delay(int schedstat)
     return *end == ' ' ? strtoull(end + 1, NULL, 10) : UINT64_MAX;
 }
 
-/* Gives a job back that was sent while another one runs. False if that was none. */
+/* Receives a job that was sent while another one runs, and hands it back. Returns false if no valid
+ * job arrived. */
 static bool return_job(const struct jail *jail)
 {
-    static char strings[LINK_STRINGS_MAX]; /* the other one's are in use */
+    static char strings[LINK_STRINGS_MAX]; /* jail->strings belong to the running job */
     struct link_job request;
     int fds[LINK_JOB_FDS];
     if (link_receive_job(jail->link, &request, strings, fds) <= 0)
@@ -173,8 +184,8 @@ static bool return_job(const struct jail *jail)
     return link_send_notice(jail->link, &notice, -1) == 0;
 }
 
-/* Waits for the program's end; if the supervisor goes away or sends what is no job, kills it. False
- * if the jail is to end. */
+/* Waits for the program's end. Kills the program if the supervisor goes away or sends anything but
+ * a job. Returns false if the jail must exit. */
 static bool wait_for_end(const struct jail *jail, const struct jailed_job *job)
 {
     struct pollfd fds[2] = {
@@ -198,42 +209,43 @@ static void complain(const char *what, int error)
     (void)fprintf(stderr, "rubricd-jail: %s: %s\n", what, strerror(error));
 }
 
-/* Kills the rest of the tree and empties the work directory. False if something was left. */
+/* Kills the rest of the tree and empties the work directory. Returns false if something is left. */
 static bool clean_up(struct jail *jail, const struct jailed_job *job, struct link_notice *notice)
 {
-    struct enclosure *confinement = &jail->confinement;
+    struct enclosure *enclosure = &jail->enclosure;
     struct children_usage usage = {.cpu_us = notice->cpu_us,
                                    .max_rss_bytes = notice->max_rss_bytes};
     bool killed = true;
-    if (layer_in(confinement->layers, LAYER_TREE_KILL))
+    if (layer_in(enclosure->layers, LAYER_TREE_KILL))
         killed = children_kill_all(TREE_KILL_MS, &usage);
     if (!killed)
         complain("processes of a job could not be killed", ETIMEDOUT);
     notice->cpu_us = usage.cpu_us;
     notice->max_rss_bytes = usage.max_rss_bytes;
-    if (work_is_full(&confinement->work))
+    if (work_is_full(&enclosure->work))
         notice->evidence |= 1u << LIMIT_DISK;
-    /* First what was shown: it may stand in the directories that are emptied. */
-    int hidden = confine_hide(confinement, &job->lists);
+    /* Unmount before emptying: what was shown may lie in the directories that are emptied. */
+    int hidden = confine_hide(enclosure, &job->lists);
     if (hidden < 0)
-        complain("what a job was shown could not be taken away", -hidden);
-    int r = work_empty(&confinement->work);
+        complain("paths shown to a job could not be hidden again", -hidden);
+    int r = work_empty(&enclosure->work);
     if (r < 0)
         complain("a job's directory could not be emptied", -r);
     return killed && r == 0 && hidden == 0;
 }
 
-/* Waits for the program unless it HAS_ENDED, and fills in what became of it. False if the jail is
- * to end. */
+/* Waits for the program's end unless it HAS_ENDED, and enters its exit and usage into NOTICE.
+ * Returns false if the jail must exit. */
 static bool see_to_end(const struct jail *jail, struct jailed_job *job, bool has_ended,
                        struct link_notice *notice)
 {
     struct children_usage usage = {0};
+    assert(job->pid > 0);
     _cleanup_close_ int schedstat = has_ended ? -1 : open_schedstat(job->pid);
     bool wanted = has_ended || wait_for_end(jail, job);
     notice->ended_ns = clock_now_ns();
-    /* Finding it out costs the kernel more than some programs take, and it is told in whole
-     * milliseconds. */
+    /* Results give this delay in whole milliseconds, and reading it costs the kernel more time than
+     * some programs run: skip it for those. */
     bool matters = notice->ended_ns - job->started_ns >= NS_PER_MS;
     if (has_ended && matters)
         schedstat = open_schedstat(job->pid);
@@ -244,7 +256,7 @@ static bool see_to_end(const struct jail *jail, struct jailed_job *job, bool has
     return wanted;
 }
 
-/* One job from its message to its notice. False if the jail is to end. */
+/* Runs one job, from its message to its last notice. Returns false if the jail must exit. */
 static bool run_job(struct jail *jail, const struct link_job *request, int fds[LINK_JOB_FDS])
 {
     struct jailed_job job = {.pidfd = -1};
@@ -259,7 +271,8 @@ static bool run_job(struct jail *jail, const struct link_job *request, int fds[L
         notice.type = LINK_FAILED;
         notice.stage = error.stage;
         notice.error = error.error;
-        /* A work directory that takes no job is made anew by the next jail. */
+        /* A failing work directory cannot be repaired here: exit, and the next jail makes a new
+         * one. */
         notice.leftover = !clean_up(jail, &job, &notice) || error.stage == LINK_STAGE_DIRECTORY;
         return link_send_notice(jail->link, &notice, -1) == 0 && !notice.leftover;
     }
@@ -270,16 +283,16 @@ static bool run_job(struct jail *jail, const struct link_job *request, int fds[L
     _cleanup_close_ int pidfd = job.pidfd;
     bool wanted = over || link_send_notice(jail->link, &notice, pidfd) == 0;
     wanted = see_to_end(jail, &job, over, &notice) && wanted;
-    if (!over) /* once the end is told nothing of the job is left here */
+    if (!over) /* the supervisor has it; keep nothing of the job beyond its last notice */
         pidfd = close_fd(pidfd);
 
     notice.type = LINK_ENDED;
     notice.leftover = !clean_up(jail, &job, &notice);
-    /* A jail that could not clean up tells so and makes way for a new one. */
+    /* A jail that could not clean up says so and makes way for a new one. */
     return link_send_notice(jail->link, &notice, pidfd) == 0 && wanted && !notice.leftover;
 }
 
-/* Without an interpreter jobs are executed: that is no reason to take none. */
+/* Starts the interpreter. Failure is not an error: the jail then executes its jobs. */
 static void warm_up(struct jail *jail, const struct jail_interpreter *interpreter,
                     const struct link_setup_lists *lists, const char *version,
                     struct link_notice *notice)
@@ -293,11 +306,11 @@ static void warm_up(struct jail *jail, const struct jail_interpreter *interprete
     notice->warm = jail->start.interpreter != NULL;
 }
 
-/* Receives how the jail is to be, makes it so, and says what became of it. */
+/* Receives the set-up, confines this process accordingly, and reports READY. */
 static int set_up(struct jail *jail, const struct jail_interpreter *interpreter,
                   const char *slot_directory)
 {
-    /* Kept for jobs to come. */
+    /* The interpreter keeps pointers to these for all later jobs. */
     static char strings[LINK_STRINGS_MAX];
     static struct link_setup_lists lists;
     struct link_notice notice = {.type = LINK_READY};
@@ -306,12 +319,11 @@ static int set_up(struct jail *jail, const struct jail_interpreter *interpreter,
     _cleanup_close_ int filter = -1;
     int r = link_receive_setup(jail->link, &setup, strings, &filter);
     if (r == 0)
-        return -ENOTCONN; /* the supervisor has changed its mind */
+        return -ENOTCONN; /* the supervisor closed the link before it sent a set-up */
     if (r > 0)
         r = link_split_setup(&setup, strings, &lists);
     if (r == 0)
-        r = confine(&jail->confinement, &setup, lists.paths, slot_directory, filter, &notice,
-                    &step);
+        r = confine(&jail->enclosure, &setup, lists.paths, slot_directory, filter, &notice, &step);
     if (r < 0) {
         complain(step, -r);
         return r;
@@ -327,7 +339,7 @@ int jail_main(int argc, char **argv, const struct jail_interpreter *interpreter)
         (void)fprintf(stderr, "rubricd-jail is started by rubricd, not by hand\n");
         return 64;
     }
-    /* Static for their size, not for their reach. */
+    /* Static because they are too large for the stack; only this function uses them. */
     static char strings[LINK_STRINGS_MAX];
     static struct jail jail = {.link = LINK_FD, .strings = strings};
     lockdown_prepare(jail.ceilings);
@@ -342,7 +354,7 @@ int jail_main(int argc, char **argv, const struct jail_interpreter *interpreter)
         complain("sharing memory with jobs", -r);
         return 71;
     }
-    /* From here on not by way of what a sanitizer does at the end: its search for leaks takes
+    /* From here on leave by _exit(): the leak check of a sanitizer would run at exit() and needs
      * ptrace, which the filter refuses. */
     r = set_up(&jail, interpreter, argv[1]);
     if (r < 0)

@@ -1,8 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* The jail as a program. */
+/* The jail: one process per slot, the parent of that slot's jobs.
+ *
+ * Duty: confine itself once, start one job at a time under that confinement, report how the job
+ * ended, and remove everything that it left behind.
+ *
+ * May include: its own files, daemon/base/clock.h, proto/limits.h and proto/util.h. The jail is
+ * linked with libc alone; rubricd-jail-warm adds libpython (warm.c, large.c and script.c only).
+ *
+ * Invariants:
+ *  - The jail has one thread and runs one job at a time. A job that arrives meanwhile is handed
+ *    back.
+ *  - It holds no secret but its pass (pass.h), and its environment is empty.
+ *  - Nothing between fork and execve allocates or logs; a failure there leaves by shared memory.
+ *  - No process, file or mount of a job survives the notice that the job has ended, unless that
+ *    notice says `leftover`; then the jail exits.
+ *  - Whatever a job supplied (strings, file names, paths) is wiped from memory before the next job,
+ *    which may be a copy of this process.
+ *
+ * Start reading at jail.c. confine.c is what a jail does to itself, lockdown.c what happens to each
+ * job, view.c what a job sees of the host's files, work.c where it may write, link.h how jail and
+ * daemon talk. */
 
 #include "interpreter.h"
 
-/* The whole program; INTERPRETER: NULL where there is none. */
+/* Runs the whole program and returns its exit status. INTERPRETER is NULL if no interpreter waits
+ * in this jail. */
 int jail_main(int argc, char **argv, const struct jail_interpreter *interpreter);

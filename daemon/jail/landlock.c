@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-/* The header of Debian 12 ends with version 2. */
+/* The kernel headers of Debian 12 end with version 2. */
 #define ACCESS_FS_TRUNCATE (UINT64_C(1) << 14)        /* version 3 */
 #define ACCESS_NET_BIND_TCP (UINT64_C(1) << 0)        /* version 4 */
 #define ACCESS_NET_CONNECT_TCP (UINT64_C(1) << 1)     /* version 4 */
@@ -30,7 +30,7 @@ struct ruleset_attr {
      LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_SYM |  \
      LANDLOCK_ACCESS_FS_REFER | ACCESS_FS_TRUNCATE)
 #define ACCESS_FILES_NODES (LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK)
-/* What a rule for something that is not a directory may name. */
+/* Rights that a rule for anything but a directory may name. */
 #define ACCESS_OF_FILE                                                                           \
     (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | \
      ACCESS_FS_TRUNCATE | ACCESS_FS_IOCTL_DEV)
@@ -64,7 +64,8 @@ int landlock_new(int version, bool files, bool network)
 {
     struct landlock_handled handled = landlock_handled(version, files, network);
     struct ruleset_attr attr = {handled.files, handled.tcp, handled.scopes};
-    /* An older kernel takes the longer struct too, as long as what it does not know is 0. */
+    /* An older kernel accepts the longer struct as long as the fields that it does not know are
+     * 0. */
     if (!handled.files && !handled.tcp && !handled.scopes)
         return -EOPNOTSUPP;
     int fd = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);

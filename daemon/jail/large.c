@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* Theory of operation: a copy of a process gets an entry in its page tables for each page of its
- * parent's memory, and each page counts its users. For the thousands of an interpreter that takes
- * the kernel longer, at the copy's start and at its end, than many a script runs. A large page is
- * one entry; when a job writes to it that becomes small ones, which are made and taken away many at
- * a time, and only the small page that is written to is copied. A library's code is not entered
- * when a process is copied but looked up, a few pages at a time, when it first runs. In large pages
- * of the process's own it is entered with the rest.
+/* Theory of operation. fork() makes a page table entry for each page of the parent and counts each
+ * page's users. For the thousands of pages of an interpreter, the kernel spends more time on this,
+ * at the fork and at the child's end, than many scripts run. A large page needs one entry. When a
+ * job writes to a large page, the kernel splits it: it makes and removes the small entries in bulk,
+ * and copies only the small page that is written to.
  *
- * The kernel is asked to make a large page of small ones (MADV_COLLAPSE, Linux 6.1), which it does
- * where addresses are aligned. Machines whose large pages have another size are left as they are.
- */
+ * Pages of a library's code are not copied by fork(): the child faults them in, a few at a time,
+ * when it first runs them. In large anonymous pages of the process they are copied with the rest.
+ *
+ * large_begin() and large_end() lay everything that the interpreter allocates while it loads into
+ * aligned memory, and ask the kernel to make large pages of it (MADV_COLLAPSE, Linux 6.1).
+ * large_copy_library() replaces a library's read-only mapping by a copy in large pages. Machines
+ * with large pages of another size are left alone. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
 #include "large.h"
 
+#include <assert.h>
 #include <link.h>
 #include <stdbool.h>
 #include <string.h>
@@ -27,9 +30,10 @@
 
 #define LARGE ((uintptr_t)2 << 20)
 
-/* Of addresses, for objects; what is not taken is given back. */
+/* Address space reserved for objects; the unused part is returned. */
 #define ARENAS_MAX (32 * LARGE)
-/* The interpreter takes its stack's pieces, of 16 KiB, from where it takes arenas of 1 MiB. */
+/* The interpreter allocates pieces of its stack (16 KiB) by the same allocator as arenas (1 MiB).
+ * Only arenas belong into the reserved space. */
 #define ARENA_MIN ((size_t)256 << 10)
 
 static uintptr_t down(uintptr_t address, uintptr_t unit)
@@ -48,7 +52,7 @@ static void release(uintptr_t from, uintptr_t to)
         (void)munmap((void *)from, to - from);
 }
 
-/* N bytes at an address that is aligned, as N is; 0 if there are none. */
+/* Reserves N bytes, a multiple of LARGE, at an address aligned to LARGE. Returns 0 on failure. */
 static uintptr_t reserve(size_t n)
 {
     void *reserved = mmap(NULL, n + LARGE, PROT_READ | PROT_WRITE,
@@ -61,15 +65,17 @@ static uintptr_t reserve(size_t n)
     return first;
 }
 
-/* FROM and TO, both aligned, are around memory that can be written to. False if part of it is not
- * in large pages, of which there may be too few. */
+/* Makes large pages of the writable memory between FROM and TO, both aligned to LARGE. Returns
+ * false if part of it stays in small pages, for example because the host has too few large ones. */
 static bool make_large(uintptr_t from, uintptr_t to)
 {
+    assert(from == down(from, LARGE) && to == down(to, LARGE));
     for (uintptr_t at = from; at < to; at += LARGE) {
         volatile char *first = (volatile char *)at;
-        *first = *first; /* what has no page at all is not made large */
+        *first = *first; /* the kernel skips a range that has no page at all */
     }
-    /* All in one call: for each the kernel asks every processor for pages that it holds back. */
+    /* One call for the whole range: in each call the kernel asks every processor for the pages that
+     * it holds back. */
     return madvise((void *)from, to - from, MADV_COLLAPSE) == 0;
 }
 
@@ -84,8 +90,8 @@ static void *allocate_arena(void *context, size_t size)
     return (void *)(large->next - size);
 }
 
-/* What is reserved is kept, for it is to have no holes; few modules free as much while they load.
- */
+/* Keeps a reserved arena, because the reserved range must have no holes. Few modules free that much
+ * while they load. */
 static void free_arena(void *context, void *arena, size_t size)
 {
     const struct large *large = context;
@@ -109,6 +115,7 @@ void large_begin(struct large *large)
 void large_end(struct large *large)
 {
     uintptr_t now = (uintptr_t)sbrk(0), heap_end = up(now, LARGE), taken = up(large->next, LARGE);
+    assert(large->arenas <= large->next && large->next <= large->end);
     PyObject_SetArenaAllocator(&large->usual);
     release(taken, large->end);
     (void)make_large(large->arenas, taken);
@@ -118,9 +125,9 @@ void large_end(struct large *large)
 
 /* --- what is only read of a library -------------------------------------------------------- */
 
-/* Addresses next to each other that are only read. */
+/* A contiguous range of read-only addresses. */
 struct readable {
-    uintptr_t function; /* is to be among them */
+    uintptr_t function; /* an address that the range must contain */
     uintptr_t from, to;
 };
 
@@ -129,7 +136,8 @@ static bool has_function(const struct readable *readable)
     return readable->from <= readable->function && readable->function < readable->to;
 }
 
-/* Looks in one library for those with the function, which go into DATA. 1 if they are there. */
+/* dl_iterate_phdr() callback: searches one library for the read-only range that contains DATA's
+ * function. Returns 1 and stores the range in DATA if it is there. */
 static int find(struct dl_phdr_info *info, size_t size, void *data)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -164,8 +172,8 @@ void large_copy_library(uintptr_t function)
         return;
     if (make_large(there, there + n)) {
         memcpy((void *)there, (const void *)from, n);
-        /* Constants between the code are in one mapping with it, as where linkers do not part them:
-         * in several it would not be in large pages. */
+        /* Make constants executable like the code between them, as a linker does that does not
+         * separate the two: in several mappings they would not be in large pages. */
         if (mprotect((void *)there, n, PROT_READ | PROT_EXEC) == 0)
             (void)mremap((void *)there, n, n, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)from);
     }

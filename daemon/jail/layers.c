@@ -39,10 +39,11 @@ uint32_t layers_consistent(uint32_t set)
                                 LAYER_BIT(LAYER_NET_NAMESPACE);
     if (!layer_in(set, LAYER_USER_NAMESPACE))
         set &= ~needs_user;
-    /* Without the right over a user namespace both filters take no_new_privs. */
+    /* Without capabilities over a user namespace, Landlock and seccomp both demand no_new_privs. */
     if (!layer_in(set, LAYER_NO_NEW_PRIVS) && !layer_in(set, LAYER_USER_NAMESPACE))
         set &= ~(LAYER_BIT(LAYER_LANDLOCK) | LAYER_BIT(LAYER_SECCOMP));
-    /* What holds, holds by some means; and without it none of its means is used for it. */
+    /* Drop a property that has no means left, and drop the means that only serve a dropped
+     * property. */
     if (!layer_in(set, LAYER_FILESYSTEM))
         set &= ~LAYER_BIT(LAYER_MOUNT_NAMESPACE);
     if (!layer_in(set, LAYER_MOUNT_NAMESPACE) && !layer_in(set, LAYER_LANDLOCK))

@@ -3,6 +3,7 @@
 
 #include "proto/util.h"
 
+#include <assert.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -27,7 +28,7 @@ const char *link_stage_name(enum link_stage stage)
     return stage < LINK_STAGE_COUNT ? names[stage] : "an unknown stage";
 }
 
-/* Room for the descriptors of one message; aligned as cmsg(3) asks. */
+/* Ancillary data with the descriptors of one message, aligned as cmsg(3) demands. */
 union control {
     char bytes[CMSG_SPACE(sizeof(int) * LINK_JOB_FDS)];
     struct cmsghdr align;
@@ -37,11 +38,12 @@ static int send_packet(int fd, struct iovec *iov, size_t iov_count, const int *f
 {
     union control control;
     struct msghdr message = {.msg_iov = iov, .msg_iovlen = iov_count};
+    assert(count <= LINK_JOB_FDS);
     if (count > 0) {
         memset(&control, 0, sizeof(control));
         message.msg_control = control.bytes;
         message.msg_controllen = CMSG_SPACE(sizeof(int) * count);
-        struct cmsghdr *header = &control.align; /* the first one, by CMSG_FIRSTHDR's rule */
+        struct cmsghdr *header = &control.align; /* what CMSG_FIRSTHDR() would return */
         header->cmsg_level = SOL_SOCKET;
         header->cmsg_type = SCM_RIGHTS;
         header->cmsg_len = CMSG_LEN(sizeof(int) * count);
@@ -54,7 +56,7 @@ static int send_packet(int fd, struct iovec *iov, size_t iov_count, const int *f
     return n < 0 ? -errno : 0;
 }
 
-/* Takes up to MAX descriptors and closes the others. Returns how many have come. */
+/* Stores up to MAX descriptors in FDS and closes the rest. Returns how many arrived in total. */
 static size_t take_descriptors(struct msghdr *message, int *fds, size_t max)
 {
     size_t taken = 0;
@@ -75,7 +77,8 @@ static size_t take_descriptors(struct msghdr *message, int *fds, size_t max)
     return taken;
 }
 
-/* Returns the packet's length, 0 at end of file. *ret_count descriptors are the caller's. */
+/* Receives one packet with up to MAX_FDS descriptors. Returns its length, 0 at end of file, or a
+ * negative errno. The caller owns the *ret_count descriptors. */
 static ssize_t receive_packet(int fd, struct iovec *iov, size_t iov_count, int *fds, size_t max_fds,
                               size_t *ret_count)
 {
@@ -93,7 +96,7 @@ static ssize_t receive_packet(int fd, struct iovec *iov, size_t iov_count, int *
     if (n < 0)
         return errno == ECONNRESET ? 0 : -errno;
     size_t count = take_descriptors(&message, fds, max_fds);
-    /* An empty packet looks like the end of file, but that brings no descriptors. */
+    /* An empty packet looks like end of file, but only a packet can bring descriptors. */
     if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) || count > max_fds ||
         (n == 0 && count > 0)) {
         for (size_t i = 0; i < MIN(count, max_fds); i++)
@@ -110,7 +113,8 @@ static void close_all(const int *fds, size_t count)
         close_fd(fds[i]);
 }
 
-/* Receives HEADER and strings with up to MAX descriptors. 1, 0 or -EPROTO; then none is left. */
+/* Receives HEADER and STRINGS with up to MAX descriptors. Returns 1, 0 at end of file, or -EPROTO;
+ * the caller owns descriptors only on 1. */
 static int receive_message(int fd, struct iovec header, char *strings, int *fds, size_t max,
                            size_t *ret_length, size_t *ret_count)
 {
@@ -197,7 +201,7 @@ int link_send_notice(int fd, const struct link_notice *notice, int pidfd)
     return send_packet(fd, &iov, 1, &pidfd, pidfd >= 0 ? 1 : 0);
 }
 
-/* Whether a notice of TYPE may come with COUNT descriptors. */
+/* Returns whether a notice of TYPE may come with COUNT descriptors. */
 static bool may_carry(uint32_t type, size_t count)
 {
     return type == LINK_STARTED ? count == 1 : count == 0 || type == LINK_ENDED;
@@ -223,7 +227,8 @@ int link_receive_notice(int fd, struct link_notice *ret_notice, int *ret_pidfd)
     return 1;
 }
 
-/* Points COUNT entries of LIST at the strings that begin at *AT. */
+/* Points COUNT entries of LIST, then a NULL, at the strings that begin at *AT, and moves *AT past
+ * them. -EPROTO if END comes first. */
 static int split(char **at, const char *end, uint32_t count, char **list)
 {
     if (count > LINK_LIST_MAX)

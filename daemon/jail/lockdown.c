@@ -1,4 +1,21 @@
 /* SPDX-License-Identifier: MIT */
+/* Theory of operation. A job's process begins as a child of the confined jail: it inherits the
+ * jail's namespaces, view, seccomp filter and limits, and still has the jail's capabilities. In
+ * lockdown_confine() it gives up the rest, in this order:
+ *
+ *  1. enter its control group, if clone3() could not start it there, while the group is in reach;
+ *  2. put the job's files on 0, 1 and 2, mark all others close-on-exec, enter the work directory;
+ *  3. leave the jail's process group or session; without a pid namespace, die with the jail;
+ *  4. set the resource limits;
+ *  5. unshare the cgroup namespace, which takes a capability and the pass;
+ *  6. set no_new_privs, enforce the Landlock ruleset, give up the pass if jobs must;
+ *  7. drop all capabilities. Nothing can be undone from here on.
+ *
+ * lockdown_exec() then executes the program, or the waiting interpreter runs the script.
+ *
+ * All of this may run in the jail's own memory (start.c). So it allocates nothing, does not log or
+ * use stdio, and asserts nothing: a failure is stored as a stage and an errno, and the process ends
+ * by _exit(). */
 #include "lockdown.h"
 #include "cgroup_fork.h"
 #include "landlock.h"
@@ -17,9 +34,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Enough for deep recursion; an unlimited stack would also change the layout of address space. */
+/* Enough for deep recursion. An unlimited stack would also change the layout of the address
+ * space. */
 #define STACK_BYTES ((rlim_t)8 << 20)
-/* In its pid namespace the jail counts as a process of the job's identity too. */
+/* The jail has the job's identity, so it counts against the job's RLIMIT_NPROC. */
 #define JAIL_PROCESSES 1
 
 _Noreturn static void fail(const struct lockdown *lockdown, enum link_stage stage)
@@ -28,7 +46,7 @@ _Noreturn static void fail(const struct lockdown *lockdown, enum link_stage stag
     _exit(127);
 }
 
-/* 0, 1 and 2; all else is closed by execve, whatever the jail had. */
+/* Arranges 0, 1 and 2; execve closes everything else, whatever the jail had open. */
 static bool arrange_descriptors(const struct lockdown *lockdown)
 {
     for (int i = 0; i < LINK_STANDARD_FDS; i++)
@@ -40,7 +58,7 @@ static bool arrange_descriptors(const struct lockdown *lockdown)
 
 /* --- resource limits ------------------------------------------------------------------------ */
 
-/* An inherited hard limit may be lower already and cannot be raised. */
+/* Sets a limit, capped by the inherited hard limit, which cannot be raised. */
 static bool limit(const struct rlimit *ceilings, __rlimit_resource_t resource, rlim_t soft,
                   rlim_t hard)
 {
@@ -55,21 +73,23 @@ static bool set_limits(const struct lockdown *lockdown)
     const uint64_t *of = lockdown->limits->of;
     rlim_t cpu = (of[LIMIT_CPU] + 999) / 1000;
     rlim_t processes = of[LIMIT_PROCESSES] + JAIL_PROCESSES;
-    /* The kernel asks this one first; the cgroup's refusal leaves evidence. */
+    /* The kernel checks RLIMIT_NPROC before the cgroup, but only the cgroup's refusal leaves
+     * evidence. So let the cgroup's limit be met first. */
     if (lockdown->cgroup_counts)
         processes *= 2;
-    /* Without a user namespace of its own the kernel would count all that the account runs. */
+    /* Outside of a user namespace of its own, the kernel would count everything that the account
+     * runs. */
     if (layer_in(lockdown->layers, LAYER_USER_NAMESPACE) &&
         !limit(most, RLIMIT_NPROC, processes, processes))
         return false;
     return limit(most, RLIMIT_AS, of[LIMIT_MEMORY], of[LIMIT_MEMORY]) &&
-           /* SIGXCPU at the limit is the evidence, SIGKILL a second later the end. */
+           /* SIGXCPU at the limit is the evidence, SIGKILL one second later the end. */
            limit(most, RLIMIT_CPU, cpu, cpu + 1) &&
            limit(most, RLIMIT_NOFILE, of[LIMIT_OPEN_FILES], of[LIMIT_OPEN_FILES]) &&
            limit(most, RLIMIT_FSIZE, of[LIMIT_DISK], of[LIMIT_DISK]);
 }
 
-/* Those that are the same for every job, and that the jail has no need of itself. */
+/* Sets the limits that are the same for all jobs and that the jail itself does not need. */
 static void limit_jail(const struct rlimit *ceilings)
 {
     static const __rlimit_resource_t none[] = {RLIMIT_CORE, RLIMIT_MEMLOCK, RLIMIT_MSGQUEUE,
@@ -88,8 +108,9 @@ static void ignore(int signal)
 
 void lockdown_prepare(struct rlimit *ceilings)
 {
-    /* The supervisor alone ends a jail: by closing the link, or by SIGKILL. These are caught rather
-     * than ignored, since execve undoes that in a job by itself. */
+    /* Only the supervisor ends a jail: by closing the link, or by SIGKILL. Catch these signals
+     * instead of ignoring them, because execve resets a caught signal to its default in a job, but
+     * keeps an ignored one. */
     static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2};
     sigset_t none;
     for (int signal = 1; signal < NSIG; signal++)
@@ -108,11 +129,15 @@ void lockdown_prepare(struct rlimit *ceilings)
 
 /* --- the process group --------------------------------------------------------------------- */
 
-/* No signals from ours, and no terminal: the jail's session has none, and who does not lead it gets
- * none. A session would be a scheduling group as well (sched(7)); those of jobs, new each time,
- * hold up who feeds the slots. But whoever may write to /proc can set the weight of its group, and
- * the jail's is also that of the jobs to come. (With the jail in its session, SIGTSTP stops a job
- * as SIGSTOP does, and as it would without a daemon; in one of its own it does nothing.) */
+/* Leaves the jail's process group, so that signals to that group do not reach the job. The job gets
+ * no terminal either way: the jail's session has none, and only a session leader can acquire one.
+ *
+ * A session of its own would also be a scheduling group (sched(7)), a new one for each job, and new
+ * groups delay the process that feeds the slots. But a process that can write to /proc can set the
+ * weight of its group, which in the jail's session is also that of later jobs. So a job stays in
+ * the jail's session only where Landlock keeps it from writing to /proc. (In the jail's session
+ * SIGTSTP stops a job as SIGSTOP does, and as it would without a daemon; in a session of its own it
+ * does nothing.) */
 static bool leave_group(const struct lockdown *lockdown)
 {
     bool cannot_write =
@@ -122,7 +147,8 @@ static bool leave_group(const struct lockdown *lockdown)
 
 /* --- the list ------------------------------------------------------------------------------- */
 
-/* The jail's right over its user namespace; it has given up the bounding set already. */
+/* Drops the capabilities over the jail's user namespace. The jail has already cleared the bounding
+ * set. */
 static bool drop_capabilities(void)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -130,10 +156,10 @@ static bool drop_capabilities(void)
     return syscall(SYS_capset, &header, none) == 0;
 }
 
-/* The filter on system calls is the jail's own, and inherited. */
+/* The system call filter is not set here: the job inherits the jail's. */
 static void restrict_kernel(const struct lockdown *lockdown)
 {
-    /* No setuid program gives a job more than it has. */
+    /* No setuid program may give a job more rights than it has. */
     if (layer_in(lockdown->layers, LAYER_NO_NEW_PRIVS) &&
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         fail(lockdown, LINK_STAGE_PRIVILEGES);
@@ -151,8 +177,9 @@ void lockdown_confine(const struct lockdown *lockdown)
         fail(lockdown, LINK_STAGE_DESCRIPTORS);
     if (!leave_group(lockdown))
         fail(lockdown, LINK_STAGE_SESSION);
-    /* If the jail dies, the program dies with it, as all of its pid namespace does; without one its
-     * orphans go to the supervisor. */
+    /* If the jail dies, the program must die. In a pid namespace the kernel sees to that for all
+     * processes; without one this covers the program itself, and its orphans go to the
+     * supervisor. */
     if (!layer_in(lockdown->layers, LAYER_PID_NAMESPACE) && prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
         fail(lockdown, LINK_STAGE_SESSION);
     if (layer_in(lockdown->layers, LAYER_RLIMITS) && !set_limits(lockdown))
@@ -161,14 +188,14 @@ void lockdown_confine(const struct lockdown *lockdown)
         syscall(SYS_unshare, CLONE_NEWCGROUP, 0, 0, 0, 0, lockdown->pass) < 0)
         fail(lockdown, LINK_STAGE_CGROUP);
     restrict_kernel(lockdown);
-    /* Last: without no_new_privs Landlock takes the right over the user namespace. */
+    /* Last: without no_new_privs, restrict_kernel() needs these capabilities for Landlock. */
     if (!drop_capabilities())
         fail(lockdown, LINK_STAGE_PRIVILEGES);
 }
 
 _Noreturn void lockdown_exec(const struct lockdown *lockdown)
 {
-    /* What an interpreter in the jail may have set to be ignored, execve would keep so. */
+    /* An interpreter in the jail may ignore these, and execve would keep that. */
     (void)signal(SIGPIPE, SIG_DFL);
     (void)signal(SIGXFSZ, SIG_DFL);
     (void)execve(lockdown->argv[0], lockdown->argv, lockdown->envp);

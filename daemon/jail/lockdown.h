@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What happens in a job's process between fork and its program: the ordered list of confinement. */
+/* Runs in a job's process between fork and execve: the ordered list of what confines a job beyond
+ * the jail that it inherits. Nothing here allocates, logs or uses stdio; a failure is stored in
+ * shared memory and ends the process. */
 
 #include "link.h"
 
@@ -13,30 +15,32 @@ struct lockdown_error {
 };
 
 struct lockdown {
-    uint32_t layers;            /* bits of enum layer: those that are in force */
-    int cwd;                    /* the private directory, becomes the working directory */
-    int fds[LINK_STANDARD_FDS]; /* above 2, as all of the jail's but 0, 1 and 2 */
-    int ruleset;                /* of Landlock; -1: none */
-    bool own_cgroup;    /* the job is alone in its cgroup, which becomes the root of what it sees */
-    int enter_cgroup;   /* -1, or that cgroup, if it was not started in it already */
+    uint32_t layers;            /* bits of enum layer: layers in force */
+    int cwd;                    /* the work directory; becomes the working directory */
+    int fds[LINK_STANDARD_FDS]; /* above 2, like all descriptors of the jail but 0, 1 and 2 */
+    int ruleset;                /* Landlock ruleset; -1: none */
+    bool own_cgroup;    /* the job is alone in its cgroup, which becomes the root of its cgroup
+                           namespace */
+    int enter_cgroup;   /* that cgroup, if the process was not started in it; -1 otherwise */
     uint64_t pass;      /* see mounts.h */
-    bool cgroup_counts; /* the cgroup bounds the number of processes */
-    bool gives_up_pass; /* and what it is good for */
+    bool cgroup_counts; /* the cgroup limits the number of processes */
+    bool gives_up_pass; /* the job must give up the pass and the calls that it opens */
     const struct limits *limits;
-    const struct rlimit *ceilings; /* by resource, RLIM_NLIMITS of them: the jail's own */
+    const struct rlimit *ceilings; /* the jail's own limits by resource, RLIM_NLIMITS of them */
     char *const *argv;             /* argv[0] is the absolute path of the program */
     char *const *envp;
-    struct lockdown_error *ret_error; /* in memory that the jail sees too */
+    struct lockdown_error *ret_error; /* in memory shared with the jail */
 };
 
-/* The jail's own signals, mask and resource limits, from which a job's are made; called once,
- * before anything else. CEILINGS has room for RLIM_NLIMITS. */
+/* Sets up the jail's own signal dispositions, mask and resource limits, from which those of jobs
+ * derive, and stores its limits in CEILINGS (RLIM_NLIMITS entries). Call once, before anything
+ * else. */
 void lockdown_prepare(struct rlimit *ceilings);
 
-/* Confines this process: all but execve; descriptors above 2 are closed by that. On failure
- * *ret_error is set and the process gone. Allocates and logs nothing; may run in the jail's memory.
- */
+/* Confines this process, all but execve, which also closes the descriptors above 2. On failure sets
+ * *ret_error and ends the process. May run in the jail's memory. */
 void lockdown_confine(const struct lockdown *lockdown);
 
-/* Becomes the program, with nothing of the jail's signals. Never returns, likewise. */
+/* Becomes the program, without the jail's signal dispositions. Never returns; fails as
+ * lockdown_confine() does. */
 _Noreturn void lockdown_exec(const struct lockdown *lockdown);

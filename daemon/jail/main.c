@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rubricd-jail: the jail that needs nothing but libc; its jobs are executed. */
+/* rubricd-jail: the jail that is linked with libc alone and executes every job. */
 #include "jail.h"
 
 int main(int argc, char **argv)

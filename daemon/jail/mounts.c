@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The calls themselves, with one argument more than the kernel takes. */
+/* Each call passes one argument more than the kernel reads: the pass, for the filter. */
 
 static long configure(int context, unsigned command, const char *key, const char *value,
                       uint64_t pass)

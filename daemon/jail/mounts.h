@@ -1,37 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Mounts by descriptor (open_tree(2) and its kin): made detached, configured, then attached, so
- * that nothing half made is ever seen. A mount that is attached nowhere is gone with its
- * descriptor. All need CAP_SYS_ADMIN over the mount namespace, and PASS: the number that lets the
- * jail's calls through the filter that it shares with its jobs (daemon/confine/filter.h). */
+/* Mounts by descriptor (open_tree(2) and related calls). A mount is made detached, configured,
+ * and then attached, so that no half-made mount is ever visible. A detached mount disappears
+ * with its descriptor. All functions need CAP_SYS_ADMIN over the mount namespace. PASS is the
+ * number that takes the jail's calls through the filter that it shares with its jobs
+ * (daemon/confine/filter.h). */
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Before there is a filter. */
+/* For calls made before the filter is installed. */
 #define MOUNTS_NO_PASS 0
 
 struct mount_option {
-    const char *key, *value; /* value NULL: a flag */
+    const char *key, *value; /* value NULL: the option is a flag */
 };
 
-/* A new file system of TYPE, e.g. "tmpfs", attached nowhere; OPTIONS end with a NULL key,
- * ATTRIBUTES are MOUNT_ATTR_*. The descriptor is the caller's. No pass lets this through. */
+/* Makes a new file system of TYPE, e.g. "tmpfs", attached nowhere. OPTIONS end with a NULL key;
+ * ATTRIBUTES are MOUNT_ATTR_*. The caller owns the descriptor. The filter refuses this to the jail
+ * too: no pass helps. */
 int mounts_new(const char *type, const struct mount_option *options, uint64_t attributes);
 
-/* A copy of what is at PATH beneath DIR (an empty PATH: of DIR itself) with ATTRIBUTES added, cut
- * off from what is mounted elsewhere later. What is mounted beneath it comes along if RECURSIVE; if
- * not, and there is something that must not be uncovered, the answer is -EINVAL. */
+/* Clones the mount at PATH beneath DIR (an empty PATH: DIR itself) and adds ATTRIBUTES; later
+ * mounts elsewhere do not propagate into the clone. RECURSIVE includes the mounts beneath it.
+ * Without it the clone reveals what those mounts hide; if the kernel does not allow that, the call
+ * fails with -EINVAL. The caller owns the descriptor. */
 int mounts_clone(int dir, const char *path, uint64_t attributes, bool recursive, uint64_t pass);
 
 /* Attaches TREE at PATH beneath DIR. */
 int mounts_attach(int tree, int dir, const char *path, uint64_t pass);
 
-/* Takes what was attached last at PATH away, also while it is in use. */
+/* Detaches the topmost mount at PATH, even while it is in use. */
 int mounts_detach(const char *path, uint64_t pass);
 
-/* Moves the calling process to the mount namespace FD stands for. */
+/* Moves the calling process into the mount namespace that FD refers to. */
 int mounts_enter(int fd, uint64_t pass);
 
-/* Gives an attached or detached tmpfs new options. */
+/* Changes the options of a tmpfs, attached or not. */
 int mounts_reconfigure(int mount, const struct mount_option *options, uint64_t pass);

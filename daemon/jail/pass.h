@@ -1,30 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* The calls that the filter on system calls (daemon/confine/filter.c) refuses jobs and lets the
- * jail make: with its pass, a number that nobody else has, as their last argument, of which they
- * know nothing. A job that begins with execve has none of the jail's memory. One that is a fork of
- * it has, and can tell others, as long as the jail lasts: there the number is made worthless
- * (confine.c), or every job gives up these calls altogether before it runs anything of its own. */
+/* The pass: how jail and jobs share one seccomp filter although the jail may do more.
+ *
+ * The filter (daemon/confine/filter.c) refuses these calls to jobs. It lets the jail make them if
+ * their last argument, which the kernel ignores, is the pass: a random number that only the
+ * supervisor and its jails know. A job that begins with execve has none of the jail's memory. A job
+ * that is a fork of the jail can find the number there, and tell it to others as long as the jail
+ * lasts. Against that, either the number is made worthless (bar_user_namespaces() in confine.c), or
+ * every job gives up these calls before it runs anything of its own (pass_give_up()). */
 
 #include <errno.h>
 
 #define PASS_ARGUMENT 5
 
-/* X(name, what jobs are answered with) */
-#define PASS_CALLS(X)               \
-    X(umount2, EPERM)               \
-    X(open_tree, EPERM)             \
-    X(move_mount, EPERM)            \
-    X(fsconfig, EPERM)              \
-    X(fspick, EPERM)                \
-    X(mount_setattr, EPERM)         \
-    /* Namespaces. */               \
-    X(setns, EPERM)                 \
-    X(unshare, EPERM)               \
-    /* Programs use others then. */ \
-    X(clone3, ENOSYS)               \
+/* X(name, error that jobs get) */
+#define PASS_CALLS(X)                                    \
+    X(umount2, EPERM)                                    \
+    X(open_tree, EPERM)                                  \
+    X(move_mount, EPERM)                                 \
+    X(fsconfig, EPERM)                                   \
+    X(fspick, EPERM)                                     \
+    X(mount_setattr, EPERM)                              \
+    /* Namespaces. */                                    \
+    X(setns, EPERM)                                      \
+    X(unshare, EPERM)                                    \
+    /* With ENOSYS programs fall back to older calls. */ \
+    X(clone3, ENOSYS)                                    \
     X(openat2, ENOSYS)
 
-/* Whether what it takes can be had was found out when the jail installed its own filter. 0 or a
- * negative errno. */
+/* Installs a filter that refuses these calls to the calling process even with the pass. That the
+ * kernel supports it is known from the jail's own filter. 0 or a negative errno. */
 int pass_give_up(void);

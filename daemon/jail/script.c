@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Theory of operation: what costs a script in a copied process is memory, which is copied page by
- * page where it is written to, and an interpreter that ends writes to nearly all that it has: it
- * takes every module that it ever loaded apart, object by object. Hardly a script would notice if
- * it did not. So when the threads have been awaited, the exit functions called and the streams
- * flushed, as the interpreter does it, all that the script has made is looked through: if nothing
- * of it does more at its end than to be freed, and nobody watches, the process exits
- * (leave_only_memory()). Otherwise the interpreter ends in full.
+/* Theory of operation. A forked process pays for memory: the kernel copies each page that it writes
+ * to. An interpreter that ends writes to nearly all of its pages, because it takes apart every
+ * module that it ever loaded, object by object. Hardly any script would notice if it did not.
  *
- * What is written here follows pymain_run_python(), _PyRun_SimpleFileObject() and
- * handle_system_exit() of Python 3.11. Whatever it does not know goes their way. */
+ * So this file runs the script as the interpreter would, and then ends it step by step: it waits
+ * for threads, calls the exit functions and flushes the streams, as the interpreter does. Then it
+ * looks through all objects that the script has made. If destroying them would do nothing but free
+ * memory, and nobody watches, the process exits at once (leave_only_memory()). Otherwise the
+ * interpreter finalizes completely.
+ *
+ * The code follows pymain_run_python(), _PyRun_SimpleFileObject() and handle_system_exit() of
+ * Python 3.11. Whatever it does not recognize takes the interpreter's own way through those
+ * functions. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -16,6 +19,7 @@
 
 #include "proto/util.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -24,32 +28,35 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* What an interpreter exits with that could not flush its streams. */
+/* Exit status when the interpreter cannot flush its streams. */
 #define STATUS_UNFLUSHED 120
 
-/* Of the module _io, whose objects have nothing to do at their end once they are closed. */
+/* Types of the module _io whose objects have nothing left to do once they are closed. */
 static const char *const file_types[] = {"TextIOWrapper",  "BufferedReader", "BufferedWriter",
                                          "BufferedRandom", "FileIO",         "BytesIO",
                                          "StringIO"};
 
 struct status {
     int code;   /* for exit() */
-    int signal; /* 0; else what ends the process instead: it was interrupted and did not mind */
+    int signal; /* if not 0, the process ends by this signal instead: an interrupt that the script
+                   did not catch */
 };
 
-/* In the jail's process, which is one interpreter's. */
+/* State of the one interpreter in this process. */
 struct script {
     struct {
-        PyObject *get_objects, *get_debug, *callbacks, *unfreeze; /* of the module gc */
+        PyObject *get_objects, *get_debug, *callbacks,
+            *unfreeze; /* functions and values of the module gc */
     } gc;
     PyTypeObject *files[ARRAY_SIZE(file_types)];
-    PyCFunction forget; /* what an abstract base class does when a class is gone that it knows */
-    PyObject *main;     /* the module; borrowed, not to be looked into */
-    PyObject *filters, *first_filters; /* of warnings: the list, and what was in it */
-    PyObject *exit_functions;          /* atexit's own function that calls them */
+    PyCFunction forget; /* called when a class dies that an abstract base class knows */
+    PyObject *main;     /* the module; borrowed, only ever compared: never dereference it */
+    PyObject *filters,
+        *first_filters;       /* of the module warnings: the list, and its first contents */
+    PyObject *exit_functions; /* atexit's function that calls the exit functions */
     PyObject *out, *err;
-    bool is_audited;      /* by a hook that was not there before */
-    bool has_usual_hooks; /* for archives and directories that are imported from, and no others */
+    bool is_audited;      /* an audit hook was added */
+    bool has_usual_hooks; /* path hooks are those for archives and directories, and no others */
 };
 
 static struct script *script(void)
@@ -68,7 +75,7 @@ static int on_audit(const char *event, PyObject *arguments, void *userdata)
     return 0;
 }
 
-/* NAME of MODULE; a new reference, NULL with an exception set. */
+/* Returns NAME of MODULE: a new reference, or NULL with an exception set. */
 static PyObject *attribute_of(const char *module, const char *name)
 {
     PyObject *imported = PyImport_ImportModule(module);
@@ -77,7 +84,8 @@ static PyObject *attribute_of(const char *module, const char *name)
     return attribute;
 }
 
-/* The callback of the weak references that abstract base classes have, taken from one of them. */
+/* Finds the callback of the weak references that abstract base classes hold, by taking it from one
+ * of them. */
 static PyCFunction find_forget(void)
 {
     PyObject *dump = attribute_of("_abc", "_get_dump"), *base = attribute_of("io", "RawIOBase");
@@ -150,7 +158,8 @@ _Noreturn static void leave(struct status status)
     exit(status.code);
 }
 
-/* The module NAME if the script, or whatever was before it, has imported that; a new reference. */
+/* Returns the module NAME, a new reference, if the script or anything before it has imported it;
+ * NULL otherwise. */
 static PyObject *imported(const char *name)
 {
     PyObject *text = PyUnicode_FromString(name);
@@ -179,7 +188,7 @@ static bool is_closed(PyObject *stream)
     return answer > 0;
 }
 
-/* False, with an exception set, if it fails. */
+/* Returns false with an exception set on failure. */
 static bool flush(PyObject *stream)
 {
     PyObject *done =
@@ -188,8 +197,9 @@ static bool flush(PyObject *stream)
     return done != NULL;
 }
 
-/* Flushes the streams that the script began with; false if one of them cannot be. The interpreter,
- * which does it again, is not to fail, and complain, a second time. */
+/* Flushes the streams that the script started with. Returns false if one cannot be flushed. A
+ * failed stdout is replaced by None: the interpreter flushes again and must not fail, and complain,
+ * a second time. */
 static bool flush_last(void)
 {
     const struct script *s = script();
@@ -221,7 +231,7 @@ static bool is_quiet_callback(PyObject *callback)
                          PyCFunction_GetFunction(callback) == s->forget);
 }
 
-/* Whether nothing happens at the end of OBJECT but that its memory is freed. */
+/* Returns whether destroying OBJECT does nothing but free its memory. */
 static bool is_quiet(PyObject *object)
 {
     const PyTypeObject *type = Py_TYPE(object);
@@ -238,7 +248,7 @@ static bool all_are_quiet(PyObject *objects)
     return true;
 }
 
-/* Whether somebody listens to the garbage collector. */
+/* Returns whether the script observes the garbage collector. */
 static bool is_collection_watched(void)
 {
     const struct script *s = script();
@@ -248,7 +258,7 @@ static bool is_collection_watched(void)
     return is_watched;
 }
 
-/* The list that counts is the module's, once there is one. */
+/* Once the module is imported, its own list of filters counts. */
 static bool have_warnings_other_filters(void)
 {
     PyObject *module = imported("warnings");
@@ -259,8 +269,9 @@ static bool have_warnings_other_filters(void)
     return have_others;
 }
 
-/* Those who have asked for it are told of a directory that is still read, say, which the garbage
- * collector does not know. */
+/* Returns whether the script changed the warning filters. With other filters it may have asked for
+ * warnings that only finalization gives, for example about a directory that is still being read,
+ * which the garbage collector does not know. */
 static bool are_warnings_changed(void)
 {
     const struct script *s = script();
@@ -277,16 +288,17 @@ static bool has_other_interpreters(void)
     return PyInterpreterState_Next(PyInterpreterState_Head());
 }
 
-/* Whether nobody would notice if nothing of what is there now were finalized, which OBJECTS are all
- * of that the script has made. */
+/* Returns whether finalizing nothing would go unnoticed. OBJECTS are all objects that the script
+ * has made. */
 static bool leave_only_memory(PyObject *objects)
 {
     return !script()->is_audited && !has_other_interpreters() && !is_collection_watched() &&
            !are_warnings_changed() && all_are_quiet(objects);
 }
 
-/* What the garbage collector was told to leave alone is not among OBJECTS. Whether that is only
- * what was there before the script: its __main__ was made after that. */
+/* Returns whether OBJECTS include everything that the script made. The garbage collector does not
+ * list frozen objects; if it lists __main__, which was made after the freeze, only older objects
+ * are frozen. */
 static bool are_all_of_script(PyObject *objects)
 {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(objects); i++)
@@ -295,9 +307,9 @@ static bool are_all_of_script(PyObject *objects)
     return false;
 }
 
-/* Ends the process, whose streams are flushed if they ARE_FLUSHED, where that makes no difference.
- * If not, what was loaded before the script may have got something of it to hold: it is the garbage
- * collector's again, as in any interpreter. */
+/* Ends the process at once if nothing can tell the difference. ARE_FLUSHED: its streams are
+ * flushed. Otherwise unfreezes the garbage collector, as in any interpreter: modules loaded before
+ * the script may hold objects of the script. */
 static void leave_at_once(struct status status, bool are_flushed)
 {
     const struct script *s = script();
@@ -317,12 +329,12 @@ _Noreturn static void end(struct status status)
     await_threads();
     Py_XDECREF(PyObject_CallNoArgs(s->exit_functions));
     PyErr_Clear();
-    /* What else stands for a stream may count how often it is flushed. */
+    /* A stream that the script put in their place may count how often it is flushed. */
     bool are_ours = PySys_GetObject("stdout") == s->out && PySys_GetObject("stderr") == s->err;
     if (are_ours && !flush_last())
         status.code = STATUS_UNFLUSHED;
     leave_at_once(status, are_ours);
-    /* What is printed from here on is flushed when these go. */
+    /* These must go now, so that whatever is printed from here on is flushed. */
     Py_CLEAR(s->out);
     Py_CLEAR(s->err);
     if (Py_FinalizeEx() < 0)
@@ -332,12 +344,12 @@ _Noreturn static void end(struct status status)
 
 /* --- the script ---------------------------------------------------------------------------- */
 
-/* What an archive of modules has near its end. */
+/* Signature near the end of a zip archive. */
 #define ARCHIVE_END "PK\5\6"
-/* A script of more is left to who knows archives. */
+/* Larger scripts are left to the interpreter's path hooks, which know archives. */
 #define TEXT_MAX (32 << 10)
 
-/* Whether FILE of SIZE bytes may be an archive; true, too, if it cannot be read. */
+/* Returns whether FILE of SIZE bytes may be an archive; true also if it cannot be read. */
 static bool may_be_archive(FILE *file, off_t size)
 {
     char text[TEXT_MAX];
@@ -345,8 +357,9 @@ static bool may_be_archive(FILE *file, off_t size)
            memmem(text, (size_t)size, ARCHIVE_END, sizeof(ARCHIVE_END) - 1);
 }
 
-/* Whether PATH, a file, is something that modules are imported from. The usual hooks, which take
- * longer than many a script, find that out as it is done here, and their answer is kept. */
+/* Returns whether modules can be imported from the file PATH. The usual path hooks take longer to
+ * find that out than many a script runs; if they are in place, decide here as they would and cache
+ * their answer. */
 static bool is_imported_from(PyObject *path, FILE *file, off_t size)
 {
     PyObject *importer = NULL, *known = PySys_GetObject("path_importer_cache");
@@ -384,7 +397,7 @@ FILE *script_open(PyObject *path)
     return file;
 }
 
-/* The names that a script finds beside those of every module. */
+/* Sets the names that a script finds in addition to those of every module. */
 static int name_script(PyObject *names, PyObject *path)
 {
     PyObject *external = PyImport_ImportModule("_frozen_importlib_external"), *loader = NULL;
@@ -400,7 +413,8 @@ static int name_script(PyObject *names, PyObject *path)
     return r;
 }
 
-/* Between the script's end and the telling of its exception, which is kept. */
+/* Flushes stderr and stdout after the script has ended and before its exception, which is kept, is
+ * printed. */
 static void flush_streams(void)
 {
     static const char *const streams[] = {"stderr", "stdout"};
@@ -427,8 +441,8 @@ static bool fits(PyObject *code, int *ret_status)
     return overflow == 0;
 }
 
-/* Whether the exception that is set is a SystemExit with nothing to be said, which is cleared then.
- */
+/* Returns whether the current exception is a SystemExit that prints nothing; clears it in that
+ * case. */
 static bool is_plain_exit(int *ret_status)
 {
     PyObject *type, *value, *traceback;
@@ -445,7 +459,7 @@ static bool is_plain_exit(int *ret_status)
     return is_plain;
 }
 
-/* Runs FILE, which is closed, and returns how the process is to end. Takes PATH. */
+/* Runs and closes FILE, and returns how the process must end. Steals PATH. */
 static struct status run(FILE *file, PyObject *path, PyObject *names)
 {
     PyCompilerFlags flags = {.cf_flags = 0, .cf_feature_version = PY_MINOR_VERSION};
@@ -474,6 +488,7 @@ void script_run(FILE *file, PyObject *path, PyObject *directory)
 {
     PyObject *names = PyModule_GetDict(PyImport_AddModule("__main__"));
     PyObject *search = PySys_GetObject("path");
+    assert(!script()->out && !script()->err); /* a fork runs one script */
     script()->out = Py_XNewRef(PySys_GetObject("stdout"));
     script()->err = Py_XNewRef(PySys_GetObject("stderr"));
     bool ready = search && directory && PyList_Insert(search, 0, directory) == 0 &&

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Running a script to its end in an interpreter that has done nothing else, and whose process is a
- * copy of one that has been waiting. Needs Python.h first. */
+/* Runs a script to its end in a fork of an interpreter that has been waiting and has run nothing
+ * else. Include Python.h first. */
 
 #include <stdio.h>
 
-/* In the interpreter that waits, once all that it is to load is loaded. 0 or a negative errno. */
+/* Call in the waiting interpreter after it has loaded all modules. 0 or a negative errno. */
 int script_prepare(void);
 
-/* Opens the script PATH. NULL, with no exception set, where that is something else than a file with
- * Python text, or cannot be opened: Py_RunMain() knows what to do. */
+/* Opens the script PATH. Returns NULL with no exception set if PATH cannot be opened or is anything
+ * but a file of Python text; Py_RunMain() handles those cases. */
 FILE *script_open(PyObject *path);
 
-/* In the copy: runs FILE as Py_RunMain() would, and ends the process with its exit status. Takes
- * PATH, which it was opened by, and DIRECTORY, where that is with links followed. */
+/* Call in the fork: runs FILE as Py_RunMain() would and ends the process with its exit status.
+ * Steals PATH, by which FILE was opened, and DIRECTORY, the directory of PATH with symbolic links
+ * resolved. */
 __attribute__((noreturn)) void script_run(FILE *file, PyObject *path, PyObject *directory);

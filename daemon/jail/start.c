@@ -4,6 +4,7 @@
 
 #include "proto/util.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
@@ -14,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* AddressSanitizer keeps books of the memory that it would share. */
+/* AddressSanitizer tracks the memory that the child would share. */
 #ifdef __SANITIZE_ADDRESS__
 #define SHARES_MEMORY false
 #elif defined(__has_feature)
@@ -44,11 +45,11 @@ static int child(void *lockdown)
     lockdown_exec(lockdown);
 }
 
-/* The child does its work in the jail's memory: copying even a small process costs as much as
- * everything else that is done for a job. So does a wake-up, and that is why the jail does not wait
- * for the program to run (CLONE_VFORK): many have ended before anybody asks. Until the kernel
- * clears in_our_memory (CLONE_CHILD_CLEARTID) the jail changes nothing that the child looks at; as
- * they share errno, too, it makes no call then that is likely to fail. */
+/* Starts the child in the jail's memory: copying even a small process costs as much as everything
+ * else that the jail does for a job. A wake-up costs that much too, so the jail does not wait until
+ * the program runs (CLONE_VFORK); many programs have ended before anybody asks. Until the kernel
+ * clears in_our_memory (CLONE_CHILD_CLEARTID), the jail changes nothing that the child reads. Both
+ * share errno as well, so the jail makes no call in that time that is likely to fail. */
 static pid_t start_in_our_memory(struct start *start, struct lockdown *lockdown, int *ret_pidfd)
 {
     int flags = CLONE_VM | CLONE_PIDFD | CLONE_CHILD_CLEARTID | SIGCHLD;
@@ -60,7 +61,7 @@ static pid_t start_in_our_memory(struct start *start, struct lockdown *lockdown,
     return pid < 0 ? -errno : pid;
 }
 
-/* The same in a copy of it. */
+/* Starts the child in a copy of the jail's memory. */
 static pid_t start_in_copy(struct lockdown *lockdown, int cgroup, int *ret_pidfd)
 {
     bool must_enter = false;
@@ -74,8 +75,8 @@ static pid_t start_in_copy(struct lockdown *lockdown, int cgroup, int *ret_pidfd
 
 /* --- scripts for the interpreter that waits ------------------------------------------------ */
 
-/* What the jail catches, and a program does not. What an interpreter has set it has set for its
- * programs. */
+/* Resets the signals that the jail catches. What the interpreter has set stays: it set that for its
+ * scripts. */
 static void forget_signals(void)
 {
     static const int of_the_jail[] = {SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
@@ -91,15 +92,16 @@ _Noreturn static void run_warm(const struct start *start, struct lockdown *lockd
     start->status->warm = 1;
     (void)munmap(start->status, sizeof(*start->status));
     forget_signals();
-    /* It may look at itself, as after an execve. */
+    /* As after an execve, the program may inspect itself. */
     (void)prctl(PR_SET_DUMPABLE, 1);
-    /* All that execve would have closed; that the jail sees its end of the pipe closed tells it
-     * that the program runs. */
+    /* Close everything that execve would have closed. That includes the job's end of the pipe, and
+     * so tells the jail that the program runs. */
     (void)close_range(LINK_STANDARD_FDS, ~0U, 0);
     start->interpreter->run(lockdown->argv);
 }
 
-/* Waits until RUNS, whose other end the child has, is at end of file: it has begun, or ended. */
+/* Waits for end of file on RUNS: the child, which has the other end, has begun its program or
+ * ended. */
 static void await_start(int runs)
 {
     struct pollfd fd = {.fd = runs, .events = POLLIN};
@@ -132,6 +134,8 @@ static pid_t start_warm(struct start *start, struct lockdown *lockdown, int cgro
 pid_t start_job(struct start *start, struct lockdown *lockdown, int cgroup, bool warm,
                 int *ret_pidfd)
 {
+    /* The child of the job before has left the jail's memory: it runs its program, or has ended. */
+    assert(__atomic_load_n(&start->status->in_our_memory, __ATOMIC_ACQUIRE) == 0);
     *start->status = (struct start_status){.error = {LINK_STAGE_NONE, 0}};
     lockdown->ret_error = &start->status->error;
     if (warm && start->interpreter)

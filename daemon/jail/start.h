@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Making a job's process, by the cheapest way there is. */
+/* Starts a job's process by the cheapest way available:
+ *
+ *  - warm: a fork of the jail, in which the waiting interpreter runs the script;
+ *  - in the jail's memory (CLONE_VM) until execve, if the job has no cgroup of its own;
+ *  - otherwise a fork, with the jail suspended until execve (CLONE_VFORK). */
 
 #include "interpreter.h"
 #include "lockdown.h"
@@ -8,31 +12,32 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What a child that shares the jail's memory runs on. */
+/* Stack of a child that shares the jail's memory. */
 #define START_STACK_BYTES (64u << 10)
 
-/* What a job's process tells the jail before its program begins: in memory that both see. */
+/* What a job's process tells the jail before its program begins, in memory that both share. */
 struct start_status {
     struct lockdown_error error;
     uint32_t warm;       /* 1: it runs in the jail's interpreter */
-    pid_t in_our_memory; /* not 0: it has not begun, and works in the jail's own memory */
+    pid_t in_our_memory; /* not 0: the child still works in the jail's memory */
 };
 
-/* The way of a jail, for all its jobs. */
+/* State that a jail keeps for starting its jobs. */
 struct start {
     const struct jail_interpreter *interpreter; /* NULL: none waits */
     struct start_status *status;
     _Alignas(16) char stack[START_STACK_BYTES];
 };
 
-/* Maps the report. A negative errno. */
+/* Maps the shared memory. 0 or a negative errno. */
 int start_init(struct start *start);
 
-/* Starts what LOCKDOWN says, in the cgroup CGROUP unless that is -1. WARM: in the interpreter, if
- * that waits and takes it. The pid, and a pidfd that is the caller's; or a negative errno. LOCKDOWN
- * and all that it points to must stay until start_await() has returned or the process has ended. */
+/* Starts the program that LOCKDOWN describes, in the cgroup CGROUP unless that is -1. WARM: in the
+ * interpreter, if one waits and takes the job. Returns the pid and stores a pidfd that the caller
+ * owns, or returns a negative errno. LOCKDOWN and everything that it points to must stay until
+ * start_await() has returned or the process has ended. */
 pid_t start_job(struct start *start, struct lockdown *lockdown, int cgroup, bool warm,
                 int *ret_pidfd);
 
-/* Waits until its program runs, or could not be started: start->status tells. */
+/* Waits until the program runs or has failed to start; start->status says which. */
 void start_await(const struct start *start);

@@ -1,14 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* Theory of operation: the jail starts in a copy of the host's mounts. It unshares once more,
- * builds a new root on a tmpfs there, pivots into it and lets the old one go; a descriptor of the
- * first namespace stays with the jail. To show a directory of the host later it enters that
- * namespace, copies the mount, comes back and attaches the copy. Jobs hold no such descriptor and
- * have no right over any namespace. */
+/* Theory of operation. The jail starts in a copy of the host's mount namespace, in a user namespace
+ * in which it has CAP_SYS_ADMIN. view_enter() then:
+ *
+ *  1. makes the host's mounts slaves: what the host mounts later appears here, what happens here
+ *     does not appear on the host;
+ *  2. keeps a descriptor of this first namespace (view->host) and unshares a second one
+ *     (view->own);
+ *  3. mounts an empty tmpfs as the new root and fills it: directories, links, a minimal /etc,
+ *     read-only bind mounts of the host's programs and libraries, five device nodes, /proc;
+ *  4. pivots into it and detaches the old root.
+ *
+ * work.c then adds the directories that jobs may write to, and view_seal() makes the root read-only
+ * for everybody who does not hold view->root.
+ *
+ * To show a directory of the host later, the jail enters view->host, clones the mount there,
+ * returns to view->own and attaches the clone (view_fetch(), view_attach()). Jobs cannot do this:
+ * they hold neither descriptor and have no capability over any namespace. */
 #include "view.h"
 #include "mounts.h"
 
 #include "proto/util.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
@@ -28,7 +41,7 @@ const char *const view_etc_net[] = {"resolv.conf", "gai.conf", "ssl/certs", "ca-
                                     NULL};
 const char *const view_devices[] = {"null", "zero", "full", "random", "urandom", NULL};
 
-/* Empty, so that programs which expect them find a directory. */
+/* Empty directories that programs expect to exist. */
 static const char *const directories[] = {
     "bench", "dev",  "dev/shm", "etc", "etc/ssl", "home",
     "proc",  "root", "run",     "tmp", "var",     "work",
@@ -40,8 +53,8 @@ static const char *const links[][2] = {
     {"/proc/self/fd/1", "dev/stdout"},
     {"/proc/self/fd/2", "dev/stderr"},
     {"/proc/self/mounts", "etc/mtab"},
-    /* What is made beneath these before the root is pivoted to must not be made beneath the host's.
-     */
+    /* Relative: until pivot_root() an absolute link would lead whatever is created beneath it to
+     * the host's directory. */
     {"../run", "var/run"},
     {"../tmp", "var/tmp"},
 };
@@ -82,8 +95,8 @@ static int make_skeleton(int root, bool network)
     return r;
 }
 
-/* Makes the directories that lead to PATH (absolute) beneath ROOT, and PATH itself as an empty file
- * or directory. */
+/* Makes the directories that lead to the absolute PATH beneath ROOT, and PATH itself as an empty
+ * file or directory. MADE is scratch space. */
 static int make_parts(int root, const char *path, bool directory, char made[PATH_MAX])
 {
     size_t n = strlen(path);
@@ -112,8 +125,8 @@ static int make_mountpoint(int root, const char *path, bool directory)
     return r;
 }
 
-/* Shows PATH of the host, which this process still sees, at the same place. A link is copied as
- * one; what is not there is passed over. */
+/* Shows PATH of the host, which this process still sees, at the same path beneath ROOT. Copies a
+ * symbolic link as a link; skips what does not exist or cannot be reached. */
 static int show(int root, const char *path, uint64_t attributes)
 {
     char target[PATH_MAX];
@@ -134,7 +147,7 @@ static int show(int root, const char *path, uint64_t attributes)
     return r < 0 ? r : mounts_attach(tree, root, path + 1, MOUNTS_NO_PASS);
 }
 
-/* The same for what stands in a list, relative to DIRECTORY. Links are followed where FOLLOW. */
+/* Shows each of NAMES, which are relative to DIRECTORY, as show() does. */
 static int show_list(int root, const char *directory, const char *const *names, uint64_t attributes)
 {
     for (; *names; names++) {
@@ -147,8 +160,7 @@ static int show_list(int root, const char *directory, const char *const *names, 
     return 0;
 }
 
-/* resolv.conf is often a link into a place that the view does not have: what it leads to is shown.
- */
+/* resolv.conf is often a link to a place outside the view, so show the file that it leads to. */
 static int show_resolver(int root)
 {
     _cleanup_close_ int tree =
@@ -161,8 +173,8 @@ static int show_resolver(int root)
 
 static int mount_proc(int root, bool own)
 {
-    /* Where parts of the host's /proc are covered, as in many containers, the kernel grants none
-     * or one that has nothing but processes. */
+    /* Where parts of the host's /proc are covered, as in many containers, the kernel refuses a full
+     * proc mount and grants at most one that holds only processes. */
     static const struct mount_option full[] = {{"hidepid", "invisible"}, {NULL, NULL}};
     static const struct mount_option processes[] = {
         {"hidepid", "invisible"}, {"subset", "pid"}, {NULL, NULL}};
@@ -209,7 +221,8 @@ static int populate(int root, const struct view_options *options, const char **r
     return r;
 }
 
-/* The root, attached at the mount point so that it can be pivoted to. */
+/* Mounts the new root at MOUNTPOINT, so that pivot_root() can use it. Returns a descriptor of
+ * it. */
 static int mount_root(const char *mountpoint)
 {
     static const struct mount_option options[] = {
@@ -226,7 +239,7 @@ static int pivot(int root)
 {
     if (fchdir(root) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
         return -errno;
-    /* The old root lies on the new one now. */
+    /* pivot_root(".", ".") has stacked the old root onto the new one. */
     return umount2(".", MNT_DETACH) < 0 || chdir("/") < 0 ? -errno : 0;
 }
 
@@ -234,7 +247,7 @@ int view_enter(struct view *view, const struct view_options *options, const char
 {
     _cleanup_close_ int host = -1, own = -1, root = -1;
     *ret_step = "unsharing mounts";
-    /* What the host mounts later is seen here too; what happens here is not seen there. */
+    /* See step 1 above. */
     if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
         return -errno;
     host = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
@@ -266,7 +279,8 @@ int view_enter(struct view *view, const struct view_options *options, const char
 
 int view_seal(const struct view *view)
 {
-    /* The mount that jobs see; the jail's own handle is another mount of the same tmpfs. */
+    /* Make the mount that jobs see read-only. The jail keeps a clone of it, another mount of the
+     * same tmpfs, which stays writable. */
     struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
     _cleanup_close_ int writable =
         open_tree(view->root, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
@@ -283,10 +297,12 @@ bool view_is_tmp(const char *path)
 int view_attach(const struct view *view, int tree, const char *target)
 {
     struct stat st;
+    assert(view->root >= 0);
     _cleanup_close_ int attached = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (attached < 0 || fstat(tree, &st) < 0)
         return -errno;
-    /* /tmp is a mount of its own, which jobs can write to. */
+    /* /tmp is a separate mount, which jobs can write to; the mount point must be made on that
+     * one. */
     int root = view_is_tmp(target) ? attached : view->root;
     int r = make_mountpoint(root, target, S_ISDIR(st.st_mode));
     return r < 0 ? r : mounts_attach(tree, AT_FDCWD, target, view->pass);
@@ -305,12 +321,14 @@ static int open_without_links(const char *path, uint64_t pass)
 int view_fetch(const struct view *view, const char *path, bool recursive)
 {
     _cleanup_close_ int tree = -1;
+    assert(view->host >= 0 && view->own >= 0);
     int r = mounts_enter(view->host, view->pass);
     if (r < 0)
         return r;
     _cleanup_close_ int found = open_without_links(path, view->pass);
     tree = found < 0 ? found : mounts_clone(found, "", READ_ONLY, recursive, view->pass);
-    /* Back in any case: a jail that cannot come back is of no use, and its next job says so. */
+    /* Come back even on failure. A jail that cannot is useless, and its next job fails and says
+     * so. */
     r = mounts_enter(view->own, view->pass);
     if (r == 0)
         r = tree;

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 /* What a job sees of the host's files: a root of its own with the system's programs and libraries
- * read-only, a minimal /etc, five device nodes, its own /proc, and what is shown to it (its bench
- * at /bench, directories that it asked for). Built once per jail, in two mount namespaces: one that
- * looks as the host does, from which more can be fetched later, and one that jobs live in. */
+ * read-only, a minimal /etc, five device nodes, its own /proc, its bench at /bench, and the
+ * directories that it asked for. Each jail builds its view once, in two mount namespaces: one shows
+ * what the host shows and is the source for later additions, the other is where jobs run. */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Identities in the jail's user namespace: of the jail and its jobs. */
+/* User and group of the jail and its jobs inside the jail's user namespace. */
 #define VIEW_UID 1000
 #define VIEW_GID 1000
-/* Where things stand in the view. */
+/* Paths in the view. */
 #define VIEW_WORK "/work"
 #define VIEW_BENCH "/bench"
 
 struct view {
-    int host;      /* the mount namespace that looks as the host does */
-    int own;       /* that of the jobs */
+    int host;      /* the mount namespace that shows what the host shows */
+    int own;       /* the mount namespace in which jobs run */
     int root;      /* the view's root directory, writable; jobs see it read-only */
     uint64_t pass; /* see mounts.h */
 };
@@ -29,36 +29,37 @@ struct view {
     }
 
 struct view_options {
-    const char *mountpoint; /* an existing directory of the host, covered for a moment */
+    const char *mountpoint; /* an existing host directory; covered while the view is made */
     char *const *readable;  /* NULL-terminated: further host paths that every job may read */
-    bool own_proc;          /* there is a pid namespace to make a /proc of */
-    bool network;           /* what resolves names is shown too */
-    uint64_t pass;          /* what changing the view later takes (mounts.h) */
+    bool own_proc;          /* mount a new /proc; takes an own pid namespace */
+    bool network;           /* show the files that name resolution needs */
+    uint64_t pass;          /* authorises later changes (mounts.h) */
 };
 
-/* The host's paths that are shown at their own place: directories and files that may be missing
- * or links. NULL-terminated. */
+/* NULL-terminated lists of host paths that the view shows at the same place. Each is a directory or
+ * a file, and may be missing or a symbolic link. */
 extern const char *const view_system[];  /* relative to / */
 extern const char *const view_etc[];     /* relative to /etc */
 extern const char *const view_etc_net[]; /* the same, for jobs that may use the network */
 extern const char *const view_devices[]; /* relative to /dev */
 
-/* Moves this process, alone in a mount namespace over which it has CAP_SYS_ADMIN, into a view with
- * no work directory yet (work.h). On failure *ret_step says what could not be done, and the process
- * still sees the host. */
+/* Moves this process into a new view, which has no work directory yet (work.h). The process must be
+ * alone in its mount namespace and have CAP_SYS_ADMIN over it. On failure *ret_step names the step
+ * that failed, and the process still sees the host. */
 int view_enter(struct view *view, const struct view_options *options, const char **ret_step);
 
-/* Makes the view read-only; after this the jail alone can change it, by view->root. */
+/* Makes the view read-only. From then on only the jail can change it, by view->root. */
 int view_seal(const struct view *view);
 
-/* Whether the absolute PATH lies in the /tmp of the view, by either of its names. */
+/* Returns whether the absolute PATH lies in /tmp of the view, by either of its names (/tmp,
+ * /var/tmp). */
 bool view_is_tmp(const char *path);
 
-/* Attaches TREE (mounts.h; borrowed) at TARGET, an absolute path of the view whose directories are
- * made where they are missing. */
+/* Attaches TREE (mounts.h; borrowed) at TARGET, an absolute path of the view. Makes missing
+ * directories on the way. A negative errno. */
 int view_attach(const struct view *view, int tree, const char *target);
 
-/* Copies the directory or file PATH of the host as a read-only tree for view_attach(). No link in
- * PATH is followed. Where something is mounted beneath a directory: -EINVAL, or, if RECURSIVE, that
- * comes along. */
+/* Clones the directory or file PATH of the host as a read-only tree for view_attach(); the caller
+ * owns the descriptor. Follows no symbolic link in PATH. If something is mounted beneath PATH,
+ * clones that too with RECURSIVE and fails with -EINVAL otherwise. */
 int view_fetch(const struct view *view, const char *path, bool recursive);

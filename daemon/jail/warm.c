@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* rubricd-jail-warm: the jail with a Python interpreter waiting in it. A job that is a script is a
- * fork of it: what costs ten to twenty milliseconds, starting the interpreter and importing what
- * most scripts import, is done once for each jail.
+/* rubricd-jail-warm: the jail with a Python interpreter waiting in it. A job that is a script runs
+ * in a fork of the jail. Starting the interpreter and importing the usual modules costs ten to
+ * twenty milliseconds; each jail pays that once instead of once per job.
  *
- * Theory of operation: the interpreter is started as `python3 -s -B SCRIPT` would be, up to the
- * point at which it opens its script. It has run nothing then but the standard library. A fork is
- * given its own script, arguments and streams, and goes on from there with the interpreter's own
- * Py_RunMain(): the path, __main__, uncaught exceptions, exit statuses, and the end are what that
- * makes of them. What would differ from a start from scratch is not taken (takes()), and executed:
- * a script with files beside it that are called as something that is loaded here, other arguments,
- * another environment, little memory. */
+ * Theory of operation. prepare() starts the interpreter as `python3 -s -B SCRIPT` would start, up
+ * to the point at which it opens its script; by then it has run nothing but the standard library.
+ * For a job, start.c forks the jail and confines the fork. The fork gets its own script, arguments
+ * and streams, and continues with the interpreter's own Py_RunMain(), which therefore decides about
+ * the path, __main__, uncaught exceptions, exit statuses and the end. Scripts of the common form
+ * take the shorter way of script.c.
+ *
+ * takes() refuses every job that could tell the difference from a fresh start, and the fork
+ * executes it instead: a script beside a file that has the name of a module loaded here, other
+ * arguments, another environment, or little memory. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -19,6 +22,7 @@
 
 #include "proto/util.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -31,16 +35,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What the interpreter here has mapped beyond a fresh one counts for RLIMIT_AS: with less than this
- * a script might miss it. */
+/* The memory that this interpreter has mapped beyond what a fresh one maps counts towards
+ * RLIMIT_AS. A script with a lower limit than this might miss it, so it is executed. */
 #define MEMORY_MIN ((rlim_t)256 << 20)
 
-/* A word for a script that is none. */
+/* Placeholder for the script while the interpreter starts. */
 #define NO_SCRIPT "-"
 
-/* A __main__ that was not there when the garbage collector was told to leave all else alone (which
- * keeps the pages of what is loaded shared), for it has to find what a script leaves there; and a
- * script's own streams, as the interpreter makes them when it starts. */
+/* load() freezes the garbage collector, which keeps the pages of everything loaded so far shared.
+ * The collector must still find what a script leaves in __main__, so fresh_main() makes a new one
+ * after the freeze. open_streams() makes the standard streams as the interpreter does when it
+ * starts. */
 static const char prelude[] =
     "import _io, sys\n"
     "known = set(sys.modules)\n"
@@ -81,14 +86,15 @@ static const char prelude[] =
     "    setattr(sys, name, text)\n"
     "    setattr(sys, f'__{name}__', text)\n";
 
-/* In the jail's process, which is one interpreter's. */
+/* State of the one interpreter in this process. */
 struct warm {
     char *const *argv;
     char *const *envp;
     size_t argc;
-    PyObject *names;  /* of the prelude */
-    PyObject *loaded; /* bytes, sorted: the modules that a file beside a script is found before */
-    char directory[PATH_MAX]; /* in a fork: of its script */
+    PyObject *names;  /* the prelude's names */
+    PyObject *loaded; /* sorted bytes objects: top-level modules loaded here. A file beside the
+                         script that has one of these names would be imported in its place. */
+    char directory[PATH_MAX]; /* in a fork: the directory of its script */
     struct large large;
 };
 
@@ -106,8 +112,8 @@ static int fail(char *why, size_t size, const char *what)
     return -EINVAL;
 }
 
-/* An interpreter that starts takes a look at who handles which signal: it is shown none of the
- * jail's own handlers, which come back afterwards but where it has put one of its own. */
+/* A starting interpreter looks at which signals have handlers. Hide those of the jail from it, and
+ * put them back later unless the interpreter installed a handler of its own. */
 static void hide_handlers(struct sigaction before[NSIG])
 {
     for (int number = 1; number < NSIG; number++)
@@ -124,7 +130,7 @@ static void restore_handlers(const struct sigaction before[NSIG])
             (void)sigaction(number, &before[number], NULL);
 }
 
-/* As `ARGV... SCRIPT` with environ. */
+/* Starts the interpreter as `ARGV... SCRIPT` would, with the current environ. */
 static int start_interpreter(char *const *argv, size_t argc, char *why, size_t size)
 {
     char *arguments[8];
@@ -155,7 +161,7 @@ static PyObject *list_of(char *const *strings)
     return list;
 }
 
-/* Calls the prelude's FUNCTION; a new reference, NULL with no exception set if it fails. */
+/* Calls the prelude's FUNCTION. Returns a new reference, or NULL with no exception set. */
 static PyObject *call(const char *function, PyObject *argument)
 {
     PyObject *callable = PyDict_GetItemString(warm()->names, function);
@@ -179,7 +185,7 @@ static int load(char *const *modules, char *why, size_t size)
     else if (!loaded || !PyList_CheckExact(loaded))
         r = fail(why, size, "the interpreter does not load its modules");
     else
-        PyObject_GC_UnTrack(loaded); /* it came after the freeze; a script is not to find it */
+        PyObject_GC_UnTrack(loaded); /* made after the freeze: hide it from scripts */
     PyErr_Clear();
     w->loaded = loaded;
     Py_XDECREF(done);
@@ -187,8 +193,8 @@ static int load(char *const *modules, char *why, size_t size)
     return r;
 }
 
-/* Puts onto 0, 1 and 2 what a job has there: a file that is read from its start, and pipes. The
- * streams that are made on them are those of all scripts. */
+/* Puts the kinds of files that a job has onto 0, 1 and 2: a seekable file at its start, and pipes.
+ * All scripts share the stream objects that are then made on these descriptors. */
 static int lay_streams(void)
 {
     _cleanup_close_ int input = memfd_create("stdin", MFD_CLOEXEC);
@@ -224,7 +230,8 @@ static int load_with_streams(char *const *modules, char *why, size_t size)
     return r;
 }
 
-/* Of the library that is loaded, which may be newer than what this was compiled with. */
+/* Compares with the version of the loaded libpython, which may be newer than the headers that this
+ * file was compiled with. */
 static int check_version(const char *version, char *why, size_t size)
 {
     char ours[64];
@@ -240,6 +247,7 @@ static int prepare(const struct link_setup_lists *lists, const char *version, ch
                    size_t size)
 {
     struct warm *w = warm();
+    assert(!w->argv); /* one interpreter per jail, started once */
     w->argv = lists->argv;
     w->envp = lists->envp;
     while (w->argv[w->argc])
@@ -273,7 +281,7 @@ static bool same(char *const *a, char *const *b)
     return !*a && !*b;
 }
 
-/* Whether NAME, without what follows a dot, is that of a module that is loaded here. */
+/* Returns whether NAME, up to its first dot, is the name of a module loaded here. */
 static bool is_loaded(const char *name)
 {
     size_t n = strcspn(name, "."), from = 0, to = (size_t)PyList_GET_SIZE(warm()->loaded);
@@ -291,7 +299,8 @@ static bool is_loaded(const char *name)
     return false;
 }
 
-/* Whether an import would find a file there before a module that is loaded here. */
+/* Returns whether DIRECTORY holds a file that an import would find before a module loaded here;
+ * true if the directory cannot be read. */
 static bool has_module(const char *directory)
 {
     DIR *stream = opendir(directory);
@@ -304,13 +313,14 @@ static bool has_module(const char *directory)
     return found;
 }
 
-/* Where SCRIPT is, links followed. False if it is not there. */
+/* Stores the directory of SCRIPT, with symbolic links resolved. Returns false if SCRIPT does not
+ * exist. */
 static bool find_directory(const char *script, char ret[PATH_MAX])
 {
     if (!realpath(script, ret))
         return false;
     char *slash = strrchr(ret, '/');
-    slash[slash == ret] = '\0'; /* of the root it is the name */
+    slash[slash == ret] = '\0'; /* in the root directory keep the slash */
     return true;
 }
 
@@ -328,7 +338,8 @@ static bool takes(char *const *argv, char *const *envp)
     return find_directory(argv[w->argc], w->directory) && !has_module(w->directory);
 }
 
-/* The interpreter's own copy of how it was started, from which Py_RunMain() goes on. */
+/* Changes the interpreter's own copy of its start configuration, from which Py_RunMain()
+ * continues. */
 static bool set_script(const char *path, const char *script)
 {
     PyConfig *config =
@@ -355,7 +366,7 @@ static bool make_path(const char *script, char ret[PATH_MAX])
            snprintf(ret, PATH_MAX, "%s/%s", directory, script) < PATH_MAX;
 }
 
-/* By the attribute: clang keeps _Noreturn out of a function's type. */
+/* An attribute, because clang leaves _Noreturn out of a function's type. */
 __attribute__((noreturn)) static void run(char *const *argv)
 {
     struct warm *w = warm();

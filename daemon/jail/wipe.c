@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Theory of operation: a tree is flattened as it is removed. Every directory that is found beneath
- * the one being emptied is first moved up into the top directory under a name of our own, so that
- * there is never more than one level to look at: two descriptors and constant memory do for a tree
- * of any depth. The names that are read are a job's, and the next one may be a copy of this memory:
- * none is left there, which is why this is not readdir(3). */
+/* Theory of operation. Removal flattens the tree: every directory found beneath the directory that
+ * is being emptied is first moved up into the top directory, under a name made here. So there is
+ * never more than one level to look at, and two descriptors and constant memory suffice for a tree
+ * of any depth. Passes repeat until no directory is left, or until one of them removes none.
+ *
+ * File names are job data, and the next job may be a copy of this memory. readdir(3) would leave
+ * names in buffers of the C library, so this file calls getdents64() and wipes its own buffer. */
 #include "wipe.h"
 
 #include "proto/util.h"
@@ -15,7 +17,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Reading a directory with a position of its own. */
+/* A directory being read, independent of the descriptor that it was opened from. */
 struct listing {
     int fd;
     size_t at, length;
@@ -40,7 +42,8 @@ static bool is_dots(const char *name)
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/* The name of the next entry but "." and "..", NULL at the end; good until the next call. */
+/* Returns the name of the next entry, skipping "." and ".."; NULL at the end. Valid until the next
+ * call. */
 static const char *listing_next(struct listing *listing)
 {
     for (;;) {
@@ -58,7 +61,7 @@ static const char *listing_next(struct listing *listing)
     }
 }
 
-/* Opens the directory NAME for reading even where its mode forbids that. */
+/* Opens the directory NAME for reading, even if its mode forbids that. */
 static int open_directory(int parent, const char *name)
 {
     char link[32];
@@ -66,16 +69,16 @@ static int open_directory(int parent, const char *name)
     if (path < 0)
         return -errno;
     (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", path);
-    (void)chmod(link, 0700); /* if it fails, so will what follows, with the better error */
+    (void)chmod(link, 0700); /* if this fails, the next call fails too, with the better error */
     int fd = openat(path, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return fd < 0 ? -errno : fd;
 }
 
-/* Moves DIR/NAME to TOP under a free name; *SEQUENCE makes the names. */
+/* Moves DIR/NAME to TOP under a free name, numbered by *SEQUENCE. */
 static int move_up(int dir, const char *name, int top, unsigned long *sequence)
 {
     char moved[40];
-    int fd = open_directory(dir, name); /* renaming writes its "..", so it must be writable */
+    int fd = open_directory(dir, name); /* renaming rewrites its "..", so it must be writable */
     if (fd < 0)
         return fd;
     close_fd(fd);
@@ -87,8 +90,8 @@ static int move_up(int dir, const char *name, int top, unsigned long *sequence)
     return -errno;
 }
 
-/* Unlinks the files in DIR. Its directories are moved to TOP, or, where DIR is TOP, left; then
- * *ret_left becomes true. */
+/* Unlinks the files in DIR and moves its directories to TOP. If DIR is TOP, leaves directories
+ * where they are and sets *ret_left. */
 static int unlink_entries(int dir, int top, unsigned long *sequence, bool *ret_left)
 {
     _cleanup_(listing_deinit) struct listing listing;
@@ -112,8 +115,8 @@ static int unlink_entries(int dir, int top, unsigned long *sequence, bool *ret_l
     return result;
 }
 
-/* Empties and removes every directory that stands directly in TOP. *ret_removed tells whether any
- * went away, so that the caller knows that another pass can help. */
+/* Empties and removes every directory directly in TOP. *ret_removed says whether one was removed,
+ * so that another pass can help. */
 static int remove_directories(int top, unsigned long *sequence, bool *ret_removed)
 {
     _cleanup_(listing_deinit) struct listing listing;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Removes what a job left in its directory. Nothing that wrote there is alive any more, but
- * everything in it was made by untrusted code: links are never followed, depth costs no memory and
- * no descriptor, and mode bits do not stop it. */
+/* Removes what a job left in its directory. No process that wrote there is alive, but untrusted
+ * code made everything in it: the walk follows no link, takes constant memory and descriptors at
+ * any depth, and is not stopped by mode bits. */
 
-/* Removes the entry NAME of the directory PARENT and everything beneath it. 0, also if it is not
- * there, or a negative errno; then something may be left. */
+/* Removes the entry NAME of the directory PARENT and everything beneath it. Returns 0, also if
+ * there is no such entry, or a negative errno; then part of it may be left. */
 int wipe_tree(int parent, const char *name);
 
-/* Removes everything in the directory DIR, not DIR itself. */
+/* Removes everything in the directory DIR, but not DIR itself. 0 or a negative errno. */
 int wipe_contents(int dir);

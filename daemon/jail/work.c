@@ -6,6 +6,7 @@
 
 #include "proto/util.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -16,14 +17,14 @@
 #include <sys/vfs.h>
 #include <sys/xattr.h>
 
-/* One inode for each page of the bound, but enough for a few small files at least. */
+/* One inode per page of the size limit, with room for a few small files at least. */
 #define BYTES_PER_INODE 4096
 #define INODES_MIN 256
 #define INODES_MAX 65536
-/* Before any job has said how much it may write. */
+/* Size of the tmpfs until the first job names its limit. */
 #define SIZE_AT_FIRST (UINT64_C(1) << 20)
 
-/* Where the tmpfs is attached in the view for as long as its parts are copied from it. */
+/* Where the view holds the tmpfs while its parts are cloned from it. */
 #define STAGING "/.work"
 
 static const struct {
@@ -47,7 +48,7 @@ static void make_bounds(struct bounds *bounds, uint64_t size)
 {
     uint64_t inodes = MIN(MAX(size / BYTES_PER_INODE, (uint64_t)INODES_MIN), (uint64_t)INODES_MAX);
     (void)snprintf(bounds->size, sizeof(bounds->size), "%llu", (unsigned long long)size);
-    /* The tmpfs's own directories are not the job's. */
+    /* The tmpfs's own directories do not count against the job. */
     (void)snprintf(bounds->inodes, sizeof(bounds->inodes), "%llu",
                    (unsigned long long)inodes + WORK_DIRECTORIES + 1);
     bounds->options[0] = (struct mount_option){"size", bounds->size};
@@ -58,6 +59,7 @@ static void make_bounds(struct bounds *bounds, uint64_t size)
 static int attach_part(struct work *work, size_t i)
 {
     char path[32];
+    assert(work->directories[i] < 0);
     (void)snprintf(path, sizeof(path), STAGING "/%s", places[i].name);
     _cleanup_close_ int part =
         mounts_clone(AT_FDCWD, path, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, false, MOUNTS_NO_PASS);
@@ -82,11 +84,12 @@ static int attach_parts(struct work *work, int tmpfs, const struct view *view, b
     return r;
 }
 
-/* The attributes that a job may have changed and that the next one could see. */
+/* Resets the attributes of a directory that a job may have changed and the next job could see:
+ * mode, extended attributes, times. */
 static int reset(int directory, mode_t mode)
 {
     static const struct timespec times[2] = {{0, 0}, {0, 0}};
-    char names[4096]; /* more of them, and the jail makes way for a new one */
+    char names[4096]; /* if they need more room, this fails and a new jail replaces this one */
     struct stat st;
     if (fstat(directory, &st) < 0 || ((st.st_mode & 07777) != mode && fchmod(directory, mode) < 0))
         return -errno;
@@ -159,7 +162,7 @@ static int empty_tmpfs(const struct work *work)
     for (size_t i = 0; i < WORK_DIRECTORIES && r == 0; i++)
         if (work->directories[i] >= 0)
             r = wipe_contents(work->directories[i]);
-    return r < 0 ? r : reset_all(work); /* wiping has left times of its own */
+    return r < 0 ? r : reset_all(work); /* wiping changes times */
 }
 
 /* --- a directory --------------------------------------------------------------------------- */
@@ -175,7 +178,8 @@ static int open_made(const char *path)
 int work_open_directory(struct work *work, const char *path)
 {
     char link[32];
-    /* Its parent is the supervisor's; what stands at its place may be anything. */
+    /* The parent directory is the supervisor's, but a job may have replaced the directory itself by
+     * anything. */
     _cleanup_close_ int slot = open_made(path);
     if (slot == -ENOTDIR || slot == -ELOOP) {
         int r = wipe_tree(AT_FDCWD, path);
@@ -195,16 +199,17 @@ static int begin_directory(struct work *work, uint64_t job_no, int *ret_cwd)
     (void)snprintf(name, sizeof(name), "job-%llu", (unsigned long long)job_no);
     if (mkdirat(work->top, name, 0700) < 0)
         return -errno;
+    assert(work->job < 0); /* work_empty() has closed that of the job before */
     work->job = openat(work->top, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     *ret_cwd = work->job;
     return work->job < 0 ? -errno : 0;
 }
 
-/* By whatever name it goes now. */
+/* Empties the slot's directory, whatever name the job's directory has by now. */
 static int empty_directory(struct work *work)
 {
     work->job = close_fd(work->job);
-    (void)fchmod(work->top, 0700); /* a job of our own user may have changed it */
+    (void)fchmod(work->top, 0700); /* jobs run as the same user and may have changed it */
     return wipe_contents(work->top);
 }
 
@@ -212,6 +217,7 @@ static int empty_directory(struct work *work)
 
 int work_begin(struct work *work, uint64_t job_no, uint64_t disk_bytes, int *ret_cwd)
 {
+    assert(work->top >= 0);
     return work->is_tmpfs ? begin_tmpfs(work, disk_bytes, ret_cwd)
                           : begin_directory(work, job_no, ret_cwd);
 }
@@ -234,8 +240,8 @@ static bool is_plain(const char *part)
     return *part && strcmp(part, ".") != 0 && strcmp(part, "..") != 0;
 }
 
-/* Opens the directory for NAME beneath CWD, made where it is missing; *ret_last is what is left of
- * NAME. No link is followed. */
+/* Opens the directory that holds NAME beneath CWD, making what is missing, and points *ret_last at
+ * the last component. Follows no link. Modifies NAME. */
 static int open_parent(int cwd, char *name, const char **ret_last)
 {
     int dir = fcntl(cwd, F_DUPFD_CLOEXEC, 0);
@@ -252,7 +258,7 @@ static int open_parent(int cwd, char *name, const char **ret_last)
     return dir < 0 ? -errno : dir;
 }
 
-/* Copies the next SIZE bytes of FILES to a new file. */
+/* Copies the next SIZE bytes of FILES into a new file NAME. */
 static int unpack_file(int cwd, char *name, mode_t mode, int files, uint64_t size)
 {
     const char *last = name;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Where a job may write. In a view (view.h) that is one tmpfs with bounds on bytes and inodes, seen
- * as /work, /tmp and /dev/shm; without one a directory per job in the slot's own, with no bound but
- * that on the size of a file. Empty before each job and after. */
+/* Where a job may write. In a view (view.h), that is one tmpfs with limits on bytes and inodes,
+ * seen as /work, /tmp and /dev/shm. Without a view, it is one directory per job inside the slot's
+ * directory, limited only by RLIMIT_FSIZE per file. It is empty before and after each job. */
 
 #include "view.h"
 
@@ -13,11 +13,11 @@ enum { WORK_CWD, WORK_TMP, WORK_SHM, WORK_DIRECTORIES };
 
 struct work {
     int top;                           /* the tmpfs, or the slot's directory */
-    int directories[WORK_DIRECTORIES]; /* of the tmpfs; -1: not seen by jobs */
+    int directories[WORK_DIRECTORIES]; /* of the tmpfs; -1: jobs do not see it */
     bool is_tmpfs;
-    uint64_t size; /* what the tmpfs is bounded to */
-    uint64_t pass; /* what changing that takes (mounts.h) */
-    int job;       /* without a tmpfs: the job's directory */
+    uint64_t size; /* size limit of the tmpfs in bytes */
+    uint64_t pass; /* authorises changing it (mounts.h) */
+    int job;       /* the job's directory if there is no tmpfs */
 };
 
 #define WORK_NULL                                         \
@@ -25,23 +25,26 @@ struct work {
         .top = -1, .directories = {-1, -1, -1}, .job = -1 \
     }
 
-/* Makes the tmpfs and attaches it in VIEW; at /tmp unless SHOWN_TMP, where the view has something
- * of the host's there. */
+/* Makes the tmpfs and attaches its parts in VIEW; at /tmp only unless SHOWN_TMP, which says that
+ * the view shows a path of the host there. A negative errno. */
 int work_open_tmpfs(struct work *work, const struct view *view, bool shown_tmp);
 
-/* Opens the slot's directory at PATH, whatever a job has made of it, and empties it. */
+/* Opens the slot's directory at PATH, whatever a job has made of it, and empties it. A negative
+ * errno. */
 int work_open_directory(struct work *work, const char *path);
 
-/* Makes room for a job: *ret_cwd is its working directory, borrowed. DISK_BYTES bounds the tmpfs.
- */
+/* Prepares for a job: *ret_cwd becomes its working directory, borrowed. DISK_BYTES limits the
+ * tmpfs. A negative errno. */
 int work_begin(struct work *work, uint64_t job_no, uint64_t disk_bytes, int *ret_cwd);
 
-/* Writes the files packed in FILES (link.h) beneath the directory CWD; -EPROTO if they are not
- * packed right. */
+/* Writes the files packed in FILES (struct link_file) beneath the directory CWD. -EPROTO if they
+ * are malformed. */
 int work_unpack(int cwd, int files);
 
-/* Whether the tmpfs is full: evidence for why a job failed. False where that cannot be known. */
+/* Returns whether the tmpfs is full, which is evidence for why a job failed; false if that is not
+ * known. */
 bool work_is_full(const struct work *work);
 
-/* Removes all that a job has left; nothing of it is alive any more. */
+/* Removes everything that a job left; no process of it may be alive. A negative errno if something
+ * is left. */
 int work_empty(struct work *work);

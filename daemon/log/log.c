@@ -11,10 +11,10 @@
 
 #define JOURNAL_SOCKET "/run/systemd/journal/socket"
 
-/* At the end of the program what is kept is worth waiting for, a little. */
+/* How long to wait for the other end when the program ends. */
 #define LAST_WORDS_MS 500
 
-/* The journal takes datagrams of up to this size by default; more is taken only from a memfd. */
+/* The journal accepts datagrams up to this size by default; larger entries would need a memfd. */
 _Static_assert(RECORD_PRINTED_MAX < 200 << 10, "an entry fits into a datagram");
 
 bool log_stderr_is_journal(void)
@@ -119,7 +119,7 @@ static int put_entry(struct log *log, const struct record *record)
     if (log->sink != LOG_TO_JOURNAL)
         return put_line(log, record, log->sink == LOG_TO_JSON);
     int r = writer_put(&log->journal, entry, record_print_journal(record, entry));
-    /* A journal that is gone may have left somebody who reads lines. */
+    /* If the journal is gone, somebody may still read lines. */
     return r < 0 && r != -ENOBUFS ? put_line(log, record, false) : r;
 }
 
@@ -129,7 +129,7 @@ void log_flush(struct log *log)
     (void)writer_flush(&log->lines);
     (void)writer_flush(&log->journal);
     const struct writer *writer = log->sink == LOG_TO_JOURNAL ? &log->journal : &log->lines;
-    /* One word for one gap: not before there is room again for more than that. */
+    /* One report per gap: wait until there is room for more than the report. */
     if (log->untold == 0 || writer->kept_bytes > WRITER_KEPT_MAX / 2)
         return;
     record_init(&record, LOG_WARNING, LOG_MESSAGE_DROPPED);
@@ -145,7 +145,7 @@ void log_record(struct log *log, const struct record *record)
     if (!log_wants(log, record->level))
         return;
     log_flush(log);
-    /* What comes after a gap is not told before the gap is. */
+    /* After a gap, write nothing before the gap is reported. */
     if (log->untold > 0 || put_entry(log, record) < 0) {
         log->dropped++;
         log->untold++;

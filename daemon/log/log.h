@@ -1,11 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Where the log goes: to the journal with its fields, or to stderr as lines for people or as JSON.
- * Writing never waits: what is not taken at once is kept and written later; what there is no room
- * for is dropped, counted, and told of. Log once, where the decision is made.
+/* The room daemon/log. Duty: write the daemon's log, to the journal with its fields, or to stderr
+ * as lines for people or as JSON.
  *
- * Not sd_journal_sendv(): its socket blocks when the journal does not keep up, and without a
- * journal it says that all is well. */
+ * log.h: the log and its sink. record.h: one entry. messages.h: the sorts of entries with a
+ * MESSAGE_ID. writer.h: a descriptor that may not keep up.
+ *
+ * May include: conf, proto, daemon/base.
+ *
+ * Invariants:
+ *  - Writing never blocks. What the other end does not take at once is kept and written later; what
+ *    exceeds the bound is dropped, counted, and reported by an entry of its own
+ *    (LOG_MESSAGE_DROPPED).
+ *  - Entries keep their order, and one that follows a gap is never written before the gap is
+ *    reported.
+ *  - Log once, where the decision is made; libraries do not log.
+ *  - A MESSAGE_ID that was released never changes its meaning.
+ *
+ * The room does not use sd_journal_sendv(): its socket blocks when the journal does not keep up,
+ * and without a journal it reports success. */
 
 #include "record.h"
 #include "writer.h"
@@ -22,51 +35,56 @@ enum log_sink {
 };
 
 struct log {
-    int level; /* the least urgent that is written */
+    int level; /* least urgent level that is written */
     enum log_sink sink;
-    bool prefixed;         /* stderr goes to the journal, which takes "<N>" for the level */
+    bool prefixed;         /* stderr goes to the journal, which reads "<N>" as the level */
     struct writer lines;   /* stderr */
-    struct writer journal; /* its socket, owned; without a descriptor where it is not used */
-    uint64_t dropped;      /* since the start */
-    uint64_t untold;       /* of these */
+    struct writer journal; /* the journal's socket, owned; no descriptor if it is not used */
+    uint64_t dropped;      /* entries dropped since the start */
+    uint64_t untold;       /* of these, not yet reported */
 };
 
-/* LEVEL is a syslog priority. CONFIG_LOG_AUTO is the journal where stderr is connected to it (see
- * $JOURNAL_STREAM in systemd.exec(5)), and plain lines elsewhere. Where the journal is asked for
- * and not there, lines are written and the first one says so. LOG must not move. */
+/* Opens the log. LEVEL is a syslog priority. CONFIG_LOG_AUTO selects the journal if stderr is
+ * connected to it ($JOURNAL_STREAM, systemd.exec(5)), and plain lines otherwise. If FORMAT asks for
+ * a journal that is not there, lines are written instead and the first one says so. LOG must not
+ * move. */
 void log_init(struct log *log, int level, enum config_log_format format);
 
-/* From here on what is kept is written by events of BASE; until log_detach(). */
+/* Lets events of BASE write what is kept, until log_detach(). */
 void log_attach(struct log *log, struct event_base *base);
 void log_detach(struct log *log);
 
-/* Writes what is kept, and tells what was dropped, if that can be had within half a second. */
+/* Writes what is kept, reports what was dropped, and closes the log. Waits half a second at
+ * most. */
 void log_deinit(struct log *log);
 
-/* Whether stderr is connected to the journal. */
+/* Returns whether stderr is connected to the journal. */
 bool log_stderr_is_journal(void);
 
-/* Whether an entry of LEVEL is written: where putting it together is not for nothing. */
+/* Returns whether an entry of LEVEL would be written. Callers check this before they build a costly
+ * entry. */
 static inline bool log_wants(const struct log *log, int level)
 {
     return level <= log->level;
 }
 
+/* Writes RECORD if its level is wanted. */
 void log_record(struct log *log, const struct record *record);
 
-/* A sentence alone. */
+/* Writes a sentence without fields. */
 _printf_(3, 4) void log_write(struct log *log, int level, const char *format, ...);
 
-/* One of a sort. */
+/* Writes a sentence of the sort MESSAGE. */
 _printf_(4, 5) void log_event(struct log *log, int level, enum log_message message,
                               const char *format, ...);
 
-/* The same about a slot, and the job in it unless JOB_NO is 0. "slot N: " is put in front. */
+/* Writes a sentence of the sort MESSAGE about a slot, and about the job in it unless JOB_NO is 0.
+ * Puts "slot N: " in front. */
 _printf_(6, 7) void log_slot(struct log *log, int level, enum log_message message, unsigned slot,
                              uint64_t job_no, const char *format, ...);
 
-/* Writes what is kept and tells what was dropped, as far as that is taken at once. For now and
- * then, when nothing else is written. */
+/* Writes what is kept and reports what was dropped, as far as the other end takes it at once.
+ * Called from time to time when nothing else is written. */
 void log_flush(struct log *log);
 
 /* "plain", "json", "journal" */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "messages.h"
 
+#include <assert.h>
 #include <stddef.h>
 
-/* Made with `systemd-id128 new`. People search for them: one that was released keeps its sense. */
+/* Made with `systemd-id128 new`. People search for these ids: a released one keeps its meaning. */
 static const struct {
     const char *id, *name;
 } messages[LOG_MESSAGE_COUNT] = {
@@ -29,10 +30,12 @@ static const struct {
 
 const char *log_message_id(enum log_message message)
 {
+    assert(message < LOG_MESSAGE_COUNT);
     return messages[message].id;
 }
 
 const char *log_message_name(enum log_message message)
 {
+    assert(message < LOG_MESSAGE_COUNT);
     return messages[message].name;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* The sorts of log entries that a program may want to find: each has a MESSAGE_ID of its own, and
- * an explanation in packaging/rubricd.catalog (a test compares the two). */
+/* The sorts of log entries that a program may look for. Each has a MESSAGE_ID and an explanation in
+ * packaging/rubricd.catalog (a test compares the two). */
 
 enum log_message {
-    LOG_MESSAGE_NONE, /* of no sort */
+    LOG_MESSAGE_NONE, /* no sort */
     LOG_MESSAGE_STARTED,
     LOG_MESSAGE_NOT_STARTED,
     LOG_MESSAGE_RELOADED,
@@ -26,8 +26,8 @@ enum log_message {
     LOG_MESSAGE_COUNT,
 };
 
-/* 32 hexadecimal digits; NULL for LOG_MESSAGE_NONE. */
+/* Returns the MESSAGE_ID, 32 hexadecimal digits; NULL for LOG_MESSAGE_NONE. */
 const char *log_message_id(enum log_message message);
 
-/* The same as a word, for JSON lines: "job_verdict". */
+/* Returns the sort's name in JSON lines, e.g. "job_verdict". */
 const char *log_message_name(enum log_message message);

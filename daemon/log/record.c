@@ -3,6 +3,7 @@
 
 #include "proto/printable.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <endian.h>
 #include <inttypes.h>
@@ -15,9 +16,9 @@
 
 static const struct {
     const char *name;
-    size_t text_max; /* bytes, printable, with the NUL; 0: a number */
+    size_t text_max; /* maximum bytes, printable, with the NUL; 0: a number */
     bool lines_kept;
-    bool in_plain; /* told in plain lines: the sentence does not say it */
+    bool in_plain; /* printed in plain lines, because the sentence does not mention it */
 } fields[RECORD_FIELDS] = {
     [RECORD_JOB_ID] = {.name = "job_id", .text_max = 768},
     [RECORD_JOB_NO] = {.name = "job_no"},
@@ -63,16 +64,19 @@ void record_init(struct record *record, int level, enum log_message message)
 
 void record_add_number(struct record *record, enum record_field field, int64_t number)
 {
+    assert(field < RECORD_FIELDS && fields[field].text_max == 0);
     record->values[field] = (struct record_value){.type = RECORD_NUMBER, .number = number};
 }
 
 void record_add_real(struct record *record, enum record_field field, double real)
 {
+    assert(field < RECORD_FIELDS && fields[field].text_max == 0);
     record->values[field] = (struct record_value){.type = RECORD_REAL, .real = real};
 }
 
 void record_add_bytes(struct record *record, enum record_field field, const char *bytes, size_t n)
 {
+    assert(field < RECORD_FIELDS && record->text_length <= sizeof(record->text));
     size_t room = MIN(sizeof(record->text) - record->text_length, fields[field].text_max);
     if (room == 0)
         return;
@@ -113,8 +117,8 @@ void record_say(struct record *record, const char *format, ...)
 
 /* --- writing one --------------------------------------------------------------------------- */
 
-/* Where the next byte goes. There is room for all that a record can hold; what would go beyond it
- * is left out all the same. */
+/* A bounded output buffer. RECORD_PRINTED_MAX is enough for any record; still, put() drops what
+ * exceeds it. */
 struct printed {
     char *out;
     size_t length;
@@ -150,7 +154,7 @@ static void put_number(struct printed *to, const struct record_value *value)
         put_format(to, "%.15g", value->real);
 }
 
-/* A value with line feeds in it has its length in front. */
+/* A value that contains line feeds is preceded by its length. */
 static void put_journal_text(struct printed *to, const char *name, const char *text, size_t n)
 {
     uint64_t length = htole64(n);
@@ -196,7 +200,7 @@ size_t record_print_journal(const struct record *record, char *out)
     return to.length;
 }
 
-/* Printable text has no control characters but line feeds and tabs. */
+/* Printable text contains no control characters but line feeds and tabs. */
 static void put_quoted(struct printed *to, const char *text, size_t n)
 {
     put(to, "\"", 1);

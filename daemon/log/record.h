@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <syslog.h> /* LOG_ERR, LOG_WARNING, LOG_INFO, LOG_DEBUG */
 
-/* Each is RUBRIC_<NAME> in the journal and <name> in a JSON line. */
+/* Each field is RUBRIC_<NAME> in the journal and <name> in a JSON line. */
 enum record_field {
     RECORD_JOB_ID, /* the client's, escaped */
     RECORD_JOB_NO,
@@ -34,17 +34,17 @@ enum record_field {
     RECORD_PEER_GID,
     RECORD_PEER_PID,
     RECORD_ISOLATION_DIGEST,
-    RECORD_STDERR, /* of a program that failed: its beginning, lines kept */
+    RECORD_STDERR, /* beginning of a failed program's stderr, with its line breaks */
     RECORD_VERSION,
     RECORD_DROPPED,
     RECORD_FIELDS,
 };
 
-/* Of the sentence, and of all fields that are text together. */
+/* Bytes of the sentence, and of all text fields together. */
 #define RECORD_MESSAGE_MAX 4096
 #define RECORD_TEXT_MAX 8192
 
-/* No entry is longer in any form: what is doubled most are quotation marks in JSON. */
+/* No printed entry is longer in any form; JSON grows most, by escaping quotation marks. */
 #define RECORD_PRINTED_MAX 32768
 
 struct record_value {
@@ -67,33 +67,36 @@ struct record {
     char text[RECORD_TEXT_MAX];
 };
 
+/* Empties RECORD: no sentence, no fields. */
 void record_init(struct record *record, int level, enum log_message message);
 
+/* Set a field that the table declares a number. */
 void record_add_number(struct record *record, enum record_field field, int64_t number);
 void record_add_real(struct record *record, enum record_field field, double real);
 
-/* N arbitrary bytes: they are made printable, and cut to what the field may have. */
+/* Sets a text field to N arbitrary bytes, made printable and cut to the field's maximum. */
 void record_add_bytes(struct record *record, enum record_field field, const char *bytes, size_t n);
 
-/* A text of our own; NULL: nothing is added. */
+/* Sets a text field to TEXT; does nothing if TEXT is NULL. */
 void record_add_text(struct record *record, enum record_field field, const char *text);
 
-/* The field's text as it was added; "" if it was not. */
+/* Returns the field's text as it was added; "" if it was not. */
 const char *record_text(const struct record *record, enum record_field field);
 
-/* The sentence; line breaks and control characters in it do not survive. */
+/* Sets the sentence; replaces line breaks and control characters. */
 _printf_(2, 3) void record_say(struct record *record, const char *format, ...);
 
-/* These write one entry into OUT, which has RECORD_PRINTED_MAX bytes, and return its length. */
+/* The following print RECORD into OUT (RECORD_PRINTED_MAX bytes) and return the length. */
 
-/* The journal's native protocol: a datagram. */
+/* As a datagram of the journal's native protocol. */
 size_t record_print_journal(const struct record *record, char *out);
 
-/* A JSON object and a line feed. NOW_US: microseconds of the wall clock. */
+/* As a JSON object and a line feed. NOW_US: microseconds since the epoch. */
 size_t record_print_json(const struct record *record, uint64_t now_us, char *out);
 
-/* The sentence, then what it does not say, as [name=value ...], and a line feed. */
+/* As the sentence, then [name=value ...] for the fields that it does not mention, and a line
+ * feed. */
 size_t record_print_plain(const struct record *record, char *out);
 
-/* The field's name in JSON lines; the index counts up to RECORD_FIELDS. */
+/* Returns the field's name in JSON lines. Fields count from 0 to RECORD_FIELDS - 1. */
 const char *record_field_name(enum record_field field);

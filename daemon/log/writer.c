@@ -5,6 +5,7 @@
 #include "daemon/base/events.h"
 #include "proto/util.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
@@ -35,8 +36,8 @@ static int connect_to(struct writer *writer)
     return writer->connected ? 0 : -errno;
 }
 
-/* A socket is connected, for that the kernel tells when it can be written to; one whose other end
- * was made anew has to be connected anew. */
+/* Connects the socket, because the kernel tells only of a connected one when it can be written to.
+ * Connects again if the other end was replaced. */
 static ssize_t send_datagram(struct writer *writer, const char *data, size_t n)
 {
     for (int attempt = 0;; attempt++) {
@@ -53,8 +54,8 @@ static ssize_t send_datagram(struct writer *writer, const char *data, size_t n)
     }
 }
 
-/* A pipe of which poll() says that it can be written to has room for PIPE_BUF bytes at least; a
- * terminal or a file takes what it is given. */
+/* If poll() says that a pipe is writable, it has room for PIPE_BUF bytes at least; terminals and
+ * files take what they are given. */
 static ssize_t write_stream(const struct writer *writer, const char *data, size_t n)
 {
     size_t written = 0;
@@ -75,7 +76,7 @@ static ssize_t write_stream(const struct writer *writer, const char *data, size_
     return (ssize_t)written;
 }
 
-/* How many of the N bytes were taken, or why none ever will be. */
+/* Returns how many of the N bytes were taken, or a negative errno if none ever will be. */
 static ssize_t write_now(struct writer *writer, const char *data, size_t n)
 {
     return writer->path ? send_datagram(writer, data, n) : write_stream(writer, data, n);
@@ -86,6 +87,7 @@ static ssize_t write_now(struct writer *writer, const char *data, size_t n)
 static void forget_first(struct writer *writer)
 {
     struct writer_entry *entry = TAILQ_FIRST(&writer->kept);
+    assert(writer->kept_bytes >= entry->n && entry->written <= entry->n);
     TAILQ_REMOVE(&writer->kept, entry, in_kept);
     writer->kept_bytes -= entry->n;
     free(entry);
@@ -129,7 +131,7 @@ int writer_put(struct writer *writer, const char *data, size_t n)
     if (written == 0)
         written = write_now(writer, data, n);
     else if (written == -EAGAIN || !TAILQ_EMPTY(&writer->kept))
-        written = 0; /* it waits in line */
+        written = 0; /* keep it behind the others */
     if (written < 0 || (size_t)written == n)
         return MIN((int)written, 0);
     return keep(writer, data, n, (size_t)written);
@@ -151,7 +153,8 @@ static void on_writable(evutil_socket_t fd, short what, void *userdata)
     struct writer *writer = userdata;
     (void)fd;
     (void)what;
-    /* Where nobody is there the socket could be written to all the time: the next entry tries. */
+    /* Do not wait again if nobody reads: the socket would be writable all the time. The next entry
+     * tries again. */
     if (writer_flush(writer) == -EAGAIN)
         (void)event_add(writer->event, NULL);
 }
@@ -175,4 +178,5 @@ void writer_deinit(struct writer *writer)
     writer_detach(writer);
     while (!TAILQ_EMPTY(&writer->kept))
         forget_first(writer);
+    assert(writer->kept_bytes == 0);
 }

@@ -1,44 +1,45 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Writes entries to a descriptor that may not keep up, and never waits: what is not taken at once
- * is kept, up to a bound, and written when the other end reads again. */
+/* Writes entries to a descriptor whose other end may not keep up, and never blocks. Keeps what is
+ * not taken at once, up to a bound, and writes it when the other end reads again. */
 
 #include <event2/event.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/queue.h>
 
-/* Bytes kept at most: about as many entries as a second of the shortest jobs has. */
+/* Maximum bytes kept: about one second of entries at the rate of the shortest jobs. */
 #define WRITER_KEPT_MAX ((size_t)4 << 20)
 
 struct writer_entry;
 
 struct writer {
     int fd;
-    const char *path; /* where FD, a datagram socket, sends; NULL: FD is a stream */
+    const char *path; /* address to which FD, a datagram socket, sends; NULL: FD is a stream */
     bool connected;
     TAILQ_HEAD(, writer_entry) kept;
     size_t kept_bytes;
-    struct event *event; /* while something is kept; NULL: there is no event loop */
+    struct event *event; /* waits for FD while something is kept; NULL: no event loop */
 };
 
-/* FD stays the caller's. PATH is borrowed. OUTLET must not move. */
+/* Starts without entries. The caller keeps FD. PATH is borrowed. WRITER must not move. */
 void writer_init(struct writer *writer, int fd, const char *path);
 
-/* From here on what is kept is written by the events of BASE; until writer_detach(). */
+/* Lets events of BASE write what is kept, until writer_detach(). */
 void writer_attach(struct writer *writer, struct event_base *base);
 void writer_detach(struct writer *writer);
 
-/* Forgets what is kept. */
+/* Discards what is kept. */
 void writer_deinit(struct writer *writer);
 
-/* One entry of N bytes, whole or not at all. 0: it is written or kept. -ENOBUFS: there is no room
- * for it. Another negative errno: nobody is there. */
+/* Writes or keeps one entry of N bytes, whole or not at all. Returns 0 if it is written or kept,
+ * -ENOBUFS if there is no room for it, another negative errno if nobody reads. */
 int writer_put(struct writer *writer, const char *data, size_t n);
 
-/* Writes of what is kept what is taken at once. 0: all is written. -EAGAIN: not yet. Another
- * negative errno: nobody is there. */
+/* Writes as much of what is kept as the other end takes at once. Returns 0 if everything is
+ * written, -EAGAIN if not, another negative errno if nobody reads. */
 int writer_flush(struct writer *writer);
 
-/* The same, and waits for the other end, MS milliseconds at most: for the end of a program. */
+/* Like writer_flush(), but waits for the other end, for MS milliseconds at most. For the end of the
+ * program. */
 void writer_finish(struct writer *writer, int ms);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Control groups for the daemons under attack, as a unit with Delegate=yes gives one."""
+"""Control groups for the daemons under attack, as a unit with Delegate=yes provides them."""
 
 import contextlib
 import os
@@ -9,7 +9,7 @@ CONTROLLERS = ("memory", "pids", "cpu")
 
 
 def root():
-    """Where control groups of version 2 can be made, or None."""
+    """Returns where control groups of version 2 can be made, or None."""
     for place in Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/unified"):
         if os.geteuid() == 0 and (place / "cgroup.subtree_control").exists():
             return place
@@ -17,7 +17,7 @@ def root():
 
 
 class Group:
-    """One that belongs to ACCOUNT, with what controllers there are; none where none can be made."""
+    """A control group that belongs to ACCOUNT, with the available controllers; empty if none can be made."""
 
     def __init__(self, name, account):
         place = root()
@@ -35,13 +35,13 @@ class Group:
         return (self.path / "cgroup.controllers").read_text().split() if self.path else []
 
     def prefix(self):
-        """What to put before a command so that it runs in the group."""
+        """Returns what to put before a command so that it runs in the group."""
         if not self.path:
             return []
         return ["/bin/sh", "-c", 'echo $$ >"$0" && exec "$@"', str(self.path / "cgroup.procs")]
 
     def of_jobs(self):
-        """The groups of jobs that are there."""
+        """Returns the names of the existing groups of jobs."""
         found = self.path.glob("jobs/*/") if self.path else []
         return sorted(path.name for path in found if path.is_dir())
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The daemon, the client and the waiting of the integration tests, under a name of their own: both
-folders may be run by one pytest."""
+"""Daemon, client and wait_until() of the integration tests, under another module name: one pytest may run
+both folders."""
 
 import importlib.util
 import sys
@@ -10,7 +10,7 @@ _PATH = Path(__file__).resolve().parents[1] / "integration" / "conftest.py"
 _spec = importlib.util.spec_from_file_location("integration_harness", _PATH)
 _module = importlib.util.module_from_spec(_spec)
 sys.modules[_spec.name] = _module
-sys.path.append(str(_PATH.parent))  # for what it imports itself
+sys.path.append(str(_PATH.parent))  # for its own imports
 _spec.loader.exec_module(_module)
 
 BUILD = _module.BUILD

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which layer holds which attack: read from layers.json, which measure.py writes."""
+"""Which layer holds which attack, as read from layers.json, which measure.py writes."""
 
 import json
 from pathlib import Path
@@ -13,8 +13,8 @@ ALL = frozenset(
     "network filesystem landlock seccomp cgroup".split()
 )
 
-# What is in force when a layer is measured alone: with it what it cannot be had without. `network` and
-# `filesystem` tell what holds and not by which means, so they are no layers to measure.
+# What is in force when a layer is measured alone: the layer and those that it depends on. `network` and
+# `filesystem` say what holds and not by which means, so they are not measured.
 ALONE = {
     "rlimits": {"rlimits"},
     "no_new_privs": {"no_new_privs"},
@@ -28,7 +28,7 @@ ALONE = {
     "cgroup": {"cgroup"},
 }
 
-# What a layer brings along: where that holds an attack by itself, it is not this layer's doing.
+# What a layer brings along. If that alone holds an attack, the layer itself does not count.
 BRINGS = {
     "pid_namespace": {"user_namespace"},
     "mount_namespace": {"user_namespace"},
@@ -39,13 +39,13 @@ BRINGS = {
 
 
 def records():
-    """What was measured, by the attack's name: held ("always", "by layers", "by nothing"), alone (each
-    of these layers holds it) and together (all of these do)."""
+    """Returns the measurements by the attack's name: held ("always", "by layers", "by nothing"), alone
+    (each of these layers holds it) and together (all of these together do)."""
     return json.loads(RECORD.read_text()) if RECORD.exists() else {}
 
 
 def is_held(record, in_force):
-    """Whether the layers IN_FORCE hold an attack with this RECORD, as far as was measured."""
+    """Returns whether the layers IN_FORCE hold an attack with this RECORD, according to the measurements."""
     if not record or record["held"] != "by layers":
         return True
     together = set(record["together"])
@@ -53,8 +53,8 @@ def is_held(record, in_force):
 
 
 def load():
-    """What to take away so that an attack succeeds, by its name; empty where nothing helps, or nothing
-    has to be taken away."""
+    """Returns the layers to take away so that an attack succeeds; empty if nothing helps or nothing is
+    needed."""
     record = records()
     empty = {"alone": [], "together": []}
     return {

@@ -2,27 +2,27 @@
 # SPDX-License-Identifier: MIT
 """The manifest of the attacks.
 
-    manifest.py --sources     the names of the C files to build here, for meson
+    manifest.py --sources     prints the names of the C files to build here, for meson
 
 Fields of an attack in manifest.toml:
 
-about     what it does, for people
-source    its file attacks/SOURCE.c; its own name where there is none
-args      its arguments; {daemon} and the like are filled in by the runner (world.py)
-steps     instead of args: the arguments of several jobs in turn, of which the last one tells
-bare      as whom it works where nothing confines it: "user" (the default), "root" where it takes a
-          right that no job has to begin with, "never" where every kernel refuses it
-needs     what the runner has to do beside it: "neighbour" (another job runs), "own_user" (the daemon
-          runs as a user of its own), "usage" (files of /usr/bin are opened all the time), or what has
-          to be there, because nothing else holds it: "group" (a control group that can do so)
-limits    the limits of the job
-limit     the limit that the outcome names where it was stopped
-group     the limit by which a control group holds it alone, where that has the controller
-verdict   "printed" (the default), or "outlives": it has succeeded if a process is left
-ends      "jail": where it succeeds the job may end with its jail, in an error
-open      why nothing holds it: it succeeds in spite of every layer
-arch      the only machine that it exists for
-refused   a pattern that what it prints where it is refused has to match"""
+    about     what the attack is after, for people
+    source    its file attacks/SOURCE.c; the attack's own name by default
+    args      its arguments; the runner replaces {daemon} and the like (world.py)
+    steps     instead of args: the arguments of several jobs in turn; the last one decides
+    bare      as whom it works without confinement: "user" (the default), "root" if it needs a right
+              that no job starts with, "never" if every kernel refuses it
+    needs     what the runner provides: "neighbour" (another job runs), "own_user" (the daemon runs as
+              a user of its own), "usage" (files of /usr/bin are opened all the time); or what must
+              exist because nothing else holds the attack: "group" (a control group that does)
+    limits    the limits of the job
+    limit     the limit that the outcome names if the attack was stopped
+    group     the limit by which a control group alone holds it, if that has the controller
+    verdict   "printed" (the default), or "outlives": it has succeeded if a process is left
+    ends      "jail": if it succeeds, the job may end with its jail, in an error
+    open      why nothing holds it: it succeeds in spite of every layer
+    arch      the only machine for which it exists
+    refused   a pattern that its output must match when it is refused"""
 
 import argparse
 import platform

@@ -4,9 +4,9 @@
 
     RUBRICD_BUILD=build tests/hostile/measure.py [ATTACK...]
 
-Every attack is run with every layer in force, with none, and with each alone; then with all of those
-taken away that have held it alone. If it is still refused, several layers hold it only together, and
-as many more are taken away as it takes."""
+Runs every attack with every layer in force, with none, and with each alone; then without all layers that
+held it alone. If it is still refused, several layers hold it only together: then takes away as many more
+as needed."""
 
 import json
 import os
@@ -27,7 +27,7 @@ class Measurement:
         self.in_force = targets.get().in_force
 
     def succeeds(self, attack, without):
-        for attempt in range(3):  # a busy host may lose one
+        for attempt in range(3):  # a busy host may lose a run
             try:
                 return let_through(attack, self.targets, without)[0]
             except AssertionError:
@@ -36,11 +36,11 @@ class Measurement:
         return None
 
     def alone(self, attack):
-        """The layers that hold it with no other in force."""
+        """Returns the layers that hold the attack with no other in force."""
         held = []
         for layer, needed in layers.ALONE.items():
             if layer == "cgroup" and attack.group:
-                continue  # test_a_control_group_alone_holds_it does, where they have all controllers
+                continue  # test_a_control_group_alone_holds_it measures it, where all controllers exist
             if layer not in self.in_force or layers.BRINGS.get(layer, set()) & set(held):
                 continue
             if not self.succeeds(attack, layers.ALL - needed):
@@ -48,7 +48,8 @@ class Measurement:
         return held
 
     def together(self, attack, taken):
-        """What has to be taken away beside TAKEN: as few as a greedy search finds."""
+        """Returns what must be taken away in addition to TAKEN: the smallest set that a greedy search
+        finds."""
         extra = sorted(layers.ALL - set(taken))
         for layer in list(extra):
             fewer = [other for other in extra if other != layer]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A daemon under attack: it runs attacks as jobs of kind `sandbox`, tells how each ended, and counts
-what there is before and after."""
+"""A daemon under attack: runs attacks as jobs of kind `sandbox`, tells how each ended, and counts
+processes, descriptors, mounts, files and control groups before and after."""
 
 import base64
 import contextlib
@@ -17,19 +17,20 @@ from group import Group
 from harness import ATTACKS, Closed, Daemon, wait_until
 from world import ACCOUNT, Usage, World, as_account, fill_in, processes_with
 
-# What jobs may not see of the daemon's environment.
+# A variable of the daemon's environment that jobs must not see.
 CREDENTIAL = "RUBRICD_SECRET"
 
 LOOK = "echo good; ls -A; find /tmp /dev/shm -name 'plant-*' 2>/dev/null; exit 0"
 GOOD_JOB = {"kind": "sandbox", "argv": ["/bin/sh", "-c", LOOK]}
-# Waits for ever, and in no child that could be left over.
+# Waits for ever, without a child that could be left over.
 NEIGHBOUR = 'exec 9</usr/bin/env; flock 9; mkfifo f; exec 8<>f; echo secret > "$1"; read x <&8'
-# What enforces a limit in a control group; CPU time is only counted there, and that all of them do.
+# The controller that enforces a limit in a control group. CPU time is only counted there, and every group
+# counts it.
 CONTROLLERS = {"memory": "memory", "processes": "pids"}
 
-# Seconds that an answer may take: a busy host is slow to remove 100,000 files.
+# Seconds that an answer may take: a busy host removes 100,000 files slowly.
 PATIENCE = 150
-# And that a process may take to die once its job is answered.
+# Seconds that a process may take to die after its job was answered.
 DYING = 2
 
 
@@ -39,7 +40,8 @@ def encoded(program):
 
 
 def job_of(attack, arguments):
-    """The program is in the working directory, wherever that is; env leaves the environment alone."""
+    """Makes the job of an attack. The program lies in the working directory, wherever that is; env leaves
+    the environment alone."""
     return {
         "kind": "sandbox",
         "argv": ["/usr/bin/env", "./attack", *arguments],
@@ -50,8 +52,8 @@ def job_of(attack, arguments):
 
 @dataclass
 class Ending:
-    """How an attack ended: "succeeded", "refused", "stopped" (by a limit or signal, LIMIT tells which
-    limit), "lost" (an error in the place of a result)."""
+    """How an attack ended: "succeeded", "refused", "stopped" (by a limit or signal; LIMIT is the limit),
+    "lost" (an error instead of a result)."""
 
     how: str
     limit: str | None
@@ -80,7 +82,7 @@ def ending_of(answer):
 
 
 def outlives(token):
-    """Whether a process with TOKEN is more than just dying."""
+    """Returns whether a process with TOKEN stays alive longer than it takes to die."""
     end = time.monotonic() + DYING
     while found := processes_with(token):
         if time.monotonic() > end:
@@ -90,14 +92,14 @@ def outlives(token):
 
 
 class Neighbour:
-    """A job that runs in the other slot, with a file that is nobody else's business."""
+    """A job that runs in the other slot, with a file that other jobs must not see."""
 
     def __init__(self, target, world):
         self.secret = f"{world.token}-secret"
         self.client = target.daemon.connect()
         job = {"kind": "sandbox", "argv": ["/bin/sh", "-c", NEIGHBOUR, "sh", self.secret]}
         self.client.submit("neighbour", job)
-        # Its child has the same command line for a moment.
+        # For a moment its child has the same command line.
         only = wait_until(lambda: len(found := processes_with(self.secret)) == 1 and found, "it runs")
         self.pid = only.pop()
         wait_until(self._has_secret, "the neighbour has its secret")
@@ -109,7 +111,7 @@ class Neighbour:
         return self.pid in processes_with(self.secret) and self._has_secret()
 
     def close(self):
-        """Ends it; whether it was ended by that and by nothing before."""
+        """Cancels it. Returns whether that ended it, and nothing before."""
         self.client.send({"type": "cancel", "id": "neighbour"})
         answer = self.client.recv_answer("neighbour")
         self.client.close()
@@ -117,7 +119,7 @@ class Neighbour:
 
 
 class Target:
-    """A daemon with so many slots, WITHOUT some layers, as an account of its own."""
+    """A daemon with a number of slots, WITHOUT some layers, under an account of its own."""
 
     count = 0
 
@@ -150,7 +152,7 @@ class Target:
         self.client.close()
         if self.is_alive():
             assert self.daemon.stop() == 0, self.daemon.log()
-        subprocess.run(["rm", "-rf", self.directory], check=True)  # which minds no depth
+        subprocess.run(["rm", "-rf", self.directory], check=True)  # any depth
         wait_until(self._closes_group, "the control group is empty")
 
     def _closes_group(self):
@@ -166,13 +168,13 @@ class Target:
     # --- jobs ----------------------------------------------------------------------------------
 
     def groups_hold(self, attack):
-        """Whether there are control groups that hold the attack."""
+        """Returns whether there are control groups that hold the attack."""
         needed = CONTROLLERS.get(attack.group)
         has = needed is None or needed in self.group.controllers()
         return attack.group is not None and has and "cgroup" in self.in_force
 
     def lacks(self, attack):
-        """What would have to be there to hold the attack, and is not; '' if nothing."""
+        """Returns what is missing that would hold the attack; '' if nothing is."""
         if "group" in attack.needs and not self.groups_hold(attack):
             return "nothing but a control group that can limit it holds it, and there is none"
         record = layers.records().get(attack.name)
@@ -192,7 +194,7 @@ class Target:
         )
 
     def run(self, attack, world, neighbour=None):
-        """How the last turn of the attack ended."""
+        """Runs all turns of the attack. Returns how the last one ended."""
         facts = self.facts(world, neighbour)
         for arguments in attack.turns:
             ending = ending_of(self._answer(job_of(attack, fill_in(arguments, facts))))
@@ -209,7 +211,7 @@ class Target:
             return {"type": "error", "code": "gone", "message": repr(error)}
 
     def grades_well(self):
-        """A good job's verdict, and that it finds nothing of another's: '' if all is right."""
+        """Checks that a good job gets its verdict and finds nothing of another job. Returns '' if so."""
         answer = self.client.run(GOOD_JOB, id="good")
         if answer["type"] != "result" or answer["score"]["passed"] is not True:
             return f"a good job failed: {answer}"
@@ -222,17 +224,17 @@ class Target:
     # --- counting ------------------------------------------------------------------------------
 
     def idle_jails(self):
-        """The jails' pids once every slot is idle, else nothing."""
+        """Returns the jails' pids if every slot is idle, otherwise a false value."""
         slots = self.client.status()["slots"]
         pids = {slot["jail_pid"] for slot in slots}
         if any(slot["state"] != "idle" for slot in slots):
             return None
-        # A jail has something to put away once its report is out, and sleeps then.
+        # After its notice a jail still cleans up, and then sleeps.
         quiet = all(sleeps(pid) for pid in pids)
         return pids if quiet and self.daemon.descendants() == pids else None
 
     def census(self):
-        """What there is of processes, descriptors, mounts, files and cgroups while nothing runs."""
+        """Counts processes, descriptors, mounts, files and cgroups while no job runs."""
         jails = wait_until(self.idle_jails, "every slot is idle and has nothing but its jail")
         pids = [self.daemon.process.pid, *sorted(jails)]
         return {
@@ -256,7 +258,8 @@ def sleeps(pid):
 
 
 def seen(look):
-    """How many LOOK() finds; None where only root may look, since daemon and jails are not dumpable."""
+    """Returns how many LOOK() finds; None if only root may look, because daemon and jails are not
+    dumpable."""
     try:
         return len(look())
     except PermissionError:
@@ -264,7 +267,7 @@ def seen(look):
 
 
 class Targets:
-    """Daemons by what they are, each started when it is first asked for."""
+    """Daemons by their properties, each started on first use."""
 
     def __init__(self):
         self.running = {}
@@ -272,7 +275,7 @@ class Targets:
     def get(self, slots=1, without=()):
         key = (slots, frozenset(without))
         target = self.running.get(key)
-        if target and not target.is_alive():  # an attack was let through, and has ended it
+        if target and not target.is_alive():  # a successful attack has ended it
             self.running.pop(key).close()
         if key not in self.running:
             self.running[key] = Target(slots, without)
@@ -284,14 +287,14 @@ class Targets:
 
 
 def end_processes(pids):
-    """Ends what an attack that was let through has left."""
+    """Kills what a successful attack has left."""
     for pid in pids:
         subprocess.run(["kill", "-9", str(pid)], check=False, stderr=subprocess.DEVNULL)
 
 
 @contextlib.contextmanager
 def company(attack, target, world):
-    """The neighbour that an attack needs, or None; and the noise that it needs."""
+    """Provides the neighbour that an attack needs, or None, and the noise that it needs."""
     with contextlib.ExitStack() as stack:
         if "usage" in attack.needs:
             stack.enter_context(Usage())
@@ -299,8 +302,8 @@ def company(attack, target, world):
 
 
 def let_through(attack, targets, without):
-    """Whether the attack succeeds on a daemon WITHOUT those layers, and how it ended; fails where that
-    tells nothing."""
+    """Returns whether the attack succeeds on a daemon WITHOUT those layers, and how it ended. Fails if
+    that is inconclusive."""
     target = targets.get(2 if "neighbour" in attack.needs else 1, without)
     with World() as world, company(attack, target, world) as neighbour:
         ending = target.run(attack, world, neighbour)

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Every attack works where nothing confines it: on this host, as an ordinary account, or as root where
-it takes a right that no job has to begin with. An attack that is refused by a jail proves something
-only because of this.
+"""Every attack works without confinement on this host, as an ordinary account, or as root if it needs a
+right that no job starts with. Only that makes its refusal by a jail proof of anything.
 
-The shell that starts an attack stands for the jail, a process that sleeps for the daemon and another
-one for the job that runs at the same time."""
+The shell that starts an attack stands for the jail, one sleeping process for the daemon, and another one
+for the job that runs at the same time."""
 
 import os
 import resource
@@ -31,7 +30,7 @@ def world():
 
 @pytest.fixture
 def scratch():
-    """A directory of the account's on a tmpfs, which takes files of any length."""
+    """A directory of the account's on a tmpfs that accepts files of any length."""
     path = Path(tempfile.mkdtemp(prefix="rubricd-hostile-bare-", dir="/dev/shm"))
     (path / "cwd").mkdir()
     for directory in path, path / "cwd":
@@ -39,12 +38,12 @@ def scratch():
     path.chmod(0o755)
     yield path
     subprocess.run(["chmod", "-R", "u+rwx", path], check=True)
-    subprocess.run(["rm", "-rf", path], check=True)  # which minds no depth
+    subprocess.run(["rm", "-rf", path], check=True)  # any depth
 
 
 @pytest.fixture
 def stand_ins(world, scratch):
-    """The daemon and the neighbour: (facts, processes)."""
+    """Starts stand-ins for the daemon and the neighbour. Yields (facts, processes)."""
     slot = scratch / "work" / "slot-1" / "job-1"
     slot.mkdir(parents=True)
     (slot / f"{world.token}-secret").write_text("the neighbour's secret\n")
@@ -55,7 +54,7 @@ def stand_ins(world, scratch):
         subprocess.Popen([*as_account(), *command, "sleep", "600"], cwd=slot)
         for command in ([], locked)
     ]
-    for process in processes:  # until it has become the account's
+    for process in processes:  # until it runs as the account
         comm = Path(f"/proc/{process.pid}/comm")
         wait_until(lambda: comm.read_text() == "sleep\n", "the stand-in sleeps")  # noqa: B023
     yield {
@@ -77,7 +76,8 @@ def without_limits():
 
 
 def run(attack, program, arguments, cwd, inherited):
-    """The attack's exit status and stdout. In a session of its own, so that it can do nothing to us."""
+    """Returns the attack's exit status and stdout. It runs in a session of its own, so that it cannot
+    affect the tests."""
     if not os.access(cwd, os.X_OK):
         return 0, "SUCCEEDED: the next job cannot enter its directory"
     prefix = [] if attack.bare == "root" else as_account()
@@ -105,13 +105,13 @@ def run(attack, program, arguments, cwd, inherited):
 
 
 def lacks(attack, output):
-    """Whether this host does not have what was tried: the kernel says so, and says nothing else."""
+    """Returns whether this host lacks what the attack tried: the kernel says so and nothing else."""
     if attack.name == "netlink":
         return len(os.listdir("/sys/class/net")) < 2
-    if attack.name == "perf_event":  # 3 is Debian's: nobody but root
+    if attack.name == "perf_event":  # 3 is Debian's value: root only
         return int(Path("/proc/sys/kernel/perf_event_paranoid").read_text()) > 2
     if user_namespaces_are_refused():
-        return True  # a chroot, say, or a container: not a bare host at all
+        return True  # a chroot or container, say: not a bare host
     said = {line.rsplit(": ", 1)[-1] for line in output.splitlines() if line.startswith("refused")}
     return said and said <= {"ENOSYS", "EAFNOSUPPORT", "ESOCKTNOSUPPORT", "EPROTONOSUPPORT", "ENODEV"}
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Attacks on a daemon, as jobs: with every layer in force they are refused and leave nothing behind;
-with those layers taken away that hold them, they succeed."""
+"""Attacks on a daemon, as jobs. With every layer in force they are refused and leave nothing behind;
+without the layers that hold them they succeed."""
 
 import os
 
@@ -38,8 +38,8 @@ def check_account(attack):
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
 def test_it_is_refused(attack, targets, world):
-    """And nothing of it is left: no process, mount, file, cgroup, descriptor or System V object; what
-    was not to be touched was not; and the same slot grades a good job."""
+    """The attack is refused and leaves nothing: no process, mount, file, cgroup, descriptor or System V
+    object. Nothing forbidden was touched, and the same slot grades a good job."""
     check_account(attack)
     target = targets.get(2 if "neighbour" in attack.needs else 1)
     if target.lacks(attack):
@@ -56,7 +56,7 @@ def test_it_is_refused(attack, targets, world):
         assert ending.how == "refused" or (ending.how == "stopped" and ending.limit), ending
         told = {attack.limit, attack.group} if target.groups_hold(attack) else {attack.limit}
         if ending.how == "refused" and "mount_namespace" not in target.in_force:
-            told.add(None)  # what may not be written at all cannot be filled either
+            told.add(None)  # a place that cannot be written cannot be filled either
         assert ending.limit in told, ending
     assert attack.refused is None or attack.refused in ending.printed, ending
     assert world.touched() == []
@@ -70,7 +70,7 @@ WITHOUT = [attack for attack in ATTACKS if HELD_BY[attack.name]]
 
 @pytest.mark.parametrize("attack", WITHOUT, ids=lambda attack: attack.name)
 def test_it_succeeds_without_its_layers(attack, targets):
-    """With all of those taken away that hold it; so it is by these that it is held."""
+    """Without all layers that hold it, the attack succeeds: so these are what holds it."""
     check_account(attack)
     if REFUSED:
         pytest.skip(f"what holds it was measured where there are user namespaces: {REFUSED}")
@@ -86,7 +86,7 @@ GROUPED = [attack for attack in ATTACKS if attack.group]
 
 @pytest.mark.parametrize("attack", GROUPED, ids=lambda attack: attack.name)
 def test_a_control_group_alone_holds_it(attack, targets):
-    """And leaves the evidence by which the limit is named."""
+    """A control group alone holds it, and leaves the evidence that names the limit."""
     without = layers.ALL - {"cgroup"}
     if not targets.get(1, without).groups_hold(attack):
         pytest.skip("there are no control groups here that can limit it")

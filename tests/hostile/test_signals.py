@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A job that ends by any signal is told as that, and the next one is graded."""
+"""A job that ends by a signal is reported as such, and the next job is graded."""
 
 import base64
 import signal
@@ -8,9 +8,10 @@ import pytest
 from harness import ATTACKS
 from target import Target
 
-# What these do by default does not end a process.
+# By default these do not end a process.
 HARMLESS = {signal.SIGCHLD, signal.SIGCONT, signal.SIGURG, signal.SIGWINCH}
-# What they stop nobody wakes. The kernel ignores those of a terminal in a session that is the job's own.
+# Nobody wakes a process that these stop. The kernel ignores those of a terminal in a session that is the
+# job's own.
 STOPS = {signal.SIGSTOP}
 STOPS_OF_A_TERMINAL = {signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}
 
@@ -42,7 +43,7 @@ def test_a_job_ends_by_a_signal(number, target):
         assert outcome["limit_exceeded"] == "wall_clock", outcome
     else:
         assert outcome["signal"] == int(number) and outcome["exit_code"] is None, outcome
-        # SIGXFSZ is all that a file too large is told by; for SIGXCPU time has to have been used.
+        # SIGXFSZ alone is evidence of a file too large; SIGXCPU counts only if CPU time was used.
         told = "disk" if number == signal.SIGXFSZ else None
         assert outcome["limit_exceeded"] == told, outcome
     assert target.grades_well() == ""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Hostile jobs and good ones on the same few slots, one after another and beside each other: every good
-job gets its own verdict, and afterwards there is no more of anything than before.
+"""Hostile and good jobs on the same few slots, one after another and at the same time: every good job gets
+its own verdict, and afterwards there is no more of anything than before.
 
-RUBRICD_SOAK is how many jobs: 600 unless it says otherwise; 10000 takes some minutes."""
+RUBRICD_SOAK is the number of jobs, 600 by default; 10000 takes some minutes."""
 
 import os
 import random
@@ -17,14 +17,14 @@ SLOTS = 3
 IN_FLIGHT = 2 * SLOTS
 SEED = 1
 
-# Not these: they take seconds each by their nature.
+# Left out: these take seconds each by their nature.
 SLOW = {"hang", "cpu_threads", "cpu_processes", "inotify_host", "memory_processes", "setuid_program"}
-# Nor this one: jobs in turn are held apart, but beside each other it is lock_neighbour, which is open.
+# Left out too: jobs in turn are kept apart, but at the same time this is lock_neighbour, which is open.
 BESIDE = {"file_lock"}
 
 
 def good_job(number):
-    """A job, and the check of its result: it says its number and ends with a status of its own."""
+    """Makes a job and the check of its result: it prints its number and exits with a status of its own."""
     status = number % 3
     script = f"echo {number}; ls -A . /tmp /dev/shm | grep -v -e : -e '^$'; exit {status}"
 
@@ -47,7 +47,7 @@ def hostile_job(attack, arguments):
 
 
 class Mix:
-    """An endless, repeatable mix: every other job is a good one."""
+    """An endless, repeatable mix in which every other job is a good one."""
 
     def __init__(self, target, world):
         self.random = random.Random(SEED)
@@ -66,7 +66,7 @@ class Mix:
 
 
 def run_all(target, mix, count):
-    """Keeps as many jobs as IN_FLIGHT with the daemon until all are answered."""
+    """Keeps IN_FLIGHT jobs submitted until all are answered."""
     checks = {}
     with target.daemon.connect() as client:
         client.sock.settimeout(120)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What the attacks are after, outside of any jail: files to read, places to write to, sockets that
-listen. The world knows afterwards what was touched."""
+"""What the attacks are after, outside of any jail: files to read, places to write to, listening sockets.
+Afterwards the world tells what was touched."""
 
 import os
 import shutil
@@ -13,13 +13,13 @@ from pathlib import Path
 SECRET = "the host's secret\n"
 PUBLIC_DIRECTORIES = [Path("/tmp"), Path("/var/tmp"), Path("/dev/shm")]
 
-# The account of jobs when the tests are run as root: one that nobody else has, so that attacks on all
-# processes of an account meet only those that are meant for them.
+# The account of jobs when root runs the tests. Nobody else has it, so that attacks on all processes of an
+# account reach only those meant for them.
 ACCOUNT = 64017 if os.geteuid() == 0 else os.geteuid()
 
 
 def as_account(account=ACCOUNT):
-    """What to put before a command so that it runs as that account."""
+    """Returns what to put before a command so that it runs as that account."""
     if os.geteuid() != 0:
         return []
     switch = [f"--reuid={account}", f"--regid={account}", "--clear-groups", "--pdeathsig=KILL"]
@@ -27,7 +27,7 @@ def as_account(account=ACCOUNT):
 
 
 def works_here(program, arguments):
-    """Whether an attack that needs nothing beside it works on this host with nothing to confine it."""
+    """Returns whether an attack that needs nothing else works on this host without confinement."""
     with tempfile.TemporaryDirectory(prefix="rubricd-hostile-", dir="/tmp") as directory:
         os.chown(directory, ACCOUNT, -1)
         command = [*as_account(), program, *arguments]
@@ -36,7 +36,7 @@ def works_here(program, arguments):
 
 
 def processes_with(token):
-    """Pids of those whose command line has TOKEN, the dead apart."""
+    """Returns the pids of living processes whose command line has TOKEN."""
     found = set()
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and int(entry.name) != os.getpid():
@@ -49,7 +49,7 @@ def processes_with(token):
 
 
 def system_v_objects():
-    """Every System V object that can be seen from here."""
+    """Returns every System V object that is visible here."""
     return {
         (kind, line.split()[1])
         for kind in ("shm", "sem", "msg")
@@ -58,7 +58,7 @@ def system_v_objects():
 
 
 class World:
-    """One attack's surroundings. Everything made here is gone after close()."""
+    """The surroundings of one attack. close() removes everything made here."""
 
     count = 0
 
@@ -124,7 +124,7 @@ class World:
     # --- facts ---------------------------------------------------------------------------------
 
     def facts(self, **more):
-        """What arguments of attacks may name."""
+        """Returns the values that arguments of attacks may name."""
         ports = {
             name: self.listeners[name].getsockname()[1] if name in self.listeners else 1
             for name in ("tcp4", "tcp6")
@@ -164,7 +164,7 @@ class World:
                 pass
 
     def touched(self):
-        """What of the host is not as it was, in words."""
+        """Returns, in words, what has changed on the host."""
         found = list(self._sockets_touched())
         if self._contents() != self.before:
             found.append(f"the host's files are now {self._contents()}")

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* For tests that confine themselves: a scenario runs in a process of its own, says on stderr what
- * is wrong, and ends with 0, or with SKIPPED when this host or user cannot provoke it. */
+/* For tests that confine themselves: a scenario runs in a process of its own, prints what is wrong
+ * to stderr, and exits with 0, or with SKIPPED if this host or user cannot provoke what it tests.
+ */
 
 #include "proto/util.h"
+#include "tests/unit/check.h"
+#include "tests/unit/files.h"
 
-#include <dirent.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -18,61 +20,9 @@
 
 #include <cmocka.h>
 
-#define SKIPPED 77
 #define SCENARIO_SECONDS 60
 
-/* In a scenario: what fails ends it, with the place on stderr. */
-#define CHECK(condition)                                                             \
-    do {                                                                             \
-        if (!(condition)) {                                                          \
-            (void)fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #condition, \
-                          strerror(errno));                                          \
-            return 1;                                                                \
-        }                                                                            \
-    } while (0)
-
-/* The same for a number, which is shown. */
-#define CHECK_EQUAL(got, expected)                                                                 \
-    do {                                                                                           \
-        long long got_ = (long long)(got), expected_ = (long long)(expected);                      \
-        if (got_ != expected_) {                                                                   \
-            (void)fprintf(stderr, "%s:%d: %s is %lld, not %lld\n", __FILE__, __LINE__, #got, got_, \
-                          expected_);                                                              \
-            return 1;                                                                              \
-        }                                                                                          \
-    } while (0)
-
-/* The call fails with exactly this errno. */
-#define CHECK_ERRNO(call, expected)                                                          \
-    do {                                                                                     \
-        errno = 0;                                                                           \
-        long long r_ = (long long)(call);                                                    \
-        if (r_ != -1 || errno != (expected)) {                                               \
-            (void)fprintf(stderr, "%s:%d: %s: %lld, %s instead of %s\n", __FILE__, __LINE__, \
-                          #call, r_, strerror(errno), strerror(expected));                   \
-            return 1;                                                                        \
-        }                                                                                    \
-    } while (0)
-
-#define SKIP(...)                                \
-    do {                                         \
-        (void)fprintf(stderr, "# " __VA_ARGS__); \
-        (void)fputc('\n', stderr);               \
-        return SKIPPED;                          \
-    } while (0)
-
-static inline size_t count_descriptors(void)
-{
-    size_t count = 0;
-    DIR *dir = opendir("/proc/self/fd");
-    while (dir && readdir(dir))
-        count++;
-    if (dir)
-        (void)closedir(dir);
-    return count;
-}
-
-/* Runs SCENARIO with ARGUMENT in a child and asserts that it went well, or skips with it. */
+/* Runs SCENARIO with ARGUMENT in a child. Asserts that it succeeds; skips if it does. */
 static inline void run_scenario(int (*scenario)(void *argument), void *argument)
 {
     int status;
@@ -89,7 +39,7 @@ static inline void run_scenario(int (*scenario)(void *argument), void *argument)
     assert_int_equal(status, 0);
 }
 
-/* The state of such a test is the scenario, which takes no argument. */
+/* The state of such a test is its scenario, which takes no argument. */
 static inline int call_scenario(void *argument)
 {
     int (*const *scenario)(void) = argument;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Drives daemon/cgroup/cgroup.h as the daemon does, for tests that look at what the kernel makes of
+/* Drives daemon/cgroup/cgroup.h as the daemon does, for tests that check what the kernel makes of
  * it.
  *
  *     cgroup-probe run [OPTION]... -- PROGRAM [ARGUMENT]...
  *
- * opens the tree, runs PROGRAM as a job in a leaf, below a process that stands for the jail, and
- * prints a line of JSON: what the tree has, how the job ended, what its leaf said, and which groups
- * there were. `cgroup-probe bench N` tells what leaves cost. Its other commands are jobs: what they
- * do to reach their limits stands with them. */
+ * opens the tree, runs PROGRAM as a job in a leaf, below a process that plays the jail, and prints
+ * a line of JSON: what the tree has, how the job ended, what its leaf reported, and which groups
+ * existed. `cgroup-probe bench N` measures the cost of leaves. The other commands are jobs; the
+ * comment at each says how it reaches its limit. */
 #include "daemon/base/clock.h"
 #include "daemon/cgroup/cgroup.h"
 #include "daemon/jail/cgroup_fork.h"
@@ -47,17 +47,17 @@
 struct options {
     struct cgroup_limits limits;
     bool user_namespace;   /* the jail is in a user namespace of its own */
-    bool cgroup_namespace; /* and, wrongly, in a cgroup namespace */
+    bool cgroup_namespace; /* and, wrongly, in a cgroup namespace of its own */
     bool hide;             /* the job unshares its cgroup namespace, as it may */
-    bool kill_on_output;   /* the leaf is killed as soon as the job has printed a line */
-    bool abandon;          /* once it has, the probe kills itself */
-    bool wait_for_input;   /* with the tree open, until its standard input ends */
+    bool kill_on_output;   /* kill the leaf as soon as the job has printed a line */
+    bool abandon;          /* then the probe kills itself */
+    bool wait_for_input;   /* wait, with the tree open, for the end of stdin */
     char **argv;
 };
 
 /* What the jail tells. */
 struct jail_report {
-    int error; /* of cgroup_fork(), negative */
+    int error; /* negative errno of cgroup_fork() */
     int wait_status;
     bool must_enter;
 };
@@ -131,7 +131,7 @@ static void write_file(const char *path, const char *text)
         DIE(path);
 }
 
-/* One user id, as a jail has it. */
+/* Maps one user id, as in a jail. */
 static void unshare_user(void)
 {
     char map[40];
@@ -195,7 +195,7 @@ static void wait_for(int fd, const char *what)
         DIE(what);
 }
 
-/* Reads what the job prints until its end, or until a line if ONE_LINE. */
+/* Reads the job's output to its end, or one line if ONE_LINE. */
 static void read_output(int fd, bool one_line, char text[OUTPUT_MAX])
 {
     size_t length = strlen(text);
@@ -281,7 +281,7 @@ static void run_one(const struct options *options, const struct cgroup_tree *tre
     MUST(read(reports[0], &report, sizeof(report)));
     MUST(waitpid(jail, NULL, 0));
     printf(", \"wall_ms\": %" PRIu64, (clock_now_ns() - started_ns) / NS_PER_MS);
-    /* Descendants that live on may hold the pipe; what the leaf says of them comes first. */
+    /* Living descendants may hold the pipe; the leaf knows of them first. */
     if (report.error == 0 && WIFEXITED(report.wait_status))
         read_output(output[0], true, text);
     print_result(tree, &leaf, &report);
@@ -363,7 +363,7 @@ static int bench(unsigned count)
     struct cgroup_tree tree = CGROUP_TREE_NULL;
     if (cgroup_tree_open(&tree, &fault) < 0)
         DIE(fault.text);
-    /* In turns, so that what else the machine does hits all of them. */
+    /* In turns, so that other load on the machine affects all of them. */
     for (unsigned i = 0; i < count * BENCH_COUNT; i++) {
         uint64_t started_ns = clock_now_ns();
         bench_one(&tree, i, (int)(i % BENCH_COUNT));
@@ -385,12 +385,12 @@ static int touch_memory(size_t mib)
     if (memory == MAP_FAILED)
         return 12;
     for (size_t i = 0; i < mib * MIB; i += 4096)
-        memory[i] = (char)(i >> 12 | 1); /* pages that are all different from zero */
+        memory[i] = (char)(i >> 12 | 1); /* no page is all zeros */
     return 0;
 }
 
-/* eat MIB COUNT: COUNT processes, each with so much memory, all at the same time. Status 3 if one
- * of them did not get it. */
+/* eat MIB COUNT: COUNT processes allocate MIB each, all at the same time. Status 3 if one of them
+ * failed. */
 static int eat(size_t mib, long count)
 {
     int status, result = 0;
@@ -409,7 +409,7 @@ static int eat(size_t mib, long count)
             _exit(r);
         }
     (void)close(ready[1]);
-    /* One that is killed is never ready. */
+    /* A killed process never reports ready. */
     struct pollfd poll_fd = {.fd = ready[0], .events = POLLIN};
     for (long i = 0; i < count && result == 0;) {
         if (poll(&poll_fd, 1, 10) > 0)
@@ -424,7 +424,7 @@ static int eat(size_t mib, long count)
     return result;
 }
 
-/* forks COUNT: so many children that stay. Status 11 if one was refused. */
+/* forks COUNT: COUNT children that stay. Status 11 if a fork was refused. */
 static int forks(long count)
 {
     int hold[2];
@@ -449,7 +449,7 @@ static int forks(long count)
     return result;
 }
 
-/* bomb: forks for as long as it lives, and says so once its limit must have been reached. */
+/* bomb: forks as long as it lives, and prints a line once its limit must have been reached. */
 _Noreturn static void bomb(void)
 {
     (void)signal(SIGCHLD, SIG_IGN);
@@ -459,8 +459,8 @@ _Noreturn static void bomb(void)
             (void)!write(STDOUT_FILENO, "bomb\n", 5);
 }
 
-/* strays COUNT STAY: so many grandchildren in sessions of their own, whose parents are gone. Then
- * it stays as well, or ends. */
+/* strays COUNT STAY: COUNT grandchildren in sessions of their own, whose parents have exited. Then
+ * it stays as well, or exits. */
 static int strays(long count, bool stay)
 {
     int ready[2];
@@ -497,7 +497,7 @@ static void spin(long ms)
     while (now.tv_sec * 1000 + now.tv_nsec / 1000000 < ms);
 }
 
-/* spin MS: burns so much CPU time itself, and as much in a grandchild that nobody waits for. */
+/* spin MS: burns MS of CPU time itself, and as much in a grandchild that nobody waits for. */
 static int spin_twice(long ms)
 {
     int done[2];

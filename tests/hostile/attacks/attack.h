@@ -30,7 +30,7 @@ enum { ATTACK_SUCCEEDED = 0, ATTACK_REFUSED = 1, ATTACK_UNCLEAR = 2 };
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
-/* The name of an errno, also of one that glibc does not know. */
+/* Returns the name of an errno, even of one that glibc does not know. */
 static inline const char *errno_name(int error)
 {
     const char *name = strerrorname_np(error);
@@ -69,7 +69,8 @@ _Noreturn static inline __attribute__((format(printf, 1, 2))) void unclear(const
     end_with(ATTACK_UNCLEAR, "unclear", format, arguments);
 }
 
-/* One way was barred, as errno tells; there may be others. Keeps errno. */
+/* Prints that one way was refused, for the reason in errno; there may be other ways. Keeps
+ * errno. */
 static inline __attribute__((format(printf, 1, 2))) void barred(const char *format, ...)
 {
     int error = errno;
@@ -83,15 +84,15 @@ static inline __attribute__((format(printf, 1, 2))) void barred(const char *form
     errno = error;
 }
 
-/* Every way was barred, and each has said so. */
+/* Every way was refused, and each refusal has been printed. */
 _Noreturn static inline void all_barred(void)
 {
     (void)fflush(stdout);
     _exit(ATTACK_REFUSED);
 }
 
-/* For calls that are made with arguments that do no harm: whatever the kernel says but "you may
- * not" or "there is no such call" means that it has let us in. */
+/* For calls with harmless arguments: any answer of the kernel but "you may not" or "there is no
+ * such call" means that it let the attack in. */
 static inline void must_not_get_in(long result, const char *what)
 {
     if (result >= 0)
@@ -101,7 +102,7 @@ static inline void must_not_get_in(long result, const char *what)
     barred("%s", what);
 }
 
-/* argv[i], which must be there. */
+/* Returns argv[i], which must exist. */
 static inline char *argument(int argc, char **argv, int i)
 {
     if (i >= argc)
@@ -119,7 +120,7 @@ static inline long argument_number(int argc, char **argv, int i)
     return value;
 }
 
-/* argv[i] as a process: "parent", or its number. */
+/* Returns argv[i] as a process: "parent", or its number. */
 static inline pid_t argument_process(int argc, char **argv, int i)
 {
     if (strcmp(argument(argc, argv, i), "parent") == 0)
@@ -127,7 +128,8 @@ static inline pid_t argument_process(int argc, char **argv, int i)
     return (pid_t)argument_number(argc, argv, i);
 }
 
-/* Reads up to SIZE - 1 bytes of a file and ends them with NUL; their number, or -1 with errno. */
+/* Reads up to SIZE - 1 bytes of a file and appends a NUL. Returns their number, or -1 with
+ * errno. */
 static inline ssize_t read_file(const char *path, char *buffer, size_t size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -141,7 +143,7 @@ static inline ssize_t read_file(const char *path, char *buffer, size_t size)
     return n;
 }
 
-/* Writes TEXT to a file that exists; 0, or -1 with errno. */
+/* Writes TEXT to an existing file. Returns 0, or -1 with errno. */
 static inline int write_file(const char *path, const char *text)
 {
     int fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -154,7 +156,7 @@ static inline int write_file(const char *path, const char *text)
     return n < 0 ? -1 : 0;
 }
 
-/* The state letter of a process in /proc, or '?' if it cannot be seen. */
+/* Returns the state letter of a process in /proc, or '?' if it is not visible. */
 static inline char process_state(pid_t pid)
 {
     char path[64], text[512];
@@ -165,7 +167,7 @@ static inline char process_state(pid_t pid)
     return end && end[1] == ' ' ? end[2] : '?';
 }
 
-/* Waits until a child has ended and gives its wait status. */
+/* Waits until a child has ended. Returns its wait status. */
 static inline int wait_for(pid_t pid)
 {
     int status = 0;
@@ -175,8 +177,8 @@ static inline int wait_for(pid_t pid)
     return status;
 }
 
-/* Makes a user namespace in which this process has every capability, and whatever namespaces FLAGS
- * name. False, and says so, if that is refused. */
+/* Makes a user namespace in which this process has every capability, and the namespaces that FLAGS
+ * name. Returns false and prints so if that is refused. */
 static inline bool enter_new_namespaces(int flags)
 {
     char map[64];
@@ -194,8 +196,8 @@ static inline bool enter_new_namespaces(int flags)
     return true;
 }
 
-/* Mounts of our own that the host does not see, by root's right or in a new user namespace. False,
- * and says so, if neither is to be had. */
+/* Gets mounts of its own that the host does not see, by root's right or in a new user namespace.
+ * Returns false and prints so if neither is possible. */
 static inline bool enter_new_mount_namespace(void)
 {
     if (unshare(CLONE_NEWNS) < 0) {
@@ -205,7 +207,7 @@ static inline bool enter_new_mount_namespace(void)
     }
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0)
         return true;
-    if (geteuid() == 0) /* what we mount would come out on the host */
+    if (geteuid() == 0) /* our mounts would appear on the host */
         unclear("a mount namespace of our own, but not private: %s", errno_name(errno));
     barred("making mounts private");
     return false;

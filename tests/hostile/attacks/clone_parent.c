@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Leaves siblings: children that it makes its parent's own, one of which ends while the job runs.
- * Their command line has the argument, by which the runner looks for it.
- * Stopped by: tree_kill, pid_namespace, cgroup. */
+ * Their command line contains the argument, by which the runner finds them. Stopped by: tree_kill,
+ * pid_namespace, cgroup. */
 #include "attack.h"
 
 #define SECONDS 20

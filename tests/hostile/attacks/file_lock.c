@@ -6,7 +6,7 @@
 
 #include <sys/file.h>
 
-#define SECONDS 20 /* it lets go by itself */
+#define SECONDS 20 /* it releases the lock by itself */
 
 int main(int argc, char **argv)
 {

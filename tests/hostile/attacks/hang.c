@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Ignores and blocks every signal and does not end before as many seconds as the argument says.
- * Stopped by: what is always in force, the supervisor's clock. */
+/* Ignores and blocks every signal for as many seconds as the argument says. Stopped by: what is
+ * always in force, the supervisor's clock. */
 #include "attack.h"
 
 #include <time.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens every device that a host may have and a job has no use for.
- * Stopped by: filesystem (a /dev of five devices), landlock. */
+/* Opens every device that a host may have and a job does not need. Stopped by: filesystem (a /dev
+ * of five devices), landlock. */
 #include "attack.h"
 
 int main(void)

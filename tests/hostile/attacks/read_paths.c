@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads files, or lists directories, that are none of a job's business: the arguments. A directory
- * that is empty tells nothing.
- * Stopped by: filesystem (they are not there), landlock. */
+/* Reads files or lists directories, the arguments, that jobs must not reach. An empty directory
+ * proves nothing. Stopped by: filesystem (they are not there), landlock. */
 #include "attack.h"
 
-/* Whether there is anything in it; errno tells why not. */
+/* Returns whether there is anything in it; errno says why not. */
 static bool lists(const char *path)
 {
     DIR *entries = opendir(path);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Has the kernel stop the jail in its stead: the owner of a pipe gets a signal when data comes.
- * Stopped by: pid_namespace (the init of one is immune), landlock (from ABI 6 on). */
+/* Lets the kernel stop the jail: the owner of a pipe gets a signal when data arrives. Stopped by:
+ * pid_namespace (the init of one is immune), landlock (from ABI 6 on). */
 #include "attack.h"
 
 int main(void)

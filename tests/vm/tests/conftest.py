@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What the tests in the virtual machine share: units of systemd that run a program and are gone when
-it has ended. They run as root there and nowhere else."""
+"""What the tests in the virtual machine share: systemd units that run a program and disappear when it has
+ended. The tests run as root, and only there."""
 
 import itertools
 import json
@@ -14,7 +14,7 @@ PROBE = BUILD / "tests/cgroup-probe"
 CGROUPS = Path("/sys/fs/cgroup")
 UNIT_TIMEOUT = 120  # the machine is emulated
 
-# Where the unit's own group is, for what runs in one as a shell script.
+# Path of the unit's own group, for shell scripts that run in one.
 OWN_GROUP = "G=/sys/fs/cgroup$(sed -n 's/^0:://p' /proc/self/cgroup)"
 
 numbers = itertools.count(1)
@@ -37,7 +37,7 @@ class Unit:
             arguments.append("--property=Delegate=yes")
         arguments += [f"--property={line}" for line in properties]
         self.process = subprocess.Popen(
-            # systemd would expand variables.
+            # systemd would expand variables
             [*arguments, "--", *(str(word).replace("$", "$$") for word in command)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -46,7 +46,7 @@ class Unit:
         )
 
     def lines(self):
-        """What it prints until it ends, which it must well, each line from JSON."""
+        """Returns what it prints until it ends, each line from JSON. Fails unless it succeeds."""
         try:
             out, err = self.process.communicate(timeout=UNIT_TIMEOUT)
         except subprocess.TimeoutExpired:
@@ -57,19 +57,19 @@ class Unit:
 
 
 def run_probe(*arguments, properties=(), **kwargs):
-    """The one line that the probe prints in a unit of its own."""
+    """Returns the one line that the probe prints in a unit of its own."""
     (line,) = Unit([PROBE, "run", *arguments], *properties, **kwargs).lines()
     return line
 
 
 def run_script(script, *properties, **kwargs):
-    """The lines that a shell script prints in a unit of its own; $P is the probe."""
+    """Returns the lines that a shell script prints in a unit of its own; $P is the probe."""
     text = f"set -eu; P={PROBE}; {OWN_GROUP}; {script}"
     return Unit(["/bin/sh", "-c", text], *properties, **kwargs).lines()
 
 
 def is_clean(result):
-    """Whether the probe has left the group as it found it."""
+    """Returns whether the probe has left the group as it found it."""
     return (
         result["removed"] == 0
         and result["groups_after"] == []

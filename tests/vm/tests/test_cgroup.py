@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""daemon/cgroup/cgroup.h under a real systemd, through the probe beside (cgroup_probe.c), as an unprivileged
-user: in a delegated unit's root, in groups below it, and where nothing is delegated."""
+"""Tests daemon/cgroup/cgroup.h under a real systemd, by the probe cgroup_probe.c, as an unprivileged user:
+in the root of a delegated unit, in groups below it, and without delegation."""
 
 import signal
 import subprocess
@@ -20,7 +20,7 @@ def has(result):
 
 
 def values(text):
-    """A file of lines "key number"."""
+    """Parses a file of lines "key number"."""
     return {key: int(number) for key, number in (line.split() for line in text.splitlines())}
 
 
@@ -101,7 +101,8 @@ def test_memory_of_one_process():
 
 
 def test_memory_of_many_processes_kills_them_all():
-    """Its first process, which has next to nothing, would otherwise end with status 3."""
+    """The whole job is killed: its first process, which uses almost no memory, would otherwise exit with
+    status 3."""
     result = run_probe("--memory=32", "--", PROBE, "eat", "12", "4")
     assert result["signal"] == signal.SIGKILL and result["evidence"] == ["memory"]
     assert is_clean(result)
@@ -245,7 +246,7 @@ def test_one_controller_alone():
 
 
 def test_a_delegate_subgroup_named_daemon():
-    """What DelegateSubgroup=daemon of systemd 254 does before it starts the program."""
+    """Does what DelegateSubgroup=daemon of systemd 254 does before it starts the program."""
     (result,) = run_script(
         "mkdir $G/daemon; echo $$ >$G/daemon/cgroup.procs;"
         "exec $P run --memory=32 -- $P eat 48 1"
@@ -253,13 +254,13 @@ def test_a_delegate_subgroup_named_daemon():
     assert result["open"] == 0 and has(result) == ALL and result["fault"] == ""
     assert result["own_group"].strip().endswith(".service/daemon")
     assert result["evidence"] == ["memory"]
-    # It was not moved there by the module, so it stays.
+    # The module did not move it there, so it stays.
     assert result["groups_after"] == ["daemon"] and result["subtree_control_after"].strip() == ""
     assert result["own_group_after"] == result["own_group"]
 
 
 def test_a_killed_predecessors_jobs_are_killed_and_removed():
-    """Two lives of a daemon in one group; in between its jobs go on."""
+    """Two daemons use one group in succession; jobs of the first go on in between."""
     first, alive, second, gone = run_script(
         "mkdir $G/outer $G/daemon; echo $$ >$G/outer/cgroup.procs;"
         "(read -r self rest </proc/self/stat; echo $self >$G/daemon/cgroup.procs;"
@@ -270,7 +271,7 @@ def test_a_killed_predecessors_jobs_are_killed_and_removed():
         "[ -e $G/jobs ] && echo 1 || echo 0"
     )
     assert first["output"] == "ready\n"
-    # The job's own process may go with its jail.
+    # The job's own process may end with its jail.
     assert len(alive) >= 3, "they are without the daemon, and alive"
     assert second["open"] == 0 and second["fault"] == ""
     assert second["leaves"] == ["job-1"], "the name was free again"
@@ -350,7 +351,7 @@ def test_no_cgroup2_mounted():
 
 
 def test_the_remedy_for_users_works():
-    """What the faults recommend to who has no unit."""
+    """What the faults recommend to users without a unit."""
     uid = subprocess.run(["id", "-u", "tester"], capture_output=True, text=True).stdout.strip()
     subprocess.run(["systemctl", "start", f"user@{uid}.service"], check=True)
     command = f"exec systemd-run --quiet --user --scope -p Delegate=yes {PROBE} run --memory=32 -- {PROBE} eat 48 1"
@@ -369,7 +370,7 @@ def test_the_remedy_for_users_works():
 
 
 def test_cost(record_property):
-    """Measured, not judged: the machine is emulated, only the relations tell something."""
+    """Measured, not judged: the machine is emulated, so only ratios mean anything."""
     (cost,) = Unit([PROBE, "bench", "100"]).lines()
     for name, microseconds in cost.items():
         record_property(name, microseconds)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""daemon/cgroup/cgroup.h where version 1 of control groups holds the controllers, and version 2 is mounted
-beside it (the machine is booted with systemd.unified_cgroup_hierarchy=0)."""
+"""Tests daemon/cgroup/cgroup.h where version 1 of control groups holds the controllers and version 2 is
+mounted as well (the machine is booted with systemd.unified_cgroup_hierarchy=0)."""
 
 import signal
 from pathlib import Path

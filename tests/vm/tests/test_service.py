@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The packages as a host has them: installed on a clean system, used through systemd, upgraded, purged.
-The tests run in this order, since the first installs and the last purges; each leaves the service as a
-host has it that nobody is using."""
+"""Tests the packages as on a host: installed on a clean system, used through systemd, upgraded, purged.
+The tests run in this order, since the first installs and the last purges; each leaves the service
+installed and unused."""
 
 import json
 import os
@@ -27,7 +27,7 @@ EXPOSURE_MAX = 25  # tenths
 
 
 def run(*command, status=0, timeout=TIMEOUT, **kwargs):
-    """What the command prints, on either channel; fails unless it ends with STATUS (None: any)."""
+    """Returns what the command prints to stdout and stderr. Fails unless it exits with STATUS (None: any)."""
     done = subprocess.run([str(word) for word in command], text=True, check=False, timeout=timeout,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **kwargs)  # fmt: skip
     assert status is None or done.returncode == status, (command, done.returncode, done.stdout)
@@ -43,7 +43,7 @@ def wait_until(condition, what, deadline=TIMEOUT):
     while not (value := condition()):
         if time.monotonic() > end:
             pytest.fail(f"after {deadline} s still not: {what}")
-        time.sleep(0.05)  # between two looks
+        time.sleep(0.05)  # poll interval
     return value
 
 
@@ -64,7 +64,7 @@ def status():
 
 
 def journal(*matches, since):
-    """The service's entries that were written after the time SINCE, each a dictionary of fields."""
+    """Returns the service's journal entries written after the time SINCE, each a dictionary of fields."""
     run("journalctl", "--sync")
     text = run("journalctl", "--unit=rubricd.service", "--output=json", "--quiet", *matches)
     entries = [json.loads(line) for line in text.splitlines()]
@@ -76,7 +76,7 @@ def packages(revision):
 
 
 def everything():
-    """Every file and directory that a package could leave."""
+    """Returns every file and directory that a package could leave."""
     found = set()
     for top in ("/etc", "/usr", "/var", "/run", "/opt", "/home"):
         for directory, directories, files in os.walk(top):
@@ -85,7 +85,7 @@ def everything():
 
 
 def setting(text=None):
-    """Puts a drop-in of the configuration in place, or takes it away."""
+    """Installs a drop-in of the configuration, or removes it."""
     if text is None:
         DROP_IN.unlink(missing_ok=True)
     else:
@@ -98,7 +98,7 @@ def sandbox(code, **limits):
 
 
 def submit(directory, job, status=None):
-    """The answer to one job."""
+    """Runs one job and returns its answer."""
     path = directory / "job.jsonl"
     path.write_text(json.dumps({"id": "job", **job}) + "\n")
     text = ctl("batch", "--quiet", path, status=status)
@@ -106,7 +106,7 @@ def submit(directory, job, status=None):
 
 
 class Batch:
-    """Jobs that an ordinary user of the group submits, and what has been answered so far."""
+    """Jobs that an ordinary user of the group submits, and the answers so far."""
 
     def __init__(self, directory, count, argv, *options):
         self.count = count
@@ -130,7 +130,8 @@ class Batch:
         wait_until(arrived, f"{count} results; {len(self.lines())} are there")
 
     def assert_each_once(self):
-        """Every job has one result, and none an error: the caller need not know that anything happened."""
+        """Waits for the end: every job has one result and no error, so the caller need not know that
+        anything happened."""
         _, said = self.process.communicate(timeout=2 * TIMEOUT)
         results = [json.loads(line) for line in self.lines()]
         assert self.process.returncode == 0, (self.process.returncode, said)
@@ -141,7 +142,7 @@ class Batch:
 
 
 class Stream(Batch):
-    """The same, of jobs that are written as long as somebody asks for more."""
+    """Like Batch, for jobs that are written as long as somebody asks for more."""
 
     def __init__(self, directory, argv):
         self.count, self.argv, self.output = 0, argv, directory / "results.jsonl"
@@ -151,7 +152,7 @@ class Stream(Batch):
         )  # fmt: skip
 
     def top_up(self, unanswered):
-        """Writes jobs until so many have no answer yet; returns how many had none."""
+        """Writes jobs until UNANSWERED of them have no answer; returns how many had none before."""
         left = self.count - len(self.lines())
         for _ in range(unanswered - left):
             job = {"id": f"j{self.count}", "kind": "sandbox", "argv": self.argv}
@@ -166,10 +167,10 @@ class Stream(Batch):
 
 @pytest.fixture(scope="module", name="host")
 def make_host():
-    """A system on which the packages were just installed, and what it was like before."""
+    """A system on which the packages were just installed, and its state before."""
     before = everything()
     run("apt-get", "-qq", "install", *packages(1))
-    # A member's home, as usual; the programs that jobs run are in the system's directories.
+    # A member's home as usual; the programs that jobs run are in the system's directories.
     run("usermod", "--append", "--groups", "rubricd", MEMBER)
     run("install", "-m", "755", "/srv/build/tests/exit0", "/usr/local/bin/exit0")
     return before
@@ -177,7 +178,7 @@ def make_host():
 
 @pytest.fixture(name="service")
 def make_service(host):
-    """The service runs, with the configuration of the package."""
+    """The service runs with the configuration of the package."""
     yield
     if DROP_IN.exists():
         setting(None)
@@ -273,7 +274,7 @@ def test_a_member_grades_a_batch(service, place):
 
 
 def test_warm_where_its_package_is_installed(service, place):
-    """It comes and goes on its own; a daemon that runs is told, and grades the same without it."""
+    """The package comes and goes on its own; a running daemon is notified, and grades the same without it."""
     length_bench(place)
     case = {"case": {"at_most": 3}, "harness_output": {"answer": "xyz"}, "bench_root": str(place)}
     job = {"kind": "rubric", "task_class": "length", **case}
@@ -341,7 +342,7 @@ def scrape(address):
 
 
 def test_metrics_by_a_socket(service):
-    """In the service's own directory, which takes no change of the unit."""
+    """The socket lies in the service's own directory, so the unit need not change."""
     setting("[metrics]\nlisten = unix:/run/rubricd/metrics.sock\n")
     run("systemctl", "restart", "rubricd.service")
     assert run("stat", "-c", "%a %U %G", "/run/rubricd/metrics.sock").strip() == "660 rubricd rubricd"
@@ -349,7 +350,7 @@ def test_metrics_by_a_socket(service):
 
 
 def test_metrics_by_an_address(service):
-    """That takes the network: without the drop-in it is refused in words, with it it works."""
+    """This needs the network: without the drop-in it is refused in words, with it it works."""
     setting("[metrics]\nlisten = 127.0.0.1:9643\n")
     since = time.time()
     run("systemctl", "restart", "rubricd.service", status=1)
@@ -400,7 +401,7 @@ def leaves():
 
 
 def test_memory_of_a_whole_tree(service, place):
-    """4 GiB over 40 processes: each is within the limit. The daemon is not touched."""
+    """4 GiB in 40 processes, each within the limit. The daemon is not affected."""
     pid, restarts = main_pid(), show("NRestarts")
     code = FAMILY + (
         "def work():\n"
@@ -455,13 +456,13 @@ def escaped():
 
 @pytest.mark.parametrize("without", ["", "user_namespace"])
 def test_an_escape_by_setsid(service, place, without):
-    """What leaves its session and its parent stays in the job's group, and dies with it; also where no
-    namespace of processes would end it."""
+    """A process that leaves its session and its parent stays in the job's group and dies with it, even if
+    no pid namespace ends it."""
     if without:
         setting(f"[isolation]\nwithout = {without}\n")
         run("systemctl", "restart", "rubricd.service")
         assert "pid_namespace" not in status()["isolation"]["layers"]
-    # It waits until it has been seen.
+    # It waits until the test has seen it.
     code = ESCAPE + "time.sleep(3600)\n"
     path = place / "job.jsonl"
     path.write_text(json.dumps({"id": "job", **sandbox(code, wall_clock=15)}) + "\n")
@@ -495,7 +496,7 @@ def test_usage_is_that_of_the_tree(service, place):
 
 
 def test_a_daemon_that_hangs_is_restarted(service):
-    """By the watchdog, which is fed by the event loop."""
+    """The watchdog restarts it; the event loop notifies the watchdog."""
     since, pid, restarts = time.time(), main_pid(), int(show("NRestarts"))
     os.kill(pid, signal.SIGSTOP)
     wait_until(lambda: int(show("NRestarts")) > restarts and is_active() == "active", "it was restarted")
@@ -505,7 +506,7 @@ def test_a_daemon_that_hangs_is_restarted(service):
 
 
 def test_killed_in_the_middle_of_2000_jobs(service, place, record_property):
-    """Exactly 2,000 results, none twice; and after all of them no control group of a job is left."""
+    """Exactly 2,000 results, none twice; afterwards no control group of a job is left."""
     restarts = int(show("NRestarts"))
     started = time.monotonic()
     batch = Batch(place, 2000, ["/usr/local/bin/exit0"])
@@ -521,7 +522,7 @@ def test_killed_in_the_middle_of_2000_jobs(service, place, record_property):
 
 
 def test_reloaded_100_times_under_load(service, place, record_property):
-    """The number of slots changes with it; a wrong configuration changes nothing and says why."""
+    """A reload changes the number of slots; a wrong configuration changes nothing and says why."""
     pid, since = main_pid(), time.time()
     batch = Stream(place, ["/bin/sleep", "1"])
     batch.top_up(24)
@@ -544,7 +545,7 @@ def test_reloaded_100_times_under_load(service, place, record_property):
 
 
 def test_stopped_under_load(service, place):
-    """What runs ends, what is queued goes to the next daemon, which the waiting client starts."""
+    """Running jobs end; queued jobs go to the next daemon, which the waiting client starts."""
     since, pid = time.time(), main_pid()
     batch = Batch(place, 12, ["/bin/sleep", "2"])
     batch.wait_for(1)
@@ -579,7 +580,7 @@ def test_a_second_instance(service):
 
 
 def test_upgraded_while_it_grades(service, place):
-    """The socket listens throughout; what runs ends; each job is answered once."""
+    """The socket listens throughout; running jobs end; each job is answered once."""
     pid, inode = main_pid(), SOCKET.stat().st_ino
     second = int(show("MainPID", "rubricd@nightly.service"))
     batch = Batch(place, 40, ["/bin/sleep", "1"])
@@ -593,7 +594,7 @@ def test_upgraded_while_it_grades(service, place):
 
 
 def test_the_client_alone(service):
-    """Removed, the daemon is missed in words; the configuration is still there."""
+    """After the removal the client says that the daemon is missing; the configuration is still there."""
     run("apt-get", "-qq", "remove", "rubricd")
     assert not SOCKET.exists() and Path("/etc/rubricd/rubricd.conf").exists()
     said = run("dpkg", "--install", *(path for path in packages(2) if path.name.startswith("rubricctl")))

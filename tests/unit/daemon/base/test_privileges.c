@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Whom a daemon that root has started becomes, what it makes for them, and that there is no way
- * back. Accounts are looked up in files of the test's own, in a mount namespace of its own. */
+/* Tests which account a daemon started by root becomes, what it makes for that account, and that
+ * there is no way back. Accounts are looked up in files of the test's own, in a mount namespace of
+ * its own. */
 #include "daemon/base/privileges.h"
 #include "tests/unit/scenario.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <grp.h>
 #include <limits.h>
 #include <linux/capability.h>
@@ -37,7 +37,7 @@ static int write_over(const char *path, const char *first, const char *second)
     return 0;
 }
 
-/* Gives this process accounts of its own; SKIPPED where that takes a right that it lacks. */
+/* Gives this process accounts of its own; SKIPPED if it lacks the right. */
 static int have_accounts(const char *nobody)
 {
     if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0)
@@ -87,7 +87,7 @@ static int find_accounts(void)
     if (find("grader", GRADER_UID, GRADER_GID, "grader") != 0 ||
         find("nobody", NOBODY, NOBODY, "nobody") != 0)
         return 1;
-    /* The default alone has a stand-in. */
+    /* Only the default account has a substitute. */
     if (find("rubricd", NOBODY, NOBODY, "nobody") != 0)
         return 1;
     return find_none("rubric", -ENOENT, "[daemon] user: there is no account rubric") ||
@@ -95,7 +95,7 @@ static int find_accounts(void)
            find_none("4242", -ENOENT, "[daemon] user: there is no account 4242");
 }
 
-/* Whatever it is called. */
+/* Root is refused under any name. */
 static int refuse_root(void)
 {
     int r = have_accounts(root_as_nobody);
@@ -128,16 +128,10 @@ static int setup(void **state)
     return 0;
 }
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st, (void)type, (void)ftw;
-    return remove(path);
-}
-
 static int teardown(void **state)
 {
     assert_int_equal(chdir("/"), 0);
-    (void)nftw(*state, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    remove_tree(*state);
     free(*state);
     return 0;
 }
@@ -150,7 +144,7 @@ static void expect_owned(const char *path, uid_t uid, gid_t gid, mode_t mode)
     assert_int_equal(lstat(path, &st), 0);
     assert_true(S_ISDIR(st.st_mode));
     assert_int_equal(st.st_mode & 07777, mode);
-    /* Nobody but root can give anything away. */
+    /* Only root can give anything away. */
     assert_int_equal(st.st_uid, geteuid() == 0 ? uid : geteuid());
     assert_int_equal(st.st_gid, geteuid() == 0 ? gid : getegid());
 }
@@ -184,13 +178,13 @@ static void test_make_with_its_parent(void **state)
     expect_owned("parent/made", GRADER_UID, GRADER_GID, 0700);
     make("parent/other", 0750);
     expect_owned("parent/other", GRADER_UID, GRADER_GID, 0750);
-    make("parent/made", 0755); /* it is there */
+    make("parent/made", 0755); /* it exists now */
     expect_owned("parent/made", GRADER_UID, GRADER_GID, 0700);
     make("parent/third/", 0700);
     expect_owned("parent/third", GRADER_UID, GRADER_GID, 0700);
 }
 
-/* A parent that was there stays whose it is. */
+/* An existing parent keeps its owner. */
 static void test_make_in_what_is_there(void **state)
 {
     (void)state;
@@ -203,7 +197,7 @@ static void test_make_in_what_is_there(void **state)
     expect_owned("parent/roots", GRADER_UID, GRADER_GID, 0751);
 }
 
-/* What belongs to somebody else is not taken from them. */
+/* What belongs to somebody else is not taken away. */
 static void test_make_of_somebody_elses(void **state)
 {
     (void)state;
@@ -231,7 +225,7 @@ static void test_make_what_cannot_be(void **state)
     assert_int_equal(st.st_uid, geteuid());
 }
 
-/* A link is not followed: it would give away what it leads to. */
+/* A link is not followed: that would give away its target. */
 static void test_make_through_a_link(void **state)
 {
     (void)state;
@@ -279,7 +273,7 @@ static int drop(void)
     if (r != 0)
         return r;
     CHECK(privileges_are_root());
-    CHECK(setgroups(3, (gid_t[]){0, 4445, 6}) == 0); /* what root has had is gone */
+    CHECK(setgroups(3, (gid_t[]){0, 4445, 6}) == 0); /* root's groups must be gone afterwards */
     CHECK(privileges_find("grader", "rubricd", &account, &fault) == 0);
     CHECK_EQUAL(privileges_drop(&account, &fault), 0);
     CHECK(!*fault.text);
@@ -288,7 +282,7 @@ static int drop(void)
     return has_no_way_back(GRADER_UID, GRADER_GID);
 }
 
-/* Also where only the effective uid was root's. */
+/* Also if only the effective uid was root's. */
 static int drop_from_both(void)
 {
     struct account account = {NOBODY, NOBODY, "nobody"};
@@ -308,7 +302,7 @@ static int real_root_is_root(void)
     return 0;
 }
 
-/* Who has no right to become somebody else stays who it is, and says so. */
+/* A process without the right to change users keeps its user and says so. */
 static int drop_without_right(void)
 {
     struct account account = {GRADER_UID, GRADER_GID, "nobody"};
@@ -322,7 +316,7 @@ static int drop_without_right(void)
     return 0;
 }
 
-/* An account that is root's after all can be dropped to by no mistake. */
+/* An account that is root's is refused even here. */
 static int drop_to_root(void)
 {
     struct account account = {0, 0, "root"};

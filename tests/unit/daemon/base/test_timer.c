@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Moments, not durations: a timer may be late on a busy machine, but never early. */
+/* Checks times, not durations: a timer may be late on a busy machine, but never early. */
 #include "daemon/base/await.h"
 #include "daemon/base/clock.h"
 #include "daemon/base/timer.h"
@@ -16,7 +16,7 @@ struct fixture {
     struct timer timer;
     unsigned calls;
     uint64_t called_ns;
-    uint64_t again_ms; /* set anew by the callback */
+    uint64_t again_ms; /* set again by the callback */
 };
 
 static void on_timer(void *userdata)
@@ -36,7 +36,7 @@ static int setup(void **state)
     f->base = event_base_new();
     assert_non_null(f->base);
     assert_int_equal(timer_init(&f->timer, f->base, on_timer, f), 0);
-    (void)alarm(60); /* whatever waits for ever ends here */
+    (void)alarm(60); /* ends whatever waits for ever */
     *state = f;
     return 0;
 }
@@ -45,7 +45,7 @@ static int teardown(void **state)
 {
     struct fixture *f = *state;
     timer_deinit(&f->timer);
-    timer_deinit(&f->timer); /* there may be nothing to free */
+    timer_deinit(&f->timer); /* accepts an empty timer */
     event_base_free(f->base);
     free(f);
     (void)alarm(0);
@@ -76,14 +76,14 @@ static void test_once(void **state)
     assert_true(f->timer.due_ns == UINT64_MAX);
 }
 
-/* The timerfd goes off at the first moment, the callback is called at the second. */
+/* The timerfd expires at the first time, the callback is called at the second. */
 static void test_later(void **state)
 {
     struct fixture *f = *state;
     timer_set(&f->timer, 10);
     uint64_t first_ns = f->timer.armed_ns, began_ns = clock_now_ns();
     timer_set(&f->timer, 40);
-    assert_true(f->timer.armed_ns == first_ns); /* no call was made for that */
+    assert_true(f->timer.armed_ns == first_ns); /* without a system call */
     await_calls(f, 1);
     assert_true(f->called_ns >= began_ns + 40 * NS_PER_MS);
     assert_int_equal(f->calls, 1);
@@ -94,7 +94,7 @@ static void test_earlier(void **state)
     struct fixture *f = *state;
     timer_set(&f->timer, UINT64_C(3600) * 1000);
     timer_set(&f->timer, 10);
-    await_calls(f, 1); /* or alarm() ends it */
+    await_calls(f, 1); /* or alarm() ends the test */
     assert_int_equal(f->calls, 1);
 }
 
@@ -107,7 +107,7 @@ static void test_never(void **state)
     assert_int_equal(event_base_loop(f->base, EVLOOP_ONCE), 0);
     assert_int_equal(f->calls, 0);
     assert_false(is_armed(&f->timer));
-    timer_set(&f->timer, 10); /* it is not lost for later */
+    timer_set(&f->timer, 10); /* it still works later */
     await_calls(f, 1);
 }
 
@@ -155,7 +155,7 @@ static void test_kill_by_pidfd(void **state)
     kill_by_pidfd(pidfd);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-    kill_by_pidfd(pidfd); /* nobody is left */
+    kill_by_pidfd(pidfd); /* the process is gone */
     close_fd(pidfd);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Control groups where there are none: the kernel's texts, and directories made up to look like its
- * tree. What the kernel makes of it is tested in a virtual machine (tests/vm). */
+/* Tests control groups without any: by the kernel's texts, and by directories that look like its
+ * tree. tests/vm tests the real kernel, in a virtual machine. */
 #include "daemon/cgroup/cgroup.h"
 #include "daemon/cgroup/cgroup_file.h"
 #include "daemon/cgroup/cgroup_place.h"
@@ -204,7 +204,7 @@ static void words_and_processes_are_found(void **state)
     assert_int_equal(cgroup_text_other_process("5\n", 5), 0);
     assert_int_equal(cgroup_text_other_process("5\n55\n", 5), 55);
     assert_int_equal(cgroup_text_other_process("0\n5\n", 5), -1);
-    assert_int_equal(cgroup_text_other_process("5\n6", 5), 0); /* cut where the buffer ended */
+    assert_int_equal(cgroup_text_other_process("5\n6", 5), 0); /* cut at the end of the buffer */
 }
 
 /* --- made-up trees ------------------------------------------------------------------------ */
@@ -226,7 +226,7 @@ static void make(int dir, const char *name)
     assert_int_equal(mkdirat(dir, name, 0755), 0);
 }
 
-/* A group as far as this process looks at one, with this process in it if OURS. */
+/* Makes the files of a group that this process reads, with this process in it if OURS. */
 static void put_group(int dir, bool ours)
 {
     char self[20] = "";
@@ -257,8 +257,8 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Makes `proc` with GROUP as ours, and `unified` with a group "x" that has this process; *ret has
- * the path of `proc`. */
+/* Makes `proc`, which names GROUP as ours, and `unified` with a group "x" that contains this
+ * process; *ret is the path of `proc`. */
 static int put_proc(struct fake *fake, const char *group, char ret[static 100])
 {
     char text[600];
@@ -319,7 +319,7 @@ static void a_mount_without_us_is_passed_over(void **state)
     place.fd = close_fd(place.fd);
 }
 
-/* Looks for a place where there is none: nothing of it may stay. */
+/* Looks for a place where there is none; nothing of the search may stay. */
 static void expect_fault(const char *proc, int error, const char *text)
 {
     struct fault fault = FAULT_NULL;
@@ -345,12 +345,12 @@ static void the_leaf_daemon_means_the_group_above(void **state)
     assert_true(place.in_leaf);
     assert_string_equal(strrchr(place.path, '/'), "/x");
     place.fd = close_fd(place.fd);
-    /* Somebody is in the group above. */
+    /* Another process is in the group above. */
     put(x, "cgroup.procs", "1\n");
     expect_fault(proc, -EBUSY, "/unified/x has other processes (1, ");
 }
 
-/* "daemon" at the top of what is mounted is a name like another. */
+/* "daemon" at the root of the mount is an ordinary name. */
 static void a_mounted_daemon_is_a_group_itself(void **state)
 {
     char proc[100], text[300];
@@ -411,8 +411,8 @@ static void a_group_is_for_one_daemon(void **state)
     place.fd = close_fd(place.fd);
 }
 
-/* Looks as a user whom mode bits bind, in the group X of which CLOSED, if not NULL, cannot be
- * written. Returns the result's errno, or 200 for a wrong text. */
+/* Looks as a user who is bound by mode bits, in the group X whose file CLOSED, if not NULL, cannot
+ * be written. Returns the errno of the result, or 200 for a wrong text. */
 static int find_as_nobody(const char *proc, int x, const char *closed, const char *text)
 {
     int go[2], status;
@@ -451,7 +451,7 @@ static void a_group_of_somebody_else_is_refused(void **state)
     struct fake *fake = *state;
     _cleanup_close_ int x = put_proc(fake, "/x", proc);
     assert_int_equal(chmod(fake->path, 0755), 0);
-    /* With everything open the next thing is found: the test itself. */
+    /* With nothing closed, the next check fails: the test itself is in the group. */
     assert_int_equal(find_as_nobody(proc, x, NULL, "has other processes"), EBUSY);
     assert_int_equal(find_as_nobody(proc, x, ".", denied), EACCES);
     assert_int_equal(find_as_nobody(proc, x, "cgroup.procs", denied), EACCES);
@@ -590,7 +590,7 @@ static void a_leaf_without_its_limits_is_none(void **state)
     struct cgroup_tree tree = fake_tree(fake);
     struct cgroup_leaf leaf = CGROUP_LEAF_NULL;
     const struct cgroup_limits limits = {1 << 20, 10, 0};
-    /* A directory that is made here has no memory.max. */
+    /* A directory made here has no memory.max. */
     assert_int_equal(cgroup_leaf_create(&tree, 1, &limits, &leaf), -ENOENT);
     assert_int_equal(leaf.fd, -1);
     assert_int_equal(faccessat(fake->dir, "job-1", F_OK, 0), -1);
@@ -606,7 +606,7 @@ static void an_empty_tree_is_closed(void **state)
 
 /* --- forking ------------------------------------------------------------------------------ */
 
-/* clone3() as systemd's filter leaves it. */
+/* Makes clone3() fail as systemd's filter does. */
 static bool take_clone3_away(void)
 {
     struct sock_filter filter[] = {
@@ -620,8 +620,8 @@ static bool take_clone3_away(void)
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-/* Forks into LEAF; its child ends with 10 if it has to enter and could, 20 if it need not. Returns
- * that, or another number if anything is wrong. */
+/* Forks into LEAF. The child exits with 10 if it had to enter and could, with 20 if it need not.
+ * Returns that, or another number if anything is wrong. */
 static int fork_and_wait(int leaf)
 {
     int pidfd = -1, status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The filter on system calls, seen from two sides: an interpreter of its program tells what becomes
- * of any number with any arguments, and a process that has loaded it really tries. */
+/* Tests the filter of system calls in two ways: an interpreter of its program tells the result of
+ * any number with any arguments, and a process that has installed it makes real calls. */
 #include "daemon/confine/filter.h"
 #include "daemon/jail/confine.h"
 #include "tests/unit/scenario.h"
@@ -33,12 +33,12 @@
 
 #define X32_BIT UINT32_C(0x40000000)
 #define GARBAGE UINT64_C(0xDEADBEEF00000000)
-/* How many instructions of the program any call may cost. */
+/* Maximum number of instructions that a call may cost. */
 #define STEPS_MAX 64
-/* The secret of the jail. */
+/* The jail's pass. */
 #define PASS UINT64_C(0x8123456789ABCDEF)
 
-/* Everything that changes the program. */
+/* All layers that change the program. */
 static const uint32_t layer_sets[] = {
     LAYERS_ALL,
     LAYERS_ALL & ~LAYER_BIT(LAYER_PID_NAMESPACE),
@@ -49,7 +49,7 @@ static const uint32_t layer_sets[] = {
     LAYER_BIT(LAYER_SECCOMP) | LAYER_BIT(LAYER_NETWORK),
 };
 
-/* In a job's usual filter, and in one where there are no namespaces. */
+/* In a job's usual filter, and in one without namespaces. */
 #define OWN_PIDS LAYERS_ALL
 #define SHARED_PIDS (LAYERS_ALL & ~LAYER_BIT(LAYER_PID_NAMESPACE))
 
@@ -60,7 +60,7 @@ struct program {
     size_t count;
 };
 
-/* False if there is none, or a jail would not take it. */
+/* Returns false if there is no program or a jail would not accept it. */
 static bool read_program(uint32_t layers, struct program *program)
 {
     _cleanup_close_ int fd = filter_program(layers, PASS);
@@ -91,7 +91,7 @@ static bool jumps(const struct sock_filter *i, uint32_t a)
     }
 }
 
-/* What the kernel would do. An instruction that this does not know is SECCOMP_RET_KILL_PROCESS. */
+/* Returns what the kernel would do. An unknown instruction counts as SECCOMP_RET_KILL_PROCESS. */
 static struct verdict judge(const struct program *program, const struct seccomp_data *data)
 {
     struct verdict verdict = {.action = SECCOMP_RET_KILL_PROCESS};
@@ -187,7 +187,7 @@ struct call {
     int number, error;
 };
 
-/* Refused whatever the arguments: each group of filter.c, by number. */
+/* Refused with any arguments: each group of filter.c, by number. */
 static const struct call refused[] = {
     {SYS_ptrace, EPERM},
     {SYS_process_vm_readv, EPERM},
@@ -279,7 +279,7 @@ static const struct call refused[] = {
     {SYS_inotify_init1, ENOSYS},
 };
 
-/* What is judged by its arguments. */
+/* Calls that are judged by their arguments. */
 static const int judged[] = {
     SYS_clone,         SYS_personality,
     SYS_ioctl,         SYS_chmod,
@@ -311,7 +311,7 @@ static int error_of(uint32_t number)
     return number > 450 ? ENOSYS : 0;
 }
 
-/* Each number there is: refused if and only if it stands above. */
+/* Every number: refused if and only if it is listed above. */
 static void test_every_number(void **state)
 {
     static const uint64_t ones[6] = {1, 1, 1, 1, 1, 1};
@@ -334,8 +334,7 @@ static void test_every_number(void **state)
     }
 }
 
-/* The calls that a jail works with go through with the whole pass in its place; nothing else does.
- */
+/* The calls that a jail uses go through with the complete pass in its place, and only then. */
 static void test_pass(void **state)
 {
     static const int of_jail[] = {SYS_umount2,          SYS_setns,
@@ -398,10 +397,10 @@ static int load(uint32_t layers)
     return 0;
 }
 
-/* Calls by number with arguments that do no harm should they come through. */
+/* Calls by number, with arguments that do no harm if the call gets through. */
 static long call_harmlessly(long number)
 {
-    /* This one makes something for any key but one that needs to be there. */
+    /* This call creates something for every key but one that must exist. */
     if (number == SYS_msgget || number == SYS_semget || number == SYS_shmget)
         return syscall(number, 0x7A7A7A7A, 0, 0, 0, 0, 0);
     return syscall(number, -1L, -1L, -1L, -1L, -1L, -1L);
@@ -471,7 +470,7 @@ static int x32(void)
     return 0;
 }
 
-/* Where jobs write to a directory of the host. */
+/* For jobs that write to a directory of the host. */
 #define NO_VIEW (OWN_PIDS & ~LAYER_BIT(LAYER_MOUNT_NAMESPACE))
 
 /* --- namespaces --------------------------------------------------------------------------- */
@@ -527,7 +526,7 @@ static int try_namespaces(void)
 
 /* --- other processes ---------------------------------------------------------------------- */
 
-/* Calls with a pid among their arguments, whose others are NULL or 0. */
+/* Calls with a pid argument; the other arguments are NULL or 0. */
 static const struct {
     int number;
     unsigned pid;
@@ -654,7 +653,7 @@ static void test_sockets(void **state)
         uint32_t expected = family == AF_UNIX ? SECCOMP_RET_ALLOW : DENIED(EPERM);
         assert_int_equal(ACTION(&program, SYS_socket, family, SOCK_STREAM), expected);
         assert_int_equal(ACTION(&program, SYS_socketpair, family, SOCK_STREAM), expected);
-        /* What is no AF_UNIX to the kernel must not look like it. */
+        /* A family that is not AF_UNIX to the kernel must not look like it. */
         if (family != AF_UNIX) {
             assert_int_equal(ACTION(&program, SYS_socket, GARBAGE | family), DENIED(EPERM));
             assert_int_equal(ACTION(&program, SYS_socketpair, GARBAGE | family), DENIED(EPERM));
@@ -715,7 +714,7 @@ static void test_try_sockets(void **state)
 
 /* --- set-id files and terminals ----------------------------------------------------------- */
 
-/* One argument of a call of six. */
+/* One of a call's six arguments. */
 static uint32_t with_argument(const struct program *program, int number, unsigned index,
                               uint64_t value, unsigned other, uint64_t other_value)
 {
@@ -751,7 +750,7 @@ static void test_set_id(void **state)
     }
 }
 
-/* The mode of open counts only where a file may be made: by O_CREAT, or O_TMPFILE. */
+/* The mode of open counts only if the call may create a file: with O_CREAT or O_TMPFILE. */
 static void test_set_id_by_open(void **state)
 {
     static const uint64_t making[] = {O_CREAT, O_CREAT | O_EXCL | O_WRONLY, GARBAGE | O_CREAT,
@@ -771,7 +770,7 @@ static void test_set_id_by_open(void **state)
             assert_int_equal(with_argument(&program, number, at + 1, 01777, at, making[i]),
                              SECCOMP_RET_ALLOW);
         }
-        /* Without, there may be anything in that register. */
+        /* Without them, that register may contain anything. */
         for (size_t i = 0; i < ARRAY_SIZE(reading); i++)
             assert_int_equal(with_argument(&program, number, at + 1, UINT64_MAX, at, reading[i]),
                              SECCOMP_RET_ALLOW);
@@ -832,7 +831,7 @@ static void test_terminals(void **state)
     }
 }
 
-/* A pseudo-terminal of its own, into whose input nothing can be put. */
+/* A pseudo-terminal of its own, into whose input nothing can be inserted. */
 static int try_terminals(void)
 {
     char letter = 'x', link[] = "l";
@@ -925,7 +924,7 @@ static int ordinary_things(void *argument)
           nanosleep(&(struct timespec){0, 1}, NULL) == 0);
     CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0 && setrlimit(RLIMIT_NOFILE, &limit) == 0);
     CHECK(sched_yield() == 0 && getpriority(PRIO_PROCESS, 0) >= -20);
-    /* More filters, and Landlock, only take from what it may. */
+    /* A job may install more filters and Landlock, which only take rights away. */
     CHECK(syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &(uint32_t){SECCOMP_RET_ERRNO}) == 0);
     return 0;
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The scrubbed environment cannot be changed, the digest changes with the policy and with nothing
- * else, a required layer that is missing is named, and the interpreter's version is had without
- * trusting the interpreter. */
+/* Tests that the scrubbed environment cannot be changed, that the digest changes with the policy
+ * and nothing else, that a missing required layer is named, and that asking for the interpreter's
+ * version does not trust the interpreter. */
 #include "conf/keys.h"
 #include "daemon/confine/isolation.h"
+#include "tests/unit/files.h"
 
-#include <dirent.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -24,7 +23,7 @@ static const char *const four[] = {
     "PATH=/usr/bin:/bin", "LANG=C.UTF-8", "PYTHONHASHSEED=0", "PYTHONIOENCODING=utf-8", NULL,
 };
 
-/* What a probe finds where everything can be had, and where jobs may have the network. */
+/* What a probe finds if the host grants everything and jobs may use the network. */
 #define FOUND (LAYERS_ALL & ~LAYER_BIT(LAYER_CGROUP))
 #define FOUND_NETWORKED (FOUND & ~LAYER_BIT(LAYER_NETWORK) & ~LAYER_BIT(LAYER_NET_NAMESPACE))
 
@@ -38,7 +37,7 @@ static void init_probe(struct probe *probe, uint32_t layers, uint32_t networked)
                        layer_name(layer));
 }
 
-/* The defaults, but that no layer is required. */
+/* The default configuration, with no layer required. */
 static void init_config(struct config *config)
 {
     assert_int_equal(config_init(config), 0);
@@ -127,14 +126,14 @@ static void test_allowed_entries_come_behind_the_four(void **state)
         assert_int_equal(string_list_add(&config.env_allow, expected[i]), 0);
     init_isolation(&isolation, &config, VERSION);
     expect_environment(isolation.environment, expected);
-    /* It is a copy: the table is what it was, and outlives the configuration. */
+    /* It is a copy: the table is unchanged, and the copy outlives the configuration. */
     assert_null(isolation_scrubbed_env[ARRAY_SIZE(four) - 1]);
     config_deinit(&config);
     expect_environment(isolation.environment, expected);
     isolation_deinit(&isolation);
 }
 
-/* Writes a byte that is the compiler's to know nothing about. */
+/* Writes a byte without the compiler knowing. */
 static void write_to(const void *address)
 {
     volatile char *target = (volatile char *)(uintptr_t)address;
@@ -147,7 +146,7 @@ static void expect_read_only(const void *address)
     int status;
     pid_t pid = fork();
     if (pid == 0) {
-        /* Whoever else wants to report a fault is not asked. */
+        /* No handler, a sanitizer's for example, may report the fault instead. */
         for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
             (void)signal(signals[i], SIG_DFL);
         write_to(address);
@@ -169,7 +168,7 @@ static void test_scrubbed_environment_is_read_only(void **state)
             expect_read_only(isolation_scrubbed_env[i] + strlen(isolation_scrubbed_env[i]));
         }
     }
-    /* What can be written is seen to be. */
+    /* The check detects writable memory. */
     static char probe;
     int status;
     pid_t pid = fork();
@@ -322,7 +321,7 @@ static void change_user(struct config *config)
     replace(&config->user, "somebody");
 }
 
-/* What counts is what is in force for it. */
+/* Not part of the digest: the layers in force are. */
 static void change_without(struct config *config)
 {
     assert_int_equal(string_list_add(&config->without, "seccomp"), 0);
@@ -335,7 +334,7 @@ static void change_what_sandbox_jobs_may_ask_for(struct config *config)
     assert_int_equal(string_list_add(&config->sandbox_readable_roots, "/srv"), 0);
 }
 
-/* What is there is in force, required or not. */
+/* An available layer is in force, required or not. */
 static void change_require(struct config *config)
 {
     assert_int_equal(string_list_add(&config->require, "env"), 0);
@@ -386,7 +385,7 @@ static void test_digest_does_not_depend_on_the_service(void **state)
     }
 }
 
-/* Digests that must all be different. */
+/* Digests that must all differ. */
 struct digests {
     struct digest item[64];
     size_t count;
@@ -459,7 +458,7 @@ static void test_digest_changes_with_the_version(void **state)
 
 /* --- the layers --------------------------------------------------------------------------- */
 
-/* Both summaries, with the layers that a job really has. */
+/* Both summaries name the layers that the jobs really have. */
 static void expect_summary(const json_t *summary, uint32_t layers)
 {
     const json_t *listed = json_object_get(summary, "layers");
@@ -522,12 +521,12 @@ static void test_summaries(void **state)
         assert_null(isolation.of_networked_jobs.data);
         assert_null(isolation.missing);
         assert_null(isolation.environment);
-        isolation_deinit(&isolation); /* there may be nothing to free */
+        isolation_deinit(&isolation); /* accepts an empty one */
     }
     config_deinit(&config);
 }
 
-/* What is not in force shows, for either kind of jobs, and nothing else does. */
+/* A layer that is not in force shows in the summary of either sort of jobs; nothing else does. */
 static void test_digest_changes_with_every_layer(void **state)
 {
     struct digests digests = {.count = 0};
@@ -581,7 +580,7 @@ static void test_unknown_layer_is_required(void **state)
     }
 }
 
-/* Each layer: required and there, required and not there. */
+/* Each layer: required and available, required and missing. */
 static void test_required_layers(void **state)
 {
     (void)state;
@@ -599,7 +598,7 @@ static void test_required_layers(void **state)
     }
 }
 
-/* What is required by default is what the scores of two hosts rely on. */
+/* The layers required by default are those on which comparable scores rely. */
 static void test_default_requirements(void **state)
 {
     static const enum layer required[] = {LAYER_ENV,      LAYER_TEMPDIR,    LAYER_RLIMITS,
@@ -613,7 +612,7 @@ static void test_default_requirements(void **state)
     assert_int_equal(config.require.count, ARRAY_SIZE(required));
     for (size_t i = 0; i < ARRAY_SIZE(required); i++)
         set |= LAYER_BIT(required[i]);
-    /* No means is named: any will do. */
+    /* The required layers alone suffice: none of them is a particular means. */
     init_isolation_for(&isolation, &config, VERSION, set, 0);
     isolation_deinit(&isolation);
     for (size_t i = 0; i < ARRAY_SIZE(required); i++) {
@@ -625,7 +624,7 @@ static void test_default_requirements(void **state)
     config_deinit(&config);
 }
 
-/* The configuration knows every layer that there is. */
+/* The configuration accepts the name of every layer. */
 static void test_every_layer_can_be_configured(void **state)
 {
     static const char *const keys[] = {"require", "without"};
@@ -721,16 +720,10 @@ static int setup(void **state)
     return 0;
 }
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st, (void)type, (void)ftw;
-    return remove(path);
-}
-
 static int teardown(void **state)
 {
     struct fixture *f = *state;
-    (void)nftw(f->directory, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    remove_tree(f->directory);
     free(f);
     return 0;
 }
@@ -745,18 +738,7 @@ static void write_program(const struct fixture *f, const char *script, mode_t mo
     assert_int_equal(chmod(f->program, mode), 0);
 }
 
-static size_t count_descriptors(void)
-{
-    size_t count = 0;
-    DIR *dir = opendir("/proc/self/fd");
-    assert_non_null(dir);
-    while (readdir(dir))
-        count++;
-    (void)closedir(dir);
-    return count;
-}
-
-/* Asks for the version; no descriptor and no child is left of it. */
+/* Asks for the version and checks that no descriptor and no child is left. */
 static char *version_of(const char *program, struct fault *fault)
 {
     size_t descriptors = count_descriptors();
@@ -775,7 +757,7 @@ static void expect_version(const char *program, const char *expected)
     assert_string_equal(version, expected);
 }
 
-/* The fault must begin with EXPECTED, where that is not NULL. */
+/* The fault must begin with EXPECTED unless that is NULL. */
 static void expect_no_version(const char *program, const char *expected)
 {
     struct fault fault = FAULT_NULL;
@@ -896,7 +878,7 @@ static void test_interpreter_fails(void **state)
     assert_non_null(strstr(fault.text, "it is broken"));
 }
 
-/* Bytes that are no UTF-8 are no reason not to start, or the interpreter is what is named. */
+/* Invalid UTF-8 neither keeps the daemon from starting nor hides the name of the interpreter. */
 static void test_version_that_is_no_utf8(void **state)
 {
     const struct fixture *f = *state;
@@ -915,7 +897,7 @@ static void test_version_that_is_no_utf8(void **state)
     config_deinit(&config);
 }
 
-/* Asks in a process group of its own, so that nothing of it is left. */
+/* Asks in a process group of its own, to kill whatever is left. */
 static pid_t start_asking(const char *program)
 {
     pid_t pid = fork();
@@ -938,8 +920,8 @@ static bool was_refused_in_time(pid_t pid)
     return status == 0;
 }
 
-/* It takes as long as the bound is: only on request. A program that never ends must not keep the
- * daemon from starting (or from saying why it does not), whatever it does meanwhile. */
+/* Runs only on request, because it takes as long as the limit. A program that never ends must not
+ * keep the daemon from starting (or from saying why it does not), whatever it does meanwhile. */
 static void test_version_that_never_comes(void **state)
 {
     static const char *const scripts[] = {

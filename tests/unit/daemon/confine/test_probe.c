@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Which layers the host grants, asked of the real rubricd-jail: with everything, without each, and
- * where the host refuses user namespaces, Landlock or seccomp. A jail that is missing, that dies or
- * that lies is played by this program itself. */
+/* Tests which layers the host grants, by the real rubricd-jail: with everything, without each
+ * layer, and where the host refuses user namespaces, Landlock or seccomp. This program itself plays
+ * a jail that is missing, dies or lies. */
 #include "daemon/confine/probe.h"
 #include "daemon/jail/link.h"
 #include "tests/unit/scenario.h"
@@ -38,8 +38,8 @@ static int open_jail(void)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* Where the probe's jail has its directory; this user can make it. NAME says what a jail that this
- * program plays is to do. */
+/* The directory of the probe's jail, which this user can make. NAME says what a jail played by this
+ * program does. */
 static const char *directory_of(const char *name)
 {
     static char path[64];
@@ -47,7 +47,7 @@ static const char *directory_of(const char *name)
     return path;
 }
 
-/* Probes with PROGRAM; nothing is left of it but what PROBE has. */
+/* Probes with PROGRAM and checks that nothing is left but PROBE. */
 static int probe_with(int program, uint32_t without, const char *name, struct probe *probe,
                       struct fault *fault)
 {
@@ -58,7 +58,7 @@ static int probe_with(int program, uint32_t without, const char *name, struct pr
     int r = probe_jails(probe, &config, without, NO_CGROUPS, directory_of(name), fault);
     CHECK(stat(directory_of(name), &st) < 0 && errno == ENOENT);
     CHECK(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD); /* no zombie, no jail */
-    /* One for each filter, no more. */
+    /* One descriptor per filter, no more. */
     CHECK_EQUAL(count_descriptors(),
                 descriptors + (probe->shape.filter >= 0) + (probe->networked.filter >= 0));
     return r;
@@ -72,7 +72,7 @@ static int is_closed(struct probe *probe, size_t descriptors)
     return 0;
 }
 
-/* The shapes that jails will be made in agree with what is in force. */
+/* The shapes of later jails agree with the layers in force. */
 static int check_shapes(const struct probe *probe)
 {
     uint32_t networked = layers_consistent(probe->layers & ~BIT(NETWORK) & ~BIT(NET_NAMESPACE));
@@ -108,7 +108,7 @@ static int check_reason(const struct probe *probe, enum layer layer, const char 
     return 0;
 }
 
-/* Asks the real jail; LAYERS must be in force. */
+/* Probes with the real jail; LAYERS must be in force. */
 static int expect_layers(uint32_t without, uint32_t layers, struct probe *probe)
 {
     struct fault fault = FAULT_NULL;
@@ -133,7 +133,7 @@ static int expect_layers(uint32_t without, uint32_t layers, struct probe *probe)
 
 /* --- what this host has ------------------------------------------------------------------- */
 
-/* SKIPPED where it does not grant everything, which other tests provoke on purpose. */
+/* SKIPPED if the host does not grant everything; other tests provoke that on purpose. */
 static int have_everything(void)
 {
     struct probe probe;
@@ -163,7 +163,7 @@ static int everything(void)
     return check_reason(&probe, LAYER_CGROUP, NO_CGROUPS) || is_closed(&probe, descriptors);
 }
 
-/* Each layer left out, and what goes with it. */
+/* Each layer left out, and the layers that go with it. */
 static int without_each(void)
 {
     int r = have_everything();
@@ -201,7 +201,7 @@ static int without_means(void)
         {BIT(FILESYSTEM), LAYER_MOUNT_NAMESPACE, "it goes with a layer that is missing"},
         {BIT(USER_NAMESPACE) | BIT(NO_NEW_PRIVS), LAYER_SECCOMP,
          "it goes with a layer that is missing"},
-        /* Both are left out: it is the administrator who has done so. */
+        /* Both are left out by configuration, so the reason is the administrator. */
         {BIT(USER_NAMESPACE) | BIT(PID_NAMESPACE), LAYER_PID_NAMESPACE, "switched off"},
     };
     int r = have_everything();
@@ -216,7 +216,7 @@ static int without_means(void)
     return r;
 }
 
-/* Not even what both filters need. */
+/* Not even what Landlock and seccomp need. */
 static int without_nearly_all(void)
 {
     struct probe probe;
@@ -249,7 +249,7 @@ static int directory_cannot_be_made(void)
 
 /* --- a host that grants less -------------------------------------------------------------- */
 
-/* No more user namespaces from here on; false if that cannot be had. */
+/* Forbids user namespaces from here on; returns false if that is not possible. */
 static bool refuse_user_namespaces(void)
 {
     if (unshare(CLONE_NEWUSER) < 0)
@@ -258,7 +258,7 @@ static bool refuse_user_namespaces(void)
     return fd >= 0 && write(fd, "0", 1) == 1 && unshare(CLONE_NEWUSER) < 0;
 }
 
-/* CALL is one that this kernel does not have, for this process and what it starts. */
+/* Makes CALL one that this kernel does not have, for this process and its children. */
 static int take_away(uint32_t call)
 {
     struct sock_filter instructions[] = {
@@ -274,7 +274,8 @@ static int take_away(uint32_t call)
     return 0;
 }
 
-/* What is missing, and why, once the host takes CALLS (0: none) away, and user namespaces. */
+/* Checks which layers are missing, and why, once the host refuses CALLS (0: none) and user
+ * namespaces. */
 struct poor {
     bool no_user_namespaces;
     uint32_t calls[2];
@@ -349,7 +350,7 @@ static struct poor no_user_namespaces_and_no_seccomp = {
                 {LAYER_NETWORK, "neither a network namespace nor seccomp can be had"}},
 };
 
-/* The mounts by descriptor are newer than what some filters around services know. */
+/* Some filters around services are older than the calls for mounts by descriptor. */
 static struct poor no_mounts = {
     .calls = {SYS_fsopen},
     .missing = BIT(MOUNT_NAMESPACE),
@@ -419,7 +420,7 @@ static int no_descriptor_is_left(void)
     _cleanup_close_ int program = open_jail();
     int next = dup(program);
     close_fd(next);
-    /* However early they run out. What fails is told, and nothing is left. */
+    /* However early descriptors run out, the failure is reported and nothing is left. */
     for (rlim_t left = 1; left < 5; left++) {
         struct probe probe;
         struct rlimit limit = {(rlim_t)next + left, 1024};
@@ -438,7 +439,7 @@ static int no_descriptor_is_left(void)
 
 /* --- a jail that lies --------------------------------------------------------------------- */
 
-/* What this program does when it is started as a jail: what the name of its directory says. */
+/* What this program does when it is started as a jail, by the name of its directory. */
 static int play_jail(const char *directory)
 {
     static char strings[LINK_STRINGS_MAX];
@@ -487,7 +488,7 @@ static int jail_that_makes_no_sense(void)
     return 0;
 }
 
-/* It has no more than what it was asked for. */
+/* It reports only layers that it was asked for. */
 static int jail_that_claims_too_much(void)
 {
     const uint32_t without = BIT(SECCOMP) | BIT(PID_NAMESPACE);
@@ -526,7 +527,7 @@ static int jail_without_any_layer(void)
     return check_reasons(&probe);
 }
 
-/* It has answered, but does not go: it is made to. */
+/* It has answered but does not exit: it is killed. */
 static int jail_that_stays(void)
 {
     struct probe probe;

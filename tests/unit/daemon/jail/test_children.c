@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Killing what a job has left: every scenario runs in a process of its own that is a child
- * subreaper, as a jail is. Whether all are dead is seen at a pipe whose write end they all hold. */
+/* Tests killing what a job has left. Every scenario runs in a process of its own that is a child
+ * subreaper, as a jail is. All processes of a scenario hold the write end of a pipe; its end of
+ * file shows that all are dead. */
 #include "daemon/jail/children.h"
 #include "proto/util.h"
+#include "tests/unit/check.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -24,19 +26,8 @@
 
 #include <cmocka.h>
 
-#define SKIPPED 77
 #define DEADLINE_MS 20000
 #define SCENARIO_SECONDS 60
-
-/* In a scenario: what fails ends it, with the place on stderr. */
-#define CHECK(condition)                                                             \
-    do {                                                                             \
-        if (!(condition)) {                                                          \
-            (void)fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #condition, \
-                          strerror(errno));                                          \
-            return 1;                                                                \
-        }                                                                            \
-    } while (0)
 
 static uint64_t now_ms(void)
 {
@@ -47,7 +38,8 @@ static uint64_t now_ms(void)
 
 /* --- a process and its descendants -------------------------------------------------------- */
 
-/* One byte for each process that is ready; at end of file when the last one is dead. */
+/* The pipe carries one byte for each process that is ready, and is at end of file when the last one
+ * is dead. */
 struct crowd {
     int read_fd, write_fd;
 };
@@ -61,7 +53,7 @@ static bool crowd_open(struct crowd *crowd)
     return true;
 }
 
-/* In a descendant: it is ready and does nothing until it is killed. */
+/* In a descendant: reports ready and does nothing until it is killed. */
 static _Noreturn void crowd_stay(const struct crowd *crowd)
 {
     close_fd(crowd->read_fd);
@@ -71,7 +63,7 @@ static _Noreturn void crowd_stay(const struct crowd *crowd)
         (void)pause();
 }
 
-/* Waits until N more are ready. */
+/* Waits until N more processes are ready. */
 static bool crowd_await(const struct crowd *crowd, size_t n)
 {
     char byte;
@@ -83,7 +75,7 @@ static bool crowd_await(const struct crowd *crowd, size_t n)
     return true;
 }
 
-/* Whether all that hold the write end are dead. It must be so at once. */
+/* Returns whether all holders of the write end are dead; does not wait. */
 static bool crowd_is_dead(struct crowd *crowd)
 {
     char bytes[64];
@@ -97,7 +89,7 @@ static bool crowd_is_dead(struct crowd *crowd)
     return n == 0;
 }
 
-/* A child that stays; -1 if it cannot be had. */
+/* Starts a child that stays; -1 on failure. */
 static pid_t start_child(const struct crowd *crowd)
 {
     pid_t pid = fork();
@@ -106,8 +98,8 @@ static pid_t start_child(const struct crowd *crowd)
     return pid;
 }
 
-/* A child whose DEPTH descendants, each the child of the last, outlive it. Only the last one
- * stays. */
+/* Starts a child whose DEPTH descendants, each the child of the one before, outlive it. Only the
+ * last one stays. */
 static pid_t start_orphan(const struct crowd *crowd, unsigned depth)
 {
     pid_t pid = fork();
@@ -190,12 +182,12 @@ static int kill_the_dead(void)
     }
     CHECK(children_kill(pids, 1) == 2);
     CHECK(waitpid(pids[1], NULL, 0) < 0 && waitpid(pids[2], NULL, 0) < 0);
-    CHECK(waitpid(pids[0], NULL, 0) == pids[0]); /* kept: its status is somebody's */
+    CHECK(waitpid(pids[0], NULL, 0) == pids[0]); /* kept: somebody else collects its status */
     CHECK(waitpid(-1, NULL, 0) < 0 && errno == ECHILD);
     return 0;
 }
 
-/* The name of a process stands in the file that tells its parent. */
+/* The file that tells a process's parent also contains its name. */
 static int kill_what_has_an_odd_name(void)
 {
     static const char *const names[] = {
@@ -219,7 +211,7 @@ static int kill_what_has_an_odd_name(void)
     return 0;
 }
 
-/* The parent's name must not mislead either, and it is never its own child. */
+/* The parent's name must not mislead either, and no process is its own child. */
 static int kill_from_an_odd_name(void)
 {
     struct crowd crowd;
@@ -230,7 +222,7 @@ static int kill_from_an_odd_name(void)
     return 0;
 }
 
-/* Only children: what is below a living child is its own, and what is beside is a stranger. */
+/* Finds children only: a living child's descendants are the child's, and siblings are strangers. */
 static int kill_no_further_than_children(void)
 {
     struct crowd crowd;
@@ -247,7 +239,7 @@ static int kill_no_further_than_children(void)
     CHECK(crowd_await(&crowd, 2));
     CHECK(children_kill(&child, 1) == 0);
     CHECK(is_alive(child) && kill(grandchild, 0) == 0 && kill(getppid(), 0) == 0);
-    /* An orphan is ours from its parent's death on, which may be in the midst of the call. */
+    /* An orphan becomes our child when its parent dies, which may happen during the call. */
     int found = children_kill(NULL, 0);
     CHECK((found == 1 || found == 2) && was_killed(child));
     CHECK(found == 2 || (is_alive(grandchild) && children_kill(NULL, 0) == 1));
@@ -274,7 +266,7 @@ static int kill_orphans(void)
     return 0;
 }
 
-/* N processes, each the parent of the next. */
+/* Starts N processes, each the parent of the next. */
 static _Noreturn void stay_in_line(const struct crowd *crowd, unsigned n)
 {
     for (; n > 1; n--)
@@ -297,7 +289,7 @@ static int kill_a_long_line(void)
     return 0;
 }
 
-/* Signals that are blocked, ignored or caught, a process that is stopped, a group of its own. */
+/* Blocked, ignored and caught signals, a stopped process, a process group of its own. */
 static _Noreturn void resist(const struct crowd *crowd, unsigned how)
 {
     sigset_t all;
@@ -336,7 +328,7 @@ static void *stay(void *crowd)
     crowd_stay(crowd);
 }
 
-/* The first thread has ended alone: a zombie in which another thread lives. */
+/* Only the first thread has ended: a zombie in which another thread lives. */
 static int kill_a_process_without_its_first_thread(void)
 {
     struct crowd crowd;
@@ -354,13 +346,13 @@ static int kill_a_process_without_its_first_thread(void)
     return 0;
 }
 
-/* Shared with runners; says that the scenario is over, whatever becomes of them. */
+/* Shared with the runners: tells them that the scenario is over, whatever becomes of them. */
 struct relay {
     volatile bool over;
     volatile uint32_t forks;
 };
 
-/* Forks and ends, again and again: there is never more than one of it, and never the same. */
+/* Forks and exits again and again: there is never more than one of it, and never the same one. */
 static _Noreturn void run_away(struct relay *relay, const struct crowd *crowd)
 {
     (void)!write(crowd->write_fd, "", 1);
@@ -414,7 +406,7 @@ static bool use_resources(void)
     return memory != MAP_FAILED;
 }
 
-/* The kernel counts by ticks where it does not do so precisely. */
+/* Some kernels account CPU time by ticks, not precisely. */
 static bool has_used(const struct children_usage *usage, unsigned processes)
 {
     const uint64_t least_us = (uint64_t)processes * USED_CPU_MS * 1000;
@@ -422,7 +414,7 @@ static bool has_used(const struct children_usage *usage, unsigned processes)
            usage->max_rss_bytes >= USED_BYTES && usage->max_rss_bytes < 2 * USED_BYTES;
 }
 
-/* What a process has used, and those that it has waited for. */
+/* The usage of a process includes that of processes that it waited for. */
 static int sum_what_a_process_has_used(void)
 {
     struct children_usage usage = {0};
@@ -440,7 +432,7 @@ static int sum_what_a_process_has_used(void)
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 42);
     CHECK(has_used(&usage, 2));
 
-    /* It adds to what there is; of memory the larger counts. */
+    /* CPU time is added to the old value; of memory the larger value counts. */
     struct children_usage before = usage;
     pid = fork();
     if (pid == 0)
@@ -452,7 +444,7 @@ static int sum_what_a_process_has_used(void)
     return 0;
 }
 
-/* Orphans count too, whether they live to be killed or are dead already. */
+/* Orphans count too, whether they are still alive or already dead. */
 static int sum_what_orphans_have_used(void)
 {
     enum { ORPHANS = 4 };
@@ -482,8 +474,8 @@ static int sum_what_orphans_have_used(void)
     return 0;
 }
 
-/* A process that is traced from elsewhere stays, killed, until its tracer lets it go. TRACER is
- * where the pid goes to and, when it is over, the word to let go comes from. */
+/* A traced process stays, although killed, until its tracer releases it. TRACER receives the pid,
+ * and later the request to release it. */
 static int kill_what_cannot_be_reaped(int tracer)
 {
     struct crowd crowd;
@@ -499,7 +491,7 @@ static int kill_what_cannot_be_reaped(int tracer)
     CHECK(!children_kill_all(300, &(struct children_usage){0}));
     uint64_t took = now_ms() - start;
     CHECK(took >= 300 && took < 20000);
-    CHECK(was_killed(other)); /* the rest is not spared for it */
+    CHECK(was_killed(other)); /* it does not save the others */
     CHECK(!children_kill_all(0, &(struct children_usage){0}));
 
     CHECK(write(tracer, &pid, sizeof(pid)) == sizeof(pid) && read(tracer, &word, 1) == 1);
@@ -508,7 +500,7 @@ static int kill_what_cannot_be_reaped(int tracer)
     return 0;
 }
 
-/* Without /proc nobody is found: that is told, and nothing is waited for. */
+/* Without /proc no process is found: the call fails and does not wait. */
 static int kill_without_proc(void)
 {
     char path[] = "/tmp/test_children.XXXXXX";
@@ -534,7 +526,7 @@ static int kill_without_proc(void)
 
 /* --- running them ------------------------------------------------------------------------- */
 
-/* A process that must not die of anything that happens in a scenario. */
+/* Starts a process that nothing in a scenario may kill. */
 static pid_t start_bystander(void)
 {
     pid_t pid = fork();
@@ -553,7 +545,7 @@ static int prepare(void)
     return prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-/* Kills what a scenario that has failed leaves behind: it comes to us as it came to it. */
+/* Kills what a failed scenario has left: it has become our child, as it would become the jail's. */
 static void kill_rest(void)
 {
     char text[4096];
@@ -561,7 +553,7 @@ static void kill_rest(void)
         _cleanup_close_ int fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
         ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
         if (n <= 0)
-            return; /* there is none, or this kernel does not tell */
+            return; /* none left, or this kernel does not tell */
         text[n] = '\0';
         pid_t pid = (pid_t)strtol(text, NULL, 10);
         (void)kill(pid, SIGKILL);
@@ -569,7 +561,7 @@ static void kill_rest(void)
     }
 }
 
-/* Waits for a scenario's end, and asserts that it went well. */
+/* Waits for a scenario's end and asserts that it succeeded. */
 static void expect_success(pid_t pid)
 {
     int status;
@@ -601,7 +593,7 @@ static void test_scenario(void **state)
     expect_success(pid);
 }
 
-/* Reads a pid and traces it; answers whether that could be done. Reads it again and lets it go. */
+/* Reads a pid, traces it and answers whether that worked; reads the pid again and releases it. */
 static void trace(int scenario)
 {
     pid_t pid;
@@ -611,7 +603,7 @@ static void trace(int scenario)
     if (write(scenario, traced ? "y" : "n", 1) != 1 || !traced ||
         read(scenario, &pid, sizeof(pid)) != sizeof(pid))
         return;
-    (void)waitpid(pid, NULL, __WALL); /* only now its own parent can reap it */
+    (void)waitpid(pid, NULL, __WALL); /* only now can its own parent reap it */
     (void)!write(scenario, "y", 1);
 }
 

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Landlock: what each version of the kernel's interface is asked for, and that a ruleset really
- * stops what it does not allow and nothing else. A newer kernel is asked as if it was older, too.
- */
+/* Tests which rights are requested of each version of the kernel's interface, and that a ruleset
+ * stops exactly what it does not allow. Newer kernels are also asked as if they were older. */
 #include "daemon/jail/landlock.h"
 #include "tests/unit/scenario.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <linux/random.h>
 #include <netinet/in.h>
 #include <sys/ioctl.h>
@@ -41,7 +39,7 @@ static void test_handled(void **state)
     (void)state;
     for (unsigned i = 0; i < 4 * ARRAY_SIZE(documented); i++)
         expect_handled((int)i / 4, i & 1, i & 2, documented[i / 4]);
-    /* What comes later is not asked for before somebody has looked at it. */
+    /* Nothing of a later version is requested before somebody has reviewed it. */
     expect_handled(8, true, true, documented[7]);
     expect_handled(1000, true, true, documented[7]);
     expect_handled(-1, true, true, documented[0]);
@@ -60,7 +58,8 @@ static void test_nothing_to_forbid(void **state)
 
 /* --- a tree ------------------------------------------------------------------------------- */
 
-/* "r" may be read, "w" written to, of "x" nothing; in each a file, a program and a directory. */
+/* Trees: "r" is readable, "w" is writable, "x" is forbidden; each has a file, a program and a
+ * directory. */
 static const char *const trees[] = {"r", "w", "x"};
 
 static int setup(void **state)
@@ -83,21 +82,15 @@ static int setup(void **state)
     return 0;
 }
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st, (void)type, (void)ftw;
-    return remove(path);
-}
-
 static int teardown(void **state)
 {
     assert_int_equal(chdir("/"), 0);
-    (void)nftw(*state, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    remove_tree(*state);
     free(*state);
     return 0;
 }
 
-/* Runs SCENARIO for each version that the kernel can be asked for. */
+/* Runs SCENARIO for each version that the kernel supports. */
 static void for_each_version(int (*scenario)(void *version))
 {
     int last = MIN(landlock_version(), (int)ARRAY_SIZE(documented) - 1);
@@ -109,7 +102,7 @@ static void for_each_version(int (*scenario)(void *version))
         run_scenario(scenario, &version);
 }
 
-/* Confines this process to the trees, and to what stands in DEVICES. */
+/* Confines this process to the trees and to the paths in DEVICES. */
 static int confine_to_trees(int version, bool files, bool network)
 {
     int ruleset = landlock_new(version, files, network);
@@ -135,7 +128,7 @@ static int open_and_close(const char *path, int flags)
     return fd < 0 ? -1 : 0;
 }
 
-/* EACCES: it may not be run; ENOEXEC: it may, but is no program. */
+/* EACCES: execution is forbidden; ENOEXEC: it is allowed, but the file is no program. */
 static int run(const char *path)
 {
     char *argv[] = {(char *)(uintptr_t)path, NULL}, *envp[] = {NULL};
@@ -170,7 +163,7 @@ static int refuse_writing(const char *tree, int version)
     CHECK_ERRNO(mknod("new", S_IFSOCK | 0644, 0), EACCES);
     CHECK_ERRNO(mknod("new", S_IFREG | 0644, 0), EACCES);
     CHECK_ERRNO(bind_name("new"), EACCES);
-    if (version >= 3) /* before, nobody was asked */
+    if (version >= 3) /* earlier versions do not check it */
         CHECK_ERRNO(truncate("file", 0), EACCES);
     CHECK(chdir("..") == 0);
     return 0;
@@ -200,11 +193,11 @@ static int nothing(void *argument)
     CHECK_ERRNO(open_and_close(".", O_RDONLY | O_DIRECTORY), EACCES);
     CHECK_ERRNO(open_and_close("/etc/passwd", O_RDONLY), EACCES);
     CHECK_ERRNO(run("x/file"), EACCES);
-    CHECK(stat("x/file", &st) == 0); /* that something is there shows */
+    CHECK(stat("x/file", &st) == 0); /* its existence is visible */
     return refuse_writing("x", version);
 }
 
-/* All that a job does in its directory, but no device nodes. */
+/* Everything that a job does in its directory, but no device nodes. */
 static int writable(void *argument)
 {
     int version = *(int *)argument;
@@ -234,7 +227,7 @@ static int writable(void *argument)
     CHECK(unlink("hard") == 0 && unlink("symlink") == 0 && unlink("fifo") == 0);
     CHECK(unlink("socket") == 0 && unlink("made/new") == 0 && rmdir("made") == 0);
     CHECK(truncate("file", 0) == 0);
-    /* Not out of it, and not into it. */
+    /* Neither out of the tree nor into it. */
     CHECK(rename("file", "../r/new") < 0 && (errno == EACCES || errno == EXDEV));
     CHECK(link("file", "../x/new") < 0 && (errno == EACCES || errno == EXDEV));
     CHECK(link("../r/file", "new") < 0 && (errno == EACCES || errno == EXDEV));
@@ -242,7 +235,7 @@ static int writable(void *argument)
     return 0;
 }
 
-/* What a process forks is as confined as it. */
+/* A child is confined like its parent. */
 static int descendants(void *argument)
 {
     int status, version = *(int *)argument;
@@ -272,7 +265,7 @@ static int devices(void *argument)
     return 0;
 }
 
-/* Rules for a file, for what is not there, and for what cannot be. */
+/* Rules for a file, for a missing path, and for what cannot have a rule. */
 static int single_files(void *argument)
 {
     int version = *(int *)argument;
@@ -299,7 +292,7 @@ static int single_files(void *argument)
     return 0;
 }
 
-/* A ruleset that says nothing of files leaves them alone. */
+/* A ruleset that does not handle files leaves them alone. */
 static int files_left_alone(void *argument)
 {
     int version = *(int *)argument;
@@ -314,7 +307,7 @@ static int files_left_alone(void *argument)
 
 /* --- TCP ---------------------------------------------------------------------------------- */
 
-/* A socket of TYPE bound to a free port of the loopback; -1 if that may not be. */
+/* Returns a socket of TYPE bound to a free port of the loopback; -1 if that is refused. */
 static int bind_loopback(int type, struct sockaddr_in *ret)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
@@ -349,7 +342,7 @@ static int tcp_with(int version, bool network)
         CHECK(bound >= 0 && connect_to(&address) == 0);
     }
     _cleanup_close_ int datagrams = bind_loopback(SOCK_DGRAM, &other);
-    CHECK(datagrams >= 0); /* it is not asked about these: see filter.c */
+    CHECK(datagrams >= 0); /* Landlock does not handle these: see filter.c */
     return 0;
 }
 
@@ -384,7 +377,7 @@ static int connect_abstract(const struct sockaddr_un *address, socklen_t length)
     return r;
 }
 
-/* Abstract sockets and signals within the job and out of it. */
+/* Abstract sockets and signals inside the job and to the outside. */
 static int check_scopes(bool forbidden, const struct sockaddr_un *outside, socklen_t length)
 {
     struct sockaddr_un own;
@@ -418,7 +411,7 @@ static int scopes(void *argument)
     return check_scopes(version >= 6, &outside, length);
 }
 
-/* They are forbidden even where nothing else is. */
+/* They are forbidden even if nothing else is. */
 static int scopes_alone(void *argument)
 {
     int version = *(int *)argument;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* An interpreter in large pages is the one that it was. What the kernel says of its memory is read
- * in /proc/self/smaps. */
+/* Tests that an interpreter in large pages works as before. /proc/self/smaps tells what the kernel
+ * does with its memory. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -18,10 +18,10 @@ struct mapping {
     uintptr_t from, to;
     char access[8];
     char name[256];
-    size_t large_kib; /* of it, in large pages */
+    size_t large_kib; /* part of it in large pages */
 };
 
-/* The mapping that has ADDRESS. False if there is none. */
+/* Finds the mapping that contains ADDRESS. Returns false if there is none. */
 static bool find_mapping(uintptr_t address, struct mapping *ret)
 {
     static const char large[] = "AnonHugePages:";
@@ -46,8 +46,8 @@ static bool find_mapping(uintptr_t address, struct mapping *ret)
     return found;
 }
 
-/* Whether this kernel makes large pages of small ones, and has as many as are wanted here; found
- * out without what is tested. */
+/* Returns whether this kernel makes large pages of small ones and has as many as are needed here.
+ * Does not use the tested code. */
 static bool has_large_pages(void)
 {
     const size_t n = 16 * LARGE;
@@ -64,7 +64,8 @@ static bool has_large_pages(void)
 
 /* --- an interpreter ------------------------------------------------------------------------ */
 
-/* More than one arena of objects, and more than one large page of what is too big for those. */
+/* Allocates more than one arena of objects, and more than one large page of objects that are too
+ * big for arenas. */
 static const char fill[] = "objects = [(str(n), n) for n in range(100000)]\n"
                            "texts = [bytes(1000) + bytes([n & 255]) for n in range(5000)]\n";
 
@@ -81,7 +82,7 @@ static uintptr_t address_of(const char *expression)
 {
     PyObject *names = PyModule_GetDict(PyImport_AddModule("__main__"));
     PyObject *object = PyRun_String(expression, Py_eval_input, names, names);
-    Py_XDECREF(object); /* somebody else has it, too */
+    Py_XDECREF(object); /* somebody else holds a reference, too */
     return (uintptr_t)object;
 }
 
@@ -108,7 +109,7 @@ static int all_of_it_is_large(void)
     CHECK(find_mapping(address_of("objects[50000]"), &objects));
     CHECK(find_mapping(address_of("texts[2500]"), &texts));
     CHECK(find_mapping((uintptr_t)Py_RunMain, &code));
-    /* All but perhaps what begins before the first that is aligned, and the library's two ends. */
+    /* All but perhaps what precedes the first aligned address, and the library's two ends. */
     CHECK_EQUAL(objects.large_kib, (objects.to - objects.from) >> 10);
     CHECK_EQUAL(texts.large_kib, (texts.to - ((texts.from + LARGE - 1) & ~(LARGE - 1))) >> 10);
     CHECK(texts.large_kib >= 4096);
@@ -126,7 +127,7 @@ static int code_cannot_be_written(void)
     return 0;
 }
 
-/* All of the library that is only read, as far as it is in one piece around its code. */
+/* All read-only parts of the library that are contiguous with its code. */
 static int library_is_the_same(void)
 {
     struct mapping code, before, after;
@@ -182,7 +183,7 @@ static int goes_on_without_large_pages(void)
     return 0;
 }
 
-/* More than is reserved is laid as usual. */
+/* Allocations beyond the reserved range are placed as usual. */
 static int more_than_there_is_room_for(void)
 {
     struct large *large = start("objects = [(str(n), n) for n in range(700000)]\n");

@@ -32,7 +32,7 @@ static void test_names_that_are_none(void **state)
     assert_string_equal(layer_name((enum layer)UINT32_MAX), "");
 }
 
-/* What replies, the configuration and the documentation call them. */
+/* The names that replies, the configuration and the documentation use. */
 static void test_names(void **state)
 {
     static const struct {
@@ -78,7 +78,7 @@ static void test_bits(void **state)
 
 #define BIT(name) LAYER_BIT(LAYER_##name)
 
-/* A layer is only to be had with at least one of others. */
+/* A layer needs at least one of a set of others. */
 struct need {
     enum layer layer;
     uint32_t one_of;
@@ -96,7 +96,7 @@ static const struct need needs[] = {
     {LAYER_NETWORK, BIT(NET_NAMESPACE) | BIT(SECCOMP)},
 };
 
-/* The largest part of SET in which every need is met; there is exactly one. */
+/* Returns the largest subset of SET in which every need is met; there is exactly one. */
 static uint32_t largest_consistent(uint32_t set)
 {
     for (bool changed = true; changed;) {
@@ -125,7 +125,7 @@ static void test_every_subset(void **state)
     }
 }
 
-/* By hand, without the table above: what goes with each one that is left out of them all. */
+/* Written out by hand, without the table above: what goes with each layer that is left out. */
 static void test_one_left_out(void **state)
 {
     static const struct {
@@ -157,7 +157,7 @@ static void test_one_left_out(void **state)
     }
 }
 
-/* What holds by two means is lost with both of them only. */
+/* What holds by two means is lost only with both of them. */
 static void test_two_left_out(void **state)
 {
     static const struct {

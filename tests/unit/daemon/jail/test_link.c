@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The messages between supervisor and jail: whole ones arrive as they were sent, whatever else
- * comes is refused, and no descriptor that came along stays open. */
+/* Tests the messages between supervisor and jail: complete ones arrive as sent, everything else is
+ * refused, and no descriptor that accompanied it stays open. */
 #include "daemon/jail/link.h"
 #include "proto/jobkinds.h"
 #include "proto/util.h"
+#include "tests/unit/files.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,20 +26,9 @@ static char large[LINK_STRINGS_MAX + 4096];
 
 struct fixture {
     int ours, theirs;
-    int spare[FDS_MAX]; /* to be sent along */
-    size_t descriptors; /* that are open */
+    int spare[FDS_MAX]; /* to accompany messages */
+    size_t descriptors; /* open ones at the start */
 };
-
-static size_t count_descriptors(void)
-{
-    size_t count = 0;
-    DIR *dir = opendir("/proc/self/fd");
-    assert_non_null(dir);
-    while (readdir(dir))
-        count++;
-    (void)closedir(dir);
-    return count;
-}
 
 static int setup(void **state)
 {
@@ -70,7 +59,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Sends N bytes of DATA and COUNT spare descriptors, as somebody who knows no rules would. */
+/* Sends N bytes of DATA with COUNT spare descriptors, as a peer that ignores the protocol would. */
 static void send_raw(const struct fixture *f, const void *data, size_t n, size_t count)
 {
     union {
@@ -116,7 +105,7 @@ static struct link_job make_job(uint32_t argc, uint32_t envc, size_t strings_len
     return job;
 }
 
-/* Receives what must be no job, and asserts that nothing of it is left. */
+/* Receives a packet that must not be accepted as a job, and asserts that nothing of it is left. */
 static void refuse_job(const struct fixture *f, int expected)
 {
     struct link_job job, untouched;
@@ -163,7 +152,7 @@ static void test_job_round_trip(void **state)
     check_job(f, &job, "");
     job = make_job(1, 0, 1);
     check_job(f, &job, "");
-    /* Each that may come along or not is found at its place. */
+    /* Each optional descriptor arrives at its place. */
     for (unsigned more = 0; more <= EVERYTHING >> LINK_STANDARD_FDS; more++) {
         job.fd_mask = STANDARD | more << LINK_STANDARD_FDS;
         check_job(f, &job, "");
@@ -188,7 +177,7 @@ static void test_job_with_more_text(void **state)
     refuse_job(f, -EPROTO);
 }
 
-/* More than a socket's buffer takes is an error of the sender. */
+/* The sender gets an error for more than the socket's buffer takes. */
 static void test_job_that_does_not_fit_into_the_socket(void **state)
 {
     const struct fixture *f = *state;
@@ -235,7 +224,7 @@ static void test_job_with_a_wrong_number_of_descriptors(void **state)
     }
 }
 
-/* Without the standard three, or with what nobody knows, however many come along. */
+/* Without the standard three, or with unknown descriptors, however many accompany it. */
 static void test_job_with_a_wrong_mask(void **state)
 {
     const struct fixture *f = *state;
@@ -315,7 +304,7 @@ static void test_peer_is_gone(void **state)
     assert_int_equal(link_send_notice(f->ours, &notice, f->spare[0]), -EPIPE);
 }
 
-/* A peer that goes away before it has read everything resets the connection. */
+/* A peer that exits before it has read everything resets the connection. */
 static void test_peer_is_gone_with_messages_unread(void **state)
 {
     struct fixture *f = *state;
@@ -357,7 +346,8 @@ static struct link_setup make_setup(uint32_t path_count, size_t strings_length, 
     return set_up;
 }
 
-/* Receives what must be no set-up, and asserts that nothing of it is left. */
+/* Receives a packet that must not be accepted as a set-up, and asserts that nothing of it is
+ * left. */
 static void refuse_setup(const struct fixture *f, int expected)
 {
     struct link_setup set_up, untouched;
@@ -498,7 +488,7 @@ static struct link_notice make_report(uint32_t type)
     return notice;
 }
 
-/* Receives what must be no notice. */
+/* Receives a packet that must not be accepted as a notice. */
 static void refuse_report(const struct fixture *f, int expected)
 {
     struct link_notice notice, untouched;
@@ -526,7 +516,7 @@ static void test_report_round_trip(void **state)
     assert_int_equal(count_descriptors(), f->descriptors);
 }
 
-/* The end brings it too where no start was told before. */
+/* ENDED brings the pidfd if there was no STARTED before. */
 static void test_report_with_a_pidfd(void **state)
 {
     static const uint32_t types[] = {LINK_STARTED, LINK_ENDED};
@@ -597,8 +587,8 @@ static void test_nothing_there(void **state)
     refuse_job(f, -EAGAIN);
 }
 
-/* An empty packet looks like an end of file. It is no message, and nothing that came along with it
- * stays open. */
+/* An empty packet looks like an end of file. It is no message, and descriptors that accompany it
+ * are closed. */
 static void test_empty_packet(void **state)
 {
     const struct fixture *f = *state;
@@ -650,7 +640,7 @@ static uint32_t noise(uint64_t *random)
 
 enum kind { AS_JOB, AS_REPORT, AS_SETUP, KINDS };
 
-/* A packet that is well formed now and then. Returns its length. */
+/* Makes a packet that is sometimes well formed. Returns its length. */
 static size_t make_noise(uint64_t *random, enum kind kind, char *packet, size_t size)
 {
     static const size_t sizes[KINDS] = {sizeof(struct link_job), sizeof(struct link_notice),
@@ -668,7 +658,7 @@ static size_t make_noise(uint64_t *random, enum kind kind, char *packet, size_t 
     return noise(random) % 2 ? sizes[kind] : n;
 }
 
-/* Receives what may be anything; whether it was taken. What has come with it is closed. */
+/* Receives any packet and closes its descriptors. Returns whether it was accepted. */
 static bool receive_noise(const struct fixture *f, enum kind kind)
 {
     struct link_job job;
@@ -701,7 +691,7 @@ static bool receive_noise(const struct fixture *f, enum kind kind)
     return r == 1;
 }
 
-/* Whatever comes is either refused or has the right number of descriptors. */
+/* Every packet is either refused or has the right number of descriptors. */
 static void test_noise(void **state)
 {
     static char packet[2 * sizeof(struct link_notice) + 64];
@@ -744,7 +734,7 @@ static void write_list(char **end, char *const *list)
     *end += sprintf(*end, "|");
 }
 
-/* EXPECTED is what there must be: each string in parentheses, each list with a '|' behind. */
+/* EXPECTED is the result: each string in parentheses, each list followed by '|'. */
 static void expect_split(struct counts counts, const char *text, size_t n, const char *expected)
 {
     struct link_lists lists;
@@ -792,7 +782,7 @@ static void test_split(void **state)
                  "(1)(2)|(a)(b)|(/)|(/x)(/y)|");
 }
 
-/* As many as there is room for, and one more, in each list. */
+/* As many strings as fit into each list, and one more. */
 static void test_split_of_long_lists(void **state)
 {
     static const char text[4 * LINK_LIST_MAX];
@@ -852,7 +842,7 @@ static void test_split_that_does_not_come_out(void **state)
         expect_no_split(cases[i].counts, cases[i].text, cases[i].n);
 }
 
-/* Counts that are far too large, or whose sum overflows to what is there. */
+/* Counts that are far too large, or whose sum overflows to the right one. */
 static void test_split_with_huge_counts(void **state)
 {
     enum { BYTES = 60 };
@@ -880,7 +870,7 @@ static void test_split_with_huge_counts(void **state)
 
 /* --- the strings of a set-up -------------------------------------------------------------- */
 
-/* The COUNT strings as the list number WHICH, the others empty. */
+/* Makes the COUNT strings the list number WHICH, with the other lists empty. */
 static int split_as(int which, uint32_t count, const char *text, size_t n, char **paths)
 {
     struct link_setup_lists lists = {.paths = {NULL}};

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Removing what a job has left: trees of every shape go away, and nothing outside of them is
- * touched. Each scenario runs in a process of its own, as this user and, where this is root, as a
- * user who is bound by mode bits. */
+/* Tests removing what a job has left: trees of every shape disappear, and nothing outside of them
+ * is touched. Each scenario runs in a process of its own, as this user and, for root, as a user who
+ * is bound by mode bits. */
 #include "daemon/jail/wipe.h"
 #include "proto/util.h"
+#include "tests/unit/check.h"
+#include "tests/unit/files.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <setjmp.h>
@@ -22,37 +23,10 @@
 #include <cmocka.h>
 
 #define NOBODY 65534
-#define SKIPPED 77
 #define DEEP 3000
 #define WIDE 20000
 
-/* In a scenario: what fails ends it, with the place on stderr. */
-#define CHECK(condition)                                                             \
-    do {                                                                             \
-        if (!(condition)) {                                                          \
-            (void)fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #condition, \
-                          strerror(errno));                                          \
-            return 1;                                                                \
-        }                                                                            \
-    } while (0)
-
 /* --- what trees are made of --------------------------------------------------------------- */
-
-static size_t count_entries(const char *path)
-{
-    size_t count = 0;
-    DIR *dir = opendir(path);
-    while (dir && readdir(dir))
-        count++;
-    if (dir)
-        (void)closedir(dir);
-    return count;
-}
-
-static size_t count_descriptors(void)
-{
-    return count_entries("/proc/self/fd");
-}
 
 static int open_dir(int parent, const char *name)
 {
@@ -79,19 +53,7 @@ static bool is_there(int dir, const char *name)
     return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-static bool is_empty(int dir)
-{
-    int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *stream = fd < 0 ? NULL : fdopendir(fd);
-    size_t count = 0;
-    while (stream && readdir(stream))
-        count++;
-    if (stream)
-        (void)closedir(stream);
-    return count == 2;
-}
-
-/* Whether the file NAME still is as make_file(dir, NAME, TEXT) has made it. */
+/* Returns whether the file NAME is still as make_file(dir, NAME, TEXT) made it. */
 static bool is_untouched(int dir, const char *name, const char *text)
 {
     char data[100];
@@ -104,7 +66,7 @@ static bool is_untouched(int dir, const char *name, const char *text)
 
 /* --- scenarios ---------------------------------------------------------------------------- */
 
-/* Each gets an empty directory TOP of its own, and makes there what is to be wiped as "job". */
+/* Each scenario gets an empty directory TOP and makes in it the tree "job" to be wiped. */
 
 static int wipe_levels(int top, unsigned levels)
 {
@@ -143,7 +105,7 @@ static int wipe_wide(int top)
     return 0;
 }
 
-/* Many directories, each with more of them. */
+/* Many directories that contain more directories. */
 static int wipe_bushy(int top)
 {
     int job = make_dir(top, "job");
@@ -167,7 +129,7 @@ static int wipe_bushy(int top)
     return 0;
 }
 
-/* A few descriptors are enough for any depth. */
+/* A few descriptors suffice for any depth. */
 static int wipe_with_few_descriptors(int top)
 {
     const struct rlimit limit = {count_descriptors() + 4, count_descriptors() + 4};
@@ -186,7 +148,7 @@ static int wipe_closed_directories(int top)
         CHECK(dir >= 0 && make_file(dir, "f", "x") && mkdirat(dir, "empty", 0) == 0);
         close_fd(dir);
     }
-    /* From the inside out, while the way there is still open. */
+    /* From the inside out, while the path is still accessible. */
     for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
         CHECK(fchmodat(top, path, modes[i], 0) == 0);
         path[strlen(path) - 2] = '\0';
@@ -210,7 +172,7 @@ static int wipe_closed_files(int top)
     return 0;
 }
 
-/* What stands beside the job, and links to it of every kind. */
+/* Files outside the job, and links of every kind to them. */
 static int make_links_to_outside(int top, int job, const char *path)
 {
     char target[300];
@@ -250,7 +212,7 @@ static int wipe_links(int top)
     CHECK(readlink(link, path, sizeof(path) - 1) > 0);
     _cleanup_close_ int job = make_dir(top, "job");
     CHECK(job >= 0 && make_links_to_outside(top, job, path) == 0);
-    /* Once more a level further down, where directories are moved. */
+    /* Again one level deeper, where directories are moved. */
     _cleanup_close_ int deeper = make_dir(job, "deeper");
     CHECK(deeper >= 0 && symlinkat("../../outside", deeper, "directory") == 0);
     CHECK(symlinkat("../../outside/file", deeper, "file") == 0);
@@ -306,7 +268,7 @@ static const char *const odd_names[] = {
     ".wiped-18446744073709551615",
 };
 
-/* A directory in which every odd name is a directory with a file and another directory in it. */
+/* Makes a directory in which every odd name is a directory with a file and another directory. */
 static int make_odd_directories(int parent)
 {
     char longest[256];
@@ -335,7 +297,7 @@ static int wipe_odd_names(int top)
     return 0;
 }
 
-/* The names that directories are moved to are taken, at every level. */
+/* The names to which directories are moved are taken, at every level. */
 static int wipe_names_that_are_taken(int top)
 {
     int job = make_dir(top, "job");
@@ -356,7 +318,7 @@ static int wipe_names_that_are_taken(int top)
     return 0;
 }
 
-/* There is nothing else that could make way for it. */
+/* Nothing else could make way for it. */
 static int wipe_the_one_name_that_is_taken(int top)
 {
     _cleanup_close_ int job = make_dir(top, "job"), taken = make_dir(job, ".wiped-0");
@@ -369,7 +331,7 @@ static int wipe_the_one_name_that_is_taken(int top)
 
 static int wipe_simple_entries(int top)
 {
-    CHECK(wipe_tree(top, "job") == 0); /* not there */
+    CHECK(wipe_tree(top, "job") == 0); /* it does not exist */
     CHECK(make_file(top, "job", "x") && wipe_tree(top, "job") == 0);
     CHECK(mkfifoat(top, "job", 0) == 0 && wipe_tree(top, "job") == 0);
     CHECK(mkdirat(top, "job", 0700) == 0 && wipe_tree(top, "job") == 0);
@@ -379,7 +341,7 @@ static int wipe_simple_entries(int top)
     return 0;
 }
 
-/* A link in the place of the job's directory goes, and what it leads to stays. */
+/* A link in place of the job's directory is removed, and its target stays. */
 static int wipe_entry_that_is_a_link(int top)
 {
     static const char *const targets[] = {"outside", "outside/file", "nowhere", ".", "job"};
@@ -413,13 +375,13 @@ static int wipe_the_contents_only(int top)
     CHECK(make_file(slot, "f", "x") && make_file(top, "beside", "keep"));
     CHECK(wipe_contents(slot) == 0);
     CHECK(is_there(top, "slot") && is_empty(slot));
-    CHECK(wipe_contents(slot) == 0); /* once more, with nothing to do */
+    CHECK(wipe_contents(slot) == 0); /* again, with nothing to do */
     CHECK(is_there(top, "slot") && is_untouched(top, "beside", "keep"));
     return 0;
 }
 
-/* A job can close the directory that its own stands in, where that is the same user's: that is
- * told, and nothing more is needed than to open it again. */
+/* A job can remove permissions from the directory above its own if the same user owns it. That is
+ * an error, which opening the directory again repairs. */
 static int wipe_in_a_closed_directory(int top)
 {
     _cleanup_close_ int slot = make_dir(top, "slot"), job = make_dir(slot, "job");
@@ -440,7 +402,7 @@ static int wipe_without_permission(int top)
     CHECK(job >= 0 && make_file(top, "beside", "keep"));
     close_fd(job);
     if (fchmod(top, 0500) < 0 || mkdirat(top, "probe", 0700) == 0)
-        return SKIPPED; /* root may */
+        return SKIPPED; /* root is not bound by modes */
     CHECK(wipe_tree(top, "job") == -EACCES);
     CHECK(wipe_tree(top, "beside") < 0);
     CHECK(wipe_tree(top, "none") == 0);
@@ -449,7 +411,7 @@ static int wipe_without_permission(int top)
     return 0;
 }
 
-/* NAME as chattr +i and -i do it. */
+/* Sets or clears the immutable flag of NAME, as chattr +i and -i do. */
 static bool set_immutable(int dir, const char *name, bool immutable)
 {
     int flags = 0;
@@ -460,7 +422,7 @@ static bool set_immutable(int dir, const char *name, bool immutable)
     return ioctl(fd, FS_IOC_SETFLAGS, &flags) == 0;
 }
 
-/* NAME beneath job cannot be removed: it is told, everything ends, and it works once it can. */
+/* NAME beneath job cannot be removed: wiping fails but terminates, and succeeds once it can. */
 static int wipe_immutable(int top, const char *name)
 {
     int job = make_dir(top, "job");
@@ -514,7 +476,7 @@ static int wipe_immutable_top(int top)
 
 enum user {
     SELF,
-    ANOTHER,  /* who is not root; only root can */
+    ANOTHER,  /* a user other than root; takes root */
     ORDINARY, /* SELF, or ANOTHER where SELF is root */
 };
 
@@ -523,7 +485,7 @@ struct scenario {
     enum user user;
 };
 
-/* After a change of user /proc/self belongs to root unless this is said. */
+/* Without this, /proc/self belongs to root after a change of user. */
 static bool become_nobody(void)
 {
     return setresgid(NOBODY, NOBODY, NOBODY) == 0 && setresuid(NOBODY, NOBODY, NOBODY) == 0 &&
@@ -555,7 +517,7 @@ static int run_in_child(const struct scenario *scenario, bool as_nobody, const c
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* Removes what a scenario has left, without the code that is tested. */
+/* Removes what a scenario has left, without the tested code. */
 static void remove_rest(const char *path)
 {
     pid_t pid = fork();

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Where jobs may write: bounds that hold to the page and the inode, nothing left of a job whatever
- * it has made of it, and files that are unpacked nowhere else. The tmpfs is tried in namespaces of
+/* Tests where jobs may write: limits are exact to the page and the inode, nothing of a job is left
+ * whatever it has done, and files are unpacked nowhere else. The tmpfs is tested in namespaces of
  * the test's own. */
 #include "daemon/jail/link.h"
 #include "daemon/jail/work.h"
 #include "tests/unit/scenario.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <linux/capability.h>
 #include <sched.h>
@@ -35,7 +34,7 @@ static int write_text(const char *path, const char *text)
     return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -1;
 }
 
-/* As a jail does it: one identity of its own, with all rights over its namespaces. */
+/* As a jail does: one identity of its own, with all rights over its namespaces. */
 static int enter_namespaces(void)
 {
     char uids[48], gids[48];
@@ -49,7 +48,7 @@ static int enter_namespaces(void)
     return 0;
 }
 
-/* Into a view with a tmpfs. */
+/* Enters a view with a tmpfs. */
 static int enter(struct fixture *f)
 {
     char *const nothing[] = {NULL};
@@ -68,19 +67,7 @@ static int enter(struct fixture *f)
 
 static const char *const places[WORK_DIRECTORIES] = {"/work", "/tmp", "/dev/shm"};
 
-static bool is_empty(int dir)
-{
-    int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *stream = fd < 0 ? NULL : fdopendir(fd);
-    size_t count = 0;
-    while (stream && readdir(stream))
-        count++;
-    if (stream)
-        (void)closedir(stream);
-    return count == 2;
-}
-
-/* All is as it was before any job. */
+/* Returns 0 if everything is as before the first job. */
 static int is_fresh(const struct work *work)
 {
     static const mode_t modes[WORK_DIRECTORIES] = {0700, 01777, 01777};
@@ -88,7 +75,7 @@ static int is_fresh(const struct work *work)
     struct stat st;
     for (size_t i = 0; i < WORK_DIRECTORIES; i++) {
         int dir = work->directories[i];
-        CHECK(fstat(dir, &st) == 0); /* before it is read, which shows */
+        CHECK(fstat(dir, &st) == 0); /* before reading it, which changes the times */
         CHECK_EQUAL(st.st_mode & 07777, modes[i]);
         CHECK_EQUAL(st.st_mtim.tv_sec, 0);
         CHECK_EQUAL(st.st_mtim.tv_nsec, 0);
@@ -114,7 +101,7 @@ static int begin(struct fixture *f, uint64_t disk_bytes)
     return fchdir(cwd);
 }
 
-/* Runs JOB, which has no right over the namespaces. */
+/* Runs JOB without rights over the namespaces. */
 static int as_a_job(int (*job)(void))
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -129,7 +116,7 @@ static int as_a_job(int (*job)(void))
 
 /* --- bounds ------------------------------------------------------------------------------- */
 
-/* How many bytes go into PATH until it is full. */
+/* Returns how many bytes fit into PATH. */
 static uint64_t fill(const char *path)
 {
     static char page[PAGE];
@@ -157,7 +144,7 @@ static int bytes_are_bounded(void *argument)
         CHECK(work_is_full(&f->work));
         CHECK_EQUAL(truncate("a", (off_t)whole - PAGE), 0);
         CHECK(!work_is_full(&f->work));
-        /* One bound for all three. */
+        /* One limit for all three. */
         CHECK_EQUAL(fill("/tmp/b"), PAGE);
         CHECK_EQUAL(fill("/dev/shm/c"), 0);
         CHECK(work_is_full(&f->work));
@@ -179,7 +166,7 @@ static uint64_t make_files(const char *directory)
     }
 }
 
-/* One for each page, but not fewer than 256 and not more than 65536. */
+/* One inode per page, but not fewer than 256 and not more than 65536. */
 static int inodes_are_bounded(void *argument)
 {
     static const struct {
@@ -204,7 +191,7 @@ static int inodes_are_bounded(void *argument)
     return r;
 }
 
-/* What is nowhere but in the view can be written to. */
+/* Only the view's own directories are writable. */
 static int only_places_are_writable(void *argument)
 {
     static const char *const others[] = {"/x",     "/usr/x",   "/etc/x",
@@ -227,7 +214,7 @@ static int only_places_are_writable(void *argument)
     return is_fresh(&f->work);
 }
 
-/* Where the host's /tmp is shown, the tmpfs has no place there. */
+/* If the host's /tmp is shown, no part of the tmpfs is attached there. */
 static int no_tmp_of_its_own(void *argument)
 {
     struct fixture *f = argument;
@@ -274,7 +261,7 @@ static int make_odd_names(void)
     return 0;
 }
 
-/* Everything but what is deep, in the working directory. */
+/* Everything but deep trees, in the working directory. */
 static int make_things(void)
 {
     CHECK(mkfifo("fifo", 0) == 0 && mknod("socket", S_IFSOCK | 0600, 0) == 0);
@@ -288,7 +275,7 @@ static int make_things(void)
     int fd = open("sealed", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     CHECK(fd >= 0 && write(fd, "x", 1) == 1 && fallocate(fd, 0, 0, 3 * PAGE) == 0);
     void *mapped = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    CHECK(mapped != MAP_FAILED && unlink("sealed") == 0); /* until this process ends */
+    CHECK(mapped != MAP_FAILED && unlink("sealed") == 0); /* exists until this process ends */
     close_fd(fd);
     return make_odd_names();
 }
@@ -296,7 +283,7 @@ static int make_things(void)
 static int spoil_top(void)
 {
     static const struct timespec times[2] = {{1234567890, 5}, {987654321, 7}};
-    /* Only newer kernels have these on a tmpfs. */
+    /* Only newer kernels support these on a tmpfs. */
     CHECK(setxattr(".", "user.note", "to the next job", 15, 0) == 0 || errno == ENOTSUP);
     CHECK(setxattr(".", "user.other", "", 0, 0) == 0 || errno == ENOTSUP);
     CHECK(utimensat(AT_FDCWD, ".", times, 0) == 0);
@@ -330,7 +317,7 @@ static int hostile_trees_go_away(void *argument)
     return r;
 }
 
-/* Not even what makes no inode. */
+/* Not even attributes, which use no inode, are left. */
 static int spoiling_job(void)
 {
     for (size_t i = 0; i < WORK_DIRECTORIES; i++)
@@ -369,7 +356,7 @@ static int many_names_job(void)
     return 0;
 }
 
-/* More than there is room for is told, so that the jail makes way for a new one. */
+/* More attributes than fit cause an error, so that a new jail replaces this one. */
 static int too_many_attributes(void *argument)
 {
     struct fixture *f = argument;
@@ -390,7 +377,7 @@ static int new_records(void)
     return memfd_create("records", MFD_CLOEXEC);
 }
 
-/* A record that says SIZE and has N bytes of CONTENT. */
+/* Adds a record that claims SIZE and has N bytes of CONTENT. */
 static void add_record(int fd, const char *name, unsigned mode, uint64_t size, const char *content,
                        size_t n)
 {
@@ -405,7 +392,7 @@ static void add_file(int fd, const char *name, const char *text)
     add_record(fd, name, 0644, strlen(text), text, strlen(text));
 }
 
-/* Unpacks what was added, and closes it. */
+/* Unpacks the added records and closes them. */
 static int unpack(int cwd, int records)
 {
     (void)lseek(records, 0, SEEK_SET);
@@ -426,7 +413,7 @@ static int holds(const char *path, const char *text)
     return 0;
 }
 
-/* In "cwd" of the fixture's directory, beside "outside/secret". */
+/* Unpacks into "cwd" of the fixture's directory, next to "outside/secret". */
 static int in_directory(const struct fixture *f, int *ret_cwd)
 {
     CHECK(chdir(f->top) == 0 && mkdir("cwd", 0700) == 0 && mkdir("outside", 0700) == 0);
@@ -439,7 +426,7 @@ static int in_directory(const struct fixture *f, int *ret_cwd)
     return 0;
 }
 
-/* Nothing was written where the job's directory is not. */
+/* Nothing was written outside the job's directory. */
 static int outside_is_untouched(void)
 {
     _cleanup_close_ int outside = open("outside", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -480,8 +467,8 @@ static int unpack_files(void *argument)
     CHECK_EQUAL(mode_of("cwd/a/b/c d"), 0755);
     CHECK_EQUAL(mode_of("cwd/a/empty"), 0);
     CHECK_EQUAL(mode_of("cwd/a/b/set-id"), 0777); /* no set-id */
-    CHECK_EQUAL(mode_of("cwd/..."), 0666);        /* whatever the umask is */
-    CHECK_EQUAL(unpack(cwd, new_records()), 0);   /* there may be none */
+    CHECK_EQUAL(mode_of("cwd/..."), 0666);        /* independent of the umask */
+    CHECK_EQUAL(unpack(cwd, new_records()), 0);   /* none is valid */
     return outside_is_untouched();
 }
 
@@ -518,7 +505,7 @@ static int unpack_lies(void *argument)
     static const uint32_t lengths[] = {0, PATH_MAX, PATH_MAX + 1, 1u << 31, UINT32_MAX};
     static char name[PATH_MAX + 1];
     int cwd;
-    memset(name, 'n', sizeof(name)); /* too long, but all there */
+    memset(name, 'n', sizeof(name)); /* too long, but complete */
     if (in_directory(argument, &cwd) != 0)
         return 1;
     for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
@@ -538,7 +525,7 @@ static int unpack_lies(void *argument)
     return outside_is_untouched();
 }
 
-/* As long as a name can be. */
+/* The longest possible name. */
 static int unpack_long_names(void *argument)
 {
     char name[PATH_MAX];
@@ -587,7 +574,7 @@ static int unpack_twice(void *argument)
     return outside_is_untouched();
 }
 
-/* The daemon has refused such names already; whoever sends them all the same gets nowhere. */
+/* The daemon refuses such names; a sender that bypasses it gains nothing. */
 static int unpack_names_that_lead_out(void *argument)
 {
     static const char *const names[] = {
@@ -616,7 +603,7 @@ static int unpack_names_that_lead_out(void *argument)
     return outside_is_untouched();
 }
 
-/* Should a link ever stand in the directory before a job's files do. */
+/* In case a link ever exists in the directory before a job's files do. */
 static int unpack_through_links(void *argument)
 {
     static const char *const names[] = {"to-dir/new", "to-dir/sub/new", "to-dir/secret",
@@ -640,7 +627,7 @@ static int unpack_through_links(void *argument)
     return outside_is_untouched();
 }
 
-/* The bound holds for what a job is given as for what it makes. */
+/* The limit applies to files given to a job as to files that it makes. */
 static int unpack_too_much(void *argument)
 {
     static char large[2 << 20];
@@ -680,7 +667,7 @@ static int unpack_too_much(void *argument)
 
 /* --- without a view ----------------------------------------------------------------------- */
 
-/* Opens "slot", whatever stands there, and runs two jobs. */
+/* Opens "slot", whatever is there, and runs two jobs. */
 static int use_slot(struct work *work, unsigned levels)
 {
     int cwd;
@@ -694,7 +681,7 @@ static int use_slot(struct work *work, unsigned levels)
         CHECK_EQUAL(work_begin(work, job_no, PAGE, &cwd), 0);
         CHECK_EQUAL(mode_of(name), 0700);
         CHECK(fchdir(cwd) == 0 && make_things() == 0 && fchdir(cwd) == 0 && make_deep(levels) == 0);
-        CHECK(chdir("/") == 0 && !work_is_full(work)); /* not to be known */
+        CHECK(chdir("/") == 0 && !work_is_full(work)); /* not known here */
         CHECK_EQUAL(work_empty(work), 0);
         CHECK(is_empty(work->top) && work->job == -1);
         CHECK(fchdir(work->top) == 0 && chdir("..") == 0);
@@ -703,7 +690,7 @@ static int use_slot(struct work *work, unsigned levels)
     return 0;
 }
 
-/* As a user who is bound by mode bits, as the daemon's is. */
+/* As a user who is bound by mode bits, like the daemon's. */
 static int step_down(const struct fixture *f)
 {
     if (geteuid() == 0)
@@ -719,14 +706,14 @@ static int slot_is_used(void *argument)
     if (step_down(argument) != 0)
         return 1;
     size_t descriptors = count_descriptors();
-    for (unsigned i = 0; i < 2; i++) /* new, then there already */
+    for (unsigned i = 0; i < 2; i++) /* first missing, then existing */
         if (use_slot(&work, i == 0 ? 300 : 10) != 0)
             return 1;
     CHECK_EQUAL(count_descriptors(), descriptors);
     return 0;
 }
 
-/* What a job has made of its slot's place is not what the next jail works in. */
+/* A job may replace its slot's directory; the next jail does not work in the replacement. */
 static int slot_is_something_else(void *argument)
 {
     const struct fixture *f = argument;
@@ -758,7 +745,7 @@ static int slot_is_something_else(void *argument)
     return 0;
 }
 
-/* A job may move its directory and change the one above, which is its own user's. */
+/* A job may move its directory and change the one above, which the same user owns. */
 static int job_renames_its_directory(void *argument)
 {
     struct work work = WORK_NULL;
@@ -780,15 +767,7 @@ static int job_renames_its_directory(void *argument)
 
 /* --- running them ------------------------------------------------------------------------- */
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st, (void)ftw;
-    if (type == FTW_D || type == FTW_DNR)
-        (void)chmod(path, 0700);
-    return remove(path);
-}
-
-/* The state is the scenario; it gets a fixture. */
+/* The state is the scenario, which gets a fixture. */
 static void test_with_fixture(void **state)
 {
     int (*const *scenario)(void *fixture) = *state;
@@ -808,7 +787,7 @@ static void test_with_fixture(void **state)
     /* A tree may be deeper than a path can be. */
     if (work_open_directory(&work, f.top) == 0)
         close_fd(work.top);
-    (void)nftw(f.top, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    remove_tree(f.top);
     if (WIFEXITED(status) && WEXITSTATUS(status) == SKIPPED)
         skip();
     assert_int_equal(status, 0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where entries go, and that nothing waits for who reads them. The journal is a socket of ours. */
+/* Tests where entries go, and that nothing waits for their reader. A socket of the test's own is
+ * the journal. */
 #include "daemon/log/log.h"
 
 #include <event2/event.h>
@@ -22,7 +23,7 @@ struct fixture {
     int journal;
     char path[64];
     int saved_stderr;
-    int pipe[2]; /* what is written to stderr comes out at [0] */
+    int pipe[2]; /* stderr is connected to the write end; tests read [0] */
 };
 
 static int setup(void **state)
@@ -58,7 +59,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* As if the journal listened at the fixture's path. */
+/* Lets a journal listen at the fixture's path. */
 static void use_journal(struct fixture *f)
 {
     log_init(&f->log, LOG_INFO, CONFIG_LOG_PLAIN);
@@ -67,7 +68,7 @@ static void use_journal(struct fixture *f)
     assert_true(f->log.journal.fd >= 0);
 }
 
-/* The next bytes of FD, "" where there are none. */
+/* Returns the next bytes of FD, "" if there are none. */
 static const char *take(int fd)
 {
     static char text[65536];
@@ -113,7 +114,7 @@ static void test_json(void **state)
                                  "\"job_no\":9,\"slot\":2}\n"));
 }
 
-/* Where stderr is the journal's stream, the level stands in front as it takes it. */
+/* If stderr is the journal's stream, each line begins with the level in the journal's form. */
 static void test_prefix(void **state)
 {
     struct fixture *f = *state;
@@ -124,7 +125,7 @@ static void test_prefix(void **state)
     assert_string_equal(take(f->pipe[0]), "<4>x\n");
 }
 
-/* $JOURNAL_STREAM alone says nothing: it is inherited by what redirects stderr. */
+/* $JOURNAL_STREAM alone proves nothing: programs inherit it and redirect stderr. */
 static void test_stream_of_another(void **state)
 {
     static const char *const others[] = {"", "1", "1:2", "1:2x", "x:y"};
@@ -148,8 +149,8 @@ static void test_journal(void **state)
     assert_string_equal(take(f->pipe[0]), "");
 }
 
-/* A journal that does not read: what it has no room for is kept; what there is no room for then is
- * dropped, and told of when it reads again, in its place. */
+/* A journal that does not read: entries are kept; when there is no more room they are dropped,
+ * which is reported in their place when the journal reads again. */
 static void test_journal_does_not_keep_up(void **state)
 {
     struct fixture *f = *state;
@@ -220,7 +221,7 @@ static void test_the_event_loop_writes_what_is_kept(void **state)
     event_base_free(loop.base);
 }
 
-/* What was dropped is told also if nothing more happens. */
+/* Dropped entries are reported even if nothing else is logged. */
 static void test_flush(void **state)
 {
     struct fixture *f = *state;
@@ -249,7 +250,7 @@ static void test_journal_goes_away_and_comes_back(void **state)
     assert_int_equal(bind(f->journal, (struct sockaddr *)&address, sizeof(address)), 0);
     log_write(&f->log, LOG_WARNING, "again");
     assert_memory_equal(take(f->journal), "MESSAGE=again\n", 14);
-    /* One that was started again has another socket at the same place. */
+    /* A restarted journal has another socket at the same path. */
     close_fd(f->journal);
     (void)unlink(f->path);
     f->journal = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -259,7 +260,7 @@ static void test_journal_goes_away_and_comes_back(void **state)
     assert_string_equal(take(f->pipe[0]), "");
 }
 
-/* A pipe that nobody reads: the daemon does not wait for it, and lines stay lines. */
+/* A pipe that nobody reads: the daemon does not wait, and lines stay complete. */
 static void test_reader_of_stderr_does_not_keep_up(void **state)
 {
     struct fixture *f = *state;
@@ -272,7 +273,7 @@ static void test_reader_of_stderr_does_not_keep_up(void **state)
     for (; f->log.dropped == 0 && lines < 100000; lines++)
         log_write(&f->log, LOG_INFO, "%s", filler);
     assert_int_equal(f->log.dropped, 1);
-    /* Whole lines come out, one after the other, whatever pieces the pipe has taken them in. */
+    /* Complete lines come out in order, in whatever pieces the pipe has taken them. */
     for (const char *part; *(part = take(f->pipe[0])); (void)writer_flush(&f->log.lines))
         for (; *part; held++)
             assert_int_equal(*part++, line[held % strlen(line)]);
@@ -283,7 +284,7 @@ static void test_reader_of_stderr_does_not_keep_up(void **state)
                         "they were read\nrubricd: after\n");
 }
 
-/* The end of the program waits for a reader, but not for long. */
+/* At its end the program waits for a reader, but not for long. */
 static void test_last_words(void **state)
 {
     struct fixture *f = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One entry of the log in its three forms. */
+/* Tests one log entry in its three forms. */
 #include "daemon/log/record.h"
 #include "proto/json.h"
 
@@ -70,7 +70,7 @@ static void assert_plain(const struct record *record, const char *expected)
     assert_memory_equal(out, expected, n);
 }
 
-/* What the sentence says already is not said twice. */
+/* Plain lines do not repeat what the sentence says. */
 static void test_plain(void **state)
 {
     struct record record;
@@ -97,7 +97,7 @@ static void test_of_no_sort(void **state)
                              "\"message\":\"x\"}\n");
 }
 
-/* Nothing that is put in makes an entry that is not one, or longer than is said. */
+/* No input makes an entry invalid or longer than promised. */
 static void test_bounds(void **state)
 {
     static const char fillers[] = {'a', '\x1B', '"', '\\', '\n', '\xFF', '\0'};
