@@ -13,6 +13,11 @@
 
 #define LANES 4
 
+static bool is_in_ring(const struct queue_lane *lane)
+{
+    return lane->state == QUEUE_LANE_IN_RING;
+}
+
 /* Everything that must hold between two operations. */
 static void check_lane(const struct queue_lane *lane)
 {
@@ -29,7 +34,8 @@ static void check_lane(const struct queue_lane *lane)
     }
     assert_int_equal(lane->occupied >> QUEUE_PRIORITIES, 0);
     assert_int_equal(lane->count, count);
-    assert_int_equal(lane->in_ring, count > 0 && !lane->held);
+    bool is_held = lane->state == QUEUE_LANE_HELD;
+    assert_int_equal(is_in_ring(lane), count > 0 && !is_held);
     assert_int_equal(queue_lane_first(lane) != NULL, count > 0);
 }
 
@@ -51,7 +57,7 @@ static void check(const struct queue *queue, const struct queue_lane *lanes, siz
         check_lane(&lanes[i]);
         count += lanes[i].count;
         bytes += bytes_of(&lanes[i]);
-        in_ring += lanes[i].in_ring;
+        in_ring += is_in_ring(&lanes[i]);
     }
     assert_int_equal(queue->count, count);
     assert_int_equal(queue->bytes, bytes);
@@ -59,7 +65,7 @@ static void check(const struct queue *queue, const struct queue_lane *lanes, siz
     const struct queue_lane *lane;
     TAILQ_FOREACH(lane, &queue->ring, link)
     {
-        assert_true(lane->in_ring);
+        assert_true(is_in_ring(lane));
         assert_true(in_ring-- > 0);
     }
     assert_int_equal(in_ring, 0);
@@ -546,7 +552,7 @@ static void count_waiting(struct pair *pair, size_t served)
 {
     for (size_t lane = 0; lane < MODEL_LANES; lane++) {
         pair->passed_over[lane] = lane == served ? 0 : pair->passed_over[lane] + 1;
-        assert_true(!pair->lanes[lane].in_ring || pair->passed_over[lane] < MODEL_LANES);
+        assert_true(!is_in_ring(&pair->lanes[lane]) || pair->passed_over[lane] < MODEL_LANES);
     }
 }
 
@@ -596,7 +602,7 @@ static void pair_operate(struct pair *pair, uint32_t pushes)
     else
         pair_hold(pair);
     for (size_t lane = 0; lane < MODEL_LANES; lane++)
-        if (!pair->lanes[lane].in_ring)
+        if (!is_in_ring(&pair->lanes[lane]))
             pair->passed_over[lane] = 0;
 }
 
