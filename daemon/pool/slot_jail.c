@@ -183,6 +183,7 @@ static void spawn(struct slot_jail *jail)
 {
     const struct slot_jail_host *host = &jail->host;
     struct jailproc process = {.pidfd = -1, .link_fd = -1};
+    assert(jail->state == SLOT_JAIL_SWEEPING && !has_process(jail));
     host->ops->choose(host->userdata);
     /* A job of our own user may have closed the directory to the next jail. */
     (void)fchmod(host->work_directory_fd, 0700);
