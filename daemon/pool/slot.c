@@ -221,9 +221,10 @@ static void send_ahead(struct slot *slot)
 static void complete(struct slot *slot, enum slot_end end)
 {
     slot_job_close(&slot->job);
-    if (slot->job.spent)
+    bool has_its_jail = slot->state == SLOT_ENDING || slot->state == SLOT_LAUNCHING;
+    if (has_its_jail && slot->job.spent)
         slot_jail_give_up(&slot->jail, "it could not clean up after its job");
-    else if (slot->state == SLOT_ENDING || slot->state == SLOT_LAUNCHING)
+    else if (has_its_jail)
         slot_enter(slot, SLOT_IDLE, 0);
 
     /* The job leaves the slot before the callback, which may give the slot another one. */
