@@ -14,17 +14,16 @@
  *         +---- from each of the other four: the jail died, broke a rule, was too slow, is spent,
  *               or is not of the shape that a job wants
  *
- * The slot's timer is set to the moment at which it stops waiting for what its state waits for:
+ * One timer holds the moment at which the slot stops waiting for what its state waits for:
  *
- *     state      waits for                                  until                    and then
- *     DOWN       a jail (which has a timer of its own)
+ *     state      waits for                             until                      and then
+ *     DOWN       a jail, which has a timer of its own
  *     IDLE       a job
- *     LAUNCHING  the jail's STARTED, ENDED or FAILED        JAIL_ANSWER_MS           gives the jail
- * up RUNNING    the program's exit                         the deadline, CPU time   kills the job
- *     ENDING     1. the jail's ENDED                        JAIL_CLEAN_UP_MS         gives the jail
- * up
- *                2. end of file on both pipes               END_OF_FILE_MS           closes them
- *                3. the end of what is in the cgroup        JOB_CGROUP_RETRY_MS      looks again
+ *     LAUNCHING  STARTED, ENDED or FAILED of the jail  JAIL_ANSWER_MS             gives up the jail
+ *     RUNNING    the program's exit                    the deadline, or CPU time  kills the job
+ *     ENDING     1. ENDED of the jail                  JAIL_CLEAN_UP_MS           gives up the jail
+ *                2. end of file on both pipes          END_OF_FILE_MS             closes them
+ *                3. an empty cgroup                    JOB_CGROUP_RETRY_MS        looks again
  *
  * The way of a job. An idle slot sends a job to its jail at once. If the job wants a jail of
  * another shape (with the network; of the confinement that was configured when it was admitted), it

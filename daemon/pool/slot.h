@@ -70,7 +70,7 @@ struct slot_config {
     void *userdata;
 };
 
-/* Others than slot.c use the functions below. */
+/* The fields are slot.c's; other files use the functions below. */
 struct slot {
     const struct slot_config *config;
     unsigned index;
@@ -90,9 +90,9 @@ bool slot_may_enter(enum slot_state from, enum slot_state to);
  * a failure: the slot tries again. */
 int slot_init(struct slot *slot, const struct slot_config *config, unsigned index);
 
-/* Runs a job on a slot that is idle, or takes it behind the one that runs, where
- * slot_takes_next(). 0: `done` will be called, later, exactly once. A negative errno: the job was
- * not taken and `done` will not be called. */
+/* Runs a job on an idle slot, or queues it behind the running one if slot_takes_next(). On success
+ * returns 0 and calls `done` later, exactly once. A negative errno: the job was not taken, and
+ * `done` will not be called. OWNER is not NULL. */
 int slot_run(struct slot *slot, const struct launch *launch, uint64_t job_no, void *owner);
 
 /* Moves the job that FROM holds to TO, which is idle or takes one ahead. Returns its owner. */
