@@ -1,85 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* A slot and its jails, from job to job and from jail to jail. The jail is this program once more:
- * started as "rubricd-jail", it speaks the link's protocol and misbehaves as its work directory is
- * called. */
+/* A slot and its jails, from job to job and from jail to jail. */
 #include "daemon/base/clock.h"
 #include "daemon/jail/children.h"
-#include "daemon/pool/pool.h"
+#include "daemon/pool/slot_view.h"
 #include "tests/unit/caught.h"
+#include "tests/unit/daemon/pool/fake_jail.h"
 
-#include <fcntl.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-
-/* --- the jail ------------------------------------------------------------------------------ */
-
-/* What the work directory of a jail makes it do. */
-#define QUICK "quick"   /* its programs exit at once */
-#define SLOW "slow"     /* its programs run until they are killed */
-#define SILENT "silent" /* it takes jobs and says nothing */
-#define LIAR "liar"     /* it reports the end of a program that runs */
-#define SPENT "spent"   /* it cannot clean up: somebody holds the output open, and it exits */
-
-static void fork_program(bool exits, int *ret_pidfd)
-{
-    pid_t pid = fork();
-    if (pid == 0) {
-        if (!exits)
-            (void)pause(); /* until it is killed */
-        _exit(0);
-    }
-    *ret_pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-    if (exits)
-        (void)waitpid(pid, NULL, 0);
-}
-
-/* Leaves a process that has the output and outlives the jail. */
-static void leave_somebody(void)
-{
-    if (fork() == 0) {
-        (void)alarm(60);
-        (void)pause();
-        _exit(0);
-    }
-}
-
-static void do_job(const struct link_job *job, const char *directory)
-{
-    struct link_notice notice = {.job_no = job->job_no, .started_ns = clock_now_ns()};
-    int pidfd = -1;
-    if (strstr(directory, SILENT))
-        return;
-    bool runs_on = strstr(directory, SLOW) || strstr(directory, LIAR);
-    fork_program(!runs_on, &pidfd);
-    notice.type = strstr(directory, SLOW) ? LINK_STARTED : LINK_ENDED;
-    notice.ended_ns = clock_now_ns();
-    notice.leftover = strstr(directory, SPENT) != NULL;
-    if (notice.leftover)
-        leave_somebody();
-    (void)link_send_notice(LINK_FD, &notice, pidfd);
-    close_fd(pidfd);
-    if (notice.leftover)
-        _exit(0);
-}
-
-static int be_jail(const char *directory)
-{
-    static char strings[LINK_STRINGS_MAX];
-    struct link_setup setup;
-    struct link_job job;
-    struct link_notice ready = {.type = LINK_READY};
-    int filter, fds[LINK_JOB_FDS];
-    if (link_receive_setup(LINK_FD, &setup, strings, &filter) != 1 ||
-        link_send_notice(LINK_FD, &ready, -1) < 0)
-        return 1;
-    while (link_receive_job(LINK_FD, &job, strings, fds) == 1) {
-        do_job(&job, directory);
-        for (size_t i = 0; i < LINK_JOB_FDS; i++)
-            close_fd(fds[i]);
-    }
-    return 0;
-}
 
 /* --- the slot ------------------------------------------------------------------------------ */
 
@@ -145,13 +72,6 @@ static const struct slot_ops ops = {
     .sweep = on_sweep,
     .stopped = on_stopped,
 };
-
-static void confine(struct confinement *confinement, const char *program)
-{
-    *confinement = (struct confinement){.references = 1, .probe = PROBE_NULL};
-    confinement->jail.program = open(program, O_RDONLY | O_CLOEXEC);
-    assert_true(confinement->jail.program >= 0);
-}
 
 /* Starts a slot whose jails behave as BEHAVIOUR, and waits for the first. */
 static struct fixture *start(const char *behaviour)
@@ -322,6 +242,36 @@ static void test_a_cancelled_job(void **state)
     finish(f);
 }
 
+static void test_what_can_be_seen(void **state)
+{
+    struct fixture *f = start(SLOW);
+    struct slot_view view;
+    (void)state;
+    slot_look(&f->slot, &view);
+    assert_int_equal(view.index, 7);
+    assert_int_equal(view.activity, SLOT_WAITS);
+    assert_int_equal(view.jail_pid, slot_jail_pid(&f->slot));
+    assert_null(view.owner);
+    assert_int_equal(submit(f, 0), 0);
+    slot_look(&f->slot, &view);
+    assert_int_equal(view.activity, SLOT_WORKS);
+    assert_int_equal(view.started_ns, 0);
+    assert_int_equal(view.remaining_ms, 0);
+    RUN_UNTIL(f, f->started == 1);
+    slot_look(&f->slot, &view);
+    assert_ptr_equal(view.owner, &f->owners[0]);
+    assert_true(view.started_ns > 0);
+    assert_in_range(view.remaining_ms, 1, 30000);
+    assert_false(slot_is_overdue(&f->slot, clock_now_ns(), 0));
+    assert_true(slot_is_overdue(&f->slot, clock_now_ns() + 31000 * NS_PER_MS, 0));
+    assert_false(slot_is_overdue(&f->slot, clock_now_ns() + 31000 * NS_PER_MS, 2000));
+    slot_stop(&f->slot);
+    slot_look(&f->slot, &view);
+    assert_int_equal(view.activity, SLOT_IS_BROKEN);
+    assert_int_equal(view.remaining_ms, 0);
+    finish(f);
+}
+
 static void test_a_jail_that_lies(void **state)
 {
     struct fixture *f = start(LIAR);
@@ -437,12 +387,9 @@ static void test_the_arrows_between_states(void **state)
     static const char *const of_slot[] = {"I", "LD", "RID", "RED", "EID"};
     /* Sweeping, spawned (P), Up, Leaving, Dying, stopped (X) */
     static const char *const of_jail[] = {"SPX", "UD", "LD", "D", "S", ""};
-    /* Active, Retiring, retired (G), Closing */
-    static const char *const of_member[] = {"RC", "AG", "", ""};
     (void)state;
     CHECK_ARROWS(slot_may_enter, "DILRE", of_slot);
     CHECK_ARROWS(slot_jail_may_enter, "SPULDX", of_jail);
-    CHECK_ARROWS(pool_may_become, "ARGC", of_member);
 }
 
 int main(int argc, char **argv)
@@ -453,6 +400,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_job_ahead_of_another_shape_is_held),
         cmocka_unit_test(test_a_job_of_another_shape_gets_another_jail),
         cmocka_unit_test(test_a_cancelled_job),
+        cmocka_unit_test(test_what_can_be_seen),
         cmocka_unit_test(test_a_jail_that_lies),
         cmocka_unit_test(test_a_jail_that_does_not_come_up),
         cmocka_unit_test(test_a_spent_jail_is_replaced_once),
@@ -461,9 +409,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_what_must_not_be_is_caught),
         cmocka_unit_test(test_the_arrows_between_states),
     };
-    if (argc == 2 && strcmp(argv[0], "rubricd-jail") == 0)
-        return be_jail(argv[1]);
-    (void)signal(SIGPIPE, SIG_IGN);
-    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+    if (is_fake_jail(argc, argv))
+        return be_fake_jail(argv[1]);
+    prepare_for_fake_jails();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
