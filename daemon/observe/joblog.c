@@ -31,7 +31,7 @@ static void add_job(const struct job *job, const char *digest, struct record *re
     if (kind_ops_get(job->spec->kind)->label_is_task_class)
         record_add_text(record, RECORD_TASK_CLASS, label);
     if (job->slot)
-        record_add_number(record, RECORD_SLOT, job->slot->index);
+        record_add_number(record, RECORD_SLOT, slot_index(job->slot));
     record_add_number(record, RECORD_CLIENT_NO, (int64_t)job->client_no);
     record_add_number(record, RECORD_PEER_UID, job->peer.uid);
     record_add_number(record, RECORD_PEER_GID, job->peer.gid);

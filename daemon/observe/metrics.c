@@ -117,19 +117,19 @@ static void put_isolation(struct exposition *e, const struct status_view *view)
 static void put_slots(struct exposition *e, const struct pool *pool)
 {
     uint64_t counts[STATUS_SLOT_STATES] = {0};
-    for (unsigned i = 0; i < pool->slot_count; i++)
-        if (pool_shows(pool->slots[i]))
-            counts[status_slot_state(pool->slots[i])]++;
+    struct slot_view slot;
+    for (unsigned at = 0; pool_look(pool, &at, &slot);)
+        counts[status_slot_state(&slot)]++;
     exposition_family(e, "rubricd_slots", EXPOSITION_GAUGE, NULL,
                       "Slots of the pool by what they do; a broken one has its jail replaced.");
     for (enum status_slot_state state = 0; state < STATUS_SLOT_STATES; state++)
         put_labelled(e, "state", status_slot_state_name(state), counts[state]);
     put_plain(e, "rubricd_jails_started", EXPOSITION_COUNTER, NULL,
               "Jails that were started: one for each slot at first, and those that replace others.",
-              pool->tally.jails_started);
+              pool_tally(pool)->jails_started);
     put_plain(e, "rubricd_jails_lost", EXPOSITION_COUNTER, NULL,
               "Jails that died or had to be given up, or could not be started.",
-              pool->tally.jails_lost);
+              pool_tally(pool)->jails_lost);
 }
 
 /* When the job that has waited longest was queued; NOW_NS where none waits. */
@@ -138,8 +138,8 @@ static uint64_t oldest_queued_ns(const struct conn_list *conns, uint64_t now_ns)
     uint64_t oldest_ns = now_ns;
     const struct conn *conn;
     TAILQ_FOREACH(conn, conns, of_supervisor)
-    for (size_t i = 0; i < QUEUE_PRIORITIES; i++) {
-        struct queue_entry *entry = TAILQ_FIRST(&conn->lane.entries[i]);
+    for (int priority = -QUEUE_PRIORITY_MAX; priority <= QUEUE_PRIORITY_MAX; priority++) {
+        struct queue_entry *entry = queue_lane_oldest(&conn->lane, priority);
         if (entry)
             oldest_ns = MIN(oldest_ns, container_of(entry, struct job, entry)->queued_ns);
     }
@@ -148,15 +148,15 @@ static uint64_t oldest_queued_ns(const struct conn_list *conns, uint64_t now_ns)
 
 static void put_queue(struct exposition *e, const struct status_view *view, uint64_t now_ns)
 {
-    const struct queue *queue = view->queue;
+    const struct queue_load queue = queue_load(view->queue);
     put_plain(e, "rubricd_queue_jobs", EXPOSITION_GAUGE, NULL, "Jobs that wait for a slot.",
-              queue->count);
+              queue.count);
     put_plain(e, "rubricd_queue_max_jobs", EXPOSITION_GAUGE, NULL,
-              "How many there is room for, by the configuration.", queue->max_count);
+              "How many there is room for, by the configuration.", queue.max_count);
     put_plain(e, "rubricd_queue_bytes", EXPOSITION_GAUGE, "bytes", "Payload of jobs that wait.",
-              queue->bytes);
+              queue.bytes);
     put_plain(e, "rubricd_queue_max_bytes", EXPOSITION_GAUGE, "bytes",
-              "How much there is room for, by the configuration.", queue->max_bytes);
+              "How much there is room for, by the configuration.", queue.max_bytes);
     put_plain_seconds(e, "rubricd_queue_oldest_seconds", EXPOSITION_GAUGE,
                       "How long the job has waited that has waited longest; 0 where none waits.",
                       now_ns - oldest_queued_ns(view->conns, now_ns));
@@ -195,8 +195,9 @@ static void put_connections(struct exposition *e, const struct status_view *view
 static void put_in_flight(struct exposition *e, const struct status_view *view)
 {
     uint64_t running[JOB_KIND_COUNT] = {0};
-    for (unsigned i = 0; i < view->pool->slot_count; i++) {
-        const struct job *job = view->pool->slots[i]->job.owner;
+    struct slot_view slot;
+    for (unsigned at = 0; pool_look(view->pool, &at, &slot);) {
+        const struct job *job = slot.owner;
         if (job)
             running[job->spec->kind]++;
     }

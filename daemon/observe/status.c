@@ -7,20 +7,16 @@
 
 #include <unistd.h>
 
-enum status_slot_state status_slot_state(const struct slot *slot)
+enum status_slot_state status_slot_state(const struct slot_view *slot)
 {
-    switch (slot->state) {
-    case SLOT_STARTING:
+    switch (slot->activity) {
+    case SLOT_COMES_UP:
         return STATUS_SLOT_STARTING;
-    case SLOT_IDLE:
+    case SLOT_WAITS:
         return STATUS_SLOT_IDLE;
-    case SLOT_LAUNCHING:
-    case SLOT_RUNNING:
-    case SLOT_ENDING:
+    case SLOT_WORKS:
         return STATUS_SLOT_BUSY;
-    case SLOT_DYING:
-    case SLOT_SWEEPING:
-    case SLOT_STOPPED:
+    case SLOT_IS_BROKEN:
         return STATUS_SLOT_BROKEN;
     }
     return STATUS_SLOT_BROKEN;
@@ -32,35 +28,33 @@ const char *status_slot_state_name(enum status_slot_state state)
     return names[state];
 }
 
-static json_t *job_json(const struct slot *slot, uint64_t now_ns)
+static json_t *job_json(const struct slot_view *slot, uint64_t now_ns)
 {
-    const struct job *job = slot->job.owner;
+    const struct job *job = slot->owner;
     if (!job)
         return json_null();
     char label[JOB_LABEL_MAX];
     job_describe(job->spec, label);
-    uint64_t since_ns = slot->job.result.started_ns ? slot->job.result.started_ns : now_ns;
+    uint64_t since_ns = slot->started_ns ? slot->started_ns : now_ns;
     return json_pack("{s:I,s:o,s:s,s:s,s:I,s:I,s:I,s:I}", "job_no", (json_int_t)job->number, "id",
                      json_stringn_nocheck(job->id.data, job->id.length), "kind",
                      job_kind_name(job->spec->kind), "label", label, "client",
                      (json_int_t)job->client_no, "uid", (json_int_t)job->peer.uid, "running_ms",
                      (json_int_t)((now_ns - since_ns) / NS_PER_MS), "remaining_ms",
-                     (json_int_t)slot_remaining_ms(slot));
+                     (json_int_t)slot->remaining_ms);
 }
 
 static json_t *slots_json(const struct pool *pool, uint64_t now_ns)
 {
     json_t *list = json_array();
-    for (unsigned i = 0; i < pool->slot_count; i++) {
-        const struct slot *slot = pool->slots[i];
-        if (!pool_shows(slot))
-            continue;
+    struct slot_view slot;
+    for (unsigned at = 0; pool_look(pool, &at, &slot);) {
         (void)json_array_append_new(
-            list,
-            json_pack("{s:i,s:s,s:b,s:o,s:o}", "slot", (int)slot->index, "state",
-                      status_slot_state_name(status_slot_state(slot)), "retiring", slot->retiring,
-                      "jail_pid", slot->jail_pid > 0 ? json_integer(slot->jail_pid) : json_null(),
-                      "job", job_json(slot, now_ns)));
+            list, json_pack("{s:i,s:s,s:b,s:o,s:o}", "slot", (int)slot.index, "state",
+                            status_slot_state_name(status_slot_state(&slot)), "retiring",
+                            slot.is_retiring, "jail_pid",
+                            slot.jail_pid > 0 ? json_integer(slot.jail_pid) : json_null(), "job",
+                            job_json(&slot, now_ns)));
     }
     return list;
 }
@@ -78,7 +72,8 @@ static json_t *clients_json(const struct conn_list *conns, size_t *ret_total)
             list,
             json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:b}", "client", (json_int_t)conn->number,
                       "uid", (json_int_t)conn->peer.uid, "gid", (json_int_t)conn->peer.gid, "pid",
-                      (json_int_t)conn->peer.pid, "queued", (json_int_t)conn->lane.count, "running",
+                      (json_int_t)conn->peer.pid, "queued",
+                      (json_int_t)queue_lane_count(&conn->lane), "running",
                       (json_int_t)conn->running, "unsent_bytes", (json_int_t)conn_unsent(conn),
                       "paused", conn->is_parked || conn->is_choked));
     }
@@ -88,9 +83,10 @@ static json_t *clients_json(const struct conn_list *conns, size_t *ret_total)
 
 static json_t *queue_json(const struct queue *queue)
 {
-    return json_pack("{s:I,s:I,s:I,s:I}", "jobs", (json_int_t)queue->count, "jobs_max",
-                     (json_int_t)queue->max_count, "bytes", (json_int_t)queue->bytes, "bytes_max",
-                     (json_int_t)queue->max_bytes);
+    const struct queue_load load = queue_load(queue);
+    return json_pack("{s:I,s:I,s:I,s:I}", "jobs", (json_int_t)load.count, "jobs_max",
+                     (json_int_t)load.max_count, "bytes", (json_int_t)load.bytes, "bytes_max",
+                     (json_int_t)load.max_bytes);
 }
 
 static json_t *memory_json(void)

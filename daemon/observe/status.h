@@ -34,7 +34,7 @@ enum status_slot_state {
     STATUS_SLOT_STATES,
 };
 
-enum status_slot_state status_slot_state(const struct slot *slot);
+enum status_slot_state status_slot_state(const struct slot_view *slot);
 const char *status_slot_state_name(enum status_slot_state state);
 
 /* Clients listed at most; the total is told as well. */

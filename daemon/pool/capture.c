@@ -3,17 +3,20 @@
 
 #include "daemon/base/events.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
 #define READ_SIZE (32u << 10)
-/* The rest of a pipe is read in this many reads at most: what has no end is no rest. */
+/* capture_read_rest() reads this often at most: a pipe that still has bytes then has a writer. */
 #define REST_READS_MAX 64
 
-/* Keeps what still fits. The buffer doubles, so a job that writes little costs little. */
+/* Keeps as much of DATA as the bound allows. The buffer doubles, so a job that writes little costs
+ * little. */
 static int keep(struct capture *capture, const char *data, size_t n)
 {
+    assert(capture->kept.length <= capture->keep_max);
     n = MIN(n, capture->keep_max - capture->kept.length);
     size_t wanted = capture->kept.length + n + 1;
     if (wanted > capture->capacity) {
@@ -30,10 +33,11 @@ static int keep(struct capture *capture, const char *data, size_t n)
     return 0;
 }
 
-/* False if there was nothing to read yet. */
+/* Reads once. False if there is nothing to read yet. */
 static bool read_once(struct capture *capture)
 {
     char data[READ_SIZE];
+    assert(!capture_is_closed(capture));
     ssize_t n = read(capture->fd, data, sizeof(data));
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
@@ -41,7 +45,7 @@ static bool read_once(struct capture *capture)
         capture_close(capture);
         n = 0;
     } else if (keep(capture, data, (size_t)n) < 0) {
-        capture->keep_max = capture->kept.length; /* out of memory: what there is has to do */
+        capture->keep_max = capture->kept.length; /* out of memory: no more is kept */
     }
     capture->callback(capture, (size_t)n, capture->userdata);
     return true;
@@ -68,7 +72,7 @@ int capture_open(struct capture *capture, struct event_base *base, size_t keep_m
         .callback = callback,
         .userdata = userdata,
     };
-    /* Only our end: the job expects an ordinary blocking pipe. */
+    /* Our end alone: the job expects an ordinary blocking pipe. */
     if (fcntl(fds[0], F_SETFL, O_NONBLOCK) < 0) {
         capture_close(capture);
         return -errno;

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* One output pipe of a job, read as it streams, or once its writers are gone: counted in full, kept
- * up to a bound. */
+/* One output pipe of a job, read as bytes come or once its writers are gone. The capture counts all
+ * of the output and keeps it up to a bound.
+ *
+ * May include: base and proto.
+ *
+ * Invariants: at most `keep_max` bytes are kept; a pipe that is at its end is not watched. A
+ * capture may be copied only while it is not watched: libevent has its address. */
 
 #include "proto/json.h"
 
@@ -10,13 +15,14 @@
 
 struct capture;
 
-/* Called after each read (N bytes came) and once at end of file (N is 0). */
+/* Called after each read with the N bytes that came, and once at end of file with 0. It may close
+ * or free the capture. */
 typedef void (*capture_callback)(struct capture *capture, size_t n, void *userdata);
 
 struct capture {
     struct event_base *base;
     struct event *event; /* NULL: not watched */
-    int fd;              /* read end, -1 where there is none */
+    int fd;              /* read end, owned; -1: at end of file, or closed */
     struct bytes kept;
     size_t capacity;
     size_t keep_max;
@@ -29,26 +35,26 @@ struct capture {
         .fd = -1     \
     }
 
-/* Opens a pipe of which up to KEEP_MAX bytes will be kept; nothing is read from it yet. The write
- * end is returned in *ret_write_fd and is the caller's to close. */
+/* Opens a pipe of which up to KEEP_MAX bytes will be kept, and reads nothing from it yet. The
+ * caller owns the write end, *ret_write_fd. A negative errno on failure. */
 int capture_open(struct capture *capture, struct event_base *base, size_t keep_max,
                  capture_callback callback, void *userdata, int *ret_write_fd);
 
-/* Reads from now on as bytes come; may be called again. -ENOMEM if the base takes no event. */
+/* Reads as bytes come from now on. May be called again. -ENOMEM if the base takes no event. */
 int capture_watch(struct capture *capture);
 
-/* Reads what is there; its writers are believed to be gone. What does not end is watched, with the
- * errors of that. */
+/* Reads what is in a pipe whose writers are believed to be gone. Watches a pipe that has not ended
+ * then; fails as capture_watch() does. */
 int capture_read_rest(struct capture *capture);
 
-/* Whether the pipe is at its end or was given up. */
+/* Whether the pipe is at its end or was closed. */
 static inline bool capture_is_closed(const struct capture *capture)
 {
     return capture->fd < 0;
 }
 
-/* Stops reading; what was kept stays. */
+/* Stops reading. Keeps the bytes that were read. */
 void capture_close(struct capture *capture);
 
-/* Stops reading and frees what was kept. */
+/* Stops reading and frees everything. */
 void capture_deinit(struct capture *capture);

@@ -19,7 +19,7 @@ void job_cgroup_deinit(struct job_cgroup *cgroup)
 int job_cgroup_open(struct job_cgroup *cgroup, const struct cgroup_tree *tree, uint64_t job_no,
                     const struct limits *limits, unsigned cpu_percent, int *ret_fd)
 {
-    job_cgroup_deinit(cgroup); /* one that was given up with its jail */
+    job_cgroup_deinit(cgroup); /* one that a jail which is gone was given */
     *cgroup = (struct job_cgroup){.tree = tree, .leaf = CGROUP_LEAF_NULL};
     *ret_fd = -1;
     if (!tree || tree->fd < 0)
@@ -51,8 +51,8 @@ void job_cgroup_kill(const struct job_cgroup *cgroup)
         (void)cgroup_leaf_kill(&cgroup->leaf);
 }
 
-/* A single process gets SIGXCPU at its limit in whole seconds, and may say a last word: what a tree
- * has used up together is looked at just behind that. */
+/* A single process gets SIGXCPU at its limit, in whole seconds, and may say a last word. So the
+ * tree gets a little more than that limit before it is killed. */
 #define CPU_SLACK_MS 250
 
 uint64_t job_cgroup_cpu_remaining_ms(const struct job_cgroup *cgroup, uint64_t limit_ms)
@@ -92,7 +92,7 @@ bool job_cgroup_close(struct job_cgroup *cgroup)
         job_cgroup_kill(cgroup);
         return false;
     }
-    /* Whatever else keeps it from being removed, waiting would not help. */
+    /* Another error than -EBUSY does not go away by waiting. */
     cgroup->leaf.fd = close_fd(cgroup->leaf.fd);
     return true;
 }

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* A job's cgroup as its slot sees it; everything here does nothing where there is no tree. */
+/* A job's cgroup as its slot uses it. All of this does nothing where the host has no tree of
+ * cgroups for the daemon.
+ *
+ * May include: cgroup, proto, and the pool's result.
+ *
+ * Invariant: a cgroup is open, that is `leaf.fd` is set, from job_cgroup_open() until
+ * job_cgroup_close() returns true. */
 
 #include "result.h"
 
@@ -10,10 +16,11 @@
 struct job_cgroup {
     const struct cgroup_tree *tree; /* NULL, or without one: no cgroups */
     struct cgroup_leaf leaf;
-    unsigned looks; /* that found it in use still */
-    bool is_left;   /* it stays behind */
+    unsigned looks; /* how often job_cgroup_close() found it in use */
+    bool is_left;   /* it was given up while in use, and stays on the host */
 };
 
+/* After so many looks a cgroup that is in use is given up. */
 #define JOB_CGROUP_LOOKS_MAX 2000
 
 #define JOB_CGROUP_NULL          \
@@ -21,27 +28,30 @@ struct job_cgroup {
         .leaf = CGROUP_LEAF_NULL \
     }
 
-/* Makes the cgroup of job JOB_NO with what LIMITS bound in it; *ret_fd, the caller's, is for the
- * jail to start the job in, -1 where there is none. */
+/* Makes the cgroup of job JOB_NO with those of LIMITS that a cgroup can bound. The caller owns
+ * *ret_fd, with which the jail starts the job in it; -1 where there is no tree. A negative errno on
+ * failure, with nothing left. */
 int job_cgroup_open(struct job_cgroup *cgroup, const struct cgroup_tree *tree, uint64_t job_no,
                     const struct limits *limits, unsigned cpu_percent, int *ret_fd);
 
-/* Whether it bounds the number of processes. */
+/* Whether the cgroup bounds the number of processes. */
 bool job_cgroup_counts_processes(const struct job_cgroup *cgroup);
 
+/* Kills everything in the cgroup. */
 void job_cgroup_kill(const struct job_cgroup *cgroup);
 
-/* Milliseconds until the whole tree can have used LIMIT_MS of CPU time (in whole seconds, rounded
- * up, and a little) at the earliest, however many CPUs there are; 0: it has. UINT64_MAX where
- * nobody counts. */
+/* Milliseconds until the tree of processes may have used LIMIT_MS of CPU time (rounded up to whole
+ * seconds, and a little more), at the earliest: if it runs on all CPUs. 0: it has used that.
+ * UINT64_MAX if nothing counts its CPU time. */
 uint64_t job_cgroup_cpu_remaining_ms(const struct job_cgroup *cgroup, uint64_t limit_ms);
 
-/* Adds to RESULT what the cgroup knows better: usage of the whole tree, evidence. */
+/* Adds to RESULT what the cgroup knows better than the jail: usage of the whole tree, evidence of
+ * limits that were met. */
 void job_cgroup_collect(const struct job_cgroup *cgroup, struct slot_result *result);
 
-/* Removes the cgroup. False while something in it still lives or dies, which is being killed; but
- * not for ever: what is in use after JOB_CGROUP_LOOKS_MAX looks is left where it is. */
+/* Removes the cgroup. False while something in it lives or is dying; kills that, to be called
+ * again. After JOB_CGROUP_LOOKS_MAX looks it leaves the cgroup where it is and returns true. */
 bool job_cgroup_close(struct job_cgroup *cgroup);
 
-/* The same, and lets go of what is still in use then. */
+/* Removes the cgroup if it is not in use, and forgets it in any case. */
 void job_cgroup_deinit(struct job_cgroup *cgroup);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What a slot is to run. */
+/* What a slot is to run, as the kinds of jobs describe it. A struct, no code.
+ *
+ * May include: proto. */
 
 #include "proto/json.h"
 #include "proto/limits.h"
@@ -8,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A file that the job finds in its working directory. */
+/* A file that is written to the working directory before the program starts. */
 struct launch_file {
     const char *name; /* relative, without empty, "." and ".." parts; directories are made for it */
     unsigned mode;    /* permission bits, at most 0777 */
@@ -23,19 +25,20 @@ struct launch_bench {
 
 struct confinement;
 
-/* Everything is borrowed for the length of slot_run(). */
+/* All of it is borrowed, for the length of slot_run(). */
 struct launch {
-    struct confinement *confinement; /* of the jail that it wants */
+    struct confinement *confinement; /* of the jail that the job wants */
     unsigned cpu_percent;            /* of one CPU; 0: no limit */
     const char *const *argv;         /* NULL-terminated; argv[0] is the program's absolute path */
     const char *const *envp;
     struct limits limits;
     const struct bytes *input; /* its stdin */
-    /* Written before the program starts; no name is a directory of another. */
+    /* No name is a directory of another. */
     const struct launch_file *files;
     size_t file_count;
     struct launch_bench bench;
-    const char *const *readable; /* NULL-terminated canonical paths that it may read; or NULL */
-    bool warm;    /* a script for the interpreter that waits in the jail, if one does */
-    bool network; /* it may use the host's network */
+    const char *const
+        *readable; /* NULL-terminated canonical paths that the job may read; or NULL */
+    bool warm;     /* run argv in the jail's waiting interpreter, if there is one */
+    bool network;  /* the job may use the host's network */
 };

@@ -3,6 +3,7 @@
 
 #include "proto/util.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -19,7 +20,7 @@ static int write_all(int fd, const void *data, size_t n)
     return 0;
 }
 
-/* Makes memory that was written so far readable from its beginning, and nothing else. */
+/* Rewinds a memfd and forbids all further changes of it. */
 static int seal(int fd)
 {
     if (lseek(fd, 0, SEEK_SET) < 0 ||
@@ -65,8 +66,8 @@ static int pack_files(const struct launch *launch)
     return r < 0 ? r : TAKE_FD(fd);
 }
 
-/* Adds the strings of LIST (NULL: none) to STRINGS, unless that is NULL, and their bytes to
- * *LENGTH. Returns how many there are. */
+/* Appends the strings of LIST (NULL: none) to STRINGS at *LENGTH and advances that. Only measures
+ * if STRINGS is NULL. Returns how many strings there are. */
 static uint32_t pack_list(const char *const *list, char *strings, size_t *length)
 {
     uint32_t count = 0;
@@ -79,7 +80,8 @@ static uint32_t pack_list(const char *const *list, char *strings, size_t *length
     return count;
 }
 
-/* Sets JOB's counts; returns the bytes of all its strings. */
+/* Sets the counts of JOB and packs its strings, or only measures them if STRINGS is NULL. Returns
+ * their length in bytes. */
 static size_t pack_lists(struct link_job *job, const struct launch *launch, char *strings)
 {
     const char *bench[2] = {launch->bench.path, NULL};
@@ -126,6 +128,7 @@ int packet_init(struct packet *packet, const struct launch *launch, uint64_t job
 int packet_send(const struct packet *packet, int link_fd)
 {
     struct link_job job = packet->job;
+    assert(packet->strings && job.fd_mask == 0);
     for (unsigned i = 0; i < LINK_JOB_FDS; i++)
         job.fd_mask |= packet->fds[i] >= 0 ? 1u << i : 0;
     return link_send_job(link_fd, &job, packet->strings, packet->fds);

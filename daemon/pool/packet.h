@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* A job on its way to its jail: the message and the descriptors that go with it. */
+/* A job packed for its jail: the message, and the descriptors that go with it.
+ *
+ * May include: launch, and the jail's link. */
 
 #include "launch.h"
 
@@ -9,7 +11,7 @@
 struct packet {
     struct link_job job;
     char *strings;         /* owned */
-    int fds[LINK_JOB_FDS]; /* owned; -1: not used */
+    int fds[LINK_JOB_FDS]; /* by enum link_job_fd, owned; -1: not used */
 };
 
 #define PACKET_NULL                   \
@@ -17,13 +19,13 @@ struct packet {
         .fds = { -1, -1, -1, -1, -1 } \
     }
 
-/* Packs what LAUNCH says but for stdout and stderr, whose descriptors the caller adds. Its input
- * and files go into sealed memory. On failure a negative errno, and nothing is left: -E2BIG if
+/* Packs LAUNCH. Writes its input and its files to sealed memory; the caller adds the descriptors of
+ * stdout, stderr and the cgroup. On failure a negative errno, with nothing left: -E2BIG if
  * arguments, environment and paths are too long together. */
 int packet_init(struct packet *packet, const struct launch *launch, uint64_t job_no);
 
-/* Sends it to the jail behind LINK_FD; the packet stays the caller's. */
+/* Sends the packet, which stays the caller's, to the jail behind LINK_FD. 0 or a negative errno. */
 int packet_send(const struct packet *packet, int link_fd);
 
-/* Closes and frees everything; the packet is PACKET_NULL then. */
+/* Closes and frees everything; the packet is PACKET_NULL afterwards. */
 void packet_deinit(struct packet *packet);

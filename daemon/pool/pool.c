@@ -4,23 +4,62 @@
 #include "daemon/base/clock.h"
 #include "daemon/jail/children.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
-static void on_started(struct slot *slot, void *owner, void *userdata)
+/* --- membership ---------------------------------------------------------------------------- */
+
+#define TO(membership) (1u << POOL_##membership)
+
+bool pool_may_become(enum pool_membership from, enum pool_membership to)
+{
+    static const unsigned next[] = {
+        [POOL_ACTIVE] = TO(RETIRING) | TO(CLOSING),
+        [POOL_RETIRING] = TO(ACTIVE) | TO(RETIRED),
+        [POOL_RETIRED] = 0,
+        [POOL_CLOSING] = 0,
+    };
+    return next[from] >> to & 1;
+}
+
+static void set_membership(struct pool_slot *member, enum pool_membership membership)
+{
+    assert(pool_may_become(member->membership, membership));
+    member->membership = membership;
+}
+
+static bool is_surplus(const struct pool_slot *member)
+{
+    return member->membership == POOL_RETIRING || member->membership == POOL_RETIRED;
+}
+
+static void stop_slot(struct pool_slot *member)
+{
+    if (member->membership == POOL_ACTIVE)
+        set_membership(member, POOL_CLOSING);
+    else if (member->membership == POOL_RETIRING)
+        set_membership(member, POOL_RETIRED);
+    slot_stop(&member->slot);
+}
+
+/* --- what slots tell ----------------------------------------------------------------------- */
+
+static void on_started(struct slot *slot, void *owner, uint64_t started_ns, void *userdata)
 {
     struct pool *pool = userdata;
-    pool->ops->started(slot, owner, pool->userdata);
+    pool->ops->started(slot, owner, started_ns, pool->userdata);
 }
 
 static void on_done(struct slot *slot, void *owner, const struct slot_result *result,
                     void *userdata)
 {
     struct pool *pool = userdata;
+    struct pool_slot *member = container_of(slot, struct pool_slot, slot);
     pool->ops->done(slot, owner, result, pool->userdata);
-    if (slot->retiring && !slot_has_job(slot))
-        slot_stop(slot);
+    if (is_surplus(member) && !slot_has_job(slot))
+        stop_slot(member);
 }
 
 static void on_idle(struct slot *slot, void *userdata)
@@ -29,7 +68,7 @@ static void on_idle(struct slot *slot, void *userdata)
     pool_dispatch(userdata);
 }
 
-/* A dead jail's orphans are our children, beside the other slots' jails. */
+/* A dead jail's orphans become children of this process, as the other slots' jails are. */
 static int on_sweep(void *userdata)
 {
     struct pool *pool = userdata;
@@ -37,7 +76,7 @@ static int on_sweep(void *userdata)
     if (!jails)
         return -ENOMEM;
     for (unsigned i = 0; i < pool->slot_count; i++)
-        jails[i] = pool->slots[i]->jail_pid;
+        jails[i] = slot_jail_pid(&pool->slots[i]->slot);
     return children_kill(jails, pool->slot_count);
 }
 
@@ -80,27 +119,45 @@ int pool_init(struct pool *pool, const struct pool_config *config)
 
 /* --- the dispatcher ------------------------------------------------------------------------ */
 
-static bool is_idle(const struct slot *slot)
+static bool is_idle(const struct pool_slot *member)
 {
-    return slot->state == SLOT_IDLE && !slot->stopping;
+    return slot_is_idle(&member->slot);
 }
 
-static struct slot *find(const struct pool *pool, bool (*is_wanted)(const struct slot *slot))
+static bool takes_next(const struct pool_slot *member)
+{
+    return member->membership == POOL_ACTIVE && slot_takes_next(&member->slot);
+}
+
+static bool holds_next(const struct pool_slot *member)
+{
+    return slot_holds_next(&member->slot);
+}
+
+static bool delays_next(const struct pool_slot *member)
+{
+    return slot_delays_next(&member->slot);
+}
+
+/* The first slot that IS_WANTED, NULL if none is. */
+static struct slot *find(const struct pool *pool, bool (*is_wanted)(const struct pool_slot *member))
 {
     for (unsigned i = 0; i < pool->slot_count; i++)
         if (is_wanted(pool->slots[i]))
-            return pool->slots[i];
+            return &pool->slots[i]->slot;
     return NULL;
 }
 
-/* A job that was taken ahead by a slot which has no time for it goes first: it was the next. */
+/* Moves a job that another slot was given ahead and has no time for to slot TO. It goes before the
+ * queue's entries: it left the queue before them. Returns whether there was one. */
 static bool pass_on(struct pool *pool, struct slot *to)
 {
-    struct slot *from = find(pool, to->state == SLOT_IDLE ? slot_holds_next : slot_delays_next);
-    void *owner = from ? slot_pass_on(from, to) : NULL;
-    if (owner)
-        pool->ops->moved(to, owner, pool->userdata);
-    return from != NULL;
+    struct slot *from = find(pool, slot_is_idle(to) ? holds_next : delays_next);
+    if (!from)
+        return false;
+    void *owner = slot_pass_on(from, to);
+    pool->ops->moved(to, owner, pool->userdata);
+    return true;
 }
 
 static bool launch(struct pool *pool, struct slot *slot)
@@ -121,7 +178,7 @@ void pool_dispatch(struct pool *pool)
     while ((slot = find(pool, is_idle)))
         if (!pass_on(pool, slot) && !launch(pool, slot))
             return;
-    while ((slot = find(pool, slot_takes_next)))
+    while ((slot = find(pool, takes_next)))
         if (!pass_on(pool, slot) && !launch(pool, slot))
             return;
 }
@@ -131,21 +188,21 @@ bool pool_can_dispatch(const struct pool *pool)
     return !pool->stopping && queue_can_pop(pool->queue) && find(pool, is_idle);
 }
 
+/* --- what can be seen ---------------------------------------------------------------------- */
+
 bool pool_is_overdue(const struct pool *pool, uint64_t slack_ms)
 {
     uint64_t now_ns = clock_now_ns();
-    for (unsigned i = 0; i < pool->slot_count; i++) {
-        const struct slot *slot = pool->slots[i];
-        if (slot->state == SLOT_RUNNING && slot->deadline_ns + slack_ms * NS_PER_MS < now_ns)
+    for (unsigned i = 0; i < pool->slot_count; i++)
+        if (slot_is_overdue(&pool->slots[i]->slot, now_ns, slack_ms))
             return true;
-    }
     return false;
 }
 
 bool pool_has_no_jail(const struct pool *pool)
 {
     for (unsigned i = 0; i < pool->slot_count; i++)
-        if (pool->slots[i]->failed_starts == 0)
+        if (!slot_lacks_jail(&pool->slots[i]->slot))
             return false;
     return !pool->stopping;
 }
@@ -154,23 +211,15 @@ unsigned pool_busy(const struct pool *pool)
 {
     unsigned busy = 0;
     for (unsigned i = 0; i < pool->slot_count; i++)
-        busy += slot_has_job(pool->slots[i]);
+        busy += slot_has_job(&pool->slots[i]->slot);
     return busy;
-}
-
-/* --- growing and shrinking ----------------------------------------------------------------- */
-
-/* A slot that is stopped is gone but for its jail's last moments. */
-static bool is_leaving(const struct slot *slot)
-{
-    return slot->retiring || slot->stopping;
 }
 
 unsigned pool_size(const struct pool *pool)
 {
     unsigned size = 0;
     for (unsigned i = 0; i < pool->slot_count; i++)
-        size += !is_leaving(pool->slots[i]);
+        size += pool->slots[i]->membership == POOL_ACTIVE;
     return size;
 }
 
@@ -178,24 +227,44 @@ unsigned pool_retiring(const struct pool *pool)
 {
     unsigned retiring = 0;
     for (unsigned i = 0; i < pool->slot_count; i++)
-        retiring += pool->slots[i]->retiring && slot_has_job(pool->slots[i]);
+        retiring += is_surplus(pool->slots[i]) && slot_has_job(&pool->slots[i]->slot);
     return retiring;
 }
 
-bool pool_shows(const struct slot *slot)
+bool pool_look(const struct pool *pool, unsigned *at, struct slot_view *ret)
 {
-    return slot_has_job(slot) || !slot->retiring;
+    while (*at < pool->slot_count) {
+        const struct pool_slot *member = pool->slots[(*at)++];
+        if (is_surplus(member) && !slot_has_job(&member->slot))
+            continue;
+        slot_look(&member->slot, ret);
+        ret->is_retiring = is_surplus(member);
+        return true;
+    }
+    return false;
 }
+
+const struct slot_tally *pool_tally(const struct pool *pool)
+{
+    return &pool->tally;
+}
+
+uint64_t pool_dispatched(const struct pool *pool)
+{
+    return pool->dispatched;
+}
+
+/* --- growing and shrinking ----------------------------------------------------------------- */
 
 static bool is_in_use(const struct pool *pool, unsigned index)
 {
     for (unsigned i = 0; i < pool->slot_count; i++)
-        if (pool->slots[i]->index == index)
+        if (slot_index(&pool->slots[i]->slot) == index)
             return true;
     return false;
 }
 
-/* The lowest number that no slot has, not even one whose directory is about to go. */
+/* The lowest number that no slot has: one that is stopping still has its directory. */
 static unsigned free_index(const struct pool *pool)
 {
     unsigned index = 0;
@@ -204,62 +273,59 @@ static unsigned free_index(const struct pool *pool)
     return index;
 }
 
-/* The jail first: it may be making its directory. */
-static void free_slot(const struct pool *pool, struct slot *slot)
+static void free_slot(const struct pool *pool, struct pool_slot *member)
 {
     char name[24];
-    slot_deinit(slot);
-    (void)snprintf(name, sizeof(name), "slot-%u", slot->index);
+    (void)snprintf(name, sizeof(name), "slot-%u", slot_index(&member->slot));
+    slot_deinit(&member->slot); /* first: its jail may be making the directory */
     (void)unlinkat(pool->slot_config.work_directory_fd, name, AT_REMOVEDIR);
-    free(slot);
+    free(member);
 }
 
 static int add_slot(struct pool *pool)
 {
-    /* It is pointers that it holds. NOLINTNEXTLINE(bugprone-sizeof-expression) */
-    struct slot **slots = reallocarray(pool->slots, pool->slot_count + 1, sizeof(*slots));
+    /* An array of pointers. NOLINTNEXTLINE(bugprone-sizeof-expression) */
+    struct pool_slot **slots = reallocarray(pool->slots, pool->slot_count + 1, sizeof(*slots));
     if (!slots)
         return -ENOMEM;
     pool->slots = slots;
-    struct slot *slot = calloc(1, sizeof(*slot));
-    if (!slot)
+    struct pool_slot *member = calloc(1, sizeof(*member));
+    if (!member)
         return -ENOMEM;
-    int r = slot_init(slot, &pool->slot_config, free_index(pool));
+    int r = slot_init(&member->slot, &pool->slot_config, free_index(pool));
     if (r < 0) {
-        free_slot(pool, slot);
+        free_slot(pool, member);
         return r;
     }
-    pool->slots[pool->slot_count++] = slot;
+    pool->slots[pool->slot_count++] = member;
     return 0;
 }
 
-/* One that was surplus and works still stays after all; otherwise a new one comes. */
+/* Calls a retiring slot back, or adds a slot if none retires. */
 static int gain_slot(struct pool *pool)
 {
-    for (unsigned i = 0; i < pool->slot_count; i++) {
-        struct slot *slot = pool->slots[i];
-        if (slot->retiring && !slot->stopping) {
-            slot->retiring = false;
+    for (unsigned i = 0; i < pool->slot_count; i++)
+        if (pool->slots[i]->membership == POOL_RETIRING) {
+            set_membership(pool->slots[i], POOL_ACTIVE);
             return 0;
         }
-    }
     return add_slot(pool);
 }
 
-/* The last of those that have no job, or else of all. */
+/* Retires the last active slot that has no job, or the last one if all have. */
 static void lose_slot(struct pool *pool)
 {
-    struct slot *surplus = NULL;
+    struct pool_slot *surplus = NULL;
     for (unsigned i = 0; i < pool->slot_count; i++) {
-        struct slot *slot = pool->slots[i];
-        if (!is_leaving(slot) && (!surplus || slot_has_job(surplus) || !slot_has_job(slot)))
-            surplus = slot;
+        struct pool_slot *member = pool->slots[i];
+        if (member->membership == POOL_ACTIVE &&
+            (!surplus || slot_has_job(&surplus->slot) || !slot_has_job(&member->slot)))
+            surplus = member;
     }
-    if (!surplus)
-        return;
-    surplus->retiring = true;
-    if (!slot_has_job(surplus))
-        slot_stop(surplus);
+    assert(surplus); /* the caller has counted */
+    set_membership(surplus, POOL_RETIRING);
+    if (!slot_has_job(&surplus->slot))
+        stop_slot(surplus);
 }
 
 int pool_resize(struct pool *pool, unsigned size)
@@ -279,18 +345,19 @@ void pool_set_confinement(struct pool *pool, struct confinement *confinement)
 {
     confinement_replace(&pool->slot_config.confinement, confinement);
     for (unsigned i = 0; i < pool->slot_count; i++)
-        slot_renew(pool->slots[i]);
+        slot_renew(&pool->slots[i]->slot);
 }
 
 void pool_reap(struct pool *pool)
 {
     unsigned kept = 0;
     for (unsigned i = 0; i < pool->slot_count; i++) {
-        struct slot *slot = pool->slots[i];
-        if (slot->state == SLOT_STOPPED) {
-            free_slot(pool, slot);
+        struct pool_slot *member = pool->slots[i];
+        if (slot_is_stopped(&member->slot)) {
+            assert(!slot_has_job(&member->slot));
+            free_slot(pool, member);
         } else {
-            pool->slots[kept++] = slot;
+            pool->slots[kept++] = member;
         }
     }
     pool->slot_count = kept;
@@ -298,17 +365,32 @@ void pool_reap(struct pool *pool)
 
 /* --- the end ------------------------------------------------------------------------------- */
 
+void pool_cancel_all(struct pool *pool, void (*before)(void *owner))
+{
+    for (unsigned i = 0; i < pool->slot_count; i++) {
+        struct slot *slot = &pool->slots[i]->slot;
+        void *owners[SLOT_JOBS_MAX];
+        slot_owners(slot, owners);
+        for (size_t k = 0; k < SLOT_JOBS_MAX; k++) {
+            if (!owners[k])
+                continue;
+            before(owners[k]);
+            slot_cancel(slot, owners[k]);
+        }
+    }
+}
+
 void pool_stop(struct pool *pool)
 {
     pool->stopping = true;
     for (unsigned i = 0; i < pool->slot_count; i++)
-        slot_stop(pool->slots[i]);
+        stop_slot(pool->slots[i]);
 }
 
 bool pool_is_stopped(const struct pool *pool)
 {
     for (unsigned i = 0; i < pool->slot_count; i++)
-        if (pool->slots[i]->state != SLOT_STOPPED)
+        if (!slot_is_stopped(&pool->slots[i]->slot))
             return false;
     return true;
 }

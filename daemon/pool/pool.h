@@ -1,32 +1,61 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 /* The bounded pool of slots and its dispatcher: whenever a slot is idle and the queue has an entry
- * that may run, the two are brought together. Where all are busy, a slot whose jobs are quick gets
- * one ahead.
+ * that may run, the dispatcher launches the entry on the slot. Where all slots are busy, one whose
+ * jobs are quick gets a job ahead.
+ *
+ * Duty of this room: to run admitted jobs (`launch`, opaque owners) in jails under their limits, in
+ * the order of the queue, and to tell how they ended (`result`). What a job means is not its
+ * business. queue orders; pool dispatches; slot takes a job through its jail; slot_jail and
+ * slot_job keep the lives of these two; packet, capture and job_cgroup are a job's way in, its
+ * output, and its cgroup.
+ *
+ * May include: confine, cgroup, log, jail (the link and its kinds of notice), base, and proto.
+ *
+ * Invariants:
+ *  - An entry is in the queue, or its job is on exactly one slot, or it was given back by `done`.
+ *  - Each state has one function that changes it and asserts the transition: slot_enter(), the
+ *    enter() of slot_jail and slot_job, the lane's in queue.c, set_membership() here.
+ *  - Nothing is freed inside its own callback. A slot that has stopped is freed from the event loop
+ *    (pool_reap).
  *
  * The pool grows and shrinks while it works. A surplus slot without a job is stopped at once; one
- * with a job is "retiring": it finishes that job, then goes, unless the pool grows again before. A
- * slot that has stopped is freed from the event loop (pool_reap), not from its own callback. */
+ * with a job is "retiring": it finishes that job, then goes, unless the pool grows again before. */
 
 #include "queue.h"
-#include "slot.h"
+#include "slot_view.h"
 
 struct pool_ops {
     /* Starts the job of ENTRY, which has left the queue, on SLOT with slot_run(), or answers it
      * otherwise. */
     void (*launch)(struct slot *slot, struct queue_entry *entry, void *userdata);
-    /* A job that was launched on another slot and waited there is SLOT's now. */
+    /* The job of OWNER, which was launched on another slot and waited there, is on SLOT now. */
     void (*moved)(struct slot *slot, void *owner, void *userdata);
-    void (*started)(struct slot *slot, void *owner, void *userdata);
+    /* The program of OWNER's job runs, since STARTED_NS (CLOCK_MONOTONIC). */
+    void (*started)(struct slot *slot, void *owner, uint64_t started_ns, void *userdata);
+    /* The job is over; OWNER is the caller's again. */
     void (*done)(struct slot *slot, void *owner, const struct slot_result *result, void *userdata);
     /* A slot has stopped: pool_reap() is due, from the event loop. */
     void (*stopped)(void *userdata);
 };
 
+/* What a slot is to the pool. */
+enum pool_membership {
+    POOL_ACTIVE,   /* counts for the size */
+    POOL_RETIRING, /* surplus: is stopped once its job is over, unless it becomes active again */
+    POOL_RETIRED,  /* surplus, and stopping */
+    POOL_CLOSING,  /* stopping because the pool is */
+};
+
+struct pool_slot {
+    struct slot slot;
+    enum pool_membership membership;
+};
+
 struct pool {
     struct slot_config slot_config;
     struct slot_tally tally;
-    struct slot **slots; /* owned; with those that are on their way out */
+    struct pool_slot **slots; /* owned; including those that are on their way out */
     unsigned slot_count;
     struct queue *queue;
     const struct pool_ops *ops;
@@ -48,43 +77,56 @@ struct pool_config {
     void *userdata;
 };
 
-/* Starts the jails. POOL must not move afterwards. */
+/* Whether a slot with membership FROM may pass to TO. */
+bool pool_may_become(enum pool_membership from, enum pool_membership to);
+
+/* Starts the jails. POOL must not move afterwards. On failure a negative errno; pool_deinit() is
+ * still the caller's to call. */
 int pool_init(struct pool *pool, const struct pool_config *config);
 
-/* Gives queued entries to idle slots. */
+/* Launches queued entries on idle slots, then ahead on busy ones. */
 void pool_dispatch(struct pool *pool);
 
 /* How many slots have a job, those that are retiring among them. */
 unsigned pool_busy(const struct pool *pool);
 
-/* How many slots there are but for those that are on their way out. */
+/* How many slots there are, without those that are on their way out. */
 unsigned pool_size(const struct pool *pool);
 
-/* How many of them have a last job. */
+/* How many surplus slots still have a job. */
 unsigned pool_retiring(const struct pool *pool);
 
-/* Whether there is an idle slot and an entry that may run. From the event loop that is so for no
- * longer than until the next dispatch. */
+/* Whether there is an idle slot and an entry that may run. The next dispatch ends that. */
 bool pool_can_dispatch(const struct pool *pool);
 
 /* Whether a job runs SLACK_MS after its deadline. */
 bool pool_is_overdue(const struct pool *pool, uint64_t slack_ms);
 
-/* Whether there is no slot whose jail works, or may come up at the first try. */
+/* Whether every slot failed in its last attempt at a jail. */
 bool pool_has_no_jail(const struct pool *pool);
 
-/* Whether SLOT has a job or may get one: a surplus one that is only being stopped is none. */
-bool pool_shows(const struct slot *slot);
+/* Calls BEFORE with the owner of each job that a slot has, and cancels the job then. */
+void pool_cancel_all(struct pool *pool, void (*before)(void *owner));
 
-/* Grows or shrinks to SIZE slots. No job is disturbed. Not from a slot's callback. 0; or, where a
- * slot could not be made, a negative errno, and the size is as it was. */
+/* Describes the slots one by one: *AT, 0 at first, is advanced. False after the last one. A surplus
+ * slot that is only being stopped is left out. */
+bool pool_look(const struct pool *pool, unsigned *at, struct slot_view *ret);
+
+/* What became of jails, since the start. */
+const struct slot_tally *pool_tally(const struct pool *pool);
+
+/* Entries that were dispatched, since the start. */
+uint64_t pool_dispatched(const struct pool *pool);
+
+/* Grows or shrinks to SIZE slots without disturbing a job. Must not be called from a slot's
+ * callback. On failure (a slot cannot be made) a negative errno, and the size is as it was. */
 int pool_resize(struct pool *pool, unsigned size);
 
-/* Jails that are started from now on, but for jobs that want another, are of CONFINEMENT; idle ones
- * are replaced at once. Not from a slot's callback. */
+/* Starts jails of CONFINEMENT from now on, except for jobs that want another, and replaces idle
+ * ones at once. Takes a reference. Must not be called from a slot's callback. */
 void pool_set_confinement(struct pool *pool, struct confinement *confinement);
 
-/* Frees slots that have stopped. */
+/* Frees the slots that have stopped. Must not be called from a slot's callback. */
 void pool_reap(struct pool *pool);
 
 /* Ends all jails; jobs that run are killed with them. */

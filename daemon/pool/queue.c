@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "queue.h"
 
+#include <assert.h>
+
 void queue_init(struct queue *queue, size_t max_count, size_t max_bytes, size_t max_lane_count)
 {
     *queue = (struct queue){.count = 0};
@@ -17,7 +19,7 @@ void queue_bound(struct queue *queue, size_t max_count, size_t max_bytes, size_t
 
 void queue_lane_init(struct queue_lane *lane)
 {
-    *lane = (struct queue_lane){.count = 0};
+    *lane = (struct queue_lane){.state = QUEUE_LANE_EMPTY};
     for (size_t p = 0; p < QUEUE_PRIORITIES; p++)
         TAILQ_INIT(&lane->entries[p]);
 }
@@ -41,26 +43,62 @@ enum queue_room queue_has_room(const struct queue *queue, const struct queue_lan
     return QUEUE_ROOM;
 }
 
-/* The one place that decides whether a lane stands in the ring. */
-static void settle_lane(struct queue *queue, struct queue_lane *lane)
+/* --- the state of a lane ------------------------------------------------------------------- */
+
+/* The state of a lane that is not held. */
+static enum queue_lane_state free_state(const struct queue_lane *lane)
 {
-    bool belongs = lane->count > 0 && !lane->held;
-    if (belongs && !lane->in_ring)
-        TAILQ_INSERT_TAIL(&queue->ring, lane, link);
-    else if (!belongs && lane->in_ring)
-        TAILQ_REMOVE(&queue->ring, lane, link);
-    lane->in_ring = belongs;
+    return lane->count > 0 ? QUEUE_LANE_IN_RING : QUEUE_LANE_EMPTY;
 }
 
-/* Index 0 is the highest priority, so that the lowest set bit is the next to serve. */
-static unsigned list_of(const struct queue_entry *entry)
+/* Changes the state, and with it whether the lane is in the ring and its entries count as held. A
+ * lane that comes into the ring goes to the back. */
+static void lane_enter(struct queue *queue, struct queue_lane *lane, enum queue_lane_state state)
 {
-    return (unsigned)(QUEUE_PRIORITY_MAX - entry->priority);
+    assert(state == QUEUE_LANE_HELD || state == free_state(lane));
+    if (lane->state == state)
+        return;
+    if (lane->state == QUEUE_LANE_IN_RING)
+        TAILQ_REMOVE(&queue->ring, lane, link);
+    if (lane->state == QUEUE_LANE_HELD) {
+        assert(queue->held_count >= lane->count && queue->held_bytes >= lane->bytes);
+        queue->held_count -= lane->count;
+        queue->held_bytes -= lane->bytes;
+    }
+    lane->state = state;
+    if (state == QUEUE_LANE_IN_RING)
+        TAILQ_INSERT_TAIL(&queue->ring, lane, link);
+    if (state == QUEUE_LANE_HELD) {
+        queue->held_count += lane->count;
+        queue->held_bytes += lane->bytes;
+    }
+}
+
+/* Lets the state follow a change of the lane's entries. */
+static void settle_lane(struct queue *queue, struct queue_lane *lane)
+{
+    lane_enter(queue, lane, lane->state == QUEUE_LANE_HELD ? QUEUE_LANE_HELD : free_state(lane));
+}
+
+void queue_hold(struct queue *queue, struct queue_lane *lane, bool held)
+{
+    lane_enter(queue, lane, held ? QUEUE_LANE_HELD : free_state(lane));
+}
+
+/* --- entries ------------------------------------------------------------------------------- */
+
+/* The list of a priority. Index 0 is the highest, so that the lowest set bit is the next to serve.
+ */
+static unsigned list_of(int priority)
+{
+    assert(priority >= -QUEUE_PRIORITY_MAX && priority <= QUEUE_PRIORITY_MAX);
+    return (unsigned)(QUEUE_PRIORITY_MAX - priority);
 }
 
 void queue_push(struct queue *queue, struct queue_lane *lane, struct queue_entry *entry)
 {
-    unsigned p = list_of(entry);
+    assert(!entry->lane);
+    unsigned p = list_of(entry->priority);
     TAILQ_INSERT_TAIL(&lane->entries[p], entry, link);
     lane->occupied |= UINT32_C(1) << p;
     lane->count++;
@@ -68,9 +106,31 @@ void queue_push(struct queue *queue, struct queue_lane *lane, struct queue_entry
     entry->lane = lane;
     queue->count++;
     queue->bytes += entry->size;
-    if (lane->held) {
+    if (lane->state == QUEUE_LANE_HELD) {
         queue->held_count++;
         queue->held_bytes += entry->size;
+    }
+    settle_lane(queue, lane);
+}
+
+void queue_remove(struct queue *queue, struct queue_entry *entry)
+{
+    struct queue_lane *lane = entry->lane;
+    assert(lane && lane->count > 0 && queue->count >= lane->count);
+    assert(lane->bytes >= entry->size && queue->bytes >= lane->bytes);
+    unsigned p = list_of(entry->priority);
+    TAILQ_REMOVE(&lane->entries[p], entry, link);
+    if (TAILQ_EMPTY(&lane->entries[p]))
+        lane->occupied &= ~(UINT32_C(1) << p);
+    lane->count--;
+    lane->bytes -= entry->size;
+    entry->lane = NULL;
+    queue->count--;
+    queue->bytes -= entry->size;
+    if (lane->state == QUEUE_LANE_HELD) {
+        assert(queue->held_count > 0 && queue->held_bytes >= entry->size);
+        queue->held_count--;
+        queue->held_bytes -= entry->size;
     }
     settle_lane(queue, lane);
 }
@@ -80,24 +140,21 @@ bool queue_can_pop(const struct queue *queue)
     return !TAILQ_EMPTY(&queue->ring);
 }
 
-void queue_remove(struct queue *queue, struct queue_entry *entry)
+struct queue_entry *queue_pop(struct queue *queue)
 {
-    struct queue_lane *lane = entry->lane;
-    unsigned p = list_of(entry);
-    TAILQ_REMOVE(&lane->entries[p], entry, link);
-    if (TAILQ_EMPTY(&lane->entries[p]))
-        lane->occupied &= ~(UINT32_C(1) << p);
-    lane->count--;
-    lane->bytes -= entry->size;
-    entry->lane = NULL;
-    queue->count--;
-    queue->bytes -= entry->size;
-    if (lane->held) {
-        queue->held_count--;
-        queue->held_bytes -= entry->size;
-    }
-    settle_lane(queue, lane);
+    struct queue_lane *lane = TAILQ_FIRST(&queue->ring);
+    if (!lane)
+        return NULL;
+    assert(lane->state == QUEUE_LANE_IN_RING && lane->count > 0);
+    struct queue_entry *entry = queue_lane_first(lane);
+    /* To the back first: queue_remove() takes the lane out if this was its last entry. */
+    TAILQ_REMOVE(&queue->ring, lane, link);
+    TAILQ_INSERT_TAIL(&queue->ring, lane, link);
+    queue_remove(queue, entry);
+    return entry;
 }
+
+/* --- what can be seen ---------------------------------------------------------------------- */
 
 struct queue_entry *queue_lane_first(const struct queue_lane *lane)
 {
@@ -106,26 +163,27 @@ struct queue_entry *queue_lane_first(const struct queue_lane *lane)
     return TAILQ_FIRST(&lane->entries[__builtin_ctz(lane->occupied)]);
 }
 
-struct queue_entry *queue_pop(struct queue *queue)
+struct queue_entry *queue_lane_oldest(const struct queue_lane *lane, int priority)
 {
-    struct queue_lane *lane = TAILQ_FIRST(&queue->ring);
-    if (!lane)
-        return NULL;
-    struct queue_entry *entry = queue_lane_first(lane);
-    /* Out of the ring first: settle_lane then puts it back at the tail. */
-    TAILQ_REMOVE(&queue->ring, lane, link);
-    lane->in_ring = false;
-    queue_remove(queue, entry);
-    return entry;
+    return TAILQ_FIRST(&lane->entries[list_of(priority)]);
 }
 
-void queue_hold(struct queue *queue, struct queue_lane *lane, bool held)
+size_t queue_lane_count(const struct queue_lane *lane)
 {
-    if (lane->held != held) {
-        /* Unsigned arithmetic: what is taken away has been added before. */
-        queue->held_count += held ? lane->count : -lane->count;
-        queue->held_bytes += held ? lane->bytes : -lane->bytes;
-    }
-    lane->held = held;
-    settle_lane(queue, lane);
+    return lane->count;
+}
+
+size_t queue_count(const struct queue *queue)
+{
+    return queue->count;
+}
+
+struct queue_load queue_load(const struct queue *queue)
+{
+    return (struct queue_load){
+        .count = queue->count,
+        .max_count = queue->max_count,
+        .bytes = queue->bytes,
+        .max_bytes = queue->max_bytes,
+    };
 }

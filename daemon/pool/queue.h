@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 /* The queue of admitted jobs: bounded over all and per connection, round-robin between connections
- * ("lanes"), by priority and then by age within one. Every operation is O(1). Pure. */
+ * ("lanes"), by priority and then by age within one. Every operation is O(1). Pure.
+ *
+ * May include: nothing of the tree.
+ *
+ * Invariants (queue.c asserts them):
+ *  - An entry is in a list of its lane exactly while its `lane` is set.
+ *  - A lane is in the ring exactly while its state is QUEUE_LANE_IN_RING; it has entries then. One
+ *    function changes the state.
+ *  - The counts and bytes of the queue are the sums over its lanes, those of held lanes included.
+ */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,30 +22,35 @@
 
 struct queue_lane;
 
-/* Embedded in a job. In a lane's list exactly while the job is queued: then lane is not NULL. */
+/* Embedded in a job. */
 struct queue_entry {
     TAILQ_ENTRY(queue_entry) link;
-    struct queue_lane *lane;
-    size_t size; /* bytes it counts for */
-    int priority;
+    struct queue_lane *lane; /* NULL: not queued */
+    size_t size;             /* bytes it counts for */
+    int priority;            /* -QUEUE_PRIORITY_MAX to QUEUE_PRIORITY_MAX, the most urgent */
 };
 
 TAILQ_HEAD(queue_entries, queue_entry);
 
-/* Embedded in a connection. In the queue's ring exactly while it has entries and is not held. */
+enum queue_lane_state {
+    QUEUE_LANE_EMPTY,   /* not in the ring: it has no entries */
+    QUEUE_LANE_IN_RING, /* its entries are served in turn with those of others */
+    QUEUE_LANE_HELD,    /* not in the ring, with entries or without */
+};
+
+/* Embedded in a connection. */
 struct queue_lane {
     TAILQ_ENTRY(queue_lane) link;
     struct queue_entries entries[QUEUE_PRIORITIES];
     uint32_t occupied; /* bit p: entries[p] is not empty */
     size_t count, bytes;
-    bool held;
-    bool in_ring;
+    enum queue_lane_state state;
 };
 
 struct queue {
     TAILQ_HEAD(, queue_lane) ring; /* the first is served next */
     size_t count, bytes;
-    size_t held_count, held_bytes; /* of these, in lanes that are held */
+    size_t held_count, held_bytes; /* those of them in lanes that are held */
     size_t max_count, max_bytes, max_lane_count;
 };
 
@@ -46,34 +60,53 @@ enum queue_room {
     QUEUE_FULL,      /* all connections together have */
 };
 
+/* How full a queue is. */
+struct queue_load {
+    size_t count, max_count;
+    size_t bytes, max_bytes;
+};
+
 void queue_init(struct queue *queue, size_t max_count, size_t max_bytes, size_t max_lane_count);
 
-/* Changes the bounds. What is queued beyond them stays queued. */
+/* Changes the bounds. Entries that are queued beyond them stay queued. */
 void queue_bound(struct queue *queue, size_t max_count, size_t max_bytes, size_t max_lane_count);
 
 void queue_lane_init(struct queue_lane *lane);
 
-/* Whether an entry of SIZE bytes may be pushed. What is held is in nobody's way until it is as much
- * as the bounds allow: it has them to itself once more, so that all there is stays below twice the
- * bounds. An entry that is larger than the whole bound has
- * room in an empty queue, so that nothing waits for ever. */
+/* Whether an entry of SIZE bytes may be pushed. Held entries get a separate allowance of the same
+ * size as the bounds, so the total stays below twice the bounds; only those beyond it take room
+ * from others. An entry that is larger than the whole bound has room in an empty queue, so that
+ * nothing waits for ever. */
 enum queue_room queue_has_room(const struct queue *queue, const struct queue_lane *lane,
                                size_t size);
 
-/* Queues ENTRY, whose size and priority are set. Room is the caller's to check. */
+/* Queues ENTRY, whose size and priority are set and which is in no queue. The caller has checked
+ * that there is room. */
 void queue_push(struct queue *queue, struct queue_lane *lane, struct queue_entry *entry);
 
-/* Takes the next entry, NULL if there is none that may run. Its lane goes to the back. */
+/* Removes and returns the next entry, NULL if none may run. Its lane goes to the back of the ring.
+ */
 struct queue_entry *queue_pop(struct queue *queue);
 
-/* Whether there is one. */
+/* Whether queue_pop() would return an entry. */
 bool queue_can_pop(const struct queue *queue);
 
-/* Takes a given entry out. */
+/* Removes ENTRY, which is queued. */
 void queue_remove(struct queue *queue, struct queue_entry *entry);
 
-/* A held lane keeps its entries and is passed over. */
+/* Holds LANE, whose entries stay but are not served, or lets it go. */
 void queue_hold(struct queue *queue, struct queue_lane *lane, bool held);
 
 /* The first entry of LANE in the order in which it would be served, NULL if it is empty. */
 struct queue_entry *queue_lane_first(const struct queue_lane *lane);
+
+/* The oldest entry of LANE with PRIORITY, NULL if there is none. */
+struct queue_entry *queue_lane_oldest(const struct queue_lane *lane, int priority);
+
+/* How many entries LANE has. */
+size_t queue_lane_count(const struct queue_lane *lane);
+
+/* How many entries there are, held ones included. */
+size_t queue_count(const struct queue *queue);
+
+struct queue_load queue_load(const struct queue *queue);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What a slot saw of a job's end. */
+/* How a job ended, as its slot saw it. A struct, no code; the kinds of jobs make a verdict of it.
+ *
+ * May include: the jail's link, and proto. */
 
 #include "daemon/jail/link.h"
 #include "proto/json.h"
@@ -11,15 +13,15 @@
 enum slot_end {
     SLOT_END_EXITED,      /* wait_status and usage are known */
     SLOT_END_NOT_STARTED, /* stage and error are known */
-    SLOT_END_JAIL_LOST, /* the jail died or had to be killed: how the program ended is not known */
+    SLOT_END_JAIL_LOST,   /* the jail died or was killed, or never had the job: no more is known */
 };
 
-/* Why the supervisor killed the job, if it did. */
+/* Why the daemon killed the job, if it did. */
 enum slot_kill {
     SLOT_KILL_NONE,
     SLOT_KILL_DEADLINE,
     SLOT_KILL_OUTPUT,
-    SLOT_KILL_CPU, /* the CPU time of its whole tree */
+    SLOT_KILL_CPU, /* its whole tree has used up the CPU time */
     SLOT_KILL_CANCELLED,
 };
 
@@ -34,9 +36,9 @@ struct slot_result {
     uint64_t cpu_us;
     uint64_t max_rss_bytes;
     uint64_t run_delay_ns;         /* UINT64_MAX: not known */
-    unsigned evidence;             /* 1u << enum limit: certain evidence that this limit was met (a
-                                    * cgroup event, a full tmpfs) */
-    bool warm;                     /* it ran in the interpreter that waited in the jail */
+    unsigned evidence;             /* 1u << enum limit: the job certainly met this limit (a cgroup
+                                    * event, a full tmpfs) */
+    bool warm;                     /* it ran in the jail's waiting interpreter */
     bool starved;                  /* killed because the host, not the job, ran out of memory */
-    const struct bytes *out, *err; /* borrowed; what was kept of stdout and stderr */
+    const struct bytes *out, *err; /* borrowed; the part of stdout and stderr that was kept */
 };

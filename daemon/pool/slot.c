@@ -1,100 +1,246 @@
 /* SPDX-License-Identifier: MIT */
 /* Theory of operation.
  *
- *   STARTING -> IDLE -> LAUNCHING -> RUNNING -> ENDING -> IDLE
- *       ^                                                  :
- *       +---- SWEEPING <---- DYING <---- (the jail dies or breaks a rule, from any state)
+ * A slot has a jail (slot_jail.h), the job that the jail works on, and at most one job behind that
+ * (slot_job.h). Each of the three keeps a state of its own. The slot's state says what becomes of
+ * the job; slot_enter() alone changes it, along these arrows and no others:
  *
- * One timerfd serves all of these: in every state it holds the moment at which the slot stops
- * waiting for what that state waits for. slot_enter() alone changes the state.
+ *             jail up         job sent             started            exited
+ *       DOWN --------> IDLE ----------> LAUNCHING --------> RUNNING --------> ENDING
+ *         ^             ^ ^  could not start |                                  |
+ *         |             | +------------------+       tree, pipes, cgroup gone   |
+ *         |             +-------------------------------------------------------+
+ *         |
+ *         +---- from each of the other four: the jail died, broke a rule, was too slow, is spent,
+ *               or is not of the shape that a job wants
  *
- * A job that wants another jail than the idle one (with the network; of the confinement that was
- * configured when it was admitted) is pending through DYING, SWEEPING and STARTING while that one
- * is killed, and is sent to the new one.
+ * One timer holds the moment at which the slot stops waiting for what its state waits for:
  *
- * Waking the supervisor between two jobs costs as much as a quick job does. So the jail of a slot
- * whose last job was quick is sent the `next` one while it has one still, and goes on with that by
- * itself; when the end of the first is reported the next becomes the job, LAUNCHING as if it had
- * just been sent. A job that is not quick after all must not keep another one waiting: the jail,
- * which tells then that it runs, returns what it was sent ahead. It waits here for the end of the
- * first, or for any slot that is idle or would take one ahead itself (the pool passes it on). What
- * one jail has had is never given to another with the same pipes: whoever has got hold of that jail
- * would have their write ends.
+ *     state      waits for                             until                      and then
+ *     DOWN       a jail, which has a timer of its own
+ *     IDLE       a job
+ *     LAUNCHING  STARTED, ENDED or FAILED of the jail  JAIL_ANSWER_MS             gives up the jail
+ *     RUNNING    the program's exit                    the deadline, or CPU time  kills the job
+ *     ENDING     1. ENDED of the jail                  JAIL_CLEAN_UP_MS           gives up the jail
+ *                2. end of file on both pipes          END_OF_FILE_MS             closes them
+ *                3. an empty cgroup                    JOB_CGROUP_RETRY_MS        looks again
  *
- * A job that loses its jail is answered only when a new jail has come up and emptied the slot's
- * directory, or could not: whoever gets the answer can rely on nothing of the job being left. */
-#include "slot_private.h"
+ * The way of a job. An idle slot sends a job to its jail at once. If the job wants a jail of
+ * another shape (with the network; of the confinement that was configured when it was admitted), it
+ * is pending while the idle jail is killed and one of that shape comes up.
+ *
+ * One job ahead. Waking the supervisor between two jobs costs as much as a quick job does. So a
+ * slot whose last job was quick sends the `next` job to its jail while that still has one. The jail
+ * goes on with the next job by itself. When it reports the end of the first, the next becomes the
+ * job, LAUNCHING as if it had just been sent. A job that turns out not to be quick must not keep
+ * another waiting: its jail tells that it runs, and returns the job that was sent ahead. That job
+ * is pending then, until the first one ends or another slot can take it: one that is idle, or one
+ * that takes a job ahead itself (the pool passes it on).
+ *
+ * Pipes and cgroups are never reused. A job that is sent again gets new ones: whoever has got hold
+ * of the first jail has the write ends of the old pipes.
+ *
+ * A lost jail. A job that loses its jail is given back only when a new jail has come up, which has
+ * emptied the slot's directory, or when none could be started. Whoever gets the answer can rely on
+ * nothing of the job being left. */
+#include "slot.h"
 
 #include "daemon/base/await.h"
 #include "daemon/base/clock.h"
-#include "daemon/base/events.h"
 #include "daemon/jail/link.h"
 
-#include <fcntl.h>
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-/* A jail has this long to become ready, and to start a program. */
+/* A jail has this long to start a program. */
 #define JAIL_ANSWER_MS 10000
-/* A killed or ended program's jail has this long to clean up and report: longer than it gives
- * itself for killing the tree (jail.c). */
+/* The jail of a program that was killed or has exited has this long to clean up and report: longer
+ * than it gives itself for killing the tree (jail.c). */
 #define JAIL_CLEAN_UP_MS 8000
-/* Between two looks for what a dead jail's job left behind, and how often to look. */
-#define SWEEP_INTERVAL_MS 10
-/* A process that SIGKILL does not end in this many looks sleeps in the kernel for good. */
-#define SWEEPS_MAX 500
-/* What dies in a cgroup is looked for again this soon. */
+/* The pipes of a program that has exited with all its tree are at end of file at once, unless it
+ * has sent them to a stranger. */
+#define END_OF_FILE_MS 1000
+/* Between two looks at a cgroup in which something still dies. */
 #define JOB_CGROUP_RETRY_MS 2
-/* A jail that cannot be started is tried again after 0.1 s, 0.2 s, ... at most this. */
-#define RESTART_MAX_MS 5000
 
-static void take_next(struct slot *slot, uint64_t not_before_ns);
-static void end_jail(struct slot *slot);
+/* --- states -------------------------------------------------------------------------------- */
 
-/* --- state and timer ---------------------------------------------------------------------- */
+#define TO(state) (1u << SLOT_##state)
 
-void slot_enter(struct slot *slot, enum slot_state state, uint64_t timeout_ms)
+bool slot_may_enter(enum slot_state from, enum slot_state to)
 {
+    static const unsigned next[] = {
+        [SLOT_DOWN] = TO(IDLE),
+        [SLOT_IDLE] = TO(LAUNCHING) | TO(DOWN),
+        [SLOT_LAUNCHING] = TO(RUNNING) | TO(IDLE) | TO(DOWN),
+        [SLOT_RUNNING] = TO(RUNNING) | TO(ENDING) | TO(DOWN), /* itself: CPU time is left */
+        [SLOT_ENDING] = TO(ENDING) | TO(IDLE) | TO(DOWN),     /* itself: 1, 2 and 3 above */
+    };
+    return next[from] >> to & 1;
+}
+
+/* Whether the slot's jail and job are as its state says. */
+static _unused_ bool is_consistent(const struct slot *slot)
+{
+    bool is_up = slot->jail.state == SLOT_JAIL_UP;
+    enum slot_job_phase phase = slot->job.phase;
+    switch (slot->state) {
+    case SLOT_DOWN:
+        return !is_up;
+    case SLOT_IDLE:
+        return is_up;
+    case SLOT_LAUNCHING:
+        return is_up && phase == SLOT_JOB_TAKEN;
+    case SLOT_RUNNING:
+        return is_up && phase == SLOT_JOB_TAKEN && slot->job.program_pidfd >= 0;
+    case SLOT_ENDING:
+        return is_up && (phase == SLOT_JOB_TAKEN || phase == SLOT_JOB_REPORTED);
+    }
+    return false;
+}
+
+/* TIMEOUT_MS 0: the state lasts as long as it takes. */
+static void slot_enter(struct slot *slot, enum slot_state state, uint64_t timeout_ms)
+{
+    assert(slot_may_enter(slot->state, state));
     slot->state = state;
+    assert(is_consistent(slot));
     timer_set(&slot->timer, timeout_ms);
 }
 
-uint64_t slot_remaining_ms(const struct slot *slot)
+/* --- a job goes back ----------------------------------------------------------------------- */
+
+/* Gives OVER, which has left the slot, back to its owner. */
+static void give_back(struct slot *slot, struct slot_job *over, enum slot_end end)
 {
-    uint64_t now_ns = clock_now_ns();
-    if (slot->state != SLOT_RUNNING || slot->deadline_ns <= now_ns)
+    slot_job_finish(over, end);
+    slot->config->ops->done(slot, over->owner, &over->result, slot->config->userdata);
+    slot_job_deinit(over);
+}
+
+static void give_next_back(struct slot *slot)
+{
+    struct slot_job over = SLOT_JOB_NULL;
+    slot_job_move(&over, &slot->next);
+    give_back(slot, &over, SLOT_END_JAIL_LOST);
+}
+
+/* Takes the next job back from a jail that has not begun with it and will not. */
+static void retract_next(struct slot *slot)
+{
+    if (slot->next.phase == SLOT_JOB_SENT)
+        slot_job_retract(&slot->next);
+    if (slot->next.phase == SLOT_JOB_WITHDRAWN)
+        give_next_back(slot);
+}
+
+/* --- a job begins -------------------------------------------------------------------------- */
+
+static void on_output(struct capture *capture, size_t n, void *userdata);
+
+static int send_job(struct slot *slot, struct slot_job *job)
+{
+    bool has_cgroups = layer_in(slot->jail.confinement->probe.layers, LAYER_CGROUP);
+    struct slot_job_host host = {
+        .base = slot->config->base,
+        .on_output = on_output,
+        .userdata = slot,
+        .cgroups = has_cgroups ? slot->config->cgroups : NULL,
+    };
+    return slot_job_send(job, &host, slot->jail.link_fd);
+}
+
+static bool jail_fits(const struct slot *slot, const struct slot_job *job)
+{
+    return slot_jail_is_of(&slot->jail, job->confinement, job->networked);
+}
+
+/* The jail has the slot's job and may start it at any time. */
+static void launch(struct slot *slot)
+{
+    slot_job_commit(&slot->job);
+    slot_enter(slot, SLOT_LAUNCHING, JAIL_ANSWER_MS);
+}
+
+/* Sends the slot's pending job to its idle jail, or replaces a jail that does not fit. A negative
+ * errno: the job could not be sent to a jail that seems to be well, and both are as before. */
+static int begin(struct slot *slot)
+{
+    assert(slot->state == SLOT_IDLE && slot->job.phase == SLOT_JOB_PENDING);
+    if (!jail_fits(slot, &slot->job)) {
+        slot_jail_replace(&slot->jail); /* the job waits for the next one */
         return 0;
-    return (slot->deadline_ns - now_ns) / NS_PER_MS;
+    }
+    int r = send_job(slot, &slot->job);
+    if (r == -EPIPE) {
+        slot_jail_give_up(&slot->jail, "it is gone"); /* the job waits for the next one */
+        return 0;
+    }
+    if (r == 0)
+        launch(slot);
+    return r;
 }
 
-/* --- the job's end ------------------------------------------------------------------------ */
-
-void slot_kill_job(struct slot *slot, enum slot_kill why)
+/* The same for a job whose owner has been told that it was taken: a job that cannot be sent is
+ * given back when a new jail has come up. */
+static void begin_accepted(struct slot *slot)
 {
-    if (slot->job.result.killed == SLOT_KILL_NONE)
-        slot->job.result.killed = why;
-    kill_by_pidfd(slot->child_pidfd);
-    job_cgroup_kill(&slot->job.cgroup);
-    if (slot->state == SLOT_RUNNING)
-        slot_enter(slot, SLOT_ENDING, JAIL_CLEAN_UP_MS);
+    int r = begin(slot);
+    if (r < 0) {
+        slot_job_withdraw(&slot->job);
+        slot_jail_give_up(&slot->jail, strerror(-r));
+    }
 }
 
-void slot_note_exit(struct slot *slot, uint64_t ended_ns)
+/* Makes the next job the slot's job. The jail, idle now, has it already or is sent it. The jail
+ * cannot have begun with it before NOT_BEFORE_NS. */
+static void advance(struct slot *slot, uint64_t not_before_ns)
 {
-    if (slot->job.result.ended_ns == 0)
-        slot->job.result.ended_ns = ended_ns;
-    slot->child_event = consume_event(slot->child_event);
-    if (slot->state == SLOT_RUNNING)
-        slot_enter(slot, SLOT_ENDING, JAIL_CLEAN_UP_MS);
+    slot_job_move(&slot->job, &slot->next);
+    if (slot->job.phase == SLOT_JOB_PENDING) {
+        begin_accepted(slot);
+        return;
+    }
+    slot->job.sent_ns = MAX(slot->job.sent_ns, not_before_ns);
+    launch(slot);
 }
 
-void slot_complete_if_over(struct slot *slot)
+/* --- one job ahead ------------------------------------------------------------------------- */
+
+/* Sends the next job ahead, if it can be sent; otherwise it is pending here. */
+static void send_ahead(struct slot *slot)
 {
-    if (slot->state != SLOT_ENDING || !slot->job.reported || !capture_is_closed(&slot->job.out) ||
-        !capture_is_closed(&slot->job.err))
+    if (jail_fits(slot, &slot->next))
+        (void)send_job(slot, &slot->next);
+}
+
+/* --- the job's end ------------------------------------------------------------------------- */
+
+static void complete(struct slot *slot, enum slot_end end)
+{
+    slot_job_close(&slot->job);
+    bool has_its_jail = slot->state == SLOT_ENDING || slot->state == SLOT_LAUNCHING;
+    if (has_its_jail && slot->job.spent)
+        slot_jail_give_up(&slot->jail, "it could not clean up after its job");
+    else if (has_its_jail)
+        slot_enter(slot, SLOT_IDLE, 0);
+
+    /* The job leaves the slot before the callback, which may give the slot another one. */
+    struct slot_job over = SLOT_JOB_NULL;
+    slot_job_move(&over, &slot->job);
+    if (slot->state == SLOT_IDLE && slot->next.phase != SLOT_JOB_NONE)
+        advance(slot, over.result.ended_ns);
+    slot_jail_listen(&slot->jail);
+    give_back(slot, &over, end);
+    if (slot_is_idle(slot) || slot_takes_next(slot))
+        slot->config->ops->idle(slot, slot->config->userdata);
+}
+
+static void complete_if_over(struct slot *slot)
+{
+    if (slot->state != SLOT_ENDING || slot->job.phase != SLOT_JOB_REPORTED ||
+        !slot_job_is_drained(&slot->job))
         return;
     if (!job_cgroup_close(&slot->job.cgroup)) {
         slot_enter(slot, SLOT_ENDING, JOB_CGROUP_RETRY_MS);
@@ -103,316 +249,234 @@ void slot_complete_if_over(struct slot *slot)
     if (slot->job.cgroup.is_left)
         log_slot(slot->config->log, LOG_WARNING, LOG_MESSAGE_CGROUP_LEFT, slot->index,
                  slot->job.number, "the cgroup of job %" PRIu64 " stays", slot->job.number);
-    slot_complete(slot, SLOT_END_EXITED);
+    complete(slot, SLOT_END_EXITED);
+}
+
+static void kill_job(struct slot *slot, enum slot_kill why)
+{
+    slot_job_kill(&slot->job, why);
+    if (slot->state == SLOT_RUNNING)
+        slot_enter(slot, SLOT_ENDING, JAIL_CLEAN_UP_MS);
+}
+
+static void note_exit(struct slot *slot, uint64_t ended_ns)
+{
+    slot_job_note_exit(&slot->job, ended_ns);
+    if (slot->state == SLOT_RUNNING)
+        slot_enter(slot, SLOT_ENDING, JAIL_CLEAN_UP_MS);
 }
 
 static void on_output(struct capture *capture, size_t n, void *userdata)
 {
     struct slot *slot = userdata;
     (void)capture;
-    slot->job.output_bytes += n;
-    if (slot->job.output_bytes > slot->job.limits.of[LIMIT_OUTPUT])
-        slot_kill_job(slot, SLOT_KILL_OUTPUT);
+    if (!slot_job_count_output(&slot->job, n))
+        kill_job(slot, SLOT_KILL_OUTPUT);
     if (n == 0)
-        slot_complete_if_over(slot);
+        complete_if_over(slot);
 }
 
-bool slot_is_deaf(const struct slot *slot)
+/* The jail tells the exit as well, unless it hangs. */
+static void on_program_exit(evutil_socket_t fd, short what, void *userdata)
 {
-    return slot->job.owner && slot->job.reported;
+    (void)fd;
+    (void)what;
+    note_exit(userdata, clock_now_ns());
 }
 
-/* OVER, which is in no slot any more, goes back to its owner. */
-static void give_back(struct slot *slot, struct slot_job *over, enum slot_end end)
+/* --- what the jail says -------------------------------------------------------------------- */
+
+static const char unexpected[] = "it sends what is not expected of it";
+static const char unwatched[] = "its program cannot be watched";
+
+/* Lets the program run until its limits of time have to be looked at. */
+static void run_on(struct slot *slot)
 {
-    over->result.end = end;
-    if (over->result.ended_ns == 0)
-        over->result.ended_ns = clock_now_ns();
-    over->result.out = &over->out.kept;
-    over->result.err = &over->err.kept;
-    slot->config->ops->done(slot, over->owner, &over->result, slot->config->userdata);
-    slot_job_deinit(over);
+    slot_enter(slot, SLOT_RUNNING, slot_job_check_after_ms(&slot->job, clock_now_ns()));
 }
 
-void slot_complete(struct slot *slot, enum slot_end end)
+/* Takes PIDFD. */
+static void job_has_started(struct slot *slot, uint64_t started_ns, int pidfd)
 {
-    slot->child_event = consume_event(slot->child_event);
-    slot->child_pidfd = close_fd(slot->child_pidfd);
-    capture_close(&slot->job.out);
-    capture_close(&slot->job.err);
-    if (slot->job.spent)
-        slot_jail_lost(slot, "it could not clean up after its job");
-    else if (slot->state == SLOT_ENDING || slot->state == SLOT_LAUNCHING)
-        slot_enter(slot, SLOT_IDLE, 0);
-
-    /* It leaves the slot before the callback, which may give it a new one. */
-    struct slot_job over = slot->job;
-    slot->job = (struct slot_job)SLOT_JOB_NULL;
-    if (slot->state == SLOT_IDLE && slot->next.owner)
-        take_next(slot, over.result.ended_ns);
-    if (slot->link_event)
-        (void)event_add(slot->link_event, NULL); /* where it was deaf */
-    give_back(slot, &over, end);
-    if (!slot->stopping && (slot->state == SLOT_IDLE || slot_takes_next(slot)))
-        slot->config->ops->idle(slot, slot->config->userdata);
+    slot_job_start(&slot->job, started_ns, pidfd);
+    slot->is_quick = false;
+    run_on(slot);
+    if (slot->job.result.killed != SLOT_KILL_NONE)
+        kill_job(slot, slot->job.result.killed); /* cancelled while it was being started */
+    else
+        slot->config->ops->started(slot, slot->job.owner, slot->job.result.started_ns,
+                                   slot->config->userdata);
 }
 
-/* --- one job ahead ------------------------------------------------------------------------- */
-
-bool slot_takes_next(const struct slot *slot)
+static const char *job_has_ended(struct slot *slot, const struct link_notice *notice)
 {
-    return slot->state == SLOT_LAUNCHING && slot->is_quick && !slot->next.owner &&
-           !slot->stopping && !slot->retiring && slot->job.result.killed == SLOT_KILL_NONE;
-}
-
-bool slot_holds_next(const struct slot *slot)
-{
-    return slot_job_is_pending(&slot->next) && slot->next.cgroup.leaf.fd < 0;
-}
-
-bool slot_delays_next(const struct slot *slot)
-{
-    return slot_holds_next(slot) && slot->state != SLOT_LAUNCHING;
-}
-
-static void give_next_back(struct slot *slot)
-{
-    struct slot_job over = slot->next;
-    slot->next = (struct slot_job)SLOT_JOB_NULL;
-    give_back(slot, &over, SLOT_END_JAIL_LOST);
-}
-
-void slot_retract_next(struct slot *slot)
-{
-    if (!slot->next.owner)
-        return;
-    slot_job_retract(&slot->next);
-    if (slot->next.result.killed != SLOT_KILL_NONE)
-        give_next_back(slot);
-}
-
-/* --- the job begins ------------------------------------------------------------------------ */
-
-static int hand_over(struct slot *slot, struct slot_job *job)
-{
-    bool has_leaf = layer_in(slot->confinement->probe.layers, LAYER_CGROUP);
-    struct slot_job_host host = {
-        .base = slot->config->base,
-        .on_output = on_output,
-        .userdata = slot,
-        .cgroups = has_leaf ? slot->config->cgroups : NULL,
-    };
-    return slot_job_send(job, &host, slot->link_fd);
-}
-
-/* Whether the jail is of the shape that JOB wants. */
-static bool fits(const struct slot *slot, const struct slot_job *job)
-{
-    return job->networked == slot->networked && job->confinement == slot->confinement;
-}
-
-/* The jail has the job. */
-static void launched(struct slot *slot)
-{
-    slot_job_is_taken(&slot->job);
-    slot_enter(slot, SLOT_LAUNCHING, JAIL_ANSWER_MS);
-}
-
-/* Begins with the slot's job, which no jail has; the slot's is idle. A negative errno: it could not
- * be sent to a jail that seems to be well. */
-static int begin(struct slot *slot)
-{
-    if (!fits(slot, &slot->job)) {
-        slot->networked = slot->job.networked;
-        confinement_replace(&slot->confinement, slot->job.confinement);
-        end_jail(slot); /* for a new one */
-        return 0;
+    /* The jail has reaped the program: the pidfd, which the kernel answers for, must say so too. */
+    if (slot->job.phase == SLOT_JOB_REPORTED || !await_readable(slot->job.program_pidfd, 0))
+        return "it reports the end of a program that runs";
+    note_exit(slot, clock_plausible_ns(notice->ended_ns, slot->job.result.started_ns));
+    if (capture_read_rest(&slot->job.out) < 0 || capture_read_rest(&slot->job.err) < 0)
+        return unwatched;
+    slot_job_report(&slot->job, notice);
+    slot_enter(slot, SLOT_ENDING, END_OF_FILE_MS);
+    complete_if_over(slot);
+    if (slot->job.phase == SLOT_JOB_REPORTED) {
+        slot_jail_ignore(&slot->jail);      /* what it says now is about the next job */
+        job_cgroup_kill(&slot->job.cgroup); /* where the jail had no means to */
     }
-    int r = hand_over(slot, &slot->job);
-    if (r == -EPIPE) {
-        slot_jail_lost(slot, "it is gone"); /* the job waits for the next one */
-        return 0;
-    }
-    if (r == 0)
-        launched(slot);
-    return r;
+    return NULL;
 }
 
-static void begin_anyhow(struct slot *slot)
+/* Takes PIDFD. Returns what is wrong with NOTICE, NULL if nothing is. */
+static const char *on_notice(const struct link_notice *notice, int pidfd, void *userdata)
 {
-    int r = begin(slot);
-    if (r < 0) {
-        slot_job_is_taken(&slot->job); /* it is not sent again */
-        slot_jail_lost(slot, strerror(-r));
+    struct slot *slot = userdata;
+    _cleanup_close_ int taken = pidfd;
+    if (notice->type == LINK_RETURNED && slot->next.phase == SLOT_JOB_SENT &&
+        notice->job_no == slot->next.number) {
+        retract_next(slot);
+        slot->config->ops->idle(slot, slot->config->userdata); /* another slot may take it */
+        return NULL;
     }
+    if (slot->job.phase == SLOT_JOB_NONE || notice->job_no != slot->job.number)
+        return unexpected;
+    /* ENDED alone tells the start of a program that was quick. Then nothing is left to watch, and
+     * all that it wrote is in the pipes. */
+    if (slot->state == SLOT_LAUNCHING && pidfd >= 0 &&
+        (notice->type == LINK_STARTED || notice->type == LINK_ENDED)) {
+        job_has_started(slot, notice->started_ns, TAKE_FD(taken));
+        if (notice->type == LINK_STARTED)
+            return slot_job_watch(&slot->job, slot->config->base, on_program_exit, slot) < 0
+                       ? unwatched
+                       : NULL;
+        slot->is_quick = true;
+    }
+    if (notice->type == LINK_FAILED && slot->state == SLOT_LAUNCHING) {
+        slot_job_fail(&slot->job, notice);
+        complete(slot, SLOT_END_NOT_STARTED);
+        return NULL;
+    }
+    if (notice->type == LINK_ENDED && (slot->state == SLOT_RUNNING || slot->state == SLOT_ENDING))
+        return job_has_ended(slot, notice);
+    return unexpected;
 }
 
-/* The jail, which is done with the job before, has the next one already, or is given it now. It has
- * begun with that no earlier than NOT_BEFORE_NS. */
-static void take_next(struct slot *slot, uint64_t not_before_ns)
+/* --- what becomes of the jail -------------------------------------------------------------- */
+
+static void on_choose(void *userdata)
 {
-    slot->job = slot->next;
-    slot->next = (struct slot_job)SLOT_JOB_NULL;
-    if (slot->job.sent_ns == 0) {
-        begin_anyhow(slot);
+    struct slot *slot = userdata;
+    if (slot->job.phase == SLOT_JOB_PENDING)
+        slot_jail_reshape(&slot->jail, slot->job.confinement, slot->job.networked);
+    else
+        slot_jail_reshape(&slot->jail, slot->config->confinement, slot->jail.networked);
+}
+
+static void on_spawned(int r, void *userdata)
+{
+    struct slot *slot = userdata;
+    if (r == 0) {
+        slot->config->tally->jails_started++;
         return;
     }
-    slot->job.sent_ns = MAX(slot->job.sent_ns, not_before_ns);
-    launched(slot);
+    slot->config->tally->jails_lost++;
+    log_slot(slot->config->log, LOG_ERR, LOG_MESSAGE_JAIL_NOT_STARTED, slot->index, 0,
+             "cannot start a jail: %s", strerror(-r));
 }
 
-void slot_jail_is_ready(struct slot *slot)
+static void on_up(void *userdata)
 {
-    slot->failed_starts = 0;
+    struct slot *slot = userdata;
     slot_enter(slot, SLOT_IDLE, 0);
-    if (slot_job_is_pending(&slot->job))
-        begin_anyhow(slot);
-    else if (slot->job.owner)
-        slot_complete(slot, SLOT_END_JAIL_LOST); /* of the jail before this one */
-    else if (slot->next.owner)
-        take_next(slot, 0);
+    if (slot->job.phase == SLOT_JOB_PENDING)
+        begin_accepted(slot);
+    else if (slot->job.phase != SLOT_JOB_NONE)
+        complete(slot, SLOT_END_JAIL_LOST); /* it ran in the jail before, or was withdrawn */
+    else if (slot->next.phase != SLOT_JOB_NONE)
+        advance(slot, 0);
     else
         slot->config->ops->idle(slot, slot->config->userdata);
 }
 
-/* --- the jail's life ---------------------------------------------------------------------- */
-
-static void slot_start_jail(struct slot *slot);
-
-/* There is no jail; the next is started at once, or later if the last ones did not come up. */
-static void restart(struct slot *slot)
-{
-    uint64_t delay_ms = 1;
-    if (slot->failed_starts > 0)
-        delay_ms = MIN(UINT64_C(100) << MIN(slot->failed_starts, 6u), (uint64_t)RESTART_MAX_MS);
-    slot->sweeps = 0;
-    slot_enter(slot, SLOT_SWEEPING, delay_ms);
-    /* No new jail, no empty directory; the job's client has waited long enough. */
-    if (slot->failed_starts > 0 && slot->job.owner)
-        slot_complete(slot, SLOT_END_JAIL_LOST);
-}
-
-static void jail_is_dead(struct slot *slot)
-{
-    slot->jail_event = consume_event(slot->jail_event);
-    (void)waitpid(slot->jail_pid, NULL, 0); /* its pidfd says that this does not block */
-    slot->jail_pid = 0;
-    slot->jail_pidfd = close_fd(slot->jail_pidfd);
-    /* The link may not have been read to its end yet. */
-    slot->link_event = consume_event(slot->link_event);
-    slot->link_fd = close_fd(slot->link_fd);
-    restart(slot);
-}
-
-static void on_jail_exit(evutil_socket_t fd, short what, void *userdata)
+static void on_down(const char *why, void *userdata)
 {
     struct slot *slot = userdata;
-    (void)fd;
-    /* What it said last counts, a job's end perhaps. At its end of file the link is closed. */
-    while (!slot_is_deaf(slot) && await_readable(slot->link_fd, 0))
-        slot_on_link(slot->link_fd, what, slot);
-    if (slot->state != SLOT_DYING)
-        slot_jail_lost(slot, "it has died");
-    jail_is_dead(slot);
-}
-
-/* From here on nothing is heard from this jail. */
-static void end_jail(struct slot *slot)
-{
-    slot->link_event = consume_event(slot->link_event);
-    slot->link_fd = close_fd(slot->link_fd);
-    kill_by_pidfd(slot->child_pidfd);
-    kill_by_pidfd(slot->jail_pidfd);
-    slot_enter(slot, SLOT_DYING, 0);
-    slot_retract_next(slot);
-}
-
-void slot_jail_lost(struct slot *slot, const char *why)
-{
-    if (!slot->stopping) {
-        log_slot(slot->config->log, LOG_WARNING, LOG_MESSAGE_JAIL_LOST, slot->index,
-                 slot->job.number, "jail %d is given up: %s", (int)slot->jail_pid, why);
+    if (why) {
         slot->config->tally->jails_lost++;
-        if (slot->state == SLOT_STARTING)
-            slot->failed_starts++;
+        log_slot(slot->config->log, LOG_WARNING, LOG_MESSAGE_JAIL_LOST, slot->index,
+                 slot->job.number, "jail %d is given up: %s", (int)slot->jail.pid, why);
     }
-    end_jail(slot);
+    kill_by_pidfd(slot->job.program_pidfd);
+    if (slot->state != SLOT_DOWN)
+        slot_enter(slot, SLOT_DOWN, 0);
+    retract_next(slot);
 }
 
-/* The jail is dead: its job's processes are ours now. When none is left, a new jail may come. */
-static void sweep(struct slot *slot)
+/* Without a new jail the directory is not emptied; the job's client has waited long enough. */
+static void on_unavailable(void *userdata)
 {
-    bool empty = job_cgroup_close(&slot->job.cgroup);
-    empty = job_cgroup_close(&slot->next.cgroup) && empty;
-    if ((slot->config->ops->sweep(slot->config->userdata) > 0 || !empty) &&
-        slot->sweeps < SWEEPS_MAX) {
-        slot->sweeps++;
-        slot_enter(slot, SLOT_SWEEPING, SWEEP_INTERVAL_MS);
-    } else if (slot->stopping) {
-        slot_enter(slot, SLOT_STOPPED, 0);
-        if (slot->job.owner)
-            slot_complete(slot, SLOT_END_JAIL_LOST);
-        if (slot->next.owner)
-            give_next_back(slot);
-        slot->config->ops->stopped(slot, slot->config->userdata);
-    } else {
-        slot_start_jail(slot);
-    }
+    struct slot *slot = userdata;
+    if (slot->job.phase != SLOT_JOB_NONE)
+        complete(slot, SLOT_END_JAIL_LOST);
 }
 
-static void slot_start_jail(struct slot *slot)
+static bool on_sweep(void *userdata)
 {
-    const struct slot_config *config = slot->config;
-    struct jailproc jail = {.pidfd = -1, .link_fd = -1};
-    if (!slot_job_is_pending(&slot->job))
-        confinement_replace(&slot->confinement, config->confinement);
-    /* A job of our own user may have closed it to the next jail. */
-    (void)fchmod(config->work_directory_fd, 0700);
-    int r = confinement_spawn(slot->confinement, slot->networked, config->work_directory,
-                              slot->index, &jail);
-    if (r < 0) {
-        log_slot(config->log, LOG_ERR, LOG_MESSAGE_JAIL_NOT_STARTED, slot->index, 0,
-                 "cannot start a jail: %s", strerror(-r));
-        config->tally->jails_lost++;
-        slot->failed_starts++;
-        restart(slot);
-        return;
-    }
-    config->tally->jails_started++;
-    slot->jail_pid = jail.pid;
-    slot->jail_pidfd = jail.pidfd;
-    slot->link_fd = jail.link_fd;
-    slot->jail_event = watch_fd(config->base, jail.pidfd, on_jail_exit, slot);
-    slot->link_event = watch_fd(config->base, jail.link_fd, slot_on_link, slot);
-    slot_enter(slot, SLOT_STARTING, JAIL_ANSWER_MS);
+    struct slot *slot = userdata;
+    bool is_empty = job_cgroup_close(&slot->job.cgroup);
+    is_empty = job_cgroup_close(&slot->next.cgroup) && is_empty;
+    return slot->config->ops->sweep(slot->config->userdata) > 0 || !is_empty;
 }
+
+static void on_stopped(void *userdata)
+{
+    struct slot *slot = userdata;
+    if (slot->job.phase != SLOT_JOB_NONE)
+        complete(slot, SLOT_END_JAIL_LOST);
+    if (slot->next.phase != SLOT_JOB_NONE)
+        give_next_back(slot);
+    slot->config->ops->stopped(slot, slot->config->userdata);
+}
+
+static const struct slot_jail_ops jail_ops = {
+    .choose = on_choose,
+    .spawned = on_spawned,
+    .up = on_up,
+    .notice = on_notice,
+    .down = on_down,
+    .unavailable = on_unavailable,
+    .sweep = on_sweep,
+    .stopped = on_stopped,
+};
+
+/* --- the timer ----------------------------------------------------------------------------- */
 
 static void on_deadline(struct slot *slot)
 {
+    uint64_t now_ns = clock_now_ns();
     /* An exit that the kernel already knows of comes before the deadline, in whatever order the
      * two events are handed out. */
-    if (await_readable(slot->child_pidfd, 0))
-        slot_note_exit(slot, clock_now_ns());
-    else if (clock_now_ns() >= slot->deadline_ns)
-        slot_kill_job(slot, SLOT_KILL_DEADLINE);
-    else if (job_cgroup_cpu_remaining_ms(&slot->job.cgroup, slot->job.limits.of[LIMIT_CPU]) == 0)
-        slot_kill_job(slot, SLOT_KILL_CPU);
+    if (await_readable(slot->job.program_pidfd, 0)) {
+        note_exit(slot, now_ns);
+        return;
+    }
+    enum slot_kill why = slot_job_check_time(&slot->job, now_ns);
+    if (why == SLOT_KILL_NONE)
+        run_on(slot);
     else
-        slot_run_on(slot);
+        kill_job(slot, why);
 }
 
 static void on_no_end(struct slot *slot)
 {
-    if (slot->job.reported && capture_is_closed(&slot->job.out) &&
-        capture_is_closed(&slot->job.err)) {
-        slot_complete_if_over(slot); /* it is the cgroup that is not empty yet */
-    } else if (slot->job.reported) {
+    if (slot->job.phase != SLOT_JOB_REPORTED) {
+        slot_jail_give_up(&slot->jail, "it does not finish its job");
+    } else if (slot_job_is_drained(&slot->job)) {
+        complete_if_over(slot); /* it is the cgroup that is not empty yet */
+    } else {
         log_slot(slot->config->log, LOG_WARNING, LOG_MESSAGE_OUTPUT_HELD, slot->index,
                  slot->job.number, "job %" PRIu64 " has left its output open elsewhere",
                  slot->job.number);
-        slot_complete(slot, SLOT_END_EXITED);
-    } else {
-        slot_jail_lost(slot, "it does not finish its job");
+        complete(slot, SLOT_END_EXITED);
     }
 }
 
@@ -420,11 +484,8 @@ static void on_timer(void *userdata)
 {
     struct slot *slot = userdata;
     switch (slot->state) {
-    case SLOT_STARTING:
-        slot_jail_lost(slot, "it does not become ready");
-        break;
     case SLOT_LAUNCHING:
-        slot_jail_lost(slot, "it does not start its job");
+        slot_jail_give_up(&slot->jail, "it does not start its job");
         break;
     case SLOT_RUNNING:
         on_deadline(slot);
@@ -432,128 +493,101 @@ static void on_timer(void *userdata)
     case SLOT_ENDING:
         on_no_end(slot);
         break;
-    case SLOT_SWEEPING:
-        sweep(slot);
-        break;
+    case SLOT_DOWN:
     case SLOT_IDLE:
-        if (slot->stopping) /* its link is closed, and it does not go */
-            slot_jail_lost(slot, "it does not end");
-        break;
-    case SLOT_DYING:
-    case SLOT_STOPPED:
         break;
     }
 }
 
-/* --- the job's start ---------------------------------------------------------------------- */
-
-void slot_renew(struct slot *slot)
-{
-    if (slot->state == SLOT_IDLE && !slot->stopping &&
-        slot->confinement != slot->config->confinement)
-        end_jail(slot);
-}
-
-/* What cannot be sent ahead waits here. */
-static void take_ahead(struct slot *slot, struct slot_job job)
-{
-    slot->next = job;
-    if (fits(slot, &slot->next))
-        (void)hand_over(slot, &slot->next);
-}
-
-int slot_run(struct slot *slot, const struct launch *launch, uint64_t job_no, void *owner)
-{
-    struct slot_job job;
-    int r = slot_job_init(&job, launch, job_no, owner);
-    if (r < 0)
-        return r;
-    if (slot->state == SLOT_IDLE) {
-        slot->job = job;
-        r = begin(slot);
-        if (r < 0)
-            slot_job_deinit(&slot->job);
-        return r;
-    }
-    take_ahead(slot, job);
-    return 0;
-}
-
-void *slot_pass_on(struct slot *from, struct slot *to)
-{
-    struct slot_job job = from->next;
-    from->next = (struct slot_job)SLOT_JOB_NULL;
-    if (to->state != SLOT_IDLE) {
-        take_ahead(to, job);
-        return to->next.owner;
-    }
-    to->job = job;
-    begin_anyhow(to);
-    return to->job.owner;
-}
-
-void slot_cancel(struct slot *slot, const void *owner)
-{
-    if (slot->job.owner == owner) {
-        slot_kill_job(slot, SLOT_KILL_CANCELLED);
-    } else if (slot->next.owner == owner) {
-        slot->next.result.killed = SLOT_KILL_CANCELLED;
-        if (slot->next.sent_ns == 0)
-            give_next_back(slot);
-    }
-}
-
-/* --- set-up and tear-down ----------------------------------------------------------------- */
+/* --- what the pool asks for ---------------------------------------------------------------- */
 
 int slot_init(struct slot *slot, const struct slot_config *config, unsigned index)
 {
+    const struct slot_jail_host host = {
+        .base = config->base,
+        .work_directory = config->work_directory,
+        .work_directory_fd = config->work_directory_fd,
+        .ops = &jail_ops,
+        .userdata = slot,
+    };
     *slot = (struct slot){
         .config = config,
         .index = index,
-        .state = SLOT_STOPPED,
-        .jail_pidfd = -1,
-        .link_fd = -1,
-        .child_pidfd = -1,
         .timer = TIMER_NULL,
+        .jail = SLOT_JAIL_NULL,
         .job = SLOT_JOB_NULL,
         .next = SLOT_JOB_NULL,
     };
     int r = timer_init(&slot->timer, config->base, on_timer, slot);
+    if (r == 0)
+        r = slot_jail_init(&slot->jail, &host, index);
     if (r < 0)
         return r;
-    slot_start_jail(slot);
+    slot_jail_start(&slot->jail);
     return 0;
-}
-
-void slot_stop(struct slot *slot)
-{
-    slot->stopping = true;
-    if (slot->state == SLOT_STOPPED || slot->state == SLOT_DYING || slot->state == SLOT_SWEEPING)
-        return; /* it ends there by itself */
-    if (slot->state == SLOT_IDLE) {
-        /* A jail whose link is closed ends. */
-        slot->link_event = consume_event(slot->link_event);
-        slot->link_fd = close_fd(slot->link_fd);
-        slot_enter(slot, SLOT_IDLE, JAIL_CLEAN_UP_MS);
-    } else {
-        slot_jail_lost(slot, "the daemon stops");
-    }
 }
 
 void slot_deinit(struct slot *slot)
 {
-    if (slot->jail_pidfd >= 0) {
-        kill_by_pidfd(slot->jail_pidfd);
-        (void)waitpid(slot->jail_pid, NULL, 0);
-    }
-    slot->jail_event = consume_event(slot->jail_event);
-    slot->link_event = consume_event(slot->link_event);
+    slot_jail_deinit(&slot->jail);
     timer_deinit(&slot->timer);
-    slot->child_event = consume_event(slot->child_event);
     slot_job_deinit(&slot->job);
     slot_job_deinit(&slot->next);
-    slot->jail_pidfd = close_fd(slot->jail_pidfd);
-    slot->link_fd = close_fd(slot->link_fd);
-    slot->child_pidfd = close_fd(slot->child_pidfd);
-    slot->confinement = confinement_unref(slot->confinement);
+}
+
+int slot_run(struct slot *slot, const struct launch *launch, uint64_t job_no, void *owner)
+{
+    assert(slot_is_idle(slot) || slot_takes_next(slot));
+    bool is_ahead = slot->state != SLOT_IDLE;
+    struct slot_job *job = is_ahead ? &slot->next : &slot->job;
+    assert(job->phase == SLOT_JOB_NONE);
+    int r = slot_job_init(job, launch, job_no, owner);
+    if (r < 0)
+        return r;
+    if (is_ahead) {
+        send_ahead(slot);
+        return 0;
+    }
+    r = begin(slot);
+    if (r < 0)
+        slot_job_deinit(job);
+    return r;
+}
+
+void *slot_pass_on(struct slot *from, struct slot *to)
+{
+    assert(from != to && slot_holds_next(from));
+    assert(slot_is_idle(to) || slot_takes_next(to));
+    void *owner = from->next.owner;
+    if (to->state == SLOT_IDLE) {
+        slot_job_move(&to->job, &from->next);
+        begin_accepted(to);
+    } else {
+        slot_job_move(&to->next, &from->next);
+        send_ahead(to);
+    }
+    return owner;
+}
+
+void slot_cancel(struct slot *slot, const void *owner)
+{
+    assert(owner && (slot->job.owner == owner || slot->next.owner == owner));
+    if (slot->job.owner == owner) {
+        kill_job(slot, SLOT_KILL_CANCELLED);
+        return;
+    }
+    slot_job_kill(&slot->next, SLOT_KILL_CANCELLED);
+    if (slot->next.phase == SLOT_JOB_WITHDRAWN)
+        give_next_back(slot);
+}
+
+void slot_renew(struct slot *slot)
+{
+    if (slot_is_idle(slot) && slot->jail.confinement != slot->config->confinement)
+        slot_jail_replace(&slot->jail);
+}
+
+void slot_stop(struct slot *slot)
+{
+    slot_jail_stop(&slot->jail, slot->state == SLOT_IDLE);
 }

@@ -1,13 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* One place in the bounded pool: a jail process, the job that runs in it, its pipes, its clock.
+/* A slot of the bounded pool: a jail, the job that runs in it, and at most one job behind that.
  *
- * Whatever the jail says is checked; whatever it does not do in time ends it, and a new one takes
- * its place. A job is complete when its exit is known and both its pipes are at end of file. */
+ * A slot checks whatever its jail says, ends a jail that does not answer in time, and replaces a
+ * jail that has died. A job is complete when its exit is known and both its pipes are at end of
+ * file.
+ *
+ * May include: the pool's slot_job, slot_jail, launch and result, and the rooms below the pool.
+ *
+ * Invariants (slot.c asserts them):
+ *  - `state` is changed by slot_enter() alone, along the arrows of slot_may_enter(); `job`, `next`
+ *    and `jail` by the functions of slot_job.h and slot_jail.h.
+ *  - The jail is up in all states but SLOT_DOWN, or is leaving an idle slot.
+ *  - An idle slot has no job, whenever the event loop looks at it.
+ *  - Each job that slot_run() accepts is given back exactly once, by `done`. */
 
 #include "launch.h"
+#include "slot_jail.h"
 #include "slot_job.h"
 
+#include "daemon/base/clock.h"
 #include "daemon/base/timer.h"
 #include "daemon/confine/confinement.h"
 #include "daemon/log/log.h"
@@ -18,32 +30,29 @@
 #include <sys/types.h>
 
 enum slot_state {
-    SLOT_STARTING,  /* the jail was started and has not said that it is ready */
-    SLOT_IDLE,      /* ready, no job */
-    SLOT_LAUNCHING, /* the job was sent */
-    SLOT_RUNNING,   /* its program runs */
-    SLOT_ENDING,    /* the program has ended or was killed; the rest is awaited */
-    SLOT_DYING,     /* the jail was killed; its exit is awaited */
-    SLOT_SWEEPING,  /* the jail is dead; what its job left behind is being killed */
-    SLOT_STOPPED,   /* no jail, and none wanted */
+    SLOT_DOWN,      /* there is no jail that takes jobs */
+    SLOT_IDLE,      /* the jail is up and has no job */
+    SLOT_LAUNCHING, /* the jail has the job and has not said that its program runs */
+    SLOT_RUNNING,   /* the program runs */
+    SLOT_ENDING,    /* the program has exited or was killed; its tree and pipes are to end */
 };
 
 struct slot;
 
 struct slot_ops {
-    /* The program runs. */
-    void (*started)(struct slot *slot, void *owner, void *userdata);
+    /* The program of OWNER's job runs, since STARTED_NS (CLOCK_MONOTONIC). */
+    void (*started)(struct slot *slot, void *owner, uint64_t started_ns, void *userdata);
     /* The job is over; OWNER is the caller's again and the slot keeps nothing of it. */
     void (*done)(struct slot *slot, void *owner, const struct slot_result *result, void *userdata);
-    /* The slot is ready for a job. */
+    /* The slot can take a job: it is idle, takes one ahead, or holds one for another slot. */
     void (*idle)(struct slot *slot, void *userdata);
-    /* Kills children of the supervisor that are no jails; returns how many there were. */
+    /* Kills children of the supervisor that are not jails; returns how many there were. */
     int (*sweep)(void *userdata);
-    /* A stopped slot's jail is gone. */
+    /* The slot is stopped. It must not be freed here. */
     void (*stopped)(struct slot *slot, void *userdata);
 };
 
-/* Over all slots, since the start. */
+/* Counted over all slots, since the start. */
 struct slot_tally {
     uint64_t jails_started;
     uint64_t jails_lost; /* they died, had to be given up, or could not be started */
@@ -61,67 +70,116 @@ struct slot_config {
     void *userdata;
 };
 
+/* The fields are slot.c's; other files use the functions below. */
 struct slot {
     const struct slot_config *config;
     unsigned index;
     enum slot_state state;
-
-    pid_t jail_pid;
-    int jail_pidfd, link_fd;
-    struct event *jail_event, *link_event;
-    struct timer timer;              /* when the state ends at the latest */
-    unsigned failed_starts;          /* in a row; the next one waits accordingly */
-    unsigned sweeps;                 /* looks since the jail died */
-    struct confinement *confinement; /* of the jail, or of the one to come; a reference */
-    bool networked;                  /* what its shape is */
-    bool stopping;
-    bool retiring; /* the pool's: surplus, and to be stopped once its job is over */
-
-    struct slot_job job;  /* pending until there is a jail of the right shape */
-    struct slot_job next; /* the one behind it; there is none where the jail is idle */
-    bool is_quick;        /* the job before was: its jail told its start and end at once */
-    uint64_t deadline_ns; /* of the job */
-    int child_pidfd;
-    struct event *child_event;
+    struct timer timer; /* goes off when the state ends at the latest */
+    struct slot_jail jail;
+    struct slot_job job;  /* the jail's; or pending, until there is a jail of its shape */
+    struct slot_job next; /* the one behind it: pending or sent, or none */
+    bool is_quick;        /* the last job was: the jail told its start and its end at once */
 };
 
-/* Starts the slot's first jail. */
+/* Whether a slot in state FROM may pass to state TO. */
+bool slot_may_enter(enum slot_state from, enum slot_state to);
+
+/* Starts the slot's first jail; SLOT must not move afterwards. On failure a
+ * negative errno; slot_deinit() is still the caller's to call. A jail that cannot be started is not
+ * a failure: the slot tries again. */
 int slot_init(struct slot *slot, const struct slot_config *config, unsigned index);
 
-/* Runs a job on a slot that is idle, or takes it behind the one that runs. 0: `done` will be
- * called, later, exactly once. A negative errno: it was not taken and `done` will not be called. */
+/* Runs a job on an idle slot, or queues it behind the running one if slot_takes_next(). On success
+ * returns 0 and calls `done` later, exactly once. A negative errno: the job was not taken, and
+ * `done` will not be called. OWNER is not NULL. */
 int slot_run(struct slot *slot, const struct launch *launch, uint64_t job_no, void *owner);
 
-/* Whether a slot that is not idle takes a job ahead. */
-bool slot_takes_next(const struct slot *slot);
-
-/* Whether it has a job ahead that its jail has not, and that another slot may take. */
-bool slot_holds_next(const struct slot *slot);
-
-/* Whether that one also waits longer than a quick job takes. */
-bool slot_delays_next(const struct slot *slot);
-
-/* Gives the job that FROM holds to TO, which is idle or takes one ahead. Returns its owner, NULL if
- * it is over already. */
+/* Moves the job that FROM holds to TO, which is idle or takes one ahead. Returns its owner. */
 void *slot_pass_on(struct slot *from, struct slot *to);
 
+/* Replaces an idle jail that is not of the configured confinement. Other jails are replaced when a
+ * job wants another shape, or when they end. */
+void slot_renew(struct slot *slot);
+
+/* Kills the job of OWNER, which the slot has; it ends with SLOT_KILL_CANCELLED unless something
+ * else came first. */
+void slot_cancel(struct slot *slot, const void *owner);
+
+/* Ends the jail; `stopped` is called when it is gone. A job that runs is killed with it. May be
+ * called again. */
+void slot_stop(struct slot *slot);
+
+/* Frees everything at once; a jail that still runs is killed. */
+void slot_deinit(struct slot *slot);
+
+/* --- what can be seen ---------------------------------------------------------------------- */
+
+/* The slot's number: unique among those of the pool, used again after the slot is freed. */
+static inline unsigned slot_index(const struct slot *slot)
+{
+    return slot->index;
+}
+
+/* The process of the jail; 0: there is none. */
+static inline pid_t slot_jail_pid(const struct slot *slot)
+{
+    return slot->jail.pid;
+}
+
+/* Whether the slot has a job, or two. */
 static inline bool slot_has_job(const struct slot *slot)
 {
     return slot->job.owner || slot->next.owner;
 }
 
-/* Replaces an idle jail that is not of the configured confinement. Others are replaced when a job
- * wants another, or when they end. */
-void slot_renew(struct slot *slot);
+/* The owners of the slot's jobs, the last one first; NULL where there is none. */
+#define SLOT_JOBS_MAX 2
+static inline void slot_owners(const struct slot *slot, void *ret[SLOT_JOBS_MAX])
+{
+    ret[0] = slot->next.owner;
+    ret[1] = slot->job.owner;
+}
 
-/* Kills the job of OWNER; it ends with SLOT_KILL_CANCELLED unless something else came first. */
-void slot_cancel(struct slot *slot, const void *owner);
+/* Whether the slot is ready for a job and not stopping. */
+static inline bool slot_is_idle(const struct slot *slot)
+{
+    return slot->state == SLOT_IDLE && !slot->jail.is_stopping;
+}
 
-/* Milliseconds until the job's deadline; 0 if it has none yet or it has passed. */
-uint64_t slot_remaining_ms(const struct slot *slot);
+/* Whether a slot that is not idle takes a job ahead. */
+static inline bool slot_takes_next(const struct slot *slot)
+{
+    return slot->state == SLOT_LAUNCHING && slot->is_quick && slot->next.phase == SLOT_JOB_NONE &&
+           !slot->jail.is_stopping && slot->job.result.killed == SLOT_KILL_NONE;
+}
 
-/* Ends the jail; `stopped` is called when it is gone. A job that runs is killed with it. */
-void slot_stop(struct slot *slot);
+/* Whether the slot has a job ahead that its jail does not have, and that another slot may take. */
+static inline bool slot_holds_next(const struct slot *slot)
+{
+    return slot->next.phase == SLOT_JOB_PENDING && slot->next.cgroup.leaf.fd < 0;
+}
 
-/* Frees everything at once; a jail that still runs is killed. */
-void slot_deinit(struct slot *slot);
+/* Whether it holds one that will wait longer here than a quick job takes. */
+static inline bool slot_delays_next(const struct slot *slot)
+{
+    return slot_holds_next(slot) && slot->state != SLOT_LAUNCHING;
+}
+
+/* Whether the last attempt at a jail failed. */
+static inline bool slot_lacks_jail(const struct slot *slot)
+{
+    return slot->jail.failed_starts > 0;
+}
+
+/* Whether what slot_stop() began is finished, so that the slot may be freed. */
+static inline bool slot_is_stopped(const struct slot *slot)
+{
+    return slot->jail.state == SLOT_JAIL_STOPPED;
+}
+
+/* Whether a program runs SLACK_MS after its deadline. */
+static inline bool slot_is_overdue(const struct slot *slot, uint64_t now_ns, uint64_t slack_ms)
+{
+    return slot->state == SLOT_RUNNING && slot->job.deadline_ns + slack_ms * NS_PER_MS < now_ns;
+}

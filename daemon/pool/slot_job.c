@@ -1,14 +1,50 @@
 /* SPDX-License-Identifier: MIT */
 #include "slot_job.h"
 
+#include "daemon/base/await.h"
 #include "daemon/base/clock.h"
+#include "daemon/base/events.h"
 #include "proto/util.h"
+
+#include <assert.h>
 
 /* stderr beyond this is counted but not kept. */
 #define STDERR_KEPT_MAX (64u << 10)
 
+/* --- phases -------------------------------------------------------------------------------- */
+
+#define TO(phase) (1u << SLOT_JOB_##phase)
+
+bool slot_job_may_enter(enum slot_job_phase from, enum slot_job_phase to)
+{
+    static const unsigned next[] = {
+        [SLOT_JOB_NONE] = TO(PENDING),
+        [SLOT_JOB_PENDING] = TO(SENT) | TO(WITHDRAWN) | TO(OVER),
+        [SLOT_JOB_SENT] = TO(PENDING) | TO(TAKEN) | TO(WITHDRAWN),
+        [SLOT_JOB_TAKEN] = TO(REPORTED) | TO(OVER),
+        [SLOT_JOB_REPORTED] = TO(OVER),
+        [SLOT_JOB_WITHDRAWN] = TO(OVER),
+        [SLOT_JOB_OVER] = 0,
+    };
+    return next[from] >> to & 1;
+}
+
+static void enter(struct slot_job *job, enum slot_job_phase phase)
+{
+    assert(slot_job_may_enter(job->phase, phase));
+    assert(job->owner);
+    job->phase = phase;
+}
+
+/* Whether libevent holds a pointer into JOB. */
+static _unused_ bool is_watched(const struct slot_job *job)
+{
+    return job->program_event || job->out.event || job->err.event;
+}
+
 int slot_job_init(struct slot_job *job, const struct launch *launch, uint64_t number, void *owner)
 {
+    assert(owner);
     *job = (struct slot_job)SLOT_JOB_NULL;
     int r = packet_init(&job->packet, launch, number);
     if (r < 0)
@@ -20,10 +56,21 @@ int slot_job_init(struct slot_job *job, const struct launch *launch, uint64_t nu
     job->confinement = confinement_ref(launch->confinement);
     job->networked = launch->network;
     job->result.run_delay_ns = UINT64_MAX;
+    enter(job, SLOT_JOB_PENDING);
     return 0;
 }
 
-/* The packet gets the write ends. */
+void slot_job_move(struct slot_job *to, struct slot_job *from)
+{
+    assert(to->phase == SLOT_JOB_NONE);
+    assert(!is_watched(from));
+    *to = *from;
+    *from = (struct slot_job)SLOT_JOB_NULL;
+}
+
+/* --- to the jail and back ------------------------------------------------------------------ */
+
+/* Passes the write ends to the packet. */
 static int open_captures(struct slot_job *job, const struct slot_job_host *host)
 {
     size_t limit = job->limits.of[LIMIT_OUTPUT];
@@ -35,26 +82,8 @@ static int open_captures(struct slot_job *job, const struct slot_job_host *host)
     return r;
 }
 
-int slot_job_send(struct slot_job *job, const struct slot_job_host *host, int link_fd)
-{
-    slot_job_retract(job);
-    int r = open_captures(job, host);
-    /* Not earlier: what is left in a slot's cgroups is removed with each of its jails. */
-    if (r >= 0)
-        r = job_cgroup_open(&job->cgroup, host->cgroups, job->number, &job->limits,
-                            job->cpu_percent, &job->packet.fds[LINK_CGROUP]);
-    job->packet.job.cgroup_counts = job_cgroup_counts_processes(&job->cgroup);
-    uint64_t now_ns = clock_now_ns();
-    if (r >= 0)
-        r = packet_send(&job->packet, link_fd);
-    if (r < 0)
-        slot_job_retract(job);
-    else
-        job->sent_ns = now_ns;
-    return r;
-}
-
-void slot_job_retract(struct slot_job *job)
+/* Drops the pipes and the cgroup that were made for one jail. */
+static void drop_jails_own(struct slot_job *job)
 {
     static const enum link_job_fd of_a_jail[] = {LINK_STDOUT, LINK_STDERR, LINK_CGROUP};
     for (size_t i = 0; i < ARRAY_SIZE(of_a_jail); i++)
@@ -65,19 +94,172 @@ void slot_job_retract(struct slot_job *job)
     job->sent_ns = 0;
 }
 
-void slot_job_is_taken(struct slot_job *job)
+int slot_job_send(struct slot_job *job, const struct slot_job_host *host, int link_fd)
 {
+    assert(job->phase == SLOT_JOB_PENDING && job->packet.strings);
+    assert(capture_is_closed(&job->out) && capture_is_closed(&job->err));
+    int r = open_captures(job, host);
+    /* Not before the job is sent: each jail that ends takes the cgroups of its slot with it. */
+    if (r >= 0)
+        r = job_cgroup_open(&job->cgroup, host->cgroups, job->number, &job->limits,
+                            job->cpu_percent, &job->packet.fds[LINK_CGROUP]);
+    job->packet.job.cgroup_counts = job_cgroup_counts_processes(&job->cgroup);
+    uint64_t now_ns = clock_now_ns();
+    if (r >= 0)
+        r = packet_send(&job->packet, link_fd);
+    if (r < 0) {
+        drop_jails_own(job);
+        return r;
+    }
+    job->sent_ns = now_ns;
+    enter(job, SLOT_JOB_SENT);
+    return r;
+}
+
+void slot_job_retract(struct slot_job *job)
+{
+    assert(job->phase == SLOT_JOB_SENT);
+    assert(!is_watched(job) && job->program_pidfd < 0);
+    drop_jails_own(job);
+    enter(job, job->result.killed == SLOT_KILL_NONE ? SLOT_JOB_PENDING : SLOT_JOB_WITHDRAWN);
+}
+
+void slot_job_commit(struct slot_job *job)
+{
+    enter(job, SLOT_JOB_TAKEN);
     packet_deinit(&job->packet);
 }
 
-bool slot_job_is_pending(const struct slot_job *job)
+void slot_job_withdraw(struct slot_job *job)
 {
-    return job->owner && job->packet.strings && job->sent_ns == 0 &&
-           job->result.killed == SLOT_KILL_NONE;
+    enter(job, SLOT_JOB_WITHDRAWN);
+    packet_deinit(&job->packet);
+}
+
+/* --- the program --------------------------------------------------------------------------- */
+
+void slot_job_start(struct slot_job *job, uint64_t started_ns, int pidfd)
+{
+    assert(job->phase == SLOT_JOB_TAKEN);
+    assert(job->program_pidfd < 0 && pidfd >= 0);
+    job->program_pidfd = pidfd;
+    job->result.started_ns = clock_plausible_ns(started_ns, job->sent_ns);
+    job->deadline_ns = job->result.started_ns + job->limits.of[LIMIT_WALL_CLOCK] * NS_PER_MS;
+}
+
+int slot_job_watch(struct slot_job *job, struct event_base *base, event_callback_fn on_exit,
+                   void *userdata)
+{
+    assert(job->program_pidfd >= 0 && !job->program_event);
+    job->program_event = watch_fd(base, job->program_pidfd, on_exit, userdata);
+    if (!job->program_event)
+        return -ENOMEM;
+    int r = capture_watch(&job->out);
+    return r < 0 ? r : capture_watch(&job->err);
+}
+
+void slot_job_note_exit(struct slot_job *job, uint64_t ended_ns)
+{
+    if (job->result.ended_ns == 0)
+        job->result.ended_ns = ended_ns;
+    job->program_event = consume_event(job->program_event);
+}
+
+void slot_job_report(struct slot_job *job, const struct link_notice *notice)
+{
+    enter(job, SLOT_JOB_REPORTED);
+    job->spent = notice->leftover;
+    job->result.wait_status = notice->wait_status;
+    job->result.cpu_us = notice->cpu_us;
+    job->result.max_rss_bytes = notice->max_rss_bytes;
+    job->result.run_delay_ns = notice->run_delay_ns;
+    job->result.evidence = notice->evidence;
+    job->result.warm = notice->warm == 1;
+    job_cgroup_collect(&job->cgroup, &job->result);
+}
+
+void slot_job_fail(struct slot_job *job, const struct link_notice *notice)
+{
+    assert(job->phase == SLOT_JOB_TAKEN && job->program_pidfd < 0);
+    job->spent = notice->leftover;
+    job->result.stage = (enum link_stage)MIN(notice->stage, LINK_STAGE_COUNT);
+    job->result.error = notice->error;
+    (void)job_cgroup_close(&job->cgroup); /* nothing runs in it */
+}
+
+/* --- limits -------------------------------------------------------------------------------- */
+
+bool slot_job_count_output(struct slot_job *job, size_t n)
+{
+    job->output_bytes += n;
+    return job->output_bytes <= job->limits.of[LIMIT_OUTPUT];
+}
+
+uint64_t slot_job_check_after_ms(const struct slot_job *job, uint64_t now_ns)
+{
+    uint64_t left_ms = slot_job_remaining_ms(job, now_ns);
+    uint64_t cpu_ms = job_cgroup_cpu_remaining_ms(&job->cgroup, job->limits.of[LIMIT_CPU]);
+    return MAX(MIN(left_ms, cpu_ms), UINT64_C(1));
+}
+
+enum slot_kill slot_job_check_time(const struct slot_job *job, uint64_t now_ns)
+{
+    if (now_ns >= job->deadline_ns)
+        return SLOT_KILL_DEADLINE;
+    if (job_cgroup_cpu_remaining_ms(&job->cgroup, job->limits.of[LIMIT_CPU]) == 0)
+        return SLOT_KILL_CPU;
+    return SLOT_KILL_NONE;
+}
+
+uint64_t slot_job_remaining_ms(const struct slot_job *job, uint64_t now_ns)
+{
+    return job->deadline_ns > now_ns ? (job->deadline_ns - now_ns) / NS_PER_MS : 0;
+}
+
+/* --- the end ------------------------------------------------------------------------------- */
+
+void slot_job_kill(struct slot_job *job, enum slot_kill why)
+{
+    assert(job->phase != SLOT_JOB_NONE && job->phase != SLOT_JOB_OVER);
+    if (job->result.killed == SLOT_KILL_NONE)
+        job->result.killed = why;
+    if (job->phase == SLOT_JOB_PENDING)
+        slot_job_withdraw(job);
+    if (job->phase == SLOT_JOB_SENT)
+        return;
+    kill_by_pidfd(job->program_pidfd);
+    job_cgroup_kill(&job->cgroup);
+}
+
+void slot_job_close(struct slot_job *job)
+{
+    job->program_event = consume_event(job->program_event);
+    job->program_pidfd = close_fd(job->program_pidfd);
+    capture_close(&job->out);
+    capture_close(&job->err);
+}
+
+void slot_job_finish(struct slot_job *job, enum slot_end end)
+{
+    assert(end != SLOT_END_EXITED || job->phase == SLOT_JOB_REPORTED);
+    assert(end != SLOT_END_NOT_STARTED || job->phase == SLOT_JOB_TAKEN);
+    assert(!is_watched(job));
+    job->result.end = end;
+    if (job->result.ended_ns == 0)
+        job->result.ended_ns = clock_now_ns();
+    job->result.out = &job->out.kept;
+    job->result.err = &job->err.kept;
+    enter(job, SLOT_JOB_OVER);
+}
+
+bool slot_job_is_drained(const struct slot_job *job)
+{
+    return capture_is_closed(&job->out) && capture_is_closed(&job->err);
 }
 
 void slot_job_deinit(struct slot_job *job)
 {
+    slot_job_close(job);
     capture_deinit(&job->out);
     capture_deinit(&job->err);
     packet_deinit(&job->packet);

@@ -1,7 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* A job as its slot has it, from its launch until it is given back: what goes to the jail, the
- * pipes and the cgroup that it runs with, and what became of it. */
+/* A job in its slot, from its launch until it is given back to its owner: the packet for the jail,
+ * the pipes and the cgroup that it runs with, its program, and what became of it.
+ *
+ * May include: the pool's capture, job_cgroup, packet and result, and the rooms below the pool.
+ *
+ * Invariants:
+ *  - `phase` is changed by the functions below alone, along the arrows of the table in slot_job.c.
+ *  - A job that is pending or sent can go to another jail: its packet is kept until then. Pipes and
+ *    a cgroup that one jail was given are never given to another: whoever has got hold of that jail
+ *    has their write ends.
+ *  - Nothing points into a job before its program runs. So it can move from one place to another
+ *    while it is pending or sent, and again when it is over. */
 
 #include "capture.h"
 #include "job_cgroup.h"
@@ -16,51 +26,118 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum slot_job_phase {
+    SLOT_JOB_NONE,     /* there is no job */
+    SLOT_JOB_PENDING,  /* packed; no jail has it */
+    SLOT_JOB_SENT,     /* ahead of its turn: the jail has it and may return it unused */
+    SLOT_JOB_TAKEN,    /* the jail starts it or runs it, and cannot return it */
+    SLOT_JOB_REPORTED, /* the jail has reported its end; a pipe or the cgroup may still be in use */
+    SLOT_JOB_WITHDRAWN, /* no jail will get it: cancelled while pending, or it cannot be sent */
+    SLOT_JOB_OVER,      /* on its way back to its owner, with a result */
+};
+
 struct slot_job {
+    enum slot_job_phase phase;
     void *owner; /* NULL: there is no job */
     uint64_t number;
     struct limits limits;
     unsigned cpu_percent;            /* of one CPU; 0: no limit */
     struct confinement *confinement; /* of the jail that it wants; a reference */
-    bool networked;                  /* the shape of that */
-    struct packet packet;            /* as long as it may have to be sent */
+    bool networked;                  /* it wants the shape of jails that may use the network */
+    struct packet packet;            /* PACKET_NULL once it cannot be sent any more */
     uint64_t sent_ns;                /* when it was handed to the jail; 0: no jail has it */
     struct job_cgroup cgroup;
     struct capture out, err;
     size_t output_bytes;
+    int program_pidfd;           /* -1: the program has not started */
+    struct event *program_event; /* its exit is watched; NULL: not watched, or known already */
+    uint64_t deadline_ns;        /* of the program */
     struct slot_result result;
-    bool reported; /* ENDED has come */
-    bool spent;    /* the jail could not clean up after it, and ends */
+    bool spent; /* the jail could not clean up after it, and ends */
 };
 
-#define SLOT_JOB_NULL                                                                              \
-    {                                                                                              \
-        .packet = PACKET_NULL, .cgroup = JOB_CGROUP_NULL, .out = CAPTURE_NULL, .err = CAPTURE_NULL \
+#define SLOT_JOB_NULL                                                          \
+    {                                                                          \
+        .packet = PACKET_NULL, .cgroup = JOB_CGROUP_NULL, .out = CAPTURE_NULL, \
+        .err = CAPTURE_NULL, .program_pidfd = -1                               \
     }
 
-/* Who reads the pipes of a job that is sent, and where its cgroup goes; all borrowed. */
+/* Reads the pipes of a job that is sent, and says where its cgroup goes; all borrowed. */
 struct slot_job_host {
     struct event_base *base;
     capture_callback on_output;
     void *userdata;
-    const struct cgroup_tree *cgroups; /* NULL: none for jobs of this jail */
+    const struct cgroup_tree *cgroups; /* NULL: jobs of this jail have no cgroup */
 };
 
-/* Packs what LAUNCH says. On failure a negative errno, with nothing left. */
+/* Whether a job in phase FROM may pass to phase TO. */
+bool slot_job_may_enter(enum slot_job_phase from, enum slot_job_phase to);
+
+/* Packs LAUNCH for OWNER, which is not NULL; the job is pending then. On failure returns a negative
+ * errno, and there is no job. */
 int slot_job_init(struct slot_job *job, const struct launch *launch, uint64_t number, void *owner);
 
-/* Hands it to the jail behind LINK_FD, with pipes and a cgroup that no jail has seen before. On
- * failure a negative errno, and no jail has it. */
+/* Moves a job from FROM to TO, where there is none. */
+void slot_job_move(struct slot_job *to, struct slot_job *from);
+
+/* Sends a pending job to the jail behind LINK_FD, with pipes and a cgroup that no jail has seen. On
+ * failure returns a negative errno; the job is still pending. */
 int slot_job_send(struct slot_job *job, const struct slot_job_host *host, int link_fd);
 
-/* No jail has it any longer, and none has run anything of it: it can be sent again. */
+/* Takes back a job that its jail was sent and has not begun with. It is pending again, or withdrawn
+ * if it was cancelled meanwhile. */
 void slot_job_retract(struct slot_job *job);
 
-/* The jail's now: what it was sent with is closed here. */
-void slot_job_is_taken(struct slot_job *job);
+/* Leaves a job that was sent to its jail for good, and closes the packet. */
+void slot_job_commit(struct slot_job *job);
 
-/* Whether it is to be sent still. */
-bool slot_job_is_pending(const struct slot_job *job);
+/* Gives up a pending job: it is not sent to any jail. */
+void slot_job_withdraw(struct slot_job *job);
 
-/* Frees everything. */
+/* Notes that the program runs, as the jail says since STARTED_NS; the deadline counts from there.
+ * Takes PIDFD. */
+void slot_job_start(struct slot_job *job, uint64_t started_ns, int pidfd);
+
+/* Calls ON_EXIT when the program exits and reads the pipes as bytes come. -ENOMEM if BASE takes no
+ * event. */
+int slot_job_watch(struct slot_job *job, struct event_base *base, event_callback_fn on_exit,
+                   void *userdata);
+
+/* Notes that the program exited, at ENDED_NS unless an earlier call knew when. */
+void slot_job_note_exit(struct slot_job *job, uint64_t ended_ns);
+
+/* Takes over what NOTICE, of type ENDED, and the cgroup know about the job's end. */
+void slot_job_report(struct slot_job *job, const struct link_notice *notice);
+
+/* Takes over what NOTICE, of type FAILED, says of a program that could not be started. */
+void slot_job_fail(struct slot_job *job, const struct link_notice *notice);
+
+/* Counts N bytes of output. Returns whether the job is within its limit. */
+bool slot_job_count_output(struct slot_job *job, size_t n);
+
+/* Milliseconds until a limit of time may be reached, and slot_job_check_time() is due: the
+ * deadline, or the CPU time of the tree. Never 0. */
+uint64_t slot_job_check_after_ms(const struct slot_job *job, uint64_t now_ns);
+
+/* The limit of time for which the job is to be killed now, or SLOT_KILL_NONE. */
+enum slot_kill slot_job_check_time(const struct slot_job *job, uint64_t now_ns);
+
+/* Milliseconds until the deadline, 0 if it has passed or there is none yet. */
+uint64_t slot_job_remaining_ms(const struct slot_job *job, uint64_t now_ns);
+
+/* Kills the program and its whole tree, and keeps WHY if nothing else was the reason before. A
+ * pending job is withdrawn. One that is sent ahead keeps the reason and is not touched: retract it,
+ * or kill it once it runs. */
+void slot_job_kill(struct slot_job *job, enum slot_kill why);
+
+/* Stops watching the program and reading the pipes. What was kept of the output stays. */
+void slot_job_close(struct slot_job *job);
+
+/* Completes the result of a closed job, which borrows the job's output. */
+void slot_job_finish(struct slot_job *job, enum slot_end end);
+
+/* Whether both pipes are at their end. */
+bool slot_job_is_drained(const struct slot_job *job);
+
+/* Frees everything; there is no job then. */
 void slot_job_deinit(struct slot_job *job);

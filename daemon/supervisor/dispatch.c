@@ -156,13 +156,13 @@ static void on_moved(struct slot *slot, void *owner, void *userdata)
     job->slot = slot;
 }
 
-static void on_started(struct slot *slot, void *owner, void *userdata)
+static void on_started(struct slot *slot, void *owner, uint64_t started_ns, void *userdata)
 {
     struct job *job = owner;
     _cleanup_bytes_ struct bytes payload = BYTES_NULL;
     /* Not when it was given to the slot, where it may have waited behind another one. */
-    end_wait(userdata, job, slot->job.result.started_ns);
-    if (job->conn && reply_started(&job->id, job->number, slot->index, &payload) == 0)
+    end_wait(userdata, job, started_ns);
+    if (job->conn && reply_started(&job->id, job->number, slot_index(slot), &payload) == 0)
         conn_send(job->conn, &payload);
 }
 

@@ -54,7 +54,7 @@ static void describe_work(const struct supervisor *supervisor, char text[SERVICE
     add(text, "%u of %u slots busy", pool_busy(pool) - retiring, pool_size(pool));
     if (retiring > 0)
         add(text, " (and %u with a last job)", retiring);
-    add(text, ", %zu queued", supervisor->queue.count);
+    add(text, ", %zu queued", queue_count(&supervisor->queue));
 }
 
 static void describe_stop(const struct supervisor *supervisor, uint64_t now_ns,
@@ -107,10 +107,10 @@ bool notify_is_healthy(void *userdata)
     const struct pool *pool = &supervisor->pool;
     struct health_view view = {
         .can_dispatch = pool_can_dispatch(pool),
-        .dispatched = pool->dispatched,
+        .dispatched = pool_dispatched(pool),
         .is_overdue = pool_is_overdue(pool, OVERDUE_MS),
         .has_no_jail = pool_has_no_jail(pool),
-        .has_jobs = supervisor->queue.count > 0,
+        .has_jobs = queue_count(&supervisor->queue) > 0,
     };
     const char *illness = health_look(&supervisor->health, &view);
     if (illness && !supervisor->illness)

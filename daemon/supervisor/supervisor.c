@@ -59,18 +59,15 @@ static void close_listeners(struct supervisor *supervisor)
     supervisor->listener_count = 0;
 }
 
+static void mark_draining(void *owner)
+{
+    struct job *job = owner;
+    job->draining = true;
+}
+
 static void end_grace_period(struct supervisor *supervisor)
 {
-    for (unsigned i = 0; i < supervisor->pool.slot_count; i++) {
-        struct slot *slot = supervisor->pool.slots[i];
-        struct job *of_slot[] = {slot->next.owner, slot->job.owner};
-        for (size_t k = 0; k < ARRAY_SIZE(of_slot); k++) {
-            if (!of_slot[k])
-                continue;
-            of_slot[k]->draining = true;
-            slot_cancel(slot, of_slot[k]);
-        }
-    }
+    pool_cancel_all(&supervisor->pool, mark_draining);
 }
 
 /* Takes no new clients and no new jobs, answers what is queued with `draining`, and lets what runs
@@ -87,7 +84,7 @@ static void drain(struct supervisor *supervisor)
     service_stopping(&supervisor->service);
     log_event(&supervisor->log, LOG_INFO, LOG_MESSAGE_DRAINING,
               "draining: %u jobs run, %zu are queued", pool_busy(&supervisor->pool),
-              supervisor->queue.count);
+              queue_count(&supervisor->queue));
     close_listeners(supervisor);
     requests_refuse_queued(supervisor);
     (void)event_add(supervisor->grace, &grace);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One output pipe: everything is counted, no more than the bound is kept, and its end is told
+/* One output pipe: the capture counts everything, keeps no more than its bound, and tells the end
  * once. */
 #include "daemon/pool/capture.h"
 
@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-/* A pipe that is watched, and what was heard of it. */
+/* A capture, and what its callback was told. */
 struct fixture {
     struct event_base *base;
     struct capture capture;
@@ -35,7 +35,7 @@ static size_t count_descriptors(void)
     return count;
 }
 
-/* What is written: bytes that tell their place. */
+/* The byte that is written at OFFSET: it tells its place. */
 static char byte_at(size_t offset)
 {
     return (char)(offset * 7 + offset / 251);
@@ -45,7 +45,7 @@ static void on_capture(struct capture *capture, size_t n, void *userdata)
 {
     struct fixture *f = userdata;
     assert_ptr_equal(capture, &f->capture);
-    assert_int_equal(f->ends, 0); /* nothing comes behind the end */
+    assert_int_equal(f->ends, 0); /* nothing is told after the end */
     f->counted += n;
     if (n == 0) {
         f->ends++;
@@ -70,7 +70,7 @@ static int setup(void **state)
     assert_non_null(f->base);
     f->capture = (struct capture)CAPTURE_NULL;
     f->write_fd = -1;
-    (void)alarm(60); /* whatever waits for ever ends here */
+    (void)alarm(60); /* a test that hangs ends here */
     *state = f;
     return 0;
 }
@@ -79,7 +79,7 @@ static int teardown(void **state)
 {
     struct fixture *f = *state;
     capture_deinit(&f->capture);
-    capture_deinit(&f->capture); /* there may be nothing to free */
+    capture_deinit(&f->capture); /* an empty one can be freed */
     close_fd(f->write_fd);
     event_base_free(f->base);
     free(f);
@@ -120,7 +120,7 @@ static void write_all(struct fixture *f, size_t n, size_t piece, bool eager)
     }
 }
 
-/* Ends the writing and waits for the end to be told. Nothing is watched any more after that. */
+/* Closes the write end and waits until the callback is told. Nothing is watched afterwards. */
 static void finish(struct fixture *f)
 {
     f->write_fd = close_fd(f->write_fd);
@@ -181,7 +181,7 @@ static void test_bytes_are_counted_and_kept_up_to_the_bound(void **state)
     }
 }
 
-/* A job that writes little costs little, whatever the bound. */
+/* Allocates little for a job that writes little, whatever the bound. */
 static void test_little_output_costs_little(void **state)
 {
     struct fixture *f = *state;
@@ -192,7 +192,7 @@ static void test_little_output_costs_little(void **state)
     assert_true(f->capture.capacity >= 101 && f->capture.capacity <= 4096);
 }
 
-/* Nor does it take more than it may. */
+/* Does not allocate more than the bound. */
 static void test_capacity_is_bounded(void **state)
 {
     struct fixture *f = *state;
@@ -203,7 +203,7 @@ static void test_capacity_is_bounded(void **state)
     assert_true(f->capture.capacity <= 100001);
 }
 
-/* Reads come as they can, not only when the writer has ended. */
+/* Bytes are read as they come, not only when the writer has ended. */
 static void test_output_is_read_as_it_comes(void **state)
 {
     struct fixture *f = *state;
@@ -241,7 +241,7 @@ static void test_nul_bytes_are_kept(void **state)
     assert_memory_equal(f->capture.kept.data, "\0a\0b\0", 6);
 }
 
-/* The pipe is at its end when the last of several writers is gone. */
+/* The pipe ends when the last of several writers closes it. */
 static void test_end_of_several_writers(void **state)
 {
     struct fixture *f = *state;
@@ -268,11 +268,11 @@ static void test_nothing_is_read_unasked(void **state)
     open_unwatched(f, 1000);
     assert_int_equal(write(f->write_fd, "abc", 3), 3);
     f->write_fd = close_fd(f->write_fd);
-    assert_int_equal(event_base_dispatch(f->base), 1); /* it watches nothing */
+    assert_int_equal(event_base_dispatch(f->base), 1); /* nothing is watched */
     assert_int_equal(f->reads + f->ends, 0);
 }
 
-/* More than is read at once, and more than is kept. */
+/* Writes more than is read at once, and more than is kept. */
 static void test_the_rest_is_read_to_its_end(void **state)
 {
     struct fixture *f = *state;
@@ -285,13 +285,13 @@ static void test_the_rest_is_read_to_its_end(void **state)
         assert_int_equal(f->ends, 1);
         assert_int_equal(f->counted, 60000);
         expect_kept(f, 40000);
-        assert_int_equal(event_base_dispatch(f->base), 1);   /* nothing is watched any more */
-        assert_int_equal(capture_read_rest(&f->capture), 0); /* nor read */
+        assert_int_equal(event_base_dispatch(f->base), 1);   /* nothing is watched */
+        assert_int_equal(capture_read_rest(&f->capture), 0); /* and nothing is read */
         capture_deinit(&f->capture);
     }
 }
 
-/* A writer is left after all: its end is awaited. */
+/* A writer is left after all: the capture waits for its end. */
 static void test_a_rest_without_an_end_is_watched(void **state)
 {
     struct fixture *f = *state;
@@ -337,8 +337,8 @@ static void test_close_in_the_callback(void **state)
     assert_int_equal(errno, EPIPE);
     assert_int_equal(event_base_loop(f->base, EVLOOP_NONBLOCK), 1); /* nothing to wait for */
     assert_int_equal(f->reads, 2);
-    assert_int_equal(f->ends, 0);                        /* given up, not at its end */
-    assert_string_equal(f->capture.kept.data, "abcabc"); /* what was kept stays */
+    assert_int_equal(f->ends, 0);                        /* closed, not at its end */
+    assert_string_equal(f->capture.kept.data, "abcabc"); /* the bytes that were read are kept */
 }
 
 static void test_close_before_anything_is_read(void **state)
@@ -386,7 +386,7 @@ static void test_deinit_leaves_an_empty_one(void **state)
 
 /* --- opening ------------------------------------------------------------------------------ */
 
-/* The job gets an ordinary pipe: it blocks. Neither end is inherited by chance. */
+/* The write end blocks, as a job expects. Neither end is inherited by accident. */
 static void test_flags_of_the_pipe(void **state)
 {
     struct fixture *f = *state;
@@ -398,7 +398,7 @@ static void test_flags_of_the_pipe(void **state)
     assert_int_equal(fcntl(f->capture.fd, F_GETFD), FD_CLOEXEC);
 }
 
-/* With room for LEFT more descriptors. */
+/* Lowers the limit of descriptors so that LEFT more can be opened. */
 static void check_no_room(struct fixture *f, size_t left)
 {
     struct rlimit before, limit;

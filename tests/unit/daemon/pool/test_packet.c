@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A job's way into a packet: the strings in their order and within their bounds, input and files in
- * memory that nobody can change, and nothing left of it afterwards. */
+/* Packing a job: its strings in their order and within their bounds, its input and files in memory
+ * that nobody can change, and nothing left of a packet that was freed. */
 #include "daemon/pool/packet.h"
 #include "tests/unit/scenario.h"
 
@@ -28,14 +28,14 @@ static void expect_nothing(const struct packet *packet)
         assert_int_equal(packet->fds[i], -1);
 }
 
-/* Packs what must fit; the caller deinits. */
+/* Packs a launch that must fit. The caller frees the packet. */
 static void pack(struct packet *packet, const struct launch *launch)
 {
     memset(packet, 0x5A, sizeof(*packet));
     assert_int_equal(packet_init(packet, launch, 77), 0);
 }
 
-/* Packs what must not fit: nothing is left of it. */
+/* Packs a launch that must not fit, and checks that nothing is left. */
 static void expect_too_big(const struct launch *launch)
 {
     struct packet packet;
@@ -90,7 +90,7 @@ static void test_everything_in_its_place(void **state)
     assert_int_equal(packet.fds[LINK_CGROUP], -1);
     packet_deinit(&packet);
     expect_nothing(&packet);
-    packet_deinit(&packet); /* there may be nothing to free */
+    packet_deinit(&packet); /* an empty one can be freed */
 }
 
 static void test_no_more_than_a_program(void **state)
@@ -114,7 +114,7 @@ static void test_no_more_than_a_program(void **state)
 
 enum place { IN_ARGV, IN_ENVP, IN_BENCH, IN_READABLE, PLACES };
 
-/* A string of LENGTH bytes in each place in turn, beside "x" as the program. */
+/* Puts a string of LENGTH bytes in each place in turn, with "x" as the program. */
 static void launch_with(struct launch *launch, enum place place, const char *text,
                         const char *lists[3][3])
 {
@@ -128,7 +128,7 @@ static void launch_with(struct launch *launch, enum place place, const char *tex
     launch->bench.path = place == IN_BENCH ? text : NULL;
 }
 
-/* To the byte, wherever the string stands that is the last to fit. */
+/* The bound is exact to the byte, in whatever place the longest string is. */
 static void test_bound_on_bytes(void **state)
 {
     static char text[2 * LINK_STRINGS_MAX];
@@ -152,7 +152,7 @@ static void test_bound_on_bytes(void **state)
     }
 }
 
-/* A string that does not fit is not made up for by a short one behind it. */
+/* A short string after one that does not fit does not make the launch fit. */
 static void test_bound_in_the_middle(void **state)
 {
     static char text[LINK_STRINGS_MAX + 1];
@@ -210,7 +210,8 @@ static void expect_sealed(int fd, size_t size)
     assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE), -1);
 }
 
-/* No input: nothing to be made for it. Opened anew each time: what a job sets on it is its own. */
+/* Without input, stdin is /dev/null. It is opened for each job: flags that one job sets on it are
+ * not seen by the next. */
 static void expect_null_device(int fd)
 {
     struct stat st;
@@ -314,7 +315,7 @@ static int no_descriptors(void)
     CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0);
     int next = dup(STDERR_FILENO);
     close_fd(next);
-    /* None is left for the input; then one, so that there is none for the files. */
+    /* No descriptor is left for the input; then one is, and none for the files. */
     for (rlim_t left = 0; left <= 1; left++) {
         limit.rlim_cur = (rlim_t)next + left;
         CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
@@ -341,7 +342,7 @@ static int no_memory(void)
         CHECK_EQUAL(packet_init(&packet, &launch, 1), -EFBIG);
         CHECK(!packet.strings && packet.fds[LINK_STDIN] == -1 && packet.fds[LINK_FILES] == -1);
         CHECK_EQUAL(count_descriptors(), descriptors);
-        launch.input = &small; /* now it is the files that do not fit */
+        launch.input = &small; /* now the files do not fit */
     }
     return 0;
 }
@@ -372,7 +373,7 @@ static void test_send(void **state)
     for (size_t files = 0; files <= 1; files++) {
         launch.file_count = files;
         pack(&packet, &launch);
-        /* Without its stdout and stderr no jail takes it. */
+        /* A jail does not take a job without stdout and stderr. */
         assert_int_equal(packet_send(&packet, link[0]), 0);
         assert_int_equal(link_receive_job(link[1], &job, strings, fds), -EPROTO);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The queue: who is served next, what there is room for, and that both stay so under any order of
- * operations. */
+/* The queue: which entry is served next and which has room, under any order of operations. */
 #include "daemon/pool/queue.h"
 #include "proto/util.h"
+#include "tests/unit/caught.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,12 @@
 
 #define LANES 4
 
-/* Everything that must hold between two operations. */
+static bool is_in_ring(const struct queue_lane *lane)
+{
+    return lane->state == QUEUE_LANE_IN_RING;
+}
+
+/* Checks what must hold between two operations. */
 static void check_lane(const struct queue_lane *lane)
 {
     size_t count = 0;
@@ -29,7 +34,8 @@ static void check_lane(const struct queue_lane *lane)
     }
     assert_int_equal(lane->occupied >> QUEUE_PRIORITIES, 0);
     assert_int_equal(lane->count, count);
-    assert_int_equal(lane->in_ring, count > 0 && !lane->held);
+    bool is_held = lane->state == QUEUE_LANE_HELD;
+    assert_int_equal(is_in_ring(lane), count > 0 && !is_held);
     assert_int_equal(queue_lane_first(lane) != NULL, count > 0);
 }
 
@@ -51,7 +57,7 @@ static void check(const struct queue *queue, const struct queue_lane *lanes, siz
         check_lane(&lanes[i]);
         count += lanes[i].count;
         bytes += bytes_of(&lanes[i]);
-        in_ring += lanes[i].in_ring;
+        in_ring += is_in_ring(&lanes[i]);
     }
     assert_int_equal(queue->count, count);
     assert_int_equal(queue->bytes, bytes);
@@ -59,7 +65,7 @@ static void check(const struct queue *queue, const struct queue_lane *lanes, siz
     const struct queue_lane *lane;
     TAILQ_FOREACH(lane, &queue->ring, link)
     {
-        assert_true(lane->in_ring);
+        assert_true(is_in_ring(lane));
         assert_true(in_ring-- > 0);
     }
     assert_int_equal(in_ring, 0);
@@ -67,7 +73,7 @@ static void check(const struct queue *queue, const struct queue_lane *lanes, siz
 
 /* --- who is served next ------------------------------------------------------------------- */
 
-/* What a script works on: lanes a, b, c, d and entries named by one character. */
+/* A script works on lanes a, b, c, d and on entries that are named by one character. */
 struct world {
     struct queue queue;
     struct queue_lane lanes[LANES];
@@ -172,13 +178,13 @@ static void test_lanes_take_turns(void **state)
         "+1@a ?1 ?.",
         "+1@a +2@a +3@a ?1 ?2 ?3 ?.",
         "+1@a +2@b ?1 ?2 ?.",
-        /* Whoever came with many waits for whoever came with one. */
+        /* A client with many entries waits for a client with one. */
         "+1@a +2@a +3@a +4@a +5@b ?1 ?5 ?2 ?3 ?4 ?.",
         "+1@a +2@a +3@b +4@b +5@c ?1 ?3 ?5 ?2 ?4 ?.",
-        /* A lane that comes back stands at the end. */
+        /* A lane that was empty comes back at the end. */
         "+1@a +2@b +3@b ?1 +4@a ?2 ?4 ?3 ?.",
         "+1@a ?1 +2@b +3@a ?2 ?3 ?.",
-        /* Being served once is a turn, also where more entries have come meanwhile. */
+        /* Being served once is a turn, even if more entries came meanwhile. */
         "+1@a +2@b ?1 +3@a +4@a ?2 ?3 ?4 ?.",
         "+1@a +2@b +3@c +4@d ?1 +5@a ?2 +6@b ?3 ?4 ?5 ?6 ?.",
     };
@@ -194,9 +200,9 @@ static void test_priority_then_age(void **state)
         "+1@a3 +2@a3 +3@a3 ?1 ?2 ?3 ?.",
         "+1@a1 +2@a2 +3@a1 +4@a2 ?2 ?4 ?1 ?3 ?.",
         "+1@a-1 ?1 +2@a-10 +3@a-1 ?3 ?2 ?.",
-        /* A later and more urgent entry goes first, also between two pops. */
+        /* A later, more urgent entry goes first, even between two pops. */
         "+1@a0 +2@a0 ?1 +3@a5 ?3 ?2 ?.",
-        /* No priority of one lane moves another lane. */
+        /* The priorities of one lane do not move another lane. */
         "+1@a-10 +2@b10 +3@b10 ?1 ?2 ?3 ?.",
         "+1@a-10 +2@b10 +3@a-10 +4@b10 ?1 ?2 ?3 ?4 ?.",
     };
@@ -223,7 +229,7 @@ static void test_remove(void **state)
         "+1@a +2@b +3@c -3 ?1 ?2 ?.",
         /* Not the only one: the lane keeps its place. */
         "+1@a +2@a +3@b -1 ?2 ?3 ?.",
-        /* A lane that went away with its entries comes back at the end. */
+        /* A lane that left the ring with its last entry comes back at the end. */
         "+1@a +2@b -1 +3@a ?2 ?3 ?.",
         /* Out of a held lane. */
         "+1@a +2@a !a -1 ~a ?2 ?.",
@@ -241,12 +247,12 @@ static void test_hold(void **state)
         "+1@a !a ?. ~a ?1 ?.",
         "+1@a +2@b !a ?2 ?. ~a ?1 ?.",
         "+1@a +2@b +3@c !b ?1 ?3 ?. ~b ?2 ?.",
-        /* Once more of the same does nothing. */
+        /* Holding a held lane does nothing. */
         "+1@a !a !a ?. ~a ~a ?1 ?.",
         "+1@a +2@b ~a ?1 ?2 ?.",
         /* All of them. */
         "+1@a +2@b !a !b ?. ~b ?2 ?. ~a ?1 ?.",
-        /* Let go, it stands at the end. */
+        /* A lane that is let go goes to the end. */
         "+1@a +2@b +3@b !a ~a ?2 ?1 ?3 ?.",
         /* Entries that come to a held lane do not let it go. */
         "!a +1@a +2@a5 +3@b ?3 ?. ~a ?2 ?1 ?.",
@@ -286,12 +292,12 @@ static void test_bounds(void **state)
     static const struct bounds_case cases[] = {
         {3, 100, 3, "", {0}, 'a', 0, QUEUE_ROOM},
         {3, 100, 3, "", {0}, 'a', 100, QUEUE_ROOM},
-        /* What is larger than the whole bound waits for an empty queue, not for ever. */
+        /* An entry larger than the whole bound waits for an empty queue, not for ever. */
         {3, 100, 3, "", {0}, 'a', 101, QUEUE_ROOM},
         {3, 100, 3, "", {0}, 'a', SIZE_MAX, QUEUE_ROOM},
         {3, 100, 3, "b", {0}, 'a', 101, QUEUE_FULL},
         {3, 100, 3, "b", {1}, 'a', SIZE_MAX, QUEUE_FULL},
-        /* Nothing joins it there. */
+        /* No other entry joins it. */
         {3, 100, 3, "b", {101}, 'a', 0, QUEUE_FULL},
         {3, 100, 3, "b", {SIZE_MAX}, 'a', 1, QUEUE_FULL},
         {3, 100, 3, "b", {SIZE_MAX}, 'b', 0, QUEUE_FULL},
@@ -315,7 +321,7 @@ static void test_bounds(void **state)
         {9, 100, 2, "aa", {1, 1}, 'a', 1, QUEUE_LANE_FULL},
         {9, 100, 2, "aa", {1, 1}, 'b', 1, QUEUE_ROOM},
         {9, 100, 1, "a", {1}, 'a', 0, QUEUE_LANE_FULL},
-        /* Both are full: it is the lane's own doing. */
+        /* Both bounds are met: the lane's is told. */
         {2, 100, 2, "aa", {1, 1}, 'a', 1, QUEUE_LANE_FULL},
         {2, 100, 2, "aa", {1, 1}, 'b', 1, QUEUE_FULL},
         {9, 100, 1, "a", {100}, 'a', 101, QUEUE_LANE_FULL},
@@ -337,7 +343,7 @@ static void test_room_comes_back(void **state)
     queue_push(&world.queue, a, &world.entries[0]);
     assert_int_equal(queue_has_room(&world.queue, b, 1), QUEUE_FULL);
     assert_int_equal(queue_has_room(&world.queue, a, 0), QUEUE_LANE_FULL);
-    queue_hold(&world.queue, a, true); /* held entries are in nobody's way */
+    queue_hold(&world.queue, a, true); /* its entries use their own allowance now */
     assert_int_equal(queue_has_room(&world.queue, b, 1), QUEUE_ROOM);
     assert_int_equal(queue_has_room(&world.queue, a, 0), QUEUE_LANE_FULL);
     queue_hold(&world.queue, a, false);
@@ -352,7 +358,7 @@ static void test_room_comes_back(void **state)
     assert_int_equal(queue_has_room(&world.queue, a, 0), QUEUE_ROOM);
 }
 
-/* What is held has the bounds to itself once, not more. */
+/* Held entries have an allowance of the size of the bounds, not more. */
 static void test_held_entries_are_bounded_too(void **state)
 {
     struct world world;
@@ -365,13 +371,64 @@ static void test_held_entries_are_bounded_too(void **state)
         world.entries[i].size = 1;
         queue_push(&world.queue, a, &world.entries[i]);
     }
-    /* Three are held where two are free: one counts. */
+    /* Three are held and the allowance is two: one counts. */
     assert_int_equal(queue_has_room(&world.queue, b, 1), QUEUE_ROOM);
     world.entries[3].size = 1;
     queue_push(&world.queue, b, &world.entries[3]);
     assert_int_equal(queue_has_room(&world.queue, c, 1), QUEUE_FULL);
     queue_remove(&world.queue, &world.entries[0]);
     assert_int_equal(queue_has_room(&world.queue, c, 1), QUEUE_ROOM);
+}
+
+/* --- assertions ---------------------------------------------------------------------------- */
+
+static void push_with_priority(struct world *world, int priority)
+{
+    world->entries['y'].priority = priority;
+    queue_push(&world->queue, &world->lanes[0], &world->entries['y']);
+}
+
+/* Takes an entry out of a queue that it is not in. */
+static void remove_from_another(struct world *world)
+{
+    struct queue other;
+    queue_init(&other, SIZE_MAX, SIZE_MAX, SIZE_MAX);
+    queue_remove(&other, &world->entries['x']);
+}
+
+static void test_what_must_not_be_is_caught(void **state)
+{
+    struct world world;
+    (void)state;
+    world_init(&world);
+    script_push(&world, "x@a");
+    assert_caught(queue_push(&world.queue, &world.lanes[1], &world.entries['x']));
+    assert_caught(queue_remove(&world.queue, &world.entries['y']));
+    assert_caught(remove_from_another(&world));
+    assert_caught(push_with_priority(&world, QUEUE_PRIORITY_MAX + 1));
+    assert_not_caught(push_with_priority(&world, -QUEUE_PRIORITY_MAX));
+    world.lanes[0].count = 0; /* in the ring, and empty */
+    assert_caught(queue_pop(&world.queue));
+}
+
+static void test_what_can_be_seen(void **state)
+{
+    struct world world;
+    (void)state;
+    world_init(&world);
+    script_push(&world, "x@a5");
+    script_push(&world, "y@a5");
+    script_push(&world, "z@b");
+    assert_ptr_equal(queue_lane_oldest(&world.lanes[0], 5), &world.entries['x']);
+    assert_null(queue_lane_oldest(&world.lanes[0], 4));
+    assert_int_equal(queue_lane_count(&world.lanes[0]), 2);
+    assert_int_equal(queue_count(&world.queue), 3);
+    queue_bound(&world.queue, 7, 8, 9);
+    struct queue_load load = queue_load(&world.queue);
+    assert_int_equal(load.count, 3);
+    assert_int_equal(load.max_count, 7);
+    assert_int_equal(load.bytes, 'x' + 'y' + 'z');
+    assert_int_equal(load.max_bytes, 8);
 }
 
 /* --- against a naive model ---------------------------------------------------------------- */
@@ -395,7 +452,7 @@ struct model {
     uint64_t last_age;
 };
 
-/* The real queue beside the model, and how long each lane has been waiting. */
+/* The real queue, the model, and how long each lane has been waiting. */
 struct pair {
     struct queue queue;
     struct queue_lane lanes[MODEL_LANES];
@@ -473,7 +530,7 @@ static void model_settle(struct model *model, size_t lane)
         model->order[model->order_count++] = lane;
 }
 
-/* Held entries do not count until there are as many as the bound allows; then the surplus does. */
+/* Held entries up to the bound do not count; those beyond it do. */
 static size_t beyond(size_t held, size_t bound)
 {
     return held > bound ? held - bound : 0;
@@ -546,7 +603,7 @@ static void count_waiting(struct pair *pair, size_t served)
 {
     for (size_t lane = 0; lane < MODEL_LANES; lane++) {
         pair->passed_over[lane] = lane == served ? 0 : pair->passed_over[lane] + 1;
-        assert_true(!pair->lanes[lane].in_ring || pair->passed_over[lane] < MODEL_LANES);
+        assert_true(!is_in_ring(&pair->lanes[lane]) || pair->passed_over[lane] < MODEL_LANES);
     }
 }
 
@@ -596,7 +653,7 @@ static void pair_operate(struct pair *pair, uint32_t pushes)
     else
         pair_hold(pair);
     for (size_t lane = 0; lane < MODEL_LANES; lane++)
-        if (!pair->lanes[lane].in_ring)
+        if (!is_in_ring(&pair->lanes[lane]))
             pair->passed_over[lane] = 0;
 }
 
@@ -616,14 +673,14 @@ static void pair_compare(struct pair *pair)
                      first == MODEL_ENTRIES ? NULL : &pair->entries[first]);
 }
 
-/* The state is the seed. */
+/* *state is the seed. */
 static void test_differential(void **state)
 {
     const uint64_t *seed = *state;
     struct pair pair;
     pair_init(&pair, *seed);
     for (unsigned i = 0; i < MODEL_OPERATIONS; i++) {
-        /* It fills up and runs empty in turns. */
+        /* The queue fills up and runs empty in turns. */
         pair_operate(&pair, i / 1000 % 2 ? 65 : 30);
         pair_compare(&pair);
         if (i % 100 == 0)
@@ -676,6 +733,8 @@ int main(void)
         cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_room_comes_back),
         cmocka_unit_test(test_held_entries_are_bounded_too),
+        cmocka_unit_test(test_what_must_not_be_is_caught),
+        cmocka_unit_test(test_what_can_be_seen),
         {"test_differential_seed_1", test_differential, NULL, NULL, &seeds[0]},
         {"test_differential_seed_2", test_differential, NULL, NULL, &seeds[1]},
         {"test_differential_seed_3", test_differential, NULL, NULL, &seeds[2]},

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* A job that is sent to a jail, taken back and sent to another: what the first was given is worth
- * nothing then. */
+/* A job on its way to a jail, back, and to another: its phases, and that the descriptors which the
+ * first jail was given are worth nothing afterwards. */
 #include "daemon/pool/slot_job.h"
+#include "tests/unit/caught.h"
 #include "tests/unit/scenario.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
 
-/* A jail's end of the link, and what was received there. */
+/* Both ends of a jail's link, and what came out of the jail's. */
 struct jail {
     int link[2];
     int fds[LINK_JOB_FDS];
@@ -81,7 +82,7 @@ static void send_to(struct fixture *f, struct jail *jail)
     char strings[LINK_STRINGS_MAX];
     assert_int_equal(slot_job_send(&f->job, &f->host, jail->link[0]), 0);
     assert_true(f->job.sent_ns > 0);
-    assert_false(slot_job_is_pending(&f->job));
+    assert_int_equal(f->job.phase, SLOT_JOB_SENT);
     assert_int_equal(link_receive_job(jail->link[1], &jail->job, strings, jail->fds), 1);
     assert_int_equal(jail->job.job_no, 77);
 }
@@ -89,19 +90,19 @@ static void send_to(struct fixture *f, struct jail *jail)
 static void test_what_a_jail_was_sent_is_worth_nothing_to_it(void **state)
 {
     struct fixture *f = *state;
-    assert_true(slot_job_is_pending(&f->job));
+    assert_int_equal(f->job.phase, SLOT_JOB_PENDING);
     send_to(f, &f->first);
     slot_job_retract(&f->job);
-    assert_true(slot_job_is_pending(&f->job));
+    assert_int_equal(f->job.phase, SLOT_JOB_PENDING);
     send_to(f, &f->second);
-    slot_job_is_taken(&f->job);
+    slot_job_commit(&f->job);
 
     for (int of = LINK_STDOUT; of <= LINK_STDERR; of++) {
         assert_int_equal(write(f->first.fds[of], "forged", 6), -1);
         assert_int_equal(errno, EPIPE);
         assert_int_equal(write(f->second.fds[of], "its own", 7), 7);
     }
-    /* Its own are the last writers: nobody else keeps the pipes from their end. */
+    /* The second jail has the last write ends: nobody else keeps the pipes from their end. */
     close_fds(&f->second);
     assert_int_equal(capture_read_rest(&f->job.out), 0);
     assert_int_equal(capture_read_rest(&f->job.err), 0);
@@ -116,7 +117,7 @@ static void test_a_jail_that_is_gone(void **state)
     size_t descriptors = count_descriptors();
     f->first.link[1] = close_fd(f->first.link[1]);
     assert_int_equal(slot_job_send(&f->job, &f->host, f->first.link[0]), -EPIPE);
-    assert_true(slot_job_is_pending(&f->job));
+    assert_int_equal(f->job.phase, SLOT_JOB_PENDING);
     assert_int_equal(count_descriptors(), descriptors - 1);
     send_to(f, &f->second);
     f->descriptors--;
@@ -125,17 +126,105 @@ static void test_a_jail_that_is_gone(void **state)
 static void test_cancelled_it_waits_for_no_jail(void **state)
 {
     struct fixture *f = *state;
-    f->job.result.killed = SLOT_KILL_CANCELLED;
-    assert_false(slot_job_is_pending(&f->job));
+    slot_job_kill(&f->job, SLOT_KILL_CANCELLED);
+    assert_int_equal(f->job.phase, SLOT_JOB_WITHDRAWN);
+    assert_int_equal(f->job.result.killed, SLOT_KILL_CANCELLED);
+}
+
+static void test_cancelled_at_a_jail_it_waits_for_no_other(void **state)
+{
+    struct fixture *f = *state;
+    send_to(f, &f->first);
+    slot_job_kill(&f->job, SLOT_KILL_CANCELLED);
+    assert_int_equal(f->job.phase, SLOT_JOB_SENT); /* the jail may have begun */
+    slot_job_retract(&f->job);
+    assert_int_equal(f->job.phase, SLOT_JOB_WITHDRAWN);
+}
+
+static void test_moved_it_is_in_one_place(void **state)
+{
+    struct fixture *f = *state;
+    struct slot_job other = SLOT_JOB_NULL;
+    send_to(f, &f->first);
+    slot_job_move(&other, &f->job);
+    assert_int_equal(f->job.phase, SLOT_JOB_NONE);
+    assert_null(f->job.owner);
+    assert_int_equal(other.phase, SLOT_JOB_SENT);
+    assert_ptr_equal(other.owner, f);
+    slot_job_move(&f->job, &other);
+    slot_job_commit(&f->job);
+    assert_int_equal(f->job.phase, SLOT_JOB_TAKEN);
+}
+
+/* --- assertions ---------------------------------------------------------------------------- */
+
+static void send_twice(struct slot_job *job)
+{
+    int link[2];
+    struct slot_job_host host = {.base = event_base_new()};
+    (void)socketpair(AF_UNIX, SOCK_SEQPACKET, 0, link);
+    (void)slot_job_send(job, &host, link[0]);
+    (void)slot_job_send(job, &host, link[0]);
+}
+
+static void finish_twice(struct slot_job *job)
+{
+    slot_job_finish(job, SLOT_END_JAIL_LOST);
+    slot_job_finish(job, SLOT_END_JAIL_LOST);
+}
+
+static void exit_before_it_was_reported(struct slot_job *job)
+{
+    slot_job_finish(job, SLOT_END_EXITED);
+}
+
+static void report_before_it_was_taken(struct slot_job *job)
+{
+    const struct link_notice notice = {.type = LINK_ENDED};
+    slot_job_report(job, &notice);
+}
+
+static void move_onto_another(struct slot_job *job)
+{
+    struct slot_job other = {.phase = SLOT_JOB_PENDING, .owner = job};
+    slot_job_move(&other, job);
+}
+
+static void test_wrong_phases_are_caught(void **state)
+{
+    struct fixture *f = *state;
+    assert_caught(slot_job_retract(&f->job));
+    assert_caught(slot_job_commit(&f->job));
+    assert_caught(report_before_it_was_taken(&f->job));
+    assert_caught(exit_before_it_was_reported(&f->job));
+    assert_caught(move_onto_another(&f->job));
+    assert_caught(send_twice(&f->job));
+    assert_caught(finish_twice(&f->job));
+    assert_not_caught(slot_job_withdraw(&f->job));
 }
 
 static void test_taken_it_cannot_be_sent_again(void **state)
 {
     struct fixture *f = *state;
     send_to(f, &f->first);
-    slot_job_is_taken(&f->job);
-    slot_job_retract(&f->job);
-    assert_false(slot_job_is_pending(&f->job));
+    slot_job_commit(&f->job);
+    assert_int_equal(f->job.phase, SLOT_JOB_TAKEN);
+    assert_null(f->job.packet.strings);
+    assert_caught(slot_job_retract(&f->job));
+    assert_caught(slot_job_send(&f->job, &f->host, f->second.link[0]));
+}
+
+/* Each phase and those that may follow it, by their first letters: None, Pending, Sent, Taken,
+ * Reported, Withdrawn, Over. */
+static void test_the_arrows_between_phases(void **state)
+{
+    static const char letters[] = "NPSTRWO";
+    static const char *const next[] = {"P", "SWO", "PTW", "RO", "O", "O", ""};
+    (void)state;
+    for (unsigned from = 0; from < strlen(letters); from++)
+        for (unsigned to = 0; to < strlen(letters); to++)
+            if (slot_job_may_enter(from, to) != (strchr(next[from], letters[to]) != NULL))
+                fail_msg("%c to %c", letters[from], letters[to]);
 }
 
 int main(void)
@@ -145,6 +234,11 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(test_a_jail_that_is_gone, setup, teardown),
         cmocka_unit_test_setup_teardown(test_cancelled_it_waits_for_no_jail, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_cancelled_at_a_jail_it_waits_for_no_other, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_moved_it_is_in_one_place, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_wrong_phases_are_caught, setup, teardown),
+        cmocka_unit_test(test_the_arrows_between_phases),
         cmocka_unit_test_setup_teardown(test_taken_it_cannot_be_sent_again, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* A jail for tests of slots: the test program once more. Started as "rubricd-jail", it speaks the
+ * link's protocol, confines nothing, and behaves as its work directory is called. */
+
+#include "daemon/base/clock.h"
+#include "daemon/confine/confinement.h"
+#include "daemon/jail/link.h"
+#include "proto/util.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+/* What the work directory of a jail makes it do. */
+#define QUICK "quick"   /* its programs exit at once */
+#define SLOW "slow"     /* its programs run until they are killed */
+#define SILENT "silent" /* it takes jobs and says nothing */
+#define LIAR "liar"     /* it reports the end of a program that runs */
+#define SPENT "spent"   /* it cannot clean up: somebody holds the output open, and it exits */
+
+static inline void fork_program(bool exits, int *ret_pidfd)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (!exits)
+            (void)pause(); /* until it is killed */
+        _exit(0);
+    }
+    *ret_pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (exits)
+        (void)waitpid(pid, NULL, 0);
+}
+
+/* Leaves a process that has the output and outlives the jail. */
+static inline void leave_somebody(void)
+{
+    if (fork() == 0) {
+        (void)alarm(60);
+        (void)pause();
+        _exit(0);
+    }
+}
+
+static inline void do_job(const struct link_job *job, const char *directory)
+{
+    struct link_notice notice = {.job_no = job->job_no, .started_ns = clock_now_ns()};
+    int pidfd = -1;
+    if (strstr(directory, SILENT))
+        return;
+    bool runs_on = strstr(directory, SLOW) || strstr(directory, LIAR);
+    fork_program(!runs_on, &pidfd);
+    notice.type = strstr(directory, SLOW) ? LINK_STARTED : LINK_ENDED;
+    notice.ended_ns = clock_now_ns();
+    notice.leftover = strstr(directory, SPENT) != NULL;
+    if (notice.leftover)
+        leave_somebody();
+    (void)link_send_notice(LINK_FD, &notice, pidfd);
+    close_fd(pidfd);
+    if (notice.type == LINK_STARTED) {
+        notice.type = LINK_ENDED;
+        (void)wait(&notice.wait_status);
+        (void)link_send_notice(LINK_FD, &notice, -1);
+    }
+    if (notice.leftover)
+        _exit(0);
+}
+
+static inline int be_fake_jail(const char *directory)
+{
+    static char strings[LINK_STRINGS_MAX];
+    struct link_setup setup;
+    struct link_job job;
+    struct link_notice ready = {.type = LINK_READY};
+    int filter, fds[LINK_JOB_FDS];
+    if (link_receive_setup(LINK_FD, &setup, strings, &filter) != 1 ||
+        link_send_notice(LINK_FD, &ready, -1) < 0)
+        return 1;
+    while (link_receive_job(LINK_FD, &job, strings, fds) == 1) {
+        do_job(&job, directory);
+        for (size_t i = 0; i < LINK_JOB_FDS; i++)
+            close_fd(fds[i]);
+    }
+    return 0;
+}
+
+static inline bool is_fake_jail(int argc, char **argv)
+{
+    return argc == 2 && strcmp(argv[0], "rubricd-jail") == 0;
+}
+
+/* What jails leave behind comes to this process. */
+static inline void prepare_for_fake_jails(void)
+{
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+/* A confinement without any layer, whose jails run PROGRAM; "/proc/self/exe" for fake jails. */
+static inline void confine(struct confinement *confinement, const char *program)
+{
+    *confinement = (struct confinement){.references = 1, .probe = PROBE_NULL};
+    confinement->jail.program = open(program, O_RDONLY | O_CLOEXEC);
+    assert_true(confinement->jail.program >= 0);
+}

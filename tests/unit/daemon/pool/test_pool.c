@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/* The pool: it launches what is queued, grows and shrinks around running jobs, and stops. */
+#include "daemon/jail/children.h"
+#include "daemon/pool/pool.h"
+#include "tests/unit/caught.h"
+#include "tests/unit/daemon/pool/fake_jail.h"
+
+#define ITEMS 8
+
+struct item {
+    struct queue_entry entry;
+    struct slot *slot; /* NULL: not launched, or done */
+    bool is_cancelled; /* as pool_cancel_all() told */
+    enum slot_kill killed;
+};
+
+struct fixture {
+    struct log log;
+    struct confinement confinement, other;
+    struct queue queue;
+    struct queue_lane lane;
+    struct pool pool;
+    struct event_base *base;
+    struct item items[ITEMS];
+    unsigned launched, started, done, stopped;
+};
+
+static void on_launch(struct slot *slot, struct queue_entry *entry, void *userdata)
+{
+    struct fixture *f = userdata;
+    struct item *item = container_of(entry, struct item, entry);
+    static const char *const argv[] = {"/bin/true", NULL};
+    static const struct bytes no_input = BYTES_NULL;
+    struct launch launch = {.argv = argv, .input = &no_input, .confinement = &f->confinement};
+    for (size_t limit = 0; limit < LIMIT_COUNT; limit++)
+        launch.limits.of[limit] = 30000;
+    item->slot = slot;
+    assert_int_equal(slot_run(slot, &launch, ++f->launched, item), 0);
+}
+
+static void on_moved(struct slot *slot, void *owner, void *userdata)
+{
+    struct item *item = owner;
+    (void)userdata;
+    assert_non_null(item->slot);
+    item->slot = slot;
+}
+
+static void on_started(struct slot *slot, void *owner, uint64_t started_ns, void *userdata)
+{
+    struct fixture *f = userdata;
+    const struct item *item = owner;
+    assert_ptr_equal(item->slot, slot);
+    assert_true(started_ns > 0);
+    f->started++;
+}
+
+static void on_done(struct slot *slot, void *owner, const struct slot_result *result,
+                    void *userdata)
+{
+    struct fixture *f = userdata;
+    struct item *item = owner;
+    assert_ptr_equal(item->slot, slot);
+    item->slot = NULL;
+    item->killed = result->killed;
+    f->done++;
+}
+
+static void on_stopped(void *userdata)
+{
+    struct fixture *f = userdata;
+    f->stopped++;
+}
+
+static const struct pool_ops ops = {
+    .launch = on_launch,
+    .moved = on_moved,
+    .started = on_started,
+    .done = on_done,
+    .stopped = on_stopped,
+};
+
+static void push(struct fixture *f, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        queue_push(&f->queue, &f->lane, &f->items[i].entry);
+    pool_dispatch(&f->pool);
+}
+
+#define RUN_UNTIL(f, condition)                                           \
+    do {                                                                  \
+        while (!(condition))                                              \
+            assert_int_equal(event_base_loop((f)->base, EVLOOP_ONCE), 0); \
+    } while (0)
+
+static bool all_idle(const struct fixture *f)
+{
+    struct slot_view view;
+    for (unsigned at = 0; pool_look(&f->pool, &at, &view);)
+        if (view.activity != SLOT_WAITS)
+            return false;
+    return true;
+}
+
+static unsigned count_shown(const struct fixture *f, unsigned *ret_retiring)
+{
+    struct slot_view view;
+    unsigned shown = 0;
+    *ret_retiring = 0;
+    for (unsigned at = 0; pool_look(&f->pool, &at, &view); shown++)
+        *ret_retiring += view.is_retiring;
+    return shown;
+}
+
+/* Starts a pool of SIZE slots whose jails behave as BEHAVIOUR, and waits for these. */
+static struct fixture *start(const char *behaviour, unsigned size)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+    assert_non_null(f);
+    (void)alarm(60); /* a test that hangs ends here */
+    confine(&f->confinement, "/proc/self/exe");
+    confine(&f->other, "/proc/self/exe");
+    f->log.level = -1;
+    f->base = event_base_new();
+    queue_init(&f->queue, ITEMS, SIZE_MAX, ITEMS);
+    queue_lane_init(&f->lane);
+    const struct pool_config config = {
+        .base = f->base,
+        .log = &f->log,
+        .confinement = &f->confinement,
+        .work_directory = behaviour,
+        .work_directory_fd = -1,
+        .slot_count = size,
+        .queue = &f->queue,
+        .ops = &ops,
+        .userdata = f,
+    };
+    assert_int_equal(pool_init(&f->pool, &config), 0);
+    assert_int_equal(pool_size(&f->pool), size);
+    RUN_UNTIL(f, all_idle(f));
+    return f;
+}
+
+static void finish(struct fixture *f)
+{
+    pool_stop(&f->pool);
+    RUN_UNTIL(f, pool_is_stopped(&f->pool));
+    assert_int_equal(pool_busy(&f->pool), 0);
+    pool_deinit(&f->pool);
+    assert_int_equal(f->confinement.references, 1);
+    assert_int_equal(f->other.references, 1);
+    close_fd(f->confinement.jail.program);
+    close_fd(f->other.jail.program);
+    while (children_kill(NULL, 0) > 0)
+        continue;
+    event_base_free(f->base);
+    free(f);
+    (void)alarm(0);
+}
+
+static void test_all_that_is_queued_is_launched(void **state)
+{
+    struct fixture *f = start(QUICK, 2);
+    (void)state;
+    assert_false(pool_can_dispatch(&f->pool));
+    push(f, ITEMS);
+    assert_int_equal(pool_busy(&f->pool), 2);
+    RUN_UNTIL(f, f->done == ITEMS);
+    assert_int_equal(f->started, ITEMS);
+    assert_int_equal(pool_dispatched(&f->pool), ITEMS);
+    assert_int_equal(pool_tally(&f->pool)->jails_started, 2);
+    finish(f);
+}
+
+static void test_a_retiring_slot_ends_its_job(void **state)
+{
+    struct fixture *f = start(SLOW, 2);
+    unsigned retiring;
+    (void)state;
+    push(f, 2);
+    RUN_UNTIL(f, f->started == 2);
+    assert_int_equal(pool_resize(&f->pool, 1), 0);
+    assert_int_equal(pool_size(&f->pool), 1);
+    assert_int_equal(pool_retiring(&f->pool), 1);
+    assert_int_equal(count_shown(f, &retiring), 2);
+    assert_int_equal(retiring, 1);
+    assert_int_equal(pool_resize(&f->pool, 2), 0); /* called back */
+    assert_int_equal(pool_retiring(&f->pool), 0);
+    assert_int_equal(pool_tally(&f->pool)->jails_started, 2);
+
+    assert_int_equal(pool_resize(&f->pool, 1), 0);
+    for (unsigned i = 0; i < 2; i++)
+        slot_cancel(f->items[i].slot, &f->items[i]);
+    RUN_UNTIL(f, f->stopped == 1);
+    assert_int_equal(f->done, 2);
+    pool_reap(&f->pool);
+    assert_int_equal(f->pool.slot_count, 1);
+    assert_int_equal(count_shown(f, &retiring), 1);
+    assert_int_equal(retiring, 0);
+    finish(f);
+}
+
+static void test_an_idle_surplus_slot_is_not_shown(void **state)
+{
+    struct fixture *f = start(QUICK, 3);
+    unsigned retiring;
+    (void)state;
+    assert_int_equal(pool_resize(&f->pool, 1), 0);
+    assert_int_equal(count_shown(f, &retiring), 1);
+    assert_int_equal(pool_resize(&f->pool, 2),
+                     0); /* a new one: a slot that stops does not return */
+    assert_int_equal(pool_tally(&f->pool)->jails_started, 4);
+    RUN_UNTIL(f, f->stopped == 2);
+    pool_reap(&f->pool);
+    assert_int_equal(f->pool.slot_count, 2);
+    finish(f);
+}
+
+static void mark(void *owner)
+{
+    struct item *item = owner;
+    item->is_cancelled = true;
+}
+
+static void test_all_jobs_are_cancelled(void **state)
+{
+    struct fixture *f = start(SLOW, 2);
+    (void)state;
+    push(f, 2);
+    RUN_UNTIL(f, f->started == 2);
+    pool_cancel_all(&f->pool, mark);
+    RUN_UNTIL(f, f->done == 2);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_true(f->items[i].is_cancelled);
+        assert_int_equal(f->items[i].killed, SLOT_KILL_CANCELLED);
+    }
+    finish(f);
+}
+
+static void test_idle_jails_are_replaced(void **state)
+{
+    struct fixture *f = start(QUICK, 2);
+    (void)state;
+    pool_set_confinement(&f->pool, &f->other);
+    assert_false(all_idle(f));
+    RUN_UNTIL(f, all_idle(f));
+    assert_int_equal(pool_tally(&f->pool)->jails_started, 4);
+    assert_int_equal(pool_tally(&f->pool)->jails_lost, 0);
+    assert_false(pool_has_no_jail(&f->pool));
+    finish(f);
+}
+
+/* Active, Retiring, retired (G), Closing: each with those that may follow. */
+static void test_the_arrows_between_memberships(void **state)
+{
+    static const char letters[] = "ARGC";
+    static const char *const next[] = {"RC", "AG", "", ""};
+    (void)state;
+    for (unsigned from = 0; from < strlen(letters); from++)
+        for (unsigned to = 0; to < strlen(letters); to++)
+            if (pool_may_become(from, to) != (strchr(next[from], letters[to]) != NULL))
+                fail_msg("%c to %c", letters[from], letters[to]);
+}
+
+/* Frees a stopped slot that still has a job. */
+static void reap_a_job(struct fixture *f)
+{
+    f->pool.slots[0]->slot.jail.state = SLOT_JAIL_STOPPED;
+    f->pool.slots[0]->slot.job.owner = f;
+    pool_reap(&f->pool);
+}
+
+static void test_what_must_not_be_is_caught(void **state)
+{
+    struct fixture *f = start(QUICK, 1);
+    (void)state;
+    assert_caught(reap_a_job(f));
+    finish(f);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_that_is_queued_is_launched),
+        cmocka_unit_test(test_a_retiring_slot_ends_its_job),
+        cmocka_unit_test(test_an_idle_surplus_slot_is_not_shown),
+        cmocka_unit_test(test_all_jobs_are_cancelled),
+        cmocka_unit_test(test_idle_jails_are_replaced),
+        cmocka_unit_test(test_the_arrows_between_memberships),
+        cmocka_unit_test(test_what_must_not_be_is_caught),
+    };
+    if (is_fake_jail(argc, argv))
+        return be_fake_jail(argv[1]);
+    prepare_for_fake_jails();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
