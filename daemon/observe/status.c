@@ -78,7 +78,7 @@ static json_t *clients_json(const struct conn_list *conns, size_t *ret_total)
             json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:b}", "client", (json_int_t)conn->number,
                       "uid", (json_int_t)conn->peer.uid, "gid", (json_int_t)conn->peer.gid, "pid",
                       (json_int_t)conn->peer.pid, "queued", (json_int_t)conn->lane.count, "running",
-                      (json_int_t)conn->running, "unsent_bytes", (json_int_t)conn_unsent(conn),
+                      (json_int_t)conn->jobs.running, "unsent_bytes", (json_int_t)conn_unsent(conn),
                       "paused", conn->is_parked || conn->is_choked));
     }
     *ret_total = total;

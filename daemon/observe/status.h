@@ -9,8 +9,6 @@
 #include "daemon/net/conn.h"
 #include "daemon/pool/pool.h"
 
-TAILQ_HEAD(conn_list, conn);
-
 /* What there is to be seen, for status and metrics. */
 struct status_view {
     const char *version;

@@ -62,10 +62,9 @@ static void deliver(struct supervisor *supervisor, struct job *job, int r, struc
     log_answer(supervisor, job, answer, err);
 
     struct conn *conn = job->conn;
+    job_enter(job, JOB_ENDED, NULL);
     if (conn) {
         job_set_remove(&conn->jobs, job);
-        if (job->slot)
-            conn->running--;
         if (r == 0)
             conn_send(conn, &answer->payload);
         else
@@ -130,8 +129,7 @@ static void launch(struct supervisor *supervisor, struct slot *slot, struct job 
         refuse(supervisor, job, ERROR_SANDBOX_FAILED, message);
         return;
     }
-    job->slot = slot;
-    job->conn->running++;
+    job_enter(job, JOB_ON_SLOT, slot);
     job_drop_input(job);
 }
 
@@ -213,7 +211,7 @@ static void on_moved(struct slot *slot, void *owner, void *userdata)
 {
     struct job *job = owner;
     (void)userdata;
-    job->slot = slot;
+    job_enter(job, JOB_ON_SLOT, slot);
 }
 
 static void on_started(struct slot *slot, void *owner, void *userdata)

@@ -3,7 +3,7 @@
 /* The way of a job through the supervisor once it is admitted: launched on a slot, answered,
  * freed. Part of the supervisor. */
 
-#include "supervisor.h"
+#include "state.h"
 
 /* The pool's callbacks; their userdata is the supervisor. */
 extern const struct pool_ops dispatch_pool_ops;

@@ -72,7 +72,7 @@ static void describe(const struct supervisor *supervisor, uint64_t now_ns,
 {
     size_t missing = json_array_size(supervisor->settings->isolation.missing);
     text[0] = '\0';
-    if (supervisor->drain_begun)
+    if (state_is_draining(supervisor))
         describe_stop(supervisor, now_ns, text);
     else
         describe_work(supervisor, text);
@@ -95,7 +95,8 @@ void notify_tell(struct supervisor *supervisor)
         return;
     describe(supervisor, now_ns, text);
     service_status(&supervisor->service, text);
-    if (supervisor->drain_begun && now_ns < supervisor->grace_ends_ns + WIND_UP_MS * NS_PER_MS)
+    if (state_is_draining(supervisor) &&
+        now_ns < supervisor->grace_ends_ns + WIND_UP_MS * NS_PER_MS)
         service_extend(&supervisor->service, EXTEND_MS);
 }
 

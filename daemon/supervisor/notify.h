@@ -3,7 +3,7 @@
 /* What the service manager is told of the supervisor now and then, and at what moments. Part of the
  * supervisor. */
 
-#include "supervisor.h"
+#include "state.h"
 
 /* Brings STATUS= up to date and, while the daemon drains, asks for the time that it may take. Every
  * WATCH_INTERVAL_S, and where something of note has happened. */

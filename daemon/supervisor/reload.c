@@ -103,7 +103,7 @@ static int apply(struct supervisor *supervisor, struct config *take_config, stru
     const struct settings *now = supervisor->settings;
     struct settings *next = NULL;
     struct fault fault = FAULT_NULL;
-    struct settings_host host = supervisor_host(supervisor);
+    struct settings_host host = state_host(supervisor);
     int r = settings_new(take_config, &host, now->generation + 1,
                          same_jails(supervisor, &done->change) ? now->confinement : NULL, &next,
                          &fault);
@@ -114,7 +114,7 @@ static int apply(struct supervisor *supervisor, struct config *take_config, stru
         settings_unref(next);
         return r;
     }
-    supervisor_adopt(supervisor, next);
+    state_adopt(supervisor, next);
     return 0;
 }
 
@@ -126,7 +126,7 @@ static int try_reload(struct supervisor *supervisor, struct reload *done)
         fault_set(&fault, "a private daemon keeps the configuration that it was started with");
         return refuse(done, ERROR_BAD_REQUEST, &fault);
     }
-    if (supervisor->draining) {
+    if (state_refuses_jobs(supervisor)) {
         fault_set(&fault, "the daemon stops");
         return refuse(done, ERROR_DRAINING, &fault);
     }
@@ -167,7 +167,7 @@ static void log_success(struct supervisor *supervisor, const struct reload *done
 void reload_configuration(struct supervisor *supervisor, struct reload *ret)
 {
     *ret = (struct reload)RELOAD_NULL;
-    if (!supervisor->draining)
+    if (!state_refuses_jobs(supervisor))
         service_reloading(&supervisor->service);
     ret->is_done = try_reload(supervisor, ret) == 0;
     if (ret->is_done)
@@ -176,7 +176,7 @@ void reload_configuration(struct supervisor *supervisor, struct reload *ret)
         log_refusal(supervisor, ret);
     supervisor->stats.reloads_refused += !ret->is_done;
     supervisor->reload_refused = !ret->is_done;
-    if (!supervisor->draining)
+    if (!state_refuses_jobs(supervisor))
         service_ready(&supervisor->service);
     notify_tell(supervisor);
     event_active(supervisor->turn, 0, 0); /* there may be room, or idle slots */

@@ -7,7 +7,7 @@
  * what the host grants, new slots are made. What was admitted before ends under the settings of
  * that time; see settings.h. */
 
-#include "supervisor.h"
+#include "state.h"
 
 #include "conf/change.h"
 

@@ -42,15 +42,6 @@ static bool is_run(const struct job_spec *spec)
     return spec->kind != JOB_RUBRIC || spec->rubric.sut == SUT_OK;
 }
 
-static void park(struct supervisor *supervisor, struct conn *conn, struct request *request,
-                 size_t size, struct settings *settings)
-{
-    conn_park(conn, request, size);
-    conn->parked_settings = settings_ref(settings);
-    TAILQ_INSERT_TAIL(&supervisor->parked, conn, of_parked);
-    conn->in_parked_list = true;
-}
-
 static void admit(struct supervisor *supervisor, struct conn *conn, struct request *request,
                   size_t size, struct settings *settings)
 {
@@ -67,6 +58,7 @@ static void admit(struct supervisor *supervisor, struct conn *conn, struct reque
     stats_count_submitted(&supervisor->stats, job->spec->kind);
     if (is_run(job->spec)) {
         queue_push(&supervisor->queue, &conn->lane, &job->entry);
+        job_enter(job, JOB_QUEUED, NULL);
         event_active(supervisor->turn, 0, 0);
     } else {
         dispatch_answer_sut(supervisor, job);
@@ -74,15 +66,11 @@ static void admit(struct supervisor *supervisor, struct conn *conn, struct reque
 }
 
 static void handle_submit(struct supervisor *supervisor, struct conn *conn, struct request *request,
-                          size_t size)
+                          size_t size, struct settings *settings)
 {
-    /* What was parked was decoded under the settings of that time. */
-    struct settings *settings = TAKE_PTR(conn->parked_settings);
-    if (!settings)
-        settings = settings_ref(supervisor->settings);
-    /* What is kept may be longer than the client's text of it. */
+    /* The decoded job may be longer than the client's text of it. */
     size = MAX(size, job_spec_size(request->job));
-    if (supervisor->draining) {
+    if (state_refuses_jobs(supervisor)) {
         stats_count_submitted(&supervisor->stats, request->job->kind);
         stats_count_error(&supervisor->stats, request->job->kind, ERROR_DRAINING, clock_now_ns());
         send_error(conn, &request->id, 0, ERROR_DRAINING, "the daemon takes no new jobs");
@@ -91,26 +79,27 @@ static void handle_submit(struct supervisor *supervisor, struct conn *conn, stru
                    "id: already in use by an unfinished job of this connection");
     } else if (is_run(request->job) &&
                queue_has_room(&supervisor->queue, &conn->lane, size) != QUEUE_ROOM) {
-        park(supervisor, conn, request, size, settings);
+        conn_park(conn, request, size, settings);
     } else {
         admit(supervisor, conn, request, size, settings);
     }
-    settings_unref(settings);
 }
 
 void requests_resume(struct supervisor *supervisor)
 {
-    struct conn *conn = TAILQ_FIRST(&supervisor->parked), *next;
+    const struct conn_list *parked = &supervisor->conn_env.parked;
+    struct conn *conn = TAILQ_FIRST(parked), *next;
     for (; conn; conn = next) {
-        enum queue_room room = queue_has_room(&supervisor->queue, &conn->lane, conn->parked_size);
-        if (room == QUEUE_FULL && !supervisor->draining)
-            return; /* in turn: the first one's is the next room */
+        bool refused = state_refuses_jobs(supervisor);
+        enum queue_room room = queue_has_room(&supervisor->queue, &conn->lane, conn->parked.size);
+        if (room == QUEUE_FULL && !refused)
+            return; /* the first in line gets the next room */
         next = TAILQ_NEXT(conn, of_parked);
-        if (room == QUEUE_LANE_FULL && !supervisor->draining)
+        if (room == QUEUE_LANE_FULL && !refused)
             continue;
-        TAILQ_REMOVE(&supervisor->parked, conn, of_parked);
-        conn->in_parked_list = false;
-        conn_unpark(conn); /* with its next job it may stand at the end of the list again */
+        conn_unpark(conn); /* its next job may park it at the end of the list */
+        if (next && !next->is_parked)
+            next = TAILQ_FIRST(parked); /* it ended meanwhile */
     }
 }
 
@@ -144,7 +133,7 @@ static struct job *find_by_number(const struct supervisor *supervisor, uint64_t 
 
 static void cancel(struct supervisor *supervisor, struct job *job)
 {
-    if (job->slot) {
+    if (job->place == JOB_ON_SLOT) {
         slot_cancel(job->slot, job);
     } else {
         queue_remove(&supervisor->queue, &job->entry);
@@ -202,7 +191,7 @@ static void send_view(struct conn *conn, int r, struct bytes *payload)
 
 static void handle_status(struct supervisor *supervisor, struct conn *conn)
 {
-    struct status_view view = supervisor_view(supervisor);
+    struct status_view view = state_view(supervisor);
     _cleanup_bytes_ struct bytes payload = BYTES_NULL;
     int r = status_reply(&view, &payload);
     send_view(conn, r, &payload);
@@ -210,7 +199,7 @@ static void handle_status(struct supervisor *supervisor, struct conn *conn)
 
 static void handle_metrics(struct supervisor *supervisor, struct conn *conn)
 {
-    struct status_view view = supervisor_view(supervisor);
+    struct status_view view = state_view(supervisor);
     _cleanup_bytes_ struct bytes payload = BYTES_NULL;
     int r = metrics_reply(&view, &payload);
     send_view(conn, r, &payload);
@@ -226,7 +215,9 @@ static void handle_ping(struct conn *conn)
 static void handle_drain(struct supervisor *supervisor, struct conn *conn)
 {
     if (is_admin(supervisor, conn)) {
-        supervisor->draining = true; /* for what stands behind it already */
+        /* Requests that this client has sent already are refused, before the drain itself. */
+        if (!state_refuses_jobs(supervisor))
+            state_enter(supervisor, PHASE_REFUSING);
         event_active(supervisor->drain, 0, 0);
         return;
     }
@@ -250,12 +241,13 @@ static void handle_reload(struct supervisor *supervisor, struct conn *conn)
         send_error(conn, NULL, 0, ERROR_INTERNAL, "out of memory");
 }
 
-static void on_request(struct conn *conn, struct request *request, size_t size, void *userdata)
+static void on_request(struct conn *conn, struct request *request, size_t size,
+                       struct settings *settings, void *userdata)
 {
     struct supervisor *supervisor = userdata;
     switch (request->type) {
     case REQUEST_SUBMIT:
-        handle_submit(supervisor, conn, request, size);
+        handle_submit(supervisor, conn, request, size, settings);
         break;
     case REQUEST_CANCEL:
         handle_cancel(supervisor, conn, request);
@@ -285,17 +277,15 @@ static void on_gone(struct conn *conn, void *userdata)
 {
     struct supervisor *supervisor = userdata;
     struct job *job;
-    if (conn->in_parked_list)
-        TAILQ_REMOVE(&supervisor->parked, conn, of_parked);
-    conn->in_parked_list = false;
     while ((job = TAILQ_FIRST(&conn->jobs.list))) {
         job_set_remove(&conn->jobs, job);
         job->conn = NULL;
-        if (job->slot) {
+        if (job->place == JOB_ON_SLOT) {
             slot_cancel(job->slot, job);
         } else {
             queue_remove(&supervisor->queue, &job->entry);
             stats_count_dropped(&supervisor->stats, job->spec->kind);
+            job_enter(job, JOB_ENDED, NULL);
             job_free(job);
         }
     }
@@ -313,8 +303,7 @@ static void on_choked(struct conn *conn, bool choked, void *userdata)
 static void on_closed(struct conn *conn, void *userdata)
 {
     struct supervisor *supervisor = userdata;
-    TAILQ_REMOVE(&supervisor->conns, conn, of_supervisor);
-    supervisor->conn_count--;
+    state_remove_conn(supervisor, conn);
     conn_free(conn);
     event_active(supervisor->turn, 0, 0);
 }
@@ -365,8 +354,7 @@ void requests_accept(int fd, void *userdata)
         return;
     }
     supervisor->last_conn_no++;
-    supervisor->conn_count++;
-    TAILQ_INSERT_TAIL(&supervisor->conns, conn, of_supervisor);
+    state_add_conn(supervisor, conn);
     if (reply_hello(&hello, &payload) == 0)
         conn_send(conn, &payload);
     conn_start(conn);

@@ -2,7 +2,7 @@
 #pragma once
 /* What clients ask for: submit, cancel, status, ping, drain, reload. Part of the supervisor. */
 
-#include "supervisor.h"
+#include "state.h"
 
 /* The connections' callbacks; their userdata is the supervisor. */
 extern const struct conn_ops requests_conn_ops;

@@ -1,10 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* Theory of operation: everything happens in one thread on one event loop. Callbacks that change
- * who may run or be read never act on it at once, deep in somebody else's callback: they activate
- * `turn`, and on_turn() does what there is to do from the loop itself.
+/* Theory of operation: one thread runs everything on one event loop. A callback that changes what
+ * may run or be read next does not act on it, because it may be deep inside another object's
+ * callback. It activates the event `turn`, and on_turn() does the deferred work from the loop
+ * itself: it frees stopped slots, dispatches queued jobs, unparks connections, and stops the daemon
+ * when that is due.
  *
- * Stopping: drain() -> (running jobs end, or the grace period does) -> stop_when_idle()
- * says bye and stops the jails -> (jails and clients are gone) -> the loop breaks. */
+ * A job passes net/conn.c (frames, JSON), requests.c (admission), pool/queue.c, pool/pool.c (which
+ * calls dispatch.c to launch it on a slot) and comes back to dispatch.c, which judges, counts, logs
+ * and answers it. A job that the queue has no room for is not admitted: its connection is parked,
+ * and unparked in turn.
+ *
+ * The phases of the daemon (state.h), of which state_enter() changes one to the next:
+ *
+ *   RUNNING --(a client asks for a drain)--> REFUSING --(event `drain`)--> DRAINING
+ *   RUNNING --(SIGTERM, SIGINT, or the single client is gone)------------> DRAINING
+ *   DRAINING --(end of the grace period, or a second signal)--> KILLING
+ *   DRAINING, KILLING --(no job is left)--> STOPPING
+ *
+ * begin_drain() closes the listeners, answers queued jobs and lets running ones end. kill_jobs()
+ * ends those that do not. stop_when_idle() says bye to the clients and stops the jails; when both
+ * are gone it breaks the loop. */
 #include "supervisor.h"
 #include "dispatch.h"
 #include "notify.h"
@@ -15,6 +30,7 @@
 #include "daemon/base/events.h"
 #include "daemon/observe/metrics.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <libgen.h>
@@ -41,14 +57,16 @@ static void say_bye(struct supervisor *supervisor)
 
 static void stop_when_idle(struct supervisor *supervisor)
 {
-    if (!supervisor->stopping && pool_busy(&supervisor->pool) == 0) {
-        supervisor->stopping = true;
+    if (supervisor->phase < PHASE_STOPPING && pool_busy(&supervisor->pool) == 0) {
+        assert(supervisor->queue.count == 0);
+        state_enter(supervisor, PHASE_STOPPING);
         (void)event_del(supervisor->grace);
         scrape_deinit(&supervisor->scrape);
         say_bye(supervisor);
         pool_stop(&supervisor->pool);
     }
-    if (supervisor->stopping && pool_is_stopped(&supervisor->pool) && supervisor->conn_count == 0)
+    if (supervisor->phase == PHASE_STOPPING && pool_is_stopped(&supervisor->pool) &&
+        supervisor->conn_count == 0)
         (void)event_base_loopbreak(supervisor->base);
 }
 
@@ -59,8 +77,11 @@ static void close_listeners(struct supervisor *supervisor)
     supervisor->listener_count = 0;
 }
 
-static void end_grace_period(struct supervisor *supervisor)
+/* Kills the jobs that still run. May be called again: they may take a while to end. */
+static void kill_jobs(struct supervisor *supervisor)
 {
+    if (supervisor->phase == PHASE_DRAINING)
+        state_enter(supervisor, PHASE_KILLING);
     for (unsigned i = 0; i < supervisor->pool.slot_count; i++) {
         struct slot *slot = supervisor->pool.slots[i];
         struct job *of_slot[] = {slot->next.owner, slot->job.owner};
@@ -73,16 +94,16 @@ static void end_grace_period(struct supervisor *supervisor)
     }
 }
 
-/* Takes no new clients and no new jobs, answers what is queued with `draining`, and lets what runs
- * finish within the grace period. */
-static void drain(struct supervisor *supervisor)
+/* Refuses new clients and jobs, answers queued jobs with `draining`, and gives running ones the
+ * grace period to end. */
+static void begin_drain(struct supervisor *supervisor)
 {
-    if (supervisor->drain_begun)
+    if (state_is_draining(supervisor))
         return;
     uint64_t ms = supervisor->settings->config.grace_period_ms;
     struct timeval grace = {.tv_sec = (time_t)(ms / 1000),
                             .tv_usec = (suseconds_t)(ms % 1000 * 1000)};
-    supervisor->draining = supervisor->drain_begun = true;
+    state_enter(supervisor, PHASE_DRAINING);
     supervisor->grace_ends_ns = clock_now_ns() + ms * NS_PER_MS;
     service_stopping(&supervisor->service);
     log_event(&supervisor->log, LOG_INFO, LOG_MESSAGE_DRAINING,
@@ -107,8 +128,8 @@ static void on_turn(evutil_socket_t fd, short what, void *userdata)
     requests_resume(supervisor);
     pool_dispatch(&supervisor->pool);
     if (supervisor->single_client && supervisor->conn_count == 0)
-        drain(supervisor);
-    if (supervisor->drain_begun)
+        begin_drain(supervisor);
+    if (state_is_draining(supervisor))
         stop_when_idle(supervisor);
 }
 
@@ -116,7 +137,7 @@ static void on_drain(evutil_socket_t fd, short what, void *userdata)
 {
     (void)fd;
     (void)what;
-    drain(userdata);
+    begin_drain(userdata);
 }
 
 static void on_grace(evutil_socket_t fd, short what, void *userdata)
@@ -126,7 +147,7 @@ static void on_grace(evutil_socket_t fd, short what, void *userdata)
     (void)what;
     log_event(&supervisor->log, LOG_WARNING, LOG_MESSAGE_GRACE_OVER,
               "the grace period is over: %u jobs are killed", pool_busy(&supervisor->pool));
-    end_grace_period(supervisor);
+    kill_jobs(supervisor);
 }
 
 static void on_signal(evutil_socket_t number, short what, void *userdata)
@@ -135,10 +156,10 @@ static void on_signal(evutil_socket_t number, short what, void *userdata)
     (void)what;
     if (number == SIGHUP)
         reload_on_signal(supervisor);
-    else if (supervisor->drain_begun)
-        end_grace_period(supervisor); /* asked twice */
+    else if (state_is_draining(supervisor))
+        kill_jobs(supervisor); /* the second signal */
     else
-        drain(supervisor);
+        begin_drain(supervisor);
 }
 
 static void on_tell(evutil_socket_t fd, short what, void *userdata)
@@ -179,33 +200,6 @@ static int set_up_events(struct supervisor *supervisor)
     return service_init(&supervisor->service, base, notify_is_healthy, supervisor);
 }
 
-static int log_level(const struct config *config)
-{
-    static const int levels[] = {
-        [CONFIG_LOG_ERROR] = LOG_ERR,
-        [CONFIG_LOG_WARNING] = LOG_WARNING,
-        [CONFIG_LOG_INFO] = LOG_INFO,
-        [CONFIG_LOG_DEBUG] = LOG_DEBUG,
-    };
-    return levels[config->log_level];
-}
-
-void supervisor_adopt(struct supervisor *supervisor, struct settings *settings)
-{
-    const struct config *config = &settings->config;
-    struct conn_env *env = &supervisor->conn_env;
-    settings_unref(supervisor->settings);
-    supervisor->settings = settings;
-    supervisor->log.level = log_level(config);
-    queue_bound(&supervisor->queue, config->queue_jobs, config->queue_bytes,
-                config->queue_jobs_per_client);
-    env->policy = &settings->policy;
-    env->max_frame = config->max_frame;
-    env->frame_timeout_ms = config->frame_timeout_ms;
-    env->high_water = config->reply_high_water;
-    env->receive_bytes = config->receive_bytes;
-}
-
 static void set_up_conn_env(struct supervisor *supervisor)
 {
     supervisor->conn_env.base = supervisor->base;
@@ -213,6 +207,7 @@ static void set_up_conn_env(struct supervisor *supervisor)
     supervisor->conn_env.ops = &requests_conn_ops;
     supervisor->conn_env.userdata = supervisor;
     TAILQ_INIT(&supervisor->conn_env.waiting);
+    TAILQ_INIT(&supervisor->conn_env.parked);
 }
 
 /* Makes and locks the work directory: two daemons in one would empty each other's. */
@@ -259,15 +254,6 @@ static int open_cgroups(struct supervisor *supervisor, const struct config *conf
     return 0;
 }
 
-struct settings_host supervisor_host(const struct supervisor *supervisor)
-{
-    return (struct settings_host){
-        .jail_program = supervisor->jail_program,
-        .warm_program = supervisor->warm_program,
-        .no_cgroups = supervisor->cgroups.fd >= 0 ? NULL : supervisor->no_cgroups.text,
-    };
-}
-
 static int set_up_settings(struct supervisor *supervisor, struct config *config,
                            struct fault *fault)
 {
@@ -280,10 +266,10 @@ static int set_up_settings(struct supervisor *supervisor, struct config *config,
     int r = open_cgroups(supervisor, config, fault);
     if (r < 0)
         return r;
-    struct settings_host host = supervisor_host(supervisor);
+    struct settings_host host = state_host(supervisor);
     r = settings_new(config, &host, 1, NULL, &settings, fault);
     if (r == 0)
-        supervisor_adopt(supervisor, settings);
+        state_adopt(supervisor, settings);
     return r;
 }
 
@@ -341,7 +327,7 @@ static int set_up_clients(struct supervisor *supervisor, const struct supervisor
 
 static int print_metrics(enum exposition_format format, struct bytes *ret, void *userdata)
 {
-    struct status_view view = supervisor_view(userdata);
+    struct status_view view = state_view(userdata);
     return metrics_print(&view, format, ret);
 }
 
@@ -403,9 +389,8 @@ int supervisor_init(struct supervisor *supervisor, struct config *config,
         .started_at_ns = clock_epoch_ns(),
     };
     TAILQ_INIT(&supervisor->conns);
-    TAILQ_INIT(&supervisor->parked);
     queue_init(&supervisor->queue, 0, 0, 0);
-    log_init(&supervisor->log, log_level(config), config->log_format);
+    log_init(&supervisor->log, state_log_level(config), config->log_format);
 
     supervisor->work_dir = strdup(config->work_dir);
     int r = stats_init(&supervisor->stats, supervisor->started_ns);
@@ -433,24 +418,6 @@ int supervisor_run(struct supervisor *supervisor)
     return r;
 }
 
-struct status_view supervisor_view(const struct supervisor *supervisor)
-{
-    return (struct status_view){
-        .version = supervisor->version,
-        .started_ns = supervisor->started_ns,
-        .started_at_ns = supervisor->started_at_ns,
-        .accepted = supervisor->last_conn_no,
-        .draining = supervisor->draining,
-        .healthy = !supervisor->illness,
-        .pool = &supervisor->pool,
-        .queue = &supervisor->queue,
-        .conns = &supervisor->conns,
-        .stats = &supervisor->stats,
-        .settings = supervisor->settings,
-        .log = &supervisor->log,
-    };
-}
-
 /* --- tear-down ----------------------------------------------------------------------------- */
 
 static void free_conns(struct supervisor *supervisor)
@@ -458,9 +425,12 @@ static void free_conns(struct supervisor *supervisor)
     struct conn *conn;
     while ((conn = TAILQ_FIRST(&supervisor->conns))) {
         struct job *job;
-        TAILQ_REMOVE(&supervisor->conns, conn, of_supervisor);
+        state_remove_conn(supervisor, conn);
         while ((job = TAILQ_FIRST(&conn->jobs.list))) {
             job_set_remove(&conn->jobs, job);
+            if (job->place == JOB_QUEUED)
+                queue_remove(&supervisor->queue, &job->entry);
+            job_enter(job, JOB_ENDED, NULL);
             job_free(job);
         }
         conn_free(conn);
