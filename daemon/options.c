@@ -89,7 +89,7 @@ _Static_assert(ARRAY_SIZE(daemon_options) <= OPTIONS_MAX, "OPTIONS_MAX");
 
 /* --- the parser ---------------------------------------------------------------------------- */
 
-/* The one number is a descriptor. */
+/* Stores a number. The only option with one is a descriptor. */
 static int store_socket(const struct option_spec *spec, const char *text, long *ret)
 {
     char *end;
@@ -130,7 +130,7 @@ static int store(const struct option_spec *spec, const char *value, struct argum
     return -EINVAL;
 }
 
-/* The tables that getopt_long reads; LONGS and LETTERS have room. */
+/* Fills the tables that getopt_long() reads. LONGS and LETTERS have room for all options. */
 static void make_tables(struct option *longs, char *letters)
 {
     for (size_t i = 0; i < n_daemon_options; i++) {
@@ -181,7 +181,7 @@ int options_parse(int argc, char **argv, struct arguments *arguments)
 
 /* --- help ---------------------------------------------------------------------------------- */
 
-/* TEXT from HELP_COLUMN on, broken at its blanks. */
+/* Prints TEXT from HELP_COLUMN on, wrapped at blanks. */
 static void put_wrapped(FILE *out, const char *text)
 {
     size_t at = HELP_COLUMN;

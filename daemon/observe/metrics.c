@@ -131,7 +131,7 @@ static void put_slots(struct exposition *e, const struct pool *pool)
               pool->tally.jails_lost);
 }
 
-/* When the job that has waited longest was queued; NOW_NS where none waits. */
+/* When the oldest queued job was queued; NOW_NS if none is. */
 static uint64_t oldest_queued_ns(const struct conn_list *conns, uint64_t now_ns)
 {
     uint64_t oldest_ns = now_ns;

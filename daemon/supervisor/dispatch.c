@@ -8,6 +8,7 @@
 #include "daemon/kinds/code_exec.h"
 #include "daemon/observe/joblog.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@ static bool is_networked(const struct job *job)
     return job->spec->kind == JOB_SANDBOX && job->spec->sandbox.network;
 }
 
-/* What was, or would have been, in force for JOB. */
+/* The isolation that JOB ran under, or would have. */
 static const struct bytes *isolation_of(const struct job *job)
 {
     const struct isolation *isolation = &job->settings->isolation;
@@ -48,8 +49,8 @@ static void count_answer(struct stats *stats, enum job_kind kind, const struct a
         stats_count_error(stats, kind, answer->code, clock_now_ns());
 }
 
-/* Sends the answer, counts it, and ends the job. R is negative where there is no answer because
- * memory ran out while it was made. */
+/* Counts, logs and sends the answer, then frees the job. A negative R means that memory ran out
+ * while the answer was made. */
 static void deliver(struct supervisor *supervisor, struct job *job, int r, struct answer *answer,
                     const struct bytes *err)
 {
@@ -68,7 +69,7 @@ static void deliver(struct supervisor *supervisor, struct job *job, int r, struc
         if (r == 0)
             conn_send(conn, &answer->payload);
         else
-            conn_close(conn); /* a job without an answer would break the promise */
+            conn_close(conn); /* each job is answered, or its client learns that it is not */
         conn_job_finished(conn);
     }
     job_free(job);
@@ -90,7 +91,7 @@ void dispatch_answer_sut(struct supervisor *supervisor, struct job *job)
     deliver(supervisor, job, r, &answer, NULL);
 }
 
-/* What is told of the job counts its wait until BEGAN_NS. */
+/* Ends the wait of JOB at BEGAN_NS: what clients see of a job counts its wait until then. */
 static void end_wait(struct supervisor *supervisor, struct job *job, uint64_t began_ns)
 {
     uint64_t waited_ns = began_ns - job->queued_ns;
@@ -106,7 +107,7 @@ static void answer_without_code(struct supervisor *supervisor, struct job *job)
     deliver(supervisor, job, r, &answer, NULL);
 }
 
-/* Of a job whose turn it is, and that cannot be run. */
+/* Answers a job that was taken out of the queue and cannot be run. */
 static void refuse(struct supervisor *supervisor, struct job *job, enum error_code code,
                    const char *message)
 {
@@ -145,11 +146,11 @@ static void launch_rubric(struct supervisor *supervisor, struct slot *slot, stru
         refuse(supervisor, job, code, fault.text);
         return;
     }
-    /* Where jails have a view of their own the bench stands at one place in it. */
+    /* A jail with a mount namespace of its own sees the bench at a fixed path. */
     bool has_view = layer_in(job->settings->isolation.layers, LAYER_MOUNT_NAMESPACE);
     (void)snprintf(shown, sizeof(shown), VIEW_BENCH "/%s", place.within);
     const char *path = has_view ? shown : place.path;
-    /* -s: no packages of the account's own; -B: no __pycache__ is written beside the helpers. */
+    /* -s: no packages of the account's home; -B: no __pycache__ beside the bench's helpers. */
     const char *argv[] = {job->settings->config.interpreter, "-s", "-B", path, NULL};
     struct launch what = {
         .argv = argv,
@@ -218,7 +219,8 @@ static void on_started(struct slot *slot, void *owner, void *userdata)
 {
     struct job *job = owner;
     _cleanup_bytes_ struct bytes payload = BYTES_NULL;
-    /* Not when it was given to the slot, where it may have waited behind another one. */
+    /* Not at the launch: on its slot it may have waited behind another job. */
+    assert(job->place == JOB_ON_SLOT && job->slot == slot);
     end_wait(userdata, job, slot->job.result.started_ns);
     if (job->conn && reply_started(&job->id, job->number, slot->index, &payload) == 0)
         conn_send(job->conn, &payload);

@@ -8,13 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A stop is extended by this much each time, WATCH_INTERVAL_S apart: a daemon that hangs is not
- * waited for much longer. */
+/* Each extension of a stop, which is repeated every WATCH_INTERVAL_S. It is short so that the
+ * manager does not wait much longer for a daemon that hangs. */
 #define EXTEND_MS 10000
-/* Killed jobs are cleaned up after, and clients take their last answers, within this of the end of
- * the grace period. */
+/* How long after the grace period the daemon may clean up killed jobs and send last answers before
+ * it asks for no more time. */
 #define WIND_UP_MS 30000
-/* A job's deadline is looked at by nobody else this much later. */
+/* A job that runs this long past its deadline shows that deadlines are not enforced. */
 #define OVERDUE_MS 30000
 
 /* --- STATUS= ------------------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Of a configuration's mistakes, how many are told of one by one. */
+/* Mistakes of a configuration that are named one by one; the rest is counted. */
 #define PROBLEMS_TOLD 20
 
 /* --- what is wrong ------------------------------------------------------------------------- */
@@ -17,7 +17,7 @@ static int refuse(struct reload *done, enum error_code code, const struct fault 
     return -EINVAL;
 }
 
-/* One line for each mistake, as --check-config shows them. */
+/* Prints one line for each mistake, as --check-config does. */
 static int refuse_problems(struct reload *done, const struct config_problems *problems)
 {
     char *text = NULL;
@@ -64,7 +64,7 @@ static int read_configuration(const struct supervisor *supervisor, struct config
     return r < 0 ? refuse(done, ERROR_INTERNAL, &fault) : 0;
 }
 
-/* Slots come and go as the new settings want it. */
+/* Adds or retires slots, which get jails of the new confinement. Restores both on failure. */
 static int change_pool(struct supervisor *supervisor, const struct settings *next,
                        struct reload *done)
 {
@@ -86,7 +86,7 @@ static bool changes_any(const struct config_change *change, const char *const *k
     return false;
 }
 
-/* Whether the jails that there are may stay. */
+/* Whether existing jails suit the changed configuration. */
 static bool same_jails(const struct supervisor *supervisor, const struct config_change *change)
 {
     static const char *const of_all[] = {"isolation.without", "isolation.readable", "warm.use",
@@ -134,9 +134,9 @@ static int try_reload(struct supervisor *supervisor, struct reload *done)
     return r < 0 ? r : apply(supervisor, &config, done);
 }
 
-/* --- and what is told of them -------------------------------------------------------------- */
+/* --- the outcome --------------------------------------------------------------------------- */
 
-/* " a b c", cut where it does not fit. */
+/* Writes " a b c" to TEXT, cut where it does not fit. */
 static const char *join(const struct string_list *list, char *text, size_t size)
 {
     size_t length = 0;
@@ -179,7 +179,7 @@ void reload_configuration(struct supervisor *supervisor, struct reload *ret)
     if (!state_refuses_jobs(supervisor))
         service_ready(&supervisor->service);
     notify_tell(supervisor);
-    event_active(supervisor->turn, 0, 0); /* there may be room, or idle slots */
+    event_active(supervisor->turn, 0, 0); /* the queue may have room, the pool idle slots */
 }
 
 int reload_reply(const struct supervisor *supervisor, const struct reload *done, struct bytes *ret)

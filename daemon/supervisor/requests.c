@@ -8,6 +8,7 @@
 #include "daemon/observe/metrics.h"
 #include "proto/frame.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -36,7 +37,7 @@ static bool is_admin(const struct supervisor *supervisor, const struct conn *con
 
 /* --- submit -------------------------------------------------------------------------------- */
 
-/* Whether it takes a slot to answer the job. */
+/* Whether the job has to run on a slot to be answered. */
 static bool is_run(const struct job_spec *spec)
 {
     return spec->kind != JOB_RUBRIC || spec->rubric.sut == SUT_OK;
@@ -180,7 +181,7 @@ static void handle_cancel(struct supervisor *supervisor, struct conn *conn,
 
 /* --- the others ---------------------------------------------------------------------------- */
 
-/* Sends PAYLOAD if R says that there is one. */
+/* Sends PAYLOAD if R is 0, an error otherwise. */
 static void send_view(struct conn *conn, int r, struct bytes *payload)
 {
     if (r == 0)
@@ -272,7 +273,8 @@ static void on_request(struct conn *conn, struct request *request, size_t size,
 
 /* --- connections come and go --------------------------------------------------------------- */
 
-/* The client is gone: its queued jobs are dropped, its running ones killed. */
+/* The client is gone: drops its queued jobs and kills those on slots, which dispatch.c ends later.
+ */
 static void on_gone(struct conn *conn, void *userdata)
 {
     struct supervisor *supervisor = userdata;
@@ -295,8 +297,9 @@ static void on_gone(struct conn *conn, void *userdata)
 static void on_choked(struct conn *conn, bool choked, void *userdata)
 {
     struct supervisor *supervisor = userdata;
+    assert(conn->lane.held != choked);
     queue_hold(&supervisor->queue, &conn->lane, choked);
-    /* Held, its jobs make room for others; released, they may run. */
+    /* A held lane makes room for others; a released one has jobs to dispatch. */
     event_active(supervisor->turn, 0, 0);
 }
 
@@ -315,8 +318,9 @@ const struct conn_ops requests_conn_ops = {
     .closed = on_closed,
 };
 
-/* One try, without a connection object: a client too many must cost nothing. Takes FD. */
-static void turn_away(int fd)
+/* Says bye on FD (taken) in one try, without a connection object: a client too many must cost
+ * nothing. */
+static void refuse_client(int fd)
 {
     _cleanup_close_ int taken = fd;
     _cleanup_bytes_ struct bytes payload = BYTES_NULL;
@@ -344,8 +348,8 @@ void requests_accept(int fd, void *userdata)
     if (supervisor->conn_count >= supervisor->settings->config.max_clients) {
         supervisor->stats.refused++;
         log_event(&supervisor->log, LOG_WARNING, LOG_MESSAGE_CLIENT_REFUSED,
-                  "a client is turned away: %zu are connected", supervisor->conn_count);
-        turn_away(fd);
+                  "client refused: %zu are connected", supervisor->conn_count);
+        refuse_client(fd);
         return;
     }
     int r = conn_new(&supervisor->conn_env, fd, supervisor->last_conn_no + 1, &conn);

@@ -77,7 +77,8 @@ static void close_listeners(struct supervisor *supervisor)
     supervisor->listener_count = 0;
 }
 
-/* Kills the jobs that still run. May be called again: they may take a while to end. */
+/* Kills the jobs that still run. Each further signal calls it again, and so does the end of the
+ * grace period. */
 static void kill_jobs(struct supervisor *supervisor)
 {
     if (supervisor->phase == PHASE_DRAINING)
@@ -186,7 +187,7 @@ static int set_up_events(struct supervisor *supervisor)
     if (!supervisor->turn || !supervisor->drain || !supervisor->grace || !supervisor->tell)
         return -ENOMEM;
     for (size_t i = 0; i < SUPERVISOR_SIGNALS; i++) {
-        /* What freeing the events restores: one more signal must not change how the end ends. */
+        /* Freeing the events restores this: a late signal must not kill a daemon that is ending. */
         (void)signal(numbers[i], SIG_IGN);
         supervisor->signals[i] =
             event_new(base, numbers[i], EV_SIGNAL | EV_PERSIST, on_signal, supervisor);
@@ -210,12 +211,13 @@ static void set_up_conn_env(struct supervisor *supervisor)
     TAILQ_INIT(&supervisor->conn_env.parked);
 }
 
-/* Makes and locks the work directory: two daemons in one would empty each other's. */
+/* Makes and locks the work directory: two daemons in one directory would empty each other's slots.
+ */
 static int set_up_work_dir(struct supervisor *supervisor, const char *path, struct fault *fault)
 {
     int r = 0;
-    /* Started by hand there is no runtime directory yet; if it cannot be made, the next call says
-     * so. */
+    /* A daemon started by hand has no runtime directory yet. If this fails, the next call says so.
+     */
     _cleanup_free_ char *copy = strdup(path);
     if (copy)
         (void)mkdir(dirname(copy), 0755);
@@ -237,7 +239,7 @@ static int set_up_work_dir(struct supervisor *supervisor, const char *path, stru
     return 0;
 }
 
-/* The tree, if there is one, before any child is started. */
+/* Opens the tree of control groups, if the daemon has one. Before any child is started. */
 static int open_cgroups(struct supervisor *supervisor, const struct config *config,
                         struct fault *fault)
 {
@@ -258,7 +260,7 @@ static int set_up_settings(struct supervisor *supervisor, struct config *config,
                            struct fault *fault)
 {
     struct settings *settings = NULL;
-    /* Orphans of a job whose jail was killed come to us and not to init. */
+    /* Orphans of a job whose jail was killed become children of this process instead of init. */
     if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0) {
         fault_set(fault, "becoming a child subreaper: %s", strerror(errno));
         return -errno;
@@ -310,7 +312,7 @@ static int set_up_clients(struct supervisor *supervisor, const struct supervisor
             return fd;
         sockets = (struct service_sockets){.fd = {fd}, .count = 1};
     }
-    /* The service manager's are its own to remove. */
+    /* Sockets that the service manager passed are its own to remove. */
     bool is_ours = options->sockets.count == 0 || options->owns_socket;
     for (unsigned i = 0; i < sockets.count; i++) {
         supervisor->listener_count++;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Who may administer: root, the daemon's own user, and members of the listed groups, by what they
- * were when they connected. */
+/* Tests which accounts may administer: root, the daemon's own user, and members of the listed
+ * groups, by their membership when they connected. */
 #include "daemon/net/peer.h"
 #include "proto/util.h"
 
@@ -12,12 +12,12 @@
 
 #include <cmocka.h>
 
-/* Nobody's: neither root nor whoever runs this. */
+/* A uid and gid that neither root nor the user of this test has. */
 #define STRANGER 54321
 #define ADMIN 4242
 #define SKIPPED 77
 
-/* In a scenario: what fails ends it, with the place on stderr. */
+/* In a scenario: a failure ends it and names its place on stderr. */
 #define CHECK(condition)                                                          \
     do {                                                                          \
         if (!(condition)) {                                                       \
@@ -42,7 +42,7 @@ static void test_own_user_is_admin(void **state)
     close_fd(fds[1]);
 }
 
-/* By uid and primary group alone: the descriptor is none. */
+/* By uid and primary group alone: there is no descriptor. */
 static void test_users_and_primary_groups(void **state)
 {
     static const gid_t gids[] = {ADMIN, ADMIN + 1, 7};
@@ -64,7 +64,7 @@ static void test_users_and_primary_groups(void **state)
         {STRANGER, ADMIN + 1, 2, true},
         {STRANGER, 7, 3, true},
         {STRANGER, 7, 2, false},
-        /* The group of root is not the user root, and a gid is no uid. */
+        /* Root's group is not the user root, and a gid is not a uid. */
         {STRANGER, 0, 3, false},
         {ADMIN, STRANGER, 3, false},
         {(uid_t)-1, (gid_t)-1, 3, false},
@@ -81,7 +81,7 @@ static void test_users_and_primary_groups(void **state)
 
 static const struct ucred stranger = {.pid = 1, .uid = STRANGER, .gid = STRANGER};
 
-/* Makes a connection that keeps the groups which this process has now. */
+/* Connects two sockets, which keep the groups that this process has now. */
 static int connect_with(const gid_t *gids, size_t n, int fds[2])
 {
     if (setgroups(n, gids) < 0)
@@ -119,7 +119,7 @@ static int is_no_admin_without_groups(void)
     return 0;
 }
 
-/* What becomes of the peer afterwards changes nothing. */
+/* A later change of the peer's groups has no effect. */
 static int counts_from_the_connection_on(void)
 {
     static const gid_t admin = ADMIN;
@@ -134,7 +134,7 @@ static int counts_from_the_connection_on(void)
     return 0;
 }
 
-/* The number of groups that a user may be in is the kernel's to bound, not ours. */
+/* The kernel alone bounds the number of groups that a user may be in. */
 static int may_have_many_groups(size_t n)
 {
     static gid_t groups[65536];
@@ -166,7 +166,7 @@ static int may_have_65536_groups(void)
     return may_have_many_groups(65536);
 }
 
-/* The state is the scenario: in a process of its own, whose groups may change. */
+/* Runs the scenario that STATE points to in a process of its own, whose groups it may change. */
 static void test_scenario(void **state)
 {
     int (*const *scenario)(void) = *state;
