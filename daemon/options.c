@@ -17,18 +17,18 @@ static const char introduction[] =
     "Usage: rubricd [OPTION]...\n"
     "\n"
     "Runs untrusted graders: takes jobs over a Unix socket, runs each in a confined\n"
-    "child process, and answers with its score. Usually started by systemd; talk to\n"
-    "it with rubricctl.\n"
+    "child process, and answers with its score. Usually systemd starts it; use\n"
+    "rubricctl to talk to it.\n"
     "\n"
     "Options:\n";
 
 static const char rest[] =
     "\n"
-    "Signals: SIGTERM and SIGINT drain (running jobs finish, queued ones are answered\n"
-    "'draining'); a second one kills what still runs. SIGHUP reads the configuration\n"
-    "again; one with a mistake changes nothing, and the log says why.\n"
+    "Signals: SIGTERM and SIGINT drain: running jobs finish, queued ones are\n"
+    "answered 'draining'. A second one kills the jobs that still run. SIGHUP reloads\n"
+    "the configuration; one with a mistake changes nothing, and the log says why.\n"
     "\n"
-    "Exit status: 0 after a drain; 64 wrong usage; 69 something needed cannot be had;\n"
+    "Exit status: 0 after a drain; 64 wrong usage; 69 something required is missing;\n"
     "71 the system failed; 78 the configuration is wrong.\n"
     "\n"
     "Examples:\n"
@@ -58,7 +58,7 @@ const struct option_spec daemon_options[] = {
         .name = "check-config",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct arguments, check_config),
-        .help = "name every mistake in the configuration, then exit",
+        .help = "print every mistake in the configuration, then exit",
     },
     {
         .name = "serve-fd",
@@ -67,7 +67,7 @@ const struct option_spec daemon_options[] = {
         .offset = offsetof(struct arguments, serve_fd),
         .min = 3,
         .max = INT_MAX,
-        .help = "serve the connected socket N alone and end with it",
+        .help = "serve only the connected socket N, and end with it",
     },
     {
         .letter = 'h',
@@ -120,7 +120,7 @@ static int store(const struct option_spec *spec, const char *value, struct argum
         return store_socket(spec, value, field);
     case OPTION_LIST:
         if (list->n == SETTINGS_MAX) {
-            (void)fprintf(stderr, "rubricd: --%s: more than %d of them\n", spec->name,
+            (void)fprintf(stderr, "rubricd: --%s: given more than %d times\n", spec->name,
                           SETTINGS_MAX);
             return -EINVAL;
         }

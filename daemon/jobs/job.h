@@ -28,8 +28,7 @@ struct task_class;
 
 enum job_place {
     JOB_ADMITTED, /* nowhere yet */
-    JOB_QUEUED,  /* its entry is in the lane of its connection, or was just taken out to be launched
-                  */
+    JOB_QUEUED,  /* its entry is in the lane of its connection, or was just popped to be launched */
     JOB_ON_SLOT, /* `slot` runs it, or has it behind the job that it runs */
     JOB_ENDED,   /* answered, or dropped because its client is gone */
 };
@@ -80,6 +79,5 @@ int64_t job_queue_ms(const struct job *job);
  * entry point of code. */
 void job_describe(const struct job_spec *spec, char text[JOB_LABEL_MAX]);
 
-/* Frees a job that was never queued or has ended, and is in no set. Accepts NULL and returns NULL.
- */
+/* Frees a job that is just admitted or has ended, and is in no set. Accepts and returns NULL. */
 struct job *job_free(struct job *job);

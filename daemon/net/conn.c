@@ -258,8 +258,7 @@ static void send_error(struct conn *conn, const json_t *id, enum error_code code
         conn_send(conn, &payload);
 }
 
-/* Dismisses a client whose framing or JSON is broken: nobody knows where its next message begins.
- */
+/* Dismisses a client whose framing or JSON is broken: its next message cannot be found. */
 static void refuse(struct conn *conn, enum error_code code, const char *message)
 {
     log_event(conn->env->log, LOG_INFO, LOG_MESSAGE_CLIENT_DISMISSED,
@@ -458,7 +457,8 @@ static void on_end_of_file(struct conn *conn)
     pump(conn);
     left = MIN(left, evbuffer_get_length(bufferevent_get_input(conn->bev)));
     if (conn->state == CONN_HALF_CLOSED && left > 0 && may_read(conn) && !conn->is_waiting) {
-        (void)snprintf(message, sizeof(message), "frame: the end came after %zu bytes of it", left);
+        (void)snprintf(message, sizeof(message),
+                       "frame: the connection ended after %zu bytes of it", left);
         refuse(conn, ERROR_BAD_REQUEST, message);
     }
 }
@@ -492,7 +492,7 @@ static void on_timer(evutil_socket_t fd, short what, void *userdata)
     switch (conn->state) {
     case CONN_OPEN:
         (void)snprintf(message, sizeof(message),
-                       "frame: incomplete after %g s, %zu bytes of it have come",
+                       "frame: incomplete after %g s, with %zu bytes received",
                        (double)conn->frame_timeout_ms / 1000,
                        evbuffer_get_length(bufferevent_get_input(conn->bev)));
         refuse(conn, ERROR_BAD_REQUEST, message);

@@ -51,8 +51,7 @@ static void put_escaped(FILE *out, const char *text)
     }
 }
 
-/* Writes name, labels and the blank before the value. LE is the bound of a bucket; NULL: no bucket.
- */
+/* Writes name, labels and the blank before the value. LE: the bound of a bucket; NULL elsewhere. */
 static void put_name(const struct exposition *exposition, const char *suffix,
                      const struct exposition_label *labels, size_t n, const char *le)
 {

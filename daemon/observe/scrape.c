@@ -101,7 +101,7 @@ static void on_request(struct evhttp_request *request, void *userdata)
     struct evkeyvalq *headers = evhttp_request_get_output_headers(request);
     (void)evhttp_add_header(headers, "Connection", "close");
     if (!path || strcmp(path, "/metrics") != 0) {
-        refuse(request, HTTP_NOTFOUND, "Not Found", "There is nothing here but /metrics.");
+        refuse(request, HTTP_NOTFOUND, "Not Found", "Only /metrics is served here.");
     } else if (command != EVHTTP_REQ_GET && command != EVHTTP_REQ_HEAD) {
         (void)evhttp_add_header(headers, "Allow", "GET, HEAD");
         refuse(request, HTTP_BADMETHOD, "Method Not Allowed", "Use GET or HEAD.");

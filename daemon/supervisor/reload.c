@@ -160,7 +160,7 @@ static void log_success(struct supervisor *supervisor, const struct reload *done
                change->live.count > 0 ? join(&change->live, text, sizeof(text)) : " nothing");
     log_record(&supervisor->log, &record);
     if (change->fixed.count > 0)
-        log_write(&supervisor->log, LOG_WARNING, "these take a restart:%s",
+        log_write(&supervisor->log, LOG_WARNING, "these need a restart:%s",
                   join(&change->fixed, text, sizeof(text)));
 }
 

@@ -273,8 +273,7 @@ static void on_request(struct conn *conn, struct request *request, size_t size,
 
 /* --- connections come and go --------------------------------------------------------------- */
 
-/* The client is gone: drops its queued jobs and kills those on slots, which dispatch.c ends later.
- */
+/* The client is gone. Drops its queued jobs; kills those on slots, which dispatch.c ends later. */
 static void on_gone(struct conn *conn, void *userdata)
 {
     struct supervisor *supervisor = userdata;
@@ -354,7 +353,7 @@ void requests_accept(int fd, void *userdata)
     }
     int r = conn_new(&supervisor->conn_env, fd, supervisor->last_conn_no + 1, &conn);
     if (r < 0) {
-        log_write(&supervisor->log, LOG_WARNING, "a client cannot be served: %s", strerror(-r));
+        log_write(&supervisor->log, LOG_WARNING, "cannot serve a client: %s", strerror(-r));
         return;
     }
     supervisor->last_conn_no++;

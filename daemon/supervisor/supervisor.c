@@ -147,7 +147,7 @@ static void on_grace(evutil_socket_t fd, short what, void *userdata)
     (void)fd;
     (void)what;
     log_event(&supervisor->log, LOG_WARNING, LOG_MESSAGE_GRACE_OVER,
-              "the grace period is over: %u jobs are killed", pool_busy(&supervisor->pool));
+              "the grace period is over: killing %u jobs", pool_busy(&supervisor->pool));
     kill_jobs(supervisor);
 }
 
@@ -211,13 +211,11 @@ static void set_up_conn_env(struct supervisor *supervisor)
     TAILQ_INIT(&supervisor->conn_env.parked);
 }
 
-/* Makes and locks the work directory: two daemons in one directory would empty each other's slots.
- */
+/* Makes and locks the work directory: two daemons in one would empty each other's slots. */
 static int set_up_work_dir(struct supervisor *supervisor, const char *path, struct fault *fault)
 {
     int r = 0;
-    /* A daemon started by hand has no runtime directory yet. If this fails, the next call says so.
-     */
+    /* A daemon started by hand has no runtime directory yet. The next call says if this fails. */
     _cleanup_free_ char *copy = strdup(path);
     if (copy)
         (void)mkdir(dirname(copy), 0755);
