@@ -38,7 +38,6 @@ struct job {
     struct bytes id; /* the client's */
     struct job_spec *spec;
     struct settings *settings; /* in force when it was submitted; a reference */
-    enum job_place place;
     struct queue_entry entry;
     TAILQ_ENTRY(job) of_conn;
     struct job_set *set;           /* of its connection; NULL: in none */
@@ -47,6 +46,7 @@ struct job {
     struct task_class *task_class; /* while it runs; owned */
     uint64_t client_no;            /* of its connection, also when that is gone */
     struct ucred peer;             /* the client that submitted it */
+    enum job_place place;
     uint64_t queued_ns;
     uint64_t began_ns; /* when its program started, or was found not to be needed; 0 before */
     bool draining;     /* killed because the daemon stops */

@@ -1,20 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* The state that the files of this room share: struct supervisor, and the functions that change
- * what more than one of them depends on.
- *
- * The room: supervisor.c sets everything up and tears it down; requests.c serves clients;
- * dispatch.c takes a job from its launch to its answer; reload.c replaces the configuration;
- * notify.c and service.c talk to the service manager. All of them include this file, which includes
- * none of them.
- *
- * May include every room of the daemon; only daemon/main.c includes this one.
- *
- * Invariants:
- *  - state_enter() alone changes the phase, and the phase never goes back.
- *  - A connection is in `conns` from state_add_conn() to state_remove_conn(); `conn_count` is the
- *    length of that list.
- *  - `settings` is never NULL once supervisor_init() has returned 0. */
+/* What the files of this room share: struct supervisor, and the functions that change it for more
+ * than one of them. Knows none of those files. supervisor.h describes the room. */
 
 #include "service.h"
 
@@ -32,7 +19,7 @@
 
 #define SUPERVISOR_SIGNALS 3
 
-/* In this order. supervisor.c has the picture of how one follows another. */
+/* In this order. supervisor.h has a picture of what leads from one to the next. */
 enum phase {
     PHASE_RUNNING,
     PHASE_REFUSING, /* a client has asked for a drain: new jobs are refused, the drain is due */

@@ -1,25 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Theory of operation: one thread runs everything on one event loop. A callback that changes what
- * may run or be read next does not act on it, because it may be deep inside another object's
- * callback. It activates the event `turn`, and on_turn() does the deferred work from the loop
- * itself: it frees stopped slots, dispatches queued jobs, unparks connections, and stops the daemon
- * when that is due.
- *
- * A job passes net/conn.c (frames, JSON), requests.c (admission), pool/queue.c, pool/pool.c (which
- * calls dispatch.c to launch it on a slot) and comes back to dispatch.c, which judges, counts, logs
- * and answers it. A job that the queue has no room for is not admitted: its connection is parked,
- * and unparked in turn.
- *
- * The phases of the daemon (state.h), of which state_enter() changes one to the next:
- *
- *   RUNNING --(a client asks for a drain)--> REFUSING --(event `drain`)--> DRAINING
- *   RUNNING --(SIGTERM, SIGINT, or the single client is gone)------------> DRAINING
- *   DRAINING --(end of the grace period, or a second signal)--> KILLING
- *   DRAINING, KILLING --(no job is left)--> STOPPING
- *
- * begin_drain() closes the listeners, answers queued jobs and lets running ones end. kill_jobs()
- * ends those that do not. stop_when_idle() says bye to the clients and stops the jails; when both
- * are gone it breaks the loop. */
+/* supervisor.h has the theory of operation. */
 #include "supervisor.h"
 #include "dispatch.h"
 #include "notify.h"

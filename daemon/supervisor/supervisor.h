@@ -1,7 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* The daemon as main() sees it: start everything, run until stopped, free everything. The room is
- * described in state.h, its theory of operation at the head of supervisor.c. */
+/* The room: the event loop and everything on it. supervisor.c sets up, stops and tears down;
+ * state.h has what the other files share; requests.c serves clients and admits jobs; dispatch.c
+ * takes a job from its launch to its answer; reload.c replaces the configuration; notify.c tells
+ * the service manager how the daemon is doing, and service.c speaks the manager's protocols.
+ *
+ * May include every other room of the daemon; daemon/main.c alone includes it. Within the room
+ * supervisor.c includes all files and no file includes supervisor.h.
+ *
+ * Theory of operation: one thread runs everything on one event loop. A callback that changes what
+ * may run or be read next does not act on it, because it may be deep inside another object's
+ * callback. It activates the event `turn`, and on_turn() does the deferred work from the loop
+ * itself: it frees stopped slots, dispatches queued jobs, unparks connections, and stops the daemon
+ * when that is due.
+ *
+ * A job passes net/conn.c (frames, JSON), requests.c (admission), pool/queue.c and pool/pool.c,
+ * which calls dispatch.c to launch it on a slot and again when it is over; dispatch.c then judges,
+ * counts, logs, answers and frees it. A job that the queue has no room for is not admitted: its
+ * connection is parked, and unparked in turn. dispatch.c activates `turn` after each answer.
+ *
+ * state_enter() changes the phase of the daemon, always forward:
+ *
+ *   RUNNING --(a client asks for a drain)--> REFUSING --(event `drain`)--> DRAINING
+ *   RUNNING --(SIGTERM, SIGINT, or the single client is gone)------------> DRAINING
+ *   DRAINING --(end of the grace period, or a second signal)-------------> KILLING
+ *   DRAINING, KILLING --(no job is left)---------------------------------> STOPPING
+ *
+ * begin_drain() closes the listeners, answers queued jobs and lets running ones end. kill_jobs()
+ * ends those that do not. stop_when_idle() says bye to the clients and stops the jails; when both
+ * are gone it breaks the loop.
+ *
+ * Invariants: state_enter() alone changes the phase. A connection is in the list from
+ * state_add_conn() to state_remove_conn(), and `conn_count` is the length of that list. Nothing is
+ * freed inside its own callback. No job is queued once the daemon is DRAINING. */
 
 #include "state.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 /* For tests of connections: an event loop, an environment without limits that matter, and
- * connections whose other ends the test holds. */
+ * connections whose other ends the test holds. The test decides what a request does. */
 
 #include "daemon/base/events.h"
 #include "daemon/jobs/settings.h"
@@ -26,12 +26,60 @@ struct connections {
     struct conn_env env;
     struct conn *conn[CONNECTIONS]; /* NULL: freed */
     int client[CONNECTIONS];
+    void (*request)(struct connections *all, struct conn *conn, size_t size,
+                    const struct settings *settings); /* where requests are not parked */
+    bool parks;                                       /* each request is parked */
+    unsigned requests, gone, closed;                  /* calls */
 };
 
-static inline void connections_init(struct connections *all, const struct conn_ops *ops,
-                                    void *userdata)
+static inline void connections_on_request(struct conn *conn, struct request *request, size_t size,
+                                          struct settings *settings, void *userdata)
 {
-    *all = (struct connections){.base = event_base_new(), .settings.references = 1};
+    struct connections *all = userdata;
+    all->requests++;
+    if (all->parks)
+        conn_park(conn, request, size, settings);
+    else
+        all->request(all, conn, size, settings);
+}
+
+static inline void connections_on_gone(struct conn *conn, void *userdata)
+{
+    struct connections *all = userdata;
+    assert_false(conn->is_parked);
+    all->gone++;
+}
+
+static inline void connections_on_choked(struct conn *conn, bool choked, void *userdata)
+{
+    (void)conn;
+    (void)choked;
+    (void)userdata;
+}
+
+static inline void connections_on_closed(struct conn *conn, void *userdata)
+{
+    struct connections *all = userdata;
+    for (size_t i = 0; i < CONNECTIONS; i++)
+        if (all->conn[i] == conn)
+            all->conn[i] = NULL;
+    all->closed++;
+    conn_free(conn);
+}
+
+static const struct conn_ops connections_ops = {
+    .request = connections_on_request,
+    .gone = connections_on_gone,
+    .choked = connections_on_choked,
+    .closed = connections_on_closed,
+};
+
+static inline void connections_init(struct connections *all,
+                                    void (*request)(struct connections *all, struct conn *conn,
+                                                    size_t size, const struct settings *settings))
+{
+    *all = (struct connections){
+        .base = event_base_new(), .settings.references = 1, .request = request};
     assert_non_null(all->base);
     log_init(&all->log, LOG_CRIT, CONFIG_LOG_PLAIN);
     all->env = (struct conn_env){
@@ -42,8 +90,8 @@ static inline void connections_init(struct connections *all, const struct conn_o
         .frame_timeout_ms = 60000,
         .high_water = 1u << 20,
         .receive_bytes = 1u << 20,
-        .ops = ops,
-        .userdata = userdata,
+        .ops = &connections_ops,
+        .userdata = all,
     };
     TAILQ_INIT(&all->env.waiting);
     TAILQ_INIT(&all->env.parked);
@@ -71,13 +119,16 @@ static inline void connections_send(struct connections *all, size_t i, const cha
     assert_int_equal(write(all->client[i], text, strlen(text)), strlen(text));
 }
 
-/* To be called from `closed`. */
-static inline void connections_free(struct connections *all, struct conn *conn)
+#define PING "{\"type\":\"ping\"}"
+
+/* Sends a request on connection I, which is parked. */
+static inline void connections_park(struct connections *all, size_t i)
 {
-    for (size_t i = 0; i < CONNECTIONS; i++)
-        if (all->conn[i] == conn)
-            all->conn[i] = NULL;
-    conn_free(conn);
+    all->parks = true;
+    connections_send(all, i, PING);
+    connections_turn(all);
+    all->parks = false;
+    assert_true(all->conn[i]->is_parked);
 }
 
 static inline void connections_deinit(struct connections *all)

@@ -6,56 +6,24 @@
 
 struct fixture {
     struct connections all;
-    bool parks; /* `request` parks each submit that it gets */
-    unsigned requests, gone, closed;
     size_t last_size;
     const struct settings *last_settings;
 };
 
-static void on_request(struct conn *conn, struct request *request, size_t size,
-                       struct settings *settings, void *userdata)
+static void on_request(struct connections *all, struct conn *conn, size_t size,
+                       const struct settings *settings)
 {
-    struct fixture *f = userdata;
-    f->requests++;
+    struct fixture *f = container_of(all, struct fixture, all);
+    (void)conn;
     f->last_size = size;
     f->last_settings = settings;
-    if (f->parks)
-        conn_park(conn, request, size, settings);
 }
-
-static void on_gone(struct conn *conn, void *userdata)
-{
-    struct fixture *f = userdata;
-    assert_false(conn->is_parked);
-    f->gone++;
-}
-
-static void on_choked(struct conn *conn, bool choked, void *userdata)
-{
-    (void)conn;
-    (void)choked;
-    (void)userdata;
-}
-
-static void on_closed(struct conn *conn, void *userdata)
-{
-    struct fixture *f = userdata;
-    f->closed++;
-    connections_free(&f->all, conn);
-}
-
-static const struct conn_ops ops = {
-    .request = on_request,
-    .gone = on_gone,
-    .choked = on_choked,
-    .closed = on_closed,
-};
 
 static int setup(void **state)
 {
     struct fixture *f = calloc(1, sizeof(*f));
     assert_non_null(f);
-    connections_init(&f->all, &ops, f);
+    connections_init(&f->all, on_request);
     *state = f;
     return 0;
 }
@@ -70,33 +38,22 @@ static int teardown(void **state)
     return 0;
 }
 
-#define PING "{\"type\":\"ping\"}"
-
-static void park(struct fixture *f, size_t i)
-{
-    f->parks = true;
-    connections_send(&f->all, i, PING);
-    connections_turn(&f->all);
-    f->parks = false;
-    assert_true(f->all.conn[i]->is_parked);
-}
-
 static void is_paused_until_it_is_unparked(void **state)
 {
     struct fixture *f = *state;
     struct conn *conn = f->all.conn[0];
-    park(f, 0);
+    connections_park(&f->all, 0);
     assert_ptr_equal(TAILQ_FIRST(&f->all.env.parked), conn);
     assert_int_equal(f->all.settings.references, 2);
     connections_send(&f->all, 0, PING);
     connections_turn(&f->all);
-    assert_int_equal(f->requests, 1);
+    assert_int_equal(f->all.requests, 1);
     f->last_size = 0;
     f->last_settings = NULL;
     conn_unpark(conn);
     /* The parked one again, as it was, and the one behind it. */
     connections_turn(&f->all);
-    assert_int_equal(f->requests, 3);
+    assert_int_equal(f->all.requests, 3);
     assert_int_equal(f->last_size, strlen(PING));
     assert_ptr_equal(f->last_settings, &f->all.settings);
     assert_false(conn->is_parked);
@@ -109,10 +66,10 @@ static void goes_to_the_end_when_it_is_parked_again(void **state)
     struct fixture *f = *state;
     struct conn *const *conn = f->all.conn;
     for (size_t i = 0; i < CONNECTIONS; i++)
-        park(f, i);
-    f->parks = true;
+        connections_park(&f->all, i);
+    f->all.parks = true;
     conn_unpark(conn[0]);
-    assert_int_equal(f->requests, CONNECTIONS + 1);
+    assert_int_equal(f->all.requests, CONNECTIONS + 1);
     assert_ptr_equal(TAILQ_FIRST(&f->all.env.parked), conn[1]);
     assert_ptr_equal(TAILQ_NEXT(conn[1], of_parked), conn[2]);
     assert_ptr_equal(TAILQ_NEXT(conn[2], of_parked), conn[0]);
@@ -124,7 +81,7 @@ static void keeps_the_settings_that_it_was_decoded_under(void **state)
 {
     struct fixture *f = *state;
     struct settings later = {.references = 1};
-    park(f, 0);
+    connections_park(&f->all, 0);
     f->all.env.settings = &later;
     conn_unpark(f->all.conn[0]);
     assert_ptr_equal(f->last_settings, &f->all.settings);
@@ -136,12 +93,12 @@ static void keeps_the_settings_that_it_was_decoded_under(void **state)
 static void is_in_no_list_once_its_client_is_gone(void **state)
 {
     struct fixture *f = *state;
-    park(f, 0);
-    park(f, 1);
+    connections_park(&f->all, 0);
+    connections_park(&f->all, 1);
     f->all.client[0] = close_fd(f->all.client[0]);
     connections_turn(&f->all);
-    assert_int_equal(f->gone, 1);
-    assert_int_equal(f->closed, 1);
+    assert_int_equal(f->all.gone, 1);
+    assert_int_equal(f->all.closed, 1);
     assert_null(f->all.conn[0]);
     assert_ptr_equal(TAILQ_FIRST(&f->all.env.parked), f->all.conn[1]);
     assert_null(TAILQ_NEXT(f->all.conn[1], of_parked));
@@ -152,33 +109,33 @@ static void is_gone_once_however_often_it_is_closed(void **state)
 {
     struct fixture *f = *state;
     struct conn *conn = f->all.conn[0];
-    park(f, 0);
+    connections_park(&f->all, 0);
     conn_close(conn);
     conn_close(conn);
-    assert_int_equal(f->gone, 1);
+    assert_int_equal(f->all.gone, 1);
     assert_true(TAILQ_EMPTY(&f->all.env.parked));
     assert_int_equal(conn->state, CONN_LINGERING); /* nothing is unsent */
     connections_send(&f->all, 0, PING);            /* thrown away */
     connections_turn(&f->all);
-    assert_int_equal(f->requests, 1);
+    assert_int_equal(f->all.requests, 1);
     f->all.client[0] = close_fd(f->all.client[0]);
     connections_turn(&f->all);
-    assert_int_equal(f->gone, 1);
-    assert_int_equal(f->closed, 1);
+    assert_int_equal(f->all.gone, 1);
+    assert_int_equal(f->all.closed, 1);
 }
 
 static void half_closed_ends_when_nothing_is_left(void **state)
 {
     struct fixture *f = *state;
-    park(f, 0);
+    connections_park(&f->all, 0);
     assert_int_equal(shutdown(f->all.client[0], SHUT_WR), 0);
     connections_turn(&f->all);
-    assert_int_equal(f->gone, 0);
+    assert_int_equal(f->all.gone, 0);
     conn_unpark(f->all.conn[0]);
     connections_turn(&f->all);
-    assert_int_equal(f->requests, 2);
-    assert_int_equal(f->gone, 1);
-    assert_int_equal(f->closed, 1);
+    assert_int_equal(f->all.requests, 2);
+    assert_int_equal(f->all.gone, 1);
+    assert_int_equal(f->all.closed, 1);
 }
 
 /* --- assertions ---------------------------------------------------------------------------- */
@@ -206,7 +163,7 @@ static void parking_is_asserted(void **state)
     struct conn *conn = f->all.conn[0];
     assert_int_equal(aborts(call_unpark, conn), ASSERTIONS_ARE_ON);
     assert_false(aborts(call_park, conn));
-    park(f, 0);
+    connections_park(&f->all, 0);
     assert_int_equal(aborts(call_park, conn), ASSERTIONS_ARE_ON);
     conn_close(conn);
     assert_int_equal(aborts(call_park, conn), ASSERTIONS_ARE_ON);

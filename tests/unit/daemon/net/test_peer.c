@@ -1,30 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests which accounts may administer: root, the daemon's own user, and members of the listed
  * groups, by their membership when they connected. */
+#include "../../scenario.h"
 #include "daemon/net/peer.h"
-#include "proto/util.h"
 
 #include <grp.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <sys/wait.h>
-
-#include <cmocka.h>
 
 /* A uid and gid that neither root nor the user of this test has. */
 #define STRANGER 54321
 #define ADMIN 4242
-#define SKIPPED 77
-
-/* In a scenario: a failure ends it and names its place on stderr. */
-#define CHECK(condition)                                                          \
-    do {                                                                          \
-        if (!(condition)) {                                                       \
-            (void)fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-            return 1;                                                             \
-        }                                                                         \
-    } while (0)
 
 /* --- admins ------------------------------------------------------------------------------- */
 
@@ -85,7 +69,7 @@ static const struct ucred stranger = {.pid = 1, .uid = STRANGER, .gid = STRANGER
 static int connect_with(const gid_t *gids, size_t n, int fds[2])
 {
     if (setgroups(n, gids) < 0)
-        return SKIPPED;
+        SKIP("only root can choose its groups");
     CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0);
     return 0;
 }
@@ -166,23 +150,6 @@ static int may_have_65536_groups(void)
     return may_have_many_groups(65536);
 }
 
-/* Runs the scenario that STATE points to in a process of its own, whose groups it may change. */
-static void test_scenario(void **state)
-{
-    int (*const *scenario)(void) = *state;
-    int status;
-    pid_t pid = fork();
-    if (pid == 0)
-        _exit((*scenario)());
-    assert_true(pid > 0);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == SKIPPED) {
-        print_message("# only root can choose its groups\n");
-        skip();
-    }
-    assert_int_equal(status, 0);
-}
-
 /* --- names of groups ---------------------------------------------------------------------- */
 
 static char root_group[] = "root", unknown[] = "no-such-group", empty[] = "", number[] = "0";
@@ -227,10 +194,6 @@ static void test_no_groups(void **state)
     assert_int_equal(peer_resolve_groups(names, ARRAY_SIZE(names), gids, 1), 0);
     assert_int_equal(gids[0], STRANGER);
 }
-
-/* clang-format off */
-#define SCENARIO(name) {#name, test_scenario, NULL, NULL, &(int (*)(void)){name}}
-/* clang-format on */
 
 int main(void)
 {

@@ -3,77 +3,40 @@
 #include "../../connections.h"
 #include "daemon/supervisor/requests.h"
 
-#define PING "{\"type\":\"ping\"}"
-
 struct fixture {
     struct supervisor supervisor;
     struct connections all;
-    bool parks;
     uint64_t order[2 * CONNECTIONS]; /* numbers of connections, as they were unparked */
     size_t count;
     struct conn *ends; /* when the first is unparked; NULL: none */
 };
 
-static void on_request(struct conn *conn, struct request *request, size_t size,
-                       struct settings *settings, void *userdata)
+static void on_request(struct connections *all, struct conn *conn, size_t size,
+                       const struct settings *settings)
 {
-    struct fixture *f = userdata;
-    if (f->parks) {
-        conn_park(conn, request, size, settings);
-        return;
-    }
+    struct fixture *f = container_of(all, struct fixture, all);
+    (void)size;
+    (void)settings;
     assert_in_range(f->count, 0, ARRAY_SIZE(f->order) - 1);
     f->order[f->count++] = conn->number;
     if (f->ends)
         conn_close(TAKE_PTR(f->ends));
 }
 
-static void on_gone(struct conn *conn, void *userdata)
-{
-    (void)conn;
-    (void)userdata;
-}
-
-static void on_choked(struct conn *conn, bool choked, void *userdata)
-{
-    (void)conn;
-    (void)choked;
-    (void)userdata;
-}
-
-static void on_closed(struct conn *conn, void *userdata)
-{
-    struct fixture *f = userdata;
-    connections_free(&f->all, conn);
-}
-
-static const struct conn_ops ops = {
-    .request = on_request,
-    .gone = on_gone,
-    .choked = on_choked,
-    .closed = on_closed,
-};
-
-/* All connections are parked, in their order, on the environment of the supervisor. */
+/* All connections are those of the supervisor, and parked in their order. */
 static int setup(void **state)
 {
     struct fixture *f = calloc(1, sizeof(*f));
     assert_non_null(f);
-    connections_init(&f->all, &ops, f);
+    connections_init(&f->all, on_request);
     queue_init(&f->supervisor.queue, 10, 1000, 10);
-    f->parks = true;
-    for (size_t i = 0; i < CONNECTIONS; i++) {
-        connections_send(&f->all, i, PING);
-        connections_turn(&f->all);
-    }
-    f->parks = false;
-    TAILQ_INIT(&f->supervisor.conn_env.parked);
-    TAILQ_CONCAT(&f->supervisor.conn_env.parked, &f->all.env.parked, of_parked);
-    f->supervisor.conn_env.ops = &ops;
-    for (size_t i = 0; i < CONNECTIONS; i++)
-        f->all.conn[i]->env = &f->supervisor.conn_env;
-    f->supervisor.conn_env.userdata = f;
+    f->supervisor.conn_env = f->all.env;
     TAILQ_INIT(&f->supervisor.conn_env.waiting);
+    TAILQ_INIT(&f->supervisor.conn_env.parked);
+    for (size_t i = 0; i < CONNECTIONS; i++) {
+        f->all.conn[i]->env = &f->supervisor.conn_env;
+        connections_park(&f->all, i);
+    }
     *state = f;
     return 0;
 }
