@@ -181,29 +181,16 @@ static void handle_cancel(struct supervisor *supervisor, struct conn *conn,
 
 /* --- the others ---------------------------------------------------------------------------- */
 
-/* Sends PAYLOAD if R is 0, an error otherwise. */
-static void send_view(struct conn *conn, int r, struct bytes *payload)
+/* Sends what PRINT makes of the state of the daemon. */
+static void send_view(struct supervisor *supervisor, struct conn *conn,
+                      int (*print)(const struct status_view *view, struct bytes *ret))
 {
-    if (r == 0)
-        conn_send(conn, payload);
+    struct status_view view = state_view(supervisor);
+    _cleanup_bytes_ struct bytes payload = BYTES_NULL;
+    if (print(&view, &payload) == 0)
+        conn_send(conn, &payload);
     else
         send_error(conn, NULL, 0, ERROR_INTERNAL, "out of memory");
-}
-
-static void handle_status(struct supervisor *supervisor, struct conn *conn)
-{
-    struct status_view view = state_view(supervisor);
-    _cleanup_bytes_ struct bytes payload = BYTES_NULL;
-    int r = status_reply(&view, &payload);
-    send_view(conn, r, &payload);
-}
-
-static void handle_metrics(struct supervisor *supervisor, struct conn *conn)
-{
-    struct status_view view = state_view(supervisor);
-    _cleanup_bytes_ struct bytes payload = BYTES_NULL;
-    int r = metrics_reply(&view, &payload);
-    send_view(conn, r, &payload);
 }
 
 static void handle_ping(struct conn *conn)
@@ -254,10 +241,10 @@ static void on_request(struct conn *conn, struct request *request, size_t size,
         handle_cancel(supervisor, conn, request);
         break;
     case REQUEST_STATUS:
-        handle_status(supervisor, conn);
+        send_view(supervisor, conn, status_reply);
         break;
     case REQUEST_METRICS:
-        handle_metrics(supervisor, conn);
+        send_view(supervisor, conn, metrics_reply);
         break;
     case REQUEST_PING:
         handle_ping(conn);

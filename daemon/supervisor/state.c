@@ -22,35 +22,38 @@ static _unused_ bool may_follow(enum phase phase, enum phase next)
     return false;
 }
 
-void state_enter(struct supervisor *supervisor, enum phase next)
-{
-    assert(may_follow(supervisor->phase, next));
-    supervisor->phase = next;
-}
-
-/* --- connections --------------------------------------------------------------------------- */
-
-static _unused_ size_t count_conns(const struct supervisor *supervisor)
+static _unused_ bool is_count_right(const struct supervisor *supervisor)
 {
     size_t count = 0;
     const struct conn *conn;
     TAILQ_FOREACH(conn, &supervisor->conns, of_supervisor)
     count++;
-    return count;
+    return count == supervisor->conn_count;
 }
 
+void state_enter(struct supervisor *supervisor, enum phase next)
+{
+    assert(may_follow(supervisor->phase, next));
+    assert(is_count_right(supervisor));
+    supervisor->phase = next;
+}
+
+/* --- connections --------------------------------------------------------------------------- */
+
+/* These two are called for every client, so they check the count only where that is O(1). */
 void state_add_conn(struct supervisor *supervisor, struct conn *conn)
 {
+    assert((supervisor->conn_count == 0) == TAILQ_EMPTY(&supervisor->conns));
     TAILQ_INSERT_TAIL(&supervisor->conns, conn, of_supervisor);
     supervisor->conn_count++;
-    assert(count_conns(supervisor) == supervisor->conn_count);
 }
 
 void state_remove_conn(struct supervisor *supervisor, struct conn *conn)
 {
+    assert(supervisor->conn_count > 0);
     TAILQ_REMOVE(&supervisor->conns, conn, of_supervisor);
     supervisor->conn_count--;
-    assert(count_conns(supervisor) == supervisor->conn_count);
+    assert((supervisor->conn_count == 0) == TAILQ_EMPTY(&supervisor->conns));
 }
 
 /* --- settings ------------------------------------------------------------------------------ */

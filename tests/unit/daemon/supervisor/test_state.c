@@ -79,6 +79,11 @@ static void connections_are_counted(void **state)
     assert_int_equal(supervisor.conn_count, 1);
     assert_ptr_equal(TAILQ_FIRST(&supervisor.conns), &second);
     assert_int_equal(aborts(call_remove, &removal), ASSERTIONS_ARE_ON); /* not in the list */
+    struct step step = {&supervisor, PHASE_REFUSING};
+    assert_false(aborts(call_enter, &step));
+    supervisor.conn_count++;
+    assert_int_equal(aborts(call_enter, &step), ASSERTIONS_ARE_ON);
+    supervisor.conn_count--;
     state_remove_conn(&supervisor, &second);
     assert_int_equal(supervisor.conn_count, 0);
     assert_true(TAILQ_EMPTY(&supervisor.conns));
