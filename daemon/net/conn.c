@@ -14,84 +14,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* A larger frame needs a share of env->receive_bytes before it is received. */
-#define SMALL_FRAME_MAX (64u << 10)
 /* A closing connection ends when the client takes none of its last replies for this long. */
 #define FLUSH_MS 10000
 /* How long what the client sends is then still read and discarded. */
 #define LINGER_MS 2000
 
 static void pump(struct conn *conn);
-
-/* --- bounds on what is being received ------------------------------------------------------ */
-
-/* Whether requests are served and replies are sent. */
-static bool is_served(const struct conn *conn)
-{
-    return conn->state == CONN_OPEN || conn->state == CONN_HALF_CLOSED;
-}
-
-static void set_read_bound(struct conn *conn, size_t bytes)
-{
-    bufferevent_setwatermark(conn->bev, EV_READ, 0, bytes);
-}
-
-/* The first waiting connection may fit now. It pumps itself from the event loop, not from inside
- * another connection's callback. */
-static void wake_first(struct conn_env *env)
-{
-    struct conn *first = TAILQ_FIRST(&env->waiting);
-    if (first)
-        bufferevent_trigger(first->bev, EV_READ,
-                            BEV_TRIG_IGNORE_WATERMARKS | BEV_TRIG_DEFER_CALLBACKS);
-}
-
-/* The one function that moves CONN into and out of env->waiting. */
-static void set_waiting(struct conn *conn, bool waiting)
-{
-    struct conn_list *list = &conn->env->waiting;
-    if (conn->is_waiting == waiting)
-        return;
-    assert(!waiting || is_served(conn));
-    conn->is_waiting = waiting;
-    if (waiting) {
-        TAILQ_INSERT_TAIL(list, conn, of_waiting);
-    } else {
-        TAILQ_REMOVE(list, conn, of_waiting);
-        wake_first(conn->env);
-    }
-}
-
-/* Reserves room for a frame of SIZE bytes. False: CONN waits in line and will be woken. */
-static bool reserve(struct conn *conn, size_t size)
-{
-    struct conn_env *env = conn->env;
-    if (size <= SMALL_FRAME_MAX || conn->reservation > 0)
-        return true;
-    bool fits = env->reserved == 0 || env->reserved + size <= env->receive_bytes;
-    if (fits && (TAILQ_EMPTY(&env->waiting) || TAILQ_FIRST(&env->waiting) == conn)) {
-        conn->reservation = size;
-        env->reserved += size;
-        set_read_bound(conn, size);
-        set_waiting(conn, false);
-        return true;
-    }
-    set_waiting(conn, true);
-    return false;
-}
-
-static void unreserve(struct conn *conn)
-{
-    set_waiting(conn, false);
-    if (conn->reservation == 0)
-        return;
-    assert(conn->env->reserved >= conn->reservation);
-    conn->env->reserved -= conn->reservation;
-    conn->reservation = 0;
-    if (conn->bev)
-        set_read_bound(conn, SMALL_FRAME_MAX + FRAME_HEADER_SIZE);
-    wake_first(conn->env);
-}
 
 /* --- parking ------------------------------------------------------------------------------- */
 
@@ -103,7 +31,7 @@ static void set_parked(struct conn *conn, bool parked, struct parked_request *re
     assert(conn->is_parked != parked);
     conn->is_parked = parked;
     if (parked) {
-        assert(is_served(conn));
+        assert(conn_is_served(conn));
         TAILQ_INSERT_TAIL(list, conn, of_parked);
         conn->parked = *request;
     } else {
@@ -155,11 +83,11 @@ static _unused_ bool may_follow(enum conn_state state, enum conn_state next)
 /* The one function that changes the state. */
 static void enter(struct conn *conn, enum conn_state next)
 {
-    bool was_served = is_served(conn);
+    bool was_served = conn_is_served(conn);
     assert(may_follow(conn->state, next));
     conn->state = next;
-    if (was_served && !is_served(conn)) {
-        unreserve(conn);
+    if (was_served && !conn_is_served(conn)) {
+        receive_share_give_back(&conn->share);
         drop_parked(conn);
         conn->env->ops->gone(conn, conn->env->userdata);
     }
@@ -189,7 +117,7 @@ static void linger(struct conn *conn)
 
 void conn_close(struct conn *conn)
 {
-    if (!is_served(conn))
+    if (!conn_is_served(conn))
         return;
     enter(conn, CONN_FLUSHING);
     (void)bufferevent_disable(conn->bev, EV_READ);
@@ -220,7 +148,7 @@ static void set_choked(struct conn *conn, bool choked)
         return;
     conn->is_choked = choked;
     if (choked)
-        set_waiting(conn, false); /* it would not take its turn */
+        receive_share_leave_line(&conn->share); /* it would not take its turn */
     conn->env->ops->choked(conn, choked, conn->env->userdata);
     if (!choked)
         pump(conn);
@@ -229,7 +157,7 @@ static void set_choked(struct conn *conn, bool choked)
 void conn_send(struct conn *conn, struct bytes *payload)
 {
     struct bytes taken = TAKE_STRUCT(*payload, BYTES_NULL);
-    if (!is_served(conn)) {
+    if (!conn_is_served(conn)) {
         bytes_deinit(&taken);
         return;
     }
@@ -320,7 +248,7 @@ static size_t next_frame(struct conn *conn, struct evbuffer *input)
         return 0;
     }
     size_t size = (size_t)length + FRAME_HEADER_SIZE;
-    if (!reserve(conn, size))
+    if (!receive_share_take(&conn->share, size))
         return 0;
     return evbuffer_get_length(input) >= size ? size : 0;
 }
@@ -330,8 +258,8 @@ static void settle_frame_timer(struct conn *conn, struct evbuffer *input, bool p
 {
     if (conn->state != CONN_OPEN)
         return;
-    bool wanted =
-        evbuffer_get_length(input) > 0 && !conn->is_parked && !conn->is_choked && !conn->is_waiting;
+    bool wanted = evbuffer_get_length(input) > 0 && !conn->is_parked && !conn->is_choked &&
+                  !conn->share.is_waiting;
     bool armed = event_pending(conn->timer, EV_TIMEOUT, NULL);
     if (!wanted || progressed)
         (void)event_del(conn->timer);
@@ -341,7 +269,7 @@ static void settle_frame_timer(struct conn *conn, struct evbuffer *input, bool p
 
 static bool may_read(const struct conn *conn)
 {
-    return is_served(conn) && !conn->is_parked && !conn->is_choked;
+    return conn_is_served(conn) && !conn->is_parked && !conn->is_choked;
 }
 
 /* Handles every whole frame in the input buffer, until something pauses the connection. */
@@ -357,18 +285,18 @@ static void pump(struct conn *conn)
             return;
         }
         handle_payload(conn, frame + FRAME_HEADER_SIZE, size - FRAME_HEADER_SIZE);
-        if (is_served(conn))
+        if (conn_is_served(conn))
             (void)evbuffer_drain(input, size);
         if (!conn->is_parked)
-            unreserve(conn);
+            receive_share_give_back(&conn->share);
         progressed = true;
     }
     settle_frame_timer(conn, input, progressed);
     if (conn->state == CONN_HALF_CLOSED)
         conn_job_finished(conn);
     else if (conn->state == CONN_OPEN)
-        (void)(may_read(conn) && !conn->is_waiting ? bufferevent_enable(conn->bev, EV_READ)
-                                                   : bufferevent_disable(conn->bev, EV_READ));
+        (void)(may_read(conn) && !conn->share.is_waiting ? bufferevent_enable(conn->bev, EV_READ)
+                                                         : bufferevent_disable(conn->bev, EV_READ));
 }
 
 void conn_park(struct conn *conn, struct request *request, size_t size, struct settings *settings)
@@ -389,7 +317,7 @@ void conn_unpark(struct conn *conn)
                             conn->env->userdata);
     free_parked(&parked);
     if (!conn->is_parked) {
-        unreserve(conn);
+        receive_share_give_back(&conn->share);
         pump(conn);
     }
 }
@@ -420,7 +348,7 @@ static void on_writable(struct bufferevent *bev, void *userdata)
         linger(conn);
     else if (conn->state == CONN_FLUSHING)
         set_timer(conn, FLUSH_MS); /* the client takes something */
-    else if (is_served(conn))
+    else if (conn_is_served(conn))
         set_choked(conn, false);
     conn_job_finished(conn);
 }
@@ -456,7 +384,7 @@ static void on_end_of_file(struct conn *conn)
     (void)bufferevent_disable(conn->bev, EV_READ);
     pump(conn);
     left = MIN(left, evbuffer_get_length(bufferevent_get_input(conn->bev)));
-    if (conn->state == CONN_HALF_CLOSED && left > 0 && may_read(conn) && !conn->is_waiting) {
+    if (conn->state == CONN_HALF_CLOSED && left > 0 && may_read(conn) && !conn->share.is_waiting) {
         (void)snprintf(message, sizeof(message),
                        "frame: the connection ended after %zu bytes of it", left);
         refuse(conn, ERROR_BAD_REQUEST, message);
@@ -536,7 +464,7 @@ static int set_up_events(struct conn *conn, int fd)
         return -ENOMEM;
     bufferevent_setcb(conn->bev, on_readable, on_writable, on_event, conn);
     bufferevent_setwatermark(conn->bev, EV_WRITE, conn->high_water / 2, 0);
-    set_read_bound(conn, SMALL_FRAME_MAX + FRAME_HEADER_SIZE);
+    receive_share_init(&conn->share, &conn->env->budget, conn->bev);
     (void)bufferevent_set_max_single_read(conn->bev, SMALL_FRAME_MAX);
     return 0;
 }
@@ -587,7 +515,7 @@ struct conn *conn_free(struct conn *conn)
         return NULL;
     assert(TAILQ_EMPTY(&conn->jobs.list));
     assert(conn->lane.count == 0 && !conn->lane.in_ring);
-    unreserve(conn);
+    receive_share_give_back(&conn->share);
     drop_parked(conn);
     conn->hangup_event = consume_event(conn->hangup_event);
     conn->timer = consume_event(conn->timer);

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 /* The room: sockets. listener.c accepts connections, peer.c tells what a client's account may do,
- * and this file serves one client: bytes in and out, frames and JSON, backpressure, unfinished
- * jobs.
+ * receive_budget.c bounds large frames, and this file serves one client: bytes in and out, frames
+ * and JSON, backpressure, unfinished jobs.
  *
  * May include jobs, pool, log, base and the libraries. Knows nothing of the supervisor, which it
  * calls through struct conn_ops.
  *
  * A connection is paused (not read from) while its next job waits for room in the queue ("parked"),
- * while it leaves too many replies unread ("choked"), or while other connections receive large
- * frames ("waiting"). Nothing is refused or dropped for that.
+ * while it leaves too many replies unread ("choked"), or while the large frames of other
+ * connections use up the receive budget ("waiting"). Nothing is refused or dropped for that.
  *
- * Invariants, each kept by one function of conn.c:
+ * Invariants, each kept by one function:
  *  - The state only moves forward. Leaving the states in which requests are served calls `gone`,
  *    once, and unparks the connection.
- *  - A connection is in env->parked exactly while is_parked, and in env->waiting exactly while
- *    is_waiting. env->reserved is the sum of all reservations.
+ *  - A connection is in env->parked exactly while is_parked.
  *  - A connection is never freed inside one of its own callbacks: conn_close() starts its end, and
  *    the event loop calls `closed` when nothing uses it any more. It has no jobs by then. */
+
+#include "receive_budget.h"
 
 #include "daemon/jobs/jobset.h"
 #include "daemon/log/log.h"
@@ -56,13 +57,11 @@ struct conn_env {
     uint64_t frame_timeout_ms;
     size_t high_water; /* bytes of unsent replies */
 
-    size_t receive_bytes; /* bound of `reserved` */
     const struct conn_ops *ops;
     void *userdata;
 
-    size_t reserved;          /* bytes of large frames being received, over all connections */
-    struct conn_list waiting; /* for a share of receive_bytes, oldest first */
-    struct conn_list parked;  /* for room in the queue, oldest first */
+    struct receive_budget budget; /* of large frames */
+    struct conn_list parked;      /* wait for room in the queue, oldest first */
 };
 
 enum conn_state {
@@ -101,11 +100,10 @@ struct conn {
     struct event
         *timer; /* frame timeout while open, then end of flushing or lingering, then free */
 
-    bool is_parked, is_choked, is_waiting; /* why it is paused */
+    bool is_parked, is_choked; /* paused; and so it is while its share is waiting */
     struct parked_request parked;
-    size_t reservation; /* its share of env->reserved */
+    struct receive_share share; /* of env->budget */
     TAILQ_ENTRY(conn) of_parked;
-    TAILQ_ENTRY(conn) of_waiting;
 
     /* For the supervisor. */
     TAILQ_ENTRY(conn) of_supervisor;
@@ -118,6 +116,12 @@ struct conn {
 int conn_new(struct conn_env *env, int fd, uint64_t number, struct conn **ret);
 
 void conn_start(struct conn *conn);
+
+/* Whether requests are served and replies are sent. */
+static inline bool conn_is_served(const struct conn *conn)
+{
+    return conn->state == CONN_OPEN || conn->state == CONN_HALF_CLOSED;
+}
 
 /* Sends one frame; takes PAYLOAD. Drops it if the connection is closing. */
 void conn_send(struct conn *conn, struct bytes *payload);

@@ -82,7 +82,7 @@ void state_adopt(struct supervisor *supervisor, struct settings *settings)
     env->max_frame = config->max_frame;
     env->frame_timeout_ms = config->frame_timeout_ms;
     env->high_water = config->reply_high_water;
-    env->receive_bytes = config->receive_bytes;
+    env->budget.max = config->receive_bytes;
 }
 
 struct settings_host state_host(const struct supervisor *supervisor)

@@ -187,7 +187,7 @@ static void set_up_conn_env(struct supervisor *supervisor)
     supervisor->conn_env.log = &supervisor->log;
     supervisor->conn_env.ops = &requests_conn_ops;
     supervisor->conn_env.userdata = supervisor;
-    TAILQ_INIT(&supervisor->conn_env.waiting);
+    receive_budget_init(&supervisor->conn_env.budget, supervisor->settings->config.receive_bytes);
     TAILQ_INIT(&supervisor->conn_env.parked);
 }
 

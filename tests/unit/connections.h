@@ -89,11 +89,10 @@ static inline void connections_init(struct connections *all,
         .max_frame = 1u << 20,
         .frame_timeout_ms = 60000,
         .high_water = 1u << 20,
-        .receive_bytes = 1u << 20,
         .ops = &connections_ops,
         .userdata = all,
     };
-    TAILQ_INIT(&all->env.waiting);
+    receive_budget_init(&all->env.budget, 1u << 20);
     TAILQ_INIT(&all->env.parked);
     for (size_t i = 0; i < CONNECTIONS; i++) {
         int fds[2];
