@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* rubricd: arguments, set-up, run, tear-down; nothing else. */
+/* rubricd: reads arguments and configuration, prepares the process, gives up root, runs the
+ * supervisor. May include every room of the daemon. */
 #include "options.h"
 
 #include "conf/config.h"
@@ -19,14 +20,14 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-/* What it asks the scheduler for at a time; the least that there is. */
+/* The slice to ask the scheduler for: the shortest that it grants. */
 #define TURN_NS 100000
 
 /* --- configuration ------------------------------------------------------------------------- */
 
 static struct config_source find_config(const struct arguments *arguments)
 {
-    /* A private daemon is its user's; the service's configuration is not meant for it. */
+    /* A private daemon belongs to its user: the service's configuration is not meant for it. */
     const char *path = arguments->config_path;
     if (!path && arguments->serve_fd < 0)
         path = RUBRICD_CONFIG;
@@ -44,7 +45,7 @@ static int load_config(const struct arguments *arguments, struct config *config)
     const struct config_source source = find_config(arguments);
     int r = config_init(config);
     if (arguments->serve_fd >= 0)
-        config->log_level = CONFIG_LOG_WARNING; /* its stderr is somebody's terminal */
+        config->log_level = CONFIG_LOG_WARNING; /* its stderr is its client's terminal */
     if (r == 0)
         r = config_load_with(config, source.path, source.must_exist, source.settings,
                              source.setting_count, &problems);
@@ -60,7 +61,7 @@ static int load_config(const struct arguments *arguments, struct config *config)
 
 /* --- the process --------------------------------------------------------------------------- */
 
-/* A thousand clients need more descriptors than the usual soft limit. */
+/* A thousand clients need more descriptors than the usual soft limit grants. */
 static void raise_descriptor_limit(void)
 {
     struct rlimit limit;
@@ -70,9 +71,10 @@ static void raise_descriptor_limit(void)
     }
 }
 
-/* This process works for microseconds and then waits; what it starts may compute for minutes. The
- * scheduler lets the sooner run, once woken, who says that a turn of its is short: it is what a
- * deadline is kept by while every processor is busy. Kernels before 6.12 do not listen. */
+/* This process works for microseconds and then waits; the jobs that it starts may compute for
+ * minutes. The scheduler runs a woken task sooner if it has asked for short slices, and this
+ * process has to run soon to enforce deadlines while every processor is busy. Kernels before 6.12
+ * ignore this. */
 static void ask_for_short_turns(void)
 {
     struct {
@@ -82,13 +84,13 @@ static void ask_for_short_turns(void)
         uint32_t priority;
         uint64_t runtime_ns, deadline_ns, period_ns;
     } attr = {.size = sizeof(attr), .policy = SCHED_OTHER};
-    attr.flags = 0x01; /* SCHED_FLAG_RESET_ON_FORK: for this process alone */
+    attr.flags = 0x01; /* SCHED_FLAG_RESET_ON_FORK: for this process only */
     attr.nice = getpriority(PRIO_PROCESS, 0);
     attr.runtime_ns = TURN_NS;
     (void)syscall(SYS_sched_setattr, 0, &attr, 0);
 }
 
-/* rubricd-jail stands beside this program, as in a build tree, or where it is installed. */
+/* Finds rubricd-jail beside this program, as in a build tree, or where it is installed. */
 static void find_jail(char *path, size_t size)
 {
     ssize_t n = readlink("/proc/self/exe", path, size - 1);
@@ -115,8 +117,8 @@ static int open_jail(struct fault *fault)
     return fd < 0 ? -errno : fd;
 }
 
-/* The jail in which an interpreter waits is optional, and stands beside the other: what it is told
- * by one build another's could misunderstand. */
+/* Opens the optional jail that holds a warm interpreter. Only the one beside rubricd-jail will do:
+ * a jail of another build could misunderstand this daemon. */
 static int open_warm_jail(void)
 {
     char jail[4096], path[sizeof(jail) + sizeof("-warm")];
@@ -126,7 +128,7 @@ static int open_warm_jail(void)
     return fd < 0 ? -errno : fd;
 }
 
-/* Everything that takes root, then root is given up: the directories, the socket. */
+/* Makes what only root can make, the directories and the socket, then gives up root. */
 static int stop_being_root(const struct config *config, struct supervisor_options *options,
                            struct fault *fault)
 {
@@ -148,7 +150,7 @@ static int stop_being_root(const struct config *config, struct supervisor_option
     }
     if (r >= 0)
         r = privileges_drop(&account, fault);
-    /* Changing the account makes a process dumpable again. */
+    /* A change of the account makes a process dumpable again. */
     (void)prctl(PR_SET_DUMPABLE, 0);
     return r;
 }
@@ -161,7 +163,7 @@ static void tell_of_failure(enum config_log_format format, const struct fault *f
     log_deinit(&log);
 }
 
-/* What CONFIG holds is taken. */
+/* Takes what CONFIG holds. Returns the exit status. */
 static int run(struct config *config, const struct arguments *arguments,
                const struct service_sockets *sockets)
 {
@@ -190,8 +192,7 @@ static int run(struct config *config, const struct arguments *arguments,
         supervisor_deinit(&supervisor);
         if (options.owns_socket && socket)
             (void)unlink(socket);
-        /* An address of a kind that there is not, or that is not permitted: trying again is no use.
-         */
+        /* The host lacks or forbids this kind of address: a restart cannot help. */
         return r == -EAFNOSUPPORT ? EX_CONFIG : EX_UNAVAILABLE;
     }
     r = supervisor_run(&supervisor);
@@ -199,7 +200,7 @@ static int run(struct config *config, const struct arguments *arguments,
     return r < 0 ? EX_OSERR : 0;
 }
 
-/* A private daemon has a work directory of its own and is not part of its client's terminal. */
+/* Runs a private daemon: it has a work directory of its own and leaves its client's terminal. */
 static int run_private(struct config *config, const struct arguments *arguments)
 {
     const char *tmp = getenv("TMPDIR");
@@ -246,7 +247,7 @@ int main(int argc, char **argv)
     }
     if (environment_forget() < 0)
         return EX_OSERR;
-    /* Nor may another process of this user look into the memory. */
+    /* Other processes of this user must not read this one's memory. */
     (void)prctl(PR_SET_DUMPABLE, 0);
     (void)signal(SIGPIPE, SIG_IGN);
     raise_descriptor_limit();

@@ -17,18 +17,18 @@ static const char introduction[] =
     "Usage: rubricd [OPTION]...\n"
     "\n"
     "Runs untrusted graders: takes jobs over a Unix socket, runs each in a confined\n"
-    "child process, and answers with its score. Usually started by systemd; talk to\n"
-    "it with rubricctl.\n"
+    "child process, and answers with its score. Usually systemd starts it; use\n"
+    "rubricctl to talk to it.\n"
     "\n"
     "Options:\n";
 
 static const char rest[] =
     "\n"
-    "Signals: SIGTERM and SIGINT drain (running jobs finish, queued ones are answered\n"
-    "'draining'); a second one kills what still runs. SIGHUP reads the configuration\n"
-    "again; one with a mistake changes nothing, and the log says why.\n"
+    "Signals: SIGTERM and SIGINT drain: running jobs finish, queued ones are\n"
+    "answered 'draining'. A second one kills the jobs that still run. SIGHUP reloads\n"
+    "the configuration; one with a mistake changes nothing, and the log says why.\n"
     "\n"
-    "Exit status: 0 after a drain; 64 wrong usage; 69 something needed cannot be had;\n"
+    "Exit status: 0 after a drain; 64 wrong usage; 69 something required is missing;\n"
     "71 the system failed; 78 the configuration is wrong.\n"
     "\n"
     "Examples:\n"
@@ -58,7 +58,7 @@ const struct option_spec daemon_options[] = {
         .name = "check-config",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct arguments, check_config),
-        .help = "name every mistake in the configuration, then exit",
+        .help = "print every mistake in the configuration, then exit",
     },
     {
         .name = "serve-fd",
@@ -67,7 +67,7 @@ const struct option_spec daemon_options[] = {
         .offset = offsetof(struct arguments, serve_fd),
         .min = 3,
         .max = INT_MAX,
-        .help = "serve the connected socket N alone and end with it",
+        .help = "serve only the connected socket N, and end with it",
     },
     {
         .letter = 'h',
@@ -89,7 +89,7 @@ _Static_assert(ARRAY_SIZE(daemon_options) <= OPTIONS_MAX, "OPTIONS_MAX");
 
 /* --- the parser ---------------------------------------------------------------------------- */
 
-/* The one number is a descriptor. */
+/* Stores a number. The only option with one is a descriptor. */
 static int store_socket(const struct option_spec *spec, const char *text, long *ret)
 {
     char *end;
@@ -120,7 +120,7 @@ static int store(const struct option_spec *spec, const char *value, struct argum
         return store_socket(spec, value, field);
     case OPTION_LIST:
         if (list->n == SETTINGS_MAX) {
-            (void)fprintf(stderr, "rubricd: --%s: more than %d of them\n", spec->name,
+            (void)fprintf(stderr, "rubricd: --%s: given more than %d times\n", spec->name,
                           SETTINGS_MAX);
             return -EINVAL;
         }
@@ -130,7 +130,7 @@ static int store(const struct option_spec *spec, const char *value, struct argum
     return -EINVAL;
 }
 
-/* The tables that getopt_long reads; LONGS and LETTERS have room. */
+/* Fills the tables that getopt_long() reads. LONGS and LETTERS have room for all options. */
 static void make_tables(struct option *longs, char *letters)
 {
     for (size_t i = 0; i < n_daemon_options; i++) {
@@ -181,7 +181,7 @@ int options_parse(int argc, char **argv, struct arguments *arguments)
 
 /* --- help ---------------------------------------------------------------------------------- */
 
-/* TEXT from HELP_COLUMN on, broken at its blanks. */
+/* Prints TEXT from HELP_COLUMN on, wrapped at blanks. */
 static void put_wrapped(FILE *out, const char *text)
 {
     size_t at = HELP_COLUMN;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* The command line of rubricd: a table of options, from which the parser, --help, the completions
- * and the man page are made. */
+/* The command line of rubricd: one table of options, which the parser, --help, the completions and
+ * the man page are made from. */
 
 #include "conf/optionspec.h"
 
@@ -16,7 +16,7 @@ struct setting_list {
 };
 
 struct arguments {
-    const char *config_path; /* NULL: the default one, which may be missing */
+    const char *config_path; /* NULL: the default path, where no file need be */
     struct setting_list settings;
     bool check_config;
     long serve_fd; /* -1: none */
@@ -32,8 +32,8 @@ struct arguments {
 extern const struct option_spec daemon_options[];
 extern const size_t n_daemon_options;
 
-/* Reads ARGV into ARGUMENTS, which borrows from it. 0, or -EINVAL after it has said on stderr what
- * is wrong. */
+/* Parses ARGV into ARGUMENTS, which borrows from it. 0, or -EINVAL after printing to stderr what is
+ * wrong. */
 int options_parse(int argc, char **argv, struct arguments *arguments);
 
 void options_help(FILE *out);

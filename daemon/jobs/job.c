@@ -6,6 +6,7 @@
 #include "daemon/kinds/kind.h"
 #include "proto/utf8.h"
 
+#include <assert.h>
 #include <string.h>
 
 struct job *job_new(struct request *request, size_t size, struct settings *settings)
@@ -21,6 +22,36 @@ struct job *job_new(struct request *request, size_t size, struct settings *setti
     job->queued_ns = clock_now_ns();
     request->id = (struct bytes)BYTES_NULL;
     return job;
+}
+
+static _unused_ bool may_follow(enum job_place place, enum job_place next)
+{
+    switch (next) {
+    case JOB_ADMITTED:
+        return false;
+    case JOB_QUEUED:
+        return place == JOB_ADMITTED;
+    case JOB_ON_SLOT:
+        return place == JOB_QUEUED || place == JOB_ON_SLOT;
+    case JOB_ENDED:
+        return place != JOB_ENDED;
+    }
+    return false;
+}
+
+void job_enter(struct job *job, enum job_place place, struct slot *slot)
+{
+    assert(may_follow(job->place, place));
+    assert((place == JOB_QUEUED) == (job->entry.lane != NULL));
+    assert((place == JOB_ON_SLOT) == (slot != NULL));
+    if (job->set && place == JOB_ON_SLOT && job->place != JOB_ON_SLOT)
+        job->set->running++;
+    if (job->set && place != JOB_ON_SLOT && job->place == JOB_ON_SLOT) {
+        assert(job->set->running > 0);
+        job->set->running--;
+    }
+    job->place = place;
+    job->slot = slot;
 }
 
 void job_drop_input(struct job *job)
@@ -44,6 +75,8 @@ void job_describe(const struct job_spec *spec, char text[JOB_LABEL_MAX])
 struct job *job_free(struct job *job)
 {
     if (job) {
+        assert(job->place == JOB_ADMITTED || job->place == JOB_ENDED);
+        assert(!job->entry.lane && !job->set);
         const struct kind_ops *kind = kind_ops_get(job->spec->kind);
         if (kind->free_kept)
             kind->free_kept(job->kept);

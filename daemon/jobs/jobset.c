@@ -3,6 +3,7 @@
 
 #include "proto/util.h"
 
+#include <assert.h>
 #include <search.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@ void job_set_init(struct job_set *set)
 {
     TAILQ_INIT(&set->list);
     set->by_id = NULL;
+    set->running = 0;
 }
 
 struct job *job_set_find(const struct job_set *set, const struct bytes *id)
@@ -30,14 +32,20 @@ struct job *job_set_find(const struct job_set *set, const struct bytes *id)
 
 int job_set_add(struct job_set *set, struct job *job)
 {
+    assert(!job->set && job->place != JOB_ON_SLOT);
     if (!tsearch(job, &set->by_id, compare_ids))
         return -ENOMEM;
     TAILQ_INSERT_TAIL(&set->list, job, of_conn);
+    job->set = set;
     return 0;
 }
 
 void job_set_remove(struct job_set *set, struct job *job)
 {
+    assert(job->set == set);
     (void)tdelete(job, &set->by_id, compare_ids);
     TAILQ_REMOVE(&set->list, job, of_conn);
+    if (job->place == JOB_ON_SLOT)
+        set->running--;
+    job->set = NULL;
 }

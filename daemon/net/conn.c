@@ -5,6 +5,7 @@
 #include "daemon/jobs/settings.h"
 #include "proto/frame.h"
 
+#include <assert.h>
 #include <event2/buffer.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -13,72 +14,44 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* A frame up to this size is received without asking; a larger one needs a share of
- * env->receive_bytes first. */
-#define SMALL_FRAME_MAX (64u << 10)
-/* How long a client that was sent away may go without taking any of its last replies. */
+/* A closing connection ends when the client takes none of its last replies for this long. */
 #define FLUSH_MS 10000
-/* How long it may then go on sending into the void. */
+/* How long what the client sends is then still read and discarded. */
 #define LINGER_MS 2000
 
 static void pump(struct conn *conn);
 
-/* --- bounds on what is being received ------------------------------------------------------ */
+/* --- parking ------------------------------------------------------------------------------- */
 
-static void set_read_bound(struct conn *conn, size_t bytes)
+/* The one function that moves CONN into and out of env->parked, and REQUEST with it: in from
+ * *REQUEST (taken), out to it. */
+static void set_parked(struct conn *conn, bool parked, struct parked_request *request)
 {
-    bufferevent_setwatermark(conn->bev, EV_READ, 0, bytes);
-}
-
-/* Who is first in line may fit now. It pumps itself from the event loop, not from inside somebody
- * else's callback. */
-static void wake_first(struct conn_env *env)
-{
-    struct conn *first = TAILQ_FIRST(&env->waiting);
-    if (first)
-        bufferevent_trigger(first->bev, EV_READ,
-                            BEV_TRIG_IGNORE_WATERMARKS | BEV_TRIG_DEFER_CALLBACKS);
-}
-
-static void leave_line(struct conn *conn)
-{
-    if (!conn->is_waiting)
-        return;
-    TAILQ_REMOVE(&conn->env->waiting, conn, of_waiting);
-    conn->is_waiting = false;
-    wake_first(conn->env);
-}
-
-/* Room for a frame of SIZE bytes; false: it stands in line, and will be woken. */
-static bool reserve(struct conn *conn, size_t size)
-{
-    struct conn_env *env = conn->env;
-    if (size <= SMALL_FRAME_MAX || conn->reservation > 0)
-        return true;
-    bool fits = env->reserved == 0 || env->reserved + size <= env->receive_bytes;
-    if (fits && (TAILQ_EMPTY(&env->waiting) || TAILQ_FIRST(&env->waiting) == conn)) {
-        conn->reservation = size;
-        env->reserved += size;
-        set_read_bound(conn, size);
-        leave_line(conn);
-        return true;
+    struct conn_list *list = &conn->env->parked;
+    assert(conn->is_parked != parked);
+    conn->is_parked = parked;
+    if (parked) {
+        assert(conn_is_served(conn));
+        TAILQ_INSERT_TAIL(list, conn, of_parked);
+        conn->parked = *request;
+    } else {
+        TAILQ_REMOVE(list, conn, of_parked);
+        *request = TAKE_STRUCT(conn->parked, PARKED_REQUEST_NULL);
     }
-    if (!conn->is_waiting)
-        TAILQ_INSERT_TAIL(&env->waiting, conn, of_waiting);
-    conn->is_waiting = true;
-    return false;
 }
 
-static void unreserve(struct conn *conn)
+static void free_parked(struct parked_request *parked)
 {
-    leave_line(conn);
-    if (conn->reservation == 0)
-        return;
-    conn->env->reserved -= conn->reservation;
-    conn->reservation = 0;
-    if (conn->bev)
-        set_read_bound(conn, SMALL_FRAME_MAX + FRAME_HEADER_SIZE);
-    wake_first(conn->env);
+    request_deinit(&parked->request);
+    parked->settings = settings_unref(parked->settings);
+}
+
+static void drop_parked(struct conn *conn)
+{
+    struct parked_request dropped = PARKED_REQUEST_NULL;
+    if (conn->is_parked)
+        set_parked(conn, false, &dropped);
+    free_parked(&dropped);
 }
 
 /* --- the way out --------------------------------------------------------------------------- */
@@ -90,33 +63,52 @@ static void set_timer(struct conn *conn, uint64_t ms)
     (void)event_add(conn->timer, &delay);
 }
 
-static void tell_gone(struct conn *conn)
+static _unused_ bool may_follow(enum conn_state state, enum conn_state next)
 {
-    unreserve(conn);
-    if (conn->is_parked)
-        request_deinit(&conn->parked);
-    conn->is_parked = false;
-    conn->env->ops->gone(conn, conn->env->userdata);
+    switch (next) {
+    case CONN_OPEN:
+        return false;
+    case CONN_HALF_CLOSED:
+        return state == CONN_OPEN;
+    case CONN_FLUSHING:
+        return state == CONN_OPEN || state == CONN_HALF_CLOSED;
+    case CONN_LINGERING:
+        return state == CONN_FLUSHING;
+    case CONN_CLOSED:
+        return state != CONN_CLOSED;
+    }
+    return false;
 }
 
-/* Nothing more is sent or received; `closed` follows from the event loop. */
+/* The one function that changes the state. */
+static void enter(struct conn *conn, enum conn_state next)
+{
+    bool was_served = conn_is_served(conn);
+    assert(may_follow(conn->state, next));
+    conn->state = next;
+    if (was_served && !conn_is_served(conn)) {
+        receive_share_give_back(&conn->share);
+        drop_parked(conn);
+        conn->env->ops->gone(conn, conn->env->userdata);
+    }
+}
+
+/* Neither sends nor receives any more; the event loop calls `closed`. */
 static void end(struct conn *conn)
 {
     if (conn->state == CONN_CLOSED)
         return;
-    if (conn->state == CONN_OPEN || conn->state == CONN_HALF_CLOSED)
-        tell_gone(conn);
-    conn->state = CONN_CLOSED;
+    enter(conn, CONN_CLOSED);
     (void)bufferevent_disable(conn->bev, EV_READ | EV_WRITE);
     (void)event_del(conn->hangup_event);
     event_active(conn->timer, EV_TIMEOUT, 0);
 }
 
-/* Our side is done; closing at once would make the client's last writes fail before it has read
+/* Shuts our side down. Closing at once would make the client's last writes fail before it has read
  * why. */
 static void linger(struct conn *conn)
 {
-    conn->state = CONN_LINGERING;
+    enter(conn, CONN_LINGERING);
     (void)shutdown(bufferevent_getfd(conn->bev), SHUT_WR);
     (void)evbuffer_drain(bufferevent_get_input(conn->bev), SIZE_MAX);
     (void)bufferevent_enable(conn->bev, EV_READ);
@@ -125,10 +117,9 @@ static void linger(struct conn *conn)
 
 void conn_close(struct conn *conn)
 {
-    if (conn->state != CONN_OPEN && conn->state != CONN_HALF_CLOSED)
+    if (!conn_is_served(conn))
         return;
-    tell_gone(conn);
-    conn->state = CONN_FLUSHING;
+    enter(conn, CONN_FLUSHING);
     (void)bufferevent_disable(conn->bev, EV_READ);
     (void)event_del(conn->timer);
     set_timer(conn, FLUSH_MS);
@@ -157,7 +148,7 @@ static void set_choked(struct conn *conn, bool choked)
         return;
     conn->is_choked = choked;
     if (choked)
-        leave_line(conn); /* it would not take its turn */
+        receive_share_leave_line(&conn->share); /* it would not take its turn */
     conn->env->ops->choked(conn, choked, conn->env->userdata);
     if (!choked)
         pump(conn);
@@ -165,9 +156,8 @@ static void set_choked(struct conn *conn, bool choked)
 
 void conn_send(struct conn *conn, struct bytes *payload)
 {
-    struct bytes taken = *payload;
-    *payload = (struct bytes)BYTES_NULL;
-    if (conn->state != CONN_OPEN && conn->state != CONN_HALF_CLOSED) {
+    struct bytes taken = TAKE_STRUCT(*payload, BYTES_NULL);
+    if (!conn_is_served(conn)) {
         bytes_deinit(&taken);
         return;
     }
@@ -175,7 +165,7 @@ void conn_send(struct conn *conn, struct bytes *payload)
     frame_write_header(header, (uint32_t)taken.length);
     if (evbuffer_add(conn->fresh, header, sizeof(header)) < 0 ||
         evbuffer_add_reference(conn->fresh, taken.data, taken.length, free_payload, NULL) < 0) {
-        /* Half a frame cannot be taken back. */
+        /* A part of the frame may be in the buffer for good. */
         log_write(conn->env->log, LOG_ERR, "client %" PRIu64 ": out of memory", conn->number);
         bytes_deinit(&taken);
         end(conn);
@@ -196,11 +186,11 @@ static void send_error(struct conn *conn, const json_t *id, enum error_code code
         conn_send(conn, &payload);
 }
 
-/* Framing or JSON is broken: where the next message begins cannot be known. */
+/* Dismisses a client whose framing or JSON is broken: its next message cannot be found. */
 static void refuse(struct conn *conn, enum error_code code, const char *message)
 {
     log_event(conn->env->log, LOG_INFO, LOG_MESSAGE_CLIENT_DISMISSED,
-              "client %" PRIu64 " (uid %d, pid %d) is sent away: %s", conn->number,
+              "client %" PRIu64 " (uid %d, pid %d) is dismissed: %s", conn->number,
               (int)conn->peer.uid, (int)conn->peer.pid, message);
     send_error(conn, NULL, code, message);
     conn_close(conn);
@@ -213,6 +203,7 @@ static void handle_payload(struct conn *conn, const char *text, size_t n)
     _cleanup_json_ json_t *message = NULL;
     _cleanup_request_ struct request request = REQUEST_NULL;
     struct fault fault = FAULT_NULL;
+    struct settings *settings = conn->env->settings;
 
     int r = json_read_object(text, n, &message, &fault);
     if (r == -EBADMSG) {
@@ -220,7 +211,7 @@ static void handle_payload(struct conn *conn, const char *text, size_t n)
         return;
     }
     if (r == 0)
-        r = request_decode(message, conn->env->policy, &request, &fault);
+        r = request_decode(message, &settings->policy, &request, &fault);
     if (r < 0) {
         enum error_code code = r == -ENOMEM  ? ERROR_INTERNAL
                                : r == -EPERM ? ERROR_NOT_PERMITTED
@@ -229,13 +220,13 @@ static void handle_payload(struct conn *conn, const char *text, size_t n)
                    r == -ENOMEM ? "out of memory" : fault.text);
         return;
     }
-    /* The text in the request is all that is needed from here on. */
+    /* The request has copies of all that is needed from here on. */
     json_decref(TAKE_PTR(message));
-    conn->env->ops->request(conn, &request, n, conn->env->userdata);
+    conn->env->ops->request(conn, &request, n, settings, conn->env->userdata);
 }
 
-/* The length of the next frame with its header, 0 if it is not whole yet or the connection was
- * sent away for it. */
+/* Returns the length of the next frame with its header; 0 if the frame is not whole yet, or was
+ * refused and the connection with it. */
 static size_t next_frame(struct conn *conn, struct evbuffer *input)
 {
     uint8_t header[FRAME_HEADER_SIZE];
@@ -257,18 +248,18 @@ static size_t next_frame(struct conn *conn, struct evbuffer *input)
         return 0;
     }
     size_t size = (size_t)length + FRAME_HEADER_SIZE;
-    if (!reserve(conn, size))
+    if (!receive_share_take(&conn->share, size))
         return 0;
     return evbuffer_get_length(input) >= size ? size : 0;
 }
 
-/* The timeout runs exactly while a frame is incomplete and it is the client's turn. */
+/* Lets the timeout run exactly while a frame is incomplete and the client could complete it. */
 static void settle_frame_timer(struct conn *conn, struct evbuffer *input, bool progressed)
 {
     if (conn->state != CONN_OPEN)
         return;
-    bool wanted =
-        evbuffer_get_length(input) > 0 && !conn->is_parked && !conn->is_choked && !conn->is_waiting;
+    bool wanted = evbuffer_get_length(input) > 0 && !conn->is_parked && !conn->is_choked &&
+                  !conn->share.is_waiting;
     bool armed = event_pending(conn->timer, EV_TIMEOUT, NULL);
     if (!wanted || progressed)
         (void)event_del(conn->timer);
@@ -278,11 +269,10 @@ static void settle_frame_timer(struct conn *conn, struct evbuffer *input, bool p
 
 static bool may_read(const struct conn *conn)
 {
-    return (conn->state == CONN_OPEN || conn->state == CONN_HALF_CLOSED) && !conn->is_parked &&
-           !conn->is_choked;
+    return conn_is_served(conn) && !conn->is_parked && !conn->is_choked;
 }
 
-/* Handles every whole frame that is there, until something pauses the connection. */
+/* Handles every whole frame in the input buffer, until something pauses the connection. */
 static void pump(struct conn *conn)
 {
     struct evbuffer *input = bufferevent_get_input(conn->bev);
@@ -295,36 +285,39 @@ static void pump(struct conn *conn)
             return;
         }
         handle_payload(conn, frame + FRAME_HEADER_SIZE, size - FRAME_HEADER_SIZE);
-        if (conn->state == CONN_OPEN || conn->state == CONN_HALF_CLOSED)
+        if (conn_is_served(conn))
             (void)evbuffer_drain(input, size);
         if (!conn->is_parked)
-            unreserve(conn);
+            receive_share_give_back(&conn->share);
         progressed = true;
     }
     settle_frame_timer(conn, input, progressed);
     if (conn->state == CONN_HALF_CLOSED)
         conn_job_finished(conn);
     else if (conn->state == CONN_OPEN)
-        (void)(may_read(conn) && !conn->is_waiting ? bufferevent_enable(conn->bev, EV_READ)
-                                                   : bufferevent_disable(conn->bev, EV_READ));
+        (void)(may_read(conn) && !conn->share.is_waiting ? bufferevent_enable(conn->bev, EV_READ)
+                                                         : bufferevent_disable(conn->bev, EV_READ));
 }
 
-void conn_park(struct conn *conn, struct request *request, size_t size)
+void conn_park(struct conn *conn, struct request *request, size_t size, struct settings *settings)
 {
-    conn->parked = *request;
-    conn->parked_size = size;
-    conn->is_parked = true;
-    *request = (struct request)REQUEST_NULL;
+    struct parked_request parked = {
+        .request = TAKE_STRUCT(*request, REQUEST_NULL),
+        .size = size,
+        .settings = settings_ref(settings),
+    };
+    set_parked(conn, true, &parked);
 }
 
 void conn_unpark(struct conn *conn)
 {
-    _cleanup_request_ struct request request = conn->parked;
-    conn->parked = (struct request)REQUEST_NULL;
-    conn->is_parked = false;
-    conn->env->ops->request(conn, &request, conn->parked_size, conn->env->userdata);
+    struct parked_request parked;
+    set_parked(conn, false, &parked);
+    conn->env->ops->request(conn, &parked.request, parked.size, parked.settings,
+                            conn->env->userdata);
+    free_parked(&parked);
     if (!conn->is_parked) {
-        unreserve(conn);
+        receive_share_give_back(&conn->share);
         pump(conn);
     }
 }
@@ -346,7 +339,7 @@ static void on_readable(struct bufferevent *bev, void *userdata)
         pump(conn);
 }
 
-/* Called when unsent replies have fallen to half the high-water mark or below. */
+/* Unsent replies have fallen to half the high-water mark or below. */
 static void on_writable(struct bufferevent *bev, void *userdata)
 {
     struct conn *conn = userdata;
@@ -354,14 +347,15 @@ static void on_writable(struct bufferevent *bev, void *userdata)
     if (conn->state == CONN_FLUSHING && conn_unsent(conn) == 0)
         linger(conn);
     else if (conn->state == CONN_FLUSHING)
-        set_timer(conn, FLUSH_MS); /* it goes on */
-    else if (conn->state == CONN_OPEN || conn->state == CONN_HALF_CLOSED)
+        set_timer(conn, FLUSH_MS); /* the client takes something */
+    else if (conn_is_served(conn))
         set_choked(conn, false);
     conn_job_finished(conn);
 }
 
-/* When all that is ready has been seen to: what that has brought goes out, without asking first
- * whether it can, as it mostly can. What cannot is the bufferevent's, which also finds out why. */
+/* Runs after the callbacks of all that was ready. Writes the replies that those made without asking
+ * epoll first, because the socket nearly always takes them. The bufferevent gets the rest, and
+ * finds out why. */
 static void on_flush(evutil_socket_t fd, short what, void *userdata)
 {
     struct conn *conn = userdata;
@@ -385,13 +379,14 @@ static void on_end_of_file(struct conn *conn)
         end(conn);
         return;
     }
-    conn->state = CONN_HALF_CLOSED;
+    enter(conn, CONN_HALF_CLOSED);
     (void)event_del(conn->timer);
     (void)bufferevent_disable(conn->bev, EV_READ);
     pump(conn);
     left = MIN(left, evbuffer_get_length(bufferevent_get_input(conn->bev)));
-    if (conn->state == CONN_HALF_CLOSED && left > 0 && may_read(conn) && !conn->is_waiting) {
-        (void)snprintf(message, sizeof(message), "frame: the end came after %zu bytes of it", left);
+    if (conn->state == CONN_HALF_CLOSED && left > 0 && may_read(conn) && !conn->share.is_waiting) {
+        (void)snprintf(message, sizeof(message),
+                       "frame: the connection ended after %zu bytes of it", left);
         refuse(conn, ERROR_BAD_REQUEST, message);
     }
 }
@@ -406,7 +401,7 @@ static void on_event(struct bufferevent *bev, short what, void *userdata)
         on_end_of_file(conn);
 }
 
-/* Edge-triggered: something has come, the client has shut down its sending side, or is gone. */
+/* Edge-triggered: data arrived, the client shut down its sending side, or it is gone. */
 static void on_hangup(evutil_socket_t fd, short what, void *userdata)
 {
     struct conn *conn = userdata;
@@ -425,7 +420,7 @@ static void on_timer(evutil_socket_t fd, short what, void *userdata)
     switch (conn->state) {
     case CONN_OPEN:
         (void)snprintf(message, sizeof(message),
-                       "frame: incomplete after %g s, %zu bytes of it have come",
+                       "frame: incomplete after %g s, with %zu bytes received",
                        (double)conn->frame_timeout_ms / 1000,
                        evbuffer_get_length(bufferevent_get_input(conn->bev)));
         refuse(conn, ERROR_BAD_REQUEST, message);
@@ -457,8 +452,8 @@ static int set_up_events(struct conn *conn, int fd)
     conn->hangup_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     if (conn->hangup_fd < 0)
         return -errno;
-    /* EV_READ: a client that closes with replies unread is an error to epoll, and libevent hands
-     * that to readers only. */
+    /* EV_READ: when a client closes with replies unread epoll reports an error, which libevent
+     * passes to readers only. */
     conn->hangup_event =
         event_new(base, conn->hangup_fd, EV_READ | EV_CLOSED | EV_ET | EV_PERSIST, on_hangup, conn);
     conn->timer = event_new(base, -1, 0, on_timer, conn);
@@ -469,7 +464,7 @@ static int set_up_events(struct conn *conn, int fd)
         return -ENOMEM;
     bufferevent_setcb(conn->bev, on_readable, on_writable, on_event, conn);
     bufferevent_setwatermark(conn->bev, EV_WRITE, conn->high_water / 2, 0);
-    set_read_bound(conn, SMALL_FRAME_MAX + FRAME_HEADER_SIZE);
+    receive_share_init(&conn->share, &conn->env->budget, conn->bev);
     (void)bufferevent_set_max_single_read(conn->bev, SMALL_FRAME_MAX);
     return 0;
 }
@@ -518,9 +513,10 @@ struct conn *conn_free(struct conn *conn)
 {
     if (!conn)
         return NULL;
-    unreserve(conn);
-    request_deinit(&conn->parked);
-    settings_unref(conn->parked_settings);
+    assert(TAILQ_EMPTY(&conn->jobs.list));
+    assert(queue_lane_count(&conn->lane) == 0);
+    receive_share_give_back(&conn->share);
+    drop_parked(conn);
     conn->hangup_event = consume_event(conn->hangup_event);
     conn->timer = consume_event(conn->timer);
     conn->flush_event = consume_event(conn->flush_event);

@@ -1,11 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* One client: bytes in and out, frames and JSON, high-water marks, its unfinished jobs.
+/* The room: sockets. listener.c accepts connections, peer.c tells what a client's account may do,
+ * receive_budget.c bounds large frames, and this file serves one client: bytes in and out, frames
+ * and JSON, backpressure, unfinished jobs.
  *
- * A connection stops reading (is "paused") while it has a job that the queue has no room for, or
- * more unsent replies than it should; nothing is refused or dropped for that. It is never freed
- * inside one of its own callbacks: conn_close() puts it on the way out, and `closed` is called from
- * the event loop when nothing of it is in use any more. */
+ * May include jobs, pool, log, base and the libraries. Knows nothing of the supervisor, which it
+ * calls through struct conn_ops.
+ *
+ * A connection is paused (not read from) while its next job waits for room in the queue ("parked"),
+ * while it leaves too many replies unread ("choked"), or while the large frames of other
+ * connections use up the receive budget ("waiting"). Nothing is refused or dropped for that.
+ *
+ * Invariants, each kept by one function:
+ *  - The state only moves forward. Leaving the states in which requests are served calls `gone`,
+ *    once, and unparks the connection.
+ *  - A connection is in env->parked exactly while is_parked.
+ *  - A connection is never freed inside one of its own callbacks: conn_close() starts its end, and
+ *    the event loop calls `closed` when nothing uses it any more. It has no jobs by then. */
+
+#include "receive_budget.h"
 
 #include "daemon/jobs/jobset.h"
 #include "daemon/log/log.h"
@@ -19,98 +32,117 @@
 
 struct conn;
 
+TAILQ_HEAD(conn_list, conn);
+
 struct conn_ops {
-    /* A valid request of SIZE payload bytes. What the callee does not take of REQUEST is freed. */
-    void (*request)(struct conn *conn, struct request *request, size_t size, void *userdata);
-    /* The client is gone or is being sent away: its jobs are to be dropped. Called once. */
+    /* A valid request of SIZE payload bytes, decoded under SETTINGS (borrowed). The caller frees
+     * what the callee leaves in REQUEST. */
+    void (*request)(struct conn *conn, struct request *request, size_t size,
+                    struct settings *settings, void *userdata);
+    /* The client is gone or is being dismissed: drop its jobs. Called once. */
     void (*gone)(struct conn *conn, void *userdata);
     /* Unsent replies have passed the high-water mark (true), or are below half of it again. */
     void (*choked)(struct conn *conn, bool choked, void *userdata);
-    /* The last call: to be answered by conn_free(). */
+    /* The last call: answer it with conn_free(). */
     void (*closed)(struct conn *conn, void *userdata);
 };
 
-/* Shared by all connections. What is configured may change from one event to the next. */
+/* Shared by all connections. A reload may change what is configured between two events. */
 struct conn_env {
     struct event_base *base;
     struct log *log;
-    const struct request_policy *policy; /* of requests that come from now on */
-    /* Of connections that come from now on: the others were told, or count on, what was before. */
+    struct settings *settings; /* of requests that arrive from now on; borrowed */
+    /* Of connections made from now on: the others were told, or rely on, the values before. */
     uint32_t max_frame;
     uint64_t frame_timeout_ms;
     size_t high_water; /* bytes of unsent replies */
 
-    size_t receive_bytes; /* for large frames that are being received, over all connections */
     const struct conn_ops *ops;
     void *userdata;
 
-    size_t reserved;            /* of receive_bytes */
-    TAILQ_HEAD(, conn) waiting; /* for receive_bytes */
+    struct receive_budget budget; /* of large frames */
+    struct conn_list parked;      /* wait for room in the queue, oldest first */
 };
 
 enum conn_state {
     CONN_OPEN,
-    CONN_HALF_CLOSED, /* the client has said all that it will and still takes replies */
-    CONN_FLUSHING,    /* sent away: what is unsent goes out, nothing is taken in */
-    CONN_LINGERING,   /* our side is shut down; what the client still sends is thrown away */
-    CONN_CLOSED,      /* waits to be freed */
+    CONN_HALF_CLOSED, /* the client has shut down its sending side and still takes replies */
+    CONN_FLUSHING,    /* closing: sends what is unsent, receives nothing */
+    CONN_LINGERING,   /* our side is shut down; discards what the client still sends */
+    CONN_CLOSED,      /* to be freed from the event loop */
 };
+
+/* A submit that waits for room in the queue. */
+struct parked_request {
+    struct request request;
+    size_t size;               /* payload bytes */
+    struct settings *settings; /* under which it was decoded; a reference */
+};
+
+#define PARKED_REQUEST_NULL     \
+    {                           \
+        .request = REQUEST_NULL \
+    }
 
 struct conn {
     struct conn_env *env;
     uint64_t number; /* daemon-wide, from 1 */
     struct ucred peer;
     enum conn_state state;
-    uint64_t frame_timeout_ms; /* these three: as in env when it was made */
+    uint64_t frame_timeout_ms; /* these three: from env when the connection was made */
     size_t high_water;
     uint32_t max_frame;
-    int hangup_fd; /* a duplicate, watched for the client's going even while nothing is read */
+    int hangup_fd; /* a duplicate, watched for the client's end even while nothing is read */
     struct bufferevent *bev;
-    struct evbuffer *fresh; /* replies that nobody has tried to send yet */
+    struct evbuffer *fresh; /* replies that no write has been tried for yet */
     struct event *flush_event;
     struct event *hangup_event;
-    struct event *timer; /* frame timeout while open, end of lingering later, end of all at last */
+    struct event
+        *timer; /* frame timeout while open, then end of flushing or lingering, then free */
 
-    struct request parked; /* a submit that waits for room in the queue */
-    size_t parked_size;
-    bool is_parked, is_choked;
-    size_t reservation;
-    bool is_waiting; /* in env->waiting */
-    TAILQ_ENTRY(conn) of_waiting;
-
-    /* The supervisor's. */
-    TAILQ_ENTRY(conn) of_supervisor;
+    bool is_parked, is_choked; /* paused; and so it is while its share is waiting */
+    struct parked_request parked;
+    struct receive_share share; /* of env->budget */
     TAILQ_ENTRY(conn) of_parked;
-    struct settings *parked_settings; /* in force when `parked` was decoded; a reference, or NULL */
-    bool in_parked_list;
+
+    /* For the supervisor. */
+    TAILQ_ENTRY(conn) of_supervisor;
     struct queue_lane lane;
     struct job_set jobs; /* unfinished */
-    unsigned running;
 };
 
-/* Takes FD, a connected stream socket, in every case. The connection reads nothing until
- * conn_start(). */
+/* Makes *RET of FD, a connected stream socket, which is taken in every case. The connection reads
+ * nothing until conn_start(). Returns 0 or a negative errno. */
 int conn_new(struct conn_env *env, int fd, uint64_t number, struct conn **ret);
 
 void conn_start(struct conn *conn);
 
-/* Sends one frame; takes PAYLOAD. On a connection that is on its way out it is dropped. */
+/* Whether requests are served and replies are sent. */
+static inline bool conn_is_served(const struct conn *conn)
+{
+    return conn->state == CONN_OPEN || conn->state == CONN_HALF_CLOSED;
+}
+
+/* Sends one frame; takes PAYLOAD. Drops it if the connection is closing. */
 void conn_send(struct conn *conn, struct bytes *payload);
 
-/* Keeps REQUEST (taken) until conn_unpark() and reads nothing meanwhile. */
-void conn_park(struct conn *conn, struct request *request, size_t size);
+/* Keeps REQUEST (taken), decoded under SETTINGS (referenced), and pauses the connection until
+ * conn_unpark(). For the `request` callback alone. */
+void conn_park(struct conn *conn, struct request *request, size_t size, struct settings *settings);
 
-/* Hands the parked request to `request` once more and goes on reading, if it was taken. */
+/* Hands the parked request to `request` again; resumes reading unless that parks it again, at the
+ * end of the list. */
 void conn_unpark(struct conn *conn);
 
 /* Sends what is unsent, then closes. */
 void conn_close(struct conn *conn);
 
-/* To be called when an unfinished job was answered: a half-closed connection ends when its last
- * answer is on its way. */
+/* Closes a half-closed connection whose last answer is on its way. To be called whenever an
+ * unfinished job was answered. */
 void conn_job_finished(struct conn *conn);
 
+/* Bytes of replies that the kernel has not taken yet. */
 size_t conn_unsent(const struct conn *conn);
 
-/* Frees CONN at once, in whatever state; accepts NULL and returns NULL. */
+/* Frees CONN at once, in whatever state. It has no jobs. Accepts NULL and returns NULL. */
 struct conn *conn_free(struct conn *conn);

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define BACKLOG 1024
-/* Out of descriptors: the next try is this much later. */
+/* The next try to accept after the process ran out of descriptors or memory. */
 #define RESUME_MS 100
 
 static int make_address(const char *path, struct sockaddr_un *ret, struct fault *fault)
@@ -35,7 +35,7 @@ static bool is_alive(const struct sockaddr_un *address)
 {
     _cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
-        return true; /* not known: leave it alone */
+        return true; /* unknown: leave the socket alone */
     int r = connect(fd, (const struct sockaddr *)address, sizeof(*address));
     return r == 0 || errno != ECONNREFUSED;
 }
@@ -45,7 +45,7 @@ static int make_parent(const char *path, const struct account *owner)
     char copy[sizeof(((struct sockaddr_un *)NULL)->sun_path)];
     (void)snprintf(copy, sizeof(copy), "%s", path);
     const char *parent = dirname(copy);
-    /* If it cannot be made, bind() says so. */
+    /* If this fails, bind() says so. */
     if (mkdir(parent, 0755) == 0 && owner && lchown(parent, owner->uid, owner->gid) < 0)
         return -errno;
     return 0;
@@ -57,7 +57,7 @@ static int set_group(const char *path, const char *group, struct log *log, struc
         return 0;
     const struct group *entry = getgrnam(group);
     if (!entry) {
-        /* Without it only the daemon's own user, and root, can connect: safe, and worth telling. */
+        /* Only root and the daemon's own user can connect then: safe, but worth a warning. */
         log_write(log, LOG_WARNING, "[daemon] socket_group: there is no group %s", group);
         return 0;
     }
@@ -95,7 +95,7 @@ int listener_bind(const char *path, unsigned mode, const char *group, const stru
         (void)unlink(path);
     }
     _cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    /* Nobody but the owner may connect before mode and group are right. */
+    /* Only the owner may connect before mode and group are set. */
     mode_t saved = umask(0177);
     r = fd < 0 ? -errno : bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : 0;
     (void)umask(saved);
@@ -139,7 +139,7 @@ static void on_connection(evutil_socket_t fd, short what, void *userdata)
     }
     if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
         struct timeval delay = {.tv_usec = RESUME_MS * 1000L};
-        log_write(listener->log, LOG_WARNING, "a client has to wait: accept: %s", strerror(errno));
+        log_write(listener->log, LOG_WARNING, "cannot accept a client now: %s", strerror(errno));
         (void)event_del(listener->event);
         (void)event_add(listener->resume, &delay);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* The listening socket: bound here or handed over by systemd. */
+/* A listening Unix socket, bound here or passed by systemd. */
 
 #include "daemon/base/privileges.h"
 #include "daemon/log/log.h"
@@ -13,7 +13,7 @@ struct listener {
     struct event *event, *resume;
     struct log *log;
     int fd;
-    char *path; /* owned; NULL where the socket was handed over, and is not ours to remove */
+    char *path; /* owned; NULL: systemd passed the socket, which is not ours to unlink */
     void (*accepted)(int fd, void *userdata); /* takes the descriptor */
     void *userdata;
 };
@@ -23,15 +23,14 @@ struct listener {
         .fd = -1      \
     }
 
-/* Binds PATH with MODE and, unless GROUP is "", the group of that name; it and its directory, if
- * that is made, are given to OWNER (NULL: they stay this process's). A socket that nobody listens
- * on any more is replaced; one that somebody does is -EADDRINUSE. Missing parent directories are
- * not made, but for the last. FAULT says what went wrong. Returns the descriptor.
- */
+/* Binds PATH with MODE and, unless GROUP is "", the group of that name, and listens. Makes the
+ * parent directory if it is missing, but none above it. Gives the socket and a directory that it
+ * made to OWNER (NULL: they stay this process's). Replaces a socket that nobody listens on any
+ * more; -EADDRINUSE if somebody does. Returns the descriptor, or a negative errno with FAULT. */
 int listener_bind(const char *path, unsigned mode, const char *group, const struct account *owner,
                   struct log *log, struct fault *fault);
 
-/* Starts to accept on FD, which is taken. PATH (copied) is removed by listener_deinit(). */
+/* Starts to accept on FD (taken). listener_deinit() unlinks PATH (copied) unless it is NULL. */
 int listener_init(struct listener *listener, struct event_base *base, struct log *log, int fd,
                   const char *path, void (*accepted)(int fd, void *userdata), void *userdata);
 

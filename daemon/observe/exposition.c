@@ -51,7 +51,7 @@ static void put_escaped(FILE *out, const char *text)
     }
 }
 
-/* Name, labels and the blank before the value. LE is the bound of a bucket, NULL elsewhere. */
+/* Writes name, labels and the blank before the value. LE: the bound of a bucket; NULL elsewhere. */
 static void put_name(const struct exposition *exposition, const char *suffix,
                      const struct exposition_label *labels, size_t n, const char *le)
 {
@@ -88,7 +88,7 @@ void exposition_seconds(const struct exposition *exposition, const struct exposi
     put_seconds(exposition->out, value_ns);
 }
 
-/* Canonical floats, as the specification wants them: "0.005", "1.0". */
+/* Prints a bound as the canonical float that the specification asks for: "0.005", "1.0". */
 static void print_bound(size_t i, char *text, size_t size)
 {
     uint64_t ms = histogram_bounds_ms[i];

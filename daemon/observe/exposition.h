@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* How metrics are written: OpenMetrics 1.0.0, and the
- * older text format of Prometheus, 0.0.4, for scrapers that know nothing else. Which metrics there
- * are is not known here. Pure. */
+/* Writes metrics as text: OpenMetrics 1.0.0, or the older format of Prometheus, 0.0.4, for scrapers
+ * that know nothing else. metrics.c knows which metrics there are. Pure. */
 
 #include "histogram.h"
 
@@ -12,12 +11,12 @@
 
 enum exposition_format {
     EXPOSITION_OPENMETRICS,
-    /* The samples are the same. It has no units and no end mark, counters are called by the name of
-     * their samples, and infos and state sets are gauges. */
+    /* Has the same samples, but no units and no end mark; names a counter as its samples are named;
+     * and makes infos and state sets gauges. */
     EXPOSITION_PROMETHEUS,
 };
 
-/* Of the HTTP reply. */
+/* The Content-Type of an HTTP reply in FORMAT. */
 const char *exposition_content_type(enum exposition_format format);
 
 enum exposition_type {
@@ -37,27 +36,27 @@ struct exposition {
 
 struct exposition_label {
     const char *name;
-    const char *value; /* any text; it is escaped */
+    const char *value; /* any text; escaped when written */
 };
 
-/* Begins a family; the samples that follow are of it. NAME is without the suffix of the type and
- * ends with UNIT, unless that is NULL. HELP is one line without quotes and backslashes. All texts
- * are borrowed until the next family. */
+/* Begins a family, to which the samples that follow belong. NAME has no suffix of the type, and
+ * ends with UNIT unless that is NULL. HELP is one line without quotes and backslashes. Borrows the
+ * texts until the next family. */
 void exposition_family(struct exposition *exposition, const char *name, enum exposition_type type,
                        const char *unit, const char *help);
 
-/* A sample of a counter, gauge, info (VALUE is 1) or state set (0 or 1). */
+/* Writes a sample of a counter, a gauge, an info (VALUE is 1) or a state set (VALUE is 0 or 1). */
 void exposition_integer(const struct exposition *exposition, const struct exposition_label *labels,
                         size_t n, uint64_t value);
 
-/* The same in seconds. */
+/* Writes a sample in seconds. */
 void exposition_seconds(const struct exposition *exposition, const struct exposition_label *labels,
                         size_t n, uint64_t value_ns);
 
-/* All samples of a histogram of seconds. */
+/* Writes all samples of a histogram, in seconds. */
 void exposition_histogram(const struct exposition *exposition,
                           const struct exposition_label *labels, size_t n,
                           const struct histogram *histogram);
 
-/* After the last family. */
+/* Ends the text. To be called after the last family. */
 void exposition_end(const struct exposition *exposition);

@@ -10,7 +10,7 @@ const char *health_look(struct health *health, const struct health_view *view)
     if (!view->can_dispatch)
         health->stuck = 0;
     else if (progressed)
-        health->stuck = 1; /* it may be just about to happen */
+        health->stuck = 1; /* the loop may be about to dispatch the next one */
     else
         health->stuck++;
     health->overdue = view->is_overdue ? health->overdue + 1 : 0;

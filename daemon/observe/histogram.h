@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Latencies since the start, counted into fixed buckets, as OpenMetrics has histograms: what is
- * told never shrinks, so whoever reads it now and then can subtract. Pure, no allocation. */
+/* Counts latencies since the start in fixed buckets, as OpenMetrics defines histograms. Counts
+ * never shrink, so a reader can subtract two of them. Pure, no allocation. */
 
 #include <stddef.h>
 #include <stdint.h>
 
 #define HISTOGRAM_BOUNDS 18
 
-/* Upper bounds in milliseconds, ascending, each of them part of its bucket: from less than starting
- * a program takes to the longest wall clock of a rubric, and on to what a queue may take. */
+/* Upper bounds in milliseconds, ascending and inclusive. They range from less than the start of a
+ * program to the longest wall clock of a rubric, and on to the longest waits in a queue. */
 extern const uint64_t histogram_bounds_ms[HISTOGRAM_BOUNDS];
 
 struct histogram {
-    uint64_t of[HISTOGRAM_BOUNDS + 1]; /* not cumulative; the last is above all bounds */
+    uint64_t
+        of[HISTOGRAM_BOUNDS + 1]; /* not cumulative; the last counts what is above all bounds */
     uint64_t count, sum_ns;
 };
 

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* stderr of a failed job that is part of the sentence; the field has more of it. */
+/* Bytes of a failed job's stderr in the sentence; the field holds more. */
 #define SENTENCE_STDERR_BYTES 400
 
 int joblog_level(const struct answer *answer)

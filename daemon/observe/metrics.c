@@ -34,6 +34,15 @@ static void put_labelled(const struct exposition *e, const char *label, const ch
     exposition_integer(e, labels, ARRAY_SIZE(labels), value);
 }
 
+/* A sample of jobs of KIND, with a second label. */
+static void put_of_kind(const struct exposition *e, enum job_kind_id kind, const char *label,
+                        const char *text, uint64_t value)
+{
+    const struct exposition_label labels[] = {LABEL("kind", job_kind_name(kind)),
+                                              LABEL(label, text)};
+    exposition_integer(e, labels, ARRAY_SIZE(labels), value);
+}
+
 /* --- the daemon ---------------------------------------------------------------------------- */
 
 static void put_build(struct exposition *e, const struct status_view *view)
@@ -42,15 +51,17 @@ static void put_build(struct exposition *e, const struct status_view *view)
     (void)snprintf(protocol, sizeof(protocol), "%d", PROTOCOL_VERSION);
     const struct exposition_label labels[] = {LABEL("version", view->version),
                                               LABEL("protocol", protocol)};
-    exposition_family(e, "rubricd_build", EXPOSITION_INFO, NULL, "What runs.");
+    exposition_family(e, "rubricd_build", EXPOSITION_INFO, NULL,
+                      "Version of the daemon and of its protocol.");
     exposition_integer(e, labels, ARRAY_SIZE(labels), 1);
 
-    exposition_family(e, "rubricd_state", EXPOSITION_STATESET, NULL,
-                      "Whether new jobs are taken, or the daemon is about to end.");
+    exposition_family(
+        e, "rubricd_state", EXPOSITION_STATESET, NULL,
+        "Whether the daemon takes new jobs (running) or is about to stop (draining).");
     put_labelled(e, "rubricd_state", "running", !view->draining);
     put_labelled(e, "rubricd_state", "draining", view->draining);
     put_plain(e, "rubricd_healthy", EXPOSITION_GAUGE, NULL,
-              "0 while the watchdog is not fed, because jobs are not getting on.", view->healthy);
+              "0 while the watchdog is not fed because jobs make no progress.", view->healthy);
 }
 
 static void put_process(struct exposition *e, const struct status_view *view, uint64_t now_ns)
@@ -58,10 +69,10 @@ static void put_process(struct exposition *e, const struct status_view *view, ui
     struct self_usage usage;
     self_usage_measure(&usage);
     put_plain_seconds(e, "rubricd_uptime_seconds", EXPOSITION_GAUGE,
-                      "Since the start; time that the host slept is not counted.",
+                      "Time since the start, without time that the host slept.",
                       now_ns - view->started_ns);
     put_plain_seconds(e, "process_start_time_seconds", EXPOSITION_GAUGE,
-                      "When the daemon was started, since the epoch.", view->started_at_ns);
+                      "When the daemon started, since the epoch.", view->started_at_ns);
     put_plain_seconds(e, "process_cpu_seconds", EXPOSITION_COUNTER,
                       "CPU time of the daemon itself, without jails and jobs.", usage.cpu_ns);
     put_plain(e, "process_resident_memory_bytes", EXPOSITION_GAUGE, "bytes",
@@ -69,7 +80,7 @@ static void put_process(struct exposition *e, const struct status_view *view, ui
     put_plain(e, "process_open_fds", EXPOSITION_GAUGE, NULL, "Open file descriptors.",
               usage.open_fds);
     put_plain(e, "process_max_fds", EXPOSITION_GAUGE, NULL,
-              "How many file descriptors may be open.", usage.max_fds);
+              "Maximum number of open file descriptors.", usage.max_fds);
 }
 
 static void put_log(struct exposition *e, const struct log *log)
@@ -77,7 +88,7 @@ static void put_log(struct exposition *e, const struct log *log)
     exposition_family(e, "rubricd_log", EXPOSITION_INFO, NULL, "Where the log goes.");
     put_labelled(e, "format", log_sink_name(log->sink), 1);
     put_plain(e, "rubricd_log_entries_dropped", EXPOSITION_COUNTER, NULL,
-              "Log entries that were not taken in time, and are lost.", log->dropped);
+              "Log entries that were lost because the log did not keep up.", log->dropped);
 }
 
 static const char *text_of(const json_t *object, const char *name)
@@ -93,11 +104,11 @@ static void put_isolation(struct exposition *e, const struct status_view *view)
         LABEL("class", text_of(isolation->summary, "class")),
         LABEL("digest", text_of(isolation->summary, "digest"))};
     exposition_family(e, "rubricd_isolation", EXPOSITION_INFO, NULL,
-                      "Scores can be compared where these two agree.");
+                      "Isolation class and digest: scores are comparable where both agree.");
     exposition_integer(e, labels, ARRAY_SIZE(labels), 1);
 
     exposition_family(e, "rubricd_isolation_layer", EXPOSITION_STATESET, NULL,
-                      "Layers of confinement: 1 for those in force.");
+                      "Layers of confinement: 1 if in force.");
     for (enum layer layer = 0; layer < LAYER_COUNT; layer++)
         put_labelled(e, "rubricd_isolation_layer", layer_name(layer),
                      layer_in(isolation->layers, layer));
@@ -121,18 +132,18 @@ static void put_slots(struct exposition *e, const struct pool *pool)
     for (unsigned at = 0; pool_look(pool, &at, &slot);)
         counts[status_slot_state(&slot)]++;
     exposition_family(e, "rubricd_slots", EXPOSITION_GAUGE, NULL,
-                      "Slots of the pool by what they do; a broken one has its jail replaced.");
+                      "Slots of the pool by state; a broken slot is replacing its jail.");
     for (enum status_slot_state state = 0; state < STATUS_SLOT_STATES; state++)
         put_labelled(e, "state", status_slot_state_name(state), counts[state]);
     put_plain(e, "rubricd_jails_started", EXPOSITION_COUNTER, NULL,
-              "Jails that were started: one for each slot at first, and those that replace others.",
+              "Jails that were started: one for each slot at first, then replacements.",
               pool_tally(pool)->jails_started);
     put_plain(e, "rubricd_jails_lost", EXPOSITION_COUNTER, NULL,
               "Jails that died or had to be given up, or could not be started.",
               pool_tally(pool)->jails_lost);
 }
 
-/* When the job that has waited longest was queued; NOW_NS where none waits. */
+/* When the oldest queued job was queued; NOW_NS if none is. */
 static uint64_t oldest_queued_ns(const struct conn_list *conns, uint64_t now_ns)
 {
     uint64_t oldest_ns = now_ns;
@@ -152,13 +163,13 @@ static void put_queue(struct exposition *e, const struct status_view *view, uint
     put_plain(e, "rubricd_queue_jobs", EXPOSITION_GAUGE, NULL, "Jobs that wait for a slot.",
               queue.count);
     put_plain(e, "rubricd_queue_max_jobs", EXPOSITION_GAUGE, NULL,
-              "How many there is room for, by the configuration.", queue.max_count);
-    put_plain(e, "rubricd_queue_bytes", EXPOSITION_GAUGE, "bytes", "Payload of jobs that wait.",
+              "Maximum number of queued jobs, as configured.", queue.max_count);
+    put_plain(e, "rubricd_queue_bytes", EXPOSITION_GAUGE, "bytes", "Payload of queued jobs.",
               queue.bytes);
     put_plain(e, "rubricd_queue_max_bytes", EXPOSITION_GAUGE, "bytes",
-              "How much there is room for, by the configuration.", queue.max_bytes);
+              "Maximum payload of queued jobs, as configured.", queue.max_bytes);
     put_plain_seconds(e, "rubricd_queue_oldest_seconds", EXPOSITION_GAUGE,
-                      "How long the job has waited that has waited longest; 0 where none waits.",
+                      "How long the oldest queued job has waited; 0 if none is queued.",
                       now_ns - oldest_queued_ns(view->conns, now_ns));
 }
 
@@ -172,22 +183,19 @@ static void put_connections(struct exposition *e, const struct status_view *view
         parked += conn->is_parked;
         choked += conn->is_choked;
     }
-    put_plain(e, "rubricd_connections", EXPOSITION_GAUGE, NULL, "Clients that are connected.",
-              open);
+    put_plain(e, "rubricd_connections", EXPOSITION_GAUGE, NULL, "Connected clients.", open);
     put_plain(e, "rubricd_max_connections", EXPOSITION_GAUGE, NULL,
-              "How many may be connected, by the configuration.",
+              "Maximum number of connected clients, as configured.",
               view->settings->config.max_clients);
-    exposition_family(
-        e, "rubricd_paused_connections", EXPOSITION_GAUGE, NULL,
-        "Clients that are not read from, because the queue has no room for their next "
-        "job, or because they do not take their replies.");
+    exposition_family(e, "rubricd_paused_connections", EXPOSITION_GAUGE, NULL,
+                      "Clients that are not read from because the queue has no room for their next "
+                      "job, or because they leave replies unread.");
     put_labelled(e, "reason", "queue_full", parked);
     put_labelled(e, "reason", "replies_unread", choked);
     put_plain(e, "rubricd_connections_accepted", EXPOSITION_COUNTER, NULL,
-              "Clients that have been connected.", view->accepted);
+              "Clients that have connected.", view->accepted);
     put_plain(e, "rubricd_connections_refused", EXPOSITION_COUNTER, NULL,
-              "Clients that were turned away because too many were connected.",
-              view->stats->refused);
+              "Clients that were refused because too many were connected.", view->stats->refused);
 }
 
 /* --- jobs ---------------------------------------------------------------------------------- */
@@ -204,24 +212,21 @@ static void put_in_flight(struct exposition *e, const struct status_view *view)
     exposition_family(e, "rubricd_jobs_in_flight", EXPOSITION_GAUGE, NULL,
                       "Jobs that have not ended.");
     for (enum job_kind_id kind = 0; kind < JOB_KIND_COUNT; kind++) {
-        struct exposition_label labels[] = {LABEL("kind", job_kind_name(kind)),
-                                            LABEL("state", "queued")};
-        exposition_integer(e, labels, ARRAY_SIZE(labels),
-                           stats_unfinished(view->stats, kind) - running[kind]);
-        labels[1].value = "running";
-        exposition_integer(e, labels, ARRAY_SIZE(labels), running[kind]);
+        uint64_t unfinished = stats_unfinished(view->stats, kind);
+        put_of_kind(e, kind, "state", "queued", unfinished - running[kind]);
+        put_of_kind(e, kind, "state", "running", running[kind]);
     }
 }
 
 static void put_submitted(struct exposition *e, const struct stats *stats)
 {
     exposition_family(e, "rubricd_jobs_submitted", EXPOSITION_COUNTER, NULL,
-                      "Jobs that clients have submitted. Each ends as a result, in an error, or "
+                      "Jobs that clients have submitted. Each ends in a result, in an error, or "
                       "dropped.");
     for (enum job_kind_id kind = 0; kind < JOB_KIND_COUNT; kind++)
         put_labelled(e, "kind", job_kind_name(kind), stats->kinds[kind].submitted);
     exposition_family(e, "rubricd_jobs_dropped", EXPOSITION_COUNTER, NULL,
-                      "Jobs whose client went away before they were started.");
+                      "Jobs whose client was gone before they started.");
     for (enum job_kind_id kind = 0; kind < JOB_KIND_COUNT; kind++)
         put_labelled(e, "kind", job_kind_name(kind), stats->kinds[kind].dropped);
 }
@@ -231,42 +236,34 @@ static void put_results(struct exposition *e, const struct stats *stats)
     exposition_family(e, "rubricd_job_results", EXPOSITION_COUNTER, NULL,
                       "Jobs that have ended with a verdict.");
     for (enum job_kind_id kind = 0; kind < JOB_KIND_COUNT; kind++) {
-        struct exposition_label labels[] = {LABEL("kind", job_kind_name(kind)),
-                                            LABEL("result", "passed")};
-        exposition_integer(e, labels, ARRAY_SIZE(labels), stats->kinds[kind].passed);
-        labels[1].value = "failed";
-        exposition_integer(e, labels, ARRAY_SIZE(labels), stats->kinds[kind].failed);
+        put_of_kind(e, kind, "result", "passed", stats->kinds[kind].passed);
+        put_of_kind(e, kind, "result", "failed", stats->kinds[kind].failed);
     }
 
     exposition_family(e, "rubricd_job_errors", EXPOSITION_COUNTER, NULL,
                       "Jobs that have ended in an error instead of a verdict.");
     for (enum job_kind_id kind = 0; kind < JOB_KIND_COUNT; kind++)
-        for (enum error_code code = 0; code < STATS_ERROR_CODES; code++) {
-            const struct exposition_label labels[] = {LABEL("kind", job_kind_name(kind)),
-                                                      LABEL("code", error_code_name(code))};
-            exposition_integer(e, labels, ARRAY_SIZE(labels), stats->kinds[kind].errors[code]);
-        }
+        for (enum error_code code = 0; code < STATS_ERROR_CODES; code++)
+            put_of_kind(e, kind, "code", error_code_name(code), stats->kinds[kind].errors[code]);
 
     exposition_family(e, "rubricd_job_limits_exceeded", EXPOSITION_COUNTER, NULL,
                       "Results of jobs that exceeded a limit.");
     for (enum job_kind_id kind = 0; kind < JOB_KIND_COUNT; kind++)
-        for (enum limit limit = 0; limit < LIMIT_COUNT; limit++) {
-            const struct exposition_label labels[] = {LABEL("kind", job_kind_name(kind)),
-                                                      LABEL("limit", limit_name(limit))};
-            exposition_integer(e, labels, ARRAY_SIZE(labels), stats->kinds[kind].limits[limit]);
-        }
+        for (enum limit limit = 0; limit < LIMIT_COUNT; limit++)
+            put_of_kind(e, kind, "limit", limit_name(limit), stats->kinds[kind].limits[limit]);
 }
 
 static void put_latencies(struct exposition *e, const struct stats *stats)
 {
     exposition_family(e, "rubricd_job_wall_clock_seconds", EXPOSITION_HISTOGRAM, "seconds",
-                      "How long programs ran whose job has a result.");
+                      "How long the programs of jobs with a result ran.");
     for (enum job_kind_id kind = 0; kind < JOB_KIND_COUNT; kind++) {
         const struct exposition_label labels[] = {LABEL("kind", job_kind_name(kind))};
         exposition_histogram(e, labels, ARRAY_SIZE(labels), &stats->kinds[kind].wall_clock);
     }
-    exposition_family(e, "rubricd_job_queue_wait_seconds", EXPOSITION_HISTOGRAM, "seconds",
-                      "How long jobs that were given to a slot waited for their program's start.");
+    exposition_family(
+        e, "rubricd_job_queue_wait_seconds", EXPOSITION_HISTOGRAM, "seconds",
+        "How long jobs that were given to a slot waited until their program started.");
     for (enum job_kind_id kind = 0; kind < JOB_KIND_COUNT; kind++) {
         const struct exposition_label labels[] = {LABEL("kind", job_kind_name(kind))};
         exposition_histogram(e, labels, ARRAY_SIZE(labels), &stats->kinds[kind].queue_wait);
@@ -280,25 +277,26 @@ static void put_configuration(struct exposition *e, const struct status_view *vi
     const struct settings *settings = view->settings;
     const struct config *config = &settings->config;
     exposition_family(e, "rubricd_default_wall_clock_seconds", EXPOSITION_GAUGE, "seconds",
-                      "The deadline of jobs that ask for none, by the configuration.");
+                      "Deadline of jobs that ask for none, as configured.");
     for (enum job_kind_id kind = 0; kind < JOB_KIND_COUNT; kind++) {
         const struct exposition_label labels[] = {LABEL("kind", job_kind_name(kind))};
         exposition_seconds(e, labels, ARRAY_SIZE(labels),
                            config->limits[kind].of[LIMIT_WALL_CLOCK] * NS_PER_MS);
     }
     put_plain(e, "rubricd_configured_slots", EXPOSITION_GAUGE, NULL,
-              "How many slots the configuration asks for.", settings->slots);
-    put_plain(e, "rubricd_configuration_generation", EXPOSITION_GAUGE, NULL,
-              "Which configuration is in force: 1 is that of the start, each reload adds 1.",
-              settings->generation);
+              "Number of slots, as configured.", settings->slots);
+    put_plain(
+        e, "rubricd_configuration_generation", EXPOSITION_GAUGE, NULL,
+        "Generation of the configuration in force: 1 at the start, one more with each reload.",
+        settings->generation);
     put_plain_seconds(e, "rubricd_configuration_age_seconds", EXPOSITION_GAUGE,
-                      "Since it was read.", now_ns - settings->made_ns);
+                      "Time since the configuration was read.", now_ns - settings->made_ns);
     exposition_family(e, "rubricd_reloads", EXPOSITION_COUNTER, NULL,
-                      "Reloads of the configuration; one that is refused changes nothing.");
+                      "Reloads of the configuration; a refused one changes nothing.");
     put_labelled(e, "result", "done", settings->generation - 1);
     put_labelled(e, "result", "refused", view->stats->reloads_refused);
     put_plain_seconds(e, "rubricd_grace_period_seconds", EXPOSITION_GAUGE,
-                      "How long running jobs have when the daemon stops, by the configuration.",
+                      "How long running jobs have to end when the daemon stops, as configured.",
                       config->grace_period_ms * NS_PER_MS);
 }
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* The daemon's metrics: which there are and what they are called. Names and labels are an
- * interface: packaging/monitoring has rules and a dashboard that use them. No label has more values
- * than this program knows: no ids, no clients, no task classes. */
+/* Which metrics the daemon has, and their names. Names and labels are an interface: the rules and
+ * the dashboard in packaging/monitoring use them. Every value of a label is known to this program:
+ * no ids, clients or task classes, whose number has no bound. */
 
 #include "exposition.h"
 #include "status.h"
 
-/* All of them as text, to be freed. 0 or -ENOMEM. */
+/* Prints all metrics; the caller frees the text. 0 or -ENOMEM. */
 int metrics_print(const struct status_view *view, enum exposition_format format, struct bytes *ret);
 
-/* The payload of the reply to `metrics`, to be freed. 0 or -ENOMEM. */
+/* Prints the reply to a `metrics` request; the caller frees it. 0 or -ENOMEM. */
 int metrics_reply(const struct status_view *view, struct bytes *ret);

@@ -14,12 +14,12 @@
 #define BACKLOG 16
 #define SOCKET_MODE 0660
 #define SWEEP_MS 1000
-/* One that was given up leaves from the event loop: then there is room. */
+/* A connection that was given up is freed by the event loop; then there is room. */
 #define ROOM_MS 10
 
-/* --- what is answered ---------------------------------------------------------------------- */
+/* --- replies ------------------------------------------------------------------------------- */
 
-/* The quality of one media range, in thousandths: 1000 where none is given. */
+/* The quality of one media range in thousandths, 1000 by default. */
 static unsigned quality(const char *parameters, size_t n)
 {
     for (const char *p = parameters; p < parameters + n; p++) {
@@ -101,7 +101,7 @@ static void on_request(struct evhttp_request *request, void *userdata)
     struct evkeyvalq *headers = evhttp_request_get_output_headers(request);
     (void)evhttp_add_header(headers, "Connection", "close");
     if (!path || strcmp(path, "/metrics") != 0) {
-        refuse(request, HTTP_NOTFOUND, "Not Found", "There is nothing here but /metrics.");
+        refuse(request, HTTP_NOTFOUND, "Not Found", "Only /metrics is served here.");
     } else if (command != EVHTTP_REQ_GET && command != EVHTTP_REQ_HEAD) {
         (void)evhttp_add_header(headers, "Allow", "GET, HEAD");
         refuse(request, HTTP_BADMETHOD, "Method Not Allowed", "Use GET or HEAD.");
@@ -112,8 +112,8 @@ static void on_request(struct evhttp_request *request, void *userdata)
 
 /* --- connections --------------------------------------------------------------------------- */
 
-/* evhttp tells nobody when a connection ends. But it takes its callbacks off the bufferevent, and
- * whoever holds a reference can see that. */
+/* Whether evhttp has freed the connection. It has no callback for that, but removes its callbacks
+ * from the bufferevent, which we hold a reference to. */
 static bool is_over(const struct scrape_conn *conn)
 {
     bufferevent_data_cb on_read, on_write;
@@ -131,7 +131,7 @@ static void forget(struct scrape *scrape, size_t index)
             (scrape->count - index) * sizeof(scrape->conns[0]));
 }
 
-/* The end of file makes evhttp give it up, from the event loop. */
+/* Makes evhttp see end of file and free the connection from the event loop. */
 static void give_up(const struct scrape_conn *conn)
 {
     (void)shutdown(bufferevent_getfd(conn->bev), SHUT_RDWR);
@@ -143,8 +143,8 @@ static void look_again(const struct scrape *scrape, unsigned ms)
     (void)event_add(scrape->sweep, &later);
 }
 
-/* Forgets those that are over, gives up those that have had their time, and, where there is no
- * room for one more, the older half: a scraper that is in earnest has had its reply by then. */
+/* Forgets connections that have ended and gives up those whose time is over. Without room for
+ * another, gives up the older half: a genuine scraper has had its reply by then. */
 static void sweep(struct scrape *scrape)
 {
     uint64_t now_ns = clock_now_ns();
@@ -173,7 +173,7 @@ static void on_sweep(evutil_socket_t fd, short what, void *userdata)
     sweep(userdata);
 }
 
-/* There is room: without, the listener is disabled. */
+/* There is room for the connection: the listener is disabled while there is none. */
 static struct bufferevent *on_connection(struct event_base *base, void *userdata)
 {
     struct scrape *scrape = userdata;
@@ -192,7 +192,7 @@ static struct bufferevent *on_connection(struct event_base *base, void *userdata
     return bev;
 }
 
-/* Out of descriptors, most likely. */
+/* Most likely the process is out of descriptors. */
 static void on_accept_error(struct evconnlistener *listener, void *userdata)
 {
     (void)evconnlistener_disable(listener);
@@ -214,7 +214,7 @@ static int bind_inet(const struct address *address, const char *shown, struct fa
     return TAKE_FD(fd);
 }
 
-/* The descriptor, or a negative errno. */
+/* Returns the descriptor, or a negative errno with FAULT. */
 static int bind_address(struct scrape *scrape, const struct scrape_config *config,
                         struct fault *fault)
 {
@@ -222,7 +222,7 @@ static int bind_address(struct scrape *scrape, const struct scrape_config *confi
     struct fault why = FAULT_NULL;
     int r = address_parse(config->listen, &address);
     if (r < 0) {
-        fault_set(fault, "[metrics] listen: %s is no loopback address", config->listen);
+        fault_set(fault, "[metrics] listen: %s is not a loopback address", config->listen);
         return r;
     }
     if (!address.path)
@@ -257,7 +257,7 @@ static int serve(struct scrape *scrape, struct event_base *base, int fd)
     evhttp_set_max_headers_size(scrape->http, SCRAPE_HEADERS_MAX);
     evhttp_set_max_body_size(scrape->http, 0);
     evhttp_set_timeout(scrape->http, SCRAPE_IDLE_S);
-    /* All that there are, so that each is answered as such. */
+    /* All methods, so that on_request() answers the wrong ones. */
     evhttp_set_allowed_methods(scrape->http, UINT16_MAX);
     return 0;
 }

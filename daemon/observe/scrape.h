@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* The metrics over HTTP, for Prometheus and its like: on a Unix socket or a loopback address, GET
- * and HEAD of /metrics and nothing else.
+/* Serves the metrics over HTTP to Prometheus and the like, on a Unix socket or a loopback address:
+ * GET and HEAD of /metrics and nothing else.
  *
- * Whoever connects may be slow, wrong or many: a connection is for one request, of bounded size and
- * time, and at most SCRAPE_CONNECTIONS are open; where more come, the oldest have to go. */
+ * Clients may be slow, wrong or many. A connection takes one request, of bounded size and time; at
+ * most SCRAPE_CONNECTIONS are open, and the oldest make room for more. */
 
 #include "exposition.h"
 
@@ -20,22 +20,22 @@
 #define SCRAPE_CONNECTIONS 16
 #define SCRAPE_HEADERS_MAX 8192
 #define SCRAPE_IDLE_S 5
-#define SCRAPE_SECONDS 10 /* for all of a request and its reply */
+#define SCRAPE_SECONDS 10 /* for a request and its reply together */
 
 struct scrape_conn {
-    struct bufferevent *bev; /* with a reference of our own */
+    struct bufferevent *bev; /* holds a reference */
     uint64_t since_ns;
 };
 
 struct scrape {
     struct evhttp *http; /* owns the listener */
     struct evconnlistener *listener;
-    struct event *sweep;                          /* now and then, while there are connections */
+    struct event *sweep;                          /* repeated while there are connections */
     struct scrape_conn conns[SCRAPE_CONNECTIONS]; /* the oldest first */
     size_t count;
-    char *path; /* owned; to be removed at the end */
+    char *path; /* owned; unlinked at the end */
     struct log *log;
-    /* The text, to be freed; 0 or -ENOMEM. */
+    /* Prints the metrics; the caller frees the text. 0 or -ENOMEM. */
     int (*print)(enum exposition_format format, struct bytes *ret, void *userdata);
     void *userdata;
 };
@@ -47,19 +47,20 @@ struct scrape {
 
 struct scrape_config {
     const char *listen; /* as [metrics] listen; not "" */
-    const char *group;  /* of a Unix socket, whose mode is 0660 */
+    const char *group;  /* of a Unix socket, which has mode 0660 */
     int (*print)(enum exposition_format format, struct bytes *ret, void *userdata);
     void *userdata;
 };
 
-/* Binds and listens. SCRAPE must not move. A negative errno with FAULT; scrape_deinit() frees what
- * there is either way. */
+/* Binds and listens. SCRAPE must not move. Returns 0 or a negative errno with FAULT; call
+ * scrape_deinit() either way. */
 int scrape_init(struct scrape *scrape, struct event_base *base, struct log *log,
                 const struct scrape_config *config, struct fault *fault);
 
 /* Closes everything. Not from within a request. May be called again. */
 void scrape_deinit(struct scrape *scrape);
 
-/* What a client that sends ACCEPT (NULL: nothing) is answered in: OpenMetrics if it names that and
- * does not like text/plain better, else the older format, which everybody reads. */
+/* Chooses the format for a client that sends the header ACCEPT (NULL: none): OpenMetrics if it
+ * names that and does not prefer text/plain, otherwise the older format, which every scraper reads.
+ */
 enum exposition_format scrape_negotiate(const char *accept);

@@ -10,14 +10,14 @@
 #include <string.h>
 #include <sys/resource.h>
 
-/* The bytes that the line NAME of /proc/self/status gives in kB; 0 if it is not there. */
+/* Converts the line NAME of /proc/self/status, in kB, to bytes. 0 if there is no such line. */
 static uint64_t memory_line(const char *status, const char *name)
 {
     const char *line = strstr(status, name);
     return line ? strtoull(line + strlen(name), NULL, 10) * 1024 : 0;
 }
 
-/* Not getrusage(): its maximum is that of the program before execve, too. */
+/* Not getrusage(): its maximum includes the program before execve. */
 static void measure_memory(struct self_usage *usage)
 {
     char text[4096];
@@ -37,7 +37,7 @@ static unsigned count_fds(void)
     for (const struct dirent *entry; (entry = readdir(directory));)
         count += entry->d_name[0] != '.';
     (void)closedir(directory);
-    return count - 1; /* but for the one that this took */
+    return count - 1; /* without the one used here */
 }
 
 void self_usage_measure(struct self_usage *ret)

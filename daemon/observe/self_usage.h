@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What the daemon itself uses. */
+/* Measures what the daemon itself uses: memory, CPU time, descriptors. */
 
 #include <stdint.h>
 
@@ -10,5 +10,5 @@ struct self_usage {
     unsigned open_fds, max_fds;
 };
 
-/* What the kernel does not tell is 0. */
+/* Values that the kernel does not provide are 0. */
 void self_usage_measure(struct self_usage *ret);

@@ -31,7 +31,7 @@ void stats_deinit(struct stats *stats)
     stats->kinds = NULL;
 }
 
-/* --- noting -------------------------------------------------------------------------------- */
+/* --- counting ------------------------------------------------------------------------------ */
 
 void stats_count_submitted(struct stats *stats, enum job_kind_id kind)
 {
@@ -92,14 +92,14 @@ void stats_add_failure(struct stats *stats, const struct job *job, const char *w
     if (!failure.label || !failure.what ||
         bytes_copy(job->id.data, job->id.length, &failure.id) < 0) {
         failure_deinit(&failure);
-        return; /* a memory of a failure is not worth another failure */
+        return; /* remembering a failure is not worth another one */
     }
     failure_deinit(&stats->failures[stats->next_failure]);
     stats->failures[stats->next_failure] = failure;
     stats->next_failure = (stats->next_failure + 1) % STATS_FAILURES;
 }
 
-/* --- telling ------------------------------------------------------------------------------- */
+/* --- printing ------------------------------------------------------------------------------ */
 
 /* Adds how often NAME has occurred, if it has. Negative when memory runs out. */
 static int add_count(json_t *object, const char *name, uint64_t count)

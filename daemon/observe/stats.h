@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What has happened since the start, per kind of job: counters, latencies, rates, and the last
- * failures, for status and metrics. Noting a job allocates nothing; only what is remembered of a
- * failure does. */
+/* Counts what has happened since the start, for status and metrics: per kind of job counters,
+ * latencies and rates, and the last failures. Counting allocates nothing; remembering a failure
+ * does. */
 
 #include "histogram.h"
 #include "window.h"
@@ -24,22 +24,22 @@ struct stats_failure {
     char *what; /* "rubric.timeout", "sandbox_failed: ..." */
 };
 
-/* Each job that is submitted passes, fails, ends in an error or is dropped, once. */
+/* Each submitted job passes, fails, ends in an error or is dropped, once. */
 struct stats_kind {
     uint64_t submitted;
     uint64_t passed, failed; /* results */
-    uint64_t dropped;        /* their client went away before they were started */
+    uint64_t dropped;        /* their client was gone before they started */
     uint64_t errors[STATS_ERROR_CODES];
     uint64_t limits[LIMIT_COUNT]; /* results by the limit that was exceeded */
-    struct histogram wall_clock;  /* of what ran to a result */
-    struct histogram queue_wait;  /* of what was given to a slot, until it began */
+    struct histogram wall_clock;  /* of jobs that ran and have a result */
+    struct histogram queue_wait;  /* of jobs that were given to a slot, until they began */
     struct window recent;
 };
 
 struct stats {
     struct stats_kind *kinds; /* owned; JOB_KIND_COUNT of them */
     uint64_t reloads_refused;
-    uint64_t refused;                              /* clients too many */
+    uint64_t refused;                              /* clients, above the maximum */
     struct stats_failure failures[STATS_FAILURES]; /* a ring */
     size_t next_failure;
 };
@@ -54,35 +54,35 @@ void stats_count_submitted(struct stats *stats, enum job_kind_id kind);
 
 void stats_count_dropped(struct stats *stats, enum job_kind_id kind);
 
-/* The wait of a job that was given to a slot is over. */
+/* Counts how long a job that was given to a slot waited until it began. */
 void stats_count_wait(struct stats *stats, enum job_kind_id kind, uint64_t waited_ns,
                       uint64_t now_ns);
 
 struct stats_result {
     bool passed;
     enum limit limit; /* LIMIT_NONE: none was exceeded */
-    uint64_t ran_ns;  /* 0: nothing was run for it */
+    uint64_t ran_ns;  /* 0: it was not run */
 };
 
-/* A job has got its verdict. */
+/* Counts a job that has its verdict. */
 void stats_count_result(struct stats *stats, enum job_kind_id kind,
                         const struct stats_result *result, uint64_t now_ns);
 
 void stats_count_error(struct stats *stats, enum job_kind_id kind, enum error_code code,
                        uint64_t now_ns);
 
-/* Jobs that were submitted and have not ended. */
+/* How many submitted jobs have not ended. */
 uint64_t stats_unfinished(const struct stats *stats, enum job_kind_id kind);
 
-/* Remembers a failure of JOB; forgets the oldest. WHAT names the first failure mode of one that
- * did not pass, or the error. */
+/* Remembers a failure of JOB and forgets the oldest one. WHAT is the first failure mode of a job
+ * that did not pass, or the error. */
 void stats_add_failure(struct stats *stats, const struct job *job, const char *what);
 
-/* Over all kinds. */
+/* Sums of the counters over all kinds. */
 json_t *stats_counters_json(const struct stats *stats);
 
-/* By kind, with rates and quantiles over the last 1, 5 and 15 minutes. */
+/* Counters by kind, with rates and quantiles over the last 1, 5 and 15 minutes. */
 json_t *stats_kinds_json(const struct stats *stats, uint64_t now_ns);
 
-/* The latest first. */
+/* The last failures, the latest first. */
 json_t *stats_failures_json(const struct stats *stats, uint64_t now_ns);

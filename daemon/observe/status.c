@@ -74,7 +74,7 @@ static json_t *clients_json(const struct conn_list *conns, size_t *ret_total)
                       "uid", (json_int_t)conn->peer.uid, "gid", (json_int_t)conn->peer.gid, "pid",
                       (json_int_t)conn->peer.pid, "queued",
                       (json_int_t)queue_lane_count(&conn->lane), "running",
-                      (json_int_t)conn->running, "unsent_bytes", (json_int_t)conn_unsent(conn),
+                      (json_int_t)conn->jobs.running, "unsent_bytes", (json_int_t)conn_unsent(conn),
                       "paused", conn->is_parked || conn->is_choked));
     }
     *ret_total = total;

@@ -10,8 +10,8 @@ const double window_quantiles[WINDOW_QUANTILES] = {0.5, 0.9, 0.99};
 
 #define SUB_BUCKETS (UINT64_C(1) << WINDOW_SUB_BITS)
 
-/* The highest bit of a value says which doubling, the WINDOW_SUB_BITS below it which part of it.
- * Values below SUB_BUCKETS have a bucket each. */
+/* The highest bit of a value selects the doubling, the WINDOW_SUB_BITS bits below it the bucket in
+ * that. Each value below SUB_BUCKETS has a bucket of its own. */
 static size_t bucket_of(uint64_t value_us)
 {
     value_us = MIN(value_us, (UINT64_C(1) << WINDOW_VALUE_BITS) - 1);
@@ -79,7 +79,7 @@ static void add_slice(const struct window_slice *slice, struct sums *sums,
         }
 }
 
-/* The value of which a part of QUANTILE of all COUNT is no more. */
+/* The value that at least QUANTILE of all COUNT values do not exceed. */
 static uint64_t nearest_rank_ns(const uint64_t *buckets, uint64_t count, double quantile)
 {
     uint64_t rank = MAX((uint64_t)ceil(quantile * (double)count), UINT64_C(1)), seen = 0;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What has happened lately: how jobs ended, and quantiles of their latencies, over windows of up to
- * fifteen minutes.
+/* Counts what happened lately: how jobs ended, and quantiles of their latencies, over windows of up
+ * to fifteen minutes.
  *
- * A ring of slices of ten seconds, each with counters and with histograms whose buckets grow with
- * the value: eight to each doubling. So memory is bounded, noting something is O(1) without any
- * allocation, and a quantile is that of the bucket's middle: off by at most WINDOW_ERROR (1/16, or
- * 6.25 %) of the true value from 8 microseconds on, by half a microsecond below, where values stay
- * under WINDOW_VALUE_MAX_NS (19 hours); those above count as that.
+ * A ring holds slices of ten seconds, each with counters and histograms. Each doubling of a value
+ * has eight buckets. So memory is bounded, counting is O(1) and allocates nothing. A quantile is
+ * the middle of its bucket: it is off by at most WINDOW_ERROR (1/16, or 6.25 %) of the true value
+ * from 8 microseconds on, and by half a microsecond below. Values of WINDOW_VALUE_MAX_NS (19 hours)
+ * and more count as just below it.
  *
- * A window is made of whole slices and the one that has begun: it reaches back by its length and up
- * to ten seconds more, and never beyond the start; `span_ns` is by how much. Slices are numbered
- * from the start, and one that is older than the ring is told from a new one by its number: nothing
- * has to happen while nothing happens. Times are those of one monotonic clock; should it step back
- * all the same, it stands still here until it has caught up. Pure. */
+ * A window consists of whole slices and the current one. It reaches back by its length and up to
+ * ten seconds more, but never beyond the start; `span_ns` says how far. Slices are numbered from
+ * the start; the number tells an outdated slice from a new one, so that no timer has to clear the
+ * ring. Times are of one monotonic clock; if it steps back all the same, the window stands still
+ * until the clock has caught up. Pure. */
 
 #include "daemon/base/clock.h"
 
@@ -44,7 +44,7 @@ enum window_latency {
 };
 
 struct window_slice {
-    uint64_t number; /* counted from the start; another than expected: the slice is empty */
+    uint64_t number; /* from the start; if it is not the expected one, the slice is empty */
     uint32_t ends[WINDOW_ENDS];
     uint32_t latencies[WINDOW_LATENCIES][WINDOW_BUCKETS];
 };
@@ -68,7 +68,7 @@ struct window_summary {
     } latencies[WINDOW_LATENCIES];
 };
 
-/* RECENT is zeroed, as calloc() gives it. */
+/* WINDOW must be zeroed. */
 void window_init(struct window *window, uint64_t now_ns);
 
 void window_count(struct window *window, enum window_end end, uint64_t now_ns);
@@ -76,10 +76,10 @@ void window_count(struct window *window, enum window_end end, uint64_t now_ns);
 void window_observe(struct window *window, enum window_latency latency, uint64_t value_ns,
                     uint64_t now_ns);
 
-/* The last WINDOW_NS, a multiple of WINDOW_SLICE_NS and at most WINDOW_SPAN_MAX_NS. */
+/* Sums up the last WINDOW_NS, a multiple of WINDOW_SLICE_NS and at most WINDOW_SPAN_MAX_NS. */
 void window_summarise(const struct window *window, uint64_t window_ns, uint64_t now_ns,
                       struct window_summary *ret);
 
-/* COUNT per second over SPAN_NS, which counts as a second at least: the first job of a daemon that
- * is a millisecond old is no thousand jobs a second. */
+/* COUNT per second over SPAN_NS. A span below a second counts as one: the first job in the first
+ * millisecond of a daemon is not a thousand jobs a second. */
 double window_rate(uint64_t count, uint64_t span_ns);

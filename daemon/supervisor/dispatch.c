@@ -10,7 +10,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* What was, or would have been, in force for JOB. */
+/* The isolation that JOB ran under, or would have. */
 static const struct bytes *isolation_of(const struct job *job)
 {
     const struct isolation *isolation = &job->settings->isolation;
@@ -42,8 +42,8 @@ static void count_answer(struct stats *stats, enum job_kind_id kind, const struc
         stats_count_error(stats, kind, answer->code, clock_now_ns());
 }
 
-/* Sends the answer, counts it, and ends the job. R is negative where there is no answer because
- * memory ran out while it was made. */
+/* Counts, logs and sends the answer, then frees the job. A negative R means that memory ran out
+ * while the answer was made. */
 static void deliver(struct supervisor *supervisor, struct job *job, int r, struct answer *answer,
                     const struct bytes *err)
 {
@@ -56,14 +56,13 @@ static void deliver(struct supervisor *supervisor, struct job *job, int r, struc
     log_answer(supervisor, job, answer, err);
 
     struct conn *conn = job->conn;
+    job_enter(job, JOB_ENDED, NULL);
     if (conn) {
         job_set_remove(&conn->jobs, job);
-        if (job->slot)
-            conn->running--;
         if (r == 0)
             conn_send(conn, &answer->payload);
         else
-            conn_close(conn); /* a job without an answer would break the promise */
+            conn_close(conn); /* each job is answered, or its client learns that it is not */
         conn_job_finished(conn);
     }
     job_free(job);
@@ -85,7 +84,7 @@ void dispatch_answer_sut(struct supervisor *supervisor, struct job *job)
     deliver(supervisor, job, r, &answer, NULL);
 }
 
-/* What is told of the job counts its wait until BEGAN_NS. */
+/* Ends the wait of JOB at BEGAN_NS: what clients see of a job counts its wait until then. */
 static void end_wait(struct supervisor *supervisor, struct job *job, uint64_t began_ns)
 {
     uint64_t waited_ns = began_ns - job->queued_ns;
@@ -101,7 +100,7 @@ static void answer_without_code(struct supervisor *supervisor, struct job *job)
     deliver(supervisor, job, r, &answer, NULL);
 }
 
-/* Of a job whose turn it is, and that cannot be run. */
+/* Answers a job that was taken out of the queue and cannot be run. */
 static void refuse(struct supervisor *supervisor, struct job *job, enum error_code code,
                    const char *message)
 {
@@ -124,8 +123,7 @@ static void launch(struct supervisor *supervisor, struct slot *slot, struct job 
         refuse(supervisor, job, ERROR_SANDBOX_FAILED, message);
         return;
     }
-    job->slot = slot;
-    job->conn->running++;
+    job_enter(job, JOB_ON_SLOT, slot);
     job_drop_input(job);
 }
 
@@ -153,14 +151,15 @@ static void on_moved(struct slot *slot, void *owner, void *userdata)
 {
     struct job *job = owner;
     (void)userdata;
-    job->slot = slot;
+    job_enter(job, JOB_ON_SLOT, slot);
 }
 
 static void on_started(struct slot *slot, void *owner, uint64_t started_ns, void *userdata)
 {
     struct job *job = owner;
     _cleanup_bytes_ struct bytes payload = BYTES_NULL;
-    /* Not when it was given to the slot, where it may have waited behind another one. */
+    /* Not at the launch: on its slot it may have waited behind another job. */
+    assert(job->place == JOB_ON_SLOT && job->slot == slot);
     end_wait(userdata, job, started_ns);
     if (job->conn && reply_started(&job->id, job->number, slot_index(slot), &payload) == 0)
         conn_send(job->conn, &payload);

@@ -8,13 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A stop is extended by this much each time, WATCH_INTERVAL_S apart: a daemon that hangs is not
- * waited for much longer. */
+/* Each extension of a stop, which is repeated every WATCH_INTERVAL_S. It is short so that the
+ * manager does not wait much longer for a daemon that hangs. */
 #define EXTEND_MS 10000
-/* Killed jobs are cleaned up after, and clients take their last answers, within this of the end of
- * the grace period. */
+/* How long after the grace period the daemon may clean up killed jobs and send last answers before
+ * it asks for no more time. */
 #define WIND_UP_MS 30000
-/* A job's deadline is looked at by nobody else this much later. */
+/* A job that runs this long past its deadline shows that deadlines are not enforced. */
 #define OVERDUE_MS 30000
 
 /* --- STATUS= ------------------------------------------------------------------------------- */
@@ -72,7 +72,7 @@ static void describe(const struct supervisor *supervisor, uint64_t now_ns,
 {
     size_t missing = json_array_size(supervisor->settings->isolation.missing);
     text[0] = '\0';
-    if (supervisor->drain_begun)
+    if (state_is_draining(supervisor))
         describe_stop(supervisor, now_ns, text);
     else
         describe_work(supervisor, text);
@@ -95,7 +95,8 @@ void notify_tell(struct supervisor *supervisor)
         return;
     describe(supervisor, now_ns, text);
     service_status(&supervisor->service, text);
-    if (supervisor->drain_begun && now_ns < supervisor->grace_ends_ns + WIND_UP_MS * NS_PER_MS)
+    if (state_is_draining(supervisor) &&
+        now_ns < supervisor->grace_ends_ns + WIND_UP_MS * NS_PER_MS)
         service_extend(&supervisor->service, EXTEND_MS);
 }
 

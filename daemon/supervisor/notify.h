@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What the service manager is told of the supervisor now and then, and at what moments. Part of the
- * supervisor. */
+/* Tells the service manager how the daemon is doing: STATUS=, the time that a stop may take, and
+ * whether to feed the watchdog. service.c knows how to send these. */
 
-#include "supervisor.h"
+#include "state.h"
 
-/* Brings STATUS= up to date and, while the daemon drains, asks for the time that it may take. Every
- * WATCH_INTERVAL_S, and where something of note has happened. */
+/* Updates STATUS= and, while the daemon drains, extends the time that the manager gives it. To be
+ * called every WATCH_INTERVAL_S, and after what the manager should know at once. */
 void notify_tell(struct supervisor *supervisor);
 #define WATCH_INTERVAL_S 2
 
-/* For service_init(): whether the watchdog is to be fed. */
+/* Judges and logs the daemon's health: whether to feed the watchdog. For service_init(). */
 bool notify_is_healthy(void *userdata);

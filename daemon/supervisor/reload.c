@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Of a configuration's mistakes, how many are told of one by one. */
+/* Mistakes of a configuration that are named one by one; the rest is counted. */
 #define PROBLEMS_TOLD 20
 
 /* --- what is wrong ------------------------------------------------------------------------- */
@@ -17,7 +17,7 @@ static int refuse(struct reload *done, enum error_code code, const struct fault 
     return -EINVAL;
 }
 
-/* One line for each mistake, as --check-config shows them. */
+/* Prints one line for each mistake, as --check-config does. */
 static int refuse_problems(struct reload *done, const struct config_problems *problems)
 {
     char *text = NULL;
@@ -64,7 +64,7 @@ static int read_configuration(const struct supervisor *supervisor, struct config
     return r < 0 ? refuse(done, ERROR_INTERNAL, &fault) : 0;
 }
 
-/* Slots come and go as the new settings want it. */
+/* Adds or retires slots, which get jails of the new confinement. Restores both on failure. */
 static int change_pool(struct supervisor *supervisor, const struct settings *next,
                        struct reload *done)
 {
@@ -86,7 +86,7 @@ static bool changes_any(const struct config_change *change, const char *const *k
     return false;
 }
 
-/* Whether the jails that there are may stay. */
+/* Whether existing jails suit the changed configuration. */
 static bool same_jails(const struct supervisor *supervisor, const struct config_change *change)
 {
     static const char *const of_all[] = {"isolation.without", "isolation.readable", "warm.use",
@@ -103,7 +103,7 @@ static int apply(struct supervisor *supervisor, struct config *take_config, stru
     const struct settings *now = supervisor->settings;
     struct settings *next = NULL;
     struct fault fault = FAULT_NULL;
-    struct settings_host host = supervisor_host(supervisor);
+    struct settings_host host = state_host(supervisor);
     int r = settings_new(take_config, &host, now->generation + 1,
                          same_jails(supervisor, &done->change) ? now->confinement : NULL, &next,
                          &fault);
@@ -114,7 +114,7 @@ static int apply(struct supervisor *supervisor, struct config *take_config, stru
         settings_unref(next);
         return r;
     }
-    supervisor_adopt(supervisor, next);
+    state_adopt(supervisor, next);
     return 0;
 }
 
@@ -126,7 +126,7 @@ static int try_reload(struct supervisor *supervisor, struct reload *done)
         fault_set(&fault, "a private daemon keeps the configuration that it was started with");
         return refuse(done, ERROR_BAD_REQUEST, &fault);
     }
-    if (supervisor->draining) {
+    if (state_refuses_jobs(supervisor)) {
         fault_set(&fault, "the daemon stops");
         return refuse(done, ERROR_DRAINING, &fault);
     }
@@ -134,9 +134,9 @@ static int try_reload(struct supervisor *supervisor, struct reload *done)
     return r < 0 ? r : apply(supervisor, &config, done);
 }
 
-/* --- and what is told of them -------------------------------------------------------------- */
+/* --- the outcome --------------------------------------------------------------------------- */
 
-/* " a b c", cut where it does not fit. */
+/* Writes " a b c" to TEXT, cut where it does not fit. */
 static const char *join(const struct string_list *list, char *text, size_t size)
 {
     size_t length = 0;
@@ -160,14 +160,14 @@ static void log_success(struct supervisor *supervisor, const struct reload *done
                change->live.count > 0 ? join(&change->live, text, sizeof(text)) : " nothing");
     log_record(&supervisor->log, &record);
     if (change->fixed.count > 0)
-        log_write(&supervisor->log, LOG_WARNING, "these take a restart:%s",
+        log_write(&supervisor->log, LOG_WARNING, "these need a restart:%s",
                   join(&change->fixed, text, sizeof(text)));
 }
 
 void reload_configuration(struct supervisor *supervisor, struct reload *ret)
 {
     *ret = (struct reload)RELOAD_NULL;
-    if (!supervisor->draining)
+    if (!state_refuses_jobs(supervisor))
         service_reloading(&supervisor->service);
     ret->is_done = try_reload(supervisor, ret) == 0;
     if (ret->is_done)
@@ -176,10 +176,10 @@ void reload_configuration(struct supervisor *supervisor, struct reload *ret)
         log_refusal(supervisor, ret);
     supervisor->stats.reloads_refused += !ret->is_done;
     supervisor->reload_refused = !ret->is_done;
-    if (!supervisor->draining)
+    if (!state_refuses_jobs(supervisor))
         service_ready(&supervisor->service);
     notify_tell(supervisor);
-    event_active(supervisor->turn, 0, 0); /* there may be room, or idle slots */
+    event_active(supervisor->turn, 0, 0); /* the queue may have room, the pool idle slots */
 }
 
 int reload_reply(const struct supervisor *supervisor, const struct reload *done, struct bytes *ret)

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Putting a configuration that was changed into force, or saying why not. Part of the supervisor.
+/* Puts a changed configuration into force, or says why not.
  *
- * All that can go wrong does so before anything is changed: files and drop-ins are read and
- * checked, the interpreter is asked for its version, where the confinement changes a jail shows
- * what the host grants, new slots are made. What was admitted before ends under the settings of
- * that time; see settings.h. */
+ * Every step that can fail comes before the first change: read and check the files and drop-ins,
+ * ask the interpreter for its version, probe what the host grants to a jail if the confinement
+ * changes, make new slots. A job that was admitted before a reload ends under the settings that it
+ * was admitted with (settings.h). */
 
-#include "supervisor.h"
+#include "state.h"
 
 #include "conf/change.h"
 
 struct reload {
     bool is_done;
-    enum error_code code; /* why it is not */
-    char *problem;        /* the same for people, a line or more; owned; NULL: memory ran out */
+    enum error_code code; /* unless it is done: why not */
+    char *problem;        /* the same for people, one line or more; owned; NULL: memory ran out */
     struct config_change change;
 };
 
@@ -23,14 +23,14 @@ struct reload {
         .change = CONFIG_CHANGE_NULL \
     }
 
-/* Blocks while the interpreter and, perhaps, a jail are started. Logs what has become of it, and
- * tells the service manager. */
+/* Reloads, logs the outcome and tells the service manager. Blocks while the interpreter and, if the
+ * confinement changes, a jail are started. */
 void reload_configuration(struct supervisor *supervisor, struct reload *ret);
 
-/* The answer to one that went well. */
+/* Prints the reply to a reload that is done. 0 or -ENOMEM. */
 int reload_reply(const struct supervisor *supervisor, const struct reload *done, struct bytes *ret);
 
-/* The same for SIGHUP, where nobody waits for the answer. */
+/* Reloads on SIGHUP, where nobody waits for a reply. */
 void reload_on_signal(struct supervisor *supervisor);
 
 void reload_deinit(struct reload *done);

@@ -9,6 +9,7 @@
 #include "daemon/observe/metrics.h"
 #include "proto/frame.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -37,20 +38,11 @@ static bool is_admin(const struct supervisor *supervisor, const struct conn *con
 
 /* --- submit -------------------------------------------------------------------------------- */
 
-/* Whether it takes a slot to answer the job. */
+/* Whether the job has to run on a slot to be answered. */
 static bool is_run(const struct job_spec *spec)
 {
     const struct kind_ops *kind = kind_ops_get(spec->kind);
     return !kind->is_run || kind->is_run(spec);
-}
-
-static void park(struct supervisor *supervisor, struct conn *conn, struct request *request,
-                 size_t size, struct settings *settings)
-{
-    conn_park(conn, request, size);
-    conn->parked_settings = settings_ref(settings);
-    TAILQ_INSERT_TAIL(&supervisor->parked, conn, of_parked);
-    conn->in_parked_list = true;
 }
 
 static void admit(struct supervisor *supervisor, struct conn *conn, struct request *request,
@@ -69,6 +61,7 @@ static void admit(struct supervisor *supervisor, struct conn *conn, struct reque
     stats_count_submitted(&supervisor->stats, job->spec->kind);
     if (is_run(job->spec)) {
         queue_push(&supervisor->queue, &conn->lane, &job->entry);
+        job_enter(job, JOB_QUEUED, NULL);
         event_active(supervisor->turn, 0, 0);
     } else {
         dispatch_answer_sut(supervisor, job);
@@ -76,15 +69,11 @@ static void admit(struct supervisor *supervisor, struct conn *conn, struct reque
 }
 
 static void handle_submit(struct supervisor *supervisor, struct conn *conn, struct request *request,
-                          size_t size)
+                          size_t size, struct settings *settings)
 {
-    /* What was parked was decoded under the settings of that time. */
-    struct settings *settings = TAKE_PTR(conn->parked_settings);
-    if (!settings)
-        settings = settings_ref(supervisor->settings);
-    /* What is kept may be longer than the client's text of it. */
+    /* The decoded job may be longer than the client's text of it. */
     size = MAX(size, job_spec_size(request->job));
-    if (supervisor->draining) {
+    if (state_refuses_jobs(supervisor)) {
         stats_count_submitted(&supervisor->stats, request->job->kind);
         stats_count_error(&supervisor->stats, request->job->kind, ERROR_DRAINING, clock_now_ns());
         send_error(conn, &request->id, 0, ERROR_DRAINING, "the daemon takes no new jobs");
@@ -93,26 +82,27 @@ static void handle_submit(struct supervisor *supervisor, struct conn *conn, stru
                    "id: already in use by an unfinished job of this connection");
     } else if (is_run(request->job) &&
                queue_has_room(&supervisor->queue, &conn->lane, size) != QUEUE_ROOM) {
-        park(supervisor, conn, request, size, settings);
+        conn_park(conn, request, size, settings);
     } else {
         admit(supervisor, conn, request, size, settings);
     }
-    settings_unref(settings);
 }
 
 void requests_resume(struct supervisor *supervisor)
 {
-    struct conn *conn = TAILQ_FIRST(&supervisor->parked), *next;
+    const struct conn_list *parked = &supervisor->conn_env.parked;
+    struct conn *conn = TAILQ_FIRST(parked), *next;
     for (; conn; conn = next) {
-        enum queue_room room = queue_has_room(&supervisor->queue, &conn->lane, conn->parked_size);
-        if (room == QUEUE_FULL && !supervisor->draining)
-            return; /* in turn: the first one's is the next room */
+        bool refused = state_refuses_jobs(supervisor);
+        enum queue_room room = queue_has_room(&supervisor->queue, &conn->lane, conn->parked.size);
+        if (room == QUEUE_FULL && !refused)
+            return; /* the first in line gets the next room */
         next = TAILQ_NEXT(conn, of_parked);
-        if (room == QUEUE_LANE_FULL && !supervisor->draining)
+        if (room == QUEUE_LANE_FULL && !refused)
             continue;
-        TAILQ_REMOVE(&supervisor->parked, conn, of_parked);
-        conn->in_parked_list = false;
-        conn_unpark(conn); /* with its next job it may stand at the end of the list again */
+        conn_unpark(conn); /* its next job may park it at the end of the list */
+        if (next && !next->is_parked)
+            next = TAILQ_FIRST(parked); /* it ended meanwhile */
     }
 }
 
@@ -146,7 +136,7 @@ static struct job *find_by_number(const struct supervisor *supervisor, uint64_t 
 
 static void cancel(struct supervisor *supervisor, struct job *job)
 {
-    if (job->slot) {
+    if (job->place == JOB_ON_SLOT) {
         slot_cancel(job->slot, job);
     } else {
         queue_remove(&supervisor->queue, &job->entry);
@@ -193,29 +183,16 @@ static void handle_cancel(struct supervisor *supervisor, struct conn *conn,
 
 /* --- the others ---------------------------------------------------------------------------- */
 
-/* Sends PAYLOAD if R says that there is one. */
-static void send_view(struct conn *conn, int r, struct bytes *payload)
+/* Sends what PRINT makes of the state of the daemon. */
+static void send_view(struct supervisor *supervisor, struct conn *conn,
+                      int (*print)(const struct status_view *view, struct bytes *ret))
 {
-    if (r == 0)
-        conn_send(conn, payload);
+    struct status_view view = state_view(supervisor);
+    _cleanup_bytes_ struct bytes payload = BYTES_NULL;
+    if (print(&view, &payload) == 0)
+        conn_send(conn, &payload);
     else
         send_error(conn, NULL, 0, ERROR_INTERNAL, "out of memory");
-}
-
-static void handle_status(struct supervisor *supervisor, struct conn *conn)
-{
-    struct status_view view = supervisor_view(supervisor);
-    _cleanup_bytes_ struct bytes payload = BYTES_NULL;
-    int r = status_reply(&view, &payload);
-    send_view(conn, r, &payload);
-}
-
-static void handle_metrics(struct supervisor *supervisor, struct conn *conn)
-{
-    struct status_view view = supervisor_view(supervisor);
-    _cleanup_bytes_ struct bytes payload = BYTES_NULL;
-    int r = metrics_reply(&view, &payload);
-    send_view(conn, r, &payload);
 }
 
 static void handle_ping(struct conn *conn)
@@ -228,7 +205,9 @@ static void handle_ping(struct conn *conn)
 static void handle_drain(struct supervisor *supervisor, struct conn *conn)
 {
     if (is_admin(supervisor, conn)) {
-        supervisor->draining = true; /* for what stands behind it already */
+        /* Requests that this client has sent already are refused, before the drain itself. */
+        if (!state_refuses_jobs(supervisor))
+            state_enter(supervisor, PHASE_REFUSING);
         event_active(supervisor->drain, 0, 0);
         return;
     }
@@ -252,21 +231,22 @@ static void handle_reload(struct supervisor *supervisor, struct conn *conn)
         send_error(conn, NULL, 0, ERROR_INTERNAL, "out of memory");
 }
 
-static void on_request(struct conn *conn, struct request *request, size_t size, void *userdata)
+static void on_request(struct conn *conn, struct request *request, size_t size,
+                       struct settings *settings, void *userdata)
 {
     struct supervisor *supervisor = userdata;
     switch (request->type) {
     case REQUEST_SUBMIT:
-        handle_submit(supervisor, conn, request, size);
+        handle_submit(supervisor, conn, request, size, settings);
         break;
     case REQUEST_CANCEL:
         handle_cancel(supervisor, conn, request);
         break;
     case REQUEST_STATUS:
-        handle_status(supervisor, conn);
+        send_view(supervisor, conn, status_reply);
         break;
     case REQUEST_METRICS:
-        handle_metrics(supervisor, conn);
+        send_view(supervisor, conn, metrics_reply);
         break;
     case REQUEST_PING:
         handle_ping(conn);
@@ -282,22 +262,20 @@ static void on_request(struct conn *conn, struct request *request, size_t size, 
 
 /* --- connections come and go --------------------------------------------------------------- */
 
-/* The client is gone: its queued jobs are dropped, its running ones killed. */
+/* The client is gone. Drops its queued jobs; kills those on slots, which dispatch.c ends later. */
 static void on_gone(struct conn *conn, void *userdata)
 {
     struct supervisor *supervisor = userdata;
     struct job *job;
-    if (conn->in_parked_list)
-        TAILQ_REMOVE(&supervisor->parked, conn, of_parked);
-    conn->in_parked_list = false;
     while ((job = TAILQ_FIRST(&conn->jobs.list))) {
         job_set_remove(&conn->jobs, job);
         job->conn = NULL;
-        if (job->slot) {
+        if (job->place == JOB_ON_SLOT) {
             slot_cancel(job->slot, job);
         } else {
             queue_remove(&supervisor->queue, &job->entry);
             stats_count_dropped(&supervisor->stats, job->spec->kind);
+            job_enter(job, JOB_ENDED, NULL);
             job_free(job);
         }
     }
@@ -307,16 +285,16 @@ static void on_gone(struct conn *conn, void *userdata)
 static void on_choked(struct conn *conn, bool choked, void *userdata)
 {
     struct supervisor *supervisor = userdata;
+    assert((conn->lane.state == QUEUE_LANE_HELD) != choked);
     queue_hold(&supervisor->queue, &conn->lane, choked);
-    /* Held, its jobs make room for others; released, they may run. */
+    /* A held lane makes room for others; a released one has jobs to dispatch. */
     event_active(supervisor->turn, 0, 0);
 }
 
 static void on_closed(struct conn *conn, void *userdata)
 {
     struct supervisor *supervisor = userdata;
-    TAILQ_REMOVE(&supervisor->conns, conn, of_supervisor);
-    supervisor->conn_count--;
+    state_remove_conn(supervisor, conn);
     conn_free(conn);
     event_active(supervisor->turn, 0, 0);
 }
@@ -328,8 +306,9 @@ const struct conn_ops requests_conn_ops = {
     .closed = on_closed,
 };
 
-/* One try, without a connection object: a client too many must cost nothing. Takes FD. */
-static void turn_away(int fd)
+/* Says bye on FD (taken) in one try, without a connection object: a client too many must cost
+ * nothing. */
+static void refuse_client(int fd)
 {
     _cleanup_close_ int taken = fd;
     _cleanup_bytes_ struct bytes payload = BYTES_NULL;
@@ -357,18 +336,17 @@ void requests_accept(int fd, void *userdata)
     if (supervisor->conn_count >= supervisor->settings->config.max_clients) {
         supervisor->stats.refused++;
         log_event(&supervisor->log, LOG_WARNING, LOG_MESSAGE_CLIENT_REFUSED,
-                  "a client is turned away: %zu are connected", supervisor->conn_count);
-        turn_away(fd);
+                  "client refused: %zu are connected", supervisor->conn_count);
+        refuse_client(fd);
         return;
     }
     int r = conn_new(&supervisor->conn_env, fd, supervisor->last_conn_no + 1, &conn);
     if (r < 0) {
-        log_write(&supervisor->log, LOG_WARNING, "a client cannot be served: %s", strerror(-r));
+        log_write(&supervisor->log, LOG_WARNING, "cannot serve a client: %s", strerror(-r));
         return;
     }
     supervisor->last_conn_no++;
-    supervisor->conn_count++;
-    TAILQ_INSERT_TAIL(&supervisor->conns, conn, of_supervisor);
+    state_add_conn(supervisor, conn);
     if (reply_hello(&hello, &payload) == 0)
         conn_send(conn, &payload);
     conn_start(conn);

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What clients ask for: submit, cancel, status, ping, drain, reload. Part of the supervisor. */
+/* Serves what clients request: submit, cancel, status, metrics, ping, drain, reload. Admits jobs,
+ * and parks connections whose next job the queue has no room for. */
 
-#include "supervisor.h"
+#include "state.h"
 
 /* The connections' callbacks; their userdata is the supervisor. */
 extern const struct conn_ops requests_conn_ops;
 
-/* A client has connected; takes FD. */
+/* Serves a client that has connected on FD (taken), or refuses one too many. */
 void requests_accept(int fd, void *userdata);
 
-/* Lets clients whose job waits for room in the queue go on, oldest first. */
+/* Unparks connections for whose job the queue has room, oldest first. Where jobs are refused it
+ * unparks all of them. */
 void requests_resume(struct supervisor *supervisor);
 
-/* Answers everything that is queued or waits to be with `draining`. */
+/* Answers every queued and every parked job with `draining`. */
 void requests_refuse_queued(struct supervisor *supervisor);

@@ -12,7 +12,7 @@
 #include <systemd/sd-daemon.h>
 #include <time.h>
 
-/* --- what is handed over ------------------------------------------------------------------- */
+/* --- passed sockets ------------------------------------------------------------------------ */
 
 static void free_names(char **names)
 {
@@ -25,10 +25,10 @@ static int check_socket(int fd, const char *name, struct fault *fault)
 {
     if (sd_is_socket_unix(fd, SOCK_STREAM, 1, NULL, 0) <= 0)
         return fault_set(fault,
-                         "the service manager hands over descriptor %d, \"%s\": expected a "
+                         "the service manager passed descriptor %d, \"%s\": expected a "
                          "listening Unix stream socket (ListenStream= with a path)",
                          fd, name);
-    /* A client that is gone again must not make accept() wait for the next one. */
+    /* Otherwise accept() would block when a client is gone before it is accepted. */
     return fcntl(fd, F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
 }
 
@@ -39,9 +39,9 @@ int service_sockets(struct service_sockets *ret, struct fault *fault)
     int n = sd_listen_fds_with_names(1, &names);
     int r = MIN(n, 0);
     if (n < 0)
-        fault_set(fault, "the sockets that the service manager hands over: %s", strerror(-n));
+        fault_set(fault, "the sockets that the service manager passed: %s", strerror(-n));
     if (n > SERVICE_SOCKETS_MAX) {
-        fault_set(fault, "the service manager hands over %d sockets; %d are the most", n,
+        fault_set(fault, "the service manager passed %d sockets; the maximum is %d", n,
                   SERVICE_SOCKETS_MAX);
         r = -E2BIG;
     }
@@ -56,7 +56,7 @@ int service_sockets(struct service_sockets *ret, struct fault *fault)
     return r;
 }
 
-/* --- what is told -------------------------------------------------------------------------- */
+/* --- notifications ------------------------------------------------------------------------- */
 
 static void on_watchdog(evutil_socket_t fd, short what, void *userdata)
 {
@@ -96,8 +96,7 @@ void service_reloading(const struct service *service)
     if (!service->is_managed)
         return;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    /* In one message: a manager that has asked for the reload tells by the time that it is meant.
-     */
+    /* In one message: a manager that asked for the reload recognises the reply by its time. */
     (void)sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64 "%s",
                      (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000,
                      service->watchdog ? "\nWATCHDOG=1" : "");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What the service manager wants to know and may hand over (sd_notify, sd_listen_fds). Without one,
- * all of it does nothing. */
+/* Speaks the protocols of the service manager: sd_notify, sd_listen_fds, the watchdog. Without a
+ * manager every function does nothing. */
 
 #include "proto/fault.h"
 
@@ -18,36 +18,37 @@ struct service_sockets {
 };
 
 struct service {
-    bool is_managed; /* somebody listens to what is told here */
+    bool is_managed; /* a manager receives notifications */
     struct event *watchdog;
     bool (*is_healthy)(void *userdata);
     void *userdata;
-    char status[SERVICE_STATUS_MAX]; /* as it was told last */
+    char status[SERVICE_STATUS_MAX]; /* as sent last */
 };
 
-/* The sockets that the manager hands over, none or more, non-blocking; the caller owns them.
- * -EINVAL with FAULT naming one that is no listening Unix stream socket, or -E2BIG, and all of them
- * stay as they are. */
+/* Finds the sockets that the manager passed, if any, and makes them non-blocking. The caller owns
+ * them. -EINVAL with FAULT if one is not a listening Unix stream socket, -E2BIG if they are too
+ * many; on failure all of them stay open. */
 int service_sockets(struct service_sockets *ret, struct fault *fault);
 
-/* Where a watchdog is set, asks IS_HEALTHY from the event loop, at half its period, and feeds it if
- * so. */
+/* If the manager has set a watchdog, calls IS_HEALTHY from the event loop twice in its period, and
+ * feeds the watchdog when that returns true. 0 or -ENOMEM. */
 int service_init(struct service *service, struct event_base *base,
                  bool (*is_healthy)(void *userdata), void *userdata);
 
-/* Ready, for the first time or once more. */
+/* Reports that the daemon is ready: after its start, and after each reload. */
 void service_ready(const struct service *service);
 
-/* The configuration is being read again, which may take a while and is fed for; service_ready()
- * tells that it is over, well or not. */
+/* Reports that a reload has begun, and feeds the watchdog, because a reload may block for a while.
+ * service_ready() ends it, done or refused. */
 void service_reloading(const struct service *service);
 
+/* Reports that the daemon drains. */
 void service_stopping(const struct service *service);
 
-/* Asks that nothing that the manager waits for is given up for MS from now on. */
+/* Asks the manager to wait for at least MS from now on, whatever it waits for. */
 void service_extend(const struct service *service, uint64_t ms);
 
-/* STATUS= text, if it is another than before. */
+/* Sends TEXT as STATUS=, unless it was sent last. */
 void service_status(struct service *service, const char *text);
 
 void service_deinit(struct service *service);

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Theory of operation: everything happens in one thread on one event loop. Callbacks that change
- * who may run or be read never act on it at once, deep in somebody else's callback: they activate
- * `turn`, and on_turn() does what there is to do from the loop itself.
- *
- * Stopping: drain() -> (running jobs end, or the grace period does) -> stop_when_idle()
- * says bye and stops the jails -> (jails and clients are gone) -> the loop breaks. */
+/* supervisor.h has the theory of operation. */
 #include "supervisor.h"
 #include "dispatch.h"
 #include "notify.h"
@@ -15,6 +10,7 @@
 #include "daemon/base/events.h"
 #include "daemon/observe/metrics.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <libgen.h>
@@ -41,14 +37,16 @@ static void say_bye(struct supervisor *supervisor)
 
 static void stop_when_idle(struct supervisor *supervisor)
 {
-    if (!supervisor->stopping && pool_busy(&supervisor->pool) == 0) {
-        supervisor->stopping = true;
+    if (supervisor->phase < PHASE_STOPPING && pool_busy(&supervisor->pool) == 0) {
+        assert(supervisor->queue.count == 0);
+        state_enter(supervisor, PHASE_STOPPING);
         (void)event_del(supervisor->grace);
         scrape_deinit(&supervisor->scrape);
         say_bye(supervisor);
         pool_stop(&supervisor->pool);
     }
-    if (supervisor->stopping && pool_is_stopped(&supervisor->pool) && supervisor->conn_count == 0)
+    if (supervisor->phase == PHASE_STOPPING && pool_is_stopped(&supervisor->pool) &&
+        supervisor->conn_count == 0)
         (void)event_base_loopbreak(supervisor->base);
 }
 
@@ -65,21 +63,25 @@ static void mark_draining(void *owner)
     job->draining = true;
 }
 
-static void end_grace_period(struct supervisor *supervisor)
+/* Kills the jobs that still run. Each further signal calls it again, and so does the end of the
+ * grace period. */
+static void kill_jobs(struct supervisor *supervisor)
 {
+    if (supervisor->phase == PHASE_DRAINING)
+        state_enter(supervisor, PHASE_KILLING);
     pool_cancel_all(&supervisor->pool, mark_draining);
 }
 
-/* Takes no new clients and no new jobs, answers what is queued with `draining`, and lets what runs
- * finish within the grace period. */
-static void drain(struct supervisor *supervisor)
+/* Refuses new clients and jobs, answers queued jobs with `draining`, and gives running ones the
+ * grace period to end. */
+static void begin_drain(struct supervisor *supervisor)
 {
-    if (supervisor->drain_begun)
+    if (state_is_draining(supervisor))
         return;
     uint64_t ms = supervisor->settings->config.grace_period_ms;
     struct timeval grace = {.tv_sec = (time_t)(ms / 1000),
                             .tv_usec = (suseconds_t)(ms % 1000 * 1000)};
-    supervisor->draining = supervisor->drain_begun = true;
+    state_enter(supervisor, PHASE_DRAINING);
     supervisor->grace_ends_ns = clock_now_ns() + ms * NS_PER_MS;
     service_stopping(&supervisor->service);
     log_event(&supervisor->log, LOG_INFO, LOG_MESSAGE_DRAINING,
@@ -104,8 +106,8 @@ static void on_turn(evutil_socket_t fd, short what, void *userdata)
     requests_resume(supervisor);
     pool_dispatch(&supervisor->pool);
     if (supervisor->single_client && supervisor->conn_count == 0)
-        drain(supervisor);
-    if (supervisor->drain_begun)
+        begin_drain(supervisor);
+    if (state_is_draining(supervisor))
         stop_when_idle(supervisor);
 }
 
@@ -113,7 +115,7 @@ static void on_drain(evutil_socket_t fd, short what, void *userdata)
 {
     (void)fd;
     (void)what;
-    drain(userdata);
+    begin_drain(userdata);
 }
 
 static void on_grace(evutil_socket_t fd, short what, void *userdata)
@@ -122,8 +124,8 @@ static void on_grace(evutil_socket_t fd, short what, void *userdata)
     (void)fd;
     (void)what;
     log_event(&supervisor->log, LOG_WARNING, LOG_MESSAGE_GRACE_OVER,
-              "the grace period is over: %u jobs are killed", pool_busy(&supervisor->pool));
-    end_grace_period(supervisor);
+              "the grace period is over: killing %u jobs", pool_busy(&supervisor->pool));
+    kill_jobs(supervisor);
 }
 
 static void on_signal(evutil_socket_t number, short what, void *userdata)
@@ -132,10 +134,10 @@ static void on_signal(evutil_socket_t number, short what, void *userdata)
     (void)what;
     if (number == SIGHUP)
         reload_on_signal(supervisor);
-    else if (supervisor->drain_begun)
-        end_grace_period(supervisor); /* asked twice */
+    else if (state_is_draining(supervisor))
+        kill_jobs(supervisor); /* the second signal */
     else
-        drain(supervisor);
+        begin_drain(supervisor);
 }
 
 static void on_tell(evutil_socket_t fd, short what, void *userdata)
@@ -162,7 +164,7 @@ static int set_up_events(struct supervisor *supervisor)
     if (!supervisor->turn || !supervisor->drain || !supervisor->grace || !supervisor->tell)
         return -ENOMEM;
     for (size_t i = 0; i < SUPERVISOR_SIGNALS; i++) {
-        /* What freeing the events restores: one more signal must not change how the end ends. */
+        /* Freeing the events restores this: a late signal must not kill a daemon that is ending. */
         (void)signal(numbers[i], SIG_IGN);
         supervisor->signals[i] =
             event_new(base, numbers[i], EV_SIGNAL | EV_PERSIST, on_signal, supervisor);
@@ -176,48 +178,21 @@ static int set_up_events(struct supervisor *supervisor)
     return service_init(&supervisor->service, base, notify_is_healthy, supervisor);
 }
 
-static int log_level(const struct config *config)
-{
-    static const int levels[] = {
-        [CONFIG_LOG_ERROR] = LOG_ERR,
-        [CONFIG_LOG_WARNING] = LOG_WARNING,
-        [CONFIG_LOG_INFO] = LOG_INFO,
-        [CONFIG_LOG_DEBUG] = LOG_DEBUG,
-    };
-    return levels[config->log_level];
-}
-
-void supervisor_adopt(struct supervisor *supervisor, struct settings *settings)
-{
-    const struct config *config = &settings->config;
-    struct conn_env *env = &supervisor->conn_env;
-    settings_unref(supervisor->settings);
-    supervisor->settings = settings;
-    supervisor->log.level = log_level(config);
-    queue_bound(&supervisor->queue, config->queue_jobs, config->queue_bytes,
-                config->queue_jobs_per_client);
-    env->policy = &settings->policy;
-    env->max_frame = config->max_frame;
-    env->frame_timeout_ms = config->frame_timeout_ms;
-    env->high_water = config->reply_high_water;
-    env->receive_bytes = config->receive_bytes;
-}
-
 static void set_up_conn_env(struct supervisor *supervisor)
 {
     supervisor->conn_env.base = supervisor->base;
     supervisor->conn_env.log = &supervisor->log;
     supervisor->conn_env.ops = &requests_conn_ops;
     supervisor->conn_env.userdata = supervisor;
-    TAILQ_INIT(&supervisor->conn_env.waiting);
+    receive_budget_init(&supervisor->conn_env.budget, supervisor->settings->config.receive_bytes);
+    TAILQ_INIT(&supervisor->conn_env.parked);
 }
 
-/* Makes and locks the work directory: two daemons in one would empty each other's. */
+/* Makes and locks the work directory: two daemons in one would empty each other's slots. */
 static int set_up_work_dir(struct supervisor *supervisor, const char *path, struct fault *fault)
 {
     int r = 0;
-    /* Started by hand there is no runtime directory yet; if it cannot be made, the next call says
-     * so. */
+    /* A daemon started by hand has no runtime directory yet. The next call says if this fails. */
     _cleanup_free_ char *copy = strdup(path);
     if (copy)
         (void)mkdir(dirname(copy), 0755);
@@ -239,7 +214,7 @@ static int set_up_work_dir(struct supervisor *supervisor, const char *path, stru
     return 0;
 }
 
-/* The tree, if there is one, before any child is started. */
+/* Opens the tree of control groups, if the daemon has one. Before any child is started. */
 static int open_cgroups(struct supervisor *supervisor, const struct config *config,
                         struct fault *fault)
 {
@@ -256,20 +231,11 @@ static int open_cgroups(struct supervisor *supervisor, const struct config *conf
     return 0;
 }
 
-struct settings_host supervisor_host(const struct supervisor *supervisor)
-{
-    return (struct settings_host){
-        .jail_program = supervisor->jail_program,
-        .warm_program = supervisor->warm_program,
-        .no_cgroups = supervisor->cgroups.fd >= 0 ? NULL : supervisor->no_cgroups.text,
-    };
-}
-
 static int set_up_settings(struct supervisor *supervisor, struct config *config,
                            struct fault *fault)
 {
     struct settings *settings = NULL;
-    /* Orphans of a job whose jail was killed come to us and not to init. */
+    /* Orphans of a job whose jail was killed become children of this process instead of init. */
     if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0) {
         fault_set(fault, "becoming a child subreaper: %s", strerror(errno));
         return -errno;
@@ -277,10 +243,10 @@ static int set_up_settings(struct supervisor *supervisor, struct config *config,
     int r = open_cgroups(supervisor, config, fault);
     if (r < 0)
         return r;
-    struct settings_host host = supervisor_host(supervisor);
+    struct settings_host host = state_host(supervisor);
     r = settings_new(config, &host, 1, NULL, &settings, fault);
     if (r == 0)
-        supervisor_adopt(supervisor, settings);
+        state_adopt(supervisor, settings);
     return r;
 }
 
@@ -321,7 +287,7 @@ static int set_up_clients(struct supervisor *supervisor, const struct supervisor
             return fd;
         sockets = (struct service_sockets){.fd = {fd}, .count = 1};
     }
-    /* The service manager's are its own to remove. */
+    /* Sockets that the service manager passed are its own to remove. */
     bool is_ours = options->sockets.count == 0 || options->owns_socket;
     for (unsigned i = 0; i < sockets.count; i++) {
         supervisor->listener_count++;
@@ -338,7 +304,7 @@ static int set_up_clients(struct supervisor *supervisor, const struct supervisor
 
 static int print_metrics(enum exposition_format format, struct bytes *ret, void *userdata)
 {
-    struct status_view view = supervisor_view(userdata);
+    struct status_view view = state_view(userdata);
     return metrics_print(&view, format, ret);
 }
 
@@ -400,9 +366,8 @@ int supervisor_init(struct supervisor *supervisor, struct config *config,
         .started_at_ns = clock_epoch_ns(),
     };
     TAILQ_INIT(&supervisor->conns);
-    TAILQ_INIT(&supervisor->parked);
     queue_init(&supervisor->queue, 0, 0, 0);
-    log_init(&supervisor->log, log_level(config), config->log_format);
+    log_init(&supervisor->log, state_log_level(config), config->log_format);
 
     supervisor->work_dir = strdup(config->work_dir);
     int r = stats_init(&supervisor->stats, supervisor->started_ns);
@@ -430,24 +395,6 @@ int supervisor_run(struct supervisor *supervisor)
     return r;
 }
 
-struct status_view supervisor_view(const struct supervisor *supervisor)
-{
-    return (struct status_view){
-        .version = supervisor->version,
-        .started_ns = supervisor->started_ns,
-        .started_at_ns = supervisor->started_at_ns,
-        .accepted = supervisor->last_conn_no,
-        .draining = supervisor->draining,
-        .healthy = !supervisor->illness,
-        .pool = &supervisor->pool,
-        .queue = &supervisor->queue,
-        .conns = &supervisor->conns,
-        .stats = &supervisor->stats,
-        .settings = supervisor->settings,
-        .log = &supervisor->log,
-    };
-}
-
 /* --- tear-down ----------------------------------------------------------------------------- */
 
 static void free_conns(struct supervisor *supervisor)
@@ -455,9 +402,12 @@ static void free_conns(struct supervisor *supervisor)
     struct conn *conn;
     while ((conn = TAILQ_FIRST(&supervisor->conns))) {
         struct job *job;
-        TAILQ_REMOVE(&supervisor->conns, conn, of_supervisor);
+        state_remove_conn(supervisor, conn);
         while ((job = TAILQ_FIRST(&conn->jobs.list))) {
             job_set_remove(&conn->jobs, job);
+            if (job->place == JOB_QUEUED)
+                queue_remove(&supervisor->queue, &job->entry);
+            job_enter(job, JOB_ENDED, NULL);
             job_free(job);
         }
         conn_free(conn);

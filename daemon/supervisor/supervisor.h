@@ -1,90 +1,58 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Owns the event base and everything on it: wires listener, connections, queue and pool together,
- * and knows how to start, drain and stop. */
+/* The room: the event loop and everything on it. supervisor.c sets up, stops and tears down;
+ * state.h has what the other files share; requests.c serves clients and admits jobs; dispatch.c
+ * takes a job from its launch to its answer; reload.c replaces the configuration; notify.c tells
+ * the service manager how the daemon is doing, and service.c speaks the manager's protocols.
+ *
+ * May include every other room of the daemon; daemon/main.c alone includes it. Within the room
+ * supervisor.c includes all files and no file includes supervisor.h.
+ *
+ * Theory of operation: one thread runs everything on one event loop. A callback that changes what
+ * may run or be read next does not act on it, because it may be deep inside another object's
+ * callback. It activates the event `turn`, and on_turn() does the deferred work from the loop
+ * itself: it frees stopped slots, dispatches queued jobs, unparks connections, and stops the daemon
+ * when that is due.
+ *
+ * A job passes net/conn.c (frames, JSON), requests.c (admission), pool/queue.c and pool/pool.c,
+ * which calls dispatch.c to launch it on a slot and again when it is over; dispatch.c then judges,
+ * counts, logs, answers and frees it. A job that the queue has no room for is not admitted: its
+ * connection is parked, and unparked in turn. dispatch.c activates `turn` after each answer.
+ *
+ * state_enter() changes the phase of the daemon, always forward:
+ *
+ *   RUNNING --(a client asks for a drain)--> REFUSING --(event `drain`)--> DRAINING
+ *   RUNNING --(SIGTERM, SIGINT, or the single client is gone)------------> DRAINING
+ *   DRAINING --(end of the grace period, or a second signal)-------------> KILLING
+ *   DRAINING, KILLING --(no job is left)---------------------------------> STOPPING
+ *
+ * begin_drain() closes the listeners, answers queued jobs and lets running ones end. kill_jobs()
+ * ends those that do not. stop_when_idle() says bye to the clients and stops the jails; when both
+ * are gone it breaks the loop.
+ *
+ * Invariants: state_enter() alone changes the phase. A connection is in the list from
+ * state_add_conn() to state_remove_conn(), and `conn_count` is the length of that list. Nothing is
+ * freed inside its own callback. No job is queued once the daemon is DRAINING. */
 
-#include "service.h"
-
-#include "conf/config.h"
-#include "daemon/cgroup/cgroup.h"
-#include "daemon/jobs/settings.h"
-#include "daemon/log/log.h"
-#include "daemon/net/conn.h"
-#include "daemon/net/listener.h"
-#include "daemon/observe/health.h"
-#include "daemon/observe/scrape.h"
-#include "daemon/observe/stats.h"
-#include "daemon/observe/status.h"
-#include "daemon/pool/pool.h"
-
-#define SUPERVISOR_SIGNALS 3
-
-struct supervisor {
-    const struct config_source *source; /* NULL: there is nothing to reload */
-    const char *version;
-    struct settings *settings; /* in force; a reference */
-    struct log log;
-    struct event_base *base;
-    int jail_program, warm_program;
-    struct cgroup_tree cgroups;
-    struct fault no_cgroups; /* why there is no tree */
-    struct service service;
-    struct listener listeners[SERVICE_SOCKETS_MAX];
-    unsigned listener_count;
-    struct health health;
-    const char *illness; /* as it was found last; NULL: none */
-    bool reload_refused; /* the last one */
-    struct scrape scrape;
-    struct queue queue;
-    struct pool pool;
-    struct conn_env conn_env;
-    struct stats stats;
-
-    struct conn_list conns;  /* all of them */
-    struct conn_list parked; /* have a job that the full queue has no room for, oldest first */
-    size_t conn_count;
-    uint64_t last_conn_no, last_job_no;
-    uint64_t started_ns, started_at_ns; /* the second one since the epoch */
-    uint64_t grace_ends_ns;             /* while it drains */
-
-    struct event *turn;  /* deferred: dispatch, let parked clients go on, see whether to end */
-    struct event *drain; /* active: a drain was asked for */
-    struct event *grace; /* end of the grace period */
-    struct event *tell;  /* now and then: STATUS= for the service manager */
-    struct event *signals[SUPERVISOR_SIGNALS];
-    bool single_client; /* serves one connection and ends with it */
-    bool draining;      /* no new job is taken */
-    bool drain_begun, stopping;
-    char *work_dir;
-    int work_dir_fd; /* locked */
-};
+#include "state.h"
 
 struct supervisor_options {
     const char *version;
     const struct config_source *source; /* borrowed; NULL: the configuration is not read again */
     int jail_program;                   /* rubricd-jail, open (taken) */
-    int warm_program; /* rubricd-jail-warm likewise; a negative errno: it is not there */
+    int warm_program; /* rubricd-jail-warm, open (taken); a negative errno: not installed */
     int serve_fd;     /* serve this connected socket alone (taken); -1: listen */
-    struct service_sockets sockets; /* listening (taken); none: bind the configured one */
-    bool owns_socket; /* the only one is that of the configured path, to be removed at the end */
+    struct service_sockets sockets; /* listening (taken); none: bind the configured path */
+    bool owns_socket; /* the one listening socket has the configured path: unlink it at the end */
 };
 
-/* Starts everything. What CONFIG holds is taken, also on failure. A negative errno and FAULT if
- * something cannot be had; supervisor_deinit() frees what there is either way. SUPERVISOR must not
- * move. */
+/* Starts everything. Takes what CONFIG and OPTIONS own, also on failure. Returns a negative errno
+ * with FAULT if something cannot be had; call supervisor_deinit() either way. SUPERVISOR must not
+ * move afterwards. */
 int supervisor_init(struct supervisor *supervisor, struct config *config,
                     const struct supervisor_options *options, struct fault *fault);
 
-/* Runs until stopped. 0, or a negative errno if the event loop failed. */
+/* Runs the event loop until the daemon has drained. Returns 0, or -EIO if the loop failed. */
 int supervisor_run(struct supervisor *supervisor);
-
-/* Puts SETTINGS (taken) into force for what comes from now on, but for the pool. */
-void supervisor_adopt(struct supervisor *supervisor, struct settings *settings);
-
-/* What new settings are made of. */
-struct settings_host supervisor_host(const struct supervisor *supervisor);
-
-/* What is told of it. Borrows everything. */
-struct status_view supervisor_view(const struct supervisor *supervisor);
 
 void supervisor_deinit(struct supervisor *supervisor);

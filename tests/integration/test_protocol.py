@@ -230,7 +230,7 @@ def test_a_frame_without_its_end_and_then_close(daemon, sent):
 def test_a_frame_without_its_end_and_then_half_close(client, sent):
     client.send_bytes(frame(SUBMIT)[:sent])
     client.sock.shutdown(1)
-    assert_sent_away(client, bad_request(f"frame: the end came after {sent} bytes of it"))
+    assert_sent_away(client, bad_request(f"frame: the connection ended after {sent} bytes of it"))
 
 
 def test_half_a_frame_and_then_silence(start_daemon):
@@ -245,7 +245,7 @@ def test_half_a_frame_and_then_silence(start_daemon):
         client.ping()
         client.send_bytes(beginning)
     for client, beginning in zip(clients, beginnings):
-        message = f"frame: incomplete after 0.3 s, {len(beginning)} bytes of it have come"
+        message = f"frame: incomplete after 0.3 s, with {len(beginning)} bytes received"
         assert_sent_away(client, bad_request(message))
         client.close()
     idle.ping()

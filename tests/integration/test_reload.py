@@ -176,7 +176,7 @@ def test_what_takes_a_restart(start, configuration):
         configuration.write({"daemon.slots": 1, "daemon.socket_mode": "0600"})
         answer = reloaded(client)
         assert (answer["changed"], answer["restart"]) == (["daemon.slots"], ["daemon.socket_mode"])
-        assert "warning: these take a restart: daemon.socket_mode\n" in daemon.log()
+        assert "warning: these need a restart: daemon.socket_mode\n" in daemon.log()
         answer = reloaded(client)
         assert (answer["changed"], answer["restart"]) == ([], ["daemon.socket_mode"])
         assert daemon.socket.stat().st_mode & 0o777 == 0o660

@@ -162,7 +162,7 @@ def test_a_query_is_passed_over(endpoint):
 @pytest.mark.parametrize("path", ["/", "/metrics/", "/metrics/x", "//metrics", "/METRICS", "/../metrics"])
 def test_there_is_nothing_else(endpoint, path):
     response = endpoint.ask(path=path)
-    assert (response.status, response.text) == (404, "There is nothing here but /metrics.\n")
+    assert (response.status, response.text) == (404, "Only /metrics is served here.\n")
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH"])

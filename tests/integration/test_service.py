@@ -198,7 +198,7 @@ def test_descriptors_that_are_no_listening_socket(tmp_path):
 
 def test_too_many_sockets(tmp_path):
     with listening(tmp_path / "listening") as good:
-        assert "hands over 17 sockets; 16 are the most" in refusal(tmp_path, *[good] * 17)
+        assert "passed 17 sockets; the maximum is 16" in refusal(tmp_path, *[good] * 17)
 
 
 # What the manager is told

@@ -1,30 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Who may administer: root, the daemon's own user, and members of the listed groups, by what they
- * were when they connected. */
+/* Tests which accounts may administer: root, the daemon's own user, and members of the listed
+ * groups, by their membership when they connected. */
+#include "../../scenario.h"
 #include "daemon/net/peer.h"
-#include "proto/util.h"
 
 #include <grp.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <sys/wait.h>
 
-#include <cmocka.h>
-
-/* Nobody's: neither root nor whoever runs this. */
+/* A uid and gid that neither root nor the user of this test has. */
 #define STRANGER 54321
 #define ADMIN 4242
-#define SKIPPED 77
-
-/* In a scenario: what fails ends it, with the place on stderr. */
-#define CHECK(condition)                                                          \
-    do {                                                                          \
-        if (!(condition)) {                                                       \
-            (void)fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-            return 1;                                                             \
-        }                                                                         \
-    } while (0)
 
 /* --- admins ------------------------------------------------------------------------------- */
 
@@ -42,7 +26,7 @@ static void test_own_user_is_admin(void **state)
     close_fd(fds[1]);
 }
 
-/* By uid and primary group alone: the descriptor is none. */
+/* By uid and primary group alone: there is no descriptor. */
 static void test_users_and_primary_groups(void **state)
 {
     static const gid_t gids[] = {ADMIN, ADMIN + 1, 7};
@@ -64,7 +48,7 @@ static void test_users_and_primary_groups(void **state)
         {STRANGER, ADMIN + 1, 2, true},
         {STRANGER, 7, 3, true},
         {STRANGER, 7, 2, false},
-        /* The group of root is not the user root, and a gid is no uid. */
+        /* Root's group is not the user root, and a gid is not a uid. */
         {STRANGER, 0, 3, false},
         {ADMIN, STRANGER, 3, false},
         {(uid_t)-1, (gid_t)-1, 3, false},
@@ -81,11 +65,11 @@ static void test_users_and_primary_groups(void **state)
 
 static const struct ucred stranger = {.pid = 1, .uid = STRANGER, .gid = STRANGER};
 
-/* Makes a connection that keeps the groups which this process has now. */
+/* Connects two sockets, which keep the groups that this process has now. */
 static int connect_with(const gid_t *gids, size_t n, int fds[2])
 {
     if (setgroups(n, gids) < 0)
-        return SKIPPED;
+        SKIP("only root can choose its groups");
     CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0);
     return 0;
 }
@@ -119,7 +103,7 @@ static int is_no_admin_without_groups(void)
     return 0;
 }
 
-/* What becomes of the peer afterwards changes nothing. */
+/* A later change of the peer's groups has no effect. */
 static int counts_from_the_connection_on(void)
 {
     static const gid_t admin = ADMIN;
@@ -134,7 +118,7 @@ static int counts_from_the_connection_on(void)
     return 0;
 }
 
-/* The number of groups that a user may be in is the kernel's to bound, not ours. */
+/* The kernel alone bounds the number of groups that a user may be in. */
 static int may_have_many_groups(size_t n)
 {
     static gid_t groups[65536];
@@ -166,23 +150,6 @@ static int may_have_65536_groups(void)
     return may_have_many_groups(65536);
 }
 
-/* The state is the scenario: in a process of its own, whose groups may change. */
-static void test_scenario(void **state)
-{
-    int (*const *scenario)(void) = *state;
-    int status;
-    pid_t pid = fork();
-    if (pid == 0)
-        _exit((*scenario)());
-    assert_true(pid > 0);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == SKIPPED) {
-        print_message("# only root can choose its groups\n");
-        skip();
-    }
-    assert_int_equal(status, 0);
-}
-
 /* --- names of groups ---------------------------------------------------------------------- */
 
 static char root_group[] = "root", unknown[] = "no-such-group", empty[] = "", number[] = "0";
@@ -197,6 +164,7 @@ static void test_groups_that_exist(void **state)
     if (!group) {
         print_message("# there is no group of that name\n");
         skip();
+        return;
     }
     gid_t expected = group->gr_gid;
     assert_int_equal(peer_resolve_groups(names, ARRAY_SIZE(names), gids, ARRAY_SIZE(gids)), 2);
@@ -227,10 +195,6 @@ static void test_no_groups(void **state)
     assert_int_equal(peer_resolve_groups(names, ARRAY_SIZE(names), gids, 1), 0);
     assert_int_equal(gids[0], STRANGER);
 }
-
-/* clang-format off */
-#define SCENARIO(name) {#name, test_scenario, NULL, NULL, &(int (*)(void)){name}}
-/* clang-format on */
 
 int main(void)
 {

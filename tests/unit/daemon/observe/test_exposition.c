@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How metrics are written, byte for byte. That a parser of others understands all of it is tested
- * with the daemon. */
+/* Tests the text of metrics byte for byte. The integration tests read all of it with Prometheus'
+ * own parser. */
 #include "daemon/base/clock.h"
 #include "daemon/observe/exposition.h"
 #include "proto/util.h"

@@ -28,7 +28,7 @@ static void test_nothing_to_do(void **state)
         look(&health, (struct health_view){.dispatched = 7}, NULL);
 }
 
-/* All slots have long jobs, and others wait. */
+/* All slots run long jobs, and other jobs wait. */
 static void test_busy_for_long(void **state)
 {
     struct health health = {.stuck = 0};
@@ -37,7 +37,7 @@ static void test_busy_for_long(void **state)
         look(&health, (struct health_view){.dispatched = 7, .has_jobs = true}, NULL);
 }
 
-/* The first look may come just before the dispatch, whenever it comes. */
+/* A look may come just before a dispatch at any time. */
 static void test_about_to_dispatch(void **state)
 {
     struct health health = {.stuck = 0};
@@ -57,7 +57,7 @@ static void test_stuck(void **state)
     look(&health, view, NULL);
     look(&health, view, stuck);
     look(&health, view, stuck);
-    /* It has gone on: that it could again is nothing yet. */
+    /* It dispatched meanwhile: that it can dispatch again shows nothing yet. */
     view.dispatched++;
     look(&health, view, NULL);
     look(&health, view, stuck);
@@ -76,7 +76,7 @@ static void test_stuck_from_the_start(void **state)
     look(&health, view, stuck);
 }
 
-/* A daemon that was stopped and goes on may be asked before it has looked at its clocks. */
+/* A daemon that was stopped (SIGSTOP) and continues may look before its timers have run. */
 static void test_overdue(void **state)
 {
     struct health health = {.stuck = 0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The log entry of a job's end: its importance, its fields, its sentence. */
+/* Tests the log entry of a job's end: priority, fields, sentence. */
 #include "daemon/observe/joblog.h"
 #include "daemon/pool/slot.h"
 
@@ -54,7 +54,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* The names and values of all fields that there are, as one line. */
+/* Prints the names and values of all fields as one line. */
 static const char *fields_of(const struct record *record)
 {
     static char text[RECORD_TEXT_MAX];
@@ -99,7 +99,7 @@ static void test_passed(void **state)
                   JOB "verdict=passed score=0.5 " USAGE PEER);
 }
 
-/* A verdict is data: that it is a bad one is no warning. */
+/* A verdict is data: a bad one is not a warning. */
 static void test_failed(void **state)
 {
     struct fixture *f = *state;
@@ -126,7 +126,7 @@ static void test_program_failed(void **state)
                       "stderr=Traceback\n  why\n ");
 }
 
-/* Of a flood the beginning is told. */
+/* Only the beginning of a flood is logged. */
 static void test_stderr_is_bounded(void **state)
 {
     struct fixture *f = *state;

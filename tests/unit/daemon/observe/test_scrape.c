@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which format a scraper is answered in. What it gets over the wire is tested with the daemon. */
+/* Tests which format a scraper gets. The integration tests cover HTTP itself. */
 #include "daemon/observe/scrape.h"
 #include "proto/util.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is counted where, and how status tells it. */
+/* Tests what is counted where, and how status shows it. */
 #include "daemon/base/clock.h"
 #include "daemon/observe/stats.h"
 
@@ -23,12 +23,13 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     stats_deinit(*state);
-    stats_deinit(*state); /* there may be nothing to free */
+    stats_deinit(*state); /* a second call has nothing to free */
     free(*state);
     return 0;
 }
 
-/* Whether VALUE, which is consumed, is what EXPECTED says with single quotes for double ones. */
+/* Asserts that VALUE (taken) equals the JSON text EXPECTED, which has single quotes for double
+ * ones. */
 static void expect_json(json_t *value, const char *expected)
 {
     char text[1024];
@@ -111,7 +112,7 @@ static void expect_recent(const struct stats *stats, const char *kind, size_t in
     expect_json(json_incref(json_array_get(recent, index)), expected);
 }
 
-/* Of two values the second is the 90th percentile. What was not run has no latency. */
+/* The larger of two values is the 90th percentile. A job that was not run has no latency. */
 static void rates_and_quantiles(void **state)
 {
     struct stats *stats = *state;

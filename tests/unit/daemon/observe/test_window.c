@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Rates and quantiles over windows: the start, the ring's turn, idle stretches, a clock that steps
- * back, and the error that the header promises. */
+/* Tests rates and quantiles over windows: the start, the ring's wrap, idle stretches, a clock that
+ * steps back, and the error that the header promises. */
 #include "daemon/observe/window.h"
 #include "proto/util.h"
 
@@ -93,7 +93,7 @@ static void ends_are_told_apart(void **state)
     assert_int_equal(summary.ends[WINDOW_ERRORS], 3);
 }
 
-/* One job a second for an hour: each window holds those of its span and no other, at any moment. */
+/* One job a second for an hour: at any moment each window holds exactly the jobs of its span. */
 static void a_steady_rate_through_many_turns_of_the_ring(void **state)
 {
     struct window *window = *state;
@@ -104,7 +104,7 @@ static void a_steady_rate_through_many_turns_of_the_ring(void **state)
         for (size_t i = 0; i < ARRAY_SIZE(windows); i++) {
             struct window_summary summary = summarise(window, windows[i] * NS_PER_S, now);
             uint64_t span_s = summary.span_ns / NS_PER_S;
-            assert_int_equal(summary.ends[WINDOW_PASSED], span_s + 1); /* both ends are in it */
+            assert_int_equal(summary.ends[WINDOW_PASSED], span_s + 1); /* both ends are included */
             assert_true(span_s >= MIN(s, windows[i]) && span_s <= MIN(s, windows[i] + 9));
         }
     }
@@ -122,7 +122,7 @@ static void what_is_old_leaves_its_window(void **state)
     assert_int_equal(passed(window, QUARTER, START + 910 * NS_PER_S), 0);
 }
 
-/* Nothing cleans the ring while nothing happens; what stands in it is not taken for new. */
+/* Nothing clears the ring while nothing happens; outdated slices do not count as new. */
 static void idle_stretches(void **state)
 {
     static const uint64_t stretches_s[] = {15, 900, 910, 920, 86400, 91 * 10 * 1000};
@@ -150,7 +150,7 @@ static void a_clock_that_steps_back_stands_still(void **state)
     uint64_t late = START + 5000 * NS_PER_S;
     window_count(window, WINDOW_PASSED, late);
     window_count(window, WINDOW_PASSED, START + NS_PER_S);
-    window_count(window, WINDOW_PASSED, START - NS_PER_S); /* before the start, even */
+    window_count(window, WINDOW_PASSED, START - NS_PER_S); /* even before the start */
     window_count(window, WINDOW_PASSED, 0);
     static const uint64_t times[] = {0, START - 1, START, START + 2000 * NS_PER_S};
     for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
@@ -164,7 +164,7 @@ static void a_clock_that_steps_back_stands_still(void **state)
 
 /* --- quantiles ----------------------------------------------------------------------------- */
 
-/* A lone value is all of its quantiles. */
+/* What the quantiles show of a single value. */
 static uint64_t seen_as(uint64_t value_ns)
 {
     static struct window window;
@@ -188,7 +188,7 @@ static void the_error_is_what_the_header_says(void **state)
         worst = fmax(worst, fabs(seen - value) / value);
     }
     assert_true(worst <= WINDOW_ERROR);
-    assert_true(worst > WINDOW_ERROR / 2); /* the walk was fine enough to see it */
+    assert_true(worst > WINDOW_ERROR / 2); /* the steps were fine enough to see it */
     for (uint64_t ns = 0; ns < 8000; ns += 7) {
         int64_t off = (int64_t)seen_as(ns) - (int64_t)ns;
         assert_true(off >= -500 && off <= 500);
@@ -230,7 +230,7 @@ static void quantiles_by_nearest_rank(void **state)
     about(quantiles[2], 99);
 }
 
-/* One in a hundred is not yet the 99th percentile, two are. */
+/* One slow job in a hundred is not the 99th percentile, two are. */
 static void a_rare_slow_job(void **state)
 {
     struct window *window = *state;

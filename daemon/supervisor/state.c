@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+#include "state.h"
+
+#include <assert.h>
+
+/* --- the phase ----------------------------------------------------------------------------- */
+
+static _unused_ bool may_follow(enum phase phase, enum phase next)
+{
+    switch (next) {
+    case PHASE_RUNNING:
+        return false;
+    case PHASE_REFUSING:
+        return phase == PHASE_RUNNING;
+    case PHASE_DRAINING:
+        return phase == PHASE_RUNNING || phase == PHASE_REFUSING;
+    case PHASE_KILLING:
+        return phase == PHASE_DRAINING;
+    case PHASE_STOPPING:
+        return phase == PHASE_DRAINING || phase == PHASE_KILLING;
+    }
+    return false;
+}
+
+static _unused_ bool is_count_right(const struct supervisor *supervisor)
+{
+    size_t count = 0;
+    const struct conn *conn;
+    TAILQ_FOREACH(conn, &supervisor->conns, of_supervisor)
+    count++;
+    return count == supervisor->conn_count;
+}
+
+void state_enter(struct supervisor *supervisor, enum phase next)
+{
+    assert(may_follow(supervisor->phase, next));
+    assert(is_count_right(supervisor));
+    supervisor->phase = next;
+}
+
+/* --- connections --------------------------------------------------------------------------- */
+
+/* These two are called for every client, so they check the count only where that is O(1). */
+void state_add_conn(struct supervisor *supervisor, struct conn *conn)
+{
+    assert((supervisor->conn_count == 0) == TAILQ_EMPTY(&supervisor->conns));
+    TAILQ_INSERT_TAIL(&supervisor->conns, conn, of_supervisor);
+    supervisor->conn_count++;
+}
+
+void state_remove_conn(struct supervisor *supervisor, struct conn *conn)
+{
+    assert(supervisor->conn_count > 0);
+    TAILQ_REMOVE(&supervisor->conns, conn, of_supervisor);
+    supervisor->conn_count--;
+    assert((supervisor->conn_count == 0) == TAILQ_EMPTY(&supervisor->conns));
+}
+
+/* --- settings ------------------------------------------------------------------------------ */
+
+int state_log_level(const struct config *config)
+{
+    static const int levels[] = {
+        [CONFIG_LOG_ERROR] = LOG_ERR,
+        [CONFIG_LOG_WARNING] = LOG_WARNING,
+        [CONFIG_LOG_INFO] = LOG_INFO,
+        [CONFIG_LOG_DEBUG] = LOG_DEBUG,
+    };
+    return levels[config->log_level];
+}
+
+void state_adopt(struct supervisor *supervisor, struct settings *settings)
+{
+    const struct config *config = &settings->config;
+    struct conn_env *env = &supervisor->conn_env;
+    settings_unref(supervisor->settings);
+    supervisor->settings = settings;
+    supervisor->log.level = state_log_level(config);
+    queue_bound(&supervisor->queue, config->queue_jobs, config->queue_bytes,
+                config->queue_jobs_per_client);
+    env->settings = settings;
+    env->max_frame = config->max_frame;
+    env->frame_timeout_ms = config->frame_timeout_ms;
+    env->high_water = config->reply_high_water;
+    env->budget.max = config->receive_bytes;
+}
+
+struct settings_host state_host(const struct supervisor *supervisor)
+{
+    return (struct settings_host){
+        .jail_program = supervisor->jail_program,
+        .warm_program = supervisor->warm_program,
+        .no_cgroups = supervisor->cgroups.fd >= 0 ? NULL : supervisor->no_cgroups.text,
+    };
+}
+
+struct status_view state_view(const struct supervisor *supervisor)
+{
+    return (struct status_view){
+        .version = supervisor->version,
+        .started_ns = supervisor->started_ns,
+        .started_at_ns = supervisor->started_at_ns,
+        .accepted = supervisor->last_conn_no,
+        .draining = state_refuses_jobs(supervisor),
+        .healthy = !supervisor->illness,
+        .pool = &supervisor->pool,
+        .queue = &supervisor->queue,
+        .conns = &supervisor->conns,
+        .stats = &supervisor->stats,
+        .settings = supervisor->settings,
+        .log = &supervisor->log,
+    };
+}

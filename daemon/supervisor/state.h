@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* What the files of this room share: struct supervisor, and the functions that change it for more
+ * than one of them. Knows none of those files. supervisor.h describes the room. */
+
+#include "service.h"
+
+#include "conf/config.h"
+#include "daemon/cgroup/cgroup.h"
+#include "daemon/jobs/settings.h"
+#include "daemon/log/log.h"
+#include "daemon/net/conn.h"
+#include "daemon/net/listener.h"
+#include "daemon/observe/health.h"
+#include "daemon/observe/scrape.h"
+#include "daemon/observe/stats.h"
+#include "daemon/observe/status.h"
+#include "daemon/pool/pool.h"
+
+#define SUPERVISOR_SIGNALS 3
+
+/* In this order. supervisor.h has a picture of what leads from one to the next. */
+enum phase {
+    PHASE_RUNNING,
+    PHASE_REFUSING, /* a client has asked for a drain: new jobs are refused, the drain is due */
+    PHASE_DRAINING, /* no client or job is admitted; running jobs have the grace period to end */
+    PHASE_KILLING,  /* the grace period is over, or was cut short: running jobs are killed */
+    PHASE_STOPPING, /* no job is left; jails and connections end, then the event loop does */
+};
+
+struct supervisor {
+    const struct config_source *source; /* NULL: the configuration cannot be reloaded */
+    const char *version;
+    struct settings *settings; /* in force; a reference */
+    struct log log;
+    struct event_base *base;
+    int jail_program, warm_program;
+    struct cgroup_tree cgroups;
+    struct fault no_cgroups; /* why there is no tree */
+    struct service service;
+    struct listener listeners[SERVICE_SOCKETS_MAX];
+    unsigned listener_count;
+    struct health health;
+    const char *illness; /* what the last look at the health found wrong; NULL: nothing */
+    bool reload_refused; /* the last one */
+    struct scrape scrape;
+    struct queue queue;
+    struct pool pool;
+    struct conn_env conn_env;
+    struct stats stats;
+
+    struct conn_list conns; /* every connection that is not freed yet */
+    size_t conn_count;
+    uint64_t last_conn_no, last_job_no;
+    uint64_t started_ns;    /* CLOCK_MONOTONIC */
+    uint64_t started_at_ns; /* since the epoch */
+
+    enum phase phase;
+    uint64_t grace_ends_ns; /* from PHASE_DRAINING on */
+
+    struct event *turn;  /* deferred work: dispatch, unpark clients, stop when idle */
+    struct event *drain; /* active: a client has asked for a drain */
+    struct event *grace; /* end of the grace period */
+    struct event *tell;  /* periodic: STATUS= for the service manager */
+    struct event *signals[SUPERVISOR_SIGNALS];
+    bool single_client; /* serves one connection and ends with it */
+    char *work_dir;
+    int work_dir_fd; /* locked */
+};
+
+/* Changes the phase. NEXT must be a phase that may follow the present one. */
+void state_enter(struct supervisor *supervisor, enum phase next);
+
+/* Whether new jobs are refused because the daemon is about to stop. */
+static inline bool state_refuses_jobs(const struct supervisor *supervisor)
+{
+    return supervisor->phase >= PHASE_REFUSING;
+}
+
+/* Whether the drain has begun. */
+static inline bool state_is_draining(const struct supervisor *supervisor)
+{
+    return supervisor->phase >= PHASE_DRAINING;
+}
+
+/* Adds a new connection to the list, and takes a closed one out. Frees nothing. */
+void state_add_conn(struct supervisor *supervisor, struct conn *conn);
+void state_remove_conn(struct supervisor *supervisor, struct conn *conn);
+
+/* Puts SETTINGS (taken) into force for everything but the pool. */
+void state_adopt(struct supervisor *supervisor, struct settings *settings);
+
+/* The lowest priority that is logged under CONFIG, as syslog(3) numbers it. */
+int state_log_level(const struct config *config);
+
+/* What this host offers to new settings. Borrows from SUPERVISOR. */
+struct settings_host state_host(const struct supervisor *supervisor);
+
+/* What status and metrics show. Borrows from SUPERVISOR. */
+struct status_view state_view(const struct supervisor *supervisor);

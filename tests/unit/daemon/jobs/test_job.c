@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/* The places of a job, what is counted of them, and the set of a connection's jobs. */
+#include "../../aborts.h"
+#include "daemon/jobs/jobset.h"
+#include "proto/util.h"
+
+#include <string.h>
+
+/* Never looked into. */
+static struct slot *slot_number(uintptr_t number)
+{
+    return (struct slot *)(0x1000 * number);
+}
+
+struct move {
+    struct job *job;
+    enum job_place place;
+    struct slot *slot;
+};
+
+static void call_enter(void *argument)
+{
+    const struct move *move = argument;
+    job_enter(move->job, move->place, move->slot);
+}
+
+static bool may_enter(struct job *job, enum job_place place, struct slot *slot)
+{
+    struct move move = {job, place, slot};
+    return !aborts(call_enter, &move);
+}
+
+static void running_jobs_are_counted(void **state)
+{
+    struct queue_lane lane = {.count = 1};
+    struct job_set set;
+    char ids[] = "ab";
+    struct job jobs[] = {{.id = {ids, 1}}, {.id = {ids + 1, 1}}};
+    (void)state;
+    job_set_init(&set);
+    for (size_t i = 0; i < ARRAY_SIZE(jobs); i++) {
+        assert_int_equal(job_set_add(&set, &jobs[i]), 0);
+        jobs[i].entry.lane = &lane;
+        job_enter(&jobs[i], JOB_QUEUED, NULL);
+        jobs[i].entry.lane = NULL;
+    }
+    assert_int_equal(set.running, 0);
+    job_enter(&jobs[0], JOB_ON_SLOT, slot_number(1));
+    job_enter(&jobs[1], JOB_ON_SLOT, slot_number(2));
+    assert_int_equal(set.running, 2);
+    job_enter(&jobs[0], JOB_ON_SLOT, slot_number(3)); /* moved */
+    assert_int_equal(set.running, 2);
+    assert_ptr_equal(jobs[0].slot, slot_number(3));
+    job_enter(&jobs[0], JOB_ENDED, NULL);
+    assert_int_equal(set.running, 1);
+    assert_null(jobs[0].slot);
+    job_set_remove(&set, &jobs[0]);
+    assert_int_equal(set.running, 1);
+    job_set_remove(&set, &jobs[1]); /* its client is gone, it runs still */
+    assert_int_equal(set.running, 0);
+    job_enter(&jobs[1], JOB_ENDED, NULL);
+    assert_int_equal(set.running, 0);
+    assert_true(TAILQ_EMPTY(&set.list));
+    assert_null(set.by_id);
+}
+
+static void places_that_may_follow(void **state)
+{
+    static const bool legal[JOB_ENDED + 1][JOB_ENDED + 1] = {
+        [JOB_ADMITTED] = {[JOB_QUEUED] = true, [JOB_ENDED] = true},
+        [JOB_QUEUED] = {[JOB_ON_SLOT] = true, [JOB_ENDED] = true},
+        [JOB_ON_SLOT] = {[JOB_ON_SLOT] = true, [JOB_ENDED] = true},
+    };
+    struct queue_lane lane = {.count = 1};
+    (void)state;
+    for (enum job_place from = 0; from <= JOB_ENDED; from++)
+        for (enum job_place to = 0; to <= JOB_ENDED; to++) {
+            struct job job = {.place = from, .entry.lane = to == JOB_QUEUED ? &lane : NULL};
+            struct slot *slot = to == JOB_ON_SLOT ? slot_number(1) : NULL;
+            if (may_enter(&job, to, slot) != (!ASSERTIONS_ARE_ON || legal[from][to]))
+                fail_msg("from %d to %d", (int)from, (int)to);
+        }
+}
+
+/* The queue and the slot say the same as the place. */
+static void a_place_agrees_with_queue_and_slot(void **state)
+{
+    struct queue_lane lane = {.count = 1};
+    struct job admitted = {.number = 1}, queued = {.place = JOB_QUEUED, .entry.lane = &lane};
+    (void)state;
+    assert_int_equal(may_enter(&admitted, JOB_QUEUED, NULL), !ASSERTIONS_ARE_ON);
+    assert_int_equal(may_enter(&queued, JOB_ON_SLOT, slot_number(1)), !ASSERTIONS_ARE_ON);
+    queued.entry.lane = NULL;
+    assert_true(may_enter(&queued, JOB_ON_SLOT, slot_number(1)));
+    assert_int_equal(may_enter(&queued, JOB_ON_SLOT, NULL), !ASSERTIONS_ARE_ON);
+    assert_int_equal(may_enter(&queued, JOB_ENDED, slot_number(1)), !ASSERTIONS_ARE_ON);
+}
+
+/* --- what is in use is not freed ----------------------------------------------------------- */
+
+static void call_free(void *argument)
+{
+    job_free(argument);
+}
+
+static struct job *new_job(void)
+{
+    struct job *job = calloc(1, sizeof(*job));
+    assert_non_null(job);
+    job->spec = calloc(1, sizeof(*job->spec));
+    assert_non_null(job->spec);
+    return job;
+}
+
+static void a_job_in_use_is_not_freed(void **state)
+{
+    struct queue_lane lane = {.count = 1};
+    struct job_set set;
+    struct job *job = new_job();
+    (void)state;
+    job_set_init(&set);
+    assert_false(aborts(call_free, job));
+    assert_int_equal(job_set_add(&set, job), 0);
+    assert_int_equal(aborts(call_free, job), ASSERTIONS_ARE_ON);
+    job_set_remove(&set, job);
+    job->entry.lane = &lane;
+    job_enter(job, JOB_QUEUED, NULL);
+    assert_int_equal(aborts(call_free, job), ASSERTIONS_ARE_ON);
+    job->entry.lane = NULL;
+    job_enter(job, JOB_ON_SLOT, slot_number(1));
+    assert_int_equal(aborts(call_free, job), ASSERTIONS_ARE_ON);
+    job_enter(job, JOB_ENDED, NULL);
+    job_free(job);
+}
+
+/* --- the set ------------------------------------------------------------------------------- */
+
+static void jobs_are_found_by_any_bytes(void **state)
+{
+    static char zero[] = {'a', '\0', 'b'}, other[] = {'a', '\0', 'c'}, empty[] = "";
+    struct job jobs[] = {
+        {.id = {zero, 3}}, {.id = {other, 3}}, {.id = {zero, 1}}, {.id = {empty, 0}}};
+    struct job_set set;
+    size_t i = 0;
+    (void)state;
+    job_set_init(&set);
+    for (i = 0; i < ARRAY_SIZE(jobs); i++) {
+        assert_null(job_set_find(&set, &jobs[i].id));
+        assert_int_equal(job_set_add(&set, &jobs[i]), 0);
+    }
+    for (i = 0; i < ARRAY_SIZE(jobs); i++)
+        assert_ptr_equal(job_set_find(&set, &jobs[i].id), &jobs[i]);
+    i = 0;
+    const struct job *job;
+    TAILQ_FOREACH(job, &set.list, of_conn)
+    assert_ptr_equal(job, &jobs[i++]);
+    for (i = 0; i < ARRAY_SIZE(jobs); i++) {
+        job_set_remove(&set, &jobs[i]);
+        assert_null(job_set_find(&set, &jobs[i].id));
+    }
+}
+
+struct membership {
+    struct job_set *set;
+    struct job *job;
+};
+
+static void call_add(void *argument)
+{
+    const struct membership *membership = argument;
+    (void)job_set_add(membership->set, membership->job);
+}
+
+static void call_remove(void *argument)
+{
+    const struct membership *membership = argument;
+    job_set_remove(membership->set, membership->job);
+}
+
+static void a_job_is_in_one_set(void **state)
+{
+    struct job_set first, second;
+    char id[] = "a";
+    struct job job = {.id = {id, 1}};
+    (void)state;
+    job_set_init(&first);
+    job_set_init(&second);
+    assert_int_equal(job_set_add(&first, &job), 0);
+    assert_int_equal(aborts(call_add, &(struct membership){&second, &job}), ASSERTIONS_ARE_ON);
+    assert_int_equal(aborts(call_remove, &(struct membership){&second, &job}), ASSERTIONS_ARE_ON);
+    job_set_remove(&first, &job);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(running_jobs_are_counted),
+        cmocka_unit_test(places_that_may_follow),
+        cmocka_unit_test(a_place_agrees_with_queue_and_slot),
+        cmocka_unit_test(a_job_in_use_is_not_freed),
+        cmocka_unit_test(jobs_are_found_by_any_bytes),
+        cmocka_unit_test(a_job_is_in_one_set),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/* How a connection is parked and unparked, and how it ends. What it does with bytes is tested with
+ * the daemon. */
+#include "../../aborts.h"
+#include "../../connections.h"
+
+struct fixture {
+    struct connections all;
+    size_t last_size;
+    const struct settings *last_settings;
+};
+
+static void on_request(struct connections *all, struct conn *conn, size_t size,
+                       const struct settings *settings)
+{
+    struct fixture *f = container_of(all, struct fixture, all);
+    (void)conn;
+    f->last_size = size;
+    f->last_settings = settings;
+}
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+    assert_non_null(f);
+    connections_init(&f->all, on_request);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    connections_deinit(&f->all);
+    /* Each parked request gave its reference back. */
+    assert_int_equal(f->all.settings.references, 1);
+    free(f);
+    return 0;
+}
+
+static void is_paused_until_it_is_unparked(void **state)
+{
+    struct fixture *f = *state;
+    struct conn *conn = f->all.conn[0];
+    connections_park(&f->all, 0);
+    assert_ptr_equal(TAILQ_FIRST(&f->all.env.parked), conn);
+    assert_int_equal(f->all.settings.references, 2);
+    connections_send(&f->all, 0, PING);
+    connections_turn(&f->all);
+    assert_int_equal(f->all.requests, 1);
+    f->last_size = 0;
+    f->last_settings = NULL;
+    conn_unpark(conn);
+    /* The parked one again, as it was, and the one behind it. */
+    connections_turn(&f->all);
+    assert_int_equal(f->all.requests, 3);
+    assert_int_equal(f->last_size, strlen(PING));
+    assert_ptr_equal(f->last_settings, &f->all.settings);
+    assert_false(conn->is_parked);
+    assert_true(TAILQ_EMPTY(&f->all.env.parked));
+    assert_int_equal(f->all.settings.references, 1);
+}
+
+static void goes_to_the_end_when_it_is_parked_again(void **state)
+{
+    struct fixture *f = *state;
+    struct conn *const *conn = f->all.conn;
+    for (size_t i = 0; i < CONNECTIONS; i++)
+        connections_park(&f->all, i);
+    f->all.parks = true;
+    conn_unpark(conn[0]);
+    assert_int_equal(f->all.requests, CONNECTIONS + 1);
+    assert_ptr_equal(TAILQ_FIRST(&f->all.env.parked), conn[1]);
+    assert_ptr_equal(TAILQ_NEXT(conn[1], of_parked), conn[2]);
+    assert_ptr_equal(TAILQ_NEXT(conn[2], of_parked), conn[0]);
+    assert_null(TAILQ_NEXT(conn[0], of_parked));
+}
+
+/* A reload changes the settings of what arrives later, not of what is parked. */
+static void keeps_the_settings_that_it_was_decoded_under(void **state)
+{
+    struct fixture *f = *state;
+    struct settings later = {.references = 1};
+    connections_park(&f->all, 0);
+    f->all.env.settings = &later;
+    conn_unpark(f->all.conn[0]);
+    assert_ptr_equal(f->last_settings, &f->all.settings);
+    connections_send(&f->all, 0, PING);
+    connections_turn(&f->all);
+    assert_ptr_equal(f->last_settings, &later);
+}
+
+static void is_in_no_list_once_its_client_is_gone(void **state)
+{
+    struct fixture *f = *state;
+    connections_park(&f->all, 0);
+    connections_park(&f->all, 1);
+    f->all.client[0] = close_fd(f->all.client[0]);
+    connections_turn(&f->all);
+    assert_int_equal(f->all.gone, 1);
+    assert_int_equal(f->all.closed, 1);
+    assert_null(f->all.conn[0]);
+    assert_ptr_equal(TAILQ_FIRST(&f->all.env.parked), f->all.conn[1]);
+    assert_null(TAILQ_NEXT(f->all.conn[1], of_parked));
+    assert_int_equal(f->all.settings.references, 2);
+}
+
+static void is_gone_once_however_often_it_is_closed(void **state)
+{
+    struct fixture *f = *state;
+    struct conn *conn = f->all.conn[0];
+    connections_park(&f->all, 0);
+    conn_close(conn);
+    conn_close(conn);
+    assert_int_equal(f->all.gone, 1);
+    assert_true(TAILQ_EMPTY(&f->all.env.parked));
+    assert_int_equal(conn->state, CONN_LINGERING); /* nothing is unsent */
+    connections_send(&f->all, 0, PING);            /* thrown away */
+    connections_turn(&f->all);
+    assert_int_equal(f->all.requests, 1);
+    f->all.client[0] = close_fd(f->all.client[0]);
+    connections_turn(&f->all);
+    assert_int_equal(f->all.gone, 1);
+    assert_int_equal(f->all.closed, 1);
+}
+
+static void half_closed_ends_when_nothing_is_left(void **state)
+{
+    struct fixture *f = *state;
+    connections_park(&f->all, 0);
+    assert_int_equal(shutdown(f->all.client[0], SHUT_WR), 0);
+    connections_turn(&f->all);
+    assert_int_equal(f->all.gone, 0);
+    conn_unpark(f->all.conn[0]);
+    connections_turn(&f->all);
+    assert_int_equal(f->all.requests, 2);
+    assert_int_equal(f->all.gone, 1);
+    assert_int_equal(f->all.closed, 1);
+}
+
+/* --- assertions ---------------------------------------------------------------------------- */
+
+static void call_unpark(void *argument)
+{
+    conn_unpark(argument);
+}
+
+static void call_park(void *argument)
+{
+    struct conn *conn = argument;
+    struct request request = REQUEST_NULL;
+    conn_park(conn, &request, 1, conn->env->settings);
+}
+
+static void call_free(void *argument)
+{
+    conn_free(argument);
+}
+
+static void parking_is_asserted(void **state)
+{
+    struct fixture *f = *state;
+    struct conn *conn = f->all.conn[0];
+    assert_int_equal(aborts(call_unpark, conn), ASSERTIONS_ARE_ON);
+    assert_false(aborts(call_park, conn));
+    connections_park(&f->all, 0);
+    assert_int_equal(aborts(call_park, conn), ASSERTIONS_ARE_ON);
+    conn_close(conn);
+    assert_int_equal(aborts(call_park, conn), ASSERTIONS_ARE_ON);
+}
+
+static void a_connection_with_jobs_is_not_freed(void **state)
+{
+    struct fixture *f = *state;
+    struct job job = {.number = 1};
+    assert_int_equal(job_set_add(&f->all.conn[0]->jobs, &job), 0);
+    assert_int_equal(aborts(call_free, f->all.conn[0]), ASSERTIONS_ARE_ON);
+    job_set_remove(&f->all.conn[0]->jobs, &job);
+    assert_false(aborts(call_free, f->all.conn[0]));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(is_paused_until_it_is_unparked, setup, teardown),
+        cmocka_unit_test_setup_teardown(goes_to_the_end_when_it_is_parked_again, setup, teardown),
+        cmocka_unit_test_setup_teardown(keeps_the_settings_that_it_was_decoded_under, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(is_in_no_list_once_its_client_is_gone, setup, teardown),
+        cmocka_unit_test_setup_teardown(is_gone_once_however_often_it_is_closed, setup, teardown),
+        cmocka_unit_test_setup_teardown(half_closed_ends_when_nothing_is_left, setup, teardown),
+        cmocka_unit_test_setup_teardown(parking_is_asserted, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_connection_with_jobs_is_not_freed, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* In which order parked connections go on. */
+#include "../../connections.h"
+#include "daemon/supervisor/requests.h"
+
+struct fixture {
+    struct supervisor supervisor;
+    struct connections all;
+    uint64_t order[2 * CONNECTIONS]; /* numbers of connections, as they were unparked */
+    size_t count;
+    struct conn *ends; /* when the first is unparked; NULL: none */
+};
+
+static void on_request(struct connections *all, struct conn *conn, size_t size,
+                       const struct settings *settings)
+{
+    struct fixture *f = container_of(all, struct fixture, all);
+    (void)size;
+    (void)settings;
+    assert_in_range(f->count, 0, ARRAY_SIZE(f->order) - 1);
+    f->order[f->count++] = conn->number;
+    if (f->ends)
+        conn_close(TAKE_PTR(f->ends));
+}
+
+/* All connections are those of the supervisor, and parked in their order. */
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+    assert_non_null(f);
+    connections_init(&f->all, on_request);
+    queue_init(&f->supervisor.queue, 10, 1000, 10);
+    f->supervisor.conn_env = f->all.env;
+    receive_budget_init(&f->supervisor.conn_env.budget, 1u << 20);
+    TAILQ_INIT(&f->supervisor.conn_env.parked);
+    for (size_t i = 0; i < CONNECTIONS; i++) {
+        f->all.conn[i]->env = &f->supervisor.conn_env;
+        connections_park(&f->all, i);
+    }
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    connections_deinit(&f->all);
+    free(f);
+    return 0;
+}
+
+static void expect_order(const struct fixture *f, const char *expected)
+{
+    char order[ARRAY_SIZE(f->order) + 1] = "";
+    for (size_t i = 0; i < f->count; i++)
+        order[i] = (char)('0' + f->order[i]);
+    assert_string_equal(order, expected);
+}
+
+static void the_oldest_first(void **state)
+{
+    struct fixture *f = *state;
+    requests_resume(&f->supervisor);
+    expect_order(f, "123");
+}
+
+static void none_while_the_queue_is_full(void **state)
+{
+    struct fixture *f = *state;
+    struct queue_entry entry = {.size = 1};
+    queue_bound(&f->supervisor.queue, 1, 1000, 10);
+    queue_push(&f->supervisor.queue, &f->all.conn[2]->lane, &entry);
+    requests_resume(&f->supervisor);
+    expect_order(f, "");
+    queue_remove(&f->supervisor.queue, &entry);
+    requests_resume(&f->supervisor);
+    expect_order(f, "123");
+}
+
+/* One with its share queued does not hold up the others. */
+static void a_full_lane_is_passed_over(void **state)
+{
+    struct fixture *f = *state;
+    struct queue_entry entry = {.size = 1};
+    queue_bound(&f->supervisor.queue, 10, 1000, 1);
+    queue_push(&f->supervisor.queue, &f->all.conn[0]->lane, &entry);
+    requests_resume(&f->supervisor);
+    expect_order(f, "23");
+    queue_remove(&f->supervisor.queue, &entry);
+    requests_resume(&f->supervisor);
+    expect_order(f, "231");
+}
+
+/* To be refused, there need not be room. */
+static void all_once_jobs_are_refused(void **state)
+{
+    struct fixture *f = *state;
+    queue_bound(&f->supervisor.queue, 0, 0, 0);
+    requests_resume(&f->supervisor);
+    expect_order(f, "");
+    state_enter(&f->supervisor, PHASE_REFUSING);
+    requests_resume(&f->supervisor);
+    expect_order(f, "123");
+}
+
+static void the_next_one_may_end_meanwhile(void **state)
+{
+    struct fixture *f = *state;
+    f->ends = f->all.conn[1];
+    requests_resume(&f->supervisor);
+    expect_order(f, "13");
+    assert_true(TAILQ_EMPTY(&f->supervisor.conn_env.parked));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_oldest_first, setup, teardown),
+        cmocka_unit_test_setup_teardown(none_while_the_queue_is_full, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_full_lane_is_passed_over, setup, teardown),
+        cmocka_unit_test_setup_teardown(all_once_jobs_are_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_next_one_may_end_meanwhile, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

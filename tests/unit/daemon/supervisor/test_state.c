@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* Which phase may follow which, and the list of connections. */
+#include "../../aborts.h"
+#include "daemon/supervisor/state.h"
+
+static const enum phase phases[] = {PHASE_RUNNING, PHASE_REFUSING, PHASE_DRAINING, PHASE_KILLING,
+                                    PHASE_STOPPING};
+
+struct step {
+    struct supervisor *supervisor;
+    enum phase next;
+};
+
+static void call_enter(void *argument)
+{
+    const struct step *step = argument;
+    state_enter(step->supervisor, step->next);
+}
+
+static void phases_that_may_follow(void **state)
+{
+    static const bool legal[ARRAY_SIZE(phases)][ARRAY_SIZE(phases)] = {
+        [PHASE_RUNNING] = {[PHASE_REFUSING] = true, [PHASE_DRAINING] = true},
+        [PHASE_REFUSING] = {[PHASE_DRAINING] = true},
+        [PHASE_DRAINING] = {[PHASE_KILLING] = true, [PHASE_STOPPING] = true},
+        [PHASE_KILLING] = {[PHASE_STOPPING] = true},
+    };
+    static struct supervisor supervisor;
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(phases); i++)
+        for (size_t k = 0; k < ARRAY_SIZE(phases); k++) {
+            struct step step = {&supervisor, phases[k]};
+            supervisor.phase = phases[i];
+            if (aborts(call_enter, &step) != (ASSERTIONS_ARE_ON && !legal[i][k]))
+                fail_msg("from %zu to %zu", i, k);
+        }
+}
+
+static void what_phases_mean(void **state)
+{
+    static struct supervisor supervisor;
+    (void)state;
+    supervisor.phase = PHASE_RUNNING;
+    assert_false(state_refuses_jobs(&supervisor));
+    assert_false(state_is_draining(&supervisor));
+    state_enter(&supervisor, PHASE_REFUSING);
+    assert_true(state_refuses_jobs(&supervisor));
+    assert_false(state_is_draining(&supervisor));
+    state_enter(&supervisor, PHASE_DRAINING);
+    assert_true(state_refuses_jobs(&supervisor));
+    assert_true(state_is_draining(&supervisor));
+    state_enter(&supervisor, PHASE_STOPPING);
+    assert_true(state_refuses_jobs(&supervisor));
+    assert_true(state_is_draining(&supervisor));
+}
+
+struct removal {
+    struct supervisor *supervisor;
+    struct conn *conn;
+};
+
+static void call_remove(void *argument)
+{
+    const struct removal *removal = argument;
+    state_remove_conn(removal->supervisor, removal->conn);
+}
+
+static void connections_are_counted(void **state)
+{
+    static struct supervisor supervisor;
+    struct conn first = {.number = 1}, second = {.number = 2};
+    struct removal removal = {&supervisor, &first};
+    (void)state;
+    TAILQ_INIT(&supervisor.conns);
+    state_add_conn(&supervisor, &first);
+    state_add_conn(&supervisor, &second);
+    assert_int_equal(supervisor.conn_count, 2);
+    state_remove_conn(&supervisor, &first);
+    assert_int_equal(supervisor.conn_count, 1);
+    assert_ptr_equal(TAILQ_FIRST(&supervisor.conns), &second);
+    assert_int_equal(aborts(call_remove, &removal), ASSERTIONS_ARE_ON); /* not in the list */
+    struct step step = {&supervisor, PHASE_REFUSING};
+    assert_false(aborts(call_enter, &step));
+    supervisor.conn_count++;
+    assert_int_equal(aborts(call_enter, &step), ASSERTIONS_ARE_ON);
+    supervisor.conn_count--;
+    state_remove_conn(&supervisor, &second);
+    assert_int_equal(supervisor.conn_count, 0);
+    assert_true(TAILQ_EMPTY(&supervisor.conns));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(phases_that_may_follow),
+        cmocka_unit_test(what_phases_mean),
+        cmocka_unit_test(connections_are_counted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
