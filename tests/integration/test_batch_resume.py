@@ -284,8 +284,8 @@ def test_a_full_disk(batches, uninterrupted, small_disk):
     command = ["unshare", "--mount", "sh", "-c", script, "sh", *batches.command("--resume", "--quiet")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=10 * DEADLINE, check=False)
     assert done.stderr.splitlines() == [
-        f"rubricctl: cannot write {batches.output}: No space left on device; nothing more is submitted. All "
-        "lines in it are whole, and --resume goes on with it",
+        f"rubricctl: cannot write {batches.output}: No space left on device; submitting nothing more. All "
+        "lines in the file are whole; --resume continues it",
         "status 6",
         "status 1",
     ]

@@ -651,8 +651,8 @@ def test_interrupted(place, fake):
     process.send_signal(signal.SIGINT)
     first = process.stderr.readline()
     assert first == (
-        "rubricctl: interrupted: nothing more is submitted; waiting for 2 jobs in flight (once more "
-        "cancels)\n"
+        "rubricctl: interrupted: submitting nothing more; waiting for 2 jobs in flight (interrupt again "
+        "to cancel)\n"
     )
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=DEADLINE)
