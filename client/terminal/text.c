@@ -92,8 +92,8 @@ void text_put(FILE *out, const char *text, size_t n)
     }
 }
 
-/* Characters that terminals show two columns wide (UAX #11), or on top of the one before. wcwidth()
- * would know them of the locale, which is not asked. */
+/* Characters that terminals show two columns wide (UAX #11), or on top of the previous one.
+ * wcwidth() knows only those of the locale, and rubricctl sets none. */
 static const struct {
     unsigned first, last;
     size_t columns;
@@ -105,7 +105,7 @@ static const struct {
     {0x20000, 0x3FFFD, 2},
 };
 
-/* Columns that SHOWN, one character or its escaped form, takes on a line. */
+/* Returns the columns that SHOWN, one character or its escaped form, takes. */
 static size_t shown_columns(const char *shown)
 {
     if ((unsigned char)shown[0] < 0x80)

@@ -42,10 +42,10 @@ static const char full[] =
 
 static const char page[] =
     "rubricd 0.1.0: draining, up 2 h 13 min, pid 812, 12.3 MiB\n"
-    "! it drains: no new job is taken, and it ends with the last one\n"
+    "! rubricd is draining: it takes no new jobs and exits after the last one\n"
     "! 1 of 7 slots broken: being replaced (journalctl -u rubricd -p warning)\n"
-    "! the queue is full: clients that submit more have to wait\n"
-    "! 5 log entries were dropped: the log is not read as fast\n"
+    "! the queue is full: clients that submit more wait\n"
+    "! 5 log entries were dropped: the log's reader is too slow\n"
     "slots    1 of 7 busy, 1 starting, 1 broken\n"
     "queue    3 of 3 jobs, 12.0 KiB of 64.0 MiB\n"
     "clients  140 connected, 1 paused\n"
@@ -195,7 +195,7 @@ static void test_short(void **state)
     _cleanup_free_ char *text = render_in(many, 80, 23, false);
     assert_non_null(strstr(text, "\n   4   1.0ms"));
     assert_null(strstr(text, "\n   5   1.0ms"));
-    assert_non_null(strstr(text, "      and 45 more that are busy\n"));
+    assert_non_null(strstr(text, "      and 45 more busy\n"));
     _cleanup_free_ char *failed = render_in(full, 80, 23, false);
     assert_non_null(strstr(failed, "q6                sandbox_failed: the jail wa...\n"));
     _cleanup_free_ char *all = render_in(many, 80, 0, false);
