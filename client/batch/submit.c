@@ -2,6 +2,7 @@
 #include "engine_private.h"
 #include "runinfo.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* Refill a window when this part of it is free; keep a smaller one than the minimum full. */
@@ -57,6 +58,7 @@ static int submit(struct engine *engine, struct engine_job *job, struct fault *f
     if (r == 0)
         r = pending_add(&engine->pending, &submission->id, &submission->payload, job->note,
                         submission->run, now);
+    assert(pending_count(&engine->pending) <= engine->window);
     if (r == 0 && was_idle)
         engine->progressed_ms = now;
     return r;

@@ -467,7 +467,7 @@ def test_samples(batches, daemon_here):
     failing = {"j1#2", "j2", "j2#2", "j2#3"}
     peer.send(*[result(id, id not in failing) for id in ids])
     said = batches.end(process, 2)
-    assert complaints(said) == [f"{batches.jobs}:4: id: with #2 behind it longer than 128 bytes"]
+    assert complaints(said) == [f"{batches.jobs}:4: id: longer than 128 bytes with #2 appended"]
     assert said[-2:] == ["flakiness: 1 of 3 cases had different verdicts:", "    j1 (2 of 3 passed)"]
     lines = batches.lines()
     assert [(lines[id]["run"]["case_id"], lines[id]["run"]["sample"]) for id in ids[:4]] == [

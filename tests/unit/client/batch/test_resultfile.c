@@ -147,7 +147,7 @@ static void test_not_ours(void **state)
         fill(place, wrong[i], strlen(wrong[i]));
         assert_int_equal(read_all(place, false), -EINVAL);
         (void)snprintf(expected, sizeof(expected),
-                       "%s:%d: no line of results as rubricctl writes them", place->path,
+                       "%s:%d: not a line of results as rubricctl writes them", place->path,
                        i < 2 ? 2 : 1);
         assert_string_equal(place->fault.text, expected);
     }
