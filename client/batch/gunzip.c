@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-#define WINDOW_GZIP \
-    (15 + 16) /* for inflateInit2(): the largest window, plus 16 for a gzip header */
+/* For inflateInit2(): the largest window, and 16 for a gzip header. */
+#define WINDOW_GZIP (15 + 16)
 #define STEP 16384
 
 bool gunzip_wanted(const char *path)

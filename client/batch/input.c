@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -243,4 +244,16 @@ void input_read(struct input *input)
     }
     space.iov_len = read_some(input, space.iov_base, MIN(space.iov_len, READ_SIZE));
     (void)evbuffer_commit_space(input->buffer, &space, 1);
+}
+
+enum input_state input_next_blocking(struct input *input, const char **ret_line, size_t *ret_length,
+                                     struct fault *fault)
+{
+    enum input_state state;
+    while ((state = input_next(input, ret_line, ret_length, fault)) == INPUT_WAIT) {
+        struct pollfd readable = {.fd = input->fd, .events = POLLIN};
+        (void)poll(&readable, 1, -1);
+        input_read(input);
+    }
+    return state;
 }

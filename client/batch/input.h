@@ -53,5 +53,9 @@ uint64_t input_count(const char *const *files, size_t n_files, bool *ret_about);
 enum input_state input_next(struct input *input, const char **ret_line, size_t *ret_length,
                             struct fault *fault);
 
+/* Takes the next line as input_next() does, and waits for it: never returns INPUT_WAIT. */
+enum input_state input_next_blocking(struct input *input, const char **ret_line, size_t *ret_length,
+                                     struct fault *fault);
+
 /* Reads once from input->fd, which is readable. */
 void input_read(struct input *input);

@@ -45,7 +45,7 @@ static int is_wanted(struct engine *engine, const struct submission *submission,
 }
 
 /* Submits JOB and takes over what it holds, unless an earlier run answered it. Negative errno;
- * FAULT says more where that is not all. */
+ * FAULT may say why. */
 static int submit(struct engine *engine, struct engine_job *job, struct fault *fault)
 {
     struct submission *submission = &job->submission;

@@ -8,7 +8,6 @@
 #include "client/terminal/text.h"
 
 #include <inttypes.h>
-#include <poll.h>
 #include <string.h>
 
 /* Maximum bytes of a line of results, which holds a sample that came in a frame. */
@@ -73,8 +72,7 @@ static void read_results(struct tally *tally, struct input *input)
         const char *text;
         size_t n;
         struct fault fault = FAULT_NULL;
-        struct pollfd readable = {.events = POLLIN};
-        switch (input_next(input, &text, &n, &fault)) {
+        switch (input_next_blocking(input, &text, &n, &fault)) {
         case INPUT_LINE:
             take_line(tally, input, text, n);
             break;
@@ -82,11 +80,7 @@ static void read_results(struct tally *tally, struct input *input)
             complain("%s", fault.text);
             tally->unusable++;
             break;
-        case INPUT_WAIT:
-            readable.fd = input->fd;
-            (void)poll(&readable, 1, -1);
-            input_read(input);
-            break;
+        case INPUT_WAIT: /* never */
         case INPUT_END:
             return;
         }

@@ -88,8 +88,7 @@ static void put_line(FILE *out, const json_t *text)
     (void)fputc('\n', out);
 }
 
-/* Joins the code that runs before the assertions: imports and setup code. NULL if both are empty.
- */
+/* Joins imports and setup code, which run before the assertions. NULL if both are empty. */
 static int join_setup(const json_t *imports, const json_t *code, json_t **ret)
 {
     _cleanup_free_ char *text = NULL;

@@ -44,7 +44,7 @@ json_t *gradejob_make(const struct task *task, enum sample_form form, json_t *te
 
 /* --- to a line of results ----------------------------------------------------------------- */
 
-/* Returns the detail of the first failure mode or else of the first failed assertion that has one.
+/* Returns the first detail of a failure mode, or else of a failed assertion; NULL if none has one.
  */
 static const char *find_detail(const json_t *result)
 {

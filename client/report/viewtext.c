@@ -5,7 +5,6 @@
 #include "client/terminal/text.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <string.h>
 
 #define LABEL_COLUMNS 11
@@ -33,24 +32,18 @@ static const json_t *get(const json_t *object, const char *name)
 
 static void put_coloured(const struct page *page, const char *code, const char *text)
 {
-    if (page->colour)
-        (void)fprintf(page->out, "\033[%sm", code);
-    text_put(page->out, text, strlen(text));
-    if (page->colour)
-        (void)fputs("\033[0m", page->out);
+    text_put_coloured(page->out, page->colour ? code : NULL, text);
 }
 
 /* "label      text", broken into lines. */
 _printf_(3, 4) static void put_field(const struct page *page, const char *label, const char *format,
                                      ...)
 {
-    char text[2048];
     va_list args;
-    va_start(args, format);
-    (void)vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
     (void)fprintf(page->out, "%-*s", LABEL_COLUMNS, label);
-    text_put_wrapped(page->out, text, LABEL_COLUMNS, LABEL_COLUMNS, page->columns - 1);
+    va_start(args, format);
+    text_vput_wrapped(page->out, LABEL_COLUMNS, page->columns - 1, format, args);
+    va_end(args);
 }
 
 static void put_heading(const struct page *page, const char *heading)

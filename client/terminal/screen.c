@@ -37,9 +37,8 @@ void screen_size(size_t *columns, size_t *rows)
     *rows = size.ws_row;
 }
 
-/* Avoids stdio, which would keep in its buffer what it could not write. Waits for a stopped
- * terminal
- * (^S), as any program does. */
+/* Avoids stdio, which would keep in its buffer what it could not write. Waits for a terminal that
+ * is stopped (^S), as any program does. */
 static void write_all(const char *text, size_t n)
 {
     while (n > 0) {

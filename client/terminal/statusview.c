@@ -5,7 +5,6 @@
 #include "text.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <string.h>
 
 #define LABEL_COLUMNS 9
@@ -59,11 +58,7 @@ static const char *colour(const struct page *page, const char *code)
 
 static void put_coloured(const struct page *page, const char *code, const char *text)
 {
-    if (page->view->colour)
-        (void)fprintf(page->out, "\033[%sm", code);
-    text_put(page->out, text, strlen(text));
-    if (page->view->colour)
-        (void)fputs("\033[0m", page->out);
+    text_put_coloured(page->out, colour(page, code), text);
 }
 
 static void put_label(const struct page *page, const char *label)
@@ -75,13 +70,11 @@ static void put_label(const struct page *page, const char *label)
 _printf_(3, 4) static void put_line(const struct page *page, const char *label, const char *format,
                                     ...)
 {
-    char text[512];
     va_list args;
-    va_start(args, format);
-    (void)vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
     put_label(page, label);
-    text_put_wrapped(page->out, text, LABEL_COLUMNS, LABEL_COLUMNS, page->view->columns);
+    va_start(args, format);
+    text_vput_wrapped(page->out, LABEL_COLUMNS, page->view->columns, format, args);
+    va_end(args);
 }
 
 /* Writes an empty line and the headings of a table. */
@@ -139,13 +132,11 @@ static bool queue_is_full(const json_t *queue)
 _printf_(3, 4) static void put_notice(const struct page *page, const char *code, const char *format,
                                       ...)
 {
-    char text[256];
     va_list args;
-    va_start(args, format);
-    (void)vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
     put_coloured(page, code, "! ");
-    text_put_wrapped(page->out, text, 2, 2, page->view->columns);
+    va_start(args, format);
+    text_vput_wrapped(page->out, 2, page->view->columns, format, args);
+    va_end(args);
 }
 
 /* Writes what an operator needs to know first. */

@@ -5,7 +5,6 @@
 #include "proto/utf8.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <string.h>
 #include <time.h>
@@ -176,6 +175,22 @@ void text_put_wrapped(FILE *out, const char *text, size_t first, size_t indent, 
         text += n;
     }
     (void)fputc('\n', out);
+}
+
+void text_vput_wrapped(FILE *out, size_t indent, size_t columns, const char *format, va_list args)
+{
+    char text[2048];
+    (void)vsnprintf(text, sizeof(text), format, args);
+    text_put_wrapped(out, text, indent, indent, columns);
+}
+
+void text_put_coloured(FILE *out, const char *colour, const char *text)
+{
+    if (colour)
+        (void)fprintf(out, "\033[%sm", colour);
+    text_put(out, text, strlen(text));
+    if (colour)
+        (void)fputs("\033[0m", out);
 }
 
 void complain(const char *format, ...)

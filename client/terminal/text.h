@@ -5,6 +5,7 @@
 
 #include "proto/util.h"
 
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -41,6 +42,14 @@ void text_put_cell(FILE *out, const char *text, size_t columns);
 /* Writes TEXT, broken at its spaces into lines of at most COLUMNS, and a newline. The first line
  * begins at column FIRST, the others with INDENT spaces, which count. */
 void text_put_wrapped(FILE *out, const char *text, size_t first, size_t indent, size_t columns);
+
+/* Formats a text of at most 2047 bytes (longer ones are cut) and writes it as text_put_wrapped()
+ * does; the first line begins at column INDENT, too. */
+_printf_(4, 0) void text_vput_wrapped(FILE *out, size_t indent, size_t columns, const char *format,
+                                      va_list args);
+
+/* Writes TEXT as text_put() does, in COLOUR, a parameter of SGR; NULL: none. */
+void text_put_coloured(FILE *out, const char *colour, const char *text);
 
 /* Writes "rubricctl: ", the message as text_put() does, and a newline to stderr, in one piece. */
 _printf_(1, 2) void complain(const char *format, ...);

@@ -20,7 +20,7 @@ static int add_with(struct pending *pending, const char *id, size_t n, json_t *n
     assert_int_equal(bytes_copy(id, n, &id_bytes), 0);
     assert_int_equal(bytes_copy(payload, strlen(payload), &request), 0);
     int r = pending_add(pending, &id_bytes, &request, note, run, 100);
-    /* Taken over, or not at all. */
+    /* It takes over both or neither. */
     assert_true((r == 0) == (id_bytes.data == NULL));
     assert_true((r == 0) == (request.data == NULL));
     bytes_deinit(&id_bytes);
@@ -33,7 +33,7 @@ static int add(struct pending *pending, const char *id, size_t n)
     return add_with(pending, id, n, NULL, NULL);
 }
 
-/* Whether ID was there. */
+/* Takes ID out; returns whether it was in the set. */
 static bool take(struct pending *pending, const char *id, size_t n)
 {
     struct pending_job *job = pending_find(pending, id, n);
@@ -203,7 +203,7 @@ static bool look(struct pending_job *job, void *arg)
     return ++seen->n < seen->most;
 }
 
-/* In order, also where slots were used before. */
+/* The order is kept even if slots are used again. */
 static void test_each_has_its_payload(void **state)
 {
     _cleanup_pending_ struct pending pending = PENDING_NULL;

@@ -140,7 +140,7 @@ static void test_mbpp(void **state)
     assert_null(dataset.tasks[2].solution);
 }
 
-/* What is wrong is named; the rest is there. */
+/* Faulty records are named; the others are there. */
 static void test_bad_records(void **state)
 {
     _cleanup_dataset_ struct dataset dataset =
