@@ -148,12 +148,21 @@ int engine_read_retries(const char *text, size_t *ret, struct fault *fault)
     return 0;
 }
 
-int engine_read_cost_cap(const char *text, double *ret, struct fault *fault)
+bool engine_read_decimal(const char *text, double *ret)
 {
     char *end;
-    double value = text ? strtod(text, &end) : INFINITY;
+    double value = strtod(text, &end);
     /* strtod() also reads hexadecimal numbers, infinity and white space. */
-    if (text && (end == text || *end || text[strspn(text, "0123456789.")]))
+    if (end == text || *end || text[strspn(text, "0123456789.")])
+        return false;
+    *ret = value;
+    return true;
+}
+
+int engine_read_cost_cap(const char *text, double *ret, struct fault *fault)
+{
+    double value = INFINITY;
+    if (text && !engine_read_decimal(text, &value))
         return fault_set(fault, "--cost-cap: expected dollars, as in 2.50, got \"%s\"", text);
     *ret = value;
     return 0;

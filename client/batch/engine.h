@@ -139,6 +139,9 @@ struct engine {
         .session = SESSION_NULL, .interrupt = INTERRUPT_NULL, .output = OUTPUT_NULL, \
     }
 
+/* Parses a number like 2.50 and nothing else; false if TEXT is not one. */
+bool engine_read_decimal(const char *text, double *ret);
+
 /* Opens the output and reads what a run that is resumed left there; engine->session is open. The
  * output must not be one of the N INPUTS. On failure says on stderr what is wrong and returns a
  * negative errno. */

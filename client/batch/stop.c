@@ -102,8 +102,6 @@ void engine_take_signal(struct engine *engine)
 {
     bool again = engine->ending.interrupted;
     engine->ending.interrupted = true;
-    if (engine->phase == PHASE_ABORTED)
-        return;
     if (engine->phase >= PHASE_CANCELLING)
         engine_enter(engine, PHASE_ABORTED);
     else if (!engine_is_connected(engine))

@@ -249,13 +249,10 @@ static void complain_unattempted(const struct grading *grading, struct ending *e
 
 static int parse_timeout(const char *text, double *ret, struct fault *fault)
 {
-    char *end;
+    double value;
     if (!text)
         return 0;
-    double value = strtod(text, &end);
-    /* strtod() also reads hexadecimal numbers, infinity and white space. */
-    if (end == text || *end || text[strspn(text, "0123456789.")] || value <= 0 ||
-        value > TIMEOUT_MAX)
+    if (!engine_read_decimal(text, &value) || value <= 0 || value > TIMEOUT_MAX)
         return fault_set(fault,
                          "--timeout: expected seconds, more than 0 and at most %d, got "
                          "\"%s\"",
