@@ -14,7 +14,7 @@ static void count(struct engine *engine, const struct message *message)
         const char *code = message_text(message, "code");
         summary_add_error(&engine->summary, code, message_text(message, "message"));
         engine->ending.errors = true;
-        engine->draining |= strcmp(code, "draining") == 0;
+        engine->daemon_drains |= strcmp(code, "draining") == 0;
     }
     engine->answered++;
 }
@@ -25,10 +25,10 @@ static int make_line(struct engine *engine, struct message *message, struct pend
     int r = engine->work.answer(engine->work.arg, message, job->note, ret);
     if (r == 0)
         r = runinfo_finish(job->run, engine->session.version);
-    /* A line that has its job's id here has not the answer's own fields. */
+    /* A line that keeps its job's id in `run` lacks the fields of the answer. */
     if (r == 0 && json_object_get(job->run, "id"))
         r = runinfo_set_circumstances(job->run, message->object);
-    /* Once for each daemon: it is the same for all that it answers. */
+    /* Write the host once for each daemon: it is the same for all its answers. */
     if (r == 0 && engine->session.host)
         r = runinfo_set_host(job->run, TAKE_PTR(engine->session.host));
     return r < 0 ? r : runinfo_splice(ret, job->run);
@@ -42,22 +42,22 @@ static void record(struct engine *engine, struct message *message, struct pendin
         output_line(&engine->output, line.data, line.length) < 0) {
         engine_complain(engine, "out of memory");
         engine->ending.lost = true;
-        engine->phase = PHASE_ABORTED;
+        engine_enter(engine, PHASE_ABORTED);
     }
 }
 
-/* A daemon that ends has not begun this job, or not finished it: the next one gets it. */
+/* A daemon that drains did not run this job to its end: the next daemon gets it. */
 static bool is_put_off(struct engine *engine, const struct message *message)
 {
     if (message->type != MESSAGE_ERROR || !engine_waits_for_daemon(engine) ||
         strcmp(message_text(message, "code"), "draining") != 0)
         return false;
-    engine->draining = true;
+    engine->daemon_drains = true;
     return true;
 }
 
-/* What this client has taken back itself is not answered, and gets no line. */
-static bool is_withdrawn(const struct pending_job *job, const struct message *message)
+/* A job that this client took back itself has no answer, and gets no line. */
+static bool confirms_withdrawal(const struct pending_job *job, const struct message *message)
 {
     return job->state == PENDING_WITHDRAWN && message->type == MESSAGE_ERROR &&
            strcmp(message_text(message, "code"), "cancelled") == 0;
@@ -65,8 +65,9 @@ static bool is_withdrawn(const struct pending_job *job, const struct message *me
 
 static void take_unexpected(struct engine *engine, const struct message *message)
 {
-    /* A cancel may cross the answer of its job: the daemon then knows no such job. */
-    if (message->type == MESSAGE_ERROR && engine->stopped)
+    /* A cancel may cross the answer of its job; the daemon then answers that it knows no such
+     * job. */
+    if (message->type == MESSAGE_ERROR && !engine_submits(engine))
         return;
     progress_clear(&engine->progress);
     if (message->type == MESSAGE_ERROR)
@@ -76,7 +77,7 @@ static void take_unexpected(struct engine *engine, const struct message *message
         session_unexpected(message);
 }
 
-/* The job that MESSAGE is about; NULL where there is none. */
+/* Returns the job that MESSAGE is about; NULL if there is none. */
 static struct pending_job *job_of(const struct engine *engine, const struct message *message)
 {
     const json_t *id = json_object_get(message->object, "id");
@@ -93,7 +94,7 @@ static void note_flakiness(struct engine *engine, const struct pending_job *job,
         engine_complain(engine, "out of memory");
 }
 
-/* The answer counts, and JOB is under way no more. */
+/* Records an answer that counts. JOB is no longer in the set. */
 static void conclude_job(struct engine *engine, struct message *message, struct pending_job *job)
 {
     bool is_result = message->type == MESSAGE_RESULT;
@@ -108,7 +109,8 @@ static void conclude_job(struct engine *engine, struct message *message, struct 
 static void take_answer(struct engine *engine, struct message *message)
 {
     struct pending_job *job = job_of(engine, message);
-    if (!job) {
+    /* A job that waits here for another attempt has had its answer already. */
+    if (!job || !pending_is_in_flight(job)) {
         take_unexpected(engine, message);
         return;
     }
@@ -119,8 +121,9 @@ static void take_answer(struct engine *engine, struct message *message)
     engine->progressed_ms = monotonic_ms();
     engine->stall_ms = ENGINE_STALL_FIRST_MS;
     if (!engine_tries_again(engine, job, message)) {
+        bool withdrawn = confirms_withdrawal(job, message);
         (void)pending_take(&engine->pending, job);
-        if (is_withdrawn(job, message))
+        if (withdrawn)
             engine->withdrawn++;
         else
             conclude_job(engine, message, job);
@@ -133,7 +136,7 @@ static void take_started(struct engine *engine, const struct message *message)
 {
     struct pending_job *job = job_of(engine, message);
     if (job && job->state == PENDING_QUEUED)
-        pending_set_state(&engine->pending, job, PENDING_RUNNING, monotonic_ms());
+        pending_enter(&engine->pending, job, PENDING_RUNNING, monotonic_ms());
 }
 
 static void take_message(struct engine *engine, struct message *message)
@@ -150,7 +153,7 @@ static void take_message(struct engine *engine, struct message *message)
 
 void engine_take_messages(struct engine *engine)
 {
-    while (engine->phase < PHASE_OVER) {
+    while (engine_expects_answers(engine)) {
         _cleanup_message_ struct message message = MESSAGE_NULL;
         struct fault fault = FAULT_NULL;
         int r = session_next(&engine->session, &message, &fault);
@@ -168,17 +171,17 @@ void engine_take_messages(struct engine *engine)
     }
 }
 
-/* What is in the file can be read; what was answered and is not in it counts as not answered. */
+/* The file stays readable. An answer that is not in it counts as none when the run is resumed. */
 static void fail_to_write(struct engine *engine, int error)
 {
     const struct output *output = &engine->output;
     engine->ending.unwritten = true;
-    engine->phase = PHASE_ABORTED;
+    engine_enter(engine, PHASE_ABORTED);
     if (output->ours)
         engine_complain(
             engine,
-            "cannot write %s: %s; nothing more is submitted. All lines in it are whole, "
-            "and --resume goes on with it",
+            "cannot write %s: %s; submitting nothing more. All lines in the file are whole; "
+            "--resume continues it",
             output->path, strerror(error));
     else
         engine_complain(engine, "cannot write the output: %s", strerror(error));
@@ -195,7 +198,7 @@ void engine_write_output(struct engine *engine)
     if (r == -EPIPE) {
         engine->reader_gone = true;
         engine->ending.interrupted = true;
-        engine->phase = PHASE_ABORTED;
+        engine_enter(engine, PHASE_ABORTED);
     } else if (r < 0) {
         fail_to_write(engine, -r);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The options and exit statuses that every command with an engine has, in one wording. */
+/* The options and exit statuses that all commands with an engine share. */
 #include "engine_private.h"
 
 #include <math.h>
@@ -23,15 +23,16 @@ const struct option_spec engine_specs[ENGINE_SPECS] = {
         .name = "force",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct engine_options, force),
-        .help = "overwrite the file of results if it is there already",
+        .help = "overwrite an existing file of results",
     },
     {
         .letter = 'r',
         .name = "resume",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct engine_options, resume),
-        .help = "continue the file of results: only what has no verdict there is run, and what has "
-                "changed since",
+        .help = "continue the file of results: run only jobs that have no verdict in it or have "
+                "changed "
+                "since",
     },
     {
         .letter = 'j',
@@ -41,8 +42,9 @@ const struct option_spec engine_specs[ENGINE_SPECS] = {
         .offset = offsetof(struct engine_options, jobs),
         .min = 1,
         .max = 10000,
-        .help = "how many jobs may be at the daemon at once, waiting or running (default: what it "
-                "queues for one client, at most 256)",
+        .help =
+            "keep up to N jobs at the daemon, queued or running (default: as many as it queues for "
+            "one client, at most 256)",
     },
     {
         .name = "reconnect",
@@ -51,7 +53,7 @@ const struct option_spec engine_specs[ENGINE_SPECS] = {
         .offset = offsetof(struct engine_options, reconnect),
         .min = 1,
         .max = 86400,
-        .help = "how long to wait for a daemon that went away, to submit again what it has not "
+        .help = "wait up to SECONDS for a daemon that went away, and submit again what it has not "
                 "answered (default: 60)",
     },
     {
@@ -66,21 +68,21 @@ const struct option_spec engine_specs[ENGINE_SPECS] = {
         .kind = OPTION_TEXT,
         .offset = offsetof(struct engine_options, retries),
         .help =
-            "how often a job is run again whose answer is an error, not a verdict, after 0.5 s, "
+            "run a job that ended in an error (not a verdict) up to N times again, after 0.5 s, "
             "1 s, 2 s and so on (default: 2)",
     },
     {
         .name = "retry-all-errors",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct engine_options, retry_all_errors),
-        .help = "not only the errors that the daemon calls retriable",
+        .help = "retry all errors, not only those that the daemon calls retriable",
     },
     {
         .name = "no-rerun-starved",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct engine_options, no_rerun_starved),
         .help =
-            "let a timeout count whose job waited for a CPU half of its time; otherwise it is run "
+            "count a timeout even if the job waited for a CPU half of its time; otherwise run it "
             "once more, with nothing of this run beside it",
     },
     {
@@ -89,14 +91,14 @@ const struct option_spec engine_specs[ENGINE_SPECS] = {
         .kind = OPTION_TEXT,
         .offset = offsetof(struct engine_options, cost_cap),
         .help =
-            "stop when the results have cost more than that in all, those included that a resumed "
-            "run has had; what runs then is awaited",
+            "stop when the results have cost more than USD in all, including those of the run that "
+            "is resumed; wait for the jobs that run",
     },
     {
         .name = "fail-fast",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct engine_options, fail_fast),
-        .help = "stop at the first job that does not pass; what runs then is awaited",
+        .help = "stop at the first job that does not pass; wait for the jobs that run",
     },
     {
         .name = "limit",
@@ -105,7 +107,7 @@ const struct option_spec engine_specs[ENGINE_SPECS] = {
         .offset = offsetof(struct engine_options, limit),
         .min = 1,
         .max = 1000000000,
-        .help = "take no more than the first N jobs of the input (of those that pass the filters)",
+        .help = "run only the first N jobs of the input that pass the filters",
     },
     {
         .name = "filter",
@@ -113,27 +115,27 @@ const struct option_spec engine_specs[ENGINE_SPECS] = {
         .kind = OPTION_LIST,
         .offset = offsetof(struct engine_options, filters),
         .help =
-            "take only jobs whose id matches, as a shell matches file names; or task_class=PATTERN "
-            "or kind=PATTERN; of several, all have to",
+            "run only jobs whose id matches, as a shell matches file names; or task_class=PATTERN "
+            "or kind=PATTERN; several filters must all match",
     },
     {
         .letter = 'q',
         .name = "quiet",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct engine_options, quiet),
-        .help = "no summary and no progress line; only trouble is told",
+        .help = "print neither progress nor summary, only problems",
     },
 };
 
 const char engine_exits[] = "  0    every job passed\n"
                             "  1    a job did not pass (with --no-fail: 0)\n"
                             "  2    wrong usage, or input that could not be used\n"
-                            "  3    no daemon, or it was lost before every job was answered\n"
+                            "  3    no daemon, or it went away before it answered every job\n"
                             "  4    some jobs ended in an error instead of a verdict\n"
-                            "  5    the cost cap was passed, and jobs were left out\n"
-                            "  6    the results could not be written (a full disk, say)\n"
+                            "  5    stopped at the cost cap with jobs left\n"
+                            "  6    could not write the results (disk full, for example)\n"
                             "  130  interrupted, or the reader of the output went away\n"
-                            "  Where several apply: 130, then 6, 3, 5, 2, 4, 1.\n";
+                            "  If several apply, the first of 130, 6, 3, 5, 2, 4, 1.\n";
 
 int engine_read_retries(const char *text, size_t *ret, struct fault *fault)
 {
@@ -146,12 +148,21 @@ int engine_read_retries(const char *text, size_t *ret, struct fault *fault)
     return 0;
 }
 
-int engine_read_cost_cap(const char *text, double *ret, struct fault *fault)
+bool engine_read_decimal(const char *text, double *ret)
 {
     char *end;
-    double value = text ? strtod(text, &end) : INFINITY;
-    /* Not what else strtod reads: hexadecimal numbers, infinity, white space. */
-    if (text && (end == text || *end || text[strspn(text, "0123456789.")]))
+    double value = strtod(text, &end);
+    /* strtod() also reads hexadecimal numbers, infinity and white space. */
+    if (end == text || *end || text[strspn(text, "0123456789.")])
+        return false;
+    *ret = value;
+    return true;
+}
+
+int engine_read_cost_cap(const char *text, double *ret, struct fault *fault)
+{
+    double value = INFINITY;
+    if (text && !engine_read_decimal(text, &value))
         return fault_set(fault, "--cost-cap: expected dollars, as in 2.50, got \"%s\"", text);
     *ret = value;
     return 0;

@@ -24,7 +24,7 @@ int digest_json(const json_t *value, char ret[DIGEST_SIZE])
 
 int digest_file(const char *path, char ret[DIGEST_SIZE])
 {
-    /* O_NONBLOCK: a fifo that lies there is not waited for. */
+    /* O_NONBLOCK: do not wait for the writer of a fifo. */
     _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat st;
     SHA2_CTX context;

@@ -1,89 +1,72 @@
 /* SPDX-License-Identifier: MIT */
-/* Theory of operation: one poll loop over the daemon, the input, the output and the signals.
- * A window of jobs is in flight; a line is read only when there is room for it, so that memory is
- * bounded by the window whatever the input holds. Nothing blocks: a slow input does not delay
- * results, a slow reader of the output does not keep Ctrl-C from being heard, and replies are read
- * while submissions wait for a daemon that has stopped reading. */
+/* Theory of operation: one poll loop serves the daemon, the input, the output and the signals.
+ * A window of jobs is in flight. The engine reads a line only when the window has room for it, so
+ * the window bounds the memory whatever the input holds. Nothing blocks: a slow input does not
+ * delay results, a slow reader of the output does not delay Ctrl-C, and the engine reads replies
+ * while submissions wait for a daemon that has stopped reading.
+ *
+ * The phase says how far the run is; it only goes forward. Beside it stand facts about others: the
+ * connection (struct reconnect), whether the daemon drains, whether the input has ended. */
 #include "engine_private.h"
 
-#include <inttypes.h>
+#include <assert.h>
 #include <poll.h>
 #include <sched.h>
 #include <string.h>
 
 #define WINDOW_DEFAULT 256
 #define RECONNECT_DEFAULT_S 60
-#define CANCEL_TIMEOUT_MS 5000
-/* With as many in flight nobody waits for the one result. */
+/* Nap only with this many jobs in flight: with fewer, somebody may wait for the one result. */
 #define NAP_IN_FLIGHT 64
 #define NAP_MAX_MS 4
-/* Ids that room is made for beforehand. */
+/* Reserve room for at most this many ids. */
 #define RESERVE_MAX 50000000
 
-/* --- signals ------------------------------------------------------------------------------ */
+/* --- phases ------------------------------------------------------------------------------- */
 
-static bool cancel_one(struct pending_job *job, void *arg)
+/* Whether a run may move from one phase to another. */
+_unused_ static bool may_follow(enum engine_phase from, enum engine_phase to)
 {
-    struct engine *engine = arg;
-    bool is_there = job->state == PENDING_QUEUED || job->state == PENDING_RUNNING;
-    return !is_there || engine_cancel(engine, job);
+#define TO(phase) (1U << (phase))
+    static const unsigned next[ENGINE_PHASES] = {
+        [PHASE_SUBMITTING] =
+            TO(PHASE_FINISHING) | TO(PHASE_STOPPING) | TO(PHASE_FLUSHING) | TO(PHASE_ABORTED),
+        [PHASE_FINISHING] = TO(PHASE_STOPPING) | TO(PHASE_FLUSHING) | TO(PHASE_ABORTED),
+        [PHASE_STOPPING] = TO(PHASE_CANCELLING) | TO(PHASE_FLUSHING) | TO(PHASE_ABORTED),
+        [PHASE_CANCELLING] = TO(PHASE_FLUSHING) | TO(PHASE_ABORTED),
+        [PHASE_FLUSHING] = TO(PHASE_ABORTED),
+        /* Several failures may end a run. */
+        [PHASE_ABORTED] = TO(PHASE_ABORTED),
+    };
+#undef TO
+    return next[from] >> to & 1;
 }
 
-/* The first signal: what has not been submitted is left alone. */
-static void begin_to_drain(struct engine *engine)
+void engine_enter(struct engine *engine, enum engine_phase phase)
 {
-    size_t n = pending_in_flight(&engine->pending);
-    engine->interrupted_once = true;
-    engine->stopped = true;
-    engine->phase = PHASE_FINISHING;
-    if (n > 0)
-        engine_complain(engine,
-                        "interrupted: nothing more is submitted; waiting for %zu job%s "
-                        "in flight (once more cancels)",
-                        n, text_plural(n));
-}
-
-static void cancel_all(struct engine *engine)
-{
-    size_t n = pending_in_flight(&engine->pending);
-    engine_complain(engine, "cancelling %zu job%s", n, text_plural(n));
-    engine->phase = PHASE_CANCELLING;
-    engine->cancel_deadline_ms = monotonic_ms() + CANCEL_TIMEOUT_MS;
-    pending_each(&engine->pending, cancel_one, engine);
-}
-
-static void take_signal(struct engine *engine)
-{
-    engine->ending.interrupted = true;
-    if (engine->phase == PHASE_CANCELLING || engine->phase == PHASE_OVER)
-        engine->phase = PHASE_ABORTED;
-    else if (!engine_is_connected(engine))
-        engine_lose_daemon(engine, "interrupted while rubricd was gone");
-    else if (!engine->interrupted_once)
-        begin_to_drain(engine);
-    else
-        cancel_all(engine);
+    assert(may_follow(engine->phase, phase));
+    engine->phase = phase;
 }
 
 /* --- the loop ----------------------------------------------------------------------------- */
 
-static bool is_done(struct engine *engine)
+static bool is_done(const struct engine *engine)
 {
+    bool has_answers = engine->phase == PHASE_FLUSHING;
     if (engine->phase == PHASE_ABORTED)
         return true;
-    if (engine->phase == PHASE_CANCELLING && monotonic_ms() >= engine->cancel_deadline_ms)
-        engine->phase = PHASE_OVER;
-    size_t awaited =
-        engine->stopped ? pending_in_flight(&engine->pending) : pending_count(&engine->pending);
-    bool over = engine->phase == PHASE_OVER || (engine->phase != PHASE_SUBMITTING && awaited == 0);
-    return over && output_unwritten(&engine->output) == 0;
+    if (engine->phase == PHASE_FINISHING)
+        has_answers = pending_count(&engine->pending) == 0;
+    else if (engine->phase == PHASE_STOPPING || engine->phase == PHASE_CANCELLING)
+        has_answers = pending_in_flight(&engine->pending) == 0;
+    return has_answers && output_unwritten(&engine->output) == 0;
 }
 
-/* Milliseconds until something has to be said or given up. */
+/* Returns the milliseconds until the engine has to say, try or give up something; -1: none. */
 static int next_timeout(const struct engine *engine, int64_t now)
 {
     int64_t next = progress_due(&engine->progress);
-    if (pending_count(&engine->pending) > 0 && engine->phase < PHASE_OVER)
+    if (pending_count(&engine->pending) > 0 && engine_expects_answers(engine))
         next = MIN(next, engine->progressed_ms + engine->stall_ms);
     if (engine->phase == PHASE_CANCELLING)
         next = MIN(next, engine->cancel_deadline_ms);
@@ -93,9 +76,9 @@ static int next_timeout(const struct engine *engine, int64_t now)
     return next == INT64_MAX ? -1 : (int)MAX(next - now, 0);
 }
 
-/* Milliseconds in which the daemon is not listened to; 0: it is. To be woken for each result costs
- * the client and the daemon more than what they do with it, and takes a processor from the jobs,
- * which may run on this host. */
+/* Returns for how many milliseconds not to listen to the daemon. Waking up for each result costs
+ * client and daemon more than handling it, and takes a processor from the jobs, which may run on
+ * this host. */
 static int nap_ms(const struct engine *engine)
 {
     bool has_many = engine_is_connected(engine) && engine->phase < PHASE_CANCELLING &&
@@ -103,8 +86,8 @@ static int nap_ms(const struct engine *engine)
     return has_many && engine->nap.answered > 0 ? engine->nap.ms : 0;
 }
 
-/* What was answered since the last look tells how long the next nap may be: neither is a slot to
- * wait for jobs, nor who has enough to do to sleep; nor is who has nothing to do to be woken. */
+/* Naps longer when few answers arrive and shorter when many do, so that slots never starve and an
+ * idle client is not woken. */
 static void measure_nap(struct engine *engine)
 {
     struct engine_nap *nap = &engine->nap;
@@ -121,7 +104,7 @@ static int turn(struct engine *engine)
     enum { SIGNALS, DAEMON, INPUT, OUTPUT, FDS };
     struct input *input = engine->work.input;
     size_t unwritten = output_unwritten(&engine->output);
-    bool with_daemon = engine->phase < PHASE_OVER;
+    bool with_daemon = engine_expects_answers(engine);
     short of_daemon = session_events(&engine->session, unwritten > ENGINE_UNWRITTEN_MAX);
     int timeout = next_timeout(engine, monotonic_ms());
     int nap = of_daemon & POLLIN ? nap_ms(engine) : 0;
@@ -136,9 +119,9 @@ static int turn(struct engine *engine)
     if (poll(fds, FDS, timeout) < 0 && errno != EINTR)
         return -errno;
     if (nap > 0)
-        fds[DAEMON].revents = of_daemon; /* it does not block */
+        fds[DAEMON].revents = of_daemon; /* the session does not block */
     for (unsigned n = interrupt_count(&engine->interrupt); n > 0; n--)
-        take_signal(engine);
+        engine_take_signal(engine);
     if (fds[DAEMON].revents) {
         int r = session_pump(&engine->session, fds[DAEMON].revents);
         if (r < 0)
@@ -147,7 +130,7 @@ static int turn(struct engine *engine)
             engine_take_messages(engine);
         measure_nap(engine);
     }
-    if (!engine_is_connected(engine) && with_daemon)
+    if (!engine_is_connected(engine) && engine_expects_answers(engine))
         engine_go_on_connecting(engine);
     if (fds[INPUT].revents)
         input_read(input);
@@ -160,8 +143,8 @@ static int turn(struct engine *engine)
 void engine_run(struct engine *engine, const struct engine_work *work)
 {
     engine->work = *work;
-    /* All at once, rather than again and again while it runs; what a resumed run has are mostly the
-     * same ids. */
+    /* Grow the map once, not again and again while jobs run. A resumed run has mostly the same
+     * ids. */
     uint64_t ids = work->cases * MAX(work->samples, (uint64_t)1);
     if (idmap_reserve(&engine->ledger.ids, (size_t)MIN(ids, (uint64_t)RESERVE_MAX)) < 0)
         complain("out of memory");
@@ -171,12 +154,14 @@ void engine_run(struct engine *engine, const struct engine_work *work)
         int r = turn(engine);
         if (r < 0) {
             engine_lose_daemon(engine, strerror(-r));
-            engine->phase = PHASE_ABORTED;
+            engine_enter(engine, PHASE_ABORTED);
         }
         int64_t now = monotonic_ms();
+        engine_watch_cancelling(engine, now);
         engine_notice_stall(engine, now);
         engine_show_progress(engine, now);
     }
+    assert(engine->phase != PHASE_SUBMITTING);
     progress_clear(&engine->progress);
     engine_finish_output(engine);
     engine_conclude(engine);
@@ -185,7 +170,7 @@ void engine_run(struct engine *engine, const struct engine_work *work)
 
 /* --- opening and closing ------------------------------------------------------------------ */
 
-/* Opens the file of results; what it has of a run that is resumed is read. */
+/* Opens the file of results, and reads it if the run is resumed. */
 static int open_output(struct engine *engine, const char *const *inputs, size_t n,
                        struct fault *fault)
 {
@@ -197,7 +182,7 @@ static int open_output(struct engine *engine, const char *const *inputs, size_t 
     return r == 0 && options->resume ? engine_resume(engine, fault) : r;
 }
 
-/* What the options ask for, in the form in which it is used. */
+/* Checks the options and parses those that are text. */
 static int read_options(struct engine *engine, struct fault *fault)
 {
     const struct engine_options *options = &engine->options;
@@ -213,8 +198,8 @@ static int read_options(struct engine *engine, struct fault *fault)
                                   (uint64_t)options->limit, fault);
 }
 
-/* Nobody waits for a result the moment it comes: being woken for each is not to take the processor
- * from the jobs, which may run on this host. */
+/* Nobody waits for a result the moment it comes, so waking up for one need not preempt the jobs,
+ * which may run on this host. */
 static void let_jobs_run_on(void)
 {
     if (sched_getscheduler(0) == SCHED_OTHER)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What sends many jobs to the daemon, a window of them at a time, and writes a line for each
- * answer. Where the jobs come from, and what a line says, is the work's. */
+/* Submits many jobs to the daemon, a window of them at a time, and writes a line for each answer.
+ * struct engine_work says where the jobs come from and what a line holds. The room is described in
+ * README.md. */
 
 #include "attempt.h"
 #include "flakiness.h"
@@ -21,8 +22,8 @@
 
 struct engine_job {
     struct submission submission;
-    json_t *note;       /* given back with the answer; may be NULL */
-    struct fault place; /* where the job stands, "jobs.jsonl:7": for messages */
+    json_t *note;       /* handed to engine_work.answer with the answer; may be NULL */
+    struct fault place; /* where the input has the job, "jobs.jsonl:7": for messages */
 };
 
 #define ENGINE_JOB_NULL                \
@@ -35,35 +36,35 @@ void engine_job_deinit(struct engine_job *job);
 
 struct engine_work {
     void *arg;
-    struct input *input; /* polled and read after INPUT_WAIT; NULL where NEXT never says so */
+    struct input *input; /* polled and read after INPUT_WAIT; NULL if NEXT never returns that */
 
-    /* INPUT_LINE sets *ret, which the engine takes over; INPUT_WRONG sets FAULT, which says where.
-     */
+    /* INPUT_LINE sets *ret, which the engine takes over; INPUT_WRONG sets FAULT, which names the
+     * place. */
     enum input_state (*next)(void *arg, struct engine_job *ret, struct fault *fault);
 
-    /* The line for MESSAGE, a `result` or an `error`, whose parts may be taken: a JSON object, to
-     * which `run` is added. 0 or -ENOMEM. */
+    /* Makes the line for MESSAGE, a `result` or an `error`, and may take parts of it. The line is a
+     * JSON object; the engine adds `run`. Returns 0 or -ENOMEM. */
     int (*answer)(void *arg, struct message *message, json_t *note, struct bytes *ret_line);
 
-    /* What NEXT will give, as far as that can be told; 0: it cannot. */
-    uint64_t cases;
+    /* How many jobs NEXT will give. */
+    uint64_t cases;   /* 0: unknown */
     uint64_t samples; /* of each case */
-    bool about;       /* an estimate */
+    bool about;       /* CASES is an estimate */
 
-    /* Where a run was resumed, its file is counted once more at the end: RECOUNT forgets what
-     * ANSWER has counted, RECOUNTED is told of each line. Either both or none. */
+    /* At the end of a resumed run the engine counts the whole file again: it calls RECOUNT to
+     * forget what ANSWER counted, then RECOUNTED for each line. Set both or neither. */
     void (*recount)(void *arg);
     void (*recounted)(void *arg, const struct result_line *line, struct summary *summary);
 };
 
-/* Options that every command with an engine has; engine_specs is their table. */
+/* The options that every command with an engine has; engine_specs is their table. */
 struct engine_options {
     const char *output;   /* NULL or "-": standard output */
     const char *retries;  /* NULL: the default */
     const char *cost_cap; /* NULL: none */
     struct text_list filters;
     long jobs;      /* 0: the default */
-    long reconnect; /* seconds that a lost daemon is waited for; 0: the default */
+    long reconnect; /* seconds to wait for a lost daemon; 0: the default */
     long limit;     /* 0: none */
     bool force;
     bool resume;
@@ -80,19 +81,22 @@ extern const struct option_spec engine_specs[ENGINE_SPECS];
 /* The exit statuses of such a command, for its help. */
 extern const char engine_exits[];
 
+/* How far the run is. engine_enter() alone changes the phase, and it only goes forward. */
 enum engine_phase {
-    PHASE_SUBMITTING,
-    PHASE_FINISHING,  /* no more is submitted, what is in flight is awaited */
-    PHASE_CANCELLING, /* what is in flight has been cancelled */
-    PHASE_OVER,       /* nothing more comes from the daemon; what is unwritten is written */
-    PHASE_ABORTED,    /* the loop ends now */
+    PHASE_SUBMITTING, /* submits jobs of the input */
+    PHASE_FINISHING,  /* takes no more input; still runs jobs again */
+    PHASE_STOPPING,   /* submits nothing at all; waits for what is in flight */
+    PHASE_CANCELLING, /* cancelled what is in flight; waits for the answers until a deadline */
+    PHASE_FLUSHING,   /* expects nothing more from the daemon; writes what is unwritten */
+    PHASE_ABORTED,    /* leaves the loop now, whatever is unwritten */
+    ENGINE_PHASES,
 };
 
-/* While many jobs are in flight the daemon is looked at now and then. */
+/* With many jobs in flight the engine looks at the daemon only now and then. */
 struct engine_nap {
-    int ms;                   /* in between; 0: none */
-    uint64_t answered;        /* between the last two looks */
-    uint64_t answered_before; /* in this run */
+    int ms;                   /* between two looks; 0: no nap */
+    uint64_t answered;        /* answers between the last two looks */
+    uint64_t answered_before; /* answers in this run up to the last look */
 };
 
 struct engine {
@@ -103,7 +107,7 @@ struct engine {
     struct pending pending;
     struct ledger ledger;
     struct summary summary;
-    struct flakiness *flakiness; /* NULL: nobody wants to know; borrowed */
+    struct flakiness *flakiness; /* borrowed; NULL: not wanted */
     struct selection selection;
     struct progress progress;
     struct ending ending;
@@ -111,25 +115,23 @@ struct engine {
     struct engine_work work;
     enum engine_phase phase;
     size_t window;
-    bool full;      /* it is not filled for now */
-    bool draining;  /* the daemon takes no more jobs */
-    bool exhausted; /* the work had no more jobs */
-    bool stopped;   /* nothing is begun any more: what waits for another attempt stays so */
-    bool alone;     /* jobs that were starved of CPU run, one at a time and nothing beside them */
+    bool window_full;   /* wait until a part of the window is free */
+    bool daemon_drains; /* the daemon takes no more jobs */
+    bool exhausted;     /* the work had no more jobs */
+    bool alone;         /* runs starved jobs, one at a time and nothing beside them */
     size_t retries;
     double cost_cap; /* INFINITY: none */
-    double cost_usd; /* so far, of all attempts and of the runs that this one continues */
+    double cost_usd; /* of all attempts so far, and of the runs that this one continues */
     uint64_t withdrawn;
     bool reader_gone;
-    bool interrupted_once;
     int64_t started_ms;
     int64_t ended_ms;
-    int64_t progressed_ms; /* when something last finished, or the first job was sent */
-    int64_t stall_ms;      /* without progress, until the next notice */
+    int64_t progressed_ms; /* when a job last finished, or the first one was sent */
+    int64_t stall_ms;      /* this long without progress: next notice */
     int64_t cancel_deadline_ms;
     struct engine_nap nap;
     uint64_t answered; /* in this run */
-    uint64_t taken;    /* jobs of the input that are wanted, answered before or not */
+    uint64_t taken;    /* wanted jobs of the input, whether or not an earlier run answered them */
 };
 
 #define ENGINE_NULL                                                                  \
@@ -137,18 +139,21 @@ struct engine {
         .session = SESSION_NULL, .interrupt = INTERRUPT_NULL, .output = OUTPUT_NULL, \
     }
 
-/* Opens the output on top of engine->session, which is open, and reads what it has of a run that is
- * resumed. The output may be none of the N INPUTS. Negative after it has said on stderr what is
- * wrong. */
+/* Parses a number like 2.50 and nothing else; false if TEXT is not one. */
+bool engine_read_decimal(const char *text, double *ret);
+
+/* Opens the output and reads what a run that is resumed left there; engine->session is open. The
+ * output must not be one of the N INPUTS. On failure says on stderr what is wrong and returns a
+ * negative errno. */
 int engine_open(struct engine *engine, const struct engine_options *options,
                 const char *const *inputs, size_t n);
 void engine_deinit(struct engine *engine);
 
-/* Does the work; engine->ending tells how it ended. */
+/* Does the work and sets engine->ending. */
 void engine_run(struct engine *engine, const struct engine_work *work);
 
-/* Jobs that were submitted and got no answer. */
+/* Counts the jobs that were submitted and got no answer. */
 uint64_t engine_unanswered(const struct engine *engine);
 
-/* The summary for people, to stderr. */
+/* Writes the summary for people to stderr. */
 void engine_put_summary(const struct engine *engine);

@@ -1,98 +1,130 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What the files of the engine have of each other. */
+/* Internal interface shared by the files that make up the engine. */
 
 #include "engine.h"
 
 #include "client/terminal/text.h"
 
-/* With more than this unwritten, the daemon's replies are left where they are. */
+/* With more output than this unwritten, the engine stops reading replies. */
 #define ENGINE_UNWRITTEN_MAX (4U << 20)
 #define ENGINE_STALL_FIRST_MS 20000
 
-/* engine_options.c: the texts of options. NULL is the default. -EINVAL with FAULT. */
+/* --- state (engine.c) --------------------------------------------------------------------- */
+
+/* Moves the run to PHASE, which must be a later one. */
+void engine_enter(struct engine *engine, enum engine_phase phase);
+
+/* Whether jobs may still be submitted, if only those that are run again. */
+static inline bool engine_submits(const struct engine *engine)
+{
+    return engine->phase <= PHASE_FINISHING;
+}
+
+/* Whether the daemon may still answer. */
+static inline bool engine_expects_answers(const struct engine *engine)
+{
+    return engine->phase < PHASE_FLUSHING;
+}
+
+static inline bool engine_is_connected(const struct engine *engine)
+{
+    return engine->reconnect.state == RECONNECT_NONE;
+}
+
+/* Whether to wait for a lost daemon. A private one does not come back, and a user who asked twice
+ * to end does not want to wait for one. */
+static inline bool engine_waits_for_daemon(const struct engine *engine)
+{
+    return engine->reconnect.patience_ms > 0 && engine->phase < PHASE_CANCELLING;
+}
+
+/* --- options (batch_options.c) ------------------------------------------------------------ */
+
+/* Parse the text of an option; NULL is the default. 0, or -EINVAL with FAULT. */
 int engine_read_retries(const char *text, size_t *ret, struct fault *fault);
 int engine_read_cost_cap(const char *text, double *ret, struct fault *fault);
 
-/* engine_say.c: what is said while it runs. */
+/* --- notices (notices.c) ------------------------------------------------------------------ */
 
-/* A message on a line of its own, under or over the live one. */
+/* Writes a message on a line of its own and clears the progress display first. */
 #define engine_complain(engine, ...)         \
     do {                                     \
         progress_clear(&(engine)->progress); \
         complain(__VA_ARGS__);               \
     } while (0)
 
-/* The first few ids under way, to be freed; NULL when memory runs out. */
+/* Names the first few pending jobs. The caller frees the text; NULL when memory runs out. */
 char *engine_name_pending(const struct engine *engine);
 void engine_show_progress(struct engine *engine, int64_t now);
 void engine_notice_stall(struct engine *engine, int64_t now);
 
-/* engine_daemon.c: the daemon, and that it may go away. */
+/* --- a daemon that goes away (lost_daemon.c) ---------------------------------------------- */
 
-/* Whether a daemon that is lost is waited for. */
-bool engine_waits_for_daemon(const struct engine *engine);
-bool engine_is_connected(const struct engine *engine);
-
-/* No word comes from the daemon any more. */
+/* Gives the daemon up: the run ends without the answers that are missing. WHY is for people. */
 void engine_lose_daemon(struct engine *engine, const char *why);
 
-/* What the daemon has not answered it gets again when it is back. */
+/* Begins to reconnect, or gives the daemon up if nothing is left to do with it or it is not to be
+ * waited for. */
 void engine_lose_connection(struct engine *engine, const char *why);
+
+/* Takes the next step of reconnecting. When the daemon is back, submits again what it has not
+ * answered. */
 void engine_go_on_connecting(struct engine *engine);
 
-/* engine_submit.c: from the input to the daemon. */
+/* --- from the input to the daemon (submit.c) ---------------------------------------------- */
 
-/* Whether another job may be submitted now. */
+/* Whether another job of the input may be submitted now. */
 bool engine_has_room(struct engine *engine);
 
-/* Hands JOB to the daemon once more. */
+/* Submits JOB, which is pending, once more. */
 void engine_submit_again(struct engine *engine, struct pending_job *job);
 
-/* Submits what has been read. Afterwards either there is no room, or input has to be read. */
+/* Submits jobs of the input until the window is full or input has to be read. */
 void engine_submit_jobs(struct engine *engine);
 
-/* engine_attempt.c: jobs that are run again. */
+/* --- jobs that run again (retry.c) -------------------------------------------------------- */
 
-/* Whether MESSAGE, the answer to JOB, does not count yet: JOB stays pending for another attempt. */
+/* Decides whether MESSAGE, the answer to JOB, counts. If not, returns true and keeps JOB pending
+ * for another attempt. */
 bool engine_tries_again(struct engine *engine, struct pending_job *job,
                         const struct message *message);
 
-/* Hands to the daemon what is due, and sees to it that starved jobs get the host to themselves. */
+/* Submits the attempts that are due, and runs starved jobs alone when it is their turn. */
 void engine_run_again(struct engine *engine, int64_t now);
 
-/* When engine_run_again() is due because of the time; INT64_MAX: never. */
+/* Returns when the next attempt is due; INT64_MAX: none is. */
 int64_t engine_next_attempt(const struct engine *engine);
 
-/* engine_stop.c: ending before all is done. */
+/* --- ending early (stop.c) ---------------------------------------------------------------- */
 
-/* Asks the daemon to cancel JOB. False when memory runs out. */
-bool engine_cancel(struct engine *engine, const struct pending_job *job);
+/* Handles a SIGINT or SIGTERM: the first one stops, the second cancels, the third aborts. */
+void engine_take_signal(struct engine *engine);
 
-/* Begins nothing more, and takes back what waits in the daemon's queue. Returns how many these
- * were. */
-size_t engine_withdraw(struct engine *engine);
+/* Gives up waiting for the answers to cancelled jobs once their deadline has passed. */
+void engine_watch_cancelling(struct engine *engine, int64_t now);
 
-/* Ends the run where its cost has passed the cap. */
+/* Stops the run if its cost has passed the cap. */
 void engine_watch_cost(struct engine *engine);
 
-/* Ends the run where it is to end with the first job that does not pass, and this is one. */
+/* Stops the run if --fail-fast is given. JOB did not pass; HOW is for people. */
 void engine_watch_failures(struct engine *engine, const struct pending_job *job, const char *how);
 
-/* What the cap has come to. */
+/* Says by how much the run exceeded its cost cap, if it did. */
 void engine_tell_cost(struct engine *engine);
 
-/* engine_answer.c: from the daemon to the output. */
+/* --- from the daemon to the output (answer.c) --------------------------------------------- */
+
 void engine_take_messages(struct engine *engine);
 void engine_write_output(struct engine *engine);
 
-/* All that was written is on the disk afterwards, or the ending says that it is not. */
+/* Brings all that was written to the disk; on failure says so in engine->ending. */
 void engine_finish_output(struct engine *engine);
 
-/* engine_resume.c: going on with what an earlier run has left. */
+/* --- going on with an earlier run (resume.c) ---------------------------------------------- */
 
-/* Reads the file of results. Negative with FAULT. */
+/* Reads the file of results into the ledger. Negative errno with FAULT. */
 int engine_resume(struct engine *engine, struct fault *fault);
 
-/* Makes the file one line for each id, and counts all of it. */
+/* Keeps the last line of each id in a resumed file, and counts the file for the summary. */
 void engine_conclude(struct engine *engine);

@@ -3,11 +3,12 @@
 
 #include "client/terminal/text.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 #define NAMES_MAX 20
 
-/* A case's number: verdicts in the lower half, those that passed in the upper one. */
+/* The value of a case: its verdicts in the lower half, those that passed in the upper half. */
 #define VERDICT UINT64_C(1)
 #define PASS (UINT64_C(1) << 32)
 #define VERDICTS(value) ((uint32_t)(value))
@@ -41,6 +42,7 @@ int flakiness_add(struct flakiness *flakiness, const char *case_id, size_t n, bo
         return -ENOMEM;
     bool differed = differs(*value);
     *value += VERDICT + (passed ? PASS : 0);
+    assert(PASSES(*value) <= VERDICTS(*value));
     flakiness->compared += VERDICTS(*value) == 2;
     if (differed || !differs(*value))
         return 0;

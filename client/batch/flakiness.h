@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Which cases had samples with different verdicts. A case takes the same few bytes whatever its id
- * is; only the first few that differ are kept by name. */
+/* Finds the cases whose samples had different verdicts. A case takes the same few bytes whatever
+ * its id; only the first few that differ are kept by name. */
 
 #include "idmap.h"
 
@@ -13,7 +13,7 @@ struct flakiness {
     struct idmap cases;
     uint64_t compared;  /* cases with more than one verdict */
     uint64_t different; /* of these */
-    json_t *names;      /* array: the first few of these */
+    json_t *names;      /* array of their first few ids */
 };
 
 #define FLAKINESS_NULL       \
@@ -24,8 +24,8 @@ struct flakiness {
 int flakiness_init(struct flakiness *ret);
 void flakiness_deinit(struct flakiness *flakiness);
 
-/* 0 or -ENOMEM. */
+/* Counts a verdict on a case. 0 or -ENOMEM. */
 int flakiness_add(struct flakiness *flakiness, const char *case_id, size_t n, bool passed);
 
-/* A line or two for a person. */
+/* Writes a line or two for people. */
 void flakiness_put(FILE *out, const struct flakiness *flakiness);

@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-#define WINDOW_GZIP (15 + 16) /* as inflateInit2 has it: the largest window, and a gzip header */
+/* For inflateInit2(): the largest window, and 16 for a gzip header. */
+#define WINDOW_GZIP (15 + 16)
 #define STEP 16384
 
 bool gunzip_wanted(const char *path)
@@ -32,7 +33,7 @@ struct gunzip *gunzip_free(struct gunzip *gunzip)
     return NULL;
 }
 
-/* Inflates as much as fits into one step. */
+/* Inflates at most STEP bytes. */
 static int inflate_step(struct gunzip *gunzip, struct evbuffer *out)
 {
     unsigned char made[STEP];
@@ -53,7 +54,7 @@ int gunzip_feed(struct gunzip *gunzip, const char *data, size_t n, struct evbuff
     _cleanup_free_ unsigned char *fed = malloc(MAX(n, 1));
     if (!fed)
         return -ENOMEM;
-    memcpy(fed, data, n); /* zlib's pointer is not to const */
+    memcpy(fed, data, n); /* zlib's pointer is not const */
     gunzip->stream.next_in = fed;
     gunzip->stream.avail_in = (uInt)n;
     while (gunzip->stream.avail_in > 0) {

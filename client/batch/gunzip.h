@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Compressed files (gzip, also several members one after another) to what they hold. */
+/* Inflates gzip files, also those of several members. */
 
 #include <event2/buffer.h>
 #include <stdbool.h>
 #include <zlib.h>
 
-/* Bytes to feed at a time: deflate makes at most about a thousand of one, so that what is inflated
- * by one call is bounded, too. */
+/* Bytes to feed at a time. Deflate makes at most about a thousand bytes of one, so this bounds what
+ * one call inflates, too. */
 #define GUNZIP_FEED_MAX 4096
 
 struct gunzip {
     z_stream stream;
-    bool between; /* no member is open: the file may end here, or another member begin */
+    bool between; /* between members: the file may end here */
 };
 
-/* Whether the name of a file says that it is compressed: it ends in ".gz". */
+/* Whether the name of a file ends in ".gz". */
 bool gunzip_wanted(const char *path);
 
-/* NULL when memory runs out. */
+/* Returns NULL when memory runs out. */
 struct gunzip *gunzip_new(void);
 struct gunzip *gunzip_free(struct gunzip *gunzip);
 
-/* Appends what N bytes inflate to. 0, -EBADMSG where they are not gzip (and with each call that
- * follows), -ENOMEM. */
+/* Appends to OUT what N bytes inflate to. 0, -ENOMEM, or -EBADMSG if they are not gzip; then every
+ * later call fails, too. */
 int gunzip_feed(struct gunzip *gunzip, const char *data, size_t n, struct evbuffer *out);
 
-/* At the end of the file: 0, or -ENODATA where something is missing. */
+/* Ends the file: 0, or -ENODATA if it ended inside a member. */
 int gunzip_end(const struct gunzip *gunzip);
 
-/* What errno E means for a file that is read, compressed or not. */
+/* Describes errno E of a file that is read, compressed or not. */
 const char *gunzip_strerror(int e);

@@ -3,6 +3,7 @@
 
 #include "proto/util.h"
 
+#include <assert.h>
 #include <sha2.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@ struct key {
     uint64_t part[2];
 };
 
-/* Ids come from anywhere: with a weaker hash somebody could choose them to collide. */
+/* Ids are foreign: with a weaker hash somebody could choose them to collide. */
 static struct key key_of(const char *id, size_t n)
 {
     SHA2_CTX context;
@@ -22,7 +23,7 @@ static struct key key_of(const char *id, size_t n)
     SHA256Update(&context, (const uint8_t *)id, n);
     SHA256Final(digest, &context);
     memcpy(key.part, digest, sizeof(key.part));
-    key.part[1] |= 1; /* no key is that of a free entry */
+    key.part[1] |= 1; /* a free entry has 0 here */
     return key;
 }
 
@@ -32,10 +33,11 @@ void idmap_deinit(struct idmap *map)
     *map = (struct idmap)IDMAP_NULL;
 }
 
-/* The entry of KEY, or the free one where it belongs. There is a free one. */
+/* Returns the entry of KEY, or the free one where it belongs. */
 static struct idmap_entry *seek(const struct idmap *map, const struct key *key)
 {
-    /* The upper bits scaled to the room, which then need not be a power of two. */
+    assert(map->n < map->room); /* otherwise the search has no end */
+    /* Scale the upper bits to the room, which need not be a power of two. */
     size_t at = (size_t)((key->part[0] >> 32) * map->room >> 32);
     for (;; at = at + 1 == map->room ? 0 : at + 1) {
         struct idmap_entry *entry = &map->entries[at];
@@ -60,7 +62,7 @@ static int resize(struct idmap *map, size_t room)
     return 0;
 }
 
-/* At most three quarters are in use. */
+/* The table is at most three quarters full. */
 int idmap_reserve(struct idmap *map, size_t n)
 {
     if (n > UINT32_MAX / 2)

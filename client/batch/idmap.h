@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* A number for each of very many ids. Of an id 128 bits of its SHA-256 are kept, nothing else: 32
- * bytes for each, whatever its length, with the room to find it. */
+/* Maps millions of ids to a number each. Keeps 128 bits of an id's SHA-256 and nothing else of it:
+ * 32 bytes for each, whatever its length, including the free room of the table. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,12 +25,12 @@ struct idmap {
 
 void idmap_deinit(struct idmap *map);
 
-/* Makes room for N ids at once, so that memory does not grow while they come. 0 or -ENOMEM. */
+/* Makes room for N ids, so that memory does not grow as they come. 0 or -ENOMEM. */
 int idmap_reserve(struct idmap *map, size_t n);
 
-/* Where the value of the id is, which is made as 0 where it is new; valid until the next call. NULL
- * when memory runs out. */
+/* Returns the value of the id, 0 if it is new. The pointer is valid until the next call. NULL when
+ * memory runs out. */
 uint64_t *idmap_put(struct idmap *map, const char *id, size_t n);
 
-/* The same; NULL where the id is not there. */
+/* Returns the value of the id, or NULL if it is not in MAP. */
 uint64_t *idmap_find(const struct idmap *map, const char *id, size_t n);

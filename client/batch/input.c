@@ -3,12 +3,14 @@
 
 #include "proto/util.h"
 
+#include <assert.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #define READ_SIZE ((size_t)65536)
-/* Bytes of the files that are read beforehand, to count their lines. */
+/* Read at most this many bytes beforehand to count lines. */
 #define COUNT_MAX ((off_t)256 << 20)
 
 int input_init(struct input *input, const char *const *files, size_t n_files, size_t max_line)
@@ -23,7 +25,7 @@ int input_init(struct input *input, const char *const *files, size_t n_files, si
     return input->buffer ? 0 : -ENOMEM;
 }
 
-/* Standard input is not ours to close. */
+/* Standard input stays open: others may share it. */
 static void close_file(struct input *input)
 {
     if (input->fd != STDIN_FILENO)
@@ -32,8 +34,8 @@ static void close_file(struct input *input)
     input->gunzip = gunzip_free(input->gunzip);
 }
 
-/* Adds the lines in the first MOST bytes of the file at PATH to *ret_lines, *ret_read is how many
- * bytes these are; false where it is not one whose size says how much it holds. */
+/* Adds the lines in the first MOST bytes of the file at PATH to *ret_lines, and sets *ret_read to
+ * the bytes read. False if the file's size does not tell how much it holds. */
 static bool count_lines(const char *path, off_t most, uint64_t *ret_lines, off_t *ret_read,
                         off_t *ret_size)
 {
@@ -82,6 +84,7 @@ void input_deinit(struct input *input)
 
 static void drop(struct input *input, size_t n)
 {
+    assert(n <= evbuffer_get_length(input->buffer));
     (void)evbuffer_drain(input->buffer, n);
     input->scanned = 0;
 }
@@ -90,7 +93,7 @@ static int open_next(struct input *input, struct fault *fault)
 {
     const char *file = input->files[input->next_file++];
     bool is_stdin = strcmp(file, "-") == 0;
-    /* O_NONBLOCK: a fifo opens at once and is polled for its first writer like for everything. */
+    /* O_NONBLOCK: a fifo opens at once, and the loop polls it for its first writer. */
     int fd = is_stdin ? STDIN_FILENO : open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return fault_set(fault, "%s: %s", file, strerror(errno));
@@ -107,7 +110,7 @@ static int open_next(struct input *input, struct fault *fault)
     return 0;
 }
 
-/* The length of the first line in the buffer, or -1 where its end has not come yet. */
+/* Returns the length of the first line in the buffer, or -1 if its end has not come yet. */
 static ssize_t find_line(struct input *input)
 {
     struct evbuffer_ptr from;
@@ -119,7 +122,7 @@ static ssize_t find_line(struct input *input)
     return at.pos;
 }
 
-/* Gets rid of the rest of a line that is too long: whether its end was reached. */
+/* Drops the rest of a line that is too long; returns whether it reached the line's end. */
 static bool skip_line(struct input *input)
 {
     ssize_t length = find_line(input);
@@ -139,7 +142,7 @@ static enum input_state too_long(struct input *input, struct fault *fault)
 static enum input_state take_line(struct input *input, size_t length, size_t newline,
                                   const char **ret_line, size_t *ret_length)
 {
-    /* A byte is needed to point at even where the line is empty. */
+    /* Even an empty line needs a byte to point at. */
     *ret_line = (const char *)evbuffer_pullup(input->buffer, (ssize_t)(length + newline));
     *ret_length = length;
     input->consumed = length + newline;
@@ -147,7 +150,7 @@ static enum input_state take_line(struct input *input, size_t length, size_t new
     return INPUT_LINE;
 }
 
-/* All of a file has been read and no newline is left: a last line may stand there. */
+/* Handles the end of a file. What is left in the buffer is a last line without a newline. */
 static enum input_state end_file(struct input *input, const char **ret_line, size_t *ret_length,
                                  struct fault *fault)
 {
@@ -164,7 +167,7 @@ static enum input_state end_file(struct input *input, const char **ret_line, siz
     return INPUT_WAIT;
 }
 
-/* One step in the open file; INPUT_WAIT with the file closed means that it is done. */
+/* Takes one step in the open file. INPUT_WAIT with the file closed: the file is done. */
 static enum input_state step(struct input *input, const char **ret_line, size_t *ret_length,
                              struct fault *fault)
 {
@@ -206,7 +209,7 @@ static void end_reading(struct input *input, int error)
     input->at_end = true;
 }
 
-/* The number of bytes read; 0 at the end, or where there is nothing for now. */
+/* Returns the bytes read; 0 at the end, or if nothing can be read now. */
 static size_t read_some(struct input *input, void *to, size_t n)
 {
     ssize_t r = read(input->fd, to, n);
@@ -241,4 +244,16 @@ void input_read(struct input *input)
     }
     space.iov_len = read_some(input, space.iov_base, MIN(space.iov_len, READ_SIZE));
     (void)evbuffer_commit_space(input->buffer, &space, 1);
+}
+
+enum input_state input_next_blocking(struct input *input, const char **ret_line, size_t *ret_length,
+                                     struct fault *fault)
+{
+    enum input_state state;
+    while ((state = input_next(input, ret_line, ret_length, fault)) == INPUT_WAIT) {
+        struct pollfd readable = {.fd = input->fd, .events = POLLIN};
+        (void)poll(&readable, 1, -1);
+        input_read(input);
+    }
+    return state;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* The lines of a batch's files, read as they are asked for and never more than needed. A file whose
- * name ends in ".gz" is taken for compressed. */
+/* Reads the lines of a batch's files on demand, and inflates files whose name ends in ".gz". */
 
 #include "gunzip.h"
 
@@ -12,9 +11,9 @@
 #include <stdint.h>
 
 enum input_state {
-    INPUT_LINE,  /* a line */
-    INPUT_WAIT,  /* input->fd has to be polled and input_read called */
-    INPUT_WRONG, /* a line or a file that cannot be used: FAULT; go on with the next call */
+    INPUT_LINE,
+    INPUT_WAIT,  /* poll input->fd, then call input_read() */
+    INPUT_WRONG, /* a line or file that cannot be used, see FAULT; call again for the next */
     INPUT_END,
 };
 
@@ -26,14 +25,14 @@ struct input {
 
     int fd;                /* -1: none is open */
     const char *name;      /* of the open file, for messages */
-    uint64_t line_no;      /* of the line that was returned last */
+    uint64_t line_no;      /* of the last line returned */
     bool at_end;           /* of the open file */
-    bool skipping;         /* the rest of a line that is too long */
+    bool skipping;         /* inside a line that is too long */
     int read_error;        /* errno of a failed read */
-    struct gunzip *gunzip; /* NULL: the open file is as it is */
+    struct gunzip *gunzip; /* NULL: the open file is not compressed */
     struct evbuffer *buffer;
-    size_t scanned;  /* bytes at its beginning that have no newline */
-    size_t consumed; /* bytes at its beginning that the last line took */
+    size_t scanned;  /* bytes at its beginning known to hold no newline */
+    size_t consumed; /* bytes at its beginning that the last line takes */
 };
 
 #define INPUT_NULL \
@@ -45,14 +44,18 @@ struct input {
 int input_init(struct input *input, const char *const *files, size_t n_files, size_t max_line);
 void input_deinit(struct input *input);
 
-/* How many lines FILES have, without reading more than a part of them where they are large:
- * *ret_about is set then. 0 where it cannot be told: one is standard input, a pipe, or compressed.
- */
+/* Counts the lines of FILES. Reads only a part of large ones and then sets *ret_about: the count is
+ * an estimate. Returns 0 if it cannot tell, for standard input, a pipe or a compressed file. */
 uint64_t input_count(const char *const *files, size_t n_files, bool *ret_about);
 
-/* INPUT_LINE sets *ret_line and *ret_length (without the newline), valid until the next call. */
+/* Takes the next line. INPUT_LINE sets *ret_line and *ret_length (without the newline), valid until
+ * the next call. */
 enum input_state input_next(struct input *input, const char **ret_line, size_t *ret_length,
                             struct fault *fault);
 
-/* Reads once; to be called when input->fd is readable. */
+/* Takes the next line as input_next() does, and waits for it: never returns INPUT_WAIT. */
+enum input_state input_next_blocking(struct input *input, const char **ret_line, size_t *ret_length,
+                                     struct fault *fault);
+
+/* Reads once from input->fd, which is readable. */
 void input_read(struct input *input);

@@ -42,7 +42,7 @@ int jobline_default_id(const char *name, uint64_t line, struct bytes *ret)
     return bytes_copy(id, (size_t)n, ret);
 }
 
-/* Levels of nesting; recursion is bounded, what was read keeps to JSON_DEPTH_MAX. */
+/* Counts the levels of nesting. The reader bounds the recursion: JSON_DEPTH_MAX. */
 static size_t depth_of(json_t *value) // NOLINT(misc-no-recursion)
 {
     size_t deepest = 0, of_item;
@@ -59,7 +59,7 @@ static size_t depth_of(json_t *value) // NOLINT(misc-no-recursion)
     return deepest + 1;
 }
 
-/* Takes `id` out of JOB. */
+/* Takes `id` out of JOB, or copies DEFAULT_ID. */
 static int take_id(json_t *job, const struct bytes *default_id, struct bytes *ret,
                    struct fault *fault)
 {
@@ -111,7 +111,7 @@ int jobline_from_object(json_t *job, const struct bytes *default_id,
         r = fill_bench_root(job, policy->bench_root);
     if (r < 0)
         return r;
-    /* The message adds a level; a daemon closes the connection over one that is too deep. */
+    /* The message adds a level, and a daemon closes the connection if a message is too deep. */
     if (depth_of(job) >= JSON_DEPTH_MAX)
         return fault_set(fault, "nested deeper than %d levels", JSON_DEPTH_MAX - 1);
 
@@ -134,7 +134,7 @@ int jobline_read_object(const char *text, size_t n, json_t **ret, struct fault *
     int r = json_read_object(text, n, ret, &why);
     if (r == 0)
         return 0;
-    /* Which line it is of a file is for the caller to say. */
+    /* The caller names the line of the file. */
     if (strncmp(why.text, place, strlen(place)) == 0)
         (void)fault_set(fault, "not JSON: %s", why.text + strlen(place));
     else

@@ -2,11 +2,12 @@
 #include "ledger.h"
 #include "runinfo.h"
 
+#include <assert.h>
 #include <errno.h>
 
-/* An id's number: the upper bits of the job's identity, and these. */
+/* The value of an id: the upper bits of the job's identity, and these flags. */
 #define IN_INPUT UINT64_C(4)
-#define VERDICT UINT64_C(3) /* what the file has: enum ledger_kind */
+#define VERDICT UINT64_C(3) /* enum ledger_kind */
 #define FLAGS (IN_INPUT | VERDICT)
 
 void ledger_deinit(struct ledger *ledger)
@@ -14,9 +15,10 @@ void ledger_deinit(struct ledger *ledger)
     idmap_deinit(&ledger->ids);
 }
 
-/* The line that the file has of this id does not count any more. */
+/* Stops counting the line that the file has of an id with this VALUE. */
 static void supersede(struct ledger *ledger, uint64_t value)
 {
+    assert((value & VERDICT) != LEDGER_NOTHING && ledger->lines[value & VERDICT] > 0);
     ledger->lines[value & VERDICT]--;
     ledger->superseded++;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Which ids a batch has met: those that are answered in the file of results that it continues, and
- * those that the input has named. An id takes the same few bytes whatever its job and its answer
- * are, so that it can hold millions. */
+/* Keeps the ids that a batch has met: those that the file of results answers, and those that the
+ * input names. An id takes the same few bytes whatever its job and answer, so that the ledger can
+ * hold millions. */
 
 #include "idmap.h"
 #include "resultfile.h"
@@ -10,9 +10,9 @@
 enum ledger_fate {
     LEDGER_NEW,
     LEDGER_KEPT,      /* the file has its verdict */
-    LEDGER_CHANGED,   /* the file has a verdict on another job of this id */
+    LEDGER_CHANGED,   /* the file has a verdict on a job of this id that has changed since */
     LEDGER_AGAIN,     /* the file has an error */
-    LEDGER_DUPLICATE, /* the input had this id before */
+    LEDGER_DUPLICATE, /* the input named this id before */
 };
 
 /* What the file has of an id. */
@@ -27,14 +27,14 @@ enum ledger_kind {
 struct ledger {
     struct idmap ids;
     /* Of the file: */
-    uint64_t lines[LEDGER_KINDS]; /* those that still count */
-    uint64_t superseded; /* lines behind which another one of the same id stands, or will */
+    uint64_t lines[LEDGER_KINDS]; /* that still count */
+    uint64_t superseded;          /* that a later line of the same id replaces, or will */
     double cost_usd;
     /* Of the input: */
     uint64_t kept;
     uint64_t kept_passed; /* of these */
     uint64_t changed;
-    uint64_t failed_before; /* ended in an error and are run again */
+    uint64_t failed_before; /* ended in an error, run again */
 };
 
 #define LEDGER_NULL        \
@@ -44,15 +44,15 @@ struct ledger {
 
 void ledger_deinit(struct ledger *ledger);
 
-/* Puts down a line of the file; a later one of the same id replaces it. 0 or -ENOMEM. */
+/* Enters a line of the file; replaces an earlier line of the same id. 0 or -ENOMEM. */
 int ledger_add_line(struct ledger *ledger, const struct result_line *line);
 
-/* What becomes of a job of the input, which is put down; IDENTITY is runinfo_identity(). -ENOMEM.
- */
+/* Enters a job of the input; IDENTITY is runinfo_identity(). Returns its enum ledger_fate, or
+ * -ENOMEM. */
 int ledger_take_job(struct ledger *ledger, const char *id, size_t n, uint64_t identity);
 
-/* The input has the id, and nothing is to be done about it. */
+/* Notes that the input names the id, and that its job is not wanted. */
 void ledger_skip_job(struct ledger *ledger, const char *id, size_t n);
 
-/* Whether the input had the id so far. */
+/* Whether the input has named the id so far. */
 bool ledger_has_job(const struct ledger *ledger, const char *id, size_t n);

@@ -1,28 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine_private.h"
 
+#include <assert.h>
 #include <inttypes.h>
-#include <string.h>
 
-/* A private daemon does not come back, and who has asked twice to end does not wait for one. */
-bool engine_waits_for_daemon(const struct engine *engine)
-{
-    return engine->reconnect.patience_ms > 0 && engine->phase < PHASE_CANCELLING;
-}
-
-bool engine_is_connected(const struct engine *engine)
-{
-    return engine->reconnect.state == RECONNECT_NONE;
-}
-
-/* No word comes from the daemon any more. */
 void engine_lose_daemon(struct engine *engine, const char *why)
 {
     size_t n = pending_count(&engine->pending);
     bool unread = engine->phase == PHASE_SUBMITTING;
-    engine->phase = PHASE_OVER;
+    if (engine_expects_answers(engine))
+        engine_enter(engine, PHASE_FLUSHING);
     if (n == 0 && !unread)
-        return; /* it has done all that it was asked */
+        return; /* the daemon has done all that it was asked */
     engine->ending.lost = true;
     char *names = engine_name_pending(engine);
     engine_complain(engine, "%s; %zu job%s unanswered%s%s%s", why, n, n == 1 ? " is" : "s are",
@@ -31,7 +20,6 @@ void engine_lose_daemon(struct engine *engine, const char *why)
     free(names);
 }
 
-/* What was taken back has gone with the daemon. */
 static bool find_withdrawn(struct pending_job *job, void *arg)
 {
     struct pending_job **found = arg;
@@ -39,6 +27,7 @@ static bool find_withdrawn(struct pending_job *job, void *arg)
     return *found == NULL;
 }
 
+/* The withdrawn jobs went with the daemon: nothing answers their cancellation any more. */
 static void drop_withdrawn(struct engine *engine)
 {
     while (engine->pending.counts[PENDING_WITHDRAWN] > 0) {
@@ -49,7 +38,6 @@ static void drop_withdrawn(struct engine *engine)
     }
 }
 
-/* What the daemon has not answered it gets again when it is back. */
 void engine_lose_connection(struct engine *engine, const char *why)
 {
     drop_withdrawn(engine);
@@ -59,14 +47,14 @@ void engine_lose_connection(struct engine *engine, const char *why)
         return;
     }
     engine_complain(engine,
-                    "%s; waiting %" PRId64 " s at most for it to come back (%zu job%s in flight)",
+                    "%s; waiting at most %" PRId64 " s for it to come back (%zu job%s in flight)",
                     why, engine->reconnect.patience_ms / 1000, n, text_plural(n));
     reconnect_begin(&engine->reconnect, &engine->session, monotonic_ms());
 }
 
 static bool submit_again(struct pending_job *job, void *arg)
 {
-    if (job->state == PENDING_QUEUED || job->state == PENDING_RUNNING)
+    if (pending_is_in_flight(job))
         engine_submit_again(arg, job);
     return true;
 }
@@ -86,7 +74,8 @@ void engine_go_on_connecting(struct engine *engine)
     case RECONNECT_BACK:
         engine_complain(engine, "rubricd %s is back: submitting %zu job%s again",
                         engine->session.version, n, text_plural(n));
-        engine->draining = false;
+        assert(engine->pending.counts[PENDING_WITHDRAWN] == 0);
+        engine->daemon_drains = false;
         engine->progressed_ms = monotonic_ms();
         pending_each(&engine->pending, submit_again, engine);
         break;

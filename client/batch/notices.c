@@ -4,10 +4,9 @@
 #include <string.h>
 
 #define IDS_NAMED 5
-/* What runs for less is not called slow. */
+/* A job that runs for less is not slow. */
 #define SLOW_MS 1000
 
-/* The first few ids in flight, to be freed; NULL when memory runs out. */
 char *engine_name_pending(const struct engine *engine)
 {
     char *text = NULL;
@@ -22,7 +21,7 @@ char *engine_name_pending(const struct engine *engine)
 
 /* --- progress ----------------------------------------------------------------------------- */
 
-/* Puts JOB among the slowest. */
+/* Inserts a job among the slowest. */
 static void note_slow(struct progress_view *view, const char *id, int64_t ms)
 {
     size_t at = view->n_slow;
@@ -49,8 +48,8 @@ static bool look_how_slow(struct pending_job *job, void *arg)
     return true;
 }
 
-/* How many jobs there will be: what has been taken when the input is at its end, before that what
- * its files seem to hold. */
+/* Sets the total: the jobs taken once no more input is taken, before that what the files seem to
+ * hold. */
 static void tell_total(const struct engine *engine, struct progress_view *view)
 {
     const struct engine_work *work = &engine->work;
@@ -70,8 +69,8 @@ static const char *state_of(const struct engine *engine)
         return "waiting for rubricd to come back";
     if (engine->phase == PHASE_CANCELLING)
         return "cancelling";
-    if (engine->stopped)
-        return "stopping: what runs is awaited";
+    if (engine->phase == PHASE_STOPPING)
+        return "stopping: waiting for what runs";
     return engine->alone ? "running starved jobs alone" : NULL;
 }
 
@@ -107,8 +106,7 @@ void engine_show_progress(struct engine *engine, int64_t now)
 void engine_notice_stall(struct engine *engine, int64_t now)
 {
     size_t n = pending_count(&engine->pending);
-    if (n == 0 || engine->phase > PHASE_CANCELLING ||
-        now - engine->progressed_ms < engine->stall_ms)
+    if (n == 0 || !engine_expects_answers(engine) || now - engine->progressed_ms < engine->stall_ms)
         return;
     char silence[TEXT_QUANTITY_MAX];
     char *names = engine_name_pending(engine);

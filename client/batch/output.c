@@ -11,7 +11,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-/* What is not on the disk is younger than this. */
+/* Bring what was written to the disk after this time. */
 #define SYNC_MS 1000
 
 /* --- opening and closing ------------------------------------------------------------------ */
@@ -23,7 +23,7 @@ static bool same_file(const struct stat *st, const char *path)
     return r == 0 && other.st_dev == st->st_dev && other.st_ino == st->st_ino;
 }
 
-/* So that the name of a new file is on the disk, too. */
+/* Brings the name of a new file to the disk. */
 static void sync_directory(const char *path)
 {
     _cleanup_free_ char *copy = strdup(path);
@@ -35,7 +35,7 @@ static void sync_directory(const char *path)
 static int prepare_file(int fd, const struct stat *st, const char *path, enum output_mode mode,
                         struct fault *fault)
 {
-    /* Who has had it until now may have put another file in its place. */
+    /* Its last owner may have put another file in its place. */
     if ((flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) || !same_file(st, path))
         return fault_set(fault, "%s: another rubricctl is writing to it", path);
     if (mode == OUTPUT_OVERWRITE && ftruncate(fd, 0) < 0)
@@ -59,7 +59,7 @@ static int open_file(const char *path, enum output_mode mode, const char *const 
         if (same_file(&st, inputs[i]))
             return fault_set(fault, "%s is both input and output", path);
     if (mode == OUTPUT_CONTINUE && !S_ISREG(st.st_mode))
-        return fault_set(fault, "--resume: %s is no regular file", path);
+        return fault_set(fault, "--resume: %s is not a regular file", path);
     if (S_ISREG(st.st_mode) && prepare_file(fd, &st, path, mode, fault) < 0)
         return -EINVAL;
     *ret = TAKE_FD(fd);
@@ -115,8 +115,8 @@ size_t output_unwritten(const struct output *output)
     return evbuffer_get_length(output->buffer);
 }
 
-/* N bytes of TEXT were written and then no more: of a file of ours, the part of a line that these
- * end with is taken away again. What remains of it stays queued. */
+/* Handles a write of TEXT that failed after N bytes. Cuts a partial line off a file of ours again,
+ * so that the whole line stays queued. */
 static void keep_whole_lines(struct output *output, const char *text, size_t n)
 {
     const char *newline = n > 0 ? memrchr(text, '\n', n) : NULL;
@@ -127,7 +127,7 @@ static void keep_whole_lines(struct output *output, const char *text, size_t n)
     (void)evbuffer_drain(output->buffer, n);
 }
 
-/* All that is queued, which ends with a line, in one write(). */
+/* Writes all that is queued, which ends with a newline, in one write() if possible. */
 static int write_file(struct output *output)
 {
     size_t length = output_unwritten(output), done = 0;
@@ -147,8 +147,8 @@ static int write_file(struct output *output)
     return 0;
 }
 
-/* The descriptor is shared with whoever started us, so it is not made non-blocking: where poll
- * says that a pipe is writable it takes PIPE_BUF bytes without waiting. */
+/* The process that started us shares the descriptor, so it must stay blocking. A pipe that poll()
+ * calls writable takes PIPE_BUF bytes without waiting. */
 static bool takes_more(const struct output *output)
 {
     struct pollfd writable = {.fd = output->fd, .events = POLLOUT};

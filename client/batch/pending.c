@@ -4,6 +4,7 @@
 #include "client/terminal/text.h"
 #include "proto/util.h"
 
+#include <assert.h>
 #include <string.h>
 
 void pending_job_free(struct pending_job *job)
@@ -41,6 +42,12 @@ size_t pending_count(const struct pending *pending)
     return json_object_size(pending->ids);
 }
 
+bool pending_is_in_flight(const struct pending_job *job)
+{
+    return job->state == PENDING_QUEUED || job->state == PENDING_RUNNING ||
+           job->state == PENDING_WITHDRAWN;
+}
+
 size_t pending_in_flight(const struct pending *pending)
 {
     return pending->counts[PENDING_QUEUED] + pending->counts[PENDING_RUNNING] +
@@ -53,7 +60,40 @@ struct pending_job *pending_find(const struct pending *pending, const char *id, 
     return slot ? pending->slots[json_integer_value(slot)] : NULL;
 }
 
-/* Makes sure that there is a free slot. */
+/* Whether a job may move from one state to another. */
+_unused_ static bool may_follow(enum pending_state from, enum pending_state to)
+{
+#define TO(state) (1U << (state))
+    static const unsigned next[PENDING_STATES] = {
+        [PENDING_OUT] = TO(PENDING_QUEUED),
+        /* To QUEUED once more: a lost daemon came back and gets the job again. */
+        [PENDING_QUEUED] = TO(PENDING_QUEUED) | TO(PENDING_RUNNING) | TO(PENDING_WITHDRAWN) |
+                           TO(PENDING_WAITING) | TO(PENDING_STARVED) | TO(PENDING_OUT),
+        [PENDING_RUNNING] =
+            TO(PENDING_QUEUED) | TO(PENDING_WAITING) | TO(PENDING_STARVED) | TO(PENDING_OUT),
+        [PENDING_WITHDRAWN] = TO(PENDING_OUT),
+        [PENDING_WAITING] = TO(PENDING_QUEUED),
+        [PENDING_STARVED] = TO(PENDING_QUEUED),
+    };
+#undef TO
+    return next[from] >> to & 1;
+}
+
+/* The only place where a job's state and the counts change. */
+static void change_state(struct pending *pending, struct pending_job *job, enum pending_state state)
+{
+    assert(may_follow(job->state, state));
+    if (job->state != PENDING_OUT) {
+        assert(pending->slots[job->slot] == job);
+        assert(pending->counts[job->state] > 0);
+        pending->counts[job->state]--;
+    }
+    if (state != PENDING_OUT)
+        pending->counts[state]++;
+    job->state = state;
+}
+
+/* Makes sure that a slot is free. */
 static int grow(struct pending *pending)
 {
     if (pending->n_free > 0)
@@ -93,7 +133,6 @@ int pending_add(struct pending *pending, struct bytes *take_id, struct bytes *ta
     }
     pending->n_free--;
     pending->slots[slot] = job;
-    pending->counts[PENDING_QUEUED]++;
     *job = (struct pending_job){
         .id = TAKE_STRUCT(*take_id, BYTES_NULL),
         .payload = TAKE_STRUCT(*take_payload, BYTES_NULL),
@@ -102,22 +141,23 @@ int pending_add(struct pending *pending, struct bytes *take_id, struct bytes *ta
         .since_ms = now,
         .slot = slot,
     };
+    change_state(pending, job, PENDING_QUEUED);
+    assert(pending_count(pending) == pending->room - pending->n_free);
     return 0;
 }
 
-void pending_set_state(struct pending *pending, struct pending_job *job, enum pending_state state,
-                       int64_t now)
+void pending_enter(struct pending *pending, struct pending_job *job, enum pending_state state,
+                   int64_t now)
 {
-    pending->counts[job->state]--;
-    pending->counts[state]++;
-    job->state = state;
+    assert(state != PENDING_OUT);
+    change_state(pending, job, state);
     job->since_ms = now;
 }
 
 struct pending_job *pending_take(struct pending *pending, struct pending_job *job)
 {
+    change_state(pending, job, PENDING_OUT);
     (void)json_object_deln(pending->ids, job->id.data, job->id.length);
-    pending->counts[job->state]--;
     pending->slots[job->slot] = NULL;
     pending->free[pending->n_free++] = job->slot;
     return job;

@@ -11,7 +11,7 @@
 #define MARK_MS 10000
 #define PLAIN_SIZE 512
 
-/* What is redrawn in place takes a terminal that moves its cursor when it is told to. */
+/* Redrawing in place needs a terminal that can move its cursor. */
 static bool is_live_terminal(void)
 {
     const char *term = getenv("TERM");
@@ -40,7 +40,7 @@ double progress_rate(struct progress *progress, uint64_t done, int64_t now_ms)
     return (double)(done - marks[0].done) * 1000 / (double)MAX(now_ms - marks[0].ms, 1);
 }
 
-/* The last column stays free: a terminal may go on to the next line when something is in it. */
+/* Leaves the last column free: writing to it may move a terminal to the next line. */
 static size_t terminal_columns(void)
 {
     struct winsize size;
@@ -49,8 +49,8 @@ static size_t terminal_columns(void)
     return (size_t)size.ws_col - 1;
 }
 
-/* Goes to the beginning of what is shown. Where the terminal has become narrower it may have broken
- * the rows anew. */
+/* Moves to the beginning of what is shown. A terminal that became narrower may have wrapped the
+ * rows. */
 static void go_to_top(FILE *out, const struct progress_rows *shown)
 {
     size_t columns = terminal_columns() + 1, rows = 0;
@@ -61,7 +61,7 @@ static void go_to_top(FILE *out, const struct progress_rows *shown)
     (void)fputc('\r', out);
 }
 
-/* In one piece, so that nothing is seen half. */
+/* Writes in one piece, so that nothing appears half drawn. */
 static void write_terminal(const char *text, size_t n)
 {
     while (n > 0) {

@@ -10,7 +10,7 @@
 
 /* --- one line ----------------------------------------------------------------------------- */
 
-/* What all attempts have cost; an error has no cost. */
+/* Sums the cost of all attempts. An error has none. */
 static double cost_of(const json_t *object, const json_t *run)
 {
     const json_t *earlier = json_object_get(run, "earlier");
@@ -22,8 +22,8 @@ static double cost_of(const json_t *object, const json_t *run)
     return cost;
 }
 
-/* A message with `run`, or what `grade` makes of one: that has its id in `run` and, where it was
- * an error, no `passed`. */
+/* Decodes a message with `run`, or a line of `grade`. The latter has the id in `run`, and a null
+ * `passed` if its job ended in an error. */
 static bool decode(json_t *object, struct result_line *ret)
 {
     json_t *run = json_object_get(object, "run");
@@ -54,11 +54,11 @@ struct reading {
     char *text;
     size_t room;
     off_t at;                 /* where the next line begins */
-    off_t readable;           /* the end of the last line that could be read */
+    off_t readable;           /* end of the last line that could be read */
     uint64_t number;          /* of the last line */
-    uint64_t broken;          /* the first line that could not be; 0: none */
+    uint64_t broken;          /* first line that could not be read; 0: none */
     bool torn;                /* the last line has no newline */
-    const struct idmap *last; /* number of the last line of each id; NULL: all are wanted */
+    const struct idmap *last; /* number of the last line of each id; NULL: visit all lines */
     result_visit *visit;
     void *arg;
 };
@@ -96,7 +96,7 @@ static int take_line(struct reading *reading, size_t length, struct fault *fault
         return 0;
     }
     if (reading->broken)
-        return fault_set(fault, "%s:%" PRIu64 ": no line of results as rubricctl writes them",
+        return fault_set(fault, "%s:%" PRIu64 ": not a line of results as rubricctl writes them",
                          reading->path, reading->broken);
     reading->readable = reading->at;
     return is_wanted(reading, &line) ? reading->visit(&line, reading->arg) : 0;
@@ -118,10 +118,10 @@ static int read_lines(struct reading *reading, struct fault *fault)
     }
     if (ferror(reading->file))
         return fault_set(fault, "%s: %s", reading->path, strerror(errno));
-    /* A file of nothing but a torn line is what may be left of a run that has hardly begun. */
+    /* A run that hardly began may leave a torn line and nothing else. */
     bool torn = reading->number == 1 && reading->torn && reading->text[0] == '{';
     if (reading->broken && reading->readable == 0 && !torn)
-        return fault_set(fault, "%s:%" PRIu64 ": no line of results as rubricctl writes them",
+        return fault_set(fault, "%s:%" PRIu64 ": not a line of results as rubricctl writes them",
                          reading->path, reading->broken);
     return 0;
 }
@@ -164,13 +164,13 @@ static int copy_line(const struct result_line *line, void *arg)
     return fwrite(line->text, 1, line->length, arg) == line->length ? 0 : -EIO;
 }
 
-/* Brings the copy to the disk, with the rights of the original. */
+/* Brings the copy to the disk, with mode and owner of the original. */
 static int finish_copy(FILE *copy, const char *path)
 {
     struct stat st;
     if (fflush(copy) != 0 || stat(path, &st) < 0 || fchmod(fileno(copy), st.st_mode & 07777) < 0)
         return -errno;
-    /* Only root can give a file away; with the rights of a new file it is still complete. */
+    /* Only root can give a file away; a copy that we own is still complete. */
     if (fchown(fileno(copy), st.st_uid, st.st_gid) < 0 && errno != EPERM)
         return -errno;
     return fsync(fileno(copy)) < 0 ? -errno : 0;
@@ -214,7 +214,7 @@ static int replace(const char *real, struct fault *fault)
 
 int resultfile_compact(const char *path, struct fault *fault)
 {
-    /* A link stays a link: what it leads to is replaced. */
+    /* A link stays a link: replace its target. */
     _cleanup_free_ char *real = realpath(path, NULL);
     if (!real)
         return fault_set(fault, "%s: %s", path, strerror(errno));

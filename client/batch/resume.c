@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Theory of operation: the file of results is all that a run leaves behind, and all that the next
- * one goes by. Its lines are put down in the ledger; of each job that the input names the ledger
- * then says whether it is answered. Nothing in the file is changed while jobs run, but for the torn
- * line at its end: what is run again gets a line further down, and the last line of an id counts.
- * Only when the run is over are the lines before taken out, in a copy that takes the file's place.
- */
+/* Theory of operation: the file of results is all that a run leaves behind and all that the next
+ * run reads. The ledger takes in its lines, and then tells for each job of the input whether the
+ * file answers it. While jobs run, only the torn line at the end of the file is removed: a job that
+ * runs again adds a line, and the last line of an id counts. At the end of the run a copy without
+ * the earlier lines replaces the file. */
 #include "engine_private.h"
 
 #include <inttypes.h>
@@ -12,9 +11,9 @@
 #include <sys/stat.h>
 
 #define LEFT_OVER_NAMED 5
-/* How often a signal is looked for, in lines, while a long file is counted. */
+/* While counting a long file, look for a signal after this many lines. */
 #define SIGNALS_EVERY 1024
-/* Who waits is told when a file has this many bytes: reading it takes a second or more. */
+/* Announce the reading of a file of this many bytes: it takes a second or more. */
 #define LONG_FILE ((off_t)16 << 20)
 
 static int add_line(const struct result_line *line, void *arg)
@@ -31,7 +30,7 @@ static void tell_of_long_file(const struct engine *engine)
         complain("%s: reading %s of results", output->path, text_size(st.st_size, size));
 }
 
-/* What an interrupted write has left of a line. */
+/* Cuts off what an interrupted write left of a line. END is the end of the last whole line. */
 static int cut_torn_line(const struct engine *engine, off_t end, struct fault *fault)
 {
     const struct output *output = &engine->output;
@@ -39,7 +38,7 @@ static int cut_torn_line(const struct engine *engine, off_t end, struct fault *f
     if (fstat(output->fd, &st) < 0 || (st.st_size > end && ftruncate(output->fd, end) < 0))
         return fault_set(fault, "%s: %s", output->path, strerror(errno));
     if (st.st_size > end)
-        complain("%s: cut an incomplete last line of %" PRId64 " bytes", output->path,
+        complain("%s: cut off an incomplete last line of %" PRId64 " bytes", output->path,
                  (int64_t)(st.st_size - end));
     return 0;
 }
@@ -71,7 +70,7 @@ int engine_resume(struct engine *engine, struct fault *fault)
 
 struct counting {
     struct engine *engine;
-    FILE *left_over; /* ids that the input has not, the first few */
+    FILE *left_over; /* the first few ids that the input lacks */
     uint64_t n_left_over;
 };
 
@@ -123,7 +122,7 @@ static int count_line(const struct result_line *line, void *arg)
     return line->answered && engine->flakiness ? count_flakiness(engine->flakiness, line) : 0;
 }
 
-/* Empties the summary but for what the input was like. */
+/* Empties the summary but for the count of unusable input. */
 static int forget_counts(struct engine *engine)
 {
     struct summary empty;
@@ -142,15 +141,15 @@ static int forget_counts(struct engine *engine)
     return r;
 }
 
-/* The file, rather than what was counted on the way: it has the jobs of earlier runs, too, and not
- * those that could not be written. */
+/* Counts the file anew. What was counted on the way lacks the jobs of earlier runs, and includes
+ * lines that could not be written. */
 static void count_file(struct engine *engine)
 {
     char *names = NULL;
     size_t length = 0;
     off_t end;
     struct fault fault = FAULT_NULL;
-    /* Of an input that was not read to its end nobody knows what it would still have named. */
+    /* The rest of an input that was not read to its end might name any id. */
     struct counting counting = {
         .engine = engine,
         .left_over = engine->exhausted ? open_memstream(&names, &length) : NULL,
@@ -164,16 +163,15 @@ static void count_file(struct engine *engine)
         (void)fclose(counting.left_over);
     if (r == -EINTR) {
         engine->ending.interrupted = true;
-        complain("interrupted while %s was counted: the summary has a part of it",
+        complain("interrupted while counting %s: the summary has only part of it",
                  engine->output.path);
     } else if (r < 0) {
         complain("%s", fault.text[0] ? fault.text : strerror(-r));
     }
     uint64_t n = counting.n_left_over;
     if (n > 0)
-        complain("%s: %" PRIu64
-                 " id%s not in the input any more; what the file has of %s stays: %s%s",
-                 engine->output.path, n, n == 1 ? " is" : "s are", n == 1 ? "it" : "them", names,
+        complain("%s: %" PRIu64 " id%s no longer in the input; the file keeps the results: %s%s",
+                 engine->output.path, n, n == 1 ? " is" : "s are", names,
                  n > LEFT_OVER_NAMED ? ", ..." : "");
     free(names);
     engine->ending.failed = engine->summary.failed > 0;
@@ -191,8 +189,7 @@ void engine_conclude(struct engine *engine)
         if (resultfile_compact(engine->output.path, &fault) == 0)
             engine->ledger.superseded = 0;
         else
-            complain("lines of results that were replaced by later ones could not be taken out: %s",
-                     fault.text);
+            complain("cannot remove lines of results that later ones replace: %s", fault.text);
     }
     count_file(engine);
 }

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Theory of operation: an answer that does not count is put into the job's `run`, and the job stays
- * pending here. An error is tried again after a while, beside everything else. A timeout that
- * lacked CPU is tried again with nothing of this run beside it: while `alone` is set nothing is
- * submitted, and when all that is in flight has been answered the starved jobs run, one after the
- * other. So that the daemon does not have to run empty for each of them, they wait until there is
- * nothing else to do, or until there are too many. */
+/* Theory of operation: an answer that does not count goes into the job's `run`, and the job stays
+ * pending. A job that ended in an error runs again after a while, beside everything else. A job
+ * that timed out for lack of CPU runs again with nothing of this run beside it: while `alone` is
+ * set the engine submits nothing else, and once everything in flight is answered the starved jobs
+ * run one after the other. They wait until nothing else is left to do, or until too many of them
+ * wait, so that the daemon need not run empty for each. */
 #include "engine_private.h"
 #include "runinfo.h"
 
+#include <assert.h>
 #include <string.h>
 
-/* Starved jobs that wait at once. */
+/* At most this many starved jobs wait at once. */
 #define STARVED_MAX 64
 
-/* How many of the earlier attempts were for the reason WHY. */
+/* Counts the earlier attempts whose answer did not count for the reason WHY. */
 static size_t earlier_for(const json_t *run, const char *why)
 {
     const json_t *earlier = json_object_get(run, "earlier");
@@ -33,26 +34,27 @@ static bool retry(struct engine *engine, struct pending_job *job, const struct m
         !attempt_is_retriable(message, engine->options.retry_all_errors) ||
         runinfo_add_earlier(job->run, RUNINFO_ERROR, message) < 0)
         return false;
-    pending_set_state(&engine->pending, job, PENDING_WAITING, now);
+    pending_enter(&engine->pending, job, PENDING_WAITING, now);
     job->due_ms = now + attempt_delay_ms(failed);
     return true;
 }
 
-/* Once: what times out with nothing beside it has had its chance. */
+/* Only once: a job that times out with nothing beside it has had its chance. */
 static bool rerun(struct engine *engine, struct pending_job *job, const struct message *message)
 {
     if (engine->options.no_rerun_starved || !attempt_is_starved(message) ||
         earlier_for(job->run, RUNINFO_STARVED) > 0 ||
         runinfo_add_earlier(job->run, RUNINFO_STARVED, message) < 0)
         return false;
-    pending_set_state(&engine->pending, job, PENDING_STARVED, monotonic_ms());
+    pending_enter(&engine->pending, job, PENDING_STARVED, monotonic_ms());
     return true;
 }
 
 bool engine_tries_again(struct engine *engine, struct pending_job *job,
                         const struct message *message)
 {
-    if (engine->stopped || engine->phase > PHASE_FINISHING)
+    assert(pending_is_in_flight(job));
+    if (!engine_submits(engine))
         return false;
     return message->type == MESSAGE_RESULT ? rerun(engine, job, message)
                                            : retry(engine, job, message);
@@ -69,7 +71,7 @@ static bool find_due(struct pending_job *job, void *arg)
 int64_t engine_next_attempt(const struct engine *engine)
 {
     int64_t next = INT64_MAX;
-    if (engine->pending.counts[PENDING_WAITING] > 0 && !engine->stopped && !engine->alone)
+    if (engine->pending.counts[PENDING_WAITING] > 0 && engine_submits(engine) && !engine->alone)
         pending_each(&engine->pending, find_due, &next);
     return next;
 }
@@ -95,7 +97,7 @@ static bool submit_starved(struct pending_job *job, void *arg)
     return false;
 }
 
-/* Whether the starved jobs have to be seen to now. */
+/* Whether it is the starved jobs' turn to run. */
 static bool is_their_turn(const struct engine *engine)
 {
     const size_t *counts = engine->pending.counts;
@@ -109,8 +111,7 @@ void engine_run_again(struct engine *engine, int64_t now)
 {
     struct due due = {.engine = engine, .now = now};
     bool in_flight = pending_in_flight(&engine->pending) > 0;
-    if (!engine_is_connected(engine) || engine->draining || engine->stopped ||
-        engine->phase > PHASE_FINISHING)
+    if (!engine_is_connected(engine) || engine->daemon_drains || !engine_submits(engine))
         return;
     engine->alone = is_their_turn(engine) || (engine->alone && in_flight);
     if (engine->alone && !in_flight)

@@ -9,12 +9,12 @@
 #include <string.h>
 #include <time.h>
 
-/* What differs between two answers to the same case. */
+/* Members of a job that differ between two answers to the same case. */
 static const char *const of_the_answer[] = {
     "bench_root", "sut", "harness_output", "generation", "code",
 };
 
-/* The job's digest, and that of its case. */
+/* Adds the digests of the job and of its case. */
 static int put_digests(json_t *run, json_t *job)
 {
     char of_job[DIGEST_SIZE], of_case[DIGEST_SIZE];
@@ -37,7 +37,7 @@ static int put_digests(json_t *run, json_t *job)
     return 0;
 }
 
-/* The daemon reads the file as somebody else and may see another one: it is told for what it is. */
+/* The daemon runs as another user and may read another file: this digest is of what we can read. */
 static int put_rubric_digest(json_t *run, const json_t *job, const char *task_class)
 {
     char path[PATH_MAX], digest[DIGEST_SIZE];
@@ -73,7 +73,7 @@ int runinfo_set_sample(json_t *run, const struct bytes *case_id, uint64_t sample
     return bad ? -ENOMEM : 0;
 }
 
-/* Now, as "2026-11-21T17:55:01.123Z". */
+/* Returns the time now, as "2026-11-21T17:55:01.123Z". */
 static json_t *time_json(void)
 {
     struct timespec now;

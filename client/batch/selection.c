@@ -4,7 +4,7 @@
 #include <fnmatch.h>
 #include <string.h>
 
-/* What a filter may look at, and where that stands in `run`. */
+/* The keys of filters, and the members of `run` that they look at. */
 static const struct {
     const char *key;
     const char *member;
@@ -14,7 +14,7 @@ static const struct {
     {"kind", "kind"},
 };
 
-/* FILTER is KEY=GLOB, or a glob for the id. */
+/* Splits FILTER, KEY=GLOB or a glob for the id; returns the glob. */
 static const char *split(const char *filter, const char **ret_member)
 {
     for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {

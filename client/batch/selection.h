@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* --filter and --limit: which jobs of the input are wanted at all. */
+/* Selects jobs of the input by --filter and --limit. */
 
 #include "jobline.h"
 
@@ -12,12 +12,12 @@ struct selection {
     uint64_t cases;                  /* so far */
 };
 
-/* -EINVAL with FAULT where one of the FILTERS, which are borrowed, is none. */
+/* Borrows FILTERS. -EINVAL with FAULT if one of them has no pattern. */
 int selection_init(struct selection *ret, const struct text_list *filters, uint64_t limit,
                    struct fault *fault);
 
 /* Whether all filters let the job pass. */
 bool selection_wants(const struct selection *selection, const struct submission *submission);
 
-/* Counts the job; false where it begins a case that is one too many. */
+/* Counts the job; false if it begins a case beyond the limit. */
 bool selection_count(struct selection *selection, const struct submission *submission);

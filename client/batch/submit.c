@@ -2,12 +2,13 @@
 #include "engine_private.h"
 #include "runinfo.h"
 
+#include <assert.h>
 #include <string.h>
 
-/* How much of a window is filled up at once; a small one is kept full. */
+/* Refill a window when this part of it is free; keep a smaller one than the minimum full. */
 #define SLACK_PART 4
 #define SLACK_WINDOW_MIN 64
-/* With more than this unsent, no further job is taken from the input. */
+/* With more bytes than this unsent, take no further job from the input. */
 #define UNSENT_MAX (1U << 20)
 
 static void refuse_input(struct engine *engine, const char *why)
@@ -21,11 +22,11 @@ void engine_submit_again(struct engine *engine, struct pending_job *job)
 {
     int r = session_send(&engine->session, job->payload.data, job->payload.length);
     if (r < 0)
-        engine_complain(engine, "job %s cannot be submitted again: %s", job->id.data, strerror(-r));
-    pending_set_state(&engine->pending, job, PENDING_QUEUED, monotonic_ms());
+        engine_complain(engine, "cannot submit job %s again: %s", job->id.data, strerror(-r));
+    pending_enter(&engine->pending, job, PENDING_QUEUED, monotonic_ms());
 }
 
-/* Puts down that the input has JOB: whether it is to be run. Negative with FAULT. */
+/* Enters the job in the ledger. Returns whether to run it; negative with FAULT. */
 static int is_wanted(struct engine *engine, const struct submission *submission,
                      struct fault *fault)
 {
@@ -43,7 +44,8 @@ static int is_wanted(struct engine *engine, const struct submission *submission,
                      in_flight ? "a job still in flight" : "an earlier job");
 }
 
-/* Takes over what JOB holds once it is in flight. */
+/* Submits JOB and takes over what it holds, unless an earlier run answered it. Negative errno;
+ * FAULT may say why. */
 static int submit(struct engine *engine, struct engine_job *job, struct fault *fault)
 {
     struct submission *submission = &job->submission;
@@ -56,12 +58,13 @@ static int submit(struct engine *engine, struct engine_job *job, struct fault *f
     if (r == 0)
         r = pending_add(&engine->pending, &submission->id, &submission->payload, job->note,
                         submission->run, now);
+    assert(pending_count(&engine->pending) <= engine->window);
     if (r == 0 && was_idle)
         engine->progressed_ms = now;
     return r;
 }
 
-/* Whether the filters let the job pass, and the limit. */
+/* Whether the filters and the limit let the job pass. */
 static bool is_selected(struct engine *engine, const struct submission *submission)
 {
     if (!selection_wants(&engine->selection, submission)) {
@@ -70,7 +73,7 @@ static bool is_selected(struct engine *engine, const struct submission *submissi
     }
     if (selection_count(&engine->selection, submission))
         return true;
-    engine->phase = PHASE_FINISHING;
+    engine_enter(engine, PHASE_FINISHING);
     return false;
 }
 
@@ -78,11 +81,11 @@ static void take_job(struct engine *engine, struct engine_job *job)
 {
     if (!is_selected(engine, &job->submission))
         return;
-    if (engine->draining) {
+    if (engine->daemon_drains) {
         engine_complain(engine, "rubricd is draining: %s and what follows was not submitted",
                         job->place.text);
         engine->ending.lost = true;
-        engine->phase = PHASE_FINISHING;
+        engine_enter(engine, PHASE_FINISHING);
         return;
     }
     struct fault why = FAULT_NULL;
@@ -94,29 +97,28 @@ static void take_job(struct engine *engine, struct engine_job *job)
     }
 }
 
-/* A full window is filled up again when a part of it is free, not with each job that comes back:
- * both sides then wake up for many jobs at once. */
+/* Refills a full window when a part of it is free, not after each answer, so that both sides wake
+ * up for many jobs at once. */
 static bool window_is_open(struct engine *engine)
 {
     size_t count = pending_count(&engine->pending);
     size_t slack = engine->window >= SLACK_WINDOW_MIN ? engine->window / SLACK_PART : 0;
     if (count >= engine->window)
-        engine->full = true;
+        engine->window_full = true;
     else if (count + slack <= engine->window)
-        engine->full = false;
-    return !engine->full;
+        engine->window_full = false;
+    return !engine->window_full;
 }
 
 bool engine_has_room(struct engine *engine)
 {
     bool waits =
-        !engine_is_connected(engine) || (engine->draining && engine_waits_for_daemon(engine));
+        !engine_is_connected(engine) || (engine->daemon_drains && engine_waits_for_daemon(engine));
     return engine->phase == PHASE_SUBMITTING && !waits && !engine->alone &&
            window_is_open(engine) && session_unsent(&engine->session) < UNSENT_MAX &&
            output_unwritten(&engine->output) < ENGINE_UNWRITTEN_MAX;
 }
 
-/* Submits what has been read. Afterwards either there is no room, or input has to be read. */
 void engine_submit_jobs(struct engine *engine)
 {
     while (engine_has_room(engine)) {
@@ -133,7 +135,7 @@ void engine_submit_jobs(struct engine *engine)
             return;
         case INPUT_END:
             engine->exhausted = true;
-            engine->phase = PHASE_FINISHING;
+            engine_enter(engine, PHASE_FINISHING);
             break;
         }
     }

@@ -11,7 +11,7 @@
 #define NAME_MAX_SHOWN 100
 #define MESSAGE_MAX_SHOWN 300
 #define OTHERS "(others)"
-/* Lines of one list in the summary. */
+/* Show this many lines of a list. */
 #define CODES_SHOWN 20
 
 int summary_init(struct summary *ret)
@@ -35,7 +35,7 @@ void summary_deinit(struct summary *summary)
     *summary = (struct summary)SUMMARY_NULL;
 }
 
-/* Counts NAME, or "(others)" where too many different ones have come; returns which. */
+/* Counts NAME, or "(others)" if there are too many names; returns which. */
 static const char *count(json_t *counts, const char *name)
 {
     json_t *found = json_object_get(counts, name);
@@ -100,7 +100,7 @@ struct counted {
     json_int_t n;
 };
 
-/* Most first, then by name. */
+/* Orders by count, largest first, then by name. */
 static int compare_counted(const void *a, const void *b)
 {
     const struct counted *x = a, *y = b;
@@ -109,7 +109,7 @@ static int compare_counted(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* EXAMPLES: one for each name, or NULL. */
+/* Writes TITLE and the counts. EXAMPLES has one text for each name; NULL: none. */
 static void put_counts(FILE *out, const char *title, json_t *counts, const json_t *examples)
 {
     struct counted sorted[SUMMARY_CODES_MAX + 1];

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What a batch came to. Pure: it is fed with verdicts and renders text. */
+/* Sums up a batch: counts verdicts and errors and renders text. Pure. */
 
 #include "client/connection/message.h"
 
 #include <stdio.h>
 
-/* Distinct failure modes, and error codes, that are counted apart; the codes are the rubrics'. */
+/* Count this many failure modes and error codes apart: rubrics choose the codes, and may choose
+ * many. */
 #define SUMMARY_CODES_MAX 200
 
 struct summary {
@@ -19,7 +20,7 @@ struct summary {
     double cost_usd;
     json_t *failure_modes; /* object of name to count */
     json_t *error_codes;
-    json_t *first_errors; /* object of name to the first message */
+    json_t *first_errors; /* object of code to its first message */
 };
 
 #define SUMMARY_NULL \
@@ -30,8 +31,8 @@ struct summary {
 /* How the batch went, for the summary's head. */
 struct summary_run {
     int64_t wall_ms;
-    uint64_t answered; /* in this run; the summary may have jobs of earlier ones, too */
-    uint64_t kept;     /* jobs of the input that an earlier one had answered */
+    uint64_t answered; /* in this run; the summary may hold jobs of earlier ones, too */
+    uint64_t kept;     /* jobs of the input that an earlier run answered */
     uint64_t unanswered;
 };
 
@@ -40,11 +41,12 @@ void summary_deinit(struct summary *summary);
 #define _cleanup_summary_ _cleanup_(summary_deinit)
 
 void summary_add_verdict(struct summary *summary, const struct verdict *verdict);
-/* MESSAGE may be NULL; the first of each code is shown. */
+
+/* MESSAGE may be NULL; the summary shows the first one of each code. */
 void summary_add_error(struct summary *summary, const char *code, const char *message);
 
-/* Jobs that were answered. */
+/* Counts the jobs that were answered. */
 uint64_t summary_answered(const struct summary *summary);
 
-/* Several lines for a person. */
+/* Writes several lines for people. */
 void summary_put(FILE *out, const struct summary *summary, const struct summary_run *run);

@@ -22,7 +22,7 @@ struct batch {
     struct input input;
     struct jobline_policy policy;
     uint64_t samples; /* of each case */
-    /* The case of which further samples are to come; NULL: none. */
+    /* The case that has further samples to come; NULL: none. */
     json_t *job;
     struct bytes case_id;
     uint64_t next_sample;
@@ -36,7 +36,7 @@ static void batch_deinit(struct batch *batch)
     bytes_deinit(&batch->case_id);
 }
 
-/* The sample that comes next, "a1#2", of the case whose first one was read last. */
+/* Makes the next sample, "a1#2", of the case that was read last. */
 static int take_sample(struct batch *batch, struct engine_job *ret, struct fault *fault)
 {
     _cleanup_bytes_ struct bytes id = BYTES_NULL;
@@ -44,8 +44,8 @@ static int take_sample(struct batch *batch, struct engine_job *ret, struct fault
     uint64_t sample = batch->next_sample++;
     size_t digits = (size_t)snprintf(number, sizeof(number), "#%" PRIu64, sample);
     if (batch->case_id.length + digits > REQUEST_ID_MAX)
-        return fault_set(fault, "id: with %s behind it longer than %d bytes", number,
-                         REQUEST_ID_MAX);
+        return fault_set(fault, "id: longer than %d bytes with %s appended", REQUEST_ID_MAX,
+                         number);
     id.length = batch->case_id.length + digits;
     id.data = malloc(id.length + 1);
     if (!id.data)
@@ -72,7 +72,7 @@ static enum input_state next_sample(struct batch *batch, struct engine_job *ret,
     return INPUT_WRONG;
 }
 
-/* Keeps the case that JOB is the first sample of, for the others. */
+/* Keeps the case of JOB, its first sample, to make the others. */
 static int keep_case(struct batch *batch, json_t *job, const struct engine_job *first)
 {
     const struct bytes *id = &first->submission.id;
@@ -128,11 +128,11 @@ static enum input_state next_job(void *arg, struct engine_job *ret, struct fault
     }
 }
 
-/* The message as it came. */
+/* The line is the message as it came. */
 static int answer_line(_unused_ void *arg, struct message *message, _unused_ json_t *note,
                        struct bytes *ret_line)
 {
-    /* JSON has newlines only between its tokens; a line of output has none. */
+    /* JSON may have newlines between tokens; a line of output may not. */
     char *text = message->payload.data;
     size_t n = message->payload.length;
     for (char *p = text; (p = memchr(p, '\n', n - (size_t)(p - text))) != NULL;)
@@ -209,7 +209,7 @@ static const struct option_spec batch_specs[] = {
         .kind = OPTION_TEXT,
         .value = VALUE_DIRECTORY,
         .offset = offsetof(struct batch_options, bench_root),
-        .help = "where the task classes are, for lines that name no bench_root",
+        .help = "the directory with the task classes, for lines without a bench_root",
     },
     {
         .name = "samples",
@@ -219,8 +219,8 @@ static const struct option_spec batch_specs[] = {
         .min = 1,
         .max = 10000,
         .help =
-            "grade each case N times, under the ids ID, ID#2, ID#3 and so on, and tell which cases "
-            "had different verdicts",
+            "grade each case N times, under the ids ID, ID#2, ID#3 and so on, and name the cases "
+            "whose verdicts differ",
     },
 };
 
@@ -239,37 +239,37 @@ const struct command command_batch = {
         "\n"
         "or {\"kind\": \"sandbox\", \"argv\": [...]}, on one line. Optional: bench_root, sut,\n"
         "priority, limits; and for a sandbox files, stdin, env. A job without an id gets\n"
-        "FILE:LINE. Blank lines are skipped. A line that cannot be used is named on\n"
-        "standard error; the others go on.\n"
+        "FILE:LINE. No id may occur twice. Blank lines are skipped. A line that cannot be\n"
+        "used is reported on standard error, and the batch goes on.\n"
         "\n"
-        "Each answer of the daemon, a `result` or an `error` message, is one line on\n"
+        "Each answer of the daemon, a `result` or an `error` message, becomes one line on\n"
         "standard output (or in the file that --output names), written as soon as it\n"
-        "comes: in order of completion, not of input. To each a member `run` is added:\n"
-        "which case it was, digests of the job and of its case, and how often it was\n"
-        "tried. A summary for people goes to standard error at the end.\n"
+        "comes: in order of completion, not of input. Its member `run` says which case it\n"
+        "was and how often it was tried, with digests of the job and of its case. A\n"
+        "summary for people follows on standard error at the end.\n"
         "\n"
-        "A file of results is written in whole lines and brought to the disk once a\n"
-        "second, so a crash, a full disk or a power cut leaves what can be read. With\n"
-        "--resume the same command goes on from there: what has a verdict in the file is\n"
-        "kept, what has none, has an error, or has changed since (the job, or its\n"
-        "rubric.py) is run, and ids that the input does not have any more are named. At\n"
-        "the end the file has one line for each id. No id may come twice.\n"
+        "A file of results gets whole lines and is written to the disk once a second, so\n"
+        "it stays readable after a crash, a full disk or a power cut. With --resume the\n"
+        "same command continues it: jobs with a verdict in the file keep it; jobs with\n"
+        "none, with an error, or that changed since (the job, or its rubric.py) run. Ids\n"
+        "that are no longer in the input are named. At the end the file has one line for\n"
+        "each id.\n"
         "\n"
-        "A daemon that goes away (restarted, killed) is waited for; what it has not\n"
-        "answered is submitted to the next one, so each job is answered once.\n"
+        "If the daemon goes away (restarted, killed), batch waits for it and submits what\n"
+        "it has not answered to the next one, so each job is answered once.\n"
         "\n"
-        "An error is no verdict: its job is tried again (--retries). Nor does a timeout\n"
-        "count at first whose job waited for a CPU half of its time or more: it is run\n"
-        "once more when nothing else of this batch is in flight, and that counts. Every\n"
-        "attempt stands in the line.\n"
+        "An error is not a verdict: its job runs again (--retries). A timeout of a job\n"
+        "that waited for a CPU half of its time or longer does not count at first: the\n"
+        "job runs once more while nothing else of this batch is in flight, and that\n"
+        "answer counts. The line lists every attempt.\n"
         "\n"
-        "On a terminal, progress is shown on standard error while it runs: done and total,\n"
-        "jobs per second lately, the time that it will still take, and the ids that run\n"
-        "longest. Elsewhere a plain line tells as much once a minute. When nothing has\n"
-        "finished for 20 seconds, the ids that are awaited are named.\n"
+        "On a terminal, batch shows its progress on standard error: jobs done and in\n"
+        "total, jobs per second lately, the time left, and the ids that run longest.\n"
+        "Elsewhere it prints a plain line once a minute. When nothing has finished for 20\n"
+        "seconds, it names the ids that it waits for.\n"
         "\n"
         "The first Ctrl-C (or SIGTERM) stops submitting and waits for the jobs in flight;\n"
-        "the second cancels those.\n",
+        "the second cancels them.\n",
     .examples = "  rubricctl batch --bench-root tests/data/bench jobs.jsonl > scores.jsonl\n"
                 "  rubricctl batch --output scores.jsonl --resume jobs.jsonl\n"
                 "  rubricctl batch -o scores.jsonl --samples 5 --cost-cap 2.50 jobs.jsonl\n"

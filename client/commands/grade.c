@@ -14,7 +14,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Seconds that a job may ask for. */
+/* Maximum seconds that a job may ask for. */
 #define TIMEOUT_MAX 30
 
 struct grade_options {
@@ -28,10 +28,10 @@ struct grade_options {
     bool json;
 };
 
-/* The options, read. */
+/* The options after parsing. */
 struct plan {
-    struct engine_options engine; /* with the output that is meant where none is named */
-    char *output;                 /* owned: that one */
+    struct engine_options engine; /* always with an output */
+    char *output;                 /* owned; the default output if none is named */
     struct passk_ks ks;
     struct gradejob_policy policy;
 };
@@ -39,10 +39,10 @@ struct plan {
 struct grading {
     const char *dataset_name; /* for messages */
     struct dataset dataset;
-    struct tally tally; /* its tasks have the same numbers */
-    uint64_t unusable;  /* records of the data set */
+    struct tally tally; /* same task indices as the data set */
+    uint64_t unusable;  /* unusable records of the data set */
     struct input samples;
-    size_t next_task; /* of which the canonical solution is graded */
+    size_t next_task; /* whose canonical solution is graded next */
     struct jobline_policy line;
     struct gradejob_policy policy;
 };
@@ -66,8 +66,8 @@ static void plan_deinit(struct plan *plan)
 
 /* --- jobs --------------------------------------------------------------------------------- */
 
-/* Makes the job of TEXT, and the note that comes back with its answer: the number of the task, and
- * the line of results, which begins as LINE. */
+/* Makes the job of TEXT and the note that comes back with its answer: the index of the task and
+ * LINE, to which the answer adds its fields. */
 static int make_job(struct grading *grading, struct task *task, enum sample_form form, json_t *text,
                     json_t *line, struct engine_job *ret, struct fault *fault)
 {
@@ -77,13 +77,13 @@ static int make_job(struct grading *grading, struct task *task, enum sample_form
     int r = jobline_default_id(task->id, number, &id);
     if (r < 0 || !job || json_object_set_new(line, "sample", json_integer((json_int_t)number)) < 0)
         return -ENOMEM;
-    /* Samples may come from a file of results. */
+    /* Samples may come from a file of results; drop what that says of its run. */
     (void)json_object_del(line, "run");
     ret->note = json_pack("[I,O]", (json_int_t)(task - grading->dataset.tasks), line);
     if (!ret->note)
         return -ENOMEM;
     r = jobline_from_object(job, &id, &grading->line, &ret->submission, fault);
-    /* The line is the sample's own, which may have another id. */
+    /* The id goes into `run`: the line is the sample's own and may have another id. */
     if (r == 0 &&
         json_object_set_new(ret->submission.run, "id",
                             json_stringn(ret->submission.id.data, ret->submission.id.length)) < 0)
@@ -91,7 +91,7 @@ static int make_job(struct grading *grading, struct task *task, enum sample_form
     return r;
 }
 
-/* What an item comes to, of which WHY says what is wrong if R is negative. */
+/* Returns INPUT_LINE; if R is negative, INPUT_WRONG with FAULT, which says where and WHY. */
 static enum input_state conclude(int r, const struct fault *why, struct engine_job *job,
                                  struct fault *fault)
 {
@@ -181,7 +181,7 @@ static void recount(void *arg)
     tally_clear(&grading->tally);
 }
 
-/* A line has what answer_line() has put there. */
+/* Counts a line of the file, which answer_line() made. */
 static void recounted(void *arg, const struct result_line *line, struct summary *summary)
 {
     struct grading *grading = arg;
@@ -233,7 +233,7 @@ static int read_dataset(struct grading *grading, const char *path)
     return r;
 }
 
-/* Names the tasks that nothing was written for. */
+/* Names the tasks without a sample. */
 static void complain_unattempted(const struct grading *grading, struct ending *ending)
 {
     for (size_t i = 0; i < grading->dataset.n; i++) {
@@ -250,13 +250,10 @@ static void complain_unattempted(const struct grading *grading, struct ending *e
 
 static int parse_timeout(const char *text, double *ret, struct fault *fault)
 {
-    char *end;
+    double value;
     if (!text)
         return 0;
-    double value = strtod(text, &end);
-    /* Not what else strtod reads: hexadecimal numbers, infinity, white space. */
-    if (end == text || *end || text[strspn(text, "0123456789.")] || value <= 0 ||
-        value > TIMEOUT_MAX)
+    if (!engine_read_decimal(text, &value) || value <= 0 || value > TIMEOUT_MAX)
         return fault_set(fault,
                          "--timeout: expected seconds, more than 0 and at most %d, got "
                          "\"%s\"",
@@ -265,7 +262,7 @@ static int parse_timeout(const char *text, double *ret, struct fault *fault)
     return 0;
 }
 
-/* What does not go together, or is missing. */
+/* Refuses options that are missing or contradict each other. */
 static int check_options(const struct grade_options *options, struct fault *fault)
 {
     bool dataset_is_stdin = options->dataset && strcmp(options->dataset, "-") == 0;
@@ -276,12 +273,13 @@ static int check_options(const struct grade_options *options, struct fault *faul
         return fault_set(fault, "grade: --samples FILE is missing (or --canonical); see rubricctl "
                                 "grade --help");
     if (options->samples && options->canonical)
-        return fault_set(fault, "--canonical grades the data set's own solutions: no --samples");
+        return fault_set(fault,
+                         "--canonical grades the data set's own solutions and takes no --samples");
     if (dataset_is_stdin && samples_are_stdin)
         return fault_set(fault, "--dataset and --samples cannot both be standard input");
     if (!options->engine.output && (options->canonical ? dataset_is_stdin : samples_are_stdin))
-        return fault_set(fault, "--output FILE is missing: standard input has no name to make one "
-                                "of");
+        return fault_set(fault, "--output FILE is missing: standard input has no name to derive "
+                                "one from");
     if (options->json && options->engine.output && strcmp(options->engine.output, "-") == 0)
         return fault_set(fault, "--json and --output - both want standard output");
     return 0;
@@ -388,7 +386,7 @@ static const struct option_spec grade_specs[] = {
         .kind = OPTION_TEXT,
         .value = VALUE_FILE,
         .offset = offsetof(struct grade_options, dataset),
-        .help = "the tasks: JSON Lines or one JSON array; .gz is inflated",
+        .help = "read the tasks from FILE: JSON Lines or one JSON array, also as .gz",
     },
     {
         .name = "samples",
@@ -396,7 +394,7 @@ static const struct option_spec grade_specs[] = {
         .kind = OPTION_TEXT,
         .value = VALUE_FILE,
         .offset = offsetof(struct grade_options, samples),
-        .help = "what was written for them: JSON Lines; .gz is inflated",
+        .help = "read the samples from FILE: JSON Lines, also as .gz",
     },
     {
         .name = "canonical",
@@ -410,7 +408,7 @@ static const struct option_spec grade_specs[] = {
         .argument = "K,...",
         .kind = OPTION_TEXT,
         .offset = offsetof(struct grade_options, ks),
-        .help = "compute pass@k for these (default: 1,10,100)",
+        .help = "compute pass@k for these k (default: 1,10,100)",
     },
     {
         .letter = 't',
@@ -418,35 +416,35 @@ static const struct option_spec grade_specs[] = {
         .argument = "SECONDS",
         .kind = OPTION_TEXT,
         .offset = offsetof(struct grade_options, timeout),
-        .help = "for each sample, at most 30 (default: the daemon's, 3)",
+        .help = "time limit of each sample, at most 30 (default: the daemon's, 3)",
     },
     {
         .name = "shared",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct grade_options, shared),
-        .help = "run the tests in the process of the code that they test: for tests that share "
-                "objects with it; such a verdict can be forged",
+        .help = "run the tests in the process of the code that they test, for tests that share "
+                "objects with it; the code can forge such a verdict",
     },
     {
         .name = "json",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct grade_options, json),
-        .help = "print pass@k and what is behind it as a JSON object",
+        .help = "print pass@k and the counts behind it as a JSON object",
     },
 };
 
 const struct command command_grade = {
     .name = "grade",
     .arguments = "",
-    .brief = "grade code that models wrote, to pass@k",
+    .brief = "grade code that models wrote, and compute pass@k",
     .description =
-        "Runs the tests of each task of a data set on the samples that were written for\n"
-        "it, each in the sandbox, and prints pass@k. A task is as in HumanEval:\n"
+        "Runs the tests of each task of a data set on the samples that a model wrote for\n"
+        "it, each in the sandbox, and prints pass@k. A task looks as in HumanEval:\n"
         "\n"
         "  {\"task_id\": \"HumanEval/0\", \"prompt\": \"def f(x):\\n\", \"entry_point\": \"f\",\n"
         "   \"test\": \"def check(candidate): ...\", \"canonical_solution\": \"    ...\"}\n"
         "\n"
-        "or as in MBPP (test_imports or test_setup_code are optional):\n"
+        "or as in MBPP (test_imports and test_setup_code are optional):\n"
         "\n"
         "  {\"task_id\": 2, \"code\": \"def g(x): ...\", \"test_list\": [\"assert g(1) == 2\"]}\n"
         "\n"
@@ -454,18 +452,18 @@ const struct command command_grade = {
         "whole program) and generation (free text with code in it).\n"
         "\n"
         "The results go to SAMPLES_results.jsonl, beside the samples (for --canonical:\n"
-        "DATASET_canonical_results.jsonl), unless --output says otherwise; with\n"
+        "DATASET_canonical_results.jsonl), unless --output names another file; with\n"
         "--output - they go to standard output, and pass@k to standard error. They are\n"
-        "JSON Lines in order of completion: the sample's own fields, its number among\n"
-        "those of its task (sample), passed, result in words, verdict and score. A job\n"
-        "that ended in an error has passed null and counts neither as correct nor as\n"
-        "wrong; pass@k is then labelled incomplete. `run` says how it was graded. With\n"
-        "--resume the same command goes on where it was interrupted; pass@k is of all\n"
-        "that the file then has.\n"
+        "JSON Lines in order of completion: the sample's own fields, its number among the\n"
+        "samples of its task (sample), passed, result (in words), verdict and score. A\n"
+        "job that ended in an error has null for passed and counts neither as correct nor\n"
+        "as wrong; pass@k is then labelled incomplete. `run` says how the sample was\n"
+        "graded. With --resume the same command continues an interrupted run, and pass@k\n"
+        "counts everything that the file then has.\n"
         "\n"
-        "pass@k is computed where every task has at least k samples. Tasks without\n"
-        "samples, samples without a task and lines that cannot be used are named on\n"
-        "standard error; what is good is graded all the same.\n",
+        "pass@k is computed if every task has at least k samples. Tasks without samples,\n"
+        "samples without a task and unusable lines are named on standard error; all the\n"
+        "others are graded.\n",
     .examples = "  rubricctl grade --dataset HumanEval.jsonl.gz --samples s.jsonl --k 1,10\n"
                 "  rubricctl grade --dataset D.jsonl --samples S.jsonl --json | jq .pass_at_k\n"
                 "  rubricctl grade --embedded --dataset sanitized-mbpp.json --canonical\n",

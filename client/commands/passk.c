@@ -8,10 +8,9 @@
 #include "client/terminal/text.h"
 
 #include <inttypes.h>
-#include <poll.h>
 #include <string.h>
 
-/* Bytes; a line of results holds a sample, which came in a frame. */
+/* Maximum bytes of a line of results, which holds a sample that came in a frame. */
 #define LINE_BYTES_MAX ((size_t)64 << 20)
 
 struct passk_options {
@@ -19,7 +18,7 @@ struct passk_options {
     bool json;
 };
 
-/* `passed` of a line of results, or of the BenchScore in a `result` message. */
+/* Reads `passed` of a line of results, or of the BenchScore in a `result` message. */
 static int grade_of(const json_t *line, enum grade *ret, struct fault *fault)
 {
     const char *type = json_string_value(json_object_get(line, "type"));
@@ -73,8 +72,7 @@ static void read_results(struct tally *tally, struct input *input)
         const char *text;
         size_t n;
         struct fault fault = FAULT_NULL;
-        struct pollfd readable = {.events = POLLIN};
-        switch (input_next(input, &text, &n, &fault)) {
+        switch (input_next_blocking(input, &text, &n, &fault)) {
         case INPUT_LINE:
             take_line(tally, input, text, n);
             break;
@@ -82,11 +80,7 @@ static void read_results(struct tally *tally, struct input *input)
             complain("%s", fault.text);
             tally->unusable++;
             break;
-        case INPUT_WAIT:
-            readable.fd = input->fd;
-            (void)poll(&readable, 1, -1);
-            input_read(input);
-            break;
+        case INPUT_WAIT: /* never */
         case INPUT_END:
             return;
         }
@@ -111,7 +105,7 @@ static enum exit_status run_passk(_unused_ const struct globals *globals, const 
     }
     read_results(&tally, &input);
     if (tally.n == 0) {
-        complain("no result was found");
+        complain("no results found");
         return STATUS_USAGE;
     }
     if (tally_print(stdout, &tally, &ks, options->json) < 0)
@@ -130,13 +124,13 @@ static const struct option_spec passk_specs[] = {
         .argument = "K,...",
         .kind = OPTION_TEXT,
         .offset = offsetof(struct passk_options, ks),
-        .help = "compute pass@k for these (default: 1,10,100)",
+        .help = "compute pass@k for these k (default: 1,10,100)",
     },
     {
         .name = "json",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct passk_options, json),
-        .help = "print pass@k and what is behind it as a JSON object",
+        .help = "print pass@k and the counts behind it as a JSON object",
     },
 };
 
@@ -146,23 +140,24 @@ const struct command command_passk = {
     .argument_value = VALUE_FILE,
     .arguments_min = 1,
     .arguments_max = -1,
-    .brief = "compute pass@k from results that exist",
+    .brief = "compute pass@k from existing results",
     .description =
-        "Each line of each RESULTS (\"-\": standard input; .gz is inflated) is the result\n"
-        "of one sample: task_id and passed, as rubricctl grade and the harness of\n"
-        "HumanEval write them. A `result` message with a task_id beside it does as well.\n"
-        "All the files count together. No daemon is needed.\n"
+        "Each line of each RESULTS (\"-\": standard input; a .gz file is inflated) is the\n"
+        "result of one sample: task_id and passed, as rubricctl grade and the harness of\n"
+        "HumanEval write them. A `result` message with a task_id added works as well. All\n"
+        "files count together. passk needs no daemon.\n"
         "\n"
-        "Of n samples for a task, c of them correct, k drawn at random have a correct one\n"
-        "with the probability 1 - C(n-c, k) / C(n, k). pass@k is the mean of that over\n"
-        "all tasks, where each has at least k samples. A sample whose passed is null was\n"
-        "not graded: it is not among the n, and pass@k is labelled incomplete.\n",
+        "If c of n samples for a task are correct, k samples drawn at random contain a\n"
+        "correct one with probability 1 - C(n-c, k) / C(n, k). pass@k is the mean of that\n"
+        "over all tasks, and is computed if each has at least k samples. A sample whose\n"
+        "passed is null was not graded: n does not include it, and pass@k is labelled\n"
+        "incomplete.\n",
     .examples = "  rubricctl passk samples.jsonl_results.jsonl\n"
                 "  rubricctl passk --k 1,5,20 --json a_results.jsonl b_results.jsonl.gz\n",
     .exits = "  0    pass@k was computed, whatever it is\n"
              "  2    wrong usage, or a line that could not be used\n"
              "  4    some samples were not graded\n"
-             "  Where several apply: 2.\n",
+             "  If several apply, 2.\n",
     .options = passk_specs,
     .n_options = ARRAY_SIZE(passk_specs),
     .options_size = sizeof(struct passk_options),

@@ -4,6 +4,7 @@
 #include "single.h"
 
 #include "client/connection/connect.h"
+#include "client/terminal/member.h"
 #include "client/terminal/text.h"
 
 #include <string.h>
@@ -12,11 +13,6 @@
 #define SIGNAL_STATUS 128
 
 /* --- the answer --------------------------------------------------------------------------- */
-
-static int64_t number(const json_t *object, const char *name)
-{
-    return json_integer_value(json_object_get(object, name));
-}
 
 /* Byte for byte: it is the command's output, not ours. Returns whether it ends in mid-line. */
 static bool put_output(FILE *stream, const json_t *text)
@@ -34,7 +30,7 @@ static void describe_end(const json_t *result, char *out, size_t size)
     const json_t *outcome = json_object_get(result, "outcome");
     const char *limit = json_string_value(json_object_get(outcome, "limit_exceeded"));
     const char *reason = json_string_value(json_object_get(result, "reason"));
-    int64_t signal = number(outcome, "signal");
+    int64_t signal = member_integer(outcome, "signal");
     if (reason) {
         (void)snprintf(out, size, "not run: %s", reason);
     } else if (limit) {
@@ -45,7 +41,7 @@ static void describe_end(const json_t *result, char *out, size_t size)
         const char *name = sigabbrev_np((int)signal);
         (void)snprintf(out, size, name ? "signal %d (SIG%s)" : "signal %d", (int)signal, name);
     } else {
-        (void)snprintf(out, size, "exit status %d", (int)number(outcome, "exit_code"));
+        (void)snprintf(out, size, "exit status %d", (int)member_integer(outcome, "exit_code"));
     }
 }
 
@@ -55,16 +51,17 @@ static void summarise(const json_t *result)
     char end[128], wall[TEXT_QUANTITY_MAX], cpu[TEXT_QUANTITY_MAX], memory[TEXT_QUANTITY_MAX];
     const json_t *usage = json_object_get(result, "usage");
     describe_end(result, end, sizeof(end));
-    complain("%s: %s, %s CPU, %s", end, text_duration(number(usage, "wall_clock_ms"), wall),
-             text_duration(number(usage, "cpu_ms"), cpu),
-             text_size(number(usage, "max_rss_bytes"), memory));
+    complain("%s: %s, %s CPU, %s", end, text_duration(member_integer(usage, "wall_clock_ms"), wall),
+             text_duration(member_integer(usage, "cpu_ms"), cpu),
+             text_size(member_integer(usage, "max_rss_bytes"), memory));
 }
 
 /* The command's own, as a shell tells it; never 0 unless it went well. */
 static int status_of_command(const json_t *result)
 {
     const json_t *outcome = json_object_get(result, "outcome");
-    int signal = (int)number(outcome, "signal"), code = (int)number(outcome, "exit_code");
+    int signal = (int)member_integer(outcome, "signal"),
+        code = (int)member_integer(outcome, "exit_code");
     if (json_is_true(json_object_get(outcome, "success")))
         return 0;
     return signal > 0 ? SIGNAL_STATUS + signal : code > 0 ? code : STATUS_FAILED;

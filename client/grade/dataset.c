@@ -88,7 +88,7 @@ static void put_line(FILE *out, const json_t *text)
     (void)fputc('\n', out);
 }
 
-/* What runs before the assertions: the imports and the setup code, where they say anything. */
+/* Joins imports and setup code, which run before the assertions. NULL if both are empty. */
 static int join_setup(const json_t *imports, const json_t *code, json_t **ret)
 {
     _cleanup_free_ char *text = NULL;
@@ -111,7 +111,7 @@ static int take_mbpp(struct task *task, struct fault *fault)
     const json_t *imports = NULL, *code = NULL;
     int r = take_strings(task->object, "test_list", &task->targets, fault);
     if (r == 0 && json_array_size(task->targets) == 0)
-        r = fault_set(fault, "test_list: no assertion is in it");
+        r = fault_set(fault, "test_list: it has no assertion");
     if (r == 0 && is_there(task->object, "test_imports"))
         r = take_strings(task->object, "test_imports", &imports, fault);
     if (r == 0 && is_there(task->object, "test_setup_code"))
@@ -121,7 +121,7 @@ static int take_mbpp(struct task *task, struct fault *fault)
     return r < 0 ? r : take_solution(task, "code", fault);
 }
 
-/* Fills TASK by task->object. */
+/* Fills TASK from task->object. */
 static int take_task(struct task *task, struct fault *fault)
 {
     int r = task_id_of(task->object, task->id, fault);
@@ -154,7 +154,7 @@ static int append(struct dataset *dataset, struct task *task)
     return 0;
 }
 
-/* -EINVAL and the like with FAULT: the record cannot be used. */
+/* Fails with FAULT if the record cannot be used, or with -ENOMEM. */
 static int add_record(struct dataset *dataset, const struct record *record, struct fault *fault)
 {
     _cleanup_(task_deinit) struct task task = {.line = record->line};
@@ -165,7 +165,7 @@ static int add_record(struct dataset *dataset, const struct record *record, stru
         return r;
     ssize_t first = dataset_find(dataset, task.id);
     if (dataset->tasks && first >= 0)
-        return fault_set(fault, "task_id \"%s\" is that of line %" PRIu64 " already", task.id,
+        return fault_set(fault, "task_id \"%s\" is already that of line %" PRIu64, task.id,
                          dataset->tasks[first].line);
     return append(dataset, &task);
 }
@@ -183,7 +183,7 @@ int dataset_parse(const char *name, const char *text, size_t n, dataset_complain
         r = records_next(&records, &record, &fault);
         if (r == 0)
             break;
-        if (r < 0) { /* it begins with the line */
+        if (r < 0) { /* the fault begins with the line */
             (void)fault_set(&where, "%s:%s", name, fault.text);
         } else {
             r = add_record(&dataset, &record, &fault);

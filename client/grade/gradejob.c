@@ -6,15 +6,15 @@
 #include <math.h>
 #include <string.h>
 
-/* Bytes of a failure's detail in a line of results. */
+/* Maximum bytes of a failure's detail in a line of results. */
 #define DETAIL_MAX 200
 
 /* --- to a job ----------------------------------------------------------------------------- */
 
-/* Adds VALUE where there is one. */
+/* Adds VALUE unless it is NULL. */
 static bool put(json_t *object, const char *name, const json_t *value)
 {
-    /* The reference is counted in the value. */
+    /* Only the reference count changes. */
     return !value || json_object_set(object, name, (json_t *)(uintptr_t)value) == 0;
 }
 
@@ -32,7 +32,7 @@ static bool put_policy(json_t *job, const struct gradejob_policy *policy)
 json_t *gradejob_make(const struct task *task, enum sample_form form, json_t *text,
                       const struct gradejob_policy *policy)
 {
-    /* Whether the code continues the prompt or stands by itself is seen by the daemon. */
+    /* The daemon finds out whether code continues the prompt or is a whole program. */
     const char *name = form == SAMPLE_GENERATION ? "generation" : "code";
     _cleanup_json_ json_t *job = json_pack("{s:s,s:O}", "kind", "code_exec", name, text);
     if (job && put(job, "prelude", task->prompt) && put(job, "test", task->test) &&
@@ -44,7 +44,8 @@ json_t *gradejob_make(const struct task *task, enum sample_form form, json_t *te
 
 /* --- to a line of results ----------------------------------------------------------------- */
 
-/* The detail of the first failure mode that has one, or of the first assertion that failed. */
+/* Returns the first detail of a failure mode, or else of a failed assertion; NULL if none has one.
+ */
 static const char *find_detail(const json_t *result)
 {
     const json_t *modes = json_object_get(json_object_get(result, "score"), "failure_modes");
@@ -63,7 +64,7 @@ static const char *find_detail(const json_t *result)
     return NULL;
 }
 
-/* "WHAT: DETAIL", cut. */
+/* Makes "WHAT: DETAIL" with at most DETAIL_MAX bytes of DETAIL, which may be NULL. */
 static json_t *in_words(const char *what, const char *detail)
 {
     size_t n = detail ? strlen(detail) : 0;
@@ -95,7 +96,7 @@ int gradejob_put_verdict(json_t *line, const struct message *answer, enum grade 
         verdict = message_verdict(answer);
     json_t *words =
         is_result ? result_in_words(answer, verdict.passed, name) : error_in_words(answer);
-    /* Each of them is consumed, also where it fails. */
+    /* Each call takes over its value, even if it fails. */
     int bad =
         json_object_set_new(line, "passed", is_result ? json_boolean(verdict.passed) : json_null());
     bad |= json_object_set_new(line, "result", words);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "passk.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 
 double pass_at_k(uint64_t n, uint64_t c, uint64_t k)
 {
+    assert(c <= n && k > 0);
     if (n < k)
         return NAN;
     if (n - c < k)
@@ -18,7 +20,7 @@ double pass_at_k(uint64_t n, uint64_t c, uint64_t k)
     return 1 - none;
 }
 
-/* The number at TEXT, which ends at a comma or at the end; 0 where it is none or too large. */
+/* Parses the N digits at TEXT; 0 if they are not a number or too large. */
 static uint64_t parse_k(const char *text, size_t n)
 {
     uint64_t k = 0;

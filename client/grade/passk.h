@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* pass@k: how probable it is that of k samples for a task at least one is correct. Pure. */
+/* pass@k: the probability that at least one of k samples for a task is correct. Pure. */
 
 #include "proto/fault.h"
 
@@ -8,12 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The unbiased estimate from n samples of which c <= n are correct: 1 where n - c < k, else
- * 1 - prod_{i=n-c+1..n} (1 - k/i) (as the harness of HumanEval has it). NAN where n < k, for
- * nothing can be said. k is at least 1. */
+/* Returns the unbiased estimate from n samples of which c <= n are correct, as the harness of
+ * HumanEval computes it: 1 if n - c < k, else 1 - prod_{i=n-c+1..n} (1 - k/i). NAN if n < k: then
+ * there is no estimate. k is at least 1. */
 double pass_at_k(uint64_t n, uint64_t c, uint64_t k);
 
-/* Values of k in one list, and the largest of them. */
+/* At most this many values of k in a list, and the largest value. */
 #define PASSK_KS_MAX 32
 #define PASSK_K_MAX 1000000
 
@@ -22,5 +22,5 @@ struct passk_ks {
     uint64_t k[PASSK_KS_MAX];
 };
 
-/* "1,10,100"; NULL: that. -EINVAL with FAULT. */
+/* Parses a list like "1,10,100", the default if TEXT is NULL. -EINVAL with FAULT. */
 int passk_parse_ks(const char *text, struct passk_ks *ret, struct fault *fault);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "records.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@ static char here(const struct records *records)
 
 static void step(struct records *records)
 {
+    assert(!at_end(records));
     if (here(records) == '\n')
         records->line++;
     records->at++;
@@ -61,7 +63,7 @@ static int next_line(struct records *records, struct record *ret)
     return 1;
 }
 
-/* Goes to the comma or bracket behind an element, whatever that is. Whether there is one. */
+/* Skips an element, whatever it is, up to the comma or bracket after it. False if there is none. */
 static bool skip_element(struct records *records)
 {
     size_t depth = 0;
@@ -89,7 +91,7 @@ static int end_array(struct records *records, struct fault *fault)
     records->over = true;
     step(records);
     skip_blanks(records);
-    return at_end(records) ? 0 : give_up(records, fault, "there is more behind the array");
+    return at_end(records) ? 0 : give_up(records, fault, "text follows the array");
 }
 
 static int next_element(struct records *records, struct record *ret, struct fault *fault)

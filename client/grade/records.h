@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Where the records of a data set stand in its text: one a line (JSON Lines), or the elements of
- * one JSON array. What stands there is not looked at, so that one that is broken does not take the
- * others along. Pure. */
+/* Finds the records of a data set in its text: the lines of JSON Lines, or the elements of one JSON
+ * array. Does not look into them, so that a broken record does not spoil the others. Pure. */
 
 #include "proto/fault.h"
 
@@ -13,7 +12,7 @@ struct records {
     const char *text; /* borrowed */
     size_t n;
     size_t at;
-    uint64_t line; /* of the byte at AT, from 1 */
+    uint64_t line; /* of the byte at `at`, from 1 */
     uint64_t found;
     bool is_array;
     bool over;
@@ -22,11 +21,11 @@ struct records {
 struct record {
     const char *text; /* borrowed, with white space around it */
     size_t n;
-    uint64_t line; /* that it begins on */
+    uint64_t line; /* on which it begins */
 };
 
 void records_init(struct records *records, const char *text, size_t n);
 
-/* 1: *ret is the next one. 0: there are no more. -EINVAL with FAULT, which begins with the line:
- * what follows cannot be told apart; the next call returns 0. */
+/* Returns 1 and the next record, or 0 if there are no more. -EINVAL with FAULT, which begins with
+ * the line, if it cannot find the end of a record; the next call then returns 0. */
 int records_next(struct records *records, struct record *ret, struct fault *fault);

@@ -18,8 +18,8 @@ int sample_decode(const json_t *object, struct sample *ret, struct fault *fault)
         if (!text || json_is_null(text))
             continue;
         if (sample.text)
-            return fault_set(fault, "both %s and %s: which one is to be graded?",
-                             form_names[sample.form], form_names[i]);
+            return fault_set(fault, "both %s and %s: expected only one", form_names[sample.form],
+                             form_names[i]);
         if (!json_is_string(text))
             return fault_set(fault, "%s: expected a string, got %s", form_names[i],
                              json_type_name(text));

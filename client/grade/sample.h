@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* One line of what a model has written for a task. Pure. */
+/* Decodes a sample: what a model wrote for a task. Pure. */
 
 #include "taskid.h"
 
@@ -16,5 +16,6 @@ struct sample {
     json_t *text; /* a string, borrowed from the object */
 };
 
-/* -EINVAL with FAULT. A line has exactly one of `completion`, `solution` and `generation`. */
+/* Decodes OBJECT, which must have exactly one of `completion`, `solution` and `generation`. -EINVAL
+ * with FAULT. */
 int sample_decode(const json_t *object, struct sample *ret, struct fault *fault);

@@ -5,6 +5,7 @@
 #include "proto/printer.h"
 #include "proto/util.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 
@@ -54,6 +55,7 @@ void tally_clear(struct tally *tally)
 
 void tally_add(struct tally *tally, size_t task, enum grade grade)
 {
+    assert(task < tally->n);
     if (grade == GRADE_NONE) {
         tally->not_graded++;
         return;
@@ -69,7 +71,7 @@ double tally_pass_at_k(const struct tally *tally, uint64_t k, size_t *ret_too_fe
     for (size_t i = 0; i < tally->n; i++) {
         const struct tally_task *task = &tally->tasks[i];
         too_few += task->samples < k;
-        /* One NAN makes the sum one. */
+        /* One NAN makes the sum NAN. */
         sum += pass_at_k(task->samples, task->correct, k);
     }
     *ret_too_few = too_few;
@@ -108,7 +110,7 @@ static void put_incomplete(FILE *out, const struct tally *tally)
         return;
     put_reason(out, &separator, tally->not_graded, "not graded (an error, no verdict)");
     put_reason(out, &separator, tally->unanswered, "unanswered");
-    put_reason(out, &separator, tally->unusable, "not usable (named above)");
+    put_reason(out, &separator, tally->unusable, "unusable (named above)");
     if (tally->cut_short)
         (void)fprintf(out, "%snot all samples were read", separator);
     (void)fputc('\n', out);

@@ -6,7 +6,6 @@
 #include "client/terminal/text.h"
 
 #include <inttypes.h>
-#include <poll.h>
 #include <string.h>
 
 /* Bytes; a line of results holds a sample, which came in a frame. */
@@ -80,8 +79,7 @@ static void read_all(struct loading *loading)
         const char *text;
         size_t n;
         struct fault fault = FAULT_NULL;
-        struct pollfd readable = {.events = POLLIN};
-        switch (input_next(input, &text, &n, &fault)) {
+        switch (input_next_blocking(input, &text, &n, &fault)) {
         case INPUT_LINE:
             take_line(loading, text, n);
             break;
@@ -89,11 +87,7 @@ static void read_all(struct loading *loading)
             complain("%s", fault.text);
             loading->files[input->next_file - 1].unusable++;
             break;
-        case INPUT_WAIT:
-            readable.fd = input->fd;
-            (void)poll(&readable, 1, -1);
-            input_read(input);
-            break;
+        case INPUT_WAIT: /* never */
         case INPUT_END:
             return;
         }

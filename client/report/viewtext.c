@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "view.h"
 
+#include "client/terminal/member.h"
 #include "client/terminal/text.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <string.h>
 
 #define LABEL_COLUMNS 11
@@ -30,37 +30,20 @@ static const json_t *get(const json_t *object, const char *name)
     return json_object_get(object, name);
 }
 
-static int64_t number(const json_t *object, const char *name)
-{
-    return json_integer_value(get(object, name));
-}
-
-static const char *string(const json_t *object, const char *name)
-{
-    const char *value = json_string_value(get(object, name));
-    return value ? value : "?";
-}
-
 static void put_coloured(const struct page *page, const char *code, const char *text)
 {
-    if (page->colour)
-        (void)fprintf(page->out, "\033[%sm", code);
-    text_put(page->out, text, strlen(text));
-    if (page->colour)
-        (void)fputs("\033[0m", page->out);
+    text_put_coloured(page->out, page->colour ? code : NULL, text);
 }
 
 /* "label      text", broken into lines. */
 _printf_(3, 4) static void put_field(const struct page *page, const char *label, const char *format,
                                      ...)
 {
-    char text[2048];
     va_list args;
-    va_start(args, format);
-    (void)vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
     (void)fprintf(page->out, "%-*s", LABEL_COLUMNS, label);
-    text_put_wrapped(page->out, text, LABEL_COLUMNS, LABEL_COLUMNS, page->columns - 1);
+    va_start(args, format);
+    text_vput_wrapped(page->out, LABEL_COLUMNS, page->columns - 1, format, args);
+    va_end(args);
 }
 
 static void put_heading(const struct page *page, const char *heading)
@@ -98,7 +81,7 @@ static void describe_estimate(const struct page *page, const json_t *estimate, c
     size_t n = (size_t)snprintf(out, size, "%.4f", json_number_value(get(estimate, "mean")));
     if (json_is_string(get(interval, "method")))
         n += (size_t)snprintf(out + n, size - n, ", %s %g%% %.4f to %.4f",
-                              method_in_words(string(interval, "method")), 100 * level(page),
+                              method_in_words(member_text(interval, "method")), 100 * level(page),
                               json_number_value(get(interval, "low")),
                               json_number_value(get(interval, "high")));
     if (why_not)
@@ -115,29 +98,30 @@ static void put_estimate(const struct page *page, const char *label, const json_
 static void put_totals(const struct page *page)
 {
     const json_t *totals = get(page->report, "totals");
-    int64_t errors = number(totals, "errors");
-    put_field(page, "cases", "%" PRId64 ", graded %" PRId64 " time%s", number(totals, "cases"),
-              number(totals, "results"), text_plural((uint64_t)number(totals, "results")));
-    put_field(page, "verdicts", "%" PRId64 " passed, %" PRId64 " failed", number(totals, "passed"),
-              number(totals, "failed"));
+    int64_t errors = member_integer(totals, "errors");
+    put_field(page, "cases", "%" PRId64 ", graded %" PRId64 " time%s",
+              member_integer(totals, "cases"), member_integer(totals, "results"),
+              text_plural((uint64_t)member_integer(totals, "results")));
+    put_field(page, "verdicts", "%" PRId64 " passed, %" PRId64 " failed",
+              member_integer(totals, "passed"), member_integer(totals, "failed"));
     if (errors > 0)
         put_field(page, "errors",
                   "%" PRId64
                   " without a verdict; they count neither as passed nor as failed, and %" PRId64
                   " case%s not graded at all",
-                  errors, number(totals, "cases_without_verdict"),
-                  number(totals, "cases_without_verdict") == 1 ? " is" : "s are");
-    if (number(totals, "without_score") > 0)
+                  errors, member_integer(totals, "cases_without_verdict"),
+                  member_integer(totals, "cases_without_verdict") == 1 ? " is" : "s are");
+    if (member_integer(totals, "without_score") > 0)
         put_field(page, "no score", "%" PRId64 " verdicts have none and are not in the mean score",
-                  number(totals, "without_score"));
-    if (number(totals, "earlier_attempts") > 0)
+                  member_integer(totals, "without_score"));
+    if (member_integer(totals, "earlier_attempts") > 0)
         put_field(page, "attempts", "%" PRId64 " earlier ones are not counted",
-                  number(totals, "earlier_attempts"));
-    if (number(totals, "replaced") > 0)
+                  member_integer(totals, "earlier_attempts"));
+    if (member_integer(totals, "replaced") > 0)
         put_field(page, "repeated",
                   "%" PRId64 " results came again later in their file; the last "
                   "counts",
-                  number(totals, "replaced"));
+                  member_integer(totals, "replaced"));
 }
 
 static void put_pass_at_k(const struct page *page, const json_t *list)
@@ -145,10 +129,10 @@ static void put_pass_at_k(const struct page *page, const json_t *list)
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *item = json_array_get(list, i);
         char label[32];
-        (void)snprintf(label, sizeof(label), "pass@%" PRId64, number(item, "k"));
+        (void)snprintf(label, sizeof(label), "pass@%" PRId64, member_integer(item, "k"));
         if (json_is_null(get(item, "estimate")))
             put_field(page, label, "not computed: %" PRId64 " cases have fewer samples",
-                      number(item, "too_few_samples"));
+                      member_integer(item, "too_few_samples"));
         else
             put_estimate(page, label, get(item, "estimate"));
     }
@@ -159,14 +143,14 @@ static void put_scores(const struct page *page)
     const json_t *report = page->report;
     const json_t *stability = get(report, "stability");
     const json_t *bootstrap = get(get(report, "reproducibility"), "bootstrap");
-    int64_t several = number(stability, "cases_with_samples");
+    int64_t several = member_integer(stability, "cases_with_samples");
     (void)fputc('\n', page->out);
     put_estimate(page, "score", get(report, "score"));
     put_estimate(page, "pass rate", get(report, "pass_rate"));
     put_pass_at_k(page, get(report, "pass_at_k"));
     put_field(page, "",
               "means over cases, bootstrapped with %" PRId64 " resamples, seed %" PRId64 "%s",
-              number(bootstrap, "resamples"), number(bootstrap, "seed"),
+              member_integer(bootstrap, "resamples"), member_integer(bootstrap, "seed"),
               several > 0 ? "; a case counts once, with the mean of its samples, and it is cases "
                             "that are resampled"
                           : "");
@@ -174,7 +158,7 @@ static void put_scores(const struct page *page)
         put_field(page, "stability",
                   "%" PRId64 " of %" PRId64 " cases with several samples have "
                   "verdicts that differ",
-                  number(stability, "flaky_cases"), several);
+                  member_integer(stability, "flaky_cases"), several);
 }
 
 /* --- classes ------------------------------------------------------------------------------ */
@@ -189,18 +173,18 @@ static void put_class(const struct page *page, const json_t *class)
         (void)snprintf(range, sizeof(range), "%.4f to %.4f%s",
                        json_number_value(get(interval, "low")),
                        json_number_value(get(interval, "high")),
-                       strcmp(string(interval, "method"), "bca") == 0      ? ""
-                       : strcmp(string(interval, "method"), "wilson") == 0 ? " W"
-                                                                           : " P");
-    int64_t failed = number(class, "failed"), errors = number(class, "errors");
-    (void)snprintf(counts, sizeof(counts), "%" PRId64 "/%" PRId64, number(class, "passed"),
-                   number(class, "passed") + failed);
+                       strcmp(member_text(interval, "method"), "bca") == 0      ? ""
+                       : strcmp(member_text(interval, "method"), "wilson") == 0 ? " W"
+                                                                                : " P");
+    int64_t failed = member_integer(class, "failed"), errors = member_integer(class, "errors");
+    (void)snprintf(counts, sizeof(counts), "%" PRId64 "/%" PRId64, member_integer(class, "passed"),
+                   member_integer(class, "passed") + failed);
     bool wide = page->columns >= WIDE_COLUMNS;
     (void)fputs("  ", page->out);
     if (wide)
-        text_put_cell(page->out, string(class, "task_class"), page->columns - 52);
+        text_put_cell(page->out, member_text(class, "task_class"), page->columns - 52);
     else
-        (void)text_put_fit(page->out, string(class, "task_class"), page->columns - 3);
+        (void)text_put_fit(page->out, member_text(class, "task_class"), page->columns - 3);
     (void)fprintf(page->out, "%s%9s  %6s%s%s", wide ? " " : "\n  ", counts, mean,
                   *range ? "  " : "", range);
     if (errors > 0)
@@ -212,7 +196,7 @@ static void put_class(const struct page *page, const json_t *class)
 static bool uses_method(const json_t *classes, const char *method)
 {
     for (size_t i = 0; i < json_array_size(classes); i++)
-        if (strcmp(string(get(get(json_array_get(classes, i), "score"), "interval"), "method"),
+        if (strcmp(member_text(get(get(json_array_get(classes, i), "score"), "interval"), "method"),
                    method) == 0)
             return true;
     return false;
@@ -242,7 +226,7 @@ static void put_example(const struct page *page, const json_t *example)
     const char *detail = json_string_value(get(example, "detail"));
     size_t room = page->columns - 12;
     (void)fputs("          ", page->out);
-    size_t used = text_put_fit(page->out, string(example, "id"), detail ? room / 2 : room);
+    size_t used = text_put_fit(page->out, member_text(example, "id"), detail ? room / 2 : room);
     if (detail && room > used + 5) {
         (void)fputs(": ", page->out);
         (void)text_put_fit(page->out, detail, room - used - 2);
@@ -260,8 +244,9 @@ static void put_codes(const struct page *page, const char *heading, const json_t
         const json_t *code = json_array_get(codes, i);
         const char *severity = json_string_value(get(code, "severity"));
         bool blocks = !severity || strcmp(severity, "block") == 0;
-        (void)fprintf(page->out, "%8" PRId64 "  ", number(code, "count"));
-        (void)text_put_fit(page->out, string(code, "code"), page->columns - (blocks ? 12 : 20));
+        (void)fprintf(page->out, "%8" PRId64 "  ", member_integer(code, "count"));
+        (void)text_put_fit(page->out, member_text(code, "code"),
+                           page->columns - (blocks ? 12 : 20));
         if (!blocks)
             (void)fprintf(page->out, " (%s)", severity);
         (void)fputc('\n', page->out);
@@ -281,7 +266,7 @@ static void put_difference(const struct page *page, const char *label, const jso
     char range[128] = "", why[128] = "";
     if (json_is_string(get(interval, "method")))
         (void)snprintf(range, sizeof(range), ", %s %g%% %+.4f to %+.4f",
-                       method_in_words(string(interval, "method")), 100 * level(page),
+                       method_in_words(member_text(interval, "method")), 100 * level(page),
                        json_number_value(get(interval, "low")),
                        json_number_value(get(interval, "high")));
     if (why_not)
@@ -296,13 +281,13 @@ static void put_changes(const struct page *page, const char *label, const json_t
 {
     const json_t *shown = get(changes, "shown");
     size_t n = MIN(json_array_size(shown), CHANGES_SHOWN);
-    int64_t total = number(changes, "total");
+    int64_t total = member_integer(changes, "total");
     (void)fprintf(page->out, "%" PRId64 " %s%s\n", total, label, text_plural((uint64_t)total));
     for (size_t i = 0; i < n; i++) {
         const json_t *change = json_array_get(shown, i);
         (void)fprintf(page->out, "  %.2f to %.2f  ", json_number_value(get(change, "before")),
                       json_number_value(get(change, "after")));
-        (void)text_put_fit(page->out, string(change, "id"), page->columns - 18);
+        (void)text_put_fit(page->out, member_text(change, "id"), page->columns - 18);
         (void)fputc('\n', page->out);
     }
     if (total > (int64_t)n)
@@ -333,9 +318,9 @@ static void put_against(const struct page *page)
     put_field(page, "cases",
               "%" PRId64 " in both, %" PRId64 " only here, %" PRId64 " only there, %" PRId64
               " changed, %" PRId64 " without a verdict in one of them",
-              number(against, "paired_cases"), number(against, "only_here"),
-              number(against, "only_there"), number(against, "changed_cases"),
-              number(against, "without_verdict"));
+              member_integer(against, "paired_cases"), member_integer(against, "only_here"),
+              member_integer(against, "only_there"), member_integer(against, "changed_cases"),
+              member_integer(against, "without_verdict"));
     put_difference(page, "score", get(against, "score_difference"));
     put_difference(page, "pass rate", get(against, "pass_rate_difference"));
     put_changed_rubrics(page, get(against, "changed_rubrics"));
@@ -351,8 +336,10 @@ static void put_latency(const struct page *page, const char *label, const json_t
         max[TEXT_QUANTITY_MAX];
     if (json_is_object(of))
         put_field(page, label, "p50 %s, p90 %s, p99 %s, max %s",
-                  text_duration(number(of, "p50"), p50), text_duration(number(of, "p90"), p90),
-                  text_duration(number(of, "p99"), p99), text_duration(number(of, "max"), max));
+                  text_duration(member_integer(of, "p50"), p50),
+                  text_duration(member_integer(of, "p90"), p90),
+                  text_duration(member_integer(of, "p99"), p99),
+                  text_duration(member_integer(of, "max"), max));
 }
 
 static const char *string_or(const json_t *object, const char *name, const char *otherwise)
@@ -364,11 +351,12 @@ static const char *string_or(const json_t *object, const char *name, const char 
 char *view_host_in_words(const json_t *host)
 {
     char *text = NULL, memory[TEXT_QUANTITY_MAX];
-    int64_t cpus = number(host, "cpus"), slots = number(get(host, "limits"), "slots");
+    int64_t cpus = member_integer(host, "cpus"),
+            slots = member_integer(get(host, "limits"), "slots");
     if (asprintf(&text, "%s, %s, %" PRId64 " CPU%s, %s, %" PRId64 " slot%s",
                  string_or(get(host, "interpreter"), "version", "interpreter not known"),
                  string_or(host, "system", "system not known"), cpus, text_plural((uint64_t)cpus),
-                 text_size(number(host, "memory_bytes"), memory), slots,
+                 text_size(member_integer(host, "memory_bytes"), memory), slots,
                  text_plural((uint64_t)slots)) < 0)
         return NULL;
     return text;
@@ -397,7 +385,8 @@ static void put_circumstances(const struct page *page)
     put_latency(page, "wall clock", get(get(report, "latency_ms"), "wall_clock"));
     put_latency(page, "queue", get(get(report, "latency_ms"), "queue"));
     if (json_is_string(get(made, "started_at")))
-        put_field(page, "run", "%s to %s", string(made, "started_at"), string(made, "finished_at"));
+        put_field(page, "run", "%s to %s", member_text(made, "started_at"),
+                  member_text(made, "finished_at"));
     put_hosts(page, get(made, "hosts"));
 }
 
@@ -405,7 +394,7 @@ static void put_population(const struct page *page, const json_t *population)
 {
     const json_t *layers = get(population, "layers");
     if (json_is_null(get(population, "class"))) {
-        put_field(page, "isolation", "not known: %s", string(population, "why_not"));
+        put_field(page, "isolation", "not known: %s", member_text(population, "why_not"));
         return;
     }
     char text[1024] = "";
@@ -414,12 +403,13 @@ static void put_population(const struct page *page, const json_t *population)
         const char *name = json_string_value(json_array_get(layers, i));
         used += (size_t)snprintf(text + used, sizeof(text) - used, " %s", name ? name : "?");
     }
-    put_field(
-        page, "isolation", "%s %.16s%s, %" PRId64 " result%s:%s", string(population, "class"),
-        string(population, "digest"),
-        strcmp(string(population, "mode"), "shared") == 0 ? ", verdicts can be forged (shared)"
-                                                          : "",
-        number(population, "results"), text_plural((uint64_t)number(population, "results")), text);
+    put_field(page, "isolation", "%s %.16s%s, %" PRId64 " result%s:%s",
+              member_text(population, "class"), member_text(population, "digest"),
+              strcmp(member_text(population, "mode"), "shared") == 0
+                  ? ", verdicts can be forged (shared)"
+                  : "",
+              member_integer(population, "results"),
+              text_plural((uint64_t)member_integer(population, "results")), text);
 }
 
 static void put_warnings(const struct page *page)
@@ -430,7 +420,7 @@ static void put_warnings(const struct page *page)
                          "these results are of different populations: their means compare nothing",
                          8, 8, page->columns - 1);
     }
-    if (number(page->report, "changed_cases") > 0) {
+    if (member_integer(page->report, "changed_cases") > 0) {
         put_coloured(page, YELLOW, "changed ");
         text_put_wrapped(page->out, "cases with one id but different content count as one case", 8,
                          8, page->columns - 1);

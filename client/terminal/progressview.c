@@ -2,21 +2,22 @@
 #include "progressview.h"
 #include "text.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
 #define BAR_MIN 10
 #define BAR_MAX 30
-/* What is shown of one id. */
+/* Columns of an id that a row shows at most. */
 #define ID_COLUMNS_MAX 32
-/* ... where so much is free for what stands beside it: "slow: ", " 12 min 13 s". */
+/* Columns kept free beside an id, for "slow: " and " 12 min 13 s". */
 #define ID_BESIDE 18
 #define SECOND_MS INT64_C(1000)
 #define DAY_MS (SECOND_MS * 3600 * 24)
 
 /* --- rows --------------------------------------------------------------------------------- */
 
-/* A row that is being written. */
+/* The row being written. */
 struct row {
     char *text;
     size_t used;    /* bytes */
@@ -24,7 +25,7 @@ struct row {
     size_t room;    /* columns */
 };
 
-/* Columns that TEXT takes at most: what is not ASCII may be two wide. */
+/* Returns the columns that TEXT takes at most: a character outside ASCII may be two wide. */
 static size_t columns_of(const char *text)
 {
     size_t columns = 0;
@@ -35,7 +36,7 @@ static size_t columns_of(const char *text)
     return columns;
 }
 
-/* Whether TEXT had room. */
+/* Appends TEXT if the row has room for all of it; returns whether it had. */
 static bool put(struct row *row, const char *text)
 {
     size_t columns = columns_of(text), n = strlen(text);
@@ -47,7 +48,7 @@ static bool put(struct row *row, const char *text)
     return true;
 }
 
-/* As much of TEXT as has room. */
+/* Appends as much of TEXT as has room. */
 static void put_cut(struct row *row, const char *text)
 {
     while (*text) {
@@ -63,7 +64,7 @@ static void put_cut(struct row *row, const char *text)
     }
 }
 
-/* --- what stands in them ------------------------------------------------------------------ */
+/* --- their contents ----------------------------------------------------------------------- */
 
 /* "1234/5000 24%", "1234/~5000 24%", or "1234 done". */
 static void describe_done(const struct progress_view *view, char *ret, size_t size)
@@ -77,7 +78,7 @@ static void describe_done(const struct progress_view *view, char *ret, size_t si
                        (int)((double)view->done / (double)total * 100));
 }
 
-/* " ETA 2 min 13 s", or nothing where it cannot be told. */
+/* " ETA 2 min 13 s"; nothing if it cannot be estimated. */
 static void describe_eta(const struct progress_view *view, char *ret, size_t size)
 {
     char text[TEXT_QUANTITY_MAX];
@@ -92,7 +93,8 @@ static void describe_eta(const struct progress_view *view, char *ret, size_t siz
 static void put_bar(struct row *row, const struct progress_view *view, size_t width)
 {
     char bar[BAR_MAX + 4];
-    size_t inside = width - 3; /* without the brackets and the blank */
+    assert(width >= BAR_MIN && width <= BAR_MAX && view->total > 0);
+    size_t inside = width - 3; /* without the brackets and the space */
     size_t filled =
         (size_t)((double)view->done / (double)MAX(view->total, view->done) * (double)inside);
     for (size_t i = 0; i < inside; i++)
@@ -142,7 +144,7 @@ static void put_counts(struct row *row, const struct progress_view *view)
     }
 }
 
-/* "j17 12.3 s"; an id that is long is cut, so that the time has room beside it. */
+/* "j17 12.3 s"; cuts a long id so that the time fits beside it. */
 static void describe_slow(const struct progress_job *job, size_t room, char *ret, size_t size)
 {
     size_t columns = MIN((size_t)ID_COLUMNS_MAX, MAX(room, (size_t)ID_BESIDE * 2) - ID_BESIDE);
@@ -170,7 +172,7 @@ static void put_slow(struct row *row, const struct progress_view *view)
         if (fits && put(row, text))
             continue;
         if (fits && i == 0) {
-            put_cut(row, text); /* a part of one is better than none */
+            put_cut(row, text); /* part of one is better than none */
             return;
         }
         row->used = used;
@@ -187,6 +189,7 @@ void progress_render(const struct progress_view *view, size_t columns, struct pr
         put_counts,
         put_slow,
     };
+    assert(columns > 0 && view->n_slow <= PROGRESS_SLOW_MAX);
     ret->n = 0;
     for (size_t i = 0; i < PROGRESS_ROWS; i++) {
         struct row row = {

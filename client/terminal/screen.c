@@ -8,12 +8,11 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-/* The alternate screen, without a cursor, on which long lines are cut and not wrapped. */
+/* Alternate screen, no cursor, long lines cut instead of wrapped. */
 #define ALTERNATE "\033[?1049h\033[?25l\033[?7l"
 #define ORDINARY "\033[0m\033[?7h\033[?25h\033[?1049l"
 #define HOME "\033[H"
-/* Before a line is written: behind one that fills the row the cursor stands on its last character.
- */
+/* Written before a line: after a line that fills the row, the cursor is on its last character. */
 #define CLEAR_LINE "\033[2K"
 #define REST_OF_SCREEN "\033[J"
 
@@ -38,8 +37,8 @@ void screen_size(size_t *columns, size_t *rows)
     *rows = size.ws_row;
 }
 
-/* Not by stdio: what it could not write would stay in its buffer. A terminal that is stopped (^S)
- * is waited for as by any program. */
+/* Avoids stdio, which would keep in its buffer what it could not write. Waits for a terminal that
+ * is stopped (^S), as any program does. */
 static void write_all(const char *text, size_t n)
 {
     while (n > 0) {
@@ -99,11 +98,11 @@ void screen_draw(const char *page, size_t rows)
     if (!out)
         return;
     if (lines > rows && shown > 0)
-        shown--; /* for the line that says so */
+        shown--; /* the last row says how many more there are */
     (void)fputs(HOME, out);
     for (size_t i = 0; i < shown; i++) {
         size_t n = strcspn(page, "\n");
-        /* No line feed behind the last row: it would scroll. */
+        /* A line feed after the last row would scroll. */
         (void)fprintf(out, CLEAR_LINE "%.*s%s", (int)n, page, i + 1 < rows ? "\r\n" : "");
         page += n + 1;
     }

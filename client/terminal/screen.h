@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* The whole terminal, for pages that are drawn again and again in place, and given back as it was.
- */
+/* Takes over the whole terminal, draws pages on it in place, and gives it back as it was. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,7 +8,7 @@
 
 struct screen {
     bool active;
-    bool keys; /* stdin gives keys at once, and `saved` is how it was */
+    bool keys; /* stdin gives keys at once; `saved` holds how it was */
     struct termios saved;
 };
 
@@ -18,24 +17,23 @@ struct screen {
         .active = false \
     }
 
-/* Whether standard output is a terminal that can be drawn on: one that TERM does not call dumb. */
+/* Whether standard output is a terminal that TERM does not call dumb. */
 bool screen_is_possible(void);
 
-/* Whether colours are wanted on standard output: it is a terminal that is not dumb, and NO_COLOR
- * (see no-color.org) is not set, or empty. */
+/* Whether to write colours to standard output: it is a terminal that is not dumb, and NO_COLOR (see
+ * no-color.org) is unset or empty. */
 bool screen_wants_colour(void);
 
-/* Columns and rows of standard output where it is a terminal that tells; else they stay. */
+/* Sets the columns and rows of standard output; leaves them if it does not tell its size. */
 void screen_size(size_t *columns, size_t *rows);
 
-/* Takes the terminal over: its alternate screen, no cursor, keys that are not shown. */
+/* Takes the terminal over: alternate screen, no cursor, no echo of keys. */
 void screen_open(struct screen *screen);
 
-/* Gives it back. Does nothing to one that is not open. */
+/* Gives the terminal back. Does nothing if SCREEN is not open. */
 void screen_close(struct screen *screen);
 #define _cleanup_screen_ _cleanup_(screen_close)
 
-/* Draws PAGE, lines of text with nothing but SGR sequences in them, from the top: ROWS lines at
- * most, and says so on the last one where there are more. In one write, so that nothing flickers.
- */
+/* Draws at most ROWS lines of PAGE from the top, and says on the last one how many more there are.
+ * The text may hold SGR sequences, no others. Draws in one write, so that nothing flickers. */
 void screen_draw(const char *page, size_t rows);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "statusview.h"
+#include "member.h"
 #include "table.h"
 #include "text.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <string.h>
 
 #define LABEL_COLUMNS 9
 #define CLIENTS_SHOWN 20
-/* Lines of a page that holds one kind of job and no list. */
+/* Lines of a page with one kind of job and no list. */
 #define LINES_OF_THE_REST 18
-/* A page that has fewer is short: what is left out of it can be seen on a higher terminal. */
+/* A page with fewer rows is short: it leaves out what a higher terminal shows. */
 #define SHORT_PAGE 30
 #define SHORT_RECENT 4
 #define HIGH_PAGE 40
@@ -31,35 +31,24 @@ struct page {
 
 /* --- pieces ------------------------------------------------------------------------------- */
 
-static int64_t number(const json_t *object, const char *name)
-{
-    return json_integer_value(json_object_get(object, name));
-}
-
-static const char *string(const json_t *object, const char *name)
-{
-    const char *value = json_string_value(json_object_get(object, name));
-    return value ? value : "?";
-}
-
 static const char *duration(const json_t *object, const char *name, char out[TEXT_QUANTITY_MAX])
 {
-    return text_duration(MAX(number(object, name), 0), out);
+    return text_duration(MAX(member_integer(object, name), 0), out);
 }
 
 static const char *brief(const json_t *object, const char *name, char out[TEXT_QUANTITY_MAX])
 {
-    return text_brief_duration((double)MAX(number(object, name), 0), out);
+    return text_brief_duration((double)MAX(member_integer(object, name), 0), out);
 }
 
 static const char *count(const json_t *object, const char *name, char out[TEXT_QUANTITY_MAX])
 {
-    return text_brief_count((double)MAX(number(object, name), 0), out);
+    return text_brief_count((double)MAX(member_integer(object, name), 0), out);
 }
 
 static const char *size(const json_t *object, const char *name, char out[TEXT_QUANTITY_MAX])
 {
-    return text_size(MAX(number(object, name), 0), out);
+    return text_size(MAX(member_integer(object, name), 0), out);
 }
 
 static const char *colour(const struct page *page, const char *code)
@@ -69,11 +58,7 @@ static const char *colour(const struct page *page, const char *code)
 
 static void put_coloured(const struct page *page, const char *code, const char *text)
 {
-    if (page->view->colour)
-        (void)fprintf(page->out, "\033[%sm", code);
-    text_put(page->out, text, strlen(text));
-    if (page->view->colour)
-        (void)fputs("\033[0m", page->out);
+    text_put_coloured(page->out, colour(page, code), text);
 }
 
 static void put_label(const struct page *page, const char *label)
@@ -81,20 +66,18 @@ static void put_label(const struct page *page, const char *label)
     (void)fprintf(page->out, "%-*s", LABEL_COLUMNS, label);
 }
 
-/* LABEL, then a text that goes on below itself where it does not fit. */
+/* Writes LABEL and beside it the text, wrapped into a column of its own. */
 _printf_(3, 4) static void put_line(const struct page *page, const char *label, const char *format,
                                     ...)
 {
-    char text[512];
     va_list args;
-    va_start(args, format);
-    (void)vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
     put_label(page, label);
-    text_put_wrapped(page->out, text, LABEL_COLUMNS, LABEL_COLUMNS, page->view->columns);
+    va_start(args, format);
+    text_vput_wrapped(page->out, LABEL_COLUMNS, page->view->columns, format, args);
+    va_end(args);
 }
 
-/* Headings of a table, behind an empty line. */
+/* Writes an empty line and the headings of a table. */
 static void put_headings(const struct page *page, const struct table *table)
 {
     (void)fputs(page->view->colour ? "\n\033[" BOLD "m" : "\n", page->out);
@@ -108,14 +91,14 @@ static void put_headings(const struct page *page, const struct table *table)
 static void put_head(const struct page *page, const json_t *status)
 {
     char up[TEXT_QUANTITY_MAX], memory[TEXT_QUANTITY_MAX], line[128];
-    const char *state = string(status, "state");
+    const char *state = member_text(status, "state");
     put_coloured(page, BOLD, "rubricd ");
-    put_coloured(page, BOLD, string(status, "version"));
+    put_coloured(page, BOLD, member_text(status, "version"));
     (void)fputs(": ", page->out);
     put_coloured(page, strcmp(state, "running") == 0 ? GREEN : YELLOW, state);
-    size_t used = strlen("rubricd : ") + strlen(string(status, "version")) + strlen(state);
+    size_t used = strlen("rubricd : ") + strlen(member_text(status, "version")) + strlen(state);
     (void)snprintf(line, sizeof(line), ", up %s, pid %" PRId64 ", %s",
-                   duration(status, "uptime_ms", up), number(status, "pid"),
+                   duration(status, "uptime_ms", up), member_integer(status, "pid"),
                    size(json_object_get(status, "memory"), "rss_bytes", memory));
     text_put_wrapped(page->out, line, used, LABEL_COLUMNS, page->view->columns);
 }
@@ -128,7 +111,7 @@ static struct slot_counts count_slots(const json_t *slots)
 {
     struct slot_counts counts = {.all = json_array_size(slots)};
     for (size_t i = 0; i < counts.all; i++) {
-        const char *state = string(json_array_get(slots, i), "state");
+        const char *state = member_text(json_array_get(slots, i), "state");
         counts.busy += strcmp(state, "busy") == 0;
         counts.idle += strcmp(state, "idle") == 0;
         counts.starting += strcmp(state, "starting") == 0;
@@ -140,38 +123,39 @@ static struct slot_counts count_slots(const json_t *slots)
 static bool queue_is_full(const json_t *queue)
 {
     return json_is_object(queue) &&
-           ((number(queue, "jobs") > 0 && number(queue, "jobs") >= number(queue, "jobs_max")) ||
-            (number(queue, "bytes") > 0 && number(queue, "bytes") >= number(queue, "bytes_max")));
+           ((member_integer(queue, "jobs") > 0 &&
+             member_integer(queue, "jobs") >= member_integer(queue, "jobs_max")) ||
+            (member_integer(queue, "bytes") > 0 &&
+             member_integer(queue, "bytes") >= member_integer(queue, "bytes_max")));
 }
 
 _printf_(3, 4) static void put_notice(const struct page *page, const char *code, const char *format,
                                       ...)
 {
-    char text[256];
     va_list args;
-    va_start(args, format);
-    (void)vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
     put_coloured(page, code, "! ");
-    text_put_wrapped(page->out, text, 2, 2, page->view->columns);
+    va_start(args, format);
+    text_vput_wrapped(page->out, 2, page->view->columns, format, args);
+    va_end(args);
 }
 
-/* What somebody who was woken up has to know first. */
+/* Writes what an operator needs to know first. */
 static void put_notices(const struct page *page, const json_t *status)
 {
     struct slot_counts slots = count_slots(json_object_get(status, "slots"));
-    int64_t dropped = number(json_object_get(status, "log"), "dropped");
-    if (strcmp(string(status, "state"), "draining") == 0)
-        put_notice(page, YELLOW, "it drains: no new job is taken, and it ends with the last one");
+    int64_t dropped = member_integer(json_object_get(status, "log"), "dropped");
+    if (strcmp(member_text(status, "state"), "draining") == 0)
+        put_notice(page, YELLOW,
+                   "rubricd is draining: it takes no new jobs and exits after the last one");
     if (slots.broken > 0)
         put_notice(page, RED,
                    "%zu of %zu slots broken: being replaced (journalctl -u rubricd -p warning)",
                    slots.broken, slots.all);
     if (queue_is_full(json_object_get(status, "queue")))
-        put_notice(page, YELLOW, "the queue is full: clients that submit more have to wait");
+        put_notice(page, YELLOW, "the queue is full: clients that submit more wait");
     if (dropped > 0)
         put_notice(page, YELLOW,
-                   "%" PRId64 " log entries were dropped: the log is not read as fast", dropped);
+                   "%" PRId64 " log entries were dropped: the log's reader is too slow", dropped);
 }
 
 static void put_slot_counts(const struct page *page, const json_t *slots)
@@ -188,9 +172,9 @@ static void put_slot_counts(const struct page *page, const json_t *slots)
 static void put_queue(const struct page *page, const json_t *queue)
 {
     char bytes[TEXT_QUANTITY_MAX], most[TEXT_QUANTITY_MAX];
-    put_line(page, "queue", "%" PRId64 " of %" PRId64 " jobs, %s of %s", number(queue, "jobs"),
-             number(queue, "jobs_max"), size(queue, "bytes", bytes),
-             size(queue, "bytes_max", most));
+    put_line(page, "queue", "%" PRId64 " of %" PRId64 " jobs, %s of %s",
+             member_integer(queue, "jobs"), member_integer(queue, "jobs_max"),
+             size(queue, "bytes", bytes), size(queue, "bytes_max", most));
 }
 
 static int64_t sum(json_t *errors)
@@ -222,8 +206,9 @@ static void put_counters(const struct page *page, const json_t *counters)
     put_line(page, "jobs",
              "%" PRId64 " submitted: %" PRId64 " passed, %" PRId64 " failed, %" PRId64
              " errors%s%s%s",
-             number(counters, "submitted"), number(counters, "passed"), number(counters, "failed"),
-             sum(errors), *named ? " (" : "", named, *named ? ")" : "");
+             member_integer(counters, "submitted"), member_integer(counters, "passed"),
+             member_integer(counters, "failed"), sum(errors), *named ? " (" : "", named,
+             *named ? ")" : "");
 }
 
 /* --- rates and latencies ------------------------------------------------------------------ */
@@ -254,7 +239,7 @@ static void put_recent(const struct table *table, const char *kind, const json_t
         p90[TEXT_QUANTITY_MAX], p99[TEXT_QUANTITY_MAX], queued[TEXT_QUANTITY_MAX];
     const json_t *ran = json_object_get(recent, "wall_clock_ms");
     double per_second = json_number_value(json_object_get(recent, "per_second"));
-    (void)snprintf(last, sizeof(last), "%" PRId64 "m", number(recent, "seconds") / 60);
+    (void)snprintf(last, sizeof(last), "%" PRId64 "m", member_integer(recent, "seconds") / 60);
     if (per_second < 99.95)
         (void)snprintf(rate, sizeof(rate), "%.*f", per_second < 9.995 ? 2 : 1, per_second);
     else
@@ -274,14 +259,16 @@ static void put_recent(const struct table *table, const char *kind, const json_t
     table_put_row(table, cells, NULL);
 }
 
-/* Whether there were jobs of this kind: ever, or of late where the page is short. */
+/* Whether there were jobs of this kind: lately, or ever if the page may have any length. */
 static bool is_of_interest(const struct page *page, const json_t *kind)
 {
     const json_t *recent = json_object_get(kind, "recent");
     const json_t *longest = json_array_get(recent, json_array_size(recent) - 1);
     if (page->view->rows == 0)
-        return number(kind, "submitted") > 0;
-    return number(longest, "passed") + number(longest, "failed") + number(longest, "errors") > 0;
+        return member_integer(kind, "submitted") > 0;
+    return member_integer(longest, "passed") + member_integer(longest, "failed") +
+               member_integer(longest, "errors") >
+           0;
 }
 
 static void put_kinds(const struct page *page, json_t *kinds)
@@ -320,7 +307,7 @@ static const struct table_column slot_columns[] = {
     {.heading = "id", .width = 16, .most = 64},
 };
 
-/* The time of day in MS milliseconds; "" where the clock is not known. */
+/* Returns the time of day in MS milliseconds; "" if the clock is unknown. */
 static const char *time_in(const struct page *page, int64_t ms, char out[16])
 {
     *out = '\0';
@@ -337,22 +324,22 @@ static void put_busy_slot(const struct page *page, const struct table *table, co
 {
     char slot_no[24], job_no[24], running[TEXT_QUANTITY_MAX], left[TEXT_QUANTITY_MAX], until[16];
     const json_t *job = json_object_get(slot, "job");
-    (void)snprintf(slot_no, sizeof(slot_no), "%" PRId64, number(slot, "slot"));
-    (void)snprintf(job_no, sizeof(job_no), "%" PRId64, number(job, "job_no"));
+    (void)snprintf(slot_no, sizeof(slot_no), "%" PRId64, member_integer(slot, "slot"));
+    (void)snprintf(job_no, sizeof(job_no), "%" PRId64, member_integer(job, "job_no"));
     const char *const cells[] = {
         slot_no,
         brief(job, "running_ms", running),
         brief(job, "remaining_ms", left),
-        time_in(page, number(job, "remaining_ms"), until),
+        time_in(page, member_integer(job, "remaining_ms"), until),
         job_no,
-        string(job, "kind"),
-        string(job, "label"),
-        string(job, "id"),
+        member_text(job, "kind"),
+        member_text(job, "label"),
+        member_text(job, "id"),
     };
     table_put_row(table, cells, NULL);
 }
 
-/* Numbers of the slots in STATE, as "1, 4-63"; false where there are none. */
+/* Lists the numbers of the slots in STATE, as "1, 4-63"; false if there are none. */
 static bool list_slots(const json_t *slots, const char *state, char *text, size_t room)
 {
     int64_t first = 0, last = -2;
@@ -360,9 +347,9 @@ static bool list_slots(const json_t *slots, const char *state, char *text, size_
     *text = '\0';
     for (size_t i = 0; i <= n; i++) {
         const json_t *slot = i < n ? json_array_get(slots, i) : NULL;
-        if (slot && strcmp(string(slot, "state"), state) != 0)
+        if (slot && strcmp(member_text(slot, "state"), state) != 0)
             continue;
-        if (slot && number(slot, "slot") == last + 1) {
+        if (slot && member_integer(slot, "slot") == last + 1) {
             last++;
             continue;
         }
@@ -371,7 +358,7 @@ static bool list_slots(const json_t *slots, const char *state, char *text, size_
                                      first < last ? "%s%" PRId64 "-%" PRId64 : "%s%" PRId64,
                                      used > 0 ? ", " : "", first, last);
         if (slot)
-            first = last = number(slot, "slot");
+            first = last = member_integer(slot, "slot");
     }
     return used > 0;
 }
@@ -407,7 +394,7 @@ static void put_slots(const struct page *page, const json_t *slots)
     if (shown == 0)
         (void)fputc('\n', page->out);
     if (busy > shown)
-        (void)fprintf(page->out, "      and %zu more that are busy\n", busy - shown);
+        (void)fprintf(page->out, "      and %zu more busy\n", busy - shown);
     put_other_slots(page, slots);
 }
 
@@ -421,18 +408,16 @@ static const struct table_column failure_columns[] = {
     {.heading = "why it failed", .width = 16, .most = 1000},
 };
 
-/* What went wrong may be a sentence: where it does not fit it has lines of its own. */
+/* The reason may be a sentence: one that does not fit gets lines of its own. */
 static void put_failure(const struct page *page, const struct table *table, const json_t *failure)
 {
     char ago[TEXT_QUANTITY_MAX], job_no[24];
-    const char *why = string(failure, "what");
+    const char *why = member_text(failure, "what");
     bool fits = text_columns(why, strlen(why)) <= table->widths[4];
-    (void)snprintf(job_no, sizeof(job_no), "%" PRId64, number(failure, "job_no"));
+    (void)snprintf(job_no, sizeof(job_no), "%" PRId64, member_integer(failure, "job_no"));
     const char *const cells[] = {
-        brief(failure, "ago_ms", ago),
-        job_no,
-        string(failure, "label"),
-        string(failure, "id"),
+        brief(failure, "ago_ms", ago),           job_no,
+        member_text(failure, "label"),           member_text(failure, "id"),
         fits || page->view->rows > 0 ? why : "",
     };
     table_put_row(table, cells, *cells[4] ? colour(page, RED) : NULL);
@@ -474,7 +459,8 @@ static void put_client(const struct page *page, const struct table *table, const
     static const char *const names[] = {"client", "uid", "pid", "queued", "running"};
     char numbers[ARRAY_SIZE(names)][24], unread[TEXT_QUANTITY_MAX];
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-        (void)snprintf(numbers[i], sizeof(numbers[i]), "%" PRId64, number(client, names[i]));
+        (void)snprintf(numbers[i], sizeof(numbers[i]), "%" PRId64,
+                       member_integer(client, names[i]));
     bool paused = json_is_true(json_object_get(client, "paused"));
     const char *const cells[] = {
         numbers[0],
@@ -482,7 +468,7 @@ static void put_client(const struct page *page, const struct table *table, const
         numbers[2],
         numbers[3],
         numbers[4],
-        number(client, "unsent_bytes") > 0 ? size(client, "unsent_bytes", unread) : "-",
+        member_integer(client, "unsent_bytes") > 0 ? size(client, "unsent_bytes", unread) : "-",
         paused ? "paused" : "",
     };
     table_put_row(table, cells, paused ? colour(page, YELLOW) : NULL);
@@ -491,7 +477,7 @@ static void put_client(const struct page *page, const struct table *table, const
 static void put_clients(const struct page *page, const json_t *status)
 {
     const json_t *clients = json_object_get(status, "clients");
-    int64_t total = MAX(number(status, "clients_total"), (int64_t)json_array_size(clients));
+    int64_t total = MAX(member_integer(status, "clients_total"), (int64_t)json_array_size(clients));
     size_t shown = MIN(json_array_size(clients), page->clients_max);
     struct table table;
     table_init(&table, page->out, client_columns, ARRAY_SIZE(client_columns), page->view->columns);
@@ -507,7 +493,7 @@ static void put_clients(const struct page *page, const json_t *status)
 static void put_client_count(const struct page *page, const json_t *status)
 {
     const json_t *clients = json_object_get(status, "clients");
-    int64_t total = MAX(number(status, "clients_total"), (int64_t)json_array_size(clients));
+    int64_t total = MAX(member_integer(status, "clients_total"), (int64_t)json_array_size(clients));
     size_t paused = 0;
     for (size_t i = 0; i < json_array_size(clients); i++)
         paused += json_is_true(json_object_get(json_array_get(clients, i), "paused"));
@@ -519,7 +505,7 @@ static void put_client_count(const struct page *page, const json_t *status)
 
 /* --- isolation ---------------------------------------------------------------------------- */
 
-/* The names of LAYERS in one line, to be freed. */
+/* Joins the names of LAYERS into one line, which the caller frees. */
 static char *join_layers(const json_t *layers)
 {
     char *text = NULL;
@@ -548,12 +534,13 @@ static void put_isolation(const struct page *page, const json_t *isolation)
         char line[512];
         put_coloured(page, YELLOW, "missing");
         (void)fprintf(page->out, "%*s", LABEL_COLUMNS - 7, "");
-        (void)snprintf(line, sizeof(line), "%s: %s", string(layer, "layer"),
-                       string(layer, "reason"));
+        (void)snprintf(line, sizeof(line), "%s: %s", member_text(layer, "layer"),
+                       member_text(layer, "reason"));
         text_put_wrapped(page->out, line, LABEL_COLUMNS, LABEL_COLUMNS, page->view->columns);
     }
     put_label(page, "digest");
-    (void)text_put_fit(page->out, string(isolation, "digest"), page->view->columns - LABEL_COLUMNS);
+    (void)text_put_fit(page->out, member_text(isolation, "digest"),
+                       page->view->columns - LABEL_COLUMNS);
     (void)fputc('\n', page->out);
 }
 

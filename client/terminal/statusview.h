@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* The daemon's status as a page for people: what they need first stands first. Pure. What the
- * message lacks, or has of another type than expected, is shown as 0, "?" or nothing. */
+/* Renders the daemon's status as a page for people, most urgent first. Pure. Shows a member that
+ * the message lacks, or that has an unexpected type, as 0, "?" or nothing. */
 
 #include "proto/json.h"
 
@@ -11,9 +11,9 @@
 #include <time.h>
 
 struct statusview {
-    size_t columns; /* no line is longer, where that can be had: from 40 on */
-    size_t rows;    /* what lists are shortened for; 0: there is no end to the page */
-    /* Local time when the status came, for when jobs will be ended; may be NULL. */
+    size_t columns; /* no line is longer, if this is at least 40 */
+    size_t rows;    /* lists are cut to fit; 0: the page may have any length */
+    /* Local time when the status came, to tell when jobs time out; may be NULL. */
     const struct tm *clock;
     bool colour;
 };

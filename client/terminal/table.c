@@ -2,6 +2,7 @@
 #include "table.h"
 #include "text.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define BETWEEN 2
@@ -15,7 +16,7 @@ static size_t total_width(const struct table *table)
     return total;
 }
 
-/* Leaves out the column that is least needed; false where all are. */
+/* Leaves out the least needed column; false if all must stay. */
 static bool leave_one_out(struct table *table)
 {
     size_t worst = table->n;
@@ -32,6 +33,7 @@ static bool leave_one_out(struct table *table)
 void table_init(struct table *table, FILE *out, const struct table_column *columns, size_t n,
                 size_t width)
 {
+    assert(n <= TABLE_COLUMNS_MAX);
     *table = (struct table){.out = out, .columns = columns, .n = n};
     for (size_t i = 0; i < n; i++)
         table->widths[i] = columns[i].width;
@@ -72,7 +74,7 @@ static void put_cell(const struct table *table, size_t i, const char *cell, bool
 void table_put_row(const struct table *table, const char *const *cells, const char *colour)
 {
     size_t last = last_shown(table);
-    /* What is behind the last cell that holds something would be blanks at the end of a line. */
+    /* Empty cells at the end would be spaces at the end of the line. */
     while (last > 0 && (table->widths[last] == 0 || !cells[last] || !*cells[last]))
         last--;
     for (size_t i = 0; i <= last; i++) {

@@ -5,7 +5,6 @@
 #include "proto/utf8.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <string.h>
 #include <time.h>
@@ -92,8 +91,8 @@ void text_put(FILE *out, const char *text, size_t n)
     }
 }
 
-/* Characters that terminals show two columns wide (UAX #11), or on top of the one before. wcwidth()
- * would know them of the locale, which is not asked. */
+/* Characters that terminals show two columns wide (UAX #11), or on top of the previous one.
+ * wcwidth() knows only those of the locale, and rubricctl sets none. */
 static const struct {
     unsigned first, last;
     size_t columns;
@@ -105,7 +104,7 @@ static const struct {
     {0x20000, 0x3FFFD, 2},
 };
 
-/* Columns that SHOWN, one character or its escaped form, takes on a line. */
+/* Returns the columns that SHOWN, one character or its escaped form, takes. */
 static size_t shown_columns(const char *shown)
 {
     if ((unsigned char)shown[0] < 0x80)
@@ -176,6 +175,22 @@ void text_put_wrapped(FILE *out, const char *text, size_t first, size_t indent, 
         text += n;
     }
     (void)fputc('\n', out);
+}
+
+void text_vput_wrapped(FILE *out, size_t indent, size_t columns, const char *format, va_list args)
+{
+    char text[2048];
+    (void)vsnprintf(text, sizeof(text), format, args);
+    text_put_wrapped(out, text, indent, indent, columns);
+}
+
+void text_put_coloured(FILE *out, const char *colour, const char *text)
+{
+    if (colour)
+        (void)fprintf(out, "\033[%sm", colour);
+    text_put(out, text, strlen(text));
+    if (colour)
+        (void)fputs("\033[0m", out);
 }
 
 void complain(const char *format, ...)

@@ -106,6 +106,21 @@ def test_errors_are_retried(batches, daemon_here):
     assert run["earlier"][0]["finished_at"] < run["earlier"][1]["finished_at"] < run["finished_at"]
 
 
+def test_a_second_answer_does_not_count(batches, daemon_here):
+    """The job waits for another attempt: the daemon no longer has it, and can answer it no more."""
+    batches.write(*numbered(1))
+    process = batches.start()
+    peer = daemon_here.accept()
+    assert peer.jobs(1) == ["j0"]
+    peer.send(error("j0"), error("j0"), result("j0", False), started("j0"))
+    assert peer.jobs(1) == ["j0"]
+    peer.send(result("j0"))
+    said = batches.end(process)
+    assert "rubricctl: rubricd: sandbox_failed: the jail is gone" in said[0]
+    run = batches.lines()["j0"]["run"]
+    assert (run["attempts"], len(run["earlier"])) == (2, 1)
+
+
 def test_retries_have_an_end(batches, daemon_here):
     batches.write(*numbered(1))
     process = batches.start("--retries", "1")
@@ -268,9 +283,9 @@ def test_the_cost_cap(batches, daemon_here):
     peer.send(result("j2", cost=0.25), result("j3", passed=False))
     said = batches.end(process, 5)
     assert complaints(said) == [
-        "the cost cap of $1.0000 is passed: $1.2500 so far; nothing more is submitted, 3 queued jobs "
-        "cancelled, 2 running awaited",
-        "cost $1.7500 with a cap of $1.0000: $0.7500 more, of jobs that ran already when it was passed",
+        "the cost cap of $1.0000 is passed: $1.2500 so far; submitting nothing more, cancelled 3 queued jobs, "
+        "waiting for 2 running",
+        "the run cost $1.7500 with a cap of $1.0000: jobs that were running when the cap was passed cost $0.7500 more",
     ]
     assert sorted(batches.lines()) == ["j0", "j1", "j2", "j3", "j4"], "what was taken back has no line"
     assert "2 jobs are unanswered" in said
@@ -278,7 +293,7 @@ def test_the_cost_cap(batches, daemon_here):
     process = batches.start("--quiet", "--resume", "--cost-cap", "1.5")
     peer = daemon_here.accept()
     said = complaints(batches.end(process, 5))
-    assert said[0].startswith("the cost cap of $1.5000 is passed: $1.7500 so far; nothing more")
+    assert said[0].startswith("the cost cap of $1.5000 is passed: $1.7500 so far; submitting nothing more")
     assert peer.recv() is None, "nothing was submitted"
     process = batches.start("--quiet", "--resume", "--cost-cap", "1.75", "--limit", "6")
     peer = daemon_here.accept()
@@ -294,7 +309,10 @@ def test_the_cost_cap_with_a_real_daemon(real, bench):
     said = real.run("--cost-cap", "2", status=5)
     cost = 0.5 * len(real.lines())
     assert 2 < cost <= 2 + 0.5 + 0.5
-    assert f"cost ${cost:.4f} with a cap of $2.0000: ${cost - 2:.4f} more" in complaints(said)[1]
+    assert complaints(said)[1] == (
+        f"the run cost ${cost:.4f} with a cap of $2.0000: jobs that were running when the cap was passed cost "
+        f"${cost - 2:.4f} more"
+    )
 
 
 def test_attempts_that_do_not_count_cost_all_the_same(batches, daemon_here):
@@ -338,7 +356,7 @@ def test_fail_fast(batches, daemon_here, answer, status, how):
     peer.send(*[error(id, "cancelled", retriable=False) for id in ("j2", "j3")], result("j0"))
     said = complaints(batches.end(process, status))
     assert said == [
-        f"--fail-fast: j1 {how}; nothing more is submitted, 2 queued jobs cancelled, 1 running awaited"
+        f"--fail-fast: j1 {how}; submitting nothing more, cancelled 2 queued jobs, waiting for 1 running"
     ]
     assert sorted(batches.lines()) == ["j0", "j1"]
     # It goes on where it stopped; failures from before are not those of this run.
@@ -359,7 +377,7 @@ def test_one_signal_drains_and_two_cancel(batches, daemon_here, number):
     peer.send(error("j2"))
     process.send_signal(number)
     first = process.stderr.readline()
-    assert "interrupted: nothing more is submitted; waiting for" in first
+    assert "interrupted: submitting nothing more; waiting for" in first
     peer.send(result("j0"))
     wait_until(lambda: "j0" in batches.lines(), "what was in flight is awaited")
     process.send_signal(number)
@@ -449,7 +467,7 @@ def test_samples(batches, daemon_here):
     failing = {"j1#2", "j2", "j2#2", "j2#3"}
     peer.send(*[result(id, id not in failing) for id in ids])
     said = batches.end(process, 2)
-    assert complaints(said) == [f"{batches.jobs}:4: id: with #2 behind it longer than 128 bytes"]
+    assert complaints(said) == [f"{batches.jobs}:4: id: longer than 128 bytes with #2 appended"]
     assert said[-2:] == ["flakiness: 1 of 3 cases had different verdicts:", "    j1 (2 of 3 passed)"]
     lines = batches.lines()
     assert [(lines[id]["run"]["case_id"], lines[id]["run"]["sample"]) for id in ids[:4]] == [

@@ -116,8 +116,8 @@ def test_ids_that_are_gone_are_said(batches):
     batches.run()
     batches.write(sandbox("j3\x1b[31m"))
     said = complaints(batches.run("--resume"))
-    head, names = said[1].split(" stays: ")
-    assert head == f"{batches.output}: 8 ids are not in the input any more; what the file has of them"
+    head, names = said[1].split("; the file keeps the results: ")
+    assert head == f"{batches.output}: 8 ids are no longer in the input"
     shown = names.removesuffix(", ...").split(", ")
     assert len(set(shown)) == 5 and set(shown) < {f"j{n}\\x1b[31m" for n in range(9) if n != 3}
     assert len(batches.lines()) == 9
@@ -151,7 +151,7 @@ def test_nothing_is_overwritten_silently(batches):
 def test_a_file_of_something_else_is_left_alone(batches, text):
     batches.write(sandbox("a"))
     batches.output.write_text(text)
-    complaint = f"{batches.output}:1: no line of results as rubricctl writes them"
+    complaint = f"{batches.output}:1: not a line of results as rubricctl writes them"
     assert complaints(batches.run("--resume", status=2)) == [complaint]
     assert batches.output.read_text() == text
 
@@ -284,8 +284,8 @@ def test_a_full_disk(batches, uninterrupted, small_disk):
     command = ["unshare", "--mount", "sh", "-c", script, "sh", *batches.command("--resume", "--quiet")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=10 * DEADLINE, check=False)
     assert done.stderr.splitlines() == [
-        f"rubricctl: cannot write {batches.output}: No space left on device; nothing more is submitted. All "
-        "lines in it are whole, and --resume goes on with it",
+        f"rubricctl: cannot write {batches.output}: No space left on device; submitting nothing more. All "
+        "lines in the file are whole; --resume continues it",
         "status 6",
         "status 1",
     ]

@@ -651,8 +651,8 @@ def test_interrupted(place, fake):
     process.send_signal(signal.SIGINT)
     first = process.stderr.readline()
     assert first == (
-        "rubricctl: interrupted: nothing more is submitted; waiting for 2 jobs in flight (once more "
-        "cancels)\n"
+        "rubricctl: interrupted: submitting nothing more; waiting for 2 jobs in flight (interrupt again "
+        "to cancel)\n"
     )
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=DEADLINE)
@@ -715,14 +715,14 @@ NO_TESTS = {name: value for name, value in ADD.items() if name != "test"}
             {**ADD, "task_id": 3, "canonical_solution": 1},
             "canonical_solution: expected a string, got a number",
         ),
-        ({**HALF, "test_list": []}, "test_list: no assertion is in it"),
+        ({**HALF, "test_list": []}, "test_list: it has no assertion"),
         ({**HALF, "test_list": "assert 1"}, "test_list: expected an array, got a string"),
         ({**HALF, "test_list": ["", 1]}, "test_list[1]: expected a string, got a number"),
         ({**HALF, "test_imports": "re"}, "test_imports: expected an array, got a string"),
         ({**HALF, "test_imports": [None]}, "test_imports[0]: expected a string, got null"),
         ({**HALF, "test_setup_code": 1}, "test_setup_code: expected a string, got a number"),
         ({**HALF, "code": False}, "code: expected a string, got a boolean"),
-        ({**TWICE, "task_id": "Own/0"}, 'task_id "Own/0" is that of line 1 already'),
+        ({**TWICE, "task_id": "Own/0"}, 'task_id "Own/0" is already that of line 1'),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -737,7 +737,7 @@ def test_bad_records_of_a_data_set(place, fake, record, complaint):
     assert said.startswith(f"tasks.jsonl:2: {complaint}"), said
     assert done.stdout.splitlines() == [
         "2 tasks, 2 samples, 2 correct",
-        "incomplete: 1 not usable (named above)",
+        "incomplete: 1 unusable (named above)",
         "pass@1:    1.0000 (incomplete)",
     ]
     assert daemon.jobs["Own/0:0"]["test"] == ADD["test"], "the first of that id is the one"
@@ -749,7 +749,7 @@ def test_bad_records_of_a_data_set(place, fake, record, complaint):
         ("[%s,\n%s", "tasks.jsonl:2: the array does not end"),
         ("[%s,\n\n,%s]", "tasks.jsonl:3: an element of the array is missing"),
         ("[%s,\n]", "tasks.jsonl:2: an element of the array is missing"),
-        ("[%s]\n%s", "tasks.jsonl:2: there is more behind the array"),
+        ("[%s]\n%s", "tasks.jsonl:2: text follows the array"),
         ("[%s,\n1\n]", "tasks.jsonl:2: expected an object, got a number"),
     ],
     ids=["no end", "two commas", "last comma", "more", "a number"],
@@ -773,7 +773,7 @@ def test_bad_arrays(place, fake, text, complaint):
         ({"task_id": "Own/0"}, "neither completion nor solution nor generation"),
         (
             {"task_id": "Own/0", "completion": "x", "generation": "y"},
-            "both completion and generation: which one is to be graded?",
+            "both completion and generation: expected only one",
         ),
         ({"task_id": "Own/0", "solution": 3}, "solution: expected a string, got a number"),
         ({"task_id": "Own/2", "completion": "x"}, 'task_id "Own/2" is not in the data set'),
@@ -793,7 +793,7 @@ def test_bad_samples(place, fake, record, complaint):
     assert said.startswith(f"samples.jsonl:2: {complaint}"), said
     assert done.stdout.splitlines() == [
         "1 task, 2 samples, 2 correct",
-        "incomplete: 1 not usable (named above)",
+        "incomplete: 1 unusable (named above)",
         "pass@1:    1.0000 (incomplete)",
     ]
 
@@ -869,7 +869,7 @@ def test_files_that_are_not_there(place, fake):
         ),
         (
             ["--dataset", "d", "--samples", "s", "--canonical"],
-            "--canonical grades the data set's own solutions: no --samples",
+            "--canonical grades the data set's own solutions and takes no --samples",
         ),
         (
             ["--dataset", "-", "--samples", "-"],
@@ -877,11 +877,11 @@ def test_files_that_are_not_there(place, fake):
         ),
         (
             ["--dataset", "d", "--samples", "-"],
-            "--output FILE is missing: standard input has no name to make one of",
+            "--output FILE is missing: standard input has no name to derive one from",
         ),
         (
             ["--dataset", "-", "--canonical"],
-            "--output FILE is missing: standard input has no name to make one of",
+            "--output FILE is missing: standard input has no name to derive one from",
         ),
         (
             ["--dataset", "d", "--samples", "s", "-o", "-", "--json"],
@@ -1002,7 +1002,7 @@ def test_passk_of_bad_lines(place, record, complaint):
     assert done.returncode == 2
     assert done.stdout.splitlines() == [
         "1 task, 1 sample, 1 correct",
-        "incomplete: 1 not usable (named above)",
+        "incomplete: 1 unusable (named above)",
         "pass@1:    1.0000 (incomplete)",
     ]
 
@@ -1010,9 +1010,9 @@ def test_passk_of_bad_lines(place, record, complaint):
 def test_passk_without_results(place):
     place.write("r.jsonl", "")
     done = place.run("passk", "r.jsonl")
-    assert (done.returncode, complaints(done)) == (2, ["no result was found"])
+    assert (done.returncode, complaints(done)) == (2, ["no results found"])
     done = place.run("passk", "none")
-    assert complaints(done) == ["none: No such file or directory", "no result was found"]
+    assert complaints(done) == ["none: No such file or directory", "no results found"]
     done = place.run("passk")
     assert complaints(done) == ["passk: RESULTS... is missing; see rubricctl passk --help"]
     done = place.run("passk", "--k", "x", "r.jsonl")

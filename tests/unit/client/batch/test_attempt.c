@@ -51,11 +51,11 @@ static void test_starved(void **state)
     (void)state;
     assert_true(starved("wall_clock", json_integer(500), 1000));
     assert_false(starved("wall_clock", json_integer(499), 1000));
-    /* Several processes wait at the same time. */
+    /* Several processes may wait at the same time. */
     assert_true(starved("wall_clock", json_integer(5000), 1000));
     assert_false(starved("cpu", json_integer(900), 1000));
     assert_false(starved(NULL, json_integer(900), 1000));
-    /* The kernel does not tell. */
+    /* The kernel does not say. */
     assert_false(starved("wall_clock", json_null(), 1000));
     assert_false(starved("wall_clock", json_integer(0), 0));
 }

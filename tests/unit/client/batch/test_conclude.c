@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The end of a resumed run: its file is counted, which for a long one takes a while. */
+/* The end of a resumed run, which counts its file: that takes a while for a long one. */
 #include "client/batch/engine_private.h"
 
 #include <setjmp.h>
@@ -36,7 +36,7 @@ static int set_up(void **state)
     place->engine.options.resume = true;
     assert_int_equal(pending_init(&place->engine.pending), 0);
     assert_int_equal(summary_init(&place->engine.summary), 0);
-    (void)signal(SIGINT, SIG_DFL); /* what is started in the background has it ignored */
+    (void)signal(SIGINT, SIG_DFL); /* a shell ignores it in background processes */
     assert_int_equal(interrupt_init(&place->engine.interrupt), 0);
     *state = place;
     return 0;
@@ -54,7 +54,7 @@ static int tear_down(void **state)
 static void test_all_is_counted(void **state)
 {
     struct engine *engine = &((struct place *)*state)->engine;
-    engine->summary.passed = 7; /* counted on the way, and in the file as well */
+    engine->summary.passed = 7; /* counted on the way; the file has these, too */
     engine->summary.unusable = 3;
     engine_conclude(engine);
     assert_false(engine->ending.interrupted);
@@ -65,7 +65,7 @@ static void test_all_is_counted(void **state)
     assert_false(engine->ending.errors);
 }
 
-/* Who presses Ctrl-C does not wait for the end of it. */
+/* Ctrl-C ends the counting. */
 static void test_interrupted(void **state)
 {
     struct engine *engine = &((struct place *)*state)->engine;

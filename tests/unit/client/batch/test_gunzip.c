@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-/* gzip of TEXT; returns its length. */
+/* Compresses TEXT with gzip; returns the length. */
 static size_t compress_text(const char *text, size_t n, unsigned char *out, size_t size)
 {
     z_stream stream = {.zalloc = NULL};
@@ -27,7 +27,8 @@ static size_t compress_text(const char *text, size_t n, unsigned char *out, size
     return length;
 }
 
-/* Feeds DATA, STEP bytes at a time: what gunzip_feed said at last, and what gunzip_end says. */
+/* Feeds DATA, STEP bytes at a time. Sets *ret to what gunzip_feed() returned last, and *ret_end to
+ * what gunzip_end() returns. */
 static void feed(const unsigned char *data, size_t n, size_t step, struct evbuffer *out, int *ret,
                  int *ret_end)
 {
@@ -98,8 +99,8 @@ static void test_damaged(void **state)
     assert_inflates(data, n, n, -EBADMSG, 0, "");
 }
 
-/* Much out of little, more than one step's room: all of it comes, and what one call makes is
- * bounded. */
+/* Inflates much out of little, more than fits into one step: all of it comes, and one call makes
+ * only a bounded part. */
 static void test_much_out_of_little(void **state)
 {
     enum { MUCH = 20 << 20 };

@@ -48,7 +48,7 @@ static void test_many(void **state)
     idmap_deinit(&map);
 }
 
-/* What is reserved is enough: memory does not grow any more. */
+/* The reserved room is enough: memory does not grow any more. */
 static void test_reserve(void **state)
 {
     struct idmap map = IDMAP_NULL;

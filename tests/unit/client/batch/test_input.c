@@ -14,7 +14,7 @@
 
 #define LINE_MAX_HERE 20
 
-/* A file with TEXT, gone with its descriptor; it is opened by its /proc path. */
+/* Makes a file with TEXT that vanishes with its descriptor; tests open it by its /proc path. */
 struct fixture {
     int fd;
     char path[64];
@@ -29,7 +29,7 @@ static struct fixture with_text(const char *text)
     return file;
 }
 
-/* Appends all that comes to OUT: "LINE_NO[text]" or "!fault". */
+/* Appends what it reads to OUT: "LINE_NO[text]" or "!fault". */
 static void drain(struct input *input, char *out, size_t size)
 {
     for (;;) {
@@ -103,7 +103,7 @@ static void test_several_files(void **state)
     close_fd(b.fd);
 }
 
-/* Bytes that come one by one; a line that is larger than any limit is not kept. */
+/* Bytes come one by one; the buffer does not keep a line beyond the limit. */
 static void test_pipe(void **state)
 {
     static const char text[] = "abc\ndefgh\n\nxyz";

@@ -63,7 +63,7 @@ static void test_bench_root_fills_what_is_left_out(void **state)
     assert_payload("{\"id\":\"a\",\"kind\":\"rubric\",\"bench_root\":null}", "/bench",
                    "{\"type\":\"submit\",\"id\":\"a\",\"job\":{\"kind\":\"rubric\","
                    "\"bench_root\":\"/bench\"}}");
-    /* A line's own is left alone, right or wrong; other kinds have none. */
+    /* A bench_root in the line stays, right or wrong; other kinds have none. */
     assert_payload("{\"id\":\"a\",\"kind\":\"rubric\",\"bench_root\":\"relative\"}", "/bench",
                    "{\"type\":\"submit\",\"id\":\"a\",\"job\":{\"kind\":\"rubric\","
                    "\"bench_root\":\"relative\"}}");
@@ -123,7 +123,7 @@ static void test_id_length(void **state)
     submission_deinit(&submission);
 }
 
-/* A line of DEPTH levels; the daemon reads 200, of which the message itself is one. */
+/* Makes a line of DEPTH levels. The daemon reads 200, and the message itself is one of them. */
 static size_t nest(char *line, size_t depth)
 {
     size_t n = (size_t)sprintf(line, "{\"id\":\"d\",\"a\":");
@@ -194,7 +194,7 @@ static void test_default_id(void **state)
     assert_default_id("dir/a.jsonl", 12, "dir/a.jsonl:12");
     assert_default_id("a\xFF", 1, "a\xEF\xBF\xBD:1");
 
-    /* 128 bytes: the name loses its beginning, whole characters of it. */
+    /* 128 bytes: the name loses whole characters at its beginning. */
     char name[300];
     char expected[200];
     memset(name, 'n', 200);

@@ -93,7 +93,7 @@ static void test_one_writer(void **state)
     output_close(&output);
 }
 
-/* A limit of the file's size stands in for a disk that is full: a write is cut short, too. */
+/* A limit on the size of files imitates a full disk: it cuts a write short, too. */
 static void limit_size(rlim_t bytes)
 {
     struct rlimit limit;

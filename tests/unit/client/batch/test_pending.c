@@ -2,9 +2,13 @@
 #include "client/batch/pending.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -16,7 +20,7 @@ static int add_with(struct pending *pending, const char *id, size_t n, json_t *n
     assert_int_equal(bytes_copy(id, n, &id_bytes), 0);
     assert_int_equal(bytes_copy(payload, strlen(payload), &request), 0);
     int r = pending_add(pending, &id_bytes, &request, note, run, 100);
-    /* Taken over, or not at all. */
+    /* It takes over both or neither. */
     assert_true((r == 0) == (id_bytes.data == NULL));
     assert_true((r == 0) == (request.data == NULL));
     bytes_deinit(&id_bytes);
@@ -29,7 +33,7 @@ static int add(struct pending *pending, const char *id, size_t n)
     return add_with(pending, id, n, NULL, NULL);
 }
 
-/* Whether ID was there. */
+/* Takes ID out; returns whether it was in the set. */
 static bool take(struct pending *pending, const char *id, size_t n)
 {
     struct pending_job *job = pending_find(pending, id, n);
@@ -112,16 +116,64 @@ static void test_states(void **state)
     assert_int_equal(a->state, PENDING_QUEUED);
     assert_int_equal(a->since_ms, 100);
     assert_int_equal(pending_in_flight(&pending), 2);
-    pending_set_state(&pending, a, PENDING_RUNNING, 200);
+    pending_enter(&pending, a, PENDING_RUNNING, 200);
     assert_int_equal(a->since_ms, 200);
     assert_int_equal(pending_in_flight(&pending), 2);
-    pending_set_state(&pending, a, PENDING_WAITING, 300);
+    pending_enter(&pending, a, PENDING_WAITING, 300);
     assert_int_equal(pending_in_flight(&pending), 1);
     assert_int_equal(pending.counts[PENDING_WAITING], 1);
+    assert_false(pending_is_in_flight(a));
     assert_int_equal(pending_count(&pending), 2);
-    assert_true(take(&pending, "a", 1));
+    pending_enter(&pending, a, PENDING_QUEUED, 400);
     assert_int_equal(pending.counts[PENDING_WAITING], 0);
+    assert_int_equal(pending_in_flight(&pending), 2);
+    pending_enter(&pending, a, PENDING_WITHDRAWN, 500);
+    assert_true(pending_is_in_flight(a));
+    assert_int_equal(pending_in_flight(&pending), 2);
+    assert_ptr_equal(pending_take(&pending, a), a);
+    assert_int_equal(a->state, PENDING_OUT);
+    assert_int_equal(pending.counts[PENDING_WITHDRAWN], 0);
     assert_int_equal(pending_in_flight(&pending), 1);
+    pending_job_free(a);
+}
+
+/* Whether a change of the job's state from FROM to TO fails an assertion. */
+static bool is_refused(enum pending_state from, enum pending_state to)
+{
+    _cleanup_pending_ struct pending pending = PENDING_NULL;
+    int status;
+    assert_int_equal(pending_init(&pending), 0);
+    assert_int_equal(add(&pending, "a", 1), 0);
+    struct pending_job *job = pending_find(&pending, "a", 1);
+    if (from != PENDING_QUEUED)
+        pending_enter(&pending, job, from, 200);
+    pid_t child = fork();
+    if (child == 0) {
+        const struct rlimit no_core = {0, 0};
+        (void)setrlimit(RLIMIT_CORE, &no_core);
+        (void)close(STDERR_FILENO);
+        pending_enter(&pending, job, to, 300);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
+}
+
+static void test_transitions(void **state)
+{
+    (void)state;
+#ifdef NDEBUG
+    skip();
+#endif
+    /* A lost daemon comes back; the attempt is due. */
+    assert_false(is_refused(PENDING_RUNNING, PENDING_QUEUED));
+    assert_false(is_refused(PENDING_WAITING, PENDING_QUEUED));
+    assert_false(is_refused(PENDING_STARVED, PENDING_QUEUED));
+    /* The daemon does not have the job; what was taken back is not run again. */
+    assert_true(is_refused(PENDING_WAITING, PENDING_RUNNING));
+    assert_true(is_refused(PENDING_STARVED, PENDING_WITHDRAWN));
+    assert_true(is_refused(PENDING_WITHDRAWN, PENDING_WAITING));
+    assert_true(is_refused(PENDING_QUEUED, PENDING_OUT));
 }
 
 static void test_list_is_cut(void **state)
@@ -151,7 +203,7 @@ static bool look(struct pending_job *job, void *arg)
     return ++seen->n < seen->most;
 }
 
-/* In order, also where slots were used before. */
+/* The order is kept even if slots are used again. */
 static void test_each_has_its_payload(void **state)
 {
     _cleanup_pending_ struct pending pending = PENDING_NULL;
@@ -177,9 +229,13 @@ static void test_each_has_its_payload(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_set),         cmocka_unit_test(test_nul_in_ids),
-        cmocka_unit_test(test_notes),       cmocka_unit_test(test_states),
-        cmocka_unit_test(test_list_is_cut), cmocka_unit_test(test_each_has_its_payload),
+        cmocka_unit_test(test_transitions),
+        cmocka_unit_test(test_set),
+        cmocka_unit_test(test_nul_in_ids),
+        cmocka_unit_test(test_notes),
+        cmocka_unit_test(test_states),
+        cmocka_unit_test(test_list_is_cut),
+        cmocka_unit_test(test_each_has_its_payload),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,7 +44,7 @@ static int tear_down(void **state)
 {
     struct place *place = *state;
     (void)unlink(place->path);
-    assert_int_equal(rmdir(place->directory), 0); /* no copy is left */
+    assert_int_equal(rmdir(place->directory), 0); /* it left no copy */
     free(place);
     return 0;
 }
@@ -110,7 +110,7 @@ static void test_attempts_cost(void **state)
     assert_true(place->cost_usd == 3);
 }
 
-/* A file may end anywhere in a line; power cuts leave zeros, too. */
+/* A file may end anywhere in a line, and a power cut may leave zeros. */
 static void test_torn_at_every_byte(void **state)
 {
     struct place *place = *state;
@@ -147,7 +147,7 @@ static void test_not_ours(void **state)
         fill(place, wrong[i], strlen(wrong[i]));
         assert_int_equal(read_all(place, false), -EINVAL);
         (void)snprintf(expected, sizeof(expected),
-                       "%s:%d: no line of results as rubricctl writes them", place->path,
+                       "%s:%d: not a line of results as rubricctl writes them", place->path,
                        i < 2 ? 2 : 1);
         assert_string_equal(place->fault.text, expected);
     }

@@ -75,7 +75,7 @@ static void test_rubric_digest(void **state)
     assert_string_equal(text(with, "job_digest"), text(without, "job_digest"));
     assert_int_not_equal(runinfo_identity(with), runinfo_identity(without));
     (void)unlink(path);
-    /* A fifo is not waited for. */
+    /* It does not wait for a fifo. */
     assert_int_equal(mkfifo(path, 0600), 0);
     _cleanup_json_ json_t *fifo = make(job);
     assert_null(text(fifo, "rubric_digest"));

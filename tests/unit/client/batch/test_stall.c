@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The notice that nothing finishes, which otherwise takes 20 s to be seen. */
+/* The notice that nothing finishes, without waiting 20 s for it. */
 #include "client/batch/engine_private.h"
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@ static void add(struct engine *engine, const char *id)
     assert_int_equal(pending_add(&engine->pending, &id_bytes, &payload, NULL, NULL, 0), 0);
 }
 
-/* What is said at NOW. */
+/* Captures what the engine says at NOW. */
 static void said(struct engine *engine, int64_t now, char *ret, size_t size)
 {
     int kept = dup(STDERR_FILENO), fd = memfd_create("stderr", 0);
@@ -41,7 +41,7 @@ static void test_stall(void **state)
     engine.progressed_ms = 1000;
     engine.stall_ms = ENGINE_STALL_FIRST_MS;
     said(&engine, 100000, text, sizeof(text));
-    assert_string_equal(text, ""); /* nothing is awaited */
+    assert_string_equal(text, ""); /* no job is pending */
     add(&engine, "a");
     add(&engine, "b\x1b[2J");
     said(&engine, 20999, text, sizeof(text));
@@ -49,7 +49,7 @@ static void test_stall(void **state)
     said(&engine, 21000, text, sizeof(text));
     assert_string_equal(text, "rubricctl: nothing has finished for 20.0 s; still waiting for 2 "
                               "jobs: a, b\\x1b[2J\n");
-    /* The next one comes after twice the silence. */
+    /* The next notice comes after twice the silence. */
     said(&engine, 40999, text, sizeof(text));
     assert_string_equal(text, "");
     for (int i = 0; i < 9; i++)

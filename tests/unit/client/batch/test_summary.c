@@ -116,7 +116,7 @@ static void test_many(void **state)
                 "1 job is unanswered\n");
 }
 
-/* Codes are chosen by rubrics: there may be any number of them, and anything in them. */
+/* Rubrics choose the codes: any number of them, with any text. */
 static void test_codes_are_bounded(void **state)
 {
     _cleanup_summary_ struct summary summary = SUMMARY_NULL;

@@ -64,10 +64,10 @@ static void test_broken_arrays(void **state)
     assert_records("[{a},", "1<{a}>!1: the array does not end");
     assert_records("[{a},\n]", "1<{a}>!2: an element of the array is missing");
     assert_records("[,{a}]", "!1: an element of the array is missing");
-    assert_records("[{a}]\n]", "1<{a}>!2: there is more behind the array");
+    assert_records("[{a}]\n]", "1<{a}>!2: text follows the array");
     assert_records("[\"a]", "!1: the array does not end");
     assert_records("[\"a\\", "!1: the array does not end");
-    assert_records("[{a]]}]", "1<{a]>!1: there is more behind the array");
+    assert_records("[{a]]}]", "1<{a]>!1: text follows the array");
 }
 
 /* --- data sets ---------------------------------------------------------------------------- */
@@ -140,7 +140,7 @@ static void test_mbpp(void **state)
     assert_null(dataset.tasks[2].solution);
 }
 
-/* What is wrong is named; the rest is there. */
+/* Faulty records are named; the others are there. */
 static void test_bad_records(void **state)
 {
     _cleanup_dataset_ struct dataset dataset =
@@ -151,7 +151,7 @@ static void test_bad_records(void **state)
               "{\"task_id\":2,\"test\":\"t\",\"entry_point\":\"e\"}\n"
               "{\"task_id\":3," HUMAN_EVAL "}\n",
               "d:2: not JSON: column 1: string or '}' expected near end of file|"
-              "d:3: task_id \"1\" is that of line 1 already|"
+              "d:3: task_id \"1\" is already that of line 1|"
               "d:4: task_id: expected a string or a number, got a number|"
               "d:5: prompt: expected a string, got nothing|");
     (void)state;
@@ -200,7 +200,7 @@ static void test_samples(void **state)
     assert_sample("{\"task_id\":\"a\",\"generation\":\"\"}", "a 2 ");
     assert_sample("{\"task_id\":\"a\"}", "neither completion nor solution nor generation");
     assert_sample("{\"task_id\":\"a\",\"solution\":\"x\",\"generation\":\"y\"}",
-                  "both solution and generation: which one is to be graded?");
+                  "both solution and generation: expected only one");
     assert_sample("{\"task_id\":\"a\",\"completion\":[]}",
                   "completion: expected a string, got an array");
     assert_sample("{\"completion\":\"x\"}", "task_id: expected a string or a number, got nothing");

@@ -90,7 +90,7 @@ static void test_incomplete(void **state)
     tally.unanswered = 4;
     assert_put(&tally, "1",
                "1 task, 1 sample, 1 correct\n"
-               "incomplete: 4 unanswered; 3 not usable (named above); not all samples were read\n"
+               "incomplete: 4 unanswered; 3 unusable (named above); not all samples were read\n"
                "pass@1:    1.0000 (incomplete)\n");
 }
 

@@ -42,10 +42,10 @@ static const char full[] =
 
 static const char page[] =
     "rubricd 0.1.0: draining, up 2 h 13 min, pid 812, 12.3 MiB\n"
-    "! it drains: no new job is taken, and it ends with the last one\n"
+    "! rubricd is draining: it takes no new jobs and exits after the last one\n"
     "! 1 of 7 slots broken: being replaced (journalctl -u rubricd -p warning)\n"
-    "! the queue is full: clients that submit more have to wait\n"
-    "! 5 log entries were dropped: the log is not read as fast\n"
+    "! the queue is full: clients that submit more wait\n"
+    "! 5 log entries were dropped: the log's reader is too slow\n"
     "slots    1 of 7 busy, 1 starting, 1 broken\n"
     "queue    3 of 3 jobs, 12.0 KiB of 64.0 MiB\n"
     "clients  140 connected, 1 paused\n"
@@ -78,7 +78,7 @@ static const char page[] =
     "missing  network: user namespaces are refused\n"
     "digest   0123\n";
 
-/* Nothing is to be looked after, and nothing runs. */
+/* Nothing needs attention, and nothing runs. */
 static const char quiet[] =
     "{'version':'0.1.0','pid':1,'uptime_ms':4,'state':'running','slots':[{'slot':0,'state':'idle'},"
     "{'slot':1,'state':'idle'}],'queue':{'jobs':0,'jobs_max':9,'bytes':0,'bytes_max':1024},"
@@ -109,7 +109,7 @@ static json_t *parse(const char *text)
 
 static char *render_in(const char *status, size_t columns, size_t rows, bool colour)
 {
-    /* One minute and a bit before three: until when a job may run is told as the time of day. */
+    /* Just before three o'clock: the page shows the time of day when a job times out. */
     const struct tm clock = {
         .tm_year = 126, .tm_mon = 10, .tm_mday = 21, .tm_hour = 2, .tm_min = 59, .tm_sec = 5};
     const struct statusview view = {
@@ -170,7 +170,7 @@ static void test_narrow(void **state)
                                  " 4m59s  sql-answer     a-long-identif...\n"));
 }
 
-/* Where there is room both how long it may run and until when are told. */
+/* With enough room the page shows how long a job may run and until when. */
 static void test_wide(void **state)
 {
     _cleanup_free_ char *text = render_in(full, 100, 0, false);
@@ -180,7 +180,7 @@ static void test_wide(void **state)
     assert_non_null(strstr(text, "a-long-identifier\\x1b[31m\n"));
 }
 
-/* A page for a terminal is shortened where it is long, and what failed stays in one line. */
+/* A page for a terminal is cut to its rows, and each failure stays in one line. */
 static void test_short(void **state)
 {
     char many[16384] = "{'slots':[";
@@ -195,14 +195,14 @@ static void test_short(void **state)
     _cleanup_free_ char *text = render_in(many, 80, 23, false);
     assert_non_null(strstr(text, "\n   4   1.0ms"));
     assert_null(strstr(text, "\n   5   1.0ms"));
-    assert_non_null(strstr(text, "      and 45 more that are busy\n"));
+    assert_non_null(strstr(text, "      and 45 more busy\n"));
     _cleanup_free_ char *failed = render_in(full, 80, 23, false);
     assert_non_null(strstr(failed, "q6                sandbox_failed: the jail wa...\n"));
     _cleanup_free_ char *all = render_in(many, 80, 0, false);
     assert_non_null(strstr(all, "\n  49   1.0ms"));
 }
 
-/* Of several kinds a short page has less each. */
+/* A short page shows less of each of several kinds. */
 static void test_short_of_kinds(void **state)
 {
 #define RECENT                                                                                  \
@@ -232,7 +232,7 @@ static void test_full(void **state)
     assert_string_equal(text, page);
 }
 
-/* With colour the text is the same, between sequences that all end. */
+/* Colour adds only sequences, each of which ends, and leaves the text as it is. */
 static void test_colour(void **state)
 {
     _cleanup_free_ char *text = render(full, true);
