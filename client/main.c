@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "client/cli/help.h"
-#include "client/cli/suggest.h"
 #include "client/commands/commands.h"
 #include "client/terminal/text.h"
+#include "conf/suggest.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -76,7 +76,7 @@ static enum exit_status run_command(const struct command *command, int argc, cha
 static enum exit_status run_help(int argc, char **argv)
 {
     if (argc < 2) {
-        help_all(stdout);
+        help_all(stdout, commands, n_commands);
         return STATUS_OK;
     }
     const struct command *command = find_command(argv[1]);

@@ -9,8 +9,8 @@
 /* Texts of the program as a whole, for its man page too. */
 extern const char help_exit_statuses[];
 
-/* What rubricctl is, its commands, its exit statuses, two worked examples. */
-void help_all(FILE *out);
+/* Writes what rubricctl is, its COMMANDS in that order, its exit statuses, and worked examples. */
+void help_all(FILE *out, const struct command *const *commands, size_t n_commands);
 
 /* What COMMAND does, its options, examples and exit statuses. */
 void help_command(FILE *out, const struct command *command);

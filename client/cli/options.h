@@ -5,13 +5,7 @@
 
 #include "exitstatus.h"
 
-#include "conf/optionspec.h"
-
-/* Strings borrowed from argv. */
-struct text_list {
-    const char **items;
-    size_t n;
-};
+#include "conf/optparse.h"
 
 /* The options that every command takes, before its name or after it. */
 struct globals {
@@ -46,17 +40,15 @@ struct command {
 extern const struct option_spec global_options[];
 extern const size_t n_global_options;
 
-/* Parses the options in front of the command's name. Returns the index of that name in ARGV (ARGC
- * where there is none), or -1 after it has said on stderr what is wrong. */
+/* Parses the options before the command's name. Returns the index of that name in ARGV, or ARGC if
+ * there is none; -1 after a complaint on stderr. */
 int options_parse_globals(int argc, char **argv, struct globals *globals);
 
-/* Parses what follows the name of COMMAND (argv[0] is the name). OPTIONS is the command's zeroed
- * struct. 0, or -1 after it has said on stderr what is wrong. With globals->help set, a missing
- * argument is not a mistake. */
+/* Parses ARGV, whose first word is the name of COMMAND. OPTIONS is the command's zeroed struct.
+ * Returns 0, or -1 after a complaint on stderr. With globals->help or globals->version set, missing
+ * or surplus arguments are no mistake. */
 int options_parse_command(const struct command *command, int argc, char **argv,
                           struct globals *globals, void *options, struct text_list *arguments);
 
-/* Frees what the parser allocated inside OPTIONS. */
+/* Frees the lists that the parser made in OPTIONS. */
 void options_deinit(const struct command *command, void *options);
-
-void text_list_deinit(struct text_list *list);
