@@ -29,27 +29,6 @@ void config_deinit(struct config *config)
         config_key_clear(config_key_at(i), config);
 }
 
-void config_problems_deinit(struct config_problems *problems)
-{
-    for (size_t i = 0; i < problems->count; i++) {
-        free(problems->item[i].file);
-        free(problems->item[i].key);
-        free(problems->item[i].text);
-    }
-    free(problems->item);
-    *problems = (struct config_problems)CONFIG_PROBLEMS_NULL;
-}
-
-void config_print_problem(FILE *stream, const struct config_problem *problem)
-{
-    fputs(problem->file, stream);
-    if (problem->line > 0)
-        fprintf(stream, ":%u", problem->line);
-    if (problem->key)
-        fprintf(stream, ": %s", problem->key);
-    fprintf(stream, ": %s\n", problem->text);
-}
-
 /* The first of each pair may be as large as the second. */
 static const struct {
     const char *section;

@@ -3,7 +3,7 @@
 /* Every key that a configuration may set, in one table: names, types, bounds and defaults. Private
  * to conf/ and its tests. */
 
-#include "config.h"
+#include "config_data.h"
 #include "types.h"
 
 struct config_key {

@@ -52,27 +52,6 @@ static const char *current_file(const struct loader *loader)
     return loader->files.item[loader->files.count - 1];
 }
 
-static int append_problem(struct config_problems *problems, const char *file, unsigned line,
-                          const char *key, char **take_text)
-{
-    struct config_problem problem = {.file = strdup(file), .line = line};
-    struct config_problem *item =
-        reallocarray(problems->item, problems->count + 1, sizeof(*problems->item));
-
-    if (item)
-        problems->item = item;
-    if (key)
-        problem.key = strdup(key);
-    if (!item || !problem.file || (key && !problem.key)) {
-        free(problem.file);
-        free(problem.key);
-        return -ENOMEM;
-    }
-    problem.text = TAKE_PTR(*take_text);
-    problems->item[problems->count++] = problem;
-    return 0;
-}
-
 void loader_report(struct loader *loader, const char *file, unsigned line, const char *section,
                    const char *name, const char *format, ...)
 {
@@ -91,7 +70,7 @@ void loader_report(struct loader *loader, const char *file, unsigned line, const
     if (r < 0)
         key = NULL;
 
-    if (!text || r < 0 || append_problem(loader->problems, file, line, key, &text) < 0)
+    if (!text || r < 0 || config_problems_add(loader->problems, file, line, key, &text) < 0)
         loader->error = -ENOMEM;
     else if (loader->error == 0)
         loader->error = -EINVAL;

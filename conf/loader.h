@@ -2,9 +2,10 @@
 #pragma once
 /* Reads files into a struct config and remembers where each key came from. Private to conf/. */
 
-#include "config.h"
+#include "config_data.h"
 #include "keys.h"
 #include "lines.h"
+#include "problems.h"
 
 /* Where a key was set last. */
 struct origin {

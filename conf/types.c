@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "types.h"
 #include "address.h"
-#include "config.h"
+#include "config_data.h"
 #include "value.h"
 
 #include <ctype.h>
