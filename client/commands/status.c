@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "commands.h"
+#include "control.h"
 #include "status_watch.h"
 
 #include "client/connection/connect.h"
@@ -32,12 +33,14 @@ static void print_page(const struct message *status)
     statusview_put(stdout, status->object, &view);
 }
 
-static void print(const struct message *status, bool json)
+static void print_status(const struct control_answer *answer, const void *options_)
 {
-    if (json && isatty(STDOUT_FILENO)) {
+    const struct status_options *options = options_;
+    const struct message *status = answer->message;
+    if (options->json && isatty(STDOUT_FILENO)) {
         (void)json_dumpf(status->object, stdout, JSON_INDENT(2));
         (void)fputc('\n', stdout);
-    } else if (json) {
+    } else if (options->json) {
         (void)fwrite(status->payload.data, 1, status->payload.length, stdout);
         (void)fputc('\n', stdout);
     } else {
@@ -48,28 +51,19 @@ static void print(const struct message *status, bool json)
 static enum exit_status run_status(const struct globals *globals, const void *options_,
                                    const struct text_list *arguments)
 {
+    static const struct control_question question = {
+        .request = "{\"type\":\"status\"}",
+        .wanted = MESSAGE_STATUS,
+        .timeout_ms = SESSION_ANSWER_MS,
+    };
     const struct status_options *options = options_;
     (void)arguments;
+    if (options->watch == 0)
+        return control_run(globals, &question, print_status, options);
     _cleanup_session_ struct session session = SESSION_NULL;
     if (connect_session(globals, CONNECT_ONLY, &session) < 0)
         return STATUS_NO_DAEMON;
-    if (options->watch > 0)
-        return watch_status(&session, options->watch, options->json);
-
-    _cleanup_message_ struct message status = MESSAGE_NULL;
-    struct fault fault = FAULT_NULL;
-    int r = session_ask(&session, "{\"type\":\"status\"}", MESSAGE_STATUS,
-                        monotonic_ms() + SESSION_ANSWER_MS, &status, &fault);
-    if (r < 0) {
-        complain("%s: %s", session.where, fault.text);
-        return STATUS_NO_DAEMON;
-    }
-    if (status.type == MESSAGE_ERROR) {
-        complain("%s: %s", message_text(&status, "code"), message_text(&status, "message"));
-        return STATUS_ERRORS;
-    }
-    print(&status, options->json);
-    return STATUS_OK;
+    return status_watch(&session, options->watch, options->json);
 }
 
 static const struct option_spec status_specs[] = {

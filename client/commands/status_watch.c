@@ -294,7 +294,7 @@ static void wait_for_something(struct watch *watch)
         show(watch);
 }
 
-enum exit_status watch_status(struct session *session, long seconds, bool json)
+enum exit_status status_watch(struct session *session, long seconds, bool json)
 {
     struct watch watch = {
         .session = session,

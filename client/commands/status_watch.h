@@ -10,4 +10,4 @@
 /* Until it is interrupted or, on a terminal, q is pressed; a daemon that goes away is waited for.
  * SESSION is connected. With JSON each status is printed as a line; without it, and where standard
  * output is no terminal, as a page with an empty line behind it. */
-enum exit_status watch_status(struct session *session, long seconds, bool json);
+enum exit_status status_watch(struct session *session, long seconds, bool json);
