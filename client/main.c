@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/* rubricctl: reads the command line and runs one command.
+ *
+ * The client's rooms, from the top: commands, one file per command or family; report, grade and
+ * batch, the work behind them; connection, the way to the daemon; cli, the command line; terminal,
+ * text for people. Below them are conf and proto. */
 #include "client/cli/help.h"
 #include "client/commands/commands.h"
 #include "client/terminal/text.h"
@@ -72,7 +77,7 @@ static enum exit_status run_command(const struct command *command, int argc, cha
     return status;
 }
 
-/* "rubricctl help [COMMAND]" is what people type. */
+/* Serves "rubricctl help [COMMAND]", which people type. */
 static enum exit_status run_help(int argc, char **argv)
 {
     if (argc < 2) {
@@ -106,7 +111,8 @@ static enum exit_status dispatch(int argc, char **argv)
     return missing_command();
 }
 
-/* A descriptor that is opened later must never become standard input, output or error. */
+/* Opens the standard descriptors that are closed, so that no descriptor opened later becomes
+ * standard input, output or error. */
 static void hold_standard_descriptors(void)
 {
     int fd;
@@ -116,7 +122,7 @@ static void hold_standard_descriptors(void)
     close_fd(fd);
 }
 
-/* A reader that has had enough (`| head`) is no mistake. */
+/* Returns whether the reader of standard output has closed it, as `| head` does: no error. */
 static bool reader_gone(void)
 {
     struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT};

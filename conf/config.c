@@ -29,7 +29,7 @@ void config_deinit(struct config *config)
         config_key_clear(config_key_at(i), config);
 }
 
-/* The first of each pair may be as large as the second. */
+/* Pairs of keys of which the first may be at most the second. */
 static const struct {
     const char *section;
     const char *name;
@@ -62,21 +62,24 @@ static const struct {
     {"code_exec", "disk_bytes", "ceilings", "disk_bytes"},
 };
 
-/* Of two keys that do not go together, the one that was set later is where the mistake is. */
+/* Returns whether KEY was set after OTHER: of two keys that contradict each other, the later is
+ * blamed.
+ */
 static bool is_later(struct loader *loader, const struct config_key *key,
                      const struct config_key *other)
 {
     return loader_origin(loader, key)->order >= loader_origin(loader, other)->order;
 }
 
-/* Whether both have the values that were meant. */
+/* Returns whether both keys hold what the operator wrote; a refused value left the default behind.
+ */
 static bool are_comparable(struct loader *loader, const struct config_key *key,
                            const struct config_key *other)
 {
     return !loader_origin(loader, key)->refused && !loader_origin(loader, other)->refused;
 }
 
-/* "by default", or where it was set. */
+/* Writes where KEY was set, "(FILE:LINE)", or "by default". */
 static void describe_origin(struct loader *loader, const struct config_key *key, char *text,
                             size_t size)
 {
@@ -117,7 +120,7 @@ static void check_order(struct loader *loader)
     }
 }
 
-/* Both in their normal form. */
+/* PATH and ROOT are in their normal form. */
 static bool is_beneath(const char *path, const char *root)
 {
     size_t length = strlen(root);

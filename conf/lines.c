@@ -11,8 +11,8 @@ void lines_init(struct lines *lines, FILE *stream)
     *lines = (struct lines){.stream = stream};
 }
 
-/* Reads up to the end of the line. What does not fit is counted in length, not kept. Returns
- * 1, 0 at the end of the file, or what reading failed with. */
+/* Reads up to the end of the line. Bytes that do not fit count in lines->length but are not kept.
+ * Returns 1, 0 at the end of the file, or a negative errno. */
 static int read_raw(struct lines *lines)
 {
     int c;

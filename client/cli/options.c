@@ -13,14 +13,15 @@ const struct option_spec global_options[] = {
         .kind = OPTION_TEXT,
         .value = VALUE_SOCKET,
         .offset = offsetof(struct globals, socket),
-        .help = "the daemon's socket (default: $RUBRICD_SOCKET, else /run/rubricd/rubricd.sock)",
+        .help = "connect to this socket (default: $RUBRICD_SOCKET, or else "
+                "/run/rubricd/rubricd.sock)",
     },
     {
         .letter = 'e',
         .name = "embedded",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct globals, embedded),
-        .help = "start a private daemon for the length of this command (not with cancel, drain and "
+        .help = "start a private daemon that ends with this command (not for cancel, drain and "
                 "reload)",
     },
     {
@@ -29,7 +30,7 @@ const struct option_spec global_options[] = {
         .kind = OPTION_TEXT,
         .value = VALUE_FILE,
         .offset = offsetof(struct globals, config),
-        .help = "configuration of the private daemon",
+        .help = "configuration file of the private daemon",
     },
     {
         .name = "slots",
@@ -38,27 +39,27 @@ const struct option_spec global_options[] = {
         .offset = offsetof(struct globals, slots),
         .min = 1,
         .max = 4096,
-        .help = "how many jobs the private daemon runs at once",
+        .help = "number of jobs that the private daemon runs at once",
     },
     {
         .name = "no-fail",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct globals, no_fail),
-        .help = "exit 0, not 1, when a verdict failed",
+        .help = "exit with 0 instead of 1 if a job did not pass",
     },
     {
         .letter = 'h',
         .name = "help",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct globals, help),
-        .help = "explain the command and exit",
+        .help = "explain the program or the command, then exit",
     },
     {
         .letter = 'V',
         .name = "version",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct globals, version),
-        .help = "print the version and exit",
+        .help = "print the version, then exit",
     },
 };
 const size_t n_global_options = ARRAY_SIZE(global_options);

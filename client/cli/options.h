@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Commands and their options as tables: getopt_long's arrays, --help, the shell completions and the
- * man page are all made from them. */
+/* Commands and their options as tables, from which the parser, --help, the shell completions and
+ * the man page are made.
+ *
+ * Room client/cli: the command line of rubricctl: its options and help, the files and limits that
+ * options name, its exit statuses. It may include client/terminal, conf and proto; it knows no
+ * connection and no single command (main.c hands the table of commands to help).
+ *
+ * Invariants:
+ *  - An option is one row of a table; no command parses options by itself.
+ *  - Whatever is wrong with a command line ends in one complaint on stderr and STATUS_USAGE. */
 
 #include "exitstatus.h"
 
@@ -20,19 +28,20 @@ struct globals {
 
 struct command {
     const char *name;
-    const char *arguments; /* "FILE...", or "" */
+    const char *arguments; /* for the line of usage: "FILE...", or "" */
     enum option_value argument_value;
     int arguments_min;
     int arguments_max;  /* -1: any number */
-    bool takes_command; /* the arguments have options of their own: ours stop at the first one */
+    bool takes_command; /* the arguments are a command with options of its own, so that our options
+                         * end at the first argument */
     const char *brief;  /* one line, no full stop */
     const char *description;
     const char *examples;
     const char *exits;
     const struct option_spec *options;
     size_t n_options;
-    size_t options_size;        /* of the struct that the options are stored in */
-    struct option_table shared; /* options that several commands have; may be empty */
+    size_t options_size;        /* of the struct that receives the values */
+    struct option_table shared; /* a table that several commands share; may be empty */
     enum exit_status (*run)(const struct globals *globals, const void *options,
                             const struct text_list *arguments);
 };

@@ -13,9 +13,9 @@
 #include <string.h>
 #include <sys/signalfd.h>
 
-/* For how long it is told that the daemon is back. */
+/* How long the page says that the daemon is back. */
 #define BACK_SHOWN_MS 10000
-/* A daemon that does not come back is waited for as long as somebody looks. */
+/* Wait for a lost daemon for as long as anybody watches. */
 #define PATIENCE_MS (INT64_C(1000) * 86400 * 3650)
 #define COLUMNS_DEFAULT 80
 #define COLUMNS_MIN 32
@@ -23,16 +23,16 @@
 struct watch {
     struct session *session;
     struct reconnect reconnect;
-    struct interrupt interrupt; /* SIGINT and its like: the end */
+    struct interrupt interrupt; /* SIGINT, SIGTERM and SIGHUP end the watch */
     int terminal_fd;            /* SIGWINCH, SIGTSTP and SIGCONT */
     struct screen screen;
     bool on_screen, json, ended;
     int64_t period_ms;
-    int64_t next_ms;     /* when the next status is asked for; INT64_MAX: one is under way */
-    int64_t deadline_ms; /* when the answer has to be there; INT64_MAX: none is awaited */
+    int64_t next_ms;     /* when to ask for the next status; INT64_MAX: a request is in flight */
+    int64_t deadline_ms; /* when the answer is overdue; INT64_MAX: no request is in flight */
     struct message status;
-    int64_t status_ms; /* when it came */
-    int64_t back_ms;   /* when the daemon came back; 0: it never went */
+    int64_t status_ms; /* when it arrived */
+    int64_t back_ms;   /* when the daemon came back; 0: it was never away */
     bool stale;        /* the daemon is away */
     enum exit_status result;
 };
@@ -69,7 +69,7 @@ static void put_connection(const struct watch *watch, FILE *out, const struct st
     }
 }
 
-/* The page as text, to be freed; NULL when memory runs out. */
+/* Returns the page as text, which the caller frees; NULL for lack of memory. */
 static char *render(const struct watch *watch, const struct statusview *view)
 {
     char *page = NULL;
@@ -115,7 +115,7 @@ static void show(struct watch *watch)
         show_page(watch);
     }
     if (fflush(stdout) != 0 || ferror(stdout))
-        watch->ended = true; /* who read it has gone; main() says so where that is a mistake */
+        watch->ended = true; /* the reader has gone; main() complains if that is an error */
 }
 
 /* --- the daemon ---------------------------------------------------------------------------- */
@@ -196,7 +196,7 @@ static void come_back(struct watch *watch, int64_t now)
     }
 }
 
-/* What time has brought about. */
+/* Receives what has arrived, reconnects, and asks again, each when it is due. */
 static void go_on(struct watch *watch)
 {
     int64_t now = monotonic_ms();
@@ -216,8 +216,8 @@ static void go_on(struct watch *watch)
 
 /* --- the terminal -------------------------------------------------------------------------- */
 
-/* SIGTSTP and SIGWINCH come by descriptor: the terminal is given back before the one is obeyed, and
- * the page drawn anew after the other. */
+/* Returns a descriptor for SIGTSTP, SIGCONT and SIGWINCH, so that the loop can restore the terminal
+ * before the process stops and redraw the page after a resize. */
 static int open_terminal_signals(void)
 {
     static const int signals[] = {SIGWINCH, SIGTSTP, SIGCONT};
@@ -276,7 +276,7 @@ static void wait_for_something(struct watch *watch)
         {.fd = watch->on_screen && watch->screen.keys ? STDIN_FILENO : -1, .events = POLLIN},
     };
     int64_t left = due(watch) - monotonic_ms();
-    /* While it is away its age is told, which grows. */
+    /* While the daemon is away the page shows the age of the status, so redraw it every second. */
     int64_t most = watch->stale && watch->on_screen ? 1000 : 3600000;
     if (poll(fds, ARRAY_SIZE(fds), (int)MIN(MAX(left, 0), most)) < 0 && errno != EINTR)
         watch->ended = true;

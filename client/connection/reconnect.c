@@ -23,7 +23,7 @@ void reconnect_begin(struct reconnect *reconnect, struct session *session, int64
     };
 }
 
-/* One attempt came to nothing. */
+/* Schedules the next attempt after a failed one, with twice the delay. */
 static void wait_again(struct reconnect *reconnect, struct session *session, int64_t now)
 {
     session_disconnect(session);
@@ -42,9 +42,9 @@ static enum reconnect_outcome take_greeting(struct reconnect *reconnect, struct 
     if (r > 0)
         r = session_take_hello(session, &hello, &reconnect->why);
     if (r == -EPROTO || r == -ENOMEM)
-        return RECONNECT_GIVEN_UP; /* another program, or another protocol: that stays so */
+        return RECONNECT_GIVEN_UP; /* another program or protocol: trying again will not help */
     if (r < 0) {
-        wait_again(reconnect, session, now); /* it went away again, or has too many clients */
+        wait_again(reconnect, session, now); /* lost again, or refused for too many clients */
         return RECONNECT_GOES_ON;
     }
     reconnect->state = RECONNECT_NONE;

@@ -558,10 +558,10 @@ def test_client_no_fail(sandbox):
     [
         ([], 2, "sandbox: COMMAND is missing; see rubricctl sandbox --help"),
         (["--snippet", "x", "true"], 2, "sandbox: give either a COMMAND or --snippet, not both"),
-        (["--runner", "python", "true"], 2, "--runner: it is for --snippet"),
+        (["--runner", "python", "true"], 2, "--runner: goes only with --snippet"),
         (["--limt", "x", "true"], 2, "unknown option --limt; did you mean --limit?"),
         (["--limit", "cpu=x", "true"], 2,
-         'expected a duration as 500ms, 1.5s, 30s or 5min (seconds without a unit), got "x"'),
+         'expected a duration such as 500ms, 1.5s, 30s or 5min (seconds without a unit), got "x"'),
         (["--file", "x=/no/such", "true"], 2, "--file: /no/such: No such file or directory"),
         (["no-such-command"], 2, 'there is no "no-such-command" in /usr/bin and /bin'),
         (["/no/such"], 4, "no result: bad_request: job.argv[0]: /no/such: No such file"),
