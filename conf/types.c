@@ -449,7 +449,7 @@ static int add_environment(const struct config_type *type, struct config_bounds 
         return refuse(type, "", text, why);
     for (size_t i = 0; i < list->count; i++)
         if (strncmp(list->item[i], text, (size_t)name_length + 1) == 0)
-            return fault_set(why, "%.*s is set already, as '%s'", name_length, text, list->item[i]);
+            return fault_set(why, "%.*s is already set, as '%s'", name_length, text, list->item[i]);
     int r = check_count(type, bounds, list->count + 1, why);
     return r < 0 ? r : string_list_add(list, copy);
 }

@@ -385,8 +385,9 @@ static void test_syntax_mistakes(void **state)
         {"[daemon]\njobs=1\n", "main.conf:2: [daemon] jobs: unknown key, did you mean [queue] "
                                "jobs?"},
         {"[daemon]\ncolour=1\n", "main.conf:2: [daemon] colour: unknown key"},
-        {"[daemon]\nslots=1\n[queue]\n[daemon]\nslots=1\n", "main.conf:5: [daemon] slots: set "
-                                                            "already on line 2"},
+        {"[daemon]\nslots=1\n[queue]\n[daemon]\nslots=1\n",
+         "main.conf:5: [daemon] slots: already set "
+         "on line 2"},
         {"[daemon]\nslots=1\rmax_clients=2\n", "main.conf:2: control character 0x0D at column 8"},
         {"#\x7F\n", "main.conf:1: control character 0x7F at column 2"},
         {"# \x1B[2J\n", "main.conf:1: control character 0x1B at column 3"},
@@ -451,7 +452,7 @@ static void test_repeatable_key(void **state)
     assert_loads(f, "[isolation]\nenv_allow=A=1\nenv_allow=\nenv_allow=A=2\nenv_allow=B=\n");
     assert_list(&f->config.env_allow, "A=2|B=");
     assert_mistake(f, "[isolation]\nenv_allow=AB=1\nenv_allow=A=2\nenv_allow=A=3\n",
-                   "main.conf:4: [isolation] env_allow: A is set already, as 'A=2'");
+                   "main.conf:4: [isolation] env_allow: A is already set, as 'A=2'");
 }
 
 /* --- between keys --- */

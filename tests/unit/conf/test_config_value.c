@@ -432,7 +432,7 @@ static void test_environment(void **state)
         assert_set(config, "isolation", "env_allow", allowed[i], NULL);
         assert_string_equal(config->env_allow.item[i], allowed[i]);
     }
-    assert_set(config, "isolation", "env_allow", "a1_=2", "a1_ is set already, as 'a1_='");
+    assert_set(config, "isolation", "env_allow", "a1_=2", "a1_ is already set, as 'a1_='");
     assert_set(config, "isolation", "env_allow", "", NULL);
     assert_int_equal(config->env_allow.count, 0);
 }
