@@ -9,6 +9,7 @@
 #include "client/terminal/text.h"
 #include "conf/suggest.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -25,6 +26,7 @@ static const struct command *find_command(const char *name)
 static enum exit_status unknown_command(const char *name)
 {
     const char *names[COMMANDS_MAX];
+    assert(n_commands <= COMMANDS_MAX);
     for (size_t i = 0; i < n_commands; i++)
         names[i] = commands[i]->name;
     const char *near = suggest(name, names, n_commands);

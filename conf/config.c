@@ -4,6 +4,7 @@
 #include "loader.h"
 #include "value.h"
 
+#include <assert.h>
 #include <string.h>
 
 int config_init(struct config *config)
@@ -110,6 +111,7 @@ static void check_order(struct loader *loader)
         const struct config_key *low = config_key_find(ordered[i].section, ordered[i].name);
         const struct config_key *high =
             config_key_find(ordered[i].most_section, ordered[i].most_name);
+        assert(low && high);
         if (!are_comparable(loader, low, high) ||
             config_key_number(low, loader->config) <= config_key_number(high, loader->config))
             continue;

@@ -3,6 +3,7 @@
 
 #include "proto/utf8.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -76,6 +77,7 @@ int lines_next(struct lines *lines, struct fault *why)
         lines->length -= sizeof(mark);
         memmove(lines->text, lines->text + sizeof(mark), lines->length);
     }
+    assert(lines->length < sizeof(lines->text));
     lines->text[lines->length] = '\0';
 
     r = check_characters(lines, why);

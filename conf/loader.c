@@ -11,6 +11,7 @@
  * for which libinih did not call take_pair before it asked for the next was no NAME = VALUE. */
 #include "loader.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <ini.h>
@@ -45,11 +46,13 @@ void loader_deinit(struct loader *loader)
 
 struct origin *loader_origin(struct loader *loader, const struct config_key *key)
 {
+    assert(key >= config_key_at(0) && key < config_key_at(0) + config_key_count());
     return &loader->origin[key - config_key_at(0)];
 }
 
 static const char *current_file(const struct loader *loader)
 {
+    assert(loader->files.count > 0);
     return loader->files.item[loader->files.count - 1];
 }
 

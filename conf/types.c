@@ -4,8 +4,10 @@
 #include "config_data.h"
 #include "value.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <string.h>
 
 #define BLANKS " \t"
@@ -336,11 +338,13 @@ static int refuse(const struct config_type *type, const char *range, const char 
 
 uint64_t config_type_number(const void *field, size_t size)
 {
+    assert(size == sizeof(uint64_t) || size == sizeof(unsigned));
     return size == sizeof(uint64_t) ? *(const uint64_t *)field : *(const unsigned *)field;
 }
 
 static void store_number(void *field, size_t size, uint64_t value)
 {
+    assert(size == sizeof(uint64_t) || (size == sizeof(unsigned) && value <= UINT_MAX));
     if (size == sizeof(uint64_t))
         *(uint64_t *)field = value;
     else

@@ -13,20 +13,27 @@
 static const char introduction[] =
     "Usage: rubricd [OPTION]...\n"
     "\n"
-    "Runs untrusted graders: takes jobs over a Unix socket, runs each in a confined\n"
-    "child process, and answers with its score. Usually started by systemd; talk to\n"
-    "it with rubricctl.\n"
+    "Runs untrusted graders: accepts jobs over a Unix socket, runs each in a confined\n"
+    "child process, and answers with its score. systemd usually starts the daemon;\n"
+    "rubricctl talks to it.\n"
     "\n"
     "Options:\n";
 
 static const char rest[] =
     "\n"
-    "Signals: SIGTERM and SIGINT drain (running jobs finish, queued ones are answered\n"
-    "'draining'); a second one kills what still runs. SIGHUP reads the configuration\n"
-    "again; one with a mistake changes nothing, and the log says why.\n"
+    "Signals:\n"
+    "  SIGTERM  drain: finish the running jobs, answer the queued ones with `draining`,\n"
+    "           and exit; a second SIGTERM kills the running jobs\n"
+    "  SIGINT   as SIGTERM\n"
+    "  SIGHUP   read the configuration again; if it has a mistake, nothing changes and\n"
+    "           the log says why\n"
     "\n"
-    "Exit status: 0 after a drain; 64 wrong usage; 69 something needed cannot be had;\n"
-    "71 the system failed; 78 the configuration is wrong.\n"
+    "Exit status:\n"
+    "  0   drained, or did all that the options ask for\n"
+    "  64  wrong usage\n"
+    "  69  something that the daemon needs is unavailable\n"
+    "  71  the system failed\n"
+    "  78  the configuration is wrong\n"
     "\n"
     "Examples:\n"
     "  rubricd --check-config --config=/etc/rubricd/rubricd.conf\n"
@@ -56,7 +63,7 @@ const struct option_spec daemon_options[] = {
         .name = "check-config",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct arguments, check_config),
-        .help = "name every mistake in the configuration, then exit",
+        .help = "print every mistake in the configuration, then exit",
     },
     {
         .name = "serve-fd",
@@ -65,7 +72,7 @@ const struct option_spec daemon_options[] = {
         .offset = offsetof(struct arguments, serve_fd),
         .min = 3,
         .max = INT_MAX,
-        .help = "serve the connected socket N alone and end with it",
+        .help = "serve only the client on the connected socket N; exit when it disconnects",
     },
     {
         .letter = 'h',
@@ -73,7 +80,7 @@ const struct option_spec daemon_options[] = {
         .kind = OPTION_FLAG,
         .last = true,
         .offset = offsetof(struct arguments, help),
-        .help = "show this text",
+        .help = "print this text, then exit",
     },
     {
         .letter = 'V',
@@ -81,12 +88,12 @@ const struct option_spec daemon_options[] = {
         .kind = OPTION_FLAG,
         .last = true,
         .offset = offsetof(struct arguments, version),
-        .help = "show the version",
+        .help = "print the version, then exit",
     },
 };
 const size_t n_daemon_options = ARRAY_SIZE(daemon_options);
 
-/* Whether FD, an argument of --serve-fd, is a socket that this process was started with. */
+/* Returns whether FD is an open socket of this process. */
 static bool is_socket(long fd)
 {
     struct stat st;

@@ -13,8 +13,8 @@ static const char what_it_is[] =
     "has one of three kinds:\n"
     "\n"
     "  rubric     an answer, graded by the rubric.py of its task class\n"
-    "  sandbox    any program; it passes if it exits with 0\n"
-    "  code_exec  code that a model wrote; it passes if it passes the tests of its task\n";
+    "  sandbox    any program, which passes if it exits with 0\n"
+    "  code_exec  code that a model wrote, which must pass the tests of its task\n";
 
 const char help_exit_statuses[] = "  0    every job passed\n"
                                   "  1    a job did not pass (with --no-fail: 0)\n"

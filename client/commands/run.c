@@ -201,7 +201,7 @@ static const struct option_spec run_specs[] = {
         .kind = OPTION_TEXT,
         .value = VALUE_DIRECTORY,
         .offset = offsetof(struct run_options, bench_root),
-        .help = "the folder of the task classes, for a job that names none",
+        .help = "the folder of the task classes, if the job does not name it",
     },
     {
         .name = "sut",
@@ -211,7 +211,7 @@ static const struct option_spec run_specs[] = {
         .choices = "ok exception timeout",
         .offset = offsetof(struct run_options, sut),
         .help = "how the system under test ended: ok, exception or timeout; the rubric runs only "
-                "after ok",
+                "if it is ok",
     },
     {
         .name = "priority",
@@ -250,15 +250,15 @@ const struct command command_run = {
         "Sends one job and prints its BenchScore as JSON: indented on a terminal, on one line\n"
         "otherwise. If the job did not pass, standard error says why.\n"
         "\n"
-        "FILE (\"-\" is standard input) holds the job as a JSON object, like a line of a batch:\n"
+        "FILE (\"-\" is standard input) holds the job as a JSON object, like a line of a batch.\n"
+        "It may be of any kind:\n"
         "\n"
         "  {\"kind\": \"rubric\", \"task_class\": \"exact-match\", \"case\": {...},\n"
         "   \"harness_output\": {...}, \"bench_root\": \"/srv/bench\"}\n"
+        "  {\"kind\": \"sandbox\", \"argv\": [\"/bin/true\"]}\n"
         "\n"
-        "Any other kind of job will do, such as {\"kind\": \"sandbox\", \"argv\": "
-        "[\"/bin/true\"]}.\n"
         "Without FILE, --task-class, --case and --harness-output make up a rubric job. The\n"
-        "case may limit the rubric's time with \"rubric_wall_clock_seconds\".\n",
+        "case may set the time limit of its rubric: \"rubric_wall_clock_seconds\".\n",
     .examples = "  rubricctl run job.json\n"
                 "  rubricctl run -b tests/data/bench -t exact-match -c case.json \\\n"
                 "      --harness-output output.json\n"

@@ -82,7 +82,8 @@ static const struct option_spec status_specs[] = {
         .min = 1,
         .max = 3600,
         .absent = WATCH_SECONDS,
-        .help = "show the page again every SECONDS (default: 2) until q or Ctrl-C is pressed",
+        .help = "show the page again every SECONDS, or else every 2 seconds, until q or Ctrl-C is "
+                "pressed",
     },
 };
 

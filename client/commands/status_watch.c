@@ -8,6 +8,7 @@
 #include "client/terminal/text.h"
 #include "proto/util.h"
 
+#include <assert.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -136,6 +137,7 @@ static void lose(struct watch *watch, int64_t now)
 static void ask(struct watch *watch, int64_t now)
 {
     static const char question[] = "{\"type\":\"status\"}";
+    assert(!watch->stale && watch->deadline_ms == INT64_MAX);
     watch->next_ms = INT64_MAX;
     watch->deadline_ms = now + SESSION_ANSWER_MS;
     if (session_send(watch->session, question, strlen(question)) < 0) {

@@ -3,6 +3,7 @@
 
 #include "client/terminal/text.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <linux/limits.h>
 #include <poll.h>
@@ -173,6 +174,7 @@ int embedded_start(const char *config, long slots, struct embedded *ret, int *re
 static int reap(struct embedded *daemon, struct fault *fault)
 {
     int status = 0;
+    assert(daemon->pid > 0);
     while (waitpid(daemon->pid, &status, 0) < 0 && errno == EINTR)
         ;
     close_fd(daemon->pidfd);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "interrupt.h"
 
+#include <assert.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 
@@ -19,6 +20,7 @@ int interrupt_init(struct interrupt *ret)
     if (fd < 0)
         return -errno;
     (void)sigprocmask(SIG_BLOCK, &set, NULL);
+    assert(ret->fd < 0);
     ret->fd = fd;
     return 0;
 }

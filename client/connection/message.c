@@ -3,6 +3,7 @@
 
 #include "proto/util.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -197,6 +198,7 @@ int64_t message_integer(const struct message *message, const char *name)
 
 struct verdict message_verdict(const struct message *message)
 {
+    assert(message->type == MESSAGE_RESULT);
     const json_t *score = json_object_get(message->object, "score");
     const json_t *number = json_object_get(score, "score");
     return (struct verdict){

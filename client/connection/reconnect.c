@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "reconnect.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define DELAY_FIRST_MS 50
@@ -26,6 +27,7 @@ void reconnect_begin(struct reconnect *reconnect, struct session *session, int64
 /* Schedules the next attempt after a failed one, with twice the delay. */
 static void wait_again(struct reconnect *reconnect, struct session *session, int64_t now)
 {
+    assert(reconnect->state != RECONNECT_NONE);
     session_disconnect(session);
     reconnect->state = RECONNECT_WAITING;
     reconnect->next_ms = now + reconnect->delay_ms;
@@ -54,6 +56,8 @@ static enum reconnect_outcome take_greeting(struct reconnect *reconnect, struct 
 enum reconnect_outcome reconnect_go_on(struct reconnect *reconnect, struct session *session,
                                        int64_t now)
 {
+    assert(reconnect->state != RECONNECT_NONE);
+    assert((reconnect->state == RECONNECT_GREETING) == (session->fd >= 0));
     if (reconnect->state == RECONNECT_WAITING && now >= reconnect->next_ms) {
         if (session_reconnect(session, &reconnect->why) < 0)
             wait_again(reconnect, session, now);

@@ -8,6 +8,7 @@
 #include "proto/utf8.h"
 #include "proto/util.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
@@ -33,6 +34,7 @@
 static int open_session(int fd, struct embedded daemon, const char *where, struct session *ret,
                         struct fault *fault)
 {
+    assert(fd >= 0);
     struct session session = {
         .fd = fd,
         .daemon = daemon,
@@ -106,6 +108,8 @@ void session_disconnect(struct session *session)
 
 int session_reconnect(struct session *session, struct fault *fault)
 {
+    assert(session->fd < 0);
+    assert(evbuffer_get_length(session->in) == 0 && evbuffer_get_length(session->out) == 0);
     int r = connect_socket(session->where, &session->fd);
     if (r < 0)
         (void)fault_set(fault, "%s: %s", session->where, connect_error(-r));
