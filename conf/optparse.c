@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <getopt.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,7 +51,7 @@ static void parser_init(struct parser *parser, const struct command_line *line)
 {
     *parser = (struct parser){.n = 0};
     /* The colon makes getopt_long tell a missing argument from an unknown option. */
-    (void)strcpy(parser->letters, line->stop_at_word ? "+:" : ":");
+    (void)snprintf(parser->letters, sizeof(parser->letters), "%s:", line->stop_at_word ? "+" : "");
     for (size_t i = 0; i < OPTPARSE_SETS_MAX; i++)
         for (size_t k = 0; k < line->sets[i].n; k++)
             add_option(parser, &line->sets[i].specs[k], line->sets[i].target);

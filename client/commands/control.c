@@ -39,6 +39,12 @@ enum exit_status control_ask(struct session *session, const struct control_quest
     return STATUS_OK;
 }
 
+void control_put_json(const struct message *message)
+{
+    (void)fwrite(message->payload.data, 1, message->payload.length, stdout);
+    (void)fputc('\n', stdout);
+}
+
 static double now_ms(void)
 {
     struct timespec now;
@@ -333,8 +339,7 @@ static void print_reloaded(const struct control_answer *answer, const void *opti
     const json_t *changed = json_object_get(reloaded->object, "changed");
     const json_t *restart = json_object_get(reloaded->object, "restart");
     if (options->json) {
-        (void)fwrite(reloaded->payload.data, 1, reloaded->payload.length, stdout);
-        (void)fputc('\n', stdout);
+        control_put_json(reloaded);
         return;
     }
     (void)printf("reloaded: generation %lld of the configuration is in force\n",

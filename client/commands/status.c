@@ -41,8 +41,7 @@ static void print_status(const struct control_answer *answer, const void *option
         (void)json_dumpf(status->object, stdout, JSON_INDENT(2));
         (void)fputc('\n', stdout);
     } else if (options->json) {
-        (void)fwrite(status->payload.data, 1, status->payload.length, stdout);
-        (void)fputc('\n', stdout);
+        control_put_json(status);
     } else {
         print_page(status);
     }

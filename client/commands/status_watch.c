@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "status_watch.h"
+#include "control.h"
 
 #include "client/connection/interrupt.h"
 #include "client/connection/reconnect.h"
@@ -110,8 +111,7 @@ static void show(struct watch *watch)
     if (!watch->status.object)
         return;
     if (watch->json && !watch->stale) {
-        (void)fwrite(watch->status.payload.data, 1, watch->status.payload.length, stdout);
-        (void)fputc('\n', stdout);
+        control_put_json(&watch->status);
     } else if (!watch->json) {
         show_page(watch);
     }
