@@ -46,7 +46,7 @@ static void put_globals(FILE *out, size_t columns)
     for (size_t i = 0; i < n_global_options && used < sizeof(names); i++)
         used +=
             (size_t)snprintf(names + used, sizeof(names) - used, "--%s ", global_options[i].name);
-    layout_put(out, "\noptions of every command (rubricctl --help explains them):\n", false,
+    layout_put(out, "\noptions of every command, which rubricctl --help explains:\n", false,
                columns);
     (void)fputs("  ", out);
     layout_words(out, names, 2, 2, columns - 1);

@@ -563,7 +563,7 @@ def test_client_no_fail(sandbox):
         (["--limit", "cpu=x", "true"], 2,
          'expected a duration such as 500ms, 1.5s, 30s or 5min (seconds without a unit), got "x"'),
         (["--file", "x=/no/such", "true"], 2, "--file: /no/such: No such file or directory"),
-        (["no-such-command"], 2, 'there is no "no-such-command" in /usr/bin and /bin'),
+        (["no-such-command"], 2, 'there is no "no-such-command" in /usr/bin or /bin'),
         (["/no/such"], 4, "no result: bad_request: job.argv[0]: /no/such: No such file"),
         (["--network", "true"], 4, "no result: not_permitted: job.limits.allow_network: "),
         (["--env", "USER=x", "true"], 4, "no result: not_permitted: job.env.USER: "),
