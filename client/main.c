@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+/* rubricctl: reads the command line and runs one command.
+ *
+ * The client's rooms, from the top: commands, one file per command or family; report, grade and
+ * batch, the work behind them; connection, the way to the daemon; cli, the command line; terminal,
+ * text for people. Below them are conf and proto. */
 #include "client/cli/help.h"
-#include "client/cli/suggest.h"
 #include "client/commands/commands.h"
 #include "client/terminal/text.h"
+#include "conf/suggest.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -20,6 +26,7 @@ static const struct command *find_command(const char *name)
 static enum exit_status unknown_command(const char *name)
 {
     const char *names[COMMANDS_MAX];
+    assert(n_commands <= COMMANDS_MAX);
     for (size_t i = 0; i < n_commands; i++)
         names[i] = commands[i]->name;
     const char *near = suggest(name, names, n_commands);
@@ -72,11 +79,11 @@ static enum exit_status run_command(const struct command *command, int argc, cha
     return status;
 }
 
-/* "rubricctl help [COMMAND]" is what people type. */
+/* Serves "rubricctl help [COMMAND]", which people type. */
 static enum exit_status run_help(int argc, char **argv)
 {
     if (argc < 2) {
-        help_all(stdout);
+        help_all(stdout, commands, n_commands);
         return STATUS_OK;
     }
     const struct command *command = find_command(argv[1]);
@@ -106,7 +113,8 @@ static enum exit_status dispatch(int argc, char **argv)
     return missing_command();
 }
 
-/* A descriptor that is opened later must never become standard input, output or error. */
+/* Opens the standard descriptors that are closed, so that no descriptor opened later becomes
+ * standard input, output or error. */
 static void hold_standard_descriptors(void)
 {
     int fd;
@@ -116,7 +124,7 @@ static void hold_standard_descriptors(void)
     close_fd(fd);
 }
 
-/* A reader that has had enough (`| head`) is no mistake. */
+/* Returns whether the reader of standard output has closed it, as `| head` does: no error. */
 static bool reader_gone(void)
 {
     struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT};

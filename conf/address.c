@@ -9,7 +9,7 @@
 
 #define LOOPBACK_NET 127
 
-/* Digits and nothing else: no sign, no blank, no octal. */
+/* Accepts decimal digits only: no sign, no space, no leading 0. */
 static int parse_port(const char *text, in_port_t *ret)
 {
     unsigned long port = 0;
@@ -23,7 +23,7 @@ static int parse_port(const char *text, in_port_t *ret)
     return 0;
 }
 
-/* HOST is the N bytes at TEXT. */
+/* Parses the N bytes at TEXT as an address of FAMILY. */
 static int parse_host(int family, const char *text, size_t n, void *ret)
 {
     char host[INET6_ADDRSTRLEN];

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Where the daemon may be asked over HTTP, as the configuration names it: the path of a Unix
- * socket, or a loopback address. Names of hosts are not resolved, and what others than this host
- * could reach is refused. Pure. */
+/* Parses the address at which the daemon serves HTTP: the path of a Unix socket, or a loopback
+ * address. Refuses host names and every address that another host could reach. Pure. */
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -13,7 +12,7 @@
 #define ADDRESS_TEXT_MAX (sizeof(ADDRESS_UNIX_PREFIX) - 1 + ADDRESS_PATH_MAX)
 
 struct address {
-    const char *path; /* borrowed from the text; NULL: it is the other */
+    const char *path; /* of a Unix socket, borrowed from the text; NULL: inet holds the address */
     union {
         struct sockaddr generic;
         struct sockaddr_in ipv4;
@@ -22,5 +21,6 @@ struct address {
     socklen_t inet_length;
 };
 
-/* "unix:/PATH", "127.x.x.x:PORT" or "[::1]:PORT", PORT from 1 to 65535. 0 or -EINVAL. */
+/* Parses "unix:/PATH", "127.x.x.x:PORT" or "[::1]:PORT", with PORT from 1 to 65535. 0 or -EINVAL.
+ */
 int address_parse(const char *text, struct address *ret);

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* What is done once, before privileges are dropped or the first job is taken. */
+/* Keys that the daemon uses only once, before it drops privileges or takes the first job. */
 static const struct {
     const char *section, *name;
 } fixed[] = {

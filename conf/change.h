@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What differs between the configuration in force and one that is to take its place. */
+/* Compares the configuration in force with one that is to replace it. */
 
 #include "config.h"
 
-/* Which keys, each as "section.name", in the order of the table. */
+/* The keys that differ, each as "section.name", in the order of the table. */
 struct config_change {
-    struct string_list live;  /* may take effect while the daemon runs */
-    struct string_list fixed; /* only at its next start */
+    struct string_list live;  /* can take effect while the daemon runs */
+    struct string_list fixed; /* take effect at the next start only */
 };
 
 #define CONFIG_CHANGE_NULL       \
@@ -15,9 +15,9 @@ struct config_change {
         .live = STRING_LIST_NULL \
     }
 
-/* Compares NEXT with CURRENT, key by key. What cannot change while the daemon runs is set back in
- * NEXT to what it is in CURRENT: NEXT then says what is really in force. 0 or -ENOMEM;
- * config_change_deinit() frees what there is either way. */
+/* Lists the keys in which NEXT differs from CURRENT. Resets in NEXT those that cannot change while
+ * the daemon runs, so that NEXT says what will really be in force. 0 or -ENOMEM;
+ * config_change_deinit() is due either way. */
 int config_change_find(const struct config *current, struct config *next,
                        struct config_change *ret);
 

@@ -6,6 +6,7 @@
 
 #include "proto/jobkinds.h"
 
+#include <assert.h>
 #include <string.h>
 
 int config_init(struct config *config)
@@ -30,28 +31,7 @@ void config_deinit(struct config *config)
         config_key_clear(config_key_at(i), config);
 }
 
-void config_problems_deinit(struct config_problems *problems)
-{
-    for (size_t i = 0; i < problems->count; i++) {
-        free(problems->item[i].file);
-        free(problems->item[i].key);
-        free(problems->item[i].text);
-    }
-    free(problems->item);
-    *problems = (struct config_problems)CONFIG_PROBLEMS_NULL;
-}
-
-void config_print_problem(FILE *stream, const struct config_problem *problem)
-{
-    fputs(problem->file, stream);
-    if (problem->line > 0)
-        fprintf(stream, ":%u", problem->line);
-    if (problem->key)
-        fprintf(stream, ": %s", problem->key);
-    fprintf(stream, ": %s\n", problem->text);
-}
-
-/* The first of each pair may be as large as the second. */
+/* Pairs of keys of which the first may be at most the second. */
 static const struct {
     const char *section;
     const char *name;
@@ -63,21 +43,24 @@ static const struct {
     {"protocol", "max_frame", "queue", "bytes"},
 };
 
-/* Of two keys that do not go together, the one that was set later is where the mistake is. */
+/* Returns whether KEY was set after OTHER: of two keys that contradict each other, the later is
+ * blamed.
+ */
 static bool is_later(struct loader *loader, const struct config_key *key,
                      const struct config_key *other)
 {
     return loader_origin(loader, key)->order >= loader_origin(loader, other)->order;
 }
 
-/* Whether both have the values that were meant. */
+/* Returns whether both keys hold what the operator wrote; a refused value left the default behind.
+ */
 static bool are_comparable(struct loader *loader, const struct config_key *key,
                            const struct config_key *other)
 {
     return !loader_origin(loader, key)->refused && !loader_origin(loader, other)->refused;
 }
 
-/* "by default", or where it was set. */
+/* Writes where KEY was set, "(FILE:LINE)", or "by default". */
 static void describe_origin(struct loader *loader, const struct config_key *key, char *text,
                             size_t size)
 {
@@ -105,6 +88,7 @@ static void report_pair(struct loader *loader, const struct config_key *key,
 static void check_pair(struct loader *loader, const struct config_key *low,
                        const struct config_key *high)
 {
+    assert(low && high);
     if (!are_comparable(loader, low, high) ||
         config_key_number(low, loader->config) <= config_key_number(high, loader->config))
         return;
@@ -135,7 +119,7 @@ static void check_order(struct loader *loader)
         check_limits(loader, job_kind_get(id));
 }
 
-/* Both in their normal form. */
+/* PATH and ROOT are in their normal form. */
 static bool is_beneath(const char *path, const char *root)
 {
     size_t length = strlen(root);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "keys.h"
 #include "address.h"
+#include "suggest.h"
 
 #include <string.h>
 
@@ -82,9 +83,6 @@ static const struct config_key keys[] = {
 };
 /* clang-format on */
 
-/* Longer names are nothing that was mistyped. */
-#define SUGGEST_MAX 32
-
 size_t config_key_count(void)
 {
     return ARRAY_SIZE(keys);
@@ -141,47 +139,23 @@ const char *config_section_find(const char *name)
     return NULL;
 }
 
-/* How many characters have to be inserted, left out, replaced, or swapped with their neighbour to
- * come from A to B (the "optimal string alignment"). */
-static unsigned distance(const char *a, const char *b)
+/* How far a key or section may be from NAME to be suggested for it: a third of the letters may be
+ * wrong, but not all of a short name. A name longer than any key was not mistyped: 0. */
+static size_t tolerance(const char *name)
 {
-    unsigned cost[SUGGEST_MAX + 1][SUGGEST_MAX + 1];
-    size_t n = strlen(a), m = strlen(b);
-
-    if (n > SUGGEST_MAX || m > SUGGEST_MAX)
-        return UINT32_MAX;
-    for (size_t i = 0; i <= n; i++) {
-        for (size_t j = 0; j <= m; j++) {
-            if (i == 0 || j == 0) {
-                cost[i][j] = (unsigned)(i + j);
-                continue;
-            }
-            unsigned best = cost[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
-            best = MIN(best, cost[i - 1][j] + 1);
-            best = MIN(best, cost[i][j - 1] + 1);
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                best = MIN(best, cost[i - 2][j - 2] + 1);
-            cost[i][j] = best;
-        }
-    }
-    return cost[n][m];
-}
-
-/* A third of the name may be wrong, but not all of a short one. */
-static unsigned tolerance(const char *name)
-{
-    return (unsigned)(strlen(name) + 2) / 3;
+    size_t length = strlen(name);
+    return length > SUGGEST_WORD_MAX ? 0 : (length + 2) / 3;
 }
 
 const char *config_section_suggest(const char *name)
 {
-    unsigned best = tolerance(name) + 1;
+    size_t best = tolerance(name) + 1;
     const char *found = NULL;
 
     for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
-        unsigned d = distance(name, keys[i].section);
-        if (d < best) {
-            best = d;
+        size_t distance = suggest_distance(name, keys[i].section);
+        if (distance < best) {
+            best = distance;
             found = keys[i].section;
         }
     }
@@ -190,14 +164,14 @@ const char *config_section_suggest(const char *name)
 
 const struct config_key *config_key_suggest(const char *section, const char *name)
 {
-    unsigned best = tolerance(name) + 1;
+    size_t best = tolerance(name) + 1;
     const struct config_key *found = NULL;
 
     for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
         bool here = strcmp(keys[i].section, section) == 0;
-        unsigned d = distance(name, keys[i].name);
-        if (d < best && (here || d == 0)) {
-            best = d;
+        size_t distance = suggest_distance(name, keys[i].name);
+        if (distance < best && (here || distance == 0)) {
+            best = distance;
             found = &keys[i];
         }
     }

@@ -3,6 +3,7 @@
 
 #include "proto/utf8.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -11,8 +12,8 @@ void lines_init(struct lines *lines, FILE *stream)
     *lines = (struct lines){.stream = stream};
 }
 
-/* Reads up to the end of the line. What does not fit is counted in length, not kept. Returns
- * 1, 0 at the end of the file, or what reading failed with. */
+/* Reads up to the end of the line. Bytes that do not fit count in lines->length but are not kept.
+ * Returns 1, 0 at the end of the file, or a negative errno. */
 static int read_raw(struct lines *lines)
 {
     int c;
@@ -76,6 +77,7 @@ int lines_next(struct lines *lines, struct fault *why)
         lines->length -= sizeof(mark);
         memmove(lines->text, lines->text + sizeof(mark), lines->length);
     }
+    assert(lines->length < sizeof(lines->text));
     lines->text[lines->length] = '\0';
 
     r = check_characters(lines, why);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Theory of operation: a file passes three readers, each of which knows one thing.
+/* Theory of operation: a file passes four stages, each of which knows one thing.
  *
- *   lines.c    bytes to lines, each of them whole, short enough, printable UTF-8;
- *   feed_line  judges what libinih would read in a way that nobody expects (a continued value, text
- *              behind a section's name), and hands it the rest, line by line;
- *   libinih    sections, names, values and comments; calls take_pair for each NAME = VALUE;
- *   keys.c     what a name means and what its value may be.
+ *   lines.c    turns bytes into lines, each whole, short enough, and printable UTF-8;
+ *   feed_line  refuses lines that libinih would read in an unexpected way (a continued value, text
+ *              behind a section's name) and hands it the others, line by line;
+ *   libinih    parses sections, names, values and comments; calls take_pair for each NAME = VALUE;
+ *   keys.c     knows what a name means and which values it takes.
  *
- * As libinih asks for one line at a time, lines.number is the line of the pair in hand, and a line
- * for which take_pair was not called before the next one is asked for was no NAME = VALUE. */
+ * libinih asks for one line at a time. So lines.number is the line of the current pair, and a line
+ * for which libinih did not call take_pair before it asked for the next was no NAME = VALUE. */
 #include "loader.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <ini.h>
@@ -20,12 +21,13 @@
 
 #define BLANKS " \t"
 
-/* What libinih is told of a section that does not exist: its keys have been answered for. */
+/* Stands for an unknown section towards libinih; take_pair skips its keys, since the section itself
+ * was reported. */
 #define SECTION_UNKNOWN "?"
 
-/* libinih cuts a line into pieces at the end of its buffer, which has 200 bytes unless the
- * distribution (Debian does) lets the program change it. Weak: elsewhere there is no such
- * variable, and a line that does not fit is refused below. */
+/* libinih splits a line at the end of its buffer, which has 200 bytes unless the distribution lets
+ * the program change that, as Debian does. The symbol is weak: elsewhere it does not exist, and
+ * offer_line() refuses a line that does not fit. */
 extern int ini_max_line __attribute__((weak));
 
 int loader_init(struct loader *loader, struct config *config, struct config_problems *problems)
@@ -44,33 +46,14 @@ void loader_deinit(struct loader *loader)
 
 struct origin *loader_origin(struct loader *loader, const struct config_key *key)
 {
+    assert(key >= config_key_at(0) && key < config_key_at(0) + config_key_count());
     return &loader->origin[key - config_key_at(0)];
 }
 
 static const char *current_file(const struct loader *loader)
 {
+    assert(loader->files.count > 0);
     return loader->files.item[loader->files.count - 1];
-}
-
-static int append_problem(struct config_problems *problems, const char *file, unsigned line,
-                          const char *key, char **take_text)
-{
-    struct config_problem problem = {.file = strdup(file), .line = line};
-    struct config_problem *item =
-        reallocarray(problems->item, problems->count + 1, sizeof(*problems->item));
-
-    if (item)
-        problems->item = item;
-    if (key)
-        problem.key = strdup(key);
-    if (!item || !problem.file || (key && !problem.key)) {
-        free(problem.file);
-        free(problem.key);
-        return -ENOMEM;
-    }
-    problem.text = TAKE_PTR(*take_text);
-    problems->item[problems->count++] = problem;
-    return 0;
 }
 
 void loader_report(struct loader *loader, const char *file, unsigned line, const char *section,
@@ -91,7 +74,7 @@ void loader_report(struct loader *loader, const char *file, unsigned line, const
     if (r < 0)
         key = NULL;
 
-    if (!text || r < 0 || append_problem(loader->problems, file, line, key, &text) < 0)
+    if (!text || r < 0 || config_problems_add(loader->problems, file, line, key, &text) < 0)
         loader->error = -ENOMEM;
     else if (loader->error == 0)
         loader->error = -EINVAL;
@@ -107,7 +90,7 @@ static void settle_pending(struct loader *loader, unsigned line)
     loader->pending = false;
 }
 
-/* The section that a header opens. TEXT begins with its bracket. */
+/* Returns the section that the header TEXT opens, SECTION_UNKNOWN after a mistake. */
 static const char *read_header(struct loader *loader, char *text)
 {
     char *name = text + 1, *end = strchr(name, ']');
@@ -127,7 +110,8 @@ static const char *read_header(struct loader *loader, char *text)
     return SECTION_UNKNOWN;
 }
 
-/* Whether the line in hand goes to libinih, written into BUFFER of SIZE bytes with a newline. */
+/* Writes the current line with a newline into BUFFER of SIZE bytes. Returns false if libinih is not
+ * to see the line. */
 static bool offer_line(struct loader *loader, char *buffer, size_t size)
 {
     char *text = loader->lines.text;
@@ -137,7 +121,7 @@ static bool offer_line(struct loader *loader, char *buffer, size_t size)
         return false;
     if (blank > 0) {
         report_here(loader, NULL, NULL,
-                    "begins with a blank; a value cannot be continued on the next line");
+                    "begins with a space or tab; a value cannot be continued on the next line");
         return false;
     }
     if (text[0] == '[') {
@@ -153,7 +137,7 @@ static bool offer_line(struct loader *loader, char *buffer, size_t size)
     return true;
 }
 
-/* The ini_reader: as fgets, the next line for libinih, or NULL at the end. */
+/* The ini_reader: like fgets, returns the next line for libinih, or NULL at the end. */
 static char *feed_line(char *buffer, int size, void *user)
 {
     struct loader *loader = user;
@@ -199,7 +183,7 @@ static void set_key(struct loader *loader, const struct config_key *key, const c
     struct fault why = FAULT_NULL;
 
     if (origin->file == current_file(loader) && !key->type->repeatable)
-        report_here(loader, key->section, key->name, "set already on line %u", origin->line);
+        report_here(loader, key->section, key->name, "already set on line %u", origin->line);
     int r = config_key_set(key, loader->config, value, &why);
     if (r == -EINVAL)
         report_here(loader, key->section, key->name, "%s", why.text);
@@ -213,7 +197,7 @@ static void set_key(struct loader *loader, const struct config_key *key, const c
     };
 }
 
-/* The ini_handler. Returns nonzero: mistakes are counted in the loader. */
+/* The ini_handler. Always returns nonzero for success, because the loader counts the mistakes. */
 static int take_pair(void *user, const char *section, const char *name, const char *value)
 {
     struct loader *loader = user;
@@ -224,7 +208,7 @@ static int take_pair(void *user, const char *section, const char *name, const ch
     if (strcmp(section, SECTION_UNKNOWN) == 0)
         return 1;
     if (!*section) {
-        report_here(loader, NULL, name, "stands before the first [SECTION]");
+        report_here(loader, NULL, name, "comes before the first [SECTION]");
         return 1;
     }
     const struct config_key *key = config_key_find(section, name);
@@ -341,7 +325,7 @@ static void read_setting(struct loader *loader, const char *setting)
     *value++ = '\0';
     const struct config_key *key = config_key_find(copy, name);
     if (key)
-        loader_origin(loader, key)->file = NULL; /* as usual for options, the last one counts */
+        loader_origin(loader, key)->file = NULL; /* of equal options the last one wins, as usual */
     if (key)
         set_key(loader, key, value);
     else if (config_section_find(copy))

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* A growable list of strings that it owns. */
+/* A growable list that owns its strings. */
 
 #include "proto/util.h"
 
 #include <stdbool.h>
 
 struct string_list {
-    char **item; /* with a NULL at the end; NULL where there are none */
+    char **item; /* ends with a NULL; itself NULL if the list is empty and never had an item */
     size_t count;
 };
 

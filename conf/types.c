@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "types.h"
 #include "address.h"
-#include "config.h"
+#include "config_data.h"
 #include "value.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <string.h>
 
 #define BLANKS " \t"
@@ -14,7 +16,7 @@
     "env tempdir rlimits no_new_privs tree_kill user_namespace pid_namespace mount_namespace " \
     "net_namespace network filesystem landlock seccomp cgroup"
 
-/* The part of a job's environment that is not for the configuration to change. */
+/* Variables that every job has with fixed values; the configuration must not set them. */
 #define FIXED_ENVIRONMENT "PATH LANG PYTHONHASHSEED PYTHONIOENCODING"
 
 static const char *const log_level_names[] = {
@@ -36,7 +38,7 @@ static const char *const warm_names[] = {
     [CONFIG_WARM_YES] = "yes",
 };
 
-/* Whether the N bytes at WORD are one of WORDS, which have single spaces between them. */
+/* Returns whether the N bytes at WORD are one of WORDS, which single spaces separate. */
 static bool is_one_of(const char *words, const char *word, size_t n)
 {
     for (;;) {
@@ -49,7 +51,7 @@ static bool is_one_of(const char *words, const char *word, size_t n)
     }
 }
 
-/* The index of TEXT among the N NAMES. */
+/* Reads TEXT, one of the N NAMES, as its index. 0 or -EINVAL. */
 static int read_name(const char *const *names, size_t n, const char *text, uint64_t *ret)
 {
     for (size_t i = 0; i < n; i++) {
@@ -115,7 +117,7 @@ static bool accept_path(char *path)
 
     if (path[0] != '/' || has_dotted_part(path))
         return false;
-    /* Of several slashes the last one stays, of those at the end none but the root's. */
+    /* Of several slashes keep the last, of those at the end none except the root. */
     for (const char *in = path; *in; in++)
         if (in[0] != '/' || (in[1] != '/' && (in[1] != '\0' || out == path)))
             *out++ = *in;
@@ -123,8 +125,8 @@ static bool accept_path(char *path)
     return true;
 }
 
-/* Directory services allow more than useradd does; what no group file can hold is refused, and
- * what would be taken for a number. */
+/* Directory services allow more names than useradd does. Refuse only those that no group file can
+ * hold, and those that would be taken for a number. */
 static bool accept_group(char *name)
 {
     size_t length = strlen(name);
@@ -132,7 +134,7 @@ static bool accept_group(char *name)
            strspn(name, "0123456789") < length;
 }
 
-/* The path in its normal form, as everywhere. */
+/* Brings the path of a Unix socket into its normal form, like every path. */
 static bool accept_address(char *text)
 {
     struct address address;
@@ -142,7 +144,7 @@ static bool accept_address(char *text)
     return address_parse(text, &address) == 0;
 }
 
-/* A name, or several with dots between them. */
+/* Accepts a Python module: names, separated by dots. */
 static bool accept_module(char *name)
 {
     for (;;) {
@@ -164,8 +166,8 @@ static bool accept_layer(char *name)
     return is_one_of(LAYERS, name, strlen(name));
 }
 
-/* The length of the variable's name that TEXT begins with; 0 if none does, or one that a job must
- * not have its way with. */
+/* Returns the length of the variable's name at the head of TEXT; 0 if there is none, or if the name
+ * is reserved. */
 static size_t variable_length(const char *text)
 {
     size_t length = 0;
@@ -324,7 +326,7 @@ const struct config_type type_boolean = {
     .what = "yes or no",
 };
 
-/* "expected WHAT RANGE (HINT), got 'TEXT'" */
+/* Says "expected WHAT RANGE (HINT), got 'TEXT'". Returns -EINVAL. */
 static int refuse(const struct config_type *type, const char *range, const char *text,
                   struct fault *why)
 {
@@ -336,11 +338,13 @@ static int refuse(const struct config_type *type, const char *range, const char 
 
 uint64_t config_type_number(const void *field, size_t size)
 {
+    assert(size == sizeof(uint64_t) || size == sizeof(unsigned));
     return size == sizeof(uint64_t) ? *(const uint64_t *)field : *(const unsigned *)field;
 }
 
 static void store_number(void *field, size_t size, uint64_t value)
 {
+    assert(size == sizeof(uint64_t) || (size == sizeof(unsigned) && value <= UINT_MAX));
     if (size == sizeof(uint64_t))
         *(uint64_t *)field = value;
     else
@@ -419,7 +423,7 @@ static int set_list(const struct config_type *type, struct config_bounds bounds,
         if (!type->accept(item))
             return refuse(type, "", item, why);
         if (string_list_contains(&list, item))
-            return fault_set(why, "'%s' stands there twice", item);
+            return fault_set(why, "'%s' is given twice", item);
         r = string_list_add(&list, item);
         if (r < 0)
             return r;
@@ -449,7 +453,7 @@ static int add_environment(const struct config_type *type, struct config_bounds 
         return refuse(type, "", text, why);
     for (size_t i = 0; i < list->count; i++)
         if (strncmp(list->item[i], text, (size_t)name_length + 1) == 0)
-            return fault_set(why, "%.*s is set already, as '%s'", name_length, text, list->item[i]);
+            return fault_set(why, "%.*s is already set, as '%s'", name_length, text, list->item[i]);
     int r = check_count(type, bounds, list->count + 1, why);
     return r < 0 ? r : string_list_add(list, copy);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What kinds of value a key can have: how each is read from text, what is allowed, how it is told
- * to a person. */
+/* The types of values that keys have: how to read each from text, which values are allowed, and how
+ * to describe them to people. */
 
 #include "proto/fault.h"
 
@@ -22,22 +22,22 @@ struct config_type {
     const char *hint;
 
     /* CONFIG_NUMBER */
-    const char *zero_word; /* a word that stands for 0, which the bounds then do not concern */
-    bool unordered;        /* "from MIN to MAX" would say nothing */
+    const char *zero_word; /* a word for 0, exempt from the bounds */
+    bool unordered;        /* "from MIN to MAX" would be meaningless in a complaint */
     int (*read)(const char *text, uint64_t *ret);
     void (*write)(uint64_t value, char *text);
 
-    /* CONFIG_STRING, and each item of a CONFIG_LIST: whether it is allowed. Brings it into its
-     * normal form, which is never longer. */
+    /* CONFIG_STRING, and each item of a CONFIG_LIST: returns whether TEXT is allowed, and brings it
+     * into its normal form, which is never longer. */
     bool (*accept)(char *text);
 
-    /* CONFIG_LIST: one item for each time that the key is given, rather than all at once with
-     * blanks between them; an empty value empties the list. */
+    /* CONFIG_LIST: each occurrence of the key adds one item, and an empty value empties the list.
+     * Otherwise one occurrence gives all items, separated by spaces. */
     bool repeatable;
 };
 
-/* What a value has to keep to: of a number the value, of a string its length in bytes, of a list
- * the number of its items. A minimum of 1 is what forbids an empty string. */
+/* Bounds of a number, of the bytes of a string, or of the items of a list. A minimum of 1 forbids
+ * an empty string. */
 struct config_bounds {
     uint64_t min;
     uint64_t max;
@@ -51,7 +51,7 @@ extern const struct config_type type_duration;
 extern const struct config_type type_log_level;
 extern const struct config_type type_log_format;
 extern const struct config_type type_warm;
-extern const struct config_type type_modules; /* of Python */
+extern const struct config_type type_modules; /* Python modules */
 extern const struct config_type type_path;
 extern const struct config_type type_paths;
 extern const struct config_type type_account;
@@ -61,23 +61,23 @@ extern const struct config_type type_address;
 extern const struct config_type type_layers;
 extern const struct config_type type_environment;
 extern const struct config_type type_env_names;
-extern const struct config_type type_boolean; /* its bounds mean nothing */
+extern const struct config_type type_boolean; /* ignores its bounds */
 
-/* Sets FIELD, of SIZE bytes, from TEXT, and frees what it held. Returns 0; or -EINVAL, WHY saying
- * what is allowed, or -ENOMEM, the field being untouched in both cases. */
+/* Sets FIELD, of SIZE bytes, from TEXT and frees its former value. Returns 0; -EINVAL with WHY,
+ * which says what is allowed; or -ENOMEM. FIELD is untouched on failure. */
 int config_type_set(const struct config_type *type, struct config_bounds bounds, const char *text,
                     void *field, size_t size, struct fault *why);
 
-/* Frees what FIELD holds. It is then 0, NULL, or an empty list. */
+/* Frees the value of FIELD, which becomes 0, NULL, or an empty list. */
 void config_type_clear(const struct config_type *type, void *field, size_t size);
 
-/* Whether FIELD and OTHER, both of SIZE bytes, hold the same. */
+/* Returns whether FIELD and OTHER, both of SIZE bytes, hold equal values. */
 bool config_type_equal(const struct config_type *type, const void *field, const void *other,
                        size_t size);
 
-/* Sets FIELD to a copy of what OTHER holds, and frees what it held. Returns 0; or -ENOMEM, the
- * field being untouched. */
+/* Sets FIELD to a copy of the value of OTHER and frees its former value. Returns 0; or -ENOMEM with
+ * FIELD untouched. */
 int config_type_copy(const struct config_type *type, void *field, const void *other, size_t size);
 
-/* The value of a CONFIG_NUMBER. */
+/* Returns the value of a CONFIG_NUMBER. */
 uint64_t config_type_number(const void *field, size_t size);

@@ -12,8 +12,8 @@ struct unit {
     uint64_t factor;
 };
 
-/* In both tables a writer takes the first unit that divides the value, so the preferred name of
- * each factor stands before its other names. */
+/* A writer uses the first unit that divides the value, so the preferred name of a factor comes
+ * before its other names. */
 static const struct unit size_units[] = {
     {"T", UINT64_C(1) << 40},   {"TiB", UINT64_C(1) << 40}, {"G", UINT64_C(1) << 30},
     {"GiB", UINT64_C(1) << 30}, {"M", UINT64_C(1) << 20},   {"MiB", UINT64_C(1) << 20},
@@ -29,7 +29,7 @@ static const struct unit duration_units[] = {
     {"ms", 1},
 };
 
-/* Reads the digits at *AT and moves it behind them. */
+/* Reads the digits at *AT and moves *AT behind them. */
 static int read_digits(const char **at, unsigned base, uint64_t *ret)
 {
     const char *digit = *at;
@@ -118,7 +118,7 @@ void value_write_size(uint64_t value, char text[VALUE_TEXT_MAX])
     write_with_unit(size_units, ARRAY_SIZE(size_units), value, text);
 }
 
-/* Reads what may stand behind a decimal point, as *RET_VALUE / *RET_SCALE. */
+/* Reads the digits behind a decimal point as the fraction *RET_VALUE / *RET_SCALE. */
 static int read_fraction(const char **at, uint64_t *ret_value, uint64_t *ret_scale)
 {
     uint64_t value = 0, scale = 1;
@@ -126,7 +126,7 @@ static int read_fraction(const char **at, uint64_t *ret_value, uint64_t *ret_sca
     int r = read_digits(at, 10, &value);
     if (r < 0)
         return r;
-    /* Nine digits times the largest factor are far from an overflow. */
+    /* Nine digits times the largest factor cannot overflow. */
     if (*at - start > 9)
         return -EINVAL;
     for (; start < *at; start++)

@@ -226,7 +226,7 @@ static int run_private(struct config *config, const struct arguments *arguments)
 
 int main(int argc, char **argv)
 {
-    struct arguments arguments = ARGUMENTS_NULL;
+    _cleanup_arguments_ struct arguments arguments = ARGUMENTS_NULL;
     _cleanup_config_ struct config config = CONFIG_NULL;
 
     if (options_parse(argc, argv, &arguments) < 0)

@@ -1,23 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* The command line of rubricd: one table of options, which the parser, --help, the completions and
- * the man page are made from. */
+/* The command line of rubricd: a table of options, from which the parser, --help, the completions
+ * and the man page are made. */
 
-#include "conf/optionspec.h"
+#include "conf/optparse.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 
-#define SETTINGS_MAX 64
-
-struct setting_list {
-    const char *items[SETTINGS_MAX]; /* borrowed from argv */
-    size_t n;
-};
-
 struct arguments {
-    const char *config_path; /* NULL: the default path, where no file need be */
-    struct setting_list settings;
+    const char *config_path;   /* NULL: the default one, which may be missing */
+    struct text_list settings; /* --set */
     bool check_config;
     long serve_fd; /* -1: none */
     bool help;
@@ -32,8 +24,12 @@ struct arguments {
 extern const struct option_spec daemon_options[];
 extern const size_t n_daemon_options;
 
-/* Parses ARGV into ARGUMENTS, which borrows from it. 0, or -EINVAL after printing to stderr what is
- * wrong. */
+/* Reads ARGV into ARGUMENTS, which borrows its strings. Returns 0, or -EINVAL or -ENOMEM after a
+ * complaint on stderr. */
 int options_parse(int argc, char **argv, struct arguments *arguments);
 
+void arguments_deinit(struct arguments *arguments);
+#define _cleanup_arguments_ _cleanup_(arguments_deinit)
+
+/* Writes --help. */
 void options_help(FILE *out);

@@ -7,11 +7,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Nothing larger fits into a frame of any daemon. */
+/* No daemon accepts a larger frame. */
 #define FILE_MAX (UINT32_C(64) << 20)
 #define READ_SIZE ((size_t)65536)
 
-/* Reads to the end of FD, growing the buffer as it goes: a pipe does not tell its size. */
+/* Reads FD to its end. The buffer grows as it fills, because a pipe does not know its size. */
 static int read_to_end(int fd, size_t max, struct bytes *ret)
 {
     _cleanup_bytes_ struct bytes all = BYTES_NULL;

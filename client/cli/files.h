@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What options name on disk. */
+/* Reads the files and folders that options name. */
 
 #include "proto/json.h"
 
-/* Reads all of the file at PATH ("-": standard input), at most MAX bytes. Negative errno with
- * FAULT. */
+/* Reads the whole file at PATH ("-" is standard input); -EFBIG if it has more than MAX bytes.
+ * Returns 0 with a NUL behind the bytes in *ret, which the caller frees; negative errno with FAULT.
+ */
 int file_read_all(const char *path, size_t max, struct bytes *ret, struct fault *fault);
 
-/* Whether the file at PATH ("-": standard input) can be read: better known before the first job has
- * run. Negative errno with FAULT. */
+/* Returns 0 if the file at PATH ("-" is standard input) can be read, otherwise a negative errno
+ * with FAULT. Lets a command fail before its first job has run. */
 int file_check_readable(const char *path, struct fault *fault);
 
-/* The JSON object in the file at PATH, or in SOURCE itself where that begins with "{". Negative
- * with FAULT, which names WHAT. */
+/* Reads a JSON object from SOURCE itself if that begins with "{", otherwise from the file that it
+ * names ("-" is standard input). Returns 0 with a new reference in *ret; negative errno with FAULT,
+ * whose text begins with WHAT. */
 int file_read_object(const char *source, const char *what, json_t **ret, struct fault *fault);
 
-/* The absolute path of a bench root, to be freed. NULL stays NULL. Negative with FAULT. */
+/* Resolves PATH to the absolute path of a folder, which the caller frees. NULL stays NULL. Negative
+ * errno with FAULT. */
 int file_resolve_bench_root(const char *path, char **ret, struct fault *fault);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* --help, made from the tables. */
+/* --help, made from the tables of commands and options. */
 
 #include "options.h"
 
 #include <stdio.h>
 
-/* Texts of the program as a whole, for its man page too. */
+/* The exit statuses of the program as a whole; its man page shows them too. */
 extern const char help_exit_statuses[];
 
-/* What rubricctl is, its commands, its exit statuses, two worked examples. */
-void help_all(FILE *out);
+/* Writes what rubricctl is, its COMMANDS in that order, its exit statuses, and worked examples. */
+void help_all(FILE *out, const struct command *const *commands, size_t n_commands);
 
-/* What COMMAND does, its options, examples and exit statuses. */
+/* Writes what COMMAND does, its options, exit statuses and examples. */
 void help_command(FILE *out, const struct command *command);

@@ -18,12 +18,12 @@ static const struct {
     int (*read)(const char *text, uint64_t *ret);
     const char *what;
 } syntaxes[] = {
-    {value_read_duration, "a duration as 500ms, 1.5s, 30s or 5min (seconds without a unit)"},
-    {value_read_size, "a size in bytes, or with K, M, G or T behind the number"},
+    {value_read_duration, "a duration such as 500ms, 1.5s, 30s or 5min (seconds without a unit)"},
+    {value_read_size, "a size in bytes, or a number with K, M, G or T behind it"},
     {value_read_count, "a whole number"},
 };
 
-/* Which of the syntaxes a limit is written in. */
+/* Returns the index of the syntax in which LIMIT is written. */
 static size_t syntax_of(enum limit limit)
 {
     if (limit_is_time(limit))
@@ -49,7 +49,7 @@ static int add_limit(json_t *limits, const char *text, struct fault *fault)
     enum limit limit = limit_from_key(name);
     if (limit == LIMIT_NONE) {
         list_limits(known, sizeof(known));
-        return fault_set(fault, "--limit: there is no \"%s\"; there are %s", name, known);
+        return fault_set(fault, "--limit: unknown limit \"%s\"; the limits are %s", name, known);
     }
     size_t syntax = syntax_of(limit);
     if (syntaxes[syntax].read(equals + 1, &value) < 0 || value > INT64_MAX)

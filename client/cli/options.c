@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "options.h"
-#include "suggest.h"
 
 #include "client/terminal/text.h"
 
-#include <getopt.h>
-#include <string.h>
-
-#define OPTIONS_MAX 32
+#include <stdio.h>
 
 const struct option_spec global_options[] = {
     {
@@ -17,14 +13,15 @@ const struct option_spec global_options[] = {
         .kind = OPTION_TEXT,
         .value = VALUE_SOCKET,
         .offset = offsetof(struct globals, socket),
-        .help = "the daemon's socket (default: $RUBRICD_SOCKET, else /run/rubricd/rubricd.sock)",
+        .help = "connect to this socket (default: $RUBRICD_SOCKET, or else "
+                "/run/rubricd/rubricd.sock)",
     },
     {
         .letter = 'e',
         .name = "embedded",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct globals, embedded),
-        .help = "start a private daemon for the length of this command (not with cancel, drain and "
+        .help = "start a private daemon that ends with this command (not for cancel, drain and "
                 "reload)",
     },
     {
@@ -33,7 +30,7 @@ const struct option_spec global_options[] = {
         .kind = OPTION_TEXT,
         .value = VALUE_FILE,
         .offset = offsetof(struct globals, config),
-        .help = "configuration of the private daemon",
+        .help = "configuration file of the private daemon",
     },
     {
         .name = "slots",
@@ -42,200 +39,45 @@ const struct option_spec global_options[] = {
         .offset = offsetof(struct globals, slots),
         .min = 1,
         .max = 4096,
-        .help = "how many jobs the private daemon runs at once",
+        .help = "number of jobs that the private daemon runs at once",
     },
     {
         .name = "no-fail",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct globals, no_fail),
-        .help = "exit 0, not 1, when a verdict failed",
+        .help = "exit with 0 instead of 1 if a job did not pass",
     },
     {
         .letter = 'h',
         .name = "help",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct globals, help),
-        .help = "explain the command and exit",
+        .help = "explain the program or the command, then exit",
     },
     {
         .letter = 'V',
         .name = "version",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct globals, version),
-        .help = "print the version and exit",
+        .help = "print the version, then exit",
     },
 };
 const size_t n_global_options = ARRAY_SIZE(global_options);
 
-/* The options that are valid at one place, and where their values go. */
-struct parser {
-    size_t n;
-    const struct option_spec *specs[OPTIONS_MAX];
-    void *targets[OPTIONS_MAX];
-    struct option longs[OPTIONS_MAX + 1];
-    char letters[3 * OPTIONS_MAX + 3];
-};
-
-/* PREFIX: "+" stops at the first word that is no option. */
-static void parser_init(struct parser *parser, const char *prefix)
-{
-    *parser = (struct parser){.n = 0};
-    (void)snprintf(parser->letters, sizeof(parser->letters), "%s:", prefix);
-}
-
-static void parser_add(struct parser *parser, const struct option_spec *specs, size_t n,
-                       void *target)
-{
-    for (size_t i = 0; i < n && parser->n < OPTIONS_MAX; i++) {
-        const struct option_spec *spec = &specs[i];
-        int has_argument = !spec->argument ? no_argument
-                           : spec->absent  ? optional_argument
-                                           : required_argument;
-        parser->longs[parser->n] = (struct option){
-            .name = spec->name,
-            .has_arg = has_argument,
-            /* Above any letter, so that the two kinds don't meet. */
-            .val = 256 + (int)parser->n,
-        };
-        if (spec->letter) {
-            size_t used = strlen(parser->letters);
-            parser->letters[used++] = spec->letter;
-            for (int colons = has_argument; colons > 0; colons--) /* 1: needed, 2: optional */
-                parser->letters[used++] = ':';
-            parser->letters[used] = '\0';
-        }
-        parser->specs[parser->n] = spec;
-        parser->targets[parser->n] = target;
-        parser->n++;
-    }
-}
-
-/* The index of what getopt_long returned or put into optopt; parser->n where it is unknown. */
-static size_t parser_find(const struct parser *parser, int value)
-{
-    if (value >= 256)
-        return (size_t)value - 256;
-    for (size_t i = 0; i < parser->n; i++)
-        if (parser->specs[i]->letter && parser->specs[i]->letter == value)
-            return i;
-    return parser->n;
-}
-
-static int list_append(struct text_list *list, const char *item)
-{
-    const char **grown = reallocarray(list->items, list->n + 1, sizeof(*grown));
-    if (!grown) {
-        complain("out of memory");
-        return -ENOMEM;
-    }
-    list->items = grown;
-    list->items[list->n++] = item;
-    return 0;
-}
-
-static int parse_number(const struct option_spec *spec, const char *text, long *ret)
-{
-    char *end;
-    errno = 0;
-    long value = strtol(text, &end, 10);
-    if (errno || end == text || *end || value < spec->min || value > spec->max) {
-        complain("--%s: expected a whole number from %ld to %ld, got \"%s\"", spec->name, spec->min,
-                 spec->max, text);
-        return -EINVAL;
-    }
-    *ret = value;
-    return 0;
-}
-
-static int store(const struct option_spec *spec, void *target, const char *argument)
-{
-    void *field = (char *)target + spec->offset;
-    switch (spec->kind) {
-    case OPTION_FLAG:
-        *(bool *)field = true;
-        return 0;
-    case OPTION_TEXT:
-        *(const char **)field = argument;
-        return 0;
-    case OPTION_NUMBER:
-        if (!argument) {
-            *(long *)field = spec->absent;
-            return 0;
-        }
-        return parse_number(spec, argument, field);
-    case OPTION_LIST:
-        return list_append(field, argument);
-    }
-    return -EINVAL;
-}
-
-/* Says what is wrong with WORD, which getopt_long did not take. COMMAND is NULL before its name. */
-static void complain_unknown(const struct parser *parser, const char *word,
-                             const struct command *command)
-{
-    const char *names[OPTIONS_MAX];
-    for (size_t i = 0; i < parser->n; i++)
-        names[i] = parser->specs[i]->name;
-
-    const char *help = command ? command->name : "";
-    const char *space = command ? " " : "";
-    char name[64];
-    const char *near = NULL;
-    if (strncmp(word, "--", 2) == 0) {
-        (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(word + 2, "="), word + 2);
-        near = suggest(name, names, parser->n);
-    }
-    if (near)
-        complain("unknown option %s; did you mean --%s?", word, near);
-    else if (!command)
-        complain("unknown option %s (a command's own options stand behind its name; see "
-                 "rubricctl --help)",
-                 word);
-    else
-        complain("unknown option %s; see rubricctl%s%s --help", word, space, help);
-}
-
-/* What getopt_long answered with '?'. */
-static void complain_refused(const struct parser *parser, char **argv,
-                             const struct command *command)
-{
-    char letter[3] = {'-', (char)optopt, '\0'};
-    if (optopt >= 256) /* a flag that was given a value */
-        complain("--%s takes no value", parser->specs[parser_find(parser, optopt)]->name);
-    else
-        complain_unknown(parser, optopt ? letter : argv[optind - 1], command);
-}
-
-/* Returns the index of the first word that is no option, or -1. */
-static int parser_run(struct parser *parser, int argc, char **argv, const struct command *command)
-{
-    optind = 0; /* glibc: start anew, and read the "+" */
-    opterr = 0;
-    for (;;) {
-        int value = getopt_long(argc, argv, parser->letters, parser->longs, NULL);
-        if (value == -1)
-            return optind;
-        if (value == '?') {
-            complain_refused(parser, argv, command);
-            return -1;
-        }
-        size_t i = parser_find(parser, value == ':' ? optopt : value);
-        const struct option_spec *spec = parser->specs[i];
-        if (value == ':') {
-            complain("--%s: %s is missing", spec->name, spec->argument);
-            return -1;
-        }
-        if (store(spec, parser->targets[i], optarg) < 0)
-            return -1;
-    }
-}
-
 int options_parse_globals(int argc, char **argv, struct globals *globals)
 {
-    struct parser parser;
-    parser_init(&parser, "+");
-    parser_add(&parser, global_options, n_global_options, globals);
-    return parser_run(&parser, argc, argv, NULL);
+    struct fault fault = FAULT_NULL;
+    const struct command_line line = {
+        .sets = {{global_options, n_global_options, globals}},
+        .stop_at_word = true,
+        .hint = " (a command's own options go behind its name; see rubricctl --help)",
+    };
+    int first = optparse_read(&line, argc, argv, &fault);
+    if (first < 0) {
+        complain("%s", fault.text);
+        return -1;
+    }
+    return first;
 }
 
 static int check_arguments(const struct command *command, size_t n, const char *const *items)
@@ -256,40 +98,36 @@ static int check_arguments(const struct command *command, size_t n, const char *
 int options_parse_command(const struct command *command, int argc, char **argv,
                           struct globals *globals, void *options, struct text_list *arguments)
 {
-    struct parser parser;
-    parser_init(&parser, command->takes_command ? "+" : "");
-    parser_add(&parser, command->options, command->n_options, options);
-    parser_add(&parser, command->shared.specs, command->shared.n,
-               (char *)options + command->shared.offset);
-    parser_add(&parser, global_options, n_global_options, globals);
-
-    int first = parser_run(&parser, argc, argv, command);
-    if (first < 0)
+    struct fault fault = FAULT_NULL;
+    char hint[64];
+    const struct option_table *shared = &command->shared;
+    const struct command_line line = {
+        .sets = {{command->options, command->n_options, options},
+                 {shared->specs, shared->n, (char *)options + shared->offset},
+                 {global_options, n_global_options, globals}},
+        .stop_at_word = command->takes_command,
+        .hint = hint,
+    };
+    (void)snprintf(hint, sizeof(hint), "; see rubricctl %s --help", command->name);
+    int first = optparse_read(&line, argc, argv, &fault);
+    if (first < 0) {
+        complain("%s", fault.text);
         return -1;
-    for (int i = first; i < argc; i++)
-        if (list_append(arguments, argv[i]) < 0)
+    }
+    for (int i = first; i < argc; i++) {
+        if (text_list_add(arguments, argv[i]) < 0) {
+            complain("out of memory");
             return -1;
+        }
+    }
     if (globals->help || globals->version)
         return 0;
     return check_arguments(command, arguments->n, arguments->items);
 }
 
-void text_list_deinit(struct text_list *list)
-{
-    free(list->items);
-    *list = (struct text_list){.items = NULL};
-}
-
-static void deinit_lists(const struct option_spec *specs, size_t n, void *target)
-{
-    for (size_t i = 0; i < n; i++)
-        if (specs[i].kind == OPTION_LIST)
-            text_list_deinit((struct text_list *)(void *)((char *)target + specs[i].offset));
-}
-
 void options_deinit(const struct command *command, void *options)
 {
-    deinit_lists(command->options, command->n_options, options);
-    deinit_lists(command->shared.specs, command->shared.n,
-                 (char *)options + command->shared.offset);
+    const struct option_table *shared = &command->shared;
+    optparse_deinit(command->options, command->n_options, options);
+    optparse_deinit(shared->specs, shared->n, (char *)options + shared->offset);
 }

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Commands and their options as tables: getopt_long's arrays, --help, the shell completions and the
- * man page are all made from them. */
+/* Commands and their options as tables, from which the parser, --help, the shell completions and
+ * the man page are made.
+ *
+ * Room client/cli: the command line of rubricctl: its options and help, the files and limits that
+ * options name, its exit statuses. It may include client/terminal, conf and proto; it knows no
+ * connection and no single command (main.c hands the table of commands to help).
+ *
+ * Invariants:
+ *  - An option is one row of a table; no command parses options by itself.
+ *  - Whatever is wrong with a command line ends in one complaint on stderr and STATUS_USAGE. */
 
 #include "exitstatus.h"
 
-#include "conf/optionspec.h"
-
-/* Strings borrowed from argv. */
-struct text_list {
-    const char **items;
-    size_t n;
-};
+#include "conf/optparse.h"
 
 /* The options that every command takes, before its name or after it. */
 struct globals {
@@ -26,19 +28,20 @@ struct globals {
 
 struct command {
     const char *name;
-    const char *arguments; /* "FILE...", or "" */
+    const char *arguments; /* for the line of usage: "FILE...", or "" */
     enum option_value argument_value;
     int arguments_min;
     int arguments_max;  /* -1: any number */
-    bool takes_command; /* the arguments have options of their own: ours stop at the first one */
+    bool takes_command; /* the arguments are a command with options of its own, so that our options
+                         * end at the first argument */
     const char *brief;  /* one line, no full stop */
     const char *description;
     const char *examples;
     const char *exits;
     const struct option_spec *options;
     size_t n_options;
-    size_t options_size;        /* of the struct that the options are stored in */
-    struct option_table shared; /* options that several commands have; may be empty */
+    size_t options_size;        /* of the struct that receives the values */
+    struct option_table shared; /* a table that several commands share; may be empty */
     enum exit_status (*run)(const struct globals *globals, const void *options,
                             const struct text_list *arguments);
 };
@@ -46,17 +49,15 @@ struct command {
 extern const struct option_spec global_options[];
 extern const size_t n_global_options;
 
-/* Parses the options in front of the command's name. Returns the index of that name in ARGV (ARGC
- * where there is none), or -1 after it has said on stderr what is wrong. */
+/* Parses the options before the command's name. Returns the index of that name in ARGV, or ARGC if
+ * there is none; -1 after a complaint on stderr. */
 int options_parse_globals(int argc, char **argv, struct globals *globals);
 
-/* Parses what follows the name of COMMAND (argv[0] is the name). OPTIONS is the command's zeroed
- * struct. 0, or -1 after it has said on stderr what is wrong. With globals->help set, a missing
- * argument is not a mistake. */
+/* Parses ARGV, whose first word is the name of COMMAND. OPTIONS is the command's zeroed struct.
+ * Returns 0, or -1 after a complaint on stderr. With globals->help or globals->version set, missing
+ * or surplus arguments are no mistake. */
 int options_parse_command(const struct command *command, int argc, char **argv,
                           struct globals *globals, void *options, struct text_list *arguments);
 
-/* Frees what the parser allocated inside OPTIONS. */
+/* Frees the lists that the parser made in OPTIONS. */
 void options_deinit(const struct command *command, void *options);
-
-void text_list_deinit(struct text_list *list);

@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* One command per file. */
+/* The commands of rubricctl.
+ *
+ * Room client/commands: one file per command, or per family of small ones (control.c): its table of
+ * options, its help, and the few steps that it takes. The work itself lies in the rooms below, all
+ * of which it may include.
+ *
+ * Invariants:
+ *  - A command checks its options and input before it connects.
+ *  - Results go to stdout, everything else to stderr through complain(); the exit status is one of
+ *    enum exit_status, except that `sandbox` passes on the status of the command that it ran. */
 
 #include "client/cli/options.h"
 
@@ -17,7 +26,7 @@ extern const struct command command_cancel;
 extern const struct command command_drain;
 extern const struct command command_reload;
 
-/* All of them, in the order in which help shows them. */
+/* All commands, in the order in which help lists them. */
 #define COMMANDS_MAX 32
 extern const struct command *const commands[];
 extern const size_t n_commands; /* at most COMMANDS_MAX */

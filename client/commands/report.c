@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "commands.h"
 
-#include "client/cli/layout.h"
 #include "client/report/load.h"
 #include "client/report/sink.h"
 #include "client/report/view.h"
 #include "client/terminal/text.h"
+#include "conf/layout.h"
 
 #include <errno.h>
 #include <math.h>

@@ -174,7 +174,7 @@ static const struct option_spec run_specs[] = {
         .kind = OPTION_TEXT,
         .value = VALUE_TASK_CLASS,
         .offset = offsetof(struct run_options, task_class),
-        .help = "the task class whose rubric grades the job",
+        .help = "the task class, whose rubric grades the job",
     },
     {
         .letter = 'c',
@@ -183,7 +183,7 @@ static const struct option_spec run_specs[] = {
         .kind = OPTION_TEXT,
         .value = VALUE_FILE,
         .offset = offsetof(struct run_options, test_case),
-        .help = "the test case: a JSON file, \"-\", or JSON that begins with {",
+        .help = "the test case: a JSON file, \"-\" for standard input, or a JSON object itself",
     },
     {
         .name = "harness-output",
@@ -191,7 +191,8 @@ static const struct option_spec run_specs[] = {
         .kind = OPTION_TEXT,
         .value = VALUE_FILE,
         .offset = offsetof(struct run_options, harness_output),
-        .help = "what the harness made of it: a JSON file, \"-\", or JSON",
+        .help = "what the harness answered: a JSON file, \"-\" for standard input, or a JSON "
+                "object itself",
     },
     {
         .letter = 'b',
@@ -200,7 +201,7 @@ static const struct option_spec run_specs[] = {
         .kind = OPTION_TEXT,
         .value = VALUE_DIRECTORY,
         .offset = offsetof(struct run_options, bench_root),
-        .help = "where the task classes are, if the job does not name it",
+        .help = "the folder of the task classes, if the job does not name it",
     },
     {
         .name = "sut",
@@ -209,8 +210,8 @@ static const struct option_spec run_specs[] = {
         .value = VALUE_CHOICE,
         .choices = "ok exception timeout",
         .offset = offsetof(struct run_options, sut),
-        .help = "what became of the system under test: ok, exception or timeout; unless ok, the "
-                "rubric is not run",
+        .help = "how the system under test ended: ok, exception or timeout; the rubric runs only "
+                "if it is ok",
     },
     {
         .name = "priority",
@@ -219,7 +220,7 @@ static const struct option_spec run_specs[] = {
         .offset = offsetof(struct run_options, priority),
         .min = -JOB_PRIORITY_MAX,
         .max = JOB_PRIORITY_MAX,
-        .help = "-10 to 10; higher runs first among this client's jobs",
+        .help = "from -10 to 10; of one client's jobs, the highest runs first",
     },
     {
         .letter = 'l',
@@ -228,13 +229,13 @@ static const struct option_spec run_specs[] = {
         .kind = OPTION_LIST,
         .value = VALUE_LIMIT,
         .offset = offsetof(struct run_options, limits),
-        .help = "a limit of the job, such as memory_bytes=512M; may be repeated",
+        .help = "set a limit of the job, such as memory_bytes=512M; may be repeated",
     },
     {
         .name = "json",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct run_options, json),
-        .help = "print the daemon's whole answer, not only the score",
+        .help = "print the daemon's whole answer instead of the score alone",
     },
 };
 
@@ -246,26 +247,27 @@ const struct command command_run = {
     .arguments_max = 1,
     .brief = "grade one job and print its score",
     .description =
-        "Sends one job and prints the BenchScore that it gets, as JSON: indented on a\n"
-        "terminal, otherwise on one line. Why it did not pass is told on standard error.\n"
+        "Sends one job and prints its BenchScore as JSON: indented on a terminal, on one line\n"
+        "otherwise. If the job did not pass, standard error says why.\n"
         "\n"
-        "The job is a JSON object in FILE (\"-\": standard input), as in a line of a batch:\n"
+        "FILE (\"-\" is standard input) holds the job as a JSON object, like a line of a batch.\n"
+        "It may be of any kind:\n"
         "\n"
         "  {\"kind\": \"rubric\", \"task_class\": \"exact-match\", \"case\": {...},\n"
         "   \"harness_output\": {...}, \"bench_root\": \"/srv/bench\"}\n"
+        "  {\"kind\": \"sandbox\", \"argv\": [\"/bin/true\"]}\n"
         "\n"
-        "(or of any other kind, such as {\"kind\": \"sandbox\", \"argv\": [\"/bin/true\"]}),\n"
-        "or it is put together from options: --task-class, --case and --harness-output.\n"
-        "A rubric's time is set by the case: \"rubric_wall_clock_seconds\".\n",
+        "Without FILE, --task-class, --case and --harness-output make up a rubric job. The\n"
+        "case may set the time limit of its rubric: \"rubric_wall_clock_seconds\".\n",
     .examples = "  rubricctl run job.json\n"
                 "  rubricctl run -b tests/data/bench -t exact-match -c case.json \\\n"
                 "      --harness-output output.json\n"
                 "  rubricctl run -b tests/data/bench -t exact-match --sut timeout \\\n"
                 "      -c '{\"case_id\": \"x\", \"answer\": \"4\"}' --harness-output '{}' --json\n",
     .exits = "  0    the job passed\n"
-             "  1    it did not pass (with --no-fail: 0)\n"
-             "  2    wrong usage, or a file that cannot be used\n"
-             "  3    no daemon, or it was lost\n"
+             "  1    the job did not pass (with --no-fail: 0)\n"
+             "  2    wrong usage, or an unusable file\n"
+             "  3    no daemon, or the connection was lost\n"
              "  4    the job ended in an error instead of a verdict\n"
              "  130  interrupted\n",
     .options = run_specs,

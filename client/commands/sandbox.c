@@ -9,12 +9,12 @@
 
 #include <string.h>
 
-/* What a shell adds to a signal's number. */
+/* A shell reports a signal as this plus its number. */
 #define SIGNAL_STATUS 128
 
 /* --- the answer --------------------------------------------------------------------------- */
 
-/* Byte for byte: it is the command's output, not ours. Returns whether it ends in mid-line. */
+/* Writes the command's output byte for byte. Returns whether it leaves a terminal in mid-line. */
 static bool put_output(FILE *stream, const json_t *text)
 {
     size_t n = json_string_length(text);
@@ -56,7 +56,7 @@ static void summarise(const json_t *result)
              text_size(member_integer(usage, "max_rss_bytes"), memory));
 }
 
-/* The command's own, as a shell tells it; never 0 unless it went well. */
+/* Returns the command's own exit status, as a shell reports it; 0 only if the job passed. */
 static int status_of_command(const json_t *result)
 {
     const json_t *outcome = json_object_get(result, "outcome");
@@ -125,7 +125,7 @@ static const struct option_spec sandbox_specs[] = {
         .argument = "TEXT",
         .kind = OPTION_TEXT,
         .offset = offsetof(struct sandbox_options, snippet),
-        .help = "run this text instead of a COMMAND",
+        .help = "run this script instead of a COMMAND",
     },
     {
         .letter = 'r',
@@ -144,8 +144,8 @@ static const struct option_spec sandbox_specs[] = {
         .kind = OPTION_LIST,
         .value = VALUE_NAMED_FILE,
         .offset = offsetof(struct sandbox_options, files),
-        .help = "put the file PATH (default: NAME) into the working directory as NAME; it stays "
-                "executable if it is; may be repeated",
+        .help = "copy the file PATH (default: NAME) into the working directory as NAME, executable "
+                "if PATH is; may be repeated",
     },
     {
         .letter = 'l',
@@ -154,8 +154,8 @@ static const struct option_spec sandbox_specs[] = {
         .kind = OPTION_LIST,
         .value = VALUE_LIMIT,
         .offset = offsetof(struct sandbox_options, limits),
-        .help = "wall_clock or cpu (5s, 500ms), memory_bytes, output_bytes or disk_bytes (64M), "
-                "max_open_files, max_processes; may be repeated",
+        .help = "set a limit: wall_clock or cpu (5s, 500ms), memory_bytes, output_bytes or "
+                "disk_bytes (64M), max_open_files, max_processes; may be repeated",
     },
     {
         .name = "env",
@@ -163,8 +163,8 @@ static const struct option_spec sandbox_specs[] = {
         .kind = OPTION_LIST,
         .value = VALUE_VARIABLE,
         .offset = offsetof(struct sandbox_options, env),
-        .help = "set a variable (without a value: to what it is here) that the configuration "
-                "allows; may be repeated",
+        .help = "set a variable that the configuration allows; without VALUE, to its value here; "
+                "may be repeated",
     },
     {
         .name = "readable",
@@ -172,8 +172,8 @@ static const struct option_spec sandbox_specs[] = {
         .kind = OPTION_LIST,
         .value = VALUE_FILE,
         .offset = offsetof(struct sandbox_options, readable),
-        .help = "let the command read this file or directory of the host, which must lie under a "
-                "root that the configuration allows; may be repeated",
+        .help = "let the command read this file or directory of the host, if it lies under a root "
+                "that the configuration allows; may be repeated",
     },
     {
         .name = "network",
@@ -185,15 +185,14 @@ static const struct option_spec sandbox_specs[] = {
         .name = "json",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct sandbox_options, json),
-        .help = "print the daemon's whole answer instead; the exit status is then that of "
-                "rubricctl run",
+        .help = "print the daemon's whole answer as JSON, and exit as rubricctl run does",
     },
     {
         .letter = 'q',
         .name = "quiet",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct sandbox_options, quiet),
-        .help = "no line about how it ended",
+        .help = "do not print the line about how the command ended",
     },
 };
 
@@ -204,31 +203,32 @@ const struct command command_sandbox = {
     .arguments_min = 0,
     .arguments_max = -1,
     .takes_command = true,
-    .brief = "run a command in the sandbox and show what it writes",
+    .brief = "run a command in the sandbox and print its output",
     .description =
-        "Runs COMMAND as a job of kind sandbox: in a private directory that is empty but\n"
-        "for --file and gone afterwards, with four fixed variables, no network, and under\n"
-        "limits. What it writes to standard output and standard error comes out here, in\n"
-        "this order, when it has ended; bytes that are not UTF-8 come as U+FFFD. Then a\n"
-        "line on standard error tells how it ended and what it used.\n"
+        "Runs COMMAND as a job of kind sandbox: under limits, without network, with four\n"
+        "fixed environment variables, and in a private working directory that holds only\n"
+        "the files of --file and is removed afterwards. When COMMAND has ended, prints its\n"
+        "standard output and then its standard error, with U+FFFD for bytes that are not\n"
+        "UTF-8. A last line on standard error says how COMMAND ended and what it used.\n"
         "\n"
-        "Standard input, unless it is a terminal, is read to its end and handed on: use\n"
-        "</dev/null where nothing is meant. A COMMAND without a slash is looked up in\n"
-        "/usr/bin and /bin; a relative path is one in the job's working directory.\n",
+        "Reads standard input to its end, unless it is a terminal, and passes it to COMMAND;\n"
+        "use </dev/null to pass nothing. Looks up a COMMAND without a slash in /usr/bin and\n"
+        "/bin; takes a relative path from the job's working directory.\n",
     .examples = "  rubricctl sandbox -- python3 -c 'print(2 ** 64)'\n"
                 "  rubricctl sandbox -l wall_clock=2s -l memory_bytes=64M -- sh -c 'exit 3'\n"
                 "  rubricctl sandbox --file check.py=tests/check.py --file answer.txt -- \\\n"
                 "      python3 check.py answer.txt\n"
                 "  rubricctl sandbox --runner python --snippet 'print(sum(range(10)))'\n",
-    .exits = "  N    the command's own exit status; 128 + N where signal N ended it\n"
-             "       (137: it was killed, often for a limit; 1: a limit, though it exited 0)\n"
-             "  2    wrong usage, or a file that cannot be used\n"
-             "  3    no daemon, or it was lost\n"
-             "  4    the job ended in an error: it was not run, or not to its end\n"
-             "  130  interrupted\n"
-             "  A command may exit with 2, 3, 4 and 130 itself. Only a command that ran is\n"
-             "  followed by the line about its end; to tell them apart by the status alone,\n"
-             "  use --json: 0 it went well, 1 it did not, 2, 3, 4, 130 as above.\n",
+    .exits =
+        "  N    the command's own exit status; 128 + N if signal N ended it (137: it was\n"
+        "       killed, often for exceeding a limit; 1: it exceeded a limit but exited with 0)\n"
+        "  2    wrong usage, or an unusable file\n"
+        "  3    no daemon, or the connection was lost\n"
+        "  4    the job ended in an error: the command did not run, or not to its end\n"
+        "  130  interrupted\n"
+        "  A command may itself exit with 2, 3, 4 or 130. The line about its end is printed\n"
+        "  only if it ran. To tell the cases apart by the status alone, use --json: 0 means\n"
+        "  that it passed, 1 that it did not, and 2, 3, 4 and 130 mean the above.\n",
     .options = sandbox_specs,
     .n_options = ARRAY_SIZE(sandbox_specs),
     .options_size = sizeof(struct sandbox_options),

@@ -9,16 +9,16 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Nothing larger fits into a frame of any daemon. */
+/* No daemon accepts a larger frame. */
 #define CONTENT_MAX ((size_t)64 << 20)
 
-/* Takes VALUE. */
+/* Takes VALUE, which may be NULL for lack of memory. */
 static int put(json_t *object, const char *name, json_t *value)
 {
     return json_object_set_new(object, name, value) < 0 ? -ENOMEM : 0;
 }
 
-/* A JSON string of TEXT, which WHAT names. */
+/* Makes a JSON string of TEXT; a complaint names its origin, WHAT. */
 static int text_json(const char *text, const char *what, json_t **ret, struct fault *fault)
 {
     *ret = json_string(text);
@@ -33,7 +33,7 @@ static int put_text(json_t *object, const char *name, const char *text, const ch
     return r < 0 ? r : put(object, name, value);
 }
 
-/* {NAME: TEXT}, or {"base64": ...} where it is not UTF-8. */
+/* Makes {NAME: TEXT}, or {"base64": ...} if CONTENT is not UTF-8. */
 static json_t *content_json(const struct bytes *content, const char *name)
 {
     json_t *text = json_stringn(content->data, content->length);
@@ -45,9 +45,9 @@ static json_t *content_json(const struct bytes *content, const char *name)
     return json_pack("{s:s%}", "base64", encoded.data, encoded.length);
 }
 
-/* --- what is run -------------------------------------------------------------------------- */
+/* --- the program -------------------------------------------------------------------------- */
 
-/* NAME as the job's own PATH, which is the same for all jobs, would have it found: 0 or -ENOENT. */
+/* Finds NAME as the fixed PATH of every job would. 0 or -ENOENT. */
 static int look_up(const char *name, char *path, size_t size)
 {
     static const char *const directories[] = {"/usr/bin", "/bin"};
@@ -61,8 +61,8 @@ static int look_up(const char *name, char *path, size_t size)
     return -ENOENT;
 }
 
-/* The words that start PROGRAM: its path; with a relative one, env, which takes it from the job's
- * working directory. */
+/* Appends the words that start PROGRAM: its path, preceded by /usr/bin/env if that is relative. A
+ * job must name an absolute path; env starts a relative one from the job's working directory. */
 static int put_program(json_t *argv, const char *program, struct fault *fault)
 {
     char path[4096];
@@ -70,14 +70,15 @@ static int put_program(json_t *argv, const char *program, struct fault *fault)
     if (!strchr(program, '/')) {
         if (look_up(program, path, sizeof(path)) < 0)
             return fault_set(fault,
-                             "sandbox: there is no \"%s\" in /usr/bin and /bin, which is where a "
-                             "job looks; give a path (./%s is in the job's working directory)",
+                             "sandbox: there is no \"%s\" in /usr/bin or /bin, where a job looks "
+                             "for it; give a path (./%s is in the job's working directory)",
                              program, program);
         program = path;
     } else if (program[0] != '/') {
         if (strchr(program, '='))
             return fault_set(
-                fault, "sandbox: the path \"%s\" must be absolute, since it has a =", program);
+                fault,
+                "sandbox: the path \"%s\" must be absolute because it contains a =", program);
         if (json_array_append_new(argv, json_string("/usr/bin/env")) < 0)
             return -ENOMEM;
     }
@@ -118,11 +119,11 @@ static int check_options(const struct sandbox_options *options, const struct tex
     if (!options->snippet && command->n == 0)
         return fault_set(fault, "sandbox: COMMAND is missing; see rubricctl sandbox --help");
     if (options->runner && !options->snippet)
-        return fault_set(fault, "--runner: it is for --snippet");
+        return fault_set(fault, "--runner: goes only with --snippet");
     return 0;
 }
 
-/* --- what it finds ------------------------------------------------------------------------ */
+/* --- its surroundings ------------------------------------------------------------------------ */
 
 static bool is_executable(const char *path)
 {
@@ -130,7 +131,7 @@ static bool is_executable(const char *path)
     return stat(path, &st) == 0 && (st.st_mode & S_IXUSR);
 }
 
-/* "NAME=PATH", or "NAME", which is the path as well. */
+/* TEXT is "NAME=PATH", or "NAME" for a file of that path. */
 static int put_file(json_t *files, const char *text, struct fault *fault)
 {
     const char *equals = strchr(text, '='), *path = equals ? equals + 1 : text;
@@ -156,7 +157,7 @@ static int put_file(json_t *files, const char *text, struct fault *fault)
     return json_object_set(files, name, file) < 0 ? -ENOMEM : 0;
 }
 
-/* "NAME=VALUE", or "NAME" for what it is here. */
+/* TEXT is "NAME=VALUE", or "NAME" for the value of this process. */
 static int put_variable(json_t *env, const char *text, struct fault *fault)
 {
     const char *equals = strchr(text, '=');
@@ -249,7 +250,7 @@ int sandbox_job(const struct sandbox_options *options, const struct text_list *c
     if (r == 0)
         r = put_readable(job, &options->readable, fault);
     if (r == 0)
-        r = put_stdin(job, fault); /* last: it may have to be waited for */
+        r = put_stdin(job, fault); /* last, because it may block until somebody writes */
     if (r == 0)
         *ret = TAKE_PTR(job);
     return r;

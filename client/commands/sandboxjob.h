@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* The job that `rubricctl sandbox` sends, put together from its options. */
+/* Makes the job that `rubricctl sandbox` sends from the options of the command. */
 
 #include "client/cli/options.h"
 #include "proto/json.h"
@@ -17,7 +17,8 @@ struct sandbox_options {
     bool quiet;
 };
 
-/* COMMAND is what is run unless there is a snippet. Standard input is read to its end and given to
- * the job, unless it is a terminal. -EINVAL or another negative errno with FAULT, -ENOMEM. */
+/* Makes a job that runs COMMAND, or the snippet of OPTIONS. Reads standard input to its end for the
+ * job, unless it is a terminal. Returns 0 with a new reference in *ret; -EINVAL or another negative
+ * errno with FAULT; -ENOMEM. */
 int sandbox_job(const struct sandbox_options *options, const struct text_list *command,
                 json_t **ret, struct fault *fault);

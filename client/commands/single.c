@@ -19,10 +19,10 @@ void single_print(const json_t *value)
             (void)fwrite(text.data, 1, text.length, stdout);
     }
     (void)fputc('\n', stdout);
-    (void)fflush(stdout); /* before what stderr has to say about it */
+    (void)fflush(stdout); /* before complaints about it go to stderr */
 }
 
-/* Waits for the result or the error. Leaving early closes the connection, and with it the job. */
+/* Waits for the job's result or error. -EINTR after SIGINT, SIGTERM or SIGHUP. */
 static int wait_for_answer(struct session *session, struct message *ret, struct fault *fault)
 {
     _cleanup_interrupt_ struct interrupt interrupt = INTERRUPT_NULL;
@@ -64,7 +64,7 @@ enum exit_status single_job(struct session *session, json_t *job, const char *be
     if (r == -EINTR)
         return STATUS_INTERRUPTED;
     if (r < 0) {
-        complain("%s; the job is unanswered", fault.text[0] ? fault.text : strerror(-r));
+        complain("%s; the job was not answered", fault.text[0] ? fault.text : strerror(-r));
         return STATUS_NO_DAEMON;
     }
     return STATUS_OK;

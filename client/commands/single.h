@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* One job and its answer. */
+/* Sends one job and waits for its answer. */
 
 #include "client/cli/exitstatus.h"
 #include "client/connection/message.h"
 #include "client/connection/session.h"
 
-/* Sends JOB, filled in with BENCH_ROOT (or NULL), and waits for its result or error. STATUS_OK with
- * *ret set; or another status after it has said on stderr what is wrong. WHAT names the command.
- * Interrupted it leaves at once: the connection's end ends the job. */
+/* Sends JOB, with BENCH_ROOT (may be NULL) where it names none, and waits for its result or error.
+ * STATUS_OK with the message in *ret; or another status after a complaint on stderr, which begins
+ * with WHAT, the name of the command. Returns STATUS_INTERRUPTED at once after a signal: closing
+ * the connection ends the job. */
 enum exit_status single_job(struct session *session, json_t *job, const char *bench_root,
                             const char *what, struct message *ret);
 
-/* Prints VALUE to stdout: indented for a person, otherwise as it came on one line. */
+/* Prints VALUE to stdout: indented on a terminal, on one line otherwise. */
 void single_print(const json_t *value);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "commands.h"
+#include "control.h"
 #include "status_watch.h"
 
 #include "client/connection/connect.h"
@@ -7,7 +8,7 @@
 #include "client/terminal/statusview.h"
 #include "client/terminal/text.h"
 
-/* Where it is no terminal that is written to. */
+/* If standard output is no terminal. */
 #define STATUS_COLUMNS 80
 #define STATUS_COLUMNS_MIN 32
 
@@ -32,14 +33,15 @@ static void print_page(const struct message *status)
     statusview_put(stdout, status->object, &view);
 }
 
-static void print(const struct message *status, bool json)
+static void print_status(const struct control_answer *answer, const void *options_)
 {
-    if (json && isatty(STDOUT_FILENO)) {
+    const struct status_options *options = options_;
+    const struct message *status = answer->message;
+    if (options->json && isatty(STDOUT_FILENO)) {
         (void)json_dumpf(status->object, stdout, JSON_INDENT(2));
         (void)fputc('\n', stdout);
-    } else if (json) {
-        (void)fwrite(status->payload.data, 1, status->payload.length, stdout);
-        (void)fputc('\n', stdout);
+    } else if (options->json) {
+        control_put_json(status);
     } else {
         print_page(status);
     }
@@ -48,28 +50,19 @@ static void print(const struct message *status, bool json)
 static enum exit_status run_status(const struct globals *globals, const void *options_,
                                    const struct text_list *arguments)
 {
+    static const struct control_question question = {
+        .request = "{\"type\":\"status\"}",
+        .wanted = MESSAGE_STATUS,
+        .timeout_ms = SESSION_ANSWER_MS,
+    };
     const struct status_options *options = options_;
     (void)arguments;
+    if (options->watch == 0)
+        return control_run(globals, &question, print_status, options);
     _cleanup_session_ struct session session = SESSION_NULL;
     if (connect_session(globals, CONNECT_ONLY, &session) < 0)
         return STATUS_NO_DAEMON;
-    if (options->watch > 0)
-        return watch_status(&session, options->watch, options->json);
-
-    _cleanup_message_ struct message status = MESSAGE_NULL;
-    struct fault fault = FAULT_NULL;
-    int r = session_ask(&session, "{\"type\":\"status\"}", MESSAGE_STATUS,
-                        monotonic_ms() + SESSION_ANSWER_MS, &status, &fault);
-    if (r < 0) {
-        complain("%s: %s", session.where, fault.text);
-        return STATUS_NO_DAEMON;
-    }
-    if (status.type == MESSAGE_ERROR) {
-        complain("%s: %s", message_text(&status, "code"), message_text(&status, "message"));
-        return STATUS_ERRORS;
-    }
-    print(&status, options->json);
-    return STATUS_OK;
+    return status_watch(&session, options->watch, options->json);
 }
 
 static const struct option_spec status_specs[] = {
@@ -88,7 +81,8 @@ static const struct option_spec status_specs[] = {
         .min = 1,
         .max = 3600,
         .absent = WATCH_SECONDS,
-        .help = "show it again every 2 seconds, or as often as is said, until q or Ctrl-C",
+        .help = "show the page again every SECONDS, or else every 2 seconds, until q or Ctrl-C is "
+                "pressed",
     },
 };
 
@@ -96,28 +90,30 @@ const struct command command_status = {
     .name = "status",
     .arguments = "",
     .arguments_max = 0,
-    .brief = "show what the daemon is doing, and how it confines jobs",
+    .brief = "show what the daemon is doing and how it confines jobs",
     .description =
-        "Shows what has to be looked after, if anything; how many slots are busy, and what\n"
-        "is queued; what has been counted since the start; for each kind of job how many\n"
-        "ended in the last 1, 5 and 15 minutes, for how long half, 90 % and 99 % of them\n"
-        "ran at most, and within what time 90 % of them left the queue; each job that\n"
-        "runs, for how long it has run and when it will be ended; the last failures; the\n"
-        "clients; and which layers of isolation are in force. Never starts a daemon, unless\n"
-        "--embedded asks for it: that shows what this host can confine.\n"
+        "Shows one page. First comes whatever needs attention. Then come the busy slots, the\n"
+        "queue, and the counters since the daemon started; for each kind of job, how many\n"
+        "jobs ended in the last 1, 5 and 15 minutes, the run time that 50 %, 90 % and 99 % of\n"
+        "them did not exceed, and the time in the queue that 90 % did not exceed; each running\n"
+        "job with its run time and deadline; the last failures; the clients; and the layers\n"
+        "of isolation that are in force.\n"
         "\n"
-        "With --watch the page is drawn again in place; a daemon that goes away is waited\n"
-        "for. Where that is no terminal, pages or, with --json, lines follow each other.\n"
+        "Starts a private daemon only with --embedded; the page then shows what this host can\n"
+        "confine.\n"
+        "\n"
+        "--watch redraws the page in place and waits for a daemon that goes away. If standard\n"
+        "output is no terminal, it prints page after page or, with --json, line after line.\n"
         "NO_COLOR turns colours off.\n",
     .examples = "  rubricctl status\n"
                 "  rubricctl status --watch\n"
                 "  rubricctl status --watch=10 --json | jq --unbuffered .queue.jobs\n"
                 "  rubricctl status --json | jq .counters\n"
                 "  rubricctl status --embedded\n",
-    .exits = "  0    shown\n"
+    .exits = "  0    the status was shown\n"
              "  2    wrong usage\n"
              "  3    no daemon, or no answer within 10 seconds\n"
-             "  4    it answered with an error\n"
+             "  4    the daemon answered with an error\n"
              "  130  --watch was interrupted\n",
     .options = status_specs,
     .n_options = ARRAY_SIZE(status_specs),

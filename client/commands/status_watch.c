@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "status_watch.h"
+#include "control.h"
 
 #include "client/connection/interrupt.h"
 #include "client/connection/reconnect.h"
@@ -8,14 +9,15 @@
 #include "client/terminal/text.h"
 #include "proto/util.h"
 
+#include <assert.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/signalfd.h>
 
-/* For how long it is told that the daemon is back. */
+/* How long the page says that the daemon is back. */
 #define BACK_SHOWN_MS 10000
-/* A daemon that does not come back is waited for as long as somebody looks. */
+/* Wait for a lost daemon for as long as anybody watches. */
 #define PATIENCE_MS (INT64_C(1000) * 86400 * 3650)
 #define COLUMNS_DEFAULT 80
 #define COLUMNS_MIN 32
@@ -23,16 +25,16 @@
 struct watch {
     struct session *session;
     struct reconnect reconnect;
-    struct interrupt interrupt; /* SIGINT and its like: the end */
+    struct interrupt interrupt; /* SIGINT, SIGTERM and SIGHUP end the watch */
     int terminal_fd;            /* SIGWINCH, SIGTSTP and SIGCONT */
     struct screen screen;
     bool on_screen, json, ended;
     int64_t period_ms;
-    int64_t next_ms;     /* when the next status is asked for; INT64_MAX: one is under way */
-    int64_t deadline_ms; /* when the answer has to be there; INT64_MAX: none is awaited */
+    int64_t next_ms;     /* when to ask for the next status; INT64_MAX: a request is in flight */
+    int64_t deadline_ms; /* when the answer is overdue; INT64_MAX: no request is in flight */
     struct message status;
-    int64_t status_ms; /* when it came */
-    int64_t back_ms;   /* when the daemon came back; 0: it never went */
+    int64_t status_ms; /* when it arrived */
+    int64_t back_ms;   /* when the daemon came back; 0: it was never away */
     bool stale;        /* the daemon is away */
     enum exit_status result;
 };
@@ -69,7 +71,7 @@ static void put_connection(const struct watch *watch, FILE *out, const struct st
     }
 }
 
-/* The page as text, to be freed; NULL when memory runs out. */
+/* Returns the page as text, which the caller frees; NULL for lack of memory. */
 static char *render(const struct watch *watch, const struct statusview *view)
 {
     char *page = NULL;
@@ -109,13 +111,12 @@ static void show(struct watch *watch)
     if (!watch->status.object)
         return;
     if (watch->json && !watch->stale) {
-        (void)fwrite(watch->status.payload.data, 1, watch->status.payload.length, stdout);
-        (void)fputc('\n', stdout);
+        control_put_json(&watch->status);
     } else if (!watch->json) {
         show_page(watch);
     }
     if (fflush(stdout) != 0 || ferror(stdout))
-        watch->ended = true; /* who read it has gone; main() says so where that is a mistake */
+        watch->ended = true; /* the reader has gone; main() complains if that is an error */
 }
 
 /* --- the daemon ---------------------------------------------------------------------------- */
@@ -136,6 +137,7 @@ static void lose(struct watch *watch, int64_t now)
 static void ask(struct watch *watch, int64_t now)
 {
     static const char question[] = "{\"type\":\"status\"}";
+    assert(!watch->stale && watch->deadline_ms == INT64_MAX);
     watch->next_ms = INT64_MAX;
     watch->deadline_ms = now + SESSION_ANSWER_MS;
     if (session_send(watch->session, question, strlen(question)) < 0) {
@@ -196,7 +198,7 @@ static void come_back(struct watch *watch, int64_t now)
     }
 }
 
-/* What time has brought about. */
+/* Receives what has arrived, reconnects, and asks again, each when it is due. */
 static void go_on(struct watch *watch)
 {
     int64_t now = monotonic_ms();
@@ -216,8 +218,8 @@ static void go_on(struct watch *watch)
 
 /* --- the terminal -------------------------------------------------------------------------- */
 
-/* SIGTSTP and SIGWINCH come by descriptor: the terminal is given back before the one is obeyed, and
- * the page drawn anew after the other. */
+/* Returns a descriptor for SIGTSTP, SIGCONT and SIGWINCH, so that the loop can restore the terminal
+ * before the process stops and redraw the page after a resize. */
 static int open_terminal_signals(void)
 {
     static const int signals[] = {SIGWINCH, SIGTSTP, SIGCONT};
@@ -276,7 +278,7 @@ static void wait_for_something(struct watch *watch)
         {.fd = watch->on_screen && watch->screen.keys ? STDIN_FILENO : -1, .events = POLLIN},
     };
     int64_t left = due(watch) - monotonic_ms();
-    /* While it is away its age is told, which grows. */
+    /* While the daemon is away the page shows the age of the status, so redraw it every second. */
     int64_t most = watch->stale && watch->on_screen ? 1000 : 3600000;
     if (poll(fds, ARRAY_SIZE(fds), (int)MIN(MAX(left, 0), most)) < 0 && errno != EINTR)
         watch->ended = true;
@@ -294,7 +296,7 @@ static void wait_for_something(struct watch *watch)
         show(watch);
 }
 
-enum exit_status watch_status(struct session *session, long seconds, bool json)
+enum exit_status status_watch(struct session *session, long seconds, bool json)
 {
     struct watch watch = {
         .session = session,

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* rubricctl status --watch: asks for the status again and again, and shows it. */
+/* rubricctl status --watch: asks for the status periodically and shows it. */
 
 #include "client/cli/exitstatus.h"
 #include "client/connection/session.h"
 
 #include <stdbool.h>
 
-/* Until it is interrupted or, on a terminal, q is pressed; a daemon that goes away is waited for.
- * SESSION is connected. With JSON each status is printed as a line; without it, and where standard
- * output is no terminal, as a page with an empty line behind it. */
-enum exit_status watch_status(struct session *session, long seconds, bool json);
+/* Shows the status every SECONDS until a signal or, on a terminal, q ends it; reconnects to a
+ * daemon that goes away. SESSION is connected. Prints each status as one line with JSON, as a page
+ * that is redrawn in place on a terminal, and otherwise as a page with an empty line behind it.
+ * Returns the command's exit status. */
+enum exit_status status_watch(struct session *session, long seconds, bool json);

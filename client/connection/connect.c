@@ -18,7 +18,8 @@ static const char *socket_path(const struct globals *globals)
     return from_environment && *from_environment ? from_environment : SOCKET_DEFAULT;
 }
 
-/* Nobody may connect but the socket's group; which one that is can be seen even so. */
+/* Only the socket's group may connect; stat() works for others too and tells which group that is.
+ */
 static void complain_denied(const char *path)
 {
     struct stat st;
@@ -38,9 +39,7 @@ static void complain_connect(const char *path, int error, const struct fault *fa
                  path);
         break;
     case ECONNREFUSED:
-        complain("%s is there, but no rubricd listens on it: start the service (systemctl start "
-                 "rubricd)",
-                 path);
+        complain("no rubricd listens on %s: start the service (systemctl start rubricd)", path);
         break;
     case EACCES:
     case EPERM:
@@ -77,8 +76,9 @@ static int connect_or_embed(const struct globals *globals, enum connect_policy p
     if (r < 0)
         complain_connect(path, r, &fault);
     else if (globals->config || globals->slots)
-        complain("--config and --slots are for a private daemon; the service at %s keeps its own",
-                 path);
+        complain(
+            "--config and --slots only affect a private daemon; the service at %s ignores them",
+            path);
     return r;
 }
 

@@ -1,16 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Which daemon a command talks to. */
+/* Decides which daemon a command talks to, and connects.
+ *
+ * Room client/connection: the way to the daemon: sockets, private daemons, frames, messages,
+ * reconnecting, signals while waiting. It may include client/cli, client/terminal, conf and proto;
+ * it knows requests only as text, and jobs not at all.
+ *
+ * Invariants:
+ *  - No read or write blocks; a caller polls, or waits with a deadline in session_wait().
+ *  - A session owns its descriptor and its private daemon, and ends both in session_deinit().
+ *  - Any message that reaches a caller has the fields that its type requires (message.h). */
 
 #include "session.h"
 
 #include "client/cli/options.h"
 
 enum connect_policy {
-    CONNECT_OR_START, /* with nothing at the default socket, a private daemon, and a notice */
-    CONNECT_ONLY,     /* a private daemon only with --embedded */
+    CONNECT_OR_START, /* if nothing is at the default socket, start a private daemon and say so */
+    CONNECT_ONLY,     /* start a private daemon only with --embedded */
 };
 
-/* Opens a session and waits for the hello. 0, or negative errno after it has said on stderr what
- * is wrong and what to do about it. */
+/* Opens a session as GLOBALS say and waits for the daemon's hello. Returns 0, or a negative errno
+ * after a complaint on stderr that names the cause and the remedy. */
 int connect_session(const struct globals *globals, enum connect_policy policy, struct session *ret);

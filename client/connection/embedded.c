@@ -3,6 +3,7 @@
 
 #include "client/terminal/text.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <linux/limits.h>
 #include <poll.h>
@@ -14,7 +15,7 @@
 #include <sys/wait.h>
 
 #define SERVE_FD 3
-/* Closing the connection makes the daemon kill what runs and go; that takes far less. */
+/* After its connection is closed, the daemon kills its jobs and ends; that takes far less. */
 #define STOP_TIMEOUT_MS 10000
 
 /* --- where rubricd is --------------------------------------------------------------------- */
@@ -24,7 +25,7 @@ static bool is_executable(const char *path)
     return access(path, X_OK) == 0;
 }
 
-/* The folder of this program, without the slash at the end. */
+/* Writes the folder of this program to OUT, without a slash at its end. 0 or -ENOENT. */
 static int own_folder(char out[PATH_MAX])
 {
     ssize_t n = readlink("/proc/self/exe", out, PATH_MAX - 1);
@@ -44,7 +45,7 @@ static int find_daemon(char out[PATH_MAX], struct fault *fault)
         if (is_executable(out))
             return 0;
         int error = errno;
-        (void)fault_set(fault, "RUBRICD=%s cannot be run: %s", chosen, strerror(error));
+        (void)fault_set(fault, "RUBRICD=%s cannot be executed: %s", chosen, strerror(error));
         return -error;
     }
     char folder[PATH_MAX];
@@ -58,16 +59,16 @@ static int find_daemon(char out[PATH_MAX], struct fault *fault)
         return 0;
     (void)fault_set(
         fault,
-        "no rubricd to start: there is none beside this program and none at %s; install "
-        "the package rubricd, or name one with RUBRICD=/path/to/rubricd",
+        "no rubricd to start: found none beside this program and none at %s; install the "
+        "package rubricd, or name one with RUBRICD=/path/to/rubricd",
         RUBRICD_PATH);
     return -ENOENT;
 }
 
 /* --- starting ----------------------------------------------------------------------------- */
 
-/* The daemon has fd 3 and our stderr, for both its outputs: a pipe that our stdout may be is not
- * kept open by it. */
+/* Gives the daemon FD as descriptor 3, and our stderr for both its outputs: our stdout may be a
+ * pipe, which the daemon must not keep open. */
 static int plan_descriptors(posix_spawn_file_actions_t *actions, int fd)
 {
     int r = posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -80,7 +81,8 @@ static int plan_descriptors(posix_spawn_file_actions_t *actions, int fd)
     return r;
 }
 
-/* A session of its own: Ctrl-C is for the client, which decides what becomes of the jobs. */
+/* Puts the daemon into a session of its own: Ctrl-C goes to the client alone, which decides what
+ * becomes of the jobs. */
 static int plan_signals(posix_spawnattr_t *attributes)
 {
     sigset_t none, defaults;
@@ -172,6 +174,7 @@ int embedded_start(const char *config, long slots, struct embedded *ret, int *re
 static int reap(struct embedded *daemon, struct fault *fault)
 {
     int status = 0;
+    assert(daemon->pid > 0);
     while (waitpid(daemon->pid, &status, 0) < 0 && errno == EINTR)
         ;
     close_fd(daemon->pidfd);

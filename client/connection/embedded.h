@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* A private daemon: the same rubricd, started for one connection and gone with it. */
+/* Starts and ends a private daemon: the same rubricd, serving one connection and ending with it. */
 
 #include "proto/fault.h"
 
@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 struct embedded {
-    pid_t pid; /* 0: none; ours until it is waited for */
+    pid_t pid; /* 0: none; our child until embedded_wait() or embedded_stop() reaps it */
     int pidfd;
 };
 
@@ -17,17 +17,18 @@ struct embedded {
         .pidfd = -1,  \
     }
 
-/* Starts `rubricd --serve-fd=3` with one end of a socket pair; the caller owns the other end,
- * *ret_fd, which is non-blocking. CONFIG may be NULL and SLOTS 0. The daemon is looked for in
+/* Starts `rubricd --serve-fd=3` with one end of a socket pair. The caller owns the other end,
+ * *ret_fd, which is non-blocking, and *ret. CONFIG may be NULL and SLOTS 0. Looks for rubricd in
  * $RUBRICD, beside this program, in the build tree, and where it is installed. Negative errno with
- * FAULT saying what to do. */
+ * a FAULT that names the remedy. */
 int embedded_start(const char *config, long slots, struct embedded *ret, int *ret_fd,
                    struct fault *fault);
 
-/* Waits until the daemon has ended, at most TIMEOUT_MS, and says how in FAULT ("exit status 1",
- * "killed by signal 9"). Returns its wait status, or -ETIMEDOUT. */
+/* Waits at most TIMEOUT_MS for the daemon to end and reaps it. Returns its wait status, with FAULT
+ * saying how it ended ("exit status 1", "killed by signal 9"); -ETIMEDOUT or another negative errno
+ * if it has not ended. */
 int embedded_wait(struct embedded *daemon, int timeout_ms, struct fault *fault);
 
-/* To be called after the connection has been closed: waits for the daemon, and kills it where it
- * does not go. Its trouble is said on stderr. */
+/* Waits for the daemon to end, and kills it if it does not end in time. Call this after closing the
+ * connection. Complains on stderr about a bad end. */
 void embedded_stop(struct embedded *daemon);

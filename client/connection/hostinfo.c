@@ -4,7 +4,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* "Linux 6.1.0-28-amd64 x86_64"; not the host's name, which is nobody's business. */
+/* Makes "Linux 6.1.0-28-amd64 x86_64"; leaves out the host's name, which is private. */
 static json_t *system_json(void)
 {
     struct utsname name;
@@ -17,7 +17,7 @@ json_t *hostinfo_make(const struct message *hello)
 {
     long cpus = sysconf(_SC_NPROCESSORS_ONLN), pages = sysconf(_SC_PHYS_PAGES);
     json_int_t memory = (json_int_t)MAX(pages, 0) * sysconf(_SC_PAGESIZE);
-    /* An older daemon does not tell its interpreter. */
+    /* The hello of an older daemon has no interpreter. */
     return json_pack("{s:s,s:s,s:O?,s:O,s:o,s:I,s:I}", "rubricctl", RUBRICCTL_VERSION, "rubricd",
                      message_text(hello, "version"), "interpreter",
                      json_object_get(hello->object, "interpreter"), "limits",

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Where jobs are graded, and by what: what a report needs to say how to grade the same again
+/* Describes the host and programs that graded a run, so that a report can say how to repeat it
  * (proto/protocol.md, "Files of results", `run.host`). */
 
 #include "message.h"
 
-/* Of the daemon that has sent HELLO, which runs on this host. NULL when memory runs out. */
+/* Describes this host and the daemon on it, which sent HELLO. Returns a new reference; NULL for
+ * lack of memory. */
 json_t *hostinfo_make(const struct message *hello);

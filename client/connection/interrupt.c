@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "interrupt.h"
 
+#include <assert.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 
@@ -11,7 +12,7 @@ int interrupt_init(struct interrupt *ret)
     (void)sigemptyset(&set);
     for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
         struct sigaction action;
-        /* A blocked signal is queued even while it is ignored. */
+        /* The kernel queues a blocked signal even if it is ignored, so leave ignored ones alone. */
         if (sigaction(signals[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
             (void)sigaddset(&set, signals[i]);
     }
@@ -19,6 +20,7 @@ int interrupt_init(struct interrupt *ret)
     if (fd < 0)
         return -errno;
     (void)sigprocmask(SIG_BLOCK, &set, NULL);
+    assert(ret->fd < 0);
     ret->fd = fd;
     return 0;
 }

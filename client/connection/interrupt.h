@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* SIGINT, SIGTERM and SIGHUP as a descriptor to poll. */
+/* Delivers SIGINT, SIGTERM and SIGHUP through a descriptor to poll. */
 
 #include "proto/util.h"
 
@@ -13,11 +13,11 @@ struct interrupt {
         .fd = -1,      \
     }
 
-/* From here on the signals arrive at ret->fd only; those that the program was started with as
- * ignored (nohup) stay so. 0 or negative errno. */
+/* Blocks the signals and has them arrive at ret->fd instead, which RET owns. Signals that the
+ * program inherited as ignored (nohup) stay ignored. 0 or negative errno. */
 int interrupt_init(struct interrupt *ret);
 
-/* How many signals have come since the last call. */
+/* Returns how many signals have arrived since the last call. */
 unsigned interrupt_count(struct interrupt *interrupt);
 
 void interrupt_deinit(struct interrupt *interrupt);

@@ -3,6 +3,7 @@
 
 #include "proto/util.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -69,8 +70,8 @@ static int check_required(const json_t *object, enum message_type type, struct f
     return 0;
 }
 
-/* passed is a boolean, score a number or null, every failure mode has a code. Without a score there
- * is a reason for that. */
+/* Checks that a BenchScore has a boolean `passed`, a `score` that is a number or null, and a code
+ * for every failure mode; or that there is a `reason` instead of a BenchScore. */
 static int check_score(const json_t *result, struct fault *fault)
 {
     const json_t *score = json_object_get(result, "score");
@@ -94,7 +95,7 @@ static int check_score(const json_t *result, struct fault *fault)
 
 /* --- the tail ------------------------------------------------------------------------------- */
 
-/* Where it begins that a payload may end with. */
+/* What a tail begins with. */
 static const char tail_start[] = ",\"" TAIL_NAME "\":";
 
 void message_tail_deinit(struct message_tail *tail)
@@ -104,7 +105,8 @@ void message_tail_deinit(struct message_tail *tail)
     tail->isolation = NULL;
 }
 
-/* Where in PAYLOAD the last thing begins that looks like a tail; NULL: there is none. */
+/* Returns the last place in PAYLOAD that looks like the beginning of a tail; NULL if there is none.
+ */
 static const char *find_tail(const struct bytes *payload)
 {
     const char *end = payload->data + payload->length, *at = payload->data, *found = NULL;
@@ -113,8 +115,9 @@ static const char *find_tail(const struct bytes *payload)
     return found;
 }
 
-/* Keeps that of PAYLOAD, which is an object. What lies between the name and the last brace is that
- * object's member if it is whole; if not, the name stands deeper in it. */
+/* Keeps the tail of PAYLOAD, which is an object. If the text between the name and the last brace is
+ * a whole object, it is a member of the outermost object; otherwise the name lies deeper inside,
+ * and nothing is kept. */
 static void keep_tail(struct message_tail *tail, const struct bytes *payload)
 {
     const char *start = find_tail(payload);
@@ -127,8 +130,9 @@ static void keep_tail(struct message_tail *tail, const struct bytes *payload)
         (void)bytes_copy(start, (size_t)(end - start), &tail->text);
 }
 
-/* Reads PAYLOAD without the tail that it has in common with the last one. If that is an object,
- * with the tail it is that object with one more member. False if it is to be read in full. */
+/* Decodes PAYLOAD up to the tail that it shares with the last one, and adds the shared member: if
+ * the head with a brace behind it is an object, PAYLOAD is that object with one more member.
+ * Returns false if PAYLOAD must be decoded in full. */
 static bool read_head(struct bytes *payload, const struct message_tail *tail, json_t **ret)
 {
     const struct bytes *text = &tail->text;
@@ -160,7 +164,7 @@ static int read_payload(struct bytes *payload, struct message_tail *tail, json_t
     return r;
 }
 
-/* --- all of it ------------------------------------------------------------------------------ */
+/* --- the message ------------------------------------------------------------------------------ */
 
 int message_decode(struct bytes *take_payload, struct message_tail *tail, struct message *ret,
                    struct fault *fault)
@@ -194,6 +198,7 @@ int64_t message_integer(const struct message *message, const char *name)
 
 struct verdict message_verdict(const struct message *message)
 {
+    assert(message->type == MESSAGE_RESULT);
     const json_t *score = json_object_get(message->object, "score");
     const json_t *number = json_object_get(score, "score");
     return (struct verdict){

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* A message from the daemon, checked. Fields that this client does not know are let through: a
- * newer daemon may have more to say. */
+/* Decodes and checks messages from the daemon. Accepts fields that this client does not know, which
+ * a newer daemon may send. */
 
 #include "proto/json.h"
 
@@ -20,7 +20,7 @@ enum message_type {
 
 struct message {
     enum message_type type;
-    struct bytes payload; /* byte for byte as it came */
+    struct bytes payload; /* byte for byte as received, with a NUL behind it */
     json_t *object;
 };
 
@@ -32,10 +32,10 @@ struct message {
 void message_deinit(struct message *message);
 #define _cleanup_message_ _cleanup_(message_deinit)
 
-/* How the last result ended, with what it said of its isolation: that is the longest part of most,
- * and the same in nearly all that one daemon sends. */
+/* The end of the last result, from its member `isolation` on. That is the longest part of most
+ * results and the same in nearly all results of one daemon, so it is decoded once and shared. */
 struct message_tail {
-    struct bytes text; /* from the comma before it to the end of the payload */
+    struct bytes text; /* from the comma before the member to the end of the payload */
     json_t *isolation;
 };
 
@@ -46,26 +46,28 @@ struct message_tail {
 
 void message_tail_deinit(struct message_tail *tail);
 
-/* Decodes *PAYLOAD and takes it over; what TAIL has of the last one is not decoded again, but
- * shared. The fields that a type must have are there and of the right JSON type afterwards.
- * -EBADMSG, -EINVAL with FAULT, -ENOMEM. */
+/* Decodes *TAKE_PAYLOAD and takes it over, also on failure. Shares the end that it has in common
+ * with TAIL instead of decoding it again. On success *ret, which the caller deinits, has every
+ * field that its type requires, with the right JSON type. -EBADMSG or -EINVAL with FAULT, -ENOMEM.
+ */
 int message_decode(struct bytes *take_payload, struct message_tail *tail, struct message *ret,
                    struct fault *fault);
 
-/* A string field; NULL where there is none. Cut at a NUL in it. */
+/* Returns the string field NAME, borrowed from MESSAGE and cut at the first NUL; NULL if there is
+ * none. */
 const char *message_text(const struct message *message, const char *name);
 
-/* An integer field; 0 where there is none. */
+/* Returns the integer field NAME; 0 if there is none. */
 int64_t message_integer(const struct message *message, const char *name);
 
-/* What the client needs of a result's BenchScore; borrowed from the message. */
+/* The parts of a result's BenchScore that the client needs; borrowed from the message. */
 struct verdict {
     bool passed;
-    double score; /* NAN: none */
+    double score; /* NAN if there is none */
     double cost_usd;
-    const char *reason;          /* why there is no BenchScore; NULL where there is one */
+    const char *reason;          /* why there is no BenchScore; NULL if there is one */
     const json_t *failure_modes; /* array of objects with a string `code`; may be NULL */
 };
 
-/* Of a MESSAGE_RESULT. */
+/* MESSAGE is a MESSAGE_RESULT. */
 struct verdict message_verdict(const struct message *message);

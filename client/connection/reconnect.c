@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "reconnect.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define DELAY_FIRST_MS 50
@@ -23,9 +24,10 @@ void reconnect_begin(struct reconnect *reconnect, struct session *session, int64
     };
 }
 
-/* One attempt came to nothing. */
+/* Schedules the next attempt after a failed one, with twice the delay. */
 static void wait_again(struct reconnect *reconnect, struct session *session, int64_t now)
 {
+    assert(reconnect->state != RECONNECT_NONE);
     session_disconnect(session);
     reconnect->state = RECONNECT_WAITING;
     reconnect->next_ms = now + reconnect->delay_ms;
@@ -42,9 +44,9 @@ static enum reconnect_outcome take_greeting(struct reconnect *reconnect, struct 
     if (r > 0)
         r = session_take_hello(session, &hello, &reconnect->why);
     if (r == -EPROTO || r == -ENOMEM)
-        return RECONNECT_GIVEN_UP; /* another program, or another protocol: that stays so */
+        return RECONNECT_GIVEN_UP; /* another program or protocol: trying again will not help */
     if (r < 0) {
-        wait_again(reconnect, session, now); /* it went away again, or has too many clients */
+        wait_again(reconnect, session, now); /* lost again, or refused for too many clients */
         return RECONNECT_GOES_ON;
     }
     reconnect->state = RECONNECT_NONE;
@@ -54,6 +56,8 @@ static enum reconnect_outcome take_greeting(struct reconnect *reconnect, struct 
 enum reconnect_outcome reconnect_go_on(struct reconnect *reconnect, struct session *session,
                                        int64_t now)
 {
+    assert(reconnect->state != RECONNECT_NONE);
+    assert((reconnect->state == RECONNECT_GREETING) == (session->fd >= 0));
     if (reconnect->state == RECONNECT_WAITING && now >= reconnect->next_ms) {
         if (session_reconnect(session, &reconnect->why) < 0)
             wait_again(reconnect, session, now);

@@ -1,39 +1,41 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Getting back to a daemon that went away: when the next attempt is due, and when to give up. Times
+/* Reconnects to a daemon that went away: schedules the attempts and gives up after a while. Times
  * are monotonic milliseconds. */
 
 #include "session.h"
 
 enum reconnect_state {
-    RECONNECT_NONE,     /* nothing is lost */
-    RECONNECT_WAITING,  /* for next_ms */
-    RECONNECT_GREETING, /* connected; its hello is awaited */
+    RECONNECT_NONE,     /* the connection is not lost */
+    RECONNECT_WAITING,  /* the next attempt is due at next_ms */
+    RECONNECT_GREETING, /* connected, and waiting for the hello */
 };
 
 enum reconnect_outcome {
-    RECONNECT_GOES_ON, /* wait for the session's descriptor, or for reconnect_wait() */
+    RECONNECT_GOES_ON, /* wait for the session's descriptor or until reconnect_due() */
     RECONNECT_BACK,
     RECONNECT_GIVEN_UP,
 };
 
 struct reconnect {
     enum reconnect_state state;
-    int64_t patience_ms; /* 0: a lost daemon is not waited for */
+    int64_t patience_ms; /* 0: do not wait for a lost daemon */
     int64_t next_ms;
     int64_t delay_ms;
     int64_t give_up_ms;
-    struct fault why; /* what the last attempt met */
+    struct fault why; /* why the last attempt failed */
 };
 
 void reconnect_init(struct reconnect *reconnect, int64_t patience_ms);
 
-/* The connection is lost: SESSION is closed, and an attempt is due at once. */
+/* Call this when the connection is lost: disconnects SESSION and makes an attempt due at once. */
 void reconnect_begin(struct reconnect *reconnect, struct session *session, int64_t now);
 
-/* Goes on with it: once time has come, or when something can be read from SESSION. */
+/* Continues when an attempt is due or SESSION can be read. RECONNECT_BACK: the hello has come and
+ * SESSION can be used. RECONNECT_GIVEN_UP: the patience is at its end or the daemon is no use, as
+ * reconnect->why says. */
 enum reconnect_outcome reconnect_go_on(struct reconnect *reconnect, struct session *session,
                                        int64_t now);
 
-/* When reconnect_go_on() is to be called though nothing has happened; INT64_MAX: never. */
+/* Returns when to call reconnect_go_on() at the latest; INT64_MAX: never. */
 int64_t reconnect_due(const struct reconnect *reconnect);

@@ -8,6 +8,7 @@
 #include "proto/utf8.h"
 #include "proto/util.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
@@ -16,22 +17,24 @@
 #include <sys/un.h>
 
 #define READ_SIZE ((size_t)65536)
-/* Read at a time, so that one busy connection does not starve the rest of a loop. */
+/* The most bytes to read in one go, so that a busy connection does not starve the rest of a loop.
+ */
 #define PUMP_MAX (16 * READ_SIZE)
 #define CONNECT_TIMEOUT_S 10
-/* A private daemon probes the host before it speaks. */
+/* A private daemon probes the host before it says hello. */
 #define HELLO_TIMEOUT_MS 30000
-/* A daemon that closed the connection is about to exit. */
+/* A private daemon that closed the connection exits within this time. */
 #define LAST_WORDS_MS 3000
 #define UNEXPECTED_SHOWN_MAX 160
 
 /* --- opening and closing ------------------------------------------------------------------ */
 
-/* Makes *RET of the open FD (and of the daemon at its other end, where that is ours), both of which
- * it takes over. */
+/* Makes *RET of the connected FD and the private daemon (EMBEDDED_NULL: none) at its other end.
+ * Takes both over, also on failure. */
 static int open_session(int fd, struct embedded daemon, const char *where, struct session *ret,
                         struct fault *fault)
 {
+    assert(fd >= 0);
     struct session session = {
         .fd = fd,
         .daemon = daemon,
@@ -59,7 +62,7 @@ static int connect_socket(const char *path, int *ret)
     _cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -errno;
-    /* Bounds the wait for a daemon whose backlog is full: connect answers EAGAIN. */
+    /* Bounds the wait for a daemon whose backlog is full: connect() then fails with EAGAIN. */
     struct timeval patience = {.tv_sec = CONNECT_TIMEOUT_S};
     (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
     if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
@@ -105,6 +108,8 @@ void session_disconnect(struct session *session)
 
 int session_reconnect(struct session *session, struct fault *fault)
 {
+    assert(session->fd < 0);
+    assert(evbuffer_get_length(session->in) == 0 && evbuffer_get_length(session->out) == 0);
     int r = connect_socket(session->where, &session->fd);
     if (r < 0)
         (void)fault_set(fault, "%s: %s", session->where, connect_error(-r));
@@ -166,8 +171,8 @@ int session_take_hello(struct session *session, const struct message *hello, str
     }
     if (hello->type != MESSAGE_HELLO) {
         (void)fault_set(fault,
-                        "%s: what listens there is not rubricd (its first message is no "
-                        "hello)",
+                        "%s: the program that listens there is not rubricd (its first message is "
+                        "no hello)",
                         session->where);
         return -EPROTO;
     }
@@ -220,7 +225,8 @@ static int pump_in(struct session *session)
     return 0;
 }
 
-/* A daemon that no longer reads may still have sent something: that is read to its end. */
+/* Writes what the socket accepts. After an error only the output is dropped: the daemon may have
+ * sent something before it stopped reading. */
 static void pump_out(struct session *session)
 {
     while (evbuffer_get_length(session->out) > 0) {
@@ -250,7 +256,7 @@ int session_send(struct session *session, const char *payload, size_t n)
     if (n > session->max_frame)
         return -EMSGSIZE;
     if (session->write_ended)
-        return 0; /* the loss shows when reading, with its reason */
+        return 0; /* session_next() reports the loss with its reason */
     frame_write_header(header, (uint32_t)n);
     if (evbuffer_expand(session->out, sizeof(header) + n) < 0 ||
         evbuffer_add(session->out, header, sizeof(header)) < 0 ||
@@ -266,7 +272,7 @@ size_t session_unsent(const struct session *session)
 
 /* --- messages ----------------------------------------------------------------------------- */
 
-/* How the connection ended, in words. */
+/* Says in FAULT how the connection ended. Returns -ECONNRESET. */
 static int say_lost(struct session *session, struct fault *fault)
 {
     const char *reason = session->bye ? session->bye : "";
@@ -286,7 +292,8 @@ static int say_lost(struct session *session, struct fault *fault)
     return -ECONNRESET;
 }
 
-/* Takes the next whole payload out of the buffer: 1, 0, -EPROTO, -ENOMEM. */
+/* Takes the next whole payload out of the buffer. 1; 0 if it is incomplete; -EPROTO with FAULT;
+ * -ENOMEM. */
 static int take_payload(struct session *session, struct bytes *ret, struct fault *fault)
 {
     uint8_t header[FRAME_HEADER_SIZE];
@@ -300,8 +307,8 @@ static int take_payload(struct session *session, struct bytes *ret, struct fault
         (void)fault_set(fault, "rubricd sent an empty frame");
         return -EPROTO;
     case FRAME_TOO_LARGE:
-        (void)fault_set(fault, "rubricd announced a frame of %u bytes; at most %u are taken",
-                        length, SESSION_FRAME_MAX);
+        (void)fault_set(fault, "rubricd announced a frame of %u bytes; the limit is %u", length,
+                        SESSION_FRAME_MAX);
         return -EPROTO;
     }
     if (evbuffer_get_length(session->in) < sizeof(header) + length)
@@ -341,7 +348,7 @@ int session_next(struct session *session, struct message *ret, struct fault *fau
         struct fault why = FAULT_NULL;
         r = message_decode(&payload, &session->tail, &message, &why);
         if (r < 0) {
-            (void)fault_set(fault, "rubricd sent a message that cannot be read: %s", why.text);
+            (void)fault_set(fault, "rubricd sent a malformed message: %s", why.text);
             return -EPROTO;
         }
         if (message.type != MESSAGE_BYE) {

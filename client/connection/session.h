@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* A connection to rubricd: frames in and out, never blocking, so that replies are read while
- * requests wait to be sent. */
+/* A connection to rubricd: sends and receives frames without blocking, so that replies are read
+ * while requests wait to be sent. */
 
 #include "embedded.h"
 #include "message.h"
 
 #include <event2/buffer.h>
 
-/* The largest frame that is taken from a daemon. */
+/* The largest frame that the client accepts from a daemon, in bytes. */
 #define SESSION_FRAME_MAX (UINT32_C(64) << 20)
 
-/* What every answer to a question (not a job) must beat. */
+/* How long to wait for the answer to a question; a job has no such limit. */
 #define SESSION_ANSWER_MS 10000
 
 struct session {
@@ -20,13 +20,13 @@ struct session {
     bool write_ended;
     struct evbuffer *in;
     struct evbuffer *out;
-    struct embedded daemon; /* where it is a private one */
+    struct embedded daemon; /* the private daemon, if it is one */
     char *where;            /* for messages: the socket's path, or "a private rubricd" */
     char *version;          /* of the daemon */
-    json_t *host;           /* hostinfo_make of its hello; who tells it on may take it */
-    uint32_t max_frame;     /* what the daemon takes */
+    json_t *host;           /* hostinfo_make() of its hello; a caller may take the reference */
+    uint32_t max_frame;     /* the largest frame that the daemon accepts, in bytes */
     int64_t jobs_per_client;
-    char *bye; /* the reason that the daemon gave for ending the connection */
+    char *bye; /* why the daemon ended the connection, from its `bye`; NULL: none came */
     char *bye_message;
     struct message_tail tail;
 };
@@ -36,55 +36,60 @@ struct session {
         .fd = -1, .daemon = EMBEDDED_NULL, \
     }
 
-/* Connects to the socket at PATH. -errno with a FAULT that names the cause, not yet the remedy. */
+/* Connects to the socket at PATH. Negative errno with a FAULT that names the cause, but no remedy.
+ */
 int session_connect(const char *path, struct session *ret, struct fault *fault);
 
-/* Starts a private daemon. CONFIG may be NULL, SLOTS 0. */
+/* Starts a private daemon and connects to it. CONFIG may be NULL and SLOTS 0. Negative errno with
+ * FAULT. */
 int session_embed(const char *config, long slots, struct session *ret, struct fault *fault);
 
-/* Waits for the daemon's hello and checks it. */
+/* Waits for the daemon's hello and checks it as session_take_hello() does. -ETIMEDOUT, or as that.
+ */
 int session_greet(struct session *session, struct fault *fault);
 
-/* Checks HELLO, the first message that came. -ECONNREFUSED where the daemon refuses, -EPROTO where
- * it is none that is understood, -ENOMEM. */
+/* Checks HELLO, the first message, and takes the daemon's limits from it. -ECONNREFUSED if it is an
+ * error, -EPROTO if it is another message or protocol, both with FAULT; -ENOMEM. */
 int session_take_hello(struct session *session, const struct message *hello, struct fault *fault);
 
-/* Closes the connection and forgets what was on its way, in either direction. */
+/* Closes the connection and discards all unsent and unread bytes. */
 void session_disconnect(struct session *session);
 
-/* Connects again, to where the session was connected before; the hello is still to come. */
+/* Connects to the same socket again; the hello is still to come. Negative errno with FAULT. */
 int session_reconnect(struct session *session, struct fault *fault);
 
-/* Closes the connection; a private daemon is waited for. */
+/* Closes the connection, waits for a private daemon to end, and frees everything. */
 void session_deinit(struct session *session);
 #define _cleanup_session_ _cleanup_(session_deinit)
 
-/* What to poll session->fd for. With HOLD no input is wanted. */
+/* Returns the events to poll session->fd for; with HOLD, reading is left out. */
 short session_events(const struct session *session, bool hold);
 
-/* Reads and writes what REVENTS allow. Only running out of memory is an error; a lost connection
- * shows in session_next, after what had come before. */
+/* Reads and writes as REVENTS allow. 0 or -ENOMEM; session_next() reports a lost connection, after
+ * the messages that came before. */
 int session_pump(struct session *session, short revents);
 
-/* 1: *RET is the next message. 0: none is complete yet. Negative: the connection is lost or what
- * came cannot be read; FAULT says how it ended. `bye` is kept in the session, never returned. */
+/* Takes the next message. Returns 1 with *ret set; 0 if none is complete yet; -ECONNRESET if the
+ * connection is lost, -EPROTO if a message is malformed, both with FAULT, or -ENOMEM. Keeps a `bye`
+ * in the session and does not return it. */
 int session_next(struct session *session, struct message *ret, struct fault *fault);
 
-/* Queues one frame. -EMSGSIZE where the daemon would not take it, -ENOMEM. */
+/* Queues PAYLOAD of N bytes as one frame. -EMSGSIZE if the daemon would not accept it, -ENOMEM. */
 int session_send(struct session *session, const char *payload, size_t n);
 
-/* Bytes that are queued and not yet sent. */
+/* Returns the bytes that are queued and not yet sent. */
 size_t session_unsent(const struct session *session);
 
-/* Waits for the next message, at most until DEADLINE (monotonic_ms; -1: none). INTERRUPT_FD may be
- * -1. 1, or -ETIMEDOUT, -EINTR (INTERRUPT_FD is readable), or as session_next. */
+/* Waits for the next message, at most until DEADLINE (monotonic_ms(); -1: no limit). Returns 1 with
+ * *ret set; -ETIMEDOUT; -EINTR if INTERRUPT_FD, which may be -1, is readable; or as session_next().
+ */
 int session_wait(struct session *session, int64_t deadline, int interrupt_fd, struct message *ret,
                  struct fault *fault);
 
-/* Sends the request that is PAYLOAD and waits for a message of type WANTED or an `error`, at most
- * until DEADLINE; anything else is reported and skipped. 0, or negative with FAULT. */
+/* Sends PAYLOAD, a request, and waits for a message of type WANTED or an `error`, at most until
+ * DEADLINE. Complains about other messages and skips them. 0, or a negative errno with FAULT. */
 int session_ask(struct session *session, const char *payload, enum message_type wanted,
                 int64_t deadline, struct message *ret, struct fault *fault);
 
-/* Says on stderr that MESSAGE was not expected. */
+/* Complains on stderr that MESSAGE was unexpected. */
 void session_unexpected(const struct message *message);

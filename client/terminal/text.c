@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "text.h"
 
+#include "conf/layout.h"
 #include "proto/printable.h"
 #include "proto/utf8.h"
 
@@ -158,23 +159,8 @@ void text_put_cell(FILE *out, const char *text, size_t columns)
 
 void text_put_wrapped(FILE *out, const char *text, size_t first, size_t indent, size_t columns)
 {
-    size_t at = first;
-    bool line_begins = true;
-    while (*(text += strspn(text, " "))) {
-        size_t n = strcspn(text, " "), width = text_columns(text, n);
-        if (!line_begins && at + 1 + width > columns) {
-            (void)fprintf(out, "\n%*s", (int)indent, "");
-            at = indent;
-            line_begins = true;
-        }
-        if (!line_begins)
-            (void)fputc(' ', out);
-        text_put(out, text, n);
-        at += width + (line_begins ? 0 : 1);
-        line_begins = false;
-        text += n;
-    }
-    (void)fputc('\n', out);
+    static const struct layout_writer foreign = {.columns = text_columns, .put = text_put};
+    layout_words_with(out, text, first, indent, columns, &foreign);
 }
 
 void text_vput_wrapped(FILE *out, size_t indent, size_t columns, const char *format, va_list args)

@@ -10,7 +10,8 @@ import sys
 
 # --- bash ----------------------------------------------------------------------------------------
 
-# What completes a value of each kind, PROGRAM being the program. $cur is what has been typed of it.
+# The command that completes each kind of value, of the program PROGRAM. $cur holds the letters typed
+# so far.
 BASH_ACTIONS = {
     "other": ":",
     "file": "_filedir",
@@ -27,14 +28,14 @@ BASH_ACTIONS = {
 
 BASH_HELPERS = {
     "_PROGRAM_words": """
-# Those of the words that begin as $cur does.
+# Completes with those of the words that begin with $cur.
 _PROGRAM_words()
 {
     COMPREPLY=($(compgen -W "$*" -- "$cur"))
 }
 """,
     "_PROGRAM_names": """
-# NAME=, of NAME=VALUE.
+# Completes the NAME= of NAME=VALUE.
 _PROGRAM_names()
 {
     [[ $cur == *=* ]] && return
@@ -53,7 +54,7 @@ _PROGRAM_sockets()
 }
 """,
     "_PROGRAM_task_classes": """
-# The folders with a rubric.py beneath the bench root that the command line names.
+# Completes with the folders that have a rubric.py beneath the bench root of the command line.
 _PROGRAM_task_classes()
 {
     local i root rubric
@@ -73,7 +74,7 @@ _PROGRAM_task_classes()
 }
 """,
     "_PROGRAM_jobs": """
-# The numbers of the jobs that run.
+# Completes with the numbers of the running jobs.
 _PROGRAM_jobs()
 {
     local -a socket
@@ -91,9 +92,9 @@ _PROGRAM_jobs()
 }
 
 BASH_HEAD = """# bash completion for {program}                              -*- shell-script -*-
-# Made from the program's own table of options; not to be edited.
+# Generated from the program's own table of options; do not edit.
 {helpers}
-# Completes the value of option $2, behind command $1.
+# Completes the value of option $2 of command $1.
 _PROGRAM_value()
 {{
     case "$1 $2" in
@@ -102,7 +103,7 @@ _PROGRAM_value()
     esac
 }}
 
-# Whether option $2, behind command $1, has a value.
+# Succeeds if option $2 of command $1 has a value.
 _PROGRAM_takes_value()
 {{
     case "$1 $2" in
@@ -111,7 +112,7 @@ _PROGRAM_takes_value()
     esac
 }}
 
-# The options of command $1.
+# Prints the options of command $1.
 _PROGRAM_options()
 {{
     _PROGRAM_words {globals} $(
@@ -138,7 +139,7 @@ _PROGRAM()
     local cur prev words cword split
     _init_completion -s || return
 
-    # Whose value, if any, is to be completed; the command; how many arguments it has by now.
+    # The option whose value is completed, if any; the command; the number of its arguments so far.
     local option='' command='' count=0 only_arguments='' i
     for ((i = 1; i < cword; i++)); do
         case ${{words[i]}} in
@@ -159,7 +160,7 @@ _PROGRAM()
                 fi
                 ;;
         esac
-        # From its first word on it is the command line of another program.
+        # From its first argument on, this is the command line of another program.
         case $command in
             {delegating})
                 if ((count > 0)); then
@@ -203,7 +204,7 @@ def spellings(option):
 
 
 def bash_cases(command, options, tables, program):
-    """For the options that have values: a pattern of "COMMAND OPTION", and what completes them."""
+    """For each option with a value, a pattern of "COMMAND OPTION" and the command that completes it."""
     for option in options:
         if not option["argument"]:
             continue
@@ -236,7 +237,7 @@ def bash(tables, program):
         for command in commands
         for case in bash_cases(command["name"], command["options"], tables, program)
     ]
-    # The globals come last: a command's own option of the same name goes before.
+    # The globals come last, so that a command's own option of the same name wins.
     cases += bash_cases(None, table["options"], tables, program)
     arguments = []
     for command in commands:
@@ -249,7 +250,7 @@ def bash(tables, program):
             else " | ".join(f'"{command["name"]} {i}"' for i in range(count))
         )
         arguments.append(f"{pattern}) {bash_action(command['value'], '', tables, program)} ;;")
-    # A command's first word, where nothing but it may come yet.
+    # The first word of a command, as long as nothing else may come.
     arguments += [
         f'"{command["name"]} "*) _command_offset "$cword" ;;'
         for command in commands
@@ -300,7 +301,7 @@ ZSH_ACTIONS = {
 
 ZSH_HELPERS = {
     "_PROGRAM_names": """
-# NAME=, of NAME=VALUE.
+# Completes the NAME= of NAME=VALUE.
 _PROGRAM_names() {
   local -a known=("$@")
   if compset -P '*='; then
@@ -326,7 +327,7 @@ _PROGRAM_variable() {
 }
 """,
     "_PROGRAM_task_classes": """
-# The folders with a rubric.py beneath the bench root that the command line names.
+# Completes with the folders that have a rubric.py beneath the bench root of the command line.
 _PROGRAM_task_classes() {
   local root=${opt_args[--bench-root]:-${opt_args[-b]}}
   local -a found
@@ -337,7 +338,7 @@ _PROGRAM_task_classes() {
 }
 """,
     "_PROGRAM_jobs": """
-# The numbers of the jobs that run.
+# Completes with the numbers of the running jobs.
 _PROGRAM_jobs() {
   local -a found
   local socket=${opt_args[--socket]:-${opt_args[-s]:-${before[--socket]:-${before[-s]}}}}
@@ -349,7 +350,7 @@ _PROGRAM_jobs() {
 }
 
 ZSH_CLIENT = """#compdef {program}
-# Made from the program's own table of options; not to be edited.
+# Generated from the program's own table of options; do not edit.
 {helpers}
 _PROGRAM_commands() {{
   local -a list=(
@@ -368,7 +369,7 @@ _PROGRAM() {{
 
   _arguments -C -S $globals '1: :_PROGRAM_commands' '*:: :->arguments' && return
   [[ $state == arguments ]] || return
-  # What stood before the command.
+  # The words before the command.
   local -A before=("${{(@kv)opt_args}}")
   curcontext=${{curcontext%:*:*}}:PROGRAM-$words[1]:
   case $words[1] in
@@ -384,7 +385,7 @@ _PROGRAM "$@"
 """
 
 ZSH_DAEMON = """#compdef {program}
-# Made from the program's own table of options; not to be edited.
+# Generated from the program's own table of options; do not edit.
 {helpers}
 _PROGRAM() {{
   local -a expl
@@ -397,7 +398,7 @@ _PROGRAM "$@"
 
 
 def zsh_quote(text):
-    """TEXT for a description inside of brackets, or between colons."""
+    """TEXT escaped for a description inside brackets or between colons."""
     return text.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]").replace(":", "\\:")
 
 
@@ -416,7 +417,7 @@ def zsh_option(option, tables):
         optional = ":" if option["optional_argument"] else ""
         value = f":{optional}{zsh_quote(what)}:{action}"
     text = f"[{zsh_quote(option['help'])}]{value}"
-    # What may be left out stands in the same word: -w10, --watch=10.
+    # An optional value is part of the same word: -w10, --watch=10.
     long = f"--{option['name']}" + ("=" if option["argument"] else "=-" if what else "")
     star = "*" if option["repeatable"] else ""
     if not option["letter"]:
@@ -427,7 +428,7 @@ def zsh_option(option, tables):
 
 
 def zsh_arguments(command, tables):
-    """How _arguments is told of what is no option."""
+    """The specification for _arguments of the words that are no options."""
     if command["takes_command"]:
         return ["'(-)1:command: _command_names -e'", "'*::argument: _normal'"]
     if command["arguments_max"] == 0 or command["value"] == "other":

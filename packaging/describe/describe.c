@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints the tables that both programs are made from, as JSON: the completions and the man pages
- * are made of that while building. Not installed. */
+/* Prints the tables of both programs as JSON, from which the build makes the completions and the
+ * man pages. Not installed. */
 #include "client/cli/help.h"
 #include "client/commands/commands.h"
 #include "conf/keys.h"
@@ -98,7 +98,7 @@ static json_t *list_settings(void)
     return list;
 }
 
-/* The sorts of log entries, and the fields that these have. */
+/* Lists the kinds of log entries; list_fields() lists the fields of an entry. */
 static json_t *list_messages(void)
 {
     json_t *list = json_array();

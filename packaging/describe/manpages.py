@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Writes a manual page: the prose of a template, with what stands in tables filled in.
+"""Writes a manual page: the prose of a template, completed from tables.
 
     manpages.py TEMPLATE SOURCE [NAME=VALUE...] > PAGE
 
-A line @NAME@ of the template is replaced. SOURCE is what the page is about: the tables that
-`describe` prints, the annotated configuration, or the protocol's page. @VALUE@ within a line is
-replaced by what the command line says."""
+A line @NAME@ of the template is replaced by lines made from SOURCE: the tables that `describe`
+prints, the annotated configuration, or the page on the protocol. @VALUE@ within a line is replaced
+by the value that the command line gives."""
 
 import json
 import re
@@ -81,14 +81,14 @@ def paragraphs(comment):
 
 
 def notes(text):
-    """What stands above the first section, but for the title and where the file is."""
+    """The text above the first section, without the title and the place of the file."""
     head = text.split("\n\n\n")[0]
     comments = "\n".join(line[2:] for line in head.splitlines()).split("\n\n")
     return paragraphs("\n\n".join(comments[2:]).split("\n"))
 
 
 def settings(text):
-    """Each section with its keys, their defaults and what the comments above them say."""
+    """Each section with its keys, their defaults, and the comments above them."""
     lines, comment, keys = [], [], []
     in_list = False
 
@@ -113,7 +113,7 @@ def settings(text):
             finish()
             comment.append(line[2:])
         elif not keys:
-            # What stands above the first section is told in the page's own words.
+            # The page has its own words for the text above the first section.
             comment = comment if in_list else []
     finish()
     return {"settings": lines + [".El"] * in_list, "notes": notes(text)}

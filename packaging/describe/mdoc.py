@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: MIT
-"""Lines of mdoc(7), the language of manual pages, from text in the project's other formats."""
+"""Turns text of the project's other formats into mdoc(7), the language of manual pages."""
 
 import json
 import re
 import textwrap
 
 COLUMNS = 78
-NO_HYPHEN = "\\%"  # in front of a word
+NO_HYPHEN = "\\%"  # before a word that must not be hyphenated
 LITERAL_COLUMNS = 75
 
 
 def escape(text):
-    """TEXT so that it means itself, quotes and dashes as they were typed."""
+    """TEXT escaped so that it is shown literally, with quotes and dashes as typed."""
     for char, escaped in (("\\", "\\e"), ("'", "\\(aq"), ("`", "\\(ga"), ("^", "\\(ha"), ("~", "\\(ti")):
         text = text.replace(char, escaped)
     return text.replace("-", "\\-")
 
 
 def literal(text):
-    """A block that is shown as it stands."""
+    """A block that is shown verbatim."""
     lines = textwrap.dedent(text.strip("\n")).split("\n")
     shown = [escape(line.rstrip()) for line in lines]
     return [".Bd -literal", *(guard(line) for line in shown), ".Ed"]
@@ -29,8 +29,8 @@ def guard(line):
 
 
 def prose(text, emphasized=()):
-    """Lines of filled text, each sentence on one of its own. `word` is set in bold, as **word** is,
-    and so are options; *word* and the words of EMPHASIZED are underlined."""
+    """Filled text with each sentence on a line of its own. `word`, **word** and options are set in
+    bold; *word* and the words of EMPHASIZED are underlined."""
     parts = re.split(r"(`[^`]+`|\*\*[^*]+\*\*)", " ".join(text.split()))
     marked = "".join(
         bold(part[1:-1])
@@ -50,7 +50,7 @@ def prose(text, emphasized=()):
 
 
 def sentence(text):
-    """TEXT with a capital in front, unless it begins with a name, and a full stop."""
+    """TEXT as a sentence: capitalized, unless it begins with a name, and with a full stop."""
     first = text.split()[0].rstrip(",;:")
     return (text[:1].upper() if first.isalpha() else text[:1]) + text[1:] + "."
 
@@ -73,7 +73,7 @@ def plain(text, emphasized):
 
 
 def quoted(text):
-    """As one argument of a macro."""
+    """TEXT as one argument of a macro."""
     return '"' + escape(text).replace('"', "\\(dq") + '"'
 
 
@@ -81,7 +81,7 @@ def quoted(text):
 
 
 def blocks(text):
-    """("prose" | "literal" | "item", text) of help as client/layout.h describes it."""
+    """("prose" | "literal" | "item", text) of help as conf/layout.h describes it."""
     found = []
     for line in text.splitlines():
         item = re.match(r" +(\S+) {2,}(\S.*)", line)
@@ -106,7 +106,7 @@ def blocks(text):
 
 
 def items(pairs):
-    """A list of (tag, text), the texts at the same column."""
+    """A list of (tag, text), with all texts at the same column."""
     if not pairs:
         return []
     lines = [f".Bl -tag -width {max(max(len(tag) for tag, _ in pairs), 3)}n -compact"]
@@ -135,7 +135,7 @@ def help_text(text, indented_is_prose=False):
 
 # --- Markdown ------------------------------------------------------------------------------------
 
-# Columns of tables that say one thing of what the row is about.
+# Columns of tables whose cell is one property of the row's subject.
 YES_NO = {
     "required": {"yes": "required", "no": "optional"},
     "null": {"yes": "or null", "no": ""},
@@ -145,7 +145,8 @@ BODY = ("meaning", "what it does", "what", "when", "content")
 
 
 def unlink(text):
-    """Links within the page are words; those to schemas lead nowhere from a manual page."""
+    """Makes words of links within the page, and drops links to schemas, which a manual page cannot
+    follow."""
     text = re.sub(r"\s*\(?\[[Ss]chema\]\(schema/[^)]*\)\)?\.?", "", text)
     return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
 
@@ -172,12 +173,12 @@ def table(rows):
 
 
 def bold_words(text):
-    """The first cell of a row, as the argument of a macro."""
+    """The first cell of a row as the argument of a macro."""
     parts = re.split(r"(`[^`]+`)", text)
     words = "".join(
         bold(part.strip("`")) if part.startswith("`") else part.replace("\\", "\\e") for part in parts
     )
-    # A word that names a macro is text here, and so is punctuation.
+    # Escape words that name a macro, and punctuation: both are text here.
     return '"' + words.replace('"', "\\(dq") + '"'
 
 
@@ -193,7 +194,7 @@ def take_while(lines, at, condition):
 
 
 def bullets(lines):
-    """The list that LINES are, whose texts may go on in lines with an indentation."""
+    """LINES as a list; indented lines continue the text of an item."""
     numbered = lines[0][0].isdigit()
     out = [".Bl -enum" if numbered else ".Bl -bullet"]
     texts = []
@@ -208,21 +209,20 @@ def bullets(lines):
 
 
 def fitted(block):
-    """The lines of a JSON text, set anew where they are too long for a page."""
+    """The lines of a JSON text, broken anew if they are too long for a page."""
     if max(map(len, block)) <= LITERAL_COLUMNS:
         return block
     return set_json(json.loads("\n".join(block)), 0, 0)
 
 
 def set_json(value, indent, used):
-    """Lines of VALUE, the first of which stands behind USED characters and so has no indentation;
-    what fits on a line is on one."""
+    """VALUE as few lines; the first follows USED characters and so has no indentation."""
     whole = json.dumps(value, ensure_ascii=False)
     if used + len(whole) <= LITERAL_COLUMNS - 1 or not isinstance(value, (dict, list)) or not value:
         return [whole]
     inner = " " * (indent + 2)
     if isinstance(value, list) and not any(isinstance(item, (dict, list)) for item in value):
-        # Blanks within an item are no place to break it.
+        # Never break an item at its spaces.
         items = [json.dumps(item, ensure_ascii=False).replace(" ", "\0") for item in value]
         wrapped = textwrap.wrap(
             ", ".join(items),
@@ -246,13 +246,14 @@ def set_json(value, indent, used):
 
 
 def section(title):
-    """ERRORS is what system calls have, and REPORTS taken for a misspelling of it."""
+    """Renames headings that mandoc would misread: ERRORS belongs to system calls, and REPORTS passes
+    for a misspelling of it."""
     other = {"ERRORS": "ERROR CODES", "REPORTS": "THE REPORT"}
     return other.get(title.upper(), title.upper())
 
 
 def markdown(text):
-    """The sections of a page, without what stands above them."""
+    """The sections of a page, without the text above them."""
     lines, out, at = text[text.index("\n## ") + 1 :].splitlines(), [], 0
     while at < len(lines):
         line = lines[at]

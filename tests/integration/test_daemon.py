@@ -87,18 +87,18 @@ def test_version(client):
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["--nonsense"], "unrecognized option '--nonsense'"),
-        (["-x"], "invalid option -- 'x'"),
-        (["--config"], "option '--config' requires an argument"),
-        (["--set"], "option '--set' requires an argument"),
-        (["extra"], "unexpected argument 'extra'"),
-        (["--check-config", "file"], "unexpected argument 'file'"),
-        (["--serve-fd=x"], "--serve-fd: 'x' is not an open socket"),
-        (["--serve-fd=1"], "--serve-fd: '1' is not an open socket"),
-        (["--serve-fd=99"], "--serve-fd: '99' is not an open socket"),
-        (["--serve-fd=3x"], "--serve-fd: '3x' is not an open socket"),
-        (["--serve-fd="], "--serve-fd: '' is not an open socket"),
-        (["--serve-fd=99999999999999999999"], "is not an open socket"),
+        (["--nonsense"], "unknown option --nonsense; see rubricd --help"),
+        (["-x"], "unknown option -x; see rubricd --help"),
+        (["--config"], "--config: FILE is missing"),
+        (["--set"], "--set: SECTION.KEY=VALUE is missing"),
+        (["extra"], 'unexpected argument "extra"; see rubricd --help'),
+        (["--check-config", "file"], 'unexpected argument "file"; see rubricd --help'),
+        (["--serve-fd=x"], '--serve-fd: expected a whole number from 3 to 2147483647, got "x"'),
+        (["--serve-fd=1"], '--serve-fd: expected a whole number from 3 to 2147483647, got "1"'),
+        (["--serve-fd=99"], "--serve-fd: 99 is not an open socket"),
+        (["--serve-fd=3x"], '--serve-fd: expected a whole number from 3 to 2147483647, got "3x"'),
+        (["--serve-fd="], '--serve-fd: expected a whole number from 3 to 2147483647, got ""'),
+        (["--serve-fd=99999999999999999999"], "--serve-fd: expected a whole number from 3 to 2147483647"),
     ],
     ids=lambda value: value[0][:20] if isinstance(value, list) else "",
 )
@@ -560,7 +560,7 @@ def test_serve_fd_of_something_that_is_no_socket(tmp_path):
             pass_fds=[null.fileno()],
             env={**os.environ, "TMPDIR": str(tmp_path)},
         )
-        message = f"rubricd: --serve-fd: '{null.fileno()}' is not an open socket\n"
+        message = f"rubricd: --serve-fd: {null.fileno()} is not an open socket\n"
     assert (done.returncode, done.stderr) == (USAGE, message)
     assert list(tmp_path.iterdir()) == []
 

@@ -224,5 +224,5 @@ def test_another_program_in_its_place(directory, next_daemon):
             began = time.monotonic()
             said = batch.complaints()
     assert time.monotonic() - began < 30, "it does not try for the whole minute"
-    assert "what listens there is not rubricd" in said[-1]
+    assert "the program that listens there is not rubricd" in said[-1]
     assert batch.process.returncode == 3

@@ -361,7 +361,7 @@ struct mistake {
 static void test_syntax_mistakes(void **state)
 {
     static const struct mistake mistakes[] = {
-        {"slots=1\n", "main.conf:1: slots: stands before the first [SECTION]"},
+        {"slots=1\n", "main.conf:1: slots: comes before the first [SECTION]"},
         {"[daemon]\nslots\n", "main.conf:2: expected NAME = VALUE"},
         {"[daemon]\nslots", "main.conf:2: expected NAME = VALUE"},
         {"[daemon]\nslots ; = 3\nmax_clients=1\n", "main.conf:2: expected NAME = VALUE"},
@@ -370,10 +370,12 @@ static void test_syntax_mistakes(void **state)
         {"[daemon] slots=1\n", "main.conf:1: expected [SECTION] and nothing behind it"},
         {"[daemon];x\n", "main.conf:1: expected [SECTION] and nothing behind it"},
         {"[daemon\nslots=lots\n", "main.conf:1: expected [SECTION] and nothing behind it"},
-        {"[daemon]\nadmin_groups=a\n  b\n", "main.conf:3: begins with a blank; a value cannot be "
-                                            "continued on the next line"},
-        {"\n [daemon]\n", "main.conf:2: begins with a blank; a value cannot be continued on the "
-                          "next line"},
+        {"[daemon]\nadmin_groups=a\n  b\n",
+         "main.conf:3: begins with a space or tab; a value cannot be "
+         "continued on the next line"},
+        {"\n [daemon]\n",
+         "main.conf:2: begins with a space or tab; a value cannot be continued on the "
+         "next line"},
         {"[dameon]\nslots=lots\n", "main.conf:1: [dameon]: unknown section, did you mean "
                                    "[daemon]?"},
         {"[Daemon]\n", "main.conf:1: [Daemon]: unknown section, did you mean [daemon]?"},
@@ -385,8 +387,9 @@ static void test_syntax_mistakes(void **state)
         {"[daemon]\njobs=1\n", "main.conf:2: [daemon] jobs: unknown key, did you mean [queue] "
                                "jobs?"},
         {"[daemon]\ncolour=1\n", "main.conf:2: [daemon] colour: unknown key"},
-        {"[daemon]\nslots=1\n[queue]\n[daemon]\nslots=1\n", "main.conf:5: [daemon] slots: set "
-                                                            "already on line 2"},
+        {"[daemon]\nslots=1\n[queue]\n[daemon]\nslots=1\n",
+         "main.conf:5: [daemon] slots: already set "
+         "on line 2"},
         {"[daemon]\nslots=1\rmax_clients=2\n", "main.conf:2: control character 0x0D at column 8"},
         {"#\x7F\n", "main.conf:1: control character 0x7F at column 2"},
         {"# \x1B[2J\n", "main.conf:1: control character 0x1B at column 3"},
@@ -451,7 +454,7 @@ static void test_repeatable_key(void **state)
     assert_loads(f, "[isolation]\nenv_allow=A=1\nenv_allow=\nenv_allow=A=2\nenv_allow=B=\n");
     assert_list(&f->config.env_allow, "A=2|B=");
     assert_mistake(f, "[isolation]\nenv_allow=AB=1\nenv_allow=A=2\nenv_allow=A=3\n",
-                   "main.conf:4: [isolation] env_allow: A is set already, as 'A=2'");
+                   "main.conf:4: [isolation] env_allow: A is already set, as 'A=2'");
 }
 
 /* --- between keys --- */
@@ -560,10 +563,10 @@ static void test_all_mistakes_of_all_files(void **state)
     assert_int_equal(load(f), -EINVAL);
 
     static const char *const expected[] = {
-        "main.conf:1: slots: stands before the first [SECTION]",
+        "main.conf:1: slots: comes before the first [SECTION]",
         "main.conf:3: [daemon] slots: expected auto or a whole number from 1 to 1024, got 'many'",
-        "main.conf:4: begins with a blank; a value cannot be continued on the next line",
-        "main.conf:5: [daemon] slots: set already on line 3",
+        "main.conf:4: begins with a space or tab; a value cannot be continued on the next line",
+        "main.conf:5: [daemon] slots: already set on line 3",
         "main.conf:6: expected NAME = VALUE",
         "main.conf:7: [quue]: unknown section, did you mean [queue]?",
         "main.conf:11: [queue] foo: unknown key",

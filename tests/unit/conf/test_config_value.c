@@ -216,7 +216,7 @@ static void test_refusals(void **state)
         {"daemon", "user", "-r", "expected the name of an account, got '-r'"},
         {"daemon", "admin_groups", "a a/b",
          "expected names of groups with blanks between them, got 'a/b'"},
-        {"daemon", "admin_groups", "a b a", "'a' stands there twice"},
+        {"daemon", "admin_groups", "a b a", "'a' is given twice"},
         {"daemon", "grace_period", "61min",
          "expected a duration from 0 to 1h " DURATION_HINT ", got '61min'"},
         {"daemon", "grace_period", "-1",
@@ -228,7 +228,7 @@ static void test_refusals(void **state)
         {"queue", "bytes", "1e3", "expected a size from 1K to 1T " SIZE_HINT ", got '1e3'"},
         {"rubric", "allowed_roots", "/a b",
          "expected absolute paths without . and .. in them, with blanks between, got 'b'"},
-        {"rubric", "allowed_roots", "/a /b //a/", "'/a' stands there twice"},
+        {"rubric", "allowed_roots", "/a /b //a/", "'/a' is given twice"},
         {"sandbox", "allow_network", "true", "expected yes or no, got 'true'"},
         {"sandbox", "allow_network", "Yes", "expected yes or no, got 'Yes'"},
         {"sandbox", "allow_network", "", "expected yes or no, got nothing"},
@@ -238,10 +238,10 @@ static void test_refusals(void **state)
          "expected absolute paths without . and .. in them, with blanks between, got 'b'"},
         {"isolation", "readable", "/a /b/../c",
          "expected absolute paths without . and .. in them, with blanks between, got '/b/../c'"},
-        {"isolation", "readable", "/a /a/", "'/a' stands there twice"},
+        {"isolation", "readable", "/a /a/", "'/a' is given twice"},
         {"isolation", "without", "seccomp jail",
          "expected names of layers with blanks between them " LAYERS_HINT ", got 'jail'"},
-        {"isolation", "without", "seccomp seccomp", "'seccomp' stands there twice"},
+        {"isolation", "without", "seccomp seccomp", "'seccomp' is given twice"},
         {"isolation", "require", "env, network",
          "expected names of layers with blanks between them " LAYERS_HINT ", got 'env,'"},
     };
@@ -255,7 +255,7 @@ static void test_refusal_changes_nothing(void **state)
 {
     struct config *config = *state;
     assert_set(config, "daemon", "admin_groups", "a b", NULL);
-    assert_set(config, "daemon", "admin_groups", "c c", "'c' stands there twice");
+    assert_set(config, "daemon", "admin_groups", "c c", "'c' is given twice");
     assert_int_equal(config->admin_groups.count, 2);
     assert_set(config, "daemon", "socket", "x", "expected " PATH_HINT ", got 'x'");
     assert_string_equal(config->socket, "/run/rubricd/rubricd.sock");
@@ -433,7 +433,7 @@ static void test_environment(void **state)
         assert_set(config, "isolation", "env_allow", allowed[i], NULL);
         assert_string_equal(config->env_allow.item[i], allowed[i]);
     }
-    assert_set(config, "isolation", "env_allow", "a1_=2", "a1_ is set already, as 'a1_='");
+    assert_set(config, "isolation", "env_allow", "a1_=2", "a1_ is already set, as 'a1_='");
     assert_set(config, "isolation", "env_allow", "", NULL);
     assert_int_equal(config->env_allow.count, 0);
 }

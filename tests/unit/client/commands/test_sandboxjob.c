@@ -90,17 +90,18 @@ static void test_bad_command(void **state)
     (void)state;
     refuse(&none, list(NULL), "sandbox: COMMAND is missing; see rubricctl sandbox --help");
     refuse(&none, LIST("no-such-thing"),
-           "sandbox: there is no \"no-such-thing\" in /usr/bin and /bin, which is where a job "
-           "looks; give a path (./no-such-thing is in the job's working directory)");
+           "sandbox: there is no \"no-such-thing\" in /usr/bin or /bin, where a job looks for it; "
+           "give a path (./no-such-thing is in the job's working directory)");
     /* A directory is no program, though it may be "executed". */
     refuse(&none, LIST(".."),
-           "sandbox: there is no \"..\" in /usr/bin and /bin, which is where a "
-           "job looks; give a path (./.. is in the job's working directory)");
-    refuse(&none, LIST("./a=b"), "sandbox: the path \"./a=b\" must be absolute, since it has a =");
+           "sandbox: there is no \"..\" in /usr/bin or /bin, where a job looks for it; give a path "
+           "(./.. is in the job's working directory)");
+    refuse(&none, LIST("./a=b"),
+           "sandbox: the path \"./a=b\" must be absolute because it contains a =");
     refuse(&none, LIST("/bin/\xFF"), "sandbox: \"/bin/\xFF\" is not UTF-8");
     refuse(&none, LIST("/bin/true", "\xFF"), "sandbox: \"\xFF\" is not UTF-8");
     refuse(&snippet, LIST("true"), "sandbox: give either a COMMAND or --snippet, not both");
-    refuse(&runner, LIST("true"), "--runner: it is for --snippet");
+    refuse(&runner, LIST("true"), "--runner: goes only with --snippet");
 }
 
 static void test_snippet(void **state)
@@ -133,12 +134,15 @@ static void test_bad_limits(void **state)
 {
     static const char *const cases[][2] = {
         {"cpu", "--limit: expected NAME=VALUE, got \"cpu\""},
-        {"memory=5", "--limit: there is no \"memory\"; there are wall_clock, cpu, memory_bytes, "
-                     "max_open_files, max_processes, output_bytes, disk_bytes"},
-        {"cpu=2x", "--limit cpu: expected a duration as 500ms, 1.5s, 30s or 5min (seconds without "
-                   "a unit), got \"2x\""},
-        {"memory_bytes=-1", "--limit memory_bytes: expected a size in bytes, or with K, M, G or T "
-                            "behind the number, got \"-1\""},
+        {"memory=5",
+         "--limit: unknown limit \"memory\"; the limits are wall_clock, cpu, memory_bytes, "
+         "max_open_files, max_processes, output_bytes, disk_bytes"},
+        {"cpu=2x",
+         "--limit cpu: expected a duration such as 500ms, 1.5s, 30s or 5min (seconds without "
+         "a unit), got \"2x\""},
+        {"memory_bytes=-1",
+         "--limit memory_bytes: expected a size in bytes, or a number with K, M, "
+         "G or T behind it, got \"-1\""},
         {"max_processes=2k", "--limit max_processes: expected a whole number, got \"2k\""},
     };
     (void)state;

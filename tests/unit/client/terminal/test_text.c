@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/cli/suggest.h"
 #include "client/terminal/text.h"
 
 #include <setjmp.h>
@@ -155,42 +154,12 @@ static void test_wrapped(void **state)
     free(written);
 }
 
-static void test_suggest(void **state)
-{
-    static const char *const commands[] = {"run", "batch", "status", "ping", "cancel", "drain"};
-    static const struct {
-        const char *typed;
-        const char *meant;
-    } cases[] = {
-        {"statsu", "status"},
-        {"stat", "status"},
-        {"bacth", "batch"},
-        {"dran", "drain"},
-        {"pign", "ping"},
-        {"cancle", "cancel"},
-        {"rub", "run"},
-        {"grade", NULL},
-        {"xyzzy", NULL},
-        {"", NULL},
-        {"a-word-that-is-longer-than-any-command", NULL},
-    };
-    (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        const char *found = suggest(cases[i].typed, commands, ARRAY_SIZE(commands));
-        if (cases[i].meant)
-            assert_string_equal(found, cases[i].meant);
-        else
-            assert_null(found);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_duration), cmocka_unit_test(test_size),
         cmocka_unit_test(test_brief),    cmocka_unit_test(test_control_characters),
         cmocka_unit_test(test_fit),      cmocka_unit_test(test_wrapped),
-        cmocka_unit_test(test_suggest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

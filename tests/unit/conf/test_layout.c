@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/cli/layout.h"
+#include "conf/layout.h"
 #include "proto/util.h"
 
 #include <setjmp.h>
