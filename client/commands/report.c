@@ -2,9 +2,9 @@
 #include "commands.h"
 
 #include "client/cli/layout.h"
+#include "client/report/formats.h"
 #include "client/report/load.h"
 #include "client/report/sink.h"
-#include "client/report/view.h"
 #include "client/terminal/text.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #define RESAMPLES_MAX 10000000
 
 struct report_options {
-    bool json, junit, html;
+    bool formats[FORMATS_N]; /* which were chosen */
     struct text_list outputs;
     bool force;
     bool quiet;
@@ -33,7 +33,8 @@ struct report_options {
 /* What the options come to. */
 struct plan {
     struct runreport_options report;
-    enum report_format format; /* of standard output, and of files whose ending says nothing */
+    const struct report_format
+        *format; /* of standard output, and of files whose ending names none */
     bool format_given;
     double min_score; /* NAN: none is asked for */
     bool fail_on_regression;
@@ -71,23 +72,26 @@ static int parse_whole(const char *name, const char *text, uint64_t *ret, struct
 static int choose_format(const struct report_options *options, struct plan *plan,
                          struct fault *fault)
 {
-    if (options->json + options->junit + options->html > 1)
-        return fault_set(fault, "--json, --junit and --html: only one of them can go to standard "
-                                "output; "
-                                "--output FILE.json, FILE.xml and FILE.html write all");
-    plan->format_given = options->json || options->junit || options->html;
-    plan->format = options->json    ? FORMAT_JSON
-                   : options->junit ? FORMAT_JUNIT
-                   : options->html  ? FORMAT_HTML
-                                    : FORMAT_TEXT;
-    for (size_t i = 0; i < options->outputs.n; i++) {
-        enum report_format format;
-        if (!plan->format_given && !sink_format_of(options->outputs.items[i], &format))
-            return fault_set(fault,
-                             "--output %s: expected a name that ends in .txt, .json, .xml "
-                             "(JUnit) or .html, or one of --json, --junit and --html",
-                             options->outputs.items[i]);
+    char names[FORMATS_OPTIONS_MAX];
+    size_t chosen = 0;
+    plan->format = &report_formats[0];
+    for (size_t i = 0; i < FORMATS_N; i++) {
+        if (options->formats[i])
+            plan->format = &report_formats[i];
+        chosen += options->formats[i];
     }
+    if (chosen > 1)
+        return fault_set(fault,
+                         "%s: only one of them can go to standard output; --output FILE can be "
+                         "given once for each",
+                         formats_options(names));
+    plan->format_given = chosen > 0;
+    for (size_t i = 0; i < options->outputs.n; i++)
+        if (!plan->format_given && !formats_of_path(options->outputs.items[i]))
+            return fault_set(fault,
+                             "--output %s: expected a name that ends in " FORMAT_ENDINGS
+                             ", or one of the options %s",
+                             options->outputs.items[i], formats_options(names));
     return 0;
 }
 
@@ -135,29 +139,23 @@ static bool wants_colour(void)
     return isatty(STDOUT_FILENO) && !(no_colour && *no_colour);
 }
 
-static int put_json(FILE *out, const json_t *report)
-{
-    int bad = json_dumpf(report, out, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
-    (void)fputc('\n', out);
-    /* A stream that cannot be written is for who closes it to notice. */
-    return bad && !ferror(out) ? -ENOMEM : 0;
-}
-
-static int put(FILE *out, enum report_format format, const json_t *report,
+static int put(FILE *out, const struct report_format *format, const json_t *report,
                const struct results *results)
 {
-    switch (format) {
-    case FORMAT_TEXT:
-        view_text(out, report, layout_columns(out), out == stdout && wants_colour());
-        return 0;
-    case FORMAT_JSON:
-        return put_json(out, report);
-    case FORMAT_JUNIT:
-        return view_junit(out, report, results);
-    case FORMAT_HTML:
-        return view_html(out, report);
-    }
-    return -EINVAL;
+    const struct report_view view = {
+        .report = report,
+        .results = results,
+        .columns = layout_columns(out),
+        .colour = out == stdout && wants_colour(),
+    };
+    return format->write(out, &view);
+}
+
+/* The form of the file PATH: that of its ending, else the chosen one. */
+static const struct report_format *format_of(const struct plan *plan, const char *path)
+{
+    const struct report_format *named = formats_of_path(path);
+    return named ? named : plan->format;
 }
 
 static int put_file(const char *path, const struct plan *plan, bool force, const json_t *report,
@@ -165,11 +163,9 @@ static int put_file(const char *path, const struct plan *plan, bool force, const
 {
     _cleanup_(sink_close) struct sink sink = SINK_NULL;
     struct fault fault = FAULT_NULL;
-    enum report_format format = plan->format;
-    (void)sink_format_of(path, &format);
     int r = sink_open(&sink, path, force, &fault);
     if (r == 0)
-        r = put(sink.stream, format, report, results);
+        r = put(sink.stream, format_of(plan, path), report, results);
     if (r == 0)
         r = sink_commit(&sink, &fault);
     if (r < 0)
@@ -177,16 +173,15 @@ static int put_file(const char *path, const struct plan *plan, bool force, const
     return r;
 }
 
-/* Standard output gets what no file has got. */
+/* Writes the files, then to standard output unless a file has the chosen form. */
 static int put_all(const struct report_options *options, const struct plan *plan,
                    const json_t *report, const struct results *results)
 {
     bool is_written = options->quiet;
     for (size_t i = 0; i < options->outputs.n; i++) {
-        enum report_format format = plan->format;
-        (void)sink_format_of(options->outputs.items[i], &format);
-        is_written |= plan->format_given && format == plan->format;
-        int r = put_file(options->outputs.items[i], plan, options->force, report, results);
+        const char *path = options->outputs.items[i];
+        is_written |= plan->format_given && format_of(plan, path) == plan->format;
+        int r = put_file(path, plan, options->force, report, results);
         if (r < 0)
             return r;
     }
@@ -319,34 +314,25 @@ static enum exit_status run_report(const struct globals *globals, const void *op
     return put_report(options, &plan, &results, globals->no_fail);
 }
 
+#define NO_SPEC(...)
+#define FORMAT_SPEC(name_, endings_, write_, help_)                         \
+    {                                                                       \
+        .name = #name_,                                                     \
+        .kind = OPTION_FLAG,                                                \
+        .offset = offsetof(struct report_options, formats[FORMAT_##name_]), \
+        .help = help_,                                                      \
+    },
+
 static const struct option_spec report_specs[] = {
-    {
-        .name = "json",
-        .kind = OPTION_FLAG,
-        .offset = offsetof(struct report_options, json),
-        .help = "print the BenchRunReport as JSON",
-    },
-    {
-        .name = "junit",
-        .kind = OPTION_FLAG,
-        .offset = offsetof(struct report_options, junit),
-        .help = "print JUnit's XML: a test case for each result",
-    },
-    {
-        .name = "html",
-        .kind = OPTION_FLAG,
-        .offset = offsetof(struct report_options, html),
-        .help = "print one page of HTML that needs no other file and no network",
-    },
-    {
+    REPORT_FORMATS(NO_SPEC, FORMAT_SPEC){
         .letter = 'o',
         .name = "output",
         .argument = "FILE",
         .kind = OPTION_LIST,
         .value = VALUE_FILE,
         .offset = offsetof(struct report_options, outputs),
-        .help = "write FILE as well, in the form that its ending names (.txt, .json, .xml, .html); "
-                "may be given several times",
+        .help = "also write FILE, in the form that its ending names (" FORMAT_ENDINGS
+                "); may be given several times",
     },
     {
         .letter = 'f',

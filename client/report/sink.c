@@ -3,27 +3,7 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
-
-bool sink_format_of(const char *path, enum report_format *ret)
-{
-    static const struct {
-        const char *ending;
-        enum report_format format;
-    } known[] = {
-        {".txt", FORMAT_TEXT},  {".json", FORMAT_JSON}, {".xml", FORMAT_JUNIT},
-        {".html", FORMAT_HTML}, {".htm", FORMAT_HTML},
-    };
-    const char *ending = strrchr(path, '.');
-    for (size_t i = 0; ending && i < ARRAY_SIZE(known); i++) {
-        if (strcasecmp(ending, known[i].ending) == 0) {
-            *ret = known[i].format;
-            return true;
-        }
-    }
-    return false;
-}
 
 static int open_stream(struct sink *sink, struct fault *fault)
 {

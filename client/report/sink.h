@@ -1,20 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Where a report goes, and in which form. */
+/* Where a report goes. */
 
 #include "proto/fault.h"
 
 #include <stdbool.h>
-
-enum report_format {
-    FORMAT_TEXT,
-    FORMAT_JSON,
-    FORMAT_JUNIT,
-    FORMAT_HTML,
-};
-
-/* The format that PATH's ending names: .txt, .json, .xml, .html, .htm. False: none of them. */
-bool sink_format_of(const char *path, enum report_format *ret);
 
 /* A file that appears under its name when all of it has been written, so that nobody ever finds
  * half a report there. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "failures.h"
+#include "formats.h"
 #include "markup.h"
-#include "view.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -148,8 +148,9 @@ static uint32_t *order_items(const struct results *results, const struct suite *
     return good ? order : (free(order), NULL);
 }
 
-int view_junit(FILE *out, _unused_ const json_t *report, const struct results *results)
+int format_junit(FILE *out, const struct report_view *view)
 {
+    const struct results *results = view->results;
     _cleanup_free_ struct suite *suites = count_suites(results);
     _cleanup_free_ uint32_t *order = suites ? order_items(results, suites) : NULL;
     struct junit junit = {.out = out, .results = results};

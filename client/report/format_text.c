@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "view.h"
+#include "formats.h"
 
 #include "client/terminal/text.h"
 
@@ -355,29 +355,10 @@ static void put_latency(const struct page *page, const char *label, const json_t
                   text_duration(number(of, "p99"), p99), text_duration(number(of, "max"), max));
 }
 
-static const char *string_or(const json_t *object, const char *name, const char *otherwise)
-{
-    const char *value = json_string_value(get(object, name));
-    return value ? value : otherwise;
-}
-
-char *view_host_in_words(const json_t *host)
-{
-    char *text = NULL, memory[TEXT_QUANTITY_MAX];
-    int64_t cpus = number(host, "cpus"), slots = number(get(host, "limits"), "slots");
-    if (asprintf(&text, "%s, %s, %" PRId64 " CPU%s, %s, %" PRId64 " slot%s",
-                 string_or(get(host, "interpreter"), "version", "interpreter not known"),
-                 string_or(host, "system", "system not known"), cpus, text_plural((uint64_t)cpus),
-                 text_size(number(host, "memory_bytes"), memory), slots,
-                 text_plural((uint64_t)slots)) < 0)
-        return NULL;
-    return text;
-}
-
 static void put_hosts(const struct page *page, const json_t *hosts)
 {
     for (size_t i = 0; i < json_array_size(hosts); i++) {
-        _cleanup_free_ char *words = view_host_in_words(json_array_get(hosts, i));
+        _cleanup_free_ char *words = formats_host_in_words(json_array_get(hosts, i));
         if (words)
             put_field(page, "host", "%s", words);
     }
@@ -437,9 +418,11 @@ static void put_warnings(const struct page *page)
     }
 }
 
-void view_text(FILE *out, const json_t *report, size_t columns, bool colour)
+int format_text(FILE *out, const struct report_view *view)
 {
-    const struct page page = {.out = out, .columns = columns, .colour = colour, .report = report};
+    const json_t *report = view->report;
+    const struct page page = {
+        .out = out, .columns = view->columns, .colour = view->colour, .report = report};
     const json_t *populations = get(report, "populations");
     put_warnings(&page);
     put_totals(&page);
@@ -451,4 +434,5 @@ void view_text(FILE *out, const json_t *report, size_t columns, bool colour)
     put_circumstances(&page);
     for (size_t i = 0; i < json_array_size(populations); i++)
         put_population(&page, json_array_get(populations, i));
+    return 0;
 }
