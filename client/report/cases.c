@@ -2,7 +2,6 @@
 #include "cases.h"
 
 #include <math.h>
-#include <string.h>
 
 struct case_sum *cases_sum(const struct results *results)
 {
@@ -69,15 +68,10 @@ int case_groups_init(struct case_groups *ret, const struct results *results,
     return 0;
 }
 
-static json_t *digest_json(const char digest[32])
+static json_t *digest_json(const struct case_digest *digest)
 {
-    static const char unknown[32];
-    char hex[65];
-    if (memcmp(digest, unknown, sizeof(unknown)) == 0)
-        return json_null();
-    for (size_t i = 0; i < 32; i++)
-        (void)snprintf(hex + 2 * i, 3, "%02x", (unsigned char)digest[i]);
-    return json_string(hex);
+    char hex[CASE_DIGEST_HEX];
+    return case_digest_is_known(digest) ? json_string(case_digest_print(digest, hex)) : json_null();
 }
 
 static json_t *case_json(const struct results *results, const struct case_sum *sum,
@@ -88,7 +82,7 @@ static json_t *case_json(const struct results *results, const struct case_sum *s
     double score = case_score(sum);
     return json_pack("{s:s%,s:s,s:o,s:I,s:I,s:I,s:o}", "id", id, n, "task_class",
                      intern_text(&results->classes, sum->class_no, NULL), "digest",
-                     digest_json(results->case_digests[case_no]), "verdicts",
+                     digest_json(&results->case_digests[case_no]), "verdicts",
                      (json_int_t)sum->verdicts, "passed", (json_int_t)sum->passed, "errors",
                      (json_int_t)sum->errors, "score",
                      isnan(score) ? json_null() : json_real(score));

@@ -138,8 +138,8 @@ static json_t *failure_json(const struct results *results, const struct example 
                      "task_class", intern_text(&results->classes, result->class_no, NULL), "score",
                      isnan(result->score) ? json_null() : json_real(result->score), "codes", codes,
                      "detail", detail_json(example->detail), "wall_clock_ms",
-                     result->wall_ms == RESULT_MS_NONE ? json_null()
-                                                       : json_integer(result->wall_ms));
+                     result->wall_ms == LINE_MS_UNKNOWN ? json_null()
+                                                        : json_integer(result->wall_ms));
 }
 
 json_t *failures_worst_json(const struct results *results)

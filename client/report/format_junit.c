@@ -13,7 +13,7 @@ struct suite {
 
 static double seconds_of(const struct result *result)
 {
-    return result->wall_ms == RESULT_MS_NONE ? 0 : (double)result->wall_ms / 1000;
+    return result->wall_ms == LINE_MS_UNKNOWN ? 0 : (double)result->wall_ms / 1000;
 }
 
 /* One for each task class, and one for all of them behind these. */

@@ -65,9 +65,9 @@ json_t *latency_json(const struct results *results)
         return NULL;
     for (size_t i = 0; i < results->n; i++) {
         walls[n_walls] = results->items[i].wall_ms;
-        n_walls += walls[n_walls] != RESULT_MS_NONE;
+        n_walls += walls[n_walls] != LINE_MS_UNKNOWN;
         queues[n_queues] = results->items[i].queue_ms;
-        n_queues += queues[n_queues] != RESULT_MS_NONE;
+        n_queues += queues[n_queues] != LINE_MS_UNKNOWN;
     }
     return json_pack("{s:o,s:o}", "wall_clock", quantiles_json(walls, n_walls), "queue",
                      quantiles_json(queues, n_queues));

@@ -125,8 +125,8 @@ static int check_modes(const json_t *modes, struct fault *fault)
 static uint32_t milliseconds(const json_t *value)
 {
     json_int_t ms = json_integer_value(value);
-    return json_is_integer(value) && ms >= 0 ? (uint32_t)MIN(ms, (json_int_t)UINT32_MAX - 1)
-                                             : UINT32_MAX;
+    return json_is_integer(value) && ms >= 0 ? (uint32_t)MIN(ms, (json_int_t)LINE_MS_UNKNOWN - 1)
+                                             : LINE_MS_UNKNOWN;
 }
 
 /* The BenchScore of a `result`. */
@@ -219,7 +219,7 @@ int line_decode(const json_t *object, struct line *ret, struct fault *fault)
 {
     const json_t *type = get(object, "type");
     *ret = (struct line){.state = LINE_NOTE, .score = NAN};
-    ret->wall_ms = ret->queue_ms = UINT32_MAX;
+    ret->wall_ms = ret->queue_ms = LINE_MS_UNKNOWN;
     bool is_answer = is_text(type, "result") || is_text(type, "error");
     if (type && !is_answer) {
         if (!json_is_string(type))

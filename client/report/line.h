@@ -13,6 +13,8 @@ enum line_state {
     LINE_NOTE,  /* no result: a line of a type that is not known, or about the run as a whole */
 };
 
+#define LINE_MS_UNKNOWN UINT32_MAX
+
 /* Everything is borrowed from the line's object; what is not there is NULL. */
 struct line {
     enum line_state state;
@@ -30,7 +32,7 @@ struct line {
     const char *task_class; /* its kind where there is none; NULL: not known */
     double score;           /* NAN: none */
     double cost_usd;
-    uint32_t wall_ms, queue_ms; /* UINT32_MAX: not known */
+    uint32_t wall_ms, queue_ms; /* or LINE_MS_UNKNOWN */
     const json_t *failure_modes;
     const char *reason;         /* why there is no score, or what failed where no mode says it */
     const char *detail;         /* to that reason */

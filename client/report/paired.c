@@ -68,15 +68,6 @@ static int note(uint64_t *count, json_t *ids, const struct results *results, uin
     return json_array_append_new(ids, json_stringn(id, n)) < 0 ? -ENOMEM : 0;
 }
 
-/* Whether the case is known to be another than it was. */
-static bool has_changed(const struct pairing *pairing, uint32_t here, uint32_t there)
-{
-    static const char unknown[32];
-    const char *a = pairing->here->case_digests[here], *b = pairing->there->case_digests[there];
-    return memcmp(a, unknown, sizeof(unknown)) != 0 && memcmp(b, unknown, sizeof(unknown)) != 0 &&
-           memcmp(a, b, sizeof(unknown)) != 0;
-}
-
 static void add_pair(struct pairing *pairing, uint32_t here, uint32_t there)
 {
     const struct case_sum *now = &pairing->sums_here[here], *then = &pairing->sums_there[there];
@@ -104,7 +95,8 @@ static int pair_case(struct pairing *pairing, uint32_t here)
     uint32_t there = intern_find(&pairing->there->cases, id, n);
     if (there == INTERN_NONE)
         return note(&pairing->only_here, pairing->only_here_ids, pairing->here, here);
-    if (has_changed(pairing, here, there))
+    if (case_digest_differs(&pairing->here->case_digests[here],
+                            &pairing->there->case_digests[there]))
         return note(&pairing->changed, pairing->changed_ids, pairing->here, here);
     add_pair(pairing, here, there);
     return 0;

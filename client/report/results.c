@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "results.h"
-#include "facts.h"
 
 #include "proto/utf8.h"
 
@@ -20,14 +19,14 @@ struct key {
 void results_deinit(struct results *results)
 {
     struct intern *const interns[] = {
-        &results->cases,         &results->classes,       &results->populations_index,
-        &results->codes,         &results->mode_sets,     &results->errors,
-        &results->facts.rubricd, &results->facts.rubrics, &results->facts.hosts,
+        &results->cases, &results->classes,   &results->populations_index,
+        &results->codes, &results->mode_sets, &results->errors,
     };
     for (size_t i = 0; i < results->populations_index.n; i++)
         json_decref(results->populations[i].isolation);
     for (size_t i = 0; i < ARRAY_SIZE(interns); i++)
         intern_deinit(interns[i]);
+    facts_deinit(&results->facts);
     worst_deinit(&results->worst);
     firsts_deinit(&results->of_codes);
     firsts_deinit(&results->of_errors);
@@ -89,6 +88,18 @@ static void *grow(void *array, size_t *room, size_t size, size_t n)
     return grown;
 }
 
+/* The first digest of a case stays; a line with another one counts as changed. */
+static void note_digest(struct results *results, uint32_t case_no, const struct line *line)
+{
+    struct case_digest digest, *known = &results->case_digests[case_no];
+    if (!case_digest_read(json_string_value(json_object_get(line->run, "case_digest")), &digest))
+        return;
+    if (!case_digest_is_known(known))
+        *known = digest;
+    else if (case_digest_differs(known, &digest))
+        results->changed_cases++;
+}
+
 static int put_case(struct results *results, const struct line *line, uint32_t *ret)
 {
     int r = intern_put(&results->cases, line->id, line->id_length, ret);
@@ -99,7 +110,7 @@ static int put_case(struct results *results, const struct line *line, uint32_t *
     if (!digests)
         return -ENOMEM;
     results->case_digests = digests;
-    facts_add_case(results, *ret, line);
+    note_digest(results, *ret, line);
     return 0;
 }
 
@@ -351,7 +362,7 @@ static int put_parts(struct results *results, const struct line *line, uint32_t 
                                       : put_modes(results, line, item, &result->modes);
     if (r == 0 && line->state == LINE_FAILED)
         r = worst_add(&results->worst, item, line->score, detail_of(line));
-    return r < 0 ? r : facts_add(results, line);
+    return r < 0 ? r : facts_add(&results->facts, line);
 }
 
 int results_add(struct results *results, const struct line *line, uint16_t file_no,

@@ -3,7 +3,9 @@
 /* All results of a report, a few dozen bytes each, so that a million of them fit: what they come to
  * is computed when all are there, for a later line may take the place of an earlier one. Pure. */
 
+#include "case_digest.h"
 #include "examples.h"
+#include "facts.h"
 #include "intern.h"
 #include "line.h"
 
@@ -11,15 +13,12 @@
 #define RESULTS_FILES_MAX 65535
 #define RESULTS_CLASSES_MAX 1000
 #define RESULTS_POPULATIONS_MAX 64
-/* Distinct versions of the daemon, hosts and rubrics. */
-#define RESULTS_FACTS_MAX 1000
 /* Distinct failure modes and error codes; what comes after is counted as one. */
 #define RESULTS_CODES_MAX 1000
 /* Sets of failure modes that came together. */
 #define RESULTS_MODE_SETS_MAX 60000
 #define RESULTS_OTHERS "(others)"
 
-#define RESULT_MS_NONE UINT32_MAX
 #define POPULATION_NONE UINT16_MAX
 
 struct result {
@@ -27,7 +26,7 @@ struct result {
     double cost_usd;
     uint32_t case_no;
     uint32_t sample;
-    uint32_t wall_ms, queue_ms; /* RESULT_MS_NONE: not known */
+    uint32_t wall_ms, queue_ms; /* LINE_MS_UNKNOWN */
     uint16_t file_no;
     uint16_t class_no;
     uint16_t population;
@@ -43,14 +42,6 @@ struct population {
     uint64_t n;
 };
 
-/* Values that something had, and how often: versions, digests. */
-struct results_facts {
-    struct intern rubricd;
-    struct intern rubrics;           /* "TASK_CLASS\0DIGEST" */
-    struct intern hosts;             /* run.host, printed */
-    int64_t started_ms, finished_ms; /* since 1970; 0: not known */
-};
-
 struct results {
     struct result *items;
     size_t n, room;
@@ -58,7 +49,7 @@ struct results {
     size_t n_slots;  /* a power of two */
 
     struct intern cases;
-    char (*case_digests)[32]; /* in binary; all zero: not known */
+    struct case_digest *case_digests; /* by number of the case */
     size_t digests_room;
     uint32_t *next_sample; /* for lines that are not numbered */
     size_t samples_room;
@@ -72,7 +63,7 @@ struct results {
     struct worst worst;      /* failed */
     struct firsts of_codes;  /* by number in `codes` */
     struct firsts of_errors; /* by number in `errors` */
-    struct results_facts facts;
+    struct facts facts;
     uint64_t changed_cases; /* lines whose case had another digest before */
 
     uint64_t earlier_attempts;

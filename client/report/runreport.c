@@ -146,7 +146,8 @@ json_t *runreport_make(const struct results *results, const struct runreport_opt
         stability_json(results, sums), "cost_usd", cost_json(results), "latency_ms",
         latency_json(results), "populations", populations_json(results), "changed_cases",
         json_integer((json_int_t)results->changed_cases), "reproducibility",
-        reproduction_json(results, options), "against", against_json(results, options), "cases",
+        reproduction_json(results, &options->bootstrap, options->version), "against",
+        against_json(results, options), "cases",
         options->list_cases ? cases_json(results, sums) : json_null());
     return rest && json_object_update(report, rest) == 0 ? TAKE_PTR(report) : NULL;
 }

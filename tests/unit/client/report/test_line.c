@@ -65,7 +65,7 @@ static void test_without_run(void **state)
     assert_true(isnan(line.score));
     assert_string_equal(line.reason, "no_code");
     assert_string_equal(line.task_class, "sandbox");
-    assert_int_equal(line.wall_ms, UINT32_MAX);
+    assert_int_equal(line.wall_ms, LINE_MS_UNKNOWN);
     assert_false(line.numbers_itself);
 }
 
