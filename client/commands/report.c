@@ -30,20 +30,20 @@ struct report_options {
     const char *max_regressions;
 };
 
-/* What the options come to. */
+/* The decoded options. */
 struct plan {
     struct runreport_options report;
     const struct report_format
         *format; /* of standard output, and of files whose ending names none */
     bool format_given;
-    double min_score; /* NAN: none is asked for */
+    double min_score; /* NAN if there is no such gate */
     bool fail_on_regression;
-    int64_t max_regressions; /* negative: any number */
+    int64_t max_regressions; /* negative if there is no such gate */
 };
 
 /* --- options ------------------------------------------------------------------------------ */
 
-/* A decimal number between LOW and HIGH. */
+/* Parses a decimal number between 0 and 1, with these ends if INCLUSIVE. */
 static int parse_fraction(const char *name, const char *text, bool inclusive, double *ret,
                           struct fault *fault)
 {
@@ -124,7 +124,7 @@ static int read_options(const struct report_options *options, struct plan *plan,
         plan->max_regressions = (int64_t)most;
     }
     if (r == 0 && options->against.n == 0 && (plan->fail_on_regression || options->max_regressions))
-        r = fault_set(fault, "--%s takes a run to compare with: --against FILE",
+        r = fault_set(fault, "--%s needs a run to compare with: --against FILE",
                       plan->fail_on_regression ? "fail-on-regression" : "max-regressions");
     if (r == 0 && options->ks)
         r = passk_parse_ks(options->ks, &plan->report.ks, fault);
@@ -199,13 +199,13 @@ static int check_populations(const struct plan *plan, const struct results *resu
     _cleanup_free_ char *mixed = runreport_mixed(results, against);
     if (!mixed || plan->report.mix)
         return 0;
-    complain("these results are of different populations, and their means cannot be compared; "
-             "--mix reports them all the same:");
+    complain("these results are of different populations: a mean over them compares nothing; "
+             "--mix reports them anyway:");
     (void)fprintf(stderr, "%s\n", mixed + strspn(mixed, "\n"));
     return -EINVAL;
 }
 
-/* Whether the interval of the score lies at or above the least that is asked for. */
+/* Returns whether the score passes the gate --min-score. */
 static bool is_good_enough(const struct plan *plan, const json_t *report)
 {
     const json_t *score = json_object_get(report, "score");
@@ -213,7 +213,7 @@ static bool is_good_enough(const struct plan *plan, const json_t *report)
     if (isnan(plan->min_score))
         return true;
     if (!json_is_number(low)) {
-        complain("--min-score: the score has no interval, so nothing can be said for it");
+        complain("--min-score: the score has no interval to judge by");
         return false;
     }
     bool good = json_number_value(low) >= plan->min_score;
@@ -224,7 +224,7 @@ static bool is_good_enough(const struct plan *plan, const json_t *report)
     return good;
 }
 
-/* Whether nothing that passed before fails now, as far as that is asked for. */
+/* Returns whether the comparison passes the gates --fail-on-regression and --max-regressions. */
 static bool is_no_regression(const struct plan *plan, const json_t *report)
 {
     const json_t *against = json_object_get(report, "against");
@@ -237,7 +237,7 @@ static bool is_no_regression(const struct plan *plan, const json_t *report)
     if (worse)
         complain("--fail-on-regression: the interval of the difference lies below 0");
     if (unknown)
-        complain("--fail-on-regression: the difference has no interval, so nothing can be said");
+        complain("--fail-on-regression: the difference has no interval to judge by");
     if (many)
         complain("--max-regressions: %lld cases pass less often than before, more than %lld",
                  (long long)fallen, (long long)plan->max_regressions);
@@ -260,7 +260,7 @@ static size_t count_stdin(const struct text_list *files)
     return n;
 }
 
-/* Makes the report of what is loaded and writes it. */
+/* Makes the report on RESULTS, writes it, and applies the gates. */
 static enum exit_status put_report(const struct report_options *options, const struct plan *plan,
                                    const struct results *results, bool no_fail)
 {
@@ -339,21 +339,21 @@ static const struct option_spec report_specs[] = {
         .name = "force",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct report_options, force),
-        .help = "overwrite the files of --output if they are there already",
+        .help = "overwrite files of --output that exist",
     },
     {
         .letter = 'q',
         .name = "quiet",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct report_options, quiet),
-        .help = "nothing on standard output",
+        .help = "print nothing on standard output",
     },
     {
         .name = "confidence",
         .argument = "P",
         .kind = OPTION_TEXT,
         .offset = offsetof(struct report_options, confidence),
-        .help = "of the intervals (default: 0.95)",
+        .help = "confidence level of the intervals (default: 0.95)",
     },
     {
         .name = "resamples",
@@ -362,14 +362,14 @@ static const struct option_spec report_specs[] = {
         .offset = offsetof(struct report_options, resamples),
         .min = 1,
         .max = RESAMPLES_MAX,
-        .help = "how often the bootstrap draws (default: 10000)",
+        .help = "number of resamples of the bootstrap (default: 10000)",
     },
     {
         .name = "seed",
         .argument = "N",
         .kind = OPTION_TEXT,
         .offset = offsetof(struct report_options, seed),
-        .help = "of the bootstrap: the same gives the same intervals (default: 0)",
+        .help = "seed of the bootstrap; the same seed gives the same intervals (default: 0)",
     },
     {
         .letter = 'k',
@@ -377,13 +377,13 @@ static const struct option_spec report_specs[] = {
         .argument = "K,...",
         .kind = OPTION_TEXT,
         .offset = offsetof(struct report_options, ks),
-        .help = "compute pass@k for these (default: what the samples allow)",
+        .help = "compute pass@k for these K (default: those that the samples allow)",
     },
     {
         .name = "mix",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct report_options, mix),
-        .help = "report results together that were isolated differently",
+        .help = "report results of different populations together",
     },
     {
         .name = "cases",
@@ -410,15 +410,15 @@ static const struct option_spec report_specs[] = {
         .name = "fail-on-regression",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct report_options, fail_on_regression),
-        .help = "fail if the score is worse than against: the interval of the difference lies "
-                "below 0",
+        .help = "fail if the score is worse than with --against: the interval of the difference "
+                "lies below 0",
     },
     {
         .name = "max-regressions",
         .argument = "N",
         .kind = OPTION_TEXT,
         .offset = offsetof(struct report_options, max_regressions),
-        .help = "fail if more than N cases pass less often than against",
+        .help = "fail if more than N cases pass less often than with --against",
     },
 };
 
@@ -428,38 +428,39 @@ const struct command command_report = {
     .argument_value = VALUE_FILE,
     .arguments_min = 1,
     .arguments_max = -1,
-    .brief = "tell what a run came to, as text, JSON, JUnit or HTML",
+    .brief = "report the scores of a run, as text, JSON, JUnit or HTML",
     .description =
-        "Each RESULTS (\"-\": standard input; .gz is inflated) is what rubricctl batch or\n"
-        "grade has written. The report has the mean score and the pass rate with their\n"
-        "intervals, pass@k where cases have samples, each task class, the failure modes\n"
-        "with examples, cost, latency, how the jobs were isolated, and what it takes to\n"
-        "grade the same again. No daemon is needed.\n"
+        "Reads RESULTS, files that rubricctl batch or grade wrote (\"-\" is standard input;\n"
+        ".gz is inflated), and reports the mean score and the pass rate with intervals,\n"
+        "pass@k if cases have several samples, each task class, the failure modes with\n"
+        "examples, cost, latency, how the jobs were isolated, and what it takes to grade\n"
+        "the same again. It needs no daemon.\n"
         "\n"
-        "The interval is BCa's (bias-corrected and accelerated bootstrap). Where that is\n"
-        "undefined, because all scores are equal for example, it is Wilson's if each\n"
-        "score is 0 or 1, else the percentile interval, and the report says which and\n"
-        "why. A case counts once: its samples, also those in several files, are averaged,\n"
-        "and it is cases that are resampled. An error is no verdict, and counts neither\n"
-        "as passed nor as failed. Of several attempts, and of several lines in one file\n"
-        "with the same id, the last counts.\n"
+        "Intervals are BCa (bias-corrected and accelerated bootstrap). If BCa is undefined,\n"
+        "for example because all scores are equal, the report has Wilson's interval if\n"
+        "every score is 0 or 1, else the percentile interval, and says which and why.\n"
+        "A case counts once: the mean of its samples, from all files, is its score, and\n"
+        "the bootstrap resamples cases. An error is not a verdict: it counts neither as\n"
+        "passed nor as failed. Of several attempts, and of several lines with one id in\n"
+        "one file, the last counts.\n"
         "\n"
-        "Results whose isolation (class and digest, or verdicts shared with the code)\n"
-        "differs are different populations; they are refused unless --mix is given. Lines\n"
-        "that cannot be used are named on standard error; the others are reported.\n"
+        "Results are of different populations if their isolation differs (its class, its\n"
+        "digest, or whether the graded code could forge its verdict). Without --mix, the\n"
+        "report refuses them. It names lines that it cannot use on standard error, and\n"
+        "reports the others.\n"
         "\n"
-        "With --against, cases are paired by their id, and the interval is that of the mean\n"
-        "of the differences. A case whose content has changed (its digest) is not paired.\n",
+        "--against pairs cases by their id and reports the interval of the mean of their\n"
+        "differences. It does not pair a case whose content (its digest) has changed.\n",
     .examples = "  rubricctl report scores.jsonl\n"
                 "  rubricctl report scores.jsonl -o report.html -o report.json -o junit.xml\n"
                 "  rubricctl report --min-score 0.8 --quiet scores.jsonl && promote\n"
                 "  rubricctl report new.jsonl --against old.jsonl --fail-on-regression\n",
     .exits = "  0    the report was made\n"
-             "  1    a gate (--min-score, --fail-on-regression, --max-regressions) was not\n"
-             "       passed (with --no-fail: 0)\n"
-             "  2    wrong usage, lines that could not be used, or mixed populations\n"
+             "  1    a gate failed: --min-score, --fail-on-regression or --max-regressions\n"
+             "       (with --no-fail: 0)\n"
+             "  2    wrong usage, lines that cannot be used, or mixed populations\n"
              "  4    some jobs have no verdict\n"
-             "  Where several apply: 2, 4, 1.\n",
+             "  If several apply: 2, 4, 1.\n",
     .options = report_specs,
     .n_options = ARRAY_SIZE(report_specs),
     .options_size = sizeof(struct report_options),

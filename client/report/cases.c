@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cases.h"
 
+#include <assert.h>
 #include <math.h>
 
 struct case_sum *cases_sum(const struct results *results)
@@ -10,7 +11,7 @@ struct case_sum *cases_sum(const struct results *results)
         const struct result *result = &results->items[i];
         struct case_sum *sum = &sums[result->case_no];
         sum->cost_usd += result->cost_usd;
-        /* An error has often nothing to say which class it is of. */
+        /* An error often does not say its class: a verdict knows better. */
         if (sum->verdicts == 0)
             sum->class_no = result->class_no;
         if (result->state == LINE_ERROR) {
@@ -57,13 +58,15 @@ int case_groups_init(struct case_groups *ret, const struct results *results,
         case_groups_deinit(&groups);
         return -ENOMEM;
     }
-    /* Counted one place too far, so that putting them in moves each beginning to its place. */
+    /* Counts go two places up, so that from[c + 1] is where class c begins; filling moves it to
+     * where class c ends, which is where c + 1 begins. */
     for (size_t i = 0; i < n_cases; i++)
         groups.from[sums[i].class_no + 2]++;
     for (size_t c = 1; c < n + 2; c++)
         groups.from[c] += groups.from[c - 1];
     for (size_t i = 0; i < n_cases; i++)
         groups.order[groups.from[sums[i].class_no + 1]++] = (uint32_t)i;
+    assert(groups.from[0] == 0 && groups.from[n] == n_cases);
     *ret = groups;
     return 0;
 }

@@ -9,12 +9,12 @@
 /* Name; endings of the files that are written in it; writer; help of the option --NAME that chooses
  * it. The default form has no option. To add a form, add a row, a file with its writer, and that
  * file to client/meson.build. */
-#define REPORT_FORMATS(DEFAULT, OPTION)                                                   \
-    DEFAULT(text, ".txt", format_text)                                                    \
-    OPTION(json, ".json", format_json, "print the BenchRunReport as JSON")                \
-    OPTION(junit, ".xml", format_junit, "print JUnit's XML: a test case for each result") \
-    OPTION(html, ".html, .htm", format_html,                                              \
-           "print one page of HTML that needs no other file and no network")
+#define REPORT_FORMATS(DEFAULT, OPTION)                                                        \
+    DEFAULT(text, ".txt", format_text)                                                         \
+    OPTION(json, ".json", format_json, "print the BenchRunReport as JSON")                     \
+    OPTION(junit, ".xml", format_junit, "print JUnit's XML, with a test case for each result") \
+    OPTION(html, ".html, .htm", format_html,                                                   \
+           "print an HTML page that needs no other file and no network")
 
 /* What a writer may use. */
 struct report_view {

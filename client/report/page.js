@@ -404,7 +404,7 @@ function notices(report) {
   const unusable = report.files.reduce((sum, file) => sum + file.unusable, 0);
   return [
     report.mixed ? notice(make("strong", {}, "Mixed populations."),
-      " These jobs were isolated in different ways: a mean over their results compares nothing.") : null,
+      " The jobs were isolated in different ways: a mean over their results compares nothing.") : null,
     report.changed_cases > 0 ? notice("Some case ids came with different content; each id counts as one case.") : null,
     unusable > 0 ? notice(`${unusable} line${plural(unusable)} of the input could not be used.`) : null,
   ];

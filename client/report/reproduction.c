@@ -17,7 +17,7 @@ static int by_id(const void *left, const void *right)
     return order != 0 ? order : (a->n > b->n) - (a->n < b->n);
 }
 
-/* SHA-256 over the ids and digests of the cases in the order of ids, each a line "DIGEST  ID". */
+/* Computes the SHA-256 of lines "DIGEST  ID", one for each case, in the order of ids. */
 static int digest_cases(struct ordered *cases, size_t n, char ret[SHA256_DIGEST_STRING_LENGTH])
 {
     SHA2_CTX context;
@@ -99,7 +99,7 @@ static json_t *time_json(int64_t ms)
     return ms == 0 ? json_null() : json_string(facts_print_time(ms, text));
 }
 
-/* Why something is null. */
+/* Makes {MEMBER: why it is null}. */
 static json_t *missing_json(const struct results *results)
 {
     const struct facts *facts = &results->facts;

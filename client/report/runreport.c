@@ -159,7 +159,7 @@ static void put_population(FILE *out, const struct population *population)
     const char *class = json_string_value(json_object_get(population->isolation, "class"));
     const char *digest = json_string_value(json_object_get(population->isolation, "digest"));
     if (!population->isolation)
-        (void)fprintf(out, "\n  %" PRIu64 " with no isolation told", population->n);
+        (void)fprintf(out, "\n  %" PRIu64 " with unknown isolation", population->n);
     else
         (void)fprintf(out, "\n  %" PRIu64 " %s %.16s", population->n, class ? class : "?",
                       digest ? digest : "?");
