@@ -320,7 +320,7 @@ static enum exit_status run_report(const struct globals *globals, const void *op
         .name = #name_,                                                     \
         .kind = OPTION_FLAG,                                                \
         .offset = offsetof(struct report_options, formats[FORMAT_##name_]), \
-        .help = help_,                                                      \
+        .help = (help_),                                                    \
     },
 
 static const struct option_spec report_specs[] = {

@@ -49,10 +49,11 @@ static int put_inert(const char *json, size_t n, void *out_)
 {
     FILE *out = out_;
     for (size_t i = 0; i < n; i++) {
-        if (memchr("<>&\x7f", json[i], 4))
-            (void)fprintf(out, "\\u%04x", (unsigned char)json[i]);
+        const char c = json[i];
+        if (c == '<' || c == '>' || c == '&' || c == '\x7f')
+            (void)fprintf(out, "\\u%04x", (unsigned char)c);
         else
-            (void)fputc(json[i], out);
+            (void)fputc(c, out);
     }
     return 0;
 }

@@ -8,9 +8,10 @@
 #include <string.h>
 #include <strings.h>
 
-#define DEFAULT_ROW(name_, endings_, write_) {.name = #name_, .endings = endings_, .write = write_},
+#define DEFAULT_ROW(name_, endings_, write_, help_) \
+    {.name = #name_, .endings = (endings_), .write = (write_)},
 #define OPTION_ROW(name_, endings_, write_, help_) \
-    {.name = #name_, .endings = endings_, .write = write_, .has_option = true},
+    {.name = #name_, .endings = (endings_), .write = (write_), .has_option = true},
 const struct report_format report_formats[FORMATS_N] = {REPORT_FORMATS(DEFAULT_ROW, OPTION_ROW)};
 
 /* Whether ENDING is one of LIST, whose items are separated by ", ". */

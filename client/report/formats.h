@@ -10,7 +10,7 @@
  * it. The default form has no option. To add a form, add a row, a file with its writer, and that
  * file to client/meson.build. */
 #define REPORT_FORMATS(DEFAULT, OPTION)                                                        \
-    DEFAULT(text, ".txt", format_text)                                                         \
+    DEFAULT(text, ".txt", format_text, NULL)                                                   \
     OPTION(json, ".json", format_json, "print the BenchRunReport as JSON")                     \
     OPTION(junit, ".xml", format_junit, "print JUnit's XML, with a test case for each result") \
     OPTION(html, ".html, .htm", format_html,                                                   \
