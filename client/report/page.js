@@ -386,8 +386,8 @@ function circumstances(report, exact) {
     rubrics === null ? null : fact("Rubrics", joined(rubrics.map(rubric), lineBreak).flat()),
     cases === null ? null : fact("Cases", `${cases.cases}, digest `, mono(cases.digest)),
     Object.entries(missing).flatMap(([name, why]) => fact(name, `not known: ${why}`)),
-    fact("Intervals", `${confidence(report)}, of the mean over cases, by the BCa bootstrap with ${bootstrap.resamples} ` +
-      `resamples and seed ${exact.seed}. A case counts once, with the mean of its samples.`),
+    fact("Intervals", `${confidence(report)} intervals of the mean over cases, by the BCa bootstrap with ` +
+      `${bootstrap.resamples} resamples and seed ${exact.seed}. A case counts once, with the mean of its samples.`),
     fact("Report by", `rubricctl ${rubricctl}`)));
 }
 
