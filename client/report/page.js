@@ -126,8 +126,9 @@ function sortable(id, caption, items, columns) {
 function intervalCells(estimate) {
   const { low, high, method, why_not: whyNot } = estimate.interval;
   const why = whyNot === null ? null : [lineBreak(), make("span", { class: "muted" }, `BCa is undefined: ${whyNot}`)];
-  if (method === null) return [numberCell(null, ABSENT), cell("m", "none", why)];
-  return [numberCell(low, `${fixed(low)} to ${fixed(high)}`), cell("m", methodOf(estimate.interval), why)];
+  const style = why === null ? undefined : "why";
+  if (method === null) return [numberCell(null, ABSENT), cell(style, "none", why)];
+  return [numberCell(low, `${fixed(low)} to ${fixed(high)}`), cell(style, methodOf(estimate.interval), why)];
 }
 
 function classes(report) {
