@@ -19,7 +19,7 @@ static json_t *host_json(const json_t *host)
                      json_text(text.data, text.length));
 }
 
-/* What a script would round, as text: its numbers are doubles. */
+/* Numbers that a script would round, as text: its numbers are doubles. */
 static json_t *exact_json(const json_t *report)
 {
     const json_t *made = json_object_get(report, "reproducibility");
@@ -43,8 +43,8 @@ static json_t *data_json(const json_t *report)
     return json_pack("{s:o,s:o}", "report", shown, "exact", exact_json(report));
 }
 
-/* Writes JSON so that HTML sees nothing in it but text. What is escaped here stands only within
- * strings, where the escape means the same character. */
+/* Writes JSON so that HTML sees nothing in it but text. In JSON the escaped characters
+ * occur only in strings, where the escape means the same character. */
 static int put_inert(const char *json, size_t n, void *out_)
 {
     FILE *out = out_;

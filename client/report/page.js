@@ -3,16 +3,15 @@
 
      {report: the BenchRunReport, exact: {seed, hosts: [{words, json}]}}
 
-   `exact` has as text what a number of JavaScript would round. Results, and so everything that a
-   report quotes, come from programs that nobody trusts: all text reaches the page through add(), as
-   text and never as markup. */
+   `exact` holds, as text, numbers that JavaScript would round. A report quotes untrusted programs, so
+   all text reaches the page through add(), as text and never as markup. */
 
 const ABSENT = "\u2013";
 const LEAST = -1; /* sorts below every number */
 
 /* --- elements ----------------------------------------------------------------------------- */
 
-/* TEXT with what a reader could not see, or what would turn the direction of writing, as escapes. */
+/* Escapes the characters of TEXT that are invisible or change the direction of writing. */
 function printable(text) {
   return text.replace(/[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufffe\uffff]/g, (character) => {
     const point = character.codePointAt(0);
@@ -24,7 +23,7 @@ function printable(text) {
   });
 }
 
-/* Adds the attributes and the children (nodes and texts; null for none) to an element. */
+/* Adds attributes (unless undefined) and children (nodes and texts, unless null) to ELEMENT. */
 function add(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes))
     if (value !== undefined) element.setAttribute(name, value);
@@ -46,8 +45,8 @@ const joined = (items, separator) => items.flatMap((item, i) => (i > 0 ? [separa
 
 /* --- numbers ------------------------------------------------------------------------------ */
 
-/* VALUE with DIGITS behind the point, as printf has it in the other forms of a report: of two
-   numbers that are equally near the even one, where toFixed() takes the larger. */
+/* Prints VALUE with DIGITS decimals. Rounds ties to even, as printf() does in the other forms of a
+   report; toFixed() rounds them away from zero. */
 function fixed(value, digits = 4) {
   const text = value.toFixed(digits), last = Number(text.at(-1));
   const isTie = Math.abs(value * 2 ** (digits + 1)) % 2 === 1;
@@ -108,8 +107,8 @@ function sortBy(table, head) {
   table.tBodies[0].append(...rows);
 }
 
-/* A table of ITEMS that its heads sort. COLUMNS: [head, function that makes an item's cell]; a head
-   that begins with "#" is one of numbers. */
+/* Makes a table of ITEMS that sorts by the column whose head is clicked. COLUMNS lists [head, function
+   that makes the cell of an item]; "#" before a head marks a column of numbers. */
 function sortable(id, caption, items, columns) {
   const heads = columns.map(([title]) => {
     const button = make("button", { type: "button" }, title.replace("#", ""));
@@ -170,7 +169,7 @@ function errors(report) {
 
 /* --- what failed -------------------------------------------------------------------------- */
 
-/* The fields that hide the rows of TABLE without certain words or a certain failure mode. */
+/* Makes the fields that show only the rows of TABLE with certain words or a certain failure mode. */
 function failureFilter(report, table) {
   const input = make("input", { id: "words", type: "search" });
   const options = report.failure_modes.map((mode) => make("option", {}, mode.code));
@@ -258,15 +257,15 @@ const image = (width, height, description, ...children) =>
 const label = (x, y, anchor, text, style) => draw("text", { class: style, x, y, "text-anchor": anchor }, text);
 const line = (style, x1, y1, x2, y2) => draw("line", { class: style, x1, x2, y1, y2 });
 
-/* A plot with its title and caption. DRAW_AT(width) makes the image: again whenever the window
-   changes its size, so that letters stay as large as they are meant to be. */
+/* Makes a plot with title and caption. drawAt(width) draws its image, again whenever the window
+   changes its size, so that letters keep theirs. */
 function figure(title, drawAt, ...caption) {
   const made = make("figure", {}, make("h3", {}, title), drawAt(560), make("figcaption", {}, ...caption));
   addEventListener("resize", () => made.querySelector("svg").replaceWith(drawAt(Math.max(made.clientWidth, 240))));
   return made;
 }
 
-/* A whole number with few digits, at or above VALUE. */
+/* Returns a whole number with few digits, not below VALUE. */
 function roundUp(value) {
   const scale = 10 ** Math.floor(Math.log10(Math.max(value, 1)));
   return scale * ([1, 2, 3, 4, 5, 6, 8].find((part) => value <= scale * part) ?? 10);
@@ -281,8 +280,8 @@ function barGrid(width, top) {
   });
 }
 
-/* BARS of {count, label, title}; the label is that of the left edge, or of the whole bar. Labels
-   are left out where they would touch. */
+/* Draws BARS of {count, label, title}. A label belongs to the left edge (atEdges) or to the middle of
+   its bar. Leaves out labels that would touch. */
 function histogram(width, description, bars, atEdges) {
   const height = BARS.height - BARS.top - BARS.bottom, labelY = BARS.height - 10;
   const most = Math.max(1, ...bars.map((bar) => bar.count));
@@ -319,7 +318,7 @@ function latencyPlot(title, latency) {
     ["p50", "p90", "p99", "max"].map((name) => `${name} ${duration(latency[name])}`).join(", "));
 }
 
-/* TEXT in at most N columns, of which a wide character takes two. */
+/* Cuts TEXT to at most N columns; a wide character takes two. */
 function fit(text, n) {
   const columns = (character) => (/\p{Mn}/u.test(character) ? 0 : character >= "\u2e80" ? 2 : 1);
   const characters = [...printable(text)];
@@ -328,7 +327,7 @@ function fit(text, n) {
   return characters.slice(0, characters.findIndex((character) => (room -= columns(character)) < 0)).join("") + "...";
 }
 
-/* A row with the mean and the interval of all cases, and one for each task class. */
+/* Draws a row with the mean and the interval of all cases, and one for each task class. */
 function classImage(width, report, shown) {
   const height = (shown.length + 1) * ROWS.height + 30, left = Math.min(ROWS.left, Math.round(0.34 * width));
   const xOf = (value) => fixed(left + value * (width - left - ROWS.right), 1);
@@ -363,7 +362,7 @@ function plots(report) {
 /* --- how it was run ----------------------------------------------------------------------- */
 
 const fact = (name, ...children) => [make("dt", {}, name), make("dd", {}, ...children)];
-/* What a line of results says of its job is any JSON. */
+/* A result line may have any JSON in place of these texts. */
 const textOf = (value) => (typeof value === "string" ? value : "");
 
 function population({ class: name, digest, layers, mode, results, why_not: whyNot }) {
