@@ -324,7 +324,10 @@ static enum exit_status run_report(const struct globals *globals, const void *op
     },
 
 static const struct option_spec report_specs[] = {
-    REPORT_FORMATS(NO_SPEC, FORMAT_SPEC){
+    /* clang-format off */
+    REPORT_FORMATS(NO_SPEC, FORMAT_SPEC)
+    /* clang-format on */
+    {
         .letter = 'o',
         .name = "output",
         .argument = "FILE",
