@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "commands.h"
 
+#include "client/report/formats.h"
 #include "client/report/load.h"
 #include "client/report/sink.h"
-#include "client/report/view.h"
 #include "client/terminal/text.h"
 #include "conf/layout.h"
 
@@ -14,7 +14,7 @@
 #define RESAMPLES_MAX 10000000
 
 struct report_options {
-    bool json, junit, html;
+    bool formats[FORMATS_N]; /* which were chosen */
     struct text_list outputs;
     bool force;
     bool quiet;
@@ -30,19 +30,20 @@ struct report_options {
     const char *max_regressions;
 };
 
-/* What the options come to. */
+/* The decoded options. */
 struct plan {
     struct runreport_options report;
-    enum report_format format; /* of standard output, and of files whose ending says nothing */
+    const struct report_format
+        *format; /* of standard output, and of files whose ending names none */
     bool format_given;
-    double min_score; /* NAN: none is asked for */
+    double min_score; /* NAN if there is no such gate */
     bool fail_on_regression;
-    int64_t max_regressions; /* negative: any number */
+    int64_t max_regressions; /* negative if there is no such gate */
 };
 
 /* --- options ------------------------------------------------------------------------------ */
 
-/* A decimal number between LOW and HIGH. */
+/* Parses a decimal number between 0 and 1, with these ends if INCLUSIVE. */
 static int parse_fraction(const char *name, const char *text, bool inclusive, double *ret,
                           struct fault *fault)
 {
@@ -71,23 +72,26 @@ static int parse_whole(const char *name, const char *text, uint64_t *ret, struct
 static int choose_format(const struct report_options *options, struct plan *plan,
                          struct fault *fault)
 {
-    if (options->json + options->junit + options->html > 1)
-        return fault_set(fault, "--json, --junit and --html: only one of them can go to standard "
-                                "output; "
-                                "--output FILE.json, FILE.xml and FILE.html write all");
-    plan->format_given = options->json || options->junit || options->html;
-    plan->format = options->json    ? FORMAT_JSON
-                   : options->junit ? FORMAT_JUNIT
-                   : options->html  ? FORMAT_HTML
-                                    : FORMAT_TEXT;
-    for (size_t i = 0; i < options->outputs.n; i++) {
-        enum report_format format;
-        if (!plan->format_given && !sink_format_of(options->outputs.items[i], &format))
-            return fault_set(fault,
-                             "--output %s: expected a name that ends in .txt, .json, .xml "
-                             "(JUnit) or .html, or one of --json, --junit and --html",
-                             options->outputs.items[i]);
+    char names[FORMATS_OPTIONS_MAX];
+    size_t chosen = 0;
+    plan->format = &report_formats[0];
+    for (size_t i = 0; i < FORMATS_N; i++) {
+        if (options->formats[i])
+            plan->format = &report_formats[i];
+        chosen += options->formats[i];
     }
+    if (chosen > 1)
+        return fault_set(fault,
+                         "%s: only one of them can go to standard output; --output FILE can be "
+                         "given once for each",
+                         formats_options(names));
+    plan->format_given = chosen > 0;
+    for (size_t i = 0; i < options->outputs.n; i++)
+        if (!plan->format_given && !formats_of_path(options->outputs.items[i]))
+            return fault_set(fault,
+                             "--output %s: expected a name that ends in " FORMAT_ENDINGS
+                             ", or one of the options %s",
+                             options->outputs.items[i], formats_options(names));
     return 0;
 }
 
@@ -120,7 +124,7 @@ static int read_options(const struct report_options *options, struct plan *plan,
         plan->max_regressions = (int64_t)most;
     }
     if (r == 0 && options->against.n == 0 && (plan->fail_on_regression || options->max_regressions))
-        r = fault_set(fault, "--%s takes a run to compare with: --against FILE",
+        r = fault_set(fault, "--%s needs a run to compare with: --against FILE",
                       plan->fail_on_regression ? "fail-on-regression" : "max-regressions");
     if (r == 0 && options->ks)
         r = passk_parse_ks(options->ks, &plan->report.ks, fault);
@@ -135,29 +139,23 @@ static bool wants_colour(void)
     return isatty(STDOUT_FILENO) && !(no_colour && *no_colour);
 }
 
-static int put_json(FILE *out, const json_t *report)
-{
-    int bad = json_dumpf(report, out, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
-    (void)fputc('\n', out);
-    /* A stream that cannot be written is for who closes it to notice. */
-    return bad && !ferror(out) ? -ENOMEM : 0;
-}
-
-static int put(FILE *out, enum report_format format, const json_t *report,
+static int put(FILE *out, const struct report_format *format, const json_t *report,
                const struct results *results)
 {
-    switch (format) {
-    case FORMAT_TEXT:
-        view_text(out, report, layout_columns(out), out == stdout && wants_colour());
-        return 0;
-    case FORMAT_JSON:
-        return put_json(out, report);
-    case FORMAT_JUNIT:
-        return view_junit(out, report, results);
-    case FORMAT_HTML:
-        return view_html(out, report);
-    }
-    return -EINVAL;
+    const struct report_view view = {
+        .report = report,
+        .results = results,
+        .columns = layout_columns(out),
+        .colour = out == stdout && wants_colour(),
+    };
+    return format->write(out, &view);
+}
+
+/* The form of the file PATH: that of its ending, else the chosen one. */
+static const struct report_format *format_of(const struct plan *plan, const char *path)
+{
+    const struct report_format *named = formats_of_path(path);
+    return named ? named : plan->format;
 }
 
 static int put_file(const char *path, const struct plan *plan, bool force, const json_t *report,
@@ -165,11 +163,9 @@ static int put_file(const char *path, const struct plan *plan, bool force, const
 {
     _cleanup_(sink_close) struct sink sink = SINK_NULL;
     struct fault fault = FAULT_NULL;
-    enum report_format format = plan->format;
-    (void)sink_format_of(path, &format);
     int r = sink_open(&sink, path, force, &fault);
     if (r == 0)
-        r = put(sink.stream, format, report, results);
+        r = put(sink.stream, format_of(plan, path), report, results);
     if (r == 0)
         r = sink_commit(&sink, &fault);
     if (r < 0)
@@ -177,16 +173,15 @@ static int put_file(const char *path, const struct plan *plan, bool force, const
     return r;
 }
 
-/* Standard output gets what no file has got. */
+/* Writes the files, then to standard output unless a file has the chosen form. */
 static int put_all(const struct report_options *options, const struct plan *plan,
                    const json_t *report, const struct results *results)
 {
     bool is_written = options->quiet;
     for (size_t i = 0; i < options->outputs.n; i++) {
-        enum report_format format = plan->format;
-        (void)sink_format_of(options->outputs.items[i], &format);
-        is_written |= plan->format_given && format == plan->format;
-        int r = put_file(options->outputs.items[i], plan, options->force, report, results);
+        const char *path = options->outputs.items[i];
+        is_written |= plan->format_given && format_of(plan, path) == plan->format;
+        int r = put_file(path, plan, options->force, report, results);
         if (r < 0)
             return r;
     }
@@ -204,13 +199,13 @@ static int check_populations(const struct plan *plan, const struct results *resu
     _cleanup_free_ char *mixed = runreport_mixed(results, against);
     if (!mixed || plan->report.mix)
         return 0;
-    complain("these results are of different populations, and their means cannot be compared; "
-             "--mix reports them all the same:");
+    complain("these results are of different populations: a mean over them compares nothing; "
+             "--mix reports them anyway:");
     (void)fprintf(stderr, "%s\n", mixed + strspn(mixed, "\n"));
     return -EINVAL;
 }
 
-/* Whether the interval of the score lies at or above the least that is asked for. */
+/* Returns whether the score passes the gate --min-score. */
 static bool is_good_enough(const struct plan *plan, const json_t *report)
 {
     const json_t *score = json_object_get(report, "score");
@@ -218,7 +213,7 @@ static bool is_good_enough(const struct plan *plan, const json_t *report)
     if (isnan(plan->min_score))
         return true;
     if (!json_is_number(low)) {
-        complain("--min-score: the score has no interval, so nothing can be said for it");
+        complain("--min-score: the score has no interval to judge by");
         return false;
     }
     bool good = json_number_value(low) >= plan->min_score;
@@ -229,7 +224,7 @@ static bool is_good_enough(const struct plan *plan, const json_t *report)
     return good;
 }
 
-/* Whether nothing that passed before fails now, as far as that is asked for. */
+/* Returns whether the comparison passes the gates --fail-on-regression and --max-regressions. */
 static bool is_no_regression(const struct plan *plan, const json_t *report)
 {
     const json_t *against = json_object_get(report, "against");
@@ -242,7 +237,7 @@ static bool is_no_regression(const struct plan *plan, const json_t *report)
     if (worse)
         complain("--fail-on-regression: the interval of the difference lies below 0");
     if (unknown)
-        complain("--fail-on-regression: the difference has no interval, so nothing can be said");
+        complain("--fail-on-regression: the difference has no interval to judge by");
     if (many)
         complain("--max-regressions: %lld cases pass less often than before, more than %lld",
                  (long long)fallen, (long long)plan->max_regressions);
@@ -265,7 +260,7 @@ static size_t count_stdin(const struct text_list *files)
     return n;
 }
 
-/* Makes the report of what is loaded and writes it. */
+/* Makes the report on RESULTS, writes it, and applies the gates. */
 static enum exit_status put_report(const struct report_options *options, const struct plan *plan,
                                    const struct results *results, bool no_fail)
 {
@@ -319,25 +314,19 @@ static enum exit_status run_report(const struct globals *globals, const void *op
     return put_report(options, &plan, &results, globals->no_fail);
 }
 
+#define NO_SPEC(...)
+#define FORMAT_SPEC(name_, endings_, write_, help_)                         \
+    {                                                                       \
+        .name = #name_,                                                     \
+        .kind = OPTION_FLAG,                                                \
+        .offset = offsetof(struct report_options, formats[FORMAT_##name_]), \
+        .help = (help_),                                                    \
+    },
+
 static const struct option_spec report_specs[] = {
-    {
-        .name = "json",
-        .kind = OPTION_FLAG,
-        .offset = offsetof(struct report_options, json),
-        .help = "print the BenchRunReport as JSON",
-    },
-    {
-        .name = "junit",
-        .kind = OPTION_FLAG,
-        .offset = offsetof(struct report_options, junit),
-        .help = "print JUnit's XML: a test case for each result",
-    },
-    {
-        .name = "html",
-        .kind = OPTION_FLAG,
-        .offset = offsetof(struct report_options, html),
-        .help = "print one page of HTML that needs no other file and no network",
-    },
+    /* clang-format off */
+    REPORT_FORMATS(NO_SPEC, FORMAT_SPEC)
+    /* clang-format on */
     {
         .letter = 'o',
         .name = "output",
@@ -345,29 +334,29 @@ static const struct option_spec report_specs[] = {
         .kind = OPTION_LIST,
         .value = VALUE_FILE,
         .offset = offsetof(struct report_options, outputs),
-        .help = "write FILE as well, in the form that its ending names (.txt, .json, .xml, .html); "
-                "may be given several times",
+        .help = "also write FILE, in the form that its ending names (" FORMAT_ENDINGS
+                "); may be given several times",
     },
     {
         .letter = 'f',
         .name = "force",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct report_options, force),
-        .help = "overwrite the files of --output if they are there already",
+        .help = "overwrite files of --output that exist",
     },
     {
         .letter = 'q',
         .name = "quiet",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct report_options, quiet),
-        .help = "nothing on standard output",
+        .help = "print nothing on standard output",
     },
     {
         .name = "confidence",
         .argument = "P",
         .kind = OPTION_TEXT,
         .offset = offsetof(struct report_options, confidence),
-        .help = "of the intervals (default: 0.95)",
+        .help = "confidence level of the intervals (default: 0.95)",
     },
     {
         .name = "resamples",
@@ -376,14 +365,14 @@ static const struct option_spec report_specs[] = {
         .offset = offsetof(struct report_options, resamples),
         .min = 1,
         .max = RESAMPLES_MAX,
-        .help = "how often the bootstrap draws (default: 10000)",
+        .help = "number of resamples of the bootstrap (default: 10000)",
     },
     {
         .name = "seed",
         .argument = "N",
         .kind = OPTION_TEXT,
         .offset = offsetof(struct report_options, seed),
-        .help = "of the bootstrap: the same gives the same intervals (default: 0)",
+        .help = "seed of the bootstrap; the same seed gives the same intervals (default: 0)",
     },
     {
         .letter = 'k',
@@ -391,13 +380,13 @@ static const struct option_spec report_specs[] = {
         .argument = "K,...",
         .kind = OPTION_TEXT,
         .offset = offsetof(struct report_options, ks),
-        .help = "compute pass@k for these (default: what the samples allow)",
+        .help = "compute pass@k for these K (default: those that the samples allow)",
     },
     {
         .name = "mix",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct report_options, mix),
-        .help = "report results together that were isolated differently",
+        .help = "report results of different populations together",
     },
     {
         .name = "cases",
@@ -424,15 +413,15 @@ static const struct option_spec report_specs[] = {
         .name = "fail-on-regression",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct report_options, fail_on_regression),
-        .help = "fail if the score is worse than against: the interval of the difference lies "
-                "below 0",
+        .help = "fail if the score is worse than with --against: the interval of the difference "
+                "lies below 0",
     },
     {
         .name = "max-regressions",
         .argument = "N",
         .kind = OPTION_TEXT,
         .offset = offsetof(struct report_options, max_regressions),
-        .help = "fail if more than N cases pass less often than against",
+        .help = "fail if more than N cases pass less often than with --against",
     },
 };
 
@@ -442,38 +431,39 @@ const struct command command_report = {
     .argument_value = VALUE_FILE,
     .arguments_min = 1,
     .arguments_max = -1,
-    .brief = "tell what a run came to, as text, JSON, JUnit or HTML",
+    .brief = "report the scores of a run, as text, JSON, JUnit or HTML",
     .description =
-        "Each RESULTS (\"-\": standard input; .gz is inflated) is what rubricctl batch or\n"
-        "grade has written. The report has the mean score and the pass rate with their\n"
-        "intervals, pass@k where cases have samples, each task class, the failure modes\n"
-        "with examples, cost, latency, how the jobs were isolated, and what it takes to\n"
-        "grade the same again. No daemon is needed.\n"
+        "Reads RESULTS, files that rubricctl batch or grade wrote (\"-\" is standard input;\n"
+        ".gz is inflated), and reports the mean score and the pass rate with intervals,\n"
+        "pass@k if cases have several samples, each task class, the failure modes with\n"
+        "examples, cost, latency, how the jobs were isolated, and what it takes to grade\n"
+        "the same again. It needs no daemon.\n"
         "\n"
-        "The interval is BCa's (bias-corrected and accelerated bootstrap). Where that is\n"
-        "undefined, because all scores are equal for example, it is Wilson's if each\n"
-        "score is 0 or 1, else the percentile interval, and the report says which and\n"
-        "why. A case counts once: its samples, also those in several files, are averaged,\n"
-        "and it is cases that are resampled. An error is no verdict, and counts neither\n"
-        "as passed nor as failed. Of several attempts, and of several lines in one file\n"
-        "with the same id, the last counts.\n"
+        "Intervals are BCa (bias-corrected and accelerated bootstrap). If BCa is undefined,\n"
+        "for example because all scores are equal, the report has Wilson's interval if\n"
+        "every score is 0 or 1, else the percentile interval, and says which and why.\n"
+        "A case counts once: the mean of its samples, from all files, is its score, and\n"
+        "the bootstrap resamples cases. An error is not a verdict: it counts neither as\n"
+        "passed nor as failed. Of several attempts, and of several lines with one id in\n"
+        "one file, the last counts.\n"
         "\n"
-        "Results whose isolation (class and digest, or verdicts shared with the code)\n"
-        "differs are different populations; they are refused unless --mix is given. Lines\n"
-        "that cannot be used are named on standard error; the others are reported.\n"
+        "Results are of different populations if their isolation differs (its class, its\n"
+        "digest, or whether the graded code could forge its verdict). Without --mix, the\n"
+        "report refuses them. It names lines that it cannot use on standard error, and\n"
+        "reports the others.\n"
         "\n"
-        "With --against, cases are paired by their id, and the interval is that of the mean\n"
-        "of the differences. A case whose content has changed (its digest) is not paired.\n",
+        "--against pairs cases by their id and reports the interval of the mean of their\n"
+        "differences. It does not pair a case whose content (its digest) has changed.\n",
     .examples = "  rubricctl report scores.jsonl\n"
                 "  rubricctl report scores.jsonl -o report.html -o report.json -o junit.xml\n"
                 "  rubricctl report --min-score 0.8 --quiet scores.jsonl && promote\n"
                 "  rubricctl report new.jsonl --against old.jsonl --fail-on-regression\n",
     .exits = "  0    the report was made\n"
-             "  1    a gate (--min-score, --fail-on-regression, --max-regressions) was not\n"
-             "       passed (with --no-fail: 0)\n"
-             "  2    wrong usage, lines that could not be used, or mixed populations\n"
+             "  1    a gate failed: --min-score, --fail-on-regression or --max-regressions\n"
+             "       (with --no-fail: 0)\n"
+             "  2    wrong usage, lines that cannot be used, or mixed populations\n"
              "  4    some jobs have no verdict\n"
-             "  Where several apply: 2, 4, 1.\n",
+             "  If several apply: 2, 4, 1.\n",
     .options = report_specs,
     .n_options = ARRAY_SIZE(report_specs),
     .options_size = sizeof(struct report_options),

@@ -4,15 +4,16 @@
 
 #include "proto/util.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Drawing one value costs a nanosecond, drawing how often one value comes a hundred: where the
- * values are this many times as many as the distinct ones, it is the counts that are drawn. */
+/* Drawing one value takes about a nanosecond, drawing the count of one distinct value about a
+ * hundred. From this many values per distinct one on, counts are drawn. */
 #define COUNTS_WORTH 128
-/* Two sums of the same values in another order differ by their rounding. */
+/* Sums of the same values in different orders differ by rounding. */
 #define TIE_TOLERANCE 1e-9
 
 static const char too_few[] = "fewer than two values";
@@ -53,7 +54,7 @@ double normal_quantile(double p)
 
 /* --- resampling ---------------------------------------------------------------------------- */
 
-/* The values in ascending order, and how often each distinct one stands there. */
+/* The values in ascending order, and the count of each distinct one. */
 struct sample {
     double *values;
     size_t n;
@@ -97,8 +98,8 @@ static int sample_init(struct sample *sample, const double *values, size_t n)
     return 0;
 }
 
-/* A number below N from the 32 random BITS, each equally probable (Lemire 2019): where BITS would
- * favour some, others are drawn. */
+/* Returns a uniform number below N (Lemire 2019), from 32 random BITS. Draws other bits if these
+ * would favour some numbers. */
 static inline uint32_t below(struct random *random, uint32_t bits, uint32_t n)
 {
     uint64_t product = (uint64_t)bits * n;
@@ -110,7 +111,7 @@ static inline uint32_t below(struct random *random, uint32_t bits, uint32_t n)
     return (uint32_t)(product >> 32);
 }
 
-/* The sum of as many values as there are, each drawn from all. */
+/* Returns the sum of N values drawn from the N values with replacement. */
 static double resampled_sum(struct random *random, const double *values, uint32_t n)
 {
     double sum[2] = {0, 0};
@@ -124,8 +125,7 @@ static double resampled_sum(struct random *random, const double *values, uint32_
     return sum[0] + sum[1];
 }
 
-/* The same by drawing how often each distinct value comes: of what is left to draw, a binomial
- * number. */
+/* The same, drawing how often each distinct value occurs: a binomial share of the draws left. */
 static double resampled_sum_by_counts(struct random *random, const struct sample *sample)
 {
     double sum = 0;
@@ -154,9 +154,10 @@ static void resample_means(const struct sample *sample, uint64_t seed, double *r
 
 /* --- intervals ----------------------------------------------------------------------------- */
 
-/* The smallest of the sorted replicates at or below which a share P of them lies. */
+/* Returns the smallest of the sorted replicates that a share P of them does not exceed. */
 static double quantile(const double *replicates, size_t n, double p)
 {
+    assert(n > 0);
     double rank = ceil(p * (double)n);
     return replicates[rank < 1 ? 0 : MIN((size_t)rank, n) - 1];
 }
@@ -188,8 +189,8 @@ double bootstrap_acceleration(const double *differences, size_t n)
     return cubes / (6 * pow(squares, 1.5));
 }
 
-/* The level that BCa takes the quantile at, for the level whose normal quantile is Z; NAN where
- * there is none. */
+/* Returns the level at which BCa takes the quantile, for the level whose normal quantile is Z; NAN
+ * if there is none. */
 static double corrected_level(double z, double bias_correction, double acceleration)
 {
     double shifted = bias_correction + z, scale = 1 - acceleration * shifted;
@@ -222,7 +223,7 @@ static double standard_deviation(const double *values, size_t n)
     return n > 1 ? sqrt(squares / (double)(n - 1)) : NAN;
 }
 
-/* SAMPLE has variance. */
+/* SAMPLE has at least two distinct values. */
 static int bootstrap_sample(const struct sample *sample, const struct bootstrap_options *options,
                             struct bootstrap *ret)
 {
@@ -257,6 +258,8 @@ int bootstrap_mean(const double *values, size_t n, const struct bootstrap_option
                               .acceleration = NAN,
                               .bca = undefined(too_few),
                               .percentile = undefined(too_few)};
+    assert(options->resamples > 0);
+    assert(options->confidence > 0 && options->confidence < 1);
     if (n > UINT32_MAX)
         return -EFBIG;
     if (n == 0)
@@ -283,6 +286,7 @@ int bootstrap_mean(const double *values, size_t n, const struct bootstrap_option
 
 struct interval wilson_interval(uint64_t successes, uint64_t n, double confidence)
 {
+    assert(successes <= n);
     if (n == 0)
         return undefined(no_trials);
     double z = normal_quantile((1 + confidence) / 2), trials = (double)n;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cases.h"
 
+#include <assert.h>
 #include <math.h>
-#include <string.h>
 
 struct case_sum *cases_sum(const struct results *results)
 {
@@ -11,7 +11,7 @@ struct case_sum *cases_sum(const struct results *results)
         const struct result *result = &results->items[i];
         struct case_sum *sum = &sums[result->case_no];
         sum->cost_usd += result->cost_usd;
-        /* An error has often nothing to say which class it is of. */
+        /* An error often does not say its class: a verdict knows better. */
         if (sum->verdicts == 0)
             sum->class_no = result->class_no;
         if (result->state == LINE_ERROR) {
@@ -58,26 +58,23 @@ int case_groups_init(struct case_groups *ret, const struct results *results,
         case_groups_deinit(&groups);
         return -ENOMEM;
     }
-    /* Counted one place too far, so that putting them in moves each beginning to its place. */
+    /* Counts go two places up, so that from[c + 1] is where class c begins; filling moves it to
+     * where class c ends, which is where c + 1 begins. */
     for (size_t i = 0; i < n_cases; i++)
         groups.from[sums[i].class_no + 2]++;
     for (size_t c = 1; c < n + 2; c++)
         groups.from[c] += groups.from[c - 1];
     for (size_t i = 0; i < n_cases; i++)
         groups.order[groups.from[sums[i].class_no + 1]++] = (uint32_t)i;
+    assert(groups.from[0] == 0 && groups.from[n] == n_cases);
     *ret = groups;
     return 0;
 }
 
-static json_t *digest_json(const char digest[32])
+static json_t *digest_json(const struct case_digest *digest)
 {
-    static const char unknown[32];
-    char hex[65];
-    if (memcmp(digest, unknown, sizeof(unknown)) == 0)
-        return json_null();
-    for (size_t i = 0; i < 32; i++)
-        (void)snprintf(hex + 2 * i, 3, "%02x", (unsigned char)digest[i]);
-    return json_string(hex);
+    char hex[CASE_DIGEST_HEX];
+    return case_digest_is_known(digest) ? json_string(case_digest_print(digest, hex)) : json_null();
 }
 
 static json_t *case_json(const struct results *results, const struct case_sum *sum,
@@ -88,7 +85,7 @@ static json_t *case_json(const struct results *results, const struct case_sum *s
     double score = case_score(sum);
     return json_pack("{s:s%,s:s,s:o,s:I,s:I,s:I,s:o}", "id", id, n, "task_class",
                      intern_text(&results->classes, sum->class_no, NULL), "digest",
-                     digest_json(results->case_digests[case_no]), "verdicts",
+                     digest_json(&results->case_digests[case_no]), "verdicts",
                      (json_int_t)sum->verdicts, "passed", (json_int_t)sum->passed, "errors",
                      (json_int_t)sum->errors, "score",
                      isnan(score) ? json_null() : json_real(score));

@@ -36,7 +36,8 @@ int estimate(const double *values, size_t n, enum estimate_of of,
         ones += values[i] == 1;
         made.binary &= values[i] == 0 || values[i] == 1;
     }
-    made.wilson = wilson_interval(ones, made.binary ? n : 0, options->confidence);
+    /* Without any trial, Wilson's interval is undefined. */
+    made.wilson = wilson_interval(made.binary ? ones : 0, made.binary ? n : 0, options->confidence);
     made.method = choose(&made);
     const struct interval intervals[] = {
         [ESTIMATE_NONE] = made.bootstrap.bca,

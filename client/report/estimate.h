@@ -1,39 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* A mean over cases with the interval that deserves belief. Pure. */
+/* A mean over cases, with the interval that fits its values. Pure. */
 
 #include "bootstrap.h"
 
 #include "proto/json.h"
 
-/* Which of the intervals stands behind a mean. */
+/* How the interval of a mean was computed. */
 enum estimate_method {
-    ESTIMATE_NONE, /* fewer than two values that are not proportions */
+    ESTIMATE_NONE, /* no interval: fewer than two values, and Wilson's does not apply */
     ESTIMATE_BCA,
     ESTIMATE_WILSON,     /* BCa is undefined and each value is 0 or 1 */
-    ESTIMATE_PERCENTILE, /* BCa is undefined and they are not */
+    ESTIMATE_PERCENTILE, /* BCa is undefined and some value is neither */
 };
 
 struct estimate {
     size_t n;
-    bool binary; /* shares that are all 0 or 1 */
+    bool binary; /* the values are shares, each 0 or 1 */
     struct bootstrap bootstrap;
-    struct interval wilson; /* where BINARY */
+    struct interval wilson; /* if binary */
     enum estimate_method method;
-    struct interval interval; /* by METHOD */
+    struct interval interval; /* computed by `method` */
 };
 
-/* What the values are: Wilson's interval is one of shares, not of their differences. */
+/* What the values are. Wilson's interval is defined for shares, not for their differences. */
 enum estimate_of {
     ESTIMATE_SHARES, /* from 0 to 1 */
     ESTIMATE_DIFFERENCES,
 };
 
-/* -ENOMEM, -EFBIG. */
+/* Estimates the mean of N values. 0, -ENOMEM, or -EFBIG for too many values. */
 int estimate(const double *values, size_t n, enum estimate_of of,
              const struct bootstrap_options *options, struct estimate *ret);
 
-/* {mean, n, standard_error, interval, bca, percentile, wilson, ...}; NULL when memory runs out. */
+/* Makes {mean, n, standard_error, interval, bca, percentile, wilson, ...}; NULL when memory runs
+ * out. */
 json_t *estimate_json(const struct estimate *estimate);
 
 const char *estimate_method_name(enum estimate_method method);

@@ -4,8 +4,8 @@
 #include "proto/utf8.h"
 #include "proto/util.h"
 
+#include <assert.h>
 #include <math.h>
-#include <stdbool.h>
 #include <string.h>
 
 static void example_deinit(struct example *example)
@@ -23,7 +23,7 @@ static int example_init(struct example *ret, uint32_t item, double score, const 
     return ret->detail ? 0 : -ENOMEM;
 }
 
-/* --- the worst ---------------------------------------------------------------------------- */
+/* --- the lowest scores -------------------------------------------------------------------- */
 
 void worst_deinit(struct worst *worst)
 {
@@ -33,7 +33,7 @@ void worst_deinit(struct worst *worst)
     *worst = (struct worst)WORST_NULL;
 }
 
-/* What ranks first is the worst: no score, then a low one, then what came early. */
+/* Orders the worst first: no score, then low scores, then early items. */
 static int by_rank(const void *left, const void *right)
 {
     const struct example *a = left, *b = right;
@@ -74,11 +74,13 @@ static void sift_down(struct example *heap, size_t n, size_t at)
 int worst_add(struct worst *worst, uint32_t item, double score, const char *detail)
 {
     struct example added = {.item = item, .score = score};
+    assert(!worst->is_sorted);
     if (!worst->items)
         worst->items = calloc(EXAMPLES_WORST_MAX, sizeof(*worst->items));
     if (!worst->items)
         return -ENOMEM;
     bool full = worst->n == EXAMPLES_WORST_MAX;
+    assert(worst->n <= EXAMPLES_WORST_MAX);
     if (full && by_rank(&added, &worst->items[0]) > 0)
         return 0;
     int r = example_init(&added, item, score, detail);
@@ -98,6 +100,7 @@ int worst_add(struct worst *worst, uint32_t item, double score, const char *deta
 void worst_forget(struct worst *worst, uint32_t item)
 {
     size_t at = 0;
+    assert(!worst->is_sorted);
     while (at < worst->n && worst->items[at].item != item)
         at++;
     if (at == worst->n)
@@ -114,6 +117,7 @@ void worst_sort(struct worst *worst)
 {
     if (worst->n > 0)
         qsort(worst->items, worst->n, sizeof(worst->items[0]), by_rank);
+    worst->is_sorted = true;
 }
 
 /* --- the first of each code --------------------------------------------------------------- */
@@ -139,6 +143,7 @@ int firsts_add(struct firsts *firsts, uint32_t code, uint32_t item, const char *
         firsts->n = code + 1;
     }
     struct first *first = &firsts->codes[code];
+    assert(first->n <= EXAMPLES_FIRST_MAX);
     if (first->n == EXAMPLES_FIRST_MAX)
         return 0;
     int r = example_init(&first->items[first->n], item, NAN, detail);

@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Details of a bounded number of results: those that scored worst, and for each failure mode and
- * each code of an error the first few. Pure. */
+/* Details of a bounded number of results: of those with the lowest scores, and of the first few
+ * with each failure mode and each error code. Pure. */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of all results together. */
+/* How many of the lowest scores are kept. */
 #define EXAMPLES_WORST_MAX 1000
-/* Of one code. */
+/* Examples of one code. */
 #define EXAMPLES_FIRST_MAX 3
-/* Bytes of a detail. */
+/* Bytes of a detail; the rest is cut off. */
 #define EXAMPLES_DETAIL_MAX 300
 
 struct example {
     uint32_t item;
     double score;
-    char *detail; /* owned; NULL: none */
+    char *detail; /* owned; NULL if there is none */
 };
 
-/* The worst of all. */
+/* The results with the lowest scores. */
 struct worst {
-    struct example *items; /* a heap with the best of them at 0, until it is sorted */
+    struct example *items; /* a heap with the best of them at 0; once sorted, worst first */
     size_t n;
+    bool is_sorted;
 };
 
 #define WORST_NULL     \
@@ -32,16 +34,17 @@ struct worst {
 
 void worst_deinit(struct worst *worst);
 
-/* SCORE may be NAN, which is worse than any; DETAIL may be NULL. 0 or -ENOMEM. */
+/* Adds ITEM unless enough others are worse. SCORE may be NAN, which is worse than any number;
+ * DETAIL, of which a copy is kept, may be NULL. Not after worst_sort(). 0 or -ENOMEM. */
 int worst_add(struct worst *worst, uint32_t item, double score, const char *detail);
 
-/* Forgets ITEM, which another result has taken the place of. */
+/* Forgets ITEM, which another result replaces. Not after worst_sort(). */
 void worst_forget(struct worst *worst, uint32_t item);
 
-/* Worst first, then in the order of items; nothing can be added afterwards. */
+/* Sorts by score, then by number of the item. */
 void worst_sort(struct worst *worst);
 
-/* The first of each code. */
+/* The first results with each code, by number of the code. */
 struct firsts {
     struct first *codes;
     size_t n;
@@ -59,9 +62,9 @@ struct first {
 
 void firsts_deinit(struct firsts *firsts);
 
-/* Only where there is room. 0 or -ENOMEM. */
+/* Adds ITEM unless CODE has enough examples. 0 or -ENOMEM. */
 int firsts_add(struct firsts *firsts, uint32_t code, uint32_t item, const char *detail);
 void firsts_forget(struct firsts *firsts, uint32_t code, uint32_t item);
 
-/* Of CODE: how many, and where they are. */
+/* Returns how many examples CODE has; sets *RET, which stays owned by FIRSTS, if there are any. */
 size_t firsts_of(const struct firsts *firsts, uint32_t code, const struct example **ret);

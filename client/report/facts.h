@@ -1,18 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What it takes to grade the same again: versions, digests, hosts, times. Pure. */
+/* What result lines say about the run itself: versions, rubrics, hosts, times. A reader needs it to
+ * grade the same again. Pure. */
 
-#include "results.h"
+#include "intern.h"
+#include "line.h"
 
-/* Takes from LINE what it tells of its case. */
-void facts_add_case(struct results *results, uint32_t case_no, const struct line *line);
+/* Distinct versions, rubrics and hosts; each list drops what exceeds it. */
+#define FACTS_MAX 1000
 
-/* Takes from LINE what it tells of the run. 0 or -ENOMEM; what is too much is left out. */
-int facts_add(struct results *results, const struct line *line);
+struct facts {
+    struct intern rubricd;           /* versions of the daemon */
+    struct intern rubrics;           /* "TASK_CLASS\0DIGEST" */
+    struct intern hosts;             /* run.host, printed */
+    int64_t started_ms, finished_ms; /* since 1970; 0: not known */
+};
 
-/* Milliseconds since 1970 of "2026-11-21T17:55:01.123Z"; 0 where it is none. */
+/* Adds what LINE says. 0 or -ENOMEM. */
+int facts_add(struct facts *facts, const struct line *line);
+void facts_deinit(struct facts *facts);
+
+/* Returns the milliseconds since 1970 of "2026-11-21T17:55:01.123Z"; 0 if TEXT is no such time. */
 int64_t facts_parse_time(const char *text);
 
-/* Room for facts_print_time. */
+/* Writes MS as "2026-11-21T17:55:01Z". Returns OUT. */
 #define FACTS_TIME_MAX 32
 const char *facts_print_time(int64_t ms, char out[FACTS_TIME_MAX]);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "failures.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@ struct counted {
     uint64_t n;
 };
 
-/* Most first, then as they came. */
+/* Orders by count, most first, then by number. */
 static int by_count(const void *left, const void *right)
 {
     const struct counted *a = left, *b = right;
@@ -37,7 +38,7 @@ static json_t *examples_json(const struct results *results, const struct firsts 
     return list;
 }
 
-/* How often each of N codes stands in a result. */
+/* Counts the results with each code, in the order of by_count. */
 static struct counted *count_codes(const struct results *results)
 {
     struct counted *counts = calloc(results->codes.n + 1, sizeof(*counts));
@@ -98,7 +99,7 @@ json_t *failures_errors_json(const struct results *results)
     return list;
 }
 
-/* Appends the codes whose being a blocking one is BLOCKING. */
+/* Appends the codes that block (BLOCKING) or those that do not. */
 static void put_codes(FILE *out, const struct results *results, const struct result *result,
                       bool blocking)
 {
@@ -138,14 +139,15 @@ static json_t *failure_json(const struct results *results, const struct example 
                      "task_class", intern_text(&results->classes, result->class_no, NULL), "score",
                      isnan(result->score) ? json_null() : json_real(result->score), "codes", codes,
                      "detail", detail_json(example->detail), "wall_clock_ms",
-                     result->wall_ms == RESULT_MS_NONE ? json_null()
-                                                       : json_integer(result->wall_ms));
+                     result->wall_ms == LINE_MS_UNKNOWN ? json_null()
+                                                        : json_integer(result->wall_ms));
 }
 
 json_t *failures_worst_json(const struct results *results)
 {
     json_t *shown = json_array();
     json_int_t total = 0;
+    assert(results->worst.is_sorted || results->worst.n == 0);
     for (size_t i = 0; i < results->n; i++)
         total += results->items[i].state == LINE_FAILED;
     for (size_t i = 0; i < results->worst.n; i++)

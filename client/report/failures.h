@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What went wrong, and examples of it. Pure; each returns NULL when memory runs out. */
+/* What went wrong, with examples. Pure; each function returns NULL when memory runs out. */
 
 #include "results.h"
 
-/* [{code, severity, count, examples}], most frequent first. */
+/* Makes [{code, severity, count, examples}] of the failure modes, most frequent first. */
 json_t *failures_modes_json(const struct results *results);
 
-/* [{code, count, examples}]. */
+/* Makes [{code, count, examples}] of the error codes, most frequent first. */
 json_t *failures_errors_json(const struct results *results);
 
-/* {total, shown: [{id, task_class, score, codes, detail, wall_clock_ms}]}: the worst of those that
- * failed. */
+/* Makes {total, shown: [{id, task_class, score, codes, detail, wall_clock_ms}]} of the failed
+ * results with the lowest scores. Call worst_sort() before. */
 json_t *failures_worst_json(const struct results *results);
 
-/* The codes of a result, those that blocked first, as one text: to be freed. */
+/* Returns the codes of a result as one text, those that blocked first. The caller frees it. */
 char *failures_codes(const struct results *results, const struct result *result);

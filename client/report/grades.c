@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The cases at the numbers in ORDER. */
+/* The cases whose numbers are in `order`. */
 struct part {
     const uint32_t *order;
     size_t n;
@@ -21,7 +21,6 @@ void grade_counts_add(struct grade_counts *counts, const struct case_sum *sum)
     counts->cost_usd += sum->cost_usd;
 }
 
-/* The estimate of the N values in the first part of VALUES. */
 static json_t *values_json(const struct grades *grades, const double *values, size_t n)
 {
     struct estimate made;
@@ -60,7 +59,8 @@ static json_t *k_json(const struct grades *grades, const struct part *part, uint
                      (json_int_t)too_few);
 }
 
-/* 1, 10 and 100 as far as each case has as many samples, and all of its samples. */
+/* 1, then 10 and 100 if every case has more samples than that, then the number of samples that
+ * every case has. None if no case has two. */
 static struct passk_ks default_ks(const struct grades *grades, const struct part *part)
 {
     static const uint64_t usual[] = {1, 10, 100};
@@ -97,7 +97,7 @@ static int put_part(const struct grades *grades, const struct part *part, json_t
 {
     json_t *score = mean_json(grades, part, case_score);
     json_t *pass_rate = mean_json(grades, part, case_pass_rate);
-    /* Each is consumed, also where one fails. */
+    /* json_object_set_new() consumes each value, also when it fails. */
     int bad = json_object_set_new(object, "score", score);
     bad |= json_object_set_new(object, "pass_rate", pass_rate);
     bad |= json_object_set_new(object, "pass_at_k", pass_at_k_json(grades, part));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* The numbers that a run is judged by, over all of it and for each task class. Pure. */
+/* The scores of a run, over all cases and for each task class. Pure. */
 
 #include "cases.h"
 #include "estimate.h"
@@ -9,7 +9,7 @@
 
 struct grade_counts {
     uint64_t cases, without_verdict;
-    uint64_t passed, failed, errors, without_score; /* results */
+    uint64_t passed, failed, errors, without_score; /* numbers of results */
     double cost_usd;
 };
 
@@ -20,8 +20,8 @@ struct grades {
     const struct case_sum *sums;
     const struct case_groups *groups;
     const struct bootstrap_options *bootstrap;
-    const struct passk_ks *ks; /* none: those that the samples allow */
+    const struct passk_ks *ks; /* if empty, those that the samples allow */
 };
 
-/* Adds score, pass_rate, pass_at_k and classes to REPORT. 0 or -ENOMEM. */
+/* Adds the members score, pass_rate, pass_at_k and classes to REPORT. 0 or -ENOMEM. */
 int grades_put(const struct grades *grades, json_t *report);

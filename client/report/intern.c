@@ -3,6 +3,7 @@
 
 #include "proto/util.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define SLOTS_FIRST 64
@@ -16,7 +17,7 @@ void intern_deinit(struct intern *intern)
     *intern = (struct intern)INTERN_NULL;
 }
 
-/* FNV-1a, then a mixer, for a slot is taken from the low bits. */
+/* FNV-1a, then a mixer, because the low bits choose the slot. */
 static uint32_t hash_of(const void *text, size_t n)
 {
     const unsigned char *s = text;
@@ -39,10 +40,12 @@ static bool is_text(const struct intern *intern, size_t number, const void *text
            memcmp(intern->bytes + intern->at[number], text, n) == 0;
 }
 
-/* The slot that holds the text, or the free one where it belongs. There is a free one. */
+/* Returns the slot that holds the text, or the free one where it belongs. */
 static size_t slot_of(const struct intern *intern, const void *text, size_t n, uint32_t hash)
 {
     size_t slot = hash & (intern->n_slots - 1);
+    assert((intern->n_slots & (intern->n_slots - 1)) == 0);
+    assert(intern->n < intern->n_slots); /* so that the search ends */
     while (intern->slots[slot] != 0 && !is_text(intern, intern->slots[slot] - 1, text, n))
         slot = (slot + 1) & (intern->n_slots - 1);
     return slot;
@@ -127,6 +130,7 @@ uint32_t intern_find(const struct intern *intern, const void *text, size_t n)
 
 const char *intern_text(const struct intern *intern, uint32_t number, size_t *ret_n)
 {
+    assert(number < intern->n);
     if (ret_n)
         *ret_n = length_of(intern, number);
     return intern->bytes + intern->at[number];

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Distinct texts, numbered from 0 in the order in which they come: a million ids in a few dozen
- * bytes each. Pure. */
+/* A table of distinct texts, numbered from 0 in the order of their first use. A million ids take a
+ * few dozen bytes each. Pure. */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct intern {
-    char *bytes; /* of all texts, each with a NUL behind it */
+    char *bytes; /* the texts, each with a NUL behind it */
     size_t used, room;
-    size_t *at; /* where each begins; one more than there are: it ends before the next */
+    size_t *at; /* where each text begins; at[n] is where the next one will */
     size_t n, n_room;
-    uint32_t *slots; /* number + 1 of the text that hashes there; 0: none */
+    uint32_t *slots; /* hash table: number + 1 of a text; 0: free */
     size_t n_slots;  /* a power of two */
 };
 
@@ -25,11 +25,12 @@ struct intern {
 
 void intern_deinit(struct intern *intern);
 
-/* The number of the N bytes at TEXT, which are copied where they are new. -ENOMEM, -EFBIG. */
+/* Sets *RET to the number of the N bytes at TEXT, and copies them if they are new. 0, -ENOMEM, or
+ * -EFBIG if they are too long or too many. */
 int intern_put(struct intern *intern, const void *text, size_t n, uint32_t *ret);
 
-/* The same without adding: INTERN_NONE where it is not there. */
+/* Returns the number of a text, or INTERN_NONE if the table does not have it. */
 uint32_t intern_find(const struct intern *intern, const void *text, size_t n);
 
-/* Text NUMBER, NUL-terminated, valid until the next intern_put. *RET_N may be NULL. */
+/* Returns text NUMBER, NUL-terminated and valid until the next intern_put(). RET_N may be NULL. */
 const char *intern_text(const struct intern *intern, uint32_t number, size_t *ret_n);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "latency.h"
 
+#include <assert.h>
 #include <math.h>
 
-/* 1, 2, 5, 10, ... ms: the widths of the histogram's bins grow with them. */
+/* Bins of the histogram end at 1, 2, 5, 10, ... ms. */
 #define BINS_MAX 32
 
 static int by_value(const void *left, const void *right)
@@ -12,9 +13,10 @@ static int by_value(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* The smallest value at or below which a share P of them lies. */
+/* Returns the smallest value that a share P of them does not exceed. */
 static uint32_t quantile(const uint32_t *sorted, size_t n, double p)
 {
+    assert(n > 0);
     size_t rank = (size_t)ceil(p * (double)n);
     return sorted[MIN(MAX(rank, 1), n) - 1];
 }
@@ -31,7 +33,7 @@ static json_t *bins_json(const uint32_t *sorted, size_t n)
         while (at < n && sorted[at] <= up_to)
             at++;
         scale *= i % 3 == 2 ? 10 : 1;
-        /* Empty ones before the first are left out. */
+        /* The histogram begins with the first bin that is not empty. */
         if (at > 0 &&
             json_array_append_new(bins, json_pack("{s:I,s:I}", "up_to_ms", (json_int_t)up_to,
                                                   "count", (json_int_t)(at - from))) < 0)
@@ -65,9 +67,9 @@ json_t *latency_json(const struct results *results)
         return NULL;
     for (size_t i = 0; i < results->n; i++) {
         walls[n_walls] = results->items[i].wall_ms;
-        n_walls += walls[n_walls] != RESULT_MS_NONE;
+        n_walls += walls[n_walls] != LINE_MS_UNKNOWN;
         queues[n_queues] = results->items[i].queue_ms;
-        n_queues += queues[n_queues] != RESULT_MS_NONE;
+        n_queues += queues[n_queues] != LINE_MS_UNKNOWN;
     }
     return json_pack("{s:o,s:o}", "wall_clock", quantiles_json(walls, n_walls), "queue",
                      quantiles_json(queues, n_queues));

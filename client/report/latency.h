@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* How long results took. Pure. */
+/* The durations of results. Pure. */
 
 #include "results.h"
 
-/* {wall_clock, queue}, each {n, mean, min, p50, ..., max, histogram} or null where no line says it.
- * NULL when memory runs out. */
+/* Makes {wall_clock, queue}, each {n, mean, min, p50, ..., max, histogram}, or null if no line has
+ * it. NULL when memory runs out. */
 json_t *latency_json(const struct results *results);

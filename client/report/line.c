@@ -58,7 +58,7 @@ static double cost_of(const json_t *answer)
     return json_number_value(get(get(answer, "score"), "cost_usd"));
 }
 
-/* What does not count has cost all the same. */
+/* Earlier attempts do not count, but they cost money. */
 static void add_earlier(const json_t *run, struct line *line)
 {
     const json_t *earlier = get(run, "earlier");
@@ -67,14 +67,14 @@ static void add_earlier(const json_t *run, struct line *line)
     line->attempts = MAX(line->attempts, (uint32_t)json_array_size(earlier) + 1);
 }
 
-/* A client that grades a case several times says in `run` which grading a line is of. */
+/* A client that grades a case several times says in `run` which sample a line is of. */
 static int decode_identity(const json_t *object, struct line *line, struct fault *fault)
 {
     const json_t *run = get(object, "run");
     if (run && !json_is_object(run))
         return fault_set(fault, "run: expected an object, got %s", json_type_name(run));
     line->run = run;
-    /* A sample's line tells by itself whose it is; its job is one of one case. */
+    /* The line of a sample has its number in itself: its `run` counts samples of one job. */
     bool is_answer = get(object, "type") != NULL, in_run = is_answer && get(run, "sample");
     int r;
     if (!is_answer)
@@ -89,13 +89,13 @@ static int decode_identity(const json_t *object, struct line *line, struct fault
         r = take_count(in_run ? run : object, "sample", in_run ? "run." : "", &line->sample, fault);
     add_earlier(run, line);
     line->first = is_answer && line->sample <= 1;
-    line->numbers_itself = !is_answer && !get(object, "sample");
+    line->is_unnumbered = !is_answer && !get(object, "sample");
     return r;
 }
 
 /* --- its verdict -------------------------------------------------------------------------- */
 
-/* A number from LOW to HIGH; what is not there or null leaves *RET alone. */
+/* Takes a number from 0 to HIGH. Leaves *RET alone if there is none or it is null. */
 static int take_number(const json_t *object, const char *name, const char *path, double high,
                        double *ret, struct fault *fault)
 {
@@ -125,8 +125,8 @@ static int check_modes(const json_t *modes, struct fault *fault)
 static uint32_t milliseconds(const json_t *value)
 {
     json_int_t ms = json_integer_value(value);
-    return json_is_integer(value) && ms >= 0 ? (uint32_t)MIN(ms, (json_int_t)UINT32_MAX - 1)
-                                             : UINT32_MAX;
+    return json_is_integer(value) && ms >= 0 ? (uint32_t)MIN(ms, (json_int_t)LINE_MS_UNKNOWN - 1)
+                                             : LINE_MS_UNKNOWN;
 }
 
 /* The BenchScore of a `result`. */
@@ -150,7 +150,7 @@ static int decode_score(const json_t *object, struct line *line, struct fault *f
     return r < 0 ? r : check_modes(line->failure_modes, fault);
 }
 
-/* In the answer; in `run`, where the line is a sample's. */
+/* Usage and isolation are in the answer; for a sample, the client puts them into `run`. */
 static void decode_circumstances(const json_t *object, struct line *line)
 {
     const json_t *from = get(object, "type") ? object : line->run;
@@ -170,14 +170,14 @@ static void decode_circumstances(const json_t *object, struct line *line)
     line->task_class = task_class || get(object, "type") ? task_class : "code_exec";
 }
 
-/* "WHAT: DETAIL" as it stands in a line of samples. */
+/* Returns the DETAIL of "WHAT: DETAIL", as samples have it, or NULL. */
 static const char *behind_colon(const char *words)
 {
     const char *colon = words ? strstr(words, ": ") : NULL;
     return colon ? colon + 2 : NULL;
 }
 
-/* `passed` beside the sample's own fields; null is no verdict. */
+/* `passed` is true, false, or null for a sample without a verdict. */
 static int decode_sample(const json_t *object, struct line *line, struct fault *fault)
 {
     const json_t *passed = get(object, "passed");
@@ -219,7 +219,7 @@ int line_decode(const json_t *object, struct line *ret, struct fault *fault)
 {
     const json_t *type = get(object, "type");
     *ret = (struct line){.state = LINE_NOTE, .score = NAN};
-    ret->wall_ms = ret->queue_ms = UINT32_MAX;
+    ret->wall_ms = ret->queue_ms = LINE_MS_UNKNOWN;
     bool is_answer = is_text(type, "result") || is_text(type, "error");
     if (type && !is_answer) {
         if (!json_is_string(type))
@@ -228,7 +228,7 @@ int line_decode(const json_t *object, struct line *ret, struct fault *fault)
         return 0;
     }
     if (!is_answer && !get(object, "passed"))
-        return fault_set(fault, "no result: it has neither a type nor `passed`");
+        return fault_set(fault, "not a result: it has neither `type` nor `passed`");
     int r = decode_verdict(object, ret, fault);
     if (r == 0)
         r = decode_identity(object, ret, fault);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* One line of results: what the daemon said of a job (a `result` or an `error`, as rubricctl batch
- * writes it), or of a sample (a task_id with `passed` beside it, as rubricctl grade and the harness
- * of HumanEval do). Pure. */
+/* One line of results, in either of two forms: the daemon's answer to a job, as rubricctl batch
+ * writes it (`type` is result or error), or a sample with its verdict, as rubricctl grade and the
+ * harness of HumanEval write it (`task_id` and `passed`). Pure. */
 
 #include "proto/json.h"
 
@@ -10,37 +10,39 @@ enum line_state {
     LINE_PASSED,
     LINE_FAILED,
     LINE_ERROR, /* no verdict */
-    LINE_NOTE,  /* no result: a line of a type that is not known, or about the run as a whole */
+    LINE_NOTE,  /* not a result: of another type, or about the run as a whole */
 };
 
-/* Everything is borrowed from the line's object; what is not there is NULL. */
+#define LINE_MS_UNKNOWN UINT32_MAX
+
+/* Borrows everything from the line's object. What the line does not have is NULL. */
 struct line {
     enum line_state state;
 
-    /* Which grading of which case. */
+    /* Which sample of which case. */
     const char *id; /* of the case: task_id of a sample; else run.case_id, else id */
     size_t id_length;
-    char id_text[24];    /* where a task_id is a number */
-    bool numbers_itself; /* each line is one more sample: it has a task_id, and no number */
+    char id_text[24];   /* room for a task_id that is a number */
+    bool is_unnumbered; /* each such line of a case is another sample, in order */
     uint32_t sample;
-    bool first;             /* sample of its case as batch has it, whose id is that of the case */
-    uint32_t attempts;      /* this one and those before it, which do not count */
-    double cost_of_earlier; /* attempts, in USD */
+    bool first;             /* first sample, to which batch gives the id of the case */
+    uint32_t attempts;      /* this one, and earlier ones that do not count */
+    double cost_of_earlier; /* of the earlier attempts, in USD */
 
-    const char *task_class; /* its kind where there is none; NULL: not known */
-    double score;           /* NAN: none */
+    const char *task_class; /* else the kind of its job; NULL if neither is known */
+    double score;           /* NAN if there is none */
     double cost_usd;
-    uint32_t wall_ms, queue_ms; /* UINT32_MAX: not known */
+    uint32_t wall_ms, queue_ms; /* or LINE_MS_UNKNOWN */
     const json_t *failure_modes;
-    const char *reason;         /* why there is no score, or what failed where no mode says it */
-    const char *detail;         /* to that reason */
+    const char *reason;         /* why there is no score, or what failed if no mode says it */
+    const char *detail;         /* of that reason */
     const char *code, *message; /* of an error */
 
     const json_t *isolation;
-    bool shared;       /* the verdict could have been forged */
-    const json_t *run; /* what the client added */
+    bool shared;       /* the graded code could have forged the verdict */
+    const json_t *run; /* what the client says about the run */
 };
 
-/* Decodes OBJECT; -EINVAL with FAULT naming the JSON path. *RET points into OBJECT and, for an id
- * that is a number, into itself. */
+/* Decodes OBJECT. *RET points into OBJECT and, if the id is a number, into itself: do not copy it.
+ * 0, or -EINVAL with a FAULT that names the JSON path. */
 int line_decode(const json_t *object, struct line *ret, struct fault *fault);

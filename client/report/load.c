@@ -5,12 +5,13 @@
 #include "client/batch/jobline.h"
 #include "client/terminal/text.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
-/* Bytes; a line of results holds a sample, which came in a frame. */
+/* Bytes of a line: it holds a sample, which fits into a frame. */
 #define LINE_BYTES_MAX ((size_t)64 << 20)
-/* Of each file. */
+/* Lines of each file that are named on stderr. */
 #define LINES_NAMED 10
 
 struct loading {
@@ -20,18 +21,19 @@ struct loading {
     bool fatal;
 };
 
-/* Says what is wrong with the line that was read last; after the first few only counts. */
+/* Prints what is wrong with the line read last; after LINES_NAMED it only counts. */
 static void complain_line(const struct loading *loading, uint64_t *count, const char *what)
 {
     const struct input *input = &loading->input;
     if (++*count <= LINES_NAMED)
         complain("%s:%" PRIu64 ": %s", input->name, input->line_no, what);
     else if (*count == LINES_NAMED + 1)
-        complain("%s: there are more lines like these; they are only counted", input->name);
+        complain("%s: more lines like these follow; they are only counted", input->name);
 }
 
 static int add_line(struct loading *loading, const char *text, size_t n, struct fault *fault)
 {
+    assert(loading->input.next_file > 0);
     struct runreport_file *file = &loading->files[loading->input.next_file - 1];
     _cleanup_json_ json_t *object = NULL;
     struct line line = {.state = LINE_NOTE};
@@ -46,7 +48,8 @@ static int add_line(struct loading *loading, const char *text, size_t n, struct 
     file->lines++;
     if (r > 0) {
         struct fault again;
-        (void)fault_set(&again, "\"%.128s\" is in this file before; the last line counts", line.id);
+        (void)fault_set(&again, "\"%.128s\" occurs earlier in this file; the last line counts",
+                        line.id);
         complain_line(loading, &file->duplicates, again.text);
     }
     return 0;
@@ -55,7 +58,7 @@ static int add_line(struct loading *loading, const char *text, size_t n, struct 
 static void take_line(struct loading *loading, const char *text, size_t n)
 {
     struct runreport_file *file = &loading->files[loading->input.next_file - 1];
-    /* Without a newline behind it: its writer may have been interrupted. */
+    /* No newline follows it: its writer may have been interrupted. */
     bool cut_off = loading->input.consumed == n;
     struct fault fault = FAULT_NULL;
     if (jobline_blank(text, n))
@@ -114,7 +117,7 @@ int load_results(const char *const *files, size_t n, struct results *results,
     if (loading.fatal)
         return -EIO;
     if (results->n == 0) {
-        complain("%s%s: no result was found", counts[0].name, n > 1 ? " and the others" : "");
+        complain("%s%s: no result was found", counts[0].name, n > 1 ? " and the other files" : "");
         return -EIO;
     }
     worst_sort(&results->worst);

@@ -28,7 +28,7 @@ void markup_put(FILE *out, const char *text, size_t n)
     for (size_t i = 0; i < n;) {
         char shown[PRINTABLE_CHARACTER_MAX];
         i += printable_character(text + i, n - i, PRINTABLE_ESCAPED, shown);
-        /* U+FFFE and U+FFFF are UTF-8, but no characters of XML. */
+        /* U+FFFE and U+FFFF are valid UTF-8, but XML does not allow them. */
         const char *as = strcmp(shown, "\xEF\xBF\xBE") == 0 || strcmp(shown, "\xEF\xBF\xBF") == 0
                              ? "\xEF\xBF\xBD"
                              : shown;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* The style and the script of the HTML page, which are part of this program. */
+/* The HTML page around its data: page.html with page.css and page.js in it, cut in two by embed.py
+ * at build time. */
 
-extern const char page_css[];
-extern const char page_js[];
+extern const char page_head[]; /* comes before the data */
+extern const char page_tail[]; /* comes behind them */

@@ -3,6 +3,7 @@
 #include "cases.h"
 #include "estimate.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -15,9 +16,9 @@ struct change {
 struct pairing {
     const struct results *here, *there;
     struct case_sum *sums_here, *sums_there;
-    double *scores, *passes; /* differences */
+    double *scores, *passes; /* differences of the pairs: here minus there */
     size_t n_scores, n_passes;
-    struct change *changes; /* of the pass rate */
+    struct change *changes; /* pairs whose pass rate differs */
     size_t n_changes;
     uint64_t paired, without_verdict, changed, only_here, only_there;
     json_t *only_here_ids, *only_there_ids, *changed_ids;
@@ -58,7 +59,7 @@ static int pairing_init(struct pairing *pairing, const struct results *here,
 
 /* --- cases -------------------------------------------------------------------------------- */
 
-/* Counts, and names the first. */
+/* Counts a case, and lists its id if there is room. */
 static int note(uint64_t *count, json_t *ids, const struct results *results, uint32_t case_no)
 {
     size_t n;
@@ -66,15 +67,6 @@ static int note(uint64_t *count, json_t *ids, const struct results *results, uin
     if ((*count)++ >= PAIRED_IDS_MAX)
         return 0;
     return json_array_append_new(ids, json_stringn(id, n)) < 0 ? -ENOMEM : 0;
-}
-
-/* Whether the case is known to be another than it was. */
-static bool has_changed(const struct pairing *pairing, uint32_t here, uint32_t there)
-{
-    static const char unknown[32];
-    const char *a = pairing->here->case_digests[here], *b = pairing->there->case_digests[there];
-    return memcmp(a, unknown, sizeof(unknown)) != 0 && memcmp(b, unknown, sizeof(unknown)) != 0 &&
-           memcmp(a, b, sizeof(unknown)) != 0;
 }
 
 static void add_pair(struct pairing *pairing, uint32_t here, uint32_t there)
@@ -87,6 +79,7 @@ static void add_pair(struct pairing *pairing, uint32_t here, uint32_t there)
         return;
     }
     pairing->paired++;
+    assert(pairing->paired <= pairing->here->cases.n); /* the room of each array */
     pairing->passes[pairing->n_passes++] = after - before;
     if (!isnan(score))
         pairing->scores[pairing->n_scores++] = score;
@@ -104,7 +97,8 @@ static int pair_case(struct pairing *pairing, uint32_t here)
     uint32_t there = intern_find(&pairing->there->cases, id, n);
     if (there == INTERN_NONE)
         return note(&pairing->only_here, pairing->only_here_ids, pairing->here, here);
-    if (has_changed(pairing, here, there))
+    if (case_digest_differs(&pairing->here->case_digests[here],
+                            &pairing->there->case_digests[there]))
         return note(&pairing->changed, pairing->changed_ids, pairing->here, here);
     add_pair(pairing, here, there);
     return 0;
@@ -126,7 +120,7 @@ static int pair_cases(struct pairing *pairing)
 
 /* --- changes ------------------------------------------------------------------------------ */
 
-/* What has fallen most comes first, what has risen most last; then by id. */
+/* Orders by the change of the pass rate, largest fall first, then by id. */
 static int by_difference(const void *left, const void *right)
 {
     const struct change *a = left, *b = right;
@@ -143,7 +137,7 @@ static json_t *change_json(const struct change *change)
                      "after", change->after);
 }
 
-/* N changes from FIRST on, or, with STEP -1, back from there. */
+/* Lists N changes from FIRST on; with STEP -1, from FIRST backwards. */
 static json_t *changes_json(const struct change *first, size_t n, ptrdiff_t step)
 {
     json_t *shown = json_array();
@@ -163,7 +157,7 @@ static bool has_class(const struct results *results, const char *class)
     return false;
 }
 
-/* Adds the classes with a rubric in A that is not in B, though B has one. */
+/* Adds the classes for which A has a rubric that B does not have, and B has another one. */
 static int add_rubrics(json_t *names, const struct results *a, const struct results *b)
 {
     for (size_t i = 0; i < a->facts.rubrics.n; i++) {
@@ -177,7 +171,7 @@ static int add_rubrics(json_t *names, const struct results *a, const struct resu
     return 0;
 }
 
-/* The task classes that were graded by other rubrics. */
+/* Lists the task classes whose rubrics differ. */
 static json_t *rubrics_json(const struct results *here, const struct results *there)
 {
     _cleanup_json_ json_t *names = json_object();

@@ -3,10 +3,10 @@
 
 #include <math.h>
 
-/* Up to this many expected successes they are counted one by one. */
+/* Below this many expected successes, they are counted one by one. */
 #define BINOMIAL_FEW 10
 
-/* splitmix64: any seed, also 0, gives four words that have nothing in common. */
+/* splitmix64: any seed, even 0, gives four unrelated words. */
 void random_init(struct random *random, uint64_t seed)
 {
     for (int i = 0; i < 4; i++) {
@@ -23,8 +23,7 @@ double random_unit(struct random *random)
     return ((double)(random_next(random) >> 11) + 0.5) * 0x1p-53;
 }
 
-/* By inversion: the probabilities of 0, 1, 2, ... successes are taken from U until it is used up.
- */
+/* Inversion: subtracts the probabilities of 0, 1, 2, ... successes from U until it is used up. */
 static uint64_t binomial_of_few(struct random *random, uint64_t n, double p)
 {
     const double odds = p / (1 - p);

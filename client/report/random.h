@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Pseudo-random numbers that are the same for the same seed on every machine. Not for secrets.
+/* Pseudo-random numbers: the same seed gives the same numbers on every machine. Not for secrets.
  * Pure. */
 
 #include <stdint.h>
 
-/* xoshiro256++ of Blackman and Vigna. */
+/* xoshiro256++ by Blackman and Vigna. */
 struct random {
     uint64_t s[4];
 };
@@ -25,8 +25,8 @@ static inline uint64_t random_next(struct random *random)
     return result;
 }
 
-/* Uniform in (0, 1): neither end is ever drawn. */
+/* Returns a uniform number in (0, 1), without the ends. */
 double random_unit(struct random *random);
 
-/* How many of N independent trials succeed, each with probability P in [0, 1]. */
+/* Draws how many of N independent trials succeed, each with probability P in [0, 1]. */
 uint64_t random_binomial(struct random *random, uint64_t n, double p);

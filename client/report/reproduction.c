@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "reproduction.h"
-#include "facts.h"
 
 #include <sha2.h>
 #include <string.h>
@@ -8,7 +7,7 @@
 struct ordered {
     const char *id;
     size_t n;
-    const char *digest;
+    const struct case_digest *digest;
 };
 
 static int by_id(const void *left, const void *right)
@@ -18,17 +17,16 @@ static int by_id(const void *left, const void *right)
     return order != 0 ? order : (a->n > b->n) - (a->n < b->n);
 }
 
-/* SHA-256 over the ids and digests of the cases in the order of ids, each a line "DIGEST  ID". */
+/* Computes the SHA-256 of lines "DIGEST  ID", one for each case, in the order of ids. */
 static int digest_cases(struct ordered *cases, size_t n, char ret[SHA256_DIGEST_STRING_LENGTH])
 {
     SHA2_CTX context;
     SHA256Init(&context);
     qsort(cases, n, sizeof(*cases), by_id);
     for (size_t i = 0; i < n; i++) {
-        char hex[65];
-        for (size_t k = 0; k < 32; k++)
-            (void)snprintf(hex + 2 * k, 3, "%02x", (unsigned char)cases[i].digest[k]);
-        SHA256Update(&context, (const uint8_t *)hex, 64);
+        char hex[CASE_DIGEST_HEX];
+        (void)case_digest_print(cases[i].digest, hex);
+        SHA256Update(&context, (const uint8_t *)hex, sizeof(hex) - 1);
         SHA256Update(&context, (const uint8_t *)"  ", 2);
         SHA256Update(&context, (const uint8_t *)cases[i].id, cases[i].n);
         SHA256Update(&context, (const uint8_t *)"\n", 1);
@@ -38,17 +36,16 @@ static int digest_cases(struct ordered *cases, size_t n, char ret[SHA256_DIGEST_
 
 static json_t *digests_json(const struct results *results)
 {
-    static const char unknown[32];
     _cleanup_free_ struct ordered *cases = calloc(results->cases.n + 1, sizeof(*cases));
     char digest[SHA256_DIGEST_STRING_LENGTH];
     size_t n = 0;
     if (!cases)
         return NULL;
     for (size_t i = 0; i < results->cases.n; i++) {
-        if (memcmp(results->case_digests[i], unknown, sizeof(unknown)) == 0)
+        if (!case_digest_is_known(&results->case_digests[i]))
             continue;
         cases[n].id = intern_text(&results->cases, (uint32_t)i, &cases[n].n);
-        cases[n++].digest = results->case_digests[i];
+        cases[n++].digest = &results->case_digests[i];
     }
     if (n == 0)
         return json_null();
@@ -102,10 +99,10 @@ static json_t *time_json(int64_t ms)
     return ms == 0 ? json_null() : json_string(facts_print_time(ms, text));
 }
 
-/* Why something is null. */
+/* Makes {MEMBER: why it is null}. */
 static json_t *missing_json(const struct results *results)
 {
-    const struct results_facts *facts = &results->facts;
+    const struct facts *facts = &results->facts;
     json_t *missing = json_object();
     int bad = 0;
     if (facts->rubricd.n == 0)
@@ -121,20 +118,21 @@ static json_t *missing_json(const struct results *results)
     return bad ? (json_decref(missing), NULL) : missing;
 }
 
-json_t *reproduction_json(const struct results *results, const struct runreport_options *options)
+json_t *reproduction_json(const struct results *results, const struct bootstrap_options *bootstrap,
+                          const char *version)
 {
-    const struct results_facts *facts = &results->facts;
+    const struct facts *facts = &results->facts;
     _cleanup_json_ json_t *cases = digests_json(results);
     _cleanup_json_ json_t *missing = missing_json(results);
     if (!cases || !missing)
         return NULL;
     if (cases == json_null())
         (void)json_object_set_new(missing, "cases", json_string("no line has run.case_digest"));
-    return json_pack(
-        "{s:s,s:o,s:o,s:o,s:O,s:o,s:o,s:{s:f,s:I,s:I},s:O}", "rubricctl", options->version,
-        "rubricd", texts_json(&facts->rubricd), "hosts", hosts_json(results), "rubrics",
-        rubrics_json(results), "cases", cases, "started_at", time_json(facts->started_ms),
-        "finished_at", time_json(facts->finished_ms), "bootstrap", "confidence",
-        options->bootstrap.confidence, "resamples", (json_int_t)options->bootstrap.resamples,
-        "seed", (json_int_t)options->bootstrap.seed, "missing", missing);
+    return json_pack("{s:s,s:o,s:o,s:o,s:O,s:o,s:o,s:{s:f,s:I,s:I},s:O}", "rubricctl", version,
+                     "rubricd", texts_json(&facts->rubricd), "hosts", hosts_json(results),
+                     "rubrics", rubrics_json(results), "cases", cases, "started_at",
+                     time_json(facts->started_ms), "finished_at", time_json(facts->finished_ms),
+                     "bootstrap", "confidence", bootstrap->confidence, "resamples",
+                     (json_int_t)bootstrap->resamples, "seed", (json_int_t)bootstrap->seed,
+                     "missing", missing);
 }

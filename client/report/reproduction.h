@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What it takes to grade the same again, as far as the lines tell it. Pure. */
+/* What a reader needs to grade the same again, as far as the lines say it. Pure. */
 
-#include "runreport.h"
+#include "bootstrap.h"
+#include "results.h"
 
-/* Null, with a reason in `missing`, where they do not. NULL when memory runs out. */
-json_t *reproduction_json(const struct results *results, const struct runreport_options *options);
+/* The member `reproducibility` of a report. What no line says is null, with the reason in its
+ * `missing`. VERSION is that of this program. NULL when memory runs out. */
+json_t *reproduction_json(const struct results *results, const struct bootstrap_options *bootstrap,
+                          const char *version);

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "results.h"
-#include "facts.h"
 
 #include "proto/utf8.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
 #define ROOM_FIRST 1024
-/* Bytes of a failure mode's or an error's code, of a task class. */
+/* Bytes of a code or a task class; the rest is cut off. */
 #define CODE_MAX 200
 
-/* What makes a grading: a case, a file, the number of a sample. Without padding, for it is hashed.
- */
+/* What identifies a result. */
 struct key {
     uint32_t case_no, sample, file_no;
 };
@@ -20,14 +19,14 @@ struct key {
 void results_deinit(struct results *results)
 {
     struct intern *const interns[] = {
-        &results->cases,         &results->classes,       &results->populations_index,
-        &results->codes,         &results->mode_sets,     &results->errors,
-        &results->facts.rubricd, &results->facts.rubrics, &results->facts.hosts,
+        &results->cases, &results->classes,   &results->populations_index,
+        &results->codes, &results->mode_sets, &results->errors,
     };
     for (size_t i = 0; i < results->populations_index.n; i++)
         json_decref(results->populations[i].isolation);
     for (size_t i = 0; i < ARRAY_SIZE(interns); i++)
         intern_deinit(interns[i]);
+    facts_deinit(&results->facts);
     worst_deinit(&results->worst);
     firsts_deinit(&results->of_codes);
     firsts_deinit(&results->of_errors);
@@ -44,7 +43,7 @@ static int too_many(struct fault *fault, const char *what, size_t most)
     return -EFBIG;
 }
 
-/* The number of TEXT in TABLE, which holds at most MOST different ones. */
+/* Sets *RET to the number of TEXT in TABLE. -EFBIG if TABLE would hold more than MOST. */
 static int put_bounded(struct intern *table, const void *text, size_t n, size_t most,
                        const char *what, uint16_t *ret, struct fault *fault)
 {
@@ -57,7 +56,7 @@ static int put_bounded(struct intern *table, const void *text, size_t n, size_t 
     return r;
 }
 
-/* The same for what is counted under one name when it is too much. */
+/* Likewise, but takes OTHERS in place of TEXT if TABLE would hold more than MOST. */
 static int put_or_others(struct intern *table, const void *text, size_t n, const void *others,
                          size_t n_others, size_t most, uint16_t *ret)
 {
@@ -74,8 +73,8 @@ static int put_or_others(struct intern *table, const void *text, size_t n, const
 
 /* --- cases -------------------------------------------------------------------------------- */
 
-/* ARRAY, with *ROOM items of SIZE bytes, moved to where it holds N; new ones are zeroed. NULL when
- * memory runs out: it is then as it was. */
+/* Reallocates ARRAY, which has *ROOM items of SIZE bytes, so that it holds N. Zeroes the new ones.
+ * Returns NULL, and leaves ARRAY alone, when memory runs out. */
 static void *grow(void *array, size_t *room, size_t size, size_t n)
 {
     if (n <= *room)
@@ -89,6 +88,18 @@ static void *grow(void *array, size_t *room, size_t size, size_t n)
     return grown;
 }
 
+/* The first digest of a case stays; a line with another one counts as changed. */
+static void note_digest(struct results *results, uint32_t case_no, const struct line *line)
+{
+    struct case_digest digest, *known = &results->case_digests[case_no];
+    if (!case_digest_read(json_string_value(json_object_get(line->run, "case_digest")), &digest))
+        return;
+    if (!case_digest_is_known(known))
+        *known = digest;
+    else if (case_digest_differs(known, &digest))
+        results->changed_cases++;
+}
+
 static int put_case(struct results *results, const struct line *line, uint32_t *ret)
 {
     int r = intern_put(&results->cases, line->id, line->id_length, ret);
@@ -99,7 +110,7 @@ static int put_case(struct results *results, const struct line *line, uint32_t *
     if (!digests)
         return -ENOMEM;
     results->case_digests = digests;
-    facts_add_case(results, *ret, line);
+    note_digest(results, *ret, line);
     return 0;
 }
 
@@ -140,7 +151,7 @@ static int put_code(struct results *results, const char *severity, const char *c
                          RESULTS_CODES_MAX, ret);
 }
 
-/* Adds a code to a set unless it is there. */
+/* Adds CODE to a set of N unless it is there or the set is full. Returns the new N. */
 static size_t add_to_set(uint16_t set[RESULTS_MODES_MAX], size_t n, uint16_t code)
 {
     for (size_t i = 0; i < n; i++)
@@ -186,7 +197,7 @@ static int put_modes(struct results *results, const struct line *line, uint32_t 
                                  RESULTS_MODE_SETS_MAX, ret);
 }
 
-/* The first detail that says why it failed. */
+/* Returns the first detail that says why a result failed, or NULL. */
 static const char *detail_of(const struct line *line)
 {
     for (size_t i = 0; i < json_array_size(line->failure_modes); i++) {
@@ -218,12 +229,14 @@ size_t results_mode_set(const struct results *results, uint16_t modes,
 {
     size_t n;
     const char *text = intern_text(&results->mode_sets, modes, &n);
+    assert(n <= RESULTS_MODES_MAX * sizeof(*ret));
     memcpy(ret, text, n);
     return n / sizeof(*ret);
 }
 
 json_t *results_name(const struct results *results, uint32_t item)
 {
+    assert(item < results->n);
     const struct result *result = &results->items[item];
     size_t n;
     const char *id = intern_text(&results->cases, result->case_no, &n);
@@ -234,7 +247,7 @@ json_t *results_name(const struct results *results, uint32_t item)
 
 /* --- results ------------------------------------------------------------------------------ */
 
-/* What the old result at ITEM had contributed besides itself. */
+/* Takes back what the old result at ITEM contributed to the sums and examples. */
 static void forget(struct results *results, uint32_t item)
 {
     const struct result *old = &results->items[item];
@@ -250,6 +263,7 @@ static void forget(struct results *results, uint32_t item)
         firsts_forget(&results->of_codes, codes[i], item);
     if (old->state == LINE_FAILED)
         worst_forget(&results->worst, item);
+    assert(results->populations[old->population].n > 0);
     results->populations[old->population].n--;
 }
 
@@ -267,10 +281,12 @@ static bool is_key(const struct result *result, const struct key *key)
            result->file_no == key->file_no;
 }
 
-/* The slot of the item with KEY, or the free one where it belongs. There is a free one. */
+/* Returns the slot of the item with KEY, or the free one where it belongs. */
 static size_t slot_of(const struct results *results, const struct key *key)
 {
     size_t slot = hash_of(key) & (results->n_slots - 1);
+    assert((results->n_slots & (results->n_slots - 1)) == 0);
+    assert(results->n < results->n_slots); /* so that the search ends */
     while (results->slots[slot] != 0 && !is_key(&results->items[results->slots[slot] - 1], key))
         slot = (slot + 1) & (results->n_slots - 1);
     return slot;
@@ -310,7 +326,7 @@ static int grow_items(struct results *results)
     return 0;
 }
 
-/* Lines that do not tell their samples apart are numbered as they come. */
+/* Numbers the unnumbered lines of a case in their order. */
 static int next_sample(struct results *results, uint32_t case_no, uint32_t *ret)
 {
     void *samples = grow(results->next_sample, &results->samples_room,
@@ -322,11 +338,11 @@ static int next_sample(struct results *results, uint32_t case_no, uint32_t *ret)
     return 0;
 }
 
-/* The slot of the item that LINE is. */
+/* Finds the slot of the item that LINE is, and makes room for a new one. */
 static int find_slot(struct results *results, const struct line *line, struct key *key, size_t *ret)
 {
     int r = put_case(results, line, &key->case_no);
-    if (r == 0 && line->numbers_itself)
+    if (r == 0 && line->is_unnumbered)
         r = next_sample(results, key->case_no, &key->sample);
     if (r == 0)
         r = grow_slots(results);
@@ -351,12 +367,13 @@ static int put_parts(struct results *results, const struct line *line, uint32_t 
                                       : put_modes(results, line, item, &result->modes);
     if (r == 0 && line->state == LINE_FAILED)
         r = worst_add(&results->worst, item, line->score, detail_of(line));
-    return r < 0 ? r : facts_add(results, line);
+    return r < 0 ? r : facts_add(&results->facts, line);
 }
 
 int results_add(struct results *results, const struct line *line, uint16_t file_no,
                 struct fault *fault)
 {
+    assert(line->state != LINE_NOTE);
     struct key key = {.sample = line->sample, .file_no = file_no};
     size_t slot;
     int r = find_slot(results, line, &key, &slot);
@@ -381,6 +398,7 @@ int results_add(struct results *results, const struct line *line, uint16_t file_
     r = put_parts(results, line, item, &result, fault);
     if (r < 0)
         return r;
+    assert((result.population == POPULATION_NONE) == (line->state == LINE_ERROR));
     if (result.population != POPULATION_NONE)
         results->populations[result.population].n++;
     results->items[item] = result;

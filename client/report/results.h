@@ -1,83 +1,75 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* All results of a report, a few dozen bytes each, so that a million of them fit: what they come to
- * is computed when all are there, for a later line may take the place of an earlier one. Pure. */
+/* All results of a report, at a few dozen bytes each, so that a million fit into memory. Numbers
+ * are computed once all are there, because a later line may replace an earlier one. Pure. */
 
+#include "case_digest.h"
 #include "examples.h"
+#include "facts.h"
 #include "intern.h"
 #include "line.h"
 
-/* Files, task classes and populations are told apart up to these numbers; more are an error. */
+/* More files, task classes or populations are an error. */
 #define RESULTS_FILES_MAX 65535
 #define RESULTS_CLASSES_MAX 1000
 #define RESULTS_POPULATIONS_MAX 64
-/* Distinct versions of the daemon, hosts and rubrics. */
-#define RESULTS_FACTS_MAX 1000
-/* Distinct failure modes and error codes; what comes after is counted as one. */
+/* Further distinct failure modes, and further error codes, are counted together as RESULTS_OTHERS.
+ */
 #define RESULTS_CODES_MAX 1000
-/* Sets of failure modes that came together. */
+/* Distinct sets of failure modes of one result. */
 #define RESULTS_MODE_SETS_MAX 60000
 #define RESULTS_OTHERS "(others)"
 
-#define RESULT_MS_NONE UINT32_MAX
 #define POPULATION_NONE UINT16_MAX
 
 struct result {
-    double score; /* NAN: none */
+    double score; /* NAN if there is none */
     double cost_usd;
     uint32_t case_no;
     uint32_t sample;
-    uint32_t wall_ms, queue_ms; /* RESULT_MS_NONE: not known */
+    uint32_t wall_ms, queue_ms; /* LINE_MS_UNKNOWN */
     uint16_t file_no;
     uint16_t class_no;
-    uint16_t population;
-    uint16_t modes; /* number of its set of failure modes; of its code, where it is an error */
+    uint16_t population; /* POPULATION_NONE for an error */
+    uint16_t modes;      /* number of its set of failure modes; for an error, of its code */
     enum line_state state;
-    bool is_first; /* sample, whose name is that of the case */
+    bool is_first; /* sample, which has the name of the case */
 };
 
-/* What was confined alike. */
+/* The results of jobs that were isolated in the same way. */
 struct population {
-    json_t *isolation; /* class, layers, digest; NULL: the lines do not say */
-    bool shared;
-    uint64_t n;
-};
-
-/* Values that something had, and how often: versions, digests. */
-struct results_facts {
-    struct intern rubricd;
-    struct intern rubrics;           /* "TASK_CLASS\0DIGEST" */
-    struct intern hosts;             /* run.host, printed */
-    int64_t started_ms, finished_ms; /* since 1970; 0: not known */
+    json_t *isolation; /* class, layers, digest; NULL if the lines do not say */
+    bool shared;       /* the graded code could have forged the verdicts */
+    uint64_t n;        /* results */
 };
 
 struct results {
     struct result *items;
     size_t n, room;
-    uint32_t *slots; /* number + 1 of the item whose case, file and sample hash there; 0: none */
+    uint32_t *slots; /* hash table of case, file and sample: number + 1 of an item; 0: free */
     size_t n_slots;  /* a power of two */
 
     struct intern cases;
-    char (*case_digests)[32]; /* in binary; all zero: not known */
+    struct case_digest *case_digests; /* by number of the case */
     size_t digests_room;
-    uint32_t *next_sample; /* for lines that are not numbered */
+    uint32_t *next_sample; /* of unnumbered lines, by number of the case */
     size_t samples_room;
 
     struct intern classes;
     struct intern populations_index;
     struct population populations[RESULTS_POPULATIONS_MAX];
     struct intern codes;     /* "SEVERITY\0CODE" */
-    struct intern mode_sets; /* numbers of codes, uint16_t each */
+    struct intern mode_sets; /* arrays of uint16_t: numbers in `codes` */
     struct intern errors;    /* codes of errors */
-    struct worst worst;      /* failed */
+    struct worst worst;      /* of those that failed */
     struct firsts of_codes;  /* by number in `codes` */
     struct firsts of_errors; /* by number in `errors` */
-    struct results_facts facts;
-    uint64_t changed_cases; /* lines whose case had another digest before */
+    struct facts facts;
+    uint64_t changed_cases; /* lines whose case had another digest in an earlier line */
 
     uint64_t earlier_attempts;
-    double cost_of_earlier; /* and of what was replaced */
-    uint64_t replaced;      /* results whose id came again in the same file */
+    double cost_of_earlier; /* of earlier attempts and replaced results, in USD */
+    uint64_t replaced;      /* results whose id occurs again later in the same file */
 };
 
 #define RESULTS_NULL   \
@@ -88,22 +80,23 @@ struct results {
 void results_deinit(struct results *results);
 #define _cleanup_results_ _cleanup_(results_deinit)
 
-/* Adds LINE of file FILE_NO, which is no LINE_NOTE. 1: it took the place of one with the same id in
- * the same file. -EFBIG with FAULT: too many of something; -ENOMEM. */
+/* Adds LINE, which is not a LINE_NOTE, of file FILE_NO. Returns 1 if it replaces a line with the
+ * same id in the same file, else 0; -EFBIG with FAULT if there are too many of something; -ENOMEM.
+ */
 int results_add(struct results *results, const struct line *line, uint16_t file_no,
                 struct fault *fault);
 
-/* The severity and the code of a failure mode. */
+/* Returns a failure mode's code and, unless RET_SEVERITY is NULL, sets its severity. */
 const char *results_code(const struct results *results, uint16_t code, const char **ret_severity);
 
-/* The codes in set MODES; returns how many. */
 #define RESULTS_MODES_MAX 64
+/* Copies the codes of set MODES; returns how many there are. */
 size_t results_mode_set(const struct results *results, uint16_t modes,
                         uint16_t ret[RESULTS_MODES_MAX]);
 
-/* "a1", or "a1#2" where a case has several results, as batch names them. NULL when memory runs out.
- */
+/* Makes the name of a result as batch does: "a1", or "a1#2" for further samples of a case. NULL
+ * when memory runs out. */
 json_t *results_name(const struct results *results, uint32_t item);
 
-/* How many populations have results. */
+/* Returns how many populations have results. */
 size_t results_populations(const struct results *results);

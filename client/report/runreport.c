@@ -146,7 +146,8 @@ json_t *runreport_make(const struct results *results, const struct runreport_opt
         stability_json(results, sums), "cost_usd", cost_json(results), "latency_ms",
         latency_json(results), "populations", populations_json(results), "changed_cases",
         json_integer((json_int_t)results->changed_cases), "reproducibility",
-        reproduction_json(results, options), "against", against_json(results, options), "cases",
+        reproduction_json(results, &options->bootstrap, options->version), "against",
+        against_json(results, options), "cases",
         options->list_cases ? cases_json(results, sums) : json_null());
     return rest && json_object_update(report, rest) == 0 ? TAKE_PTR(report) : NULL;
 }
@@ -158,7 +159,7 @@ static void put_population(FILE *out, const struct population *population)
     const char *class = json_string_value(json_object_get(population->isolation, "class"));
     const char *digest = json_string_value(json_object_get(population->isolation, "digest"));
     if (!population->isolation)
-        (void)fprintf(out, "\n  %" PRIu64 " with no isolation told", population->n);
+        (void)fprintf(out, "\n  %" PRIu64 " with unknown isolation", population->n);
     else
         (void)fprintf(out, "\n  %" PRIu64 " %s %.16s", population->n, class ? class : "?",
                       digest ? digest : "?");

@@ -1,29 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "sink.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
-
-bool sink_format_of(const char *path, enum report_format *ret)
-{
-    static const struct {
-        const char *ending;
-        enum report_format format;
-    } known[] = {
-        {".txt", FORMAT_TEXT},  {".json", FORMAT_JSON}, {".xml", FORMAT_JUNIT},
-        {".html", FORMAT_HTML}, {".htm", FORMAT_HTML},
-    };
-    const char *ending = strrchr(path, '.');
-    for (size_t i = 0; ending && i < ARRAY_SIZE(known); i++) {
-        if (strcasecmp(ending, known[i].ending) == 0) {
-            *ret = known[i].format;
-            return true;
-        }
-    }
-    return false;
-}
 
 static int open_stream(struct sink *sink, struct fault *fault)
 {
@@ -35,7 +16,7 @@ static int open_stream(struct sink *sink, struct fault *fault)
     }
     mode_t mask = umask(0);
     (void)umask(mask);
-    (void)fchmod(fd, 0666 & ~mask); /* as any file that is made, not as a secret */
+    (void)fchmod(fd, 0666 & ~mask); /* as any new file; mkostemp() makes it private */
     sink->stream = fdopen(fd, "w");
     if (!sink->stream)
         return fault_set(fault, "cannot write %s: %s", sink->path, strerror(errno));
@@ -46,16 +27,16 @@ static int open_stream(struct sink *sink, struct fault *fault)
 int sink_open(struct sink *sink, const char *path, bool force, struct fault *fault)
 {
     struct stat st;
+    assert(!sink->stream && !sink->path);
     bool exists = lstat(path, &st) == 0;
     if (exists && !force)
-        return fault_set(fault, "%s is there already; --force overwrites it", path);
+        return fault_set(fault, "%s already exists; --force overwrites it", path);
     if (exists && S_ISDIR(st.st_mode))
         return fault_set(fault, "cannot write %s: %s", path, strerror(EISDIR));
     sink->path = strdup(path);
-    /* A device or a pipe is written as it is. */
     bool in_place = exists && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode);
     if (!sink->path || (!in_place && asprintf(&sink->temporary, "%s.XXXXXX", path) < 0)) {
-        sink->temporary = NULL; /* undefined after a failure */
+        sink->temporary = NULL; /* asprintf() leaves it undefined */
         return fault_set(fault, "out of memory");
     }
     if (!in_place)
@@ -66,6 +47,7 @@ int sink_open(struct sink *sink, const char *path, bool force, struct fault *fau
 
 int sink_commit(struct sink *sink, struct fault *fault)
 {
+    assert(sink->stream);
     bool good = fflush(sink->stream) == 0 && !ferror(sink->stream);
     if (good && sink->temporary)
         good = fsync(fileno(sink->stream)) == 0;

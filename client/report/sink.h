@@ -1,23 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Where a report goes, and in which form. */
+/* The file that a report goes to. */
 
 #include "proto/fault.h"
 
 #include <stdbool.h>
 
-enum report_format {
-    FORMAT_TEXT,
-    FORMAT_JSON,
-    FORMAT_JUNIT,
-    FORMAT_HTML,
-};
-
-/* The format that PATH's ending names: .txt, .json, .xml, .html, .htm. False: none of them. */
-bool sink_format_of(const char *path, enum report_format *ret);
-
-/* A file that appears under its name when all of it has been written, so that nobody ever finds
- * half a report there. */
+/* A file that appears under its name only when it is complete: sink_open() makes a temporary one,
+ * sink_commit() renames it. A device or a pipe is written in place. */
 struct sink {
     char *path, *temporary; /* owned */
     FILE *stream;
@@ -28,11 +18,11 @@ struct sink {
         .path = NULL, \
     }
 
-/* PATH may exist only with FORCE. Negative with FAULT. */
+/* Opens a file for PATH, which may exist only with FORCE. 0, or negative with FAULT. */
 int sink_open(struct sink *sink, const char *path, bool force, struct fault *fault);
 
-/* Moves what was written to its place. Negative with FAULT. */
+/* Writes everything to disk and renames the file to its path. 0, or negative with FAULT. */
 int sink_commit(struct sink *sink, struct fault *fault);
 
-/* Leaves nothing of what was not committed. */
+/* Closes SINK, and removes the temporary file unless it was committed. */
 void sink_close(struct sink *sink);

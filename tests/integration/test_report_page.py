@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""The HTML page of rubricctl report: what stands in it, and what a browser makes of it."""
+"""The HTML page of rubricctl report: the data in it, and what a browser makes of them.
 
+The page's own script builds it from a report that is embedded as JSON. Tests without a browser check
+that report; those with one check what people see."""
+
+import base64
+import hashlib
 import html.parser
 import json
 import re
@@ -21,7 +26,7 @@ class Page(html.parser.HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.open, self.elements, self.words, self.tables = [], [], [], {}
+        self.open, self.elements, self.words, self.tables, self.raw = [], [], [], {}, {}
         self.feed(text)
         self.close()
         assert not self.open, f"never closed: {self.open}"
@@ -45,6 +50,11 @@ class Page(html.parser.HTMLParser):
         self.open.pop()
 
     def handle_data(self, data):
+        if self.open[-1:] in (["script"], ["style"]):
+            tag, attributes = self.elements[-1]
+            name = attributes.get("id", tag)
+            self.raw[name] = self.raw.get(name, "") + data
+            return
         self.words.append(data)
         if "td" in self.open or "th" in self.open:
             self.rows[-1][-1] += data
@@ -77,45 +87,85 @@ def make_page(place, *lines):
     return (place.directory / "page.html").read_text()
 
 
+def data_of(text):
+    """What is embedded in a page for its script."""
+    return json.loads(Page(text).raw["data"])
+
+
+def report_of(place, *arguments):
+    """The report as --json has it, which prints 15 digits of a number where the page has 17."""
+    return json.loads(place.run("--json", *arguments).stdout)
+
+
+def shortened(data):
+    return json.loads(json.dumps(data), parse_float=lambda number: float(f"{float(number):.15g}"))
+
+
 # What stands in it
 
 
-def test_page(place):
-    text = make_page(place, *some_results())
+def test_page_cannot_be_broken_out_of(place):
+    text = make_page(place, *some_results(), result(f"\u2028\x7f<!--{HOSTILE}", 0))
     page = Page(text)
-    assert [row[0] for row in page.tables["failures"][1:]] == [f"bad/8{SHOWN}", "bad/9", "bad/10"]
-    assert page.tables["failures"][1][2] == f"c{SHOWN}, late"
-    assert page.tables["failures"][1][5] == f"d{SHOWN}"
-    assert [row[0] for row in page.tables["classes"][1:]] == ["(not known)", "one", f"three{SHOWN}", "two"]
-    assert page.tables["errors"][1] == ["internal", "1", f"lost{SHOWN}m{SHOWN}"]
-    # One script, and everything comes from the page itself.
-    assert [tag for tag, _ in page.elements].count("script") == 1
+    # The report is one element, and the page's script another; everything comes from the page.
+    scripts = [attributes for tag, attributes in page.elements if tag == "script"]
+    assert scripts == [{"type": "application/json", "id": "data"}, {}]
     for tag, attributes in page.elements:
-        assert not attributes.keys() & {"src", "href", "style", "srcset", "data"}, (tag, attributes)
+        assert not attributes.keys() & {"src", "href", "style", "srcset"}, (tag, attributes)
         assert not any(name.startswith("on") for name in attributes), (tag, attributes)
     assert "url(" not in text and "@import" not in text
-    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u202e]", text)
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u2028\u202e]", text)
+    assert not re.search(r"[<>&]", page.raw["data"]) and page.raw["data"].isascii()
+    assert "alert(1)" not in text.replace(page.raw["data"], "")
 
 
-def test_every_plot_is_described(place):
+def test_policy_allows_the_page_alone(place):
     page = Page(make_page(place, *some_results()))
-    plots = [attributes for tag, attributes in page.elements if tag == "svg"]
-    assert len(plots) == 4
-    assert all(plot["role"] == "img" and plot["aria-label"] for plot in plots)
+    policies = [attributes["content"] for _, attributes in page.elements if "http-equiv" in attributes]
+
+    def digest(text):
+        return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
+
+    assert policies == [
+        "default-src 'none'; base-uri 'none'; form-action 'none'; "
+        f"style-src {digest(page.raw['style'])}; script-src {digest(page.raw['script'])}"
+    ]
+
+
+def test_data_are_the_report(place):
+    """The script gets what it needs: everything that --json prints but the list of cases."""
+    host = {"cpus": 2, "limits": {"slots": 2**60 + 1}, "memory_bytes": 2**30, "x": f"</script>{HOSTILE}"}
+    lines = [*some_results(), result("h", 1 / 3, run={"host": host})]
+    place.write("before.jsonl", *[result(f"good/{n}", 0) for n in range(5)], result("bad/9", 1))
+    seed = ["--seed", "9223372036854775807"]
+    text = make_page(place, *lines)
+    for arguments in ([], ["--against", "before.jsonl"], seed, ["--cases"], ["-k", "1,9"]):
+        text = place.run("--html", "r.jsonl", *arguments).stdout
+        report, data = report_of(place, "r.jsonl", *arguments), data_of(text)
+        assert data.keys() == {"report", "exact"}
+        assert shortened(data["report"]) == {**report, "cases": None}
+        # What a script's numbers cannot hold.
+        assert data["exact"]["seed"] == str(report["reproducibility"]["bootstrap"]["seed"])
+        (exact,) = data["exact"]["hosts"]
+        assert json.loads(exact["json"]) == host
+        assert exact["words"] == "interpreter not known, system not known, 2 CPUs, 1.0 GiB, 1152921504606846977 slots"
+    # The script asks for no member that a report has not.
+    read = set(re.findall(r"\breport\.([a-z_]+)", Page(text).raw["script"]))
+    assert len(read) > 10 and read <= report.keys()
+
+
+def test_without_scripts(place):
+    page = Page(make_page(place, *some_results()))
+    assert "noscript" in [tag for tag, _ in page.elements]
+    assert "your browser does not run scripts" in " ".join(page.words)
 
 
 def test_many_failures_are_cut(place):
     text = make_page(place, *[result(f"bad/{n}", n / 3000) for n in range(1500)])
-    page = Page(text)
-    assert len(page.tables["failures"]) == 1 + 1000
-    assert page.tables["failures"][1000][0] == "bad/999"
-    assert "The 1000 that scored worst of 1500 that failed" in " ".join(page.words)
+    failures = data_of(text)["report"]["failures"]
+    assert (len(failures["shown"]), failures["total"]) == (1000, 1500)
+    assert failures["shown"][-1]["id"] == "bad/999"
     assert len(text) < 400_000
-
-
-def test_nothing_failed(place):
-    page = Page(make_page(place, result("a", 1), result("b", 1)))
-    assert "failures" not in page.tables and "No result failed." in page.words
 
 
 # What a browser makes of it
@@ -189,6 +239,87 @@ def start_browser(tmp_path, request):
     browser = Browser(tmp_path, getattr(request, "param", "light"))
     yield browser
     browser.close()
+
+
+RENDERED = "return document.documentElement.outerHTML"
+
+
+def render(place, browser, *lines):
+    """The page of LINES after its script has run."""
+    make_page(place, *lines)
+    browser.open(place.directory / "page.html")
+    return Page(browser.run(RENDERED))
+
+
+def test_page(place, browser):
+    page = render(place, browser, *some_results())
+    assert [row[0] for row in page.tables["failures"][1:]] == [f"bad/8{SHOWN}", "bad/9", "bad/10"]
+    assert page.tables["failures"][1][2] == f"c{SHOWN}, late"
+    assert page.tables["failures"][1][5] == f"d{SHOWN}"
+    assert [row[0] for row in page.tables["classes"][1:]] == ["(not known)", "one", f"three{SHOWN}", "two"]
+    assert page.tables["errors"][1] == ["internal", "1", f"lost{SHOWN}m{SHOWN}"]
+    # Nothing of what was graded has become an element or an attribute.
+    assert [tag for tag, _ in page.elements].count("script") == 2
+    for tag, attributes in page.elements:
+        assert not attributes.keys() & {"src", "href", "style", "srcset", "data"}, (tag, attributes)
+        assert not any(name.startswith("on") for name in attributes), (tag, attributes)
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u202e]", "".join(page.words))
+    assert browser.log() == []
+
+
+def test_every_plot_is_described(place, browser):
+    page = render(place, browser, *some_results())
+    plots = [attributes for tag, attributes in page.elements if tag == "svg"]
+    assert len(plots) == 4
+    assert all(plot["role"] == "img" and plot["aria-label"] for plot in plots)
+
+
+def test_many_failures_are_shown_cut(place, browser):
+    page = render(place, browser, *[result(f"bad/{n}", n / 3000) for n in range(1500)])
+    assert len(page.tables["failures"]) == 1 + 1000
+    assert page.tables["failures"][1000][0] == "bad/999"
+    assert "The 1000 with the lowest scores of 1500 that failed." in " ".join(page.words)
+
+
+def test_nothing_failed(place, browser):
+    page = render(place, browser, result("a", 1), result("b", 1))
+    assert "failures" not in page.tables and "No result failed." in page.words
+
+
+def test_numbers_are_those_of_the_text(place, browser):
+    """Also where two roundings are equally near, and where a number of JavaScript cannot hold it."""
+    scores = [n / 32 for n in range(32)]
+    lines = [result(f"{n}", score, task_class=f"c{n:02}") for n, score in enumerate(scores)]
+    host = {"cpus": 1, "limits": {"slots": 2**60 + 1}, "memory_bytes": 1}
+    lines.append(result("h", 1, task_class="last", run={"host": host, "rubricd": "0.1"}))
+    place.write("r.jsonl", *lines)
+    place.run("--html", "-o", "page.html", "--seed", "9223372036854775807", "r.jsonl")
+    browser.open(place.directory / "page.html")
+    page = Page(browser.run(RENDERED))
+    text = place.run("r.jsonl").stdout
+    for row in page.tables["classes"][1:]:
+        assert re.search(rf"^  {row[0]} .*\d/1 +{row[5]}\b", text, re.M), (row, text)
+    words = " ".join(page.words)
+    assert "seed 9223372036854775807." in words
+    assert "1152921504606846977 slots" in words and '{"slots":1152921504606846977}' in words
+
+
+def test_a_page_that_fails_says_so(place, browser):
+    text = make_page(place, *some_results())
+    data = Page(text).raw["data"]
+    (place.directory / "page.html").write_text(text.replace(data, data.replace('"classes":', '"other":', 1)))
+    browser.open(place.directory / "page.html")
+    assert "The script of this page failed" in " ".join(Page(browser.run(RENDERED)).words)
+
+
+def test_plots_are_drawn_to_their_width(place, browser):
+    render(place, browser, *some_results())
+    for width in (None, 1200, 500):
+        if width:
+            browser.ask("POST", "/window/rect", {"width": width, "height": 800})
+        scales = browser.run("""return [...document.querySelectorAll("svg")]
+            .map((plot) => plot.clientWidth / plot.viewBox.baseVal.width)""")
+        assert all(0.98 < scale < 1.02 for scale in scales), (width, scales)
 
 
 CELLS = """return [...document.querySelectorAll("#failures tbody tr")]
@@ -271,12 +402,11 @@ def test_both_schemes_can_be_read(place, browser, background):
     assert width <= room
 
 
-def test_page_of_a_comparison(place):
+def test_page_of_a_comparison(place, browser):
     place.write("before.jsonl", *[result(f"c{n}{HOSTILE}", 1) for n in range(5)])
     place.write("after.jsonl", *[result(f"c{n}{HOSTILE}", int(n > 1)) for n in range(5)])
-    done = place.run("after.jsonl", "--against", "before.jsonl", "--html")
-    page = Page(done.stdout)
-    assert [row for row in page.tables["regressions"][1:]] == [
-        [f"c{n}{SHOWN}", "1.0000", "0.0000"] for n in range(2)
-    ]
+    place.run("after.jsonl", "--against", "before.jsonl", "--html", "-o", "page.html")
+    browser.open(place.directory / "page.html")
+    page = Page(browser.run(RENDERED))
+    assert page.tables["regressions"][1:] == [[f"c{n}{SHOWN}", "1.0000", "0.0000"] for n in range(2)]
     assert "-0.4000" in page.words and "improvements" not in page.tables

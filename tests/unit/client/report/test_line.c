@@ -44,7 +44,7 @@ static void test_result(void **state)
     assert_int_equal(line.state, LINE_FAILED);
     assert_string_equal(line.id, "a");
     assert_int_equal(line.sample, 2);
-    assert_false(line.numbers_itself);
+    assert_false(line.is_unnumbered);
     assert_string_equal(line.task_class, "t");
     assert_true(line.score == 0.25 && line.cost_usd == 0.5 && line.cost_of_earlier == 0.125);
     assert_int_equal(line.attempts, 2);
@@ -65,8 +65,8 @@ static void test_without_run(void **state)
     assert_true(isnan(line.score));
     assert_string_equal(line.reason, "no_code");
     assert_string_equal(line.task_class, "sandbox");
-    assert_int_equal(line.wall_ms, UINT32_MAX);
-    assert_false(line.numbers_itself);
+    assert_int_equal(line.wall_ms, LINE_MS_UNKNOWN);
+    assert_false(line.is_unnumbered);
 }
 
 static void test_error(void **state)
@@ -89,7 +89,7 @@ static void test_samples(void **state)
     struct line line = decode("{\"task_id\":7,\"passed\":true,\"result\":\"passed\"}", &passed);
     assert_int_equal(line.state, LINE_PASSED);
     assert_int_equal(line.id_length, 1);
-    assert_true(line.score == 1 && line.numbers_itself);
+    assert_true(line.score == 1 && line.is_unnumbered);
     assert_string_equal(line.task_class, "code_exec");
     line = decode("{\"task_id\":\"H/1\",\"sample\":3,\"passed\":false,\"verdict\":\"timeout\","
                   "\"result\":\"timeout: the wall clock has expired\",\"score\":0.5,"
@@ -103,7 +103,7 @@ static void test_samples(void **state)
     assert_false(line.shared);
     assert_string_equal(line.id, "H/1");
     assert_int_equal(line.sample, 3);
-    assert_false(line.numbers_itself);
+    assert_false(line.is_unnumbered);
     assert_string_equal(line.reason, "timeout");
     assert_string_equal(line.detail, "the wall clock has expired");
     assert_true(line.score == 0.5);
@@ -124,7 +124,7 @@ static void test_notes(void **state)
 static void test_refused(void **state)
 {
     (void)state;
-    refuse("{}", "no result: it has neither a type nor `passed`");
+    refuse("{}", "not a result: it has neither `type` nor `passed`");
     refuse("{\"type\":1}", "type: expected a string, got a number");
     refuse("{\"type\":\"result\",\"id\":\"a\"}", "score: expected an object, got nothing");
     refuse("{\"type\":\"result\",\"id\":\"a\",\"score\":null}",

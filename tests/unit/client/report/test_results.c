@@ -3,6 +3,7 @@
 #include "client/report/estimate.h"
 #include "client/report/facts.h"
 #include "client/report/failures.h"
+#include "client/report/formats.h"
 #include "client/report/latency.h"
 #include "client/report/markup.h"
 #include "client/report/runreport.h"
@@ -271,6 +272,47 @@ static void test_times(void **state)
     assert_string_equal(facts_print_time(1795283701123, text), "2026-11-21T17:55:01Z");
 }
 
+static void test_case_digest(void **state)
+{
+    static const char text[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+    struct case_digest digest = {.bytes = {0}}, other = {.bytes = {1}};
+    const struct case_digest unknown = {.bytes = {0}};
+    char printed[CASE_DIGEST_HEX];
+    (void)state;
+    assert_false(case_digest_is_known(&digest));
+    assert_false(case_digest_read(NULL, &digest));
+    assert_false(case_digest_read("0123", &digest));
+    assert_false(case_digest_read("g", &digest));
+    assert_false(case_digest_is_known(&digest)); /* a failure leaves it alone */
+    assert_true(case_digest_read(text, &digest));
+    assert_string_equal(case_digest_print(&digest, printed), text);
+    assert_true(case_digest_differs(&digest, &other));
+    assert_false(case_digest_differs(&digest, &digest));
+    assert_false(case_digest_differs(&digest, &unknown));
+    assert_false(case_digest_differs(&unknown, &digest));
+}
+
+/* The rows of the table of forms: what they are chosen by, and what messages say of them. */
+static void test_formats(void **state)
+{
+    static const struct {
+        const char *path, *name;
+    } known[] = {
+        {"a.txt", "text"},  {"a.json", "json"},     {"b/c.xml", "junit"},
+        {"a.html", "html"}, {"a.json.HTM", "html"},
+    };
+    static const char *const others[] = {"a", "a.", "a.ht", "a.htmlx", "a.html,", ".", "a., "};
+    char options[FORMATS_OPTIONS_MAX];
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+        assert_string_equal(formats_of_path(known[i].path)->name, known[i].name);
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+        assert_null(formats_of_path(others[i]));
+    assert_false(report_formats[0].has_option);
+    assert_string_equal(formats_options(options), "--json, --junit and --html");
+    assert_string_equal(FORMAT_ENDINGS, ".txt, .json, .xml, .html, .htm");
+}
+
 static void assert_markup(const char *text, size_t n, const char *expected)
 {
     _cleanup_free_ char *made = NULL;
@@ -302,6 +344,8 @@ int main(void)
         cmocka_unit_test(test_estimates),
         cmocka_unit_test(test_latency),
         cmocka_unit_test(test_times),
+        cmocka_unit_test(test_case_digest),
+        cmocka_unit_test(test_formats),
         cmocka_unit_test(test_markup),
     };
     return cmocka_run_group_tests_name("report_results", tests, NULL, NULL);

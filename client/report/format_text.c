@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "view.h"
+#include "formats.h"
 
 #include "client/terminal/member.h"
 #include "client/terminal/text.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define LABEL_COLUMNS 11
-/* Below this the parts of a row stand on lines of their own. */
+/* On a narrower terminal the parts of a row go on lines of their own. */
 #define WIDE_COLUMNS 64
 #define MODES_SHOWN 12
 #define CHANGES_SHOWN 10
@@ -35,7 +35,7 @@ static void put_coloured(const struct page *page, const char *code, const char *
     text_put_coloured(page->out, page->colour ? code : NULL, text);
 }
 
-/* "label      text", broken into lines. */
+/* Writes "label      text", broken into lines. */
 _printf_(3, 4) static void put_field(const struct page *page, const char *label, const char *format,
                                      ...)
 {
@@ -68,7 +68,7 @@ static double level(const struct page *page)
     return json_number_value(get(bootstrap, "confidence"));
 }
 
-/* "0.5331, BCa 95 % 0.4679 to 0.5975"; nothing where there is no value. */
+/* Writes "0.5331, BCa 95% 0.4679 to 0.5975" into OUT, or "none". */
 static void describe_estimate(const struct page *page, const json_t *estimate, char *out,
                               size_t size)
 {
@@ -107,20 +107,20 @@ static void put_totals(const struct page *page)
     if (errors > 0)
         put_field(page, "errors",
                   "%" PRId64
-                  " without a verdict; they count neither as passed nor as failed, and %" PRId64
-                  " case%s not graded at all",
+                  " without a verdict, which count neither as passed nor as failed; %" PRId64
+                  " case%s no verdict at all",
                   errors, member_integer(totals, "cases_without_verdict"),
-                  member_integer(totals, "cases_without_verdict") == 1 ? " is" : "s are");
+                  member_integer(totals, "cases_without_verdict") == 1 ? " has" : "s have");
     if (member_integer(totals, "without_score") > 0)
-        put_field(page, "no score", "%" PRId64 " verdicts have none and are not in the mean score",
+        put_field(page, "no score",
+                  "%" PRId64 " verdicts have none; the mean score leaves them out",
                   member_integer(totals, "without_score"));
     if (member_integer(totals, "earlier_attempts") > 0)
-        put_field(page, "attempts", "%" PRId64 " earlier ones are not counted",
+        put_field(page, "attempts", "%" PRId64 " earlier, which do not count",
                   member_integer(totals, "earlier_attempts"));
     if (member_integer(totals, "replaced") > 0)
         put_field(page, "repeated",
-                  "%" PRId64 " results came again later in their file; the last "
-                  "counts",
+                  "%" PRId64 " replaced by later lines of their file with the same id",
                   member_integer(totals, "replaced"));
 }
 
@@ -151,13 +151,12 @@ static void put_scores(const struct page *page)
     put_field(page, "",
               "means over cases, bootstrapped with %" PRId64 " resamples, seed %" PRId64 "%s",
               member_integer(bootstrap, "resamples"), member_integer(bootstrap, "seed"),
-              several > 0 ? "; a case counts once, with the mean of its samples, and it is cases "
-                            "that are resampled"
+              several > 0 ? "; a case counts once, with the mean of its samples: cases are "
+                            "resampled, not samples"
                           : "");
     if (several > 0)
         put_field(page, "stability",
-                  "%" PRId64 " of %" PRId64 " cases with several samples have "
-                  "verdicts that differ",
+                  "%" PRId64 " of %" PRId64 " cases with several samples have differing verdicts",
                   member_integer(stability, "flaky_cases"), several);
 }
 
@@ -212,10 +211,10 @@ static void put_classes(const struct page *page)
     for (size_t i = 0; i < json_array_size(classes); i++)
         put_class(page, json_array_get(classes, i));
     if (uses_method(classes, "wilson"))
-        text_put_wrapped(page->out, "W: Wilson's interval, where BCa is undefined", 0, 0,
+        text_put_wrapped(page->out, "W: Wilson's interval, because BCa is undefined", 0, 0,
                          page->columns - 1);
     if (uses_method(classes, "percentile"))
-        text_put_wrapped(page->out, "P: percentile interval, where BCa is undefined", 0, 0,
+        text_put_wrapped(page->out, "P: percentile interval, because BCa is undefined", 0, 0,
                          page->columns - 1);
 }
 
@@ -309,15 +308,17 @@ static void put_against(const struct page *page)
     const json_t *against = get(page->report, "against");
     if (!json_is_object(against))
         return;
-    put_heading(page, "against the other run");
+    put_heading(page, "comparison with the other run");
     if (!json_is_true(get(against, "comparable")))
-        text_put_wrapped(page->out,
-                         "not comparable: the two runs were isolated differently; what differs may "
-                         "be the host",
-                         0, 0, page->columns - 1);
+        text_put_wrapped(
+            page->out,
+            "not comparable: the jobs of the two runs were isolated in different ways, so the "
+            "host may cause a difference",
+            0, 0, page->columns - 1);
     put_field(page, "cases",
-              "%" PRId64 " in both, %" PRId64 " only here, %" PRId64 " only there, %" PRId64
-              " changed, %" PRId64 " without a verdict in one of them",
+              "%" PRId64 " in both, %" PRId64 " only in this run, %" PRId64
+              " only in the other, %" PRId64 " changed, %" PRId64
+              " without a verdict in one of them",
               member_integer(against, "paired_cases"), member_integer(against, "only_here"),
               member_integer(against, "only_there"), member_integer(against, "changed_cases"),
               member_integer(against, "without_verdict"));
@@ -342,30 +343,10 @@ static void put_latency(const struct page *page, const char *label, const json_t
                   text_duration(member_integer(of, "max"), max));
 }
 
-static const char *string_or(const json_t *object, const char *name, const char *otherwise)
-{
-    const char *value = json_string_value(get(object, name));
-    return value ? value : otherwise;
-}
-
-char *view_host_in_words(const json_t *host)
-{
-    char *text = NULL, memory[TEXT_QUANTITY_MAX];
-    int64_t cpus = member_integer(host, "cpus"),
-            slots = member_integer(get(host, "limits"), "slots");
-    if (asprintf(&text, "%s, %s, %" PRId64 " CPU%s, %s, %" PRId64 " slot%s",
-                 string_or(get(host, "interpreter"), "version", "interpreter not known"),
-                 string_or(host, "system", "system not known"), cpus, text_plural((uint64_t)cpus),
-                 text_size(member_integer(host, "memory_bytes"), memory), slots,
-                 text_plural((uint64_t)slots)) < 0)
-        return NULL;
-    return text;
-}
-
 static void put_hosts(const struct page *page, const json_t *hosts)
 {
     for (size_t i = 0; i < json_array_size(hosts); i++) {
-        _cleanup_free_ char *words = view_host_in_words(json_array_get(hosts, i));
+        _cleanup_free_ char *words = formats_host_in_words(json_array_get(hosts, i));
         if (words)
             put_field(page, "host", "%s", words);
     }
@@ -378,7 +359,7 @@ static void put_circumstances(const struct page *page)
     double wasted = json_number_value(get(cost, "of_attempts_that_do_not_count"));
     (void)fputc('\n', page->out);
     if (wasted > 0)
-        put_field(page, "cost", "$%.4f, and $%.4f of attempts that do not count",
+        put_field(page, "cost", "$%.4f, plus $%.4f for attempts that do not count",
                   json_number_value(get(cost, "total")), wasted);
     else
         put_field(page, "cost", "$%.4f", json_number_value(get(cost, "total")));
@@ -416,20 +397,24 @@ static void put_warnings(const struct page *page)
 {
     if (json_is_true(get(page->report, "mixed"))) {
         put_coloured(page, YELLOW, "mixed   ");
-        text_put_wrapped(page->out,
-                         "these results are of different populations: their means compare nothing",
-                         8, 8, page->columns - 1);
+        text_put_wrapped(
+            page->out,
+            "these results are of different populations: a mean over them compares nothing", 8, 8,
+            page->columns - 1);
     }
     if (member_integer(page->report, "changed_cases") > 0) {
         put_coloured(page, YELLOW, "changed ");
-        text_put_wrapped(page->out, "cases with one id but different content count as one case", 8,
+        text_put_wrapped(page->out,
+                         "some case ids came with different content; each id counts as one case", 8,
                          8, page->columns - 1);
     }
 }
 
-void view_text(FILE *out, const json_t *report, size_t columns, bool colour)
+int format_text(FILE *out, const struct report_view *view)
 {
-    const struct page page = {.out = out, .columns = columns, .colour = colour, .report = report};
+    const json_t *report = view->report;
+    const struct page page = {
+        .out = out, .columns = view->columns, .colour = view->colour, .report = report};
     const json_t *populations = get(report, "populations");
     put_warnings(&page);
     put_totals(&page);
@@ -441,4 +426,5 @@ void view_text(FILE *out, const json_t *report, size_t columns, bool colour)
     put_circumstances(&page);
     for (size_t i = 0; i < json_array_size(populations); i++)
         put_population(&page, json_array_get(populations, i));
+    return 0;
 }

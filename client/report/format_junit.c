@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "failures.h"
+#include "formats.h"
 #include "markup.h"
-#include "view.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -13,10 +13,10 @@ struct suite {
 
 static double seconds_of(const struct result *result)
 {
-    return result->wall_ms == RESULT_MS_NONE ? 0 : (double)result->wall_ms / 1000;
+    return result->wall_ms == LINE_MS_UNKNOWN ? 0 : (double)result->wall_ms / 1000;
 }
 
-/* One for each task class, and one for all of them behind these. */
+/* Counts one suite for each task class, and behind them one for all. */
 static struct suite *count_suites(const struct results *results)
 {
     size_t n = results->classes.n;
@@ -48,7 +48,7 @@ static int by_item(const void *left, const void *right)
     return (a->item > b->item) - (a->item < b->item);
 }
 
-/* The details that are kept, by item. */
+/* Lists the examples that have details, by item. */
 static struct example *sort_details(const struct results *results, size_t *ret_n)
 {
     size_t n = results->worst.n, room = n;
@@ -132,7 +132,7 @@ static int put_suite(const struct junit *junit, uint16_t class_no, const uint32_
     return r;
 }
 
-/* The items of each class together, in the order in which they came. */
+/* Lists the items of each class together, in their order. */
 static uint32_t *order_items(const struct results *results, const struct suite *suites)
 {
     uint32_t *order = calloc(results->n + 1, sizeof(*order));
@@ -148,8 +148,9 @@ static uint32_t *order_items(const struct results *results, const struct suite *
     return good ? order : (free(order), NULL);
 }
 
-int view_junit(FILE *out, _unused_ const json_t *report, const struct results *results)
+int format_junit(FILE *out, const struct report_view *view)
 {
+    const struct results *results = view->results;
     _cleanup_free_ struct suite *suites = count_suites(results);
     _cleanup_free_ uint32_t *order = suites ? order_items(results, suites) : NULL;
     struct junit junit = {.out = out, .results = results};
