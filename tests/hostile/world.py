@@ -16,6 +16,8 @@ PUBLIC_DIRECTORIES = [Path("/tmp"), Path("/var/tmp"), Path("/dev/shm")]
 # The account of jobs when the tests are run as root: one that nobody else has, so that attacks on all
 # processes of an account meet only those that are meant for them.
 ACCOUNT = 64017 if os.geteuid() == 0 else os.geteuid()
+# That account, and those that daemons under attack get.
+ACCOUNTS = range(ACCOUNT, ACCOUNT + 1000) if os.geteuid() == 0 else [ACCOUNT]
 
 
 def as_account(account=ACCOUNT):
@@ -49,12 +51,15 @@ def processes_with(token):
 
 
 def system_v_objects():
-    """Every System V object that can be seen from here."""
-    return {
-        (kind, line.split()[1])
-        for kind in ("shm", "sem", "msg")
-        for line in Path(f"/proc/sysvipc/{kind}").read_text().splitlines()[1:]
-    }
+    """The System V objects of the accounts here: (kind, number). Other tests run at the same time."""
+    found = set()
+    for kind in ("shm", "sem", "msg"):
+        names, *lines = map(str.split, Path(f"/proc/sysvipc/{kind}").read_text().splitlines())
+        for line in lines:
+            its = dict(zip(names, map(int, line)))
+            if {its["uid"], its["cuid"]} & set(ACCOUNTS):
+                found.add((kind, its[kind + "id" if kind != "msg" else "msqid"]))
+    return found
 
 
 class World:

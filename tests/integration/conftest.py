@@ -2,8 +2,17 @@
 """What the integration tests share: a daemon of their own, a client that speaks the protocol byte
 by byte, and a way to wait for events with a deadline.
 
-Every message that goes through Client.send() or Client.recv() is checked against its JSON Schema.
-RUBRICD_BUILD names the build directory (meson sets it)."""
+Client.send() and Client.recv() check every message against its JSON Schema. RUBRICD_TEST_SCHEMAS=no
+turns that off: packaging/run-tests checks the messages of one build, not those of each.
+RUBRICD_BUILD names the build directory (meson sets it).
+
+Tests run in several processes at once (pytest -n 4 --dist loadfile), so a test may count on nothing
+that another one changes: it listens on ports that the kernel chooses, writes below tmp_path, and
+counts only processes that it started. Two markers are for the rest:
+
+    alone   the test needs the machine for itself, for a reason that it names
+    once    one build is enough, since what the test checks is no C code: packaging/run-tests leaves it
+            out with the sanitizer build"""
 
 import functools
 import json
@@ -38,6 +47,14 @@ sys.path.insert(0, str(ROOT / "tests"))
 import schema_check  # noqa: E402
 import take_away  # noqa: E402
 
+CHECKS_SCHEMAS = os.environ.get("RUBRICD_TEST_SCHEMAS") != "no"
+
+
+def check_message(message, direction):
+    """Fails unless MESSAGE is one that DIRECTION, "client" or "daemon", may send."""
+    if CHECKS_SCHEMAS:
+        schema_check.validate(message, direction)
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config):
@@ -46,6 +63,36 @@ def pytest_configure(config):
     if os.geteuid() == 0 and not config.option.basetemp:
         config.option.basetemp = f"{tempfile.gettempdir()}/rubricd-tests-{os.getpid()}"
         config.rubricd_place = config.option.basetemp
+    config.addinivalue_line("markers", "alone: needs the machine for itself")
+    config.addinivalue_line("markers", "once: checks no C code, so one build is enough")
+
+
+# The files that take longest, in order. They start first: a long file that starts last keeps one
+# process busy while the others have nothing left to do.
+LONG_FILES = [
+    f"test_{name}.py"
+    for name in (
+        "jail",
+        "code_exec",
+        "warm_equal",
+        "isolation",
+        "warm",
+        "layers",
+        "scale",
+        "service",
+        "scrape",
+        "reload",
+        "limits",
+        "clients",
+    )
+]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    """Sorts the files, not the tests in them: those that a fixture of a wider scope has grouped stay."""
+    order = {name: place for place, name in enumerate(LONG_FILES)}
+    items.sort(key=lambda item: order.get(item.path.name, len(order)))
 
 
 def pytest_sessionfinish(session, exitstatus):
@@ -249,7 +296,7 @@ class Client:
 
     def send(self, message, check=True):
         if check:
-            schema_check.validate(message, "client")
+            check_message(message, "client")
         self.send_frame(json.dumps(message).encode())
 
     def submit(self, id, job, check=True):
@@ -273,7 +320,7 @@ class Client:
 
     def recv(self):
         message = json.loads(self.recv_payload())
-        schema_check.validate(message, "daemon")
+        check_message(message, "daemon")
         return message
 
     def recv_answer(self, id=None):

@@ -11,6 +11,9 @@ sys.path.insert(0, str(ROOT / "tests"))
 import check_includes  # noqa: E402
 import schema_check  # noqa: E402
 
+# Checks the scripts that check the tree.
+pytestmark = pytest.mark.once
+
 
 def judge(tmp_path, files):
     """What check_includes says of a tree of FILES, {name: the lines behind its first}."""
