@@ -275,7 +275,8 @@ def run_driver(driver, payloads):
         if length == NO_ID:
             return None
         at += length
-        return out[at - length : at].decode()
+        # An error's text may end inside a character; the daemon mends that when it makes the reply.
+        return out[at - length : at].decode(errors="replace")
 
     while at < len(out):
         at += 1

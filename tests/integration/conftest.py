@@ -8,11 +8,12 @@ RUBRICD_BUILD names the build directory (meson sets it).
 
 Tests run in several processes at once (pytest -n 4 --dist loadfile), so a test may count on nothing
 that another one changes: it listens on ports that the kernel chooses, writes below tmp_path, and
-counts only processes that it started. Two markers are for the rest:
+counts only processes that it started. Markers:
 
     alone   the test needs the machine for itself, for a reason that it names
     once    one build is enough, since what the test checks is no C code: packaging/run-tests leaves it
-            out with the sanitizer build"""
+            out with the sanitizer build
+    long    the test takes many seconds: packaging/check leaves it out"""
 
 import functools
 import json
@@ -64,6 +65,7 @@ def pytest_configure(config):
         config.option.basetemp = f"{tempfile.gettempdir()}/rubricd-tests-{os.getpid()}"
         config.rubricd_place = config.option.basetemp
     config.addinivalue_line("markers", "alone: needs the machine for itself")
+    config.addinivalue_line("markers", "long: takes many seconds")
     config.addinivalue_line("markers", "once: checks no C code, so one build is enough")
 
 

@@ -524,6 +524,7 @@ def stop_jails(daemon, client, bench, gate):
     return jails
 
 
+@pytest.mark.long  # a jail has ten seconds for its part
 @pytest.mark.parametrize("shape", [BARE], indirect=True)
 def test_jails_that_hang(start_daemon, bench, gate):
     """Their jobs are answered within the time that a jail is given for its part. That takes a
