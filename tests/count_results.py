@@ -21,7 +21,8 @@ def outcomes(path):
         if failure is not None:
             yield "failed", name, failure.get("message") or ""
         elif skipped is not None:
-            yield "skipped", name, skipped.get("message") or ""
+            # meson writes the reason beside the element.
+            yield "skipped", name, skipped.get("message") or case.findtext("system-out") or ""
         else:
             yield "passed", name, ""
 

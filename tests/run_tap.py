@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Runs a cmocka program and writes its TAP as others read it: cmocka calls a skipped test `not ok N #
-SKIP`, which is `ok N # SKIP`, and lets other output stand between the lines.
+"""Runs a cmocka program and corrects its TAP. cmocka writes `not ok N # SKIP` for a skipped test, which
+should be `ok N # SKIP`, gives no reason, and leaves other output between the lines. The reason is what the
+test prints before it skips.
 
     run_tap.py PROGRAM"""
 
@@ -15,9 +16,13 @@ SKIP = re.compile(r"^not (ok \d+) # SKIP (.*)$")
 
 def main():
     process = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    reason = ""
     for data in process.stdout:
         line = data.decode(errors="replace").rstrip("\n")
-        line = SKIP.sub(r"\1 \2 # SKIP see the line above", line)
+        skipped = SKIP.match(line)
+        if skipped:
+            line = f"{skipped[1]} {skipped[2]} # SKIP {reason}"
+        reason = "" if re.match(r"(not )?ok \d", line) else line.lstrip("# ")
         print(line if TAP.match(line) else f"# {line}", flush=True)
     return process.wait()
 

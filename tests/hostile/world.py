@@ -16,6 +16,8 @@ PUBLIC_DIRECTORIES = [Path("/tmp"), Path("/var/tmp"), Path("/dev/shm")]
 # The account of jobs when root runs the tests. Nobody else has it, so that attacks on all processes of an
 # account reach only those meant for them.
 ACCOUNT = 64017 if os.geteuid() == 0 else os.geteuid()
+# That account, and those that daemons under attack get.
+ACCOUNTS = range(ACCOUNT, ACCOUNT + 1000) if os.geteuid() == 0 else [ACCOUNT]
 
 
 def as_account(account=ACCOUNT):
@@ -49,12 +51,15 @@ def processes_with(token):
 
 
 def system_v_objects():
-    """Returns every System V object that is visible here."""
-    return {
-        (kind, line.split()[1])
-        for kind in ("shm", "sem", "msg")
-        for line in Path(f"/proc/sysvipc/{kind}").read_text().splitlines()[1:]
-    }
+    """Returns the System V objects of the accounts here as (kind, number): other tests run meanwhile."""
+    found = set()
+    for kind in ("shm", "sem", "msg"):
+        names, *lines = map(str.split, Path(f"/proc/sysvipc/{kind}").read_text().splitlines())
+        for line in lines:
+            its = dict(zip(names, map(int, line)))
+            if {its["uid"], its["cuid"]} & set(ACCOUNTS):
+                found.add((kind, its[kind + "id" if kind != "msg" else "msqid"]))
+    return found
 
 
 class World:

@@ -1,9 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""What the integration tests share: a daemon of their own, a client that speaks the protocol byte
-by byte, and a way to wait for events with a deadline.
+"""Shared by the integration tests: a daemon for each test, a client that speaks the protocol byte by
+byte, and a way to wait for events with a deadline.
 
-Every message that goes through Client.send() or Client.recv() is checked against its JSON Schema.
-RUBRICD_BUILD names the build directory (meson sets it)."""
+Client.send() and Client.recv() check every message against its JSON Schema. RUBRICD_TEST_SCHEMAS=no
+turns that off: packaging/run-tests checks the messages of one build, not those of each.
+RUBRICD_BUILD names the build directory (meson sets it).
+
+Tests run in several processes at once (pytest -n 4 --dist loadfile), so a test may count on nothing
+that another one changes: it listens on ports that the kernel chooses, writes below tmp_path, and
+counts only processes that it started. Markers:
+
+    alone   the test needs the machine for itself, for a reason that it names
+    once    one build is enough, since what the test checks is no C code: packaging/run-tests leaves it
+            out with the sanitizer build
+    long    the test takes many seconds: packaging/check leaves it out"""
 
 import functools
 import json
@@ -31,25 +41,64 @@ TAKE_AWAY = ROOT / "tests" / "integration" / "take_away.py"
 PYTHON = "/usr/bin/python3"
 DEADLINE = 30.0
 
-# Where the tests are run in the background SIGINT is ignored, also by all that they start.
+# A shell starts background jobs with SIGINT ignored, and their children inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 sys.path.insert(0, str(ROOT / "tests"))
 import schema_check  # noqa: E402
 import take_away  # noqa: E402
 
+CHECKS_SCHEMAS = os.environ.get("RUBRICD_TEST_SCHEMAS") != "no"
+
+
+def check_message(message, direction):
+    """Fails unless MESSAGE is one that DIRECTION, "client" or "daemon", may send."""
+    if CHECKS_SCHEMAS:
+        schema_check.validate(message, direction)
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config):
-    """Root's directories are elsewhere than pytest has them: there each run that begins closes the
-    one above to all others, and daemons that gave up root would lose theirs."""
+    """Gives root's runs a base directory of their own. pytest would use one that each new run closes
+    to all others, and daemons that gave up root would lose their files."""
     if os.geteuid() == 0 and not config.option.basetemp:
         config.option.basetemp = f"{tempfile.gettempdir()}/rubricd-tests-{os.getpid()}"
         config.rubricd_place = config.option.basetemp
+    config.addinivalue_line("markers", "alone: needs the machine for itself")
+    config.addinivalue_line("markers", "long: takes many seconds")
+    config.addinivalue_line("markers", "once: checks no C code, so one build is enough")
+
+
+# The files that take longest, in order. They start first: a long file that starts last keeps one
+# process busy while the others have nothing left to do.
+LONG_FILES = [
+    f"test_{name}.py"
+    for name in (
+        "jail",
+        "code_exec",
+        "warm_equal",
+        "isolation",
+        "warm",
+        "layers",
+        "scale",
+        "service",
+        "scrape",
+        "reload",
+        "limits",
+        "clients",
+    )
+]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    """Sorts the files, not the tests in them: those that a fixture of a wider scope has grouped stay."""
+    order = {name: place for place, name in enumerate(LONG_FILES)}
+    items.sort(key=lambda item: order.get(item.path.name, len(order)))
 
 
 def pytest_sessionfinish(session, exitstatus):
-    """What was made for tests that failed stays for a look at it."""
+    """Keeps the files of a run that failed, for a look at them."""
     if exitstatus == 0 and hasattr(session.config, "rubricd_place"):
         shutil.rmtree(session.config.rubricd_place, ignore_errors=True)
 
@@ -67,7 +116,7 @@ def wait_until(condition, what, deadline=DEADLINE):
 
 
 def let_pass(seconds):
-    """Gives what must not happen the time to happen. Returns the seconds that it took."""
+    """Waits, so that an event that must not happen has time to. Returns the seconds that passed."""
     since = time.monotonic()
     wait_until(lambda: time.monotonic() - since > seconds, f"{seconds} s")
     return time.monotonic() - since
@@ -82,13 +131,13 @@ def is_alive(pid):
     return text[text.rindex(")") + 2] != "Z"
 
 
-# Whom a daemon that root starts becomes here: the host is not asked to have an account rubricd.
+# The account that daemons of root become. The host need not have an account rubricd.
 ACCOUNT = "nobody"
 AS_ACCOUNT = ["/usr/bin/setpriv", f"--reuid={ACCOUNT}", "--regid=65534", "--clear-groups"]
 
 
 def open_up(directory):
-    """Lets the account of root's daemons get at DIRECTORY, through what pytest has made private."""
+    """Lets the account of root's daemons read DIRECTORY. pytest makes those above it private."""
     if os.geteuid() == 0:
         for path in [directory, *directory.parents]:
             if path.stat().st_mode & 0o5 != 0o5:
@@ -96,14 +145,14 @@ def open_up(directory):
 
 
 def give_to_account(directory):
-    """The same, and it may make and remove there what it likes."""
+    """Lets that account write to DIRECTORY as well."""
     if os.geteuid() == 0:
         os.chown(directory, pwd.getpwnam(ACCOUNT).pw_uid, -1)
     open_up(directory)
 
 
 def need_warm_jail():
-    """Skips a module where the build has no interpreters that wait."""
+    """Skips the module if the build has no warm jail."""
     if not (BUILD / "daemon" / "rubricd-jail-warm").exists():
         reason = "this build has no rubricd-jail-warm (-Dwarm=disabled, or there was no libpython)"
         pytest.skip(reason, allow_module_level=True)
@@ -128,14 +177,14 @@ def in_a_child(function):
 
 @functools.cache
 def user_namespaces_are_refused():
-    """Why this host grants daemons none, or None: found out without asking rubricd."""
+    """The reason why this host grants daemons no user namespaces, or None. Does not ask rubricd."""
     number = in_a_child(take_away.try_user_namespace)
     return os.strerror(number) if number else None
 
 
 @functools.cache
 def cannot_be_taken_away(what):
-    """Why WHAT cannot really be taken from a daemon here, or None."""
+    """The reason why WHAT cannot be taken from a daemon on this host, or None."""
     done = subprocess.run(
         [PYTHON, TAKE_AWAY, what, "--", "/bin/true"], capture_output=True, text=True, check=False
     )
@@ -143,13 +192,13 @@ def cannot_be_taken_away(what):
 
 
 def landlock_version():
-    """Which version of Landlock jobs can have here; 0 is none."""
+    """The version of Landlock that jobs can have here; 0 if there is none."""
     return in_a_child(take_away.landlock_version)
 
 
 class Shape:
-    """How a daemon is started, so that its jails do without what the host may offer them: what is
-    taken from it for good, and what its configuration says. Or so that it is not root's at all."""
+    """How to start a daemon so that its jails do without layers that the host offers: TAKEN is taken
+    from the process for good, SETTINGS go to its configuration. BY_ACCOUNT: not as root at all."""
 
     def __init__(self, *taken, settings=(), by_account=False):
         self.prefix = AS_ACCOUNT if by_account and os.geteuid() == 0 else []
@@ -159,7 +208,7 @@ class Shape:
 
 
 def started_by_account():
-    """Root's tests start such daemons as an account that has no rights to give up."""
+    """A shape for daemons that start as an account without rights to give up."""
     if os.geteuid() == 0:
         command = [*AS_ACCOUNT, RUBRICD, "--version"]
         if subprocess.run(command, capture_output=True, check=False).returncode:
@@ -168,7 +217,7 @@ def started_by_account():
 
 
 def without_user_namespaces():
-    """A kernel that refuses them; where it cannot be made to, the configuration does so."""
+    """The kernel refuses user namespaces; where it cannot be made to, the configuration does."""
     if user_namespaces_are_refused():
         return Shape()
     if cannot_be_taken_away("user_namespace"):
@@ -176,8 +225,8 @@ def without_user_namespaces():
     return Shape("user_namespace")
 
 
-# Tests of what holds in every shape run in the first two. In the last one jobs can reach each other
-# and their jail as far as a process of the same account can: no layer stops what they try.
+# Tests of what holds in every shape run in the first two. In the last one no layer keeps jobs from each
+# other or from their jail: they reach what any process of the same account can.
 ALL_LAYERS = "all layers"
 NO_USER_NAMESPACES = "no user namespaces"
 BARE = "neither namespaces nor filters"
@@ -202,7 +251,7 @@ def make_shape(name):
 
 @pytest.fixture
 def shape(request):
-    """What the host grants. Tests that want another, or several in turn, parametrize it."""
+    """All that the host grants. A test that wants another shape, or several, parametrizes this."""
     name = getattr(request, "param", None)
     return make_shape(name) if name else Shape()
 
@@ -212,7 +261,7 @@ class Closed(Exception):
 
 
 def says_hello(path):
-    """Whether a daemon serves at PATH: one that root has started listens a while before it does."""
+    """Whether a daemon serves at PATH. A daemon of root listens for a while before it serves."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.settimeout(DEADLINE)
         try:
@@ -222,7 +271,7 @@ def says_hello(path):
 
 
 class Client:
-    """One connection. recv() returns messages in order; anything late fails the test."""
+    """One connection. recv() returns messages in order, and fails the test after the deadline."""
 
     def __init__(self, path=None, sock=None, hello=True):
         self.sock = sock or socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -249,7 +298,7 @@ class Client:
 
     def send(self, message, check=True):
         if check:
-            schema_check.validate(message, "client")
+            check_message(message, "client")
         self.send_frame(json.dumps(message).encode())
 
     def submit(self, id, job, check=True):
@@ -273,11 +322,11 @@ class Client:
 
     def recv(self):
         message = json.loads(self.recv_payload())
-        schema_check.validate(message, "daemon")
+        check_message(message, "daemon")
         return message
 
     def recv_answer(self, id=None):
-        """The next result or error; `started` is passed over."""
+        """Returns the next result or error, and skips `started`."""
         while True:
             message = self.recv()
             if message["type"] != "started":
@@ -300,14 +349,14 @@ class Client:
         assert self.recv() == {"type": "pong"}
 
     def expect_closed(self):
-        """Fails unless the daemon closes without saying anything more."""
+        """Fails unless the daemon closes the connection without another message."""
         with pytest.raises(Closed):
             message = self.recv()
             pytest.fail(f"expected the end, got {message}")
 
 
 def contents(directory):
-    """What stands in DIRECTORY; nothing, if it has gone with its jail."""
+    """The entries of DIRECTORY; none if it went with its jail."""
     try:
         return list(directory.iterdir())
     except (FileNotFoundError, ProcessLookupError):
@@ -315,8 +364,8 @@ def contents(directory):
 
 
 class Daemon:
-    """A rubricd of the test's own, with a socket, a work directory and a log in DIRECTORY. PREFIX
-    is a command that starts it as another account, to which the directory belongs."""
+    """A rubricd with its socket, work directory and log in DIRECTORY. PREFIX is a command that starts
+    it as another account, which owns the directory."""
 
     def __init__(
         self, directory, *settings, env=None, config=None, prefix=(), shape=Shape(), slots=2
@@ -378,7 +427,7 @@ class Daemon:
             return {slot["jail_pid"] for slot in client.status()["slots"]}
 
     def layers(self):
-        """The layers of isolation that it says are in force."""
+        """The layers of isolation in force, as it reports them."""
         if self.known_layers is None:
             with self.connect() as client:
                 self.known_layers = set(client.hello["isolation"]["layers"])
@@ -389,24 +438,24 @@ class Daemon:
         return "mount_namespace" in self.layers()
 
     def views(self):
-        """The roots that the jails show their jobs, as they are reached from outside."""
+        """Paths that lead from outside to the roots that the jails show their jobs."""
         with self.connect() as client:
             slots = client.status()["slots"]
         ready = [slot["jail_pid"] for slot in slots if slot["state"] in ("idle", "busy")]
         return [Path(f"/proc/{jail}/root") for jail in ready]
 
     def work_directories(self):
-        """The working directories of jobs, in whichever place they are made."""
+        """The working directories of jobs, wherever this shape makes them."""
         if self.has_view():
             return [view / "work" for view in self.views()]
         return list(self.work.glob("slot-*/job-*"))
 
     def files(self):
-        """The names of what stands in the working directories of the jobs that run."""
+        """The names of the files in the working directories of the jobs that run."""
         return [path.name for place in self.work_directories() for path in contents(place)]
 
     def leftovers(self):
-        """Everything that stands where jobs can write: nothing, when none runs."""
+        """All files in the places where jobs can write: none while no job runs."""
         places = list(self.work.iterdir())
         if self.process.poll() is None and self.has_view():
             for view in self.views():
@@ -431,7 +480,7 @@ class Daemon:
 
 @pytest.fixture
 def start_daemon(tmp_path, shape):
-    """Starts daemons that are stopped, and must stop cleanly, at the end of the test."""
+    """Starts daemons; the end of the test stops them, and they must stop cleanly."""
     running = []
 
     def start(*settings, **kwargs):
@@ -459,7 +508,7 @@ def client(daemon):
 
 
 class Bench:
-    """A bench root in which tests write rubrics."""
+    """A bench root that tests write rubrics to."""
 
     def __init__(self, root):
         self.root = root

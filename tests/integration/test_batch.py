@@ -241,6 +241,8 @@ def test_no_rerun_starved(batches, daemon_here):
 SPIN = "import time\nwhile time.process_time() < 0.3: pass\n"
 
 
+# The jobs compete for one CPU with each other, not with other tests: a retried one has to pass.
+@pytest.mark.alone
 def test_a_busy_host_costs_no_verdict(start_daemon, tmp_path):
     """Eight jobs on one CPU, each of which needs 0.3 s of it within 1.5 s: together they cannot, and each
     by itself can. All pass."""

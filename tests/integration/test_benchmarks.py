@@ -9,6 +9,9 @@ import sys
 import pytest
 from conftest import BUILD, PYTHON, ROOT
 
+# Checks Python, and loops that no build instruments.
+pytestmark = pytest.mark.once
+
 BENCH = ROOT / "tests" / "bench"
 sys.path.insert(0, str(BENCH))
 import bench  # noqa: E402

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+# Checks a Python script and what it packs.
+pytestmark = pytest.mark.once
+
 CHECKER = Path(__file__).resolve().parents[2] / "daemon" / "checker"
 sys.path.insert(0, str(CHECKER))
 from embed import files_of  # noqa: E402

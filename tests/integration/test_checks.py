@@ -3,6 +3,7 @@
 
 import subprocess
 import sys
+import tomllib
 
 import pytest
 from conftest import ROOT
@@ -10,6 +11,10 @@ from conftest import ROOT
 sys.path.insert(0, str(ROOT / "tests"))
 import check_includes  # noqa: E402
 import schema_check  # noqa: E402
+import tidy  # noqa: E402
+
+# Checks the scripts that check the tree.
+pytestmark = pytest.mark.once
 
 
 def judge(tmp_path, files):
@@ -133,3 +138,45 @@ def test_a_message_that_breaks_its_schema_is_refused():
     ):
         with pytest.raises(schema_check.SchemaError):
             schema_check.validate(message, direction)
+
+
+# The table of packaging/check
+
+
+def test_every_room_has_tests():
+    rooms = tomllib.loads((ROOT / "tests" / "rooms.toml").read_text())
+    assert set(rooms) == {*check_includes.ROOMS, "daemon/checker"}
+    for room in rooms.values():
+        assert room["tests"]
+        assert all((ROOT / "tests" / "integration" / name).exists() for name in room["tests"])
+
+
+def test_an_unknown_room_is_told_with_those_that_are_known():
+    done = subprocess.run(
+        [ROOT / "packaging" / "check", "daemon/pool", "daemon/pol"], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    told = "check: no room is called daemon/pol; rooms: client client/commands "
+    assert done.stderr.startswith(told) and " daemon/pool " in done.stderr
+
+
+def test_tidy_judges_again_what_changed(tmp_path):
+    """Its verdict is remembered by all that it depends on."""
+    source, header = tmp_path / "a.c", tmp_path / "a.h"
+    source.write_text("int a;\n")
+    header.write_text("int b;\n")
+    entry = {"output": "a.o", "command": "cc a.c"}
+
+    def key(command="cc a.c", common="14"):
+        tidy.digest_of.cache_clear()
+        return tidy.key_of(source, [{**entry, "command": command}], {"a.o": [source, header]}, common)
+
+    first = key()
+    assert first == key()
+    others = [key(command="cc -O2 a.c"), key(common="15")]
+    header.write_text("int c;\n")
+    others.append(key())
+    source.write_text("int d;\n")
+    others.append(key())
+    assert len({first, *others}) == 5
+    assert tidy.key_of(source, [entry], {}, "14") is None, "ninja does not know what it includes"

@@ -515,6 +515,7 @@ BUILT_IN_TASKS = {
 }
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("name", SEMANTICS)
 def test_as_in_one_process(client, name):
     code, *targets = SEMANTICS[name]
@@ -525,6 +526,7 @@ def test_as_in_one_process(client, name):
         assert_passed(result)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("name", BUILT_IN_TASKS)
 def test_task_that_is_named_as_a_built_in_function(client, name):
     code, target = BUILT_IN_TASKS[name]
@@ -535,6 +537,7 @@ def test_task_that_is_named_as_a_built_in_function(client, name):
     assert_verdict(judge(client, wrong, target), "assertion_fail")
 
 
+@pytest.mark.once
 def test_values_that_no_assertion_should_take_for_equal(client):
     code = "def f(x): return x"
     targets = [
@@ -663,6 +666,7 @@ LIARS = {
 NOT_IN_ONE_PROCESS = {"exports", "keys", "patched built-ins"}
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("name", LIARS)
 def test_no_liar_passes(client, name):
     code, *targets = LIARS[name]
@@ -675,6 +679,7 @@ def test_no_liar_passes(client, name):
         assert in_one["score"]["score"] > 0.5, in_one
 
 
+@pytest.mark.once
 def test_built_ins_are_not_taken_where_the_setup_wraps_the_candidate(client):
     """The assertions use nothing of the candidate's but `abs`, which might be the task."""
     code = "def f(x): return 0\ndef abs(x): return 0.0"
@@ -684,6 +689,7 @@ def test_built_ins_are_not_taken_where_the_setup_wraps_the_candidate(client):
     assert_passed(judge(client, code, target, **fields, verdict="shared"))
 
 
+@pytest.mark.once
 def test_modules_that_only_the_candidate_imports_are_the_librarys_own(client):
     code = "def f(x): return 0\nclass math:\n    isclose = staticmethod(lambda *a: True)\n"
     target = "assert math.isclose(f(1), 0.5)"

@@ -4,6 +4,9 @@ an assertion puts around a result is never the candidate's, or its word would be
 
 import pytest
 
+# What the checker believes is decided in Python; the daemon sees ordinary reports.
+pytestmark = pytest.mark.once
+
 WRONG = "def f(x):\n    return None\n"
 
 

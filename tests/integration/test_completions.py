@@ -14,6 +14,9 @@ import pytest
 
 from conftest import BENCH, BUILD, DEADLINE, RUBRICCTL, RUBRICD, wait_until
 
+# Checks scripts of two shells.
+pytestmark = pytest.mark.once
+
 COMPLETIONS = BUILD / "packaging" / "describe"
 BASH_COMPLETION = Path("/usr/share/bash-completion/bash_completion")
 COMMANDS = {"run", "batch", "sandbox", "grade", "report", "passk", "status", "ping", "cancel", "drain"}

@@ -234,6 +234,7 @@ def test_drain_behind_a_job_that_waits_for_room(start_daemon, bench, gate):
     assert_ended(daemon)
 
 
+@pytest.mark.long  # some are waited for ten seconds
 def test_clients_in_every_state_do_not_hold_it_up(start_daemon, bench, tmp_path):
     """Half a frame, half-closed, not reading its answers: it ends all the same."""
     daemon = start_daemon("protocol.reply_high_water=64K")

@@ -280,6 +280,7 @@ def test_a_pipe_that_was_sent_to_a_stranger(client, bench, daemon):
         listener.bind(str(bench.root / "stranger"))
         (bench.root / "stranger").chmod(0o777)
         listener.listen()
+        listener.settimeout(conftest.DEADLINE)
         code = (
             "import os, socket\n"
             "stranger = socket.socket(socket.AF_UNIX)\n"
@@ -360,6 +361,7 @@ def test_every_jail_is_killed_at_once(client, bench, daemon):
     assert_nothing_left(daemon)
 
 
+@pytest.mark.long  # two hundred jobs
 def test_a_job_that_comes_as_its_jail_dies(start_daemon):
     """Nothing of it has run: it is given to the next jail, not to its client as a fault. Jails are
     killed among quick jobs, so that some die between two of them."""
@@ -382,6 +384,7 @@ def test_a_job_that_comes_as_its_jail_dies(start_daemon):
     assert len({answer["id"] for answer in answers}) == 200
 
 
+@pytest.mark.long  # twenty times two jails
 def test_jails_are_killed_again_and_again(client, bench, daemon):
     """At all moments of a job's life, counted in replies to status: each job is answered once, with
     its own score or as lost."""
@@ -524,6 +527,7 @@ def stop_jails(daemon, client, bench, gate):
     return jails
 
 
+@pytest.mark.long  # a jail has ten seconds for its part
 @pytest.mark.parametrize("shape", [BARE], indirect=True)
 def test_jails_that_hang(start_daemon, bench, gate):
     """Their jobs are answered within the time that a jail is given for its part. That takes a

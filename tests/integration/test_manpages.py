@@ -12,6 +12,9 @@ import pytest
 
 from conftest import BUILD, ROOT, RUBRICCTL
 
+# Checks the pages, which are the same in every build.
+pytestmark = pytest.mark.once
+
 PAGES = ["rubricctl.1", "rubricd.8", "rubricd.conf.5", "rubricd-protocol.7"]
 PLACE = BUILD / "packaging" / "describe"
 TABLES = json.loads((PLACE / "tables.json").read_text())

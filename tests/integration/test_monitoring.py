@@ -10,6 +10,9 @@ import yaml
 from conftest import ROOT, Daemon
 from test_metrics import metrics
 
+# Checks the rules and the dashboard. test_metrics.py checks the metrics that they name.
+pytestmark = pytest.mark.once
+
 MONITORING = ROOT / "packaging" / "monitoring"
 RULES = MONITORING / "rubricd.rules.yml"
 DASHBOARD = MONITORING / "rubricd-dashboard.json"

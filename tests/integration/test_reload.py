@@ -760,6 +760,7 @@ class Load(threading.Thread):
         self.client.sock.shutdown(1)
 
 
+@pytest.mark.long  # a hundred of them
 def test_a_hundred_reloads_under_load(start, configuration, tmp_path):
     """The slots grow and shrink, the confinement changes, now and then there is a mistake. Each job
     is answered exactly once, and its digest is one that was in force."""

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import threading
 
+import pytest
 from conftest import BUILD, PASSING, RUBRICCTL
 
 INSTANT = BUILD / "tests" / "instant-rubric"
@@ -30,6 +31,8 @@ def start_batch(daemon, lines, output):
     return process, feeder
 
 
+# It bounds memory, of which sanitizers take their own.
+@pytest.mark.once
 def test_twenty_thousand_jobs_and_one_more(start_daemon, bench, tmp_path, record_property):
     """One batch of 20,000 jobs; a second client's single job is answered in between; the daemon's
     memory is bounded by what its queue holds."""

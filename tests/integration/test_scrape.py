@@ -345,6 +345,7 @@ def test_many_connections_that_say_nothing(endpoint, bench):
     wait_until(lambda: fds(endpoint.daemon) <= before + 1, "nothing stays open")
 
 
+@pytest.mark.long  # a request may take ten seconds
 def test_one_that_drips_is_closed(endpoint, bench):
     """Each byte in time, but never all of them."""
     started = time.monotonic()

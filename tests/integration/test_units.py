@@ -14,7 +14,11 @@ UNITS = ("rubricd.service", "rubricd.socket", "rubricd@.service", "rubricd@.sock
 EXPOSURE_MAX = 25  # tenths
 PAGE = ROOT / "packaging/systemd/README.md"
 
-pytestmark = pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not here")
+# Checks the units, which are the same in every build.
+pytestmark = [
+    pytest.mark.once,
+    pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not here"),
+]
 
 
 def analyze(*arguments, cwd):

@@ -1,0 +1,111 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Runs clang-tidy over the sources, several at a time, and remembers which ones it found clean.
+
+    tidy.py BUILD [--jobs=N]
+
+BUILD is a directory that clang has built: its compile commands say how each file is read, and ninja's
+record of it which headers. A file is judged again when its text, that of a header that it includes (the
+system's too), its compile command, .clang-tidy or the version of clang-tidy has changed. Tests are left out.
+Prints what clang-tidy says and the number of files; ends with 1 if it says anything."""
+
+import argparse
+import concurrent.futures
+import functools
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDERS = ("proto", "conf", "daemon", "client", "packaging")
+
+
+def output_of(*command, **kwargs):
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, **kwargs).stdout
+
+
+@functools.lru_cache(maxsize=None)
+def digest_of(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def compiled(build):
+    """{source: its entries in the compile commands} of each source in FOLDERS."""
+    found = {}
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        source = (Path(entry["directory"]) / entry["file"]).resolve()
+        if source.is_relative_to(ROOT) and source.relative_to(ROOT).parts[0] in FOLDERS:
+            found.setdefault(source, []).append(entry)
+    return found
+
+
+def dependencies(build):
+    """{object: the files that it was made of}, of what ninja knows to be up to date."""
+    found, current = {}, None
+    for line in output_of("ninja", "-C", str(build), "-t", "deps").splitlines():
+        if line.startswith("    ") and current is not None:
+            current.append((build / line.strip()).resolve())
+        elif line.endswith("(VALID)"):
+            current = found.setdefault(line.split(": #deps")[0], [])
+        else:
+            current = None
+    return found
+
+
+def key_of(source, entries, made_of, common):
+    """Names everything that the verdict on SOURCE depends on; None where that is not known."""
+    key = hashlib.sha256(common.encode())
+    for entry in entries:
+        files = made_of.get(entry["output"])
+        if not files or source not in files:
+            return None
+        key.update(entry["command"].encode())
+        for file in sorted(files):
+            key.update(f"\0{file}\0{digest_of(file)}".encode())
+    return key.hexdigest()
+
+
+def judge(build, source):
+    done = subprocess.run(
+        ["clang-tidy", "--quiet", "-p", str(build), str(source)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    # Standard error counts the warnings of system headers; it matters where there is no other text.
+    return done.returncode, done.stdout or (done.stderr if done.returncode else "")
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1].strip())
+    parser.add_argument("build", type=Path)
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    options = parser.parse_args()
+    build = options.build.resolve()
+    clean = build / "tidy"
+    clean.mkdir(exist_ok=True)
+    common = output_of("clang-tidy", "--version") + digest_of(ROOT / ".clang-tidy")
+    made_of, sources = dependencies(build), compiled(build)
+    keys = {source: key_of(source, entries, made_of, common) for source, entries in sources.items()}
+    known = {source for source, key in keys.items() if key and (clean / key).exists()}
+    # The largest first: none of them is what the others wait for in the end.
+    due = sorted(set(sources) - known, key=lambda source: -source.stat().st_size)
+    status = 0 if sources else 1
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for source, (failed, text) in zip(due, pool.map(functools.partial(judge, build), due)):
+            print(text, end="", flush=True)
+            if failed:
+                status = 1
+                print(f"{source.relative_to(ROOT)}: clang-tidy ended with {failed}")
+            elif keys[source]:
+                (clean / keys[source]).touch()
+    print(f"{len(sources)} files, {len(known)} of them judged before")
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
