@@ -483,9 +483,9 @@ static void test_keys_that_do_not_go_together(void **state)
          "main.conf:2: [code_exec] disk_bytes: 2G is more than [ceilings] disk_bytes, which is 1G "
          "by default"},
         /* The wall clocks of rubrics and of code have ceilings of their own. */
-        {"[ceilings]\nwall_clock=119s\n",
-         "main.conf:2: [ceilings] wall_clock: 119s is less than [sandbox] wall_clock, which is 2min "
-         "by default"},
+        {"[ceilings]\nwall_clock=119s\n", "main.conf:2: [ceilings] wall_clock: 119s is less than "
+                                          "[sandbox] wall_clock, which is 2min "
+                                          "by default"},
         {"[rubric]\nbench_root=/srvx\nallowed_roots=/srv /opt\n",
          "main.conf:3: [rubric] allowed_roots: bench_root /srvx lies under none of allowed_roots"},
         {"[rubric]\nallowed_roots=\nbench_root=/a\n",
