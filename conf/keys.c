@@ -20,18 +20,19 @@
 #define TYPE_TIME &type_duration
 #define TYPE_BYTES &type_size
 #define TYPE_NUMBER &type_count
+/* clang-format off */
+#define LIMIT_FIELD(member, limit) \
+    offsetof(struct config, member) + offsetof(struct limits, of[limit]), sizeof(uint64_t)
 #define LIMIT_KEY(ID, name, key, unit, low, high, ceiling, section, member) \
-    {section, key, TYPE_##unit, FIELD(member.of[LIMIT_##ID]), {low, high}, NULL},
+    {section, key, TYPE_##unit, LIMIT_FIELD(member, LIMIT_##ID), {low, high}, NULL},
 #define LIMIT_KEYS(section, member) LIMIT_ROWS(LIMIT_KEY, section, member)
 /* The same for a kind with a ceiling of its own for the wall clock. */
-#define LIMIT_KEYS_WITH_CEILING(section, KIND)                                             \
-    LIMIT_ROW_WALL_CLOCK(LIMIT_KEY, section,                                               \
-                         limits[KIND]){section,        "wall_clock_ceiling",               \
-                                       &type_duration, FIELD(wall_clock_ceiling_ms[KIND]), \
-                                       {100, DAY},     NULL},                              \
-        LIMIT_ROWS_OTHER(LIMIT_KEY, section, limits[KIND])
+#define LIMIT_KEYS_WITH_CEILING(section, KIND)                                                      \
+    LIMIT_ROW_WALL_CLOCK(LIMIT_KEY, section, limits[KIND])                                          \
+    {section, "wall_clock_ceiling", &type_duration, FIELD(wall_clock_ceiling_ms[KIND]), {100, DAY}, \
+     NULL},                                                                                         \
+    LIMIT_ROWS_OTHER(LIMIT_KEY, section, limits[KIND])
 
-/* clang-format off */
 static const struct config_key keys[] = {
     {"daemon", "user", &type_account, FIELD(user), {1, 32}, CONFIG_DEFAULT_USER},
     {"daemon", "socket", &type_path, FIELD(socket), {1, 107}, "/run/rubricd/rubricd.sock"},

@@ -15,7 +15,7 @@ static const struct {
 };
 
 const struct limits limits_ceiling_default = {{
-#define ENTRY_(ID, name, key, unit, low, high, ceiling, A, B) [LIMIT_##ID] = ceiling,
+#define ENTRY_(ID, name, key, unit, low, high, ceiling, A, B) [LIMIT_##ID] = (ceiling),
     LIMIT_ROWS(ENTRY_, , )
 #undef ENTRY_
 }};
