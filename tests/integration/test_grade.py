@@ -298,7 +298,7 @@ def test_jobs_of_mbpp(place, fake, indent):
         "9:0": {"generation": "good", "test_setup": "root = Node(1)\n", **job},
         "10:0": {"code": "good", "test_setup": "import math\nimport re\nx = 1\n", **job},
     }
-    assert [r["task_id"] for r in place.results()] == [7, "8", 9, 10], "task ids keep the type that the samples use"
+    assert [r["task_id"] for r in place.results()] == [7, "8", 9, 10], "ids keep the samples' type"
 
 
 def test_canonical_solutions(place, fake):

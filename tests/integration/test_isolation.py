@@ -403,13 +403,13 @@ def test_a_job_does_not_weigh_on_those_after_it(start_daemon, bench, shape, sett
         layers, (slot,) = client.hello["isolation"]["layers"], client.status()["slots"]
         told = seen(client.run(bench.job(WEIGH_LESS), id="attack"))
         if "landlock" not in layers:
-            assert told == {"told": "written", "weight": ["nice", "19"]}, "the job changed the weight of its own group"
+            assert told == {"told": "written", "weight": ["nice", "19"]}, "it is the job's own group"
         elif "mount_namespace" in layers:
             assert told == {"told": "EACCES", "weight": ["nice", "0"]}
         else:
             assert told == {"told": "EACCES", "weight": ["hidden"]}
         group = Path(f"/proc/{slot['jail_pid']}/autogroup").read_text()
-        assert group.split()[1:] == ["nice", "0"], "the jail's group, from which later jobs start, is unchanged"
+        assert group.split()[1:] == ["nice", "0"], "the jail keeps its weight"
 
 
 @in_one_shape

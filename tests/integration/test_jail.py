@@ -159,7 +159,7 @@ def test_a_tree_of_30_processes_is_gone(ending, client, bench, daemon):
     assert_nothing_left(daemon)
     codes = [mode["code"] for mode in result["score"]["failure_modes"]]
     assert codes == ([failure] if failure else [])
-    assert client.run(bench.job(PASSING))["score"]["passed"] is True, "the slot serves the next job"
+    assert client.run(bench.job(PASSING))["score"]["passed"] is True, "the slot runs the next job"
 
 
 def test_a_tree_is_gone_when_the_job_is_cancelled(client, bench, daemon):
