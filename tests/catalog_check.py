@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Checks the journal's message catalogue against the daemon: every MESSAGE_ID of the code has an
-entry with text, every entry an id of the code; the fields that it names are written; systemd takes it.
+"""Checks the journal's message catalogue against the daemon: every MESSAGE_ID in the code has an entry with
+text and every entry an id in the code, the daemon writes the fields that an entry names, and systemd accepts
+the catalogue.
 
     catalog_check.py MESSAGES_C RECORD_C CATALOG
 
@@ -20,7 +21,7 @@ CODE_FIELD = re.compile(r'^\s+\[RECORD_\w+\] = \{\.name = "(\w+)"', re.MULTILINE
 
 
 def read_catalog(text):
-    """{id: (its headers, its text)}, and what is wrong with the whole."""
+    """Returns {id: (headers, text)} of the catalogue, and a fault for each id with two entries."""
     entries, wrong = {}, []
     for id, body in ENTRY.findall(text):
         if id in entries:
@@ -31,7 +32,7 @@ def read_catalog(text):
 
 
 def check(messages, record, catalog):
-    """All that is wrong, as lines; and how many ids were compared."""
+    """Returns all faults as lines, and the number of ids compared."""
     named = CODE_ID.findall(messages)
     fields = {"RUBRIC_" + name.upper() for name in CODE_FIELD.findall(record)}
     entries, wrong = read_catalog(catalog)
@@ -54,7 +55,7 @@ def check(messages, record, catalog):
 
 
 def compile_catalog(path):
-    """What journalctl says of the catalogue; None where there is no journalctl."""
+    """Returns journalctl's complaints about the catalogue, or None without journalctl."""
     if not shutil.which("journalctl"):
         return None
     with tempfile.TemporaryDirectory() as root:

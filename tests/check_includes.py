@@ -12,8 +12,8 @@ import re
 import sys
 from pathlib import Path
 
-# Two programs stand on the same two libraries. A file that lies directly in client/ or daemon/
-# belongs to the top room of that program.
+# Two programs use the same two libraries. A file that lies directly in client/ or daemon/ belongs to the
+# top room of that program.
 CLIENT = [
     "client",
     "client/commands",
@@ -42,11 +42,11 @@ LIBRARIES = ["conf", "proto"]
 PROGRAMS = [CLIENT + LIBRARIES, DAEMON + LIBRARIES]
 ROOMS = CLIENT + DAEMON + LIBRARIES
 
-# The jail is linked with libc alone: what it may include from the rooms below it.
+# The jail is linked with libc alone, so it may include only these headers from the rooms below it.
 JAIL = "daemon/jail"
 JAIL_MAY_INCLUDE = {"daemon/base/clock.h", "proto/limits.h", "proto/util.h"}
 
-# System headers that a room must not include, by the beginning of their names.
+# Prefixes of the system headers that a room must not include.
 FORBIDDEN = {
     "proto": ("event2/", "systemd/", "syslog.h", "ini.h", "sys/socket.h"),
     "conf": ("event2/", "systemd/", "syslog.h", "jansson.h"),
@@ -57,19 +57,19 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
 
 
 def room_of(name):
-    """The room of a file named relative to the root; None if no room has that name."""
+    """Returns the room of a file named relative to the root, or None if no room has that name."""
     room = name.rpartition("/")[0]
     return room if room in ROOMS else None
 
 
 def resolve(root, includer, name):
-    """The included file relative to ROOT: beside the includer, or from the top."""
+    """Returns the included file relative to ROOT: in the includer's directory, or from the top."""
     beside = includer.parent / name
     return beside.relative_to(root).as_posix() if beside.exists() else name
 
 
 def judge_own(source, target):
-    """What is wrong with SOURCE including TARGET, both relative to the root; None if nothing."""
+    """Returns the rule that SOURCE breaks by including TARGET, or None. Both are relative to the root."""
     room, other = room_of(source), room_of(target)
     if room is None or other is None:
         unknown = source if room is None else target
@@ -86,13 +86,13 @@ def judge_own(source, target):
 
 
 def judge_system(source, header):
-    """What is wrong with SOURCE including <HEADER>; None if nothing."""
+    """Returns the rule that SOURCE breaks by including <HEADER>, or None."""
     names = FORBIDDEN.get(room_of(source), ())
     return f"{room_of(source)} may not include <{header}>" if header.startswith(names) else None
 
 
 def read_includes(root):
-    """Each include of the rooms as (source, line, own target or None, system header or None)."""
+    """Yields each include of the rooms as (source, line, own target or None, system header or None)."""
     tops = sorted({room.split("/")[0] for room in ROOMS})
     for file in (f for top in tops for f in sorted((root / top).rglob("*.[ch]"))):
         source = file.relative_to(root).as_posix()
@@ -104,7 +104,7 @@ def read_includes(root):
 
 
 def arrows_between(includes, key):
-    """{node: set of nodes that it includes}, where KEY makes a node of a file's name."""
+    """Returns {node: set of nodes that it includes}. KEY maps a file's name to its node."""
     arrows = {}
     for source, _, target, _ in includes:
         if key(source) is None:
@@ -117,7 +117,7 @@ def arrows_between(includes, key):
 
 
 def find_circles(arrows):
-    """The sets of nodes that reach each other (strongly connected components of two or more)."""
+    """Returns the sets of nodes that reach each other (strongly connected components of two or more)."""
     index, low, stack, circles = {}, {}, [], []
 
     def visit(node):
@@ -141,7 +141,7 @@ def find_circles(arrows):
 
 
 def floors_of(arrows):
-    """{node: floor}: 0 for a node that includes nothing, else one above the highest it includes."""
+    """Returns {node: floor}: 0 for a node that includes nothing, else one above the highest it includes."""
     floors = {}
 
     def floor(node):
@@ -155,12 +155,12 @@ def floors_of(arrows):
 
 
 def module_of(name):
-    """A .c file and its headers, X.h and X_private.h, are one module."""
+    """Returns the module of a file: X.c, X.h and X_private.h are one module."""
     return name.rpartition(".")[0].removesuffix("_private")
 
 
 def check(root):
-    """All broken rules beneath ROOT as texts, and the includes that were judged."""
+    """Returns all broken rules under ROOT as texts, and the includes that were checked."""
     root = root.resolve()
     includes = list(read_includes(root))
     broken = []

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Adds up JUnit XML files, names what failed or was skipped, and shows what tests have measured.
+"""Adds up JUnit XML files, lists failed and skipped tests, and shows what tests measured.
 
     count_results.py FILE...
 
@@ -11,7 +11,7 @@ import xml.etree.ElementTree as ElementTree
 
 
 def outcomes(path):
-    """(outcome, name, reason) of each test case in the file."""
+    """Yields (outcome, name, reason) of each test case in the file."""
     for case in ElementTree.parse(path).getroot().iter("testcase"):
         name = f"{case.get('classname') or ''} {case.get('name')}".strip()
         failure = case.find("failure")
@@ -21,14 +21,14 @@ def outcomes(path):
         if failure is not None:
             yield "failed", name, failure.get("message") or ""
         elif skipped is not None:
-            # meson writes the reason beside the element.
+            # meson writes the reason next to the element, not into it.
             yield "skipped", name, skipped.get("message") or case.findtext("system-out") or ""
         else:
             yield "passed", name, ""
 
 
 def measured(path):
-    """(name, property, value) of each property that a test case in the file has recorded."""
+    """Yields (name, property, value) of each property that a test case in the file recorded."""
     for case in ElementTree.parse(path).getroot().iter("testcase"):
         for item in case.iter("property"):
             yield case.get("name"), item.get("name"), item.get("value")

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Prints how many lines of each room the counts of a build with gcov say were run.
+"""Prints how many lines of each room have run, according to the counts of a build with gcov.
 
     coverage_by_room.py BUILD
 
-A line counts once, however many programs it is in. Leaves BUILD/coverage.json, as gcovr writes it."""
+A line counts once, however many programs contain it. Leaves gcovr's output in BUILD/coverage.json."""
 
 import collections
 import json

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Compares daemon/kinds/extraction.c with a second reading of the rules in its header, written here with
-Python's own means (regular expressions, textwrap.dedent), and with the files in tests/data/extraction.
+"""Compares daemon/kinds/extraction.c with a second implementation of the rules in its header, written here
+with Python's own means (regular expressions, textwrap.dedent), and with the files in tests/data/extraction.
 
     extraction_check.py DRIVER [COUNT [SEED]]
 
-DRIVER is the program built from extraction_driver.c; COUNT texts are made at random (20,000 unless
-told). Prints TAP, one line a check."""
+DRIVER is the program built from extraction_driver.c. COUNT is the number of random texts (default: 20,000).
+Prints TAP, one line for each check."""
 
 import random
 import re
@@ -23,11 +23,11 @@ SPACE = " \t\r\n\v\f"
 WORD = r"a-zA-Z0-9\x80-\xff"
 
 
-# --- the rules once more; a text is a str of which each character is one byte ---------------------
+# --- the second implementation; a text is a str in which each character is one byte ---------------
 
 
 def without_thoughts(text):
-    tags = []  # (begin, end, what): what is used, and where <think> is spoken of
+    tags = []  # (begin, end, what): tags in use, and mere mentions of <think>
     for m in re.finditer(r"""(?P<q>(?<=['"`]))?<think>|</think>(?P<e>['"]|`(?!``))?""", text):
         if m[0].startswith("<think>"):
             tags.append((m.start(), m.end(), "spoken" if m["q"] is not None else "start"))
@@ -60,7 +60,7 @@ def tag_of(info):
 
 
 def fence_in(line, column):
-    """The first fence that opens something in the line from COLUMN: (match, kind, inside, behind)."""
+    """Returns the first fence from COLUMN that opens a block: (match, kind, inside, behind)."""
     runs = list(re.finditer(r"`{3,}|~{3,}", line))
     for run in runs:
         if run.start() < column:
@@ -80,7 +80,8 @@ def fence_in(line, column):
 
 
 def end_in(line, fence, wanted):
-    """Where on the line the block's code ends, and whether the line is used up; None if it goes on."""
+    """Returns where on the line the block's code ends and whether the line is used up, or None if the code
+    continues."""
     run = rf"{fence[0]}{{{len(fence)},}}"
     stripped = line.rstrip(BLANK)
     if re.search(run + "$", stripped):
@@ -97,7 +98,7 @@ def end_in(line, fence, wanted):
 
 
 def open_string(text):
-    """Where the triple-quoted string begins in which TEXT ends; None if it ends in none."""
+    """Returns where the triple-quoted string begins that is still open at the end of TEXT, or None."""
     position = 0
     while m := re.compile("\"\"\"|'''").search(text, position):
         end = text.find(m[0], m.end())
@@ -108,7 +109,7 @@ def open_string(text):
 
 
 def end_of_block(text, start, fence, wanted):
-    """(end of the code, where to go on, ended)"""
+    """Returns (end of the code, where to continue, whether the block ended)."""
     position = start
     while position < len(text):
         line = text[position:].split("\n", 1)[0]
@@ -125,7 +126,7 @@ def end_of_block(text, start, fence, wanted):
 
 
 def blocks_of(text, wanted):
-    """All blocks: dicts with rank (lowest is best), code, before, behind, bare, ended."""
+    """Returns all blocks: dicts with rank (lowest is best), code, before, behind, bare, ended."""
     blocks, position = [], 0
     while position < len(text):
         line = text[position:].split("\n", 1)[0]
@@ -161,7 +162,7 @@ def like_prose(text):
 
 
 def extract(text, wanted):
-    """(is there a fence, code)"""
+    """Returns (whether there is a fence, code)."""
     text = without_thoughts(text).replace("\r\n", "\n")
     blocks = blocks_of(text, wanted)
     if not blocks:
@@ -194,7 +195,7 @@ def pieces(rng, few=False):
 
 
 def answer(rng):
-    """Something that a model could have written, with a mistake here and there."""
+    """Returns a text that a model could have written, with occasional mistakes."""
     out = []
     for _ in range(rng.randint(1, 4)):
         mark = rng.choice(["```", "```", "```", "````", "~~~"])
@@ -215,7 +216,7 @@ def answer(rng):
 
 
 def to_dedent(rng):
-    """A block whose text is all about indentation."""
+    """Returns a block that exercises indentation."""
     lines = (
         "".join(rng.choice("  \t") for _ in range(rng.randint(0, 5))) + rng.choice(["", "", "a", "b c", "d \t"])
         for _ in range(rng.randint(1, 6))
@@ -232,7 +233,7 @@ MAKERS = {
 
 
 def run_driver(driver, cases):
-    """[(fenced, code)] of [(kind, bytes)]"""
+    """Runs DRIVER on CASES, [(kind, bytes)]; returns [(fenced, code)]."""
     data = b"".join(kind.encode() + struct.pack(">I", len(text)) + text for kind, text in cases)
     out = subprocess.run([driver], input=data, stdout=subprocess.PIPE, check=True).stdout
     results, at = [], 0
@@ -245,7 +246,7 @@ def run_driver(driver, cases):
 
 
 def compare(driver, make, count, rng):
-    """The first difference as text, or None; and how many results were of each sort."""
+    """Returns the first difference as text or None, and how many results were of each sort."""
     cases = [(rng.choice("pps"), make(rng)) for _ in range(count)]
     results = run_driver(driver, [(kind, text.encode("latin-1")) for kind, text in cases])
     differences, fenced_count = [], 0
@@ -258,7 +259,7 @@ def compare(driver, make, count, rng):
 
 
 def corpus():
-    """(name, kind, text, expected) of each file; a name that begins with `shell-` wants shell."""
+    """Yields (name, kind, text, expected) of each file. A name that begins with `shell-` asks for shell."""
     for file in sorted(CORPUS.glob("*.txt")):
         how, _, code = file.with_suffix(".expected").read_bytes().partition(b"\n")
         assert how in (b"fenced", b"bare"), f"{file.stem}.expected: {how}"

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Tables of what clients may send, right and wrong: JSON, and every field of every message but those of
-jobs that test_request_sandbox.c and test_request_code_exec.c have. A program that reads messages as the
-daemon does answers each; tests/integration/test_protocol.py sends some of them to a daemon.
+"""Tables of valid and invalid messages from clients: JSON, and every field of every message except the job
+fields that test_request_sandbox.c and test_request_code_exec.c test. A program that reads messages as the
+daemon does answers each message; tests/integration/test_protocol.py sends some of them to a daemon.
 
     request_check.py DRIVER
 
-DRIVER is the program built from request_driver.c. Prints TAP, one line a case."""
+DRIVER is the program built from request_driver.c. Prints TAP, one line for each case."""
 
 import json
 import struct
@@ -19,7 +19,7 @@ JSON_CASES = ROOT / "tests" / "data" / "json"
 JSON_SUITE = ROOT.parent / "shared" / "data" / "jsontestsuite" / "test_parsing"
 NO_ID = 0xFFFFFFFF
 
-# Answered without a child: `sut` says that there is nothing to grade.
+# `sut` says that there is nothing to grade, so the daemon answers without a child.
 SUT = {
     "kind": "rubric",
     "task_class": "none",
@@ -37,7 +37,7 @@ ABSENT = object()
 
 
 def changed(message, path, value):
-    """A copy of MESSAGE in which the field at the dotted PATH is VALUE, or left out."""
+    """Returns a copy of MESSAGE in which the field at the dotted PATH is VALUE, or left out."""
     first, _, rest = path.partition(".")
     copy = dict(message)
     if rest:
@@ -64,7 +64,7 @@ def got(value):
 
 VALUES = [{}, [], "x", 1, 1.5, True, None]
 
-# (path, type in messages, Python types that are of it, whether null stands for absence)
+# (path, type as messages name it, matching Python types, whether null means absent)
 SUBMIT_FIELDS = [
     ("job", "an object", (dict,), False),
     ("job.kind", "a string", (str,), False),
@@ -228,12 +228,12 @@ OTHER_MESSAGES = [
 
 
 def expected_of(case):
-    """(what becomes of the connection, the error's text) of a file in tests/data/json."""
+    """Returns (what happens to the connection, the error's text) of a file in tests/data/json."""
     becomes, message = case.with_suffix(".expected").read_bytes().decode().split("\n", 1)
     return becomes, message.removesuffix("\n")
 
 
-# Duplicate keys are refused; a key with NUL is what the JSON library cannot hold.
+# The daemon refuses duplicate keys, and the JSON library cannot represent a key with NUL.
 SUITE_EXCEPTIONS = {
     "y_object_duplicated_key": "duplicate object key",
     "y_object_duplicated_key_and_value": "duplicate object key",
@@ -243,14 +243,15 @@ SUITE_EXCEPTIONS = {
 
 
 def good_json(payload):
-    """The answer to JSON that was read: as an object, which lacks its type, or as something else."""
+    """Returns the answer to valid JSON: an object without its type, or a value that is no object."""
     value = json.loads(payload.decode("utf-8", "surrogateescape"))
     missing = "type: missing" if isinstance(value, dict) else f"expected an object, got {got(value)}"
     return "usable", missing
 
 
 def judge_of_suite(case, becomes, message):
-    """Whether that is right for CASE, a file of the JSON test suite: its first letter says what it is."""
+    """Returns whether the outcome is right for CASE, a file of the JSON test suite. The first letter of its
+    name says what the suite expects."""
     if case.stem in SUITE_EXCEPTIONS:
         return becomes == "closed" and SUITE_EXCEPTIONS[case.stem] in message
     if case.name[0] == "y" or (case.name[0] == "i" and becomes == "usable"):
@@ -262,7 +263,7 @@ def judge_of_suite(case, becomes, message):
 
 
 def run_driver(driver, payloads):
-    """(what becomes of the connection, id, text) of each payload."""
+    """Runs DRIVER on PAYLOADS; returns (what happens to the connection, id, text) of each."""
     sent = b"".join(struct.pack(">I", len(payload)) + payload for payload in payloads)
     out = subprocess.run([driver], input=sent, stdout=subprocess.PIPE, check=True).stdout
     names = {"+": "accepted", "u": "usable", "c": "closed"}
@@ -275,7 +276,7 @@ def run_driver(driver, payloads):
         if length == NO_ID:
             return None
         at += length
-        # An error's text may end inside a character; the daemon mends that when it makes the reply.
+        # An error's text may end inside a character; the daemon repairs that when it builds the reply.
         return out[at - length : at].decode(errors="replace")
 
     while at < len(out):
@@ -286,7 +287,7 @@ def run_driver(driver, payloads):
 
 
 def messages():
-    """(what, message, its id in the answer, the error's text or None) of each case in the tables."""
+    """Yields (what, message, its id in the answer, the error's text or None) of each case."""
     for n, (path, value, text) in enumerate(BAD_SUBMITS):
         yield f"submit {n} {path[:24]}", changed(SUBMIT, path, value), "a", text
     for path, value in GOOD_SUBMITS:
@@ -326,7 +327,7 @@ def check_json(driver):
 
 
 def check_suite(driver):
-    """A frame without a payload is refused before its JSON is read: test_protocol.py has that case."""
+    """Leaves out the empty file: a frame without payload fails before its JSON, in test_protocol.py."""
     files = [file for file in sorted(JSON_SUITE.glob("*.json")) if file.stat().st_size > 0]
     for file, (becomes, _, text) in zip(files, run_driver(driver, [f.read_bytes() for f in files])):
         yield f"suite {file.stem}", judge_of_suite(file, becomes, text), f"got {becomes, text}"

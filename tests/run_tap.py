@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Runs a cmocka program and corrects its TAP. cmocka writes `not ok N # SKIP` for a skipped test, which
-should be `ok N # SKIP`, gives no reason, and leaves other output between the lines. The reason is what the
+"""Runs a cmocka program and corrects its TAP. For a skipped test cmocka writes `not ok N # SKIP` instead of
+`ok N # SKIP` and gives no reason, and it leaves other output between the lines. The reason here is what the
 test prints before it skips.
 
     run_tap.py PROGRAM"""

@@ -3,8 +3,8 @@
 """Validates protocol messages against the JSON Schemas in proto/schema/.
 
 As a module: validate(message, direction) raises SchemaError with a readable text.
-As a command: checks the schemas themselves, every example in proto/protocol.md, and that a list of
-broken messages is refused; prints TAP, one line a check."""
+As a command: checks the schemas themselves and every example in proto/protocol.md, and checks that the
+schemas refuse a list of broken messages. Prints TAP, one line for each check."""
 
 import copy
 import json
@@ -54,7 +54,7 @@ class SchemaError(AssertionError):
 
 @lru_cache(maxsize=None)
 def store():
-    """All schemas by their $id; nothing is ever fetched."""
+    """Returns all schemas by their $id; nothing is fetched from the network."""
     return {
         schema["$id"]: schema
         for schema in (json.loads(file.read_text()) for file in sorted(SCHEMAS.glob("*.json")))
@@ -62,12 +62,12 @@ def store():
 
 
 def is_integer(checker, value):
-    """1.0 is an integer for JSON Schema; for the daemon it is none."""
+    """Rejects 1.0, which is an integer to JSON Schema but not to the daemon."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def match_pattern(validator, pattern, value, schema):
-    """`$` is the very end in JSON Schema; in Python it matches before a last newline too."""
+    """Matches `$` at the very end only, as JSON Schema does; Python's also matches before a last newline."""
     if isinstance(value, str) and not re.search(re.sub(r"\$$", r"\\Z", pattern), value):
         yield jsonschema.ValidationError(f"{value!r} does not match {pattern!r}")
 
@@ -85,7 +85,7 @@ def refuse_to_fetch(uri):
 
 @lru_cache(maxsize=None)
 def validator(name):
-    # A schema that names its draft would be given to that draft's own validator, not to ours.
+    # If a schema named its draft, the library would use that draft's validator instead of ours.
     own = {id_: {k: v for k, v in s.items() if k != "$schema"} for id_, s in store().items()}
     schema = own[f"{name}.schema.json"]
     handlers = dict.fromkeys(("", "file", "http", "https"), refuse_to_fetch)
@@ -98,7 +98,7 @@ ID_BYTES_MAX = 128
 
 
 def wire_faults(value, path="", depth=1):
-    """What the protocol page forbids and JSON Schema has no words for."""
+    """Yields faults that the protocol page forbids but JSON Schema cannot express."""
     if isinstance(value, (dict, list)):
         if depth > DEPTH_MAX:
             yield f"{path[:80]}: nested deeper than {DEPTH_MAX} levels"
@@ -130,7 +130,7 @@ def validate_by(name, value):
 
 
 def validate(message, direction):
-    """DIRECTION is who sends it: "client" or "daemon"."""
+    """Raises SchemaError unless DIRECTION ("client" or "daemon") may send MESSAGE."""
     types = BY_TYPE[direction]
     type_ = message.get("type") if isinstance(message, dict) else None
     if not isinstance(type_, str) or type_ not in types:
@@ -158,8 +158,8 @@ def is_valid(message, direction):
 
 
 def schema_of_example(info, message):
-    """The schema for an example on the protocol page: it is named behind "```json", or it follows
-    from the type. `status` and `metrics` are what both sides send; the client's are bare."""
+    """Returns the schema's name for an example on the protocol page: the word after "```json", or else by its
+    type. Both sides send `status` and `metrics`; the client's have no other field."""
     if info:
         return info
     if message["type"] in ("status", "metrics"):
@@ -168,7 +168,7 @@ def schema_of_example(info, message):
 
 
 def page_examples():
-    """(line, name of its schema, value) of each JSON example on the protocol page."""
+    """Yields (line, name of its schema, value) of each JSON example on the protocol page."""
     text = PAGE.read_text()
     for block in re.finditer(r"^```json *([a-z-]*)\n(.*?)^```", text, re.M | re.S):
         line = text.count("\n", 0, block.start()) + 1
@@ -180,7 +180,7 @@ DELETE = object()
 
 
 def with_value(message, path, value):
-    """A copy of MESSAGE with VALUE at PATH, dotted or a sequence; DELETE leaves the field out."""
+    """Returns a copy of MESSAGE with VALUE at PATH (dotted text or a sequence). DELETE removes the field."""
     broken = copy.deepcopy(message)
     if isinstance(path, str):
         path = [int(step) if step.isdigit() else step for step in path.split(".")]
@@ -196,7 +196,7 @@ def with_value(message, path, value):
 
 
 def walk(value, path=()):
-    """(path, object) of VALUE and of each object in it."""
+    """Yields (path, object) of VALUE and of each object in it."""
     if isinstance(value, dict):
         yield path, value
     if isinstance(value, (dict, list)):
@@ -205,8 +205,8 @@ def walk(value, path=()):
 
 
 def mutations(message):
-    """(what, broken copy): each object in MESSAGE with a field that nothing knows, and each of its
-    fields with values that no field may have."""
+    """Yields (what, broken copy): each object in MESSAGE gets an unknown field, and each of its fields gets
+    values that no field may have."""
     for path, holder in walk(message):
         dotted = ".".join(map(str, path))
         yield f"{dotted} and an unknown field", with_value(message, (*path, "zzz"), 1)
@@ -329,7 +329,7 @@ BASE_NO_CODE = {**BASE_SANDBOX_RESULT, "score": None, "reason": "no_code"}
 
 
 def code_result(verdict, score, *assertions):
-    """A result of kind code_exec; ASSERTIONS are whether each of them passed."""
+    """Returns a result of kind code_exec. ASSERTIONS says for each assertion whether it passed."""
     failure = {"code": f"code_exec.{verdict}", "severity": "block", "detail": "d"}
     passed = verdict == "pass"
     return {
@@ -377,7 +377,7 @@ BASES = (
     BASE_BYE,
 )
 
-# What mutations() may write without making a message wrong: the fields that are the user's own.
+# Fields whose content belongs to the user: mutations() may change them and the message stays valid.
 FREE_FORM = re.compile(
     r"job\.(case|harness_output)(\.(?!rubric_wall).* as .*| as nested| and an unknown field)$"
     r"|(score\.)?breakdown and an unknown field$"
@@ -386,14 +386,14 @@ FREE_FORM = re.compile(
 )
 
 def nested(depth):
-    """Arrays in arrays, DEPTH of them."""
+    """Returns DEPTH nested arrays."""
     value = []
     for _ in range(depth - 1):
         value = [value]
     return value
 
 
-# (dotted path, value) that make BASE_RESULT wrong.
+# (dotted path, value) pairs, each of which makes BASE_RESULT invalid.
 WRONG_RESULT = [
     ("id", ""),
     ("id", "x" * 129),
@@ -611,7 +611,7 @@ WRONG_CODE = [
     ("job.metadata.timeout_s", 0),
     ("job.metadata.timeout_s", "3"),
     ("job.metadata.timeout_s", True),
-    ("job.limits.wall_clock", 3),  # beside timeout_s
+    ("job.limits.wall_clock", 3),  # together with timeout_s
     ("job.limits.allow_network", False),
     ("job.priority", 11),
     ("job.priority", -11),
@@ -634,7 +634,7 @@ WRONG_CODE_TEST = [
     ("job.targets", ["x"]),
     ("job.entry_point", DELETE),
     ("job.entry_point", None),
-    ("job.metadata", {"timeout_s": 1}),  # beside wall_clock
+    ("job.metadata", {"timeout_s": 1}),  # together with wall_clock
     ("job.limits.wall_clock", 0),
     ("job.limits.wall_clock", "1"),
 ]
@@ -692,7 +692,7 @@ for failed in (BASE_ASSERTION_FAIL, BASE_SYNTAX_ERROR, BASE_TIMEOUT, BASE_CRASH)
 WRONG_OTHERS = [
     (BASE_ERROR, "id", ""),
     (BASE_ERROR, "code", "timeout"),
-    (BASE_ERROR, "code", "bad_request"),  # is not retriable
+    (BASE_ERROR, "code", "bad_request"),  # not retriable
     (BASE_ERROR, "retriable", False),
     (BASE_ERROR, "retriable", 1),
     (BASE_ERROR, "job_no", 0),
@@ -715,7 +715,7 @@ WRONG_OTHERS = [
     ({"type": "cancel", "job_no": 1}, "job_no", None),
 ]
 
-# What looks wrong and is right.
+# Messages that look wrong but are valid.
 RIGHT = [
     (BASE_RESULT, "score.score", None),
     (BASE_RESULT, "score.score", 0.5),
@@ -772,7 +772,7 @@ RIGHT = [
 
 
 def resolves(ref, name):
-    """Whether REF, in the schema NAME, leads to something."""
+    """Returns whether REF in the schema NAME resolves."""
     target, _, pointer = ref.partition("#")
     place = store().get(target or name)
     for step in pointer.split("/")[1:]:

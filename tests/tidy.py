@@ -4,10 +4,10 @@
 
     tidy.py BUILD [--jobs=N]
 
-BUILD is a directory that clang has built: its compile commands say how each file is read, and ninja's
-record of it which headers. A file is judged again when its text, that of a header that it includes (the
-system's too), its compile command, .clang-tidy or the version of clang-tidy has changed. Tests are left out.
-Prints what clang-tidy says and the number of files; ends with 1 if it says anything."""
+BUILD is a build directory of clang: its compile commands say how to read each file, and ninja's records say
+which headers a file includes. The script checks a file again if its text, the text of an included header
+(system headers too), its compile command, .clang-tidy or the version of clang-tidy has changed. It skips
+tests. Prints clang-tidy's warnings and the number of files; exits with 1 if there is a warning."""
 
 import argparse
 import concurrent.futures
@@ -33,7 +33,7 @@ def digest_of(path):
 
 
 def compiled(build):
-    """{source: its entries in the compile commands} of each source in FOLDERS."""
+    """Returns {source: its entries in the compile commands} of each source in FOLDERS."""
     found = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
         source = (Path(entry["directory"]) / entry["file"]).resolve()
@@ -43,7 +43,7 @@ def compiled(build):
 
 
 def dependencies(build):
-    """{object: the files that it was made of}, of what ninja knows to be up to date."""
+    """Returns {object: the files it was built from} of objects that ninja knows to be up to date."""
     found, current = {}, None
     for line in output_of("ninja", "-C", str(build), "-t", "deps").splitlines():
         if line.startswith("    ") and current is not None:
@@ -56,7 +56,7 @@ def dependencies(build):
 
 
 def key_of(source, entries, made_of, common):
-    """Names everything that the verdict on SOURCE depends on; None where that is not known."""
+    """Returns a key over everything that the verdict on SOURCE depends on, or None if that is unknown."""
     key = hashlib.sha256(common.encode())
     for entry in entries:
         files = made_of.get(entry["output"])
@@ -76,7 +76,7 @@ def judge(build, source):
         text=True,
         check=False,
     )
-    # Standard error counts the warnings of system headers; it matters where there is no other text.
+    # Standard error only counts suppressed warnings of system headers. Use it if there is no other text.
     return done.returncode, done.stdout or (done.stderr if done.returncode else "")
 
 
@@ -92,7 +92,7 @@ def main():
     made_of, sources = dependencies(build), compiled(build)
     keys = {source: key_of(source, entries, made_of, common) for source, entries in sources.items()}
     known = {source for source, key in keys.items() if key and (clean / key).exists()}
-    # The largest first: none of them is what the others wait for in the end.
+    # Start with the largest, so that no large file runs alone at the end.
     due = sorted(set(sources) - known, key=lambda source: -source.stat().st_size)
     status = 0 if sources else 1
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""The runner that rubricd is compared with, as it is commonly written: asyncio.create_subprocess_exec,
-a TemporaryDirectory and a scrubbed environment for each job, standard input written, the outputs read and
-the one parsed, under asyncio.wait_for.
+"""A commonly written runner, to compare rubricd with: asyncio.create_subprocess_exec with a
+TemporaryDirectory and a scrubbed environment for each job. Under asyncio.wait_for it writes standard
+input, reads both outputs and parses standard output.
 
     asyncio_runner.py JOBS IN_FLIGHT      (JSON Lines: bench_root, task_class, case, harness_output)
 
-Prints {"seconds": ..., "scores": [...]}. The seconds are those of the jobs alone, without the start of this
+Prints {"seconds": ..., "scores": [...]}. The seconds cover the jobs alone, not the start of this
 program."""
 
 import asyncio
@@ -26,7 +26,7 @@ def failing(code, began_ns, detail=""):
 
 
 async def grade(job):
-    """One BenchScore, whatever the rubric does."""
+    """Returns a BenchScore, whatever the rubric does."""
     rubric = f"{job['bench_root']}/{job['task_class']}/rubric.py"
     stdin = json.dumps({"case": job["case"], "harness_output": job["harness_output"]}).encode()
     timeout = job["case"].get("rubric_wall_clock_seconds") or TIMEOUT_SECONDS

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What the benchmarks share: a daemon of their own, a batch through its socket, and the loops that it is
-compared with or driven by."""
+"""Shared by the benchmarks: a daemon of their own, a batch through its socket, and the loops that drive the
+daemon or serve as its baseline."""
 
 import json
 import os
@@ -22,10 +22,10 @@ FORK_LOOP = BUILD / "tests" / "fork-loop"
 MESSAGE_LOOP = BUILD / "tests" / "message-loop"
 ECHO_LOOP = BUILD / "tests" / "echo-loop"
 EXIT0 = BUILD / "tests" / "exit0"
-# Without a C library.
+# Linked without a C library.
 EXIT0_BARE = BUILD / "tests" / "exit0-bare"
 PYTHON = "/usr/bin/python3"
-# What the daemon gives to rubrics; those of the baselines get the same.
+# The environment that the daemon gives to rubrics. The baselines' rubrics get the same.
 SCRUBBED_ENV = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "PYTHONHASHSEED": "0", "PYTHONIOENCODING": "utf-8"}
 PROCESSORS = os.cpu_count()
 START_SECONDS = 20
@@ -41,18 +41,18 @@ EXIT0_JOB = job_of(EXIT0)
 
 
 class NotMeasured(Exception):
-    """Something that it takes is not there, or is not as it has to be; says what."""
+    """A benchmark's precondition is not met; the text says which one."""
 
 
 class Daemon:
-    """A rubricd with its socket in a directory of its own, whose jobs can run what the build made to be
-    measured."""
+    """A rubricd with its socket in a directory of its own. Its jobs can run the programs that the build made
+    for the benchmarks."""
 
     def __init__(self, *settings):
         if not RUBRICD.exists():
             raise NotMeasured(f"there is no {RUBRICD}: name a build with RUBRICD_BUILD")
         self.directory = Path(tempfile.mkdtemp(prefix="rubricd-bench-", dir="/var/tmp"))
-        if os.geteuid() == 0:  # it becomes this account
+        if os.geteuid() == 0:  # the daemon switches to this account
             os.chown(self.directory, pwd.getpwnam("nobody").pw_uid, -1)
         self.directory.chmod(0o755)
         self.socket = self.directory / "s"
@@ -85,7 +85,7 @@ class Daemon:
         return json.loads(subprocess.check_output([*self.client(), "status", "--json"]))
 
     def await_idle(self):
-        """Until nothing is queued and no slot has a job."""
+        """Waits until nothing is queued and no slot has a job. Returns the status."""
         end = time.monotonic() + FILL_SECONDS
         while True:
             status = self.status()
@@ -105,7 +105,7 @@ class Daemon:
             raise NotMeasured(f"no interpreter waits in the jails: {isolation['cold_because']}")
 
     def batch(self, jobs, *options):
-        """Runs JOBS (a JSONL file); returns the seconds of the whole command and the results."""
+        """Runs JOBS (a JSONL file); returns the seconds that the whole command took, and the results."""
         output = self.directory / "output.jsonl"
         command = [*self.client(), "batch", "--no-fail", "--force", *options, "--output", output, jobs]
         began = time.monotonic()
@@ -117,7 +117,7 @@ class Daemon:
             return took, [json.loads(line) for line in lines]
 
     def rate(self, jobs, count, check):
-        """Results per second of JOBS, each of which has to be as CHECK says."""
+        """Returns results per second of JOBS. Each result must satisfy CHECK."""
         took, results = self.batch(jobs)
         wrong = [result for result in results if not check(result)]
         if wrong or len(results) != count:
@@ -144,7 +144,7 @@ class Daemon:
 
 
 def allow_many_files():
-    """A thousand clients take two descriptors each."""
+    """Raises the descriptor limit: a thousand clients take two descriptors each."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
@@ -154,12 +154,12 @@ def passed(result):
 
 
 def submit(job):
-    """The text of a request that message-loop numbers."""
+    """Returns the text of a submit request; message-loop fills in the number."""
     return json.dumps({"type": "submit", "id": "########", "job": job}, separators=(",", ":"))
 
 
 def run_loop(command, **options):
-    """Runs one of the loops; what it prints."""
+    """Runs one of the loops and returns what it prints."""
     done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, **options)
     if done.returncode != 0:
         raise NotMeasured(f"{Path(command[0]).name} ended with {done.returncode}: {command}")
@@ -172,21 +172,21 @@ def fork_loop(count, in_flight, *command, options=(), env=None):
 
 
 def message_loop(socket, count, request, answer=PASSED, options=()):
-    """COUNT requests that are answered with ANSWER."""
+    """Sends COUNT requests whose answers must contain ANSWER."""
     return run_loop([MESSAGE_LOOP, *options, socket, count, request, answer])
 
 
 def watch(*pids):
-    """The option that has message-loop tell the CPU time of processes."""
+    """Returns options that make message-loop report the CPU time of PIDS."""
     return [f"-C{pid}" for pid in pids]
 
 
 def await_depth(daemon, loop, depth):
-    """Until the windows of LOOP are full, and what they hold is queued."""
+    """Waits until the windows of LOOP are full and their requests are queued."""
     end = time.monotonic() + FILL_SECONDS
     full = select.select([loop.stdout], [], [], FILL_SECONDS)[0] and loop.stdout.readline() == b"full\n"
-    # A few are always on their way: being run, answered, or sent. What has come and is not queued yet would be
-    # measured with the others.
+    # A few requests are always in transit: sent, running or being answered. Without this wait, the
+    # measurement would include the daemon's work for requests that arrived before it.
     while not full or daemon.status()["queue"]["jobs"] < 0.999 * depth - 2 * PROCESSORS:
         if not full or time.monotonic() > end:
             queued = daemon.status()["queue"]["jobs"]
@@ -196,7 +196,7 @@ def await_depth(daemon, loop, depth):
 
 
 def message_loop_at_depth(daemon, depth, clients, count, request):
-    """COUNT answers while DEPTH requests of CLIENTS wait or run; with the daemon's CPU time."""
+    """Measures COUNT answers, and the daemon's CPU time, while DEPTH requests of CLIENTS wait or run."""
     command = [MESSAGE_LOOP, "-g", f"-c{clients}", f"-w{depth // clients}", *watch(daemon.process.pid),
                daemon.socket, str(count), request, PASSED]  # fmt: skip
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as loop:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* bootstrap-loop RESAMPLES CONFIDENCE < VALUES: reads a number a line, prints the ends of the BCa
- * interval of their mean and the seconds that it took. */
+/* bootstrap-loop RESAMPLES CONFIDENCE < VALUES: reads one number a line. Prints the ends of the BCa
+ * interval of the mean and the seconds that the computation took. */
 #include "client/report/bootstrap.h"
 
 #include <stdio.h>

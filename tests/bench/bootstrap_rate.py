@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""The BCa interval of a mean: seconds for 10,000 resamples, beside scipy.stats.bootstrap in the same
-minute. Scores with any value, and scores of 0 and 1 only. scipy's jackknife is of the square of the
-number of values, so it is measured for fewer of them as well.
+"""Measures the BCa interval of a mean: seconds for 10,000 resamples, next to scipy.stats.bootstrap in the
+same minute, for scores with any value and for scores of 0 and 1 only. scipy's jackknife takes time
+proportional to the square of the number of values, so a smaller number is measured, too.
 
     bootstrap_rate.py [VALUES [RESAMPLES]]"""
 
@@ -15,7 +15,7 @@ from pathlib import Path
 
 BUILD = Path(os.environ.get("RUBRICD_BUILD", Path(__file__).resolve().parents[2] / "build"))
 LOOP = BUILD / "tests" / "bootstrap-loop"
-# scipy takes resamples in batches: this many values at once are within a hundred megabytes.
+# Size of a batch of scipy's resamples: this many values fit into a hundred megabytes.
 SCIPY_BATCH_VALUES = 10_000_000
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""What the daemon itself takes: CPU time per job, of the supervisor and of a jail apart from its jobs, for
-sandbox jobs of a static `exit 0` and for rubrics; and resident memory, idle and after load."""
+"""Measures what the daemon itself uses. CPU time per job, of the supervisor and of a jail without its
+jobs, for sandbox jobs of a static `exit 0` and for rubrics. Resident memory, idle and after load."""
 
 from pathlib import Path
 
@@ -12,18 +12,18 @@ from table import Row, at_most, main
 JOBS = 4000
 WARM_JOBS = 1500
 COLD_JOBS = 200
-# Unanswered at a time: so that no slot waits for the client.
+# Requests in flight, enough that no slot waits for the client.
 WINDOW = 8
 
 
 def ticks(pid):
-    """Of CPU time, in user space and in the kernel."""
+    """Returns the CPU time of PID in clock ticks, user and system."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return int(fields[11]), int(fields[12])
 
 
 def resident_mib(pid):
-    """Now, and ever."""
+    """Returns the resident memory of PID in MiB, now and at its peak."""
     lines = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
     return [int(lines[name].split()[0]) / 1024 for name in ("VmRSS", "VmHWM")]
 

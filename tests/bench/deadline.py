@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""How late a deadline is kept when every slot spins: the job's measured wall clock less its limit. The
-daemon tells whole milliseconds, rounded up. With as many slots as there are processors, with twice as
-many, and with rubrics between the jobs that spin."""
+"""Measures how late the daemon enforces a deadline when every slot spins: the job's wall clock minus its
+limit. The daemon reports whole milliseconds, rounded up. Runs with as many slots as processors, with twice
+as many, and with rubrics between the jobs that spin."""
 
 from bench import PROCESSORS, Daemon, NotMeasured, passed
 from rubrics import SMALL, install, job_for
@@ -19,8 +19,8 @@ def late_ms(result):
 
 
 def round_of(daemon, jobs):
-    """How late each of the jobs that spin was killed."""
-    # A job that waited for its processor is not run once more in peace: it is what is measured.
+    """Returns how late the daemon killed each of the jobs that spin."""
+    # No reruns: jobs that waited for a processor are what this benchmark measures.
     _, results = daemon.batch(jobs, "--no-rerun-starved")
     for result in results:
         if result["kind"] == "rubric" and not passed(result):

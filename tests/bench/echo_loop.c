@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The baseline of the protocol: a server that does nothing but frames.
+/* The baseline of the protocol: a server that only reads and writes frames.
  *
  *     echo-loop SOCKET ANSWER
  *
- * Listens on SOCKET, prints `ready`, and serves one connection after the other until it is killed:
- * a `hello`, and the same ANSWER to each frame that comes. */
+ * Listens on SOCKET, prints `ready`, and serves one connection after the other until killed. Sends
+ * a `hello`, then the same ANSWER to each frame. */
 #include "measured.h"
 
 #include "proto/frame.h"
@@ -48,7 +48,7 @@ static bool write_all(int fd, const char *data, size_t n)
     return true;
 }
 
-/* The number of whole frames in DATA, and what they come to. */
+/* Returns the number of whole frames in DATA and their total size in bytes. */
 static size_t count_frames(const char *data, size_t n, size_t *ret_size)
 {
     size_t at = 0, count = 0;

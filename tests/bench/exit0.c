@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The program that does nothing: what is measured is everything around it. Linked statically. */
+/* A program that does nothing, so that benchmarks measure what happens around it. Linked
+ * statically. */
 int main(void)
 {
     return 0;

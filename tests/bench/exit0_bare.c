@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The same without a C library, whose start-up is most of what exit0 takes in a virtual machine: it
- * asks the processor for its caches by cpuid, and each time the hypervisor answers. */
+/* exit0 without a C library. The library's start-up is most of exit0's time in a virtual machine:
+ * it queries the processor's caches by cpuid, and each query traps to the hypervisor. */
 _Noreturn void _start(void);
 
 #if defined(__x86_64__)

@@ -3,10 +3,10 @@
  *
  *     fork-loop [-i FILE] [-p PAUSE_US] COUNT IN_FLIGHT PROGRAM [ARGUMENT]...
  *
- * Runs PROGRAM COUNT times with IN_FLIGHT children at once. With -i each has FILE for its standard
- * input, and /dev/null to write to. Prints {"seconds": ..., "latencies_ns": [...]}; the latencies,
- * from fork to wait, are there where IN_FLIGHT is 1. -p waits so long before each fork, which does
- * not count. Ends with 1 if one of them does not exit with 0. */
+ * Runs PROGRAM COUNT times with IN_FLIGHT children at once. With -i each child reads FILE on its
+ * standard input and writes to /dev/null. -p waits before each fork; the pause does not count.
+ * Prints {"seconds": ..., "latencies_ns": [...]}; the latencies, from fork to wait, are present if
+ * IN_FLIGHT is 1. Exits with 1 if a child does not exit with 0. */
 #include "measured.h"
 
 #include <errno.h>

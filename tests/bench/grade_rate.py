@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Grading many completions with rubricctl grade, to a plain runner that spawns a Python for each sample on
-as many processors, candidate and tests in one program and the exit status for a verdict. They run in turn.
+"""Compares grading many completions with rubricctl grade to a plain runner on as many processors. The
+plain runner starts a Python for each sample, with candidate and tests in one program; the exit status is
+the verdict. The two run in turn.
 
     grade_rate.py DATASET SAMPLES [ROUNDS]      (files in the form of HumanEval: task_id, prompt, test,
                                                  entry_point; task_id, completion)"""

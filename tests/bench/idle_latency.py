@@ -1,9 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""How long one job takes on a daemon that has nothing else to do: a sandbox job of a static `exit 0`
-through a connection that stays open, from the sending of its request to the arrival of its result, beside
-fork, execve and wait of the same program, in turn. One after the other, and each after a pause, in which
-processors go to sleep."""
+"""Measures how long one job takes on an idle daemon: a sandbox job of a static `exit 0` through an open
+connection, from sending the request to receiving the result. The baseline, in turn, is fork, execve and
+wait of the same program. Jobs run back to back, and each after a pause in which processors go to sleep."""
 
 from bench import EXIT0, EXIT0_JOB, PROCESSORS, Daemon, fork_loop, message_loop, submit
 from table import Row, at_most, main, percentile, ratios
@@ -13,7 +12,7 @@ PAUSE_US = 5000
 
 
 def median_and_p99(latencies_ns):
-    """In milliseconds. Without the first one, which waits for the connection."""
+    """Returns milliseconds. Leaves out the first latency, which includes the connection."""
     return tuple(percentile(latencies_ns[1:], share) / 1e6 for share in (0.5, 0.99))
 
 

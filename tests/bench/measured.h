@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What the loops of this directory print: one JSON object, a line. */
+/* Output of the loops in this directory: one JSON object on one line. */
 
 #include "daemon/base/clock.h"
 
@@ -13,7 +13,7 @@ static inline double measured_seconds(uint64_t since_ns)
     return (double)(clock_now_ns() - since_ns) / (double)NS_PER_S;
 }
 
-/* `, "NAME": [VALUES]` */
+/* Prints `, "NAME": [VALUES]`. */
 static inline void measured_print_list(const char *name, const uint64_t *values, size_t n)
 {
     (void)printf(", \"%s\": [", name);

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* A client that costs next to nothing, so that what is measured is the daemon: the request is
- * encoded once, and an answer is searched for a text.
+/* A client that costs next to nothing, so that the figures are the daemon's. It encodes the request
+ * once and only searches each answer for a text.
  *
  *     message-loop [-c CLIENTS] [-w WINDOW] [-p PAUSE_US] [-C PID]... [-g] SOCKET COUNT REQUEST
  * ANSWER
  *
- * Each of CLIENTS connections keeps WINDOW requests unanswered. ######## in REQUEST becomes a
- * number that no other request has. A frame with ANSWER in it is an answer; `hello` and `started`
- * are passed over; anything else ends the run with 1.
+ * Each of CLIENTS connections keeps WINDOW requests in flight. ######## in REQUEST becomes a number
+ * that no other request has. A frame that contains ANSWER is an answer. The loop skips `hello` and
+ * `started`; any other frame makes it exit with 1.
  *
- * Without -g, COUNT requests are sent. With it the windows are kept full: once they are it prints
- * `full`, goes on until a line comes on its standard input, and measures the COUNT answers after
- * that.
+ * Without -g, the loop sends COUNT requests. With -g it keeps the windows full: it prints `full`
+ * once they are, continues until a line comes on its standard input, and then measures COUNT
+ * answers.
  *
- * Prints {"seconds": ..., "answer_bytes": ..., "cpu_ns": [...], "latencies_ns": [...]}: the CPU
- * time that each PID took meanwhile, and the latencies where one request is under way at a time; -p
- * waits so long before each of them, which does not count. */
+ * Prints {"seconds": ..., "answer_bytes": ..., "cpu_ns": [...], "latencies_ns": [...]}. cpu_ns is
+ * the CPU time of each PID meanwhile. The latencies are present if one request is in flight at a
+ * time; -p waits before each request, and the pause does not count. */
 #include "measured.h"
 
 #include "proto/frame.h"
@@ -37,7 +37,7 @@
 
 struct client {
     int fd;
-    uint64_t owed; /* requests that are due to be sent */
+    uint64_t owed; /* requests to send */
     char in[BUFFER_SIZE], out[BUFFER_SIZE];
     size_t in_length, out_at, out_length;
 };
@@ -46,13 +46,13 @@ struct loop {
     const char *socket, *answer;
     uint64_t count, clients_count, window;
     useconds_t pause_us;
-    bool gated, single; /* one under way at a time */
+    bool gated, single; /* single: one request in flight at a time */
     int cpu_fds[PIDS_MAX];
     size_t cpu_count;
 
-    char *frame; /* of one request */
+    char *frame; /* one encoded request */
     size_t frame_size;
-    char *number; /* in the frame, or NULL */
+    char *number; /* its place in the frame, or NULL */
 
     struct client *clients;
     int epoll;
@@ -69,7 +69,7 @@ _Noreturn static void die(const char *what)
     exit(1);
 }
 
-/* --- what is measured ---------------------------------------------------------------------- */
+/* --- measurements -------------------------------------------------------------------------- */
 
 static uint64_t cpu_ns(int fd)
 {
@@ -140,7 +140,7 @@ static void put_frame(struct loop *loop, struct client *client)
         loop->to_fill--;
 }
 
-/* As much of what is owed as the socket takes. */
+/* Sends owed requests until the socket is full. */
 static void flush(struct loop *loop, struct client *client)
 {
     for (;;) {
@@ -160,7 +160,7 @@ static void flush(struct loop *loop, struct client *client)
     }
 }
 
-/* One more request, where there are any left. */
+/* Owes the daemon one more request, if any are left. */
 static void owe(struct loop *loop, struct client *client)
 {
     if (loop->left_to_send == 0)
@@ -217,7 +217,7 @@ static void take_frames(struct loop *loop, struct client *client)
     memmove(client->in, client->in + at, client->in_length);
 }
 
-/* Until the socket has no more: less than was asked for says so. */
+/* Reads until the socket is empty; a short read means that it is. */
 static void receive(struct loop *loop, struct client *client)
 {
     size_t room;
@@ -272,7 +272,7 @@ static void set_up(struct loop *loop)
     }
 }
 
-/* The windows are full; it is measured once we are told to. */
+/* Announces that the windows are full. The measurement starts at a line on standard input. */
 static void open_gate(struct loop *loop)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};

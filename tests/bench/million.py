@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Many jobs of the cheapest kind (no program runs) through one rubricctl batch: the memory of client and
-daemon stays flat, and the last job costs what the first did. Prints both ten times; the cost is CPU time of
-client and daemon, which does not depend on what else the host does.
+"""Runs many jobs of the cheapest kind (no program runs) through one rubricctl batch. The memory of client
+and daemon must stay flat, and the last job must cost what the first did. Prints both ten times. The cost
+is the CPU time of client and daemon, which does not depend on other load of the host.
 
     million.py [JOBS]        (1,000,000; about 1.5 GB in /var/tmp)
 
-Ends with 1 where memory grew by more than a tenth, or 8 MiB, after the first tenth, or where a job of the
-last tenth cost more than 1.1 times one of the first."""
+Exits with 1 if memory grew by more than a tenth, or 8 MiB, after the first tenth of the jobs, or if a job
+of the last tenth cost more than 1.1 times one of the first."""
 
 import json
 import os
@@ -43,7 +43,7 @@ def cpu_seconds(pid):
 
 
 class Follower:
-    """Counts the lines of a file that grows."""
+    """Counts the lines of a growing file."""
 
     def __init__(self, path):
         self.path = path
@@ -59,13 +59,13 @@ class Follower:
 
 
 def measure(client, daemon, output, count):
-    """(jobs, seconds, RSS of the client, of the daemon, CPU seconds of both) at each part."""
+    """Returns (jobs, seconds, client's RSS, daemon's RSS, CPU seconds of both) after each part."""
     follower, begun, marks = Follower(output), time.monotonic(), []
     pids = (client.pid, daemon.process.pid)
     marks.append((0, 0.0, rss(pids[0]), rss(pids[1]), sum(map(cpu_seconds, pids))))
     while len(marks) <= PARTS:
         wanted = count * len(marks) // PARTS
-        # The last one a little early: the client has to be there still.
+        # Take the last one a little early, while the client still runs.
         if follower.count() >= min(wanted, count - 300):
             marks.append((follower.lines, time.monotonic() - begun, rss(pids[0]), rss(pids[1]),
                           sum(map(cpu_seconds, pids))))  # fmt: skip
@@ -77,7 +77,7 @@ def measure(client, daemon, output, count):
 
 
 def cost(before, after):
-    """Microseconds of CPU per job."""
+    """Returns microseconds of CPU time per job."""
     return (after[4] - before[4]) / (after[0] - before[0]) * 1e6
 
 
@@ -90,7 +90,7 @@ def show(before, after):
 
 
 def judge(marks):
-    """What is not as it should be."""
+    """Yields the requirements that MARKS do not meet."""
     for name, at in (("client", 2), ("daemon", 3)):
         first, most = marks[1][at], max(mark[at] for mark in marks[2:])
         if most > first * 1.1 and most > first + SLACK:

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""The protocol alone: messages per second that take no child, one at a time and pipelined. `ping`, and a
-rubric job whose system under test has failed, which is admitted, judged and answered like any other, but
-runs nothing. Beside a server that only echoes frames of the same sizes to the same client, in turn."""
+"""Measures the protocol alone: messages per second that start no child, one at a time and pipelined. The
+messages are `ping`, and a rubric job whose system under test has failed: the daemon admits, judges and
+answers it like any other but runs nothing. The baseline, in turn, is a server that only answers the same
+client with frames of the same sizes."""
 
 import contextlib
 import subprocess
@@ -15,18 +16,18 @@ WINDOW = 64
 PING = '{"type":"ping"}'
 NO_CHILD = {"kind": "rubric", "task_class": "none", "bench_root": "/usr", "case": {}, "harness_output": {},
             "sut": {"status": "exception"}}  # fmt: skip
-# What is sent, and a text in its answer.
+# The request, and a text that its answer contains.
 KINDS = {"ping": (PING, '"type":"pong"'), "job without a child": (submit(NO_CHILD), '"code":"sut.exception"')}
 
 
 @contextlib.contextmanager
 def echo(daemon, answer, size):
-    """A server whose answers have SIZE bytes, header and all; its socket."""
+    """Runs a server whose answers have SIZE bytes with their header; yields its socket."""
     socket = daemon.directory / "echo"
     text = "{" + answer.ljust(size - len('{}') - 4) + "}"
     server = subprocess.Popen([ECHO_LOOP, socket, text], stdout=subprocess.PIPE)
     try:
-        server.stdout.readline()  # ready
+        server.stdout.readline()  # wait for `ready`
         yield socket
     finally:
         server.kill()

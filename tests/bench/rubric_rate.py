@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""The rate of JSON rubrics, warm and cold, through the socket, to two ways of running them without a
-daemon: a plain loop of `python3 rubric.py` with as many children in flight, which neither checks nor even
-reads what they print, and a runner written with asyncio at its best of 2, 4 and 8 in flight. They run in
-turn; each ratio is of one round. Every score that is measured is checked."""
+"""Compares the rate of JSON rubrics through the socket, warm and cold, to two ways of running them without
+a daemon. One is a plain loop of `python3 rubric.py` with as many children in flight, which does not even
+read what they print. The other is a runner written with asyncio, at its best of 2, 4 and 8 in flight. They
+run in turn; each ratio is of one round. The benchmark checks every score that it measures."""
 
 import json
 
@@ -18,7 +18,7 @@ RUNNER_IN_FLIGHT = (2, 4, 8)
 
 
 def plain_rate(daemon, root, rubric, count):
-    """Children with the environment and the standard input that the daemon would give them."""
+    """Runs children with the environment and the standard input that the daemon would give them."""
     job = job_for(root, rubric, 1)
     stdin = daemon.directory / "stdin"
     stdin.write_text(json.dumps({"case": job["case"], "harness_output": job["harness_output"]}))

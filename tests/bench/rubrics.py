@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The rubrics that are measured, with cases whose scores are known."""
+"""The rubrics for the benchmarks, with cases whose scores are known."""
 
 import shutil
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bench import ROOT
 
-# Every so many answers are wrong ones.
+# One answer in this many is wrong.
 WRONG_EVERY = 4
 
 
@@ -43,7 +43,7 @@ SHIPPED = Rubric(
 
 
 def install(daemon):
-    """Copies them to where jobs may read them; returns the bench root."""
+    """Copies the rubrics to a place that jobs may read; returns the bench root."""
     root = daemon.directory / "bench"
     for rubric in (SMALL, SHIPPED):
         shutil.copytree(rubric.source / rubric.task_class, root / rubric.task_class, copy_function=shutil.copyfile)
@@ -51,12 +51,12 @@ def install(daemon):
 
 
 def job_for(root, rubric, n, **options):
-    """The Nth job."""
+    """Returns the Nth job of RUBRIC."""
     return {"kind": "rubric", "task_class": rubric.task_class, "bench_root": str(root), "case": rubric.case,
             "harness_output": {"answer": rubric.answer(n)}, **options}  # fmt: skip
 
 
 def is_right(result, rubric, interpreter):
-    """Whether RESULT has the score it must have, from the interpreter that was asked for."""
+    """Returns whether RESULT has the expected score, from the requested interpreter."""
     right = result["type"] == "result" and result["score"]["score"] == rubric.score(int(result["id"]))
     return right and result["interpreter"] == interpreter

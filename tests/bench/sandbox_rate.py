@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""The price of confinement: sandbox jobs of a static program that does nothing, through the socket,
-with every layer in force that the host grants, to a plain fork+execve loop of the same program with as
-many children in flight, and to bubblewrap. They run in turn; each ratio is of one round. Once for each
-number of slots: as many as there are processors, and twice that. And of a program that does not even have
-a C library, which shows what is added to each job undiluted."""
+"""Measures the price of confinement: sandbox jobs of a static program that does nothing, through the
+socket, with every layer that the host grants. The baselines are a plain fork+execve loop of the same
+program with as many children in flight, and bubblewrap. They run in turn; each ratio is of one round. Runs
+with as many slots as processors and with twice as many, and also for a program without a C library, which
+shows the cost that confinement adds to each job undiluted."""
 
 import shutil
 
@@ -12,13 +12,13 @@ from bench import EXIT0, EXIT0_BARE, PROCESSORS, Daemon, NotMeasured, fork_loop,
 from table import Row, at_least, main, ratios
 
 JOBS = 3000
-# What bubblewrap does for one costs it several times as much.
+# bubblewrap gets this fraction of the jobs, since each costs it several times as much.
 BUBBLEWRAP_SHARE = 8
 BUBBLEWRAP_OPTIONS = ["--unshare-all", "--new-session", "--die-with-parent", "--ro-bind", "/", "/"]
 
 
 def loop(count, in_flight, *command):
-    """Per second."""
+    """Returns programs per second of the fork loop."""
     return count / fork_loop(count, in_flight, *command)["seconds"]
 
 
@@ -38,7 +38,7 @@ def rates_with(slots, program, scale):
 
 
 def added_us(rates):
-    """What each job takes longer than the plain loop's, as both go by."""
+    """Returns how many microseconds a job takes longer than in the plain loop."""
     return [(1 / ours - 1 / plain) * 1e6 for ours, plain in zip(rates["sandbox"], rates["plain"])]
 
 

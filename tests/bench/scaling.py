@@ -1,26 +1,27 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""What one more job costs as the queue and the number of clients grow: while so many sandbox jobs of a
-static `exit 0` wait, for each that is answered another one is submitted, and what is measured is the time
-and the daemon's own CPU time from one answer to the next. Each length in turn with the shortest."""
+"""Measures what one more job costs as the queue and the number of clients grow. A given number of sandbox
+jobs of a static `exit 0` waits, and each answer triggers another submit. Measures the time and the
+daemon's own CPU time from one answer to the next. Each length runs in turn with the base."""
 
 from bench import EXIT0_JOB, PROCESSORS, Daemon, NotMeasured, message_loop_at_depth, submit
 from table import Row, at_most, main
 
 JOBS = 3000
-# (jobs in the queue, clients that they are of); what the others are compared with, and the others.
+# (jobs in the queue, clients that own them): the base, and the cases to compare with it.
 BASE = (10, 1)
 CASES = ((1, 1), (100, 1), (1000, 1), (10_000, 1), (100_000, 1), (10_000, 10), (10_000, 100), (10_000, 1000),
          (100_000, 1000))  # fmt: skip
 GOALS = {(100_000, 1): at_most(1.1), (100_000, 1000): at_most(1.1)}
-# From one second to the next a shared machine differs by more than what is looked for where there is a goal.
+# The speed of a shared machine varies from second to second by more than a goal allows, so cases with a goal
+# take more rounds.
 ROUNDS, ROUNDS_WITH_GOAL = 5, 21
-# The queue takes what is measured here.
+# Limits that let the queue hold these jobs.
 ROOM = ("queue.jobs=200000", "queue.jobs_per_client=200000", "queue.bytes=1G")
 
 
 def cost(daemon, case, count, request):
-    """Microseconds per job: of time, and of the daemon's CPU time."""
+    """Returns microseconds per job: elapsed time, and the daemon's CPU time."""
     try:
         done = message_loop_at_depth(daemon, *case, count, request)
     finally:
@@ -29,8 +30,8 @@ def cost(daemon, case, count, request):
 
 
 def costs(scale):
-    """For each case, round by round, its cost and that of the base in the seconds before or after; and why
-    there are none."""
+    """Returns for each case and round its cost and that of the base in the seconds before or after, and the
+    reasons why cases could not be measured."""
     measured, missing = {case: [] for case in CASES}, {}
     count = scale.jobs(JOBS)
     with Daemon(f"daemon.slots={PROCESSORS}", *ROOM) as daemon:

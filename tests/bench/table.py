@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the benchmarks come to: rows of one table, and the command line that they have in common."""
+"""The results of the benchmarks as rows of one table, and the command line that the benchmarks share."""
 
 import argparse
 import json
@@ -29,7 +29,7 @@ HEAD = ("", "what", "median (least to most)", "goal", "")
 
 @dataclass
 class Scale:
-    """How much is measured."""
+    """How many jobs and rounds to measure."""
 
     quick: bool = False
 
@@ -62,7 +62,7 @@ def at_most(bound):
 
 @dataclass
 class Row:
-    """One line: a value for each round, or why there is none. The median is held against the goal."""
+    """One line: a value for each round, or why there is none. The verdict compares the median to the goal."""
 
     item: str
     what: str
@@ -94,25 +94,25 @@ class Row:
 
 
 def number(value):
-    """Three digits that count."""
+    """Formats VALUE with three significant digits."""
     if abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
 
 
 def describe(values):
-    """Median and spread of a list."""
+    """Formats the median and spread of VALUES."""
     middle, low, high = (number(f(values)) for f in (statistics.median, min, max))
     return middle if low == high else f"{middle} ({low} to {high})"
 
 
 def ratios(ours, theirs):
-    """Of values that were measured in turn, round by round."""
+    """Returns the ratio of each round, for values that were measured in turn."""
     return [a / b for a, b in zip(ours, theirs, strict=True)]
 
 
 def percentile(values, share):
-    """By nearest rank."""
+    """Returns the percentile by nearest rank."""
     ordered = sorted(values)
     return ordered[min(int(share * len(ordered)), len(ordered) - 1)]
 
@@ -137,14 +137,14 @@ def build_type():
 
 
 class Processors:
-    """What they did besides the benchmarks, from now on."""
+    """Counts what the processors do besides the benchmarks, from construction on."""
 
     def __init__(self):
         self.before = self._now()
 
     @staticmethod
     def _now():
-        """Seconds since the start: of all processors, busy, stolen by the host, and of ours."""
+        """Returns seconds since boot: of all processors, busy, stolen by the host, and our own."""
         with open("/proc/stat") as lines:
             user, nice, system, idle, iowait, irq, softirq, steal = map(int, next(lines).split()[1:9])
         busy, tick = user + nice + system + irq + softirq, os.sysconf("SC_CLK_TCK")
@@ -163,7 +163,7 @@ def load():
 
 
 def surroundings():
-    """What the figures depend on."""
+    """Returns the surroundings on which the figures depend."""
     before = load()
     with Daemon() as daemon:
         status = daemon.status()
@@ -199,7 +199,7 @@ def markdown_lines(around, rows):
 
 
 def replace_in_page(path, lines):
-    """Puts LINES into a page between the marks that it has for them."""
+    """Replaces the text between the page's marks for results with LINES."""
     begin, end = "<!-- results -->\n", "<!-- end of results -->\n"
     with open(path) as page:
         text = page.read()
@@ -212,7 +212,7 @@ def replace_in_page(path, lines):
 
 
 def collect(measures, scale):
-    """All rows; what cannot be measured says why, and does not keep the others."""
+    """Yields all rows. A measure that fails yields a row with the reason and does not stop the others."""
     for measure in measures:
         try:
             yield from measure(scale)
@@ -222,14 +222,14 @@ def collect(measures, scale):
 
 
 def main(description, *measures):
-    """The command line of each of the benchmarks. Ends with 1 where something could not be measured."""
+    """Runs a benchmark from the command line. Exits with 1 if something could not be measured."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer rounds and jobs: to see that it works")
     parser.add_argument("--json", metavar="FILE", help="write all values there, too")
     parser.add_argument("--markdown", action="store_true", help="print a table for a page")
     parser.add_argument("--page", metavar="FILE", help="put that table into FILE, between its marks")
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # no daemon is left behind
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # unwinds, so that no daemon stays behind
     rows, processors = [], Processors()
     try:
         around = surroundings()

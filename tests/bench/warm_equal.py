@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Whether the canonical solutions of a data set get the same results in an interpreter that waited in its
-jail and in one that was started for them: all of each result but what is measured.
+"""Checks that the canonical solutions of a data set get the same results in an interpreter that waited in
+its jail and in one started for them. Compares all of each result except measured values.
 
     warm_equal.py DATASET      (in the form of HumanEval: task_id, prompt, canonical_solution, test,
                                 entry_point; JSON Lines, .gz is inflated)
 
-Ends with 0 if they are the same. RUBRICD_BUILD names the build."""
+Exits with 0 if they are the same. RUBRICD_BUILD names the build directory."""
 
 import gzip
 import json
@@ -33,7 +33,7 @@ def job(task, warm):
 
 
 def grade(jobs):
-    """The daemon's answers, by id."""
+    """Returns the daemon's answers by id."""
     with tempfile.NamedTemporaryFile("w", suffix=".conf") as config:
         config.write("[warm]\nuse = yes\n")
         config.flush()
@@ -49,7 +49,7 @@ def grade(jobs):
 
 
 def unmeasured(answer):
-    """All that does not differ from one run of a job to the next, as text."""
+    """Returns, as text, the part of ANSWER that is the same in each run of a job."""
     kept = {key: value for key, value in answer.items() if key not in ("id", "job_no", "usage", "run", "interpreter")}
     kept["score"] = {key: value for key, value in answer["score"].items() if key != "wall_clock_ms"}
     return json.dumps(kept, sort_keys=True)

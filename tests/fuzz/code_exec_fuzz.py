@@ -5,8 +5,8 @@ takes over the candidate's end and answers the checker's questions with mutated 
 
     code_exec_fuzz.py [SECONDS [SEED]]      (RUBRICD_BUILD names the build directory)
 
-Nothing may pass, no checker may end but by its own verdict, and none may be found looking for more time
-than its job has. Ends with 1 where one did, after naming the seeds."""
+No job may pass, every checker must end with a verdict of its own, and no checker may still be busy when the
+time of its job is over. Exits with 1 after a violation and names the seeds."""
 
 import collections
 import os

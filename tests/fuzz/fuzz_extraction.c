@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* libFuzzer target: what holds of any text and its code.
+/* libFuzzer target: checks properties that hold for any text and the code extracted from it.
  *
  *   CC=clang meson setup build-fuzz -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false
  *   ninja -C build-fuzz tests/fuzz-extraction
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* abort() in NDEBUG builds too. */
+/* Like assert(), but aborts in NDEBUG builds, too. */
 #define CHECK(condition)      \
     do {                      \
         if (!(condition))     \
@@ -30,7 +30,7 @@ static bool is_empty(const struct bytes *code)
     return true;
 }
 
-/* The longest run of ` there is. */
+/* Returns the length of the longest run of backquotes in CODE. */
 static size_t longest_fence(const struct bytes *code)
 {
     size_t longest = 0, run = 0;
@@ -47,7 +47,7 @@ static void find(const char *text, size_t n, struct bytes *ret_code, bool *ret_f
     CHECK(ret_code->length <= n && ret_code->data[ret_code->length] == '\0');
 }
 
-/* Finds CODE, which is not empty, in a fence longer than any that it holds, behind prose. */
+/* Extracts non-empty CODE from a fence behind prose. The fence is longer than any in CODE. */
 static void find_wrapped(const struct bytes *code, struct bytes *ret)
 {
     static const char prose[] = "Here ```is``` the text:\n";
@@ -84,7 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (!holds(&text, "think>") && !holds(&text, "\r"))
             CHECK(code.length == size && memcmp(code.data, data, size) == 0);
     }
-    /* Once it is dedented, nothing changes any more. */
+    /* Extraction dedents once; extracting its result again changes nothing. */
     if (fenced && !holds(&text, "think>") && !holds(&text, "\r")) {
         _cleanup_bytes_ struct bytes once = BYTES_NULL, twice = BYTES_NULL;
         find_wrapped(&code, &once);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of rubricctl batch share: jobs, the files of a batch, and a stand-in for the daemon
-that does what the test tells it, message by message."""
+"""Shared by the tests of rubricctl batch: jobs, the files of a batch, and a stand-in for the daemon
+that the test scripts message by message."""
 
 import json
 import socket
@@ -23,7 +23,7 @@ def sandbox(id, command="true", **fields):
 
 
 def result(id, passed=True, cost=0, limit=None, wall_ms=10, wait_ms=0):
-    """A result of a sandbox job, complete."""
+    """Returns a complete result of a sandbox job."""
     mode = {"code": "sandbox.limit_exceeded" if limit else "sandbox.failed", "severity": "block", "detail": "d"}
     return {
         "type": "result",
@@ -67,7 +67,7 @@ def error(id, code="sandbox_failed", message="the jail is gone", retriable=True)
 
 
 class Peer:
-    """One client of a stand-in."""
+    """A client's connection, seen from the stand-in."""
 
     def __init__(self, sock):
         self.sock = sock
@@ -75,17 +75,17 @@ class Peer:
         self.stream = sock.makefile("rb")
 
     def send(self, *messages):
-        """All of them at once."""
+        """Sends all MESSAGES in one write."""
         payloads = [json.dumps(message).encode() for message in messages]
         self.sock.sendall(b"".join(struct.pack(">I", len(p)) + p for p in payloads))
 
     def recv(self):
-        """The next message; None at the end."""
+        """Returns the next message, or None at end of file."""
         header = self.stream.read(4)
         return json.loads(self.stream.read(struct.unpack(">I", header)[0])) if header else None
 
     def jobs(self, count):
-        """The ids of the next COUNT messages, all of which are submitted jobs."""
+        """Reads COUNT messages, which must all submit jobs, and returns their ids."""
         messages = [self.recv() for _ in range(count)]
         assert all(m["type"] == "submit" for m in messages), messages
         return [m["id"] for m in messages]
@@ -122,7 +122,7 @@ class StandIn:
 
 
 class Batches:
-    """A file of jobs, and what comes of it."""
+    """Runs rubricctl batch on a file of jobs and reads its results."""
 
     def __init__(self, directory, socket_path):
         self.directory = directory
@@ -144,7 +144,7 @@ class Batches:
         )  # fmt: skip
 
     def run(self, *options, status=0, output=True):
-        """The lines on stderr."""
+        """Runs a batch to its end and returns the lines that it wrote to stderr."""
         process = self.start(*options, output=output)
         return self.end(process, status)
 
@@ -159,7 +159,7 @@ class Batches:
         return said.splitlines()
 
     def lines(self):
-        """The results so far: their ids to the lines; each id once, each line valid."""
+        """Returns {id: result line} of the results so far. Fails on a repeated id or an invalid line."""
         by_id = {}
         for text in self.output.read_text().splitlines():
             line = json.loads(text)

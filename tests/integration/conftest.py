@@ -6,14 +6,14 @@ Client.send() and Client.recv() check every message against its JSON Schema. RUB
 turns that off: packaging/run-tests checks the messages of one build, not those of each.
 RUBRICD_BUILD names the build directory (meson sets it).
 
-Tests run in several processes at once (pytest -n 4 --dist loadfile), so a test may count on nothing
-that another one changes: it listens on ports that the kernel chooses, writes below tmp_path, and
-counts only processes that it started. Markers:
+Tests run in several processes at once (pytest -n 4 --dist loadfile), so a test must not depend on
+anything that another test changes. It listens on ports that the kernel chooses, writes below tmp_path,
+and counts only processes that it started. Markers:
 
-    alone   the test needs the machine for itself, for a reason that it names
-    once    one build is enough, since what the test checks is no C code: packaging/run-tests leaves it
-            out with the sanitizer build
-    long    the test takes many seconds: packaging/check leaves it out"""
+    alone   the test needs the machine for itself; a comment gives the reason
+    once    the test checks no C code, so one build is enough: packaging/run-tests skips it with the
+            sanitizer build
+    long    the test takes many seconds: packaging/check skips it"""
 
 import functools
 import json
@@ -52,15 +52,15 @@ CHECKS_SCHEMAS = os.environ.get("RUBRICD_TEST_SCHEMAS") != "no"
 
 
 def check_message(message, direction):
-    """Fails unless MESSAGE is one that DIRECTION, "client" or "daemon", may send."""
+    """Fails unless DIRECTION ("client" or "daemon") may send MESSAGE."""
     if CHECKS_SCHEMAS:
         schema_check.validate(message, direction)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config):
-    """Gives root's runs a base directory of their own. pytest would use one that each new run closes
-    to all others, and daemons that gave up root would lose their files."""
+    """Gives each run of root a base directory of its own. By default runs share one, and each new run
+    closes it to other accounts: daemons of earlier runs that gave up root would lose their files."""
     if os.geteuid() == 0 and not config.option.basetemp:
         config.option.basetemp = f"{tempfile.gettempdir()}/rubricd-tests-{os.getpid()}"
         config.rubricd_place = config.option.basetemp
@@ -92,19 +92,19 @@ LONG_FILES = [
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
-    """Sorts the files, not the tests in them: those that a fixture of a wider scope has grouped stay."""
+    """Sorts the files but keeps the order of tests within a file: pytest groups them by fixture scope."""
     order = {name: place for place, name in enumerate(LONG_FILES)}
     items.sort(key=lambda item: order.get(item.path.name, len(order)))
 
 
 def pytest_sessionfinish(session, exitstatus):
-    """Keeps the files of a run that failed, for a look at them."""
+    """Keeps the files of a failed run for inspection."""
     if exitstatus == 0 and hasattr(session.config, "rubricd_place"):
         shutil.rmtree(session.config.rubricd_place, ignore_errors=True)
 
 
 def wait_until(condition, what, deadline=DEADLINE):
-    """Polls until CONDITION() is true and returns its value; fails, naming WHAT, if it is not."""
+    """Polls until CONDITION() is true and returns its value. Fails after DEADLINE seconds, naming WHAT."""
     end = time.monotonic() + deadline
     while True:
         value = condition()
@@ -116,14 +116,14 @@ def wait_until(condition, what, deadline=DEADLINE):
 
 
 def let_pass(seconds):
-    """Waits, so that an event that must not happen has time to. Returns the seconds that passed."""
+    """Waits to give an event that must not happen the time to happen. Returns the seconds that passed."""
     since = time.monotonic()
     wait_until(lambda: time.monotonic() - since > seconds, f"{seconds} s")
     return time.monotonic() - since
 
 
 def is_alive(pid):
-    """Whether a process exists and is not a zombie."""
+    """Returns whether PID exists and is not a zombie."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -131,13 +131,13 @@ def is_alive(pid):
     return text[text.rindex(")") + 2] != "Z"
 
 
-# The account that daemons of root become. The host need not have an account rubricd.
+# Daemons started by root switch to this account. The host need not have an account rubricd.
 ACCOUNT = "nobody"
 AS_ACCOUNT = ["/usr/bin/setpriv", f"--reuid={ACCOUNT}", "--regid=65534", "--clear-groups"]
 
 
 def open_up(directory):
-    """Lets the account of root's daemons read DIRECTORY. pytest makes those above it private."""
+    """Lets ACCOUNT read DIRECTORY and enter its parents, which pytest creates private."""
     if os.geteuid() == 0:
         for path in [directory, *directory.parents]:
             if path.stat().st_mode & 0o5 != 0o5:
@@ -145,7 +145,7 @@ def open_up(directory):
 
 
 def give_to_account(directory):
-    """Lets that account write to DIRECTORY as well."""
+    """Lets ACCOUNT write to DIRECTORY as well."""
     if os.geteuid() == 0:
         os.chown(directory, pwd.getpwnam(ACCOUNT).pw_uid, -1)
     open_up(directory)
@@ -162,7 +162,7 @@ def need_warm_jail():
 
 
 def in_a_child(function):
-    """The integer that FUNCTION returns in a process of the account that daemons run as."""
+    """Calls FUNCTION in a child process that runs as the daemons' account; returns its integer."""
     child = os.fork()
     if child == 0:
         status = 255
@@ -177,14 +177,14 @@ def in_a_child(function):
 
 @functools.cache
 def user_namespaces_are_refused():
-    """The reason why this host grants daemons no user namespaces, or None. Does not ask rubricd."""
+    """Returns why this host refuses user namespaces to daemons, or None. Does not ask rubricd."""
     number = in_a_child(take_away.try_user_namespace)
     return os.strerror(number) if number else None
 
 
 @functools.cache
 def cannot_be_taken_away(what):
-    """The reason why WHAT cannot be taken from a daemon on this host, or None."""
+    """Returns why this host cannot take WHAT away from a daemon, or None."""
     done = subprocess.run(
         [PYTHON, TAKE_AWAY, what, "--", "/bin/true"], capture_output=True, text=True, check=False
     )
@@ -192,13 +192,13 @@ def cannot_be_taken_away(what):
 
 
 def landlock_version():
-    """The version of Landlock that jobs can have here; 0 if there is none."""
+    """Returns the Landlock version that jobs can use here, or 0."""
     return in_a_child(take_away.landlock_version)
 
 
 class Shape:
-    """How to start a daemon so that its jails do without layers that the host offers: TAKEN is taken
-    from the process for good, SETTINGS go to its configuration. BY_ACCOUNT: not as root at all."""
+    """How to start a daemon whose jails lack layers that the host offers. The process loses TAKEN for
+    good; SETTINGS are added to its configuration. BY_ACCOUNT: start it as the account, not as root."""
 
     def __init__(self, *taken, settings=(), by_account=False):
         self.prefix = AS_ACCOUNT if by_account and os.geteuid() == 0 else []
@@ -208,7 +208,7 @@ class Shape:
 
 
 def started_by_account():
-    """A shape for daemons that start as an account without rights to give up."""
+    """Returns a shape for daemons that start unprivileged, so have no root rights to drop."""
     if os.geteuid() == 0:
         command = [*AS_ACCOUNT, RUBRICD, "--version"]
         if subprocess.run(command, capture_output=True, check=False).returncode:
@@ -217,7 +217,7 @@ def started_by_account():
 
 
 def without_user_namespaces():
-    """The kernel refuses user namespaces; where it cannot be made to, the configuration does."""
+    """Returns a shape in which the kernel refuses user namespaces, or else the configuration does."""
     if user_namespaces_are_refused():
         return Shape()
     if cannot_be_taken_away("user_namespace"):
@@ -225,8 +225,8 @@ def without_user_namespaces():
     return Shape("user_namespace")
 
 
-# Tests of what holds in every shape run in the first two. In the last one no layer keeps jobs from each
-# other or from their jail: they reach what any process of the same account can.
+# Tests of properties that hold in every shape run in the first two. In the last one no layer separates
+# jobs from each other or from their jail: a job reaches whatever a process of its account can reach.
 ALL_LAYERS = "all layers"
 NO_USER_NAMESPACES = "no user namespaces"
 BARE = "neither namespaces nor filters"
@@ -251,7 +251,7 @@ def make_shape(name):
 
 @pytest.fixture
 def shape(request):
-    """All that the host grants. A test that wants another shape, or several, parametrizes this."""
+    """All layers that the host grants. A test parametrizes this fixture to run in other shapes."""
     name = getattr(request, "param", None)
     return make_shape(name) if name else Shape()
 
@@ -261,7 +261,7 @@ class Closed(Exception):
 
 
 def says_hello(path):
-    """Whether a daemon serves at PATH. A daemon of root listens for a while before it serves."""
+    """Returns whether a daemon serves at PATH. A daemon started by root listens before it can serve."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.settimeout(DEADLINE)
         try:
@@ -271,7 +271,7 @@ def says_hello(path):
 
 
 class Client:
-    """One connection. recv() returns messages in order, and fails the test after the deadline."""
+    """One connection to a daemon. recv() returns messages in order and fails the test at the deadline."""
 
     def __init__(self, path=None, sock=None, hello=True):
         self.sock = sock or socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -326,7 +326,7 @@ class Client:
         return message
 
     def recv_answer(self, id=None):
-        """Returns the next result or error, and skips `started`."""
+        """Returns the next result or error; skips `started`."""
         while True:
             message = self.recv()
             if message["type"] != "started":
@@ -356,7 +356,7 @@ class Client:
 
 
 def contents(directory):
-    """The entries of DIRECTORY; none if it went with its jail."""
+    """Returns the entries of DIRECTORY; none if it disappeared with its jail."""
     try:
         return list(directory.iterdir())
     except (FileNotFoundError, ProcessLookupError):
@@ -364,8 +364,8 @@ def contents(directory):
 
 
 class Daemon:
-    """A rubricd with its socket, work directory and log in DIRECTORY. PREFIX is a command that starts
-    it as another account, which owns the directory."""
+    """A rubricd whose socket, work directory and log are in DIRECTORY. PREFIX is a command that starts
+    it as another account; that account owns DIRECTORY."""
 
     def __init__(
         self, directory, *settings, env=None, config=None, prefix=(), shape=Shape(), slots=2
@@ -405,7 +405,7 @@ class Daemon:
         return Client(self.socket, **kwargs)
 
     def descendants(self):
-        """Pids of every process below the daemon, jails included."""
+        """Returns the pids of all the daemon's descendants, jails included."""
         parents = {}
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit():
@@ -427,35 +427,35 @@ class Daemon:
             return {slot["jail_pid"] for slot in client.status()["slots"]}
 
     def layers(self):
-        """The layers of isolation in force, as it reports them."""
+        """Returns the isolation layers that the daemon reports as in force."""
         if self.known_layers is None:
             with self.connect() as client:
                 self.known_layers = set(client.hello["isolation"]["layers"])
         return self.known_layers
 
     def has_view(self):
-        """Whether each jail has a root of its own, with its jobs' directories in it."""
+        """Returns whether each jail has a root of its own that holds its jobs' directories."""
         return "mount_namespace" in self.layers()
 
     def views(self):
-        """Paths that lead from outside to the roots that the jails show their jobs."""
+        """Returns the paths by which the host reaches the roots that jails show to their jobs."""
         with self.connect() as client:
             slots = client.status()["slots"]
         ready = [slot["jail_pid"] for slot in slots if slot["state"] in ("idle", "busy")]
         return [Path(f"/proc/{jail}/root") for jail in ready]
 
     def work_directories(self):
-        """The working directories of jobs, wherever this shape makes them."""
+        """Returns the working directories of jobs, wherever this shape creates them."""
         if self.has_view():
             return [view / "work" for view in self.views()]
         return list(self.work.glob("slot-*/job-*"))
 
     def files(self):
-        """The names of the files in the working directories of the jobs that run."""
+        """Returns the names of the files in the working directories of running jobs."""
         return [path.name for place in self.work_directories() for path in contents(place)]
 
     def leftovers(self):
-        """All files in the places where jobs can write: none while no job runs."""
+        """Returns all files where jobs can write; there must be none while no job runs."""
         places = list(self.work.iterdir())
         if self.process.poll() is None and self.has_view():
             for view in self.views():
@@ -480,7 +480,7 @@ class Daemon:
 
 @pytest.fixture
 def start_daemon(tmp_path, shape):
-    """Starts daemons; the end of the test stops them, and they must stop cleanly."""
+    """Returns a function that starts daemons. The fixture stops them, and they must stop cleanly."""
     running = []
 
     def start(*settings, **kwargs):
@@ -508,7 +508,7 @@ def client(daemon):
 
 
 class Bench:
-    """A bench root that tests write rubrics to."""
+    """A bench root to which tests write rubrics."""
 
     def __init__(self, root):
         self.root = root
@@ -517,7 +517,7 @@ class Bench:
         open_up(self.root)
 
     def rubric(self, code, name=None, task_class=None):
-        """Writes <root>/<name>/rubric.py and returns the name. TASK_CLASS: its task_class.json."""
+        """Writes <root>/<name>/rubric.py, and TASK_CLASS as its task_class.json. Returns the name."""
         self.count += 1
         name = name or f"class-{self.count}"
         directory = self.root / name
@@ -528,7 +528,7 @@ class Bench:
         return name
 
     def job(self, code=None, *, name=None, task_class=None, case=None, output=None, **fields):
-        """A job that runs CODE as its rubric."""
+        """Returns a job that runs CODE as its rubric."""
         if code is not None:
             name = self.rubric(code, name, task_class)
         return {

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Scripts and code that try what an interpreter does, for test_warm_equal.py; what test_warm.py has is not
-here again. What they show is the same each time they run, but for addresses in some messages."""
+"""Scripts and code for test_warm_equal.py that probe the behaviour of an interpreter; test_warm.py has
+others. Their output is the same on each run, except for addresses in some messages."""
 
-# Before each rubric: tell() ends well with what was found.
+# Prepended to each rubric. tell() passes the rubric and reports the findings.
 PREAMBLE = """import json as _json, sys as _sys
 def tell(*facts):
     _json.dump({"passed": True, "score": 1, "failure_modes": [{"code": "facts", "severity": "info",

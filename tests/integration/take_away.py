@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""take_away.py WHAT... -- COMMAND...: runs COMMAND, as this very process, where WHAT is missing.
+"""take_away.py WHAT... -- COMMAND...: executes COMMAND without WHAT, in this very process.
 
-user_namespace is refused by the kernel, as where user.max_user_namespaces is 0: COMMAND runs in a
-user namespace in which nobody may make another one, as the same account (root keeps its rights over
-all files and accounts). The others are taken by a filter of system calls: landlock, seccomp and
-clone3 are not there, as in some kernels, nor are (internet) sockets of IPv4 and IPv6, as in some
-units; mount_namespace and net_namespace are refused, as some security modules do it."""
+For user_namespace, COMMAND runs in a user namespace that allows no further one, as if
+user.max_user_namespaces were 0. It keeps its account; root keeps its rights over all files and
+accounts. A system call filter takes the others away. landlock, seccomp and clone3 are missing, as in
+some kernels; IPv4 and IPv6 sockets (internet) are missing, as in some units; mount_namespace and
+net_namespace are refused, as by some security modules."""
 
 import ctypes
 import errno
@@ -19,12 +19,12 @@ import sys
 CLONE_NEWUSER = 0x10000000
 CLONE_NEWNET = 0x40000000
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
-CANNOT = 125  # the exit status where the host does not let it be taken away
+CANNOT = 125  # exit status if the host does not allow taking WHAT away
 
 SECCOMP = {"x86_64": 317, "aarch64": 277}
 UNSHARE = {"x86_64": 272, "aarch64": 97}
 SOCKET = {"x86_64": 41, "aarch64": 198}
-LANDLOCK_CREATE_RULESET, FSOPEN, CLONE3 = 444, 430, 435  # everywhere
+LANDLOCK_CREATE_RULESET, FSOPEN, CLONE3 = 444, 430, 435  # on every architecture
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -37,12 +37,12 @@ def check(result, what):
 
 
 def try_user_namespace():
-    """Makes one for this process; 0, or why not as an error number."""
+    """Creates a user namespace for this process. Returns 0 or an errno."""
     return 0 if libc.unshare(CLONE_NEWUSER) == 0 else ctypes.get_errno()
 
 
 def landlock_version():
-    """The one that this process may use; 0 where there is none."""
+    """Returns the Landlock version that this process may use, or 0."""
     return max(libc.syscall(LANDLOCK_CREATE_RULESET, None, ctypes.c_size_t(0), 1), 0)
 
 
@@ -50,7 +50,7 @@ def landlock_version():
 
 
 def identity(name):
-    """The map that leaves everybody who has a number here the same one."""
+    """Returns the map that keeps every id of this namespace unchanged."""
     if os.geteuid() != 0:
         number = os.geteuid() if name == "uid_map" else os.getegid()
         return f"{number} {number} 1\n"
@@ -72,7 +72,8 @@ def map_identities(pid, maps):
 
 
 def unshare_mapped():
-    """Mapping more than oneself takes the right of a process outside: a child that stays there."""
+    """Unshares the user namespace. To map more than one's own id takes rights outside the new
+    namespace, so a child stays outside and writes the maps."""
     maps = {name: identity(name) for name in ("uid_map", "gid_map")}
     if os.geteuid() != 0:
         check(-try_user_namespace(), "unshare")
@@ -110,7 +111,7 @@ def instruction(code, value, if_true=0, if_false=0):
 
 
 def rule(number, error, bits=0):
-    """System call NUMBER fails with ERROR, if its first argument has BITS; the number is loaded."""
+    """Makes system call NUMBER fail with ERROR if its first argument has BITS. Expects NUMBER loaded."""
     refusal = instruction(RETURN, ERROR | error)
     if bits:
         refusal = b"".join(

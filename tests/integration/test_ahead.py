@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""A slot whose jobs are quick gets one ahead of time, so that its jail need not wait for the daemon
-between two of them. Nobody can tell, but for the rate: a job behind one that is not quick after all
-goes elsewhere, is cancelled, lives through the death of the jail, as if it stood in the queue."""
+"""The daemon sends a slot whose jobs are quick its next job ahead of time, so that the jail does not wait
+for the daemon between two jobs. Clients notice only the rate. If the job in front turns out slow, the job
+behind it moves to another slot, can be cancelled and survives the death of the jail, like a queued job."""
 
 import os
 import signal
@@ -13,10 +13,10 @@ from test_cancel import cancel
 from test_queue import Gate, client_of
 
 QUICK = {"kind": "sandbox", "argv": [str(BUILD / "tests" / "exit0")]}
-# Longer than it takes to submit one, so that there is always another.
+# Takes longer to run than to submit, so the stream never runs dry.
 STREAM = {"kind": "sandbox", "snippet": "sleep 0.002"}
 READABLE = f"isolation.readable={BUILD / 'tests'}"
-# A job that takes longer than expected at the wrong moment is nobody's fault: it is tried again.
+# A quick job may happen to take long at the wrong moment. That is no failure, so the test tries again.
 TRIES = 100
 
 
@@ -27,14 +27,14 @@ def make_gate(bench):
 
 
 def taken(client):
-    """How many of this client's jobs are on slots."""
+    """Returns how many of this client's jobs are on slots."""
     number = max(c["client"] for c in client.status()["clients"] if c["running"])
     return client_of(number, client)["running"]
 
 
 def hold_ahead(client, slow, ahead, others=0):
-    """Submits quick jobs, SLOW and AHEAD until SLOW runs in the only slot and AHEAD was sent to it
-    ahead. OTHERS of this client's jobs hold slots meanwhile. Returns their ids."""
+    """Submits quick jobs, SLOW and AHEAD until SLOW runs in the only free slot and the daemon has sent
+    AHEAD to that slot too. OTHERS of this client's jobs hold slots meanwhile. Returns the two ids."""
     for attempt in range(TRIES):
         ids = f"slow-{attempt}", f"ahead-{attempt}"
         for n in range(4):
@@ -55,14 +55,14 @@ def hold_ahead(client, slow, ahead, others=0):
 
 @pytest.fixture(name="held")
 def hold(start_daemon, bench, gate):
-    """A client whose one job waits at the gate in the only slot, and whose other was sent there ahead."""
+    """A client with two jobs on the only slot: one waits at the gate, the other was sent ahead."""
     daemon = start_daemon("daemon.slots=1", READABLE)
     with daemon.connect() as client:
         yield client, *hold_ahead(client, bench.job(gate.python + PASSING), bench.job(PASSING))
 
 
 def test_a_job_behind_a_slow_one_goes_to_the_slot_that_is_free(start_daemon, bench, gate):
-    """However the jobs fall: as long as one slot is free, quick ones are answered."""
+    """Wherever the jobs land, quick ones are answered as long as one slot is free."""
     daemon = start_daemon("daemon.slots=2", READABLE)
     with daemon.connect() as client:
         for round in range(20):
@@ -78,7 +78,7 @@ def test_a_job_behind_a_slow_one_goes_to_the_slot_that_is_free(start_daemon, ben
 
 
 def test_quick_ones_without_end_do_not_keep_it_waiting(start_daemon, bench, gate):
-    """The slot that they run in is not idle between two of them: it takes the job next."""
+    """The other slot takes the waiting job next, though a stream of quick jobs never lets it go idle."""
     daemon = start_daemon("daemon.slots=2", READABLE)
     with daemon.connect() as client:
         for round in range(20):
@@ -92,7 +92,7 @@ def test_quick_ones_without_end_do_not_keep_it_waiting(start_daemon, bench, gate
             deadline = time.monotonic() + DEADLINE
             more = 20
             while missing:
-                assert time.monotonic() < deadline, f"after {more} more still not: {missing}"
+                assert time.monotonic() < deadline, f"unanswered after {more} more jobs: {missing}"
                 missing.discard(client.recv_answer()["id"])
                 client.submit(f"after-{round}-{more}", STREAM)
                 more += 1
@@ -110,7 +110,7 @@ def test_it_runs_when_the_slow_one_has_ended(held, gate):
 
 
 def test_its_wait_behind_the_slow_one_is_told(held, gate):
-    """It left the queue long before, and waits still."""
+    """queue_ms includes the time after the job left the queue while it waits in the slot."""
     client, slow, ahead = held
     waited = let_pass(0.1)
     gate.open()
@@ -118,7 +118,7 @@ def test_its_wait_behind_the_slow_one_is_told(held, gate):
     usage = client.recv_answer(ahead)["usage"]
     assert waited * 1000 - 1 <= usage["queue_ms"] < DEADLINE * 1000
     recent = client.status()["kinds"]["rubric"]["recent"][0]["queue_ms"]
-    assert recent["p99"] >= waited * 1000 * 0.9, "quantiles are of buckets"
+    assert recent["p99"] >= waited * 1000 * 0.9, "quantiles are accurate to a bucket"
 
 
 def test_it_is_cancelled_where_it_waits(held, gate):
@@ -133,7 +133,7 @@ def test_it_is_cancelled_where_it_waits(held, gate):
 
 
 def test_its_client_goes_away(start_daemon, bench, gate):
-    """Neither it nor the one before it is in the way of others. The gate stays closed."""
+    """Neither of the client's two jobs delays other clients. The gate stays closed."""
     daemon = start_daemon("daemon.slots=1", READABLE)
     with daemon.connect() as other:
         with daemon.connect() as client:
@@ -143,7 +143,7 @@ def test_its_client_goes_away(start_daemon, bench, gate):
 
 
 def test_the_jail_of_the_one_before_is_killed(held):
-    """That one is lost, this one runs."""
+    """The job in front is lost; the job behind it runs."""
     client, slow, ahead = held
     os.kill(client.status()["slots"][0]["jail_pid"], signal.SIGKILL)
     assert client.recv_answer(slow)["code"] == "sandbox_failed"
@@ -151,7 +151,7 @@ def test_the_jail_of_the_one_before_is_killed(held):
 
 
 def test_the_daemon_stops(start_daemon, bench, gate):
-    """It was taken from the queue: within the grace period it may run, and after it, it is told."""
+    """The job has left the queue, so it may run during the grace period; then it is answered `draining`."""
     daemon = start_daemon("daemon.slots=1", "daemon.grace_period=500ms", READABLE)
     with daemon.connect() as client:
         slow, ahead = hold_ahead(client, bench.job(gate.python + PASSING), bench.job(PASSING))
@@ -164,7 +164,7 @@ def test_the_daemon_stops(start_daemon, bench, gate):
 
 
 def test_the_slot_becomes_surplus(start_daemon, tmp_path, bench, gate):
-    """The surplus one finishes its jobs before it goes."""
+    """A surplus slot finishes its jobs before it retires."""
     configuration = tmp_path / "rubricd.conf"
     configuration.write_text(f"[daemon]\nslots = 2\n[isolation]\nreadable = {BUILD / 'tests'}\n")
     configuration.chmod(0o644)
@@ -185,7 +185,7 @@ def test_the_slot_becomes_surplus(start_daemon, tmp_path, bench, gate):
 
 
 def test_it_wants_another_jail(start_daemon, bench, gate):
-    """One with the network, behind quick ones without, and the other way round."""
+    """A job with the network follows quick ones without it, and the other way round."""
     daemon = start_daemon("daemon.slots=1", "sandbox.allow_network=yes", READABLE)
     networked = {**QUICK, "limits": {"allow_network": True}}
     with daemon.connect() as client:
@@ -200,7 +200,7 @@ def test_it_wants_another_jail(start_daemon, bench, gate):
 
 
 def test_output_is_each_jobs_own(start_daemon):
-    """Also of one that fills its pipe before the daemon reads it."""
+    """This holds for a job that fills its pipe before the daemon reads it, too."""
     daemon = start_daemon("daemon.slots=1")
     with daemon.connect() as client:
         for n in range(60):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""rubricctl batch: what it submits, what it submits again, and what ends it early. The daemon here is a
-stand-in that does what a test tells it, where the order of messages matters."""
+"""rubricctl batch: what it submits, what it submits again, and what ends it early. Where the order of
+messages matters, a stand-in that the test scripts plays the daemon."""
 
 import json
 import os
@@ -46,7 +46,7 @@ def test_the_stand_in_is_like_the_daemon():
 
 
 def test_it_does_not_take_the_processor_from_jobs(batches, daemon_here):
-    """Its results wait until there is time for them; whoever has asked for another policy keeps it."""
+    """It runs under SCHED_BATCH, so that jobs come before its results. A policy that the user chose stays."""
     batches.write(sandbox("a"))
     for policy, expected in ((os.SCHED_OTHER, os.SCHED_BATCH), (os.SCHED_IDLE, os.SCHED_IDLE)):
         process = batches.start("--force", preexec_fn=lambda: os.sched_setscheduler(0, policy, os.sched_param(0)))
@@ -58,13 +58,13 @@ def test_it_does_not_take_the_processor_from_jobs(batches, daemon_here):
 
 
 def waits_of(process):
-    """How often it has waited so far, and been woken."""
+    """Returns how many times PROCESS has slept so far."""
     status = Path(f"/proc/{process.pid}/status").read_text()
     return int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)$", status, re.MULTILINE).group(1))
 
 
 def test_it_is_not_woken_while_nothing_is_answered(batches, daemon_here):
-    """It looks at the daemon now and then only as long as there has been something to see."""
+    """It polls the daemon only while answers keep coming, then sleeps until one comes."""
     batches.write(*numbered(256))
     process = batches.start("--quiet", "--jobs=256")
     peer = daemon_here.accept()
@@ -89,7 +89,7 @@ def test_errors_are_retried(batches, daemon_here):
     peer = daemon_here.accept()
     assert peer.jobs(3) == ["j0", "j1", "j2"]
     peer.send(error("j1"), result("j0"))
-    assert peer.jobs(1) == ["j1"], "after a while, beside the others"
+    assert peer.jobs(1) == ["j1"], "after a delay, while the others are in flight"
     peer.send(error("j1", "internal"), result("j2"))
     assert peer.jobs(1) == ["j1"]
     peer.send(result("j1"))
@@ -107,7 +107,7 @@ def test_errors_are_retried(batches, daemon_here):
 
 
 def test_a_second_answer_does_not_count(batches, daemon_here):
-    """The job waits for another attempt: the daemon no longer has it, and can answer it no more."""
+    """While a job waits for another attempt the daemon does not have it, so its answers are ignored."""
     batches.write(*numbered(1))
     process = batches.start()
     peer = daemon_here.accept()
@@ -129,7 +129,7 @@ def test_retries_have_an_end(batches, daemon_here):
         assert peer.jobs(1) == ["j0"]
         peer.send(error("j0"))
     said = batches.end(process, 4)
-    assert said[0] == "1 job: 0 passed, 0 failed, 1 error", "it is counted once"
+    assert said[0] == "1 job: 0 passed, 0 failed, 1 error", "two attempts count as one job"
     line = batches.lines()["j0"]
     assert (line["type"], line["run"]["attempts"]) == ("error", 2)
 
@@ -186,13 +186,13 @@ def test_retries_are_a_number(batches, daemon_here, text):
 
 
 def test_starved_timeouts_are_run_again_alone(batches, daemon_here):
-    """Nothing is beside them: neither what was in flight, nor what is still to come, nor each other."""
+    """Each runs with nothing else in flight: no earlier job, no later job, no other starved one."""
     batches.write(*numbered(6))
     process = batches.start("--jobs", "4")
     peer = daemon_here.accept()
     assert peer.jobs(4) == ["j0", "j1", "j2", "j3"]
     peer.send(timed_out("j0", wait_ms=500), timed_out("j1", wait_ms=499), timed_out("j2", wait_ms=4000))
-    # Two of four wait: nothing more is submitted until the last one in flight is answered.
+    # Two of the four wait for a rerun: the client submits nothing until the last one in flight is answered.
     peer.send(result("j3"))
     assert peer.jobs(1) == ["j0"]
     peer.sock.settimeout(0.3)
@@ -221,7 +221,7 @@ def test_starved_timeouts_wait_for_the_end(batches, daemon_here):
     peer = daemon_here.accept()
     peer.jobs(3)
     peer.send(timed_out("j0", wait_ms=999), error("j1"), result("j2"))
-    assert peer.jobs(1) == ["j1"], "what is retried comes first"
+    assert peer.jobs(1) == ["j1"], "retries come before reruns"
     peer.send(result("j1"))
     assert peer.jobs(1) == ["j0"]
     peer.send(result("j0"))
@@ -241,11 +241,11 @@ def test_no_rerun_starved(batches, daemon_here):
 SPIN = "import time\nwhile time.process_time() < 0.3: pass\n"
 
 
-# The jobs compete for one CPU with each other, not with other tests: a retried one has to pass.
+# The jobs must compete for the CPU with each other only, since a rerun has to pass.
 @pytest.mark.alone
 def test_a_busy_host_costs_no_verdict(start_daemon, tmp_path):
-    """Eight jobs on one CPU, each of which needs 0.3 s of it within 1.5 s: together they cannot, and each
-    by itself can. All pass."""
+    """Eight jobs share one CPU and each needs 0.3 s of it within 1.5 s. Together they starve, alone each
+    succeeds, so all pass in the end."""
     allowed = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {max(allowed)})
     try:
@@ -268,7 +268,7 @@ def test_a_busy_host_costs_no_verdict(start_daemon, tmp_path):
 
 
 def test_the_cost_cap(batches, daemon_here):
-    """What is queued is taken back, what runs is awaited, and what that costs is said."""
+    """The client cancels queued jobs, awaits running ones and says what those cost."""
     batches.write(*numbered(20))
     process = batches.start("--jobs", "6", "--cost-cap", "1.00")
     peer = daemon_here.accept()
@@ -278,7 +278,7 @@ def test_the_cost_cap(batches, daemon_here):
     assert peer.jobs(1) == ["j6"]
     peer.send(started("j3"), result("j1", cost=0.5))
     assert peer.cancelled(3) == ["j4", "j5", "j6"]
-    # One had begun in the meantime, and ends; the others are as they were.
+    # j4 had started before the cancel arrived, and completes; j5 and j6 were still queued.
     peer.send(started("j4"), result("j4", cost=0.25))
     peer.send(*[error(id, "cancelled", retriable=False) for id in ("j5", "j6")])
     peer.send(error("j4", "bad_request", retriable=False))
@@ -289,23 +289,23 @@ def test_the_cost_cap(batches, daemon_here):
         "waiting for 2 running",
         "the run cost $1.7500 with a cap of $1.0000: jobs that were running when the cap was passed cost $0.7500 more",
     ]
-    assert sorted(batches.lines()) == ["j0", "j1", "j2", "j3", "j4"], "what was taken back has no line"
+    assert sorted(batches.lines()) == ["j0", "j1", "j2", "j3", "j4"], "cancelled jobs have no line"
     assert "2 jobs are unanswered" in said
-    # What was paid for counts when it is resumed.
+    # The cost of the earlier run counts towards the cap of a resumed one.
     process = batches.start("--quiet", "--resume", "--cost-cap", "1.5")
     peer = daemon_here.accept()
     said = complaints(batches.end(process, 5))
     assert said[0].startswith("the cost cap of $1.5000 is passed: $1.7500 so far; submitting nothing more")
-    assert peer.recv() is None, "nothing was submitted"
+    assert peer.recv() is None, "a run over its cap submits nothing"
     process = batches.start("--quiet", "--resume", "--cost-cap", "1.75", "--limit", "6")
     peer = daemon_here.accept()
-    assert peer.jobs(1) == ["j5"], "to reach it is not to pass it"
+    assert peer.jobs(1) == ["j5"], "a cost equal to the cap does not exceed it"
     peer.send(result("j5"))
     batches.end(process, 1)
 
 
 def test_the_cost_cap_with_a_real_daemon(real, bench):
-    """It is exceeded by no more than the job that passed it, and the one beside it in the other slot."""
+    """The excess is at most the job that passed the cap and the one in the other slot."""
     job = bench.job("import time; time.sleep(0.2)\nprint('{\"passed\": true, \"score\": 1, \"cost_usd\": 0.5}')\n")
     real.write(*[{"id": f"j{n}", **job} for n in range(30)])
     said = real.run("--cost-cap", "2", status=5)
@@ -361,7 +361,7 @@ def test_fail_fast(batches, daemon_here, answer, status, how):
         f"--fail-fast: j1 {how}; submitting nothing more, cancelled 2 queued jobs, waiting for 1 running"
     ]
     assert sorted(batches.lines()) == ["j0", "j1"]
-    # It goes on where it stopped; failures from before are not those of this run.
+    # The next run continues where this one stopped, and does not count this one's failures.
     process = batches.start("--quiet", "--resume", "--fail-fast", "--limit", "4")
     peer = daemon_here.accept()
     ids = ["j2", "j3"] if status == 1 else ["j1", "j2", "j3"]
@@ -387,7 +387,7 @@ def test_one_signal_drains_and_two_cancel(batches, daemon_here, number):
     assert peer.cancelled(1) == ["j1"]
     peer.send(error("j1", "cancelled", retriable=False))
     batches.end(process, 130)
-    # Its error is a line, or it was waiting for another attempt: either way it is to be run.
+    # Whether the error became a line or the job waited for another attempt, --resume runs the job.
     process = batches.start("--resume", "--quiet")
     peer = daemon_here.accept()
     assert peer.jobs(8) == [f"j{n}" for n in range(1, 9)]
@@ -396,7 +396,7 @@ def test_one_signal_drains_and_two_cancel(batches, daemon_here, number):
     assert len(batches.lines()) == 9
 
 
-# What is taken
+# What it takes
 
 
 def ids_run(batches, daemon_here, *options, status=0):
@@ -476,11 +476,11 @@ def test_samples(batches, daemon_here):
         ("j0", 1), ("j0", 2), ("j0", 3), ("j1", 1),
     ]  # fmt: skip
     digests = {line["run"]["job_digest"] for id, line in lines.items() if id.startswith("j")}
-    assert len(digests) == 1, "they are the same job"
+    assert len(digests) == 1, "all samples have one job digest"
 
 
 def test_more_samples_later(batches, daemon_here):
-    """A run without samples is continued by one with some; flakiness is of all of them."""
+    """A run with --samples continues a run without; flakiness counts the samples of both."""
     batches.write(*numbered(2))
     assert ids_run(batches, daemon_here) == ["j0", "j1"]
     process = batches.start("--resume", "--samples", "2")
@@ -491,11 +491,11 @@ def test_more_samples_later(batches, daemon_here):
     assert said[-2:] == ["flakiness: 1 of 2 cases had different verdicts:", "    j0 (1 of 2 passed)"]
     process = batches.start("--resume", "--samples", "2")
     daemon_here.accept()
-    assert batches.end(process, 1)[-2:] == said[-2:], "of the file alone"
+    assert batches.end(process, 1)[-2:] == said[-2:], "the summary depends on the results file alone"
 
 
 def test_samples_of_a_real_rubric(real, bench):
-    """One that cannot make up its mind."""
+    """One rubric passes at random, one always passes: only the first counts as flaky."""
     wavering = "import random, json\nok = random.random() < 0.5\nprint(json.dumps({'passed': ok, 'score': int(ok)}))\n"
     job = bench.job(wavering, name="wavering")
     firm = bench.job("print('{\"passed\": true, \"score\": 1}')\n", name="firm")

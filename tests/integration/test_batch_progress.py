@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What rubricctl batch shows while it runs, as a terminal shows it: of 80 and of 40 columns, resized, dumb;
-and on a pipe."""
+"""What rubricctl batch shows while it runs: on a terminal of 80 or 40 columns, one that is resized, a dumb
+one, and on a pipe."""
 
 import fcntl
 import os
@@ -17,13 +17,13 @@ from conftest import DEADLINE
 
 ROWS = 24
 
-# A name that wants to be obeyed.
+# An id with control sequences that a terminal would obey.
 SLOW_ID = "\x1b]0;owned\x07\x9b2J\n" + "long" * 20
 
 
 class Terminal:
-    """The master side of a pty, and the screen that what is written to it makes. Of control sequences
-    it knows those that progress may use; any other fails the test."""
+    """The master side of a pty, and the screen that results from the output. It knows only the control
+    sequences that progress may use; any other fails the test."""
 
     def __init__(self, columns):
         self.master, self.slave = pty.openpty()
@@ -33,7 +33,7 @@ class Terminal:
         self.resize(columns)
 
     def resize(self, columns):
-        """As a terminal does that breaks its lines anew."""
+        """Changes the width and rewraps the lines, as some terminals do."""
         self.columns = columns
         fcntl.ioctl(self.slave if self.slave is not None else self.master, termios.TIOCSWINSZ,
                     struct.pack("HHHH", ROWS, columns, 0, 0))  # fmt: skip
@@ -57,7 +57,7 @@ class Terminal:
                 del self.screen[self.row + 1 :]
             elif re.fullmatch(r"\x1b\[\d+A", part):
                 self.row -= int(part[2:-1])
-                assert self.row >= 0, "above the screen"
+                assert self.row >= 0, "the cursor moved above the screen"
             else:
                 assert part.isprintable(), f"a terminal would obey {part!r}"
                 if self.column == self.columns:
@@ -67,7 +67,7 @@ class Terminal:
                 self.column += 1
 
     def read(self):
-        """Feeds what comes next; False at the end."""
+        """Reads and shows the next output; returns False at the end."""
         assert select.select([self.master], [], [], DEADLINE)[0], self.screen
         try:
             data = os.read(self.master, 65536)
@@ -78,7 +78,7 @@ class Terminal:
         return data != b""
 
     def wait_for(self, *lines):
-        """Until these are the last lines of the screen; a string or a pattern each."""
+        """Waits until the screen ends with LINES, each a string or a pattern."""
         end = time.monotonic() + DEADLINE
         while True:
             shown = self.screen[-len(lines) :]
@@ -135,7 +135,7 @@ def test_in_place(batches, daemon_here, columns):
     peer.jobs(2)
     assert peer.jobs(1) == ["j3"]
     counts = "1 passed, 1 failed, 0 errors" + ("  5 in flight" if wide else "")
-    # One runs for more than a second: it is called slow.
+    # A job that runs for more than a second is shown as slow.
     terminal.wait_for(r"(\[=+> +\] )?2/9 22%  [\d.]+/s  ETA [\d.]+ s", counts, r"slow: j2 [\d.]+ s")
     peer.send(*[result(f"j{n}") for n in range(2, 7)])
     peer.jobs(2)
@@ -146,7 +146,7 @@ def test_in_place(batches, daemon_here, columns):
     while terminal.read():
         pass
     assert process.wait(DEADLINE) == 1
-    # What was live is gone, and the summary stands there.
+    # The summary replaces the live lines.
     assert terminal.screen[0] == "9 jobs: 8 passed, 1 failed, 0 errors", terminal.screen
     assert terminal.screen[-2:] == ["       1  sandbox.failed", ""]
     terminal.close()
@@ -174,7 +174,7 @@ def test_resized(batches, daemon_here):
 
 
 def test_messages_stand_above(batches, daemon_here):
-    """A complaint takes the place of what is live, which then goes on below."""
+    """A message overwrites the live lines, which then continue below it."""
     text = batches.jobs.read_text().splitlines()
     batches.jobs.write_text("\n".join([*text[:4], "no job", *text[4:]]) + "\n")
     terminal = Terminal(80)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""rubricctl batch --resume: whatever ends a run, its file of results can be read, and the next run does
-what is left. RUBRICD_BATCH_JOBS is how many jobs the tests with many take, 5000 for the full number."""
+"""rubricctl batch --resume: whatever ends a run, its results file stays readable and the next run does the
+remaining jobs. RUBRICD_BATCH_JOBS sets the number of jobs of the tests with many; 5000 is the full number."""
 
 import copy
 import json
@@ -38,7 +38,7 @@ def test_a_line_is_the_answer_and_how_it_came_about(batches, bench):
     text = batches.output.read_text().splitlines()
     run = json.loads(next(line for line in text if '"a"' in line))["run"]
     assert run["task_class"] == job["task_class"] and len(run["rubric_digest"]) == 64
-    # Another answer to the same case, from elsewhere.
+    # Another answer to the same case, from a bench in another place.
     other = {**job, "harness_output": {"o": 2}, "bench_root": str(shutil.copytree(bench.root, f"{bench.root}-2"))}
     batches.write({"id": "x", **other})
     batches.run("--force")
@@ -48,7 +48,7 @@ def test_a_line_is_the_answer_and_how_it_came_about(batches, bench):
 
 
 def test_a_long_file_is_announced(batches):
-    """Reading it takes a while: at the beginning, and at the end for the summary."""
+    """Reading a long file takes a while, so the client says so at the start and before the summary."""
     batches.write(sandbox("a", "exit 0"), sandbox("b", "exit 0"))
     batches.run("--limit", "1")
     (line,) = batches.output.read_text().splitlines()
@@ -75,14 +75,14 @@ def test_only_what_is_missing_is_run(batches, daemon):
     assert said[3].endswith("; 12 jobs were answered before")
     after = batches.lines()
     assert len(after) == 20 and {id: after[id] for id in before} == before
-    # And once more, with nothing to do.
+    # A further run has nothing left to do.
     text = batches.output.read_bytes()
     batches.run("--resume", "--quiet", status=1)
     assert batches.output.read_bytes() == text
 
 
 def test_what_changed_is_run_again(batches, bench):
-    """The job, or the rubric."""
+    """A change of the job or of its rubric counts."""
     job = bench.job(PASSING, name="stays")
     edited = bench.job(PASSING, name="edited")
     batches.write({"id": "a", **job}, {"id": "b", **job}, {"id": "c", **edited}, {"id": "d", **job})
@@ -170,7 +170,7 @@ def test_one_writer_at_a_time(batches, bench, tmp_path):
 
 
 def many_jobs():
-    """The cheapest kind, with some that really run; failures and errors among them."""
+    """Yields MANY jobs, most of the cheapest kind, some that start a program; some of them fail."""
     for n in range(MANY):
         sut = {"kind": "rubric", "task_class": "none", "case": {"n": n}, "harness_output": {}, "bench_root": "/usr",
                "sut": {"status": "exception" if n % 3 else "timeout"}}  # fmt: skip
@@ -181,7 +181,7 @@ def without_timings(line):
     line = copy.deepcopy(line)
     for name in ("job_no", "usage"):
         del line[name]
-    # Which line is the first that a daemon has answered depends on timing, too.
+    # Only the first line that a daemon answered has `host`, and timing decides which line that is.
     line["run"].pop("host", None)
     del line["score"]["wall_clock_ms"], line["run"]["finished_at"]
     return line
@@ -189,7 +189,7 @@ def without_timings(line):
 
 @pytest.fixture(name="uninterrupted")
 def run_uninterrupted(tmp_path, batches):
-    """What an uninterrupted run of them gives; the file is put aside."""
+    """Returns {id: line without timings} of an uninterrupted run of many_jobs() and removes its file."""
     batches.write(*many_jobs())
     batches.run("--quiet", status=1)
     lines = {id: without_timings(line) for id, line in batches.lines().items()}
@@ -209,8 +209,8 @@ def size_of(path):
 
 
 def test_killed_at_twenty_moments(batches, uninterrupted):
-    """Each run is killed when it has written a random part of what is left, in the middle of whatever
-    it does then; what it leaves is readable but for a last line without an end."""
+    """Kills each run after it has written a random part of the remaining results, whatever it is doing
+    then. The file stays readable, except that its last line may be incomplete."""
     total = sum(len(json.dumps(line, separators=(",", ":"))) + 120 for line in uninterrupted.values())
     torn = 0
     for moment in range(20):
@@ -230,7 +230,7 @@ def test_killed_at_twenty_moments(batches, uninterrupted):
 
 
 def test_cut_anywhere(batches, uninterrupted):
-    """As a power cut may leave it: the end of the file is missing, or zeros."""
+    """The file ends as after a power cut: its end is missing or filled with zeros."""
     batches.run("--quiet", status=1)
     whole = batches.output.read_bytes()
     for part in range(8):
@@ -269,7 +269,8 @@ def can_mount():
 
 
 def test_a_full_disk(batches, uninterrupted, small_disk):
-    """It is said, nothing more is submitted, all lines are whole, and with room again it goes on."""
+    """The client reports a full disk, submits nothing more and leaves whole lines. Once there is room,
+    --resume continues."""
     disk = batches.directory / "disk"
     disk.mkdir()
     kept, full = batches.output, batches.directory / "full.jsonl"

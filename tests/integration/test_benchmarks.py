@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""tests/bench tells the truth: what its loops count, what its table says, and what it does where
-something cannot be measured. No test here is about how long anything takes."""
+"""Checks that tests/bench is truthful: what its loops count, what its table says, and what it does if
+something cannot be measured. No test here judges a duration."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ import sys
 import pytest
 from conftest import BUILD, PYTHON, ROOT
 
-# Checks Python, and loops that no build instruments.
+# Tests Python, and loops that no build instruments.
 pytestmark = pytest.mark.once
 
 BENCH = ROOT / "tests" / "bench"
@@ -155,7 +155,7 @@ def test_asyncio_runner_fails_as_it_is_told_to(tmp_path):
 
 
 def test_work_of_our_own_is_none_of_others(monkeypatch):
-    """Of 100 s two processors are busy half of the time, which is us but for 10 s; the host takes 4 s."""
+    """Of 200 s of processor time 100 s are busy, 90 s of them with our own work; the host takes 4 s."""
     processors = table.Processors()
     processors.before = (0.0, 0.0, 0.0, 0.0)
     monkeypatch.setattr(processors, "_now", lambda: (200.0, 100.0, 4.0, 90.0))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Cancelling jobs, one's own and others', and who may."""
+"""Cancelling one's own jobs and those of others, and who may do so."""
 
 import grp
 import os
@@ -17,7 +17,7 @@ NOBODY = 65534  # the account of root's daemons here
 STRANGER = 65532
 
 SLEEPING = "import time; time.sleep(1000)"
-# Two processes below the rubric's own, one of them in a session of its own.
+# Starts two child processes, one of them in a session of its own.
 FAMILY = """
 import subprocess, time
 subprocess.Popen(["/bin/sleep", "1000"])
@@ -50,7 +50,7 @@ def cancel(client, **fields):
 
 
 def test_a_queued_job(client, bench, gate):
-    """It leaves the queue at once; those before and behind it are not touched."""
+    """Cancelling removes it from the queue at once; jobs before and behind it stay."""
     hold_slots(client, bench.job(gate.python + PASSING))
     quick = bench.job(PASSING)
     submit_all(client, {id: quick for id in ("first", "second", "third")})
@@ -64,7 +64,7 @@ def test_a_queued_job(client, bench, gate):
 
 
 def test_every_job_of_a_full_queue(start_daemon, bench, gate):
-    """Each cancelled job makes room for one that waits before the queue."""
+    """Each cancelled job makes room in the queue for a submit that waits outside."""
     daemon = start_daemon("queue.jobs=4", "queue.jobs_per_client=4")
     with daemon.connect() as holder, daemon.connect() as a, daemon.connect() as b:
         hold_slots(holder, bench.job(gate.python + PASSING))
@@ -88,7 +88,7 @@ def test_every_job_of_a_full_queue(start_daemon, bench, gate):
 
 
 def test_a_running_job(daemon, client, bench):
-    """It is killed with everything below it within a second, and its slot is free again."""
+    """The daemon kills it and all its descendants within a second, and its slot is free again."""
     jails = daemon.jails()
     client.submit("a", bench.job(FAMILY))
     assert client.recv()["type"] == "started"
@@ -105,7 +105,7 @@ def test_a_running_job(daemon, client, bench):
 
 
 def test_asking_twice_gets_one_answer(client, bench):
-    """The second request finds the job still being killed."""
+    """The second request arrives while the daemon is still killing the job."""
     client.submit("a", bench.job(SLEEPING))
     assert client.recv()["type"] == "started"
     message = b'{"type": "cancel", "id": "a"}'
@@ -115,7 +115,7 @@ def test_asking_twice_gets_one_answer(client, bench):
 
 
 def test_at_every_moment_of_a_jobs_life(daemon, client, bench):
-    """Whenever it comes, there is exactly one answer, and the next job is served."""
+    """Whenever the cancel comes, the job gets exactly one answer, and the daemon serves the next job."""
     sleeping = bench.job(SLEEPING)
     with daemon.connect() as other:
         for moment in range(60):
@@ -131,7 +131,7 @@ def test_at_every_moment_of_a_jobs_life(daemon, client, bench):
 
 
 def test_what_does_not_run_cannot_be_cancelled(daemon, client, bench):
-    """An id never used, one that was answered, one of another connection; a number likewise."""
+    """The id was never used, is already answered, or belongs to another connection; likewise numbers."""
     cancel(client, id="never")
     assert client.recv() == error("bad_request", NO_SUCH_ID, id="never")
     done = client.run(bench.job(PASSING), "done")
@@ -151,7 +151,7 @@ def test_what_does_not_run_cannot_be_cancelled(daemon, client, bench):
 
 
 def test_ones_own_by_number(client, bench, gate):
-    """It gets the job's own answer and no other."""
+    """The requester gets the job's own answer and no separate one."""
     hold_slots(client, bench.job(gate.python + PASSING))
     client.submit("queued", bench.job(PASSING))
     cancel(client, job_no=3)
@@ -163,16 +163,16 @@ def test_ones_own_by_number(client, bench, gate):
 
 
 def assert_cancels(requester, owner, id, number):
-    """REQUESTER's cancelling of OWNER's running job NUMBER is answered to both."""
+    """Fails unless REQUESTER can cancel OWNER's running job NUMBER and both get an answer."""
     cancel(requester, job_no=number)
     assert requester.recv() == error("cancelled", f"job {number} is cancelled", job_no=number)
     assert owner.recv() == error("cancelled", "cancelled while running", id=id, job_no=number)
 
 
-# As whom
+# Other accounts
 
 
-# Connects as another user, for the daemon goes by who connected, and hands the socket over.
+# Connects as another user and hands the socket over: the daemon goes by the account that connected.
 CONNECT = """
 import socket, sys
 client = socket.socket(socket.AF_UNIX)
@@ -201,7 +201,7 @@ def connect_as(daemon, uid=STRANGER, gid=STRANGER, groups=""):
 
 @pytest.fixture(name="start_public")
 def start_public_daemon():
-    """Starts daemons that every user may connect to, each with a bench that all can read."""
+    """Starts daemons that any user may connect to, each with a bench that everybody can read."""
     if os.geteuid() != 0:
         pytest.skip("connecting as another user takes root")
     if not shutil.which("setpriv"):
@@ -229,7 +229,7 @@ def submit_sleeping(client, bench, id):
 
 
 def test_another_users_job(start_public):
-    """It is refused, by number, and the job goes on."""
+    """The daemon refuses, whether by number or by id, and the job continues."""
     daemon, bench = start_public()
     with daemon.connect() as root, connect_as(daemon) as nobody:
         first = submit_sleeping(root, bench, "running")
@@ -257,7 +257,7 @@ def test_another_connection_of_the_same_user(start_public):
 
 
 def test_an_administrator(start_public):
-    """Root, whoever's the job is."""
+    """Root may cancel any user's job."""
     daemon, bench = start_public()
     with daemon.connect() as root, connect_as(daemon) as nobody:
         assert_cancels(root, nobody, "a", submit_sleeping(nobody, bench, "a"))
@@ -269,7 +269,7 @@ def test_an_administrator(start_public):
     ids=["its group", "a supplementary group"],
 )
 def test_a_member_of_an_admin_group(start_public, identity):
-    """It may cancel root's job and drain the daemon; others with the same user id may not."""
+    """The member may cancel root's job and drain the daemon; others with the same user id may not."""
     try:
         group = grp.getgrgid(NOBODY).gr_name
     except KeyError:
@@ -300,7 +300,8 @@ def test_draining_takes_an_administrator(start_public):
 
 @pytest.mark.parametrize("by_account", [False, True], ids=["by root", "by itself"])
 def test_the_daemons_own_user(by_account, start_public):
-    """It may drain though it is not listed, and another user may not; whoever started it."""
+    """That user may drain though no setting lists it, and another user may not, whoever started the
+    daemon."""
     daemon, _ = start_public(shape=started_by_account() if by_account else Shape())
     with connect_as(daemon) as stranger:
         stranger.send({"type": "drain"})

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The files of the checker as the daemon hands them out: compiled, and the source for a Python that cannot
-read that."""
+"""The checker's files as the daemon hands them out: compiled, with the source for a Python that cannot read
+the compiled form."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-# Checks a Python script and what it packs.
+# Tests a Python script and what it packs.
 pytestmark = pytest.mark.once
 
 CHECKER = Path(__file__).resolve().parents[2] / "daemon" / "checker"
@@ -40,7 +40,7 @@ def test_either_will_do(tmp_path, take_away):
     write(tmp_path, take_away)
     report = run(tmp_path, b"def f(x): return x + 1", b"assert f(1) == 2")
     assert report == ['{"passed":true}', '{"verdict":"pass","detail":""}']
-    assert not any(tmp_path.iterdir()), "nothing of it is left for the candidate"
+    assert not any(tmp_path.iterdir()), "the checker leaves no file for the candidate"
 
 
 def test_one_of_them_is_needed(tmp_path):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The checks that guard the tree can fail: each is shown something wrong."""
+"""Shows each check that guards the tree something wrong, to see that it can fail."""
 
 import subprocess
 import sys
@@ -13,12 +13,12 @@ import check_includes  # noqa: E402
 import schema_check  # noqa: E402
 import tidy  # noqa: E402
 
-# Checks the scripts that check the tree.
+# Tests the scripts that check the tree.
 pytestmark = pytest.mark.once
 
 
 def judge(tmp_path, files):
-    """What check_includes says of a tree of FILES, {name: the lines behind its first}."""
+    """Returns what check_includes says of a tree of FILES, {name: its lines after the first}."""
     for file, lines in files.items():
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).write_text("#pragma once\n" + "".join(f"{line}\n" for line in lines))
@@ -161,7 +161,7 @@ def test_an_unknown_room_is_told_with_those_that_are_known():
 
 
 def test_tidy_judges_again_what_changed(tmp_path):
-    """Its verdict is remembered by all that it depends on."""
+    """tidy keys a remembered verdict by everything that the verdict depends on."""
     source, header = tmp_path / "a.c", tmp_path / "a.h"
     source.write_text("int a;\n")
     header.write_text("int b;\n")
@@ -179,4 +179,4 @@ def test_tidy_judges_again_what_changed(tmp_path):
     source.write_text("int d;\n")
     others.append(key())
     assert len({first, *others}) == 5
-    assert tidy.key_of(source, [entry], {}, "14") is None, "ninja does not know what it includes"
+    assert tidy.key_of(source, [entry], {}, "14") is None, "no key without ninja's record of the includes"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Clients that do not read, come by the thousand, go away, half-close, or send large frames: none
-of them costs another one anything, and nothing is lost."""
+"""Clients that do not read, connect by the thousand, disconnect, half-close, or send large frames: none
+of them delays another client, and no message is lost."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from test_queue import (
     client_of,
     frame_of,
     hold_slots,
-    make_shell,  # noqa: F401  a fixture
+    make_shell,  # noqa: F401  fixture
     newest,
     numbered,
     running,
@@ -40,7 +40,7 @@ MIB = 1 << 20
 # A sanitizer keeps freed memory for a while.
 SANITIZED = b"__asan_init" in RUBRICD.read_bytes()
 
-# Two children, one in a session of its own, that would all stay for long.
+# Starts two long-lived children, one in a session of its own.
 FAMILY = """
 import subprocess, time
 subprocess.Popen(["/bin/sleep", "1000"])
@@ -48,7 +48,7 @@ subprocess.Popen(["/bin/sleep", "1000"], start_new_session=True)
 time.sleep(1000)
 """
 
-# Its result carries 60,000 bytes: four of them are more than a socket holds.
+# The result carries 60,000 bytes: four results overflow a socket's buffer.
 VERBOSE = "import sys\nsys.stderr.write('x' * 60000)\nsys.exit(1)\n"
 
 
@@ -58,7 +58,7 @@ def make_gate(bench):
         yield gate
 
 
-# A socket that is closed with something unread ends with a reset instead of an end of file.
+# If a client closes its socket with data unread, the daemon sees a reset instead of an end of file.
 UNREAD_OR_NOT = pytest.mark.parametrize("unread", [True, False], ids=["unread", "all-read"])
 
 
@@ -69,12 +69,12 @@ def in_background(function, *arguments):
 
 
 def paused(other):
-    """How many clients are paused."""
+    """Returns how many clients are paused."""
     return sum(client["paused"] for client in other.status()["clients"])
 
 
 def raw_messages(client, count):
-    """The next COUNT messages, not checked against their schemas, for that takes its time."""
+    """Returns the next COUNT messages without the slow check against their schemas."""
     return [json.loads(client.recv_payload()) for _ in range(count)]
 
 
@@ -82,7 +82,7 @@ def raw_messages(client, count):
 
 
 def test_ten_thousand_replies_that_nobody_reads(daemon):
-    """The client is paused, another one is served as ever, and in the end nothing is missing."""
+    """The daemon pauses the client and serves another as usual; in the end no reply is missing."""
     ids = [f"{n:0128}" for n in range(10_000)]
     stream = b"".join(frame_of(id, SUT) for id in ids)
     with daemon.connect() as deaf, daemon.connect() as other:
@@ -97,7 +97,7 @@ def test_ten_thousand_replies_that_nobody_reads(daemon):
             other.ping()
             assert other.run(SUT)["type"] == "result"
             assert time.monotonic() < asked + 1
-        assert other.status()["counters"]["results"] == answered + 100, "and it stays paused"
+        assert other.status()["counters"]["results"] == answered + 100, "it stays paused"
         assert sender.is_alive()
 
         messages = raw_messages(deaf, 10_000)
@@ -108,7 +108,7 @@ def test_ten_thousand_replies_that_nobody_reads(daemon):
 
 
 def test_a_client_that_submits_without_reading(start_daemon, bench, shell):
-    """Real jobs, more than the queue holds: others are served in between, all are answered."""
+    """It submits more real jobs than the queue holds. Others are served meanwhile; all are answered."""
     daemon = start_daemon(*shell, "protocol.reply_high_water=64K")
     quick = bench.job(SHELL_PASSING)
     with daemon.connect() as deaf, daemon.connect() as other:
@@ -131,8 +131,8 @@ def test_a_client_that_submits_without_reading(start_daemon, bench, shell):
         deaf.ping()
 
 
-def test_the_queued_jobs_of_a_client_that_does_not_read_are_in_nobodys_way(start_daemon, bench):
-    """They fill the queue and do not run while it is paused; others are served all the same."""
+def test_queued_jobs_of_a_client_that_does_not_read_delay_nobody(start_daemon, bench):
+    """They fill the queue and do not run while their client is paused; others are served all the same."""
     daemon = start_daemon(
         "queue.jobs=4", "queue.jobs_per_client=4", "protocol.reply_high_water=1K"
     )
@@ -162,7 +162,7 @@ def test_the_queued_jobs_of_a_client_that_does_not_read_are_in_nobodys_way(start
 
 @pytest.fixture(name="many_descriptors")
 def raise_descriptor_limit():
-    """A thousand sockets here, and two thousand descriptors of a daemon that inherits the limit."""
+    """Allows a thousand sockets here, and two thousand descriptors in daemons, which inherit the limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < 4096:
         pytest.skip(f"{hard} descriptors are too few")
@@ -172,7 +172,7 @@ def raise_descriptor_limit():
 
 
 def test_a_thousand_clients(many_descriptors, start_daemon, bench):
-    """All connected at once; each is greeted, pings and has a job answered, some a real one."""
+    """All connect at once. Each gets a hello, a pong and a result, some of them of a real job."""
     daemon = start_daemon()
     real = bench.job(PASSING)
     clients = [daemon.connect(hello=False) for _ in range(1000)]
@@ -183,7 +183,7 @@ def test_a_thousand_clients(many_descriptors, start_daemon, bench):
     with daemon.connect() as other:
         status = other.status()
         assert status["clients_total"] == 1001
-        assert status["clients"], "as many as one status message has room for"
+        assert status["clients"], "status lists as many as fit into one message"
         for n, client in enumerate(clients):
             hello, pong, result = raw_messages(client, 3)
             assert (hello["type"], pong) == ("hello", {"type": "pong"})
@@ -198,7 +198,7 @@ def test_a_thousand_clients(many_descriptors, start_daemon, bench):
 
 
 def connect_when_there_is_room(daemon):
-    """A connection that was not turned away, which others that end may still keep it from."""
+    """Retries until the daemon accepts a connection: those that are being closed still count at first."""
 
     def connect():
         client = daemon.connect()
@@ -211,7 +211,8 @@ def connect_when_there_is_room(daemon):
 
 
 def test_too_many_clients(start_daemon):
-    """One more is told so and turned away, unnoticed by the others; when one goes there is room."""
+    """The daemon turns one more client away with `bye` and the others notice nothing. Once a client
+    disconnects there is room."""
     daemon = start_daemon("daemon.max_clients=3")
     clients = [connect_when_there_is_room(daemon) for _ in range(3)]
     for _ in range(3):
@@ -232,11 +233,11 @@ def test_too_many_clients(start_daemon):
         client.close()
 
 
-# Clients that go away
+# Clients that disconnect
 
 
 def test_a_client_that_goes_away_leaves_nothing(daemon, bench, gate):
-    """Queued jobs are dropped, running ones are gone within a second; other clients' go on."""
+    """The daemon drops its queued jobs and kills running ones within a second; others' jobs continue."""
     jails = daemon.jails()
     with daemon.connect() as other:
         hold_slots(other, bench.job(gate.python + PASSING), count=1)
@@ -260,7 +261,7 @@ def test_a_client_that_goes_away_leaves_nothing(daemon, bench, gate):
 
 
 def test_many_clients_that_go_away_at_every_moment(daemon, bench):
-    """In the middle of a frame, with jobs queued, starting, running, half killed."""
+    """They disconnect in the middle of a frame, with jobs queued, starting, running or being killed."""
     jails = daemon.jails()
     family = bench.job(FAMILY)
     with daemon.connect() as other:
@@ -282,7 +283,7 @@ def test_many_clients_that_go_away_at_every_moment(daemon, bench):
 
 @UNREAD_OR_NOT
 def test_a_paused_client_that_goes_away(daemon, bench, unread):
-    """It is not read from, and still its going is noticed at once."""
+    """The daemon does not read from it, yet notices at once that it disconnects."""
     jails = daemon.jails()
     with daemon.connect() as other:
         client = daemon.connect()
@@ -309,7 +310,7 @@ def test_half_close_with_nothing_to_wait_for(client):
 
 
 def test_half_close_still_gets_every_reply(start_daemon, bench, shell):
-    """What was sent before is read to its end, also where the queue has no room for it yet."""
+    """The daemon reads everything sent before the half-close, even what the queue has no room for yet."""
     daemon = start_daemon(*shell, "queue.jobs_per_client=5", "queue.jobs=5")
     quick = bench.job(SHELL_PASSING)
     with daemon.connect() as client:
@@ -339,7 +340,7 @@ def test_half_close_of_a_client_that_was_paused_for_not_reading(start_daemon):
 
 
 def test_half_close_and_a_pause_before_reading(start_daemon, bench):
-    """Who reads late gets it all: nothing is dropped, however long the answers have been ready."""
+    """A client that reads late gets every answer, however long ago the answers became ready."""
     daemon = start_daemon()
     verbose = bench.job(VERBOSE)
     with daemon.connect() as client, daemon.connect() as other:
@@ -356,7 +357,7 @@ def test_half_close_and_a_pause_before_reading(start_daemon, bench):
 
 @UNREAD_OR_NOT
 def test_full_close_of_a_half_closed_client(daemon, bench, unread):
-    """Its jobs were for nobody any more."""
+    """Nobody can receive the answers any more, so the daemon drops its jobs."""
     jails = daemon.jails()
     with daemon.connect() as other:
         client = daemon.connect()
@@ -376,7 +377,7 @@ def test_full_close_of_a_half_closed_client(daemon, bench, unread):
 
 
 def large_frame(id, size):
-    """A submit of SIZE bytes, header included, that is answered without a child."""
+    """Returns a submit frame of SIZE bytes with its header, which the daemon answers without a child."""
     job = {**SUT, "harness_output": {"text": ""}}
     job["harness_output"]["text"] = "x" * (size - len(frame_of(id, job)))
     return frame_of(id, job)
@@ -388,7 +389,7 @@ def assert_answered(client, id):
 
 
 def test_two_hundred_half_frames_cost_little(daemon):
-    """What a length announces is not set aside before it comes."""
+    """The daemon allocates memory for the bytes that have arrived, not for the length announced."""
     with daemon.connect() as other:
         before = other.status()["memory"]["rss_bytes"]
         clients = [daemon.connect() for _ in range(200)]
@@ -403,7 +404,7 @@ def test_two_hundred_half_frames_cost_little(daemon):
 
 
 def send_all_that_is_taken(clients, data):
-    """Until no socket takes more, and the daemon has read what they took."""
+    """Sends DATA again and again until no socket takes more and the daemon reads no more."""
     for client in clients:
         client.sock.setblocking(False)
     progress = True
@@ -417,7 +418,7 @@ def send_all_that_is_taken(clients, data):
 
 
 def test_two_hundred_clients_that_fill_what_they_may(start_daemon):
-    """Beyond receive_bytes each takes no more than a small frame would."""
+    """Beyond receive_bytes each client costs no more memory than a small frame."""
     daemon = start_daemon("protocol.receive_bytes=16M")
     with daemon.connect() as other:
         before = other.status()["memory"]["rss_bytes"]
@@ -436,7 +437,7 @@ def test_two_hundred_clients_that_fill_what_they_may(start_daemon):
 
 
 def test_large_frames_of_many_clients(start_daemon):
-    """12 times 8 MiB through 16 MiB: all are begun at once, and each is answered in its turn."""
+    """Twelve frames of 8 MiB share 16 MiB: all begin at once, and each is answered in its turn."""
     daemon = start_daemon("protocol.receive_bytes=16M")
     frames = {id: large_frame(id, 8 * MIB) for id in numbered("large", 12)}
     with daemon.connect() as other:
@@ -451,17 +452,17 @@ def test_large_frames_of_many_clients(start_daemon):
         for id, client in clients.items():
             assert_answered(client, id)
             client.close()
-        # The frames, and what becomes of one of them while it is decoded.
+        # Room for the frames, and for one of them while it is decoded.
         assert most < before + 16 * MIB + 5 * 8 * MIB or SANITIZED
 
 
-# A frame above 64 KiB needs a share of receive_bytes. These tests share out 2 MiB: two frames of a
-# million bytes are begun, which leaves room for one of 80,000 but not for two, nor for 100,000.
+# A frame above 64 KiB reserves a share of receive_bytes, here 2 MiB. Two frames of a million bytes are
+# begun, which leaves room for one of 80,000 bytes, but not for two of those or for one of 100,000.
 
 
 @pytest.fixture(name="two_begun")
 def begin_two_large_frames(start_daemon):
-    """(daemon, first, second): two clients in the middle of a frame of a million bytes each."""
+    """Yields (daemon, first, second): two clients, each in the middle of a frame of a million bytes."""
     daemon = start_daemon(
         "protocol.receive_bytes=2M",
         "protocol.max_frame=1M",
@@ -485,7 +486,7 @@ def finish(client):
 
 
 def begin(daemon, id, size, sent=None):
-    """A client that has sent the first SENT bytes of a frame of SIZE, or all of it."""
+    """Returns a client that has sent the first SENT bytes of a frame of SIZE, or all of it."""
     client = daemon.connect()
     client.sock.settimeout(5)
     client.send_bytes(large_frame(id, size)[:sent])
@@ -494,8 +495,8 @@ def begin(daemon, id, size, sent=None):
     return client
 
 
-def test_room_goes_to_all_that_it_is_enough_for(two_begun):
-    """The first in line gets its share and sends no more; those behind it still find room."""
+def test_freed_room_goes_to_every_frame_that_fits(two_begun):
+    """The first in line gets its share and stops sending; those behind it still get theirs."""
     daemon, first, _ = two_begun
     silent = begin(daemon, "silent", 100_000, sent=1000)
     behind = [begin(daemon, f"behind-{n}", 100_000) for n in range(3)]
@@ -506,8 +507,8 @@ def test_room_goes_to_all_that_it_is_enough_for(two_begun):
     silent.close()
 
 
-def test_who_waited_for_room_and_went_away_holds_up_nobody(two_begun):
-    """There is no room for the first in line, but for the one behind it when that is gone."""
+def test_a_client_that_disconnects_while_it_waits_for_room_delays_nobody(two_begun):
+    """The first in line needs more room than there is. Once it has gone, the one behind it fits."""
     daemon, _, _ = two_begun
     gone = begin(daemon, "gone", 500_000, sent=1000)
     behind = begin(daemon, "behind", 80_000)
@@ -516,8 +517,8 @@ def test_who_waited_for_room_and_went_away_holds_up_nobody(two_begun):
     behind.close()
 
 
-def test_who_waits_for_room_and_does_not_read_holds_up_nobody(two_begun, bench, gate):
-    """The first in line cannot go on, as it has answers to read first; those behind it can."""
+def test_a_client_that_waits_for_room_and_does_not_read_delays_nobody(two_begun, bench, gate):
+    """The first in line is paused until it reads its answers; those behind it continue."""
     daemon, first, _ = two_begun
     deaf = daemon.connect()
     submit_all(deaf, {id: bench.job(gate.python + VERBOSE) for id in numbered("job", 8)})
@@ -540,7 +541,7 @@ def test_who_waits_for_room_and_does_not_read_holds_up_nobody(two_begun, bench, 
 
 
 def test_small_frames_need_no_room(two_begun):
-    """They pass whatever waits."""
+    """They overtake every frame that waits for room."""
     daemon, _, _ = two_begun
     waiting = begin(daemon, "waiting", 500_000, sent=1000)
     with daemon.connect() as other:
@@ -551,7 +552,7 @@ def test_small_frames_need_no_room(two_begun):
 
 
 def test_a_client_in_line_is_not_timed_out(start_daemon):
-    """It is not its fault that its frame stays incomplete; theirs who have room it is."""
+    """The daemon keeps a waiting frame incomplete itself. A client that has room must finish in time."""
     daemon = start_daemon(
         "protocol.receive_bytes=1M", "protocol.max_frame=1M", "protocol.frame_timeout=0.3"
     )
@@ -631,7 +632,7 @@ def send_half_a_frame(daemon, bench):
     ],
 )
 def test_waiting_costs_no_cpu(start_daemon, bench, state):
-    """Whatever a client waits for or is waited for, the daemon sleeps meanwhile."""
+    """The daemon sleeps while it waits for a client or a client waits for it."""
     daemon = start_daemon(
         "protocol.receive_bytes=2M",
         "protocol.max_frame=1M",

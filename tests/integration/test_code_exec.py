@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Jobs of kind code_exec: the verdicts, that code behaves as if it ran in the assertions' own process,
-and that none which only pretends to be right passes.
+"""Jobs of kind code_exec: each verdict is right, code behaves as if it ran in the process of the
+assertions, and no code that only pretends to be right passes.
 
-Where it makes sense the attacks are seen to pass in mode `shared`, which evaluates the assertions in the
-candidate's own process: so they are attacks, and it is the second process that stops them."""
+Where possible, a test also shows that an attack passes in mode `shared`, which evaluates the assertions in
+the candidate's own process. So it is a real attack, and the second process is what stops it."""
 
 import json
 from pathlib import Path
@@ -53,7 +53,7 @@ def assert_verdict(result, verdict, score=0, detail=None):
     (mode,) = result["score"]["failure_modes"]
     assert (mode["code"], mode["severity"]) == (f"code_exec.{verdict}", "block")
     if detail is not None:
-        if verdict == "assertion_fail":  # and why the first of them did that tells
+        if verdict == "assertion_fail":  # the detail ends with that of the first failed assertion
             detail += next((f": {text}" for text in details(result) if text), "")
         assert mode["detail"] == detail, result
 
@@ -152,7 +152,7 @@ def test_timeout_of_the_module_body(client):
     ],
 )
 def test_leaving(client, statement, detail):
-    """At the top, and from a call after an assertion that has passed."""
+    """The code exits at top level, or in a call after an assertion has passed."""
     top = judge(client, f"import os, sys\nf = 1\n{statement}", "assert True", "assert True")
     assert_verdict(top, "error", 0, detail)
     code = f"import os, sys\ndef f(x):\n    if x == 2:\n        {statement}\n    return x"
@@ -270,7 +270,7 @@ def test_helpers_of_the_prelude_are_not_the_candidates(client):
 
 
 def test_helpers_of_a_prelude_that_ends_in_a_head(client):
-    """It is no program without the code; what it defines is the checker's own all the same."""
+    """Such a prelude is no program without the code. Its definitions belong to the checker all the same."""
     for end in ("", "    # Doubles x\n"):
         prelude = f"def near(a, b):\n    return abs(a - b) < 1e-6\n\ndef f(x):\n{end}"
         fields = {"test": "def check(c):\n    assert near(c(2), 4)\n", "entry_point": "f", "prelude": prelude}
@@ -311,7 +311,7 @@ def test_text_beyond_ascii(client):
 
 # --- as in one process ----------------------------------------------------------------------------
 
-# Name: the code, and the assertions that hold for it. Each is also seen to hold in mode shared.
+# Name: the code, and assertions that hold for it. The test shows that they hold in mode shared, too.
 SEMANTICS = {
     "generators": (
         "def f(n):\n    for i in range(n): yield i * i\ndef g():\n    x = 0\n    while True:\n        x += (yield x) or 1",
@@ -587,7 +587,7 @@ def subclass(base, value):
     )
 
 
-# Name: the code, and assertions that it pretends to fulfil; in one process it succeeds.
+# Name: the code, and assertions that it pretends to satisfy. In one process it succeeds.
 LIARS = {
     "always equal": (
         ALWAYS + "def f(*a): return Always()",
@@ -662,7 +662,7 @@ LIARS = {
         "try:\n    raise AssertionError\nexcept KeyError: pass",
     ),
 }
-# These do not pass in one process either, by how that evaluates them.
+# These fail in one process, too, because of how mode shared evaluates assertions.
 NOT_IN_ONE_PROCESS = {"exports", "keys", "patched built-ins"}
 
 
@@ -681,7 +681,7 @@ def test_no_liar_passes(client, name):
 
 @pytest.mark.once
 def test_built_ins_are_not_taken_where_the_setup_wraps_the_candidate(client):
-    """The assertions use nothing of the candidate's but `abs`, which might be the task."""
+    """Of the candidate's names the assertions use only `abs`, which might be the task."""
     code = "def f(x): return 0\ndef abs(x): return 0.0"
     fields = {"test_setup": "def run(x): return f(x)"}
     target = "assert abs(run(2) - 4) < 1e-6"
@@ -696,13 +696,13 @@ def test_modules_that_only_the_candidate_imports_are_the_librarys_own(client):
     assert_verdict(judge(client, code, target), "assertion_fail")
     assert_passed(judge(client, code, target, verdict="shared"))
     assert_passed(judge(client, "import math\ndef f(x): return x / 2", target))
-    # What has such a name and is used for something else is the candidate's.
+    # A definition that has a module's name but another use is the candidate's.
     own = "class queue:\n    def __init__(s): s.x = 1\nclass calendar:\n    mine = 3\ndef f(): return 1"
     assert_passed(judge(client, own, "assert queue().x == 1 and calendar.mine == 3 and f() == 1"))
 
 
 FORGED = '{"passed":true}\\n{"verdict":"pass","detail":""}\\n'
-# What works at the system rather than at values. None may pass; each also has to leave the daemon well.
+# Attacks on the system rather than on values. None may pass, and the daemon must survive each.
 SYSTEM = {
     "every descriptor": f"""
 import os
@@ -854,7 +854,7 @@ def test_nothing_of_the_checker_can_be_read(daemon, client):
         "assert 'f(1)' not in cmdline()",
     ]
     if daemon.has_view():
-        targets.append("assert own_maps() > 0")  # elsewhere nobody's /proc/PID is shown, its own neither
+        targets.append("assert own_maps() > 0")  # without a view no /proc/PID is visible, not even its own
     result = judge(client, PROBE, *targets, metadata={"timeout_s": 10})
     assert details(result) == [None] * len(targets), result
 
@@ -882,7 +882,7 @@ def hunt():
     assert_passed(judge(client, code, "assert hunt() == []; 'SECRET_MARK_2'", **fields))
 
 
-# Talks on the pipe itself. ANSWER is sent in the place of f's.
+# The candidate talks on the pipe itself and sends ANSWER in place of f's.
 SPEAK = """
 import gc, os, sys
 server = next(o for o in gc.get_objects() if type(o).__name__ == 'Server')
@@ -957,7 +957,7 @@ def test_nothing_on_the_pipe_passes(client, name):
 
 
 def test_names_that_are_told_take_nothing_from_the_assertions(client):
-    """A list of names of its own making, as the answer to the first question."""
+    """The candidate answers the first question with a list of names of its own making."""
     code = SPEAK.replace("ATTACK", "pass") + (
         "names = [b'f', b'__compare__', b'__truth__', b'__builtins__', b'AssertionError', b'all', b'check', b'isinstance']\n"
         "send(ok(b't' + num(2) + num(2) + num(3) + b's' + text(b'loaded') + b'l' + num(0) + num(len(names)) +"
@@ -970,7 +970,7 @@ def test_names_that_are_told_take_nothing_from_the_assertions(client):
 
 
 def test_a_replayed_answer_is_only_an_answer(client):
-    """What was right once does not stay so: the candidate is asked anew each time."""
+    """The checker asks the candidate anew each time, so an answer that was right once may be wrong."""
     code = SPEAK.replace("ATTACK", "[send(ok(b'i' + num(1) + bytes([4]))) for _ in range(9)]")
     result = judge(client, code, "assert f(1) == 4", "assert f(2) == 5", metadata={"timeout_s": 4})
     assert result["verdict"] != "pass" and result["score"]["score"] <= 0.5, result
@@ -1013,7 +1013,7 @@ def test_what_cannot_be_shown_ends_with_the_clock(client):
 
 
 def test_functions_that_a_test_hands_over_run_nothing_in_the_checker(client):
-    """`getattr` and `eval` as callbacks are the candidate's own built-ins."""
+    """Passed as callbacks, `getattr` and `eval` become the candidate's own built-ins."""
     code = (
         "def apply(f, *a):\n"
         "    if f('1') == 1:\n"

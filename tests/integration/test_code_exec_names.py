@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Whose a name is in the tests of a code_exec job: the candidate's, the prelude's, or Python's own. What
-an assertion puts around a result is never the candidate's, or its word would be the verdict."""
+"""Who owns a name in the tests of a code_exec job: the candidate, the prelude, or Python. The functions
+that an assertion applies to a result are never the candidate's, or the candidate would decide the verdict."""
 
 import pytest
 
-# What the checker believes is decided in Python; the daemon sees ordinary reports.
+# Python code decides what the checker believes; the daemon sees ordinary reports.
 pytestmark = pytest.mark.once
 
 WRONG = "def f(x):\n    return None\n"
@@ -52,7 +52,7 @@ def test_honest_code_is_not_hindered(client, code, target):
 
 
 def test_a_function_of_the_candidates_keeps_its_name(client):
-    """`gcd` is a name of the standard library too, and here what is asked for."""
+    """`gcd` is a name of the standard library, too, but here it is the task."""
     code = "def gcd(a, b):\n    return 7\ndef lcm(a, b):\n    return 12\n"
     result = grade(client, code, "assert gcd(4, 6) == 2", "assert lcm(4, 6) == 12")
     assert [a["passed"] for a in result["assertions"]] == [False, True]
@@ -67,7 +67,7 @@ def test_what_the_prelude_defines_is_not_the_candidates(client):
 
 
 def test_built_in_functions_are_not_handed_over_in_disguise(client):
-    """functools.partial(getattr) would let the candidate look into what the checker has handed over."""
+    """With functools.partial(getattr) the candidate could look into objects that the checker hands over."""
     code = (
         "def f(get, function):\n"
         "    try:\n"

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Objects and exceptions in the tests of a code_exec job: of classes that the prelude defines, that the
-tests define, that the candidate defines. What is right is what one process does: each honest program here
-passes in this process too."""
+"""Objects and exceptions in the tests of a code_exec job, of classes that the prelude, the tests or the
+candidate define. The reference is a single process: each honest program here passes in this process, too."""
 
 import pytest
 from conftest import Daemon
 
-# What the checker believes is decided in Python; the daemon sees ordinary reports.
+# Python code decides what the checker believes; the daemon sees ordinary reports.
 pytestmark = pytest.mark.once
 
 LINKED = '''
@@ -322,7 +321,7 @@ def f(x):
     """A box of x + 1."""
 '''
 
-# The candidate, and an assertion that it should not pass; the answer that it has to give is Box(2).
+# Name: prelude, candidate, and an assertion that the candidate must not pass. The right answer is Box(2).
 FORGED = {
     "a method put into the instance": (
         BOX, "    b = Box(0)\n    b.is_same = lambda other: True\n    return b", "assert f(1).is_same(Box(2))",
@@ -410,7 +409,7 @@ def test_forged_objects_pass_nothing(client, name):
 
 @pytest.mark.parametrize("name", FORGED)
 def test_that_they_would_pass_in_one_process(client, name):
-    """Or they are no attacks. What is told here never passes anywhere is listed."""
+    """Otherwise they would be no attacks. `nowhere` lists those that fail in one process, too."""
     prelude, code, target = FORGED[name]
     result = grade(client, prelude, code, "f", target, verdict="shared")
     nowhere = ("a property put into the instance",)

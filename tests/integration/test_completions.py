@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What bash and zsh complete, by the files that the build makes of the programs' tables."""
+"""What bash and zsh complete with the files that the build generates from the programs' tables."""
 
 import os
 import pty
@@ -14,7 +14,7 @@ import pytest
 
 from conftest import BENCH, BUILD, DEADLINE, RUBRICCTL, RUBRICD, wait_until
 
-# Checks scripts of two shells.
+# Tests scripts of two shells.
 pytestmark = pytest.mark.once
 
 COMPLETIONS = BUILD / "packaging" / "describe"
@@ -34,7 +34,7 @@ def options_in_help(*command):
 
 
 def split(line):
-    """The words of a command line as bash hands them over: = is a word, too."""
+    """Splits a command line as bash does for completion: = is a word, too."""
     words = [part for word in line.split(" ") for part in re.split(r"(=)", word) if part]
     return words + ([""] if line.endswith((" ", "=")) else [])
 
@@ -77,7 +77,7 @@ class Bash:
         return {word.strip() for word in done.stdout.splitlines() if word}
 
 
-# Every match goes to a file, as it would be put into the line; then a line "done".
+# Writes every match to a file as zsh would insert it into the line, then a line "done".
 ZSH = r"""
 fpath=({completions} $fpath)
 autoload -Uz compinit && compinit -u -D
@@ -100,7 +100,7 @@ print ready >>{out}
 
 
 class Zsh:
-    """One interactive zsh on a terminal of its own."""
+    """An interactive zsh on a terminal of its own."""
 
     def __init__(self, tmp_path):
         if not shutil.which("zsh"):
@@ -124,7 +124,7 @@ class Zsh:
         end = time.monotonic() + DEADLINE
         shown = b""
         while line not in self.out.read_text().splitlines():
-            assert time.monotonic() < end, f"zsh does not say {line}: {shown.decode(errors='replace')}"
+            assert time.monotonic() < end, f"zsh does not print {line}: {shown.decode(errors='replace')}"
             if select.select([self.fd], [], [], 0.01)[0]:
                 shown += os.read(self.fd, 65536)
         return self.out.read_text().splitlines()
@@ -168,7 +168,7 @@ def test_every_command(shell):
 
 
 def plain(words):
-    """Long options; zsh has the letters and the = as well."""
+    """Returns the long options alone: zsh adds short ones and the =."""
     return {word.rstrip("=") for word in words if word.startswith("--")}
 
 
@@ -223,7 +223,7 @@ def test_files(shell, tmp_path):
         assert bare(line) == {"folder", "jobs.jsonl"}, line
     assert bare("rubricctl batch jobs.jsonl j") == {"jobs.jsonl"}
     assert bare("rubricctl batch --bench-root ") == {"folder"}
-    # One file is all that it takes: there are only options left, which bash shows when asked.
+    # The command takes one file, so only options are left, which bash shows for a dash.
     assert "jobs.jsonl" not in bare("rubricctl run jobs.jsonl ")
 
 

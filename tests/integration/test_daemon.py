@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The daemon as a program: its options, what keeps it from starting, its socket, systemd, a private
-daemon, what it says of itself, and that nothing of it leaks."""
+"""The daemon as a program: its options, why it refuses to start, its socket, systemd, private daemons, what
+it reports about itself, and that it leaks nothing."""
 
 import ctypes
 import fcntl
@@ -35,7 +35,7 @@ from conftest import (
     wait_until,
 )
 from test_queue import Gate, hold_slots, submit_all
-from test_queue import make_shell  # noqa: F401  a fixture
+from test_queue import make_shell  # noqa: F401  fixture
 
 NOBODY = 65534
 SLEEPING = "import time; time.sleep(1000)"
@@ -45,7 +45,7 @@ USAGE, UNAVAILABLE, CONFIG = 64, 69, 78
 
 @pytest.fixture(autouse=True)
 def let_daemons_in(tmp_path):
-    """What root starts here gives up root, and has to reach its places still."""
+    """Daemons that root starts here give up root and must still reach their directories."""
     give_to_account(tmp_path)
 
 
@@ -109,7 +109,7 @@ def test_wrong_usage(arguments, message):
 
 
 def test_more_settings_than_it_takes():
-    """If there are too many it says so."""
+    """The daemon either accepts 200 settings or says why not."""
     done = run("--config=/dev/null", "--check-config", *["--set=daemon.log_level=info"] * 200)
     assert done.returncode == 0 or done.stderr
 
@@ -133,7 +133,7 @@ def test_a_good_configuration(tmp_path):
 
 
 def test_every_mistake_is_named(tmp_path):
-    """With file, line and key, in the file, in its drop-ins and on the command line."""
+    """The daemon names file, line and key, for the file, its drop-ins and the command line."""
     file = tmp_path / "bad.conf"
     file.write_text("[daemon]\nslots = 0\nslot = 1\n[deamon]\n[queue]\njobs = many\nbytes = 8M\n")
     drop_ins = tmp_path / "bad.conf.d"
@@ -180,7 +180,7 @@ def test_a_bad_configuration_starts_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-# What keeps it from starting
+# Reasons not to start
 
 
 def places(directory, socket_path=None, work=None):
@@ -193,7 +193,7 @@ def places(directory, socket_path=None, work=None):
 
 
 def assert_refused(directory, message, *arguments, **kwargs):
-    """It says MESSAGE and ends, and leaves neither a socket nor anything in its work directory."""
+    """Fails unless the daemon says MESSAGE, exits, and leaves no socket and an empty work directory."""
     done = run("--config=/dev/null", *arguments, **kwargs)
     assert (done.returncode, done.stdout) == (UNAVAILABLE, ""), done.stderr
     assert f"rubricd: cannot start: {message}" in done.stderr.splitlines()
@@ -216,8 +216,8 @@ def test_no_interpreter(tmp_path):
         )
 
 
-def test_an_interpreter_that_jobs_do_not_see(tmp_path):
-    """Told at the start, with the remedy, rather than by every job."""
+def test_an_interpreter_that_jobs_cannot_see(tmp_path):
+    """The daemon says so at the start, with the remedy, instead of failing every job."""
     interpreter = tmp_path / "python"
     interpreter.write_text('#!/bin/sh\necho "Python 9.9.9"\n')
     interpreter.chmod(0o755)
@@ -232,7 +232,7 @@ def test_an_interpreter_that_jobs_do_not_see(tmp_path):
 
 
 def test_no_jail(tmp_path):
-    """It is looked for beside the daemon, then where it is installed."""
+    """The daemon looks for the jail in its own directory, then where it is installed."""
     alone = tmp_path / "bin"
     alone.mkdir()
     shutil.copy(RUBRICD, alone)
@@ -246,7 +246,7 @@ def test_no_jail(tmp_path):
 
 
 def test_a_work_directory_in_use(daemon, tmp_path):
-    """Two daemons in one would empty each other's; the first does not notice."""
+    """Two daemons would delete each other's files, so the second refuses; the first notices nothing."""
     done = run("--config=/dev/null", *places(tmp_path, work=daemon.work))
     assert done.returncode == UNAVAILABLE
     assert done.stderr == (
@@ -324,7 +324,7 @@ def test_unwritable_directories():
 
 
 def test_a_required_layer_that_cannot_be_had(client, tmp_path):
-    """The refusal names the layer, the cause that status shows too, and the remedy."""
+    """The refusal names the layer, the cause (the one that status shows) and the remedy."""
     missing = client.status()["isolation"]["missing"]
     if not missing:
         pytest.skip("every layer can be had here")
@@ -355,7 +355,7 @@ def test_landlock_required(client, tmp_path):
 
 @contextmanager
 def started(directory, *arguments, **kwargs):
-    """A daemon with none of the settings that the shared harness makes; (process, its log)."""
+    """Starts a daemon without the settings of the shared harness; yields (process, log)."""
     log = directory / "log"
     with open(log, "wb") as file:
         process = subprocess.Popen(
@@ -385,7 +385,7 @@ def wait_for_socket(process, path, log):
 
 
 def test_a_stale_socket_is_replaced(tmp_path):
-    """One that a killed daemon has left."""
+    """A killed daemon leaves such a socket behind."""
     path = tmp_path / "s"
     with socket.socket(socket.AF_UNIX) as dead:
         dead.bind(str(path))
@@ -400,7 +400,7 @@ def test_a_stale_socket_is_replaced(tmp_path):
 
 
 def test_after_kill_9_it_starts_again(start_daemon, bench):
-    """With the same socket and the same work directory, whatever was left in it."""
+    """It uses the same socket and the same work directory, whatever is left in that."""
     daemon = start_daemon()
     with daemon.connect() as client:
         submit_all(client, {id: bench.job("open('left', 'w')\n" + SLEEPING) for id in "ab"})
@@ -425,7 +425,7 @@ def test_the_mode_of_the_socket(start_daemon, mode):
 
 
 def test_the_group_of_the_socket(tmp_path):
-    """And its mode by default."""
+    """The socket gets the configured group and its default mode."""
     if os.geteuid() != 0:
         pytest.skip("giving a socket to a group takes root")
     group = grp.getgrgid(NOBODY).gr_name
@@ -436,8 +436,8 @@ def test_the_group_of_the_socket(tmp_path):
         assert (stat.S_IMODE(status.st_mode), status.st_gid) == (0o660, NOBODY)
 
 
-def test_a_group_that_there_is_not(tmp_path):
-    """Nobody else can connect then, which is safe and is told."""
+def test_a_group_that_does_not_exist(tmp_path):
+    """Nobody else can connect then, which is safe; the daemon warns of it."""
     arguments = [*places(tmp_path), "--set=daemon.socket_group=no-such-group"]
     with started(tmp_path, *arguments) as (process, log):
         wait_for_socket(process, tmp_path / "s", log)
@@ -453,7 +453,7 @@ def test_a_group_that_there_is_not(tmp_path):
 
 
 def make_tmpdir(tmp_path):
-    """A directory like /tmp."""
+    """Creates a directory like /tmp."""
     place = tmp_path / "tmpdir"
     place.mkdir()
     place.chmod(0o1777)
@@ -462,7 +462,7 @@ def make_tmpdir(tmp_path):
 
 @contextmanager
 def private(tmp_path, *arguments):
-    """(process, client, TMPDIR): a daemon that serves one connection only."""
+    """Yields (process, client, TMPDIR) of a daemon that serves one connection only."""
     place = make_tmpdir(tmp_path)
     ours, theirs = socket.socketpair()
     process = subprocess.Popen(
@@ -490,7 +490,7 @@ def assert_ended_silently(process, place):
 
 
 def test_serve_fd(tmp_path, bench):
-    """It ends with its connection and leaves nothing in TMPDIR."""
+    """The daemon exits when its connection closes and leaves nothing in TMPDIR."""
     with private(tmp_path) as (process, client, place):
         client.ping()
         assert client.run(bench.job(PASSING))["score"]["passed"] is True
@@ -517,7 +517,7 @@ def test_serve_fd_with_jobs_running_and_queued(tmp_path, bench):
 
 
 def test_serve_fd_and_half_close(tmp_path, bench):
-    """All that was submitted is answered first."""
+    """The daemon answers everything that was submitted before it exits."""
     with private(tmp_path) as (process, client, place):
         submit_all(client, {f"{n}": bench.job(PASSING) for n in range(6)})
         client.sock.shutdown(socket.SHUT_WR)
@@ -538,7 +538,7 @@ def test_serve_fd_and_sigterm(tmp_path, bench):
 
 
 def test_serve_fd_when_there_is_no_client_from_the_start(tmp_path):
-    """The other end was closed before the daemon came to it."""
+    """The other end is closed before the daemon starts to serve."""
     place = make_tmpdir(tmp_path)
     ours, theirs = socket.socketpair()
     ours.close()
@@ -553,7 +553,7 @@ def test_serve_fd_when_there_is_no_client_from_the_start(tmp_path):
 
 
 def test_serve_fd_of_something_that_is_no_socket(tmp_path):
-    """It says so and ends, rather than wait for a client that can never come."""
+    """The daemon says so and exits instead of waiting for a client that can never come."""
     with open("/dev/null", "rb") as null:
         done = run(
             f"--serve-fd={null.fileno()}",
@@ -581,7 +581,7 @@ def test_serve_fd_without_a_place_to_work(tmp_path):
     )
 
 
-# What it says of itself
+# What it reports about itself
 
 
 def test_status_while_a_job_runs(daemon, bench, gate):
@@ -659,7 +659,7 @@ def test_status_while_a_job_runs(daemon, bench, gate):
 
 
 def test_status_by_kind(client, bench):
-    """What a job is counted as, and that every one that was submitted is counted once."""
+    """Each job counts under the right outcome, and every submitted job counts exactly once."""
     client.run(bench.job(PASSING), "passes")
     client.run(bench.job("raise SystemExit(3)"), "fails")
     client.run(bench.job(PASSING, sut={"status": "timeout"}), "is not run")
@@ -711,7 +711,7 @@ def test_jobs_of_a_client_that_left_are_counted_as_dropped(daemon, gate, bench):
 
 
 def test_the_memory_it_reports_is_its_own(start_daemon):
-    """Not that of the process which started it."""
+    """It reports none of the memory of the process that started it."""
     ballast = b"x" * (200 << 20)
     daemon = start_daemon()
     del ballast
@@ -721,7 +721,7 @@ def test_the_memory_it_reports_is_its_own(start_daemon):
 
 
 def test_the_log_line_of_a_job(daemon, bench):
-    """Who submitted it, by credentials that the kernel vouches for, and what became of it."""
+    """The line says who submitted it, by credentials from the kernel, and how it came out."""
     with daemon.connect() as client:
         number = client.status()["clients"][0]["client"]
         client.run(bench.job(PASSING), "good")
@@ -756,7 +756,7 @@ def descriptors(pid):
 
 
 def test_nothing_leaks_in_two_hundred_jobs(start_daemon, bench, shell):
-    """However they end: neither descriptors of the daemon and its jails, nor processes."""
+    """However jobs end, no descriptor of the daemon or its jails leaks, and no process stays."""
     daemon = start_daemon(*shell)
     endings = {
         "passing": bench.job("echo '{\"passed\": true, \"score\": 1}'"),
@@ -807,7 +807,7 @@ print(json.dumps({"passed": True, "score": 1, "failure_modes": [mode]}))
 
 
 def test_the_descriptors_of_a_job(start_daemon, bench):
-    """Its stdin, stdout and stderr; whatever the daemon was given."""
+    """A job has stdin, stdout and stderr only, whatever the daemon inherited."""
     listing = bench.job(LIST)
     with open("/dev/null", "rb") as null:
         os.set_inheritable(null.fileno(), True)
@@ -821,7 +821,7 @@ def test_the_descriptors_of_a_job(start_daemon, bench):
 
 
 def turn_of(pid):
-    """The nanoseconds that PID asks the scheduler for at a time; 0: the kernel does not tell."""
+    """Returns the time slice in ns that PID asks the scheduler for; 0 if the kernel does not say."""
     attr = ctypes.create_string_buffer(48)
     if ctypes.CDLL(None).syscall(315, pid, attr, 48, 0) != 0:  # sched_getattr
         return 0
@@ -830,7 +830,7 @@ def turn_of(pid):
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the number of sched_getattr")
 def test_it_asks_for_short_turns(daemon):
-    """It, and nobody that comes of it."""
+    """The daemon asks for short slices; its children do not inherit that."""
     before = turn_of(os.getpid())
     if before == 0:
         pytest.skip("this kernel has no slices of tasks (6.12)")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Stopping: running jobs finish within the grace period, queued ones are answered `draining`, and
-nothing is left behind."""
+"""Stopping the daemon: running jobs may finish within the grace period, queued jobs are answered
+`draining`, and nothing is left behind."""
 
 import signal
 import socket
@@ -11,7 +11,7 @@ from conftest import DEADLINE, PASSING, is_alive, wait_until
 from test_queue import Gate, client_of, frame_of, hold_slots, newest, running, submit_all
 
 SLEEPING = "import time; time.sleep(1000)"
-# Ignores what can be ignored, as do its two children.
+# Ignores every signal that can be ignored, and so do its two children.
 STUBBORN = """
 import os, signal, time
 for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -56,7 +56,7 @@ def ask_to_drain(daemon, how):
 
 
 def assert_ended(daemon, family=frozenset()):
-    """The daemon has ended well, with all its processes, and its directories are empty."""
+    """Fails unless the daemon exited with 0, all its processes are gone and its directories are empty."""
     assert daemon.process.wait(DEADLINE) == 0, daemon.log()
     assert daemon.stop() == 0
     assert not daemon.socket.exists()
@@ -67,7 +67,7 @@ def assert_ended(daemon, family=frozenset()):
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, "message"], ids=str)
 def test_drain(start_daemon, bench, gate, how):
-    """What runs is finished, what is queued or comes later is sent back, then all is over."""
+    """Running jobs finish; the daemon refuses jobs that are queued or come later, and then exits."""
     daemon = start_daemon("queue.jobs=3", "queue.jobs_per_client=3")
     quick = bench.job(PASSING)
     with daemon.connect() as client, daemon.connect() as waiting, daemon.connect() as idle:
@@ -121,7 +121,7 @@ def test_with_nothing_to_do_it_ends_at_once(start_daemon, how):
 
 @pytest.mark.parametrize("grace", ["0", "200ms"])
 def test_the_grace_period_ends(start_daemon, bench, grace):
-    """Jobs that would not end are killed, with their children, and answered `draining`."""
+    """The daemon kills jobs that do not end, with their children, and answers them `draining`."""
     daemon = start_daemon(f"daemon.grace_period={grace}")
     with daemon.connect() as client:
         submit_all(client, {"a": bench.job(STUBBORN), "b": bench.job(STUBBORN)})
@@ -157,8 +157,8 @@ def test_a_second_signal_ends_the_grace_period(start_daemon, bench):
     assert_ended(daemon, family)
 
 
-def test_a_signal_at_any_moment_of_its_end_changes_nothing(start_daemon):
-    """It is asked again and again until it is gone; the last time while it tidies up."""
+def test_signals_while_the_daemon_stops_change_nothing(start_daemon):
+    """The test sends SIGTERM until the daemon is gone, so the last ones come while it cleans up."""
     for _ in range(5):
         daemon = start_daemon()
         while daemon.process.poll() is None:
@@ -167,7 +167,7 @@ def test_a_signal_at_any_moment_of_its_end_changes_nothing(start_daemon):
 
 
 def test_asking_to_drain_twice_does_not_hurry_it(daemon, bench, gate):
-    """Only a signal does."""
+    """Only a signal hurries it."""
     with daemon.connect() as client, daemon.connect() as admin:
         hold_slots(client, bench.job(gate.python + PASSING), count=1)
         for _ in range(3):
@@ -182,7 +182,7 @@ def test_asking_to_drain_twice_does_not_hurry_it(daemon, bench, gate):
 
 
 def test_drain_in_a_stream_of_submits(daemon, bench, gate):
-    """What stands before it is queued by then, what comes behind it is too late."""
+    """A submit before the drain is queued by then; one behind it comes too late."""
     quick = bench.job(PASSING)
     drain = b'{"type": "drain"}'
     with daemon.connect() as client:
@@ -193,7 +193,7 @@ def test_drain_in_a_stream_of_submits(daemon, bench, gate):
             + drain
             + frame_of("behind", quick)
         )
-        # In whichever order: answers are not promised in that of the requests.
+        # The protocol does not promise the order of answers.
         answers = sorted((client.recv(), client.recv()), key=lambda answer: answer["id"])
         assert answers[0] == draining("before", NOT_STARTED, job_no=3)
         assert answers[1] == draining("behind", TAKES_NONE)
@@ -204,7 +204,7 @@ def test_drain_in_a_stream_of_submits(daemon, bench, gate):
 
 
 def test_drain_behind_a_job_that_waits_for_room(start_daemon, bench, gate):
-    """It is read when that job has room. Others that wait are answered once, and nothing else."""
+    """The daemon reads the drain once that job has room. Other waiting jobs get one answer each."""
     daemon = start_daemon("queue.jobs=1", "queue.jobs_per_client=1")
     quick = bench.job(PASSING)
     drain = b'{"type": "drain"}'
@@ -234,9 +234,9 @@ def test_drain_behind_a_job_that_waits_for_room(start_daemon, bench, gate):
     assert_ended(daemon)
 
 
-@pytest.mark.long  # some are waited for ten seconds
-def test_clients_in_every_state_do_not_hold_it_up(start_daemon, bench, tmp_path):
-    """Half a frame, half-closed, not reading its answers: it ends all the same."""
+@pytest.mark.long  # the daemon waits ten seconds for some clients
+def test_clients_in_every_state_do_not_delay_the_end(start_daemon, bench, tmp_path):
+    """Clients sent half a frame, half-closed or do not read: the daemon ends all the same."""
     daemon = start_daemon("protocol.reply_high_water=64K")
     sut = {**bench.job(name="none"), "sut": {"status": "timeout"}}
     half = daemon.connect()
@@ -256,7 +256,7 @@ def test_clients_in_every_state_do_not_hold_it_up(start_daemon, bench, tmp_path)
         )
         other.ping()
     daemon.process.send_signal(signal.SIGTERM)
-    # Two pending signals of one kind are one.
+    # Two pending signals of one kind merge, so wait until the daemon has seen the first.
     wait_until(lambda: "draining: " in daemon.log(), "the first signal is heard")
     daemon.process.send_signal(signal.SIGTERM)
     assert half_closed.recv() == draining("a", GRACE_OVER, job_no=1)

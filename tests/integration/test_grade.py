@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""rubricctl grade and passk: data sets and samples to jobs, their answers to results and pass@k.
+"""rubricctl grade and passk turn data sets and samples into jobs, and their answers into results and pass@k.
 
-The daemon here is a stand-in that speaks the protocol and answers as each test wants: what is looked
-at is the client. Every path by which input, output or daemon can be bad has a test."""
+These tests examine the client, so a stand-in that answers as each test wants plays the daemon. Every way in
+which input, output or daemon can be bad has a test."""
 
 import gzip
 import json
@@ -71,15 +71,15 @@ def error(code="internal", message="the disk is full"):
 
 
 def by_text(job):
-    """Passes what has "good" in it, or what the data set itself has."""
+    """Passes code that contains "good" and the solutions of the data set itself."""
     text = job.get("code", job.get("generation"))
     own = [ADD["canonical_solution"], TWICE["canonical_solution"], HALF["code"]]
     return passing() if "good" in text or text in own else failing()
 
 
 class FakeDaemon:
-    """Serves one client after another. ANSWER(job) is the message for a job, without its id; None is
-    no answer. With HOLD jobs are kept unanswered until so many have come."""
+    """Serves one client after another. ANSWER(job) returns the message for a job without its id, or None
+    for no answer. With HOLD, answers wait until HOLD jobs have come."""
 
     def __init__(self, path, answer=by_text, hold=1, last_first=False, hang_up_after=None, **limits):
         self.path = path
@@ -108,7 +108,7 @@ class FakeDaemon:
                     self.talk(sock, sock.makefile("rb"))
                 except (BrokenPipeError, ConnectionResetError):
                     pass
-                except Exception as wrong:  # noqa: BLE001  shown by the test
+                except Exception as wrong:  # noqa: BLE001  the test shows it
                     self.wrong = wrong
 
     @staticmethod
@@ -152,7 +152,7 @@ class FakeDaemon:
 
 @pytest.fixture(name="fake")
 def make_fakes(tmp_path):
-    """Makes stand-ins for the daemon; one at a time is enough."""
+    """Returns a function that starts a stand-in for the daemon, one at a time."""
     made = []
 
     def make(*args, **kwargs):
@@ -165,7 +165,7 @@ def make_fakes(tmp_path):
 
 
 class Place:
-    """Where a test has its files, and runs the commands."""
+    """A directory in which a test keeps its files and runs commands."""
 
     def __init__(self, directory):
         self.directory = directory
@@ -174,7 +174,7 @@ class Place:
         return self.directory / name
 
     def write(self, name, *records):
-        """JSON Lines, of which a string is a line as it is."""
+        """Writes RECORDS as JSON Lines; a string becomes a line unchanged."""
         lines = [r if isinstance(r, str) else json.dumps(r) for r in records]
         data = "".join(line + "\n" for line in lines).encode()
         self.path(name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
@@ -211,7 +211,7 @@ class Place:
         )
 
     def results(self, name="samples.jsonl_results.jsonl"):
-        """Without `run`, which is checked by itself."""
+        """Returns the results without their `run`, which has tests of its own."""
         lines = [json.loads(line) for line in self.path(name).read_text().splitlines()]
         for line in lines:
             schema_check.validate_by("run", line.pop("run"))
@@ -224,14 +224,14 @@ def make_place(tmp_path):
 
 
 def complaints(done):
-    """What was said on stderr, each line without the program's name."""
+    """Returns the lines of stderr without the program's name."""
     lines = done.stderr.splitlines()
     assert all(line.startswith("rubricctl: ") for line in lines), done.stderr
     return [line.removeprefix("rubricctl: ") for line in lines]
 
 
 def mean_pass_at_k(counts, k):
-    """By exact fractions, of (n, c) for each task."""
+    """Computes mean pass@k with exact fractions from COUNTS, (n, c) of each task."""
     values = [1 - Fraction(comb(n - c, k), comb(n, k)) for n, c in counts]
     return float(sum(values) / len(values))
 
@@ -240,7 +240,7 @@ def mean_pass_at_k(counts, k):
 
 
 def test_the_stand_in_is_like_the_daemon():
-    """Its answers have what the schemas demand of an error, and its hello what clients read of it."""
+    """Its errors have what the schemas demand, and its hello what clients read."""
     schema_check.validate({"id": "a", **error()}, "daemon")
     schema = json.loads((schema_check.SCHEMAS / "hello.schema.json").read_text())
     assert HELLO["protocol"] == schema["properties"]["protocol"].get("const", 1)
@@ -275,7 +275,7 @@ def test_jobs_of_human_eval(place, fake):
 
 @pytest.mark.parametrize("indent", [None, 2], ids=["one line", "indented"])
 def test_jobs_of_mbpp(place, fake, indent):
-    """The data set is one array. The assertions are the targets; the prompt is no code."""
+    """The data set is one array. Its assertions become the targets; its prompt is not code."""
     daemon = fake()
     imports = {"test_imports": ["import math", "import re"]}
     setup = {"test_imports": [], "test_setup_code": "root = Node(1)"}
@@ -298,7 +298,7 @@ def test_jobs_of_mbpp(place, fake, indent):
         "9:0": {"generation": "good", "test_setup": "root = Node(1)\n", **job},
         "10:0": {"code": "good", "test_setup": "import math\nimport re\nx = 1\n", **job},
     }
-    assert [r["task_id"] for r in place.results()] == [7, "8", 9, 10], "as the samples have them"
+    assert [r["task_id"] for r in place.results()] == [7, "8", 9, 10], "ids keep the samples' type"
 
 
 def test_canonical_solutions(place, fake):
@@ -341,7 +341,7 @@ def test_options_that_jobs_carry(place, fake):
 
 
 def test_compressed_files(place, fake):
-    """Of two members each, as appending to a compressed file makes them."""
+    """Each file has two gzip members, as if somebody had appended to a compressed file."""
     daemon = fake()
     for name, records in (
         ("tasks.jsonl.gz", [ADD, TWICE]),
@@ -367,7 +367,7 @@ def test_files_from_standard_input(place, fake):
 
 
 def test_no_more_in_flight_than_the_daemon_queues(place, fake):
-    """It answers only when it has four, and no client may have sent a fifth one before."""
+    """The daemon answers once it has four jobs. The client must not send a fifth one before."""
     daemon = fake(hold=4, jobs_per_client=4)
     place.write("tasks.jsonl", ADD)
     samples = [{"task_id": "Own/0", "completion": f"good {n}"} for n in range(400)]
@@ -381,7 +381,7 @@ def test_no_more_in_flight_than_the_daemon_queues(place, fake):
 
 
 def test_results(place, fake):
-    """The sample's own fields stay, but for those of an earlier grading; in order of completion."""
+    """Results come in order of completion. A sample's fields stay, except those of an earlier grading."""
     answers = {
         "a": passing(),
         "b": failing("assertion_fail", 0.5, detail="assert add(1, 2) == 3"),
@@ -430,7 +430,7 @@ def test_results(place, fake):
 
 
 def test_a_result_without_a_score(place, fake):
-    """No kind of job that is graded here has it; whoever sends it is not believed to have passed."""
+    """No kind of job that grade submits has such a result, so the client does not count it as passed."""
     daemon = fake(lambda job: {"type": "result", "score": None, "reason": "no_code"})
     place.write("tasks.jsonl", ADD)
     place.write("samples.jsonl", {"task_id": "Own/0", "generation": "x"})
@@ -441,7 +441,7 @@ def test_a_result_without_a_score(place, fake):
 
 
 def test_results_are_written_as_they_come(place, fake):
-    """One job is never answered; the client is killed: what was graded can be read."""
+    """Kills the client while one job is unanswered; the results so far are readable."""
     daemon = fake(lambda job: passing() if "good" in job["code"] else None)
     place.write("tasks.jsonl", ADD)
     place.write("samples.jsonl", *[{"task_id": "Own/0", "completion": c} for c in ("good", "bad")])
@@ -475,11 +475,11 @@ def test_results_that_are_there_already(place, fake):
 
 
 def test_results_are_continued(place, fake):
-    """pass@k is of all samples, those included that an earlier run has graded."""
+    """pass@k counts all samples, including those that an earlier run graded."""
     place.write("tasks.jsonl", ADD, TWICE)
     samples = [{"task_id": "Own/0", "completion": text} for text in ("good", "bad", "late")]
     place.write("samples.jsonl", *samples[:2])
-    assert place.grade(fake(), "--k", "1").returncode == 2, "a task has no sample"
+    assert place.grade(fake(), "--k", "1").returncode == 2, "no pass@1 if a task has no sample"
     samples[1]["completion"] = "good again"
     place.write("samples.jsonl", *samples, {"task_id": "Own/1", "completion": "good"})
     daemon = fake()
@@ -517,7 +517,7 @@ def test_results_to_standard_output(place, fake):
 
 
 def graded(place, fake, counts, *arguments):
-    """Grades n samples for each task, of which c pass."""
+    """Grades n samples of each task, c of which pass. COUNTS is (n, c) of each task."""
     place.write("tasks.jsonl", *[{**ADD, "task_id": f"t{i}"} for i in range(len(counts))])
     place.write(
         "samples.jsonl",
@@ -584,7 +584,7 @@ def test_the_summary_is_for_people(place, fake):
 
 
 def test_errors_are_no_verdicts(place, fake):
-    """They are not among the n of their task."""
+    """They do not count towards n of their task."""
     by_code = {"good": passing(), "bad": failing(), "none": error()}
     daemon = fake(lambda job: by_code[job["code"]])
     place.write("tasks.jsonl", ADD)
@@ -619,8 +619,8 @@ def test_errors_are_no_verdicts(place, fake):
 
 
 def test_a_lost_daemon(place, fake):
-    """It takes a second job, and leaves without an answer to that. Whether a task has no sample
-    cannot be said then."""
+    """The daemon takes a second job and disconnects without answering it. The client then cannot tell
+    whether a task has no sample."""
     daemon = fake(lambda job: passing() if job["code"] == "1" else None, hang_up_after=2)
     place.write("tasks.jsonl", ADD, TWICE)
     samples = [{"task_id": "Own/0", "completion": c} for c in "1234"]
@@ -639,7 +639,7 @@ def test_a_lost_daemon(place, fake):
 
 
 def test_interrupted(place, fake):
-    """Once: what is in flight is waited for. Twice: it is cancelled."""
+    """After one signal the client waits for jobs in flight; after a second one it cancels them."""
     daemon = fake(lambda job: passing() if "good" in job["code"] else None, jobs_per_client=2)
     place.write("tasks.jsonl", ADD)
     place.write("samples.jsonl", *[{"task_id": "Own/0", "completion": c} for c in ("good", *"xyz")])
@@ -688,7 +688,7 @@ def test_no_daemon(place):
     assert not place.path("samples.jsonl_results.jsonl").exists()
 
 
-# Bad input: it is named, and what is good is graded
+# Bad input: the client names it and grades the rest
 
 NO_TESTS = {name: value for name, value in ADD.items() if name != "test"}
 
@@ -740,7 +740,7 @@ def test_bad_records_of_a_data_set(place, fake, record, complaint):
         "incomplete: 1 unusable (named above)",
         "pass@1:    1.0000 (incomplete)",
     ]
-    assert daemon.jobs["Own/0:0"]["test"] == ADD["test"], "the first of that id is the one"
+    assert daemon.jobs["Own/0:0"]["test"] == ADD["test"], "the first task with an id counts"
 
 
 @pytest.mark.parametrize(
@@ -923,11 +923,11 @@ def test_wrong_usage(place, fake, arguments, complaint):
     assert (done.returncode, complaints(done), done.stdout) == (2, [complaint], "")
 
 
-# batch has the same machinery
+# rubricctl batch uses the same machinery
 
 
 def test_batch(place, fake):
-    """Answers come as they are, but for newlines; bad lines and ids in use are named."""
+    """batch writes answers unchanged except for newlines; it names bad lines and ids in use."""
     def answer(job):
         return passing(kept=job["n"]) if "n" in job else error()
 
@@ -963,7 +963,7 @@ def test_batch_of_compressed_files(place, fake):
 
 
 def test_passk_of_what_others_wrote(place):
-    """As the harness of HumanEval writes it; and `result` and `error` messages with a task_id."""
+    """passk reads the format of HumanEval's harness, and `result` and `error` messages with a task_id."""
     place.write(
         "a.jsonl",
         {"task_id": "x", "completion": "...", "result": "passed", "passed": True},

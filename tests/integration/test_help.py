@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""--help of rubricctl, as it is seen on terminals of several widths."""
+"""rubricctl --help on terminals of several widths."""
 
 import fcntl
 import os
@@ -20,7 +20,7 @@ def commands():
 
 
 def on_terminal(*arguments, columns):
-    """What comes out on a terminal of that many columns."""
+    """Returns the output on a terminal of COLUMNS columns."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     with subprocess.Popen([RUBRICCTL, *arguments], stdout=slave, stderr=slave) as process:
@@ -29,7 +29,7 @@ def on_terminal(*arguments, columns):
         while True:
             try:
                 more = os.read(master, 65536)
-            except OSError:  # all is read, and nobody has it open
+            except OSError:  # EIO: everything is read and the program has exited
                 break
             shown += more
         os.close(master)
@@ -56,19 +56,19 @@ def test_help_teaches_and_fits(command):
         assert part in text
     assert "--socket" in text
     assert "\n\n\n" not in text and not any(line != line.rstrip() for line in text.splitlines())
-    # Where it is no terminal it is as on one of 80 columns.
+    # Without a terminal the output is the same as on one of 80 columns.
     piped = subprocess.run([RUBRICCTL, *command, "--help"], capture_output=True, text=True).stdout
     assert piped == text == on_terminal(*command, "--help", columns=200)
 
 
 @pytest.mark.parametrize("command", [[], *([name] for name in commands())], ids=str)
 def test_help_on_a_narrow_terminal(command):
-    """Only what is to be copied, and the line of usage, may be wider than the terminal."""
+    """Only examples to copy and the usage line may be wider than the terminal."""
     text = on_terminal(*command, "--help", columns=40)
     shown = text.split("\nexamples:\n")[0].split("\nusage: ")
     body = shown[0] + shown[1].split("\n", 1)[1]
     wide = [line for line in body.splitlines() if len(line) > 40 and '"' not in line]
     assert not [line for line in wide if not line.startswith("rubricctl ")]
-    # The words are the same.
+    # Narrow output has the same words as wide output.
     full = on_terminal(*command, "--help", columns=80)
     assert text.split() == full.split()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What a rubric gets and what it leaves behind: its environment, its descriptors, its directory,
-and the digest that says which scores can be compared. All of it with and without namespaces."""
+"""What a rubric gets and what it leaves behind: its environment, its descriptors, its directory, and the
+digest that says which scores can be compared. The tests run with and without namespaces."""
 
 import json
 import os
@@ -61,7 +61,7 @@ FULL_ENVIRONMENT = {
     "__CF_USER_TEXT_ENCODING": "0x0",
 }
 
-# report() passes what a rubric sees through its BenchScore; seen() reads it from the result.
+# report() puts what a rubric sees into its BenchScore; seen() reads it from the result.
 REPORT = """
 import json, os, sys
 def report(**seen):
@@ -80,7 +80,7 @@ def choose_shape(request):
     return conftest.make_shape(request.param) if request.param else conftest.Shape()
 
 
-# What does not depend on jobs is tested in one of them.
+# Tests whose outcome does not depend on the jail run in one shape only.
 in_one_shape = pytest.mark.parametrize("shape", [None], indirect=True)
 
 
@@ -91,8 +91,8 @@ def digest(daemon):
 
 @pytest.fixture(name="place")
 def make_place():
-    """A directory in memory, as /run is, where the work directory of the service stands: there it
-    is quick to make thousands of files. Everybody may enter it."""
+    """A directory in memory that everybody may enter, like /run, where the service has its work directory.
+    There a job creates thousands of files quickly."""
     place = Path(tempfile.mkdtemp(prefix="rubricd-", dir=SHM if os.access(SHM, os.W_OK) else None))
     place.chmod(0o755)
     yield place
@@ -111,7 +111,7 @@ def start_in_place(place, shape):
 # The environment
 
 
-# As Python sees it, and as libc was given it: there is not always a /proc to read.
+# The environment as Python sees it and as libc got it; /proc is not always there to read.
 ENVIRONMENT = REPORT + """
 import ctypes
 entries = ctypes.POINTER(ctypes.c_char_p).in_dll(ctypes.CDLL(None), "environ")
@@ -138,7 +138,7 @@ def test_an_empty_environment_changes_nothing(start_daemon, bench):
 
 
 def test_a_credential_cannot_be_read(start_daemon, bench):
-    """The test of the seed: what a rubric finds of the key goes to stderr and into the detail."""
+    """The test of the seed. A rubric writes what it finds of the key to stderr and into the detail."""
     daemon = start_daemon(env=FULL_ENVIRONMENT)
     with daemon.connect() as client:
         result = client.run(
@@ -179,24 +179,24 @@ report(found=found, itself=os.getpid() in readable, jail=os.getppid() in readabl
 
 @pytest.mark.parametrize("shape", [ALL_LAYERS, NO_USER_NAMESPACES, BARE], indirect=True)
 def test_a_credential_is_in_no_environment_that_a_rubric_can_read(start_daemon, bench):
-    """Neither in its jail's nor in any other, the daemon's included, if there is a /proc at all."""
+    """A rubric that has a /proc finds none in the environment of its jail, the daemon or other processes."""
     daemon = start_daemon(env=FULL_ENVIRONMENT)
     has_proc = daemon.has_view() or "filesystem" not in daemon.layers()
     with daemon.connect() as client:
         got = seen(client.run(bench.job(HUNT, case={"backwards": SECRET[::-1]})))
-    # Of the jail's, where it can be seen at all, the command line is open to all.
+    # Where a jail's /proc/PID is visible, anybody may read its command line.
     assert (got["found"], got["itself"]) == ([], has_proc)
     assert got["jail"] == ("filesystem" not in daemon.layers())
     for jail in daemon.jails():
         try:
-            # Zeros where it is the daemon's still, which has wiped its own.
+            # The jail inherits the daemon's environment block, which the daemon has overwritten with zeros.
             assert Path(f"/proc/{jail}/environ").read_bytes().strip(b"\0") == b""
         except PermissionError:
             assert os.geteuid() != 0
 
 
 def test_a_credential_is_in_no_reply_and_no_log(start_daemon, bench):
-    """Whatever is asked, and however a rubric ends that tells all it knows."""
+    """This holds for every request, and however a rubric ends that prints all it knows."""
     daemon = start_daemon("daemon.log_level=debug", env=FULL_ENVIRONMENT)
     tell = (
         "import os, sys\n"
@@ -231,7 +231,7 @@ def test_a_request_cannot_add_to_the_environment(client, bench):
     "entry", ["PATH=/tmp", "LANG=C", "PYTHONHASHSEED=1", "LD_PRELOAD=/tmp/x.so"]
 )
 def test_the_configuration_cannot_change_the_four(entry):
-    """Nor add what would reach into the interpreter's own start."""
+    """Nor can it add variables that affect the start of the interpreter."""
     done = subprocess.run(
         [RUBRICD, "--config=/dev/null", f"--set=isolation.env_allow={entry}", "--check-config"],
         capture_output=True,
@@ -252,7 +252,7 @@ def test_env_allow_adds_a_key(start_daemon, bench):
         digest(start_daemon()),
         digest(start_daemon("isolation.env_allow=TZ=Asia/Tokyo")),
     }
-    assert len(digests) == 3, "the key and its value are in the digest"
+    assert len(digests) == 3, "the digest covers key and value"
 
 
 # The digest
@@ -260,7 +260,7 @@ def test_env_allow_adds_a_key(start_daemon, bench):
 
 @in_one_shape
 def test_equal_configurations_have_equal_digests(start_daemon):
-    """What has nothing to do with confinement is not in it, nor is the daemon's environment."""
+    """The digest covers neither unrelated settings nor the daemon's environment."""
     one = start_daemon()
     other = start_daemon("daemon.slots=1", "queue.jobs=300", env=FULL_ENVIRONMENT)
     assert len(digest(one)) == 64 and set(digest(one)) <= set("0123456789abcdef")
@@ -313,8 +313,8 @@ def test_the_interpreter_and_its_version_are_in_the_digest(start_daemon, tmp_pat
 
 
 def test_what_is_readable_beneath_var_tmp(start_daemon):
-    """It is shown there, and nothing is made for it elsewhere on the host: in the view of a job
-    /var/tmp is another name of /tmp."""
+    """The job sees the directory at its path, and the daemon creates nothing for it elsewhere on the host:
+    in a job's view /var/tmp is another name of /tmp."""
     with tempfile.TemporaryDirectory(prefix="rubricd-readable-", dir="/var/tmp") as place:
         open_up(Path(place))
         (Path(place) / "file").write_text("shown")
@@ -327,7 +327,7 @@ def test_what_is_readable_beneath_var_tmp(start_daemon):
 
 
 def test_the_digest_does_not_differ_between_jobs(client, bench):
-    """Neither with a timeout or a limit of the job's own, nor with the way it ends."""
+    """Neither a job's own timeout or limits nor the way it ends change the digest."""
     jobs = [
         bench.job(PASSING),
         bench.job(PASSING, case={"rubric_wall_clock_seconds": 5}),
@@ -375,7 +375,7 @@ def test_a_rubric_has_three_descriptors_and_a_process_group_of_its_own(client, b
     }
 
 
-# The kernel refuses a second change within 0.1 s, of whichever group.
+# The kernel refuses a second change of any group within 0.1 s.
 WEIGH_LESS = REPORT + """
 import errno, time
 def weight():
@@ -396,20 +396,20 @@ report(told=told, weight=weight())
 
 @pytest.mark.parametrize("settings", [[], ["isolation.without=landlock", "isolation.require=env"]])
 def test_a_job_does_not_weigh_on_those_after_it(start_daemon, bench, shape, settings):
-    """The kernel schedules a session as a group, whose weight each of its processes may lower."""
+    """The kernel schedules each session as a group, and any process of the group may lower its weight."""
     if not os.path.exists("/proc/self/autogroup"):
         pytest.skip("this kernel has no groups of sessions")
     with start_daemon("daemon.slots=1", *settings).connect() as client:
         layers, (slot,) = client.hello["isolation"]["layers"], client.status()["slots"]
         told = seen(client.run(bench.job(WEIGH_LESS), id="attack"))
         if "landlock" not in layers:
-            assert told == {"told": "written", "weight": ["nice", "19"]}, "it is its own"
+            assert told == {"told": "written", "weight": ["nice", "19"]}, "it is the job's own group"
         elif "mount_namespace" in layers:
             assert told == {"told": "EACCES", "weight": ["nice", "0"]}
         else:
             assert told == {"told": "EACCES", "weight": ["hidden"]}
         group = Path(f"/proc/{slot['jail_pid']}/autogroup").read_text()
-        assert group.split()[1:] == ["nice", "0"], "those after it start from there"
+        assert group.split()[1:] == ["nice", "0"], "the jail keeps its weight"
 
 
 @in_one_shape
@@ -433,14 +433,14 @@ open("left", "w").write("x")
 
 
 def test_the_directory_is_fresh_private_and_gone(client, bench, daemon):
-    """Three jobs in turn leave a file each; none sees another's, none of them stays."""
+    """Three jobs in turn leave a file each. No job sees another's file, and no file stays."""
     job = bench.job(CWD)
     runs = [seen(client.run(job, id=f"job-{n}")) for n in range(3)]
     for got in runs:
         assert got["mode"] == 0o40700
         assert got["mine"] is True
         assert got["entries"] == []
-    # In a view it is one directory in turn, which no other job sees; without, one each.
+    # With a view all jobs have the same path in turn, each with an empty directory. Without, paths differ.
     cwds = [got["cwd"] for got in runs]
     if daemon.has_view():
         assert cwds == ["/work"] * 3
@@ -524,7 +524,7 @@ attempt(os.symlink, case["target"], cwd)
 """,
 }
 
-# attempt() is for what a layer may refuse.
+# attempt() is for steps that a layer may refuse.
 FILL = """
 import json, os, sys
 case = json.load(sys.stdin)["case"]
@@ -558,7 +558,7 @@ def assert_clutter_goes(clutter, daemon, bench, target):
         assert result["score"]["passed"] is True, result
         assert daemon.leftovers() == []
         assert_untouched(target)
-        assert seen(client.run(bench.job(CWD)))["entries"] == [], "the slot serves the next job"
+        assert seen(client.run(bench.job(CWD)))["entries"] == [], "the slot runs the next job"
 
 
 @pytest.mark.parametrize("clutter", CLUTTER)
@@ -572,8 +572,8 @@ def test_clutter_that_no_layer_prevents_is_gone(clutter, bench, daemon, target):
     assert_clutter_goes(clutter, daemon, bench, target)
 
 
-def test_a_slot_survives_a_change_of_its_directory_s_mode(client, bench, daemon):
-    """A job that locks the directory above its own, where it can, does not harm those after it."""
+def test_a_slot_survives_a_change_of_its_directorys_mode(client, bench, daemon):
+    """A job that takes away access to its parent directory, where it can, does not harm later jobs."""
     first = client.run(bench.job(FILL + "attempt(os.chmod, '..', 0)\n" + PASSING))
     assert first["score"]["passed"] is True
     for n in range(4):
@@ -591,7 +591,7 @@ ENDINGS = {
     "output": ("while True: os.write(1, bytes(65536))", ["rubric.malformed_output"]),
 }
 
-# Much of the above, in directories beside each other.
+# Much of the above in one job, in sibling directories.
 HOSTILE = "top = os.getcwd()\n" + "".join(
     f"os.mkdir('part'); os.chdir('part')\n{CLUTTER[name]}\n"
     f"os.chdir(top); os.rename('part', {name!r})\n"
@@ -663,11 +663,11 @@ def test_the_directory_is_gone_when_the_client_has_gone(daemon, bench, target):
     assert_untouched(target)
 
 
-# What the account of the jobs can read
+# What the jobs' account can read
 
 
 def test_a_bench_behind_a_closed_directory(client, bench):
-    """The message says who may not go where: a checkout in root's home is nothing unusual."""
+    """The message says which account cannot enter which directory: checkouts in root's home are common."""
     uid = pwd.getpwnam(ACCOUNT).pw_uid if os.geteuid() == 0 else os.geteuid()
     closed = bench.root.parent / "closed"
     root = closed / "within" / "bench"
@@ -685,7 +685,7 @@ def test_a_bench_behind_a_closed_directory(client, bench):
 
 
 def test_a_rubric_that_cannot_be_read_is_no_verdict(client, bench):
-    """It is the installation that is at fault, not what was graded."""
+    """The installation is at fault, not the answer that is graded."""
     unreadable = bench.job(PASSING, name="unreadable")
     (bench.root / "unreadable" / "rubric.py").chmod(0)
     hidden = bench.job(PASSING, name="hidden")

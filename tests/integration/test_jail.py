@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Jails and trees of processes: nothing of a job outlives its answer, and a jail that dies or hangs
-costs one job at most. Most of it holds whether jails have namespaces of their own or not."""
+"""Jails and process trees: no process of a job outlives its answer, and a jail that dies or hangs costs one
+job at most. Most of this holds whether or not jails have namespaces of their own."""
 
 import contextlib
 import fcntl
@@ -16,8 +16,7 @@ import pytest
 from conftest import ALL_LAYERS, BARE, NO_USER_NAMESPACES, PASSING, is_alive, let_pass, open_up, wait_until
 from test_queue import Gate
 
-# Answers that come "promptly" come within this many seconds. What they must not wait for would take
-# a minute.
+# "Promptly" means within this many seconds. The processes that an answer must not wait for last a minute.
 PROMPT = 10.0
 
 LOST = {
@@ -29,8 +28,8 @@ LOST = {
 
 SLEEP = "import time; time.sleep(60)\n"
 
-# family(n) makes N descendants, children and children's children, some of them daemons of their
-# own, and returns when all of them live.
+# family(n) starts N descendants, children and grandchildren, some of them daemonized. It returns once all
+# of them live.
 FAMILY = """
 import os, signal, sys, time
 def family(count):
@@ -56,7 +55,7 @@ def family(count):
 """
 
 
-# Makes a family of 30, says so by a file in its directory, and sleeps.
+# Starts a family of 30, creates a file in its directory to say so, and sleeps.
 TREE = f"{FAMILY}\nfamily(30)\nopen('ready', 'w').close()\n{SLEEP}"
 
 
@@ -65,7 +64,7 @@ def choose_shape(request):
     return conftest.make_shape(request.param)
 
 
-# Where a process of the job can still signal its jail and move directories of the account.
+# A shape in which a process of the job can signal its jail and move directories of the account.
 unconfined = pytest.mark.parametrize("shape", [BARE], indirect=True)
 
 
@@ -83,7 +82,7 @@ def assert_nothing_left(daemon):
 
 
 def busy_slot(client, id):
-    """The slot in which the job ID runs."""
+    """Returns the slot in which the job ID runs."""
     (slot,) = (slot for slot in client.status()["slots"] if slot["job"] and slot["job"]["id"] == id)
     return slot
 
@@ -97,7 +96,7 @@ def start(client, id, job):
 
 
 def await_idle(client, deadline, gone=()):
-    """Waits until every slot is ready for a job, none with a jail in GONE; returns the jails."""
+    """Waits until every slot is ready for a job and has a jail that is not in GONE. Returns the jails."""
 
     def jails():
         slots = client.status()["slots"]
@@ -109,11 +108,11 @@ def await_idle(client, deadline, gone=()):
 
 @pytest.fixture(name="lease")
 def hold_program(request, tmp_path):
-    """A program that nobody can execute before this test has let go of it (fcntl(2), "Leases")."""
+    """A program that nobody can execute until the test releases its lease (fcntl(2), "Leases")."""
     program = tmp_path / "program"
     shutil.copy("/bin/true", program)
     open_up(tmp_path)
-    before = signal.signal(signal.SIGIO, signal.SIG_IGN)  # what tells of somebody who wants it
+    before = signal.signal(signal.SIGIO, signal.SIG_IGN)  # the kernel announces a lease breaker
     with open(program, "r+b" if getattr(request, "param", None) == "written" else "rb") as file:
         try:
             fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
@@ -139,7 +138,7 @@ def without(message, *keys):
     return {key: value for key, value in message.items() if key not in keys}
 
 
-# Trees of processes
+# Process trees
 
 
 ENDINGS = {
@@ -153,14 +152,14 @@ ENDINGS = {
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_tree_of_30_processes_is_gone(ending, client, bench, daemon):
-    """Sessions of their own, orphans, those that ignore SIGTERM: all gone when the reply comes."""
+    """Processes in other sessions, orphans, those that ignore SIGTERM: all are gone when the reply comes."""
     code, failure = ENDINGS[ending]
     case = {"rubric_wall_clock_seconds": 2 if ending == "timeout" else 60}
     result = client.run(bench.job(f"{FAMILY}\nfamily(30)\n{code}", case=case))
     assert_nothing_left(daemon)
     codes = [mode["code"] for mode in result["score"]["failure_modes"]]
     assert codes == ([failure] if failure else [])
-    assert client.run(bench.job(PASSING))["score"]["passed"] is True, "the slot serves the next job"
+    assert client.run(bench.job(PASSING))["score"]["passed"] is True, "the slot runs the next job"
 
 
 def test_a_tree_is_gone_when_the_job_is_cancelled(client, bench, daemon):
@@ -179,7 +178,7 @@ def test_a_tree_is_gone_when_the_job_is_cancelled(client, bench, daemon):
 
 
 def test_a_tree_is_gone_when_the_client_has_gone(daemon, bench):
-    """Promptly."""
+    """The daemon kills the tree promptly."""
     with daemon.connect() as client:
         start(client, "job", bench.job(TREE))
         wait_for_trees(daemon)
@@ -189,7 +188,7 @@ def test_a_tree_is_gone_when_the_client_has_gone(daemon, bench):
 
 @pytest.mark.parametrize("ending", [PASSING, "os._exit(3)"])
 def test_a_grandchild_that_keeps_stdout_open(ending, client, bench, daemon):
-    """Forked twice, in a session of its own: the answer does not wait for it, and it is dead."""
+    """The grandchild is in a session of its own. The answer does not wait for it, and it is dead by then."""
     code = (
         "import os, signal, sys, time\n"
         "ready, told = os.pipe()\n"
@@ -213,7 +212,7 @@ def test_a_grandchild_that_keeps_stdout_open(ending, client, bench, daemon):
 
 
 def test_a_grandchild_cannot_add_to_the_output(client, bench, daemon):
-    """What comes after the rubric's own end is cut off with the tree; the score stands."""
+    """The daemon kills the tree when the rubric ends and drops later output; the score stands."""
     code = (
         "import os, time\n"
         "ready, told = os.pipe()\n"
@@ -252,7 +251,7 @@ RUNNERS = {
 
 @pytest.mark.parametrize("how", RUNNERS)
 def test_processes_that_run_away(how, client, bench, daemon):
-    """Chains in which each link forks the next and exits at once: each is caught though."""
+    """In a chain each process forks the next one and exits at once. The jail catches every process."""
     code = (
         "import os, time\n"
         "for _ in range(4):\n"
@@ -273,9 +272,8 @@ def test_processes_that_run_away(how, client, bench, daemon):
 
 @pytest.mark.parametrize("shape", [ALL_LAYERS, BARE], indirect=True)
 def test_a_pipe_that_was_sent_to_a_stranger(client, bench, daemon):
-    """The write end of stdout lives on in a process that is none of the job's. It listens in the
-    bench root, for jobs with a view find no other socket of the host; those without one get none
-    at all from seccomp."""
+    """The write end of stdout stays open in a process outside the job. That process listens in the bench
+    root, since jobs with a view find no other socket of the host; without a view seccomp refuses sockets."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         listener.bind(str(bench.root / "stranger"))
         (bench.root / "stranger").chmod(0o777)
@@ -312,7 +310,7 @@ def make_gate(bench):
 
 
 def test_a_jail_is_killed_in_the_middle_of_a_job(client, bench, daemon, gate):
-    """Its job alone is lost, with all that belongs to it; the slot is back promptly."""
+    """Only its job is lost, with all its processes and files; the slot is back promptly."""
     code = "open('of-other', 'w').close()\n" + gate.python + PASSING
     other = start(client, "other", bench.job(code))
     slot = start(client, "lost", bench.job(TREE))
@@ -333,8 +331,8 @@ def test_a_jail_is_killed_in_the_middle_of_a_job(client, bench, daemon, gate):
     error = client.recv_answer("lost")
     assert without(error, "id", "job_no") == LOST
     assert daemon.files() == ["of-other"]
-    assert len(daemon.leftovers()) == 1, "the other job's"
-    assert len(descendants_but_jails(daemon)) == 1, "the other job is all that runs"
+    assert len(daemon.leftovers()) == 1, "only the other job's file is left"
+    assert len(descendants_but_jails(daemon)) == 1, "only the other job runs"
     assert other["jail_pid"] in daemon.jails()
 
     assert client.run(bench.job(PASSING), id="next")["score"]["passed"] is True
@@ -345,7 +343,7 @@ def test_a_jail_is_killed_in_the_middle_of_a_job(client, bench, daemon, gate):
 
 
 def test_every_jail_is_killed_at_once(client, bench, daemon):
-    """Queued jobs wait for the new ones."""
+    """Queued jobs wait for new jails."""
     start(client, "first", bench.job(SLEEP))
     start(client, "second", bench.job(SLEEP))
     for n in range(4):
@@ -363,8 +361,8 @@ def test_every_jail_is_killed_at_once(client, bench, daemon):
 
 @pytest.mark.long  # two hundred jobs
 def test_a_job_that_comes_as_its_jail_dies(start_daemon):
-    """Nothing of it has run: it is given to the next jail, not to its client as a fault. Jails are
-    killed among quick jobs, so that some die between two of them."""
+    """A job that has not started goes to the next jail; its client gets no error. The test kills jails during
+    a stream of quick jobs, so that some die between two jobs."""
     daemon = start_daemon("daemon.slots=1")
     job = {"kind": "sandbox", "argv": ["/bin/true"]}
     with daemon.connect() as client, daemon.connect() as watcher:
@@ -376,7 +374,7 @@ def test_a_job_that_comes_as_its_jail_dies(start_daemon):
             if len(answers) % 4 == 0:
                 jail = watcher.status()["slots"][0]["jail_pid"]
                 if jail:
-                    with contextlib.suppress(ProcessLookupError):  # dead meanwhile
+                    with contextlib.suppress(ProcessLookupError):  # it has died meanwhile
                         os.kill(jail, signal.SIGKILL)
                         killed += 1
     lost = [without(answer, "id", "job_no") for answer in answers if answer["type"] == "error"]
@@ -386,8 +384,8 @@ def test_a_job_that_comes_as_its_jail_dies(start_daemon):
 
 @pytest.mark.long  # twenty times two jails
 def test_jails_are_killed_again_and_again(client, bench, daemon):
-    """At all moments of a job's life, counted in replies to status: each job is answered once, with
-    its own score or as lost."""
+    """Kills come at every stage of a job, timed by the number of status replies. Each job gets one answer:
+    its own score or an error that says it is lost."""
     job = bench.job("import time; time.sleep(0.01)\n" + PASSING)
     with daemon.connect() as watcher:
         for n in range(0, 40, 2):
@@ -407,7 +405,7 @@ def test_jails_are_killed_again_and_again(client, bench, daemon):
 
 
 def test_an_idle_jail_is_killed(client, bench):
-    """It is replaced promptly."""
+    """The daemon replaces it promptly."""
     before = await_idle(client, deadline=5.0)
     for jail in before:
         os.kill(jail, signal.SIGKILL)
@@ -417,22 +415,22 @@ def test_an_idle_jail_is_killed(client, bench):
 
 @pytest.fixture(name="late_answer")
 def run_late(start_daemon, lease, tmp_path):
-    """The answer to a job whose program could be executed only long after that was tried. Until then
-    it does not run, and the next one does."""
+    """Yields the answer to a job whose execve() blocked for a while. The job does not count as started
+    meanwhile, and the job after it runs as usual."""
     daemon = start_daemon("daemon.slots=1", f"isolation.readable={tmp_path}")
     with daemon.connect() as client:
         client.submit("late", lease.job)
         wait_until(lease.is_wanted, "it is being executed")
         let_pass(0.1)
         client.send({"type": "ping"})
-        assert client.recv()["type"] == "pong", "it was not told that it runs"
+        assert client.recv()["type"] == "pong", "no `started` came"
         lease.end()
         yield client.recv_answer("late")
         assert client.run({"kind": "sandbox", "snippet": "true"})["score"]["passed"] is True
 
 
 def test_a_program_that_starts_late(late_answer):
-    """It has all that any other has."""
+    """It gets its result like any other job, and its wall clock includes the delay."""
     assert late_answer["score"]["passed"] is True
     assert late_answer["usage"]["wall_clock_ms"] >= 100
 
@@ -440,18 +438,18 @@ def test_a_program_that_starts_late(late_answer):
 @pytest.mark.parametrize("lease", ["written"], indirect=True)
 def test_a_program_that_turns_out_late_to_be_none(late_answer):
     assert (late_answer["type"], late_answer["code"]) == ("error", "sandbox_failed")
-    assert late_answer["message"].endswith("Text file busy"), "it is open for writing"
+    assert late_answer["message"].endswith("Text file busy"), "the program is open for writing"
 
 
 def test_a_jail_does_not_heed_other_signals(client, bench):
-    """Those that reach a whole group or session are no reason to lose a job."""
+    """A signal to a whole process group or session must not cost a job."""
     slot = start(client, "job", bench.job("import time; time.sleep(0.3)\n" + PASSING))
     for name in "INT", "TERM", "HUP", "QUIT", "PIPE", "USR1", "USR2":
         os.kill(slot["jail_pid"], getattr(signal, "SIG" + name))
     assert client.recv_answer("job")["score"]["passed"] is True
 
 
-# Tries signals to its jail and to everybody; says what the kernel let it do.
+# Sends signals to its jail and to every process; reports what the kernel allowed.
 SIGNALS = """
 import errno, json, os, signal
 jail, told = os.getppid(), {}
@@ -482,14 +480,14 @@ def test_a_rubric_cannot_signal_its_jail(bench, daemon):
 
 @pytest.mark.parametrize("shape", [ALL_LAYERS], indirect=True)
 def test_signals_do_not_reach_the_first_process_of_a_namespace(start_daemon, bench):
-    """Where no Landlock refuses them they are lost: the jail is process 1 of the job's."""
+    """Without Landlock to refuse them the signals have no effect: the jail is process 1 of the namespace."""
     daemon = start_daemon("isolation.without=landlock")
     assert_signals_do_nothing(daemon, bench, {"SIGSTOP": "sent", "SIGKILL": "sent"})
 
 
 @unconfined
 def test_a_rubric_that_kills_its_jail(client, bench, daemon):
-    """It gets no verdict, and the next job does."""
+    """The rubric gets no verdict; the next job does."""
     for n in range(5):
         job = bench.job("import os; os.kill(os.getppid(), 9)\n" + SLEEP)
         error = client.run(job, id=f"job-{n}")
@@ -500,7 +498,7 @@ def test_a_rubric_that_kills_its_jail(client, bench, daemon):
 
 @unconfined
 def test_a_job_that_was_killed_before_its_jail_keeps_its_verdict(client, bench, daemon):
-    """A timeout remains one, though an orphan of the job kills the jail next."""
+    """A timeout stays a timeout, even if an orphan of the job kills the jail next."""
     code = (
         "import os, signal, time\n"
         "jail = os.getppid()\n"
@@ -515,8 +513,8 @@ def test_a_job_that_was_killed_before_its_jail_keeps_its_verdict(client, bench, 
 
 
 def stop_jails(daemon, client, bench, gate):
-    """Stops three jails: one has a job that will end by itself, one a job that will run into its
-    deadline, and one is given a job then. Returns them."""
+    """Stops three jails: one with a job that ends by itself, one with a job that exceeds its deadline, and an
+    idle one that gets a job afterwards. Returns the jails."""
     jails = await_idle(client, deadline=5.0)
     start(client, "ends", bench.job(gate.python + PASSING))
     start(client, "overruns", bench.job(SLEEP, case={"rubric_wall_clock_seconds": 1}))
@@ -527,11 +525,11 @@ def stop_jails(daemon, client, bench, gate):
     return jails
 
 
-@pytest.mark.long  # a jail has ten seconds for its part
+@pytest.mark.long  # a jail has ten seconds to answer
 @pytest.mark.parametrize("shape", [BARE], indirect=True)
 def test_jails_that_hang(start_daemon, bench, gate):
-    """Their jobs are answered within the time that a jail is given for its part. That takes a
-    while, so that the jails of two shapes hang at once."""
+    """The daemon answers their jobs once the time that a jail has to answer is over. That takes a while, so
+    the jails of two shapes hang at the same time."""
     shapes = [] if conftest.user_namespaces_are_refused() else [conftest.make_shape(ALL_LAYERS)]
     daemons = [start_daemon("daemon.slots=3")]
     daemons += [start_daemon("daemon.slots=3", shape=shape) for shape in shapes]
@@ -556,7 +554,7 @@ def test_jails_that_hang(start_daemon, bench, gate):
 
 
 def test_nothing_outlives_the_daemon(client, bench, daemon):
-    """kill -9: its jails and jobs are gone promptly, and the directories are empty."""
+    """After kill -9 its jails and jobs are gone promptly, and the directories are empty."""
     for id in "one", "two":
         start(client, id, bench.job(TREE))
     wait_for_trees(daemon, 2)
@@ -576,7 +574,7 @@ PLANTED = ["os.symlink('/etc', slot)", "open(slot, 'w').close()", "os.mkdir(slot
 @unconfined
 @pytest.mark.parametrize("planted", PLANTED)
 def test_a_job_replaces_the_directory_of_its_slot(planted, start_daemon, bench):
-    """And then kills its jail: the next one starts there."""
+    """The job then kills its jail. The next jail starts in that place."""
     daemon = start_daemon("daemon.slots=1")
     attack = (
         "import os\nslot = os.path.dirname(os.getcwd())\nos.rename(slot, slot + '-moved')\n"
@@ -585,7 +583,7 @@ def test_a_job_replaces_the_directory_of_its_slot(planted, start_daemon, bench):
     with daemon.connect() as client:
         assert without(client.run(bench.job(attack)), "id", "job_no") == LOST
         assert client.run(bench.job(PASSING))["score"]["passed"] is True
-    # Moved out of the slot's reach it stays: no layer of this shape holds a job in its directory.
+    # The moved directory stays, out of the slot's reach: no layer of this shape keeps a job in its directory.
     shutil.rmtree(daemon.work / "slot-0-moved")
 
 
@@ -612,7 +610,7 @@ print(json.dumps({"passed": True, "score": 1, "failure_modes": [mode]}))
 
 
 def test_a_job_is_held_in_its_directory(client, bench, daemon):
-    """By its view, or by Landlock."""
+    """The job's view or Landlock keeps it there."""
     result = client.run(bench.job(MOVES))
     assert json.loads(result["score"]["failure_modes"][0]["detail"]) == []
     assert_nothing_left(daemon)

@@ -55,7 +55,7 @@ struct options {
     char **argv;
 };
 
-/* What the jail tells. */
+/* The jail's notice about its job. */
 struct jail_report {
     int error; /* negative errno of cgroup_fork() */
     int wait_status;
@@ -319,12 +319,12 @@ static int run(const struct options *options)
     return 0;
 }
 
-/* --- what it costs ------------------------------------------------------------------------ */
+/* --- cost --------------------------------------------------------------------------------- */
 
 enum { BENCH_PLAIN, BENCH_CLONED, BENCH_ENTERED, BENCH_LEAF, BENCH_COUNT };
 
-/* One program that ends at once: without a leaf, cloned into one, or moved there; or a leaf alone.
- */
+/* Runs one program that ends at once: without a leaf, cloned into one, or moved there; or makes a
+ * leaf alone. */
 static void bench_one(const struct cgroup_tree *tree, uint64_t job_no, int how)
 {
     static char *const program[] = {(char *)(uintptr_t) "/bin/true", NULL};
@@ -389,8 +389,8 @@ static int touch_memory(size_t mib)
     return 0;
 }
 
-/* eat MIB COUNT: COUNT processes allocate MIB each, all at the same time. Status 3 if one of them
- * failed. */
+/* eat MIB COUNT: COUNT processes allocate MIB each, all at the same time. Exits with 3 if one of
+ * them fails. */
 static int eat(size_t mib, long count)
 {
     int status, result = 0;
@@ -424,7 +424,7 @@ static int eat(size_t mib, long count)
     return result;
 }
 
-/* forks COUNT: COUNT children that stay. Status 11 if a fork was refused. */
+/* forks COUNT: starts COUNT children that stay. Exits with 11 if a fork fails. */
 static int forks(long count)
 {
     int hold[2];
@@ -459,8 +459,8 @@ _Noreturn static void bomb(void)
             (void)!write(STDOUT_FILENO, "bomb\n", 5);
 }
 
-/* strays COUNT STAY: COUNT grandchildren in sessions of their own, whose parents have exited. Then
- * it stays as well, or exits. */
+/* strays COUNT STAY: starts COUNT grandchildren in sessions of their own whose parents have exited.
+ * Then it stays as well, or exits. */
 static int strays(long count, bool stay)
 {
     int ready[2];

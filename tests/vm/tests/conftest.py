@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests in the virtual machine share: systemd units that run a program and disappear when it has
+"""Shared by the tests in the virtual machine: systemd units that run a program and disappear when it has
 ended. The tests run as root, and only there."""
 
 import itertools
@@ -14,7 +14,7 @@ PROBE = BUILD / "tests/cgroup-probe"
 CGROUPS = Path("/sys/fs/cgroup")
 UNIT_TIMEOUT = 120  # the machine is emulated
 
-# Path of the unit's own group, for shell scripts that run in one.
+# Sets $G to the path of the unit's own group, in shell scripts that run in a unit.
 OWN_GROUP = "G=/sys/fs/cgroup$(sed -n 's/^0:://p' /proc/self/cgroup)"
 
 numbers = itertools.count(1)
@@ -37,7 +37,7 @@ class Unit:
             arguments.append("--property=Delegate=yes")
         arguments += [f"--property={line}" for line in properties]
         self.process = subprocess.Popen(
-            # systemd would expand variables
+            # $$ keeps systemd from expanding variables
             [*arguments, "--", *(str(word).replace("$", "$$") for word in command)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -46,7 +46,7 @@ class Unit:
         )
 
     def lines(self):
-        """Returns what it prints until it ends, each line from JSON. Fails unless it succeeds."""
+        """Waits for the unit's end; returns the lines of output, parsed as JSON. Fails unless it succeeds."""
         try:
             out, err = self.process.communicate(timeout=UNIT_TIMEOUT)
         except subprocess.TimeoutExpired:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Tests daemon/cgroup/cgroup.h under a real systemd, by the probe cgroup_probe.c, as an unprivileged user:
-in the root of a delegated unit, in groups below it, and without delegation."""
+"""Tests daemon/cgroup/cgroup.h with cgroup_probe.c under a real systemd, as an unprivileged user: in the
+root of a delegated unit, in groups below it, and without delegation."""
 
 import signal
 import subprocess
@@ -35,7 +35,7 @@ def test_a_delegated_unit_has_everything():
     assert sorted(result["groups"]) == ["daemon", "jobs"] and result["leaves"] == ["job-1"]
     assert result["exit"] == 0 and result["evidence"] == []
     assert result["output"].strip().endswith(".service/jobs/job-1")
-    assert not result["must_enter"], "it was cloned into its leaf"
+    assert not result["must_enter"], "the job was cloned into its leaf"
     assert is_clean(result)
 
 
@@ -76,7 +76,7 @@ def test_a_job_may_hide_its_place_once_it_is_there():
 
 def test_a_jail_in_a_cgroup_namespace_is_refused():
     result = run_probe("--user-namespace", "--cgroup-namespace", "--", "/bin/true")
-    assert result["fork_error"] == -2, "what the header warns of: ENOENT"
+    assert result["fork_error"] == -2, "ENOENT, as the header warns"
     assert is_clean(result)
 
 
@@ -123,7 +123,7 @@ def test_a_large_file_in_the_page_cache_is_no_evidence():
         result = run_probe("--memory=16", "--", "/bin/dd", f"if={large}", "of=/dev/null", "bs=1M")
     finally:
         large.unlink()
-    assert values(result["memory_events"])["max"] > 0, "the limit was reached"
+    assert values(result["memory_events"])["max"] > 0, "the page cache reached the limit"
     assert result["exit"] == 0 and result["evidence"] == []
 
 
@@ -153,7 +153,7 @@ def test_a_limit_of_the_unit_is_told_from_the_jobs_own():
 
 def test_processes():
     result = run_probe("--pids=10", "--", PROBE, "forks", "20")
-    assert result["exit"] == 11 and result["output"] == "9\n", "itself and 9 more"
+    assert result["exit"] == 11 and result["output"] == "9\n", "the job and 9 children"
     assert result["evidence"] == ["pids"]
     assert is_clean(result)
 
@@ -185,7 +185,7 @@ def test_strays_in_their_own_sessions_are_killed():
 def test_strays_that_outlive_their_job_are_seen_and_killed():
     result = run_probe("--", PROBE, "strays", "5", "0")
     assert result["exit"] == 0
-    assert result["populated"] == 1 and result["busy"] >= 1, "the leaf is not removed under them"
+    assert result["populated"] == 1 and result["busy"] >= 1, "the leaf stays while strays live in it"
     assert is_clean(result)
 
 
@@ -254,13 +254,13 @@ def test_a_delegate_subgroup_named_daemon():
     assert result["open"] == 0 and has(result) == ALL and result["fault"] == ""
     assert result["own_group"].strip().endswith(".service/daemon")
     assert result["evidence"] == ["memory"]
-    # The module did not move it there, so it stays.
+    # The process stays in its group, since the module did not move it there.
     assert result["groups_after"] == ["daemon"] and result["subtree_control_after"].strip() == ""
     assert result["own_group_after"] == result["own_group"]
 
 
 def test_a_killed_predecessors_jobs_are_killed_and_removed():
-    """Two daemons use one group in succession; jobs of the first go on in between."""
+    """Two daemons use one group in succession; jobs of the first still run in between."""
     first, alive, second, gone = run_script(
         "mkdir $G/outer $G/daemon; echo $$ >$G/outer/cgroup.procs;"
         "(read -r self rest </proc/self/stat; echo $self >$G/daemon/cgroup.procs;"
@@ -271,10 +271,10 @@ def test_a_killed_predecessors_jobs_are_killed_and_removed():
         "[ -e $G/jobs ] && echo 1 || echo 0"
     )
     assert first["output"] == "ready\n"
-    # The job's own process may end with its jail.
-    assert len(alive) >= 3, "they are without the daemon, and alive"
+    # The job's own process may die with its jail; its strays survive.
+    assert len(alive) >= 3, "strays outlive the daemon"
     assert second["open"] == 0 and second["fault"] == ""
-    assert second["leaves"] == ["job-1"], "the name was free again"
+    assert second["leaves"] == ["job-1"], "the second daemon could reuse the name"
     assert second["exit"] == 0
     assert gone == 0
     assert not any(Path(f"/proc/{pid}").exists() for pid in alive)
@@ -312,11 +312,11 @@ def test_a_unit_with_other_processes_in_its_root():
         "echo 1; ls -d $G/daemon $G/jobs 2>/dev/null || echo 0;"
         "$P run -- /bin/true; ls -d $G/daemon $G/jobs 2>/dev/null || echo 0"
     )
-    assert (first, names, after) == (1, 0, 0), "nothing was made"
+    assert (first, names, after) == (1, 0, 0), "no group was created"
     assert result["open"] == -16
     assert " has other processes (" in result["fault"] and ", sh), which are not" in result["fault"]
     assert result["fault"].endswith(f"give it a group of its own: {DELEGATE}")
-    assert result["own_group"].strip().endswith(".service"), "it was not moved"
+    assert result["own_group"].strip().endswith(".service"), "the process stays in the unit's group"
 
 
 def test_control_groups_that_are_mounted_read_only():
@@ -351,7 +351,7 @@ def test_no_cgroup2_mounted():
 
 
 def test_the_remedy_for_users_works():
-    """What the faults recommend to users without a unit."""
+    """The error messages recommend this to users without a unit."""
     uid = subprocess.run(["id", "-u", "tester"], capture_output=True, text=True).stdout.strip()
     subprocess.run(["systemctl", "start", f"user@{uid}.service"], check=True)
     command = f"exec systemd-run --quiet --user --scope -p Delegate=yes {PROBE} run --memory=32 -- {PROBE} eat 48 1"
@@ -366,11 +366,11 @@ def test_the_remedy_for_users_works():
     assert is_clean(result)
 
 
-# --- what it costs -----------------------------------------------------------------------------
+# --- cost --------------------------------------------------------------------------------------
 
 
 def test_cost(record_property):
-    """Measured, not judged: the machine is emulated, so only ratios mean anything."""
+    """Records the cost without judging it: the machine is emulated, so only ratios mean anything."""
     (cost,) = Unit([PROBE, "bench", "100"]).lines()
     for name, microseconds in cost.items():
         record_property(name, microseconds)

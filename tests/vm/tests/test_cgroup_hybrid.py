@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Tests daemon/cgroup/cgroup.h where version 1 of control groups holds the controllers and version 2 is
-mounted as well (the machine is booted with systemd.unified_cgroup_hierarchy=0)."""
+"""Tests daemon/cgroup/cgroup.h with the controllers in version 1 of control groups and version 2 mounted as
+well (the machine boots with systemd.unified_cgroup_hierarchy=0)."""
 
 import signal
 from pathlib import Path
@@ -19,7 +19,7 @@ def test_a_delegated_unit_still_kills_and_counts():
     result = run_probe("--user-namespace", "--memory=8", "--kill-on-output", "--", PROBE, "strays", "3", "1")
     assert result["open"] == 0
     assert result["own_group"].splitlines()[-1].endswith(".service/daemon")
-    assert len(result["own_group"].splitlines()) > 1, "version 1 is there as well"
+    assert len(result["own_group"].splitlines()) > 1, "version 1 is mounted as well"
     assert (result["memory"], result["pids"], result["cpu"]) == (0, 0, 0)
     assert result["fault"].startswith(f"no controller memory, pids, cpu for jobs: the control group {V2}/")
     assert result["fault"].endswith(

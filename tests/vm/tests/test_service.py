@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Tests the packages as on a host: installed on a clean system, used through systemd, upgraded, purged.
-The tests run in this order, since the first installs and the last purges; each leaves the service
-installed and unused."""
+The tests run in this order, since the first one installs and the last one purges. Each of the others leaves
+the service installed and idle."""
 
 import json
 import os
@@ -23,7 +23,7 @@ DROP_IN = Path("/etc/rubricd/rubricd.conf.d/50-test.conf")
 MEMBER, OUTSIDER = "tester", "nobody"
 TIMEOUT = 240  # the machine is emulated
 MIB = 1 << 20
-EXPOSURE_MAX = 25  # tenths
+EXPOSURE_MAX = 25  # in tenths
 
 
 def run(*command, status=0, timeout=TIMEOUT, **kwargs):
@@ -130,8 +130,8 @@ class Batch:
         wait_until(arrived, f"{count} results; {len(self.lines())} are there")
 
     def assert_each_once(self):
-        """Waits for the end: every job has one result and no error, so the caller need not know that
-        anything happened."""
+        """Waits for the end. Fails unless every job has exactly one result and no error, as if nothing had
+        happened to the service."""
         _, said = self.process.communicate(timeout=2 * TIMEOUT)
         results = [json.loads(line) for line in self.lines()]
         assert self.process.returncode == 0, (self.process.returncode, said)
@@ -142,7 +142,7 @@ class Batch:
 
 
 class Stream(Batch):
-    """Like Batch, for jobs that are written as long as somebody asks for more."""
+    """Like Batch, but the test writes more jobs while the client runs."""
 
     def __init__(self, directory, argv):
         self.count, self.argv, self.output = 0, argv, directory / "results.jsonl"
@@ -152,7 +152,7 @@ class Stream(Batch):
         )  # fmt: skip
 
     def top_up(self, unanswered):
-        """Writes jobs until UNANSWERED of them have no answer; returns how many had none before."""
+        """Writes jobs until UNANSWERED of them have no answer. Returns how many had none before."""
         left = self.count - len(self.lines())
         for _ in range(unanswered - left):
             job = {"id": f"j{self.count}", "kind": "sandbox", "argv": self.argv}
@@ -167,10 +167,10 @@ class Stream(Batch):
 
 @pytest.fixture(scope="module", name="host")
 def make_host():
-    """A system on which the packages were just installed, and its state before."""
+    """Installs the packages; returns the state of the system before."""
     before = everything()
     run("apt-get", "-qq", "install", *packages(1))
-    # A member's home as usual; the programs that jobs run are in the system's directories.
+    # The member's home keeps its usual mode, so programs for jobs go to the system's directories.
     run("usermod", "--append", "--groups", "rubricd", MEMBER)
     run("install", "-m", "755", "/srv/build/tests/exit0", "/usr/local/bin/exit0")
     return before
@@ -231,7 +231,7 @@ def test_somebody_outside_of_the_group(service):
         said = ctl(command, *arguments, user=OUTSIDER, status=3)
         assert f'{SOCKET}: permission denied: members of the group "rubricd" may connect' in said
         assert "usermod -aG rubricd" in said
-    assert is_active() == "inactive", "they have not even started it"
+    assert is_active() == "inactive", "outsiders cannot start the daemon"
 
 
 def test_the_first_connection_starts_it(service):
@@ -259,7 +259,7 @@ def length_bench(place):
 
 
 def test_a_member_grades_a_batch(service, place):
-    """Rubrics, with results of each kind."""
+    """The batch runs rubrics with every kind of result."""
     length_bench(place)
     jobs = place / "jobs.jsonl"
     jobs.write_text("".join(
@@ -274,7 +274,7 @@ def test_a_member_grades_a_batch(service, place):
 
 
 def test_warm_where_its_package_is_installed(service, place):
-    """The package comes and goes on its own; a running daemon is notified, and grades the same without it."""
+    """The package can come and go. A running daemon is notified, and grades the same without it."""
     length_bench(place)
     case = {"case": {"at_most": 3}, "harness_output": {"answer": "xyz"}, "bench_root": str(place)}
     job = {"kind": "rubric", "task_class": "length", **case}
@@ -292,7 +292,7 @@ def test_warm_where_its_package_is_installed(service, place):
 
 
 def test_the_packages_own_test(service):
-    """The autopkgtest."""
+    """Runs the autopkgtest."""
     assert "graded: " in run(SOURCE / "packaging/debian/tests/grade")
 
 
@@ -332,7 +332,7 @@ def test_the_catalogue_explains_an_entry(service):
 
 
 def scrape(address):
-    """The metrics as monitoring gets them."""
+    """Returns the metrics as a monitoring system gets them."""
     family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as connection:
         connection.settimeout(TIMEOUT)
@@ -350,7 +350,7 @@ def test_metrics_by_a_socket(service):
 
 
 def test_metrics_by_an_address(service):
-    """This needs the network: without the drop-in it is refused in words, with it it works."""
+    """Listening needs the network: without the drop-in the daemon refuses and says why; with it, it works."""
     setting("[metrics]\nlisten = 127.0.0.1:9643\n")
     since = time.time()
     run("systemctl", "restart", "rubricd.service", status=1)
@@ -401,7 +401,7 @@ def leaves():
 
 
 def test_memory_of_a_whole_tree(service, place):
-    """4 GiB in 40 processes, each within the limit. The daemon is not affected."""
+    """40 processes, each within the limit, use 4 GiB together. The daemon is not affected."""
     pid, restarts = main_pid(), show("NRestarts")
     code = FAMILY + (
         "def work():\n"
@@ -412,7 +412,7 @@ def test_memory_of_a_whole_tree(service, place):
     )
     answer = submit(place, sandbox(code, memory_bytes=384 * MIB, wall_clock=200))
     assert_exceeded(answer, "memory")
-    assert answer["usage"]["max_rss_bytes"] > 300 * MIB, "of the tree: no process has as much"
+    assert answer["usage"]["max_rss_bytes"] > 300 * MIB, "no single process uses so much"
     assert (main_pid(), show("NRestarts"), is_active()) == (pid, restarts, "active")
     assert "oom_kill 0" in (GROUP / "daemon" / "memory.events").read_text().splitlines()
     run("journalctl", "--sync")
@@ -462,7 +462,7 @@ def test_an_escape_by_setsid(service, place, without):
         setting(f"[isolation]\nwithout = {without}\n")
         run("systemctl", "restart", "rubricd.service")
         assert "pid_namespace" not in status()["isolation"]["layers"]
-    # It waits until the test has seen it.
+    # The process waits until the test has seen it.
     code = ESCAPE + "time.sleep(3600)\n"
     path = place / "job.jsonl"
     path.write_text(json.dumps({"id": "job", **sandbox(code, wall_clock=15)}) + "\n")
@@ -535,17 +535,17 @@ def test_reloaded_100_times_under_load(service, place, record_property):
             if n % 10 in (0, 5):
                 setting(f"[daemon]\nslots = {1 + n // 5 % 4}\n")
             run("systemctl", "reload", "rubricd.service")
-        assert batch.top_up(24) > 0, "there was load all the time"
+        assert batch.top_up(24) > 0, "there was load throughout"
     assert len(status()["slots"]) == 4
     why = [entry["MESSAGE"] for entry in journal(since=since) if "50-test.conf" in entry["MESSAGE"]]
     assert len(why) >= 10 and all("slots" in line for line in why)
     batch.assert_each_once()
     record_property("jobs", batch.count)
-    assert main_pid() == pid, "it was never restarted"
+    assert main_pid() == pid, "the daemon never restarted"
 
 
 def test_stopped_under_load(service, place):
-    """Running jobs end; queued jobs go to the next daemon, which the waiting client starts."""
+    """Running jobs finish. Queued jobs go to the next daemon, which the waiting client starts."""
     since, pid = time.time(), main_pid()
     batch = Batch(place, 12, ["/bin/sleep", "2"])
     batch.wait_for(1)
@@ -553,7 +553,7 @@ def test_stopped_under_load(service, place):
     batch.assert_each_once()
     assert main_pid() not in (0, pid)
     entries = [entry["MESSAGE"] for entry in journal(since=since)]
-    assert any("Deactivated successfully" in text for text in entries), "it ended with 0"
+    assert any("Deactivated successfully" in text for text in entries), "the daemon exited with 0"
     assert not any("SIGKILL" in text or "timed out" in text for text in entries), entries
 
 
@@ -580,7 +580,7 @@ def test_a_second_instance(service):
 
 
 def test_upgraded_while_it_grades(service, place):
-    """The socket listens throughout; running jobs end; each job is answered once."""
+    """The socket listens throughout, running jobs finish, and each job gets one answer."""
     pid, inode = main_pid(), SOCKET.stat().st_ino
     second = int(show("MainPID", "rubricd@nightly.service"))
     batch = Batch(place, 40, ["/bin/sleep", "1"])
@@ -594,7 +594,7 @@ def test_upgraded_while_it_grades(service, place):
 
 
 def test_the_client_alone(service):
-    """After the removal the client says that the daemon is missing; the configuration is still there."""
+    """After the daemon's removal the client says that it is missing; the configuration stays."""
     run("apt-get", "-qq", "remove", "rubricd")
     assert not SOCKET.exists() and Path("/etc/rubricd/rubricd.conf").exists()
     said = run("dpkg", "--install", *(path for path in packages(2) if path.name.startswith("rubricctl")))
@@ -606,9 +606,9 @@ def test_the_client_alone(service):
 
 def test_purged_it_leaves_nothing(host):
     Path("/usr/local/bin/exit0").unlink()
-    assert is_active() == "active", "it is purged while it runs"
+    assert is_active() == "active", "the purge begins while the daemon runs"
     run("apt-get", "-qq", "purge", "rubricd", "rubricd-warm", "rubricctl")
-    # What belongs to dpkg, to systemd, and to these tests.
+    # Files that dpkg, systemd and these tests own.
     others = re.compile(r"^/(var/(lib/dpkg|lib/apt|log|cache|tmp|lib/systemd/(catalog|timers))|run/(systemd|results|log|udev|user|dbus|credentials))(/|$)"
                         r"|^/etc/(passwd|group|shadow|gshadow|subuid|subgid)-$|__pycache__|/etc/.pwd.lock$|/etc/.updated$")  # fmt: skip
     left = sorted(path for path in everything() - host if not others.search(path))
