@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Shared by the tests of rubricctl batch: jobs, the files of a batch, and a stand-in for the daemon
-that the test scripts message by message."""
+that the test controls message by message."""
 
 import json
 import socket

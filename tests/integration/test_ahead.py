@@ -77,7 +77,7 @@ def test_a_job_behind_a_slow_one_goes_to_the_slot_that_is_free(start_daemon, ben
             assert client.recv_answer(f"slow-{round}")["score"]["passed"] is True
 
 
-def test_quick_ones_without_end_do_not_keep_it_waiting(start_daemon, bench, gate):
+def test_endless_quick_jobs_do_not_delay_a_waiting_job(start_daemon, bench, gate):
     """The other slot takes the waiting job next, though a stream of quick jobs never lets it go idle."""
     daemon = start_daemon("daemon.slots=2", READABLE)
     with daemon.connect() as client:
@@ -100,7 +100,7 @@ def test_quick_ones_without_end_do_not_keep_it_waiting(start_daemon, bench, gate
             assert slow in {client.recv_answer()["id"] for _ in range(31)}
 
 
-def test_it_runs_when_the_slow_one_has_ended(held, gate):
+def test_a_job_sent_ahead_runs_after_the_slow_one(held, gate):
     client, slow, ahead = held
     (slot,) = client.status()["slots"]
     assert slot["job"]["id"] == slow
@@ -109,7 +109,7 @@ def test_it_runs_when_the_slow_one_has_ended(held, gate):
     assert client.recv_answer(ahead)["score"]["passed"] is True
 
 
-def test_its_wait_behind_the_slow_one_is_told(held, gate):
+def test_queue_ms_includes_the_wait_in_the_slot(held, gate):
     """queue_ms includes the time after the job left the queue while it waits in the slot."""
     client, slow, ahead = held
     waited = let_pass(0.1)
@@ -121,7 +121,7 @@ def test_its_wait_behind_the_slow_one_is_told(held, gate):
     assert recent["p99"] >= waited * 1000 * 0.9, "quantiles are accurate to a bucket"
 
 
-def test_it_is_cancelled_where_it_waits(held, gate):
+def test_a_job_sent_ahead_is_cancelled(held, gate):
     client, slow, ahead = held
     cancel(client, id=ahead)
     answer = client.recv_answer(ahead)
@@ -132,7 +132,7 @@ def test_it_is_cancelled_where_it_waits(held, gate):
     assert client.run(QUICK)["score"]["passed"] is True
 
 
-def test_its_client_goes_away(start_daemon, bench, gate):
+def test_the_client_of_a_job_sent_ahead_disconnects(start_daemon, bench, gate):
     """Neither of the client's two jobs delays other clients. The gate stays closed."""
     daemon = start_daemon("daemon.slots=1", READABLE)
     with daemon.connect() as other:
@@ -142,7 +142,7 @@ def test_its_client_goes_away(start_daemon, bench, gate):
         assert other.recv_answer("other")["score"]["passed"] is True
 
 
-def test_the_jail_of_the_one_before_is_killed(held):
+def test_the_jail_dies_before_a_job_sent_ahead_starts(held):
     """The job in front is lost; the job behind it runs."""
     client, slow, ahead = held
     os.kill(client.status()["slots"][0]["jail_pid"], signal.SIGKILL)
@@ -184,7 +184,7 @@ def test_the_slot_becomes_surplus(start_daemon, tmp_path, bench, gate):
         assert client.run(QUICK)["score"]["passed"] is True
 
 
-def test_it_wants_another_jail(start_daemon, bench, gate):
+def test_a_job_sent_ahead_needs_another_jail(start_daemon, bench, gate):
     """A job with the network follows quick ones without it, and the other way round."""
     daemon = start_daemon("daemon.slots=1", "sandbox.allow_network=yes", READABLE)
     networked = {**QUICK, "limits": {"allow_network": True}}

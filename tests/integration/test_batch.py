@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """rubricctl batch: what it submits, what it submits again, and what ends it early. Where the order of
-messages matters, a stand-in that the test scripts plays the daemon."""
+messages matters, a stand-in that the test controls replaces the daemon."""
 
 import json
 import os
@@ -156,7 +156,7 @@ def test_which_errors_are_retried(batches, daemon_here, options, again, answer):
     assert batches.lines()["j0"]["run"]["attempts"] == 1 + again
 
 
-def test_what_waits_for_another_attempt_survives_the_daemon(batches, daemon_here):
+def test_jobs_that_wait_for_a_retry_survive_the_daemon(batches, daemon_here):
     batches.write(*numbered(2))
     process = batches.start()
     peer = daemon_here.accept()
@@ -317,7 +317,7 @@ def test_the_cost_cap_with_a_real_daemon(real, bench):
     )
 
 
-def test_attempts_that_do_not_count_cost_all_the_same(batches, daemon_here):
+def test_the_cost_includes_attempts_that_do_not_count(batches, daemon_here):
     batches.write(*numbered(2))
     process = batches.start("--quiet", "--cost-cap", "0.5")
     peer = daemon_here.accept()

@@ -25,7 +25,7 @@ def make_batches(tmp_path, daemon):
     return Batches(tmp_path, daemon.socket)
 
 
-def test_a_line_is_the_answer_and_how_it_came_about(batches, bench):
+def test_a_line_holds_the_answer_and_its_origin(batches, bench):
     job = bench.job(PASSING, case={"n": 1}, output={"o": 1})
     batches.write({"id": "a", **job}, {**sandbox("b", "exit 3"), "priority": 2})
     said = batches.run(status=1)

@@ -35,7 +35,7 @@ def daemon():
     (table.at_most(5), [], "missed"),
     (None, [1], ""),
 ])  # fmt: skip
-def test_median_is_held_against_the_goal(goal, values, verdict):
+def test_the_verdict_compares_the_median_to_the_goal(goal, values, verdict):
     assert table.Row("a", "x", values, goal=goal, missing="" if values else "gone").verdict() == verdict
 
 
@@ -45,7 +45,7 @@ def test_ratios_are_of_the_same_round():
         table.ratios([2, 9], [1])
 
 
-def test_what_cannot_be_measured_says_why_and_the_rest_goes_on():
+def test_a_failed_measure_gives_its_reason_and_the_rest_runs():
     def broken(scale):
         yield table.Row("a", "before", [1])
         raise bench.NotMeasured("bubblewrap is not installed")
@@ -87,7 +87,7 @@ def test_another_answer_ends_the_loop(daemon, capfd):
     assert "not the answer" in capfd.readouterr().err
 
 
-def test_queue_is_as_long_as_is_said(daemon, monkeypatch):
+def test_the_queue_has_the_stated_length(daemon, monkeypatch):
     queued, status = [], daemon.status
 
     def watched():
@@ -154,7 +154,7 @@ def test_asyncio_runner_fails_as_it_is_told_to(tmp_path):
     assert json.loads(output)["scores"] == [1, 0, 0, 0, 1]
 
 
-def test_work_of_our_own_is_none_of_others(monkeypatch):
+def test_our_own_work_does_not_count_as_other_work(monkeypatch):
     """Of 200 s of processor time 100 s are busy, 90 s of them with our own work; the host takes 4 s."""
     processors = table.Processors()
     processors.before = (0.0, 0.0, 0.0, 0.0)
@@ -168,7 +168,7 @@ def test_time_of_children_is_ours():
     assert table.Processors().before[3] > before[3]
 
 
-def test_missing_build_is_told(monkeypatch):
+def test_a_missing_build_is_reported(monkeypatch):
     monkeypatch.setattr(bench, "RUBRICD", BUILD / "no-such-daemon")
     with pytest.raises(bench.NotMeasured, match="no-such-daemon: name a build with RUBRICD_BUILD"):
         bench.Daemon()

@@ -151,7 +151,7 @@ def test_every_room_has_tests():
         assert all((ROOT / "tests" / "integration" / name).exists() for name in room["tests"])
 
 
-def test_an_unknown_room_is_told_with_those_that_are_known():
+def test_an_unknown_room_is_reported_with_the_known_ones():
     done = subprocess.run(
         [ROOT / "packaging" / "check", "daemon/pool", "daemon/pol"], capture_output=True, text=True
     )

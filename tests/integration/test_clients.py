@@ -417,7 +417,7 @@ def send_all_that_is_taken(clients, data):
                 pass
 
 
-def test_two_hundred_clients_that_fill_what_they_may(start_daemon):
+def test_two_hundred_clients_that_send_all_they_may(start_daemon):
     """Beyond receive_bytes each client costs no more memory than a small frame."""
     daemon = start_daemon("protocol.receive_bytes=16M")
     with daemon.connect() as other:

@@ -269,7 +269,7 @@ def test_helpers_of_the_prelude_are_not_the_candidates(client):
     assert_passed(judge(client, forged, **fields, verdict="shared"))
 
 
-def test_helpers_of_a_prelude_that_ends_in_a_head(client):
+def test_helpers_of_a_prelude_that_ends_in_a_function_head(client):
     """Such a prelude is no program without the code. Its definitions belong to the checker all the same."""
     for end in ("", "    # Doubles x\n"):
         prelude = f"def near(a, b):\n    return abs(a - b) < 1e-6\n\ndef f(x):\n{end}"
@@ -538,7 +538,7 @@ def test_task_that_is_named_as_a_built_in_function(client, name):
 
 
 @pytest.mark.once
-def test_values_that_no_assertion_should_take_for_equal(client):
+def test_values_that_must_not_compare_equal(client):
     code = "def f(x): return x"
     targets = [
         "assert f(1) == 2",
@@ -956,7 +956,7 @@ def test_nothing_on_the_pipe_passes(client, name):
     assert not any(assertion["passed"] for assertion in result["assertions"])
 
 
-def test_names_that_are_told_take_nothing_from_the_assertions(client):
+def test_names_that_the_candidate_claims_shadow_nothing(client):
     """The candidate answers the first question with a list of names of its own making."""
     code = SPEAK.replace("ATTACK", "pass") + (
         "names = [b'f', b'__compare__', b'__truth__', b'__builtins__', b'AssertionError', b'all', b'check', b'isinstance']\n"

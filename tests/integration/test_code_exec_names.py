@@ -29,7 +29,7 @@ def grade(client, code, *targets, **job):
         ("import builtins\nbuiltins.abs = lambda x: 0\n", "assert abs(f(1) - 1) < 1e-4"),
     ],
 )  # fmt: skip
-def test_what_judges_is_not_the_candidates(client, code, target):
+def test_functions_that_judge_are_not_the_candidates(client, code, target):
     result = grade(client, code + WRONG, target)
     assert result["verdict"] == "assertion_fail", result
 

@@ -408,7 +408,7 @@ def test_forged_objects_pass_nothing(client, name):
 
 
 @pytest.mark.parametrize("name", FORGED)
-def test_that_they_would_pass_in_one_process(client, name):
+def test_forged_objects_pass_in_one_process(client, name):
     """Otherwise they would be no attacks. `nowhere` lists those that fail in one process, too."""
     prelude, code, target = FORGED[name]
     result = grade(client, prelude, code, "f", target, verdict="shared")

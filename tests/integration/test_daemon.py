@@ -160,7 +160,7 @@ def test_every_mistake_is_named(tmp_path):
     assert len(found) == 9
 
 
-def test_a_configuration_that_is_not_there(tmp_path):
+def test_a_configuration_that_does_not_exist(tmp_path):
     absent = tmp_path / "absent.conf"
     for arguments in (["--check-config"], []):
         done = run(f"--config={absent}", *arguments)
@@ -400,7 +400,7 @@ def test_a_stale_socket_is_replaced(tmp_path):
 
 
 def test_after_kill_9_it_starts_again(start_daemon, bench):
-    """It uses the same socket and the same work directory, whatever is left in that."""
+    """It uses the same socket and work directory, even if the directory still has files."""
     daemon = start_daemon()
     with daemon.connect() as client:
         submit_all(client, {id: bench.job("open('left', 'w')\n" + SLEEPING) for id in "ab"})
@@ -552,7 +552,7 @@ def test_serve_fd_when_there_is_no_client_from_the_start(tmp_path):
     assert list(place.iterdir()) == []
 
 
-def test_serve_fd_of_something_that_is_no_socket(tmp_path):
+def test_serve_fd_that_is_no_socket(tmp_path):
     """The daemon says so and exits instead of waiting for a client that can never come."""
     with open("/dev/null", "rb") as null:
         done = run(

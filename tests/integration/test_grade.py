@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """rubricctl grade and passk turn data sets and samples into jobs, and their answers into results and pass@k.
 
-These tests examine the client, so a stand-in that answers as each test wants plays the daemon. Every way in
-which input, output or daemon can be bad has a test."""
+These tests examine the client, so a stand-in replaces the daemon and answers as each test wants. Every way
+in which input, output or daemon can be bad has a test."""
 
 import gzip
 import json
@@ -459,7 +459,7 @@ def test_results_are_written_as_they_come(place, fake):
     assert done.stdout == "1 task, 1 sample, 1 correct\npass@1:    1.0000\n"
 
 
-def test_results_that_are_there_already(place, fake):
+def test_results_that_already_exist(place, fake):
     daemon = fake()
     place.write("tasks.jsonl", ADD)
     place.write("samples.jsonl", {"task_id": "Own/0", "completion": "good"})
@@ -962,7 +962,7 @@ def test_batch_of_compressed_files(place, fake):
 # passk
 
 
-def test_passk_of_what_others_wrote(place):
+def test_passk_of_files_from_other_programs(place):
     """passk reads the format of HumanEval's harness, and `result` and `error` messages with a task_id."""
     place.write(
         "a.jsonl",

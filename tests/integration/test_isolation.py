@@ -189,7 +189,7 @@ def test_a_credential_is_in_no_environment_that_a_rubric_can_read(start_daemon, 
     assert got["jail"] == ("filesystem" not in daemon.layers())
     for jail in daemon.jails():
         try:
-            # The jail inherits the daemon's environment block, which the daemon has overwritten with zeros.
+            # Zeros if the jail still has the daemon's environment block, which the daemon has wiped.
             assert Path(f"/proc/{jail}/environ").read_bytes().strip(b"\0") == b""
         except PermissionError:
             assert os.geteuid() != 0
@@ -395,7 +395,7 @@ report(told=told, weight=weight())
 
 
 @pytest.mark.parametrize("settings", [[], ["isolation.without=landlock", "isolation.require=env"]])
-def test_a_job_does_not_weigh_on_those_after_it(start_daemon, bench, shape, settings):
+def test_a_job_cannot_lower_the_weight_of_later_jobs(start_daemon, bench, shape, settings):
     """The kernel schedules each session as a group, and any process of the group may lower its weight."""
     if not os.path.exists("/proc/self/autogroup"):
         pytest.skip("this kernel has no groups of sessions")

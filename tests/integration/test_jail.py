@@ -271,7 +271,7 @@ def test_processes_that_run_away(how, client, bench, daemon):
 
 
 @pytest.mark.parametrize("shape", [ALL_LAYERS, BARE], indirect=True)
-def test_a_pipe_that_was_sent_to_a_stranger(client, bench, daemon):
+def test_a_pipe_that_a_process_outside_the_job_holds(client, bench, daemon):
     """The write end of stdout stays open in a process outside the job. That process listens in the bench
     root, since jobs with a view find no other socket of the host; without a view seccomp refuses sockets."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
@@ -360,7 +360,7 @@ def test_every_jail_is_killed_at_once(client, bench, daemon):
 
 
 @pytest.mark.long  # two hundred jobs
-def test_a_job_that_comes_as_its_jail_dies(start_daemon):
+def test_a_job_that_arrives_as_its_jail_dies(start_daemon):
     """A job that has not started goes to the next jail; its client gets no error. The test kills jails during
     a stream of quick jobs, so that some die between two jobs."""
     daemon = start_daemon("daemon.slots=1")
@@ -436,7 +436,7 @@ def test_a_program_that_starts_late(late_answer):
 
 
 @pytest.mark.parametrize("lease", ["written"], indirect=True)
-def test_a_program_that_turns_out_late_to_be_none(late_answer):
+def test_a_program_that_fails_to_start_after_a_delay(late_answer):
     assert (late_answer["type"], late_answer["code"]) == ("error", "sandbox_failed")
     assert late_answer["message"].endswith("Text file busy"), "the program is open for writing"
 
