@@ -17,6 +17,8 @@ import pytest
 from conftest import DEADLINE
 from test_report import HOSTILE, Place, error, result
 
+pytestmark = pytest.mark.once
+
 SHOWN = "</script><script>alert(1)</script>\"'&\\x1b[31m\\u202e\ud7ff\ufffd\\n"
 VOID = {"meta", "input", "br"}
 
