@@ -2,8 +2,7 @@
 #pragma once
 /* Macros that every folder uses: cleanup attributes, ownership hand-over, container_of.
  *
- * Room: proto/ turns messages into structs and back, and holds what both programs share. It
- * includes nothing of the project, does no I/O and logs nothing.
+ * README.md describes the room.
  *
  * Conventions of the whole tree:
  *  - A function that can fail returns 0 or a positive value on success and a negative errno on

@@ -24,7 +24,7 @@ static inline uint64_t clock_epoch_ns(void)
     return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-/* Bounds a time TOLD_NS that an untrusted process reports by what is known: not before
+/* Bounds a time TOLD_NS that an untrusted process tells by what is known: not before
  * NOT_BEFORE_NS, and not after now. */
 static inline uint64_t clock_plausible_ns(uint64_t told_ns, uint64_t not_before_ns)
 {

@@ -94,6 +94,12 @@ struct cgroup_leaf {
         .fd = -1         \
     }
 
+/* Closes the descriptor of a leaf that is left where it is. Accepts one without. */
+static inline void cgroup_leaf_close(struct cgroup_leaf *leaf)
+{
+    leaf->fd = close_fd(leaf->fd);
+}
+
 /* Creates a leaf for job JOB_NO. No leaf of that number may exist in the tree. On failure returns a
  * negative errno and leaves no leaf behind. If the leaf exceeds memory_max, the kernel kills all of
  * it (memory.oom.group). */

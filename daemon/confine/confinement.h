@@ -9,13 +9,14 @@
  * filter. jailproc.h: starting one jail.
  *
  * May include: conf, proto, daemon/base, and from daemon/jail the headers that describe layers,
- * link, mounts and the pass. It knows nothing of jobs, clients or slots.
+ * link, mounts and the pass, and cgroup_fork.h, with which it starts jails. It knows nothing of
+ * jobs, clients or slots.
  *
  * Invariants:
  *  - A confinement is immutable and reference-counted. Settings hold a reference for their jobs and
  *    a slot holds one for its jail, so a job ends under the confinement under which it started,
  *    whatever is configured meanwhile.
- *  - A layer in force is one that a jail has set up and reported; nothing is assumed of the host.
+ *  - A layer in force is one that a jail has set up and said so; nothing is assumed of the host.
  *  - Whatever changes how a job is confined changes the digest (POLICY_REVISION in isolation.c).
  *  - Nothing is allocated or logged between fork and execve (jailproc.c). */
 
@@ -62,6 +63,18 @@ void confinement_replace(struct confinement **at, struct confinement *confinemen
  * -ENAMETOOLONG. */
 int confinement_spawn(const struct confinement *confinement, bool networked,
                       const char *work_directory, unsigned index, struct jailproc *ret);
+
+/* Returns whether LAYER is in force in its jails. */
+static inline bool confinement_has(const struct confinement *confinement, enum layer layer)
+{
+    return layer_in(confinement->probe.layers, layer);
+}
+
+/* Returns why no interpreter waits in its jails, "" if one does; borrowed. */
+static inline const char *confinement_cold_because(const struct confinement *confinement)
+{
+    return confinement->probe.cold_because;
+}
 
 /* Returns the shape of its jails, or of those for jobs that may use the network; borrowed. */
 const struct jail_shape *confinement_shape(const struct confinement *confinement, bool networked);

@@ -3,23 +3,23 @@
  *
  * Theory of operation. The supervisor starts one jail per slot, in new namespaces where the host
  * grants them. Over a socketpair (link.h) it sends the jail a set-up, which says how to confine
- * itself, and then one job at a time. The jail confines itself once (confine.c). For each job it:
+ * itself, and then one job at a time. The jail confines itself once (enclosure.c). For each job it:
  *
- *  1. shows the job its bench and the paths that it may read (confine.c), bounds the work directory
- *     and writes the job's files there (work.c);
+ *  1. shows the job its bench and the paths that it may read (enclosure.c), bounds the work
+ *     directory and writes the job's files there (work.c);
  *  2. starts the job's process (start.c), which gives up the remaining rights and becomes the
  *     program (lockdown.c);
  *  3. waits for two events at once: the end of the program and the end of the supervisor;
  *  4. kills what is left of the job's process tree. The jail is process 1 of its pid namespace, or
  *     at least a child subreaper, so every orphan becomes its child;
- *  5. takes away what it showed, empties the directory, and reports.
+ *  5. takes away what it showed, empties the directory, and sends the notice of the job's end.
  *
  * If the supervisor goes away, the jail performs steps 4 and 5 and exits, so that nothing outlives
  * the daemon. The jail knows nothing of JSON, clients or verdicts, holds no secret of the daemon's
  * and has an empty environment. */
 #include "jail.h"
 #include "children.h"
-#include "confine.h"
+#include "enclosure.h"
 #include "link.h"
 #include "start.h"
 
@@ -69,7 +69,7 @@ static int prepare(struct jail *jail, const struct link_job *request, const int 
     int r = link_split_job(request, jail->strings, &job->lists);
     if (r < 0)
         return r;
-    r = confine_show(enclosure, request, &job->lists, ret_stage);
+    r = enclosure_show(enclosure, request, &job->lists, ret_stage);
     if (r < 0)
         return r;
     *ret_stage = LINK_STAGE_DIRECTORY;
@@ -83,7 +83,7 @@ static int prepare(struct jail *jail, const struct link_job *request, const int 
     if (r < 0)
         return r;
     *ret_stage = LINK_STAGE_LANDLOCK;
-    r = confine_ruleset(enclosure, &job->lists, lockdown->cwd, ret_ruleset);
+    r = enclosure_make_ruleset(enclosure, &job->lists, lockdown->cwd, ret_ruleset);
     *lockdown = (struct lockdown){
         .layers = enclosure->layers,
         .cwd = lockdown->cwd,
@@ -225,7 +225,7 @@ static bool clean_up(struct jail *jail, const struct jailed_job *job, struct lin
     if (work_is_full(&enclosure->work))
         notice->evidence |= 1u << LIMIT_DISK;
     /* Unmount before emptying: what was shown may lie in the directories that are emptied. */
-    int hidden = confine_hide(enclosure, &job->lists);
+    int hidden = enclosure_hide(enclosure, &job->lists);
     if (hidden < 0)
         complain("paths shown to a job could not be hidden again", -hidden);
     int r = work_empty(&enclosure->work);
@@ -306,7 +306,7 @@ static void warm_up(struct jail *jail, const struct jail_interpreter *interprete
     notice->warm = jail->start.interpreter != NULL;
 }
 
-/* Receives the set-up, confines this process accordingly, and reports READY. */
+/* Receives the set-up, builds the enclosure accordingly, and sends the notice READY. */
 static int set_up(struct jail *jail, const struct jail_interpreter *interpreter,
                   const char *slot_directory)
 {
@@ -323,7 +323,8 @@ static int set_up(struct jail *jail, const struct jail_interpreter *interpreter,
     if (r > 0)
         r = link_split_setup(&setup, strings, &lists);
     if (r == 0)
-        r = confine(&jail->enclosure, &setup, lists.paths, slot_directory, filter, &notice, &step);
+        r = enclosure_build(&jail->enclosure, &setup, lists.paths, slot_directory, filter, &notice,
+                            &step);
     if (r < 0) {
         complain(step, -r);
         return r;

@@ -2,8 +2,8 @@
 #pragma once
 /* The jail: one process per slot, the parent of that slot's jobs.
  *
- * Duty: confine itself once, start one job at a time under that confinement, report how the job
- * ended, and remove everything that it left behind.
+ * Duty: build an enclosure around itself once, start one job at a time inside it, remove everything
+ * that the job left behind, and send a notice of how it ended.
  *
  * May include: its own files, daemon/base/clock.h, proto/limits.h and proto/util.h. The jail is
  * linked with libc alone; rubricd-jail-warm adds libpython (warm.c, large.c and script.c only).
@@ -18,9 +18,9 @@
  *  - Whatever a job supplied (strings, file names, paths) is wiped from memory before the next job,
  *    which may be a copy of this process.
  *
- * Start reading at jail.c. confine.c is what a jail does to itself, lockdown.c what happens to each
- * job, view.c what a job sees of the host's files, work.c where it may write, link.h how jail and
- * daemon talk. */
+ * Start reading at jail.c. enclosure.c is what a jail does to itself, lockdown.c what happens to
+ * each job, view.c what a job sees of the host's files, work.c where it may write, link.h how jail
+ * and daemon talk. */
 
 #include "interpreter.h"
 

@@ -25,8 +25,8 @@
 #define LINK_STRINGS_MAX (48u << 10)
 #define LINK_LIST_MAX 64
 
-/* A program that ends within this time (milliseconds) is reported in one notice: waking the
- * supervisor once more would cost as much as many programs do. */
+/* One notice tells the start and the end of a program that ends within this time (milliseconds):
+ * waking the supervisor once more would cost as much as many programs do. */
 #define LINK_SHORT_MS 8
 
 /* The set-up: how a jail must confine itself. Strings follow, each with its NUL: the host paths

@@ -9,14 +9,19 @@
 #include <assert.h>
 #include <string.h>
 
-struct job *job_new(struct request *request, size_t size, struct settings *settings)
+struct job *job_new(struct request *request, size_t size, struct settings *settings,
+                    uint64_t number, const struct job_client *client)
 {
     struct job *job = calloc(1, sizeof(*job));
     if (!job)
         return NULL;
+    job->number = number;
     job->id = request->id;
     job->spec = TAKE_PTR(request->job);
     job->settings = settings_ref(settings);
+    job->conn = client->conn;
+    job->client_no = client->number;
+    job->peer = client->peer;
     job->entry.size = size;
     job->entry.priority = job->spec->priority;
     job->queued_ns = clock_now_ns();
@@ -45,11 +50,9 @@ void job_enter(struct job *job, enum job_place place, struct slot *slot)
     assert((place == JOB_QUEUED) == (job->entry.lane != NULL));
     assert((place == JOB_ON_SLOT) == (slot != NULL));
     if (job->set && place == JOB_ON_SLOT && job->place != JOB_ON_SLOT)
-        job->set->running++;
-    if (job->set && place != JOB_ON_SLOT && job->place == JOB_ON_SLOT) {
-        assert(job->set->running > 0);
-        job->set->running--;
-    }
+        job_set_count(job->set, 1);
+    if (job->set && place != JOB_ON_SLOT && job->place == JOB_ON_SLOT)
+        job_set_count(job->set, -1);
     job->place = place;
     job->slot = slot;
 }

@@ -4,17 +4,22 @@
  * and freed. settings.c holds the rules that it was admitted under, jobset.c a connection's
  * unfinished jobs, answer.c the message that ends it.
  *
- * May include kinds, pool, confine, cgroup, log, base and the libraries.
+ * May include kinds, pool, confine, cgroup, log, base and the libraries. Knows nothing of
+ * connections or of the supervisor.
  *
  * Invariants:
- *  - job_enter() alone changes a job's place, and counts the jobs of a connection that run.
+ *  - job_enter() alone changes a job's place.
+ *  - A set's `running` is the number of its jobs that are JOB_ON_SLOT. job_set_count() alone
+ *    changes it: job_enter() calls it, and job_set_remove() for a job that leaves while on a slot.
  *  - A job has a slot exactly while it is JOB_ON_SLOT, and a queue entry in a lane exactly while it
- * is JOB_QUEUED.
+ *    is JOB_QUEUED.
+ *  - One place at a time owns a job: the queue, a slot, or the function that answers it.
  *  - A job is freed only when it is in no queue, on no slot and in no set. */
 
 #include "daemon/pool/queue.h"
 #include "proto/request.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <sys/queue.h>
 #include <sys/socket.h>
@@ -60,13 +65,49 @@ struct job_set {
     unsigned running;     /* how many of them are JOB_ON_SLOT */
 };
 
-/* Makes a job of REQUEST, a submit of SIZE payload bytes that was decoded under SETTINGS, and takes
- * what REQUEST holds. NULL when memory runs out. */
-struct job *job_new(struct request *request, size_t size, struct settings *settings);
+/* Who submits a job. */
+struct job_client {
+    struct conn *conn;
+    uint64_t number; /* of that connection */
+    struct ucred peer;
+};
+
+/* Makes job NUMBER of REQUEST, a submit of SIZE payload bytes from CLIENT that was decoded under
+ * SETTINGS, and takes what REQUEST holds. NULL when memory runs out. */
+struct job *job_new(struct request *request, size_t size, struct settings *settings,
+                    uint64_t number, const struct job_client *client);
+
+/* Adds CHANGE, 1 or -1, to the running jobs of SET. For job_enter() and job_set_remove() alone. */
+static inline void job_set_count(struct job_set *set, int change)
+{
+    assert(change == 1 || (change == -1 && set->running > 0));
+    set->running += (unsigned)change;
+}
 
 /* Moves JOB to PLACE. SLOT is where it runs if that is JOB_ON_SLOT (a job may move from slot to
  * slot), NULL otherwise. Its queue entry was pushed or removed by the caller before. */
 void job_enter(struct job *job, enum job_place place, struct slot *slot);
+
+/* Notes that the client of JOB, which has left its set, is gone: nobody waits for the answer. */
+static inline void job_orphan(struct job *job)
+{
+    assert(job->conn && !job->set);
+    job->conn = NULL;
+}
+
+/* Notes at BEGAN_NS that the program of JOB started, or was found not to be needed. Once. */
+static inline void job_begin(struct job *job, uint64_t began_ns)
+{
+    assert(job->began_ns == 0);
+    job->began_ns = began_ns;
+}
+
+/* Notes that JOB, which is on a slot, is about to be killed because the daemon stops. */
+static inline void job_mark_draining(struct job *job)
+{
+    assert(job->place == JOB_ON_SLOT);
+    job->draining = true;
+}
 
 /* Frees the input of a job that was launched: the kernel has it by then. */
 void job_drop_input(struct job *job);

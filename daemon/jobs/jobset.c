@@ -46,6 +46,6 @@ void job_set_remove(struct job_set *set, struct job *job)
     (void)tdelete(job, &set->by_id, compare_ids);
     TAILQ_REMOVE(&set->list, job, of_conn);
     if (job->place == JOB_ON_SLOT)
-        set->running--;
+        job_set_count(set, -1);
     job->set = NULL;
 }

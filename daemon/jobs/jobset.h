@@ -16,3 +16,9 @@ int job_set_add(struct job_set *set, struct job *job);
 
 /* Takes out a job that is in SET. */
 void job_set_remove(struct job_set *set, struct job *job);
+
+/* How many jobs of SET are on a slot. */
+static inline unsigned job_set_running(const struct job_set *set)
+{
+    return set->running;
+}

@@ -2,11 +2,7 @@
 #pragma once
 /* A configuration with all that follows from it, immutable and reference-counted. The daemon holds
  * the settings in force, and each job those of its submission: a reload changes neither the rules
- * of an admitted job nor what its answer says of them.
- *
- * Room: daemon/jobs is the life of an admitted request: its settings, its place, its answer. It
- * includes kinds/, pool/, confine/ and what is below, and nothing of connections or the supervisor.
- * A job is owned by one place at a time: the queue, a slot, or the function that answers it. */
+ * of an admitted job nor what its answer says of them. */
 
 #include "conf/config.h"
 #include "daemon/confine/confinement.h"

@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What the daemon does for a job of each kind: plan its launch, judge its end, name it for people.
+/* The room daemon/kinds. Duty: know what each kind of job means to the daemon: plan its launch,
+ * judge its end, name it for people. It knows nothing of connections, of the queue or of the
+ * supervisor.
  *
- * Room: daemon/kinds knows what each kind of job means to the daemon. It includes pool/ for what a
- * slot is given and what it gives back, and nothing of connections, jobs in the queue or the
- * supervisor. Everything here but finding a rubric's files is pure. */
+ * May include: pool/ for what a slot is given and what it gives back, base/roots.h and
+ * base/clock.h, jail/view.h, and proto/.
+ *
+ * Invariants:
+ *  - Each row of JOB_KINDS has its operations (kind.c).
+ *  - A plan owns its parts, and borrows the spec and the host.
+ *  - Judging is pure. Planning opens the rubric, whose task_class.json it reads, and the readable
+ *    paths, and does no other I/O. */
 
 #include "daemon/base/roots.h"
 #include "daemon/pool/launch.h"

@@ -50,6 +50,12 @@ struct log {
  * move. */
 void log_init(struct log *log, int level, enum config_log_format format);
 
+/* Changes the least urgent level that is written, a syslog priority. */
+static inline void log_set_level(struct log *log, int level)
+{
+    log->level = level;
+}
+
 /* Lets events of BASE write what is kept, until log_detach(). */
 void log_attach(struct log *log, struct event_base *base);
 void log_detach(struct log *log);

@@ -123,6 +123,24 @@ static inline bool conn_is_served(const struct conn *conn)
     return conn->state == CONN_OPEN || conn->state == CONN_HALF_CLOSED;
 }
 
+/* Whether its next job waits for room in the queue. */
+static inline bool conn_is_parked(const struct conn *conn)
+{
+    return conn->is_parked;
+}
+
+/* Whether it leaves too many replies unread. */
+static inline bool conn_is_choked(const struct conn *conn)
+{
+    return conn->is_choked;
+}
+
+/* The socket; borrowed. */
+static inline int conn_fd(const struct conn *conn)
+{
+    return bufferevent_getfd(conn->bev);
+}
+
 /* Sends one frame; takes PAYLOAD. Drops it if the connection is closing. */
 void conn_send(struct conn *conn, struct bytes *payload);
 

@@ -16,7 +16,7 @@
 #define SMALL_FRAME_MAX (64u << 10)
 
 struct receive_budget {
-    size_t max;                          /* may change at any time */
+    size_t max;                          /* bytes */
     size_t reserved;                     /* bytes */
     TAILQ_HEAD(, receive_share) waiting; /* oldest first */
 };
@@ -31,6 +31,12 @@ struct receive_share {
 };
 
 void receive_budget_init(struct receive_budget *budget, size_t max);
+
+/* Changes the bound, at any time. Shares that exceed it stay. */
+static inline void receive_budget_set_max(struct receive_budget *budget, size_t max)
+{
+    budget->max = max;
+}
 
 /* Lets BEV buffer what needs no share, from now on. BUDGET and BEV outlive SHARE. */
 void receive_share_init(struct receive_share *share, struct receive_budget *budget,

@@ -180,8 +180,8 @@ static void put_connections(struct exposition *e, const struct status_view *view
     TAILQ_FOREACH(conn, view->conns, of_supervisor)
     {
         open++;
-        parked += conn->is_parked;
-        choked += conn->is_choked;
+        parked += conn_is_parked(conn);
+        choked += conn_is_choked(conn);
     }
     put_plain(e, "rubricd_connections", EXPOSITION_GAUGE, NULL, "Connected clients.", open);
     put_plain(e, "rubricd_max_connections", EXPOSITION_GAUGE, NULL,

@@ -43,6 +43,16 @@ void stats_count_dropped(struct stats *stats, enum job_kind_id kind)
     stats->kinds[kind].dropped++;
 }
 
+void stats_count_refused(struct stats *stats)
+{
+    stats->refused++;
+}
+
+void stats_count_reload_refused(struct stats *stats)
+{
+    stats->reloads_refused++;
+}
+
 void stats_count_wait(struct stats *stats, enum job_kind_id kind, uint64_t waited_ns,
                       uint64_t now_ns)
 {

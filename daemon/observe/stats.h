@@ -71,6 +71,12 @@ void stats_count_result(struct stats *stats, enum job_kind_id kind,
 void stats_count_error(struct stats *stats, enum job_kind_id kind, enum error_code code,
                        uint64_t now_ns);
 
+/* Counts a client that was refused because too many are connected. */
+void stats_count_refused(struct stats *stats);
+
+/* Counts a configuration that was refused. */
+void stats_count_reload_refused(struct stats *stats);
+
 /* How many submitted jobs have not ended. */
 uint64_t stats_unfinished(const struct stats *stats, enum job_kind_id kind);
 

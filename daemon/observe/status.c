@@ -69,13 +69,13 @@ static json_t *clients_json(const struct conn_list *conns, size_t *ret_total)
         if (total++ >= STATUS_CLIENTS_MAX)
             continue;
         (void)json_array_append_new(
-            list,
-            json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:b}", "client", (json_int_t)conn->number,
-                      "uid", (json_int_t)conn->peer.uid, "gid", (json_int_t)conn->peer.gid, "pid",
-                      (json_int_t)conn->peer.pid, "queued",
-                      (json_int_t)queue_lane_count(&conn->lane), "running",
-                      (json_int_t)conn->jobs.running, "unsent_bytes", (json_int_t)conn_unsent(conn),
-                      "paused", conn->is_parked || conn->is_choked));
+            list, json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:b}", "client", (json_int_t)conn->number,
+                            "uid", (json_int_t)conn->peer.uid, "gid", (json_int_t)conn->peer.gid,
+                            "pid", (json_int_t)conn->peer.pid, "queued",
+                            (json_int_t)queue_lane_count(&conn->lane), "running",
+                            (json_int_t)job_set_running(&conn->jobs), "unsent_bytes",
+                            (json_int_t)conn_unsent(conn), "paused",
+                            conn_is_parked(conn) || conn_is_choked(conn)));
     }
     *ret_total = total;
     return list;
@@ -107,7 +107,7 @@ static json_t *isolation_json(const struct settings *settings)
 {
     const struct isolation *isolation = &settings->isolation;
     json_t *copy = json_copy(isolation->summary);
-    const char *because = settings->confinement->probe.cold_because;
+    const char *because = confinement_cold_because(settings->confinement);
     if (json_object_set(copy, "missing", isolation->missing) < 0 ||
         json_object_set_new(copy, "warm", json_boolean(isolation->is_warm)) < 0 ||
         (!isolation->is_warm &&

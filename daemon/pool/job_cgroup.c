@@ -5,15 +5,10 @@
 
 #include <fcntl.h>
 
-static bool is_open(const struct job_cgroup *cgroup)
-{
-    return cgroup->leaf.fd >= 0;
-}
-
 void job_cgroup_deinit(struct job_cgroup *cgroup)
 {
     (void)job_cgroup_close(cgroup);
-    cgroup->leaf.fd = close_fd(cgroup->leaf.fd);
+    cgroup_leaf_close(&cgroup->leaf);
 }
 
 int job_cgroup_open(struct job_cgroup *cgroup, const struct cgroup_tree *tree, uint64_t job_no,
@@ -42,12 +37,12 @@ int job_cgroup_open(struct job_cgroup *cgroup, const struct cgroup_tree *tree, u
 
 bool job_cgroup_counts_processes(const struct job_cgroup *cgroup)
 {
-    return is_open(cgroup) && cgroup->tree->has[CGROUP_PIDS];
+    return job_cgroup_is_open(cgroup) && cgroup->tree->has[CGROUP_PIDS];
 }
 
 void job_cgroup_kill(const struct job_cgroup *cgroup)
 {
-    if (is_open(cgroup))
+    if (job_cgroup_is_open(cgroup))
         (void)cgroup_leaf_kill(&cgroup->leaf);
 }
 
@@ -59,7 +54,7 @@ uint64_t job_cgroup_cpu_remaining_ms(const struct job_cgroup *cgroup, uint64_t l
 {
     uint64_t cpu_ms = (limit_ms + 999) / 1000 * 1000 + CPU_SLACK_MS;
     uint64_t used_us;
-    if (!is_open(cgroup) || cgroup_leaf_read_cpu(&cgroup->leaf, &used_us) < 0)
+    if (!job_cgroup_is_open(cgroup) || cgroup_leaf_read_cpu(&cgroup->leaf, &used_us) < 0)
         return UINT64_MAX;
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     if (used_us / 1000 >= cpu_ms)
@@ -70,7 +65,7 @@ uint64_t job_cgroup_cpu_remaining_ms(const struct job_cgroup *cgroup, uint64_t l
 void job_cgroup_collect(const struct job_cgroup *cgroup, struct slot_result *result)
 {
     struct cgroup_usage usage;
-    if (!is_open(cgroup) || cgroup_leaf_read(cgroup->tree, &cgroup->leaf, &usage) < 0)
+    if (!job_cgroup_is_open(cgroup) || cgroup_leaf_read(cgroup->tree, &cgroup->leaf, &usage) < 0)
         return;
     result->cpu_us = MAX(result->cpu_us, usage.cpu_us);
     if (usage.memory_peak_bytes != UINT64_MAX)
@@ -84,7 +79,7 @@ void job_cgroup_collect(const struct job_cgroup *cgroup, struct slot_result *res
 
 bool job_cgroup_close(struct job_cgroup *cgroup)
 {
-    if (!is_open(cgroup))
+    if (!job_cgroup_is_open(cgroup))
         return true;
     bool is_busy = cgroup_leaf_remove(cgroup->tree, &cgroup->leaf) == -EBUSY;
     cgroup->is_left = is_busy && ++cgroup->looks > JOB_CGROUP_LOOKS_MAX;
@@ -93,6 +88,6 @@ bool job_cgroup_close(struct job_cgroup *cgroup)
         return false;
     }
     /* Another error than -EBUSY does not go away by waiting. */
-    cgroup->leaf.fd = close_fd(cgroup->leaf.fd);
+    cgroup_leaf_close(&cgroup->leaf);
     return true;
 }

@@ -34,6 +34,12 @@ struct job_cgroup {
 int job_cgroup_open(struct job_cgroup *cgroup, const struct cgroup_tree *tree, uint64_t job_no,
                     const struct limits *limits, unsigned cpu_percent, int *ret_fd);
 
+/* Whether there is a cgroup. */
+static inline bool job_cgroup_is_open(const struct job_cgroup *cgroup)
+{
+    return cgroup->leaf.fd >= 0;
+}
+
 /* Whether the cgroup bounds the number of processes. */
 bool job_cgroup_counts_processes(const struct job_cgroup *cgroup);
 

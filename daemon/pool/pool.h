@@ -10,7 +10,8 @@
  * slot_job keep the lives of these two; packet, capture and job_cgroup are a job's way in, its
  * output, and its cgroup.
  *
- * May include: confine, cgroup, log, jail (the link and its kinds of notice), base, and proto.
+ * May include: confine, cgroup, log, jail (link.h, the link and its kinds of notice, and
+ * children.h), base, and proto.
  *
  * Invariants:
  *  - An entry is in the queue, or its job is on exactly one slot, or it was given back by `done`.

@@ -60,7 +60,7 @@ static void lane_enter(struct queue *queue, struct queue_lane *lane, enum queue_
         return;
     if (lane->state == QUEUE_LANE_IN_RING)
         TAILQ_REMOVE(&queue->ring, lane, link);
-    if (lane->state == QUEUE_LANE_HELD) {
+    if (queue_lane_is_held(lane)) {
         assert(queue->held_count >= lane->count && queue->held_bytes >= lane->bytes);
         queue->held_count -= lane->count;
         queue->held_bytes -= lane->bytes;
@@ -77,7 +77,7 @@ static void lane_enter(struct queue *queue, struct queue_lane *lane, enum queue_
 /* Lets the state follow a change of the lane's entries. */
 static void settle_lane(struct queue *queue, struct queue_lane *lane)
 {
-    lane_enter(queue, lane, lane->state == QUEUE_LANE_HELD ? QUEUE_LANE_HELD : free_state(lane));
+    lane_enter(queue, lane, queue_lane_is_held(lane) ? QUEUE_LANE_HELD : free_state(lane));
 }
 
 void queue_hold(struct queue *queue, struct queue_lane *lane, bool held)
@@ -106,7 +106,7 @@ void queue_push(struct queue *queue, struct queue_lane *lane, struct queue_entry
     entry->lane = lane;
     queue->count++;
     queue->bytes += entry->size;
-    if (lane->state == QUEUE_LANE_HELD) {
+    if (queue_lane_is_held(lane)) {
         queue->held_count++;
         queue->held_bytes += entry->size;
     }
@@ -127,7 +127,7 @@ void queue_remove(struct queue *queue, struct queue_entry *entry)
     entry->lane = NULL;
     queue->count--;
     queue->bytes -= entry->size;
-    if (lane->state == QUEUE_LANE_HELD) {
+    if (queue_lane_is_held(lane)) {
         assert(queue->held_count > 0 && queue->held_bytes >= entry->size);
         queue->held_count--;
         queue->held_bytes -= entry->size;

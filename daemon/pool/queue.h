@@ -106,6 +106,12 @@ struct queue_entry *queue_lane_oldest(const struct queue_lane *lane, int priorit
 /* How many entries LANE has. */
 size_t queue_lane_count(const struct queue_lane *lane);
 
+/* Whether queue_hold() holds LANE. */
+static inline bool queue_lane_is_held(const struct queue_lane *lane)
+{
+    return lane->state == QUEUE_LANE_HELD;
+}
+
 /* How many entries there are, held ones included. */
 size_t queue_count(const struct queue *queue);
 

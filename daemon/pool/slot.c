@@ -31,7 +31,7 @@
  *
  * One job ahead. Waking the supervisor between two jobs costs as much as a quick job does. So a
  * slot whose last job was quick sends the `next` job to its jail while that still has one. The jail
- * goes on with the next job by itself. When it reports the end of the first, the next becomes the
+ * goes on with the next job by itself. When it says that the first has ended, the next becomes the
  * job, LAUNCHING as if it had just been sent. A job that turns out not to be quick must not keep
  * another waiting: its jail tells that it runs, and returns the job that was sent ahead. That job
  * is pending then, until the first one ends or another slot can take it: one that is idle, or one
@@ -55,7 +55,7 @@
 
 /* A jail has this long to start a program. */
 #define JAIL_ANSWER_MS 10000
-/* The jail of a program that was killed or has exited has this long to clean up and report: longer
+/* The jail of a program that was killed or has exited has this long to clean up and say so: longer
  * than it gives itself for killing the tree (jail.c). */
 #define JAIL_CLEAN_UP_MS 8000
 /* The pipes of a program that has exited with all its tree are at end of file at once, unless it
@@ -95,7 +95,7 @@ static _unused_ bool is_consistent(const struct slot *slot)
     case SLOT_RUNNING:
         return is_up && phase == SLOT_JOB_TAKEN && slot->job.program_pidfd >= 0;
     case SLOT_ENDING:
-        return is_up && (phase == SLOT_JOB_TAKEN || phase == SLOT_JOB_REPORTED);
+        return is_up && (phase == SLOT_JOB_TAKEN || phase == SLOT_JOB_ENDED);
     }
     return false;
 }
@@ -141,7 +141,7 @@ static void on_output(struct capture *capture, size_t n, void *userdata);
 
 static int send_job(struct slot *slot, struct slot_job *job)
 {
-    bool has_cgroups = layer_in(slot->jail.confinement->probe.layers, LAYER_CGROUP);
+    bool has_cgroups = confinement_has(slot->jail.confinement, LAYER_CGROUP);
     struct slot_job_host host = {
         .base = slot->config->base,
         .on_output = on_output,
@@ -239,7 +239,7 @@ static void complete(struct slot *slot, enum slot_end end)
 
 static void complete_if_over(struct slot *slot)
 {
-    if (slot->state != SLOT_ENDING || slot->job.phase != SLOT_JOB_REPORTED ||
+    if (slot->state != SLOT_ENDING || slot->job.phase != SLOT_JOB_ENDED ||
         !slot_job_is_drained(&slot->job))
         return;
     if (!job_cgroup_close(&slot->job.cgroup)) {
@@ -311,15 +311,15 @@ static void job_has_started(struct slot *slot, uint64_t started_ns, int pidfd)
 static const char *job_has_ended(struct slot *slot, const struct link_notice *notice)
 {
     /* The jail has reaped the program: the pidfd, which the kernel answers for, must say so too. */
-    if (slot->job.phase == SLOT_JOB_REPORTED || !await_readable(slot->job.program_pidfd, 0))
-        return "it reports the end of a program that runs";
+    if (slot->job.phase == SLOT_JOB_ENDED || !await_readable(slot->job.program_pidfd, 0))
+        return "it says that a running program has ended";
     note_exit(slot, clock_plausible_ns(notice->ended_ns, slot->job.result.started_ns));
     if (capture_read_rest(&slot->job.out) < 0 || capture_read_rest(&slot->job.err) < 0)
         return unwatched;
-    slot_job_report(&slot->job, notice);
+    slot_job_note_end(&slot->job, notice);
     slot_enter(slot, SLOT_ENDING, END_OF_FILE_MS);
     complete_if_over(slot);
-    if (slot->job.phase == SLOT_JOB_REPORTED) {
+    if (slot->job.phase == SLOT_JOB_ENDED) {
         slot_jail_ignore(&slot->jail);      /* what it says now is about the next job */
         job_cgroup_kill(&slot->job.cgroup); /* where the jail had no means to */
     }
@@ -468,7 +468,7 @@ static void on_deadline(struct slot *slot)
 
 static void on_no_end(struct slot *slot)
 {
-    if (slot->job.phase != SLOT_JOB_REPORTED) {
+    if (slot->job.phase != SLOT_JOB_ENDED) {
         slot_jail_give_up(&slot->jail, "it does not finish its job");
     } else if (slot_job_is_drained(&slot->job)) {
         complete_if_over(slot); /* it is the cgroup that is not empty yet */

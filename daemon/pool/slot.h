@@ -70,7 +70,7 @@ struct slot_config {
     void *userdata;
 };
 
-/* The fields are slot.c's; other files use the functions below. */
+/* The fields are for slot.c, and slot_view.c reads them; other files use the functions below. */
 struct slot {
     const struct slot_config *config;
     unsigned index;
@@ -92,7 +92,8 @@ int slot_init(struct slot *slot, const struct slot_config *config, unsigned inde
 
 /* Runs a job on an idle slot, or queues it behind the running one if slot_takes_next(). On success
  * returns 0 and calls `done` later, exactly once. A negative errno: the job was not taken, and
- * `done` will not be called. OWNER is not NULL. */
+ * `done` will not be called. Calls neither `done` nor `started` before it returns. OWNER is not
+ * NULL. */
 int slot_run(struct slot *slot, const struct launch *launch, uint64_t job_no, void *owner);
 
 /* Moves the job that FROM holds to TO, which is idle or takes one ahead. Returns its owner. */
@@ -103,7 +104,7 @@ void *slot_pass_on(struct slot *from, struct slot *to);
 void slot_renew(struct slot *slot);
 
 /* Kills the job of OWNER, which the slot has; it ends with SLOT_KILL_CANCELLED unless something
- * else came first. */
+ * else came first. It is an error to call it after `done` for that job. */
 void slot_cancel(struct slot *slot, const void *owner);
 
 /* Ends the jail; `stopped` is called when it is gone. A job that runs is killed with it. May be
@@ -157,7 +158,7 @@ static inline bool slot_takes_next(const struct slot *slot)
 /* Whether the slot has a job ahead that its jail does not have, and that another slot may take. */
 static inline bool slot_holds_next(const struct slot *slot)
 {
-    return slot->next.phase == SLOT_JOB_PENDING && slot->next.cgroup.leaf.fd < 0;
+    return slot->next.phase == SLOT_JOB_PENDING && !job_cgroup_is_open(&slot->next.cgroup);
 }
 
 /* Whether it holds one that will wait longer here than a quick job takes. */

@@ -21,8 +21,8 @@ bool slot_job_may_enter(enum slot_job_phase from, enum slot_job_phase to)
         [SLOT_JOB_NONE] = TO(PENDING),
         [SLOT_JOB_PENDING] = TO(SENT) | TO(WITHDRAWN) | TO(OVER),
         [SLOT_JOB_SENT] = TO(PENDING) | TO(TAKEN) | TO(WITHDRAWN),
-        [SLOT_JOB_TAKEN] = TO(REPORTED) | TO(OVER),
-        [SLOT_JOB_REPORTED] = TO(OVER),
+        [SLOT_JOB_TAKEN] = TO(ENDED) | TO(OVER),
+        [SLOT_JOB_ENDED] = TO(OVER),
         [SLOT_JOB_WITHDRAWN] = TO(OVER),
         [SLOT_JOB_OVER] = 0,
     };
@@ -165,9 +165,9 @@ void slot_job_note_exit(struct slot_job *job, uint64_t ended_ns)
     job->program_event = consume_event(job->program_event);
 }
 
-void slot_job_report(struct slot_job *job, const struct link_notice *notice)
+void slot_job_note_end(struct slot_job *job, const struct link_notice *notice)
 {
-    enter(job, SLOT_JOB_REPORTED);
+    enter(job, SLOT_JOB_ENDED);
     job->spent = notice->leftover;
     job->result.wait_status = notice->wait_status;
     job->result.cpu_us = notice->cpu_us;
@@ -241,7 +241,7 @@ void slot_job_close(struct slot_job *job)
 
 void slot_job_finish(struct slot_job *job, enum slot_end end)
 {
-    assert(end != SLOT_END_EXITED || job->phase == SLOT_JOB_REPORTED);
+    assert(end != SLOT_END_EXITED || job->phase == SLOT_JOB_ENDED);
     assert(end != SLOT_END_NOT_STARTED || job->phase == SLOT_JOB_TAKEN);
     assert(!is_watched(job));
     job->result.end = end;

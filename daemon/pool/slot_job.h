@@ -27,11 +27,11 @@
 #include <stdint.h>
 
 enum slot_job_phase {
-    SLOT_JOB_NONE,     /* there is no job */
-    SLOT_JOB_PENDING,  /* packed; no jail has it */
-    SLOT_JOB_SENT,     /* ahead of its turn: the jail has it and may return it unused */
-    SLOT_JOB_TAKEN,    /* the jail starts it or runs it, and cannot return it */
-    SLOT_JOB_REPORTED, /* the jail has reported its end; a pipe or the cgroup may still be in use */
+    SLOT_JOB_NONE,    /* there is no job */
+    SLOT_JOB_PENDING, /* packed; no jail has it */
+    SLOT_JOB_SENT,    /* ahead of its turn: the jail has it and may return it unused */
+    SLOT_JOB_TAKEN,   /* the jail starts it or runs it, and cannot return it */
+    SLOT_JOB_ENDED, /* the jail says that it has ended; a pipe or the cgroup may still be in use */
     SLOT_JOB_WITHDRAWN, /* no jail will get it: cancelled while pending, or it cannot be sent */
     SLOT_JOB_OVER,      /* on its way back to its owner, with a result */
 };
@@ -107,7 +107,7 @@ int slot_job_watch(struct slot_job *job, struct event_base *base, event_callback
 void slot_job_note_exit(struct slot_job *job, uint64_t ended_ns);
 
 /* Takes over what NOTICE, of type ENDED, and the cgroup know about the job's end. */
-void slot_job_report(struct slot_job *job, const struct link_notice *notice);
+void slot_job_note_end(struct slot_job *job, const struct link_notice *notice);
 
 /* Takes over what NOTICE, of type FAILED, says of a program that could not be started. */
 void slot_job_fail(struct slot_job *job, const struct link_notice *notice);

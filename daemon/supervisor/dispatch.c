@@ -88,7 +88,7 @@ void dispatch_answer_sut(struct supervisor *supervisor, struct job *job)
 static void end_wait(struct supervisor *supervisor, struct job *job, uint64_t began_ns)
 {
     uint64_t waited_ns = began_ns - job->queued_ns;
-    job->began_ns = began_ns;
+    job_begin(job, began_ns);
     stats_count_wait(&supervisor->stats, job->spec->kind, waited_ns, began_ns);
 }
 

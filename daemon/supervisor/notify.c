@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Each extension of a stop, which is repeated every WATCH_INTERVAL_S. It is short so that the
+/* Each extension of a stop, which is repeated every NOTIFY_INTERVAL_S. It is short so that the
  * manager does not wait much longer for a daemon that hangs. */
 #define EXTEND_MS 10000
 /* How long after the grace period the daemon may clean up killed jobs and send last answers before

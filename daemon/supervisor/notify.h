@@ -6,9 +6,9 @@
 #include "state.h"
 
 /* Updates STATUS= and, while the daemon drains, extends the time that the manager gives it. To be
- * called every WATCH_INTERVAL_S, and after what the manager should know at once. */
+ * called every NOTIFY_INTERVAL_S, and after what the manager should know at once. */
 void notify_tell(struct supervisor *supervisor);
-#define WATCH_INTERVAL_S 2
+#define NOTIFY_INTERVAL_S 2
 
 /* Judges and logs the daemon's health: whether to feed the watchdog. For service_init(). */
 bool notify_is_healthy(void *userdata);

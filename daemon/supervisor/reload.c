@@ -170,11 +170,12 @@ void reload_configuration(struct supervisor *supervisor, struct reload *ret)
     if (!state_refuses_jobs(supervisor))
         service_reloading(&supervisor->service);
     ret->is_done = try_reload(supervisor, ret) == 0;
-    if (ret->is_done)
+    if (ret->is_done) {
         log_success(supervisor, ret);
-    else
+    } else {
         log_refusal(supervisor, ret);
-    supervisor->stats.reloads_refused += !ret->is_done;
+        stats_count_reload_refused(&supervisor->stats);
+    }
     supervisor->reload_refused = !ret->is_done;
     if (!state_refuses_jobs(supervisor))
         service_ready(&supervisor->service);

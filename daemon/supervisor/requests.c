@@ -33,7 +33,7 @@ static bool is_admin(const struct supervisor *supervisor, const struct conn *con
     gid_t gids[ADMIN_GROUPS_MAX];
     const struct string_list *names = &supervisor->settings->config.admin_groups;
     size_t n = peer_resolve_groups(names->item, names->count, gids, ARRAY_SIZE(gids));
-    return peer_is_admin(bufferevent_getfd(conn->bev), &conn->peer, gids, n);
+    return peer_is_admin(conn_fd(conn), &conn->peer, gids, n);
 }
 
 /* --- submit -------------------------------------------------------------------------------- */
@@ -48,16 +48,14 @@ static bool is_run(const struct job_spec *spec)
 static void admit(struct supervisor *supervisor, struct conn *conn, struct request *request,
                   size_t size, struct settings *settings)
 {
-    struct job *job = job_new(request, size, settings);
+    const struct job_client client = {conn, conn->number, conn->peer};
+    struct job *job = job_new(request, size, settings, supervisor->last_job_no + 1, &client);
     if (!job || job_set_add(&conn->jobs, job) < 0) {
         send_error(conn, job ? &job->id : &request->id, 0, ERROR_INTERNAL, "out of memory");
         job_free(job);
         return;
     }
-    job->number = ++supervisor->last_job_no;
-    job->conn = conn;
-    job->client_no = conn->number;
-    job->peer = conn->peer;
+    supervisor->last_job_no++;
     stats_count_submitted(&supervisor->stats, job->spec->kind);
     if (is_run(job->spec)) {
         queue_push(&supervisor->queue, &conn->lane, &job->entry);
@@ -101,7 +99,7 @@ void requests_resume(struct supervisor *supervisor)
         if (room == QUEUE_LANE_FULL && !refused)
             continue;
         conn_unpark(conn); /* its next job may park it at the end of the list */
-        if (next && !next->is_parked)
+        if (next && !conn_is_parked(next))
             next = TAILQ_FIRST(parked); /* it ended meanwhile */
     }
 }
@@ -269,7 +267,7 @@ static void on_gone(struct conn *conn, void *userdata)
     struct job *job;
     while ((job = TAILQ_FIRST(&conn->jobs.list))) {
         job_set_remove(&conn->jobs, job);
-        job->conn = NULL;
+        job_orphan(job);
         if (job->place == JOB_ON_SLOT) {
             slot_cancel(job->slot, job);
         } else {
@@ -285,7 +283,7 @@ static void on_gone(struct conn *conn, void *userdata)
 static void on_choked(struct conn *conn, bool choked, void *userdata)
 {
     struct supervisor *supervisor = userdata;
-    assert((conn->lane.state == QUEUE_LANE_HELD) != choked);
+    assert(queue_lane_is_held(&conn->lane) != choked);
     queue_hold(&supervisor->queue, &conn->lane, choked);
     /* A held lane makes room for others; a released one has jobs to dispatch. */
     event_active(supervisor->turn, 0, 0);
@@ -334,7 +332,7 @@ void requests_accept(int fd, void *userdata)
     _cleanup_bytes_ struct bytes payload = BYTES_NULL;
 
     if (supervisor->conn_count >= supervisor->settings->config.max_clients) {
-        supervisor->stats.refused++;
+        stats_count_refused(&supervisor->stats);
         log_event(&supervisor->log, LOG_WARNING, LOG_MESSAGE_CLIENT_REFUSED,
                   "client refused: %zu are connected", supervisor->conn_count);
         refuse_client(fd);

@@ -75,14 +75,14 @@ void state_adopt(struct supervisor *supervisor, struct settings *settings)
     struct conn_env *env = &supervisor->conn_env;
     settings_unref(supervisor->settings);
     supervisor->settings = settings;
-    supervisor->log.level = state_log_level(config);
+    log_set_level(&supervisor->log, state_log_level(config));
     queue_bound(&supervisor->queue, config->queue_jobs, config->queue_bytes,
                 config->queue_jobs_per_client);
     env->settings = settings;
     env->max_frame = config->max_frame;
     env->frame_timeout_ms = config->frame_timeout_ms;
     env->high_water = config->reply_high_water;
-    env->budget.max = config->receive_bytes;
+    receive_budget_set_max(&env->budget, config->receive_bytes);
 }
 
 struct settings_host state_host(const struct supervisor *supervisor)

@@ -38,7 +38,7 @@ static void say_bye(struct supervisor *supervisor)
 static void stop_when_idle(struct supervisor *supervisor)
 {
     if (supervisor->phase < PHASE_STOPPING && pool_busy(&supervisor->pool) == 0) {
-        assert(supervisor->queue.count == 0);
+        assert(queue_count(&supervisor->queue) == 0);
         state_enter(supervisor, PHASE_STOPPING);
         (void)event_del(supervisor->grace);
         scrape_deinit(&supervisor->scrape);
@@ -59,8 +59,7 @@ static void close_listeners(struct supervisor *supervisor)
 
 static void mark_draining(void *owner)
 {
-    struct job *job = owner;
-    job->draining = true;
+    job_mark_draining(owner);
 }
 
 /* Kills the jobs that still run. Each further signal calls it again, and so does the end of the
@@ -172,7 +171,7 @@ static int set_up_events(struct supervisor *supervisor)
             return -ENOMEM;
     }
     log_attach(&supervisor->log, base);
-    struct timeval period = {.tv_sec = WATCH_INTERVAL_S};
+    struct timeval period = {.tv_sec = NOTIFY_INTERVAL_S};
     if (event_add(supervisor->tell, &period) < 0)
         return -ENOMEM;
     return service_init(&supervisor->service, base, notify_is_healthy, supervisor);

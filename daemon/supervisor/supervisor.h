@@ -6,7 +6,7 @@
  * the service manager how the daemon is doing, and service.c speaks the manager's protocols.
  *
  * May include every other room of the daemon; daemon/main.c alone includes it. Within the room
- * supervisor.c includes all files and no file includes supervisor.h.
+ * supervisor.c includes all files, and no other file includes supervisor.h.
  *
  * Theory of operation: one thread runs everything on one event loop. A callback that changes what
  * may run or be read next does not act on it, because it may be deep inside another object's

@@ -46,7 +46,7 @@ static inline void connections_on_request(struct conn *conn, struct request *req
 static inline void connections_on_gone(struct conn *conn, void *userdata)
 {
     struct connections *all = userdata;
-    assert_false(conn->is_parked);
+    assert_false(conn_is_parked(conn));
     all->gone++;
 }
 
@@ -127,7 +127,7 @@ static inline void connections_park(struct connections *all, size_t i)
     connections_send(all, i, PING);
     connections_turn(all);
     all->parks = false;
-    assert_true(all->conn[i]->is_parked);
+    assert_true(conn_is_parked(all->conn[i]));
 }
 
 static inline void connections_deinit(struct connections *all)

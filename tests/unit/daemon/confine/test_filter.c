@@ -2,7 +2,7 @@
 /* Tests the filter of system calls in two ways: an interpreter of its program tells the result of
  * any number with any arguments, and a process that has installed it makes real calls. */
 #include "daemon/confine/filter.h"
-#include "daemon/jail/confine.h"
+#include "daemon/jail/enclosure.h"
 #include "tests/unit/scenario.h"
 
 #include <fcntl.h>

@@ -30,6 +30,21 @@ static bool may_enter(struct job *job, enum job_place place, struct slot *slot)
     return !aborts(call_enter, &move);
 }
 
+static void call_count(void *argument)
+{
+    job_set_count(argument, -1);
+}
+
+static void no_more_jobs_stop_than_run(void **state)
+{
+    struct job_set set;
+    (void)state;
+    job_set_init(&set);
+    assert_int_equal(aborts(call_count, &set), ASSERTIONS_ARE_ON);
+    job_set_count(&set, 1);
+    assert_false(aborts(call_count, &set));
+}
+
 static void running_jobs_are_counted(void **state)
 {
     struct queue_lane lane = {.count = 1};
@@ -44,22 +59,22 @@ static void running_jobs_are_counted(void **state)
         job_enter(&jobs[i], JOB_QUEUED, NULL);
         jobs[i].entry.lane = NULL;
     }
-    assert_int_equal(set.running, 0);
+    assert_int_equal(job_set_running(&set), 0);
     job_enter(&jobs[0], JOB_ON_SLOT, slot_number(1));
     job_enter(&jobs[1], JOB_ON_SLOT, slot_number(2));
-    assert_int_equal(set.running, 2);
+    assert_int_equal(job_set_running(&set), 2);
     job_enter(&jobs[0], JOB_ON_SLOT, slot_number(3)); /* moved */
-    assert_int_equal(set.running, 2);
+    assert_int_equal(job_set_running(&set), 2);
     assert_ptr_equal(jobs[0].slot, slot_number(3));
     job_enter(&jobs[0], JOB_ENDED, NULL);
-    assert_int_equal(set.running, 1);
+    assert_int_equal(job_set_running(&set), 1);
     assert_null(jobs[0].slot);
     job_set_remove(&set, &jobs[0]);
-    assert_int_equal(set.running, 1);
+    assert_int_equal(job_set_running(&set), 1);
     job_set_remove(&set, &jobs[1]); /* its client is gone, it runs still */
-    assert_int_equal(set.running, 0);
+    assert_int_equal(job_set_running(&set), 0);
     job_enter(&jobs[1], JOB_ENDED, NULL);
-    assert_int_equal(set.running, 0);
+    assert_int_equal(job_set_running(&set), 0);
     assert_true(TAILQ_EMPTY(&set.list));
     assert_null(set.by_id);
 }
@@ -133,6 +148,57 @@ static void a_job_in_use_is_not_freed(void **state)
     job_free(job);
 }
 
+/* --- what is noted of a job ---------------------------------------------------------------- */
+
+static void call_begin(void *argument)
+{
+    job_begin(argument, 8);
+}
+
+static void call_mark_draining(void *argument)
+{
+    job_mark_draining(argument);
+}
+
+static void call_orphan(void *argument)
+{
+    job_orphan(argument);
+}
+
+static void a_job_begins_once(void **state)
+{
+    struct job job = {.queued_ns = 1};
+    (void)state;
+    job_begin(&job, 7);
+    assert_int_equal(job.began_ns, 7);
+    assert_int_equal(aborts(call_begin, &job), ASSERTIONS_ARE_ON);
+}
+
+static void only_a_job_on_a_slot_is_killed_by_a_drain(void **state)
+{
+    struct job job = {.place = JOB_QUEUED};
+    (void)state;
+    assert_int_equal(aborts(call_mark_draining, &job), ASSERTIONS_ARE_ON);
+    job_enter(&job, JOB_ON_SLOT, slot_number(1));
+    job_mark_draining(&job);
+    assert_true(job.draining);
+    job_mark_draining(&job); /* a second signal */
+}
+
+static void a_job_is_orphaned_outside_of_its_set(void **state)
+{
+    char id[] = "a";
+    struct job_set set;
+    struct job job = {.id = {id, 1}, .conn = (struct conn *)(uintptr_t)0x1000};
+    (void)state;
+    job_set_init(&set);
+    assert_int_equal(job_set_add(&set, &job), 0);
+    assert_int_equal(aborts(call_orphan, &job), ASSERTIONS_ARE_ON);
+    job_set_remove(&set, &job);
+    job_orphan(&job);
+    assert_null(job.conn);
+}
+
 /* --- the set ------------------------------------------------------------------------------- */
 
 static void jobs_are_found_by_any_bytes(void **state)
@@ -194,10 +260,14 @@ static void a_job_is_in_one_set(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_more_jobs_stop_than_run),
         cmocka_unit_test(running_jobs_are_counted),
         cmocka_unit_test(places_that_may_follow),
         cmocka_unit_test(a_place_agrees_with_queue_and_slot),
         cmocka_unit_test(a_job_in_use_is_not_freed),
+        cmocka_unit_test(a_job_begins_once),
+        cmocka_unit_test(only_a_job_on_a_slot_is_killed_by_a_drain),
+        cmocka_unit_test(a_job_is_orphaned_outside_of_its_set),
         cmocka_unit_test(jobs_are_found_by_any_bytes),
         cmocka_unit_test(a_job_is_in_one_set),
     };

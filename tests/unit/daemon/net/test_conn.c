@@ -56,7 +56,7 @@ static void is_paused_until_it_is_unparked(void **state)
     assert_int_equal(f->all.requests, 3);
     assert_int_equal(f->last_size, strlen(PING));
     assert_ptr_equal(f->last_settings, &f->all.settings);
-    assert_false(conn->is_parked);
+    assert_false(conn_is_parked(conn));
     assert_true(TAILQ_EMPTY(&f->all.env.parked));
     assert_int_equal(f->all.settings.references, 1);
 }

@@ -70,7 +70,7 @@ static void expect_woken(struct fixture *f, unsigned first, unsigned second, uns
 static void small_frames_need_none(void **state)
 {
     struct fixture *f = *state;
-    f->budget.max = 0;
+    receive_budget_set_max(&f->budget, 0);
     assert_true(receive_share_take(&f->share[0], LARGE)); /* alone */
     assert_true(receive_share_take(&f->share[1], SMALL_FRAME_MAX));
     assert_int_equal(f->budget.reserved, LARGE);

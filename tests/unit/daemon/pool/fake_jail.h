@@ -23,7 +23,7 @@
 #define QUICK "quick"   /* its programs exit at once */
 #define SLOW "slow"     /* its programs run until they are killed */
 #define SILENT "silent" /* it takes jobs and says nothing */
-#define LIAR "liar"     /* it reports the end of a program that runs */
+#define LIAR "liar"     /* it says that a running program has ended */
 #define SPENT "spent"   /* it cannot clean up: somebody holds the output open, and it exits */
 
 static inline void fork_program(bool exits, int *ret_pidfd)

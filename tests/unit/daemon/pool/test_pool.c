@@ -120,7 +120,7 @@ static struct fixture *start(const char *behaviour, unsigned size)
     (void)alarm(60); /* a test that hangs ends here */
     confine(&f->confinement, "/proc/self/exe");
     confine(&f->other, "/proc/self/exe");
-    f->log.level = -1;
+    log_set_level(&f->log, -1);
     f->base = event_base_new();
     queue_init(&f->queue, ITEMS, SIZE_MAX, ITEMS);
     queue_lane_init(&f->lane);

@@ -34,7 +34,7 @@ static void check_lane(const struct queue_lane *lane)
     }
     assert_int_equal(lane->occupied >> QUEUE_PRIORITIES, 0);
     assert_int_equal(lane->count, count);
-    bool is_held = lane->state == QUEUE_LANE_HELD;
+    bool is_held = queue_lane_is_held(lane);
     assert_int_equal(is_in_ring(lane), count > 0 && !is_held);
     assert_int_equal(queue_lane_first(lane) != NULL, count > 0);
 }
@@ -660,7 +660,7 @@ static void pair_operate(struct pair *pair, uint32_t pushes)
 static void pair_compare(struct pair *pair)
 {
     const struct model *model = &pair->model;
-    assert_int_equal(pair->queue.count, model_count(model, MODEL_LANES));
+    assert_int_equal(queue_count(&pair->queue), model_count(model, MODEL_LANES));
     assert_int_equal(pair->queue.bytes, model_bytes(model));
     size_t place = 0;
     const struct queue_lane *lane;
@@ -691,7 +691,7 @@ static void test_differential(void **state)
         pair.model.held[lane] = false;
         model_settle(&pair.model, lane);
     }
-    while (pair.queue.count > 0)
+    while (queue_count(&pair.queue) > 0)
         pair_pop(&pair);
     pair_pop(&pair);
     check(&pair.queue, pair.lanes, MODEL_LANES);

@@ -81,7 +81,7 @@ static struct fixture *start(const char *behaviour)
     (void)alarm(60); /* whatever waits for ever ends here */
     confine(&f->confinement, "/proc/self/exe");
     confine(&f->unusable, "/dev/null");
-    f->log.level = -1;
+    log_set_level(&f->log, -1);
     f->config = (struct slot_config){
         .base = event_base_new(),
         .log = &f->log,

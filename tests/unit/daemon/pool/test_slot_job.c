@@ -173,15 +173,15 @@ static void finish_twice(struct slot_job *job)
     slot_job_finish(job, SLOT_END_JAIL_LOST);
 }
 
-static void exit_before_it_was_reported(struct slot_job *job)
+static void exit_before_its_end_was_noted(struct slot_job *job)
 {
     slot_job_finish(job, SLOT_END_EXITED);
 }
 
-static void report_before_it_was_taken(struct slot_job *job)
+static void end_before_it_was_taken(struct slot_job *job)
 {
     const struct link_notice notice = {.type = LINK_ENDED};
-    slot_job_report(job, &notice);
+    slot_job_note_end(job, &notice);
 }
 
 static void move_onto_another(struct slot_job *job)
@@ -195,8 +195,8 @@ static void test_wrong_phases_are_caught(void **state)
     struct fixture *f = *state;
     assert_caught(slot_job_retract(&f->job));
     assert_caught(slot_job_commit(&f->job));
-    assert_caught(report_before_it_was_taken(&f->job));
-    assert_caught(exit_before_it_was_reported(&f->job));
+    assert_caught(end_before_it_was_taken(&f->job));
+    assert_caught(exit_before_its_end_was_noted(&f->job));
     assert_caught(move_onto_another(&f->job));
     assert_caught(send_twice(&f->job));
     assert_caught(finish_twice(&f->job));
@@ -215,11 +215,11 @@ static void test_taken_it_cannot_be_sent_again(void **state)
 }
 
 /* Each phase and those that may follow it, by their first letters: None, Pending, Sent, Taken,
- * Reported, Withdrawn, Over. */
+ * Ended, Withdrawn, Over. */
 static void test_the_arrows_between_phases(void **state)
 {
-    static const char letters[] = "NPSTRWO";
-    static const char *const next[] = {"P", "SWO", "PTW", "RO", "O", "O", ""};
+    static const char letters[] = "NPSTEWO";
+    static const char *const next[] = {"P", "SWO", "PTW", "EO", "O", "O", ""};
     (void)state;
     for (unsigned from = 0; from < strlen(letters); from++)
         for (unsigned to = 0; to < strlen(letters); to++)

@@ -2,7 +2,8 @@
 /* Theory of operation. Where the host grants it, the supervisor has started the jail in new user,
  * mount, ipc, uts and pid namespaces, and, if jobs have no control groups of their own, in a new
  * cgroup namespace (daemon/confine/jailproc.c). The jail has all capabilities over its user
- * namespace and none over the host. confine() uses them, each step before one that would forbid it:
+ * namespace and none over the host. enclosure_build() uses them, each step before one that would
+ * forbid it:
  *
  *  1. map one user and one group into the user namespace, and set a neutral host name;
  *  2. unshare the network namespace, which has only a loopback device;
@@ -18,7 +19,7 @@
  * A step that fails costs its layer, which lose() takes off the list and notes for the supervisor;
  * only the identity, the slot's directory and the capabilities are indispensable. The per-job part
  * below shows and hides directories, by the capabilities that the jail has kept for itself. */
-#include "confine.h"
+#include "enclosure.h"
 #include "landlock.h"
 #include "mounts.h"
 
@@ -255,9 +256,9 @@ static bool bar_user_namespaces(const struct enclosure *c)
 
 /* --- all of it ----------------------------------------------------------------------------- */
 
-int confine(struct enclosure *c, const struct link_setup *setup, char *const *readable,
-            const char *slot_directory, int filter, struct link_notice *notice,
-            const char **ret_step)
+int enclosure_build(struct enclosure *c, const struct link_setup *setup, char *const *readable,
+                    const char *slot_directory, int filter, struct link_notice *notice,
+                    const char **ret_step)
 {
     int r = 0;
     c->layers = layers_consistent(setup->layers & LAYERS_ALL);
@@ -349,8 +350,8 @@ static int show_readable(const struct enclosure *c, char *const *paths)
     return 0;
 }
 
-int confine_show(struct enclosure *c, const struct link_job *job, const struct link_lists *lists,
-                 enum link_stage *ret_stage)
+int enclosure_show(struct enclosure *c, const struct link_job *job, const struct link_lists *lists,
+                   enum link_stage *ret_stage)
 {
     if (!has_view(c))
         return 0;
@@ -362,7 +363,7 @@ int confine_show(struct enclosure *c, const struct link_job *job, const struct l
     return show_readable(c, lists->readable);
 }
 
-int confine_hide(struct enclosure *c, const struct link_lists *lists)
+int enclosure_hide(struct enclosure *c, const struct link_lists *lists)
 {
     int r = 0;
     if (!has_view(c))
@@ -378,8 +379,8 @@ int confine_hide(struct enclosure *c, const struct link_lists *lists)
     return r;
 }
 
-int confine_ruleset(const struct enclosure *c, const struct link_lists *lists, int cwd,
-                    int *ret_own)
+int enclosure_make_ruleset(const struct enclosure *c, const struct link_lists *lists, int cwd,
+                           int *ret_own)
 {
     if (!layer_in(c->layers, LAYER_LANDLOCK) || c->ruleset >= 0)
         return 0;

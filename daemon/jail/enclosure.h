@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 /* What a jail does once, so that its jobs cost no more than a fork: identity in its user namespace,
- * network, view, work directory, Landlock ruleset, seccomp filter, capabilities, in that order
- * (confine()). A layer that the host refuses is left out and reported; the supervisor decides
- * whether the rest suffices.
+ * network, view, work directory, Landlock ruleset, seccomp filter, capabilities. enclosure_build()
+ * sets them up in that order, leaves out a layer that the host refuses, and says so in its notice;
+ * the supervisor decides whether the rest suffices.
  *
  * An `enclosure` is what one jail built around itself. (A `confinement`, daemon/confine, is what
  * all jails of one configuration share.) */
@@ -32,23 +32,23 @@ struct enclosure {
     uint64_t bench_device, bench_inode;
 };
 
-/* Confines the calling process, which the supervisor has already put into the namespaces that SETUP
- * names. SLOT_DIRECTORY is the slot's directory on the host. FILTER is borrowed; -1: none. Fills
- * NOTICE with the layers in force and the errors of the others. Returns a negative errno and names
- * the step in *ret_step if no job can run like this. */
-int confine(struct enclosure *enclosure, const struct link_setup *setup, char *const *readable,
-            const char *slot_directory, int filter, struct link_notice *notice,
-            const char **ret_step);
+/* Builds ENCLOSURE around the calling process, which the supervisor has already put into the
+ * namespaces that SETUP names. SLOT_DIRECTORY is the slot's directory on the host. FILTER is
+ * borrowed; -1: none. Fills NOTICE with the layers in force and the errors of the others. Returns a
+ * negative errno and names the step in *ret_step if no job can run like this. */
+int enclosure_build(struct enclosure *enclosure, const struct link_setup *setup,
+                    char *const *readable, const char *slot_directory, int filter,
+                    struct link_notice *notice, const char **ret_step);
 
 /* Shows a job its bench, hides that of the previous job, and shows the other paths that it may
  * read. On failure *ret_stage says which of these failed. */
-int confine_show(struct enclosure *enclosure, const struct link_job *job,
-                 const struct link_lists *lists, enum link_stage *ret_stage);
+int enclosure_show(struct enclosure *enclosure, const struct link_job *job,
+                   const struct link_lists *lists, enum link_stage *ret_stage);
 
 /* Hides the readable paths of the job. The bench stays for the next job. */
-int confine_hide(struct enclosure *enclosure, const struct link_lists *lists);
+int enclosure_hide(struct enclosure *enclosure, const struct link_lists *lists);
 
 /* Makes a ruleset for one job if each job needs its own; the caller owns it. Otherwise leaves
- * *ret_own alone: c->ruleset serves all jobs. */
-int confine_ruleset(const struct enclosure *enclosure, const struct link_lists *lists, int cwd,
-                    int *ret_own);
+ * *ret_own alone: enclosure->ruleset serves all jobs. */
+int enclosure_make_ruleset(const struct enclosure *enclosure, const struct link_lists *lists,
+                           int cwd, int *ret_own);
