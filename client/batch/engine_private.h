@@ -29,7 +29,7 @@ static inline bool engine_expects_answers(const struct engine *engine)
 
 static inline bool engine_is_connected(const struct engine *engine)
 {
-    return engine->reconnect.state == RECONNECT_NONE;
+    return reconnect_is_connected(&engine->reconnect);
 }
 
 /* Whether to wait for a lost daemon. A private one does not come back, and a user who asked twice

@@ -49,7 +49,7 @@ void engine_lose_connection(struct engine *engine, const char *why)
     engine_complain(engine,
                     "%s; waiting at most %" PRId64 " s for it to come back (%zu job%s in flight)",
                     why, engine->reconnect.patience_ms / 1000, n, text_plural(n));
-    reconnect_begin(&engine->reconnect, &engine->session, monotonic_ms());
+    reconnect_begin(&engine->reconnect, &engine->session, NULL, monotonic_ms());
 }
 
 static bool submit_again(struct pending_job *job, void *arg)
@@ -67,8 +67,7 @@ void engine_go_on_connecting(struct engine *engine)
     case RECONNECT_GOES_ON:
         break;
     case RECONNECT_GIVEN_UP:
-        reconnect->state = RECONNECT_NONE;
-        session_disconnect(&engine->session);
+        reconnect_give_up(reconnect, &engine->session);
         engine_lose_daemon(engine, *reconnect->why.text ? reconnect->why.text : "rubricd is gone");
         break;
     case RECONNECT_BACK:

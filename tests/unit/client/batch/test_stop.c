@@ -73,7 +73,9 @@ static void test_signal_after_the_cost_cap(void **state)
 static void test_signals_while_the_daemon_is_gone(void **state)
 {
     struct engine *engine = *state;
-    engine->reconnect.state = RECONNECT_WAITING;
+    engine->session.in = evbuffer_new();
+    engine->session.out = evbuffer_new();
+    reconnect_begin(&engine->reconnect, &engine->session, NULL, 0);
     engine_take_signal(engine);
     assert_int_equal(engine->phase, PHASE_FLUSHING);
     assert_true(engine->ending.lost);
