@@ -12,7 +12,7 @@ void engine_lose_daemon(struct engine *engine, const char *why)
         engine_enter(engine, PHASE_FLUSHING);
     if (n == 0 && !unread)
         return; /* the daemon has done all that it was asked */
-    engine->ending.lost = true;
+    engine_note_lost(engine);
     char *names = engine_name_pending(engine);
     engine_complain(engine, "%s; %zu job%s unanswered%s%s%s", why, n, n == 1 ? " is" : "s are",
                     n > 0 ? ": " : "", names ? names : "",
@@ -74,8 +74,7 @@ void engine_go_on_connecting(struct engine *engine)
         engine_complain(engine, "rubricd %s is back: submitting %zu job%s again",
                         engine->session.version, n, text_plural(n));
         assert(engine->pending.counts[PENDING_WITHDRAWN] == 0);
-        engine->daemon_drains = false;
-        engine->progressed_ms = monotonic_ms();
+        engine_note_daemon_back(engine);
         pending_each(&engine->pending, submit_again, engine);
         break;
     }
