@@ -30,7 +30,7 @@ void engine_note_recount(struct engine *engine);
 /* The daemon accepts no more jobs. */
 void engine_note_draining(struct engine *engine);
 
-/* The daemon, or its successor, accepts jobs again. */
+/* The daemon, or its successor, accepts jobs again; this counts as progress. */
 void engine_note_daemon_back(struct engine *engine);
 
 /* Whether jobs may still be submitted, if only those that are run again. */
