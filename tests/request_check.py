@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """Tables of valid and invalid messages from clients: JSON, and every field of every message except the job
-fields that test_request_sandbox.c and test_request_code_exec.c test. A program that reads messages as the
+fields that test_kind_sandbox.c and test_kind_code_exec.c test. A program that reads messages as the
 daemon does answers each message; tests/integration/test_protocol.py sends some of them to a daemon.
 
     request_check.py DRIVER

@@ -7,14 +7,16 @@
 static void count(struct engine *engine, const struct message *message)
 {
     if (message->type == MESSAGE_RESULT) {
-        struct verdict verdict = message_verdict(message);
-        summary_add_verdict(&engine->summary, &verdict);
-        engine->ending.failed |= !verdict.passed;
+        struct score_parts parts = message_score(message);
+        summary_add_result(&engine->summary, &parts);
+        if (!parts.passed)
+            engine_note_failed_job(engine);
     } else {
         const char *code = message_text(message, "code");
         summary_add_error(&engine->summary, code, message_text(message, "message"));
-        engine->ending.errors = true;
-        engine->daemon_drains |= strcmp(code, "draining") == 0;
+        engine_note_job_error(engine);
+        if (strcmp(code, "draining") == 0)
+            engine_note_draining(engine);
     }
     engine->answered++;
 }
@@ -41,7 +43,7 @@ static void record(struct engine *engine, struct message *message, struct pendin
     if (make_line(engine, message, job, &line) < 0 ||
         output_line(&engine->output, line.data, line.length) < 0) {
         engine_complain(engine, "out of memory");
-        engine->ending.lost = true;
+        engine_note_lost(engine);
         engine_enter(engine, PHASE_ABORTED);
     }
 }
@@ -52,7 +54,7 @@ static bool is_put_off(struct engine *engine, const struct message *message)
     if (message->type != MESSAGE_ERROR || !engine_waits_for_daemon(engine) ||
         strcmp(message_text(message, "code"), "draining") != 0)
         return false;
-    engine->daemon_drains = true;
+    engine_note_draining(engine);
     return true;
 }
 
@@ -98,12 +100,12 @@ static void note_flakiness(struct engine *engine, const struct pending_job *job,
 static void conclude_job(struct engine *engine, struct message *message, struct pending_job *job)
 {
     bool is_result = message->type == MESSAGE_RESULT;
-    bool passed = is_result && message_verdict(message).passed;
+    bool passed = is_result && message_score(message).passed;
     if (is_result)
         note_flakiness(engine, job, passed);
     record(engine, message, job);
     if (!passed)
-        engine_watch_failures(engine, job, is_result ? "did not pass" : "ended in an error");
+        engine_check_failures(engine, job, is_result ? "did not pass" : "ended in an error");
 }
 
 static void take_answer(struct engine *engine, struct message *message)
@@ -117,7 +119,7 @@ static void take_answer(struct engine *engine, struct message *message)
     if (is_put_off(engine, message))
         return;
     if (message->type == MESSAGE_RESULT)
-        engine->cost_usd += message_verdict(message).cost_usd;
+        engine->cost_usd += message_score(message).cost_usd;
     engine->progressed_ms = monotonic_ms();
     engine->stall_ms = ENGINE_STALL_FIRST_MS;
     if (!engine_tries_again(engine, job, message)) {
@@ -129,7 +131,7 @@ static void take_answer(struct engine *engine, struct message *message)
             conclude_job(engine, message, job);
         pending_job_free(job);
     }
-    engine_watch_cost(engine);
+    engine_check_cost(engine);
 }
 
 static void take_started(struct engine *engine, const struct message *message)
@@ -175,7 +177,7 @@ void engine_take_messages(struct engine *engine)
 static void fail_to_write(struct engine *engine, int error)
 {
     const struct output *output = &engine->output;
-    engine->ending.unwritten = true;
+    engine_note_unwritten(engine);
     engine_enter(engine, PHASE_ABORTED);
     if (output->ours)
         engine_complain(
@@ -197,7 +199,7 @@ void engine_write_output(struct engine *engine)
         r = output_sync(&engine->output, false, now);
     if (r == -EPIPE) {
         engine->reader_gone = true;
-        engine->ending.interrupted = true;
+        engine_note_interrupt(engine);
         engine_enter(engine, PHASE_ABORTED);
     } else if (r < 0) {
         fail_to_write(engine, -r);

@@ -48,6 +48,61 @@ void engine_enter(struct engine *engine, enum engine_phase phase)
     engine->phase = phase;
 }
 
+/* --- what happened ------------------------------------------------------------------------ */
+
+void engine_note_failed_job(struct engine *engine)
+{
+    engine->ending.failed = true;
+}
+
+void engine_note_job_error(struct engine *engine)
+{
+    engine->ending.errors = true;
+}
+
+void engine_note_lost(struct engine *engine)
+{
+    engine->ending.lost = true;
+}
+
+void engine_note_unwritten(struct engine *engine)
+{
+    engine->ending.unwritten = true;
+}
+
+void engine_note_interrupt(struct engine *engine)
+{
+    engine->ending.interrupted = true;
+}
+
+void engine_note_cost_cap(struct engine *engine)
+{
+    engine->ending.cost_capped = true;
+}
+
+void engine_note_recount(struct engine *engine)
+{
+    engine->ending.failed = engine->summary.failed > 0;
+    engine->ending.errors = engine->summary.errors > 0;
+}
+
+void engine_note_unusable(struct engine *engine, uint64_t n)
+{
+    engine->summary.unusable += n;
+    engine->ending.bad_input |= n > 0;
+}
+
+void engine_note_draining(struct engine *engine)
+{
+    engine->daemon_drains = true;
+}
+
+void engine_note_daemon_back(struct engine *engine)
+{
+    engine->daemon_drains = false;
+    engine->progressed_ms = monotonic_ms();
+}
+
 /* --- the loop ----------------------------------------------------------------------------- */
 
 static bool is_done(const struct engine *engine)
@@ -148,7 +203,7 @@ void engine_run(struct engine *engine, const struct engine_work *work)
     uint64_t ids = work->cases * MAX(work->samples, (uint64_t)1);
     if (idmap_reserve(&engine->ledger.ids, (size_t)MIN(ids, (uint64_t)RESERVE_MAX)) < 0)
         complain("out of memory");
-    engine_watch_cost(engine);
+    engine_check_cost(engine);
     engine_submit_jobs(engine);
     while (!is_done(engine)) {
         int r = turn(engine);
@@ -157,7 +212,7 @@ void engine_run(struct engine *engine, const struct engine_work *work)
             engine_enter(engine, PHASE_ABORTED);
         }
         int64_t now = monotonic_ms();
-        engine_watch_cancelling(engine, now);
+        engine_check_cancelling(engine, now);
         engine_notice_stall(engine, now);
         engine_show_progress(engine, now);
     }

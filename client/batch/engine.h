@@ -149,6 +149,9 @@ int engine_open(struct engine *engine, const struct engine_options *options,
                 const char *const *inputs, size_t n);
 void engine_deinit(struct engine *engine);
 
+/* Counts N jobs of the input that cannot be used; the run then ends as one with bad input. */
+void engine_note_unusable(struct engine *engine, uint64_t n);
+
 /* Does the work and sets engine->ending. */
 void engine_run(struct engine *engine, const struct engine_work *work);
 

@@ -15,6 +15,24 @@
 /* Moves the run to PHASE, which must be a later one. */
 void engine_enter(struct engine *engine, enum engine_phase phase);
 
+/* Note what happened, for the exit status. The engine changes engine->ending by these functions and
+ * engine_note_unusable() alone. */
+void engine_note_failed_job(struct engine *engine); /* a job did not pass */
+void engine_note_job_error(struct engine *engine);  /* a job ended in an error */
+void engine_note_lost(struct engine *engine);       /* jobs stay without an answer or a line */
+void engine_note_unwritten(struct engine *engine);  /* the output cannot be written */
+void engine_note_interrupt(struct engine *engine);  /* a signal, or the output's reader is gone */
+void engine_note_cost_cap(struct engine *engine);   /* the cost has passed the cap */
+
+/* The summary counts the whole file anew: takes from it whether jobs failed or ended in errors. */
+void engine_note_recount(struct engine *engine);
+
+/* The daemon accepts no more jobs. */
+void engine_note_draining(struct engine *engine);
+
+/* The daemon, or its successor, accepts jobs again; this counts as progress. */
+void engine_note_daemon_back(struct engine *engine);
+
 /* Whether jobs may still be submitted, if only those that are run again. */
 static inline bool engine_submits(const struct engine *engine)
 {
@@ -29,7 +47,7 @@ static inline bool engine_expects_answers(const struct engine *engine)
 
 static inline bool engine_is_connected(const struct engine *engine)
 {
-    return engine->reconnect.state == RECONNECT_NONE;
+    return reconnect_is_connected(&engine->reconnect);
 }
 
 /* Whether to wait for a lost daemon. A private one does not come back, and a user who asked twice
@@ -102,13 +120,13 @@ int64_t engine_next_attempt(const struct engine *engine);
 void engine_take_signal(struct engine *engine);
 
 /* Gives up waiting for the answers to cancelled jobs once their deadline has passed. */
-void engine_watch_cancelling(struct engine *engine, int64_t now);
+void engine_check_cancelling(struct engine *engine, int64_t now);
 
 /* Stops the run if its cost has passed the cap. */
-void engine_watch_cost(struct engine *engine);
+void engine_check_cost(struct engine *engine);
 
 /* Stops the run if --fail-fast is given. JOB did not pass; HOW is for people. */
-void engine_watch_failures(struct engine *engine, const struct pending_job *job, const char *how);
+void engine_check_failures(struct engine *engine, const struct pending_job *job, const char *how);
 
 /* Says by how much the run exceeded its cost cap, if it did. */
 void engine_tell_cost(struct engine *engine);

@@ -7,8 +7,8 @@
 
 /* The value of an id: the upper bits of the job's identity, and these flags. */
 #define IN_INPUT UINT64_C(4)
-#define VERDICT UINT64_C(3) /* enum ledger_kind */
-#define FLAGS (IN_INPUT | VERDICT)
+#define KIND UINT64_C(3) /* enum ledger_kind */
+#define FLAGS (IN_INPUT | KIND)
 
 void ledger_deinit(struct ledger *ledger)
 {
@@ -18,8 +18,8 @@ void ledger_deinit(struct ledger *ledger)
 /* Stops counting the line that the file has of an id with this VALUE. */
 static void supersede(struct ledger *ledger, uint64_t value)
 {
-    assert((value & VERDICT) != LEDGER_NOTHING && ledger->lines[value & VERDICT] > 0);
-    ledger->lines[value & VERDICT]--;
+    assert((value & KIND) != LEDGER_NOTHING && ledger->lines[value & KIND] > 0);
+    ledger->lines[value & KIND]--;
     ledger->superseded++;
 }
 
@@ -28,7 +28,7 @@ int ledger_add_line(struct ledger *ledger, const struct result_line *line)
     uint64_t *value = idmap_put(&ledger->ids, line->id, line->id_length);
     if (!value)
         return -ENOMEM;
-    if ((*value & VERDICT) != LEDGER_NOTHING)
+    if ((*value & KIND) != LEDGER_NOTHING)
         supersede(ledger, *value);
     enum ledger_kind kind = !line->answered ? LEDGER_ERROR
                             : line->passed  ? LEDGER_PASSED
@@ -48,9 +48,9 @@ int ledger_take_job(struct ledger *ledger, const char *id, size_t n, uint64_t id
     if (old & IN_INPUT)
         return LEDGER_DUPLICATE;
     *value |= IN_INPUT;
-    if ((old & VERDICT) == LEDGER_NOTHING)
+    if ((old & KIND) == LEDGER_NOTHING)
         return LEDGER_NEW;
-    if ((old & VERDICT) == LEDGER_ERROR) {
+    if ((old & KIND) == LEDGER_ERROR) {
         supersede(ledger, old);
         ledger->failed_before++;
         return LEDGER_AGAIN;
@@ -61,7 +61,7 @@ int ledger_take_job(struct ledger *ledger, const char *id, size_t n, uint64_t id
         return LEDGER_CHANGED;
     }
     ledger->kept++;
-    ledger->kept_passed += (old & VERDICT) == LEDGER_PASSED;
+    ledger->kept_passed += (old & KIND) == LEDGER_PASSED;
     return LEDGER_KEPT;
 }
 

@@ -12,7 +12,7 @@ void engine_lose_daemon(struct engine *engine, const char *why)
         engine_enter(engine, PHASE_FLUSHING);
     if (n == 0 && !unread)
         return; /* the daemon has done all that it was asked */
-    engine->ending.lost = true;
+    engine_note_lost(engine);
     char *names = engine_name_pending(engine);
     engine_complain(engine, "%s; %zu job%s unanswered%s%s%s", why, n, n == 1 ? " is" : "s are",
                     n > 0 ? ": " : "", names ? names : "",
@@ -49,7 +49,7 @@ void engine_lose_connection(struct engine *engine, const char *why)
     engine_complain(engine,
                     "%s; waiting at most %" PRId64 " s for it to come back (%zu job%s in flight)",
                     why, engine->reconnect.patience_ms / 1000, n, text_plural(n));
-    reconnect_begin(&engine->reconnect, &engine->session, monotonic_ms());
+    reconnect_begin(&engine->reconnect, &engine->session, NULL, monotonic_ms());
 }
 
 static bool submit_again(struct pending_job *job, void *arg)
@@ -67,16 +67,14 @@ void engine_go_on_connecting(struct engine *engine)
     case RECONNECT_GOES_ON:
         break;
     case RECONNECT_GIVEN_UP:
-        reconnect->state = RECONNECT_NONE;
-        session_disconnect(&engine->session);
+        reconnect_give_up(reconnect, &engine->session);
         engine_lose_daemon(engine, *reconnect->why.text ? reconnect->why.text : "rubricd is gone");
         break;
     case RECONNECT_BACK:
         engine_complain(engine, "rubricd %s is back: submitting %zu job%s again",
                         engine->session.version, n, text_plural(n));
         assert(engine->pending.counts[PENDING_WITHDRAWN] == 0);
-        engine->daemon_drains = false;
-        engine->progressed_ms = monotonic_ms();
+        engine_note_daemon_back(engine);
         pending_each(&engine->pending, submit_again, engine);
         break;
     }

@@ -81,8 +81,8 @@ static void count_message(const struct result_line *line, struct summary *summar
         .object = line->object,
     };
     if (line->answered) {
-        struct verdict verdict = message_verdict(&message);
-        summary_add_verdict(summary, &verdict);
+        struct score_parts parts = message_score(&message);
+        summary_add_result(summary, &parts);
     } else {
         const char *code = message_text(&message, "code");
         summary_add_error(summary, code ? code : "?", message_text(&message, "message"));
@@ -162,7 +162,7 @@ static void count_file(struct engine *engine)
     if (counting.left_over)
         (void)fclose(counting.left_over);
     if (r == -EINTR) {
-        engine->ending.interrupted = true;
+        engine_note_interrupt(engine);
         complain("interrupted while counting %s: the summary has only part of it",
                  engine->output.path);
     } else if (r < 0) {
@@ -174,8 +174,7 @@ static void count_file(struct engine *engine)
                  engine->output.path, n, n == 1 ? " is" : "s are", names,
                  n > LEFT_OVER_NAMED ? ", ..." : "");
     free(names);
-    engine->ending.failed = engine->summary.failed > 0;
-    engine->ending.errors = engine->summary.errors > 0;
+    engine_note_recount(engine);
 }
 
 void engine_conclude(struct engine *engine)

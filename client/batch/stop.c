@@ -37,12 +37,12 @@ static size_t stop_and_withdraw(struct engine *engine)
     return engine->pending.counts[PENDING_WITHDRAWN];
 }
 
-void engine_watch_cost(struct engine *engine)
+void engine_check_cost(struct engine *engine)
 {
     if (!engine_submits(engine) || engine->cost_usd <= engine->cost_cap)
         return;
     size_t withdrawn = stop_and_withdraw(engine);
-    engine->ending.cost_capped = true;
+    engine_note_cost_cap(engine);
     engine_complain(engine,
                     "the cost cap of $%.4f is passed: $%.4f so far; submitting nothing more, "
                     "cancelled %zu queued job%s, waiting for %zu running",
@@ -50,7 +50,7 @@ void engine_watch_cost(struct engine *engine)
                     engine->pending.counts[PENDING_RUNNING]);
 }
 
-void engine_watch_failures(struct engine *engine, const struct pending_job *job, const char *how)
+void engine_check_failures(struct engine *engine, const struct pending_job *job, const char *how)
 {
     if (!engine_submits(engine) || !engine->options.fail_fast)
         return;
@@ -103,7 +103,7 @@ static void cancel_all(struct engine *engine)
 void engine_take_signal(struct engine *engine)
 {
     bool again = engine->ending.interrupted;
-    engine->ending.interrupted = true;
+    engine_note_interrupt(engine);
     if (engine->phase >= PHASE_CANCELLING)
         engine_enter(engine, PHASE_ABORTED);
     else if (!engine_is_connected(engine))
@@ -114,7 +114,7 @@ void engine_take_signal(struct engine *engine)
         begin_to_stop(engine);
 }
 
-void engine_watch_cancelling(struct engine *engine, int64_t now)
+void engine_check_cancelling(struct engine *engine, int64_t now)
 {
     if (engine->phase == PHASE_CANCELLING && now >= engine->cancel_deadline_ms)
         engine_enter(engine, PHASE_FLUSHING);

@@ -14,8 +14,7 @@
 static void refuse_input(struct engine *engine, const char *why)
 {
     engine_complain(engine, "%s", why);
-    engine->summary.unusable++;
-    engine->ending.bad_input = true;
+    engine_note_unusable(engine, 1);
 }
 
 void engine_submit_again(struct engine *engine, struct pending_job *job)
@@ -84,7 +83,7 @@ static void take_job(struct engine *engine, struct engine_job *job)
     if (engine->daemon_drains) {
         engine_complain(engine, "rubricd is draining: %s and what follows was not submitted",
                         job->place.text);
-        engine->ending.lost = true;
+        engine_note_lost(engine);
         engine_enter(engine, PHASE_FINISHING);
         return;
     }

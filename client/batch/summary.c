@@ -63,21 +63,21 @@ static void count_failure_mode(json_t *counts, const json_t *mode)
     (void)count(counts, n < (int)sizeof(name) ? name : OTHERS);
 }
 
-void summary_add_verdict(struct summary *summary, const struct verdict *verdict)
+void summary_add_result(struct summary *summary, const struct score_parts *parts)
 {
-    if (verdict->passed)
+    if (parts->passed)
         summary->passed++;
     else
         summary->failed++;
-    if (!isnan(verdict->score)) {
+    if (!isnan(parts->score)) {
         summary->scored++;
-        summary->score_sum += verdict->score;
+        summary->score_sum += parts->score;
     }
-    summary->cost_usd += verdict->cost_usd;
-    if (verdict->reason)
-        (void)count(summary->failure_modes, verdict->reason);
-    for (size_t i = 0; i < json_array_size(verdict->failure_modes); i++)
-        count_failure_mode(summary->failure_modes, json_array_get(verdict->failure_modes, i));
+    summary->cost_usd += parts->cost_usd;
+    if (parts->reason)
+        (void)count(summary->failure_modes, parts->reason);
+    for (size_t i = 0; i < json_array_size(parts->failure_modes); i++)
+        count_failure_mode(summary->failure_modes, json_array_get(parts->failure_modes, i));
 }
 
 void summary_add_error(struct summary *summary, const char *code, const char *message)

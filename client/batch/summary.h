@@ -40,7 +40,7 @@ int summary_init(struct summary *ret);
 void summary_deinit(struct summary *summary);
 #define _cleanup_summary_ _cleanup_(summary_deinit)
 
-void summary_add_verdict(struct summary *summary, const struct verdict *verdict);
+void summary_add_result(struct summary *summary, const struct score_parts *parts);
 
 /* MESSAGE may be NULL; the summary shows the first one of each code. */
 void summary_add_error(struct summary *summary, const char *code, const char *message);

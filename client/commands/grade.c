@@ -197,13 +197,13 @@ static void recounted(void *arg, const struct result_line *line, struct summary 
                        : -1;
     if (task >= 0)
         tally_add(&grading->tally, (size_t)task, grade);
-    const struct verdict counted = {
+    const struct score_parts counted = {
         .passed = line->passed,
         .score = json_is_number(score) ? json_number_value(score) : NAN,
         .failure_modes = line->passed ? NULL : modes,
     };
     if (line->answered)
-        summary_add_verdict(summary, &counted);
+        summary_add_result(summary, &counted);
     else
         summary_add_error(summary, words ? words : "?", NULL);
 }
@@ -345,8 +345,7 @@ static enum exit_status grade(const struct globals *globals, const struct grade_
         complain("out of memory");
         return STATUS_USAGE;
     }
-    engine.summary.unusable = grading->unusable;
-    engine.ending.bad_input = grading->unusable > 0;
+    engine_note_unusable(&engine, grading->unusable);
     struct engine_work work = {
         .cases = grading->dataset.n,
         .arg = grading,

@@ -106,18 +106,18 @@ static void explain_mode(const json_t *mode)
              severity ? severity : "?", detail ? ": " : "", detail ? detail : "");
 }
 
-static void explain_failure(const struct verdict *verdict)
+static void explain_failure(const struct score_parts *parts)
 {
-    size_t n = json_array_size(verdict->failure_modes);
-    if (verdict->reason)
-        complain("the job has no score: %s", verdict->reason);
-    else if (isnan(verdict->score))
+    size_t n = json_array_size(parts->failure_modes);
+    if (parts->reason)
+        complain("the job has no score: %s", parts->reason);
+    else if (isnan(parts->score))
         complain("the job did not pass%s", n > 0 ? ":" : "");
     else
-        complain("the job did not pass: score %.6g%s", verdict->score,
+        complain("the job did not pass: score %.6g%s", parts->score,
                  n > 0 ? "" : ", and it names no failure mode");
     for (size_t i = 0; i < n; i++)
-        explain_mode(json_array_get(verdict->failure_modes, i));
+        explain_mode(json_array_get(parts->failure_modes, i));
 }
 
 static enum exit_status show_answer(const struct message *answer, bool whole, bool no_fail)
@@ -133,11 +133,11 @@ static enum exit_status show_answer(const struct message *answer, bool whole, bo
                      : "");
         ending.errors = true;
     } else {
-        struct verdict verdict = message_verdict(answer);
+        struct score_parts parts = message_score(answer);
         single_print(whole ? answer->object : json_object_get(answer->object, "score"));
-        if (!verdict.passed)
-            explain_failure(&verdict);
-        ending.failed = !verdict.passed;
+        if (!parts.passed)
+            explain_failure(&parts);
+        ending.failed = !parts.passed;
     }
     return ending_status(&ending, no_fail);
 }

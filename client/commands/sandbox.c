@@ -71,7 +71,7 @@ static enum exit_status show_result(const struct message *answer,
                                     const struct sandbox_options *options, bool no_fail)
 {
     const json_t *result = answer->object;
-    struct ending ending = {.failed = !message_verdict(answer).passed};
+    struct ending ending = {.failed = !message_score(answer).passed};
     if (options->json) {
         single_print(result);
         return ending_status(&ending, no_fail);

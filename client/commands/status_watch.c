@@ -121,15 +121,13 @@ static void show(struct watch *watch)
 
 /* --- the daemon ---------------------------------------------------------------------------- */
 
-static void lose(struct watch *watch, int64_t now)
+static void lose(struct watch *watch, const struct fault *why, int64_t now)
 {
-    const struct fault why = watch->reconnect.why;
-    reconnect_begin(&watch->reconnect, watch->session, now);
-    watch->reconnect.why = why;
+    reconnect_begin(&watch->reconnect, watch->session, why, now);
     watch->next_ms = watch->deadline_ms = INT64_MAX;
     watch->stale = true;
     if (!watch->on_screen)
-        complain("%s; waiting for it to come back", why.text);
+        complain("%s; waiting for it to come back", why->text);
     if (watch->on_screen)
         show(watch);
 }
@@ -141,8 +139,9 @@ static void ask(struct watch *watch, int64_t now)
     watch->next_ms = INT64_MAX;
     watch->deadline_ms = now + SESSION_ANSWER_MS;
     if (session_send(watch->session, question, strlen(question)) < 0) {
-        (void)fault_set(&watch->reconnect.why, "cannot ask for the status");
-        lose(watch, now);
+        struct fault why;
+        (void)fault_set(&why, "cannot ask for the status");
+        lose(watch, &why, now);
     }
 }
 
@@ -167,9 +166,10 @@ static void receive(struct watch *watch, int64_t now)
 {
     for (;;) {
         _cleanup_message_ struct message message = MESSAGE_NULL;
-        int r = session_next(watch->session, &message, &watch->reconnect.why);
+        struct fault why = FAULT_NULL;
+        int r = session_next(watch->session, &message, &why);
         if (r < 0)
-            lose(watch, now);
+            lose(watch, &why, now);
         if (r <= 0)
             return;
         if (message.type == MESSAGE_STATUS || message.type == MESSAGE_ERROR)
@@ -209,8 +209,9 @@ static void go_on(struct watch *watch)
     if (watch->stale || watch->ended)
         return;
     if (now >= watch->deadline_ms) {
-        (void)fault_set(&watch->reconnect.why, "it does not answer");
-        lose(watch, now);
+        struct fault why;
+        (void)fault_set(&why, "it does not answer");
+        lose(watch, &why, now);
     } else if (now >= watch->next_ms) {
         ask(watch, now);
     }

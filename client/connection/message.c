@@ -196,12 +196,12 @@ int64_t message_integer(const struct message *message, const char *name)
     return json_integer_value(json_object_get(message->object, name));
 }
 
-struct verdict message_verdict(const struct message *message)
+struct score_parts message_score(const struct message *message)
 {
     assert(message->type == MESSAGE_RESULT);
     const json_t *score = json_object_get(message->object, "score");
     const json_t *number = json_object_get(score, "score");
-    return (struct verdict){
+    return (struct score_parts){
         .reason = json_is_null(score) ? message_text(message, "reason") : NULL,
         .passed = json_is_true(json_object_get(score, "passed")),
         .score = json_is_number(number) ? json_number_value(number) : NAN,

@@ -61,7 +61,7 @@ const char *message_text(const struct message *message, const char *name);
 int64_t message_integer(const struct message *message, const char *name);
 
 /* The parts of a result's BenchScore that the client needs; borrowed from the message. */
-struct verdict {
+struct score_parts {
     bool passed;
     double score; /* NAN if there is none */
     double cost_usd;
@@ -70,4 +70,4 @@ struct verdict {
 };
 
 /* MESSAGE is a MESSAGE_RESULT. */
-struct verdict message_verdict(const struct message *message);
+struct score_parts message_score(const struct message *message);

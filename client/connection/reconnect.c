@@ -12,16 +12,36 @@ void reconnect_init(struct reconnect *reconnect, int64_t patience_ms)
     *reconnect = (struct reconnect){.patience_ms = patience_ms};
 }
 
-void reconnect_begin(struct reconnect *reconnect, struct session *session, int64_t now)
+/* Whether the state may change from one to another. */
+_unused_ static bool may_follow(enum reconnect_state from, enum reconnect_state to)
 {
-    session_disconnect(session);
-    *reconnect = (struct reconnect){
-        .state = RECONNECT_WAITING,
-        .patience_ms = reconnect->patience_ms,
-        .next_ms = now,
-        .delay_ms = DELAY_FIRST_MS,
-        .give_up_ms = now + reconnect->patience_ms,
+#define TO(state) (1U << (state))
+    static const unsigned next[RECONNECT_STATES] = {
+        [RECONNECT_NONE] = TO(RECONNECT_WAITING),
+        /* To WAITING once more: the attempt failed at once. */
+        [RECONNECT_WAITING] = TO(RECONNECT_WAITING) | TO(RECONNECT_GREETING) | TO(RECONNECT_NONE),
+        [RECONNECT_GREETING] = TO(RECONNECT_WAITING) | TO(RECONNECT_NONE),
     };
+#undef TO
+    return next[from] >> to & 1;
+}
+
+static void enter(struct reconnect *reconnect, enum reconnect_state state)
+{
+    assert(may_follow(reconnect->state, state));
+    reconnect->state = state;
+}
+
+void reconnect_begin(struct reconnect *reconnect, struct session *session, const struct fault *why,
+                     int64_t now)
+{
+    assert(reconnect_is_connected(reconnect));
+    session_disconnect(session);
+    enter(reconnect, RECONNECT_WAITING);
+    reconnect->next_ms = now;
+    reconnect->delay_ms = DELAY_FIRST_MS;
+    reconnect->give_up_ms = now + reconnect->patience_ms;
+    reconnect->why = why ? *why : (struct fault)FAULT_NULL;
 }
 
 /* Schedules the next attempt after a failed one, with twice the delay. */
@@ -29,7 +49,7 @@ static void wait_again(struct reconnect *reconnect, struct session *session, int
 {
     assert(reconnect->state != RECONNECT_NONE);
     session_disconnect(session);
-    reconnect->state = RECONNECT_WAITING;
+    enter(reconnect, RECONNECT_WAITING);
     reconnect->next_ms = now + reconnect->delay_ms;
     reconnect->delay_ms = MIN(reconnect->delay_ms * 2, (int64_t)DELAY_MAX_MS);
 }
@@ -49,7 +69,7 @@ static enum reconnect_outcome take_greeting(struct reconnect *reconnect, struct 
         wait_again(reconnect, session, now); /* lost again, or refused for too many clients */
         return RECONNECT_GOES_ON;
     }
-    reconnect->state = RECONNECT_NONE;
+    enter(reconnect, RECONNECT_NONE);
     return RECONNECT_BACK;
 }
 
@@ -62,7 +82,7 @@ enum reconnect_outcome reconnect_go_on(struct reconnect *reconnect, struct sessi
         if (session_reconnect(session, &reconnect->why) < 0)
             wait_again(reconnect, session, now);
         else
-            reconnect->state = RECONNECT_GREETING;
+            enter(reconnect, RECONNECT_GREETING);
     }
     if (reconnect->state == RECONNECT_GREETING) {
         enum reconnect_outcome outcome = take_greeting(reconnect, session, now);
@@ -70,6 +90,17 @@ enum reconnect_outcome reconnect_go_on(struct reconnect *reconnect, struct sessi
             return outcome;
     }
     return now >= reconnect->give_up_ms ? RECONNECT_GIVEN_UP : RECONNECT_GOES_ON;
+}
+
+void reconnect_give_up(struct reconnect *reconnect, struct session *session)
+{
+    session_disconnect(session);
+    enter(reconnect, RECONNECT_NONE);
+}
+
+bool reconnect_is_connected(const struct reconnect *reconnect)
+{
+    return reconnect->state == RECONNECT_NONE;
 }
 
 int64_t reconnect_due(const struct reconnect *reconnect)

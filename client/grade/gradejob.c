@@ -90,19 +90,19 @@ static json_t *error_in_words(const struct message *answer)
 int gradejob_put_verdict(json_t *line, const struct message *answer, enum grade *ret)
 {
     bool is_result = answer->type == MESSAGE_RESULT;
-    struct verdict verdict = {.score = NAN};
+    struct score_parts parts = {.score = NAN};
     const char *name = is_result ? message_text(answer, "verdict") : NULL;
     if (is_result)
-        verdict = message_verdict(answer);
+        parts = message_score(answer);
     json_t *words =
-        is_result ? result_in_words(answer, verdict.passed, name) : error_in_words(answer);
+        is_result ? result_in_words(answer, parts.passed, name) : error_in_words(answer);
     /* Each call takes over its value, even if it fails. */
     int bad =
-        json_object_set_new(line, "passed", is_result ? json_boolean(verdict.passed) : json_null());
+        json_object_set_new(line, "passed", is_result ? json_boolean(parts.passed) : json_null());
     bad |= json_object_set_new(line, "result", words);
     bad |= json_object_set_new(line, "verdict", name ? json_string(name) : json_null());
     bad |= json_object_set_new(line, "score",
-                               isnan(verdict.score) ? json_null() : json_real(verdict.score));
-    *ret = !is_result ? GRADE_NONE : verdict.passed ? GRADE_PASSED : GRADE_FAILED;
+                               isnan(parts.score) ? json_null() : json_real(parts.score));
+    *ret = !is_result ? GRADE_NONE : parts.passed ? GRADE_PASSED : GRADE_FAILED;
     return bad ? -ENOMEM : 0;
 }

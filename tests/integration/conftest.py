@@ -541,6 +541,20 @@ class Bench:
         }
 
 
+# report() puts what a rubric sees into its BenchScore; seen() reads it from the result.
+REPORT = """
+import json, os, sys
+def report(**seen):
+    mode = {"code": "seen", "severity": "info", "detail": json.dumps(seen)}
+    print(json.dumps({"passed": True, "score": 1, "failure_modes": [mode]}))
+"""
+
+
+def seen(result):
+    assert result["type"] == "result" and result["score"]["passed"] is True, result
+    return json.loads(result["score"]["failure_modes"][0]["detail"])
+
+
 PASSING = 'print(\'{"passed": true, "score": 1}\')\n'
 
 
@@ -549,3 +563,50 @@ def bench(tmp_path):
     root = tmp_path / "bench"
     root.mkdir()
     return Bench(root)
+
+
+class Gate:
+    """A FIFO at which jobs wait until the test lets them through, one for each byte in it. It is in the
+    bench root, which jobs can read wherever they see it."""
+
+    def __init__(self, bench, name="gate"):
+        path = bench.root / name
+        os.mkfifo(path)
+        os.chmod(path, 0o644)
+        self.fd = os.open(path, os.O_RDWR | os.O_NONBLOCK)
+        self.python = (
+            "import os\n"
+            f"os.read(os.open(os.path.dirname(__file__) + '/../{name}', os.O_RDONLY), 1)\n"
+        )
+        self.shell = f'read line < "${{3%/*}}/../{name}"\n'
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        os.close(self.fd)
+
+    def open(self, jobs=1):
+        os.write(self.fd, b"\n" * jobs)
+
+
+@pytest.fixture(name="gate")
+def make_gate(bench):
+    with Gate(bench) as gate:
+        yield gate
+
+
+@pytest.fixture
+def let_daemons_in(tmp_path):
+    """Daemons that root starts from a test give up root and must still reach their directories."""
+    give_to_account(tmp_path)
+
+
+@pytest.fixture(name="daemon_here")
+def make_stand_in(tmp_path):
+    """A stand-in for the daemon that the test scripts."""
+    from batches import StandIn  # which needs this module
+
+    stand_in = StandIn(tmp_path / "s")
+    yield stand_in
+    stand_in.close()

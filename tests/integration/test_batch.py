@@ -10,15 +10,8 @@ from pathlib import Path
 
 import pytest
 import schema_check
-from batches import Batches, StandIn, complaints, error, result, sandbox, timed_out
+from batches import Batches, complaints, error, result, sandbox, timed_out
 from conftest import DEADLINE, let_pass, wait_until
-
-
-@pytest.fixture(name="daemon_here")
-def make_stand_in(tmp_path):
-    stand_in = StandIn(tmp_path / "s")
-    yield stand_in
-    stand_in.close()
 
 
 @pytest.fixture(name="batches")

@@ -12,7 +12,7 @@ import termios
 import time
 
 import pytest
-from batches import Batches, StandIn, error, result, sandbox
+from batches import Batches, error, result, sandbox
 from conftest import DEADLINE
 
 ROWS = 24
@@ -89,13 +89,6 @@ class Terminal:
 
     def close(self):
         os.close(self.master)
-
-
-@pytest.fixture(name="daemon_here")
-def make_stand_in(tmp_path):
-    stand_in = StandIn(tmp_path / "s")
-    yield stand_in
-    stand_in.close()
 
 
 @pytest.fixture(name="batches")

@@ -34,7 +34,7 @@ from conftest import (
     started_by_account,
     wait_until,
 )
-from test_queue import Gate, hold_slots, submit_all
+from test_queue import hold_slots, submit_all
 from test_queue import make_shell  # noqa: F401  fixture
 
 NOBODY = 65534
@@ -42,17 +42,7 @@ SLEEPING = "import time; time.sleep(1000)"
 
 USAGE, UNAVAILABLE, CONFIG = 64, 69, 78
 
-
-@pytest.fixture(autouse=True)
-def let_daemons_in(tmp_path):
-    """Daemons that root starts here give up root and must still reach their directories."""
-    give_to_account(tmp_path)
-
-
-@pytest.fixture(name="gate")
-def make_gate(bench):
-    with Gate(bench) as gate:
-        yield gate
+pytestmark = pytest.mark.usefixtures("let_daemons_in")
 
 
 def run(*arguments, program=RUBRICD, **kwargs):

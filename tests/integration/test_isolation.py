@@ -19,10 +19,12 @@ from conftest import (
     BARE,
     NO_USER_NAMESPACES,
     PASSING,
+    REPORT,
     RUBRICD,
     Daemon,
     give_to_account,
     open_up,
+    seen,
     wait_until,
 )
 
@@ -60,19 +62,6 @@ FULL_ENVIRONMENT = {
     "PYTHONIOENCODING": "latin-1",
     "__CF_USER_TEXT_ENCODING": "0x0",
 }
-
-# report() puts what a rubric sees into its BenchScore; seen() reads it from the result.
-REPORT = """
-import json, os, sys
-def report(**seen):
-    mode = {"code": "seen", "severity": "info", "detail": json.dumps(seen)}
-    print(json.dumps({"passed": True, "score": 1, "failure_modes": [mode]}))
-"""
-
-
-def seen(result):
-    assert result["type"] == "result" and result["score"]["passed"] is True, result
-    return json.loads(result["score"]["failure_modes"][0]["detail"])
 
 
 @pytest.fixture(name="shape", params=[ALL_LAYERS, NO_USER_NAMESPACES])

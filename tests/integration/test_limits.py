@@ -2,31 +2,17 @@
 """The limits of a job: what a request may set, how each is enforced, what is reported when one was
 crossed, and what a job is said to have used."""
 
-import json
 import resource
 import signal
 import time
 
 import pytest
-from conftest import PASSING, Daemon, wait_until
+from conftest import PASSING, REPORT, Daemon, seen, wait_until
 
 # A job that is stopped by a limit, or ends by itself, is answered within this many seconds. It is
 # generous: the jobs would sleep or write for ever.
 PROMPT = 20.0
 MIB = 1 << 20
-
-# report() passes what a rubric sees through its BenchScore; seen() reads it from the result.
-REPORT = """
-import json, os, sys
-def report(**seen):
-    mode = {"code": "seen", "severity": "info", "detail": json.dumps(seen)}
-    print(json.dumps({"passed": True, "score": 1, "failure_modes": [mode]}))
-"""
-
-
-def seen(result):
-    assert result["type"] == "result" and result["score"]["passed"] is True, result
-    return json.loads(result["score"]["failure_modes"][0]["detail"])
 
 
 def assert_failed(result, code, detail=None):

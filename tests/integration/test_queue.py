@@ -3,13 +3,12 @@
 between connections, priority within one."""
 
 import json
-import os
 import random
 import re
 import threading
 
 import pytest
-from conftest import wait_until
+from conftest import Gate, wait_until
 
 SUT = {
     "kind": "rubric",
@@ -30,37 +29,6 @@ SHELL = """#!/bin/sh
 if [ "$1" = -V ]; then echo "shell 1.0"; else . "$3"; fi
 """
 SHELL_PASSING = "echo '{\"passed\": true, \"score\": 1}'\n"
-
-
-class Gate:
-    """A FIFO at which jobs wait until the test lets them through, one for each byte in it. It
-    stands in the bench root, which jobs can read, wherever they see it."""
-
-    def __init__(self, bench, name="gate"):
-        path = bench.root / name
-        os.mkfifo(path)
-        os.chmod(path, 0o644)
-        self.fd = os.open(path, os.O_RDWR | os.O_NONBLOCK)
-        self.python = (
-            "import os\n"
-            f"os.read(os.open(os.path.dirname(__file__) + '/../{name}', os.O_RDONLY), 1)\n"
-        )
-        self.shell = f'read line < "${{3%/*}}/../{name}"\n'
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        os.close(self.fd)
-
-    def open(self, jobs=1):
-        os.write(self.fd, b"\n" * jobs)
-
-
-@pytest.fixture(name="gate")
-def make_gate(bench):
-    with Gate(bench) as gate:
-        yield gate
 
 
 @pytest.fixture(name="second_gate")

@@ -9,15 +9,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from conftest import PASSING, Daemon, wait_until
-
-# report() passes what a rubric sees through its BenchScore; seen() reads it from the result.
-REPORT = """
-import json, os, sys
-def report(**seen):
-    mode = {"code": "seen", "severity": "info", "detail": json.dumps(seen)}
-    print(json.dumps({"passed": True, "score": 1, "failure_modes": [mode]}))
-"""
+from conftest import PASSING, REPORT, Daemon, seen, wait_until
 
 # A rubric whose output, stderr and exit status are what its case says.
 OBEDIENT = """
@@ -30,11 +22,6 @@ os._exit(case.get("status", 0))
 """
 
 GOOD = {"passed": True, "score": 1}
-
-
-def seen(result):
-    assert result["type"] == "result" and result["score"]["passed"] is True, result
-    return json.loads(result["score"]["failure_modes"][0]["detail"])
 
 
 def failure(code, detail=None):

@@ -19,26 +19,15 @@ from conftest import (
     RUBRICCTL,
     RUBRICD,
     Client,
-    give_to_account,
     wait_until,
 )
 from test_daemon import UNAVAILABLE, places, started
-from test_queue import SUT, Gate, hold_slots, submit_all
+from test_queue import SUT, hold_slots, submit_all
 from test_reload import Configuration, refused, reloaded
 
 TRUE = {"kind": "sandbox", "argv": ["/bin/true"]}
 
-
-@pytest.fixture(autouse=True)
-def let_daemons_in(tmp_path):
-    """What root starts here gives up root, and has to reach its places still."""
-    give_to_account(tmp_path)
-
-
-@pytest.fixture(name="gate")
-def make_gate(bench):
-    with Gate(bench) as gate:
-        yield gate
+pytestmark = pytest.mark.usefixtures("let_daemons_in")
 
 
 # Sockets that are handed over

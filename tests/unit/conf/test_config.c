@@ -5,8 +5,8 @@
 #include "conf/keys.h"
 #include "conf/lines.h"
 #include "proto/jobkinds.h"
+#include "tests/unit/files.h"
 
-#include <ftw.h>
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,19 +39,13 @@ static int setup(void **state)
     return 0;
 }
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st, (void)type, (void)ftw;
-    return remove(path);
-}
-
 static int teardown(void **state)
 {
     struct fixture *f = *state;
     config_deinit(&f->config);
     config_deinit(&f->config); /* there may be nothing to free */
     config_problems_deinit(&f->problems);
-    (void)nftw(f->directory, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    remove_tree(f->directory);
     free(f);
     return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "proto/benchscore.h"
 #include "proto/printer.h"
+#include "tests/unit/scarce.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -476,14 +477,6 @@ static void test_deinit_of_nothing(void **state)
 }
 
 /* --- memory runs out ----------------------------------------------------------------------- */
-
-static int allocations_left;
-
-/* Fails once, after ALLOCATIONS_LEFT successes. */
-static void *scarce_malloc(size_t size)
-{
-    return allocations_left-- == 0 ? NULL : malloc(size);
-}
 
 /* Runs STEP with its 1st, 2nd, 3rd, ... allocation failing, and then with none. */
 static void starve(int (*step)(json_t *object, struct bench_score *score))

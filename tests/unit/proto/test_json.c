@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "proto/json.h"
 #include "proto/printer.h"
+#include "tests/unit/scarce.h"
 
 #include <float.h>
 #include <math.h>
@@ -834,14 +835,6 @@ static void test_fault_may_be_null(void **state)
 }
 
 /* --- memory runs out ---------------------------------------------------------------------- */
-
-static int allocations_left;
-
-/* Fails once, after ALLOCATIONS_LEFT successes. */
-static void *scarce_malloc(size_t size)
-{
-    return allocations_left-- == 0 ? NULL : malloc(size);
-}
 
 /* Not every want of memory can be told from broken text (jansson takes a string that it has no room
  * for as an invalid token), but where the parser has no position it is not the text's fault. */

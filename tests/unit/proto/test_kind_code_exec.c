@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Jobs of kind `code_exec`: every field as it may be, and the exact message for what it may not. */
-#include "proto/request.h"
+#include "requests.h"
+#include "tests/unit/scarce.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,20 +21,6 @@ static struct request_policy policy(void)
     return policy;
 }
 
-/* JSON with ' for ", which is easier to read in C. */
-static json_t *parse(const char *text)
-{
-    struct fault fault = FAULT_NULL;
-    json_t *message = NULL;
-    _cleanup_free_ char *quoted = strdup(text);
-    assert_non_null(quoted);
-    for (char *p = quoted; (p = strchr(p, '\'')); p++)
-        *p = '"';
-    if (json_read_object(quoted, strlen(quoted), &message, &fault) != 0)
-        fail_msg("the test's own JSON is broken: %.300s: %s", text, fault.text);
-    return message;
-}
-
 static const struct code_exec_spec *accept(const char *text, struct request *ret)
 {
     struct request_policy defaults = policy();
@@ -44,31 +31,6 @@ static const struct code_exec_spec *accept(const char *text, struct request *ret
     json_decref(message); /* the request keeps nothing of it */
     assert_int_equal(ret->job->kind, JOB_CODE_EXEC);
     return &ret->job->code_exec;
-}
-
-static void refuse(const char *text, const char *expected)
-{
-    struct request_policy defaults = policy();
-    struct fault fault = FAULT_NULL;
-    struct request request, before;
-    memset(&request, 0xA5, sizeof(request));
-    before = request;
-    json_t *message = parse(text);
-    int r = request_decode(message, &defaults, &request, &fault);
-    json_decref(message);
-    if (r != -EINVAL || strcmp(fault.text, expected) != 0)
-        fail_msg("%.300s:\n  %d \"%s\", expected\n  \"%s\"", text, r, fault.text, expected);
-    assert_memory_equal(&request, &before, sizeof(request));
-}
-
-struct refusal {
-    const char *text, *message;
-};
-
-static void refuse_all(const struct refusal *cases, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        refuse(cases[i].text, cases[i].message);
 }
 
 #define JOB(fields) "{'type':'submit','id':'a','job':{'kind':'code_exec'," fields "}}"
@@ -474,13 +436,6 @@ static void test_size(void **state)
                      3 + 1 + 2 + 3 + 3 * sizeof(struct bytes) + 5 + 5 + 6);
     (void)accept(EVERYTHING_ELSE, &other);
     assert_int_equal(job_spec_size(other.job), 7 + 8 + 5 + 5 + 6);
-}
-
-static int allocations_left;
-
-static void *scarce_malloc(size_t size)
-{
-    return allocations_left-- == 0 ? NULL : malloc(size);
 }
 
 /* Jansson's allocations are what can be made to fail. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Jobs of kind `sandbox`: every field as it may be, and the exact message for what it may not. */
-#include "proto/request.h"
+#include "requests.h"
+#include "tests/unit/scarce.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,20 +21,6 @@ static struct request_policy policy(void)
     };
 }
 
-/* JSON with ' for ", which is easier to read in C. */
-static json_t *parse(const char *text)
-{
-    struct fault fault = FAULT_NULL;
-    json_t *message = NULL;
-    _cleanup_free_ char *quoted = strdup(text);
-    assert_non_null(quoted);
-    for (char *p = quoted; (p = strchr(p, '\'')); p++)
-        *p = '"';
-    if (json_read_object(quoted, strlen(quoted), &message, &fault) != 0)
-        fail_msg("the test's own JSON is broken: %.300s: %s", text, fault.text);
-    return message;
-}
-
 static const struct sandbox_spec *accept_with(const char *text, const struct request_policy *policy,
                                               struct request *ret)
 {
@@ -50,32 +37,6 @@ static const struct sandbox_spec *accept(const char *text, struct request *ret)
 {
     struct request_policy defaults = policy();
     return accept_with(text, &defaults, ret);
-}
-
-static void refuse_as(const char *text, int error, const char *expected)
-{
-    struct request_policy defaults = policy();
-    struct fault fault = FAULT_NULL;
-    struct request request, before;
-    memset(&request, 0xA5, sizeof(request));
-    before = request;
-    json_t *message = parse(text);
-    int r = request_decode(message, &defaults, &request, &fault);
-    json_decref(message);
-    if (r != error || strcmp(fault.text, expected) != 0)
-        fail_msg("%.300s:\n  %d \"%s\", expected\n  %d \"%s\"", text, r, fault.text, error,
-                 expected);
-    assert_memory_equal(&request, &before, sizeof(request));
-}
-
-struct refusal {
-    const char *text, *message;
-};
-
-static void refuse_all(const struct refusal *cases, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        refuse_as(cases[i].text, -EINVAL, cases[i].message);
 }
 
 #define JOB(fields) "{'type':'submit','id':'a','job':{'kind':'sandbox'," fields "}}"
@@ -150,7 +111,7 @@ static void test_number_of_arguments(void **state)
     _cleanup_request_ struct request request = REQUEST_NULL;
     _cleanup_free_ char *most = long_argv(59, 1), *more = long_argv(60, 1);
     assert_string_equal(accept(most, &request)->argv[59], "a");
-    refuse_as(more, -EINVAL, "job.argv: expected 1 to 60 strings, got 61");
+    refuse(more, "job.argv: expected 1 to 60 strings, got 61");
 }
 
 /* "/x" and its NUL are 3 bytes; 44 KiB are 45056. */
@@ -160,7 +121,7 @@ static void test_length_of_arguments(void **state)
     _cleanup_request_ struct request request = REQUEST_NULL;
     _cleanup_free_ char *most = long_argv(1, 45052), *more = long_argv(1, 45053);
     assert_int_equal(strlen(accept(most, &request)->argv[1]), 45052);
-    refuse_as(more, -EINVAL, "job: argv and env take 45057 bytes, more than 45056");
+    refuse(more, "job: argv and env take 45057 bytes, more than 45056");
 }
 
 static void test_environment_counts(void **state)
@@ -177,7 +138,7 @@ static void test_environment_counts(void **state)
             _cleanup_request_ struct request request = REQUEST_NULL;
             (void)accept(text, &request);
         } else {
-            refuse_as(text, -EINVAL, "job: argv and env take 45057 bytes, more than 45056");
+            refuse(text, "job: argv and env take 45057 bytes, more than 45056");
         }
     }
 }
@@ -419,9 +380,9 @@ static void test_number_of_files(void **state)
                         *most_directories = many_files(512, NULL),
                         *more_directories = many_files(513, NULL);
     assert_int_equal(accept(most, &request)->file_count, 1024);
-    refuse_as(more, -EINVAL, "job.files: 1025 files, more than 1024");
+    refuse(more, "job.files: 1025 files, more than 1024");
     assert_int_equal(accept(most_directories, &directories)->file_count, 512);
-    refuse_as(more_directories, -EINVAL, "job.files: 1026 directories, more than 1024");
+    refuse(more_directories, "job.files: 1026 directories, more than 1024");
 }
 
 /* A directory counts once, however many files are in it. */
@@ -454,7 +415,7 @@ static void test_length_of_names(void **state)
         }
         (void)snprintf(shown, sizeof(shown), "%.64s...", name);
         (void)snprintf(expected, sizeof(expected), "job.files.%s" NAME_RULE, shown);
-        refuse_as(text, -EINVAL, expected);
+        refuse(text, expected);
     }
 }
 
@@ -489,7 +450,7 @@ static void test_snippet_fits_the_disk(void **state)
         (void)snprintf(expected, sizeof(expected),
                        "job.%s: 8192 bytes of disk, in whole pages; the limit disk_bytes is 4096",
                        fields[i]);
-        refuse_as(text, -EINVAL, expected);
+        refuse(text, expected);
         _cleanup_request_ struct request request = REQUEST_NULL;
         body[4096] = '\0';
         (void)snprintf(text, sizeof(text), JOB("'%s':'%s','limits':{'disk_bytes':4096}"), fields[i],
@@ -587,7 +548,7 @@ static void test_bad_readable(void **state)
         path[length] = '\0';
         (void)snprintf(text, sizeof(text), TRUE("'readable':['%s']"), path);
         if (length == 4096) {
-            refuse_as(text, -EINVAL, "job.readable[0]" PATH_RULE);
+            refuse(text, "job.readable[0]" PATH_RULE);
         } else {
             _cleanup_request_ struct request request = REQUEST_NULL;
             assert_string_equal(accept(text, &request)->readable[0], path);
@@ -661,13 +622,6 @@ static void test_size(void **state)
                 4 + 1 + 3 + 3 + 5 + 6 + 4 + 2 * sizeof(struct sandbox_file));
     (void)accept(TRUE("'stdin':'xyz'"), &small);
     assert_int_equal(job_spec_size(small.job), strlen("/bin/true") + 1 + 3);
-}
-
-static int allocations_left;
-
-static void *scarce_malloc(size_t size)
-{
-    return allocations_left-- == 0 ? NULL : malloc(size);
 }
 
 /* Jansson's allocations are what can be made to fail. */

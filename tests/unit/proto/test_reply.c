@@ -2,6 +2,7 @@
 #include "proto/printer.h"
 #include "proto/reply.h"
 #include "proto/request.h"
+#include "tests/unit/scarce.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -556,14 +557,6 @@ static void test_outcome_deinit(void **state)
 }
 
 /* --- memory runs out ----------------------------------------------------------------------- */
-
-static int allocations_left;
-
-/* Fails once, after ALLOCATIONS_LEFT successes. */
-static void *scarce_malloc(size_t size)
-{
-    return allocations_left-- == 0 ? NULL : malloc(size);
-}
 
 static int step_result(const struct parts *parts, struct bytes *ret)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "proto/request.h"
+#include "requests.h"
+#include "tests/unit/scarce.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,22 +14,6 @@ static struct request_policy policy(void)
         .defaults = {[JOB_RUBRIC] = job_kind_get(JOB_RUBRIC)->defaults},
         .ceilings = {[JOB_RUBRIC] = limits_ceiling_default},
     };
-}
-
-/* JSON with ' for ", which is easier to read in C. */
-static json_t *parse(const char *text)
-{
-    size_t n = strlen(text);
-    char *quoted = strdup(text);
-    struct fault fault = FAULT_NULL;
-    json_t *message = NULL;
-    assert_non_null(quoted);
-    for (size_t i = 0; i < n; i++)
-        quoted[i] = text[i] == '\'' ? '"' : text[i];
-    if (json_read_object(quoted, n, &message, &fault) != 0)
-        fail_msg("the test's own JSON is broken: %s: %s", text, fault.text);
-    free(quoted);
-    return message;
 }
 
 static void accept_with(const char *text, const struct request_policy *policy, struct request *ret)
@@ -45,31 +30,6 @@ static void accept(const char *text, struct request *ret)
 {
     struct request_policy defaults = policy();
     accept_with(text, &defaults, ret);
-}
-
-static void refuse(const char *text, const char *expected)
-{
-    struct request_policy defaults = policy();
-    struct fault fault = FAULT_NULL;
-    struct request request, before;
-    memset(&request, 0xA5, sizeof(request));
-    before = request;
-    json_t *message = parse(text);
-    int r = request_decode(message, &defaults, &request, &fault);
-    json_decref(message);
-    if (r != -EINVAL || strcmp(fault.text, expected) != 0)
-        fail_msg("%s:\n  %d \"%s\", expected\n  \"%s\"", text, r, fault.text, expected);
-    assert_memory_equal(&request, &before, sizeof(request));
-}
-
-struct refusal {
-    const char *text, *message;
-};
-
-static void refuse_all(const struct refusal *cases, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        refuse(cases[i].text, cases[i].message);
 }
 
 #define SUBMIT(job) "{'type':'submit','id':'a','job':{" job "}}"
@@ -932,14 +892,6 @@ static void test_deinit(void **state)
     assert_null(request.id.data);
     assert_null(request.job);
     request_deinit(&request);
-}
-
-static int allocations_left;
-
-/* Fails once, after ALLOCATIONS_LEFT successes. */
-static void *scarce_malloc(size_t size)
-{
-    return allocations_left-- == 0 ? NULL : malloc(size);
 }
 
 static void test_without_memory(void **state)

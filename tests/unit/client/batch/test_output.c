@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "client/batch/output.h"
+#include "place.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -15,29 +16,9 @@
 
 #include <cmocka.h>
 
-struct place {
-    char directory[64];
-    char path[80];
-    struct fault fault;
-};
-
 static int set_up(void **state)
 {
-    struct place *place = calloc(1, sizeof(*place));
-    (void)strcpy(place->directory, "/tmp/rubricd-output-XXXXXX");
-    assert_non_null(mkdtemp(place->directory));
-    (void)snprintf(place->path, sizeof(place->path), "%s/o", place->directory);
-    *state = place;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct place *place = *state;
-    (void)unlink(place->path);
-    assert_int_equal(rmdir(place->directory), 0);
-    free(place);
-    return 0;
+    return set_up_place(state, sizeof(struct place));
 }
 
 static void assert_file(const struct place *place, const char *expected)
@@ -146,7 +127,7 @@ static void test_sync_rhythm(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down_place)
     const struct CMUnitTest tests[] = {
         TEST(test_modes),
         TEST(test_one_writer),

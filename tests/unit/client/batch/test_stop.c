@@ -34,7 +34,7 @@ static void test_signals(void **state)
     assert_true(engine->ending.interrupted);
     engine_take_signal(engine);
     assert_int_equal(engine->phase, PHASE_CANCELLING);
-    engine_watch_cancelling(engine, engine->cancel_deadline_ms - 1);
+    engine_check_cancelling(engine, engine->cancel_deadline_ms - 1);
     assert_int_equal(engine->phase, PHASE_CANCELLING);
     engine_take_signal(engine);
     assert_int_equal(engine->phase, PHASE_ABORTED);
@@ -48,7 +48,7 @@ static void test_cancelling_ends(void **state)
     struct engine *engine = *state;
     engine_take_signal(engine);
     engine_take_signal(engine);
-    engine_watch_cancelling(engine, engine->cancel_deadline_ms);
+    engine_check_cancelling(engine, engine->cancel_deadline_ms);
     assert_int_equal(engine->phase, PHASE_FLUSHING);
     engine_take_signal(engine);
     assert_int_equal(engine->phase, PHASE_ABORTED);
@@ -60,10 +60,10 @@ static void test_signal_after_the_cost_cap(void **state)
     struct engine *engine = *state;
     engine->cost_cap = 1;
     engine->cost_usd = 2;
-    engine_watch_cost(engine);
+    engine_check_cost(engine);
     assert_int_equal(engine->phase, PHASE_STOPPING);
     assert_true(engine->ending.cost_capped);
-    engine_watch_cost(engine);
+    engine_check_cost(engine);
     engine_take_signal(engine);
     assert_int_equal(engine->phase, PHASE_STOPPING);
     engine_take_signal(engine);
@@ -73,7 +73,9 @@ static void test_signal_after_the_cost_cap(void **state)
 static void test_signals_while_the_daemon_is_gone(void **state)
 {
     struct engine *engine = *state;
-    engine->reconnect.state = RECONNECT_WAITING;
+    engine->session.in = evbuffer_new();
+    engine->session.out = evbuffer_new();
+    reconnect_begin(&engine->reconnect, &engine->session, NULL, 0);
     engine_take_signal(engine);
     assert_int_equal(engine->phase, PHASE_FLUSHING);
     assert_true(engine->ending.lost);

@@ -10,23 +10,23 @@
 
 #include <cmocka.h>
 
-static void add_verdict(struct summary *summary, bool passed, double score, double cost,
-                        const char *modes)
+static void add_result(struct summary *summary, bool passed, double score, double cost,
+                       const char *modes)
 {
     _cleanup_json_ json_t *failure_modes = modes ? json_loads(modes, 0, NULL) : NULL;
-    const struct verdict verdict = {
+    const struct score_parts parts = {
         .passed = passed,
         .score = score,
         .cost_usd = cost,
         .failure_modes = failure_modes,
     };
-    summary_add_verdict(summary, &verdict);
+    summary_add_result(summary, &parts);
 }
 
 static void add_without_score(struct summary *summary, const char *reason)
 {
-    const struct verdict verdict = {.score = NAN, .reason = reason};
-    summary_add_verdict(summary, &verdict);
+    const struct score_parts parts = {.score = NAN, .reason = reason};
+    summary_add_result(summary, &parts);
 }
 
 static void assert_text(const struct summary *summary, int64_t wall_ms, uint64_t unanswered,
@@ -64,7 +64,7 @@ static void test_without_score(void **state)
     _cleanup_summary_ struct summary summary = SUMMARY_NULL;
     (void)state;
     assert_int_equal(summary_init(&summary), 0);
-    add_verdict(&summary, true, 1, 0, "[]");
+    add_result(&summary, true, 1, 0, "[]");
     add_without_score(&summary, "no_code");
     add_without_score(&summary, "no_code");
     assert_text(&summary, 1000, 0,
@@ -80,7 +80,7 @@ static void test_one(void **state)
     _cleanup_summary_ struct summary summary = SUMMARY_NULL;
     (void)state;
     assert_int_equal(summary_init(&summary), 0);
-    add_verdict(&summary, true, 1, 0, "[]");
+    add_result(&summary, true, 1, 0, "[]");
     assert_text(&summary, 0, 0,
                 "1 job: 1 passed, 0 failed, 0 errors\n"
                 "mean score 1.0000 over 1 verdict, cost $0.0000\n"
@@ -92,11 +92,11 @@ static void test_many(void **state)
     _cleanup_summary_ struct summary summary = SUMMARY_NULL;
     (void)state;
     assert_int_equal(summary_init(&summary), 0);
-    add_verdict(&summary, true, 1, 0.01, NULL);
-    add_verdict(&summary, true, 0.5, 0.02,
-                "[{\"code\":\"b\",\"severity\":\"warn\"},{\"code\":\"a\",\"severity\":\"block\"}]");
-    add_verdict(&summary, false, 0, 0, "[{\"code\":\"c\",\"severity\":\"block\"}]");
-    add_verdict(&summary, false, NAN, 0, "[{\"code\":\"c\",\"severity\":\"block\"}]");
+    add_result(&summary, true, 1, 0.01, NULL);
+    add_result(&summary, true, 0.5, 0.02,
+               "[{\"code\":\"b\",\"severity\":\"warn\"},{\"code\":\"a\",\"severity\":\"block\"}]");
+    add_result(&summary, false, 0, 0, "[{\"code\":\"c\",\"severity\":\"block\"}]");
+    add_result(&summary, false, NAN, 0, "[{\"code\":\"c\",\"severity\":\"block\"}]");
     summary_add_error(&summary, "cancelled", NULL);
     summary_add_error(&summary, "draining", "it \x1b[31mstops\n");
     summary_add_error(&summary, "draining", "again");
@@ -145,9 +145,9 @@ static void test_control_characters_are_shown(void **state)
     _cleanup_summary_ struct summary summary = SUMMARY_NULL;
     (void)state;
     assert_int_equal(summary_init(&summary), 0);
-    add_verdict(&summary, false, 0, 0,
-                "[{\"code\":\"x\\u001b[31m\\n\",\"severity\":\"block\"},{\"code\":\"\","
-                "\"severity\":\"block\"}]");
+    add_result(&summary, false, 0, 0,
+               "[{\"code\":\"x\\u001b[31m\\n\",\"severity\":\"block\"},{\"code\":\"\","
+               "\"severity\":\"block\"}]");
     assert_text(&summary, 1000, 0,
                 "1 job: 0 passed, 1 failed, 0 errors\n"
                 "mean score 0.0000 over 1 verdict, cost $0.0000\n"

@@ -111,11 +111,11 @@ static void test_verdict(void **state)
                             "\"x\"}]}}",
                             &full, NULL),
                      0);
-    struct verdict verdict = message_verdict(&full);
-    assert_false(verdict.passed);
-    assert_float_equal(verdict.score, 0.25, 0);
-    assert_float_equal(verdict.cost_usd, 2, 0);
-    assert_int_equal(json_array_size(verdict.failure_modes), 1);
+    struct score_parts parts = message_score(&full);
+    assert_false(parts.passed);
+    assert_float_equal(parts.score, 0.25, 0);
+    assert_float_equal(parts.cost_usd, 2, 0);
+    assert_int_equal(json_array_size(parts.failure_modes), 1);
     assert_int_equal(message_integer(&full, "job_no"), 7);
     assert_int_equal(message_integer(&full, "id"), 0);
     assert_string_equal(message_text(&full, "id"), "a");
@@ -126,22 +126,22 @@ static void test_verdict(void **state)
                             "\"score\":null}}",
                             &bare, NULL),
                      0);
-    verdict = message_verdict(&bare);
-    assert_true(verdict.passed);
-    assert_true(isnan(verdict.score));
-    assert_null(verdict.failure_modes);
-    assert_null(verdict.reason);
+    parts = message_score(&bare);
+    assert_true(parts.passed);
+    assert_true(isnan(parts.score));
+    assert_null(parts.failure_modes);
+    assert_null(parts.reason);
 
     _cleanup_message_ struct message none = MESSAGE_NULL;
     assert_int_equal(decode("{\"type\":\"result\",\"id\":\"a\",\"score\":null,\"reason\":"
                             "\"no_code\"}",
                             &none, NULL),
                      0);
-    verdict = message_verdict(&none);
-    assert_false(verdict.passed);
-    assert_true(isnan(verdict.score));
-    assert_null(verdict.failure_modes);
-    assert_string_equal(verdict.reason, "no_code");
+    parts = message_score(&none);
+    assert_false(parts.passed);
+    assert_true(isnan(parts.score));
+    assert_null(parts.failure_modes);
+    assert_string_equal(parts.reason, "no_code");
 }
 
 #define RESULT "\"type\":\"result\",\"id\":\"a\",\"score\":{\"passed\":true,\"score\":1}"

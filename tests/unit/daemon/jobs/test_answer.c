@@ -5,6 +5,7 @@
 #include "daemon/jobs/answer.h"
 #include "daemon/kinds/rubric_files.h"
 #include "proto/printer.h"
+#include "tests/unit/quoted.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -16,26 +17,6 @@
 
 #define EXITED(code) ((code) << 8)
 #define JOB_NO 4711
-
-/* JSON out of what has single quotes for double ones, to be freed. */
-static char *to_json(const char *text)
-{
-    char *copy = strdup(text);
-    assert_non_null(copy);
-    for (char *p = copy; (p = strchr(p, '\'')); p++)
-        *p = '"';
-    return copy;
-}
-
-static json_t *parse(const char *text)
-{
-    struct fault fault = FAULT_NULL;
-    json_t *object = NULL;
-    _cleanup_free_ char *json = to_json(text);
-    if (json_read_object(json, strlen(json), &object, &fault) != 0)
-        fail_msg("%s: %s", text, fault.text);
-    return object;
-}
 
 /* Whether GOT has all that WANTED has; of objects the fields that are named. */
 static bool contains(const json_t *got, const json_t *wanted) // NOLINT(misc-no-recursion)

@@ -2,10 +2,9 @@
 /* Finding a rubric: what task_class.json may say, which files count, and that no link and no path
  * leads out of where a job may look. */
 #include "daemon/kinds/rubric_files.h"
+#include "tests/unit/files.h"
 
-#include <dirent.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -22,17 +21,6 @@
 
 #define NOBODY 65534
 #define FILE_MAX (1u << 20)
-
-static size_t count_descriptors(void)
-{
-    size_t count = 0;
-    DIR *dir = opendir("/proc/self/fd");
-    assert_non_null(dir);
-    while (readdir(dir))
-        count++;
-    (void)closedir(dir);
-    return count;
-}
 
 /* --- task_class.json ---------------------------------------------------------------------- */
 
@@ -197,16 +185,10 @@ static int setup(void **state)
     return 0;
 }
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st, (void)type, (void)ftw;
-    return remove(path);
-}
-
 static int teardown(void **state)
 {
     struct fixture *f = *state;
-    (void)nftw(f->top, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    remove_tree(f->top);
     free(f);
     return 0;
 }

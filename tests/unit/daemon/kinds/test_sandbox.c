@@ -2,8 +2,8 @@
 /* From a sandbox job to what its slot is to run. */
 #include "daemon/jobs/job.h"
 #include "daemon/kinds/sandbox.h"
+#include "tests/unit/files.h"
 
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -73,17 +73,11 @@ static int setup(void **state)
     return 0;
 }
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st, (void)type, (void)ftw;
-    return remove(path);
-}
-
 static int teardown(void **state)
 {
     struct fixture *f = *state;
     sandbox_plan_deinit(&f->plan);
-    (void)nftw(f->top, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    remove_tree(f->top);
     free(f);
     return 0;
 }

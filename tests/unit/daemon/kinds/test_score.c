@@ -2,6 +2,7 @@
 /* The verdict of a rubric: every row of its table in protocol.md, and which of two rows
  * comes first. */
 #include "daemon/kinds/score.h"
+#include "tests/unit/quoted.h"
 #include "tests/unit/score_json.h"
 
 #include <setjmp.h>
@@ -26,26 +27,6 @@ struct text {
     const char *data;
     size_t n;
 };
-
-/* JSON out of what has single quotes for double ones, to be freed. */
-static char *to_json(const char *text)
-{
-    char *copy = strdup(text);
-    assert_non_null(copy);
-    for (char *p = copy; (p = strchr(p, '\'')); p++)
-        *p = '"';
-    return copy;
-}
-
-static json_t *parse(const char *text)
-{
-    struct fault fault = FAULT_NULL;
-    json_t *object = NULL;
-    _cleanup_free_ char *json = to_json(text);
-    if (json_read_object(json, strlen(json), &object, &fault) != 0)
-        fail_msg("%s: %s", text, fault.text);
-    return object;
-}
 
 /* LISTS as task_class.json says them; NULL: there is no such file. */
 static struct task_class *make_lists(const char *lists)

@@ -2,8 +2,8 @@
 /* One output pipe: the capture counts everything, keeps no more than its bound, and tells the end
  * once. */
 #include "daemon/pool/capture.h"
+#include "tests/unit/files.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -23,17 +23,6 @@ struct fixture {
     unsigned close_at;  /* the read at which the callback closes the capture; 0: never */
     bool deinit_at_end; /* the callback frees the capture at its end */
 };
-
-static size_t count_descriptors(void)
-{
-    size_t count = 0;
-    DIR *dir = opendir("/proc/self/fd");
-    assert_non_null(dir);
-    while (readdir(dir))
-        count++;
-    (void)closedir(dir);
-    return count;
-}
 
 /* The byte that is written at OFFSET: it tells its place. */
 static char byte_at(size_t offset)
