@@ -516,7 +516,7 @@ def test_usage_counts_children(client, bench):
 def test_usage_of_memory(client, bench):
     code = "block = b'x' * (200 << 20)\n" + PASSING
     assert 200 * MIB <= client.run(bench.job(code))["usage"]["max_rss_bytes"] < 300 * MIB
-    assert client.run(bench.job(PASSING))["usage"]["max_rss_bytes"] < 100 * MIB, "each job reports only its own memory"
+    assert client.run(bench.job(PASSING))["usage"]["max_rss_bytes"] < 100 * MIB, "only the job's own memory"
 
 
 def test_usage_of_a_timeout(client, bench):

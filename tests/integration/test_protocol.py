@@ -178,7 +178,7 @@ def test_a_length_above_the_maximum(daemon, client, length):
         before = other.status()["memory"]["rss_bytes"]
         client.send_bytes(struct.pack(">I", length))
         assert_sent_away(client, too_large(length))
-        assert other.status()["memory"]["rss_bytes"] < before + (1 << 20), "the daemon allocates nothing for the frame"
+        assert other.status()["memory"]["rss_bytes"] < before + (1 << 20), "no memory is allocated for it"
 
 
 def test_a_client_that_goes_on_sending_a_frame_that_is_too_large_reads_why(client):

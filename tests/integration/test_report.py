@@ -371,7 +371,7 @@ def test_files(place):
     ElementTree.parse(place.directory / "b.xml")
     assert (place.directory / "c.txt").read_text() == done.stdout
     plain = place.directory / place.write("plain")
-    assert (place.directory / "a.json").stat().st_mode == plain.stat().st_mode, "the report has the mode of an ordinary file"
+    assert (place.directory / "a.json").stat().st_mode == plain.stat().st_mode, "an ordinary mode"
     # A format given by option is written to the file alone, whatever the file's suffix.
     done = place.run("r.jsonl", "--json", "-o", "a.dat")
     assert (done.returncode, done.stdout) == (0, "")
@@ -546,7 +546,7 @@ def test_pairs_are_surer_than_means(place):
     place.write("after.jsonl", *after)
     report = place.json("after.jsonl", "--against", "before.jsonl")
     low, high = (report["score"]["interval"][end] for end in ("low", "high"))
-    assert low < place.json("before.jsonl")["score"]["mean"] < high, "the intervals of the means alone show no difference"
+    assert low < place.json("before.jsonl")["score"]["mean"] < high, "the means alone show no difference"
     assert report["against"]["verdict"] == "better"
     assert place.json("before.jsonl", "--against", "after.jsonl")["against"]["verdict"] == "worse"
 
