@@ -44,7 +44,7 @@ def describe(error):
 
 
 class Recorder:
-    """What the last evaluated assert has seen."""
+    """The values that the last evaluated assert has compared."""
 
     def __init__(self):
         self.seen = None

@@ -18,7 +18,7 @@ struct rubric_roots {
     struct roots allowed;     /* under which a bench root must lie */
 };
 
-/* What the daemon has for jobs; borrowed. */
+/* The parts of the daemon that jobs use; borrowed. */
 struct kind_host {
     const char *interpreter;        /* absolute path of the configured Python */
     const char *const *environment; /* NULL-terminated: what every job gets */
@@ -41,7 +41,7 @@ struct kind_plan {
         .parts = NULL  \
     }
 
-/* Frees the parts. What is kept is the caller's. */
+/* Frees the parts, except those that the caller has taken. */
 void kind_plan_deinit(struct kind_plan *plan);
 #define _cleanup_kind_plan_ _cleanup_(kind_plan_deinit)
 

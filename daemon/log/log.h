@@ -9,7 +9,7 @@
  * May include: conf, proto, daemon/base.
  *
  * Invariants:
- *  - Writing never blocks. What the other end does not take at once is kept and written later; what
+ *  - Writing never blocks. The log keeps entries that the other end does not take at once; what
  *    exceeds the bound is dropped, counted, and reported by an entry of its own
  *    (LOG_MESSAGE_DROPPED).
  *  - Entries keep their order, and one that follows a gap is never written before the gap is

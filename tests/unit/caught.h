@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Tests of assertions: run a statement in a child and see whether an assertion stops it. With
+/* For tests of assertions: run a statement in a child and see whether an assertion stops it. With
  * NDEBUG assertions are compiled out, so nothing runs and every check passes. */
 
 #include <fcntl.h>

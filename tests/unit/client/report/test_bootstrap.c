@@ -355,7 +355,7 @@ static void test_ties_of_fractions(void **state)
     assert_near(tenths.bca.high, units.bca.high / 10, 1e-12, "the high end");
 }
 
-/* --- where there is none ------------------------------------------------------------------- */
+/* --- no interval --------------------------------------------------------------------------- */
 
 static void assert_none(const struct interval *interval, const char *why_not)
 {
