@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What a reader needs to grade the same again, as far as the lines say it. Pure. */
+/* Collects from the lines the facts that a reader needs to repeat the run. Pure. */
 
 #include "bootstrap.h"
 #include "results.h"

@@ -44,7 +44,7 @@ def describe(error):
 
 
 class Recorder:
-    """The values that the last evaluated assert has compared."""
+    """The operands of the last evaluated assert."""
 
     def __init__(self):
         self.seen = None

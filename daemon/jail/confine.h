@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What a jail does once, so that its jobs cost no more than a fork: identity in its user namespace,
+/* Confines a jail once, so that its jobs cost no more than a fork: identity in its user namespace,
  * network, view, work directory, Landlock ruleset, seccomp filter, capabilities, in that order
  * (confine()). A layer that the host refuses is left out and reported; the supervisor decides
  * whether the rest suffices.

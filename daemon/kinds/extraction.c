@@ -138,7 +138,7 @@ static bool is_start_quoted(const char *text, size_t at)
     return at > 0 && is_quote(text[at - 1]);
 }
 
-/* The same for a </think> that ends at END. A code fence after it is not a quote. */
+/* The same for a </think> that ends at END and precedes a quote. A code fence is not a quote. */
 static bool is_end_quoted(const char *text, size_t n, size_t end)
 {
     return end < n && is_quote(text[end]) &&

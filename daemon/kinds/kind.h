@@ -53,7 +53,7 @@ struct kind_run {
     struct outcome *outcome;          /* the same for the reply; a judge may drop its stderr */
 };
 
-/* What a judge makes of a run. */
+/* The result of judging a run. */
 struct judgement {
     struct bench_score score;
     bool program_failed; /* the program gave no verdict of its own, which its stderr may explain */

@@ -112,7 +112,7 @@ void pool_cancel_all(struct pool *pool, void (*before)(void *owner));
  * slot that is only being stopped is left out. */
 bool pool_look(const struct pool *pool, unsigned *at, struct slot_view *ret);
 
-/* What became of jails, since the start. */
+/* Counts of events of jails, since the start. */
 const struct slot_tally *pool_tally(const struct pool *pool);
 
 /* Entries that were dispatched, since the start. */

@@ -166,9 +166,7 @@ static void on_exit_of_jail(evutil_socket_t fd, short what, void *userdata)
 {
     struct slot_jail *jail = userdata;
     (void)fd;
-    /* Handle the jail's last notices first: one may be a job's end. At its end of file the link is
-     * closed.
-     */
+    /* Handle the last notices first: one may be a job's end. At end of file the link is closed. */
     while (!jail->is_ignored && await_readable(jail->link_fd, 0))
         on_link(jail->link_fd, what, jail);
     if (jail->state != SLOT_JAIL_DYING)

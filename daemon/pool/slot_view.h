@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What status and metrics show of a slot. Reads only.
+/* A slot as status and metrics show it. Reads only.
  *
  * May include: slot. */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests jobs of kind `sandbox`: valid values of every field, and the exact messages for others. */
+/* Tests jobs of kind `sandbox`: valid values of every field, and exact messages for others. */
 #include "proto/request.h"
 
 #include <setjmp.h>

@@ -25,8 +25,7 @@ static struct limits make_limits(void)
     return limits;
 }
 
-/* Returns the outcome of RESULT with the N bytes ERR on stderr, in an allocation of the exact size.
- */
+/* Returns the outcome of RESULT with the N bytes of ERR, in an exact allocation, as stderr. */
 static struct outcome make_outcome(struct slot_result result, const char *err, size_t n)
 {
     const struct limits limits = make_limits();

@@ -212,8 +212,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* The expected result of a search. PATH is relative to the top; %s in MESSAGE stands for the top.
- */
+/* The expected result of a search. PATH is relative to the top, which %s in MESSAGE stands for. */
 struct expected {
     const char *path; /* NULL: it must fail */
     enum error_code code;
@@ -404,8 +403,7 @@ static void test_links_that_lead_out(void **state)
     make_link(f, "root/relative/rubric.py", "../../outside/rubric.py");
     make_directory(f, "root/absolute");
     make_link(f, "root/absolute/rubric.py", at(f, "outside/rubric.py"));
-    /* An absolute link is refused even if it ends inside, because it does not depend on the root.
-     */
+    /* An absolute link is refused even if its target is inside the root. */
     make_directory(f, "root/about");
     make_link(f, "root/about/rubric.py", at(f, "root/real/rubric.py"));
     /* A link that leads out and in again. */
@@ -935,8 +933,7 @@ static int make_long_root(const struct fixture *f, char path[PATH_MAX], size_t l
     return fd;
 }
 
-/* The search refuses a rubric whose path would exceed PATH_MAX: the interpreter could not open it.
- */
+/* The search refuses a path above PATH_MAX, because the interpreter could not open it. */
 static void test_path_that_is_too_long(void **state)
 {
     static const char *const everywhere[] = {"/"};

@@ -103,8 +103,7 @@ static inline void prepare_for_fake_jails(void)
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-/* Fills in a confinement without any layer. Its jails run PROGRAM: "/proc/self/exe" for fake jails.
- */
+/* Fills in a confinement without layers. Its jails run PROGRAM; "/proc/self/exe" for fake ones. */
 static inline void confine(struct confinement *confinement, const char *program)
 {
     *confinement = (struct confinement){.references = 1, .probe = PROBE_NULL};
