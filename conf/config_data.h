@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What a configuration holds, as plain data. conf/rubricd.conf explains each key; keys.c has the
+/* The values of a configuration, as plain data. conf/rubricd.conf explains each key; keys.c has the
  * table of keys with types, bounds and defaults. */
 
 #include "string_list.h"

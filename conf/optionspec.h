@@ -20,7 +20,7 @@ enum option_kind {
     OPTION_LIST,   /* struct text_list: each occurrence is appended, at most max of them */
 };
 
-/* What a value is, so that a shell can complete it. */
+/* The type of an option's value, so that a shell can complete it. */
 enum option_value {
     VALUE_OTHER, /* no value, or one that no shell can complete */
     VALUE_FILE,

@@ -5,7 +5,7 @@
 #include "fields.h"
 #include "jobspec.h"
 
-/* What the configuration says; the strings are borrowed. */
+/* The part of the configuration that requests depend on. Strings are borrowed. */
 struct request_policy {
     struct limits defaults[JOB_KIND_COUNT];
     struct limits ceilings[JOB_KIND_COUNT];

@@ -54,7 +54,7 @@ struct limits {
     uint64_t of[LIMIT_COUNT]; /* in the limit's unit */
 };
 
-/* What a job of any kind gets but for its times: 1 GiB, 256, 64, 256 KiB, 64 MiB. */
+/* Defaults for a job of any kind, except times: 1 GiB, 256, 64, 256 KiB, 64 MiB. */
 #define LIMITS_DEFAULT(wall_clock, cpu)                                                         \
     {                                                                                           \
         {                                                                                       \

@@ -69,7 +69,7 @@ struct reply_result {
     const struct bytes *id;
     uint64_t job_no;
     const char *kind;
-    const struct bench_score *score; /* NULL: there is none, and `reason` says why */
+    const struct bench_score *score; /* NULL: no score, and `reason` says why */
     const char *reason;              /* a word; NULL if there is a score */
     const struct outcome *outcome;
     const struct usage *usage;

@@ -150,7 +150,7 @@ static enum input_state take_line(struct input *input, size_t length, size_t new
     return INPUT_LINE;
 }
 
-/* Handles the end of a file. What is left in the buffer is a last line without a newline. */
+/* Handles the end of a file. The rest of the buffer is a last line without a newline. */
 static enum input_state end_file(struct input *input, const char **ret_line, size_t *ret_length,
                                  struct fault *fault)
 {

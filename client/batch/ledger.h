@@ -15,7 +15,7 @@ enum ledger_fate {
     LEDGER_DUPLICATE, /* the input named this id before */
 };
 
-/* What the file has of an id. */
+/* The state of an id in the file of results. */
 enum ledger_kind {
     LEDGER_NOTHING,
     LEDGER_PASSED,

@@ -95,7 +95,7 @@ static int check_score(const json_t *result, struct fault *fault)
 
 /* --- the tail ------------------------------------------------------------------------------- */
 
-/* What a tail begins with. */
+/* The first bytes of a tail. */
 static const char tail_start[] = ",\"" TAIL_NAME "\":";
 
 void message_tail_deinit(struct message_tail *tail)

@@ -23,7 +23,7 @@ struct estimate {
     struct interval interval; /* computed by `method` */
 };
 
-/* What the values are. Wilson's interval is defined for shares, not for their differences. */
+/* The kind of values. Wilson's interval is defined for proportions, not for their differences. */
 enum estimate_of {
     ESTIMATE_SHARES, /* from 0 to 1 */
     ESTIMATE_DIFFERENCES,

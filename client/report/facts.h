@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What result lines say about the run itself: versions, rubrics, hosts, times. A reader needs it to
- * grade the same again. Pure. */
+/* Facts about the run from the result lines: versions, rubrics, hosts, times. A reader needs them
+ * to grade the same again. Pure. */
 
 #include "intern.h"
 #include "line.h"

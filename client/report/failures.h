@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What went wrong, with examples. Pure; each function returns NULL when memory runs out. */
+/* Failures and errors, with examples. Pure; each function returns NULL when memory runs out. */
 
 #include "results.h"
 

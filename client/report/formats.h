@@ -16,7 +16,7 @@
     OPTION(html, ".html, .htm", format_html,                                                   \
            "print an HTML page that needs no other file and no network")
 
-/* What a writer may use. */
+/* The input of a writer. */
 struct report_view {
     const json_t *report;          /* the BenchRunReport */
     const struct results *results; /* what it was made from */

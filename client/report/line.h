@@ -15,7 +15,7 @@ enum line_state {
 
 #define LINE_MS_UNKNOWN UINT32_MAX
 
-/* Borrows everything from the line's object. What the line does not have is NULL. */
+/* Borrows everything from the line's object. A member is NULL if the line lacks it. */
 struct line {
     enum line_state state;
 

@@ -11,7 +11,7 @@
 /* Bytes of a code or a task class; the rest is cut off. */
 #define CODE_MAX 200
 
-/* What identifies a result. */
+/* The identity of a result. */
 struct key {
     uint32_t case_no, sample, file_no;
 };

@@ -110,7 +110,7 @@ int cgroup_leaf_create(const struct cgroup_tree *tree, uint64_t job_no,
  * session; they die soon after. 0 or a negative errno. */
 int cgroup_leaf_kill(const struct cgroup_leaf *leaf);
 
-/* What the leaf's events prove. A bit does not make a job fail; it explains why a failed job
+/* Evidence from the leaf's events. A bit does not make a job fail; it explains why a failed job
  * failed. */
 enum cgroup_evidence {
     /* The kernel killed the job because it exceeded its own memory_max. */

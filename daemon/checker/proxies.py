@@ -12,7 +12,7 @@ from wire import CALLABLE, CLASS, EXCEPTION, ITERATOR, OBJECT
 
 HANDLES_MAX = 1 << 20
 TESTS = "__test__"  # __module__ of what the tests define
-# What the candidate may ask of a test's object, if the object's class has it.
+# The operations that the candidate may call on a test's object, if the object's class has them.
 SPECIALS = """__abs__ __add__ __and__ __bool__ __call__ __contains__ __delitem__ __enter__ __eq__ __exit__ __float__
 __floordiv__ __format__ __ge__ __getitem__ __gt__ __hash__ __iadd__ __index__ __int__ __invert__ __iter__ __le__
 __len__ __lt__ __matmul__ __mod__ __mul__ __ne__ __neg__ __next__ __or__ __pos__ __pow__ __radd__ __rmul__

@@ -44,7 +44,7 @@ def describe(error):
 
 
 class Recorder:
-    """What the last evaluated assert has seen."""
+    """The operands of the last evaluated assert."""
 
     def __init__(self):
         self.seen = None

@@ -14,7 +14,7 @@ import os
 import sys
 from _collections import OrderedDict, defaultdict, deque  # without the cost of importing collections
 
-# What an object that stays where it is can do. OBJECT: the tests define its class.
+# Flags of an object that is not copied: its abilities. OBJECT: the tests define its class.
 CALLABLE, ITERATOR, CLASS, EXCEPTION, OBJECT = 1, 2, 4, 8, 16
 # Questions that are functions of `operator`, with two operands and with one.
 BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_", "or_", "xor", "lshift",

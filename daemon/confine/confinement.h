@@ -17,7 +17,7 @@
  *    a slot holds one for its jail, so a job ends under the confinement under which it started,
  *    whatever is configured meanwhile.
  *  - A layer in force is one that a jail has set up and said so; nothing is assumed of the host.
- *  - Whatever changes how a job is confined changes the digest (POLICY_REVISION in isolation.c).
+ *  - Any change to the confinement of jobs changes the digest (POLICY_REVISION in isolation.c).
  *  - Nothing is allocated or logged between fork and execve (jailproc.c). */
 
 #include "probe.h"
@@ -35,7 +35,7 @@ struct confinement {
     struct probe probe;
 };
 
-/* What the host provides for jails. Everything but the version is borrowed for as long as a
+/* The host's resources for jails. Everything but the version is borrowed for as long as a
  * reference to the confinement exists. */
 struct confinement_host {
     int jail_program; /* rubricd-jail, open */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What a jail does once, so that its jobs cost no more than a fork: identity in its user namespace,
+/* Confines a jail once, so that its jobs cost no more than a fork: identity in its user namespace,
  * network, view, work directory, Landlock ruleset, seccomp filter, capabilities. enclosure_build()
  * sets them up in that order, leaves out a layer that the host refuses, and says so in its notice;
  * the supervisor decides whether the rest suffices.

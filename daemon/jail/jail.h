@@ -15,7 +15,7 @@
  *  - Nothing between fork and execve allocates or logs; a failure there leaves by shared memory.
  *  - No process, file or mount of a job survives the notice that the job has ended, unless that
  *    notice says `leftover`; then the jail exits.
- *  - Whatever a job supplied (strings, file names, paths) is wiped from memory before the next job,
+ *  - The jail wipes all data of a job (strings, file names, paths) from memory before the next job,
  *    which may be a copy of this process.
  *
  * Start reading at jail.c. enclosure.c is what a jail does to itself, lockdown.c what happens to

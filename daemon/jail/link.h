@@ -8,7 +8,7 @@
  * was quick; or FAILED. The supervisor may send a job while another one runs: the jail accepts it
  * if the running job ends quickly, and answers RETURNED otherwise.
  *
- * What a jail sends is untrusted: the receiver checks size and type here, and whether the message
+ * A jail's messages are untrusted: the receiver checks size and type here, and whether the message
  * makes sense in daemon/pool. */
 
 #include "layers.h"

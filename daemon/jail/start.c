@@ -75,7 +75,7 @@ static pid_t start_in_copy(struct lockdown *lockdown, int cgroup, int *ret_pidfd
 
 /* --- scripts for the interpreter that waits ------------------------------------------------ */
 
-/* Resets the signals that the jail catches. What the interpreter has set stays: it set that for its
+/* Resets the signals that the jail catches. Keeps those of the interpreter: it set them for its
  * scripts. */
 static void forget_signals(void)
 {

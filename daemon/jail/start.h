@@ -15,7 +15,7 @@
 /* Stack of a child that shares the jail's memory. */
 #define START_STACK_BYTES (64u << 10)
 
-/* What a job's process tells the jail before its program begins, in memory that both share. */
+/* Messages of a job's process to the jail before its program begins, in memory that both share. */
 struct start_status {
     struct lockdown_error error;
     uint32_t warm;       /* 1: it runs in the jail's interpreter */

@@ -39,7 +39,7 @@ static int print_result(const struct job *job, const struct result_parts *parts,
                         const struct bytes *isolation, struct answer *answer)
 {
     const struct judgement *judgement = parts->judgement;
-    assert(!parts->score == !!parts->reason); /* either a score, or why there is none */
+    assert(!parts->score == !!parts->reason); /* a score, or why it is missing */
     struct reply_result reply = {
         .id = &job->id,
         .job_no = job->number,

@@ -24,7 +24,7 @@ struct settings {
     json_t *hello_interpreter; /* {path, version} */
 };
 
-/* What the daemon makes settings of, besides the configuration. */
+/* The inputs of settings besides the configuration. */
 struct settings_host {
     int jail_program;       /* rubricd-jail, open; borrowed for the life of the settings */
     int warm_program;       /* rubricd-jail-warm likewise; a negative errno: not available */

@@ -5,45 +5,45 @@
 #include <string.h>
 #include <strings.h>
 
-/* Theory of operation: the text is copied once, without thoughts and with LF. scan() goes from
- * fence to fence over that copy: fence_at() judges a run of fence characters outside a block,
- * find_block_end() goes line by line to the end of a block. Only the best block and the first one
- * are remembered. The chosen part is then moved to the beginning of the copy, which becomes the
- * result.
+/* Theory of operation: extraction_find() copies the text once, drops thoughts and turns CR LF into
+ * LF. scan() then goes through the copy from fence to fence: fence_at() judges a run of fence
+ * characters outside a block, and find_block_end() searches line by line for the end of a block.
+ * scan() keeps only the first block and the best one. Finally the chosen part moves to the
+ * beginning of the copy, which becomes the result.
  *
- * Two things look ahead and may go back: a thought whose tags do not balance, and a string in a
- * block that never ends. The first happens once at most: behind the last </think> there is nothing
- * to go back to. The second happens twice at most: behind the beginning of a string that never ends
- * its quotes do not come again, and there are two kinds. So all is linear. */
+ * All this takes linear time, although two searches may look ahead in vain and start over. A
+ * thought with unbalanced tags does so at most once, because no </think> follows the last one. A
+ * string in a block that never ends does so at most twice, because its kind of quotes does not
+ * occur again after it and there are two kinds. */
 
 #define FENCE_MIN 3
 
 const char *const extraction_python_tags[] = {"python", "py", "python3", "py3", NULL};
 const char *const extraction_shell_tags[] = {"sh", "bash", "shell", NULL};
 
-/* From the best to the worst. */
+/* How likely a block is the code, from best to worst. */
 enum rank {
     RANK_WANTED,
     RANK_UNTAGGED,
     RANK_TAGGED,
     RANK_ONE_LINE,
-    RANK_NONE, /* no block, or an empty one */
+    RANK_NONE, /* no block, or an empty block */
 };
 
-/* Positions are offsets in the cleaned text. */
+/* All positions are offsets into the cleaned copy. */
 struct block {
     enum rank rank;
-    size_t fence;      /* where the opening fence begins */
+    size_t fence;      /* start of the opening fence */
     size_t start, end; /* the code */
     bool bare;         /* the opening fence has no info string */
-    bool ended;        /* by more than the end of the text */
+    bool ended;        /* the block ends before the text does */
 };
 
 struct scan {
     const char *text;
     size_t n;
     const char *const *tags;
-    size_t count; /* of blocks */
+    size_t count; /* of blocks found */
     struct block first, best;
 };
 
@@ -57,7 +57,7 @@ struct fence {
     char mark;
     size_t start, length;
     size_t inner, inner_end; /* the info string, or the code of a one-line block */
-    size_t next;             /* where to go on */
+    size_t next;             /* where the scan resumes */
 };
 
 static bool is_blank(char c)
@@ -102,8 +102,8 @@ static size_t skip_run(const char *text, size_t at, size_t end)
     return at;
 }
 
-/* The first run of at least LENGTH MARKs in a line, or END or the line's end if that comes first.
- */
+/* Returns the start of the first run of at least LENGTH MARKs in the line at AT. Without one,
+ * returns the end of the line or END. */
 static size_t find_run(const char *text, size_t at, size_t end, char mark, size_t length)
 {
     while (at < end && text[at] != '\n') {
@@ -132,20 +132,20 @@ static bool is_quote(char c)
     return c == '\'' || c == '"' || c == '`';
 }
 
-/* Is the <think> at AT spoken of rather than used? */
+/* Returns whether the <think> at AT follows a quote, so that the text only mentions the tag. */
 static bool is_start_quoted(const char *text, size_t at)
 {
     return at > 0 && is_quote(text[at - 1]);
 }
 
-/* The same for a </think> that ends at END. */
+/* The same for a </think> that ends at END and precedes a quote. A code fence is not a quote. */
 static bool is_end_quoted(const char *text, size_t n, size_t end)
 {
     return end < n && is_quote(text[end]) &&
            !(text[end] == '`' && begins_with(text + end, n - end, "```"));
 }
 
-/* The first byte behind the thought whose inside begins at AT. */
+/* Returns the end of the thought whose content begins at AT. */
 static size_t skip_thought(const char *text, size_t n, size_t at)
 {
     size_t last_end = n;
@@ -166,10 +166,10 @@ static size_t skip_thought(const char *text, size_t n, size_t at)
     return last_end;
 }
 
-/* Copies TEXT without its thoughts and returns how much that is. */
+/* Copies TEXT without its thoughts to OUT. Returns the number of bytes copied. */
 static size_t drop_thoughts(const char *text, size_t n, char *out)
 {
-    bool spoken = false; /* of <think> */
+    bool spoken = false; /* the text has mentioned <think> */
     size_t length = 0;
     for (size_t i = 0; i < n;) {
         if (text[i] == '<' && begins_with(text + i, n - i, "<think>")) {
@@ -209,7 +209,7 @@ static bool is_tag_byte(char c)
     return is_word(c) || c == '_' || c == '+' || c == '#' || c == '-' || c == '.';
 }
 
-/* The tag of the info string from AT to END: its first byte, and *ret_end. */
+/* Finds the tag in the info string from AT to END. Returns its start; *ret_end is its end. */
 static size_t find_tag(const char *text, size_t at, size_t end, size_t *ret_end)
 {
     at = skip_blanks(text, at, end);
@@ -240,7 +240,7 @@ static enum rank rank_of(const struct scan *s, const struct fence *fence)
     return is_wanted(s, tag, end) ? RANK_WANTED : RANK_TAGGED;
 }
 
-/* Judges the run of marks at START, outside a block. */
+/* Decides whether the run of marks at START, outside a block, is a fence. */
 static enum fence_kind fence_at(const struct scan *s, size_t start, bool first_on_line,
                                 struct fence *ret)
 {
@@ -254,7 +254,7 @@ static enum fence_kind fence_at(const struct scan *s, size_t start, bool first_o
     if (ret->length < FENCE_MIN || (ret->mark == '~' && start > 0 && is_word(text[start - 1])))
         return FENCE_NONE;
 
-    /* Looking no further than the next fence keeps a line of many fences linear. */
+    /* Stop at the next run that could be a fence: a line of many fences must take linear time. */
     size_t end = find_run(text, inner, s->n, ret->mark, FENCE_MIN);
     ret->inner_end = end;
     if (end < s->n && text[end] == ret->mark) {
@@ -274,12 +274,13 @@ static enum fence_kind fence_at(const struct scan *s, size_t start, bool first_o
 
 /* --- the end of a block ------------------------------------------------------------------- */
 
-/* Where a block's code ends, and where to go on. */
+/* The end of a block's code, and the position where the scan resumes. */
 struct block_end {
     size_t end, next;
 };
 
-/* Does the line from AT to EOL, if no string hides it, end the block that FENCE opens? */
+/* Returns whether the line from AT to EOL ends the block that FENCE opens, unless a string hides
+ * it. */
 static bool line_ends_block(const struct scan *s, const struct fence *fence, size_t at, size_t eol,
                             struct block_end *ret)
 {
@@ -293,7 +294,7 @@ static bool line_ends_block(const struct scan *s, const struct fence *fence, siz
 
     if (last - run >= fence->length) {
         if (find_run(text, first, last, fence->mark, fence->length) != run)
-            return false; /* the end of a code span */
+            return false; /* the run closes a code span */
         *ret = (struct block_end){run == first ? at : run, MIN(eol + 1, s->n)};
         return true;
     }
@@ -304,8 +305,8 @@ static bool line_ends_block(const struct scan *s, const struct fence *fence, siz
            rank_of(s, &next) == RANK_WANTED;
 }
 
-/* Goes from AT to END past the triple quotes there. *QUOTE is the kind of the string that is open,
- * or 0; returns whether one was closed. */
+/* Tracks the triple quotes between AT and END. *QUOTE is the kind of the open string, 0 for none.
+ * Returns whether a string was closed. */
 static bool pass_quotes(const char *text, size_t at, size_t end, char *quote)
 {
     bool closed = false;
@@ -324,10 +325,11 @@ static bool pass_quotes(const char *text, size_t at, size_t end, char *quote)
     return closed;
 }
 
-/* Finds the end of the block that FENCE opens; false if that is the end of the text. */
+/* Finds the end of the block that FENCE opens. Returns false if the block reaches the end of the
+ * text. */
 static bool find_block_end(const struct scan *s, const struct fence *fence, struct block_end *ret)
 {
-    struct block_end hidden; /* by the string that is open */
+    struct block_end hidden; /* an end inside the open string */
     bool has_hidden = false;
     char quote = 0;
     for (size_t at = fence->next, eol; at < s->n; at = MIN(eol + 1, s->n)) {
@@ -358,7 +360,7 @@ static bool find_block_end(const struct scan *s, const struct fence *fence, stru
 
 /* --- blocks ------------------------------------------------------------------------------- */
 
-/* The code of a one-line block: no blanks around it, no wanted tag before it. */
+/* Trims a one-line block to its code: removes blanks, and a wanted tag at the start. */
 static void trim_one_line(const struct scan *s, struct block *block)
 {
     block->start = skip_blanks(s->text, block->start, block->end);
@@ -372,7 +374,7 @@ static void trim_one_line(const struct scan *s, struct block *block)
         block->start = skip_blanks(s->text, behind, block->end);
 }
 
-/* Takes in the block that FENCE begins and returns where to go on. */
+/* Records the block that FENCE begins. Returns the position where the scan resumes. */
 static size_t take_block(struct scan *s, const struct fence *fence, enum fence_kind kind)
 {
     struct block block = {.fence = fence->start, .start = fence->inner, .end = fence->inner_end};
@@ -427,14 +429,14 @@ static bool begins_like_prose(const char *text, size_t at, size_t end)
     at = skip_space(text, at, end);
     if (at == end)
         return false;
-    if (is_capital(text[at])) /* but not a NAME_LIKE_THIS */
+    if (is_capital(text[at])) /* except a NAME_LIKE_THIS */
         return at + 1 == end || !(is_capital(text[at + 1]) || text[at + 1] == '_');
     return (unsigned char)text[at] >= 0x80 || text[at] == '*' ||
            begins_with(text + at, end - at, "##");
 }
 
-/* The end of the text before the first block's fence, without the blanks of the fence's own line.
- */
+/* Returns the end of the text before the first block's fence, without the blanks on the fence's
+ * line. */
 static size_t end_before(const struct scan *s)
 {
     size_t end = s->first.fence;
@@ -443,7 +445,8 @@ static size_t end_before(const struct scan *s)
     return end == 0 || s->text[end - 1] == '\n' ? end : s->first.fence;
 }
 
-/* Is the first fence, with text up to BEFORE, a stray closing one? */
+/* Returns whether the first fence is a stray closing one, so that the code is the text up to
+ * BEFORE. */
 static bool is_stray_closing(const struct scan *s, size_t before)
 {
     const struct block *first = &s->first;
@@ -457,10 +460,10 @@ static bool is_stray_closing(const struct scan *s, size_t before)
 
 /* --- the result --------------------------------------------------------------------------- */
 
-/* What all lines of TEXT from AT to END begin with, but those of nothing but spaces and tabs. */
+/* Returns the length of the common indent of the lines from AT to END. Ignores blank lines. */
 static size_t common_indent(const char *text, size_t at, size_t end)
 {
-    size_t margin = 0, length = SIZE_MAX; /* of no line yet */
+    size_t margin = 0, length = SIZE_MAX; /* SIZE_MAX: no line yet */
     while (at < end) {
         size_t inner = at;
         while (inner < end && (text[inner] == ' ' || text[inner] == '\t'))
@@ -480,7 +483,8 @@ static size_t common_indent(const char *text, size_t at, size_t end)
     return length == SIZE_MAX ? 0 : length;
 }
 
-/* textwrap.dedent of the bytes from AT to END, moved to the beginning of TEXT; their number. */
+/* Moves the bytes from AT to END to the start of TEXT, dedented as by Python's textwrap.dedent.
+ * Returns their number. */
 static size_t dedent(char *text, size_t at, size_t end)
 {
     size_t indent = common_indent(text, at, end), length = 0;

@@ -25,7 +25,7 @@ struct rubric_roots {
     struct roots allowed;     /* under which a bench root must lie */
 };
 
-/* What the daemon has for jobs; borrowed. */
+/* The parts of the daemon that jobs use; borrowed. */
 struct kind_host {
     const char *interpreter;        /* absolute path of the configured Python */
     const char *const *environment; /* NULL-terminated: what every job gets */
@@ -48,7 +48,7 @@ struct kind_plan {
         .parts = NULL  \
     }
 
-/* Frees the parts. What is kept is the caller's. */
+/* Frees the parts, except those that the caller has taken. */
 void kind_plan_deinit(struct kind_plan *plan);
 #define _cleanup_kind_plan_ _cleanup_(kind_plan_deinit)
 
@@ -60,7 +60,7 @@ struct kind_run {
     struct outcome *outcome;          /* the same for the reply; a judge may drop its stderr */
 };
 
-/* What a judge makes of a run. */
+/* The result of judging a run. */
 struct judgement {
     struct bench_score score;
     bool program_failed; /* the program gave no verdict of its own, which its stderr may explain */

@@ -10,7 +10,7 @@
 #include <limits.h>
 #include <string.h>
 
-/* What the launch points into. */
+/* The memory that the launch borrows. */
 struct rubric_parts {
     struct rubric_place place;
     char shown[PATH_MAX];

@@ -15,7 +15,7 @@ static int block(const char *code, const char *detail, struct bench_score *ret)
 /* A failure mode and the text that the task class does not list: both borrowed. */
 struct unknown {
     const char *code;
-    const char *text; /* NULL: there is none */
+    const char *text; /* NULL: none */
     size_t length;
 };
 

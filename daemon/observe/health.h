@@ -24,7 +24,7 @@
 #define HEALTH_STUCK_LOOKS 2
 #define HEALTH_BROKEN_LOOKS 6
 
-/* What one look sees. */
+/* A snapshot of the daemon. */
 struct health_view {
     bool can_dispatch;   /* a job that may run waits, and a slot is idle */
     uint64_t dispatched; /* jobs, since the start */

@@ -173,7 +173,7 @@ static void on_sweep(evutil_socket_t fd, short what, void *userdata)
     sweep(userdata);
 }
 
-/* There is room for the connection: the listener is disabled while there is none. */
+/* Always has room for the connection, because the listener is disabled when there is none. */
 static struct bufferevent *on_connection(struct event_base *base, void *userdata)
 {
     struct scrape *scrape = userdata;

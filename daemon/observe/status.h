@@ -17,7 +17,7 @@
 #include "daemon/net/conn.h"
 #include "daemon/pool/pool.h"
 
-/* What status and metrics show; everything is borrowed. */
+/* The sources of `status` and the metrics; all borrowed. */
 struct status_view {
     const char *version;
     uint64_t started_ns;    /* CLOCK_MONOTONIC */

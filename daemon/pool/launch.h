@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What a slot is to run, as the kinds of jobs describe it. A struct, no code.
+/* Describes a program for a slot to run. The kinds of jobs fill it in. A struct, no code.
  *
  * May include: proto. */
 

@@ -5,10 +5,10 @@
  * jobs are quick gets a job ahead.
  *
  * Duty of this room: to run admitted jobs (`launch`, opaque owners) in jails under their limits, in
- * the order of the queue, and to tell how they ended (`result`). What a job means is not its
- * business. queue orders; pool dispatches; slot takes a job through its jail; slot_jail and
- * slot_job keep the lives of these two; packet, capture and job_cgroup are a job's way in, its
- * output, and its cgroup.
+ * the order of the queue, and to report how they ended (`result`). The room does not know what a
+ * job means. queue orders; pool dispatches; slot takes a job through its jail; slot_jail and
+ * slot_job keep the states of jail and job; packet sends a job to its jail; capture reads its
+ * output; job_cgroup owns its cgroup.
  *
  * May include: confine, cgroup, log, jail (link.h, the link and its kinds of notice, and
  * children.h), base, and proto.
@@ -40,7 +40,7 @@ struct pool_ops {
     void (*stopped)(void *userdata);
 };
 
-/* What a slot is to the pool. */
+/* The state of a slot, as the pool sees it. */
 enum pool_membership {
     POOL_ACTIVE,   /* counts for the size */
     POOL_RETIRING, /* surplus: is stopped once its job is over, unless it becomes active again */
@@ -113,7 +113,7 @@ void pool_cancel_all(struct pool *pool, void (*before)(void *owner));
  * slot that is only being stopped is left out. */
 bool pool_look(const struct pool *pool, unsigned *at, struct slot_view *ret);
 
-/* What became of jails, since the start. */
+/* Counts of events of jails, since the start. */
 const struct slot_tally *pool_tally(const struct pool *pool);
 
 /* Entries that were dispatched, since the start. */

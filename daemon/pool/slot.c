@@ -326,7 +326,7 @@ static const char *job_has_ended(struct slot *slot, const struct link_notice *no
     return NULL;
 }
 
-/* Takes PIDFD. Returns what is wrong with NOTICE, NULL if nothing is. */
+/* Takes PIDFD. Returns the fault of NOTICE, NULL if it is valid. */
 static const char *on_notice(const struct link_notice *notice, int pidfd, void *userdata)
 {
     struct slot *slot = userdata;

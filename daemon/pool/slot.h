@@ -122,7 +122,7 @@ static inline unsigned slot_index(const struct slot *slot)
     return slot->index;
 }
 
-/* The process of the jail; 0: there is none. */
+/* The process of the jail; 0 without a jail. */
 static inline pid_t slot_jail_pid(const struct slot *slot)
 {
     return slot->jail.pid;
@@ -134,7 +134,7 @@ static inline bool slot_has_job(const struct slot *slot)
     return slot->job.owner || slot->next.owner;
 }
 
-/* The owners of the slot's jobs, the last one first; NULL where there is none. */
+/* The owners of the slot's jobs, the last one first; NULL for an absent job. */
 #define SLOT_JOBS_MAX 2
 static inline void slot_owners(const struct slot *slot, void *ret[SLOT_JOBS_MAX])
 {

@@ -95,7 +95,7 @@ void slot_jail_give_up(struct slot_jail *jail, const char *why)
 
 /* --- what the jail says -------------------------------------------------------------------- */
 
-/* Takes PIDFD. Returns what is wrong with NOTICE, NULL if nothing is. */
+/* Takes PIDFD. Returns the fault of NOTICE, NULL if it is valid. */
 static const char *handle_notice(struct slot_jail *jail, const struct link_notice *notice,
                                  int pidfd)
 {
@@ -106,7 +106,7 @@ static const char *handle_notice(struct slot_jail *jail, const struct link_notic
         return ops->notice(notice, TAKE_FD(taken), jail->host.userdata);
     if (jail->state != SLOT_JAIL_STARTING || notice->type != LINK_READY)
         return unexpected;
-    /* Clients are told the layers that the first jail had. */
+    /* Hello messages name the layers of the first jail. */
     if (notice->layers != confinement_shape(jail->confinement, jail->networked)->layers)
         return "it lacks a layer of isolation";
     jail->failed_starts = 0;
@@ -166,8 +166,7 @@ static void on_exit_of_jail(evutil_socket_t fd, short what, void *userdata)
 {
     struct slot_jail *jail = userdata;
     (void)fd;
-    /* What the jail said last counts, a job's end perhaps. At its end of file the link is closed.
-     */
+    /* Handle the last notices first: one may be a job's end. At end of file the link is closed. */
     while (!jail->is_ignored && await_readable(jail->link_fd, 0))
         on_link(jail->link_fd, what, jail);
     if (jail->state != SLOT_JAIL_DYING)

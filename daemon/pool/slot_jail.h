@@ -29,13 +29,13 @@
 #include <sys/types.h>
 
 enum slot_jail_state {
-    SLOT_JAIL_SWEEPING, /* there is none; what the last one's job left behind is being killed, or
+    SLOT_JAIL_SWEEPING, /* no jail; the processes that the last one's job left are being killed, or
                          * the next start is delayed */
     SLOT_JAIL_STARTING, /* it was spawned and has not said that it is ready */
     SLOT_JAIL_UP,       /* it takes jobs */
     SLOT_JAIL_LEAVING,  /* its link was closed while it had no job: it exits by itself */
     SLOT_JAIL_DYING,    /* it was killed and is to be reaped */
-    SLOT_JAIL_STOPPED,  /* there is none, and no other will come */
+    SLOT_JAIL_STOPPED,  /* no jail, and no other will start */
 };
 
 struct slot_jail;
@@ -99,7 +99,7 @@ bool slot_jail_may_enter(enum slot_jail_state from, enum slot_jail_state to);
  * negative errno on failure, with nothing left. */
 int slot_jail_init(struct slot_jail *jail, const struct slot_jail_host *host, unsigned index);
 
-/* Spawns the first jail; what goes wrong is told by HOST's operations. */
+/* Spawns the first jail. Reports failures through HOST's operations. */
 void slot_jail_start(struct slot_jail *jail);
 
 /* Whether the jail is of CONFINEMENT and NETWORKED or not. */

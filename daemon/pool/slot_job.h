@@ -77,7 +77,7 @@ bool slot_job_may_enter(enum slot_job_phase from, enum slot_job_phase to);
  * errno, and there is no job. */
 int slot_job_init(struct slot_job *job, const struct launch *launch, uint64_t number, void *owner);
 
-/* Moves a job from FROM to TO, where there is none. */
+/* Moves a job from FROM to TO, which must be empty. */
 void slot_job_move(struct slot_job *to, struct slot_job *from);
 
 /* Sends a pending job to the jail behind LINK_FD, with pipes and a cgroup that no jail has seen. On
@@ -122,7 +122,7 @@ uint64_t slot_job_check_after_ms(const struct slot_job *job, uint64_t now_ns);
 /* The limit of time for which the job is to be killed now, or SLOT_KILL_NONE. */
 enum slot_kill slot_job_check_time(const struct slot_job *job, uint64_t now_ns);
 
-/* Milliseconds until the deadline, 0 if it has passed or there is none yet. */
+/* Milliseconds until the deadline; 0 if it has passed or is not yet set. */
 uint64_t slot_job_remaining_ms(const struct slot_job *job, uint64_t now_ns);
 
 /* Kills the program and its whole tree, and keeps WHY if nothing else was the reason before. A

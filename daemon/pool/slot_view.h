@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What status and metrics show of a slot. Reads only.
+/* A slot as status and metrics show it. Reads only.
  *
  * May include: slot. */
 
@@ -17,7 +17,7 @@ struct slot_view {
     unsigned index;
     enum slot_activity activity;
     pid_t jail_pid;        /* 0: there is no jail */
-    void *owner;           /* of the job; NULL: there is none */
+    void *owner;           /* of the job; NULL: no job */
     uint64_t started_ns;   /* when the job's program started; 0: it has not */
     uint64_t remaining_ms; /* while the program runs: until its deadline */
     bool is_retiring;      /* the pool has one slot too many (pool.h) */

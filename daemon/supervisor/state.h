@@ -93,8 +93,8 @@ void state_adopt(struct supervisor *supervisor, struct settings *settings);
 /* The lowest priority that is logged under CONFIG, as syslog(3) numbers it. */
 int state_log_level(const struct config *config);
 
-/* What this host offers to new settings. Borrows from SUPERVISOR. */
+/* The host's resources for new settings. Borrows from SUPERVISOR. */
 struct settings_host state_host(const struct supervisor *supervisor);
 
-/* What status and metrics show. Borrows from SUPERVISOR. */
+/* The sources of status and metrics. Borrows from SUPERVISOR. */
 struct status_view state_view(const struct supervisor *supervisor);

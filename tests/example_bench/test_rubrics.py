@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The example bench: its rubrics give the verdicts that are expected, and only sound ones."""
+"""Checks the example bench: its rubrics give the expected verdicts and valid scores."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ DEADLINE_SECONDS = 60
 
 
 def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Build an object and refuse a key that stands twice."""
+    """Build an object; refuse duplicate keys."""
     found = dict(pairs)
-    assert len(found) == len(pairs), "a key stands twice"
+    assert len(found) == len(pairs), "duplicate key"
     return found
 
 
@@ -58,7 +58,7 @@ PASSING = {name: job for name, job in RUBRIC_JOBS.items() if EXPECTED[name]["pas
 
 
 def passing(task_class: str) -> list[str]:
-    """Return the ids of a task class's jobs that pass."""
+    """Return the ids of the passing jobs of a task class."""
     return [name for name in PASSING if name.startswith(f"{task_class}/")]
 
 
@@ -96,7 +96,7 @@ def is_number(value: Any) -> bool:
 
 
 def assert_sound(task_class: str, score: Any) -> None:
-    """Assert that a value is a BenchScore, and uses only what the task class declares."""
+    """Assert that a value is a BenchScore that uses only names that the task class declares."""
     declared = strict_json((BENCH / task_class / "task_class.json").read_text("utf-8"))
     assert set(score) == {"passed", "score", "breakdown", "failure_modes", "cost_usd"}
     assert type(score["passed"]) is bool
@@ -122,7 +122,7 @@ def codes(score: dict[str, Any]) -> list[str]:
 
 @pytest.fixture(scope="session", name="rubrics")
 def load_rubrics() -> dict[str, ModuleType]:
-    """Import each rubric, as the tests of a bench's author do, and leave no bytecode."""
+    """Import each rubric as the author's tests of a bench would, without leaving bytecode."""
     loaded = {}
     wrote_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     search_path = sys.path[:]
@@ -186,7 +186,7 @@ def test_every_declared_failure_mode_occurs() -> None:
     for task_class in TASK_CLASSES:
         declared = strict_json((BENCH / task_class / "task_class.json").read_text("utf-8"))
         assert set(declared) == {"breakdown_keys", "failure_modes"}
-        # These two take an answer too long to ship.
+        # These two need an answer that is too long to ship.
         missing = set(declared["failure_modes"]) - seen - {"diff.too_large", "extraction.too_long"}
         assert not missing
 
@@ -375,7 +375,7 @@ def test_duplicate_rows_count(rubrics: dict[str, ModuleType]) -> None:
 def test_a_dropped_row_never_passes(name: str, rubrics: dict[str, ModuleType]) -> None:
     rubric = rubrics["sql-answer"]
     query = rubric.extract_query(PASSING[name]["harness_output"]["answer"])
-    # A query that ends in a comment needs the newline.
+    # The newline ends a comment at the end of the query.
     mutant = f"SELECT * FROM ({query.split(';')[0]}\n) LIMIT -1 OFFSET 1"
     score = rubric.score(PASSING[name]["case"], {"answer": mutant})
     assert codes(score) == ["sql.wrong_rows"]
@@ -433,13 +433,13 @@ def test_the_step_budget_is_the_case_s(rubrics: dict[str, ModuleType]) -> None:
 
 
 def patch_files(rubrics: dict[str, ModuleType], files: dict[str, str], diff: str) -> Any:
-    """Apply a diff and return what came of it."""
+    """Apply a diff to the files and return the outcome."""
     unidiff = rubrics["unified-diff"].unidiff
     return unidiff.apply(files, unidiff.parse(diff))
 
 
 def refusal(rubrics: dict[str, ModuleType], diff: str) -> str:
-    """Return the failure mode of a diff that cannot be read."""
+    """Parse a malformed diff and return the code of its failure mode."""
     unidiff = rubrics["unified-diff"].unidiff
     with pytest.raises(unidiff.DiffError) as caught:
         unidiff.parse(diff)
@@ -450,7 +450,7 @@ def refusal(rubrics: dict[str, ModuleType], diff: str) -> str:
 def test_wrong_context_does_not_apply(
     name: str, rubrics: dict[str, ModuleType], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Change any line that the diff expects of a file: it does not apply any more."""
+    """Changing any context or removed line of the diff makes it fail to apply."""
     monkeypatch.chdir(tmp_path)
     job = PASSING[name]
     lines = job["harness_output"]["answer"].split("\n")
@@ -664,7 +664,7 @@ def test_the_object_is_found(text: str, rubrics: dict[str, ModuleType]) -> None:
 
 @pytest.mark.parametrize("name", passing("json-extraction"))
 def test_each_field_counts(name: str, rubrics: dict[str, ModuleType]) -> None:
-    """Spoil one field after the other: the score falls by that field's share of the weight."""
+    """Spoiling one field lowers the score by that field's share of the weight."""
     rubric = rubrics["json-extraction"]
     case = PASSING[name]["case"]
     answer = rubric.extract(PASSING[name]["harness_output"]["answer"])[0]

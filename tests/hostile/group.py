@@ -17,7 +17,7 @@ def root():
 
 
 class Group:
-    """A control group that belongs to ACCOUNT, with the available controllers; empty if none can be made."""
+    """A control group of ACCOUNT with the available controllers; empty if none can be made."""
 
     def __init__(self, name, account):
         place = root()
@@ -35,7 +35,7 @@ class Group:
         return (self.path / "cgroup.controllers").read_text().split() if self.path else []
 
     def prefix(self):
-        """Returns what to put before a command so that it runs in the group."""
+        """Returns the prefix of a command that makes it run in the group."""
         if not self.path:
             return []
         return ["/bin/sh", "-c", 'echo $$ >"$0" && exec "$@"', str(self.path / "cgroup.procs")]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Daemon, client and wait_until() of the integration tests, under another module name: one pytest may run
-both folders."""
+"""Loads the harness of the integration tests under another module name, so that one pytest can run both
+folders."""
 
 import importlib.util
 import sys

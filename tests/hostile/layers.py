@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which layer holds which attack, as read from layers.json, which measure.py writes."""
+"""Reads from layers.json which layer holds which attack. measure.py writes that file."""
 
 import json
 from pathlib import Path
@@ -13,8 +13,8 @@ ALL = frozenset(
     "network filesystem landlock seccomp cgroup".split()
 )
 
-# What is in force when a layer is measured alone: the layer and those that it depends on. `network` and
-# `filesystem` say what holds and not by which means, so they are not measured.
+# The layers in force when one is measured alone: itself and those that it depends on. `network` and
+# `filesystem` name a guarantee, not the means that provides it, so they are not measured.
 ALONE = {
     "rlimits": {"rlimits"},
     "no_new_privs": {"no_new_privs"},
@@ -28,7 +28,7 @@ ALONE = {
     "cgroup": {"cgroup"},
 }
 
-# What a layer brings along. If that alone holds an attack, the layer itself does not count.
+# The layers that a layer depends on. If those alone hold an attack, the layer itself does not count.
 BRINGS = {
     "pid_namespace": {"user_namespace"},
     "mount_namespace": {"user_namespace"},
@@ -39,8 +39,8 @@ BRINGS = {
 
 
 def records():
-    """Returns the measurements by the attack's name: held ("always", "by layers", "by nothing"), alone
-    (each of these layers holds it) and together (all of these together do)."""
+    """Returns the measurements by the attack's name: `held` ("always", "by layers", "by nothing"), `alone`
+    (each of these layers holds the attack alone) and `together` (only all of these hold it)."""
     return json.loads(RECORD.read_text()) if RECORD.exists() else {}
 
 
@@ -53,8 +53,8 @@ def is_held(record, in_force):
 
 
 def load():
-    """Returns the layers to take away so that an attack succeeds; empty if nothing helps or nothing is
-    needed."""
+    """Returns by the attack's name the layers to remove so that the attack succeeds. The set is empty if
+    removing layers does not help, or is not needed."""
     record = records()
     empty = {"alone": [], "together": []}
     return {

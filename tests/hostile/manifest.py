@@ -6,23 +6,23 @@
 
 Fields of an attack in manifest.toml:
 
-    about     what the attack is after, for people
-    source    its file attacks/SOURCE.c; the attack's own name by default
+    about     the goal of the attack, for people
+    source    its program is attacks/SOURCE.c; the attack's own name by default
     args      its arguments; the runner replaces {daemon} and the like (world.py)
     steps     instead of args: the arguments of several jobs in turn; the last one decides
-    bare      as whom it works without confinement: "user" (the default), "root" if it needs a right
-              that no job starts with, "never" if every kernel refuses it
-    needs     what the runner provides: "neighbour" (another job runs), "own_user" (the daemon runs as
-              a user of its own), "usage" (files of /usr/bin are opened all the time); or what must
-              exist because nothing else holds the attack: "group" (a control group that does)
+    bare      the account that succeeds without confinement: "user" (the default), "root" if the attack
+              needs a right that no job starts with, "never" if every kernel refuses it
+    needs     the runner must provide: "neighbour" (another job runs), "own_user" (the daemon runs as a
+              user of its own), "usage" (something opens files of /usr/bin all the time); or the host
+              must have: "group" (a control group, because nothing else holds the attack)
     limits    the limits of the job
-    limit     the limit that the outcome names if the attack was stopped
-    group     the limit by which a control group alone holds it, if that has the controller
-    verdict   "printed" (the default), or "outlives": it has succeeded if a process is left
-    ends      "jail": if it succeeds, the job may end with its jail, in an error
-    open      why nothing holds it: it succeeds in spite of every layer
-    arch      the only machine for which it exists
-    refused   a pattern that its output must match when it is refused"""
+    limit     the limit that the outcome names if a limit stopped the attack
+    group     the limit with which a control group alone holds it, if the group has the controller
+    verdict   "printed" (the default), or "outlives": the attack has succeeded if a process is left
+    ends      "jail": a successful attack may end the jail, so that the job ends in an error
+    open      why no layer holds it: the attack succeeds in spite of all of them
+    arch      the only architecture on which it exists
+    refused   a text that its output must contain when it is refused"""
 
 import argparse
 import platform
@@ -59,7 +59,7 @@ class Attack:
 
     @property
     def turns(self):
-        """The arguments of each job, in turn."""
+        """The arguments of each job, in order."""
         return self.steps or [self.args]
 
     @property
@@ -68,7 +68,7 @@ class Attack:
 
 
 def load():
-    """The attacks by name, in the order of the file."""
+    """Returns the attacks by name, in the order of the file."""
     with open(HERE / "manifest.toml", "rb") as file:
         return {name: Attack(name, **fields) for name, fields in tomllib.load(file).items()}
 

@@ -4,9 +4,9 @@
 
     RUBRICD_BUILD=build tests/hostile/measure.py [ATTACK...]
 
-Runs every attack with every layer in force, with none, and with each alone; then without all layers that
-held it alone. If it is still refused, several layers hold it only together: then takes away as many more
-as needed."""
+Runs every attack with all layers in force, with none, with each layer alone, and without all layers that
+held it alone. If the last run is still refused, some layers hold the attack only together: then removes
+as many more layers as needed."""
 
 import json
 import os
@@ -27,7 +27,7 @@ class Measurement:
         self.in_force = targets.get().in_force
 
     def succeeds(self, attack, without):
-        for attempt in range(3):  # a busy host may lose a run
+        for attempt in range(3):  # on a busy host a run may fail by chance
             try:
                 return let_through(attack, self.targets, without)[0]
             except AssertionError:
@@ -36,7 +36,7 @@ class Measurement:
         return None
 
     def alone(self, attack):
-        """Returns the layers that hold the attack with no other in force."""
+        """Returns the layers that hold the attack when no other is in force."""
         held = []
         for layer, needed in layers.ALONE.items():
             if layer == "cgroup" and attack.group:
@@ -48,8 +48,7 @@ class Measurement:
         return held
 
     def together(self, attack, taken):
-        """Returns what must be taken away in addition to TAKEN: the smallest set that a greedy search
-        finds."""
+        """Returns the layers to remove in addition to TAKEN: the smallest set that a greedy search finds."""
         extra = sorted(layers.ALL - set(taken))
         for layer in list(extra):
             fewer = [other for other in extra if other != layer]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A daemon under attack: runs attacks as jobs of kind `sandbox`, tells how each ended, and counts
+"""A daemon under attack: runs attacks as jobs of kind `sandbox`, classifies how each ended, and counts
 processes, descriptors, mounts, files and control groups before and after."""
 
 import base64
@@ -22,10 +22,9 @@ CREDENTIAL = "RUBRICD_SECRET"
 
 LOOK = "echo good; ls -A; find /tmp /dev/shm -name 'plant-*' 2>/dev/null; exit 0"
 GOOD_JOB = {"kind": "sandbox", "argv": ["/bin/sh", "-c", LOOK]}
-# Waits for ever, without a child that could be left over.
+# Waits for ever, without a child that could outlive it.
 NEIGHBOUR = 'exec 9</usr/bin/env; flock 9; mkfifo f; exec 8<>f; echo secret > "$1"; read x <&8'
-# The controller that enforces a limit in a control group. CPU time is only counted there, and every group
-# counts it.
+# The controller that enforces a limit in a control group. CPU time needs none: every group counts it.
 CONTROLLERS = {"memory": "memory", "processes": "pids"}
 
 # Seconds that an answer may take: a busy host removes 100,000 files slowly.
@@ -40,8 +39,8 @@ def encoded(program):
 
 
 def job_of(attack, arguments):
-    """Makes the job of an attack. The program lies in the working directory, wherever that is; env leaves
-    the environment alone."""
+    """Makes the job of an attack. `env` runs the program from the working directory, wherever that is, and
+    leaves the environment unchanged."""
     return {
         "kind": "sandbox",
         "argv": ["/usr/bin/env", "./attack", *arguments],
@@ -52,8 +51,8 @@ def job_of(attack, arguments):
 
 @dataclass
 class Ending:
-    """How an attack ended: "succeeded", "refused", "stopped" (by a limit or signal; LIMIT is the limit),
-    "lost" (an error instead of a result)."""
+    """How an attack ended: "succeeded", "refused", "stopped" (by a limit, named in `limit`, or by a signal)
+    or "lost" (an error instead of a result)."""
 
     how: str
     limit: str | None
@@ -73,7 +72,7 @@ def ending_of(answer):
         return Ending("lost", None, answer)
     outcome, printed = answer["outcome"], answer["stdout"]
     limit = outcome["limit_exceeded"]
-    assert "unclear: " not in printed, f"the attack cannot tell: {printed}"
+    assert "unclear: " not in printed, f"the attack could not judge its result: {printed}"
     if "SUCCEEDED: " in printed and outcome["exit_code"] == 0:
         return Ending("succeeded", limit, answer)
     if outcome["exit_code"] == 1 and "refused: " in printed:
@@ -82,7 +81,7 @@ def ending_of(answer):
 
 
 def outlives(token):
-    """Returns whether a process with TOKEN stays alive longer than it takes to die."""
+    """Returns the processes with TOKEN that are still alive after the time that dying may take."""
     end = time.monotonic() + DYING
     while found := processes_with(token):
         if time.monotonic() > end:
@@ -99,7 +98,7 @@ class Neighbour:
         self.client = target.daemon.connect()
         job = {"kind": "sandbox", "argv": ["/bin/sh", "-c", NEIGHBOUR, "sh", self.secret]}
         self.client.submit("neighbour", job)
-        # For a moment its child has the same command line.
+        # Before its child calls execve, both have the same command line.
         only = wait_until(lambda: len(found := processes_with(self.secret)) == 1 and found, "it runs")
         self.pid = only.pop()
         wait_until(self._has_secret, "the neighbour has its secret")
@@ -111,7 +110,7 @@ class Neighbour:
         return self.pid in processes_with(self.secret) and self._has_secret()
 
     def close(self):
-        """Cancels it. Returns whether that ended it, and nothing before."""
+        """Cancels the job. Returns whether it ended by that, and not before."""
         self.client.send({"type": "cancel", "id": "neighbour"})
         answer = self.client.recv_answer("neighbour")
         self.client.close()
@@ -119,7 +118,7 @@ class Neighbour:
 
 
 class Target:
-    """A daemon with a number of slots, WITHOUT some layers, under an account of its own."""
+    """A daemon with a number of slots and WITHOUT some layers, under an account of its own."""
 
     count = 0
 
@@ -168,19 +167,19 @@ class Target:
     # --- jobs ----------------------------------------------------------------------------------
 
     def groups_hold(self, attack):
-        """Returns whether there are control groups that hold the attack."""
+        """Returns whether the daemon has control groups that hold the attack."""
         needed = CONTROLLERS.get(attack.group)
         has = needed is None or needed in self.group.controllers()
         return attack.group is not None and has and "cgroup" in self.in_force
 
     def lacks(self, attack):
-        """Returns what is missing that would hold the attack; '' if nothing is."""
+        """Returns why nothing holds the attack here, as text; '' if something does."""
         if "group" in attack.needs and not self.groups_hold(attack):
-            return "nothing but a control group that can limit it holds it, and there is none"
+            return "only a control group can hold the attack, and this host has none that can"
         record = layers.records().get(attack.name)
         if not self.without and not layers.is_held(record, self.in_force):
             holders = " ".join(record["alone"] + record["together"])
-            return f"it takes {holders} to hold it, which this host does not grant"
+            return f"{holders} would hold the attack, but this host lacks a layer of these"
         return ""
 
     def facts(self, world, neighbour):
@@ -194,7 +193,7 @@ class Target:
         )
 
     def run(self, attack, world, neighbour=None):
-        """Runs all turns of the attack. Returns how the last one ended."""
+        """Runs all jobs of the attack in order. Returns how the last one ended."""
         facts = self.facts(world, neighbour)
         for arguments in attack.turns:
             ending = ending_of(self._answer(job_of(attack, fill_in(arguments, facts))))
@@ -211,7 +210,7 @@ class Target:
             return {"type": "error", "code": "gone", "message": repr(error)}
 
     def grades_well(self):
-        """Checks that a good job gets its verdict and finds nothing of another job. Returns '' if so."""
+        """Runs a good job. Returns '' if it passes and finds nothing of another job."""
         answer = self.client.run(GOOD_JOB, id="good")
         if answer["type"] != "result" or answer["score"]["passed"] is not True:
             return f"a good job failed: {answer}"
@@ -229,7 +228,7 @@ class Target:
         pids = {slot["jail_pid"] for slot in slots}
         if any(slot["state"] != "idle" for slot in slots):
             return None
-        # After its notice a jail still cleans up, and then sleeps.
+        # After the notice of a job's end the jail still cleans up. Then it sleeps.
         quiet = all(sleeps(pid) for pid in pids)
         return pids if quiet and self.daemon.descendants() == pids else None
 
@@ -258,8 +257,8 @@ def sleeps(pid):
 
 
 def seen(look):
-    """Returns how many LOOK() finds; None if only root may look, because daemon and jails are not
-    dumpable."""
+    """Returns the number of items that LOOK() finds; None if only root may look, because the daemon and
+    its jails are not dumpable."""
     try:
         return len(look())
     except PermissionError:
@@ -275,7 +274,7 @@ class Targets:
     def get(self, slots=1, without=()):
         key = (slots, frozenset(without))
         target = self.running.get(key)
-        if target and not target.is_alive():  # a successful attack has ended it
+        if target and not target.is_alive():  # an attack has ended it
             self.running.pop(key).close()
         if key not in self.running:
             self.running[key] = Target(slots, without)
@@ -287,14 +286,14 @@ class Targets:
 
 
 def end_processes(pids):
-    """Kills what a successful attack has left."""
+    """Kills the processes that a successful attack has left."""
     for pid in pids:
         subprocess.run(["kill", "-9", str(pid)], check=False, stderr=subprocess.DEVNULL)
 
 
 @contextlib.contextmanager
 def company(attack, target, world):
-    """Provides the neighbour that an attack needs, or None, and the noise that it needs."""
+    """Provides what the attack needs: a neighbour (yielded; None if not needed) and use of files."""
     with contextlib.ExitStack() as stack:
         if "usage" in attack.needs:
             stack.enter_context(Usage())
@@ -302,8 +301,8 @@ def company(attack, target, world):
 
 
 def let_through(attack, targets, without):
-    """Returns whether the attack succeeds on a daemon WITHOUT those layers, and how it ended. Fails if
-    that is inconclusive."""
+    """Returns whether the attack succeeds on a daemon WITHOUT those layers, and how it ended. Fails the
+    test if the result is inconclusive."""
     target = targets.get(2 if "neighbour" in attack.needs else 1, without)
     with World() as world, company(attack, target, world) as neighbour:
         ending = target.run(attack, world, neighbour)

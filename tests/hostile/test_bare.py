@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Every attack works without confinement on this host, as an ordinary account, or as root if it needs a
-right that no job starts with. Only that makes its refusal by a jail proof of anything.
+"""Checks that every attack works without confinement on this host, as an ordinary account, or as root if
+it needs a right that no job starts with. Otherwise its failure in a jail would prove nothing.
 
-The shell that starts an attack stands for the jail, one sleeping process for the daemon, and another one
-for the job that runs at the same time."""
+The shell that starts an attack plays the jail, one sleeping process plays the daemon, and another plays
+the job that runs at the same time."""
 
 import os
 import resource
@@ -30,7 +30,7 @@ def world():
 
 @pytest.fixture
 def scratch():
-    """A directory of the account's on a tmpfs that accepts files of any length."""
+    """Makes a directory for the account, on a tmpfs that accepts files of any length."""
     path = Path(tempfile.mkdtemp(prefix="rubricd-hostile-bare-", dir="/dev/shm"))
     (path / "cwd").mkdir()
     for directory in path, path / "cwd":
@@ -43,7 +43,7 @@ def scratch():
 
 @pytest.fixture
 def stand_ins(world, scratch):
-    """Starts stand-ins for the daemon and the neighbour. Yields (facts, processes)."""
+    """Starts the stand-ins for the daemon and the neighbour, and yields their facts."""
     slot = scratch / "work" / "slot-1" / "job-1"
     slot.mkdir(parents=True)
     (slot / f"{world.token}-secret").write_text("the neighbour's secret\n")
@@ -76,8 +76,8 @@ def without_limits():
 
 
 def run(attack, program, arguments, cwd, inherited):
-    """Returns the attack's exit status and stdout. It runs in a session of its own, so that it cannot
-    affect the tests."""
+    """Runs the attack in a session of its own, so that it cannot affect the tests. Returns its exit status
+    and its output."""
     if not os.access(cwd, os.X_OK):
         return 0, "SUCCEEDED: the next job cannot enter its directory"
     prefix = [] if attack.bare == "root" else as_account()
@@ -105,13 +105,13 @@ def run(attack, program, arguments, cwd, inherited):
 
 
 def lacks(attack, output):
-    """Returns whether this host lacks what the attack tried: the kernel says so and nothing else."""
+    """Returns whether this host lacks the attacked feature, as every refusal of the kernel says."""
     if attack.name == "netlink":
         return len(os.listdir("/sys/class/net")) < 2
     if attack.name == "perf_event":  # 3 is Debian's value: root only
         return int(Path("/proc/sys/kernel/perf_event_paranoid").read_text()) > 2
     if user_namespaces_are_refused():
-        return True  # a chroot or container, say: not a bare host
+        return True  # not a bare host, but perhaps a chroot or container
     said = {line.rsplit(": ", 1)[-1] for line in output.splitlines() if line.startswith("refused")}
     return said and said <= {"ENOSYS", "EAFNOSUPPORT", "ESOCKTNOSUPPORT", "EPROTONOSUPPORT", "ENODEV"}
 
@@ -122,9 +122,9 @@ ATTACKS_HERE = [attack for attack in manifest.load().values() if attack.is_here]
 @pytest.mark.parametrize("attack", ATTACKS_HERE, ids=lambda attack: attack.name)
 def test_it_works_where_nothing_confines_it(attack, world, scratch, stand_ins):
     if attack.bare == "root" and not IS_ROOT:
-        pytest.skip("takes a right that only root has")
+        pytest.skip("the attack needs a right that only root has")
     if "own_user" in attack.needs and not IS_ROOT:
-        pytest.skip("acts on every process of its account, which is the one of this test")
+        pytest.skip("the attack would hit every process of this test's own account")
     program = shutil.copy(ATTACKS / attack.program, world.directory / "attack")
     facts = world.facts(**stand_ins)
     reader, inherited = os.pipe()
@@ -143,6 +143,6 @@ def test_it_works_where_nothing_confines_it(attack, world, scratch, stand_ins):
     elif attack.ends == "jail":
         assert status == -signal.SIGKILL or "SUCCEEDED: " in output, (status, output)
     elif "SUCCEEDED: " not in output and lacks(attack, output):
-        pytest.skip(f"this host does not have it: {output.splitlines()[-1]}")
+        pytest.skip(f"this host lacks the attacked feature: {output.splitlines()[-1]}")
     else:
         assert "SUCCEEDED: " in output, (status, output)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Attacks on a daemon, as jobs. With every layer in force they are refused and leave nothing behind;
-without the layers that hold them they succeed."""
+"""Attacks a daemon with jobs. With every layer in force the attacks are refused and leave nothing behind.
+Without the layers that hold them they succeed."""
 
 import os
 
@@ -33,13 +33,13 @@ def world():
 
 def check_account(attack):
     if "own_user" in attack.needs and not IS_ROOT:
-        pytest.skip("acts on every process of its account, which is the one of this test")
+        pytest.skip("the attack would hit every process of this test's own account")
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
 def test_it_is_refused(attack, targets, world):
-    """The attack is refused and leaves nothing: no process, mount, file, cgroup, descriptor or System V
-    object. Nothing forbidden was touched, and the same slot grades a good job."""
+    """The attack is refused. It leaves no process, mount, file, cgroup, descriptor or System V object, has
+    changed nothing on the host, and the same slot grades a good job."""
     check_account(attack)
     target = targets.get(2 if "neighbour" in attack.needs else 1)
     if target.lacks(attack):
@@ -49,14 +49,14 @@ def test_it_is_refused(attack, targets, world):
         ending = target.run(attack, world, neighbour)
         if neighbour:
             assert neighbour.is_well()
-            assert neighbour.close(), "it was ended by nothing but its cancellation"
+            assert neighbour.close(), "the neighbour ended before it was cancelled"
     if attack.open:
-        assert ending.how == "succeeded", f"nothing is known to hold this, and yet: {ending}"
+        assert ending.how == "succeeded", f"no known layer holds this attack, but it failed: {ending}"
     else:
         assert ending.how == "refused" or (ending.how == "stopped" and ending.limit), ending
         told = {attack.limit, attack.group} if target.groups_hold(attack) else {attack.limit}
         if ending.how == "refused" and "mount_namespace" not in target.in_force:
-            told.add(None)  # a place that cannot be written cannot be filled either
+            told.add(None)  # a place that the job cannot write to does not fill up
         assert ending.limit in told, ending
     assert attack.refused is None or attack.refused in ending.printed, ending
     assert world.touched() == []
@@ -70,14 +70,14 @@ WITHOUT = [attack for attack in ATTACKS if HELD_BY[attack.name]]
 
 @pytest.mark.parametrize("attack", WITHOUT, ids=lambda attack: attack.name)
 def test_it_succeeds_without_its_layers(attack, targets):
-    """Without all layers that hold it, the attack succeeds: so these are what holds it."""
+    """Without the layers that hold it the attack succeeds, which proves that they hold it."""
     check_account(attack)
     if REFUSED:
-        pytest.skip(f"what holds it was measured where there are user namespaces: {REFUSED}")
+        pytest.skip(f"the measurements need user namespaces: {REFUSED}")
     through, ending = let_through(attack, targets, HELD_BY[attack.name])
     alone = not attack.needs and not attack.steps and not any("{" in word for word in attack.args)
     if not through and alone and not works_here(ATTACK_PROGRAMS / attack.program, attack.args):
-        pytest.skip("it does not work on this host where nothing confines it either")
+        pytest.skip("the attack does not work on this host even without confinement")
     assert through, ending
 
 
@@ -86,9 +86,9 @@ GROUPED = [attack for attack in ATTACKS if attack.group]
 
 @pytest.mark.parametrize("attack", GROUPED, ids=lambda attack: attack.name)
 def test_a_control_group_alone_holds_it(attack, targets):
-    """A control group alone holds it, and leaves the evidence that names the limit."""
+    """A control group alone holds the attack, and gives the evidence for the limit."""
     without = layers.ALL - {"cgroup"}
     if not targets.get(1, without).groups_hold(attack):
-        pytest.skip("there are no control groups here that can limit it")
+        pytest.skip("this host has no control groups that can limit the attack")
     through, ending = let_through(attack, targets, without)
     assert not through and ending.limit == attack.group, ending

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A job that ends by a signal is reported as such, and the next job is graded."""
+"""The daemon reports that a job ended by a signal, and grades the next job."""
 
 import base64
 import signal
@@ -10,8 +10,8 @@ from target import Target
 
 # By default these do not end a process.
 HARMLESS = {signal.SIGCHLD, signal.SIGCONT, signal.SIGURG, signal.SIGWINCH}
-# Nobody wakes a process that these stop. The kernel ignores those of a terminal in a session that is the
-# job's own.
+# Nobody continues a process that these stop. In a session of its own a job's process ignores those of a
+# terminal, because its process group is orphaned.
 STOPS = {signal.SIGSTOP}
 STOPS_OF_A_TERMINAL = {signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}
 
@@ -43,7 +43,7 @@ def test_a_job_ends_by_a_signal(number, target):
         assert outcome["limit_exceeded"] == "wall_clock", outcome
     else:
         assert outcome["signal"] == int(number) and outcome["exit_code"] is None, outcome
-        # SIGXFSZ alone is evidence of a file too large; SIGXCPU counts only if CPU time was used.
+        # SIGXFSZ alone proves that a file grew too large. SIGXCPU counts only if the CPU time was used.
         told = "disk" if number == signal.SIGXFSZ else None
         assert outcome["limit_exceeded"] == told, outcome
     assert target.grades_well() == ""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Hostile and good jobs on the same few slots, one after another and at the same time: every good job gets
-its own verdict, and afterwards there is no more of anything than before.
+"""Runs hostile and good jobs on the same few slots, one after another and at the same time. Every good job
+gets its own verdict, and afterwards no resource has leaked.
 
 RUBRICD_SOAK is the number of jobs, 600 by default; 10000 takes some minutes."""
 
@@ -17,14 +17,15 @@ SLOTS = 3
 IN_FLIGHT = 2 * SLOTS
 SEED = 1
 
-# Left out: these take seconds each by their nature.
+# Excluded because each of these takes seconds.
 SLOW = {"hang", "cpu_threads", "cpu_processes", "inotify_host", "memory_processes", "setuid_program"}
-# Left out too: jobs in turn are kept apart, but at the same time this is lock_neighbour, which is open.
+# Excluded as well: successive jobs cannot meet, but concurrent ones make this the attack lock_neighbour,
+# which no layer holds.
 BESIDE = {"file_lock"}
 
 
 def good_job(number):
-    """Makes a job and the check of its result: it prints its number and exits with a status of its own."""
+    """Makes a job that prints its number and exits with its own status, and the check of its result."""
     status = number % 3
     script = f"echo {number}; ls -A . /tmp /dev/shm | grep -v -e : -e '^$'; exit {status}"
 
@@ -47,7 +48,7 @@ def hostile_job(attack, arguments):
 
 
 class Mix:
-    """An endless, repeatable mix in which every other job is a good one."""
+    """An endless, repeatable mix in which every second job is a good one."""
 
     def __init__(self, target, world):
         self.random = random.Random(SEED)
@@ -66,7 +67,7 @@ class Mix:
 
 
 def run_all(target, mix, count):
-    """Keeps IN_FLIGHT jobs submitted until all are answered."""
+    """Submits COUNT jobs, at most IN_FLIGHT of them at a time, and checks each answer."""
     checks = {}
     with target.daemon.connect() as client:
         client.sock.settimeout(120)
@@ -86,7 +87,7 @@ def test_hostile_and_good_jobs_mixed(record_property):
     try:
         with World() as world:
             mix = Mix(target, world)
-            run_all(target, mix, 4 * SLOTS)  # every slot has run something
+            run_all(target, mix, 4 * SLOTS)  # so that every slot has run jobs
             before = target.census()
             jails = target.idle_jails()
             began = time.monotonic()
@@ -94,7 +95,7 @@ def test_hostile_and_good_jobs_mixed(record_property):
             record_property("jobs", JOBS)
             record_property("seconds", round(time.monotonic() - began, 1))
             assert target.census() == before
-            assert target.idle_jails() == jails, "no jail was lost"
+            assert target.idle_jails() == jails, "a jail was replaced"
             assert not processes_with(world.token), "a process is left"
             assert world.touched() == []
             assert target.grades_well() == ""

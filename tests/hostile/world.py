@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What the attacks are after, outside of any jail: files to read, places to write to, listening sockets.
-Afterwards the world tells what was touched."""
+"""The targets of attacks outside of the jail: files to read, places to write to, listening sockets. After
+an attack the world reports the changes."""
 
 import os
 import shutil
@@ -13,15 +13,15 @@ from pathlib import Path
 SECRET = "the host's secret\n"
 PUBLIC_DIRECTORIES = [Path("/tmp"), Path("/var/tmp"), Path("/dev/shm")]
 
-# The account of jobs when root runs the tests. Nobody else has it, so that attacks on all processes of an
-# account reach only those meant for them.
+# The account of jobs when root runs the tests. Nothing else uses it, so attacks on all processes of an
+# account hit only the processes meant for them.
 ACCOUNT = 64017 if os.geteuid() == 0 else os.geteuid()
-# That account, and those that daemons under attack get.
+# This account, and those of the daemons under attack.
 ACCOUNTS = range(ACCOUNT, ACCOUNT + 1000) if os.geteuid() == 0 else [ACCOUNT]
 
 
 def as_account(account=ACCOUNT):
-    """Returns what to put before a command so that it runs as that account."""
+    """Returns the prefix of a command that makes it run as ACCOUNT."""
     if os.geteuid() != 0:
         return []
     switch = [f"--reuid={account}", f"--regid={account}", "--clear-groups", "--pdeathsig=KILL"]
@@ -29,7 +29,7 @@ def as_account(account=ACCOUNT):
 
 
 def works_here(program, arguments):
-    """Returns whether an attack that needs nothing else works on this host without confinement."""
+    """Returns whether an attack that needs no facts works on this host without confinement."""
     with tempfile.TemporaryDirectory(prefix="rubricd-hostile-", dir="/tmp") as directory:
         os.chown(directory, ACCOUNT, -1)
         command = [*as_account(), program, *arguments]
@@ -38,7 +38,7 @@ def works_here(program, arguments):
 
 
 def processes_with(token):
-    """Returns the pids of living processes whose command line has TOKEN."""
+    """Returns the pids of live processes whose command line contains TOKEN."""
     found = set()
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and int(entry.name) != os.getpid():
@@ -51,7 +51,8 @@ def processes_with(token):
 
 
 def system_v_objects():
-    """Returns the System V objects of the accounts here as (kind, number): other tests run meanwhile."""
+    """Returns the System V objects as (kind, number). Counts only the accounts of these tests, because
+    others run at the same time."""
     found = set()
     for kind in ("shm", "sem", "msg"):
         names, *lines = map(str.split, Path(f"/proc/sysvipc/{kind}").read_text().splitlines())
@@ -63,7 +64,7 @@ def system_v_objects():
 
 
 class World:
-    """The surroundings of one attack. close() removes everything made here."""
+    """The surroundings of one attack. close() removes everything that it made."""
 
     count = 0
 
@@ -129,7 +130,7 @@ class World:
     # --- facts ---------------------------------------------------------------------------------
 
     def facts(self, **more):
-        """Returns the values that arguments of attacks may name."""
+        """Returns the values that replace the {names} in the arguments of attacks."""
         ports = {
             name: self.listeners[name].getsockname()[1] if name in self.listeners else 1
             for name in ("tcp4", "tcp6")
@@ -169,7 +170,7 @@ class World:
                 pass
 
     def touched(self):
-        """Returns, in words, what has changed on the host."""
+        """Returns a list of the changes on the host, in words."""
         found = list(self._sockets_touched())
         if self._contents() != self.before:
             found.append(f"the host's files are now {self._contents()}")
@@ -198,7 +199,7 @@ class World:
 
 
 class Usage:
-    """Opens a program of the host again and again, as other jobs do."""
+    """Opens a program of the host again and again, as other jobs would."""
 
     def __enter__(self):
         self.stop = threading.Event()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Layers of isolation: which are in force is told alike everywhere; each that is missing, for good
-or because the configuration says so, is named with its reason; what is left in its place holds; and
-nothing runs as root."""
+"""Layers of isolation. Every message names the same layers as in force. Each missing layer, whether the
+host lacks it or the configuration switches it off, is listed with its reason. The remaining layers
+hold. Nothing runs as root."""
 
 import array
 import fcntl
@@ -42,7 +42,7 @@ LAYERS = {
 
 SWITCHED_OFF = "switched off by [isolation] without"
 WITH_IT = "it takes a user namespace"
-# What cannot be had where a layer is really missing, and why.
+# For each layer that the host lacks: the layers that are missing then, and the reason for each.
 TAKEN = {
     "user_namespace": {
         "user_namespace": r"refused: .+; see user.max_user_namespaces and .+",
@@ -56,7 +56,7 @@ TAKEN = {
     "mount_namespace": {"mount_namespace": "mounting a tmpfs: Operation not permitted"},
     "net_namespace": {"net_namespace": "Operation not permitted"},
 }
-# The same, and more, where the configuration leaves a layer out.
+# The same for layers that the configuration switches off; any but `env` and `tempdir` can be.
 SWITCHED = {
     "user_namespace": {
         "user_namespace": re.escape(SWITCHED_OFF),
@@ -69,11 +69,11 @@ SWITCHED = {
 
 
 def shape_without(layer):
-    """A daemon from which LAYER is really taken."""
+    """Returns the shape of a daemon whose host lacks LAYER."""
     if layer == "user_namespace":
         return make_shape(NO_USER_NAMESPACES)
     if user_namespaces_are_refused():
-        pytest.skip(f"without {layer} it takes a user namespace, and those are refused here")
+        pytest.skip(f"taking {layer} away needs a user namespace, and those are refused here")
     why = conftest.cannot_be_taken_away(layer)
     if why:
         pytest.skip(f"{layer} cannot be taken away here: {why}")
@@ -81,7 +81,7 @@ def shape_without(layer):
 
 
 def isolation_of(daemon):
-    """What `status` says; fails unless `hello` and the reply of a job say the same."""
+    """Returns the isolation in `status`; asserts that `hello` and a job's reply agree with it."""
     with daemon.connect() as client:
         shown = client.status()["isolation"]
         reply = client.run({**SANDBOX, "argv": ["/bin/true"]})["isolation"]
@@ -102,7 +102,7 @@ SANDBOX = {"kind": "sandbox"}
 
 
 def assert_right_verdicts(daemon, bench):
-    """Of both kinds of jobs, for good and for bad."""
+    """Runs rubric and sandbox jobs that pass and fail, and asserts their verdicts."""
     with daemon.connect() as client:
         good = client.run(bench.job(PASSING))
         assert (good["type"], good["score"]["passed"]) == ("result", True), good
@@ -118,7 +118,7 @@ def assert_right_verdicts(daemon, bench):
         assert (bad["score"]["passed"], bad["outcome"]["exit_code"]) == (False, 3)
 
 
-# Tries to get at a file of the host and at a port of it.
+# Tries to read a file of the host and to connect to one of its ports.
 REACH = """
 import json, socket, sys
 case = json.load(sys.stdin)["case"]
@@ -134,8 +134,8 @@ print(json.dumps({"passed": True, "score": 1, "failure_modes": [mode]}))
 
 @pytest.fixture(name="reached")
 def make_host(tmp_path, bench):
-    """What a rubric of a daemon can reach: `filesystem`, a file that its account can read, and
-    `network`, a port that listens."""
+    """Returns a function that runs a rubric and returns what it could reach: `filesystem`, a file
+    that its account can read, and `network`, a listening port."""
     (tmp_path / "host").mkdir()
     open_up(tmp_path / "host")
     (tmp_path / "host" / "file").write_text("filesystem")
@@ -151,11 +151,11 @@ def make_host(tmp_path, bench):
         yield reached
 
 
-# What the host grants
+# On a host as it is
 
 
 def test_what_the_host_offers_is_used(daemon):
-    """By what is found out here without asking the daemon."""
+    """The test finds out what the host offers without asking the daemon."""
     layers = daemon.layers()
     assert ALWAYS <= layers
     assert ("user_namespace" in layers) == (user_namespaces_are_refused() is None)
@@ -172,19 +172,19 @@ def test_it_holds(daemon, reached, bench):
 
 
 def test_what_a_test_of_reach_can_find(start_daemon, reached):
-    """With nothing in the way it finds both; else the test above would show nothing."""
+    """Without any layer the rubric reaches both. Otherwise the test above would prove nothing."""
     daemon = start_daemon(
         "isolation.without=network filesystem landlock seccomp", "isolation.require=env"
     )
     assert reached(daemon) == {"network", "filesystem"}
 
 
-# What it does not
+# With layers missing
 
 
 @pytest.mark.parametrize("layer", TAKEN)
 def test_a_layer_that_cannot_be_had(layer, start_daemon, bench, reached):
-    """Its name and reason are told, what is left holds, and scores are not compared."""
+    """The daemon names the layer and the reason, the remaining layers hold, and the digest differs."""
     shape = shape_without(layer)
     whole, lacking = isolation_of(start_daemon()), start_daemon(shape=shape)
     isolation = isolation_of(lacking)
@@ -192,7 +192,7 @@ def test_a_layer_that_cannot_be_had(layer, start_daemon, bench, reached):
         assert re.fullmatch(reason, reasons(isolation)[name]) or shape.settings
     lost = set(whole["layers"]) - set(isolation["layers"])
     assert lost == TAKEN[layer].keys() & set(whole["layers"])
-    assert {"network", "filesystem"} <= lacking.layers(), "by other means"
+    assert {"network", "filesystem"} <= lacking.layers(), "other layers provide these two"
     assert (isolation["digest"] != whole["digest"]) == bool(lost)
     assert_right_verdicts(lacking, bench)
     assert reached(lacking) == set()
@@ -200,7 +200,7 @@ def test_a_layer_that_cannot_be_had(layer, start_daemon, bench, reached):
 
 @pytest.mark.parametrize("layer", sorted(SWITCHED))
 def test_a_layer_that_is_switched_off(layer, start_daemon, bench, reached):
-    """With what depends on it; all others are there."""
+    """The layers that depend on it are missing too; all others are in force."""
     whole = isolation_of(start_daemon())
     daemon = start_daemon(f"isolation.without={layer}", "isolation.require=env tempdir")
     isolation = isolation_of(daemon)
@@ -218,7 +218,7 @@ def test_a_layer_that_is_switched_off(layer, start_daemon, bench, reached):
 
 @pytest.mark.parametrize("layer", TAKEN)
 def test_it_makes_no_difference_why_a_layer_is_missing(layer, start_daemon):
-    """The digest is that of the layers in force."""
+    """The digest depends only on the layers in force."""
     taken = isolation_of(start_daemon(shape=shape_without(layer)))
     switched = isolation_of(start_daemon(f"isolation.without={layer}"))
     assert taken["layers"] == switched["layers"]
@@ -237,7 +237,7 @@ def test_every_set_of_layers_has_its_own_digest(start_daemon):
         told.setdefault(isolation["digest"], set()).add(tuple(isolation["layers"]))
     assert all(len(layers) == 1 for layers in told.values())
     assert len(told) == len({layers for sets in told.values() for layers in sets})
-    assert len(told) >= len(SWITCHED), "cgroups may be missing anyway; nothing else is"
+    assert len(told) >= len(SWITCHED), "only cgroup may be missing in any case"
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ def test_every_set_of_layers_has_its_own_digest(start_daemon):
     ],
 )
 def test_neither_of_two_means(layer, means, reason, tmp_path):
-    """Where what is required by default holds by one thing alone and that is missing, too."""
+    """Two means provide a layer that is required by default. With both missing, the daemon refuses."""
     done = start(tmp_path, f"--set=isolation.without=user_namespace {means}")
     assert_refused(tmp_path, done, layer, reason)
     if not conftest.cannot_be_taken_away(means):
@@ -257,7 +257,7 @@ def test_neither_of_two_means(layer, means, reason, tmp_path):
 
 
 def test_where_clone3_is_missing(start_daemon, bench):
-    """As around whole services of some container engines: the older call does as well."""
+    """Some container engines refuse clone3 to whole services. The daemon then uses the older clone."""
     why = conftest.cannot_be_taken_away("clone3")
     if why:
         pytest.skip(f"clone3 cannot be taken away here: {why}")
@@ -268,11 +268,11 @@ def test_where_clone3_is_missing(start_daemon, bench):
     assert_right_verdicts(daemon, bench)
 
 
-# What is required
+# Required layers
 
 
 def start(directory, *arguments, shape=Shape(), user=ACCOUNT):
-    """Runs a daemon that will not start; how it ended."""
+    """Runs a daemon that refuses to start, and returns the completed process."""
     give_to_account(directory)
     return subprocess.run(
         [
@@ -290,7 +290,7 @@ def start(directory, *arguments, shape=Shape(), user=ACCOUNT):
 
 
 def assert_says(directory, done, message):
-    """It has refused to start in one line, and left neither a socket nor a job's directory."""
+    """Asserts that the daemon printed one line, refused to start, and left no socket and no job directory."""
     assert (done.returncode, done.stdout) == (UNAVAILABLE, ""), done.stderr
     assert re.fullmatch(rf"rubricd: cannot start: {message}\n", done.stderr), done.stderr
     assert {path.name for path in directory.iterdir()} <= {"work"}
@@ -309,7 +309,7 @@ def assert_refused(directory, done, layer, reason):
 
 @pytest.mark.parametrize("layer", TAKEN)
 def test_a_required_layer_that_cannot_be_had(layer, tmp_path):
-    """Name, cause, remedy; nothing is left behind."""
+    """The message names the layer, the cause and the remedy, and the daemon leaves nothing behind."""
     shape = shape_without(layer)
     if shape.settings:
         pytest.skip("user namespaces cannot be taken away here")
@@ -336,7 +336,7 @@ def test_a_layer_that_cannot_be_switched_off(layer, tmp_path):
 @pytest.mark.parametrize("key", ["require", "without"])
 @pytest.mark.parametrize("names", ["moat", "seccomp moat", "Seccomp", "landlock,seccomp"])
 def test_a_layer_that_there_is_not(key, names, tmp_path):
-    """The mistake is told with all that are known."""
+    """The message lists the names of all known layers."""
     done = start(tmp_path, f"--set=isolation.{key}={names}")
     assert (done.returncode, done.stdout) == (CONFIG, "")
     wrong = re.escape(names.split()[-1])
@@ -348,7 +348,7 @@ def test_a_layer_that_there_is_not(key, names, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-# Who runs
+# Accounts
 
 NS_GET_OWNER_UID = 0xB704
 
@@ -358,7 +358,7 @@ NONE = ["0" * 16]
 
 
 def identity(pid):
-    """The lines of /proc/PID/status; fails if its threads differ in who they are."""
+    """Returns the fields of /proc/PID/status; asserts that all threads have the same credentials."""
     threads = []
     for path in Path(f"/proc/{pid}/task").iterdir():
         lines = [line.split(":", 1) for line in (path / "status").read_text().splitlines()]
@@ -369,7 +369,7 @@ def identity(pid):
 
 
 def owner_of_user_namespace(pid):
-    """The uid that owns the user namespace of PID; None if it is ours."""
+    """Returns the uid that owns the user namespace of PID; None if PID is in ours."""
     with open(f"/proc/{pid}/ns/user", "rb") as its, open("/proc/self/ns/user", "rb") as ours:
         if os.path.sameopenfile(its.fileno(), ours.fileno()):
             return None
@@ -383,7 +383,8 @@ FORKING = "import os, time\nos.fork()\ntime.sleep(60)\n"
 
 @pytest.fixture(name="family")
 def make_family(start_daemon, bench):
-    """Starts a daemon and two jobs: (daemon, pids of its jails, pids of its jobs)."""
+    """Returns a function that starts a daemon and two jobs, and returns the daemon, the pids of its
+    jails and the pids of its jobs."""
     clients = []
 
     def start_family(shape, *settings):
@@ -403,11 +404,11 @@ def make_family(start_daemon, bench):
 
 def needs_root():
     if os.geteuid() != 0:
-        pytest.skip("starting a daemon as root takes root")
+        pytest.skip("only root can start a daemon as root")
 
 
 def assert_powerless(pid, account, groups):
-    """No uid 0, no right over the host, nor any way to one; the lines of its status."""
+    """Asserts that PID has only the uid, gid and groups of ACCOUNT; returns the fields of its status."""
     who = identity(pid)
     assert who["Uid"] == [str(account.pw_uid)] * 4
     assert who["Gid"] == [str(account.pw_gid)] * 4
@@ -417,7 +418,7 @@ def assert_powerless(pid, account, groups):
 
 @pytest.mark.parametrize("name", [ALL_LAYERS, NO_USER_NAMESPACES])
 def test_root_is_given_up(name, family):
-    """By the daemon, its jails and their jobs alike: in no uid, no group and no capability."""
+    """The daemon, its jails and their jobs keep no uid, group or capability of root."""
     needs_root()
     account = pwd.getpwnam(ACCOUNT)
     groups = os.getgrouplist(ACCOUNT, account.pw_gid)
@@ -431,7 +432,7 @@ def test_root_is_given_up(name, family):
             assert name == NO_USER_NAMESPACES
             assert [who[name] for name in CAPABILITIES] == [NONE] * 4
         else:
-            # What it has is over a user namespace that the account made, and no execve gives it on.
+            # Its capabilities cover only a user namespace that the account made; execve drops them.
             assert owner_of_user_namespace(jail) == account.pw_uid
             assert [who[name] for name in ("CapInh", "CapAmb", "CapBnd")] == [NONE] * 3
     for job in jobs:
@@ -441,13 +442,13 @@ def test_root_is_given_up(name, family):
 
 
 def test_the_socket_and_directories_of_a_daemon_that_gave_up_root(family):
-    """The account's, with the mode and group that are configured, and gone in the end."""
+    """They belong to the account, have the configured mode and group, and are removed at exit."""
     needs_root()
     account = pwd.getpwnam(ACCOUNT)
     daemon, _, _ = family(Shape(), "daemon.socket_mode=0640", "daemon.socket_group=daemon")
     found = daemon.socket.stat()
     assert (found.st_uid, stat.S_IMODE(found.st_mode)) == (account.pw_uid, 0o640)
-    assert found.st_gid == 1, "group daemon"
+    assert found.st_gid == 1, "the socket belongs to the group daemon"
     for directory in daemon.work, *daemon.work.iterdir():
         found = directory.stat()
         assert (found.st_uid, stat.S_IMODE(found.st_mode)) == (account.pw_uid, 0o700), directory
@@ -473,12 +474,12 @@ def test_an_account_that_will_not_do(user, message, tmp_path):
 
 
 def test_a_part_of_root_is_root(tmp_path):
-    """Started with the effective uid of somebody else it cannot give up the rest: it refuses."""
+    """With another account's effective uid the daemon cannot give up the rest of root, so it refuses."""
     needs_root()
     shape = Shape()
     shape.prefix = ["/usr/bin/setpriv", f"--euid={ACCOUNT}"]
     done = start(tmp_path, shape=shape)
-    # The sanitizer's look for leaks takes a whole root, and then has a status of its own.
+    # LeakSanitizer cannot run without full root, and then exits with a status of its own.
     assert done.returncode == UNAVAILABLE or "LeakSanitizer does not work" in done.stderr
     assert done.stderr.startswith("rubricd: cannot start: ")
     assert not (tmp_path / "s").exists()
@@ -486,7 +487,7 @@ def test_a_part_of_root_is_root(tmp_path):
 
 @pytest.mark.parametrize("user", [ACCOUNT, "root", "no-such-account"])
 def test_a_daemon_that_is_not_roots_stays_who_it_is(user, start_daemon, bench):
-    """Whoever is configured."""
+    """A daemon that an ordinary account starts ignores the configured user."""
     daemon = start_daemon(f"daemon.user={user}", shape=started_by_account())
     uid = pwd.getpwnam(ACCOUNT).pw_uid if os.geteuid() == 0 else os.geteuid()
     for pid in {daemon.process.pid, *daemon.jails()}:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The limits of a job: what a request may set, how each is enforced, what is reported when one was
-crossed, and what a job is said to have used."""
+"""The limits of a job: what a request may set, how the daemon enforces each limit, what it reports
+when a job exceeds one, and the usage that it reports."""
 
 import resource
 import signal
@@ -9,14 +9,14 @@ import time
 import pytest
 from conftest import PASSING, REPORT, Daemon, seen, wait_until
 
-# A job that is stopped by a limit, or ends by itself, is answered within this many seconds. It is
-# generous: the jobs would sleep or write for ever.
+# Seconds in which the daemon must answer a job that a limit stops or that ends by itself. A generous
+# bound is enough: without the limit, the jobs would sleep or write for ever.
 PROMPT = 20.0
 MIB = 1 << 20
 
 
 def assert_failed(result, code, detail=None):
-    """The score is exactly that of a failure with one failure mode."""
+    """Asserts that the score is a failure with exactly one failure mode."""
     assert result["type"] == "result", result
     mode = {"code": code, "severity": "block"}
     assert result["score"] == {
@@ -30,7 +30,7 @@ def assert_failed(result, code, detail=None):
 
 
 def stopped_by(limit, number, stderr=""):
-    """The outcome of a job that crossed a limit and ended by a signal."""
+    """Returns the expected outcome of a job that exceeded LIMIT and died by the signal NUMBER."""
     return {
         "success": False,
         "exit_code": None,
@@ -46,18 +46,18 @@ def start_shared(tmp_path_factory):
     daemon = Daemon(tmp_path_factory.mktemp("d"))
     yield daemon
     assert daemon.stop() == 0, daemon.log()
-    assert not any(daemon.work.iterdir()), "the work directory is empty at the end"
+    assert not any(daemon.work.iterdir()), "the daemon empties its work directory before it exits"
 
 
 @pytest.fixture(autouse=True)
 def promptly():
-    """No test here waits for anything that takes long."""
+    """Asserts that each test here ends soon."""
     start = time.monotonic()
     yield
     assert time.monotonic() - start < PROMPT
 
 
-# What a request may set
+# Limits in a request
 
 CEILINGS = {
     "cpu": 300,
@@ -90,7 +90,7 @@ def test_hello_tells_the_limits(client):
 
 
 def test_the_default_limits(client, bench):
-    """Soft and hard alike, but for CPU time, whose hard limit follows a second later."""
+    """Soft and hard limits are equal, except that the hard limit of CPU time is a second higher."""
     for job in bench.job(RLIMITS), bench.job(RLIMITS, limits={}), bench.job(RLIMITS, limits=None):
         assert seen(client.run(job)) == {
             "AS": [1024 * MIB] * 2,
@@ -113,11 +113,11 @@ def test_a_request_may_go_up_to_the_ceilings(client, bench):
 
 
 def test_a_request_may_lower_its_limits(client, bench):
-    """One job's limits are not another's."""
+    """They apply to this job alone."""
     limits = {"cpu": 1.5, "memory_bytes": 256 * MIB, "max_open_files": 32, "disk_bytes": 4096}
     got = seen(client.run(bench.job(RLIMITS, limits=limits)))
     assert got["AS"] == [256 * MIB] * 2
-    assert got["CPU"] == [2, 3], "enforced in whole seconds, never earlier than was asked for"
+    assert got["CPU"] == [2, 3], "the limit is rounded up to whole seconds"
     assert got["NOFILE"] == [32, 32]
     assert got["FSIZE"] == [4096, 4096]
     assert seen(client.run(bench.job(RLIMITS)))["NOFILE"] == [256, 256]
@@ -190,7 +190,7 @@ def test_configured_limits_and_ceilings(start_daemon, bench):
 
 @pytest.mark.parametrize("stream", [1, 2])
 def test_a_flood(stream, client, bench):
-    """At full speed, of one stream or the other."""
+    """A job that writes to either stream at full speed is killed."""
     code = f"import os\nwhile True: os.write({stream}, b'x' * 65536)"
     result = client.run(bench.job(code))
     detail = "limit exceeded: output" if stream == 1 else "x" * 200
@@ -214,7 +214,7 @@ def test_a_flood_of_both_streams_by_many(client, bench, daemon):
 
 
 def test_a_flood_of_a_child_that_outlives_nothing(client, bench, daemon):
-    """The program itself sleeps; its child floods; both are ended."""
+    """The program sleeps while its child floods; the daemon kills both."""
     code = (
         "import os, time\n"
         "if os.fork() == 0:\n"
@@ -237,7 +237,7 @@ def test_others_do_not_notice_a_flood(client, bench):
     assert answers["other"]["score"]["passed"] is True
 
 
-# Writes as many bytes to stdout and stderr as its case says, a score among them, in pieces.
+# Writes in pieces as many bytes to stdout and stderr as its case says, including a score.
 WRITER = """
 import json, os, sys, time
 case = json.load(sys.stdin)["case"]
@@ -252,7 +252,7 @@ time.sleep(case.get("sleep", 0))
 
 @pytest.mark.parametrize("split", [(1000, 0), (600, 400), (28, 972)])
 def test_output_at_its_bound(split, client, bench):
-    """Exactly the limit passes, one byte more does not; both streams count together."""
+    """A job may write exactly the limit and not one byte more. Both streams count together."""
     name = bench.rubric(WRITER)
     out, err = split
     limits = {"output_bytes": 1000}
@@ -269,7 +269,7 @@ def test_output_at_its_bound(split, client, bench):
 
 
 def test_output_above_its_bound_counts_even_when_the_job_has_ended(client, bench):
-    """The last byte may be read only after the exit."""
+    """The daemon may read the last byte only after the exit."""
     name = bench.rubric(WRITER)
     for n in range(20):
         case = {"out": 1001, "err": 0}
@@ -289,7 +289,7 @@ def test_the_default_bound_of_output(client, bench):
 
 
 def test_much_stderr_of_a_failed_rubric(client, bench):
-    """All of it counts, its beginning is kept."""
+    """All of stderr counts towards the limit; the daemon keeps its beginning."""
     code = "import os; os.write(2, b'x' * 200000); os._exit(1)"
     result = client.run(bench.job(code))
     assert_failed(result, "rubric.malformed_output", "x" * 200)
@@ -327,7 +327,7 @@ def test_a_rubric_that_does_not_end(how, client, bench, daemon):
 
 
 def test_closed_outputs_do_not_end_a_rubric(client, bench):
-    """A job is over when it has exited and its output has ended, in either order."""
+    """A job ends when it has exited and its output is at end of file, in either order."""
     code = f"import os, sys, time\n{PASSING}sys.stdout.flush(); os.close(1); os.close(2)\n"
     result = client.run(bench.job(code + "time.sleep(0.3)"))
     assert result["score"]["passed"] is True
@@ -342,7 +342,7 @@ def test_a_rubric_that_closes_its_stdout_first(client, bench):
 
 
 def test_the_clock_starts_with_the_program(client, bench):
-    """Twelve jobs of 0.3 s on two slots. The last ones wait for longer than each may take."""
+    """Twelve jobs of 0.3 s run on two slots. The last ones wait longer than each may run."""
     name = bench.rubric("import time; time.sleep(0.3)\n" + PASSING)
     for n in range(12):
         case = {"rubric_wall_clock_seconds": 1.2}
@@ -357,7 +357,7 @@ def test_the_clock_starts_with_the_program(client, bench):
 
 
 def test_cpu_time(client, bench):
-    """Two that burn it, one of which does not heed SIGXCPU."""
+    """SIGXCPU ends one job. The other ignores it, so SIGKILL ends that one."""
     burn = "while True: pass"
     heedless = "import signal; signal.signal(signal.SIGXCPU, signal.SIG_IGN)\n"
     client.submit("heeds", bench.job(burn, limits={"cpu": 1}))
@@ -366,7 +366,7 @@ def test_cpu_time(client, bench):
     for id, number in (("heeds", signal.SIGXCPU), ("heedless", signal.SIGKILL)):
         assert_failed(results[id], "rubric.malformed_output", "limit exceeded: cpu")
         assert results[id]["outcome"] == stopped_by("cpu", number)
-        # The kernel enforces what it samples, which is more or less than what it measures.
+        # The kernel enforces sampled time, which differs from the precise time that it reports.
         assert 500 <= results[id]["usage"]["cpu_ms"] < 4000
 
 
@@ -388,7 +388,7 @@ def test_sleeping_takes_no_cpu_time(client, bench):
 
 
 def test_memory(client, bench):
-    """The kernel leaves no evidence here: the rubric sees it, and fails with its own stderr."""
+    """The kernel leaves no evidence: an allocation in the rubric fails, and stderr shows the error."""
     allocate = "block = bytearray(200 << 20)\n"
     assert client.run(bench.job(allocate + PASSING))["score"]["passed"] is True
 
@@ -404,7 +404,7 @@ def test_memory(client, bench):
 
 
 def test_open_files(client, bench):
-    """Neither can the limit be raised from inside."""
+    """A job cannot open more files, or raise the limit itself."""
     code = REPORT + """
 import errno, resource
 try: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)); raised = True
@@ -430,12 +430,12 @@ def fill(size):
 
 
 def test_disk(client, bench):
-    """One file may have as many bytes as the directory; SIGXFSZ is the evidence."""
+    """One file may be as large as the whole directory may be. SIGXFSZ proves that the limit was exceeded."""
     limits = {"disk_bytes": 100000}
     result = client.run(bench.job(FILE + "fill(100000)\n" + PASSING, limits=limits))
     assert result["score"]["passed"] is True
 
-    # Python ignores SIGXFSZ, as few programs do: its write fails.
+    # Unlike most programs Python ignores SIGXFSZ, so its write fails instead.
     caught = f"try: fill(100001)\nexcept OSError as error: assert error.errno == 27\n{PASSING}"
     assert client.run(bench.job(FILE + caught, limits=limits))["score"]["passed"] is True
 
@@ -446,7 +446,7 @@ def test_disk(client, bench):
 
 
 def test_limits_that_are_too_low_to_start_with(client, bench):
-    """Not the host's fault: a verdict, or at least an error that nobody should try again."""
+    """The client is at fault, so the answer is a verdict or an error that is not retriable."""
     for key, value in (
         ("memory_bytes", 1),
         ("memory_bytes", MIB),
@@ -474,7 +474,7 @@ def test_usage_of_a_job_that_does_nothing(client, bench):
         assert type(value) is int or (key == "cpu_wait_ms" and value is None)
     assert 0 < usage["wall_clock_ms"] < 5000
     assert 0 <= usage["cpu_ms"] < 2000
-    # In a cgroup a warm job has only what it does not share with the interpreter that waits.
+    # In a cgroup a warm job is charged only for memory that it does not share with its interpreter.
     shares = answer["interpreter"] == "warm" and "cgroup" in answer["isolation"]["layers"]
     assert (MIB // 4 if shares else MIB) < usage["max_rss_bytes"] < 100 * MIB
     assert 0 <= usage["queue_ms"] < 5000
@@ -502,7 +502,7 @@ def test_usage_counts_children(client, bench):
 def test_usage_of_memory(client, bench):
     code = "block = b'x' * (200 << 20)\n" + PASSING
     assert 200 * MIB <= client.run(bench.job(code))["usage"]["max_rss_bytes"] < 300 * MIB
-    assert client.run(bench.job(PASSING))["usage"]["max_rss_bytes"] < 100 * MIB, "each job's own"
+    assert client.run(bench.job(PASSING))["usage"]["max_rss_bytes"] < 100 * MIB, "only the job's own memory"
 
 
 def test_usage_of_a_timeout(client, bench):
@@ -514,18 +514,18 @@ def test_usage_of_a_timeout(client, bench):
 
 
 def test_usage_of_a_job_that_waited(client, bench):
-    """Three jobs for two slots: one of them waits for as long as the first runs."""
+    """Three jobs for two slots: the third waits until one of the others ends."""
     name = bench.rubric("import time; time.sleep(0.5)\n" + PASSING)
     for n in range(3):
         client.submit(f"job-{n}", bench.job(name=name))
     usage = {answer["id"]: answer["usage"] for answer in (client.recv_answer() for _ in range(3))}
     assert usage["job-0"]["queue_ms"] < usage["job-2"]["queue_ms"]
     assert 400 <= usage["job-2"]["queue_ms"] < 5000
-    assert 400 <= usage["job-2"]["wall_clock_ms"] < 5000, "the wait is not in it"
+    assert 400 <= usage["job-2"]["wall_clock_ms"] < 5000, "wall_clock_ms does not include the wait"
 
 
 def test_usage_of_a_process_that_wants_a_cpu(client, bench):
-    """Many that compete: where the kernel tells how long they waited, it is more than nothing."""
+    """Many processes compete for the CPU. Where the kernel reports their wait, it is not 0."""
     code = (
         "import os, time\n"
         "for _ in range(16):\n"
@@ -539,7 +539,8 @@ def test_usage_of_a_process_that_wants_a_cpu(client, bench):
 
 
 def test_a_program_that_hides_tells_its_wait(client, bench):
-    """One that is not dumpable cannot be looked into by its identity any more, dead or alive."""
+    """The account of a job cannot inspect a process that is not dumpable, running or dead. The daemon
+    reports its wait nevertheless."""
     hide = "import ctypes, time; time.sleep(1); assert ctypes.CDLL(None).prctl(4, 0, 0, 0, 0) == 0\n"
     waits = [client.run(bench.job(code + PASSING))["usage"]["cpu_wait_ms"] for code in ("", hide)]
     assert (waits[0] is None) == (waits[1] is None)
@@ -557,7 +558,7 @@ def test_a_failed_system_under_test_used_nothing(client, bench):
 
 
 def test_every_slot_is_idle_in_the_end(client):
-    """After all of the above."""
+    """Runs after all other tests on the shared daemon."""
 
     def idle():
         return all(slot["state"] == "idle" for slot in client.status()["slots"])

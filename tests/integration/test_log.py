@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The log in its three forms: plain lines, JSON lines, and the journal. The journal is a socket of
-the test's own, or a systemd-journald of the test's own, in a mount namespace where /run is another."""
+"""The log in its three forms: plain lines, JSON lines, and the journal. The tests use a socket or a
+systemd-journald of their own, in a mount namespace with another /run."""
 
 import json
 import os
@@ -106,7 +106,7 @@ def test_stderr_of_a_flood_is_bounded(start_daemon, bench):
 
 
 def test_levels(start_daemon, bench):
-    """-p warning has what is wrong with the host, and no verdict."""
+    """At level warning the log has faults of the host and no verdicts."""
     daemon = start_daemon("daemon.log_level=warning", "daemon.log_format=json")
     with daemon.connect() as client:
         client.run(bench.job("raise SystemExit(1)"))
@@ -123,23 +123,25 @@ def test_levels(start_daemon, bench):
     assert lines[0]["slot"] == slot["slot"] and lines[0]["job_no"] == slot["job"]["job_no"]
 
 
-# More than rubricd keeps of a log that is not read: jobs that are answered without running anything.
+# Number of jobs whose log entries exceed the buffer that rubricd keeps for a log that nobody reads. The
+# daemon answers these jobs without running anything.
 MANY = 8_000
 
 
 def run_many(client, bench, jobs=MANY):
-    """How many entries were dropped meanwhile."""
+    """Returns how many entries of the log the daemon has dropped."""
     job = bench.job(PASSING, sut={"status": "exception"})
     for first in range(0, jobs, 100):
         for i in range(first, first + 100):
             client.submit(f"{i:0100}", job, check=i < 100)
         for _ in range(100):
-            client.recv_payload()  # all alike: checking each takes more time than all the rest
+            client.recv_payload()  # not checked: checking each would take longer than everything else
     return client.status()["log"]["dropped"]
 
 
 def test_nobody_reads_stderr(tmp_path, start_daemon, bench):
-    """A pipe that is full holds nothing up; when it is read again, it is told what is missing."""
+    """A full pipe does not block the daemon. Once somebody reads it again, the log says how many entries
+    were dropped."""
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
@@ -174,7 +176,7 @@ def test_nobody_reads_stderr(tmp_path, start_daemon, bench):
 
 def test_journal_that_is_not_there(start_daemon):
     if Path(HERE).exists():
-        pytest.skip("a journal is here")
+        pytest.skip("this host runs a journal")
     daemon = start_daemon("daemon.log_format=journal")
     assert daemon.log().startswith(
         f"rubricd: warning: {HERE}: No such file or directory: the log goes to stderr\n"
@@ -183,7 +185,7 @@ def test_journal_that_is_not_there(start_daemon):
 
 @pytest.mark.parametrize("connected", [True, False])
 def test_mistakes_in_the_configuration_are_errors_of_the_journal(connected, tmp_path):
-    """What is written before there is a log has its level in front where the journal takes it."""
+    """Before the log is open, a message to stderr begins with its level if the journal reads stderr."""
     with open(tmp_path / "stderr", "w+") as stream:
         place = os.fstat(stream.fileno())
         inode = place.st_ino if connected else place.st_ino + 1
@@ -212,19 +214,19 @@ def test_not_started_is_critical(tmp_path):
     assert done.returncode == 69
 
 
-# A journal of the test's own
+# A fake journal
 
 
 def needs_mounts():
     if os.geteuid() != 0:
-        pytest.skip("only root can lay another /run over that of the host")
+        pytest.skip("only root can mount another /run over the host's")
     private = ["unshare", "--mount", "--propagation=private", "true"]
     if subprocess.run(private, capture_output=True, check=False).returncode != 0:
-        pytest.skip("mounts cannot be made private here: this root is no mount point")
+        pytest.skip("mounts cannot be made private here: the root directory is not a mount point")
 
 
 def parse_datagram(data):
-    """One entry of the journal's native protocol."""
+    """Parses one entry of the journal's native protocol."""
     fields = {}
     while data:
         name, separator, rest = data.partition(b"\n")
@@ -239,7 +241,7 @@ def parse_datagram(data):
 
 
 class FakeJournal:
-    """A socket where a process that is started with PREFIX looks for the journal."""
+    """A socket that stands for the journal, for processes that are started with PREFIX."""
 
     def __init__(self, directory):
         run = directory / "run"
@@ -274,7 +276,7 @@ def journal(tmp_path):
     made.sock.close()
 
 
-# As if stderr were what systemd connects it to.
+# Makes $JOURNAL_STREAM match stderr, as systemd does.
 AS_STREAM = [
     *("/bin/sh", "-c", 'JOURNAL_STREAM=$(stat -L -c %d:%i /proc/self/fd/2) exec "$@"', "sh"),
 ]
@@ -303,7 +305,7 @@ def test_entries_of_the_journal(wanted, journal, start_daemon, bench):
 
 
 def test_auto_is_plain_where_stderr_is_another(journal, start_daemon):
-    """$JOURNAL_STREAM is inherited by what redirects stderr: it has to be the same file."""
+    """A program may redirect stderr and still inherit $JOURNAL_STREAM, so `auto` compares the files."""
     shape = Shape()
     shape.prefix = journal.prefix
     daemon = start_daemon(shape=shape, env={"PATH": os.environ["PATH"], "JOURNAL_STREAM": "1:2"})
@@ -311,7 +313,8 @@ def test_auto_is_plain_where_stderr_is_another(journal, start_daemon):
 
 
 def test_a_journal_that_does_not_read_holds_nothing_up(journal, start_daemon, bench):
-    """What there is no room for is dropped, counted, and told of, though nothing more happens."""
+    """The daemon drops and counts entries that do not fit, and logs their number later, even if nothing
+    else happens."""
     shape = Shape()
     shape.prefix = journal.prefix
     daemon = start_daemon("daemon.log_format=journal", shape=shape)
@@ -341,7 +344,7 @@ def test_a_journal_that_is_slow_misses_nothing(journal, start_daemon, bench):
     assert ids == list(range(2000))
 
 
-# systemd's own
+# The journal of systemd
 
 
 class RealJournal:
@@ -387,7 +390,7 @@ class RealJournal:
 def journald(tmp_path):
     needs_mounts()
     if not os.access(JOURNALD, os.X_OK):
-        pytest.skip(f"there is no {JOURNALD}")
+        pytest.skip(f"{JOURNALD} is not installed")
     made = RealJournal(tmp_path)
     if made.process.poll() is not None:
         pytest.skip(f"journald does not start here: {(tmp_path / 'journald').read_text()}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The manual pages that the build makes: well formed, readable at 80 columns, and complete."""
+"""Checks that the manual pages of the build are well formed, readable at 80 columns, and complete."""
 
 import json
 import os
@@ -12,7 +12,7 @@ import pytest
 
 from conftest import BUILD, ROOT, RUBRICCTL
 
-# Checks the pages, which are the same in every build.
+# These tests check the pages, which are the same in every build.
 pytestmark = pytest.mark.once
 
 PAGES = ["rubricctl.1", "rubricd.8", "rubricd.conf.5", "rubricd-protocol.7"]
@@ -22,12 +22,12 @@ TABLES = json.loads((PLACE / "tables.json").read_text())
 
 def tool(name, package):
     if not shutil.which(name):
-        pytest.skip(f"{name} is not there: the package {package} is not installed")
+        pytest.skip(f"{name} is missing: the package {package} is not installed")
     return name
 
 
 def rendered(page):
-    """The text of PAGE on a terminal of 80 columns."""
+    """Returns PAGE as a terminal of 80 columns shows it."""
     done = subprocess.run(
         [tool("groff", "groff-base"), "-mandoc", "-t", "-Tutf8", "-P-cbou", "-rLL=78n", PLACE / page],
         capture_output=True,
@@ -39,7 +39,7 @@ def rendered(page):
 
 
 def words(page):
-    """The text with every white space as one blank, and hyphenated words put together."""
+    """Returns the text with white space collapsed and hyphenated words joined."""
     return " ".join(re.sub("\u2010\n +", "", rendered(page)).split())
 
 
@@ -58,7 +58,7 @@ def test_mandoc_has_nothing_to_say(page):
     done = subprocess.run(
         [tool("mandoc", "mandoc"), "-Tlint", PLACE / page], capture_output=True, text=True
     )
-    # Which pages of other packages are there differs from host to host.
+    # Hosts differ in the pages of other packages that they have.
     others = ("outdated mandoc.db", "referenced manual not found")
     said = done.stdout.splitlines()
     assert [line for line in said if not any(other in line for other in others)] == []
@@ -67,7 +67,7 @@ def test_mandoc_has_nothing_to_say(page):
 @pytest.mark.parametrize("page", PAGES)
 def test_no_line_is_too_long(page):
     wide = [line for line in rendered(page).splitlines() if len(line) > 80]
-    # A string in an example of the protocol has no place where it could be broken.
+    # A long string in an example of the protocol cannot be broken.
     string = r' +("\w[\w.]*": )?"(\\.|[^"\\])*",?'
     assert [line for line in wide if not re.fullmatch(string, line)] == []
 
@@ -165,7 +165,7 @@ def test_our_pages_name_each_other(page):
 
 
 def test_the_examples_of_json_are_json():
-    """What is set anew for the page is the same text as on the protocol's page."""
+    """The manual page reformats the examples; they must still equal those in the protocol page."""
     text = rendered("rubricd-protocol.7")
     source = (ROOT / "proto" / "protocol.md").read_text()
     shown = re.sub(r"\s+", "", text)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The metrics: what they say of what has happened, and that they are well-formed, as the parser of
-the Prometheus project sees it."""
+"""The metrics: their values after known events, and that the parser of the Prometheus project accepts
+them."""
 
 import os
 import signal
@@ -23,25 +23,25 @@ def make_gate(bench):
 
 
 class Metrics:
-    """The samples of one text, which a strict parser has taken."""
+    """The samples of one text, read by a strict parser."""
 
     def __init__(self, text):
         self.text = text
         self.families = {}
         self.samples = {}
         for family in parser.text_string_to_metric_families(text):
-            assert family.name not in self.families, "each family stands in one place"
+            assert family.name not in self.families, "a family appears only once"
             self.families[family.name] = family
             for sample in family.samples:
                 key = (sample.name, tuple(sorted(sample.labels.items())))
-                assert key not in self.samples, "each sample stands there once"
+                assert key not in self.samples, "a sample appears only once"
                 self.samples[key] = sample.value
 
     def __call__(self, name, **labels):
         return self.samples[name, tuple(sorted(labels.items()))]
 
     def total(self, name, **labels):
-        """Over all labels that are not named."""
+        """Returns the sum over all labels that are not given."""
         found = [
             value
             for (sample, pairs), value in self.samples.items()
@@ -59,7 +59,7 @@ def metrics(client):
 
 
 def jobs_of_all_kinds(client, bench):
-    """One of each way to end that takes no more than a job; how many there are."""
+    """Runs one job for each way to end that a single job can provoke. Returns their number."""
     jobs = {
         "passes": bench.job(PASSING),
         "fails": bench.job("raise SystemExit(3)"),
@@ -78,7 +78,7 @@ def jobs_of_all_kinds(client, bench):
 
 
 def test_types_units_and_help(client):
-    """What a dashboard relies on, beside the names."""
+    """Dashboards rely on these as well as on the names."""
     seen = metrics(client)
     assert seen.text.endswith("\n# EOF\n")
     for name, family in seen.families.items():
@@ -113,7 +113,7 @@ def test_what_becomes_of_jobs(client, bench):
 
 
 def test_latencies(client, bench):
-    """Of the programs that ran: neither what was not run, nor what has no result, has one."""
+    """Only a job whose program ran and that has a result counts."""
     jobs_of_all_kinds(client, bench)
     seen = metrics(client)
     name = "rubricd_job_wall_clock_seconds"
@@ -123,7 +123,7 @@ def test_latencies(client, bench):
     assert seen(f"{name}_bucket", kind="sandbox", le="0.1") <= 1
     assert seen(f"{name}_bucket", kind="sandbox", le="3600.0") == 2
     waited = [seen("rubricd_job_queue_wait_seconds_count", kind=kind) for kind in KINDS]
-    assert waited == [3, 4, 2], "the one that is not run does not wait"
+    assert waited == [3, 4, 2], "a job that is not run does not wait"
 
 
 def test_what_is_going_on(daemon, bench, gate):
@@ -156,7 +156,7 @@ def test_the_process(daemon):
         seen = metrics(client)
         memory = client.status()["memory"]["rss_bytes"]
         fds = seen("process_open_fds")
-        if os.geteuid() == 0:  # the daemon lets nobody else look into it
+        if os.geteuid() == 0:  # the daemon is not dumpable, so only root can look
             assert fds == len(os.listdir(f"/proc/{daemon.process.pid}/fd"))
     assert 3 < fds < seen("process_max_fds")
     assert seen("process_resident_memory_bytes") == pytest.approx(memory, rel=0.5)
@@ -258,7 +258,7 @@ def test_a_client_that_waits_for_room_is_counted(start_daemon, bench, gate):
 
 
 def test_no_job_and_no_client_makes_a_new_series(daemon, bench):
-    """What may be told apart is known when the daemon starts."""
+    """The daemon knows all labels when it starts."""
     with daemon.connect() as client:
         before = metrics(client)
         jobs_of_all_kinds(client, bench)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""packaging/monitoring: that the alert rules and the dashboard parse, and that every metric, label
-and value of a label which they name is in what a daemon really tells."""
+"""packaging/monitoring: the alert rules and the dashboard parse, and every metric, label and label
+value that they name occurs in the metrics of a real daemon."""
 
 import json
 import re
@@ -10,14 +10,14 @@ import yaml
 from conftest import ROOT, Daemon
 from test_metrics import metrics
 
-# Checks the rules and the dashboard. test_metrics.py checks the metrics that they name.
+# These tests check the rules and the dashboard; test_metrics.py checks the metrics that they name.
 pytestmark = pytest.mark.once
 
 MONITORING = ROOT / "packaging" / "monitoring"
 RULES = MONITORING / "rubricd.rules.yml"
 DASHBOARD = MONITORING / "rubricd-dashboard.json"
 
-# What Prometheus adds to each sample, and what it tells of a scrape.
+# Labels that Prometheus adds to each sample, and metrics that it makes for each scrape.
 ADDED_LABELS = {"job", "instance"}
 ADDED_METRICS = {"up"}
 
@@ -29,11 +29,11 @@ TOKEN = re.compile(
 
 
 def tokens(expression):
-    """(kind, text) of each token of PromQL."""
+    """Splits a PromQL expression into a list of (kind, text)."""
     at, found = 0, []
     while at < len(expression):
         match = TOKEN.match(expression, at)
-        assert match, f"{expression!r}: what is {expression[at:at + 20]!r}?"
+        assert match, f"{expression!r}: unknown token at {expression[at:at + 20]!r}"
         if match.lastgroup != "blank":
             found.append((match.lastgroup, match.group()))
         at = match.end()
@@ -41,12 +41,12 @@ def tokens(expression):
 
 
 class Named:
-    """What an expression names: selectors, and labels that it groups or joins by."""
+    """The selectors of an expression, and the labels that it groups or joins by."""
 
     def __init__(self, expression):
         self.selectors = []  # (metric, [(label, operator, value)])
         self.grouped_by = set()
-        self.made = set()  # labels, by label_replace()
+        self.made = set()  # labels that label_replace() makes
         self.rest = tokens(expression)
         while self.rest:
             self.take_one(*self.rest.pop(0))
@@ -68,7 +68,7 @@ class Named:
             if self.next_is("("):
                 self.grouped_by |= {name for kind, name in self.take_until(")") if kind == "name"}
         elif text == "label_replace":
-            # its second argument is the label's name; the first is an expression of its own
+            # its second argument names the label; its first is an expression
             strings = [token for kind, token in self.rest if kind == "string"]
             self.made.add(next(s for s in strings if re.fullmatch(r'"layer"', s)).strip('"'))
         elif not any(self.next_is(after) for after in ("(", "by", "without")):
@@ -100,7 +100,7 @@ def panels_with_queries():
 
 
 def expressions():
-    """All of them, by where they stand."""
+    """Returns all expressions, by their place in the files."""
     found = {rule["alert"]: rule["expr"] for rule in rules()}
     for panel in panels_with_queries():
         for target in panel["targets"]:
@@ -115,7 +115,7 @@ def expressions():
 
 @pytest.fixture(name="told", scope="module")
 def make_told(tmp_path_factory):
-    """By each metric's name the labels and their values."""
+    """Returns a dict from each metric's name to its labels and their values."""
     daemon = Daemon(tmp_path_factory.mktemp("monitoring"))
     with daemon.connect() as client:
         samples = metrics(client).samples
@@ -150,7 +150,7 @@ def test_what_is_named_is_there(told, place):
 
 
 def test_the_check_sees_what_is_wrong(told):
-    """Else it would pass whatever stands there."""
+    """Otherwise the check might accept anything."""
     wrong = Named('sum by (kind) (rate(rubricd_jobs_total{kind="rubrics", job="x"}[5m])) / on (x) up > 1e3')
     assert wrong.selectors == [
         ("rubricd_jobs_total", [("kind", "=", "rubrics"), ("job", "=", "x")]),
@@ -167,7 +167,7 @@ def test_the_check_sees_what_is_wrong(told):
 
 @pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule["alert"])
 def test_a_rule(told, rule):
-    """That it says what somebody needs, of labels that are there."""
+    """A rule has everything that an operator needs, and uses only labels that exist."""
     assert set(rule) <= {"alert", "expr", "for", "labels", "annotations"}
     assert re.fullmatch(r"Rubricd[A-Z][A-Za-z]+", rule["alert"])
     assert rule["labels"]["severity"] in ("critical", "warning")

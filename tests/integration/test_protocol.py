@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The wire protocol: frames whole, split, broken and endless; strict JSON; every field of every
-message. What is wrong gets its exact answer, and the daemon serves others afterwards."""
+"""The wire protocol: whole, split, broken and endless frames; strict JSON; every field of every message.
+The daemon answers each mistake with the exact error and goes on to serve other clients."""
 
 import json
 import os
@@ -28,7 +28,7 @@ MAX_FRAME = 16 << 20
 
 @pytest.fixture(scope="module", name="daemon")
 def start_shared_daemon(tmp_path_factory):
-    """One daemon for the whole file: nothing that one client does may matter to the next."""
+    """Starts one daemon for the whole file: no client may affect the next one."""
     daemon = Daemon(tmp_path_factory.mktemp("shared"))
     yield daemon
     assert daemon.stop() == 0, daemon.log()
@@ -115,7 +115,8 @@ def test_hello_says_what_is_in_force(start_daemon):
 
 
 def test_byte_by_byte(daemon, client):
-    """Each byte comes alone: another client's ping between two shows that the first was read."""
+    """Each byte arrives alone: a ping of another client between two bytes shows that the daemon has
+    read the first."""
     with daemon.connect() as other:
         for byte in frame(SUBMIT) + frame({"type": "ping"}):
             client.send_bytes(bytes([byte]))
@@ -135,7 +136,7 @@ def test_split_at_every_position(daemon, client):
 
 
 def test_several_frames_in_one_write(client):
-    """Each is answered, in order; what is wrong with one is nothing to the others."""
+    """The daemon answers all of them in order; a mistake in one does not affect the others."""
     client.send_bytes(
         b"".join(
             frame({"type": "ping"}) + frame({"type": "pong"}) + frame({**SUBMIT, "id": f"job-{n}"})
@@ -177,7 +178,7 @@ def test_a_length_above_the_maximum(daemon, client, length):
         before = other.status()["memory"]["rss_bytes"]
         client.send_bytes(struct.pack(">I", length))
         assert_sent_away(client, too_large(length))
-        assert other.status()["memory"]["rss_bytes"] < before + (1 << 20), "nothing is allocated"
+        assert other.status()["memory"]["rss_bytes"] < before + (1 << 20), "no memory is allocated for it"
 
 
 def test_a_client_that_goes_on_sending_a_frame_that_is_too_large_reads_why(client):
@@ -188,7 +189,7 @@ def test_a_client_that_goes_on_sending_a_frame_that_is_too_large_reads_why(clien
 
 
 def padded_submit(size):
-    """A submit whose payload has exactly SIZE bytes."""
+    """Returns the payload of a submit, exactly SIZE bytes long."""
     payload = {**SUBMIT, "job": {**SUT, "harness_output": {"padding": ""}}}
     payload["job"]["harness_output"]["padding"] = "x" * (size - len(json.dumps(payload)))
     return json.dumps(payload).encode()
@@ -234,7 +235,7 @@ def test_a_frame_without_its_end_and_then_half_close(client, sent):
 
 
 def test_half_a_frame_and_then_silence(start_daemon):
-    """However much of it has come; a client that says nothing at all is left in peace."""
+    """The daemon gives up on an incomplete frame of any length, but not on a client that sends nothing."""
     daemon = start_daemon("protocol.frame_timeout=0.3")
     large = frame(padded_submit(200_000))
     small = frame(SUBMIT)
@@ -253,7 +254,7 @@ def test_half_a_frame_and_then_silence(start_daemon):
 
 
 def test_a_frame_that_trickles_in_is_cut_off_too(start_daemon):
-    """The time is the whole frame's, not that from one byte to the next."""
+    """The timeout covers the whole frame, not the time between two bytes."""
     daemon = start_daemon("protocol.frame_timeout=0.3")
     with daemon.connect() as client:
         begun = time.monotonic()
@@ -275,7 +276,8 @@ def test_a_frame_that_trickles_in_is_cut_off_too(start_daemon):
 
 
 def outcome(client, payload):
-    """What becomes of the connection, and the message of the bad_request that answers PAYLOAD."""
+    """Sends PAYLOAD, which must be answered with a bad_request. Returns "closed" or "usable" for the
+    connection, and the error's message."""
     client.send_frame(payload)
     error = client.recv()
     error.pop("id", None)
@@ -291,13 +293,13 @@ def outcome(client, payload):
     "name", ["ok-empty-object", "value-null", "depth-201", "trailing-nul", "utf8-overlong", "word-True"]
 )
 def test_json_of_the_built_in_selection(client, name):
-    """request_check.py tries all of it without a daemon."""
+    """request_check.py tests all cases without a daemon."""
     case = JSON_CASES / f"{name}.json"
     assert outcome(client, case.read_bytes()) == expected_of(case)
 
 
 def test_json_as_deep_as_may_be_is_graded(client):
-    """The message is level 1, its job 2, the case 3."""
+    """The message is at level 1, its job at 2, the case at 3."""
 
     def submit(key, levels):
         nested = "[" * levels + "]" * levels
@@ -314,7 +316,7 @@ def test_json_as_deep_as_may_be_is_graded(client):
 
 
 def test_numbers_and_strings_reach_the_rubric_unchanged(client, bench):
-    """Also those with NUL, and integers that a double does not hold."""
+    """Including strings with NUL, and integers too large for a double."""
     case = {
         "nul": "a\0b",
         "text": "\u2028\U0001f600\x7f\"\\/\n",
@@ -337,11 +339,11 @@ def test_numbers_and_strings_reach_the_rubric_unchanged(client, bench):
     assert isinstance(seen["case"]["integer"], int)
 
 
-# The fields of every message: request_check.py has the tables and tries each without a daemon
+# The fields of every message: request_check.py has the tables and tests all of them without a daemon
 
 
 def assert_each_is_refused(client, cases):
-    """Its answer is exactly that, and the connection stays usable."""
+    """Asserts that each message gets exactly its error and that the connection stays usable."""
     for message, text, *id in cases:
         client.send(message, check=False)
         assert client.recv() == bad_request(text, **({"id": id[0]} if id else {}))
@@ -350,7 +352,7 @@ def assert_each_is_refused(client, cases):
 
 
 def test_a_field_of_submit_that_is_wrong(client):
-    """It is named by its path, under the client's own id."""
+    """The error names the field by its path, and has the client's id."""
     some = [case for case in BAD_SUBMITS if case[0] in ("job", "x", "job.sut.status", SECONDS)]
     assert_each_is_refused(client, [(changed(SUBMIT, *case[:2]), case[2], "a") for case in some])
 
@@ -376,7 +378,7 @@ def test_an_id_is_an_unknown_field_where_nothing_needs_one(client):
 
 
 def test_one_connection_survives_all_of_it(client):
-    """A thousand mistakes in one stream, each with its answer, and nothing piles up."""
+    """The daemon answers each of a thousand mistakes in one stream."""
     mistakes = [
         (changed(SUBMIT, path, value), bad_request(text, id="a"))
         for path, value, text in BAD_SUBMITS
@@ -414,7 +416,7 @@ IDS = {
 @pytest.mark.parametrize("id", IDS.values(), ids=IDS.keys())
 @pytest.mark.parametrize("ascii_only", [True, False], ids=["escaped", "raw"])
 def test_an_id_is_echoed_exactly(client, bench, id, ascii_only):
-    """In a result, in an error, whether it came as escapes or as bytes."""
+    """In a result and in an error, whether the client sent it as escapes or as bytes."""
 
     def send(message):
         client.send_frame(json.dumps(message, ensure_ascii=ascii_only).encode())
@@ -464,7 +466,7 @@ def test_an_id_of_a_wrong_length(client, id, size):
 
 
 def test_an_id_in_use_is_refused_until_its_job_is_answered(daemon, client, bench):
-    """The first job is not disturbed; another connection may use the same id meanwhile."""
+    """The first job runs on undisturbed, and another connection may use the same id."""
     in_use = bad_request("id: already in use by an unfinished job of this connection", id="a")
     sleeping = bench.job("import time; time.sleep(60)")
     client.submit("a", sleeping)
@@ -503,7 +505,7 @@ def test_an_id_of_a_queued_job_is_in_use_too(client, bench):
 
 
 def test_descriptors_of_ended_connections_are_closed(start_daemon):
-    """Whatever the way in which they ended."""
+    """However they ended."""
     daemon = start_daemon()
     fds = f"/proc/{daemon.process.pid}/fd"
     if not os.access(fds, os.R_OK):

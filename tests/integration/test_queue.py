@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The queue: bounded per connection and over all, backpressure instead of refusal, round-robin
-between connections, priority within one."""
+"""The queue: bounds per connection and in total, backpressure instead of refusal, round-robin between
+connections, and priority within a connection."""
 
 import json
 import random
@@ -18,13 +18,13 @@ SUT = {
     "sut": {"status": "exception"},
 }
 
-# Says when it ran: with one slot, the order of these times is the order in which jobs were served.
+# Prints when it ran. With one slot, these times give the order in which the jobs were served.
 TIMED = """
 import json, time
 print(json.dumps({"passed": True, "score": 1, "breakdown": {"at": time.monotonic_ns()}}))
 """
 
-# An interpreter for rubrics that are shell scripts, which start faster by far than Python's.
+# An interpreter for rubrics in shell, which start much faster than those in Python.
 SHELL = """#!/bin/sh
 if [ "$1" = -V ]; then echo "shell 1.0"; else . "$3"; fi
 """
@@ -39,7 +39,7 @@ def make_second_gate(bench):
 
 @pytest.fixture(name="shell")
 def make_shell(tmp_path):
-    """The settings that make rubrics shell scripts."""
+    """Returns the settings of a daemon whose rubrics are shell scripts."""
     path = tmp_path / "shell"
     path.write_text(SHELL)
     path.chmod(0o755)
@@ -47,7 +47,7 @@ def make_shell(tmp_path):
 
 
 def submit_all(client, jobs):
-    """Submits a dict of id to job."""
+    """Submits all jobs of a dict from id to job."""
     for id, job in jobs.items():
         client.submit(id, job)
 
@@ -58,29 +58,29 @@ def frame_of(id, job):
 
 
 def hold_slots(client, job, count=2):
-    """Occupies COUNT slots with JOB, which waits at a gate, and returns when it runs in them."""
+    """Occupies COUNT slots with JOB, which waits at a gate. Returns when all of them run."""
     submit_all(client, {f"held-{n}": job for n in range(count)})
     for _ in range(count):
         assert client.recv()["type"] == "started"
 
 
 def running(other):
-    """The ids of the jobs that run, sorted: which slot is ready first is left to chance."""
+    """Returns the ids of the running jobs, sorted, because any slot may be ready first."""
     return sorted(slot["job"]["id"] for slot in other.status()["slots"] if slot["job"])
 
 
 def client_of(client, other):
-    """What status shows OTHER of CLIENT, told by its number."""
+    """Returns what `status`, asked by OTHER, shows of the client with the number CLIENT."""
     return next(c for c in other.status()["clients"] if c["client"] == client)
 
 
 def newest(other):
-    """The number of the connection that was made last."""
+    """Returns the number of the newest connection."""
     return max(c["client"] for c in other.status()["clients"])
 
 
 def answers(client, count):
-    """The next COUNT answers, in order; `started` is passed over."""
+    """Returns the next COUNT answers in order; skips `started`."""
     return [client.recv_answer() for _ in range(count)]
 
 
@@ -94,7 +94,7 @@ def numbered(prefix, count):
 
 
 def is_silent(client, other):
-    """Nothing has come for CLIENT though OTHER is served."""
+    """Returns whether CLIENT has received nothing although the daemon serves OTHER."""
     other.ping()
     client.sock.setblocking(False)
     try:
@@ -109,7 +109,8 @@ def is_silent(client, other):
 
 
 def test_bounded_per_client(start_daemon, bench, gate, shell):
-    """Above its share a client is not read from; others may still queue; nothing is refused."""
+    """The daemon stops reading from a client that has used up its share. Other clients may still queue
+    jobs, and none is refused."""
     daemon = start_daemon(*shell, "queue.jobs=100", "queue.jobs_per_client=5")
     quick = bench.job(SHELL_PASSING)
     with daemon.connect() as holder, daemon.connect() as other, daemon.connect() as a:
@@ -121,7 +122,7 @@ def test_bounded_per_client(start_daemon, bench, gate, shell):
             lambda: (c := client_of(number, other))["paused"] and c, "the client is paused"
         )
         assert (shown["queued"], shown["running"]) == (5, 0)
-        assert is_silent(a, other), "its ping waits behind its jobs"
+        assert is_silent(a, other), "the client's ping waits behind its jobs"
 
         with daemon.connect() as b:
             submit_all(b, {id: quick for id in numbered("b", 5)})
@@ -143,7 +144,7 @@ def test_bounded_per_client(start_daemon, bench, gate, shell):
 
 
 def test_bounded_over_all(start_daemon, bench, gate, shell):
-    """The queue never holds more than its bound; who finds it full waits and is answered later."""
+    """The queue never exceeds its bound. A client that finds it full waits and gets its answers later."""
     daemon = start_daemon(*shell, "queue.jobs=6", "queue.jobs_per_client=4")
     quick = bench.job(SHELL_PASSING)
     with daemon.connect() as holder, daemon.connect() as other:
@@ -182,7 +183,7 @@ def test_bounded_over_all(start_daemon, bench, gate, shell):
 
 
 def test_bounded_in_bytes(start_daemon, bench, gate, shell):
-    """What counts is the size of the requests' payloads."""
+    """The queue counts the bytes of the requests' payloads."""
     daemon = start_daemon(*shell, "queue.bytes=64K", "protocol.max_frame=64K")
     large = bench.job(SHELL_PASSING, output={"text": "x" * 20_000})
     size = len(json.dumps({"type": "submit", "id": "a-0", "job": large}))
@@ -203,7 +204,7 @@ def test_bounded_in_bytes(start_daemon, bench, gate, shell):
 
 
 def test_the_default_bounds(start_daemon, bench, gate, shell):
-    """1,024 jobs over all and 256 of one connection; all that is sent is answered."""
+    """The queue holds 1,024 jobs in total and 256 of one connection. Every job is answered."""
     daemon = start_daemon(*shell)
     quick = bench.job(SHELL_PASSING)
     with daemon.connect() as holder, daemon.connect() as other:
@@ -231,7 +232,7 @@ def test_the_default_bounds(start_daemon, bench, gate, shell):
 
 
 def test_a_paused_client_that_goes_away_makes_room(start_daemon, bench, gate, shell):
-    """Its waiting job is forgotten, its queued ones too, and the next in line goes on."""
+    """The daemon drops its waiting job and its queued ones, and resumes the next waiting client."""
     daemon = start_daemon(*shell, "queue.jobs=3", "queue.jobs_per_client=3")
     quick = bench.job(SHELL_PASSING)
     with daemon.connect() as holder, daemon.connect() as other:
@@ -265,7 +266,7 @@ def serving_order(results):
 
 
 def test_round_robin_between_three_clients(daemon, bench, gate):
-    """One job of each in turn, whatever their priorities; who has none left is passed over."""
+    """Clients take turns, one job each, whatever the priorities. Clients without jobs are skipped."""
     timed = bench.job(TIMED)
     with daemon.connect() as holder, daemon.connect() as other:
         hold_slots(holder, bench.job(gate.python + TIMED))
@@ -288,8 +289,8 @@ def test_round_robin_between_three_clients(daemon, bench, gate):
 
 
 def test_a_client_that_comes_later_gets_its_turn_at_once(daemon, bench, gate, second_gate):
-    """It comes while the third job of another runs, whose fourth was next by then, and may have been
-    taken ahead; then the fifth is next."""
+    """It comes while the third job of another client runs. That client's fourth job may already have been
+    sent ahead to the slot, so the newcomer's turn is before the fourth or the fifth job."""
     timed = bench.job(TIMED)
     with daemon.connect() as holder, daemon.connect() as a, daemon.connect() as b:
         hold_slots(holder, bench.job(second_gate.python + TIMED), count=1)
@@ -308,7 +309,8 @@ def test_a_client_that_comes_later_gets_its_turn_at_once(daemon, bench, gate, se
 
 
 def test_priority_within_a_connection(daemon, bench, gate):
-    """The highest first, and of equals the oldest; null and absence are 0."""
+    """Jobs run from the highest priority to the lowest, and equals in order of age. A priority that is
+    null or absent counts as 0."""
     timed = bench.job(TIMED)
     wanted = {"low": -10, "zero-0": 0, "high": 10, "nine": 9, "zero-1": None, "minus": -1, "one": 1}
     with daemon.connect() as holder, daemon.connect() as client:
@@ -332,7 +334,7 @@ def test_priority_within_a_connection(daemon, bench, gate):
 
 
 def test_priority_of_many_jobs(start_daemon, bench, gate, shell):
-    """210 jobs in a random order of priorities come out in the one right order."""
+    """210 jobs with shuffled priorities run in the right order."""
     daemon = start_daemon(*shell)
     quick = bench.job(SHELL_PASSING)
     priorities = [priority for priority in range(-10, 11) for _ in range(10)]
@@ -348,13 +350,13 @@ def test_priority_of_many_jobs(start_daemon, bench, gate, shell):
     assert order == sorted(range(210), key=lambda n: (-priorities[n], n))
 
 
-# The numbers of job and client in the line that the log has for each answer, as they come.
+# The log has such a line for each answer, with the numbers of the job and of the client.
 ANSWERED = re.compile(r"job (\d+) \(client (\d+), ")
 
 
 def test_a_single_job_does_not_wait_for_a_batch(start_daemon, bench, gate, shell):
-    """Of the 256 jobs that the batch has queued, all but a few are answered after it. Two jobs of
-    every 200 hold both slots until the queue is full again, however slow its sender is."""
+    """The daemon answers it before almost all of the 256 jobs that the batch has queued. In every 200 jobs
+    two hold both slots until the queue is full again, so a slow sender does not matter."""
     batch_size, singles = 2000, 8
     daemon = start_daemon(*shell)
     quick, held = bench.job(SHELL_PASSING), bench.job(gate.shell + SHELL_PASSING)

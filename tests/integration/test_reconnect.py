@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""rubricctl batch and a daemon that goes away: what it has not answered is submitted to the next one. Each
-job is answered once."""
+"""rubricctl batch and a daemon that goes away: the client submits unanswered jobs to the next daemon, and
+every job gets exactly one answer."""
 
 import json
 import os
@@ -18,7 +18,7 @@ DAEMON_LOST = "rubricctl: rubricd closed the connection; "
 
 @pytest.fixture(name="directory")
 def make_directory(tmp_path):
-    """Where one daemon follows the other."""
+    """The directory that successive daemons share."""
     directory = tmp_path / "d"
     directory.mkdir()
     return directory
@@ -45,7 +45,7 @@ def kill(daemon):
 
 
 class Batch:
-    """A batch of COUNT jobs, each of which takes SECONDS, into a file."""
+    """A batch of COUNT jobs that take SECONDS each, with the results in a file."""
 
     def __init__(self, directory, daemon, count, *options, seconds=0):
         self.count = count
@@ -60,7 +60,7 @@ class Batch:
 
     def results(self):
         text = self.output.read_text() if self.output.exists() else ""
-        # What is being written right now may be seen in part.
+        # The last line may be incomplete while the client writes it.
         return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
 
     def wait_for(self, count):
@@ -97,14 +97,14 @@ def test_killed_again_and_again(directory, next_daemon):
 
 
 def test_nobody_there_for_a_while(directory, next_daemon):
-    """Attempts go on while there is no socket, and while nobody listens on the one that is left."""
+    """The client keeps trying while the socket does not exist or nobody listens on it."""
     daemon = next_daemon()
     batch = Batch(directory, daemon, 40, seconds=0.05)
     batch.wait_for(3)
     kill(daemon)
     first = batch.process.stderr.readline()
     assert first.startswith(DAEMON_LOST)
-    assert daemon.socket.exists(), "it was not removed, and nobody listens"
+    assert daemon.socket.exists(), "the killed daemon left its socket, and nobody listens"
     daemon.socket.unlink()
     next_daemon()
     batch.complaints()
@@ -112,7 +112,7 @@ def test_nobody_there_for_a_while(directory, next_daemon):
 
 
 def test_a_restart_that_drains(directory, next_daemon):
-    """What the first one answers with `draining` is no answer: the next one gets it."""
+    """A job that the first daemon answers with `draining` goes to the next daemon."""
     daemon = next_daemon("daemon.grace_period=200ms")
     batch = Batch(directory, daemon, 60, seconds=0.5)
     batch.wait_for(1)
@@ -124,7 +124,7 @@ def test_a_restart_that_drains(directory, next_daemon):
 
 
 def test_input_that_waits_is_read_again(directory, next_daemon):
-    """The daemon goes away while nothing is in flight, and comes back before the next line does."""
+    """The daemon goes away while no job is in flight, and is back before the next line arrives."""
     daemon = next_daemon()
     process = subprocess.Popen(
         [RUBRICCTL, "--socket", daemon.socket, "batch", "--quiet", "-"],
@@ -207,7 +207,7 @@ def test_a_private_daemon_does_not_come_back(directory):
 
 
 def test_another_program_in_its_place(directory, next_daemon):
-    """Who answers with something else than a hello is no rubricd, and none will come of it."""
+    """A server that does not begin with a hello is not rubricd. The client gives up on it at once."""
     daemon = next_daemon()
     batch = Batch(directory, daemon, 3, seconds=1000)
     with daemon.connect() as client:
@@ -223,6 +223,6 @@ def test_another_program_in_its_place(directory, next_daemon):
             connection.sendall(b"\0\0\0\x10" + b'{"type":"pong"} ')
             began = time.monotonic()
             said = batch.complaints()
-    assert time.monotonic() - began < 30, "it does not try for the whole minute"
+    assert time.monotonic() - began < 30, "the client gives up before the minute is over"
     assert "the program that listens there is not rubricd" in said[-1]
     assert batch.process.returncode == 3

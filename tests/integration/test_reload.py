@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Reloading the configuration: all of it is checked before any of it is put into force, no job is
-lost or done twice, and each ends under what was in force when it was submitted."""
+"""Reloading the configuration. The daemon checks all of it before it applies any of it. It loses no job
+and runs none twice. Each job ends under the settings in force when it was submitted."""
 
 import contextlib
 import json
@@ -30,7 +30,7 @@ SHOW_ENVIRONMENT = {"kind": "sandbox", "argv": ["/usr/bin/env"]}
 
 
 class Configuration:
-    """A configuration file and its drop-ins, which tests change under a daemon."""
+    """A configuration file and its drop-ins, which tests change while a daemon runs."""
 
     def __init__(self, directory):
         self.path = directory / "rubricd.conf"
@@ -48,7 +48,7 @@ class Configuration:
         return "".join(lines)
 
     def write(self, settings=None):
-        """A dict of SECTION.KEY to value. The file is there, old or new, at every moment."""
+        """Writes a dict from SECTION.KEY to value. Replaces the file atomically."""
         new = self.path.with_suffix(".new")
         new.write_text(self.text(settings or {}))
         new.rename(self.path)
@@ -72,7 +72,7 @@ def make_gate(bench):
 
 @pytest.fixture(name="start")
 def start_configured(start_daemon, configuration):
-    """Starts a daemon with SETTINGS in its file; none of them is on its command line."""
+    """Returns a function that starts a daemon with SETTINGS in its file, not on its command line."""
 
     def start(settings=None, *fixed, **kwargs):
         configuration.write({"daemon.slots": 2, **(settings or {})})
@@ -89,14 +89,14 @@ def reload(client):
 
 
 def reloaded(client):
-    """The answer to a reload that is successful."""
+    """Reloads, and returns the answer; asserts that the daemon accepts the configuration."""
     answer = reload(client)
     assert answer["type"] == "reloaded", answer
     return answer
 
 
 def refused(client, code="bad_request"):
-    """The lines of the answer to a reload that is refused."""
+    """Reloads, and returns the lines of the error; asserts that the daemon refuses."""
     answer = reload(client)
     assert (answer["type"], answer["code"]) == ("error", code), answer
     assert "id" not in answer
@@ -112,11 +112,11 @@ def hello(daemon):
         return client.hello
 
 
-# What is told
+# The answer
 
 
 def test_it_names_what_has_changed(start, configuration):
-    """And it is in force: for those who connect now, and for those who are connected."""
+    """The changes apply to new connections and to existing ones."""
     daemon = start({"rubric.wall_clock": "50s", "queue.jobs": 100, "queue.jobs_per_client": 50})
     with daemon.connect() as client:
         before = client.hello
@@ -170,7 +170,7 @@ def test_nothing_has_changed(start):
 
 
 def test_what_takes_a_restart(start, configuration):
-    """It is named each time, and stays as it is."""
+    """Each reload names these settings and leaves them unchanged."""
     daemon = start({"daemon.socket_mode": "0660"})
     with daemon.connect() as client:
         configuration.write({"daemon.slots": 1, "daemon.socket_mode": "0600"})
@@ -185,7 +185,7 @@ def test_what_takes_a_restart(start, configuration):
 
 
 def test_the_command_line_stays_in_force(start, configuration):
-    """It is read after the file, as at the start."""
+    """The daemon applies it after the file, as at the start."""
     daemon = start({}, "daemon.slots=2", "rubric.wall_clock=9s")
     with daemon.connect() as client:
         configuration.write({"daemon.slots": 3, "rubric.wall_clock": "8s", "rubric.cpu": "7s"})
@@ -216,14 +216,14 @@ def test_sighup(start, configuration):
         assert client.run(TRUE)["score"]["passed"] is True
 
 
-# What is refused
+# Refused configurations
 
 
 def replace_file(configuration, text):
     configuration.path.write_text(text)
 
 
-# What the file says then, and what the answer says of it: {file} is the file.
+# The content of the file, and the lines of the error; {file} stands for the file's path.
 WRONG = {
     "syntax": ("[rubric]\ncpu\n", ["{file}:2: expected NAME = VALUE"]),
     "unknown key": (
@@ -276,7 +276,7 @@ WRONG = {
 
 @pytest.mark.parametrize("text, problems", WRONG.values(), ids=WRONG)
 def test_a_mistake_changes_nothing(start, configuration, tmp_path, text, problems):
-    """It is told of where it stands, to who asked and in the log, and all is as before."""
+    """The error and the log name the file and line of the mistake, and nothing changes."""
     shell = tmp_path / "shell"
     open_up(tmp_path)
     names = {"file": configuration.path, "shell": shell}
@@ -296,7 +296,7 @@ def test_a_mistake_changes_nothing(start, configuration, tmp_path, text, problem
         assert client.status()["configuration"]["generation"] == 1
         assert client.run(TRUE)["score"]["passed"] is True
         assert not any(daemon.work.glob("probe*"))
-        # And once it is put right it is taken.
+        # The daemon accepts the corrected file.
         configuration.write({"daemon.slots": 3})
         assert reloaded(client)["generation"] == 2
 
@@ -321,7 +321,7 @@ def test_a_file_that_is_gone(start, configuration):
 
 
 def test_a_hundred_mistakes(start, configuration):
-    """The first are told; the answer has a bound."""
+    """The error lists the first ones only, so its length is bounded."""
     daemon = start()
     replace_file(configuration, "[rubric]\n" + "wrong\n" * 100)
     with daemon.connect() as client:
@@ -332,8 +332,8 @@ def test_a_hundred_mistakes(start, configuration):
 
 
 def test_slots_that_cannot_be_had(start, configuration, tmp_path):
-    """Descriptors run out while the slots are made: there are as many as before, of the same
-    confinement, and they work."""
+    """Descriptors run out while the daemon makes the slots. It keeps the old slots and their confinement,
+    and they work."""
     place = tmp_path / "place"
     place.mkdir()
     open_up(place)
@@ -361,7 +361,7 @@ def test_slots_that_cannot_be_had(start, configuration, tmp_path):
 
 def test_it_takes_an_administrator(start, configuration):
     if os.geteuid() != 0:
-        pytest.skip("connecting as another user takes root")
+        pytest.skip("only root can connect as another user")
     daemon = start({"daemon.socket_mode": "0666"})
     open_up(daemon.directory)
     configuration.write({"daemon.slots": 3, "daemon.socket_mode": "0666"})
@@ -379,7 +379,7 @@ def test_it_takes_an_administrator(start, configuration):
 
 def test_administrators_may_change(start, configuration):
     if os.geteuid() != 0:
-        pytest.skip("connecting as another user takes root")
+        pytest.skip("only root can connect as another user")
     group = "nogroup"
     daemon = start({"daemon.socket_mode": "0666"})
     open_up(daemon.directory)
@@ -409,7 +409,7 @@ def test_a_daemon_that_drains(start, bench, gate):
 
 
 def test_a_private_daemon(tmp_path):
-    """Its configuration is that of the command that has started it."""
+    """It keeps the configuration of the command that started it."""
     open_up(tmp_path)
     with private(tmp_path) as (process, client, _):
         process.send_signal(signal.SIGHUP)
@@ -419,13 +419,14 @@ def test_a_private_daemon(tmp_path):
         assert client.run(TRUE)["score"]["passed"] is True
 
 
-# What it is in force for
+# What the new settings apply to
 
 
 def test_jobs_end_under_what_was_in_force_when_they_were_submitted(
     start, configuration, bench, gate
 ):
-    """One runs, one is queued, one waits for room in the queue; the next is submitted after it."""
+    """One job runs, one is queued and one waits for room in the queue during the reload. A fourth one is
+    submitted after it."""
     daemon = start(
         {
             "daemon.slots": 1,
@@ -457,7 +458,7 @@ def test_jobs_end_under_what_was_in_force_when_they_were_submitted(
 
 
 def test_jobs_are_confined_as_when_they_were_submitted(start, configuration, bench, gate, tmp_path):
-    """In a jail of that time, though the slot's next one is another; and back again."""
+    """A job runs in a jail of the old configuration although the slot's next jail has the new one."""
     place = tmp_path / "place"
     place.mkdir()
     (place / "file").write_text("seen\n")
@@ -485,7 +486,7 @@ def test_jobs_are_confined_as_when_they_were_submitted(start, configuration, ben
 
 
 def test_idle_jails_are_replaced_where_the_confinement_changes(start, configuration, tmp_path):
-    """Nobody has to wait for it, and what cannot be confined so is found out at once."""
+    """No job has to wait for a new jail, and a jail that cannot be confined fails at once."""
     place = tmp_path / "place"
     place.mkdir()
     open_up(place)
@@ -497,7 +498,7 @@ def test_idle_jails_are_replaced_where_the_confinement_changes(start, configurat
         before = daemon.jails()
         configuration.write({"daemon.slots": 2, "isolation.env_allow": "A=1"})
         reloaded(client)
-        # An interpreter that waits in them has the environment already.
+        # A warm interpreter already has its environment, so its jail is replaced.
         assert client.status()["isolation"]["warm"] or daemon.jails() == before
         configuration.write({"daemon.slots": 2, "isolation.readable": place})
         reloaded(client)
@@ -509,7 +510,7 @@ def test_idle_jails_are_replaced_where_the_confinement_changes(start, configurat
 
 
 def test_a_layer_that_is_left_out(start, configuration):
-    """It is told alike by the answer, status and replies, as it is really so."""
+    """The answer, status and replies agree that it is missing, and it really is."""
     if user_namespaces_are_refused():
         pytest.skip(f"user namespaces are refused here: {user_namespaces_are_refused()}")
     daemon = start()
@@ -529,7 +530,7 @@ def test_a_layer_that_is_left_out(start, configuration):
 
 
 def test_the_deadline_of_a_job_that_runs(start, configuration, bench):
-    """It is that of its time, however long others may take from now on."""
+    """It stays the same, however long later jobs may take."""
     daemon = start({"rubric.wall_clock": "1s", "rubric.cpu": "1s"})
     with daemon.connect() as client:
         client.submit("a", bench.job("import time; time.sleep(1000)"))
@@ -542,7 +543,7 @@ def test_the_deadline_of_a_job_that_runs(start, configuration, bench):
 
 
 def test_what_a_request_may_ask_for(start, configuration):
-    """Of the next request, on whichever connection it comes."""
+    """The new ceilings apply to the next request on any connection."""
     daemon = start()
     many = {**TRUE, "limits": {"max_processes": 200}}
     with daemon.connect() as client:
@@ -557,7 +558,7 @@ def test_what_a_request_may_ask_for(start, configuration):
 
 
 def test_the_largest_frame(start, configuration):
-    """A client is held to what it was told when it connected."""
+    """A connection keeps the bound in its hello."""
     daemon = start({"protocol.max_frame": "1M"})
     message = b'{"type": "ping"}' + b" " * 5000
     with daemon.connect() as early:
@@ -572,7 +573,7 @@ def test_the_largest_frame(start, configuration):
 
 
 def test_a_larger_queue(start, configuration, bench, gate):
-    """Who waits for room goes on at once."""
+    """Connections that wait for room resume at once."""
     daemon = start({"queue.jobs": 1, "queue.jobs_per_client": 1})
     with daemon.connect() as client, daemon.connect() as other:
         hold_slots(client, bench.job(gate.python + PASSING))
@@ -588,7 +589,7 @@ def test_a_larger_queue(start, configuration, bench, gate):
 
 
 def test_fewer_clients(start, configuration):
-    """Those that are there stay."""
+    """Existing connections stay."""
     daemon = start()
     with daemon.connect() as first, daemon.connect() as second:
         configuration.write({"daemon.slots": 2, "daemon.max_clients": 1})
@@ -625,7 +626,7 @@ def test_the_log_level(start, configuration):
 
 
 def test_growing_under_load(start, configuration, bench, gate):
-    """What was queued runs on the new slots."""
+    """Queued jobs run on the new slots."""
     daemon = start({"daemon.slots": 1})
     with daemon.connect() as client, daemon.connect() as other:
         submit_all(client, {f"{n}": bench.job(gate.python + PASSING) for n in range(5)})
@@ -641,7 +642,7 @@ def test_growing_under_load(start, configuration, bench, gate):
 
 
 def test_shrinking_under_load(start, configuration, bench, gate):
-    """Surplus slots finish their job and go, with their jails and directories; none starts more."""
+    """Retiring slots finish their job, start no other, and go with their jails and directories."""
     daemon = start({"daemon.slots": 4})
     with daemon.connect() as client, daemon.connect() as other:
         hold_slots(client, bench.job(gate.python + PASSING), count=4)
@@ -657,7 +658,7 @@ def test_shrinking_under_load(start, configuration, bench, gate):
             gate.open()
             done.append(client.recv_answer())
             if len(done) <= 3:
-                # The one that stays takes the next job; no other does.
+                # Only the remaining slot takes another job.
                 left = [s for s in other.status()["slots"] if s["job"]]
                 assert sum(not s["retiring"] for s in left) <= 1
         assert all(m["score"]["passed"] for m in done)
@@ -668,7 +669,7 @@ def test_shrinking_under_load(start, configuration, bench, gate):
 
 
 def test_idle_slots_go_first(start, configuration, bench, gate):
-    """So that there are not more jobs at once than were asked for."""
+    """Otherwise more jobs would run at once than the configuration allows."""
     daemon = start({"daemon.slots": 4})
     with daemon.connect() as client, daemon.connect() as other:
         hold_slots(client, bench.job(gate.python + PASSING), count=4)
@@ -680,7 +681,7 @@ def test_idle_slots_go_first(start, configuration, bench, gate):
         reloaded(other)
         assert slot_numbers(other) == [1, 2]
         assert not any(s["retiring"] for s in other.status()["slots"])
-        # The numbers that are free are given again.
+        # New slots reuse the free numbers.
         configuration.write({"daemon.slots": 4})
         reloaded(other)
         wait_until(
@@ -693,7 +694,7 @@ def test_idle_slots_go_first(start, configuration, bench, gate):
 
 
 def test_shrinking_with_a_long_job_and_growing_again(start, configuration, bench, gate):
-    """A slot that was to go stays, with its jail, when it is wanted again."""
+    """A retiring slot that is needed again stays, with its jail."""
     daemon = start({"daemon.slots": 2})
     with daemon.connect() as client, daemon.connect() as other:
         hold_slots(client, bench.job(gate.python + PASSING), count=2)
@@ -711,7 +712,7 @@ def test_shrinking_with_a_long_job_and_growing_again(start, configuration, bench
 
 
 def test_a_surplus_slots_job_is_cancelled_or_its_jail_dies(start, configuration, bench, gate):
-    """However its job ends, the slot goes."""
+    """A retiring slot goes however its job ends."""
     daemon = start({"daemon.slots": 3})
     with daemon.connect() as client, daemon.connect() as other:
         hold_slots(client, bench.job(gate.python + PASSING), count=3)
@@ -745,7 +746,7 @@ def test_stopping_while_slots_leave(start, configuration, bench, gate):
 
 
 class Load(threading.Thread):
-    """Submits jobs without a pause until it is told to stop, then says that there are no more."""
+    """Submits jobs without a pause until stopped; then notes that no more will come."""
 
     def __init__(self, client, job):
         super().__init__()
@@ -762,8 +763,8 @@ class Load(threading.Thread):
 
 @pytest.mark.long  # a hundred of them
 def test_a_hundred_reloads_under_load(start, configuration, tmp_path):
-    """The slots grow and shrink, the confinement changes, now and then there is a mistake. Each job
-    is answered exactly once, and its digest is one that was in force."""
+    """The number of slots and the confinement change, and some configurations have a mistake. Each job
+    gets exactly one answer, with a digest that was in force."""
     place = tmp_path / "place"
     place.mkdir()
     open_up(place)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""rubricctl report: results to numbers that deserve belief, in four forms."""
+"""rubricctl report: statistics of results that a reader can trust, in four formats."""
 
 import gzip
 import json
@@ -19,7 +19,7 @@ ISOLATION = {"class": "subprocess", "layers": ["env", "tempdir"], "digest": "1" 
 
 
 def result(id, score, *, passed=None, modes=None, task_class="t", run=None, **fields):
-    """A line of results. SCORE 1 has passed."""
+    """Returns a line of results. A score of 1 means passed unless PASSED says otherwise."""
     passed = score == 1 if passed is None else passed
     if modes is None:
         modes = [] if passed else [{"code": "wrong", "severity": "block", "detail": f"of {id}"}]
@@ -55,7 +55,7 @@ class Place:
         self.directory = directory
 
     def write(self, name, *lines, end="\n"):
-        """JSON Lines, of which a string is a line as it is."""
+        """Writes JSON Lines. A string is written unchanged, as one line."""
         texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
         data = ("\n".join(texts) + end).encode()
         (self.directory / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
@@ -85,7 +85,7 @@ def make_place(tmp_path):
     return Place(tmp_path)
 
 
-# What it says
+# Contents
 
 
 def test_text(place):
@@ -107,7 +107,7 @@ def test_text(place):
 
 
 def test_bench_report(place):
-    """What a daemon has graded, from the first line to the last."""
+    """The report of a batch that a real daemon graded."""
     jobs = (BENCH / "cases.jsonl").read_text().splitlines()[:12]
     place.write("jobs.jsonl", *jobs)
     done = subprocess.run(
@@ -132,7 +132,7 @@ def test_bench_report(place):
 
 
 def test_grade_report(place):
-    """What grade writes tells how it was run, too."""
+    """The results of `grade` also say how the jobs were run."""
     task = {"task_id": "T/1", "prompt": "", "entry_point": "f", "canonical_solution": "",
             "test": "def check(f):\n    assert f() == 1\n"}  # fmt: skip
     place.write("tasks.jsonl", task)
@@ -189,7 +189,7 @@ def test_undefined_intervals_say_why(place):
 
 
 def test_samples_are_clustered(place):
-    """Ten samples of each of four cases are four independent values, not forty."""
+    """Ten samples of each of four cases count as four independent values, not forty."""
     lines = [
         result(f"{c}#{s}", 1 if c < 2 else 0, run={"case_id": str(c), "sample": s})
         for c in range(4)
@@ -271,12 +271,12 @@ def test_digests(place):
         "id": "z", "task_class": "t", "digest": "a" * 64, "verdicts": 1, "passed": 1, "errors": 0, "score": 1.0,
     }  # fmt: skip
     assert place.json("r.jsonl")["cases"] is None
-    # The same id, another case.
+    # The same id with another case.
     place.write("s.jsonl", result("z", 1, run={"case_digest": "f" * 64}))
     assert place.json("r.jsonl", "s.jsonl")["changed_cases"] == 1
 
 
-# What it refuses
+# Refused inputs
 
 
 def test_populations_are_not_mixed(place):
@@ -346,14 +346,14 @@ def test_wrong_usage(place, arguments, expected):
     done = place.run(*arguments)
     assert done.returncode == 2 and expected in done.stderr, done.stderr
     assert (place.directory / "r.json").read_text() == "kept"
-    assert not list(place.directory.glob("*.??????")), "nothing half written stays"
+    assert not list(place.directory.glob("*.??????")), "no partial file remains"
 
 
-# How it is written
+# Input and output
 
 
 def test_inputs(place):
-    """Several files, compressed, and standard input."""
+    """The command reads several files, compressed ones, and standard input."""
     place.write("r.jsonl.gz", *SOME[:2])
     lines = "".join(json.dumps(line) + "\n" for line in SOME[2:])
     done = place.run("--json", "r.jsonl.gz", "-", stdin=lines)
@@ -371,8 +371,8 @@ def test_files(place):
     ElementTree.parse(place.directory / "b.xml")
     assert (place.directory / "c.txt").read_text() == done.stdout
     plain = place.directory / place.write("plain")
-    assert (place.directory / "a.json").stat().st_mode == plain.stat().st_mode, "no secret"
-    # A form that goes to a file does not go to standard output as well; a name may be anything then.
+    assert (place.directory / "a.json").stat().st_mode == plain.stat().st_mode, "an ordinary mode"
+    # A format given by option is written to the file alone, whatever the file's suffix.
     done = place.run("r.jsonl", "--json", "-o", "a.dat")
     assert (done.returncode, done.stdout) == (0, "")
     assert json.loads((place.directory / "a.dat").read_text()) == report
@@ -381,7 +381,7 @@ def test_files(place):
 
 
 def no_more_than_a_block():
-    """Files of this process can have 512 bytes: what a full disk is to it."""
+    """Limits files of this process to 512 bytes, which has the effect of a full disk."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512))
 
@@ -400,7 +400,7 @@ def test_no_half_report_is_left(place):
 
 
 def test_the_same_again(place):
-    """The same results, in whatever order, give the same numbers; another seed gives others."""
+    """The same results in any order give the same numbers. Another seed gives other numbers."""
     lines = [result(str(n), (n * 7 % 10) / 10) for n in range(60)]
     place.write("r.jsonl", *lines)
     place.write("s.jsonl", *reversed(lines))
@@ -449,7 +449,7 @@ def test_hostile_text_on_a_terminal(place):
 
 
 def on_terminal(place, *arguments, columns=80, **env):
-    """What a terminal of COLUMNS is sent."""
+    """Runs `report` on a terminal of COLUMNS columns and returns its output."""
     import fcntl
     import struct
     import termios
@@ -466,7 +466,7 @@ def on_terminal(place, *arguments, columns=80, **env):
         try:
             while chunk := os.read(leader, 4096):
                 data += chunk
-        except OSError:  # how a terminal says that nobody writes any more
+        except OSError:  # EIO: the terminal has no writers any more
             pass
         assert process.wait(DEADLINE) == 0
     os.close(leader)
@@ -503,13 +503,13 @@ def test_min_score(place):
     assert place.run("-q", "--no-fail", "--min-score", "0.99", "r.jsonl").returncode == 0
     place.write("one.jsonl", result("a", 1))
     done = place.run("-q", "--min-score", "0.9", "one.jsonl")
-    assert done.returncode == 1  # Wilson's interval of one passed case begins far below
+    assert done.returncode == 1  # Wilson's interval for one passed case begins far below 0.9
     place.write("half.jsonl", result("a", 0.95))
     done = place.run("-q", "--min-score", "0.9", "half.jsonl")
     assert done.returncode == 1 and "the score has no interval" in done.stderr
 
 
-# Against another run
+# Comparison with another run
 
 
 def changed(lines, **scores):
@@ -527,7 +527,7 @@ def test_against(place):
     assert against["without_verdict"] == 1 and against["comparable"] is True
     difference = against["score_difference"]
     assert difference["mean"] == pytest.approx(2 / 30)
-    # Of the differences, not the difference of two intervals: those would be 0.3 wide each.
+    # The interval of the paired differences. The intervals of the two means are each 0.3 wide.
     assert difference["interval"]["method"] == "bca"
     assert -0.1 < difference["interval"]["low"] < 0 < 0.1 < difference["interval"]["high"] < 0.25
     assert against["verdict"] == "no_difference"
@@ -539,20 +539,20 @@ def test_against(place):
 
 
 def test_pairs_are_surer_than_means(place):
-    """Where every hard case gets a little better, a paired difference shows what two means hide."""
+    """If every case improves a little, the paired difference shows it although the two means do not."""
     before = [result(f"c{n}", n % 10 / 20) for n in range(40)]
     after = [result(f"c{n}", n % 10 / 20 + (0.02 if n % 2 else 0.03)) for n in range(40)]
     place.write("before.jsonl", *before)
     place.write("after.jsonl", *after)
     report = place.json("after.jsonl", "--against", "before.jsonl")
     low, high = (report["score"]["interval"][end] for end in ("low", "high"))
-    assert low < place.json("before.jsonl")["score"]["mean"] < high, "the means alone show nothing"
+    assert low < place.json("before.jsonl")["score"]["mean"] < high, "the means alone show no difference"
     assert report["against"]["verdict"] == "better"
     assert place.json("before.jsonl", "--against", "after.jsonl")["against"]["verdict"] == "worse"
 
 
 def test_the_same_run_has_no_difference(place):
-    """No Wilson interval: differences are no shares."""
+    """Differences are not proportions, so they have no Wilson interval."""
     place.write("r.jsonl", *SOME)
     difference = place.json("r.jsonl", "--against", "r.jsonl")["against"]["score_difference"]
     assert difference["mean"] == 0 and difference["wilson"] is None

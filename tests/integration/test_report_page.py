@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The HTML page of rubricctl report: the data in it, and what a browser makes of them.
+"""The HTML page of rubricctl report: its data, and how a browser renders it.
 
 The page's own script builds it from a report that is embedded as JSON. Tests without a browser check
-that report; those with one check what people see."""
+that report. Tests with a browser check what people see."""
 
 import base64
 import hashlib
@@ -24,7 +24,7 @@ VOID = {"meta", "input", "br"}
 
 
 class Page(html.parser.HTMLParser):
-    """Reads strictly: each element that is opened is closed, in order."""
+    """A strict parser: every element must be closed, in the right order."""
 
     def __init__(self, text):
         super().__init__()
@@ -90,12 +90,12 @@ def make_page(place, *lines):
 
 
 def data_of(text):
-    """What is embedded in a page for its script."""
+    """Returns the data that the page embeds for its script."""
     return json.loads(Page(text).raw["data"])
 
 
 def report_of(place, *arguments):
-    """The report as --json has it, which prints 15 digits of a number where the page has 17."""
+    """Returns the report of --json. It prints 15 digits of a number; the page has 17."""
     return json.loads(place.run("--json", *arguments).stdout)
 
 
@@ -103,13 +103,13 @@ def shortened(data):
     return json.loads(json.dumps(data), parse_float=lambda number: float(f"{float(number):.15g}"))
 
 
-# What stands in it
+# The file
 
 
 def test_page_cannot_be_broken_out_of(place):
     text = make_page(place, *some_results(), result(f"\u2028\x7f<!--{HOSTILE}", 0))
     page = Page(text)
-    # The report is one element, and the page's script another; everything comes from the page.
+    # One element has the report and one the script. Neither loads anything from elsewhere.
     scripts = [attributes for tag, attributes in page.elements if tag == "script"]
     assert scripts == [{"type": "application/json", "id": "data"}, {}]
     for tag, attributes in page.elements:
@@ -135,7 +135,7 @@ def test_policy_allows_the_page_alone(place):
 
 
 def test_data_are_the_report(place):
-    """The script gets what it needs: everything that --json prints but the list of cases."""
+    """The script gets everything that --json prints, except the list of cases."""
     host = {"cpus": 2, "limits": {"slots": 2**60 + 1}, "memory_bytes": 2**30, "x": f"</script>{HOSTILE}"}
     lines = [*some_results(), result("h", 1 / 3, run={"host": host})]
     place.write("before.jsonl", *[result(f"good/{n}", 0) for n in range(5)], result("bad/9", 1))
@@ -146,12 +146,12 @@ def test_data_are_the_report(place):
         report, data = report_of(place, "r.jsonl", *arguments), data_of(text)
         assert data.keys() == {"report", "exact"}
         assert shortened(data["report"]) == {**report, "cases": None}
-        # What a script's numbers cannot hold.
+        # Values that do not fit into a number of JavaScript.
         assert data["exact"]["seed"] == str(report["reproducibility"]["bootstrap"]["seed"])
         (exact,) = data["exact"]["hosts"]
         assert json.loads(exact["json"]) == host
         assert exact["words"] == "interpreter not known, system not known, 2 CPUs, 1.0 GiB, 1152921504606846977 slots"
-    # The script asks for no member that a report has not.
+    # The script uses only members that a report has.
     read = set(re.findall(r"\breport\.([a-z_]+)", Page(text).raw["script"]))
     assert len(read) > 10 and read <= report.keys()
 
@@ -170,11 +170,11 @@ def test_many_failures_are_cut(place):
     assert len(text) < 400_000
 
 
-# What a browser makes of it
+# In a browser
 
 
 class Browser:
-    """A headless Chromium, by the WebDriver protocol."""
+    """A headless Chromium, controlled by the WebDriver protocol."""
 
     def __init__(self, directory, scheme):
         driver = shutil.which("chromedriver")
@@ -204,7 +204,7 @@ class Browser:
     def ask(self, method, path, body=None):
         session = f"/{self.session}" if self.session else ""
         data = json.dumps(body if body is not None else {}).encode() if method == "POST" else None
-        # Loopback only: no proxy of the environment has a part in it.
+        # The browser listens on loopback: ignore the environment's proxy.
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         request = urllib.request.Request(
             self.url + session + path, data, {"Content-Type": "application/json"}, method=method
@@ -219,7 +219,7 @@ class Browser:
         return self.ask("POST", "/execute/sync", {"script": script, "args": []})
 
     def press(self, key):
-        """A key, where the focus is."""
+        """Presses a key on the element that has the focus."""
         keys = [{"type": kind, "value": key} for kind in ("keyDown", "keyUp")]
         self.ask("POST", "/actions", {"actions": [{"type": "key", "id": "k", "actions": keys}]})
 
@@ -247,7 +247,7 @@ RENDERED = "return document.documentElement.outerHTML"
 
 
 def render(place, browser, *lines):
-    """The page of LINES after its script has run."""
+    """Returns the page of LINES after its script has run."""
     make_page(place, *lines)
     browser.open(place.directory / "page.html")
     return Page(browser.run(RENDERED))
@@ -260,7 +260,7 @@ def test_page(place, browser):
     assert page.tables["failures"][1][5] == f"d{SHOWN}"
     assert [row[0] for row in page.tables["classes"][1:]] == ["(not known)", "one", f"three{SHOWN}", "two"]
     assert page.tables["errors"][1] == ["internal", "1", f"lost{SHOWN}m{SHOWN}"]
-    # Nothing of what was graded has become an element or an attribute.
+    # No text from the results has become an element or an attribute.
     assert [tag for tag, _ in page.elements].count("script") == 2
     for tag, attributes in page.elements:
         assert not attributes.keys() & {"src", "href", "style", "srcset", "data"}, (tag, attributes)
@@ -289,7 +289,7 @@ def test_nothing_failed(place, browser):
 
 
 def test_numbers_are_those_of_the_text(place, browser):
-    """Also where two roundings are equally near, and where a number of JavaScript cannot hold it."""
+    """Including numbers halfway between two roundings, and numbers too large for JavaScript."""
     scores = [n / 32 for n in range(32)]
     lines = [result(f"{n}", score, task_class=f"c{n:02}") for n, score in enumerate(scores)]
     host = {"cpus": 1, "limits": {"slots": 2**60 + 1}, "memory_bytes": 1}
@@ -338,7 +338,7 @@ def test_sorting_and_filtering(place, browser):
     worst = [f"bad/8{SHOWN}", "bad/9", "bad/10"]
     assert browser.run(CELLS % 0) == worst
     assert browser.run(SORTED) == [None] * 6
-    # By score: up, then down; by keyboard alone.
+    # By score, ascending and then descending, with the keyboard alone.
     browser.run('document.querySelectorAll("#failures th button")[3].focus()')
     browser.press("\ue007")
     assert browser.run(CELLS % 3) == ["0.0000", "0.2500", "0.5000"]
@@ -346,10 +346,10 @@ def test_sorting_and_filtering(place, browser):
     browser.press(" ")
     assert browser.run(CELLS % 3) == ["0.5000", "0.2500", "0.0000"]
     assert browser.run(SORTED) == [None, None, None, "descending", None, None]
-    # By time: by how long it took, not by the words for it.
+    # By time: the order is that of the durations, not of their texts.
     browser.run('document.querySelectorAll("#failures th button")[4].click()')
     assert browser.run(CELLS % 4) == ["5 ms", "900 ms", "1.2 s"]
-    # By case: 9 stands before 10.
+    # By case: 9 comes before 10.
     browser.run('document.querySelector("#failures th button").click()')
     assert browser.run(CELLS % 0) == worst
     assert browser.run(SORTED) == ["ascending", None, None, None, None, None]
@@ -359,7 +359,7 @@ def test_sorting_and_filtering(place, browser):
     assert browser.run("return shown.textContent") == "1 of 3 shown"
     browser.run('words.value = ""; code.value = "late"; code.dispatchEvent(new Event("change"))')
     assert browser.run(CELLS % 0) == worst[:1]
-    # Nothing of what was graded has run, and the page's own policy has stopped nothing of the page.
+    # No text from the results has run, and the page's policy has blocked no part of the page.
     assert browser.log() == []
 
 
@@ -392,13 +392,13 @@ return [least, getComputedStyle(document.body).backgroundColor];
 @pytest.mark.parametrize("browser, background", [("light", "rgb(255, 255, 255)"), ("dark", "rgb(13, 17, 23)")],
                          indirect=["browser"])  # fmt: skip
 def test_both_schemes_can_be_read(place, browser, background):
-    """Each text has the contrast to what is behind it that WCAG asks for, 4.5 to 1."""
+    """Each text has the contrast to its background that WCAG requires, 4.5 to 1."""
     make_page(place, *some_results())
     browser.open(place.directory / "page.html")
     least, behind = browser.run(CONTRAST)
     assert behind == background
     assert least >= 4.5
-    # Nothing makes the page itself wider than a telephone; tables scroll by themselves.
+    # The page fits the width of a telephone; wide tables scroll on their own.
     browser.ask("POST", "/window/rect", {"width": 500, "height": 800})
     width, room = browser.run("return [document.documentElement.scrollWidth, innerWidth]")
     assert width <= room

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Job kind rubric: what a rubric is given, what its end and its output become, and which requests
-are refused. One daemon serves most of these tests."""
+"""Jobs of kind `rubric`: the input of a rubric, the result that follows from its exit and its output,
+and the requests that the daemon refuses. One daemon serves most of these tests."""
 
 import hashlib
 import json
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from conftest import PASSING, REPORT, Daemon, seen, wait_until
 
-# A rubric whose output, stderr and exit status are what its case says.
+# A rubric whose case sets its output, stderr and exit status.
 OBEDIENT = """
 import json, os, sys
 case = json.loads(sys.stdin.read())["case"]
@@ -30,7 +30,7 @@ def failure(code, detail=None):
 
 
 def assert_failed(result, mode):
-    """The score is exactly that of a failure with one failure mode."""
+    """Asserts that the score is a failure with exactly one failure mode."""
     assert result["type"] == "result", result
     assert result["score"] == {
         "passed": False,
@@ -54,12 +54,12 @@ def start_shared(tmp_path_factory):
     daemon = Daemon(tmp_path_factory.mktemp("d"))
     yield daemon
     assert daemon.stop() == 0, daemon.log()
-    assert not any(daemon.work.iterdir()), "the work directory is empty at the end"
+    assert not any(daemon.work.iterdir()), "the daemon empties its work directory before it exits"
 
 
 @pytest.fixture(name="obey")
 def make_obey(client, bench):
-    """Runs OBEDIENT; bytes are written as Latin-1 in the case."""
+    """Returns a function that runs OBEDIENT. The case has bytes as Latin-1."""
     name = bench.rubric(OBEDIENT)
 
     def obey(stdout=b"", stderr=b"", status=0):
@@ -73,7 +73,7 @@ def make_obey(client, bench):
 
 
 def test_happy_path(client, bench):
-    """The test of the seed, to the last field."""
+    """Checks every field of `started` and of the result."""
     client.submit(
         "a job",
         bench.job(
@@ -152,7 +152,7 @@ def test_white_space_around_a_score(around, obey):
     assert obey(around % json.dumps(GOOD).encode())["score"]["passed"] is True
 
 
-# What the rubric is given
+# The rubric's input
 
 DIGEST_OF_INPUT = REPORT + """
 import hashlib
@@ -191,7 +191,8 @@ INPUTS = {
 
 @pytest.mark.parametrize("name", INPUTS)
 def test_the_input_arrives_unharmed(name, client, bench):
-    """Case and harness output, each as sent: json.dumps tells 1 from 1.0 and 0.0 from -0.0."""
+    """The rubric gets case and harness output as sent. Compared as JSON text, in which 1 and 1.0, and 0.0
+    and -0.0, differ."""
     value = INPUTS[name]
     other = {"other": value} if name != "5 MiB" else {}
     got = seen(client.run(bench.job(DIGEST_OF_INPUT, case=value, output=other)))
@@ -224,7 +225,7 @@ def test_input_that_is_not_read_does_no_harm(client, bench):
 
 
 def test_helpers_beside_the_rubric(daemon, client, bench):
-    """Both ways in which people import them; no bytecode is left in the bench."""
+    """Both common ways to import them work, and neither leaves bytecode in the bench."""
     name = bench.rubric(
         REPORT + "from _lib import helper\n"
         "sys.path.insert(0, os.path.join(os.path.dirname(__file__), '_lib'))\n"
@@ -244,7 +245,7 @@ def test_helpers_beside_the_rubric(daemon, client, bench):
     assert sorted(bench.root.rglob("*")) == before
 
 
-# Output that is not a BenchScore
+# Output that is no BenchScore
 
 
 def with_field(**fields):
@@ -387,7 +388,7 @@ CUT = {
 
 @pytest.mark.parametrize("name", CUT)
 def test_a_non_zero_exit_shows_the_first_200_bytes_of_stderr(name, obey):
-    """A score on stdout does not count then."""
+    """The daemon ignores a score on stdout in that case."""
     stderr = CUT[name]
     result = obey(SCORE, stderr=stderr, status=3)
     detail = stderr[:200].decode("utf-8", "replace")
@@ -413,7 +414,7 @@ def test_a_non_zero_exit_without_stderr(status, obey):
 
 
 def test_the_summary_is_the_first_lines_of_stderr(obey):
-    """Eight of them, blank ones left out."""
+    """It has at most eight lines, without blank ones."""
     lines = [f"line {n}" for n in range(12)]
     result = obey(stderr="\n\n".join(["  ", *lines]).encode(), status=1)
     assert result["outcome"]["summary"] == "\n".join(lines[:8])
@@ -429,16 +430,16 @@ def test_an_exception_in_a_rubric(client, bench):
     assert result["outcome"]["summary"].endswith("\nValueError: no such column")
 
 
-# Those that end a process and that a rubric can send to itself.
+# Signals that a rubric can send to itself and that end it.
 DEADLY = sorted(
     set(range(1, 65))
-    - {32, 33}  # glibc keeps them for itself
+    - {32, 33}  # reserved by glibc
     - {signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}
     - {signal.SIGCHLD, signal.SIGCONT, signal.SIGURG, signal.SIGWINCH}
-    - {signal.SIGXFSZ}  # a limit
+    - {signal.SIGXFSZ}  # evidence of a limit
 )
 SIGNAL_NAMES = {int(s): s.name for s in signal.Signals if s < signal.SIGRTMIN}
-SIGNAL_NAMES[signal.SIGPOLL] = "SIGPOLL"  # for Python it is SIGIO
+SIGNAL_NAMES[signal.SIGPOLL] = "SIGPOLL"  # Python's name for it is SIGIO
 KILL_ITSELF = """
 import json, os, signal, sys
 number = json.load(sys.stdin)["case"]["number"]
@@ -449,7 +450,7 @@ os.kill(os.getpid(), number)
 
 
 def test_the_end_by_each_signal(client, bench):
-    """Also SIGXCPU and SIGKILL, which are no evidence of a limit by themselves."""
+    """Including SIGXCPU and SIGKILL, which alone do not prove that a limit was exceeded."""
     name = bench.rubric(KILL_ITSELF)
     for number in DEADLY:
         result = client.run(bench.job(name=name, case={"number": number}))
@@ -479,7 +480,7 @@ def test_stderr_before_a_signal_is_kept(client, bench):
 
 
 def test_a_crashing_case_beside_a_passing_one(client, bench):
-    """In any order; both are answered."""
+    """The daemon answers both, in any order."""
     client.submit("crash", bench.job("import os; os.abort()"))
     client.submit("pass", bench.job(PASSING))
     answers = {answer["id"]: answer for answer in (client.recv_answer(), client.recv_answer())}
@@ -514,7 +515,7 @@ def test_stderr_is_kept_and_logged_on_failure(ending, client, bench, daemon):
     assert result["outcome"]["stderr"] == words + "\nline two"
     lines = [line for line in daemon.log().splitlines() if words in line]
     assert len(lines) == 1
-    assert "line two" in lines[0], "a job's words stay in its line"
+    assert "line two" in lines[0], "the log has a job's stderr in one line"
     assert f"job {result['job_no']} " in lines[0]
 
 
@@ -584,7 +585,7 @@ def test_a_wall_clock_that_is_refused(seconds, reason, client, bench):
 
 @pytest.mark.parametrize("seconds", ["absent", None, 0, 0.0, -0.0])
 def test_the_default_wall_clock(seconds, client, bench):
-    """60 s: of a job that runs, status tells how long it still may."""
+    """It is 60 s. `status` shows the time that a running job has left."""
     case = {} if seconds == "absent" else {"rubric_wall_clock_seconds": seconds}
     client.submit("job", bench.job("import time; time.sleep(60)", case=case))
     assert client.recv()["type"] == "started"
@@ -741,7 +742,7 @@ def test_a_task_class_file_that_is_no_file(client, bench, tmp_path):
 @pytest.mark.parametrize("status", ["exception", "timeout"])
 @pytest.mark.parametrize("detail", [None, "", "über\0 \n", "x" * 10000])
 def test_a_failed_system_under_test(status, detail, client, bench, tmp_path):
-    """The rubric is not run, and there is no `started`."""
+    """The daemon does not run the rubric and sends no `started`."""
     witness = tmp_path / "witness"
     job = bench.job(f"open({str(witness)!r}, 'w')\n{PASSING}", sut={"status": status})
     if detail is not None:
@@ -802,7 +803,7 @@ NO_NAMES = ["../x", "/etc", "", "a/b", ".hidden", ".", "..", "a/../b", "a/", "-x
 
 @pytest.mark.parametrize("name", [*NO_NAMES, "a\n", "ä", "x" * 256])
 def test_a_task_class_that_is_no_name(name, client, bench):
-    """Refused by name, though there is a rubric where it points to."""
+    """The daemon refuses the name although the path that it forms has a rubric."""
     for place in ("x", "b"):
         bench.rubric(PASSING, name=place)
     error = client.run(bench.job(name=name), check=False)
@@ -891,7 +892,7 @@ def test_the_configured_bench_root(start_daemon, bench):
         job["bench_root"] = None
         assert client.run(job)["score"]["passed"] is True
         job["bench_root"] = str(bench.root / "absent")
-        assert client.run(job)["code"] == "rubric_not_found", "the request's own comes first"
+        assert client.run(job)["code"] == "rubric_not_found", "the request's bench root overrides the default"
 
 
 @pytest.mark.parametrize("root", ["bench", "./bench", "../bench", "", "~/bench"])
@@ -920,7 +921,7 @@ def test_a_bench_root_that_is_not_there(client, bench, tmp_path):
 
 
 def test_a_bench_root_must_lie_under_an_allowed_one(start_daemon, bench, tmp_path):
-    """Its real path counts; a name that only begins like an allowed one is another."""
+    """The daemon compares real paths, part by part: a common prefix of the text is not enough."""
     job = bench.job(PASSING)
     (bench.root / "nested" / "deeper").mkdir(parents=True)
     (bench.root / "nested" / "deeper" / job["task_class"]).symlink_to(f"../../{job['task_class']}")
@@ -985,14 +986,14 @@ def test_a_field_that_is_missing(field, client, bench):
 
 
 def test_refused_jobs_are_not_started(client, bench):
-    """There is no `started` for what never ran."""
+    """The daemon sends no `started` for a job that it refuses."""
     for job in bench.job(name="absent"), {**bench.job(PASSING), "bench_root": "/absent"}:
         client.submit("job", job)
         assert client.recv()["type"] == "error"
 
 
 def test_every_slot_is_idle_in_the_end(client):
-    """After all of the above."""
+    """Runs after all other tests on the shared daemon."""
 
     def idle():
         return all(slot["state"] == "idle" for slot in client.status()["slots"])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Jobs of kind sandbox that need nothing in their directory: what is run, what it gets, what is told
-of it, its limits, what the configuration denies; and `rubricctl sandbox`."""
+"""Jobs of kind `sandbox` that need no files: the programs that run, their input, their results, their
+limits, and what the configuration denies; and `rubricctl sandbox`."""
 
 import base64
 import json
@@ -21,7 +21,7 @@ def start_shared(tmp_path_factory):
     daemon = Daemon(tmp_path_factory.mktemp("d"), "sandbox.env_names=TZ HOME")
     yield daemon
     assert daemon.stop() == 0, daemon.log()
-    assert not any(daemon.work.iterdir()), "the work directory is empty at the end"
+    assert not any(daemon.work.iterdir()), "the daemon empties its work directory before it exits"
 
 
 def argv(*words, **fields):
@@ -74,7 +74,7 @@ def assert_error(answer, code, message, retriable=False):
     ), answer
 
 
-# --- what is run and what is told ----------------------------------------------------------------
+# --- programs and results ------------------------------------------------------------------------
 
 
 def test_success(client):
@@ -196,7 +196,7 @@ def test_rubrics_and_sandbox_jobs_share_a_connection(client, bench):
 def test_no_code(client, text):
     client.submit("g", {"kind": "sandbox", "generation": text, "runner": "python"})
     result = client.recv()
-    assert result["type"] == "result", "nothing is started"
+    assert result["type"] == "result", "the daemon sends no `started`"
     assert (result["score"], result["reason"], result["stdout"]) == (None, "no_code", "")
     assert result["outcome"] == {
         "success": False,
@@ -259,7 +259,7 @@ def test_environment(client):
     assert environment(client.run({**env, "env": {}})) == SCRUBBED
     got = environment(client.run({**env, "env": {"TZ": "", "HOME": "/a b=c\n"}}))
     assert got == sorted([*SCRUBBED, "TZ=", "HOME=/a b=c\n"])
-    assert environment(client.run(env)) == SCRUBBED, "the next job has nothing of it"
+    assert environment(client.run(env)) == SCRUBBED, "the next job does not inherit them"
 
 
 def test_own_variable_goes_before_the_configured_one(start_daemon, tmp_path):
@@ -274,7 +274,7 @@ def test_own_variable_goes_before_the_configured_one(start_daemon, tmp_path):
         assert got == sorted([*SCRUBBED, "TZ=CET", "TZX=1"])
 
 
-# --- what is denied ------------------------------------------------------------------------------
+# --- denied requests -----------------------------------------------------------------------------
 
 NOT_A_VARIABLE = "the configuration does not allow this variable (env_names of [sandbox])"
 DENIED = [
@@ -317,7 +317,7 @@ BAD = [
 
 @pytest.mark.parametrize("job, message", DENIED)
 def test_denied(client, job, message):
-    check = "LD_" not in message and "PATH" not in message  # no client may even ask for these
+    check = "LD_" not in message and "PATH" not in message  # the schema of requests excludes these
     assert_error(client.run(job, check=check), "not_permitted", message)
     assert_passed(client.run(argv("/bin/true"), id="next"))
 
@@ -384,7 +384,7 @@ def test_wall_clock(client):
 def test_cpu(client):
     result = client.run(shell("while :; do :; done", limits={"cpu": 1}))
     assert_failed(result, "sandbox.limit_exceeded", limit_exceeded="cpu")
-    # The kernel counts the limit in ticks, and tells the time that was really run.
+    # The kernel counts the limit in ticks but reports precise time.
     assert 500 <= result["usage"]["cpu_ms"] < 5000
 
 
@@ -412,7 +412,7 @@ def test_open_files_and_memory_are_set(client):
     code = "try: bytearray(300 << 20)\nexcept MemoryError: print('refused')"
     result = client.run(python(code, limits={"memory_bytes": 200 * MIB}))
     assert result["stdout"] == "refused\n"
-    assert_passed(result)  # it got over it
+    assert_passed(result)  # it handled the error
 
 
 # --- the daemon's view ---------------------------------------------------------------------------
@@ -518,7 +518,7 @@ def test_client_does_not_wait_for_a_terminal(daemon):
     try:
         ours, theirs = pty.openpty()
     except OSError as error:
-        pytest.skip(f"there is no terminal to be had: {error}")
+        pytest.skip(f"no pseudo-terminal is available: {error}")
     try:
         done = subprocess.run(
             [RUBRICCTL, "--socket", daemon.socket, "sandbox", "cat"],
@@ -540,7 +540,7 @@ def test_client_env(sandbox):
 def test_client_json(sandbox):
     done = sandbox("--json", "sh", "-c", "echo x; exit 42")
     result = json.loads(done.stdout)
-    assert done.returncode == 1, "the status of a verdict, not of the command"
+    assert done.returncode == 1, "the exit status is the verdict's, not the command's"
     assert (result["type"], result["stdout"], result["outcome"]["exit_code"]) == ("result", "x\n", 42)
     assert done.stderr == b""
     assert sandbox("--json", "true").returncode == 0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Jobs of kind sandbox that find something: files in their directory (a snippet is one), paths of the
-host that they may read, the network."""
+"""Jobs of kind `sandbox` and what they can reach: files in their directory (a snippet is one), paths of
+the host that they may read, the network."""
 
 import base64
 import json
@@ -19,7 +19,7 @@ from test_sandbox import assert_error, assert_failed, assert_passed, python, she
 
 @pytest.fixture(scope="module", name="outside")
 def make_outside():
-    """A directory that everybody may read, which no job sees unless it is shown to it."""
+    """Makes a directory that everybody may read, but that a job sees only if its request lists it."""
     path = Path(tempfile.mkdtemp(prefix="rubricd-readable-", dir="/var/tmp"))
     path.chmod(0o755)
     yield path
@@ -36,7 +36,7 @@ def start_shared(tmp_path_factory, outside):
     )
     yield daemon
     assert daemon.stop() == 0, daemon.log()
-    assert not any(daemon.work.iterdir()), "the work directory is empty at the end"
+    assert not any(daemon.work.iterdir()), "the daemon empties its work directory before it exits"
 
 
 def snippet(text, runner="shell", **fields):
@@ -49,7 +49,7 @@ def is_empty(work):
 
 # --- files ---------------------------------------------------------------------------------------
 
-# What stands in the working directory: name to mode and content.
+# Prints the files of the working directory: a dict from name to mode and content.
 LIST = """
 import json, os
 found = {}
@@ -92,7 +92,7 @@ def test_files(client, daemon):
 
 
 def test_files_are_the_jobs_own(client):
-    """It may change and remove them, and make others beside them."""
+    """A job may change and remove its files, and make others."""
     text = "echo more >> d/a; rm d/b; mkdir d/c; echo new > d/c/x; cat d/a d/c/x; ls d"
     result = client.run(shell(text, files={"d/a": "a\n", "d/b": "b\n"}))
     assert_passed(result)
@@ -115,7 +115,7 @@ def test_long_names(client):
 
 
 def test_large_file(client):
-    """Larger than what any one message to a jail can hold."""
+    """The file is too large for a single message to a jail."""
     data = os.urandom(1 << 20) * 8
     result = client.run(
         shell("sha256sum < big", files={"big": {"base64": base64.b64encode(data).decode()}})
@@ -208,7 +208,7 @@ def test_readable(client, outside):
     assert_passed(result)
     assert result["stdout"] == "shown\ndeep\n"
 
-    # Nothing beside it, nothing without it, and nothing of it afterwards.
+    # A job cannot read other files beside it, and the next job cannot read it.
     result = client.run(shell(f"cat {root}/other", readable=[f"{root}/file"]))
     assert_failed(result, "sandbox.failed", exit_code=1)
     result = client.run(shell(f"cat {root}/file"))
@@ -216,7 +216,7 @@ def test_readable(client, outside):
 
 
 def test_readable_again_and_again(client, daemon, outside):
-    """What one job was shown is taken away without harm to the next."""
+    """Hiding one job's paths again does not harm the next job."""
     root = outside / "root"
     (root / "again").mkdir(exist_ok=True)
     (root / "again" / "x").write_text("x\n")
@@ -275,7 +275,7 @@ def test_link_out_of_the_root(client, outside):
 
 @pytest.fixture
 def server():
-    """A port of this host's loopback that greets whoever connects."""
+    """Listens on the host's loopback and greets every client."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def serve():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Many jobs: nothing is lost, others are served in between, memory stays bounded."""
+"""Many jobs: none is lost, other clients are served in between, and memory stays bounded."""
 
 import json
 import shutil
@@ -14,7 +14,7 @@ JOBS = 20_000
 
 
 def start_batch(daemon, lines, output):
-    """rubricctl batch, fed through a pipe by a thread, so that neither can block the other."""
+    """Starts rubricctl batch. A thread feeds it through a pipe, so that neither blocks the other."""
     process = subprocess.Popen(
         [RUBRICCTL, "--socket", daemon.socket, "batch", "--quiet", "--output", output, "-"],
         stdin=subprocess.PIPE,
@@ -31,11 +31,11 @@ def start_batch(daemon, lines, output):
     return process, feeder
 
 
-# It bounds memory, of which sanitizers take their own.
+# This test bounds memory, and sanitizers add to it.
 @pytest.mark.once
 def test_twenty_thousand_jobs_and_one_more(start_daemon, bench, tmp_path, record_property):
-    """One batch of 20,000 jobs; a second client's single job is answered in between; the daemon's
-    memory is bounded by what its queue holds."""
+    """During a batch of 20,000 jobs the daemon answers the single jobs of a second client. The bound of
+    the queue bounds the daemon's memory."""
     instant = shutil.copy(INSTANT, tmp_path)
     daemon = start_daemon(
         f"rubric.interpreter={instant}",
@@ -66,14 +66,14 @@ def test_twenty_thousand_jobs_and_one_more(start_daemon, bench, tmp_path, record
     ids = [json.loads(line)["id"] for line in output.read_text().splitlines()]
     assert sorted(ids) == sorted(f"job-{i}" for i in range(JOBS)), "each id exactly once"
 
-    assert answered, "the batch was over before a single job could be tried"
+    assert answered, "the batch ended before a single job was submitted"
     answered.sort()
     median = answered[len(answered) // 2]
     record_property("single jobs answered in between", len(answered))
     record_property("batch jobs answered before each, median and most", f"{median}, {answered[-1]}")
     record_property("resident MiB before, and at most", f"{before >> 20}, {after['max_rss_bytes'] >> 20}")
-    # With round-robin a single job waits for what runs and for its turn, not for the 256 that one
-    # client may have queued.
+    # With round-robin a single job waits for the running jobs and for its turn, not for the 256 jobs
+    # that one client may have queued.
     assert median < 100
-    # The queue holds at most 64 MiB, what is being received at most as much again.
+    # The queue holds at most 64 MiB, and frames in receipt take at most as much again.
     assert after["max_rss_bytes"] < before + (192 << 20)

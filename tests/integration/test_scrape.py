@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The metrics over HTTP: what scrapers get, and that nobody who connects can hold the daemon up."""
+"""The metrics over HTTP: what scrapers get, and that no connection can block the daemon."""
 
 import http.client
 import os
@@ -29,7 +29,7 @@ OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 OLD = "text/plain; version=0.0.4; charset=utf-8"
 GET = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
-# Of scrape.h
+# The same as in scrape.h
 CONNECTIONS = 16
 SECONDS = 10
 
@@ -41,7 +41,7 @@ def free_port(family=socket.AF_INET, host="127.0.0.1"):
 
 
 class Endpoint:
-    """Where a daemon serves its metrics."""
+    """The address at which a daemon serves its metrics."""
 
     def __init__(self, daemon, listen):
         self.daemon = daemon
@@ -57,13 +57,13 @@ class Endpoint:
         return socket.create_connection((host.strip("[]"), int(port)), DEADLINE)
 
     def ask(self, method="GET", path="/metrics", headers=None, body=None):
-        """The response, its body read."""
+        """Sends a request and returns the response, with its body as `text`."""
         client = http.client.HTTPConnection("localhost", timeout=DEADLINE)
         client.sock = self.connect()
         client.request(method, path, body=body, headers=headers or {})
         response = client.getresponse()
         response.text = response.read().decode()
-        assert response.headers["Connection"] == "close", "a connection is for one request"
+        assert response.headers["Connection"] == "close", "a connection serves one request"
         return response
 
     def metrics(self):
@@ -72,7 +72,7 @@ class Endpoint:
         return Metrics(response.text)
 
     def send(self, data):
-        """All that comes back for DATA, until the daemon closes."""
+        """Sends DATA and returns everything received until the daemon closes the connection."""
         with self.connect() as sock:
             got = b""
             try:
@@ -80,7 +80,7 @@ class Endpoint:
                 while more := sock.recv(65536):
                     got += more
             except (BrokenPipeError, ConnectionResetError):
-                pass  # closed before all was read
+                pass  # the daemon closed before it had read everything
             return got
 
 
@@ -100,13 +100,13 @@ def make_endpoint(start):
 
 
 def fds(daemon):
-    """As the daemon counts them, with the connection by which it is asked: it lets nobody but root look
-    into it. A connection before that may still be among them."""
+    """Returns the daemon's own count of its descriptors, because only root could look at /proc. The count
+    includes the connection that asks, and may include one that has just been closed."""
     with daemon.connect() as client:
         return metrics(client)("process_open_fds")
 
 
-# What scrapers get
+# Responses
 
 
 def test_over_ipv4(start):
@@ -118,7 +118,7 @@ def test_over_ipv6(start):
     try:
         port = free_port(socket.AF_INET6, "::1")
     except OSError as e:
-        pytest.skip(f"no IPv6 here: {e}")
+        pytest.skip(f"this host has no IPv6: {e}")
     assert start(listen=f"[::1]:{port}").metrics()("rubricd_queue_jobs") == 0
 
 
@@ -130,7 +130,7 @@ def test_it_is_what_the_message_says(endpoint):
 
 
 def test_the_older_format(endpoint):
-    """The same samples, for what cannot read OpenMetrics."""
+    """It has the same samples, for scrapers that cannot read OpenMetrics."""
     response = endpoint.ask()
     assert (response.status, response.headers["Content-Type"]) == (200, OLD)
     assert "# EOF" not in response.text and "# UNIT" not in response.text
@@ -151,7 +151,7 @@ def test_head(endpoint):
     assert response.headers["Content-Type"] == OPENMETRICS
     got = endpoint.ask(headers=headers)
     length = int(response.headers["Content-Length"])
-    assert length == pytest.approx(len(got.text), abs=100), "numbers may be longer by now"
+    assert length == pytest.approx(len(got.text), abs=100), "numbers may have grown by a digit"
     assert int(got.headers["Content-Length"]) == len(got.text)
 
 
@@ -176,7 +176,7 @@ def test_only_get_and_head(endpoint, method):
 
 def test_by_default_nobody_listens(daemon):
     if os.geteuid() != 0:
-        pytest.skip("only root is told whose a socket is")
+        pytest.skip("only root can see which process owns a socket")
     with daemon.connect() as client:
         client.ping()
     listening = subprocess.run(
@@ -187,7 +187,7 @@ def test_by_default_nobody_listens(daemon):
 
 
 def test_the_unix_socket(start, tmp_path):
-    """Its mode, and that it goes with the daemon, and that a left one is in nobody's way."""
+    """The daemon replaces a stale socket, sets the mode of its own, and removes it at exit."""
     path = tmp_path / "metrics.sock"
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as left:
         left.bind(str(path))
@@ -201,7 +201,7 @@ def test_the_unix_socket(start, tmp_path):
 
 
 def refused(place, listen, *front):
-    """What becomes of a daemon that is to listen there."""
+    """Runs a daemon that cannot listen at LISTEN, and returns the completed process."""
     return subprocess.run(
         [
             *(*front, RUBRICD, "--config=/dev/null"),
@@ -219,7 +219,7 @@ def refused(place, listen, *front):
 
 
 def test_an_address_that_is_taken(start, start_daemon, tmp_path):
-    """It may be free the next time."""
+    """The address may be free at the next attempt, so the exit status is EX_UNAVAILABLE."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         listen = f"127.0.0.1:{taken.getsockname()[1]}"
         done = refused(tmp_path, listen)
@@ -228,7 +228,8 @@ def test_an_address_that_is_taken(start, start_daemon, tmp_path):
 
 
 def test_an_address_of_a_kind_that_is_not_permitted(start, start_daemon, tmp_path):
-    """As by RestrictAddressFamilies= of the unit: that is so the next time, too."""
+    """RestrictAddressFamilies= of a unit has this effect. Another attempt would fail too, so the exit
+    status is EX_CONFIG."""
     done = refused(tmp_path, "127.0.0.1:9643", PYTHON, "-I", TAKE_AWAY, "internet", "--")
     assert done.returncode == 78
     assert "[metrics] listen: 127.0.0.1:9643: Address family not supported by protocol" in done.stderr
@@ -253,7 +254,7 @@ def test_what_others_can_reach_is_refused(tmp_path):
 
 def test_who_is_not_of_the_group_cannot_ask(start):
     if os.geteuid() != 0:
-        pytest.skip("it takes root to be somebody else")
+        pytest.skip("only root can run a client as another user")
     endpoint = start()
     path = endpoint.listen.removeprefix("unix:")
     code = f"import socket; socket.socket(socket.AF_UNIX).connect({path!r})"
@@ -277,7 +278,7 @@ def test_a_drain_can_be_watched_to_its_end(start, bench, gate):
             lambda: (m := endpoint.metrics())("rubricd_state", rubricd_state="draining") and m, "it drains"
         )
         assert seen("rubricd_slots", state="busy") == 2
-        with endpoint.connect():  # and does not hold it up
+        with endpoint.connect():  # an idle scraper does not delay the drain
             gate.open(2)
             wait_until(lambda: not is_alive(daemon.process.pid), "the daemon has ended")
     with pytest.raises(OSError):
@@ -292,7 +293,7 @@ def test_a_daemon_that_is_not_root(start):
 
 
 def is_well(endpoint, bench):
-    """Whether jobs and scrapers are served."""
+    """Asserts that the daemon serves jobs and scrapers."""
     with endpoint.daemon.connect() as client:
         assert client.run(bench.job(PASSING))["score"]["passed"]
     endpoint.metrics()
@@ -337,9 +338,9 @@ def test_many_connections_that_say_nothing(endpoint, bench):
         try:
             sock.sendall(GET[:20])
         except BrokenPipeError:
-            pass  # it had to go already
+            pass  # the daemon has already closed it
     assert is_well(endpoint, bench)
-    assert fds(endpoint.daemon) < before + 2 * CONNECTIONS, "few are let in at a time"
+    assert fds(endpoint.daemon) < before + 2 * CONNECTIONS, "the daemon accepts only a few at a time"
     for sock in idle:
         sock.close()
     wait_until(lambda: fds(endpoint.daemon) <= before + 1, "nothing stays open")
@@ -347,7 +348,7 @@ def test_many_connections_that_say_nothing(endpoint, bench):
 
 @pytest.mark.long  # a request may take ten seconds
 def test_one_that_drips_is_closed(endpoint, bench):
-    """Each byte in time, but never all of them."""
+    """Each byte comes soon after the last one, but the request never ends."""
     started = time.monotonic()
     with endpoint.connect() as sock:
         sock.settimeout(0.25)
@@ -366,7 +367,7 @@ def test_one_that_drips_is_closed(endpoint, bench):
 
 
 def test_one_that_does_not_read_is_closed(endpoint, bench):
-    """Its socket's buffer is too small for the reply."""
+    """The reply does not fit into its socket's buffer."""
     before = fds(endpoint.daemon)
     sockets = []
     for _ in range(4):
@@ -381,7 +382,7 @@ def test_one_that_does_not_read_is_closed(endpoint, bench):
 
 
 def many_scrapes(endpoint):
-    """Half of them of people who leave in the middle."""
+    """Scrapes many times; half of the clients leave in the middle of their request."""
     for i in range(1000):
         if i % 2:
             endpoint.send(GET)
@@ -391,7 +392,7 @@ def many_scrapes(endpoint):
 
 
 def test_a_thousand_scrapes_leave_nothing(endpoint):
-    many_scrapes(endpoint)  # the allocator has what it keeps
+    many_scrapes(endpoint)  # so that the allocator has the memory that it keeps
     first = endpoint.metrics()
     many_scrapes(endpoint)
     last = wait_until(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""With a service manager: the sockets that it hands over, what it is told, the watchdog, how it is
-made to wait for a stop, and that nothing of it comes to a job."""
+"""The daemon under a service manager: socket activation, notifications, the watchdog, extending the stop
+timeout, and that jobs inherit nothing of the service."""
 
 import fcntl
 import os
@@ -30,10 +30,10 @@ TRUE = {"kind": "sandbox", "argv": ["/bin/true"]}
 pytestmark = pytest.mark.usefixtures("let_daemons_in")
 
 
-# Sockets that are handed over
+# Socket activation
 
 
-# Passes listening sockets as systemd does, under the numbers from 3 and with the daemon's own pid.
+# Passes listening sockets as systemd does: as descriptors from 3 on, with the daemon's pid.
 ACTIVATE = """
 import os, sys
 fds, names, program = sys.argv[1].split(","), sys.argv[2], sys.argv[3:]
@@ -47,7 +47,7 @@ os.execv(program[0], program)
 
 
 def activated(directory, *sockets, names=(), stderr=subprocess.PIPE):
-    # Numbers from 30 on, so that none is overwritten before it is passed.
+    # Duplicates from 30 on, so that dup2() overwrites none before it is passed.
     fds = [fcntl.fcntl(s.fileno(), fcntl.F_DUPFD, 30) for s in sockets]
     process = subprocess.Popen(
         [
@@ -74,7 +74,7 @@ def listening(path, kind=socket.SOCK_STREAM):
 
 
 def test_socket_activation(tmp_path, bench):
-    """Who connected before the start is served; the socket stays for the next daemon."""
+    """A client that connected before the start is served. The socket stays for the next daemon."""
     path = tmp_path / "activated"
     with listening(path) as handed, open(tmp_path / "log", "w") as log:
         for _ in range(2):
@@ -84,7 +84,7 @@ def test_socket_activation(tmp_path, bench):
             assert early.run(bench.job(PASSING))["score"]["passed"] is True
             with Client(path) as late:
                 late.ping()
-            assert not (tmp_path / "s").exists(), "the configured socket is not used"
+            assert not (tmp_path / "s").exists(), "the daemon does not make the configured socket"
             early.close()
             process.send_signal(signal.SIGTERM)
             assert process.wait(DEADLINE) == 0
@@ -93,7 +93,7 @@ def test_socket_activation(tmp_path, bench):
 
 @pytest.mark.parametrize("names", [(), ("rubricd.socket", "for-containers")], ids=["", "names"])
 def test_several_sockets(tmp_path, names):
-    """Clients are served on each of them, and none is removed."""
+    """The daemon serves clients on each socket and removes none."""
     paths = [tmp_path / "one", tmp_path / "two"]
     with listening(paths[0]) as one, listening(paths[1]) as two, open(tmp_path / "log", "w") as log:
         process = activated(tmp_path, one, two, names=names, stderr=log)
@@ -107,7 +107,7 @@ def test_several_sockets(tmp_path, names):
             client.close()
         assert process.wait(DEADLINE) == 0
         assert all(path.exists() for path in paths)
-        # What comes now waits for the next daemon.
+        # A new connection waits for the next daemon.
         early = Client(paths[1], hello=False)
         process = activated(tmp_path, one, two, names=names, stderr=log)
         assert early.recv()["type"] == "hello"
@@ -117,7 +117,7 @@ def test_several_sockets(tmp_path, names):
 
 
 def connect_to(path):
-    """A connected socket, or None while nobody listens at PATH."""
+    """Returns a connected socket, or None while nobody listens at PATH."""
     sock = socket.socket(socket.AF_UNIX)
     try:
         sock.connect(str(path))
@@ -130,7 +130,7 @@ def connect_to(path):
 def test_through_systemd_socket_activate(tmp_path):
     program = shutil.which("systemd-socket-activate")
     if not program:
-        pytest.skip("there is no systemd-socket-activate")
+        pytest.skip("systemd-socket-activate is not installed")
     paths = [tmp_path / "activated", tmp_path / "too"]
     with open(tmp_path / "log", "w") as log:
         process = subprocess.Popen(
@@ -145,7 +145,7 @@ def test_through_systemd_socket_activate(tmp_path):
         )
     try:
         for path in paths:
-            # Between bind and listen the socket is there and refuses.
+            # Between bind and listen the socket exists but refuses connections.
             with wait_until(lambda: connect_to(path), "it listens") as sock:
                 Client(sock=sock).ping()
         process.send_signal(signal.SIGTERM)
@@ -165,7 +165,7 @@ def refusal(tmp_path, *sockets, names=()):
 
 
 def test_descriptors_that_are_no_listening_socket(tmp_path):
-    """It is told which, by the name that its unit gave it."""
+    """The message names the descriptor, by the name from its socket unit."""
     with (
         listening(tmp_path / "listening") as good,
         socket.socket(socket.AF_UNIX) as idle,
@@ -190,22 +190,22 @@ def test_too_many_sockets(tmp_path):
         assert "passed 17 sockets; the maximum is 16" in refusal(tmp_path, *[good] * 17)
 
 
-# What the manager is told
+# Notifications
 
 
 @pytest.fixture(name="notified")
 def bind_notify_socket(tmp_path):
-    """(socket, environment): what the daemon tells its service manager."""
+    """Binds a notify socket. Yields it and the environment of a daemon that uses it."""
     path = tmp_path / "notify"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as bound:
         bound.bind(str(path))
-        path.chmod(0o777)  # as systemd's
+        path.chmod(0o777)  # as systemd does
         bound.settimeout(DEADLINE)
         yield bound, {**os.environ, "NOTIFY_SOCKET": str(path)}
 
 
 def notification(bound, prefix):
-    """The next notification that begins with PREFIX."""
+    """Returns the next notification that begins with PREFIX."""
     while True:
         message = bound.recv(4096).decode()
         if message.startswith(prefix):
@@ -213,7 +213,7 @@ def notification(bound, prefix):
 
 
 def status_that_has(bound, part):
-    """The next STATUS= text with PART in it."""
+    """Returns the next STATUS= notification that contains PART."""
     while True:
         message = notification(bound, "STATUS=")
         if part in message:
@@ -221,7 +221,7 @@ def status_that_has(bound, part):
 
 
 def pending(bound):
-    """All that has come and was not looked at."""
+    """Returns all notifications that have arrived and were not read."""
     messages = []
     bound.setblocking(False)
     try:
@@ -239,8 +239,8 @@ def layers_missing(client):
 
 
 def test_what_it_tells_its_service_manager(start_daemon, bench, gate, notified):
-    """READY=1 when it can be connected to, STATUS= at once and as it changes, STOPPING=1 before it
-    ends."""
+    """The daemon sends READY=1 when clients can connect, STATUS= at once and on changes, and STOPPING=1
+    before it ends."""
     bound, environment = notified
     daemon = start_daemon(env=environment)
     assert bound.recv(4096) == b"READY=1"
@@ -272,7 +272,7 @@ def test_ready_means_ready(tmp_path, notified):
 
 
 def test_a_job_costs_no_message(start_daemon, notified):
-    """Jobs come and go by the hundred between two of them; the same is never told twice in a row."""
+    """The daemon handles hundreds of jobs between two notifications, and never repeats the last one."""
     bound, environment = notified
     daemon = start_daemon("queue.jobs_per_client=1024", env=environment)
     begun = time.monotonic()
@@ -290,8 +290,8 @@ def test_a_job_costs_no_message(start_daemon, notified):
 
 
 def test_reload_is_told(start_daemon, tmp_path, notified):
-    """In one message that it begins and when, as Type=notify-reload has it; then that it is over,
-    well or not."""
+    """One message says that the reload begins, and when, as Type=notify-reload requires. Another one says
+    that it has ended, successful or not."""
     bound, environment = notified
     directory = tmp_path / "etc"
     directory.mkdir()
@@ -328,7 +328,7 @@ def test_reload_is_told(start_daemon, tmp_path, notified):
 
 
 def test_watchdog(start_daemon, notified):
-    """Twice in each period; the daemon's own, for a job could not be told apart from a hang."""
+    """The daemon itself feeds the watchdog twice in each period, whether jobs run or not."""
     bound, environment = notified
     start_daemon(env={**environment, "WATCHDOG_USEC": "200000"})
     for _ in range(4):
@@ -336,7 +336,7 @@ def test_watchdog(start_daemon, notified):
 
 
 def test_watchdog_of_another_process(start_daemon, notified):
-    """WATCHDOG_PID says whom it is for."""
+    """The daemon ignores a watchdog whose WATCHDOG_PID is not its own pid."""
     bound, environment = notified
     daemon = start_daemon(env={**environment, "WATCHDOG_USEC": "1000", "WATCHDOG_PID": "1"})
     with daemon.connect() as client:
@@ -368,7 +368,7 @@ def test_a_daemon_that_hangs_feeds_no_watchdog(start_daemon, notified):
     daemon.process.send_signal(signal.SIGSTOP)
     wait_until(lambda: state_of(daemon.process.pid) == "T", "it stands still")
     pending(bound)
-    # Ten periods: it says nothing.
+    # The daemon is silent for ten periods.
     assert is_silent(bound, 1)
     daemon.process.send_signal(signal.SIGCONT)
     for _ in range(4):
@@ -376,7 +376,7 @@ def test_a_daemon_that_hangs_feeds_no_watchdog(start_daemon, notified):
 
 
 def test_a_busy_daemon_is_healthy(start_daemon, bench, gate, notified):
-    """All slots have long jobs, and others wait."""
+    """All slots run long jobs, and other jobs wait."""
     bound, environment = notified
     daemon = start_daemon(env={**environment, "WATCHDOG_USEC": "100000"})
     with daemon.connect() as client, daemon.connect() as other:
@@ -393,15 +393,15 @@ def test_a_busy_daemon_is_healthy(start_daemon, bench, gate, notified):
 
 
 def test_a_daemon_without_jails_is_not_healthy(start_daemon, notified):
-    """Jobs wait and none can be started: the watchdog is not fed. Without jobs it is, and it is
-    again when jails come up."""
+    """The daemon stops feeding the watchdog when jobs wait and no jail can start. It feeds it while no
+    jobs wait, and again once jails start."""
     bound, environment = notified
     daemon = start_daemon(env={**environment, "WATCHDOG_USEC": "300000"})
     with daemon.connect() as client, daemon.connect() as other:
         wait_until(
             lambda: all(s["state"] == "idle" for s in other.status()["slots"]), "all are ready"
         )
-        # Without its work directory no jail comes up.
+        # Without the work directory no jail can start.
         away = daemon.directory / "away"
         jails = daemon.jails()
         daemon.work.rename(away)
@@ -430,7 +430,8 @@ def test_a_daemon_without_jails_is_not_healthy(start_daemon, notified):
 
 @pytest.mark.parametrize("how", ["SIGTERM", "rubricctl drain"])
 def test_the_manager_is_made_to_wait(start_daemon, bench, gate, notified, how):
-    """For as long as jobs may run, a little at a time: were it to hang it would not be waited for."""
+    """A draining daemon extends the stop timeout in short steps for as long as jobs may run, so that the
+    manager does not wait for a daemon that hangs."""
     bound, environment = notified
     daemon = start_daemon("daemon.grace_period=1h", env=environment)
     with daemon.connect() as client:
@@ -450,7 +451,7 @@ def test_the_manager_is_made_to_wait(start_daemon, bench, gate, notified, how):
 
 
 def test_rubricctl_drain_waits(start_daemon, bench, gate):
-    """Until what runs is finished; what is queued is sent back to be tried again."""
+    """The command waits until the running jobs end. The daemon returns queued jobs as retriable."""
     daemon = start_daemon("daemon.grace_period=1h")
     with daemon.connect() as client:
         hold_slots(client, bench.job(gate.python + PASSING))
@@ -474,7 +475,7 @@ def test_rubricctl_drain_waits(start_daemon, bench, gate):
     assert daemon.process.wait(DEADLINE) == 0
 
 
-# What comes to a job
+# What jobs inherit
 
 
 OF_THE_MANAGER = {
@@ -497,7 +498,7 @@ SHOW = {
 
 
 def test_jobs_inherit_nothing_of_it(start_daemon, bench, notified):
-    """Neither variables nor descriptors; nor do the jails."""
+    """Jobs and jails inherit none of the service's variables and descriptors."""
     _, environment = notified
     daemon = start_daemon(env={**environment, **OF_THE_MANAGER})
     with daemon.connect() as client:
@@ -515,13 +516,13 @@ def test_jobs_inherit_nothing_of_it(start_daemon, bench, notified):
             " 'PYTHONIOENCODING'], 'score': 1}))\n"
         )
         assert client.run(rubric)["score"]["passed"] is True
-        for jail in daemon.jails() if os.geteuid() == 0 else ():  # nobody else may look
+        for jail in daemon.jails() if os.geteuid() == 0 else ():  # only root can look
             with open(f"/proc/{jail}/environ", "rb") as file:
                 assert file.read() == b""
 
 
 def test_handed_over_sockets_do_not_come_to_jobs(tmp_path):
-    """A job has its three descriptors, and the one by which it lists them."""
+    """A job has its three standard descriptors, and the one with which it lists them."""
     with (
         listening(tmp_path / "one") as one,
         listening(tmp_path / "two") as two,
@@ -530,7 +531,7 @@ def test_handed_over_sockets_do_not_come_to_jobs(tmp_path):
         process = activated(tmp_path, one, two, names=["a", "b"], stderr=log)
         with Client(tmp_path / "one") as client:
             job = {"kind": "sandbox", "argv": ["/bin/ls", "/proc/self/fd"]}
-            if "mount_namespace" in client.hello["isolation"]["layers"]:  # else it has no /proc
+            if "mount_namespace" in client.hello["isolation"]["layers"]:  # otherwise it has no /proc
                 assert client.run(job)["stdout"].split() == ["0", "1", "2", "3"]
             job = {"kind": "sandbox", "argv": ["/usr/bin/env"]}
             assert "LISTEN" not in client.run(job)["stdout"]

@@ -25,7 +25,7 @@ def environment(**changes):
 
 
 class Terminal:
-    """rubricctl on a terminal of ROWS by COLUMNS, of which as much is understood as it may use."""
+    """rubricctl on a terminal of ROWS by COLUMNS that knows only the sequences rubricctl may use."""
 
     def __init__(self, *arguments, rows=24, columns=80, env=None):
         self.rows, self.raw, self.pending = rows, "", ""
@@ -55,7 +55,7 @@ class Terminal:
                 self._obey(*match.groups())
                 self.pending = self.pending[match.end() :]
             elif self.pending[0] == "\x1b":
-                assert len(self.pending) < 12, f"no sequence: {self.pending[:20]!r}"
+                assert len(self.pending) < 12, f"unknown sequence: {self.pending[:20]!r}"
                 return
             else:
                 self._put(self.pending[0])
@@ -79,7 +79,7 @@ class Terminal:
     def _put(self, c):
         if c == "\n":
             self.row += 1
-            assert self.row < self.rows or CLOSE in self.raw or OPEN not in self.raw, "it scrolls"
+            assert self.row < self.rows or CLOSE in self.raw or OPEN not in self.raw, "the terminal scrolls"
         elif c == "\r":
             self.column = 0
         else:
@@ -107,7 +107,7 @@ class Terminal:
         os.write(self.master, keys.encode())
 
     def end(self):
-        """The exit status; the terminal is as it was."""
+        """Returns the exit status; asserts that the terminal is restored."""
         status = self.process.wait(DEADLINE)
         self.read()
         assert termios.tcgetattr(self.slave) == self.before
@@ -177,7 +177,7 @@ def test_rates_and_failures(daemon):
     text = run_status(daemon).stdout
     assert re.search(r"\nsandbox      1m +[\d.]+       0       3       0 +[\d.]+ms", text), text
     assert re.search(r"\n +[\d.]+m?s  3       /bin/false      job-2 +sandbox.failed\n", text), text
-    assert "\nrubric " not in text, "there was none of this kind"
+    assert "\nrubric " not in text, "no job of this kind ran"
 
 
 def test_json_is_what_the_daemon_said(daemon):
@@ -222,7 +222,7 @@ def test_watch_redraws_in_place(daemon, terminal):
         page.wait_for("slots    1 of 2 busy")
         page.wait_for(r"/bin/sleep +watched")
     page.wait_for("slots    0 of 2 busy")
-    assert "watched" not in page.shown(), "nothing of the page before is left"
+    assert "watched" not in page.shown(), "the page before is erased"
     page.send("q")
     assert page.end() == 0
     assert page.raw.count(OPEN) == 1
@@ -239,7 +239,7 @@ def test_the_terminal_is_restored_when_interrupted(daemon, terminal, number):
 
 
 def test_the_terminal_is_restored_when_stopped(daemon, terminal):
-    """Ctrl-Z gives it back, and fg takes it again."""
+    """Ctrl-Z restores the terminal, and fg opens the page again."""
     page = watch(terminal, daemon)
     page.process.send_signal(signal.SIGTSTP)
     wait_until(
@@ -256,7 +256,7 @@ def test_the_terminal_is_restored_when_stopped(daemon, terminal):
 
 
 def test_resize(daemon, terminal):
-    # Where layers are missing it says so, in more rows than most terminals have.
+    # On hosts without some layers the page lists them, and needs more rows than most terminals have.
     page = watch(terminal, daemon, "--watch=3600", rows=60)
     assert "(" not in page.shown().splitlines()[-1]
     page.resize(8, 40)
@@ -266,12 +266,12 @@ def test_resize(daemon, terminal):
     before = len(page.raw)
     page.resize(40, 120)
     page.process.send_signal(signal.SIGWINCH)
-    # To its end, which clears what is left of the page before.
+    # Read up to the end of the page, which erases the rest of the one before.
     wait_until(lambda: page.read() or page.raw[before:].endswith("\x1b[J"), "it is drawn anew")
     page.wait_for("\ndigest   [0-9a-f]{64}\n+$")
     lines = len(page.shown().rstrip().splitlines())
     drawn = page.raw.count("\x1b[H")
-    page.resize(lines, 120)  # it fits exactly
+    page.resize(lines, 120)  # the page fits exactly
     page.process.send_signal(signal.SIGWINCH)
     wait_until(lambda: page.read() or page.raw.count("\x1b[H") > drawn, "it is drawn anew")
     page.wait_for("^every 3600 s(.*\n)+digest   [0-9a-f]{64}$")
@@ -312,7 +312,7 @@ def test_pages_where_it_is_no_terminal(daemon):
             assert page[0].startswith("rubricd ") and "\x1b" not in "".join(page)
             assert process.stdout.readline() == "\n"
         process.stdout.close()
-        assert process.wait(DEADLINE) == 0, "it ends when nobody reads any more"
+        assert process.wait(DEADLINE) == 0, "it ends once nobody reads its output"
 
 
 def test_lines_of_json(daemon):

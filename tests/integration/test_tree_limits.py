@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Limits and usage of a job's whole tree of processes, and of its work directory: what is named in
-limit_exceeded, on which evidence. What only a control group can know is tested where there is one
-(packaging/run-vm-tests), and skipped elsewhere with that reason."""
+"""Limits and usage of a job's whole process tree and of its work directory: the limit that
+limit_exceeded names, and the evidence for it. Tests that need a control group are skipped on hosts
+without one; packaging/run-vm-tests provides one."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ def needs_cgroup(daemon):
 @pytest.fixture
 def needs_view(daemon):
     if not daemon.has_view():
-        pytest.skip("the work directory is bounded only in a view of its own")
+        pytest.skip("the work directory has a bound only in a mount namespace")
 
 
 def python(code, **limits):
@@ -47,7 +47,7 @@ def assert_next_job_is_well(client):
 
 
 def cgroups_of(daemon, program):
-    """Where the processes of PROGRAM are that run under the daemon."""
+    """Returns the cgroups of the daemon's descendants that run PROGRAM."""
     found = set()
     for pid in daemon.descendants():
         try:
@@ -55,11 +55,11 @@ def cgroups_of(daemon, program):
                 lines = Path(f"/proc/{pid}/cgroup").read_text().splitlines()
                 found |= {Path("/sys/fs/cgroup" + line[3:]) for line in lines if line.startswith("0::")}
         except OSError:
-            pass  # it has ended
+            pass  # the process has ended
     return found
 
 
-# Starts N children that each do what CODE says, and waits for all.
+# family() forks N children that each call WORK, and returns their wait statuses.
 FAMILY = """
 import os, sys, time
 def family(n, work):
@@ -80,7 +80,7 @@ def family(n, work):
 
 
 def test_memory_of_many_processes(client, needs_cgroup):
-    """Each of them is well below the limit of address space; together they are not."""
+    """Each process is well below the limit, but together they exceed it."""
     code = FAMILY + (
         "def work():\n"
         f"    data = bytearray(60 * {MIB})\n"
@@ -119,7 +119,7 @@ def test_threads_count_as_processes(client, needs_cgroup):
 
 
 def test_cpu_time_of_many_processes(client, needs_cgroup):
-    """None of them uses as much as the limit; all of them are killed once they have together."""
+    """No process uses as much as the limit. The daemon kills all once they exceed it together."""
     code = FAMILY + "def work():\n    while True: pass\nfamily(6, work)\n"
     result = client.run(python(code, cpu=3, wall_clock=60))
     assert_exceeded(result, "cpu")
@@ -128,7 +128,7 @@ def test_cpu_time_of_many_processes(client, needs_cgroup):
 
 
 def test_a_success_exceeds_nothing(client, needs_cgroup):
-    """A job that was refused forks and made the best of it has passed."""
+    """A job passes if it handles the refusal of a fork."""
     code = FAMILY + (
         "try:\n    family(50, lambda: time.sleep(0.5))\nexcept BlockingIOError:\n    pass\n"
     )
@@ -138,7 +138,8 @@ def test_a_success_exceeds_nothing(client, needs_cgroup):
 
 
 def test_a_cgroup_that_cannot_be_removed(daemon, client, needs_cgroup):
-    """Somebody has made a cgroup in the job's own. The job is answered all the same, and the next one."""
+    """A cgroup inside the job's cgroup keeps it from being removed. The daemon still answers this job and
+    the next one."""
     client.submit("held", {"kind": "sandbox", "argv": ["/bin/sleep", "2"]})
     assert client.recv()["type"] == "started"
     wait_until(lambda: cgroups_of(daemon, b"/bin/sleep"), "it runs in its cgroup")
@@ -186,11 +187,11 @@ def test_processes_are_limited(client, daemon):
         "print(len(started))\n"
     )
     result = client.run(python(code, max_processes=10, wall_clock=30))
-    assert result["stdout"] == "9\n", result  # and the program itself
+    assert result["stdout"] == "9\n", result  # the program itself is the tenth
 
 
 def test_cpu_time_of_orphans_is_told(client):
-    """What a job's orphans have used is its usage, though nobody of it has waited for them."""
+    """The usage of a job includes orphans, although no process of the job has waited for them."""
     code = (
         "import os, time\n"
         "r, w = os.pipe()\n"
@@ -220,7 +221,8 @@ FILLERS = {
 
 @pytest.mark.parametrize("how", FILLERS)
 def test_a_full_work_directory(how, client, needs_view):
-    """Bytes and inodes; more than one file, since RLIMIT_FSIZE bounds a single one as well."""
+    """The directory has a bound on bytes and on inodes. RLIMIT_FSIZE would bound a single file as well,
+    so several files fill it."""
     code = "open('rest', 'wb').write(bytes(1 << 19))\n" + FILLERS[how]
     result = client.run(python(code, disk_bytes=MIB, wall_clock=60))
     assert_exceeded(result, "disk")
@@ -229,7 +231,7 @@ def test_a_full_work_directory(how, client, needs_view):
 
 
 def test_one_file_of_the_whole_size(client, daemon):
-    """SIGXFSZ, which Python ignores: the error tells."""
+    """The kernel sends SIGXFSZ. Python ignores it and reports an error instead."""
     code = "import os\nos.truncate(os.open('data', os.O_CREAT | os.O_RDWR), 1 << 50)\n"
     result = client.run(python(code, disk_bytes=MIB))
     assert result["score"]["passed"] is False
@@ -239,7 +241,7 @@ def test_one_file_of_the_whole_size(client, daemon):
 
 
 def test_the_next_job_may_write_more(client, needs_view):
-    """The bound is each job's own, up and down again."""
+    """Each job has a bound of its own, larger or smaller than the one before."""
     for size in (2 * MIB, 8 * MIB, 2 * MIB):
         code = (
             "n = 0\n"
@@ -250,12 +252,12 @@ def test_the_next_job_may_write_more(client, needs_view):
             "print(n)\n"
         )
         result = client.run(python(code, disk_bytes=size), id=f"of {size}")
-        # A page of it holds the snippet.
+        # The snippet takes one page, so the last MiB does not fit.
         assert result["stdout"] == f"{size // MIB - 1}\n", result
 
 
 def test_a_kill_of_the_largest_process_alone_is_no_evidence(client):
-    """A job that kills itself was not killed for any limit."""
+    """A job that kills itself has not exceeded a limit."""
     result = client.run(python("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n"))
     assert result["outcome"]["limit_exceeded"] is None, result
     assert result["outcome"]["signal"] == 9
@@ -269,8 +271,8 @@ def test_what_is_lost_without_namespaces_is_told(start_daemon, tmp_path):
 
 
 def test_a_job_that_waits_for_another_jail_has_its_cgroup(start_daemon, needs_cgroup):
-    """One that may use the network: its cgroup is made when the jail is there, for the end of the
-    jail before removes all of the slot's."""
+    """A job that may use the network needs another jail. The end of the old jail removes all cgroups of
+    the slot, so the daemon makes the job's cgroup once the new jail is up."""
     daemon = start_daemon("sandbox.allow_network=yes", "daemon.slots=1")
     with daemon.connect() as client:
         for network in (True, False, True):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The units as systemd reads them, without running one: nothing to complain about, and no more exposed
-than their page says."""
+"""Checks the units with systemd's own tools, without running them: systemd accepts them, and they are no
+more exposed than their page says."""
 
 import os
 import re
@@ -14,15 +14,15 @@ UNITS = ("rubricd.service", "rubricd.socket", "rubricd@.service", "rubricd@.sock
 EXPOSURE_MAX = 25  # tenths
 PAGE = ROOT / "packaging/systemd/README.md"
 
-# Checks the units, which are the same in every build.
+# These tests check the units, which are the same in every build.
 pytestmark = [
     pytest.mark.once,
-    pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not here"),
+    pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not installed"),
 ]
 
 
 def analyze(*arguments, cwd):
-    # Standard error too: it has the warnings, which are no failure to it.
+    # Include stderr: it has the warnings, which do not change the exit status.
     return subprocess.run(["systemd-analyze", "--no-pager", *arguments], cwd=cwd, text=True, check=False,
                           env={**os.environ, "LC_ALL": "C.UTF-8"},
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)  # fmt: skip
@@ -30,7 +30,7 @@ def analyze(*arguments, cwd):
 
 @pytest.fixture(name="units")
 def make_units(tmp_path):
-    """A folder with the units, in which programs are named that are there."""
+    """Makes a folder of the units, in which every program is one that exists."""
     for name in UNITS:
         text = (BUILD / "packaging" / name).read_text()
         (tmp_path / name).write_text(re.sub(r"^(Exec\w+)=\S+", r"\1=/bin/true", text, flags=re.MULTILINE))
@@ -46,7 +46,7 @@ def test_verify_is_silent(units, unit):
 
 
 def test_verify_would_complain(units):
-    """The test above can fail: systemd tells a key that it does not know."""
+    """The test above can fail: systemd reports a key that it does not know."""
     with (units / "rubricd.service").open("a") as file:
         file.write("\n[Service]\nNoSuchKey=yes\n")
     assert "NoSuchKey" in analyze("verify", "--man=no", "./rubricd.service", cwd=units).stdout
@@ -67,7 +67,7 @@ def test_the_page_has_a_reason_for_each_point(units):
 
 
 def test_programs_and_places(units):
-    """What the daemon, its client and the manager have to agree on."""
+    """The daemon, its client and the manager agree on the names and paths."""
     for name, runtime in (("rubricd", "rubricd"), ("rubricd@", "rubricd-%i")):
         service = (BUILD / "packaging" / f"{name}.service").read_text()
         socket = (BUILD / "packaging" / f"{name}.socket").read_text()

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Warm or cold, a job sees the same and gets the same verdict: what a script finds out about itself,
-how it ends, and what it leaves are compared between an interpreter that waited in the jail and one
-that was started for it. And where they would differ the job is executed, and says so."""
+"""Warm or cold, a job sees the same and gets the same verdict. The tests run scripts in an interpreter
+that waited in the jail and in one started for the job, and compare the facts that a script can find out
+about itself, its end, and the files that it leaves. A job for which the two would differ runs cold, and
+its result says so."""
 
 import ctypes
 import importlib.util
@@ -26,7 +27,7 @@ def tell(facts):
         {"code": "facts", "severity": "info", "detail": _json.dumps(facts, default=repr)}]}, _sys.stdout)
 """
 
-# What a script can find out about itself: an expression each, after some statements.
+# Facts that a script can find out about itself: by name, some statements and an expression.
 FACTS = {
     "main": ("import __main__", "sorted(vars(__main__)), __name__, repr(__main__), __file__, __spec__, __doc__, __package__"),
     "loader": ("", "type(__loader__).__name__, __loader__.path, __loader__.name, __cached__"),
@@ -104,7 +105,7 @@ FACTS = {
     "uncollected": ("import weakref\nclass C: pass\nc = C(); w = weakref.ref(c); del c", "w()"),
 }
 
-# How a script ends: all of it.
+# Ways for a script to end: by name, the whole script.
 ENDS = {
     "well": PASSING,
     "an exception": "def f():\n    raise ValueError('naïve')\nf()",
@@ -168,18 +169,18 @@ ENDS = {
 
 @pytest.fixture
 def warm_daemon(start_daemon):
-    """With one jail, which is the parent of both."""
+    """Starts a daemon with one slot, so that one jail runs both jobs."""
     return start_daemon("warm.use=yes", slots=1)
 
 
 def without_addresses(answer):
-    """Nor the directory in which a job runs where there is no view of its own."""
+    """Replaces addresses, and the job's directory, which differs if jobs have no mount namespace."""
     text = re.sub(r" at 0x[0-9a-f]+", " at ADDRESS", json.dumps(answer))
     return json.loads(re.sub(r"/slot-[0-9]+/job-[0-9]+", "/SLOT/JOB", text))
 
 
 def run_both(daemon, job):
-    """The answers of JOB, warm and cold, without what is measured."""
+    """Runs JOB warm and cold, and returns the two results without measured values."""
     with daemon.connect() as client:
         warm, cold = client.run({**job, "warm": True}), client.run({**job, "warm": False})
     assert warm["type"] == cold["type"] == "result", (warm, cold)
@@ -190,12 +191,12 @@ def run_both(daemon, job):
 
 
 def need_proc():
-    """Without a view of its own a job is kept from the host's /proc."""
+    """Skips the test if jobs have no mount namespace: they may not read the host's /proc."""
     if reason := user_namespaces_are_refused():
         pytest.skip(f"jobs cannot read /proc here: user namespaces are refused: {reason}")
 
 
-# Those that /proc tells, or the library asks it for.
+# Facts that come from /proc, directly or through the library.
 OF_PROC = {"descriptors", "multiprocessing", "capabilities", "nothing written"}
 
 
@@ -244,7 +245,7 @@ def test_a_script_that_may_be_an_archive(warm_daemon, bench, tmp_path, what):
 
 @pytest.mark.parametrize("what", ["compiled", "compiled at first sight", "zeros"])
 def test_a_script_that_is_no_text(warm_daemon, bench, tmp_path, what):
-    """What python3 makes of a file does not depend on its name."""
+    """python3 detects the type of a file by its content, not by its name."""
     job = bench.job("")
     path = bench.root / job["task_class"] / "rubric.py"
     source = tmp_path / "source.py"
@@ -262,7 +263,7 @@ def test_a_script_that_is_no_text(warm_daemon, bench, tmp_path, what):
 
 
 def test_jobs_have_nothing_of_each_other(warm_daemon, bench):
-    """What one changes in the interpreter the next does not find."""
+    """A job does not see changes that the job before made to the interpreter."""
     spoil = bench.job(
         "import json, builtins, os, sys\n"
         "json.loads = None; builtins.len = None; os.environ['LEFT'] = '1'; sys.path.insert(0, '/left')\n"
@@ -289,8 +290,8 @@ def test_random_numbers_are_not_those_of_the_job_before(warm_daemon, bench):
         assert len(set(column)) == len(facts), facts
 
 
-# Where the interpreter's code is in a job, as it was in the jail: [access, KiB of it in large pages], and
-# what can be both written to and executed.
+# Reports the mapping of the interpreter's code in a job, which is a copy of the jail's: [access, KiB in
+# large pages]; and all mappings that are both writable and executable.
 LOOK_AT_MEMORY = f"""
 import ctypes, re
 {TELL}
@@ -307,7 +308,7 @@ tell([code, both])
 
 
 def makes_large_pages():
-    """Whether the kernel here makes large pages of small ones, as Linux does from 6.1."""
+    """Returns whether this kernel can collapse small pages into large ones (Linux 6.1 and later)."""
     large, collapse = 2 << 20, 25
     with mmap.mmap(-1, 2 * large, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as reserved:
         begin = ctypes.addressof(ctypes.c_char.from_buffer(reserved))
@@ -324,11 +325,11 @@ def test_the_interpreter_is_in_large_pages(warm_daemon, bench):
     (access, kib), both = json.loads(answer["score"]["failure_modes"][0]["detail"])
     assert access == "r-xp" and both == []
     if not makes_large_pages():
-        pytest.skip("this kernel makes no large pages")
+        pytest.skip("this kernel cannot make large pages")
     assert kib >= 2048
 
 
-# What is not taken, and executed
+# Jobs that run cold
 
 
 def cold_because(daemon, job):
@@ -348,7 +349,7 @@ def test_a_helper_called_like_what_is_loaded(warm_daemon, bench, file):
 
 
 def test_a_helper_called_like_what_the_jail_looks_at(start_daemon, bench):
-    """Nothing is loaded for the jail's own sake that a script could have beside it."""
+    """The jail loads no module for its own use that a script may have beside it."""
     source = """
 import json, sys
 before = "warnings" in sys.modules
@@ -389,7 +390,7 @@ def test_sandbox_jobs_are_executed(warm_daemon):
     assert int(masks["SigIgn"], 16) == 0 and int(masks["SigCgt"], 16) == 0
 
 
-# Which it is
+# Messages
 
 
 def test_code_exec_is_warm_too(warm_daemon):
@@ -415,8 +416,8 @@ SMALL = {"kind": "code_exec", "code": "x = 1", "targets": ["assert x == 1"]}
 
 @pytest.fixture
 def run_copy(tmp_path):
-    """Grades a job with a copy of the programs, which has THIS in the place of rubricd-jail-warm. All are
-    of whom the daemon runs as."""
+    """Returns a function that grades a job with copies of the programs, and with THIS as
+    rubricd-jail-warm. The copies belong to the daemon's account."""
     programs = tmp_path / "programs"
     programs.mkdir()
     open_up(programs)
@@ -439,7 +440,7 @@ def run_copy(tmp_path):
     return run
 
 
-# One that is not installed, and one whose libpython is not: the daemon goes on without it.
+# The program is not installed, or its libpython is not. The daemon goes on without it.
 @pytest.mark.parametrize("this, why", [
     (None, "rubricd-jail-warm does not stand beside rubricd-jail"),
     ("/bin/false", "rubricd-jail-warm does not start: is its libpython installed?"),
@@ -469,11 +470,11 @@ tell(done)
 
 
 def test_the_program_that_a_job_is_a_copy_of(run_copy, bench, tmp_path):
-    """It is a file of the host, and the account's own perhaps."""
+    """A job cannot change this file of the host, even if the file belongs to the job's account."""
     done = run_copy(BUILD / "daemon" / "rubricd-jail-warm", "[warm]", "use = yes", job=bench.job(CHANGE_THE_PROGRAM))
     answer = json.loads(done.stdout)
     if "mount_namespace" not in answer["isolation"]["layers"]:
-        pytest.skip("the account's files are the job's own here")
+        pytest.skip("without a mount namespace a job can change files of its account")
     assert answer["interpreter"] == "warm" and answer["score"]["passed"] is True, answer
     assert answer["score"]["failure_modes"][0]["detail"] == "[]"
     after = (tmp_path / "programs" / "rubricd-jail-warm").stat()

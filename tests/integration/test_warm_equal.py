@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The same verdict, warm or cold: the cases of the shipped bench and a few hundred scripts, each run in an
-interpreter that waited and in one that was started for it; all of the two results is the same but for what
-is measured."""
+"""Warm or cold, the verdict is the same. The tests run the cases of the shipped bench and a few hundred
+scripts, each in an interpreter that waited and in one started for it. The two results must be equal
+except for measured values."""
 
 import json
 import re
@@ -13,16 +13,16 @@ from conftest import BENCH, Bench, Daemon, need_warm_jail
 need_warm_jail()
 
 CASES = {job["id"]: job for job in map(json.loads, (BENCH / "cases.jsonl").read_text("utf-8").splitlines())}
-# Not run at all: what they grade has failed already.
+# Cases whose rubric does not run because the system under test has failed.
 NOT_RUN = {name for name, job in CASES.items() if job.get("sut", {}).get("status", "ok") != "ok"}
 IN_FLIGHT = 32
 WITH = ["warm", "cold"]
-# Addresses, random names, and directories where they bear a job's number.
+# Addresses, random names, and directories with a job's number.
 NEVER_THE_SAME = re.compile(r"(?<= at 0x)[0-9a-f]+|(?<=/psm_)[0-9a-f]+|(?<=/slot-)[0-9]+/job-[0-9]+")
 
 
 def jobs(bench):
-    """Each by its name."""
+    """Yields (name, job) for all jobs."""
     for name, job in CASES.items():
         yield name, {key: value for key, value in job.items() if key != "id"} | {"bench_root": str(BENCH)}
     case = {"text": "é\n", "number": 1.5}
@@ -34,7 +34,7 @@ def jobs(bench):
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory):
-    """The answers to all jobs, warm and cold, by name. They run beside each other."""
+    """Runs all jobs warm and cold, many at a time. Returns the answers by id."""
     bench = Bench(tmp_path_factory.mktemp("equal") / "bench")
     daemon = Daemon(tmp_path_factory.mktemp("equal-daemon"), "warm.use=yes")
     found = {}
@@ -56,7 +56,7 @@ def answers(tmp_path_factory):
 
 
 def taken(answer):
-    """All of it that is not measured, as text, but for what is never the same twice, warm or cold."""
+    """Returns a result as text, without measured values and without text that differs in every run."""
     assert answer["type"] == "result", answer
     kept = {key: value for key, value in answer.items() if key not in ("id", "job_no", "usage", "interpreter")}
     kept["score"] = {key: value for key, value in answer["score"].items() if key != "wall_clock_ms"}

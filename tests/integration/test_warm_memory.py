@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A warm job is a copy of its jail's memory: nothing that the jail has known of jobs before is in it."""
+"""A warm job is a copy of its jail's memory. That memory must hold nothing of earlier jobs."""
 
 import json
 import secrets
@@ -10,7 +10,7 @@ from test_warm import need_proc
 
 need_warm_jail()
 
-# Tells in which mappings it finds a mark of somebody's; what it looks for does not look like one itself.
+# Reports in which mappings it finds a mark. Its pattern does not match itself.
 SCAN = """
 import json, re
 mark = re.compile(rb"mark-[0-9a-f]{16}")
@@ -33,7 +33,7 @@ print(json.dumps({"passed": not found, "score": 0, "failure_modes": [
 
 
 class Marks(dict):
-    """A mark for each place that is asked for."""
+    """Makes a mark for each place on first use."""
 
     def __missing__(self, place):
         self[place] = f"mark-{secrets.token_hex(8)}"
@@ -99,9 +99,10 @@ def test_nothing_of_a_job_is_in_the_memory_of_the_next(start_daemon, bench, tmp_
     assert marks.names(found) == {}
 
 
-# The number that lets the jail through its filter (daemon/jail/pass.h) is in that memory
+# The memory has the number that the jail's filter accepts (daemon/jail/pass.h)
 
-# What write(2) takes is mapped: that finds the program and its stack also where /proc cannot be read.
+# Collects the words in the program and on its stack. write(2) fails for addresses that are not mapped, so
+# the script needs no /proc.
 COLLECT = """
 import array, ctypes, json, os
 PAGE, AT_PHDR, AT_RANDOM = 4096, 3, 25
@@ -130,7 +131,7 @@ print(json.dumps({"passed": True, "score": 0, "failure_modes": [
 """
 
 
-# The pass is made worthless by a limit of the user namespace; where there is none jobs give up the calls.
+# A limit of the user namespace makes the pass worthless. Without that namespace jobs give up the calls.
 SETTINGS = {"user namespace": [], "no user namespace": ["isolation.without=user_namespace"]}
 
 
@@ -138,7 +139,7 @@ SETTINGS = {"user namespace": [], "no user namespace": ["isolation.without=user_
 def passing_daemon(request, start_daemon):
     daemon = start_daemon("warm.use=yes", "rubric.output_bytes=4M", *SETTINGS[request.param], slots=1)
     if "seccomp" not in daemon.layers():
-        pytest.skip("without seccomp there is no pass")
+        pytest.skip("without seccomp the jail has no pass")
     return daemon
 
 
@@ -150,7 +151,7 @@ def test_the_jails_pass_is_of_no_use_to_a_fork(passing_daemon, bench):
 
 
 def test_nor_to_whom_it_tells(passing_daemon, bench):
-    """What it has found is tried by a program that is executed, in the same jail."""
+    """Another program in the same jail tries the words that the first job has found."""
     with passing_daemon.connect() as client:
         told = client.run(bench.job(COLLECT + TELL))
         assert told["type"] == "result" and told["interpreter"] == "warm", told
@@ -166,5 +167,5 @@ def test_no_job_raises_the_limit_again(client):
     script = f"cat {limit}; if echo 9 >{limit}; then echo written; fi; cat {limit}"
     answer = client.run({"kind": "sandbox", "argv": ["/bin/sh", "-c", script]})
     if not {"seccomp", "user_namespace"} <= set(answer["isolation"]["layers"]):
-        pytest.skip("the namespace is the host's")
+        pytest.skip("jobs share the host's user namespace here")
     assert answer["stdout"] == "0\n0\n", answer

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* For tests of assertions: a statement that assert() is to stop runs in a child. With NDEBUG there
- * is no assert(), and nothing is run. */
+/* For tests of assertions: run a statement in a child and see whether an assertion stops it. With
+ * NDEBUG assertions are compiled out, so nothing runs and every check passes. */
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-/* In the child: aborting says nothing on stderr and leaves no core. */
+/* Called in the child: makes abort() print nothing and leave no core. */
 static inline void be_quiet(void)
 {
     const struct rlimit none = {0, 0};
@@ -26,7 +26,8 @@ static inline void be_quiet(void)
     (void)dup2(null, STDERR_FILENO);
 }
 
-/* Whether the child PID was ended by abort(); anything but that and _exit(0) fails the test. */
+/* Waits for the child PID and returns whether it aborted. Fails the test if it ended in any way but
+ * abort() and _exit(0). */
 static inline bool has_aborted(pid_t pid)
 {
     int status = 0;
@@ -39,6 +40,8 @@ static inline bool has_aborted(pid_t pid)
     return WIFSIGNALED(status);
 }
 
+/* Returns whether STATEMENT aborts. It runs in a child, so it must not change anything that the
+ * child shares with this process. With NDEBUG it does not run, and the result is EXPECTED. */
 #ifdef NDEBUG
 #define aborts(statement, expected) (0 ? ((void)(statement), (expected)) : (expected))
 #else

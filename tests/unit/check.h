@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Exit status of a process on a host, or as a user, that cannot provoke what is tested. */
+/* Exit status of a test that this host or this user cannot run. */
 #define SKIPPED 77
 
-/* CONDITION holds. */
+/* Checks that CONDITION holds. */
 #define CHECK(condition)                                                             \
     do {                                                                             \
         if (!(condition)) {                                                          \
@@ -20,7 +20,7 @@
         }                                                                            \
     } while (0)
 
-/* Two numbers are equal; prints both if not. */
+/* Checks that two numbers are equal; prints both if not. */
 #define CHECK_EQUAL(got, expected)                                                                 \
     do {                                                                                           \
         long long got_ = (long long)(got), expected_ = (long long)(expected);                      \
@@ -31,7 +31,7 @@
         }                                                                                          \
     } while (0)
 
-/* CALL returns -1 with exactly this errno. */
+/* Checks that CALL returns -1 with exactly this errno. */
 #define CHECK_ERRNO(call, expected)                                                          \
     do {                                                                                     \
         errno = 0;                                                                           \
@@ -43,7 +43,7 @@
         }                                                                                    \
     } while (0)
 
-/* Says why nothing can be tested here. */
+/* Skips the test, with a printed reason. */
 #define SKIP(...)                                \
     do {                                         \
         (void)fprintf(stderr, "# " __VA_ARGS__); \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* For tests of connections: an event loop, an environment without limits that matter, and
- * connections whose other ends the test holds. The test decides what a request does. */
+/* For tests of connections: an event loop, an environment with ample limits, and connections whose
+ * other ends the test holds. The test handles the requests. */
 
 #include "daemon/base/events.h"
 #include "daemon/jobs/settings.h"
@@ -22,14 +22,14 @@
 struct connections {
     struct event_base *base;
     struct log log;
-    struct settings settings; /* one reference, which is never given back */
+    struct settings settings; /* has one reference, which is never dropped */
     struct conn_env env;
     struct conn *conn[CONNECTIONS]; /* NULL: freed */
     int client[CONNECTIONS];
     void (*request)(struct connections *all, struct conn *conn, size_t size,
-                    const struct settings *settings); /* where requests are not parked */
-    bool parks;                                       /* each request is parked */
-    unsigned requests, gone, closed;                  /* calls */
+                    const struct settings *settings); /* called for requests that are not parked */
+    bool parks;                                       /* park each request */
+    unsigned requests, gone, closed;                  /* numbers of calls */
 };
 
 static inline void connections_on_request(struct conn *conn, struct request *request, size_t size,
@@ -103,7 +103,7 @@ static inline void connections_init(struct connections *all,
     }
 }
 
-/* Handles all events that are due, and those that they bring. */
+/* Handles all pending events, and those that they cause. */
 static inline void connections_turn(struct connections *all)
 {
     for (unsigned i = 0; i < 10; i++)
@@ -120,7 +120,7 @@ static inline void connections_send(struct connections *all, size_t i, const cha
 
 #define PING "{\"type\":\"ping\"}"
 
-/* Sends a request on connection I, which is parked. */
+/* Sends a request on connection I and parks it. */
 static inline void connections_park(struct connections *all, size_t i)
 {
     all->parks = true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Files and descriptors of a test. */
+/* For tests that count or remove files and descriptors. */
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -29,7 +29,7 @@ static inline size_t count_descriptors(void)
 {
     size_t count = count_entries("/proc/self/fd");
     if (count == 0)
-        abort(); /* no test may pass because nothing was counted */
+        abort(); /* otherwise a test could pass because the count failed */
     return count;
 }
 
@@ -54,7 +54,7 @@ static inline int remove_entry(const char *path, const struct stat *st, int type
     return remove(path);
 }
 
-/* Removes PATH and everything beneath it, whatever its modes. Follows no link. */
+/* Removes PATH and everything beneath it, despite their modes. Follows no link. */
 static inline void remove_tree(const char *path)
 {
     (void)nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* For tests that confine themselves: a scenario runs in a process of its own, prints what is wrong
- * to stderr, and exits with 0, or with SKIPPED if this host or user cannot provoke what it tests.
- */
+/* For tests that confine themselves: a scenario runs in a process of its own and prints failures to
+ * stderr. It exits with 0 on success, or with SKIPPED if this host or user cannot run the test. */
 
 #include "proto/util.h"
 #include "tests/unit/check.h"
@@ -22,7 +21,8 @@
 
 #define SCENARIO_SECONDS 60
 
-/* Runs SCENARIO with ARGUMENT in a child. Asserts that it succeeds; skips if it does. */
+/* Runs SCENARIO with ARGUMENT in a child. Skips the test if the scenario does, and otherwise
+ * asserts that it succeeds. */
 static inline void run_scenario(int (*scenario)(void *argument), void *argument)
 {
     int status;

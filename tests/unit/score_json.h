@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* A score as who gets it reads it. */
+/* Converts a score to JSON as a client reads it. */
 
 #include "proto/benchscore.h"
 
-/* NULL when memory runs out. */
+/* Returns a new reference; NULL if memory runs out. */
 static inline json_t *score_to_json(const struct bench_score *score)
 {
     struct printer printer = PRINTER_NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Binds another process to one CPU: to those that it has, so that nothing changes.
+/* Sets the CPU affinity of another process, to its current value, so that nothing changes.
  * Stopped by: pid_namespace (unless it is the parent), user_namespace, seccomp. */
 #include "attack.h"
 

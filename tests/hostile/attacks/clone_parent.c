@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Leaves siblings: children that it makes its parent's own, one of which ends while the job runs.
- * Their command line contains the argument, by which the runner finds them. Stopped by: tree_kill,
+/* Leaves siblings: makes children whose parent is the jail. One of them ends while the job runs.
+ * The runner finds them by the argument, which is in their command line. Stopped by: tree_kill,
  * pid_namespace, cgroup. */
 #include "attack.h"
 

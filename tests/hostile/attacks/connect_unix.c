@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Connects to Unix sockets by their path: the daemon's own, or another of the host.
- * Stopped by: filesystem (the path is not there), landlock does not hold this. */
+ * Stopped by: filesystem (the path does not exist). Landlock does not hold this. */
 #include "attack.h"
 
 #include <sys/socket.h>

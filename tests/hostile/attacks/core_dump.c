@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Dumps core, which fills disks and wakes the host's crash handler with a file of the job's choice.
+/* Dumps core, which fills disks and starts the host's crash handler on a file of the job's choice.
  * Stopped by: rlimits (RLIMIT_CORE is 0). */
 #include "attack.h"
 

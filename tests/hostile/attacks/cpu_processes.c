@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Uses CPU time in processes that follow each other, each below the limit of one.
+/* Uses CPU time in successive processes, each below the limit of one process.
  * Arguments: processes, milliseconds of each.
  * Stopped by: cgroup (CPU time of the whole tree). */
 #include "attack.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Uses CPU time in many threads, as many seconds in all as the argument says.
+/* Uses CPU time in many threads. Argument: the total in seconds.
  * Stopped by: rlimits (RLIMIT_CPU), cgroup. */
 #include "attack.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Ends by the signal that the argument says, or tells that it lives. */
+/* Sends itself a signal, and says so if it survives. Argument: the signal's number. */
 #include "attack.h"
 
 int main(int argc, char **argv)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Watches files by fanotify.
- * Stopped by: seccomp; without it an account without rights gets a watch of its own files. */
+ * Stopped by: seccomp. Without it even an ordinary account may watch its own files. */
 #include "attack.h"
 
 #include <sys/fanotify.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens descriptors until there are as many as the argument says.
+/* Opens many descriptors. Argument: how many.
  * Stopped by: rlimits (RLIMIT_NOFILE). */
 #include "attack.h"
 

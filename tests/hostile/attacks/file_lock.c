@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Leaves a process that holds a lock on a file that every job can read, for the next job, or one
- * that runs at the same time, to meet. Arguments: plant, find or hold (in the foreground); the
- * file. Stopped by: tree_kill for the next job. */
+/* Leaves a process that locks a file that every job can read. The next job, or one that runs at the
+ * same time, sees the lock. Arguments: plant, find or hold (in the foreground); the file. Stopped
+ * by: tree_kill, for the next job only. */
 #include "plant.h"
 
 #include <sys/file.h>
 
-#define SECONDS 20 /* it releases the lock by itself */
+#define SECONDS 20 /* until it releases the lock by itself */
 
 int main(int argc, char **argv)
 {

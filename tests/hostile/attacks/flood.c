@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints to stdout and stderr, from many processes, until as many MiB are out as the argument says.
- * Stopped by: what is always in force, the supervisor counts. */
+/* Writes to stdout and stderr from many processes. Argument: how many MiB.
+ * Stopped on every host: the supervisor counts the output. */
 #include "attack.h"
 
 int main(int argc, char **argv)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints what looks like the daemon's own messages to every descriptor from 0 to 1023: frames with
- * a result, the jail's READY, STARTED, FAILED and ENDED, the error of a start, the service's
- * READY=1. Stopped by: what is always in force, the descriptors are closed; its output is only
- * output. */
+/* Writes forged messages of the daemon to every descriptor from 0 to 1023: frames with a result,
+ * the jail's READY, STARTED, FAILED and ENDED, the error of a start, the service's READY=1. Stopped
+ * on every host: other descriptors are closed, and the daemon treats a job's output as data. */
 #include "attack.h"
 
 #include "daemon/jail/link.h"

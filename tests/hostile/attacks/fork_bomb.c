@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes processes that make processes, until there are as many as the argument says.
+/* Makes processes that make processes. Argument: how many in all.
  * Stopped by: cgroup (pids.max), rlimits within a user_namespace (RLIMIT_NPROC). */
 #include "attack.h"
 
@@ -14,7 +14,7 @@ int main(int argc, char **argv)
         unclear("mmap: %s", errno_name(errno));
     pid_t first = getpid();
     int errors = 0;
-    /* Every process goes on making them, and they end together. */
+    /* Every process makes more, and all of them end together. */
     while (__atomic_load_n(&made[0], __ATOMIC_SEQ_CST) < goal && made[1] == 0) {
         pid_t child = fork();
         if (child == 0) {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Fills the directories that a job may write to, in many files, so that no limit of one file's size
- * holds it. Arguments: how many MiB are too many, a prefix
- * for their names, and the directories.
- * Stopped by: filesystem (a tmpfs of bounded size). */
+/* Fills the directories that a job may write to. Uses many files, so that a limit on the size of
+ * one file does not hold it. Arguments: how many MiB are too many, a prefix for the files' names,
+ * and the directories. Stopped by: filesystem (a tmpfs of bounded size). */
 #include "attack.h"
 
 #define PIECE (1 << 20)

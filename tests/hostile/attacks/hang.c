@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Ignores and blocks every signal for as many seconds as the argument says. Stopped by: what is
- * always in force, the supervisor's clock. */
+/* Ignores and blocks every signal. Argument: for how many seconds.
+ * Stopped on every host: the supervisor enforces the wall clock. */
 #include "attack.h"
 
 #include <time.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes system calls by the gate of 32-bit programs, whose numbers mean other calls.
- * Stopped by: seccomp (it looks at the architecture). */
+/* Makes system calls as a 32-bit program, where the numbers mean other calls.
+ * Stopped by: seccomp (the filter checks the architecture). */
 #include "attack.h"
 
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Gets at the I/O ports of the machine.
+/* Gets access to the I/O ports of the machine.
  * Stopped by: user_namespace (no capability over the host), seccomp. */
 #include "attack.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes an io_uring, by which calls go past a filter of calls.
+/* Makes an io_uring, whose operations bypass a filter of system calls.
  * Stopped by: seccomp. */
 #include "attack.h"
 

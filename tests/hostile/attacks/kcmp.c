@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Compares kernel objects with another process, an oracle for addresses and shared descriptors.
- * Stopped by: pid_namespace (unless it is the parent), user_namespace, landlock, seccomp. */
+/* Compares kernel objects with those of another process, which reveals the order of kernel
+ * addresses and shared descriptors. Stopped by: pid_namespace (unless it is the parent),
+ * user_namespace, landlock, seccomp. */
 #include "attack.h"
 
 int main(int argc, char **argv)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Loads another kernel; none is given, which unloads at most.
+/* Calls kexec_load() without a kernel, which at most unloads one.
  * Stopped by: user_namespace (no capability over the host), seccomp. */
 #include "attack.h"
 

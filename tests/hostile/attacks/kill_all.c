@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Kills every process that it can. Argument: a process whose end shows that it worked, or "parent".
- * Stopped by: pid_namespace (they are not there), landlock (from ABI 6 on). */
+/* Kills every process that it can. Argument: the process whose end proves success, or "parent".
+ * Stopped by: pid_namespace (it has no other processes), landlock (from ABI 6 on). */
 #include "attack.h"
 
 int main(int argc, char **argv)
@@ -12,7 +12,7 @@ int main(int argc, char **argv)
         unclear("as root on the host this would end everything");
     if (kill(witness, 0) < 0) {
         barred("kill(%d, 0)", (int)witness);
-        (void)kill(-1, SIGKILL); /* all the same: the runner counts who is left */
+        (void)kill(-1, SIGKILL); /* nevertheless: the runner counts the survivors */
         all_barred();
     }
     if (kill(-1, SIGKILL) < 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Kills the jail, its parent. If that works, it dies with the jail, or becomes an orphan and says
- * so. Stopped by: pid_namespace (the init of one is immune), landlock (from ABI 6 on). */
+/* Kills the jail, its parent. On success it dies with the jail, or becomes an orphan and says so.
+ * Stopped by: pid_namespace (its init is immune), landlock (from ABI 6 on). */
 #include "attack.h"
 
 int main(void)

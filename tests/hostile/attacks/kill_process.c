@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Sends a signal to a process outside. Arguments: the process, the signal (0 only asks).
- * Stopped by: pid_namespace (it has no number in the job's), landlock (from ABI 6 on). */
+/* Sends a signal to a process outside. Arguments: the process, the signal (0 only checks
+ * permission). Stopped by: pid_namespace (the process has no pid in the job's), landlock (from ABI
+ * 6 on). */
 #include "attack.h"
 
 int main(int argc, char **argv)

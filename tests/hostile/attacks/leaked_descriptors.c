@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Looks for descriptors that are open beside 0, 1 and 2.
- * Stopped by: what is always in force, the descriptors are closed before the program starts. */
+/* Looks for open descriptors other than 0, 1 and 2.
+ * Stopped on every host: the jail closes all others before the program starts. */
 #include "attack.h"
 
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Looks for anything in its environment beside the four variables of a job.
+/* Looks for variables in its environment other than the four of every job.
  * Stopped by: env. */
 #include "attack.h"
 

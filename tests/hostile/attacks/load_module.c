@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Loads a module, of which there is no code, and removes one that does not exist.
+/* Loads a module without any code, and removes one that does not exist.
  * Stopped by: user_namespace (no capability over the host), seccomp. */
 #include "attack.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs a program from memory, one that no path rule has seen, and has it read a file of the host.
- * Argument: the file.
- * Stopped by: filesystem, landlock (they hold for it as for any program). */
+/* Runs a program from memory, to which no rule about paths applies, and lets it read a file of the
+ * host. Argument: the file.
+ * Stopped by: filesystem, landlock (both confine every program). */
 #include "attack.h"
 
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Takes memory by brk until it has as many MiB as the argument says, and uses it.
+/* Allocates memory by brk and uses it. Argument: MiB.
  * Stopped by: rlimits (RLIMIT_AS), cgroup (memory.max). */
 #include "attack.h"
 

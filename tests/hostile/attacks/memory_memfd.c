@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Takes memory by files that have no name, which no tmpfs counts and which are not mapped.
+/* Allocates memory in files without a name, which no tmpfs counts and which are not mapped.
  * Argument: MiB.
- * Stopped by: cgroup (memory.max); rlimits bounds it to RLIMIT_FSIZE times RLIMIT_NOFILE. */
+ * Stopped by: cgroup (memory.max). rlimits bound it to RLIMIT_FSIZE times RLIMIT_NOFILE. */
 #include "attack.h"
 
 #include <sys/mman.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Takes memory in many processes, each below the limit of one. Arguments: processes, MiB of each.
- * Stopped by: cgroup (memory.max). */
+/* Allocates memory in many processes, each below the limit of one. Arguments: processes, MiB of
+ * each. Stopped by: cgroup (memory.max). */
 #include "attack.h"
 
 #include <sys/mman.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Takes memory by System V shared memory, attached a piece at a time, so that no limit of address
- * space holds it. Argument: MiB.
- * Stopped by: cgroup (memory.max), seccomp (no System V shared memory). */
+/* Allocates System V shared memory and attaches one piece at a time, so that a limit on address
+ * space does not hold it. Argument: MiB. Stopped by: cgroup (memory.max), seccomp (no System V
+ * shared memory). */
 #include "attack.h"
 
 #include <sys/ipc.h>

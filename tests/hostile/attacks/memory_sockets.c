@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Fills the kernel's own memory by way of pipes and sockets that nobody reads. Argument: MiB.
- * Stopped by: cgroup (memory.max); rlimits (RLIMIT_NOFILE) bounds it. */
+/* Fills kernel memory through pipes and sockets that nobody reads. Argument: MiB.
+ * Stopped by: cgroup (memory.max). rlimits (RLIMIT_NOFILE) bound it. */
 #include "attack.h"
 
 #include <sys/socket.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes segment descriptors, a piece of the kernel with a history.
+/* Makes segment descriptors, a part of the kernel with a history of bugs.
  * Stopped by: seccomp. */
 #include "attack.h"
 

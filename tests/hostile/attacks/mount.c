@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Mounts a file system: as it is, or with the rights that a new user namespace gives.
+/* Mounts a file system, with its own rights or with those in a new user namespace.
  * Stopped by: seccomp, user_namespace with seccomp. */
 #include "attack.h"
 

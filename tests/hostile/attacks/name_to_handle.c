@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Asks for the handle of a file, the first half of opening one past every mount.
+/* Asks for the handle of a file: the first step to open a file below a mount that hides it.
  * Stopped by: seccomp. */
 #include "attack.h"
 

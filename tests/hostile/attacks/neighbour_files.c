@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Looks for the secret of a job that runs at the same time: by the paths of the host, by what lies
- * beside its own directory, and through the /proc of the neighbour.
+/* Looks for the secret of a job that runs at the same time: by paths of the host, beside its own
+ * directory, and through the neighbour's entry in /proc.
  * Arguments: the name of the secret file, the neighbour's pid, and directories to look below.
  * Stopped by: filesystem with pid_namespace; landlock. */
 #include "attack.h"
@@ -13,7 +13,7 @@ static void look(const char *directory, const char *name)
         succeeded("read %s: %s", path, text);
 }
 
-/* Looks below a directory, but not for ever. */
+/* Searches below a directory, down to a bounded depth. */
 static void walk(const char *directory, const char *name, int depth)
 {
     char path[1024];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Asks the kernel by netlink which network interfaces the host has.
- * Stopped by: network (there is only a loopback), seccomp. */
+/* Lists the network interfaces of the host by netlink.
+ * Stopped by: network (the job has only a loopback), seccomp. */
 #include "attack.h"
 
 #include <linux/netlink.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sends the service manager what the daemon would: that it is ready, or stuck.
+/* Notifies the service manager in the daemon's name: that it is ready, or stuck.
  * Argument: the path of the socket, or @NAME.
  * Stopped by: filesystem (a path), network (an abstract name). */
 #include "attack.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes itself the last and the jail the first to be killed when memory runs out. Stopped by:
- * user_namespace (no CAP_SYS_RESOURCE), filesystem (the jail is not visible). */
+/* Makes the OOM killer choose the jail first and itself last. Stopped by: user_namespace (no
+ * CAP_SYS_RESOURCE), filesystem (the jail is not visible). */
 #include "attack.h"
 
 int main(void)

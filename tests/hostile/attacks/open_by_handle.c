@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens the root directory of the file system below by a guessed handle, past every mount.
- * Stopped by: user_namespace (no CAP_DAC_READ_SEARCH over the host), seccomp. */
+/* Opens the root directory of the underlying file system by a guessed handle, which bypasses
+ * mounts. Stopped by: user_namespace (no CAP_DAC_READ_SEARCH over the host), seccomp. */
 #include "attack.h"
 
 int main(void)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Leaves a grandchild in a session of its own that holds stdout and stderr open, heeds no signal
- * and lives on. Its command line has the argument, by which the runner looks for it. Stopped by:
+/* Leaves a grandchild in a session of its own that keeps stdout and stderr open and ignores
+ * signals. The runner finds it by the argument, which is in its command line. Stopped by:
  * tree_kill, pid_namespace, cgroup. */
 #include "attack.h"
 
-#define SECONDS 20 /* it ends by itself */
+#define SECONDS 20 /* until it ends by itself */
 
 int main(int argc, char **argv)
 {

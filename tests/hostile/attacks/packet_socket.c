@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens packet and raw sockets to see and send what goes by on the wire.
+/* Opens packet and raw sockets, to capture traffic and to inject packets.
  * Stopped by: user_namespace (no CAP_NET_RAW), network, seccomp. */
 #include "attack.h"
 

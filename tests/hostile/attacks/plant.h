@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* For attacks in two steps: what "plant" leaves behind, "find" looks for in a later job of the same
- * slot. Everything planted has a name that begins with PLANT. */
+/* For attacks in two steps: "plant" leaves something behind, and "find" looks for it in a later job
+ * of the same slot. Every planted name begins with PLANT. */
 #include "attack.h"
 
 #define PLANT "plant-"
@@ -11,7 +11,7 @@ static inline bool is_step(int argc, char **argv, const char *step)
     return strcmp(argument(argc, argv, 1), step) == 0;
 }
 
-/* The first step has nothing to tell yet. */
+/* Ends the first step, which has no verdict yet. */
 _Noreturn static inline void planted(void)
 {
     refused("not yet: it is planted, and the next job looks");
@@ -33,7 +33,7 @@ static inline void find_plants_in(const char *directory)
     (void)closedir(entries);
 }
 
-/* The second step, for files. */
+/* Does the second step for files. */
 _Noreturn static inline void find_plants(void)
 {
     find_plants_in(".");

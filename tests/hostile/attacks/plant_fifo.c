@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Plants FIFOs and sockets: whoever opens them hangs.
+/* Plants FIFOs and sockets, to block a process that opens them.
  * Stopped by: tempdir. */
 #include "plant.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes 100,000 files, or as many as it can, for the next job to find and the cleaner to wade
- * through. Arguments: plant, find, or all (succeeds if none was refused); how many. Stopped by:
- * filesystem (a tmpfs with few inodes); the leavings by tempdir. */
+/* Makes as many files as it can, for the next job to find and to slow the cleaner down. Arguments:
+ * plant, find, or all (succeeds if none was refused); how many. Stopped by: filesystem (a tmpfs
+ * with few inodes). tempdir removes the files. */
 #include "plant.h"
 
 int main(int argc, char **argv)

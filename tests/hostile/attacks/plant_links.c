@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Plants links for the cleaner to follow: to a directory of the host, to /, and a hard link to a
- * file of the host; then a directory that becomes a link to the host's by the time it is entered.
- * Arguments: plant or find, a directory of the host with a file "witness". Stopped by: tempdir (the
- * cleaner follows no link, and the next job gets an empty directory). */
+ * file of the host; then a directory that becomes a link to the host's before the cleaner enters
+ * it. Arguments: plant or find, a directory of the host with a file "witness". Stopped by: tempdir
+ * (the cleaner follows no link, and the next job gets an empty directory). */
 #include "plant.h"
 
 int main(int argc, char **argv)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Plants files whose names are hard to remove for a careless cleaner.
+/* Plants files with names that a careless cleaner fails to remove.
  * Stopped by: tempdir. */
 #include "plant.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Moves its working directory away and leaves a link to the host's in its place.
+/* Renames its working directory and leaves a link to a directory of the host in its place.
  * Arguments: plant or find, a directory of the host with a file "witness".
  * Stopped by: filesystem (the working directory is a mount), tempdir. */
 #include "plant.h"

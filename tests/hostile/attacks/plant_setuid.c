@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Plants a copy of itself with the setuid and setgid bits, for another account to run.
- * Stopped by: tempdir (it is gone with the job), user_namespace, filesystem (nosuid). */
+ * Stopped by: tempdir (removed with the job), user_namespace, filesystem (nosuid). */
 #include "plant.h"
 
 int main(int argc, char **argv)

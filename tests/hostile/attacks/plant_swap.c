@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Leaves a process that swaps a directory and a link to the host's for each other, again and again,
- * while the cleaner walks.
- * Arguments: plant or find, a directory of the host with a file "witness".
- * Stopped by: tree_kill (nobody is left to swap), tempdir (the cleaner follows no link). */
+/* Leaves a process that keeps exchanging a directory and a link to the host's while the cleaner
+ * walks the tree. Arguments: plant or find, a directory of the host with a file "witness". Stopped
+ * by: tree_kill (the process dies), tempdir (the cleaner follows no link). */
 #include "plant.h"
 
 #include <time.h>
 
-#define SECONDS 20 /* it ends by itself */
+#define SECONDS 20 /* until it ends by itself */
 
 int main(int argc, char **argv)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Leaves files in /tmp, /var/tmp and /dev/shm for the next job to find.
- * Stopped by: filesystem (private ones, emptied), landlock where they are not to be written. */
+ * Stopped by: filesystem (private ones, emptied), landlock unless jobs may write to them. */
 #include "plant.h"
 
 int main(int argc, char **argv)
@@ -11,7 +11,7 @@ int main(int argc, char **argv)
     const char *token = argument(argc, argv, 2);
     bool plant = is_step(argc, argv, "plant");
     for (size_t i = 0; i < COUNT_OF(directories); i++) {
-        /* The token alone may be a directory of the test's own. */
+        /* A directory named by the token alone may belong to the test. */
         (void)snprintf(path, sizeof(path), "%s/%s-plant", directories[i], token);
         if (!plant && access(path, F_OK) == 0)
             succeeded("the next job found %s", path);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Leaves a POSIX message queue for the next job. Arguments: plant or find, a name.
- * Stopped by: rlimits (RLIMIT_MSGQUEUE is 0), the ipc namespace if it is emptied, seccomp. */
+ * Stopped by: rlimits (RLIMIT_MSGQUEUE is 0), the ipc namespace if the jail empties it, seccomp. */
 #include "plant.h"
 
 #include <mqueue.h>

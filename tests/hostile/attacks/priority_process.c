@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sets the priority, the scheduler and the I/O priority of another process, to what they are.
- * Stopped by: pid_namespace (unless it is the parent), user_namespace, seccomp. */
+/* Sets the priority, the scheduler and the I/O priority of another process, to their current
+ * values. Stopped by: pid_namespace (unless it is the parent), user_namespace, seccomp. */
 #include "attack.h"
 
 #include <sys/resource.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sets limits of another process by prlimit: to what they are, or lower ones if it cannot see them.
- * Stopped by: pid_namespace (unless it is the parent), user_namespace, seccomp. */
+/* Sets limits of another process by prlimit: to their current values, or lower if it cannot read
+ * them. Stopped by: pid_namespace (unless it is the parent), user_namespace, seccomp. */
 #include "attack.h"
 
 #include <sys/resource.h>

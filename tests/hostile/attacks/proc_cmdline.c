@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the command line of a process outside: it names the socket and the work directory.
- * Stopped by: pid_namespace with filesystem (a /proc of the job's own that hides others). */
+/* Reads the command line of a process outside, which names the socket and the work directory.
+ * Stopped by: pid_namespace with filesystem (the job's own /proc does not show that process). */
 #include "attack.h"
 
 int main(int argc, char **argv)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the environment of the daemon or of the jail through /proc.
- * Stopped by: pid_namespace with filesystem (a /proc of the job's own), user_namespace (another's).
- */
+ * Stopped by: pid_namespace with filesystem (the job has its own /proc), user_namespace (the
+ * process is in another one). */
 #include "attack.h"
 
 int main(int argc, char **argv)

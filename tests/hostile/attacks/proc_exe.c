@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens the executable of a process outside through /proc/PID/exe, the way to overwrite the one
- * that confines us (CVE-2019-5736).
- * Stopped by: pid_namespace with filesystem, user_namespace, landlock. */
+/* Opens the executable of a process outside through /proc/PID/exe, as CVE-2019-5736 did to
+ * overwrite the program that confines the job. Stopped by: pid_namespace with filesystem,
+ * user_namespace, landlock. */
 #include "attack.h"
 
 int main(int argc, char **argv)

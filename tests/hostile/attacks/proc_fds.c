@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lists the descriptors of a process through /proc/PID/fd and opens what they stand for.
+/* Lists the descriptors of a process in /proc/PID/fd and opens their files.
  * Stopped by: pid_namespace with filesystem, user_namespace, landlock. */
 #include "attack.h"
 

@@ -4,7 +4,7 @@
  * what is outside its domain). */
 #include "attack.h"
 
-/* The first address that /proc/PID/maps names, 0 if it cannot be read. */
+/* Returns the first address in /proc/PID/maps, 0 if it cannot be read. */
 static unsigned long first_mapping(int pid)
 {
     char path[64], text[256];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Walks out through the root, the working directory and the open directories that /proc shows of
- * another process, to a file that only the host has.
+/* Escapes to a file that only the host has, through the root, the working directory and the open
+ * directories of another process in /proc.
  * Stopped by: pid_namespace with filesystem, user_namespace, landlock. */
 #include "attack.h"
 

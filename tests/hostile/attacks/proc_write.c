@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes to files of /proc that act on the system or on a process, each time what they hold
- * already.
- * "%P" at the place of the pid stands for the parent.
- * Stopped by: filesystem (a /proc whose system part is read-only or not there), user_namespace. */
+/* Writes to files of /proc that act on the system or on a process, each time the current content.
+ * "%P" in a path stands for the parent's pid.
+ * Stopped by: filesystem (the system part of /proc is read-only or missing), user_namespace. */
 #include "attack.h"
 
 int main(int argc, char **argv)

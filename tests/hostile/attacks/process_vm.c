@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the memory of a process by process_vm_readv. The address is one of our own: whether it is
- * mapped there does not matter, EFAULT comes after the permission.
+/* Reads the memory of a process by process_vm_readv. Passes an address of this process, which need
+ * not be mapped there: the kernel checks permission before it fails with EFAULT.
  * Stopped by: pid_namespace (unless it is the parent), user_namespace, landlock, seccomp. */
 #include "attack.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Acts on the quotas of every file system: has them written out.
+/* Acts on the quotas of every file system, by syncing them.
  * Stopped by: seccomp. */
 #include "attack.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes itself more important than others: nice, real time, locked memory, I/O.
+/* Raises its own priority: nice, real time, locked memory, I/O.
  * Stopped by: user_namespace (no CAP_SYS_NICE, no CAP_IPC_LOCK), rlimits (RLIMIT_MEMLOCK). */
 #include "attack.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads files or lists directories, the arguments, that jobs must not reach. An empty directory
- * proves nothing. Stopped by: filesystem (they are not there), landlock. */
+/* Reads files and lists directories that jobs must not reach. Arguments: their paths. An empty
+ * directory does not count. Stopped by: filesystem (they do not exist), landlock. */
 #include "attack.h"
 
-/* Returns whether there is anything in it; errno says why not. */
+/* Returns whether the directory has entries; if not, errno says why. */
 static bool lists(const char *path)
 {
     DIR *entries = opendir(path);

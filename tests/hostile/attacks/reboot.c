@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Restarts the machine, by a command that does not exist.
+/* Calls reboot() with a command that does not exist.
  * Stopped by: user_namespace (no capability over the host), seccomp. */
 #include "attack.h"
 

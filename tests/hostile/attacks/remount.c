@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes what is read-only writable again: remounts /usr and / with the rights that it has or that a
- * new user namespace gives.
- * Stopped by: seccomp, user_namespace (mounts that came from outside are locked). */
+/* Remounts /usr and / writable, with its own rights or with those in a new user namespace.
+ * Stopped by: seccomp, user_namespace (mounts from outside are locked). */
 #include "attack.h"
 
 int main(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes through /proc/self/mem to a mapping of a file that is only to be read, so that the file
- * changes for every job after this (CVE-2016-5195 was such a way). The file is the argument.
- * Stopped by: the kernel's copy on write, on every host; filesystem and landlock beside it. */
+/* Writes through /proc/self/mem to a read-only mapping of a file, to change the file for every
+ * later job (as CVE-2016-5195 did). Argument: the file. Stopped on every host by the kernel's copy
+ * on write; also by filesystem and landlock. */
 #include "attack.h"
 
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sets the clock, to what it shows.
+/* Sets the clock to the current time.
  * Stopped by: user_namespace (no CAP_SYS_TIME over the host), seccomp. */
 #include "attack.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Changes the name of the host, to what it is; the domain's too.
+/* Sets the names of the host and of its domain, to values that change nothing.
  * Stopped by: user_namespace (no CAP_SYS_ADMIN), seccomp. */
 #include "attack.h"
 
@@ -9,6 +9,6 @@ int main(void)
     (void)gethostname(name, sizeof(name) - 1);
     must_not_get_in(sethostname(name, strlen(name)), "sethostname");
     must_not_get_in(syscall(SYS_setdomainname, name, 100000),
-                    "setdomainname"); /* too long: EINVAL if let in */
+                    "setdomainname"); /* too long: EINVAL if permitted */
     all_barred();
 }

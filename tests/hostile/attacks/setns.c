@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Enters the namespaces of another process: by /proc, and by a pidfd.
+/* Enters the namespaces of another process, through /proc and by a pidfd.
  * Stopped by: pid_namespace with filesystem, user_namespace, seccomp. */
 #include "attack.h"
 

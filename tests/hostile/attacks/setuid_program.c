@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs the setuid programs of the host and looks whether they have become somebody else.
- * Stopped by: no_new_privs, user_namespace (root is not in it). */
+/* Runs the setuid programs of the host and checks whether their uid changes.
+ * Stopped by: no_new_privs, user_namespace (it does not map root). */
 #include "attack.h"
 
 static long effective_user(pid_t pid)
@@ -14,7 +14,7 @@ static long effective_user(pid_t pid)
     return line && sscanf(line, "\nUid: %ld %ld", &real, &effective) == 2 ? effective : -1;
 }
 
-/* Starts the program with a stdin that never ends, and watches it for a moment. */
+/* Starts the program with a stdin that never ends, and watches its uid for a moment. */
 static bool changes_user(const char *program, const char *first_argument)
 {
     int pipe_fds[2];

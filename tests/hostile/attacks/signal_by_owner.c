@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Lets the kernel stop the jail: the owner of a pipe gets a signal when data arrives. Stopped by:
- * pid_namespace (the init of one is immune), landlock (from ABI 6 on). */
+/* Makes the kernel stop the jail: sets the jail as the owner of a pipe, which gets a signal when
+ * data arrives. Stopped by: pid_namespace (its init is immune), landlock (from ABI 6 on). */
 #include "attack.h"
 
 int main(void)
@@ -19,7 +19,8 @@ int main(void)
     for (int i = 0; i < 100; i++) {
         char state = process_state(parent);
         if (state == 'T' || state == 't') {
-            (void)fcntl(pipe_fds[0], F_SETFL, 0); /* or the pipe's end stops it again */
+            /* Otherwise closing the pipe would stop the jail again. */
+            (void)fcntl(pipe_fds[0], F_SETFL, 0);
             (void)kill(parent, SIGCONT);
             succeeded("process %d was stopped", (int)parent);
         }

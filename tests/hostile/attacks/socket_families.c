@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens sockets of every family and type but AF_UNIX: each is a part of the kernel that jobs do not
- * need, AF_ALG among them. Stopped by: seccomp. */
+/* Opens sockets of every family and type except AF_UNIX. Each is a part of the kernel that jobs do
+ * not need, for example AF_ALG. Stopped by: seccomp. */
 #include "attack.h"
 
 #include <sys/socket.h>

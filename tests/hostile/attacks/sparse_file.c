@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes a sparse file of 1 PiB, or of 1 TiB where the file system has no larger.
+/* Makes a sparse file of 1 PiB, or of 1 TiB if the file system allows no larger one.
  * Stopped by: rlimits (RLIMIT_FSIZE). */
 #include "attack.h"
 

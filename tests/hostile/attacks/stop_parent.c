@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Stops the jail, its parent, so that nobody sees how the job ends; lets it go on at once if that
- * has worked. Stopped by: pid_namespace (the init of one is immune), landlock (from ABI 6 on). */
+/* Stops the jail, its parent, so that nobody sees how the job ends. Continues it at once on
+ * success. Stopped by: pid_namespace (its init is immune), landlock (from ABI 6 on). */
 #include "attack.h"
 
 int main(void)

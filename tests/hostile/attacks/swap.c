@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Swaps to a file that does not exist.
+/* Turns on swapping to a file that does not exist.
  * Stopped by: user_namespace (no capability over the host), seccomp. */
 #include "attack.h"
 

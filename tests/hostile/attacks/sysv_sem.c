@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Leaves a System V semaphore for the next job. Arguments: plant or find, a key.
- * Stopped by: the ipc namespace if it is emptied, seccomp. */
+ * Stopped by: the ipc namespace if the jail empties it, seccomp. */
 #include "plant.h"
 
 #include <sys/ipc.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Leaves System V shared memory for the next job. Arguments: plant or find, a key.
- * Stopped by: pid_namespace's companion the ipc namespace if it is emptied, seccomp. */
+ * Stopped by: the ipc namespace, made with the pid_namespace, if the jail empties it; seccomp. */
 #include "plant.h"
 
 #include <sys/ipc.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes threads that stay, until there are as many as the argument says.
+/* Makes many threads that do not end. Argument: how many.
  * Stopped by: cgroup (pids.max), rlimits within a user_namespace (RLIMIT_NPROC). */
 #include "attack.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Acts on the console by TIOCLINUX, by which text can be pasted into it; only asks for the state of
- * the shift keys.
- * Stopped by: filesystem (no terminal), user_namespace, seccomp. */
+/* Calls TIOCLINUX, which can paste text into the console. Asks only for the state of the shift
+ * keys. Stopped by: filesystem (no terminal), user_namespace, seccomp. */
 #include "attack.h"
 
 #include <sys/ioctl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Types into a terminal: into the one that stdin, stdout or stderr may be, into /dev/tty, and into
- * one of its own making.
+/* Injects input into a terminal: the one on stdin, stdout or stderr, /dev/tty, and a new
+ * pseudo-terminal.
  * Stopped by: filesystem (no /dev/ptmx, no /dev/tty), seccomp. */
 #include "attack.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes system calls of numbers that were new when this was written, or are not yet given out.
- * Stopped by: seccomp (what it does not know is refused). */
+/* Makes system calls with recent numbers, and with numbers not yet assigned.
+ * Stopped by: seccomp (the filter refuses unknown calls). */
 #include "attack.h"
 
-#define FIRST 456 /* after fchmodat2, which programs do use */
+#define FIRST 456 /* after fchmodat2, which programs use */
 #define LAST 1023
 
 int main(void)

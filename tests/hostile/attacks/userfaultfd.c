@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens a userfaultfd, which holds the kernel in the middle of a copy.
+/* Opens a userfaultfd, which can suspend the kernel in the middle of a copy.
  * Stopped by: seccomp. */
 #include "attack.h"
 

@@ -5,7 +5,7 @@
 
 int main(void)
 {
-    (void)setsid(); /* so that there is none, where it works */
+    (void)setsid(); /* so that there is no terminal to hang up on success */
     must_not_get_in(vhangup(), "vhangup");
     all_barred();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens files of the host for writing, and changes nothing of them: the arguments.
- * Stopped by: filesystem (a view that is read-only), landlock. */
+/* Opens files of the host for writing without changing them. Arguments: the files.
+ * Stopped by: filesystem (read-only mounts), landlock. */
 #include "attack.h"
 
 int main(int argc, char **argv)

@@ -57,7 +57,7 @@ static void test_nothing_differs(void **state)
     assert_int_equal(change.fixed.count, 0);
 }
 
-/* What takes a restart is set back, and nothing else is touched. */
+/* Settings that take a restart are set back; all others stay. */
 static void test_each_key_alone(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The configuration: what may stand in a file, how files combine, and that every mistake is named
+/* The configuration: the content of files, how files combine, and that every mistake is named
  * with its place. */
 #include "conf/config.h"
 #include "conf/keys.h"

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-/* What options mean is tested with the client's (client/cli/test_options.c); here is what its
+/* client/cli/test_options.c tests the meaning of options; this file tests what its
  * tests cannot see: the complaints, the bound of a list, and an option that ends the reading. */
 
 struct values {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Base64: the vectors of RFC 4648, everything that is almost base64, and both ways for all. */
+/* Tests base64: the vectors of RFC 4648, texts that are almost base64, and round trips. */
 #include "proto/base64.h"
 
 #include <setjmp.h>
@@ -34,7 +34,7 @@ static void test_vectors(void **state)
 
 static void refuse(const char *text, size_t n)
 {
-    /* In an allocation of its own size: a sanitizer sees what is read behind its end. */
+    /* An allocation of the exact size, so that a sanitizer detects reads past the end. */
     char *copy = malloc(MAX(n, 1));
     struct bytes decoded = {.data = NULL, .length = 4711};
     assert_non_null(copy);
@@ -77,7 +77,7 @@ static void test_refused(void **state)
         "AA,A",
         "\200AAA",
         "AAA\xff",
-        /* bits that the padding leaves unused */
+        /* non-zero bits that the padding leaves unused */
         "AB==",
         "Zh==",
         "AAB=",
@@ -91,7 +91,7 @@ static void test_refused(void **state)
     refuse("AA==\0\0\0\0", 8);
 }
 
-/* Every byte as each of the four characters: 64 are right. */
+/* Every byte in each of the four places: 64 are valid. */
 static void test_alphabet(void **state)
 {
     (void)state;
@@ -105,7 +105,7 @@ static void test_alphabet(void **state)
             assert_true(r == 0 || r == -EINVAL);
             right += r == 0;
         }
-        assert_int_equal(right, place == 3 ? 65 : 64); /* the padding is right at the end */
+        assert_int_equal(right, place == 3 ? 65 : 64); /* padding is valid in the last place */
     }
 }
 

@@ -17,7 +17,7 @@ static int print(const struct bench_score *score, struct bytes *ret)
     return printer_finish(&printer, ret);
 }
 
-/* What a rubric wrote, with ' for ", to a score or to a message. */
+/* Decodes the output of a rubric, with ' for ", to a score or to a fault. */
 static int decode(const char *text, struct bench_score *ret, struct fault *fault)
 {
     char quoted[4096];
@@ -34,7 +34,7 @@ static int decode(const char *text, struct bench_score *ret, struct fault *fault
     return r;
 }
 
-/* --- what is refused ---------------------------------------------------------------------- */
+/* --- refused scores ----------------------------------------------------------------------- */
 
 struct refusal {
     const char *text, *message;
@@ -178,7 +178,7 @@ static void test_failure_modes(void **state)
     expect_refusals(cases, ARRAY_SIZE(cases));
 }
 
-/* strcmp() would see "block" here. */
+/* strcmp() would accept this as "block". */
 static void test_severity_with_nul(void **state)
 {
     static const struct refusal cases[] = {
@@ -237,7 +237,7 @@ static void test_unknown_fields(void **state)
     expect_refusals(cases, ARRAY_SIZE(cases));
 }
 
-/* Refused before it is a score at all. */
+/* The JSON decoder refuses these. */
 static void test_not_json(void **state)
 {
     static const struct refusal cases[] = {
@@ -285,7 +285,7 @@ static void test_not_json(void **state)
     }
 }
 
-/* --- what is accepted, and what becomes of it ---------------------------------------------- */
+/* --- accepted scores and their form -------------------------------------------------------- */
 
 #define PLAIN "'breakdown':{},'failure_modes':[],'cost_usd':0,'wall_clock_ms':1}"
 
@@ -297,7 +297,7 @@ static void test_accepted(void **state)
         {"{'passed':true,'score':1}", "{'passed':true,'score':1," PLAIN},
         {"{'passed':false,'score':0}", "{'passed':false,'score':0," PLAIN},
         {" \n{ 'score' : 1 , 'passed' : true } \r\n\t", "{'passed':true,'score':1," PLAIN},
-        /* passed and score are the rubric's to relate to each other */
+        /* passed and score are independent */
         {"{'passed':true,'score':0}", "{'passed':true,'score':0," PLAIN},
         {"{'passed':false,'score':1}", "{'passed':false,'score':1," PLAIN},
         {"{'passed':true,'score':1.0}", "{'passed':true,'score':1," PLAIN},
@@ -342,7 +342,7 @@ static void test_accepted(void **state)
         {WITH("'cost_usd':1e308"),
          "{'passed':true,'score':0.5,'breakdown':{},'failure_modes':[],'cost_usd':1e308,"
          "'wall_clock_ms':1}"},
-        /* the rubric's own measurement is not taken over */
+        /* the rubric's own measurement is dropped */
         {WITH("'wall_clock_ms':0"), "{'passed':true,'score':0.5," PLAIN},
         {WITH("'wall_clock_ms':12"), "{'passed':true,'score':0.5," PLAIN},
         {WITH("'wall_clock_ms':-5"), "{'passed':true,'score':0.5," PLAIN},
@@ -379,7 +379,7 @@ static void test_fields_of_the_struct(void **state)
     assert_int_equal(json_array_size(score.failure_modes), 1);
 }
 
-/* The score keeps nothing of what it was decoded from. */
+/* The score does not borrow from the JSON that it was decoded from. */
 static void test_owns_its_parts(void **state)
 {
     struct fault fault = FAULT_NULL;
@@ -453,7 +453,7 @@ static void test_block(void **state)
     }
 }
 
-/* A detail that is the first 200 bytes of something may end inside a character. */
+/* A detail cut after 200 bytes may end inside a character. */
 static void test_block_detail_of_200_bytes(void **state)
 {
     char detail[202];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table decoder, and the messages that it and everything above it write. */
+/* Tests the table decoder and its error messages. */
 #include "proto/fields.h"
 
 #include <setjmp.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-/* JSON with ' for ", which is easier to read in C. */
+/* Parses JSON with ' for ", which is easier to read in C. */
 static json_t *parse(const char *text)
 {
     char quoted[2048];
@@ -34,7 +34,7 @@ enum {
     FIELDS,
 };
 
-/* Every type once, as PRESENCE says. */
+/* Makes a table with one field of each type, all with PRESENCE. */
 static void make_table(struct field table[FIELDS], enum field_presence presence)
 {
     static const char *const names[FIELDS] = {"string",  "text",   "integer", "number",
@@ -200,7 +200,7 @@ static void test_unknown(void **state)
     expect("{'t\xC3\xA9xt':'x'}", "", FIELD_OPTIONAL, "t\xC3\xA9xt: unknown field");
 }
 
-/* What is there and wrong is told before what is not there; of several, the first. */
+/* A wrong field is reported before a missing one, and the first of several wrong ones. */
 static void test_order(void **state)
 {
     (void)state;
@@ -209,7 +209,7 @@ static void test_order(void **state)
     expect("{'array':1,'text':2}", "", FIELD_OPTIONAL, "text: expected a string, got a number");
 }
 
-/* A name that a client chose is cut to 64 bytes, between characters. */
+/* Messages cut a client's name to 64 bytes, between characters. */
 static void test_long_names(void **state)
 {
     static const struct {
@@ -299,7 +299,7 @@ static void test_fault(void **state)
     assert_int_equal(fault_set(NULL, "%s", "nobody asks"), -EINVAL);
 }
 
-/* N letters and then TAIL; EXPECTED is what is left of it. */
+/* Formats N letters and TAIL. EXPECTED is the length after the cut. */
 static void check_cut(size_t letters, const char *tail, size_t expected)
 {
     struct fault fault = FAULT_NULL;

@@ -28,7 +28,7 @@ static const struct {
     {{0x80, 0x00, 0x00, 0x00}, UINT32_C(0x80000000)},
     {{0xFF, 0xFF, 0xFF, 0xFE}, UINT32_MAX - 1},
     {{0xFF, 0xFF, 0xFF, 0xFF}, UINT32_MAX},
-    /* What a client sends that forgot the header or speaks another protocol. */
+    /* A client that forgot the header or speaks another protocol. */
     {{'{', '"', 't', 'y'}, UINT32_C(0x7B227479)},
     {{'G', 'E', 'T', ' '}, UINT32_C(0x47455420)},
 };
@@ -85,7 +85,7 @@ static void test_maximum(void **state)
         uint32_t length = ~cases[i].length;
         frame_write_header(header, cases[i].length);
         assert_int_equal(frame_read_header(header, cases[i].max, &length), cases[i].verdict);
-        assert_true(length == cases[i].length); /* set in every case: the message names it */
+        assert_true(length == cases[i].length); /* set in every case, because the message has it */
     }
 }
 
@@ -96,7 +96,7 @@ static void test_default_maximum(void **state)
     assert_true(FRAME_MAX_DEFAULT == 16777216);
 }
 
-/* Each bit alone, and every length around a byte boundary, there and back. */
+/* Round trips of each bit alone, and of every length around a byte boundary. */
 static void test_round_trip(void **state)
 {
     (void)state;
@@ -111,7 +111,7 @@ static void test_round_trip(void **state)
     }
 }
 
-/* A header that lies at an odd address, as it does in a buffer of several frames. */
+/* A header at an odd address, as in a buffer of several frames. */
 static void test_unaligned(void **state)
 {
     uint8_t buffer[16];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Every row of the table of job kinds is whole: what request.c takes for granted is there. */
+/* Checks that every row of the table of job kinds has what request.c relies on. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,7 +33,7 @@ static void test_rows(void **state)
 static void test_names(void **state)
 {
     (void)state;
-    /* A name that two kinds had would find the first of them. */
+    /* With a duplicate name the look-up would find the first kind. */
     for (enum job_kind_id id = 0; id < JOB_KIND_COUNT; id++)
         assert_int_equal(job_kind_find(job_kind_name(id)), id);
     assert_int_equal(job_kind_find(""), JOB_KIND_COUNT);

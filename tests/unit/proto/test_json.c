@@ -13,8 +13,8 @@
 
 #define TEXT(literal) (literal), sizeof(literal) - 1
 
-/* Reads N bytes from the end of an allocation of their own, so that reading past them is seen; on
- * failure *ret must be as it was. */
+/* Reads N bytes at the end of an allocation, so that a sanitizer detects reads past them. On
+ * failure *ret must be unchanged. */
 static int read_bytes(const char *text, size_t n, json_t **ret, struct fault *fault)
 {
     json_t *untouched = json_true(), *value = untouched;
@@ -51,7 +51,7 @@ static void expect_refusal(const char *text, size_t n, int expected, const char 
                  expected, message);
 }
 
-/* --- what is read ------------------------------------------------------------------------- */
+/* --- accepted texts ----------------------------------------------------------------------- */
 
 static void test_good(void **state)
 {
@@ -109,7 +109,7 @@ static void test_not_an_object(void **state)
         expect_refusal(cases[i].text, strlen(cases[i].text), -EINVAL, cases[i].message);
 }
 
-/* --- what is refused ---------------------------------------------------------------------- */
+/* --- refused texts ------------------------------------------------------------------------ */
 
 struct refusal {
     const char *text;
@@ -337,7 +337,7 @@ static void test_not_utf8(void **state)
     expect_refusals(cases, ARRAY_SIZE(cases));
 }
 
-/* A NUL byte that is not in a string is not JSON, wherever it stands. */
+/* A NUL byte outside a string is invalid everywhere. */
 static void test_nul_between_tokens(void **state)
 {
     static const struct {
@@ -378,7 +378,7 @@ static void test_nul_between_tokens(void **state)
     }
 }
 
-/* A scalar with a NUL byte after it is no JSON text at all, rather than one of the wrong type. */
+/* A scalar followed by a NUL byte is malformed JSON, not JSON of the wrong type. */
 static void test_nul_after_a_scalar(void **state)
 {
     struct fault fault = FAULT_NULL;
@@ -390,7 +390,7 @@ static void test_nul_after_a_scalar(void **state)
 
 /* --- depth -------------------------------------------------------------------------------- */
 
-/* {"a":[[...]]} or {"a":{"a":...}} that is DEPTH levels deep, the outermost object counted. */
+/* Makes {"a":[[...]]} or {"a":{"a":...}} with DEPTH levels, including the outermost object. */
 static struct bytes nested(unsigned depth, bool objects)
 {
     struct bytes text = {.data = calloc(depth, 8)};
@@ -418,7 +418,7 @@ static void test_depth(void **state)
     }
 }
 
-/* Far deeper than a recursive parser could go. */
+/* A recursive parser would overflow its stack. */
 static void test_depth_of_a_million(void **state)
 {
     const size_t n = 1000000;
@@ -430,7 +430,7 @@ static void test_depth_of_a_million(void **state)
     free(text);
 }
 
-/* Breadth is not depth. */
+/* Siblings do not add depth. */
 static void test_depth_of_many_siblings(void **state)
 {
     const size_t n = 1000;
@@ -443,7 +443,7 @@ static void test_depth_of_many_siblings(void **state)
     json_decref(read_good(text.data, text.length));
 }
 
-/* Brackets in strings are text, whatever escapes stand around them. */
+/* Brackets in strings are text, whatever escapes surround them. */
 static void test_depth_in_strings(void **state)
 {
     static const char *const before[] = {
@@ -461,7 +461,7 @@ static void test_depth_in_strings(void **state)
     }
 }
 
-/* A string ends where JSON says: what follows counts, up to the last level. */
+/* Brackets after the end of a string count again, up to the last level. */
 static void test_depth_after_strings(void **state)
 {
     static const char *const strings[] = {
@@ -513,7 +513,7 @@ static void test_integers(void **state)
     }
 }
 
-/* A real stays a real, also where it is a whole number: 1.0 is not an integer here. */
+/* A real stays a real even if it is a whole number: 1.0 is not an integer. */
 static void test_reals_as_printed(void **state)
 {
     static const struct {
@@ -573,7 +573,7 @@ static double bits_to_double(uint64_t bits)
     return value;
 }
 
-/* Printed alone, read again: the same bits, and no digit more than is needed. */
+/* Prints a value and reads it again: gives the same bits, without unnecessary digits. */
 static void check_real(double value)
 {
     _cleanup_bytes_ struct bytes printed = BYTES_NULL;
@@ -597,7 +597,7 @@ static void check_real(double value)
     for (int fewer = 15; fewer < 17 && (size_t)fewer < digits; fewer++) {
         char shorter[40];
         (void)snprintf(shorter, sizeof(shorter), "%.*g", fewer, value);
-        /* "100.0" has a digit that is there only to say that it is a real */
+        /* the last digit of "100.0" only marks a real */
         if (strtod(shorter, NULL) == value && value != trunc(value))
             fail_msg("%s has %zu digits; %s is enough", printed.data, digits, shorter);
     }
@@ -696,7 +696,7 @@ static void test_print_any_value(void **state)
     }
 }
 
-/* What is printed without jansson is what jansson prints. */
+/* The printer's output equals jansson's. */
 static void test_print_as_jansson(void **state)
 {
     static const char *const texts[] = {
@@ -724,7 +724,7 @@ static void test_print_as_jansson(void **state)
     }
 }
 
-/* Reals of 1 and 17 digits side by side: each is read back as itself. */
+/* Reals of 1 and of 17 digits in one text: each reads back unchanged. */
 static void test_print_reals_together(void **state)
 {
     static const double values[] = {0.1, 0.1 + 0.2, 1e22, 0.7, 5e-324};
@@ -741,8 +741,8 @@ static void test_print_reals_together(void **state)
     json_decref(array);
 }
 
-/* What may be read may be printed, in a time that does not depend on how deep it is. The time is
- * taken by the alarm: without it this would not end. */
+/* Every text that can be read can be printed, in a time that does not depend on its depth. An alarm
+ * stops the test otherwise. */
 static void test_print_deep(void **state)
 {
     (void)state;
@@ -775,7 +775,7 @@ static void test_large_document(void **state)
     assert_memory_equal(printed.data, text.data, text.length);
 }
 
-/* --- the small ones ----------------------------------------------------------------------- */
+/* --- helpers ------------------------------------------------------------------------------ */
 
 static void test_text(void **state)
 {
@@ -820,7 +820,7 @@ static void test_bytes(void **state)
     assert_int_equal(bytes.length, 0);
 
     assert_int_equal(bytes_copy(NULL, 0, &bytes), 0);
-    assert_non_null(bytes.data); /* empty is not the same as none */
+    assert_non_null(bytes.data); /* empty is not NULL */
     assert_string_equal(bytes.data, "");
     bytes_deinit(&bytes);
 }
@@ -836,8 +836,8 @@ static void test_fault_may_be_null(void **state)
 
 /* --- memory runs out ---------------------------------------------------------------------- */
 
-/* Not every want of memory can be told from broken text (jansson takes a string that it has no room
- * for as an invalid token), but where the parser has no position it is not the text's fault. */
+/* jansson reports some failed allocations as malformed text (a string as an invalid token). A fault
+ * without a position is not the text's. */
 static void test_read_without_memory(void **state)
 {
     static const char text[] = "{\"a\":[1,0.5,\"text\",{\"b\":null}],\"c\":\"d\"}";

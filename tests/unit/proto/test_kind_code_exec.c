@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Jobs of kind `code_exec`: every field as it may be, and the exact message for what it may not. */
+/* Tests jobs of kind `code_exec`: valid values of every field, and exact messages for others. */
 #include "requests.h"
 #include "tests/unit/scarce.h"
 
@@ -9,13 +9,13 @@
 
 #include <cmocka.h>
 
-/* The configuration's own ceiling of its wall clock is 30 s. */
+/* Returns a policy in which the ceiling of code_exec's wall clock is 30 s. */
 static struct request_policy policy(void)
 {
     struct request_policy policy = {
         .defaults = {[JOB_CODE_EXEC] = job_kind_get(JOB_CODE_EXEC)->defaults},
         .ceilings = {[JOB_CODE_EXEC] = limits_ceiling_default},
-        .allow_network = true, /* that is for sandbox jobs alone */
+        .allow_network = true, /* applies to sandbox jobs only */
     };
     policy.ceilings[JOB_CODE_EXEC].of[LIMIT_WALL_CLOCK] = 30000;
     return policy;
@@ -28,7 +28,7 @@ static const struct code_exec_spec *accept(const char *text, struct request *ret
     json_t *message = parse(text);
     if (request_decode(message, &defaults, ret, &fault) != 0)
         fail_msg("%.300s:\n  %s", text, fault.text);
-    json_decref(message); /* the request keeps nothing of it */
+    json_decref(message); /* the request does not borrow from it */
     assert_int_equal(ret->job->kind, JOB_CODE_EXEC);
     return &ret->job->code_exec;
 }
@@ -103,7 +103,7 @@ static void test_bad_text(void **state)
         {JOB("'targets':'x','code':1"), "job.code: expected a string, got a number"},
         {JOB("'targets':'x','code':['x']"), "job.code: expected a string, got an array"},
         {JOB("'targets':'x','generation':{}"), "job.generation: expected a string, got an object"},
-        /* the fields of the other kinds, and of none */
+        /* fields of other kinds, and unknown ones */
         {TARGETS("'argv':['/bin/true']"), "job.argv: unknown field"},
         {TARGETS("'snippet':'x'"), "job.snippet: unknown field"},
         {TARGETS("'stdin':''"), "job.stdin: unknown field"},
@@ -164,7 +164,7 @@ static void test_bad_targets(void **state)
     refuse_all(cases, ARRAY_SIZE(cases));
 }
 
-/* A job with N targets. */
+/* Makes a job with N targets. */
 static char *many_targets(size_t n)
 {
     char *text = calloc(1, 256 + n * 4), *end = text;
@@ -231,13 +231,13 @@ static void test_entry_point(void **state)
 
 static void test_bad_entry_point(void **state)
 {
-    /* Each neighbour of what is allowed in the order of ASCII, and what would be code. */
+    /* The neighbours of allowed characters in ASCII, and names that would be code. */
     static const char *const names[] = {
         "",   "0",  "9a",  "a b",  " a",    "a ",    "a.b", "a-b", "a@",  "a[", "a`", "a{",
         "a/", "a:", "f()", "a\\n", "a\\\\", "a\\t",  "f;g", "f#",  "@",   "[",  "^",  "`",
         "{",  "/",  ":",   "a^",   "~",     "a\x7F", "-",   "a,b", "a=b", "$a"};
     static const char *const shown[] = {
-        [15] = "a\n", [16] = "a\\", [17] = "a\t"}; /* where that differs from JSON */
+        [15] = "a\n", [16] = "a\\", [17] = "a\t"}; /* where it differs from the JSON */
     static const struct refusal types[] = {
         {TARGETS("'entry_point':1"), "job.entry_point: expected a string, got a number"},
         {TARGETS("'entry_point':['f']"), "job.entry_point: expected a string, got an array"},
@@ -272,7 +272,7 @@ static void test_length_of_entry_point(void **state)
     refuse(text, expected);
 }
 
-/* As in keyword.kwlist of Python 3.7 and later. */
+/* The keywords are those of keyword.kwlist since Python 3.7. */
 static void test_keywords(void **state)
 {
     static const char *const words[] = {
@@ -292,7 +292,7 @@ static void test_keywords(void **state)
     }
 }
 
-/* --- how it is run -------------------------------------------------------------------------- */
+/* --- limits and interpreter ----------------------------------------------------------------- */
 
 static void test_prelude_and_setup(void **state)
 {
@@ -426,7 +426,7 @@ static void test_limits(void **state)
 #define EVERYTHING CODE("'targets':['1','22','333']," REST)
 #define EVERYTHING_ELSE JOB("'generation':'1234567','test':'12345678'," REST)
 
-/* What a queue has to reckon with: at least every byte that is kept. */
+/* The size that the queue counts covers at least every byte that the job keeps. */
 static void test_size(void **state)
 {
     _cleanup_request_ struct request request = REQUEST_NULL, other = REQUEST_NULL;
@@ -438,7 +438,7 @@ static void test_size(void **state)
     assert_int_equal(job_spec_size(other.job), 7 + 8 + 5 + 5 + 6);
 }
 
-/* Jansson's allocations are what can be made to fail. */
+/* Only jansson's allocations can be made to fail. */
 static void test_without_memory(void **state)
 {
     static const char *const texts[] = {EVERYTHING, EVERYTHING_ELSE};

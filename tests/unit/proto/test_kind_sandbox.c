@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Jobs of kind `sandbox`: every field as it may be, and the exact message for what it may not. */
+/* Tests jobs of kind `sandbox`: valid values of every field, and exact messages for others. */
 #include "requests.h"
 #include "tests/unit/scarce.h"
 
@@ -28,7 +28,7 @@ static const struct sandbox_spec *accept_with(const char *text, const struct req
     json_t *message = parse(text);
     if (request_decode(message, policy, ret, &fault) != 0)
         fail_msg("%.300s:\n  %s", text, fault.text);
-    json_decref(message); /* the request keeps nothing of it */
+    json_decref(message); /* the request does not borrow from it */
     assert_int_equal(ret->job->kind, JOB_SANDBOX);
     return &ret->job->sandbox;
 }
@@ -49,7 +49,7 @@ static void assert_bytes(const struct bytes *bytes, const char *data, size_t n)
     assert_memory_equal(bytes->data, data, n);
 }
 
-/* --- what is run ---------------------------------------------------------------------------- */
+/* --- the program ---------------------------------------------------------------------------- */
 
 static void test_argv(void **state)
 {
@@ -90,7 +90,7 @@ static void test_bad_argv(void **state)
     refuse_all(cases, ARRAY_SIZE(cases));
 }
 
-/* A job whose argv has N strings after the first one, all of LENGTH bytes. */
+/* Makes a job whose argv has N strings of LENGTH bytes after the first one. */
 static char *long_argv(size_t n, size_t length)
 {
     char *text = calloc(1, 256 + n * (length + 3)), *end = text;
@@ -198,7 +198,7 @@ static void test_what_is_run(void **state)
          "job.runner: unknown runner \"Shell\"; there are shell and python"},
         {JOB("'snippet':'x','runner':['shell']"), "job.runner: expected a string, got an array"},
         {JOB("'snippet':'x','runner':'shell\\u0000'"), "job.runner: contains a NUL character"},
-        /* the fields of the other kind, and of none */
+        /* fields of other kinds, and unknown ones */
         {TRUE("'task_class':'t'"), "job.task_class: unknown field"},
         {TRUE("'case':{}"), "job.case: unknown field"},
         {TRUE("'sut':{}"), "job.sut: unknown field"},
@@ -257,7 +257,7 @@ static const struct sandbox_file *find_file(const struct sandbox_spec *spec, con
             return &spec->files[i];
     static const struct sandbox_file none = {.mode = 0};
     fail_msg("there is no file %s", name);
-    return &none; /* for compilers that do not know that the line above does not return */
+    return &none; /* not reached; some compilers do not know */
 }
 
 static void test_files(void **state)
@@ -304,7 +304,7 @@ static void test_bad_file_names(void **state)
         {TRUE("'files':{'a//b':''}"), "job.files.a//b" NAME_RULE},
         {TRUE("'files':{'a':'','a/b':''}"), "job.files.a/b: \"a\" is a file, too"},
         {TRUE("'files':{'a/b/c':'','a/b':''}"), "job.files.a/b/c: \"a/b\" is a file, too"},
-        /* names that stand between the two in the order of bytes */
+        /* names between the two in the order of bytes */
         {TRUE("'files':{'a':'','a-':'','a.b':'','a\\u0001':'','a/b':''}"),
          "job.files.a/b: \"a\" is a file, too"},
         {JOB("'snippet':'x','files':{'.snippet.sh':''}"),
@@ -354,7 +354,7 @@ static void test_bad_files(void **state)
     refuse_all(cases, ARRAY_SIZE(cases));
 }
 
-/* A job with N files in DIRECTORY, or (NULL) each in two directories of its own. */
+/* Makes a job with N files in DIRECTORY; if NULL, each file is in two directories of its own. */
 static char *many_files(size_t n, const char *directory)
 {
     char *text = calloc(1, 256 + n * 64), *end = text;
@@ -385,7 +385,7 @@ static void test_number_of_files(void **state)
     refuse(more_directories, "job.files: 1026 directories, more than 1024");
 }
 
-/* A directory counts once, however many files are in it. */
+/* A directory counts once, however many files it has. */
 static void test_shared_directories(void **state)
 {
     (void)state;
@@ -397,7 +397,7 @@ static void test_shared_directories(void **state)
 static void test_length_of_names(void **state)
 {
     static const struct {
-        size_t part, length; /* parts of this length make up a name of that length */
+        size_t part, length; /* of each part, and of the whole name */
         bool good;
     } cases[] = {{255, 255, true},  {256, 256, false},  {255, 1023, true},
                  {255, 1022, true}, {100, 1024, false}, {1, 1023, true}};
@@ -612,7 +612,7 @@ static void test_network(void **state)
     JOB("'snippet':'true','runner':'python','files':{'a':'x','b/c':{'base64':'AAAA','mode':'1'}}," \
         "'stdin':{'base64':'AAAA'},'env':{'TZ':'U'},'readable':['/x','/y']")
 
-/* What a queue has to reckon with: at least every byte that is kept. */
+/* The size that the queue counts covers at least every byte that the job keeps. */
 static void test_size(void **state)
 {
     _cleanup_request_ struct request request = REQUEST_NULL, small = REQUEST_NULL;
@@ -624,7 +624,7 @@ static void test_size(void **state)
     assert_int_equal(job_spec_size(small.job), strlen("/bin/true") + 1 + 3);
 }
 
-/* Jansson's allocations are what can be made to fail. */
+/* Only jansson's allocations can be made to fail. */
 static void test_without_memory(void **state)
 {
     struct request_policy defaults = policy();

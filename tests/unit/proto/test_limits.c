@@ -48,7 +48,7 @@ static void test_names(void **state)
     assert_false(limit_is_time(LIMIT_NONE));
 }
 
-/* The name in a reply is not a key in a request where the two differ. */
+/* A reply's name for a limit is not a key in requests if the two differ. */
 static void test_unknown_keys(void **state)
 {
     static const char *const keys[] = {
@@ -86,7 +86,7 @@ static void test_values(void **state)
     }
 }
 
-/* What is given without being asked for may be asked for too. */
+/* A request may ask for each default. */
 static void test_defaults_are_allowed(void **state)
 {
     (void)state;

@@ -47,7 +47,7 @@ static void test_nul(void **state)
     assert_string_equal(out, "a\\x00b");
 }
 
-/* Whatever the room, what is written is whole characters and ends. */
+/* In a buffer of any size, the output is terminated and has whole characters only. */
 static void test_cut(void **state)
 {
     static const char text[] = "ab\xC3\xA9\x1B\xF0\x9F\x98\x80z";
@@ -67,7 +67,7 @@ static void test_cut(void **state)
     }
 }
 
-/* Of all pairs of bytes: valid UTF-8 without control characters comes out. */
+/* Every pair of bytes gives valid UTF-8 without control characters. */
 static void test_every_pair(void **state)
 {
     (void)state;

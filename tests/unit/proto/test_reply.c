@@ -22,7 +22,7 @@ static void expect_from(struct bytes *payload, size_t from, const char *expected
         *p = *p == '\'' ? '"' : *p;
     assert_string_equal(payload->data + from, quoted);
     assert_int_equal(payload->length, from + strlen(quoted));
-    /* What is sent obeys the rules for what is received. */
+    /* Sent messages obey the rules for received ones. */
     if (json_read_object(payload->data, payload->length, &object, &fault) != 0)
         fail_msg("%s: %s", payload->data, fault.text);
     json_decref(object);
@@ -35,7 +35,7 @@ static void expect(struct bytes *payload, const char *expected)
     expect_from(payload, 0, expected);
 }
 
-/* The same of its end alone. */
+/* The same for the end of PAYLOAD alone. */
 static void expect_end(struct bytes *payload, const char *expected)
 {
     assert_true(payload->length > strlen(expected));
@@ -175,7 +175,7 @@ static void test_error_with_and_without(void **state)
                      "'code':'internal','message':'','retriable':true}");
 }
 
-/* A message may quote what a client or a job has sent. */
+/* A message may quote text of a client or of a job. */
 static void test_error_messages(void **state)
 {
     static const struct {
@@ -347,7 +347,7 @@ static void test_result_with_stdout(void **state)
     tear_down(&parts);
 }
 
-/* What one kind has and the others do not; isolation is last, whatever there is. */
+/* Members of a single kind of job. `isolation` comes last in every case. */
 static void test_result_with_verdict(void **state)
 {
     struct parts parts;
@@ -380,7 +380,7 @@ static void test_result_with_verdict(void **state)
     tear_down(&parts);
 }
 
-/* Each of them stands for itself. */
+/* Each optional member is independent of the others. */
 static void test_result_with_some(void **state)
 {
     struct parts parts;
@@ -414,8 +414,8 @@ static void test_result_with_some(void **state)
     tear_down(&parts);
 }
 
-/* As many assertions as a job may have, with all the detail that they may have: still a frame that
- * clients can be expected to take. */
+/* The maximum number of assertions with details of maximum length still fits a frame that clients
+ * accept. */
 static void test_many_assertions(void **state)
 {
     struct parts parts;
@@ -446,7 +446,7 @@ static void test_many_assertions(void **state)
     tear_down(&parts);
 }
 
-/* Escaped, every byte may be six. */
+/* Escaping may turn one byte into six. */
 static void test_much_stdout(void **state)
 {
     struct parts parts;
@@ -499,7 +499,7 @@ static void test_result_of_limits(void **state)
     tear_down(&parts);
 }
 
-/* Nothing is known of the end of the process: nulls, and no text. */
+/* An outcome that knows nothing of the process has nulls and no text. */
 static void test_result_of_an_empty_outcome(void **state)
 {
     struct parts parts;
@@ -631,8 +631,8 @@ static int step_reloaded(const struct parts *parts, struct bytes *ret)
     return reply_reloaded(&reloaded, ret);
 }
 
-/* With the 1st, 2nd, 3rd, ... allocation failing, and then with none: -ENOMEM or the whole message,
- * never a message that lacks something. */
+/* If the 1st, 2nd, 3rd, ... allocation fails, the result is -ENOMEM or the whole message, never a
+ * part of it. */
 static void test_without_memory(void **state)
 {
     static int (*const steps[])(const struct parts *, struct bytes *) = {

@@ -23,7 +23,7 @@ static void accept_with(const char *text, const struct request_policy *policy, s
     if (request_decode(message, policy, ret, &fault) != 0)
         fail_msg("%s:\n  %s", text, fault.text);
     assert_string_equal(fault.text, "");
-    json_decref(message); /* the request keeps nothing of it */
+    json_decref(message); /* the request does not borrow from it */
 }
 
 static void accept(const char *text, struct request *ret)
@@ -88,7 +88,7 @@ static void test_bad_types(void **state)
         {"{'type':'result'}", "type: unknown message type \"result\""},
         {"{'type':'ping\\u0000'}", "type: contains a NUL character"},
         {"{'type':'\\u0000'}", "type: contains a NUL character"},
-        /* the type is judged first: nothing else can be said of such a message */
+        /* the type is checked first, because all other fields depend on it */
         {"{'zzz':1,'type':'zzz'}", "type: unknown message type \"zzz\""},
     };
     (void)state;
@@ -158,7 +158,7 @@ static void test_id_is_kept(void **state)
     }
 }
 
-/* 128 bytes, not characters; an escape counts for what it stands for. */
+/* The limit is 128 bytes, not characters. An escape counts as the bytes that it encodes. */
 static void test_id_length(void **state)
 {
     static const struct {
@@ -211,7 +211,7 @@ static void test_kind(void **state)
         {SUBMIT("'kind':'rubric2'"), "job.kind: unknown kind \"rubric2\""},
         {SUBMIT("'kind':'rubri'"), "job.kind: unknown kind \"rubri\""},
         {SUBMIT("'kind':'rubric\\u0000'"), "job.kind: contains a NUL character"},
-        /* the kind is judged before the fields, which depend on it */
+        /* the kind is checked before the fields, which depend on it */
         {SUBMIT("'zzz':1,'kind':'zzz'"), "job.kind: unknown kind \"zzz\""},
     };
     (void)state;
@@ -285,7 +285,7 @@ static void test_unknown(void **state)
     refuse_all(cases, ARRAY_SIZE(cases));
 }
 
-/* Null is the same as absent for what is optional. */
+/* For optional fields null means absent. */
 static void test_null_is_absent(void **state)
 {
     _cleanup_request_ struct request request = REQUEST_NULL;
@@ -327,7 +327,7 @@ static void test_complete(void **state)
     assert_int_equal(job->rubric.input.length, strlen(job->rubric.input.data));
 }
 
-/* The rubric is given what the client sent, value for value and key for key in its order. */
+/* The rubric's input has the client's values unchanged, and its keys in the same order. */
 static void test_input(void **state)
 {
     static const char test_case[] =
@@ -354,7 +354,7 @@ static void test_input(void **state)
     json_decref(expected);
 }
 
-/* case and harness_output may be as deep as a message may be. */
+/* case and harness_output may use the whole depth of a message. */
 static void test_deep_input(void **state)
 {
     char open[JSON_DEPTH_MAX] = "", close[JSON_DEPTH_MAX] = "", text[1000];
@@ -407,7 +407,7 @@ static void test_wall_clock(void **state)
     } cases[] = {
         {CASE(""), 60000},          {SECONDS("null"), 60000},      {SECONDS("0"), 60000},
         {SECONDS("-0"), 60000},     {SECONDS("0.0"), 60000},       {SECONDS("-0.0"), 60000},
-        {SECONDS("1e-400"), 60000}, /* too small to be anything but 0 */
+        {SECONDS("1e-400"), 60000}, /* underflows to 0 */
         {SECONDS("1"), 1000},       {SECONDS("1.0"), 1000},        {SECONDS("0.5"), 500},
         {SECONDS("0.001"), 1},      {SECONDS("0.0001"), 1}, /* rounded up */
         {SECONDS("5e-324"), 1},     {SECONDS("1.0001"), 1001},     {SECONDS("60.5"), 60500},
@@ -453,7 +453,7 @@ static void test_bad_wall_clock(void **state)
     refuse_all(cases, ARRAY_SIZE(cases));
 }
 
-/* Only the case's own key counts; the rest of a case is the rubric's business. */
+/* Only the key at the top of the case counts; the daemon ignores the rest of the case. */
 static void test_wall_clock_elsewhere(void **state)
 {
     static const char *const texts[] = {
@@ -577,7 +577,7 @@ static void test_bad_limits(void **state)
     refuse_all(cases, ARRAY_SIZE(cases));
 }
 
-/* A default that lies above its ceiling stays for whoever asks for nothing. */
+/* Requests that set no limit get the default even if it is above the ceiling. */
 static void test_limits_of_the_configuration(void **state)
 {
     struct request_policy other = policy();
@@ -661,7 +661,7 @@ static void test_bench_root(void **state)
 {
     static const char *const roots[] = {
         "/",   "/srv/bench",    "/srv/bench/",
-        "//x", "/a b/\xC3\xA9", "/../etc"}; /* whether it may be used is judged later */
+        "//x", "/a b/\xC3\xA9", "/../etc"}; /* the allowed roots are checked later */
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(roots); i++) {
         _cleanup_request_ struct request request = REQUEST_NULL;
@@ -843,7 +843,7 @@ static void test_peek_id_length(void **state)
 
 /* --- messages are text ---------------------------------------------------------------------- */
 
-/* Not more than 80 bytes of what a client sent are shown, and no part of a character. */
+/* Messages quote at most 80 bytes of a client's text, in whole characters. */
 static void test_long_values_in_messages(void **state)
 {
     static const struct {

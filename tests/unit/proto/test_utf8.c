@@ -13,7 +13,7 @@
 /* A string literal with its length, NUL bytes included. */
 #define BYTES(literal) (literal), sizeof(literal) - 1
 
-/* The right-hand sides are what CPython's bytes.decode("utf-8", "replace") gives, as UTF-8. */
+/* The right-hand sides are the results of CPython's bytes.decode("utf-8", "replace"), as UTF-8. */
 static const struct {
     const char *what;
     const char *in;
@@ -150,7 +150,7 @@ static const struct {
            "\xEF\xBF\xBD")},
 };
 
-/* N bytes at the end of their own allocation, so that reading past them is seen. */
+/* Copies N bytes to the end of an allocation, so that a sanitizer detects reads past them. */
 static char *own(const char *bytes, size_t n)
 {
     char *copy = malloc(n ? n : 1);
@@ -175,7 +175,7 @@ static void test_replace(void **state)
     }
 }
 
-/* What comes out is well-formed, and replacing once more changes nothing. */
+/* The result is well-formed, and replacing again does not change it. */
 static void test_replace_twice(void **state)
 {
     (void)state;
@@ -190,7 +190,7 @@ static void test_replace_twice(void **state)
     }
 }
 
-/* Cut off at every byte, as a capped stderr is: the good characters before the cut stay. */
+/* A text cut at any byte, as a capped stderr may be, keeps the whole characters before the cut. */
 static void test_replace_cut_short(void **state)
 {
     static const char text[] = "a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80z";
@@ -234,8 +234,7 @@ static uint64_t hash_of_replaced(uint64_t hash, const unsigned char *bytes, size
     return hash;
 }
 
-/* All pairs of bytes; the number is FNV-1a over what CPython makes of them, a newline after each.
- */
+/* All pairs of bytes. The number is FNV-1a of CPython's results, each with a newline. */
 static void test_replace_all_pairs(void **state)
 {
     uint64_t hash = FNV_START;
@@ -247,7 +246,7 @@ static void test_replace_all_pairs(void **state)
     assert_true(hash == UINT64_C(0x1CE027166D6188A5));
 }
 
-/* All quadruples of the bytes at which a rule begins or ends; the number as above. */
+/* All quadruples of bytes at which a rule begins or ends. The number is as above. */
 static void test_replace_edge_quadruples(void **state)
 {
     static const unsigned char edges[] = {
@@ -290,7 +289,7 @@ static void test_every_code_point_stays(void **state)
     }
 }
 
-/* Pseudo-random bytes: what comes out is UTF-8 by somebody else's judgement. */
+/* For pseudo-random bytes, jansson accepts the result as UTF-8. */
 static void test_replace_noise(void **state)
 {
     uint64_t seed = 20;
@@ -325,7 +324,7 @@ static void test_replace_large(void **state)
     free(in);
 }
 
-/* No input can be so large; the size of the answer must not wrap around. */
+/* No input can be that large, but the size of the result must not wrap around. */
 static void test_replace_impossible_size(void **state)
 {
     size_t length = 7;

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Grade a short answer to a question by normalised exact match.
 
-The case gives `answer`, the reference, and optionally `aliases`, other wordings that are right too.
-The harness gives `answer`, free text. Where a line of it reads "Answer: ..." or "Final answer:
-...", the last such line is what is graded, otherwise all of it.
+The case has `answer`, the reference, and optionally `aliases`, other correct wordings. The harness
+output has `answer`, free text. If it contains lines such as "Answer: ..." or "Final answer: ...",
+the rubric grades the last of them, otherwise the whole text.
 
-Two texts match when their lists of tokens are equal. A token is a number in canonical form, a word,
-or a symbol that carries meaning (`C` is not `C++`, `50` is not `50%`). Punctuation, case, spacing
-and articles do not count. A wrong answer gets half of its token F1.
+Two texts match if their lists of tokens are equal. A token is a number in canonical form, a word, or
+a symbol that carries meaning (`C` is not `C++`, `50` is not `50%`). Punctuation, case, spacing and
+articles do not count. The score of a wrong answer is half of its token F1.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from typing import Any
 MAX_ANSWER_CHARS = 20_000
 MAX_DETAIL_CHARS = 160
 
-# NFKC turns 10² into 102 and 3½ into 31⁄2. Both are rewritten before it can.
+# NFKC would turn 10² into 102 and 3½ into 31⁄2, so unify() rewrites both first.
 SUPERSCRIPT = re.compile("[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
 VULGAR_FRACTION = re.compile("(?=[¼-¾⅐-⅞])")
 ONE_SPELLING = str.maketrans({"\u2212": "-", "\u2013": "-", "\u2044": "/"})
 ACRONYM = re.compile(r"(?<![\w.])(?:[^\W\d_]\.)+[^\W\d_](?!\w)\.?")
 APOSTROPHES = re.compile("['\u2019\u02bc`]")
 
-# A sign counts only where no operand stands before it: 1990-1995 holds no negative number.
-# Leading zeros are not numbers: the code 007 and the postcode 02134 are text.
+# A sign counts only if no operand precedes it: 1990-1995 has no negative number.
+# Digits with leading zeros are text: the code 007, the postcode 02134.
 NUMBER = re.compile(
     r"(?:(?<![^\s(\[$€£¥~≈=^])[-+])?"
     r"(?:(?:[1-9]\d{0,2}(?:,\d{3})+|0|[1-9]\d{0,39})(?:\.\d{1,40})?|\.\d{1,40})"
@@ -48,7 +48,7 @@ REFUSAL = re.compile(
 
 
 def final_answer(text: str) -> str:
-    """Return what stands after the last "Answer:" marker, or the whole text without one."""
+    """Return the text after the last "Answer:" marker, or the whole text if it has no marker."""
     lines = text.splitlines()
     for index in range(len(lines) - 1, -1, -1):
         marked = MARKER.fullmatch(lines[index])
@@ -59,13 +59,13 @@ def final_answer(text: str) -> str:
 
 
 def canonical_number(text: str) -> str:
-    """Write a number so that equal values are equal strings: 1,000 and 1000.0 both give 1E+3."""
+    """Return a number in a form that is equal for equal values: 1E+3 for 1,000 and 1000.0."""
     value = Decimal(text.replace(",", ""))
     return str(value.normalize(ALL_DIGITS)) if value else "0"
 
 
 def unify(text: str) -> str:
-    """Bring a text to one spelling: NFKC, folded case, no invisible characters, no apostrophes."""
+    """Normalise the spelling: NFKC, folded case, no invisible characters, no apostrophes."""
     text = SUPERSCRIPT.sub(lambda power: "^" + power[0], text)
     text = VULGAR_FRACTION.sub(" ", text)
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
@@ -75,7 +75,7 @@ def unify(text: str) -> str:
 
 
 def tokens(text: str) -> list[str]:
-    """Split a text into the tokens that count."""
+    """Split a text into tokens."""
     text = unify(text)
     found: list[str] = []
     word = ""
@@ -97,30 +97,30 @@ def tokens(text: str) -> list[str]:
 
 
 def drop_articles(found: list[str]) -> list[str]:
-    """Drop "the", and "a" or "an" in front; the last token stays: "Vitamin A" keeps its A."""
+    """Drop every "the", and "a" or "an" at the start. Keep the last token, as in "Vitamin A"."""
     kept = [token for token in found[:-1] if token != "the"] + found[-1:]
     return kept[1:] if len(kept) > 1 and kept[0] in ("a", "an") else kept
 
 
 def token_f1(answer: list[str], gold: list[str]) -> float:
-    """Return the harmonic mean of precision and recall over the two bags of tokens."""
+    """Return the harmonic mean of precision and recall of the answer's tokens."""
     common = sum((Counter(answer) & Counter(gold)).values())
     return 2 * common / (len(answer) + len(gold)) if common else 0.0
 
 
 def contains(answer: list[str], gold: list[str]) -> bool:
-    """Tell whether the gold tokens stand next to each other somewhere in the answer."""
+    """Return whether the answer contains the gold tokens in sequence."""
     return any(answer[at : at + len(gold)] == gold for at in range(len(answer) - len(gold) + 1))
 
 
 def failure(code: str, severity: str = "block", detail: str = "") -> dict[str, str]:
-    """Build one failure mode, with its detail as a short single line that is valid UTF-8."""
+    """Build one failure mode. Make its detail a single line of valid UTF-8, and cut it."""
     text = " ".join(detail.encode("utf-8", "replace").decode().split())[:MAX_DETAIL_CHARS]
     return {"code": code, "severity": severity, **({"detail": text} if text else {})}
 
 
 def cost_usd(harness_output: dict[str, Any]) -> float:
-    """Return the cost that the harness reports, or 0 where it reports none that makes sense."""
+    """Return the cost that the harness reports, or 0 if it is missing or not a valid number."""
     cost = harness_output.get("cost_usd")
     if isinstance(cost, bool) or not isinstance(cost, (int, float)):
         return 0
@@ -128,7 +128,7 @@ def cost_usd(harness_output: dict[str, Any]) -> float:
 
 
 def grade(case: dict[str, Any], text: Any) -> tuple[float, dict[str, float], list[dict[str, str]]]:
-    """Return score, breakdown and failure modes of one answer."""
+    """Return the score, the breakdown and the failure modes of one answer."""
     if not isinstance(text, str) or not text.strip():
         return 0.0, {}, [failure("answer.missing", detail="no answer text")]
     if len(text) > MAX_ANSWER_CHARS:

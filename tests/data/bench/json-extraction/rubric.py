@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: MIT
 """Grade a JSON extraction field by field.
 
-The case gives `fields`, a list of objects with `name`, `kind`, `value` and optionally `weight` (1):
+The case has `fields`, a list of objects with `name`, `kind`, `value` and optionally `weight`
+(default 1). The kinds are:
 
-- `exact`: equal, strings in NFKC with white space collapsed; `ignore_case` is optional.
-- `number`: within `tolerance` (0); "$1,234.50" is read as the number it means.
-- `date`: the same day, in any usual notation; `day_first` says how to read 03/04/2024.
-- `set`: a list of strings, in any order; partial credit by F1.
+- `exact`: equal values. Strings are compared in NFKC with white space collapsed, and without regard
+  to case if `ignore_case` is true.
+- `number`: equal within `tolerance` (default 0). "$1,234.50" is a number.
+- `date`: the same day, in any usual notation. `day_first` says how to read 03/04/2024.
+- `set`: a list of strings in any order. Partial credit is the F1.
 
-A `value` of null means that the document does not say: the field must be null or left out.
-The harness gives `answer`: one JSON object, bare, in a Markdown fence, or in prose. Of several
-objects the last one counts.
+A `value` of null means that the document does not contain the value: the field must be null or
+absent. The harness output has `answer`: one JSON object, bare, in a Markdown fence, or in prose. If
+it has several objects, the last one counts.
 
-The score is the weighted mean over the fields. The case passes at `pass_score` (default 1).
+The score is the weighted mean over the fields. The case passes at `pass_score` (default 1) or more.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent / "_lib"))
 
-import normalise  # noqa: E402  (it stands in _lib)
+import normalise  # noqa: E402  (from _lib)
 
 MAX_ANSWER_CHARS = 50_000
 MAX_DETAIL_CHARS = 160
@@ -38,7 +40,7 @@ OBJECT_START = re.compile(r'''\{\s*(?:["']|\w+\s*:|\Z)''')
 
 
 class ExtractionFailed(Exception):
-    """An answer without an object to grade; `code` is the failure mode."""
+    """The answer has no object to grade. `code` is the failure mode."""
 
     def __init__(self, code: str, detail: str) -> None:
         super().__init__(detail)
@@ -46,7 +48,7 @@ class ExtractionFailed(Exception):
 
 
 def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Build an object; refuse one that gives two values for a key, and so hedges."""
+    """Build an object. Refuse duplicate keys, which would let an answer hedge."""
     found = dict(pairs)
     if len(found) != len(pairs):
         raise ValueError("a key stands twice in one object")
@@ -54,7 +56,7 @@ def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def finite(text: str) -> float:
-    """Read a real number; refuse one that is not finite, NaN and Infinity included."""
+    """Read a real number. Refuse NaN, Infinity and numbers too large for a float."""
     value = float(text)
     if not math.isfinite(value):
         raise ValueError(f"not a finite number: {text[:20]}")
@@ -67,7 +69,7 @@ DECODER = json.JSONDecoder(
 
 
 def decode(text: str) -> Any:
-    """Read JSON; anything wrong with it is a ValueError."""
+    """Read JSON. Raise ValueError for every mistake."""
     try:
         return DECODER.decode(text)
     except RecursionError as error:
@@ -75,7 +77,7 @@ def decode(text: str) -> Any:
 
 
 def scan(text: str) -> list[dict[str, Any]]:
-    """Return the outermost JSON objects in a text, first to last; raise where one is broken."""
+    """Return the outermost JSON objects of a text in order. Raise if one is malformed."""
     found: list[dict[str, Any]] = []
     at = text.find("{")
     for _ in range(MAX_SCAN_ATTEMPTS):
@@ -85,7 +87,7 @@ def scan(text: str) -> list[dict[str, Any]]:
             value, end = DECODER.raw_decode(text, at)
             found.append(value)
         except (ValueError, RecursionError) as error:
-            # An object inside of a broken one is not the answer; a brace in prose is no object.
+            # An object inside a malformed one is not the answer. A brace in prose is no object.
             if OBJECT_START.match(text, at):
                 raise ExtractionFailed("extraction.malformed_json", str(error)) from error
             end = at + 1
@@ -94,7 +96,7 @@ def scan(text: str) -> list[dict[str, Any]]:
 
 
 def extract(text: str) -> tuple[dict[str, Any], list[str]]:
-    """Return the object to grade, and the codes of what is odd about how it was given."""
+    """Return the object to grade, and failure modes for an unusual form of the answer."""
     try:
         values = [decode(text.strip())]
         oddities = []
@@ -111,7 +113,7 @@ def extract(text: str) -> tuple[dict[str, Any], list[str]]:
 
 
 def fenced_values(text: str) -> list[Any]:
-    """Return the JSON values that fill a fenced block each."""
+    """Return the values of all fenced blocks that contain JSON and nothing else."""
     values = []
     for fence in FENCE.finditer(text):
         try:
@@ -122,7 +124,7 @@ def fenced_values(text: str) -> list[Any]:
 
 
 def field_score(field: dict[str, Any], value: Any) -> float:
-    """Return how right one value is, from 0 to 1."""
+    """Return the score of one value, from 0 to 1."""
     kind, gold = field["kind"], field["value"]
     if gold is None or value is None:
         return float(value is None and gold is None)
@@ -141,14 +143,14 @@ def field_score(field: dict[str, Any], value: Any) -> float:
 
 
 def reference(field: dict[str, Any], value: Any) -> Any:
-    """Return the reference value as it was read; a case that nobody can pass is an error."""
+    """Return the reference value. Raise if it is None: nobody could pass such a case."""
     if value is None:
         raise ValueError(f"field {field['name']}: the reference is not a {field['kind']}")
     return value
 
 
 def same(value: Any, gold: Any, ignore_case: bool) -> bool:
-    """Compare exactly: JSON types count, so that neither 1 nor "true" is true."""
+    """Compare values and their JSON types: neither 1 nor "true" equals true."""
     if isinstance(value, str) and isinstance(gold, str):
         value, gold = normalise.text(value), normalise.text(gold)
         return value.casefold() == gold.casefold() if ignore_case else value == gold
@@ -156,7 +158,7 @@ def same(value: Any, gold: Any, ignore_case: bool) -> bool:
 
 
 def set_f1(answer: set[str] | None, gold: set[str]) -> float:
-    """Return the F1 of two sets; an answer that is no list of strings gets 0."""
+    """Return the F1 of two sets. An answer of None, not a list of strings, gets 0."""
     if answer is None:
         return 0.0
     if not answer and not gold:
@@ -165,13 +167,13 @@ def set_f1(answer: set[str] | None, gold: set[str]) -> float:
 
 
 def failure(code: str, severity: str = "block", detail: str = "") -> dict[str, str]:
-    """Build one failure mode, with its detail as a short single line that is valid UTF-8."""
+    """Build one failure mode. Make its detail a single line of valid UTF-8, and cut it."""
     text = " ".join(detail.encode("utf-8", "replace").decode().split())[:MAX_DETAIL_CHARS]
     return {"code": code, "severity": severity, **({"detail": text} if text else {})}
 
 
 def cost_usd(harness_output: dict[str, Any]) -> float:
-    """Return the cost that the harness reports, or 0 where it reports none that makes sense."""
+    """Return the cost that the harness reports, or 0 if it is missing or not a valid number."""
     cost = harness_output.get("cost_usd")
     if isinstance(cost, bool) or not isinstance(cost, (int, float)):
         return 0
@@ -179,7 +181,7 @@ def cost_usd(harness_output: dict[str, Any]) -> float:
 
 
 def mean_by_kind(fields: list[dict[str, Any]], scores: dict[str, float]) -> dict[str, float]:
-    """Return the plain mean of the scores for each kind of field that the case has."""
+    """Return the unweighted mean score of each kind of field in the case."""
     means = {}
     for kind in ("exact", "number", "date", "set"):
         of_kind = [scores[field["name"]] for field in fields if field["kind"] == kind]
@@ -191,7 +193,7 @@ def mean_by_kind(fields: list[dict[str, Any]], scores: dict[str, float]) -> dict
 def grade(
     case: dict[str, Any], text: Any
 ) -> tuple[bool, float, dict[str, float], list[dict[str, str]]]:
-    """Return verdict, score, breakdown and failure modes of one answer."""
+    """Return the verdict, the score, the breakdown and the failure modes of one answer."""
     if not isinstance(text, str) or not text.strip():
         return False, 0.0, {}, [failure("extraction.missing_answer", detail="no answer text")]
     if len(text) > MAX_ANSWER_CHARS:

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Grade a SQL query by running it and comparing its rows with those of a reference query.
 
-The case gives `schema` (a script), `rows` (table name to list of rows), `gold_sql`, and `ordered`,
-true where the question asks for an order. The harness gives `answer`: one SELECT statement, bare or
-in a Markdown fence. Column names do not count, column positions do. 3 equals 3.0, and real numbers
-are compared to six decimals.
+The case has `schema` (a script), `rows` (a list of rows by table name), `gold_sql`, and `ordered`,
+which is true if the question asks for an order. The harness output has `answer`: one SELECT
+statement, bare or in a Markdown fence. The positions of columns count, their names do not. 3 equals
+3.0, and real numbers are compared to six decimals.
 
-The query comes from a model, so SQLite itself confines it: an authorizer lets it read and nothing
-else, a progress handler counts its steps, and limits bound the size of values, rows and the heap.
-A query that runs but is wrong gets half of the F1 over its rows.
+The query comes from a model, so SQLite itself confines it. An authorizer lets it only read, a
+progress handler counts its steps, and limits bound the size of values, rows and the heap. The score
+of a query that runs but is wrong is half of the F1 over its rows.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MAX_HEAP_BYTES = 64 * 1024 * 1024
 MAX_STEPS = 500_000
 STEPS_PER_CALLBACK = 1_000
 
-# A query with one of these cannot be graded twice alike, or reaches outside of the database.
+# These make the result of a query differ between runs, or reach outside of the database.
 DENIED_FUNCTIONS = frozenset({"random", "randomblob", "load_extension"})
 READING = frozenset(
     {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
@@ -42,7 +42,7 @@ Row = tuple[Any, ...]
 
 
 class QueryFailed(Exception):
-    """A query that gave no rows to compare; `code` is the failure mode."""
+    """The query gave no rows to compare. `code` is the failure mode."""
 
     def __init__(self, code: str, detail: str) -> None:
         super().__init__(detail)
@@ -50,14 +50,14 @@ class QueryFailed(Exception):
 
 
 class Guard:
-    """What the untrusted query may do: callbacks for SQLite, and what they have refused."""
+    """Callbacks for SQLite that confine an untrusted query, and the first refusal."""
 
     def __init__(self, max_steps: int) -> None:
         self.callbacks_left = max_steps // STEPS_PER_CALLBACK
         self.refused = ""
 
     def authorize(self, action: int, first: str | None, second: str | None, *_: Any) -> int:
-        """Allow reading; note and deny everything else."""
+        """Allow reading. Deny everything else, and note the first denial."""
         if action not in READING:
             self.refused = self.refused or "the statement does more than read"
         elif action == sqlite3.SQLITE_FUNCTION and str(second).lower() in DENIED_FUNCTIONS:
@@ -67,12 +67,12 @@ class Guard:
         return sqlite3.SQLITE_DENY
 
     def progress(self) -> int:
-        """Stop the query once it has used its steps."""
+        """Stop the query once it has used up its steps."""
         self.callbacks_left -= 1
         return int(self.callbacks_left < 0)
 
     def explain(self, error: Exception) -> QueryFailed:
-        """Name what went wrong with a query."""
+        """Return the error of a query as a QueryFailed."""
         message = str(error)
         if self.refused:
             return QueryFailed("sql.forbidden", self.refused)
@@ -87,7 +87,7 @@ class Guard:
 
 
 def extract_query(text: str) -> str:
-    """Return the first block tagged as SQL, else the first block, else all of the text."""
+    """Return the first block tagged as SQL, else the first block, else the whole text."""
     blocks = [(fence[1].strip().lower(), fence[2]) for fence in FENCE.finditer(text)]
     tagged = [body for tag, body in blocks if tag in ("sql", "sqlite", "sqlite3")]
     return (tagged or [body for _, body in blocks] or [text])[0].strip().rstrip("; \t\r\n")
@@ -104,7 +104,7 @@ def build_database(case: dict[str, Any]) -> sqlite3.Connection:
 
 
 def confine(database: sqlite3.Connection, guard: Guard) -> None:
-    """Put the limits and the guard in force, for good."""
+    """Put the limits and the guard in force, permanently."""
     database.execute(f"PRAGMA hard_heap_limit={MAX_HEAP_BYTES}")
     database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)
     database.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, MAX_SQL_BYTES)
@@ -133,12 +133,12 @@ def run_untrusted(database: sqlite3.Connection, query: str, guard: Guard) -> lis
 
 
 def canonical_row(row: Row) -> Row:
-    """Make cells that count as equal identical: 3 and 3.0, 0.3 and 0.1 + 0.2."""
+    """Make equal cells identical: 3 and 3.0, 0.3 and 0.1 + 0.2."""
     return tuple(canonical_cell(cell) for cell in row)
 
 
 def canonical_cell(cell: Any) -> Any:
-    """Round a real number to six decimals, and make it an integer where it is one."""
+    """Round a real number to six decimals, and make it an integer if it has no fraction."""
     if not isinstance(cell, float):
         return cell
     rounded = round(cell, 6)
@@ -146,7 +146,7 @@ def canonical_cell(cell: Any) -> Any:
 
 
 def row_f1(answer: list[Row], gold: list[Row]) -> float:
-    """Return the harmonic mean of precision and recall over the two bags of rows."""
+    """Return the harmonic mean of precision and recall of the answer's rows."""
     if not answer and not gold:
         return 1.0
     common = sum((Counter(answer) & Counter(gold)).values())
@@ -154,7 +154,7 @@ def row_f1(answer: list[Row], gold: list[Row]) -> float:
 
 
 def difference(answer: list[Row], gold: list[Row]) -> str:
-    """Say in a few words how the answer's rows differ from the right ones."""
+    """Describe in a few words how the answer's rows differ from the right ones."""
     if answer and gold and len(answer[0]) != len(gold[0]):
         return f"{len(answer[0])} columns, expected {len(gold[0])}"
     missing = sum((Counter(gold) - Counter(answer)).values())
@@ -163,13 +163,13 @@ def difference(answer: list[Row], gold: list[Row]) -> str:
 
 
 def failure(code: str, severity: str = "block", detail: str = "") -> dict[str, str]:
-    """Build one failure mode, with its detail as a short single line that is valid UTF-8."""
+    """Build one failure mode. Make its detail a single line of valid UTF-8, and cut it."""
     text = " ".join(detail.encode("utf-8", "replace").decode().split())[:MAX_DETAIL_CHARS]
     return {"code": code, "severity": severity, **({"detail": text} if text else {})}
 
 
 def cost_usd(harness_output: dict[str, Any]) -> float:
-    """Return the cost that the harness reports, or 0 where it reports none that makes sense."""
+    """Return the cost that the harness reports, or 0 if it is missing or not a valid number."""
     cost = harness_output.get("cost_usd")
     if isinstance(cost, bool) or not isinstance(cost, (int, float)):
         return 0
@@ -177,7 +177,7 @@ def cost_usd(harness_output: dict[str, Any]) -> float:
 
 
 def grade(case: dict[str, Any], text: Any) -> tuple[float, dict[str, float], list[dict[str, str]]]:
-    """Return score, breakdown and failure modes of one answer."""
+    """Return the score, the breakdown and the failure modes of one answer."""
     if not isinstance(text, str) or not text.strip():
         return 0.0, {}, [failure("sql.missing_answer", detail="no answer text")]
     if len(text) > MAX_ANSWER_CHARS:

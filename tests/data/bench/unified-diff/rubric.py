@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""Grade a unified diff by applying it to the case's files and checking what comes out.
+"""Grade a unified diff by applying it to the case's files and checking the result.
 
-The case gives `files` (path to text) and `checks`, objects with `kind` and `path`:
+The case has `files` (text by path) and `checks`, objects with `kind` and `path`:
 
 - `file_equals` (`text`): the file has exactly this content.
-- `file_absent`: the file is not there.
-- `contains`, `lacks` (`text`): the file has, or does not have, this text in it.
-- `python_compiles`: the file is Python that compiles. It is not run.
+- `file_absent`: the file does not exist.
+- `contains`, `lacks` (`text`): the file contains, or does not contain, this text.
+- `python_compiles`: the file is Python that compiles. The rubric does not run it.
 - `python_defines` (`names`): it compiles and defines these functions, classes, `Class.method`s.
 
-The harness gives `answer`: a diff, bare or in a Markdown fence. The files are written to a
-directory below the current one, which is private to the job, and the checks read them from there.
-A diff that applies but leaves checks unmet gets half of the share of the checks that it meets.
+The harness output has `answer`: a diff, bare or in a Markdown fence. The rubric writes the files to
+a directory below the current one, which is private to the job, and the checks read them from there.
+The score of a diff that applies but fails some checks is half of the share of checks that hold.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent / "_lib"))
 
-import unidiff  # noqa: E402  (it stands in _lib)
+import unidiff  # noqa: E402  (from _lib)
 
 MAX_ANSWER_CHARS = 200_000
 MAX_DETAIL_CHARS = 160
@@ -37,13 +37,13 @@ FENCE = re.compile(r"^```[^\n`]*\n(.*?)(?:^```[ \t\r]*$|\Z)", re.MULTILINE | re.
 
 
 def extract_diff(text: str) -> str:
-    """Return the fenced blocks that hold a file header, joined, or the whole text without any."""
+    """Join the fenced blocks that have a file header. Without any, return the whole text."""
     blocks = [fence[1] for fence in FENCE.finditer(text)]
     return "".join(block for block in blocks if re.search("^--- ", block, re.MULTILINE)) or text
 
 
 def write_tree(root: Path, files: dict[str, str]) -> None:
-    """Write the files below root, to the byte."""
+    """Write the files below root, byte for byte."""
     for name, text in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -51,12 +51,12 @@ def write_tree(root: Path, files: dict[str, str]) -> None:
 
 
 def read_text(path: Path) -> str | None:
-    """Return a file's text, or None where there is no such file."""
+    """Return a file's text, or None if the file does not exist."""
     return path.read_bytes().decode() if path.is_file() else None
 
 
 def parse_python(text: str) -> ast.Module | None:
-    """Return the syntax tree of a text that compiles as Python, or None."""
+    """Return the syntax tree of a text, or None if it does not compile as Python."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -79,7 +79,7 @@ def defined_names(module: ast.Module) -> Iterator[str]:
 
 
 def check_met(check: dict[str, Any], root: Path) -> bool:
-    """Tell whether one check of the case holds for the files below root."""
+    """Return whether one check of the case holds for the files below root."""
     kind = check["kind"]
     text = read_text(root / check["path"])
     if kind == "file_absent":
@@ -97,13 +97,13 @@ def check_met(check: dict[str, Any], root: Path) -> bool:
 
 
 def failure(code: str, severity: str = "block", detail: str = "") -> dict[str, str]:
-    """Build one failure mode, with its detail as a short single line that is valid UTF-8."""
+    """Build one failure mode. Make its detail a single line of valid UTF-8, and cut it."""
     text = " ".join(detail.encode("utf-8", "replace").decode().split())[:MAX_DETAIL_CHARS]
     return {"code": code, "severity": severity, **({"detail": text} if text else {})}
 
 
 def cost_usd(harness_output: dict[str, Any]) -> float:
-    """Return the cost that the harness reports, or 0 where it reports none that makes sense."""
+    """Return the cost that the harness reports, or 0 if it is missing or not a valid number."""
     cost = harness_output.get("cost_usd")
     if isinstance(cost, bool) or not isinstance(cost, (int, float)):
         return 0
@@ -111,7 +111,7 @@ def cost_usd(harness_output: dict[str, Any]) -> float:
 
 
 def grade(case: dict[str, Any], text: Any) -> tuple[float, dict[str, float], list[dict[str, str]]]:
-    """Return score, breakdown and failure modes of one answer."""
+    """Return the score, the breakdown and the failure modes of one answer."""
     if not case["checks"]:
         raise ValueError(f"case {case['case_id']} checks nothing")
     if not isinstance(text, str) or not text.strip():

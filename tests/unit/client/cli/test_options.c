@@ -102,7 +102,7 @@ static void test_accepted(void **state)
         {"-tword -n3 -f a", true, true, 3, 0, 1},
         {"-ft word a", true, true, 0, 0, 1},
         {"--list x --list y a --list z", false, false, 0, 3, 1},
-        {"--often a", false, false, 2, 0, 1}, /* the argument may be left out: "a" is none */
+        {"--often a", false, false, 2, 0, 1}, /* the argument is optional: "a" is an operand */
         {"--often=7 a", false, false, 7, 0, 1},
         {"-o -f a", true, false, 2, 0, 1},
         {"-o7 a", false, false, 7, 0, 1},
@@ -122,7 +122,7 @@ static void test_accepted(void **state)
     }
 }
 
-/* What follows the first word is not for us to read. */
+/* The parser stops at the first word. */
 static void test_command_with_options_of_its_own(void **state)
 {
     static const struct command outer = {

@@ -147,7 +147,7 @@ static void test_verdict(void **state)
 #define RESULT "\"type\":\"result\",\"id\":\"a\",\"score\":{\"passed\":true,\"score\":1}"
 #define TAIL ",\"isolation\":{\"class\":\"subprocess\",\"layers\":[\"env\"]}}"
 
-/* Whatever came before, a message is what it is by itself. */
+/* Messages before do not change how a message is read. */
 static void test_tail_is_the_last_ones(void **state)
 {
     static const char *const texts[] = {

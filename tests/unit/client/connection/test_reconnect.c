@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* When the attempts to reconnect are due, when they end, and which changes of state are not
  * allowed. */
-#include "../../aborts.h"
 #include "client/connection/reconnect.h"
+#include "tests/unit/caught.h"
 
 #include <event2/buffer.h>
 #include <stdlib.h>
@@ -74,26 +74,14 @@ static void test_reason_of_the_loss(void **state)
     assert_string_equal(f->reconnect.why.text, why.text);
 }
 
-static void give_up(void *argument)
-{
-    struct fixture *f = argument;
-    reconnect_give_up(&f->reconnect, &f->session);
-}
-
-static void begin(void *argument)
-{
-    struct fixture *f = argument;
-    reconnect_begin(&f->reconnect, &f->session, NULL, 0);
-}
-
 static void test_wrong_changes_abort(void **state)
 {
     struct fixture *f = *state;
-    assert_int_equal(aborts(give_up, f), ASSERTIONS_ARE_ON);
-    assert_false(aborts(begin, f));
+    assert_caught(reconnect_give_up(&f->reconnect, &f->session));
+    assert_not_caught(reconnect_begin(&f->reconnect, &f->session, NULL, 0));
     reconnect_begin(&f->reconnect, &f->session, NULL, 0);
-    assert_int_equal(aborts(begin, f), ASSERTIONS_ARE_ON);
-    assert_false(aborts(give_up, f));
+    assert_caught(reconnect_begin(&f->reconnect, &f->session, NULL, 0));
+    assert_not_caught(reconnect_give_up(&f->reconnect, &f->session));
 }
 
 int main(void)

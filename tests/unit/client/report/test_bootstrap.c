@@ -209,7 +209,7 @@ static void test_zeros_and_ones(void **state)
     assert_true(certain > 0);
 }
 
-/* What is published: 98 of 164 at 95 %, with ties at their midrank. */
+/* A published example: 98 of 164 at 95 %, with ties at their midrank. */
 static void test_98_of_164(void **state)
 {
     double values[164] = {0};
@@ -355,7 +355,7 @@ static void test_ties_of_fractions(void **state)
     assert_near(tenths.bca.high, units.bca.high / 10, 1e-12, "the high end");
 }
 
-/* --- where there is none ------------------------------------------------------------------- */
+/* --- no interval --------------------------------------------------------------------------- */
 
 static void assert_none(const struct interval *interval, const char *why_not)
 {

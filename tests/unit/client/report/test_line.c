@@ -93,7 +93,7 @@ static void test_samples(void **state)
     assert_string_equal(line.task_class, "code_exec");
     line = decode("{\"task_id\":\"H/1\",\"sample\":3,\"passed\":false,\"verdict\":\"timeout\","
                   "\"result\":\"timeout: the wall clock has expired\",\"score\":0.5,"
-                  /* What a sample says of itself is not what its job has used. */
+                  /* A sample's own usage is not the usage of its job. */
                   "\"usage\":{\"wall_clock_ms\":1},\"mode\":\"shared\","
                   "\"run\":{\"usage\":{\"wall_clock_ms\":7},\"isolation\":{},"
                   "\"mode\":\"isolated\"}}",

@@ -105,7 +105,7 @@ static void assert_only_example(json_t *take_counted, const char *id)
     assert_string_equal(json_string_value(json_object_get(json_array_get(examples, 0), "id")), id);
 }
 
-/* What was replaced is no example, neither of what failed nor of errors. */
+/* A replaced result is not an example of a failure or of an error. */
 static void test_examples_are_of_what_counts(void **state)
 {
     _cleanup_results_ struct results results = RESULTS_NULL;

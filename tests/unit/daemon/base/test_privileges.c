@@ -197,7 +197,7 @@ static void test_make_in_what_is_there(void **state)
     expect_owned("parent/roots", GRADER_UID, GRADER_GID, 0751);
 }
 
-/* What belongs to somebody else is not taken away. */
+/* Files of another account keep their owner. */
 static void test_make_of_somebody_elses(void **state)
 {
     (void)state;

@@ -319,7 +319,7 @@ static void a_mount_without_us_is_passed_over(void **state)
     place.fd = close_fd(place.fd);
 }
 
-/* Looks for a place where there is none; nothing of the search may stay. */
+/* A search that finds no place must leave nothing behind. */
 static void expect_fault(const char *proc, int error, const char *text)
 {
     struct fault fault = FAULT_NULL;

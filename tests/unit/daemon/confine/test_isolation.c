@@ -23,7 +23,7 @@ static const char *const four[] = {
     "PATH=/usr/bin:/bin", "LANG=C.UTF-8", "PYTHONHASHSEED=0", "PYTHONIOENCODING=utf-8", NULL,
 };
 
-/* What a probe finds if the host grants everything and jobs may use the network. */
+/* The result of a probe if the host grants everything and jobs may use the network. */
 #define FOUND (LAYERS_ALL & ~LAYER_BIT(LAYER_CGROUP))
 #define FOUND_NETWORKED (FOUND & ~LAYER_BIT(LAYER_NETWORK) & ~LAYER_BIT(LAYER_NET_NAMESPACE))
 

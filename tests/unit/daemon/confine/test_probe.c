@@ -439,7 +439,7 @@ static int no_descriptor_is_left(void)
 
 /* --- a jail that lies --------------------------------------------------------------------- */
 
-/* What this program does when it is started as a jail, by the name of its directory. */
+/* The behaviour of this program when it is started as a jail, by the name of its directory. */
 static int play_jail(const char *directory)
 {
     static char strings[LINK_STRINGS_MAX];

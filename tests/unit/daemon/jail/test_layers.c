@@ -157,7 +157,7 @@ static void test_one_left_out(void **state)
     }
 }
 
-/* What holds by two means is lost only with both of them. */
+/* A guarantee with two means is lost only with both. */
 static void test_two_left_out(void **state)
 {
     static const struct {

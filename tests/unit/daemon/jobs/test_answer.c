@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The one message that ends a job: what becomes a result and what an error, and that the message
- * and what is noted beside it say the same. */
+/* Tests the message that ends a job: which ends become a result and which an error, and that the
+ * message agrees with the facts noted for the log. */
 #include "daemon/base/clock.h"
 #include "daemon/jobs/answer.h"
 #include "daemon/kinds/rubric_files.h"
@@ -18,7 +18,7 @@
 #define EXITED(code) ((code) << 8)
 #define JOB_NO 4711
 
-/* Whether GOT has all that WANTED has; of objects the fields that are named. */
+/* Returns whether GOT equals WANTED. Objects may have more members than WANTED names. */
 static bool contains(const json_t *got, const json_t *wanted) // NOLINT(misc-no-recursion)
 {
     if (!json_is_object(wanted) || !json_is_object(got))
@@ -99,7 +99,7 @@ static void set_output(struct fixture *f, const char *out, const char *err)
         assert_int_equal(bytes_copy(err, strlen(err), &f->err), 0);
 }
 
-/* The payload as JSON, to be freed; it must have all that WANTED has. */
+/* Asserts that the payload contains WANTED and returns it as JSON; to be freed. */
 static json_t *read_payload(const struct answer *answer, const char *wanted)
 {
     json_t *got = NULL, *expected = parse(wanted);
@@ -110,7 +110,7 @@ static json_t *read_payload(const struct answer *answer, const char *wanted)
     return got;
 }
 
-/* What is noted of a result must be what it says. */
+/* Asserts that the noted facts agree with the result. */
 static void expect_same(const struct answer *answer, const json_t *result)
 {
     const json_t *score = json_object_get(result, "score"), *usage;
@@ -121,7 +121,7 @@ static void expect_same(const struct answer *answer, const json_t *result)
     assert_int_equal(answer->usage.wall_clock_ms, wall_clock);
     assert_true(wall_clock >= 1);
     assert_int_equal(json_integer_value(json_object_get(score, "wall_clock_ms")), wall_clock);
-    /* The interpreter is told of where one ran. */
+    /* `interpreter` is present only if an interpreter ran. */
     assert_int_equal(json_object_size(result), json_object_get(result, "interpreter") ? 9 : 8);
 }
 
@@ -162,7 +162,7 @@ static void check_results(struct fixture *f, const struct result_case *cases, si
         check_result(f, &cases[i]);
 }
 
-/* Asserts an error with CODE and returns it, to be freed. */
+/* Asserts an error with CODE and returns it; to be freed. */
 static json_t *expect_error(const struct answer *answer, enum error_code code)
 {
     char wanted[200];
@@ -177,7 +177,7 @@ static json_t *expect_error(const struct answer *answer, enum error_code code)
     assert_false(answer->passed);
     assert_false(answer->program_failed);
     assert_int_equal(answer->code, code);
-    /* What is noted is "code: message", as far as there is room. */
+    /* The note is "code: message", cut to its buffer. */
     char noted[2000];
     (void)snprintf(noted, sizeof(noted), "%s: %s", error_code_name(code), message);
     assert_true(strlen(answer->what) < ANSWER_WHAT_MAX);
@@ -207,7 +207,7 @@ static void test_verdict_of_the_rubric(void **state)
         {SLOT_END_EXITED, SLOT_KILL_NONE, EXITED(0), GOOD, "",
          "{'score':{'passed':true,'score':1,'failure_modes':[]}," OUTCOME_OK ",'stderr':''}}", "",
          false},
-        /* On success stderr is discarded. */
+        /* On success the daemon discards stderr. */
         {SLOT_END_EXITED, SLOT_KILL_NONE, EXITED(0), GOOD, "a warning\n",
          "{'score':{'passed':true}," OUTCOME_OK ",'stderr':''}}", "", false},
         {SLOT_END_EXITED, SLOT_KILL_NONE, EXITED(0), "{'passed':false,'score':0.25}", "x",
@@ -220,7 +220,7 @@ static void test_verdict_of_the_rubric(void **state)
         {SLOT_END_EXITED, SLOT_KILL_NONE, EXITED(0),
          "{'passed':true,'score':1,'failure_modes':[{'code':'a','severity':'warn'}]}", "",
          "{'score':{'passed':true,'failure_modes':[{'code':'a','severity':'warn'}]}}", "", false},
-        /* What it says of its own time is replaced. */
+        /* The daemon replaces the rubric's own wall clock. */
         {SLOT_END_EXITED, SLOT_KILL_NONE, EXITED(0), "{'passed':true,'score':1,'wall_clock_ms':7}",
          "", "{'score':{'wall_clock_ms':42}}", "", false},
     };
@@ -291,7 +291,7 @@ static void test_unknown_key(void **state)
     check_result(f, &c);
 }
 
-/* We killed the job, and lost its jail on top: why we did is known. */
+/* The daemon killed the job and then lost its jail: the reason of the kill counts. */
 static void test_jail_lost_after_a_kill(void **state)
 {
     static const struct result_case cases[] = {
@@ -308,7 +308,7 @@ static void test_jail_lost_after_a_kill(void **state)
     check_results(*state, cases, ARRAY_SIZE(cases));
 }
 
-/* A job that ended by itself has its verdict, also while the daemon is being stopped. */
+/* A job that ends by itself gets its verdict even while the daemon drains. */
 static void test_result_while_draining(void **state)
 {
     static const struct result_case cases[] = {
@@ -339,7 +339,7 @@ static void test_usage(void **state)
     check_result(f, &c);
 }
 
-/* Any bytes that a client may choose come back. */
+/* A client may choose any bytes as the id. */
 static void test_id_comes_back_as_it_was(void **state)
 {
     static const struct {
@@ -364,7 +364,7 @@ static void test_id_comes_back_as_it_was(void **state)
     }
 }
 
-/* What is noted is cut; what is sent is not. */
+/* The note is cut; the message is not. */
 static void test_long_failure_mode(void **state)
 {
     struct fixture *f = *state;
@@ -404,7 +404,7 @@ static void test_cancelled(void **state)
         check_error(f, ERROR_DRAINING, "the daemon stops and the grace period is over");
     }
     f->result.end = SLOT_END_EXITED;
-    f->result.wait_status = EXITED(0); /* it was over already; nobody wants it any more */
+    f->result.wait_status = EXITED(0); /* it had already ended when it was cancelled */
     f->job.draining = false;
     check_error(f, ERROR_CANCELLED, "cancelled while running");
 }
@@ -417,7 +417,7 @@ static void test_jail_lost(void **state)
     f->result.end = SLOT_END_JAIL_LOST;
     check_error(f, ERROR_SANDBOX_FAILED,
                 "the jail was lost while the job ran; it has been replaced");
-    f->job.draining = true; /* not we who killed it */
+    f->job.draining = true; /* but the daemon did not kill it */
     check_error(f, ERROR_SANDBOX_FAILED,
                 "the jail was lost while the job ran; it has been replaced");
 }
@@ -487,7 +487,7 @@ static void check_sut(struct fixture *f, enum sut_status status, const char *wan
                               "'usage':{'wall_clock_ms':1,'cpu_ms':0,'cpu_wait_ms':0,"
                               "'max_rss_bytes':0},'isolation':{'class':'subprocess'}}");
     assert_true(answer.is_result);
-    assert_false(answer.program_failed); /* it was not run */
+    assert_false(answer.program_failed); /* the rubric did not run */
     assert_string_equal(answer.what, what);
     expect_same(&answer, result);
     json_decref(rest);
@@ -577,7 +577,7 @@ static void test_no_code(void **state)
     json_decref(result);
 }
 
-/* A program that cannot be executed is the client's mistake where the client has named it. */
+/* A program that cannot be executed is the client's mistake if the client has named it. */
 static void test_sandbox_not_started(void **state)
 {
     struct fixture *f = *state;
@@ -625,7 +625,7 @@ static void set_code_exec(struct fixture *f, size_t targets)
     };
 }
 
-/* WHAT is the failure mode; "": passed. */
+/* Checks the result. WHAT is the failure mode; "": passed. */
 static void check_code_exec(struct fixture *f, const char *wanted, const char *what, double score)
 {
     _cleanup_answer_ struct answer answer = ANSWER_NULL;
@@ -635,13 +635,13 @@ static void check_code_exec(struct fixture *f, const char *wanted, const char *w
     assert_string_equal(answer.what, what);
     assert_int_equal(answer.passed, !*what);
     assert_true(answer.score == score);
-    assert_false(answer.program_failed); /* it is no fault of ours that code is wrong */
-    /* What the checker wrote is not for the client. */
+    assert_false(answer.program_failed); /* wrong code is no failure of the checker */
+    /* Clients do not get the checker's output. */
     assert_null(json_object_get(result, "stdout"));
     assert_null(json_object_get(json_object_get(result, "outcome"), "stdout"));
     assert_string_equal(json_string_value(json_object_get(result, "interpreter")),
                         f->result.warm ? "warm" : "cold");
-    f->result.warm = !f->result.warm; /* the next one is the other */
+    f->result.warm = !f->result.warm; /* the next result is the other one */
     assert_int_equal(json_object_size(result), 12);
     json_decref(result);
 }
@@ -658,7 +658,7 @@ static void test_code_exec_pass(void **state)
                     "", 1);
     f->spec.code_exec.shared = true;
     check_code_exec(f, CODE_EXEC "'verdict':'pass','mode':'shared'}", "", 1);
-    /* A program that tests is one assertion. */
+    /* A test program counts as one assertion. */
     set_code_exec(f, 0);
     set_output(f, T PASS, "");
     check_code_exec(f, CODE_EXEC "'verdict':'pass','assertions':[{'passed':true}]}", "", 1);
@@ -724,7 +724,7 @@ static void test_code_exec_ended(void **state)
                     "code_exec.error", 0);
 }
 
-/* A checker that cannot do its work is no verdict on the code. */
+/* A broken checker gives no verdict on the code. */
 static void test_code_exec_broken(void **state)
 {
     struct fixture *f = *state;
@@ -733,7 +733,7 @@ static void test_code_exec_broken(void **state)
     f->result.wait_status = EXITED(70);
     check_error(f, ERROR_SANDBOX_FAILED, "OSError: prctl");
     assert_true(error_code_retriable(ERROR_SANDBOX_FAILED));
-    /* Nor is an interpreter that cannot be executed. */
+    /* An interpreter that cannot be executed gives none either. */
     f->result.end = SLOT_END_NOT_STARTED;
     f->result.stage = LINK_STAGE_EXEC;
     f->result.error = ENOENT;

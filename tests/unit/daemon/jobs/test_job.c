@@ -1,38 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The places of a job, what is counted of them, and the set of a connection's jobs. */
-#include "../../aborts.h"
+/* Tests the places of a job, the count of running jobs, and the set of a connection's jobs. */
 #include "daemon/jobs/jobset.h"
 #include "proto/util.h"
+#include "tests/unit/caught.h"
 
 #include <string.h>
 
-/* Never looked into. */
+/* Returns a pointer that nothing dereferences. */
 static struct slot *slot_number(uintptr_t number)
 {
     return (struct slot *)(0x1000 * number);
-}
-
-struct move {
-    struct job *job;
-    enum job_place place;
-    struct slot *slot;
-};
-
-static void call_enter(void *argument)
-{
-    const struct move *move = argument;
-    job_enter(move->job, move->place, move->slot);
-}
-
-static bool may_enter(struct job *job, enum job_place place, struct slot *slot)
-{
-    struct move move = {job, place, slot};
-    return !aborts(call_enter, &move);
-}
-
-static void call_count(void *argument)
-{
-    job_set_count(argument, -1);
 }
 
 static void no_more_jobs_stop_than_run(void **state)
@@ -40,9 +17,9 @@ static void no_more_jobs_stop_than_run(void **state)
     struct job_set set;
     (void)state;
     job_set_init(&set);
-    assert_int_equal(aborts(call_count, &set), ASSERTIONS_ARE_ON);
+    assert_caught(job_set_count(&set, -1));
     job_set_count(&set, 1);
-    assert_false(aborts(call_count, &set));
+    assert_not_caught(job_set_count(&set, -1));
 }
 
 static void running_jobs_are_counted(void **state)
@@ -63,7 +40,7 @@ static void running_jobs_are_counted(void **state)
     job_enter(&jobs[0], JOB_ON_SLOT, slot_number(1));
     job_enter(&jobs[1], JOB_ON_SLOT, slot_number(2));
     assert_int_equal(job_set_running(&set), 2);
-    job_enter(&jobs[0], JOB_ON_SLOT, slot_number(3)); /* moved */
+    job_enter(&jobs[0], JOB_ON_SLOT, slot_number(3)); /* to another slot */
     assert_int_equal(job_set_running(&set), 2);
     assert_ptr_equal(jobs[0].slot, slot_number(3));
     job_enter(&jobs[0], JOB_ENDED, NULL);
@@ -71,7 +48,7 @@ static void running_jobs_are_counted(void **state)
     assert_null(jobs[0].slot);
     job_set_remove(&set, &jobs[0]);
     assert_int_equal(job_set_running(&set), 1);
-    job_set_remove(&set, &jobs[1]); /* its client is gone, it runs still */
+    job_set_remove(&set, &jobs[1]); /* its client has gone; the job still runs */
     assert_int_equal(job_set_running(&set), 0);
     job_enter(&jobs[1], JOB_ENDED, NULL);
     assert_int_equal(job_set_running(&set), 0);
@@ -92,31 +69,26 @@ static void places_that_may_follow(void **state)
         for (enum job_place to = 0; to <= JOB_ENDED; to++) {
             struct job job = {.place = from, .entry.lane = to == JOB_QUEUED ? &lane : NULL};
             struct slot *slot = to == JOB_ON_SLOT ? slot_number(1) : NULL;
-            if (may_enter(&job, to, slot) != (!ASSERTIONS_ARE_ON || legal[from][to]))
+            if (aborts(job_enter(&job, to, slot), !legal[from][to]) == legal[from][to])
                 fail_msg("from %d to %d", (int)from, (int)to);
         }
 }
 
-/* The queue and the slot say the same as the place. */
+/* A job's lane and slot must agree with its place. */
 static void a_place_agrees_with_queue_and_slot(void **state)
 {
     struct queue_lane lane = {.count = 1};
     struct job admitted = {.number = 1}, queued = {.place = JOB_QUEUED, .entry.lane = &lane};
     (void)state;
-    assert_int_equal(may_enter(&admitted, JOB_QUEUED, NULL), !ASSERTIONS_ARE_ON);
-    assert_int_equal(may_enter(&queued, JOB_ON_SLOT, slot_number(1)), !ASSERTIONS_ARE_ON);
+    assert_caught(job_enter(&admitted, JOB_QUEUED, NULL));
+    assert_caught(job_enter(&queued, JOB_ON_SLOT, slot_number(1)));
     queued.entry.lane = NULL;
-    assert_true(may_enter(&queued, JOB_ON_SLOT, slot_number(1)));
-    assert_int_equal(may_enter(&queued, JOB_ON_SLOT, NULL), !ASSERTIONS_ARE_ON);
-    assert_int_equal(may_enter(&queued, JOB_ENDED, slot_number(1)), !ASSERTIONS_ARE_ON);
+    assert_not_caught(job_enter(&queued, JOB_ON_SLOT, slot_number(1)));
+    assert_caught(job_enter(&queued, JOB_ON_SLOT, NULL));
+    assert_caught(job_enter(&queued, JOB_ENDED, slot_number(1)));
 }
 
-/* --- what is in use is not freed ----------------------------------------------------------- */
-
-static void call_free(void *argument)
-{
-    job_free(argument);
-}
+/* --- a job in use is not freed ----------------------------------------------------------- */
 
 static struct job *new_job(void)
 {
@@ -134,36 +106,21 @@ static void a_job_in_use_is_not_freed(void **state)
     struct job *job = new_job();
     (void)state;
     job_set_init(&set);
-    assert_false(aborts(call_free, job));
+    assert_not_caught(job_free(job));
     assert_int_equal(job_set_add(&set, job), 0);
-    assert_int_equal(aborts(call_free, job), ASSERTIONS_ARE_ON);
+    assert_caught(job_free(job));
     job_set_remove(&set, job);
     job->entry.lane = &lane;
     job_enter(job, JOB_QUEUED, NULL);
-    assert_int_equal(aborts(call_free, job), ASSERTIONS_ARE_ON);
+    assert_caught(job_free(job));
     job->entry.lane = NULL;
     job_enter(job, JOB_ON_SLOT, slot_number(1));
-    assert_int_equal(aborts(call_free, job), ASSERTIONS_ARE_ON);
+    assert_caught(job_free(job));
     job_enter(job, JOB_ENDED, NULL);
     job_free(job);
 }
 
 /* --- what is noted of a job ---------------------------------------------------------------- */
-
-static void call_begin(void *argument)
-{
-    job_begin(argument, 8);
-}
-
-static void call_mark_draining(void *argument)
-{
-    job_mark_draining(argument);
-}
-
-static void call_orphan(void *argument)
-{
-    job_orphan(argument);
-}
 
 static void a_job_begins_once(void **state)
 {
@@ -171,14 +128,14 @@ static void a_job_begins_once(void **state)
     (void)state;
     job_begin(&job, 7);
     assert_int_equal(job.began_ns, 7);
-    assert_int_equal(aborts(call_begin, &job), ASSERTIONS_ARE_ON);
+    assert_caught(job_begin(&job, 8));
 }
 
 static void only_a_job_on_a_slot_is_killed_by_a_drain(void **state)
 {
     struct job job = {.place = JOB_QUEUED};
     (void)state;
-    assert_int_equal(aborts(call_mark_draining, &job), ASSERTIONS_ARE_ON);
+    assert_caught(job_mark_draining(&job));
     job_enter(&job, JOB_ON_SLOT, slot_number(1));
     job_mark_draining(&job);
     assert_true(job.draining);
@@ -193,7 +150,7 @@ static void a_job_is_orphaned_outside_of_its_set(void **state)
     (void)state;
     job_set_init(&set);
     assert_int_equal(job_set_add(&set, &job), 0);
-    assert_int_equal(aborts(call_orphan, &job), ASSERTIONS_ARE_ON);
+    assert_caught(job_orphan(&job));
     job_set_remove(&set, &job);
     job_orphan(&job);
     assert_null(job.conn);
@@ -226,23 +183,6 @@ static void jobs_are_found_by_any_bytes(void **state)
     }
 }
 
-struct membership {
-    struct job_set *set;
-    struct job *job;
-};
-
-static void call_add(void *argument)
-{
-    const struct membership *membership = argument;
-    (void)job_set_add(membership->set, membership->job);
-}
-
-static void call_remove(void *argument)
-{
-    const struct membership *membership = argument;
-    job_set_remove(membership->set, membership->job);
-}
-
 static void a_job_is_in_one_set(void **state)
 {
     struct job_set first, second;
@@ -252,8 +192,8 @@ static void a_job_is_in_one_set(void **state)
     job_set_init(&first);
     job_set_init(&second);
     assert_int_equal(job_set_add(&first, &job), 0);
-    assert_int_equal(aborts(call_add, &(struct membership){&second, &job}), ASSERTIONS_ARE_ON);
-    assert_int_equal(aborts(call_remove, &(struct membership){&second, &job}), ASSERTIONS_ARE_ON);
+    assert_caught(job_set_add(&second, &job));
+    assert_caught(job_set_remove(&second, &job));
     job_set_remove(&first, &job);
 }
 

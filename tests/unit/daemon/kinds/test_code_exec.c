@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the checker of a code_exec job is given: its input, its files and its command line. */
+/* Tests what a code_exec job passes to its checker: the input, the files and the command line. */
 #include "daemon/kinds/checker_files.h"
 #include "daemon/kinds/code_exec.h"
 #include "proto/request.h"
@@ -14,7 +14,7 @@
 #define PYTHON "/opt/python/bin/python3"
 #define CHECKER ".checker/"
 
-/* Bytes of a literal, NUL and all. */
+/* The bytes of a literal, including NUL bytes inside. */
 #define BYTES(literal)                                                       \
     {                                                                        \
         .data = (char *)(uintptr_t)(literal), .length = sizeof(literal) - 1, \
@@ -74,7 +74,7 @@ static void test_program(void **state)
                       "ftest 20\ndef check(c):\n pass\n");
 }
 
-/* Each part is there exactly where the job has it, and always in its place. */
+/* The input has exactly the parts that the job has, in a fixed order. */
 static void test_every_combination(void **state)
 {
     (void)state;
@@ -112,10 +112,10 @@ static void test_generation(void **state)
                                   .target_count = 1,
                                   .text = BYTES("Sure:\n```python\n  a = 1\r\n  b\n```\nDone.\n")};
     CHECK_INPUT(spec, "mode 8\nisolatedcode 8\na = 1\nb\ntarget 15\nassert f() == 1");
-    /* Without a fence it is the text. */
+    /* Without a fence the code is the whole text. */
     spec.text = (struct bytes)BYTES("a = 1");
     CHECK_INPUT(spec, "mode 8\nisolatedcode 5\na = 1target 15\nassert f() == 1");
-    /* The tags of Python, not of a shell. */
+    /* Only fences with a tag of Python count, not those of a shell. */
     spec.text = (struct bytes)BYTES("```sh\nls\n```\n```py3\nx\n```\n");
     CHECK_INPUT(spec, "mode 8\nisolatedcode 2\nx\ntarget 15\nassert f() == 1");
 }
@@ -133,7 +133,7 @@ static void test_generation_without_code(void **state)
     CHECK_INPUT(spec, wanted);
 }
 
-/* Code that is given as such is not looked into. */
+/* `code` is passed on unchanged. */
 static void test_code_as_it_is(void **state)
 {
     (void)state;
@@ -143,7 +143,7 @@ static void test_code_as_it_is(void **state)
                 "mode 8\nisolatedcode 21\n  <think>```py\r\nx\n```target 15\nassert f() == 1");
 }
 
-/* Lengths are in bytes, and no byte means anything: neither a NUL nor what looks like a part. */
+/* Lengths are in bytes, and no byte is special: neither a NUL nor text that looks like a part. */
 static void test_odd_bytes(void **state)
 {
     (void)state;
@@ -162,7 +162,7 @@ static void test_odd_bytes(void **state)
                       "target 11\ncode 4\neviltarget 1\n\n");
 }
 
-/* What is given and empty is a part without bytes. */
+/* A field that is present but empty gives a part without bytes. */
 static void test_empty_parts(void **state)
 {
     (void)state;
@@ -194,7 +194,7 @@ static void test_launch(void **state)
     assert_null(plan.launch.argv[ARRAY_SIZE(argv)]);
     assert_ptr_equal(plan.launch.envp, environment);
     assert_memory_equal(&plan.launch.limits, &job.limits, sizeof(job.limits));
-    /* It is not let out. */
+    /* The checker has no network. */
     assert_false(plan.launch.network);
     assert_null(plan.launch.readable);
     assert_null(plan.launch.bench.path);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The verdict on model-written code: what of a checker's report is believed, and what the outcome
- * of its process overrules. */
+/* Tests the verdict on model-written code: which parts of the checker's report count, and when the
+ * outcome of its process overrules the report. */
 #include "daemon/kinds/code_exec_report.h"
 #include "tests/unit/score_json.h"
 
@@ -18,7 +18,7 @@
 #define FAIL "{'verdict':'assertion_fail','detail':''}\n"
 #define UNREADABLE "the checker's report cannot be read"
 
-/* JSON out of what has single quotes for double ones. */
+/* Replaces single quotes by double ones, which makes TEXT JSON. */
 static void to_json(char *text, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -26,7 +26,7 @@ static void to_json(char *text, size_t n)
             text[i] = '"';
 }
 
-/* As a capture has it: NULL where nothing came, else in an allocation of its own size. */
+/* Returns captured output: NULL without any, otherwise an allocation of the exact size. */
 static struct bytes captured(const char *text, size_t n)
 {
     struct bytes bytes = BYTES_NULL;
@@ -55,10 +55,10 @@ static struct outcome ended_well(void)
     return ended(0, 0, LIMIT_NONE, "ok");
 }
 
-/* --- what is expected --------------------------------------------------------------------- */
+/* --- expectations ------------------------------------------------------------------------- */
 
 struct expected {
-    const char *verdict, *detail; /* DETAIL is of no meaning where VERDICT is "pass" */
+    const char *verdict, *detail; /* DETAIL does not matter if VERDICT is "pass" */
     double score;
     const char *assertions; /* "10": the first passed, the second did not */
 };
@@ -86,7 +86,7 @@ static void expect_score(const struct bench_score *got, const struct expected *e
                                "failure_modes", passed ? json_array() : json_pack("[o]", mode),
                                "cost_usd", "wall_clock_ms", 1);
     assert_non_null(wanted);
-    /* Numbers are compared as such. */
+    /* Numbers are compared by value. */
     assert_true(fabs(got->score - expected->score) < 1e-12);
     assert_true(got->cost_usd == 0);
     assert_int_equal(json_object_set_new(score, "score", json_null()), 0);
@@ -125,14 +125,14 @@ static void check(const char *text, size_t total, const char *verdict, const cha
     check_outcome(text, total, ended_well(), (struct expected){verdict, detail, score, assertions});
 }
 
-/* --- the verdicts of a report that is as it should be ------------------------------------- */
+/* --- verdicts of valid reports ------------------------------------------------------------ */
 
 static void test_pass(void **state)
 {
     (void)state;
     check(T PASS, 1, "pass", NULL, 1, "1");
     check(T T T PASS, 3, "pass", NULL, 1, "111");
-    /* Its detail says nothing, and may be missing. */
+    /* A "pass" ignores its detail, which may be missing. */
     check(T "{'verdict':'pass','detail':'why'}\n", 1, "pass", NULL, 1, "1");
     check(T "{'verdict':'pass'}\n", 1, "pass", NULL, 1, "1");
 }
@@ -144,12 +144,12 @@ static void test_assertion_fail(void **state)
     check(T F T T FAIL, 4, "assertion_fail", "3 of 4 assertions passed: no", 0.75, "1011");
     check(T F "{'verdict':'assertion_fail'}\n", 2, "assertion_fail", "1 of 2 assertions passed: no",
           0.5, "10");
-    /* The first that tells why. */
+    /* The detail is that of the first failed assertion that has one. */
     check("{'passed':false}\n" F F FAIL, 3, "assertion_fail", "0 of 3 assertions passed: no", 0,
           "000");
     check(F T "{'verdict':'assertion_fail','detail':'given'}\n", 2, "assertion_fail", "given", 0.5,
           "01");
-    /* A detail that is no text is none. */
+    /* A detail that is not a string is ignored. */
     check(F "{'verdict':'assertion_fail','detail':7}\n", 1, "assertion_fail",
           "0 of 1 assertions passed: no", 0, "0");
 }
@@ -161,7 +161,7 @@ static void test_syntax_error(void **state)
     check(line, 3, "syntax_error", "line 1: invalid syntax", 0, "");
     check("{'verdict':'syntax_error','detail':''}\n", 2, "syntax_error", "0 of 2 assertions passed",
           0, "");
-    /* Code that could not be loaded has earned nothing, whatever came before. */
+    /* Code that could not be loaded scores 0, whatever came before. */
     check(T "{'verdict':'syntax_error','detail':'x'}\n", 2, "syntax_error", "x", 0, "1");
 }
 
@@ -182,7 +182,7 @@ static void test_timeout_that_is_reported(void **state)
     check(T "{'verdict':'timeout'}\n", 2, "timeout", "1 of 2 assertions passed", 0, "1");
 }
 
-/* --- how the process ended comes first ---------------------------------------------------- */
+/* --- the end of the process overrules the report ------------------------------------------ */
 
 static void test_wall_clock(void **state)
 {
@@ -210,7 +210,7 @@ static void test_wall_clock(void **state)
     }
 }
 
-/* What is in the report does not turn a process that did not end well into one that did. */
+/* No report makes up for a process that did not end well. */
 static void test_bad_end(void **state)
 {
     (void)state;
@@ -237,7 +237,7 @@ static void test_bad_end(void **state)
                   (struct expected){"error", "0 of 4 assertions passed", 0, ""});
 }
 
-/* --- reports that are not believed -------------------------------------------------------- */
+/* --- invalid reports ---------------------------------------------------------------------- */
 
 struct forgery {
     const char *out;
@@ -263,7 +263,7 @@ static void test_pass_without_all_assertions(void **state)
         {F PASS, 1, 0, "0"},
         {T F PASS, 2, 0.5, "10"},
         {F T PASS, 2, 0.5, "01"},
-        /* More than there are: none of them tells which were forged. */
+        /* More lines than assertions: any of them may be forged. */
         {T T PASS, 1, 0, "1"},
         {F T PASS, 1, 0, "0"},
         {T F PASS, 1, 0, "1"},
@@ -299,7 +299,7 @@ static void test_behind_the_verdict(void **state)
         {T PASS "\n", 1, 0, "1"},
         {T PASS "rubbish\n", 1, 0, "1"},
         {T PASS "{'broken':'x'}\n", 1, 0, "1"},
-        /* Also what has no end. */
+        /* The same for a line without a newline. */
         {T PASS "rubbish", 1, 0, "1"},
         {T PASS " ", 1, 0, "1"},
         {T PASS "{'verdict':'assertion_fail'}", 1, 0, "1"},
@@ -328,7 +328,7 @@ static void test_unknown_verdict(void **state)
         {T "{'verdict':'pass','verdict':'pass'}\n", 1, 0, "1"},
         {T "{'detail':'pass'}\n", 1, 0, "1"},
         {T "{}\n", 1, 0, "1"},
-        /* A line that says neither is the last one, too. */
+        /* A line with neither member also ends the report. */
         {"{}\n" T PASS, 1, 0, ""},
     };
     check_forgeries(cases, ARRAY_SIZE(cases));
@@ -354,7 +354,7 @@ static void test_no_json(void **state)
         {"{'passed':true} {'passed':true}\n" PASS, 2, 0, ""},
         {"{'passed':false,'passed':true}\n" PASS, 1, 0, ""},
         {"{'passed':true,'detail':'\xff'}\n" PASS, 1, 0, ""},
-        /* Neither the ends of lines nor the lines are anything else. */
+        /* Only LF ends a line, and only objects are lines. */
         {"{'passed':true}\r" PASS, 1, 0, ""},
         {"{'passed':\ntrue}\n" PASS, 1, 0, ""},
     };
@@ -372,7 +372,7 @@ static void test_passed_that_is_no_boolean(void **state)
     check_forgeries(cases, ARRAY_SIZE(cases));
 }
 
-/* The last line came to no end. */
+/* The last line has no newline. */
 static void test_cut_off(void **state)
 {
     (void)state;
@@ -393,7 +393,7 @@ static void test_nul(void **state)
     static const char clean[] = T T PASS;
     struct expected pass = {"pass", NULL, 1, "11"};
     check_bytes(clean, sizeof(clean) - 1, 2, ended_well(), &pass);
-    /* In the place of any byte, and before any. */
+    /* Replaces each byte, and inserts before each. */
     for (size_t at = 0; at < sizeof(clean); at++) {
         for (size_t added = 0; added < 2; added++) {
             char text[sizeof(clean)];
@@ -413,7 +413,7 @@ static void test_nul(void **state)
             assert_false(score.passed);
         }
     }
-    /* As a text may have it. */
+    /* A string may have an escaped NUL. */
     check("{'passed':true,'detail':'a\\u0000b'}\n" PASS, 1, "pass", NULL, 1, "1");
 }
 
@@ -434,14 +434,14 @@ static void test_truncations(void **state)
         assert_int_equal(code_exec_report_judge(&out, 3, &outcome, &report, &score), 0);
         assert_string_equal(report.verdict, whole ? "pass" : "error");
         assert_int_equal(score.passed, whole);
-        /* What has ended is kept. */
+        /* The complete lines count. */
         assert_int_equal(json_array_size(report.assertions), MIN(lines, (size_t)3));
         double part = lines >= 3 ? whole : (double)lines / 3;
         assert_true(fabs(score.score - part) < 1e-12);
     }
 }
 
-/* --- a checker that is broken ------------------------------------------------------------- */
+/* --- broken checkers ---------------------------------------------------------------------- */
 
 static void expect_broken(const char *text, struct outcome outcome, const char *why)
 {
@@ -465,7 +465,7 @@ static void test_broken(void **state)
     expect_broken("{'broken':''}\n", exit_70, "");
     expect_broken(T "{'broken':'x','verdict':'pass'}\n", ended_well(), "x");
     expect_broken(T "{'broken':'x'}\n" PASS, ended_well(), "x");
-    /* It is a text, and a whole line. */
+    /* The error must be a string, on a complete line. */
     static const struct forgery cases[] = {
         {T "{'broken':true}\n", 1, 0, "1"},
         {"{'broken':null}\n" T PASS, 1, 0, ""},
@@ -478,7 +478,8 @@ static void test_broken(void **state)
 
 #define UNIT_MAX 4
 
-/* N bytes of UNIT, before them BEFORE bytes of 'x'; what comes back is as long as WANTED. */
+/* Reports a detail of BEFORE bytes of 'x' and N bytes of UNIT. The verdict's detail has WANTED
+ * bytes. */
 static void check_detail(size_t before, const char *unit, size_t n, size_t wanted)
 {
     char detail[REPLY_ASSERTION_DETAIL_MAX * 2 + 1] = "", text[sizeof(detail) + 100];
@@ -518,7 +519,7 @@ static void test_details_are_cut(void **state)
     check_detail(MAX - UNIT_MAX, "\xf0\x9f\x98\x80", (size_t)UNIT_MAX * 2, MAX);
 }
 
-/* Nothing of a line but these two. */
+/* Of a line only these two members are kept. */
 static void test_entries(void **state)
 {
     (void)state;

@@ -8,10 +8,10 @@
 
 #include <cmocka.h>
 
-/* A text that may hold NUL, and its length. */
+/* A text that may contain NUL, and its length. */
 #define TEXT(literal) (literal), sizeof(literal) - 1
 
-/* An allocation that is too large fails under AddressSanitizer as it does without. */
+/* Makes an allocation that is too large fail under AddressSanitizer as it does without. */
 __attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -42,7 +42,7 @@ static void check_with(const char *const *tags, const struct extraction_case *ca
         const struct extraction_case *c = &cases[i];
         struct bytes code;
         bool fenced;
-        /* Of exactly that size, so that reading past it is seen. */
+        /* An allocation of the exact size, so that a sanitizer detects reads past it. */
         char *copy = malloc(c->n ? c->n : 1);
         assert_non_null(copy);
         memcpy(copy, c->text, c->n);
@@ -67,7 +67,7 @@ static void test_no_fence(void **state)
     static const struct extraction_case cases[] = {
         BARE(""),
         BARE("x = 1\n"),
-        BARE("  x = 1\n  y = 2\n"), /* a function's body stays one */
+        BARE("  x = 1\n  y = 2\n"), /* the body of a function keeps its indent */
         BARE(" \n\t\n"),
         BARE("a\0b"),
         BARE("`x` and ``y``\n"),
@@ -123,7 +123,7 @@ static void test_tildes(void **state)
         BARE("9~~~\nx = 1\n"),
         BARE("\xE5\xA5\xBD~~~\nx = 1\n"),
         GIVES("Sure~~~ here:\n```\nx\n```\n", "x\n"),
-        GIVES("Sure```\nx\n```\n", "x\n"), /* that is no decoration */
+        GIVES("Sure```\nx\n```\n", "x\n"), /* not an info string */
     };
     (void)state;
     CHECK(cases);
@@ -185,7 +185,7 @@ static void test_strings(void **state)
         GIVES("```\n\"\"\"\n'''\n```\n\"\"\"\n```\n", "\"\"\"\n'''\n```\n\"\"\"\n"),
         GIVES("```\nf('''x```\n''')\n```\n", "f('''x```\n''')\n"),
         GIVES("```\n'''\n```python\n```\n'''\n```\n", "'''\n```python\n```\n'''\n"),
-        /* what is closed before hides nothing */
+        /* a string that is already closed hides nothing */
         GIVES("```\n\"\"\"x\"\"\"\n```\n\"\"\"\n```\n", "\"\"\"x\"\"\"\n"),
         GIVES("```\n\"\"\"x\"\"\"```\n\"\"\"\n```\n", "\"\"\"x\"\"\""),
         /* nor do other quotes */
@@ -224,7 +224,7 @@ static void test_one_line(void **state)
         /* the worst of all blocks */
         GIVES("```python a```\n```text\nx\n```\n", "x\n"),
         GIVES("```python a```\n```text\n\n```\n", "a"),
-        /* no more than a span */
+        /* only a code span */
         BARE("Call ```f``` so\n"),
         GIVES("````f```\n", "````f"), /* the second is a stray closing fence */
         GIVES("Call ```f``` so ```python\nx\n```\n", "x\n"),
@@ -268,7 +268,7 @@ static void test_tags(void **state)
         OTHER("python\xC3\xA9"),
         OTHER("sh"),
         OTHER(".python"),
-        /* no word is no tag */
+        /* an info string without a word has no tag */
         GIVES("```c\nx\n```\n``` (1)\ny\n```\n```\nz\n```\n", "y\n"),
         GIVES("```c\nx\n```\n```{{py}}\ny\n```\n```\nz\n```\n", "y\n"),
     };
@@ -290,7 +290,7 @@ static void test_choice(void **state)
         GIVES(P("python") "\n" E P("c") "a\n" E P("") "b\n" E, "b\n"),
         GIVES(P("python") "\n" E P("") "\n" E P("c") "a\n" E, "a\n"),
         GIVES(P("python") "\0" E P("py") "a\n" E, "\0"),
-        /* and where all are, there is no code */
+        /* if all are empty, the text has no code */
         {TEXT(P("python") E), false, TEXT("")},
         {TEXT("Text\n" P("python") "\n" E "Text\n"), false, TEXT("")},
         {TEXT(P("") E), false, TEXT("")},
@@ -331,11 +331,11 @@ static void test_stray_closing(void **state)
         GIVES("x = 1```", "x = 1"),
         GIVES("x = 1 ```\n", "x = 1 "),
         GIVES("x = 1\n    ```\n", "x = 1\n"),
-        GIVES("  x = 1\n  y = 2\n```\n", "  x = 1\n  y = 2\n"), /* as it is */
+        GIVES("  x = 1\n  y = 2\n```\n", "  x = 1\n  y = 2\n"), /* unchanged */
         GIVES("x = 1\n~~~\n", "x = 1\n"),
         GIVES("x = 1\n```\n```\n", "x = 1\n"),
         GIVES("Text\n```\n", "Text\n"),
-        /* with text behind it, by what the two look like */
+        /* with text behind it, if the text looks like prose and the code does not */
         GIVES("x = 1\n```\nText\n", "x = 1\n"),
         GIVES("x = 1\n```\n\n  **Text**\n", "x = 1\n"),
         GIVES("x = 1\n```\n## text\n", "x = 1\n"),
@@ -386,7 +386,7 @@ static void test_thoughts(void **state)
         {TEXT("<think>a</think>b</think>x"), false, TEXT("x")},
         GIVES("```\na\n```\n</think>```\nx\n```\n", "x\n"),
         {TEXT("x</think"), false, TEXT("x</think")},
-        /* spoken of */
+        /* only mentioned */
         BARE("s.split('</think>')\n"),
         BARE("s.split(\"</think>\")\n"),
         BARE("until `</think>` comes"),
@@ -425,7 +425,7 @@ static void test_dedent(void **state)
     CHECK(cases);
 }
 
-/* 16 MiB in one piece, the largest that a frame can bring. */
+/* 16 MiB, the most that a frame can contain. */
 static void test_large(void **state)
 {
     const size_t n = (size_t)16 << 20;

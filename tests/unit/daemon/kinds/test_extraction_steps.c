@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Extraction takes time linear in its input, whatever that is. Nothing is timed: extraction.c is
- * built once more for this program so that each basic block that it runs calls the function below.
- */
+/* Checks that extraction takes linear time for every input. Measures no time: for this program
+ * extraction.c is compiled so that each basic block calls the function below, which counts. */
 #include "daemon/kinds/extraction.h"
 
 #include <setjmp.h>
@@ -13,7 +12,7 @@
 
 #define SMALL ((size_t)32 << 10)
 #define FACTOR 32
-/* Steps that a byte may cost; the dearest text here takes 30 to 60. */
+/* Maximum steps for a byte. The most expensive text here takes 30 to 60. */
 #define STEPS_PER_BYTE 120
 
 static unsigned long long steps;
@@ -24,8 +23,8 @@ void __sanitizer_cov_trace_pc(void)
     steps++;
 }
 
-/* HEAD once, then UNIT with, in the place of %, a run of as many of its RUN as there were units
- * before (GROWS), or as are still to come (SHRINKS), again and again; TAIL at the end. */
+/* A text is HEAD, many times UNIT, and TAIL. In each UNIT a run of RUN replaces the %. Its length
+ * is the number of units before (GROWS) or after it (SHRINKS). */
 enum shape {
     PLAIN,
     GROWS,
@@ -102,7 +101,7 @@ static const struct hostile texts[] = {
     {"```\n", "\"\"\"%```\n", "", GROWS, ' '},
 };
 
-/* N bytes of HOSTILE. */
+/* Makes N bytes of HOSTILE. */
 static char *make(const struct hostile *hostile, size_t n)
 {
     size_t tail = strlen(hostile->tail), length = strlen(hostile->head);
@@ -110,7 +109,7 @@ static char *make(const struct hostile *hostile, size_t n)
     assert_non_null(text);
     memcpy(text, hostile->head, length);
 
-    /* Runs that shrink begin with the length at which they sum up to about N. */
+    /* Shrinking runs begin with a length that gives about N bytes in all. */
     size_t width = 0;
     while (hostile->shape == SHRINKS && width * width / 2 < n)
         width++;
@@ -149,7 +148,7 @@ static void test_linear(void **state)
         unsigned long long large = count_steps(&texts[i], SMALL * FACTOR);
         double per_byte = (double)large / (double)(SMALL * FACTOR);
         dearest = MAX(dearest, per_byte);
-        /* The first of these says that the steps are counted at all. */
+        /* The first condition shows that steps are counted at all. */
         if (small < SMALL / 4 || (double)large > (double)small * FACTOR * 1.5 ||
             per_byte > STEPS_PER_BYTE) {
             print_error("text %zu (%s%s): %llu steps for %zu bytes, %llu for %d times as many\n", i,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Every kind of job has the operations that the daemon calls without asking. */
+/* Checks that every kind of job has the operations that the daemon calls without a check. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ static void test_rows(void **state)
         assert_non_null(kind->plan);
         assert_non_null(kind->drop_input);
         assert_non_null(kind->judge);
-        assert_true(!kind->is_run == !kind->score_unrun); /* one is asked because of the other */
+        assert_true(!kind->is_run == !kind->score_unrun); /* one implies the other */
         for (enum job_kind_id other = 0; other < id; other++)
             assert_ptr_not_equal(kind, kind_ops_get(other));
     }

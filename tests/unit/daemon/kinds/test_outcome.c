@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How a process ended: exit codes, signals, limits by evidence, the summary, usage. */
+/* Tests the outcome of a process: exit codes, signals, limits by evidence, the summary, usage. */
 #include "daemon/base/clock.h"
 #include "daemon/jobs/job.h"
 #include "daemon/kinds/outcome.h"
@@ -25,7 +25,7 @@ static struct limits make_limits(void)
     return limits;
 }
 
-/* The outcome of RESULT with ERR (of N bytes) on stderr, in an allocation of its own size. */
+/* Returns the outcome of RESULT with the N bytes of ERR, in an exact allocation, as stderr. */
 static struct outcome make_outcome(struct slot_result result, const char *err, size_t n)
 {
     const struct limits limits = make_limits();
@@ -50,7 +50,7 @@ static void expect_description(const struct outcome *outcome, const char *expect
     assert_string_equal(text, expected);
 }
 
-/* --- how it ended ------------------------------------------------------------------------- */
+/* --- exit codes and signals --------------------------------------------------------------- */
 
 static void test_exit_codes(void **state)
 {
@@ -173,17 +173,17 @@ static void test_limits_that_the_supervisor_enforces(void **state)
     static const struct limit_case cases[] = {
         {E, SLOT_KILL_DEADLINE, SIGKILL, 0, LIMIT_WALL_CLOCK, SIGKILL},
         {E, SLOT_KILL_OUTPUT, SIGKILL, 0, LIMIT_OUTPUT, SIGKILL},
-        /* It had already ended by itself when it was killed: it was too late all the same. */
+        /* It ended by itself just before the kill, but after its deadline. */
         {E, SLOT_KILL_DEADLINE, EXITED(0), 0, LIMIT_WALL_CLOCK, 0},
         {E, SLOT_KILL_DEADLINE, EXITED(1), 0, LIMIT_WALL_CLOCK, 0},
         {E, SLOT_KILL_OUTPUT, EXITED(0), 0, LIMIT_OUTPUT, 0},
         {E, SLOT_KILL_OUTPUT, SIGSEGV, 0, LIMIT_OUTPUT, SIGSEGV},
-        /* What the supervisor has decided comes before what the kernel did. */
+        /* The supervisor's decision comes before the kernel's evidence. */
         {E, SLOT_KILL_DEADLINE, SIGKILL, CPU_LIMIT_US, LIMIT_WALL_CLOCK, SIGKILL},
         {E, SLOT_KILL_OUTPUT, SIGKILL, CPU_LIMIT_US, LIMIT_OUTPUT, SIGKILL},
         {E, SLOT_KILL_DEADLINE, SIGXCPU, CPU_LIMIT_US, LIMIT_WALL_CLOCK, SIGXCPU},
         {E, SLOT_KILL_OUTPUT, SIGXFSZ, 0, LIMIT_OUTPUT, SIGXFSZ},
-        /* Nobody saw how it ended. */
+        /* Its end was lost with the jail. */
         {LOST, SLOT_KILL_DEADLINE, 0, 0, LIMIT_WALL_CLOCK, SIGKILL},
         {LOST, SLOT_KILL_OUTPUT, 0, 0, LIMIT_OUTPUT, SIGKILL},
         {LOST, SLOT_KILL_DEADLINE, EXITED(0), 0, LIMIT_WALL_CLOCK, SIGKILL},
@@ -198,7 +198,7 @@ static void test_limits_that_the_kernel_enforces(void **state)
         {E, SLOT_KILL_NONE, SIGXCPU, CPU_LIMIT_US, LIMIT_CPU, SIGXCPU},
         {E, SLOT_KILL_NONE, SIGXCPU | CORE_DUMPED, CPU_LIMIT_US, LIMIT_CPU, SIGXCPU},
         {E, SLOT_KILL_NONE, SIGXCPU, CPU_LIMIT_US * 10, LIMIT_CPU, SIGXCPU},
-        /* The kernel counts ticks for the limit, and tells the time that was run. */
+        /* The kernel counts the limit in ticks but reports precise time. */
         {E, SLOT_KILL_NONE, SIGXCPU, CPU_LIMIT_US / 2, LIMIT_CPU, SIGXCPU},
         {E, SLOT_KILL_NONE, SIGKILL, CPU_LIMIT_US, LIMIT_CPU, SIGKILL},
         {E, SLOT_KILL_NONE, SIGKILL, UINT64_MAX, LIMIT_CPU, SIGKILL},
@@ -213,7 +213,7 @@ static void test_limits_that_the_kernel_enforces(void **state)
 static void test_no_limit_without_evidence(void **state)
 {
     static const struct limit_case cases[] = {
-        /* Signals that anybody can send, without the CPU time. */
+        /* Signals that any process can send, without the CPU time. */
         {E, SLOT_KILL_NONE, SIGXCPU, 0, LIMIT_NONE, SIGXCPU},
         {E, SLOT_KILL_NONE, SIGXCPU, CPU_LIMIT_US / 2 - 1, LIMIT_NONE, SIGXCPU},
         {E, SLOT_KILL_NONE, SIGKILL, 0, LIMIT_NONE, SIGKILL},
@@ -254,7 +254,7 @@ static void test_evidence(void **state)
         {{E, SLOT_KILL_NONE, SIGBUS, 0, LIMIT_DISK, SIGBUS}, BIT(LIMIT_DISK)},
         {{E, SLOT_KILL_NONE, EXITED(1), 0, LIMIT_OPEN_FILES, 0}, BIT(LIMIT_OPEN_FILES)},
         {{LOST, SLOT_KILL_DEADLINE, 0, 0, LIMIT_WALL_CLOCK, SIGKILL}, BIT(LIMIT_MEMORY)},
-        /* Of several the first. */
+        /* The first of several. */
         {{E, SLOT_KILL_DEADLINE, SIGKILL, 0, LIMIT_WALL_CLOCK, SIGKILL}, ALL},
         {{E, SLOT_KILL_OUTPUT, SIGKILL, 0, LIMIT_OUTPUT, SIGKILL}, ALL},
         {{E, SLOT_KILL_NONE, SIGKILL, 0, LIMIT_CPU, SIGKILL}, ALL},
@@ -264,10 +264,10 @@ static void test_evidence(void **state)
          BIT(LIMIT_PROCESSES) | BIT(LIMIT_DISK) | BIT(LIMIT_OPEN_FILES)},
         {{E, SLOT_KILL_NONE, SIGXFSZ, 0, LIMIT_PROCESSES, SIGXFSZ}, BIT(LIMIT_PROCESSES)},
         {{E, SLOT_KILL_NONE, EXITED(1), 0, LIMIT_DISK, 0}, BIT(LIMIT_DISK) | BIT(LIMIT_OPEN_FILES)},
-        /* There are no such bits; the supervisor's kill is what tells of these two. */
+        /* The evidence has no bits for these two; only the supervisor's kill proves them. */
         {{E, SLOT_KILL_NONE, EXITED(1), 0, LIMIT_NONE, 0},
          BIT(LIMIT_WALL_CLOCK) | BIT(LIMIT_OUTPUT)},
-        /* It got over it. */
+        /* The job handled it. */
         {{E, SLOT_KILL_NONE, EXITED(0), 0, LIMIT_NONE, 0}, ALL},
         {{E, SLOT_KILL_NONE, EXITED(0), CPU_LIMIT_US * 2, LIMIT_NONE, 0}, BIT(LIMIT_CPU)},
         {{E, SLOT_KILL_OUTPUT, EXITED(0), 0, LIMIT_OUTPUT, 0}, ALL},
@@ -289,7 +289,7 @@ static void test_descriptions_are_cut(void **state)
 
 /* --- the summary -------------------------------------------------------------------------- */
 
-/* The summary of a program that ended with status 3 and wrote N bytes to stderr. */
+/* Returns the summary of a program that exited with 3 and wrote N bytes to stderr. */
 static char *summary_of(const char *err, size_t n)
 {
     struct outcome outcome = make_outcome(
@@ -346,7 +346,7 @@ static void test_summary_passes_over_blank_lines(void **state)
     check_summaries(cases, ARRAY_SIZE(cases));
 }
 
-/* A line ends with LF or with CR LF, and its end is no part of it. */
+/* A line ends with LF or CR LF, which is not a part of the line. */
 static void test_summary_of_crlf_lines(void **state)
 {
     static const struct summary_case cases[] = {
@@ -383,7 +383,7 @@ static void test_summary_replaces_ill_formed_utf8(void **state)
     check_summaries(cases, ARRAY_SIZE(cases));
 }
 
-/* One line of BEFORE bytes, then 2,500 times CHARACTER: 10 KB at most are given. */
+/* Makes one line of BEFORE bytes and 2,500 times CHARACTER, at most 10 KB. */
 static void check_long_line(size_t before, const char *character)
 {
     size_t width = strlen(character), n = before + 2500 * width;
@@ -409,7 +409,7 @@ static void test_summary_is_cut_at_a_character(void **state)
             check_long_line(before, characters[i]);
 }
 
-/* A first line of N bytes, then SECOND. */
+/* Makes a first line of N bytes, then SECOND. */
 static void check_two_lines(size_t n, const char *second, const char *shown)
 {
     _cleanup_free_ char *text = malloc(n + 1 + strlen(second) + 1);
@@ -434,7 +434,7 @@ static void test_summary_is_cut_between_lines(void **state)
     check_two_lines(SUMMARY_MAX + 1, "yyz", "");
     check_two_lines(10000, "yyz", "");
     check_two_lines(SUMMARY_MAX - 3, "\xc3\xa9", "\n\xc3\xa9");
-    /* Where no whole character of a line fits, nothing of it does. */
+    /* If no whole character of a line fits, the line is left out. */
     check_two_lines(SUMMARY_MAX - 2, "\xc3\xa9", "");
 }
 
@@ -531,7 +531,7 @@ static void test_cpu_time_is_rounded_up(void **state)
         {1000, NS_PER_MS, 1, 1},
         {1001, NS_PER_MS + 1, 2, 2},
         {123456789, 123456789, 123457, 124},
-        {5, UINT64_MAX, 1, -1}, /* the kernel does not tell */
+        {5, UINT64_MAX, 1, -1}, /* the kernel does not report it */
     };
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Finding a rubric: what task_class.json may say, which files count, and that no link and no path
- * leads out of where a job may look. */
+/* Tests the search for a rubric: the content of task_class.json, the files that count, and that no
+ * link or path leads out of the allowed directories. */
 #include "daemon/kinds/rubric_files.h"
 #include "tests/unit/files.h"
 
@@ -24,7 +24,8 @@
 
 /* --- task_class.json ---------------------------------------------------------------------- */
 
-/* "-" for a list that is not checked, else its names in their order, each with a space behind. */
+/* Compares a list with EXPECTED: "-" for a missing list, otherwise its names in order, each
+ * followed by a space. */
 static void expect_list(const json_t *list, const char *expected)
 {
     char text[200] = "";
@@ -72,7 +73,7 @@ static void test_decode_good(void **state)
 static void test_decode_bad(void **state)
 {
     static const struct {
-        const char *text, *message; /* what it must begin with */
+        const char *text, *message; /* MESSAGE: the start of the error */
     } cases[] = {
         {"", "JSON: "},
         {"{", "JSON: "},
@@ -111,13 +112,13 @@ static void test_decode_bad(void **state)
     }
 }
 
-/* --- a tree to look in -------------------------------------------------------------------- */
+/* --- a tree to search --------------------------------------------------------------------- */
 
 struct fixture {
     char top[64]; /* canonical */
 };
 
-/* TOP/NAME in one of a few static buffers. */
+/* Returns TOP/NAME in one of a few static buffers. */
 static const char *at(const struct fixture *f, const char *name)
 {
     static char buffers[4][PATH_MAX];
@@ -155,7 +156,7 @@ static void make_socket(const struct fixture *f, const char *name)
     assert_int_equal(mknod(at(f, name), S_IFSOCK | 0644, 0), 0);
 }
 
-/* A task class with a rubric.py, and a task_class.json unless TEXT is NULL. */
+/* Makes a task class with a rubric.py, and a task_class.json unless TEXT is NULL. */
 static void make_task_class(const struct fixture *f, const char *name, const char *text)
 {
     char path[200];
@@ -193,12 +194,12 @@ static int teardown(void **state)
     return 0;
 }
 
-/* What a search must come to. PATH and MESSAGE are relative: %s in MESSAGE is the top. */
+/* The expected result of a search. PATH is relative to the top, which %s in MESSAGE stands for. */
 struct expected {
     const char *path; /* NULL: it must fail */
     enum error_code code;
     const char *message;
-    const char *breakdown_keys; /* as expect_list has it; NULL: no lists */
+    const char *breakdown_keys; /* in the form of expect_list(); NULL: no lists */
 };
 
 struct found {
@@ -254,7 +255,7 @@ static void expect_failure(const struct fixture *f, const char *what, const stru
                  mark ? message : expected->message);
 }
 
-/* What is told of a rubric agrees with itself and with what is there. */
+/* Asserts that the members of PLACE agree with each other and with the files. */
 static void expect_place(const struct rubric_place *place)
 {
     struct stat st;
@@ -264,7 +265,7 @@ static void expect_place(const struct rubric_place *place)
     assert_int_equal(place->root_device, st.st_dev);
     assert_int_equal(place->root_inode, st.st_ino);
     assert_int_equal(strncmp(place->path, place->root, n), 0);
-    /* The slash between them is the root's own where that is "/". */
+    /* The slash between them belongs to the root if that is "/". */
     assert_ptr_equal(place->within, place->path + n + (place->root[n - 1] != '/'));
     assert_int_equal(place->within[-1], '/');
     assert_true(strlen(place->within) > 0);
@@ -286,7 +287,7 @@ static void expect_found(const struct fixture *f, const char *what, const struct
         expect_list(found->task_class->breakdown_keys, expected->breakdown_keys);
 }
 
-/* The task class NAME beneath TOP/root, where everything is allowed. */
+/* Searches the task class NAME beneath TOP/root, without restrictions. */
 static void expect_class(const struct fixture *f, const char *name, const struct expected *expected)
 {
     static const char *const everywhere[] = {"/"};
@@ -296,7 +297,7 @@ static void expect_class(const struct fixture *f, const char *name, const struct
     found_deinit(&found);
 }
 
-/* Where something blocks that must not, this ends it. */
+/* Ends the test if a call blocks that must not. */
 static void set_deadline(unsigned seconds)
 {
     (void)alarm(seconds);
@@ -384,10 +385,10 @@ static void test_links_that_lead_out(void **state)
     make_link(f, "root/relative/rubric.py", "../../outside/rubric.py");
     make_directory(f, "root/absolute");
     make_link(f, "root/absolute/rubric.py", at(f, "outside/rubric.py"));
-    /* Absolute, though it ends inside: where it leads is not the root's to say. */
+    /* An absolute link is refused even if its target is inside the root. */
     make_directory(f, "root/about");
     make_link(f, "root/about/rubric.py", at(f, "root/real/rubric.py"));
-    /* Out and in again. */
+    /* A link that leads out and in again. */
     make_directory(f, "root/loop");
     make_link(f, "root/loop/rubric.py", "../../root/real/rubric.py");
     make_directory(f, "root/magic");
@@ -408,7 +409,7 @@ static void test_links_that_lead_out(void **state)
     }
 }
 
-/* Names that the request's decoder refuses do no harm here either. */
+/* The search also refuses names that the request's decoder refuses. */
 static void test_names_that_lead_out(void **state)
 {
     const struct fixture *f = *state;
@@ -485,7 +486,7 @@ static void test_lists_are_no_regular_file(void **state)
         expect_class(f, names[i],
                      &(struct expected){.code = ERROR_NOT_PERMITTED, .message = message});
     }
-    /* A socket cannot even be opened; what matters is that the checks are not off. */
+    /* A socket cannot be opened in any case; this shows that the checks are on. */
     struct found found =
         find("socket", at(f, "root"),
              &(struct rubric_roots){.allowed = {.item = (const char *const[]){"/"}, .count = 1}});
@@ -541,7 +542,7 @@ static void test_lists_that_are_wrong(void **state)
                      found.fault.text);
 }
 
-/* A task_class.json of N bytes, most of them white space. */
+/* Makes a task_class.json of N bytes, mostly white space. */
 static void make_large_lists(const struct fixture *f, const char *name, size_t n)
 {
     _cleanup_free_ char *text = malloc(n + 1);
@@ -574,7 +575,7 @@ static void test_lists_are_bounded(void **state)
 
 /* --- files that this account may not read ------------------------------------------------- */
 
-/* Becomes somebody who is bound by mode bits; false if that cannot be had. */
+/* Switches to an account to which mode bits apply. Returns false if that is impossible. */
 static bool step_down(void)
 {
     return geteuid() != 0 || (setegid(NOBODY) == 0 && seteuid(NOBODY) == 0);
@@ -624,7 +625,7 @@ static void test_unreadable_lists(void **state)
                                                          "Permission denied"});
 }
 
-/* Otherwise the interpreter would fail to open it, and that would be a verdict. */
+/* Otherwise the interpreter would fail to open it, which would give a verdict. */
 static void test_unreadable_rubric(void **state)
 {
     const struct fixture *f = *state;
@@ -636,10 +637,10 @@ static void test_unreadable_rubric(void **state)
                                                          "Permission denied"});
 }
 
-/* --- links that the kernel makes up ------------------------------------------------------- */
+/* --- magic links of /proc ----------------------------------------------------------------- */
 
-/* With /proc beneath the root no step of the way leaves it; in a process of its own. Returns 0, or
- * 77 if there is no such place to be had. */
+/* With /proc beneath the root no step of the path leaves the root. Runs in a process of its own.
+ * Returns 0, or 77 if this host does not allow such a root. */
 static int find_through_magic_link(const struct fixture *f)
 {
     char name[] = "magic", root[PATH_MAX];
@@ -667,7 +668,7 @@ static int find_through_magic_link(const struct fixture *f)
     return strstr(fault.text, "magic/rubric.py") ? 0 : 4;
 }
 
-/* With a tree as the root directory, the bench root is "/", which ends with a slash. */
+/* With the tree as root directory the bench root is "/", which ends with a slash. */
 static int find_beneath_the_root(const struct fixture *f)
 {
     char name[] = "class", root[] = "/";
@@ -730,14 +731,14 @@ static void test_magic_link_inside(void **state)
 /* --- the roots ---------------------------------------------------------------------------- */
 
 struct root_case {
-    const char *bench_root; /* relative to the top unless it begins with '/'; NULL: none */
+    const char *bench_root; /* relative to the top unless absolute; NULL: not set */
     const char *default_root;
-    const char *allowed[4]; /* likewise */
-    enum error_code code;   /* where MESSAGE is not NULL */
+    const char *allowed[4]; /* the same */
+    enum error_code code;   /* if MESSAGE is not NULL */
     const char *message;
 };
 
-/* NAME as it stands in a case, made absolute; to be freed. */
+/* Makes the NAME of a case absolute; to be freed. */
 static char *absolute(const struct fixture *f, const char *name)
 {
     return name ? strdup(*name == '/' ? name : at(f, name)) : NULL;
@@ -796,7 +797,7 @@ static void test_allowed_roots(void **state)
         {"a/b", NULL, {"//"}, 0, NULL},
         {"a/./b/../b", NULL, {"a/b"}, 0, NULL},
         {"a/b", NULL, {"a/bc/../b"}, 0, NULL},
-        /* Links, on either side, count for where they lead. */
+        /* Links on either side are resolved. */
         {"a/link", NULL, {"a/b"}, 0, NULL},
         {"to-a/link", NULL, {"a"}, 0, NULL},
         {"a/b", NULL, {"to-a"}, 0, NULL},
@@ -821,17 +822,17 @@ static void test_roots_that_are_not_allowed(void **state)
         {"a/b", NULL, {"a/file"}, REFUSED("%s/a/b")},
         {"a", NULL, {"a/b"}, REFUSED("%s/a")},
         {"/", NULL, {"a"}, REFUSED("/")},
-        /* The same beginning is not the same directory. */
+        /* A common prefix is not enough. */
         {"a/bc", NULL, {"a/b"}, REFUSED("%s/a/bc")},
         {"a/bc", NULL, {"a/b/"}, REFUSED("%s/a/bc")},
         {"a/b", NULL, {"a/bc"}, REFUSED("%s/a/b")},
-        /* Out again, by dots or by a link. */
+        /* A path that leads out by dots or by a link. */
         {"a/b/..", NULL, {"a/b"}, REFUSED("%s/a/b/..")},
         {"a/b/../bc", NULL, {"a/b"}, REFUSED("%s/a/b/../bc")},
         {"a/out", NULL, {"a"}, REFUSED("%s/a/out")},
         {"a/out/", NULL, {"a"}, REFUSED("%s/a/out/")},
         {"a/link", NULL, {"a/bc"}, REFUSED("%s/a/link")},
-        /* The default is no exception. */
+        /* The default must be allowed, too. */
         {NULL, "outside", {"a"}, REFUSED("%s/outside")},
     };
     const struct fixture *f = *state;
@@ -880,7 +881,7 @@ static void test_roots_that_are_not_there(void **state)
         check_root(f, &cases[i]);
 }
 
-/* What is told of a root that does not fit into a message is cut. */
+/* A message cuts a root that is too long for it. */
 static void test_long_root(void **state)
 {
     char root[4000] = "/";
@@ -914,7 +915,7 @@ static int make_long_root(const struct fixture *f, char path[PATH_MAX], size_t l
     return fd;
 }
 
-/* A rubric whose path is longer than a path can be could not be given to the interpreter. */
+/* The search refuses a path above PATH_MAX, because the interpreter could not open it. */
 static void test_path_that_is_too_long(void **state)
 {
     static const char *const everywhere[] = {"/"};
@@ -934,7 +935,7 @@ static void test_path_that_is_too_long(void **state)
     assert_string_equal(found.fault.text, "job.task_class: class/rubric.py: File name too long");
 }
 
-/* Whether BENCH_ROOT is reached through a descriptor or by its name, the name is what counts. */
+/* A root given through a descriptor is known by its real name. */
 static void test_root_through_a_descriptor(void **state)
 {
     const struct fixture *f = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From a sandbox job to what its slot is to run. */
+/* Tests the launch that follows from a sandbox job. */
 #include "daemon/jobs/job.h"
 #include "daemon/kinds/sandbox.h"
 #include "tests/unit/files.h"
@@ -85,7 +85,7 @@ static int teardown(void **state)
 static int plan(struct fixture *f)
 {
     sandbox_plan_deinit(&f->plan);
-    f->code = ERROR_DENIED; /* one that it never says */
+    f->code = ERROR_DENIED; /* never set by the code under test */
     f->fault = (struct fault)FAULT_NULL;
     return sandbox_plan_init(&f->plan, &f->job, &f->host, &f->code, &f->fault);
 }
@@ -106,7 +106,7 @@ static struct bytes text(const char *literal)
     return (struct bytes){.data = (char *)(uintptr_t)literal, .length = strlen(literal)};
 }
 
-/* --- what is run -------------------------------------------------------------------------- */
+/* --- the program -------------------------------------------------------------------------- */
 
 static void test_argv(void **state)
 {
@@ -153,11 +153,11 @@ static void test_snippets(void **state)
     f->job.sandbox.text = text("```sh\nexit 4\n```\n```python\nprint(1)\n```\n");
     check_snippet(f, STRINGS("/opt/python", "-s", "-B", ".snippet.py"), ".snippet.py",
                   "print(1)\n");
-    f->job.sandbox.runner = SANDBOX_SHELL; /* each runner wants blocks of its own */
+    f->job.sandbox.runner = SANDBOX_SHELL; /* each runner takes blocks with its own tags */
     check_snippet(f, STRINGS("/bin/sh", ".snippet.sh"), ".snippet.sh", "exit 4\n");
 }
 
-/* Prose is not code: without a fence nothing says that there is any. */
+/* Prose is not code: without a fence the text has none. */
 static void test_no_code(void **state)
 {
     static const char *const texts[] = {"", " \n", "rm -rf is dangerous", "```\n \n```\n"};
@@ -168,7 +168,7 @@ static void test_no_code(void **state)
         assert_int_equal(plan(f), 0);
         assert_true(f->plan.no_code);
         assert_null(f->plan.launch.argv);
-        /* What a client gives as a snippet is not looked at. */
+        /* A snippet is not searched for fences. */
         f->job.sandbox.program = SANDBOX_SNIPPET;
         assert_int_equal(plan(f), 0);
         assert_false(f->plan.no_code);
@@ -195,7 +195,7 @@ static void test_files(void **state)
     assert_string_equal(launch->files[2].name, ".snippet.sh");
 }
 
-/* The job's own variables take the place of those that all jobs have; a name is there once. */
+/* The job's own variables replace those of all jobs, so every name occurs once. */
 static void test_environment(void **state)
 {
     struct fixture *f = *state;
@@ -209,7 +209,7 @@ static void test_environment(void **state)
 
 /* --- readable ----------------------------------------------------------------------------- */
 
-/* What becomes of the path NAME beneath the fixture's directory. */
+/* Plans a job that may read the path NAME beneath the fixture's directory. */
 static int plan_path(struct fixture *f, const char *name)
 {
     char path[256], *readable[] = {path, NULL}, *argv[] = {(char[]){"/bin/true"}, NULL};
@@ -257,7 +257,7 @@ static void test_not_readable(void **state)
     refuse_readable(f, "rooted/secret", ERROR_NOT_PERMITTED, NO_ROOT);
     refuse_readable(f, "root/out", ERROR_NOT_PERMITTED, NO_ROOT);
     refuse_readable(f, "", ERROR_NOT_PERMITTED, NO_ROOT);
-    /* What is not there is told beneath the roots alone. */
+    /* Only beneath the roots does the message say that a path does not exist. */
     refuse_readable(f, "root/missing", ERROR_BAD_REQUEST, ": No such file or directory");
     refuse_readable(f, "root/file/x", ERROR_BAD_REQUEST, ": Not a directory");
     refuse_readable(f, "rooted/missing", ERROR_NOT_PERMITTED, NO_ROOT);
@@ -277,7 +277,7 @@ static void test_second_path(void **state)
     assert_strings(f->plan.launch.readable, STRINGS(f->root, f->other));
 }
 
-/* --- what it is called -------------------------------------------------------------------- */
+/* --- the label ---------------------------------------------------------------------------- */
 
 static void test_labels(void **state)
 {
@@ -288,7 +288,7 @@ static void test_labels(void **state)
     job.sandbox.argv = argv;
     job_describe(&job, label);
     assert_string_equal(label, "/bin/true");
-    /* Cut between characters. */
+    /* The label is cut between characters. */
     memset(path, 'p', 254);
     (void)strcpy(path + 254, "\xC3\xA9");
     job_describe(&job, label);
@@ -312,7 +312,7 @@ static void test_labels(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-/* What the program was given goes; what its answer needs stays. */
+/* The input of the program is dropped; the parts that the answer needs stay. */
 static void test_dropped_input(void **state)
 {
     struct job job = {.spec = calloc(1, sizeof(*job.spec))};

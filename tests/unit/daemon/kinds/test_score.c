@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The verdict of a rubric: every row of its table in protocol.md, and which of two rows
- * comes first. */
+/* Tests the verdict of a rubric: every row of the table in protocol.md, and which of two rows
+ * applies first. */
 #include "daemon/kinds/score.h"
 #include "tests/unit/quoted.h"
 #include "tests/unit/score_json.h"
@@ -22,13 +22,13 @@
     }
 #define DETAIL_BYTES 200
 
-/* What was written to stdout or stderr. */
+/* The output on stdout or stderr. */
 struct text {
     const char *data;
     size_t n;
 };
 
-/* LISTS as task_class.json says them; NULL: there is no such file. */
+/* Decodes LISTS, the content of task_class.json; NULL: no such file. */
 static struct task_class *make_lists(const char *lists)
 {
     struct task_class *task_class = NULL;
@@ -49,7 +49,7 @@ static struct outcome killed(int signal, enum limit limit)
     return (struct outcome){.exit_code = -1, .signal = signal, .limit = limit};
 }
 
-/* As a capture has it: NULL where nothing came, else in an allocation of its own size. */
+/* Returns captured output: NULL without any, otherwise an allocation of the exact size. */
 static struct bytes captured(struct text text)
 {
     struct bytes bytes = BYTES_NULL;
@@ -58,7 +58,7 @@ static struct bytes captured(struct text text)
     return bytes;
 }
 
-/* The score as JSON, to be freed. */
+/* Returns the score as JSON; to be freed. */
 static json_t *score_json(struct outcome outcome, struct text out_text, struct text err_text,
                           const char *lists, bool *ret_accepted)
 {
@@ -85,7 +85,8 @@ static void expect_json(json_t *got, const char *expected)
     json_decref(wanted);
 }
 
-/* Asserts a score of 0 that blocks with CODE, and returns its detail: borrowed, NULL: none. */
+/* Asserts a score of 0 with the blocking failure mode CODE. Returns its detail: borrowed; NULL:
+ * none. */
 static const json_t *expect_block(json_t *score, const char *code)
 {
     json_t *rest = json_copy(score), *modes = json_object_get(score, "failure_modes");
@@ -109,7 +110,7 @@ static void expect_detail(const json_t *detail, const char *expected, size_t n)
                  json_string_length(detail), expected, n);
 }
 
-/* --- it did not end well ------------------------------------------------------------------ */
+/* --- the rubric failed -------------------------------------------------------------------- */
 
 static const char good_score[] = "{\"passed\":true,\"score\":1}\n";
 
@@ -117,7 +118,7 @@ static void expect_failure(struct outcome outcome, struct text err, const char *
                            const char *detail, size_t n)
 {
     bool accepted = true;
-    /* What a rubric that failed has written to stdout is worth nothing. */
+    /* The stdout of a failed rubric is ignored. */
     json_t *score = score_json(outcome, (struct text)TEXT(good_score), err, NULL, &accepted);
     assert_false(accepted);
     const json_t *got = expect_block(score, code);
@@ -189,7 +190,7 @@ static void test_failure_with_stderr(void **state)
     }
 }
 
-/* N bytes of "x", then TAIL, on stderr; DETAIL is what must follow the "x" in the detail. */
+/* Writes N bytes of "x" and TAIL to stderr. DETAIL must follow the "x" in the detail. */
 static void check_cut(size_t n, const char *tail, const char *detail)
 {
     char text[2 * DETAIL_BYTES + 1], expected[2 * DETAIL_BYTES + 1];
@@ -202,7 +203,7 @@ static void check_cut(size_t n, const char *tail, const char *detail)
                    expected, strlen(expected));
 }
 
-/* As Python's stderr[:200].decode("utf-8", "replace"). */
+/* The same as Python's stderr[:200].decode("utf-8", "replace"). */
 static void test_stderr_is_cut_at_200_bytes(void **state)
 {
     static const char replaced[] = "\xef\xbf\xbd";
@@ -224,11 +225,11 @@ static void test_stderr_is_cut_at_200_bytes(void **state)
     check_cut(199, "\x80\x80", replaced);
 }
 
-/* --- it ended well, and what it wrote is not a BenchScore ---------------------------------- */
+/* --- the rubric succeeded without a BenchScore --------------------------------------------- */
 
 struct output_case {
     struct text out;
-    const char *path; /* which the detail must begin with, before ": " */
+    const char *path; /* start of the detail, before ": " */
 };
 
 static void check_malformed(const struct output_case *c)
@@ -362,7 +363,7 @@ static void test_output_has_a_wrong_failure_mode(void **state)
         check_malformed(&cases[i]);
 }
 
-/* --- a BenchScore of its own -------------------------------------------------------------- */
+/* --- valid BenchScores -------------------------------------------------------------------- */
 
 static void expect_accepted(const char *out, const char *lists, const char *expected)
 {
@@ -385,13 +386,13 @@ static void test_accepted(void **state)
         {"{'passed':false,'score':0.25}",
          "{'passed':false,'score':0.25,'breakdown':{},'failure_modes':[],"
          "'cost_usd':0,'wall_clock_ms':1}"},
-        /* Whether it passed is the rubric's to say, whatever its score and failure modes. */
+        /* The rubric decides whether the case passed, whatever the score and failure modes. */
         {"{'passed':true,'score':0,'failure_modes':[{'code':'x','severity':'block'}]}",
          "{'passed':true,'score':0,'breakdown':{},"
          "'failure_modes':[{'code':'x','severity':'block'}],'cost_usd':0,'wall_clock_ms':1}"},
         {"{'passed':false,'score':1}", "{'passed':false,'score':1,'breakdown':{},"
                                        "'failure_modes':[],'cost_usd':0,'wall_clock_ms':1}"},
-        /* Its own wall clock is replaced. */
+        /* The daemon replaces its own wall clock. */
         {"{'passed':true,'score':0.5,'breakdown':{'a':1e300,'b':-3},'cost_usd':12.5,"
          "'wall_clock_ms':99999,'failure_modes':[{'code':'x','severity':'warn','detail':'d'},"
          "{'code':'x','severity':'info','detail':''}]}",
@@ -474,21 +475,21 @@ static void test_lists_that_do_not_have_it(void **state)
         {listed, "{'breakdown_keys':['b']}", KEY, "a"},
         {listed, "{'failure_modes':['x']}", MODE, "y"},
         {listed, "{'failure_modes':['y']}", MODE, "x"},
-        /* An empty list allows nothing; the first in the rubric's own order is named. */
+        /* An empty list allows nothing. The message names the first name in the rubric's order. */
         {listed, "{'breakdown_keys':[]}", KEY, "a"},
         {listed, "{'failure_modes':[]}", MODE, "x"},
         /* Both are wrong: the breakdown comes first. */
         {listed, "{'breakdown_keys':['a'],'failure_modes':['x']}", KEY, "b"},
         {listed, "{'breakdown_keys':[],'failure_modes':[]}", KEY, "a"},
         {listed, "{'breakdown_keys':['a','b'],'failure_modes':[]}", MODE, "x"},
-        /* Names are compared whole and as they are. */
+        /* Names must be equal byte for byte. */
         {listed, "{'breakdown_keys':['a','B','b ','bb','']}", KEY, "b"},
         {"{'passed':true,'score':1,'breakdown':{'':1}}", "{'breakdown_keys':['a']}", KEY, ""},
         {"{'passed':true,'score':1,'breakdown':{'\\u00e9':1}}", "{'breakdown_keys':['e']}", KEY,
          "\xc3\xa9"},
         {"{'passed':true,'score':1,'failure_modes':[{'code':'','severity':'info'}]}",
          "{'failure_modes':['x']}", MODE, ""},
-        /* The list of the one does not serve the other. */
+        /* Each list applies only to its own names. */
         {listed, "{'breakdown_keys':['a','b','x','y'],'failure_modes':['a','b']}", MODE, "x"},
     };
     (void)state;
@@ -496,7 +497,7 @@ static void test_lists_that_do_not_have_it(void **state)
         check_unknown(&cases[i]);
 }
 
-/* A code with a NUL is not the listed one before it, and is told whole. */
+/* A code with a NUL differs from the listed code before the NUL. The message has all of it. */
 static void test_code_with_nul(void **state)
 {
     const struct text out = TEXT("{\"passed\":true,\"score\":1,\"failure_modes\":[{\"code\":"
@@ -516,7 +517,7 @@ static void test_code_with_nul(void **state)
     json_decref(score);
 }
 
-/* A long name is told whole. */
+/* The message has the whole of a long name. */
 static void test_long_unknown_key(void **state)
 {
     char name[5001], out[5100];
@@ -624,7 +625,7 @@ static void test_sandbox(void **state)
     for (enum limit limit = 0; limit < LIMIT_COUNT; limit++)
         check_sandbox(killed(SIGKILL, limit), "sandbox limit exceeded: x",
                       SANDBOX_FAILED("sandbox.limit_exceeded", "sandbox limit exceeded: x"));
-    /* A limit counts, however it ended. */
+    /* An exceeded limit counts however the job ended. */
     struct outcome late = exited(0);
     late.success = false;
     late.limit = LIMIT_OUTPUT;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* How a connection is parked and unparked, and how it ends. What it does with bytes is tested with
- * the daemon. */
-#include "../../aborts.h"
-#include "../../connections.h"
+/* Tests how a connection is parked and unparked, and how it ends. Integration tests cover how it
+ * receives and sends. */
+#include "tests/unit/caught.h"
+#include "tests/unit/connections.h"
 
 struct fixture {
     struct connections all;
@@ -140,33 +140,22 @@ static void half_closed_ends_when_nothing_is_left(void **state)
 
 /* --- assertions ---------------------------------------------------------------------------- */
 
-static void call_unpark(void *argument)
+static void park(struct conn *conn)
 {
-    conn_unpark(argument);
-}
-
-static void call_park(void *argument)
-{
-    struct conn *conn = argument;
     struct request request = REQUEST_NULL;
     conn_park(conn, &request, 1, conn->env->settings);
-}
-
-static void call_free(void *argument)
-{
-    conn_free(argument);
 }
 
 static void parking_is_asserted(void **state)
 {
     struct fixture *f = *state;
     struct conn *conn = f->all.conn[0];
-    assert_int_equal(aborts(call_unpark, conn), ASSERTIONS_ARE_ON);
-    assert_false(aborts(call_park, conn));
+    assert_caught(conn_unpark(conn));
+    assert_not_caught(park(conn));
     connections_park(&f->all, 0);
-    assert_int_equal(aborts(call_park, conn), ASSERTIONS_ARE_ON);
+    assert_caught(park(conn));
     conn_close(conn);
-    assert_int_equal(aborts(call_park, conn), ASSERTIONS_ARE_ON);
+    assert_caught(park(conn));
 }
 
 static void a_connection_with_jobs_is_not_freed(void **state)
@@ -174,9 +163,9 @@ static void a_connection_with_jobs_is_not_freed(void **state)
     struct fixture *f = *state;
     struct job job = {.number = 1};
     assert_int_equal(job_set_add(&f->all.conn[0]->jobs, &job), 0);
-    assert_int_equal(aborts(call_free, f->all.conn[0]), ASSERTIONS_ARE_ON);
+    assert_caught(conn_free(f->all.conn[0]));
     job_set_remove(&f->all.conn[0]->jobs, &job);
-    assert_false(aborts(call_free, f->all.conn[0]));
+    assert_not_caught(conn_free(f->all.conn[0]));
 }
 
 int main(void)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests which accounts may administer: root, the daemon's own user, and members of the listed
  * groups, by their membership when they connected. */
-#include "../../scenario.h"
 #include "daemon/net/peer.h"
+#include "tests/unit/scenario.h"
 
 #include <grp.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests who gets a share of the receive budget, and when. */
-#include "../../aborts.h"
 #include "daemon/net/receive_budget.h"
 #include "proto/util.h"
+#include "tests/unit/caught.h"
 
 #include <sys/socket.h>
 
@@ -103,17 +103,12 @@ static void the_line_is_kept(void **state)
     assert_true(receive_share_take(&f->share[2], LARGE));
 }
 
-static void call_give_back(void *argument)
-{
-    receive_share_give_back(argument);
-}
-
 static void no_more_is_given_back_than_was_taken(void **state)
 {
     struct fixture *f = *state;
     assert_true(receive_share_take(&f->share[0], LARGE));
     f->budget.reserved--;
-    assert_int_equal(aborts(call_give_back, &f->share[0]), ASSERTIONS_ARE_ON);
+    assert_caught(receive_share_give_back(&f->share[0]));
     f->budget.reserved++;
 }
 

@@ -164,7 +164,7 @@ static void a_clock_that_steps_back_stands_still(void **state)
 
 /* --- quantiles ----------------------------------------------------------------------------- */
 
-/* What the quantiles show of a single value. */
+/* The quantiles of a single value. */
 static uint64_t seen_as(uint64_t value_ns)
 {
     static struct window window;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* A jail for tests of slots: the test program once more. Started as "rubricd-jail", it speaks the
- * link's protocol, confines nothing, and behaves as its work directory is called. */
+/* A fake jail for tests of slots: the test program itself, started as "rubricd-jail". It speaks the
+ * link's protocol and confines nothing. The name of its work directory sets its behaviour. */
 
 #include "daemon/base/clock.h"
 #include "daemon/confine/confinement.h"
@@ -19,12 +19,12 @@
 
 #include <cmocka.h>
 
-/* What the work directory of a jail makes it do. */
+/* Names of work directories, and the behaviour that each one sets. */
 #define QUICK "quick"   /* its programs exit at once */
 #define SLOW "slow"     /* its programs run until they are killed */
-#define SILENT "silent" /* it takes jobs and says nothing */
+#define SILENT "silent" /* it takes jobs and sends no notice */
 #define LIAR "liar"     /* it says that a running program has ended */
-#define SPENT "spent"   /* it cannot clean up: somebody holds the output open, and it exits */
+#define SPENT "spent"   /* a process keeps the output open, so it cannot clean up and exits */
 
 static inline void fork_program(bool exits, int *ret_pidfd)
 {
@@ -39,7 +39,7 @@ static inline void fork_program(bool exits, int *ret_pidfd)
         (void)waitpid(pid, NULL, 0);
 }
 
-/* Leaves a process that has the output and outlives the jail. */
+/* Leaves a process that keeps the output open and outlives the jail. */
 static inline void leave_somebody(void)
 {
     if (fork() == 0) {
@@ -96,14 +96,14 @@ static inline bool is_fake_jail(int argc, char **argv)
     return argc == 2 && strcmp(argv[0], "rubricd-jail") == 0;
 }
 
-/* What jails leave behind comes to this process. */
+/* Makes this process the parent of the orphans that jails leave behind. */
 static inline void prepare_for_fake_jails(void)
 {
     (void)signal(SIGPIPE, SIG_IGN);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-/* A confinement without any layer, whose jails run PROGRAM; "/proc/self/exe" for fake jails. */
+/* Fills in a confinement without layers. Its jails run PROGRAM; "/proc/self/exe" for fake ones. */
 static inline void confine(struct confinement *confinement, const char *program)
 {
     *confinement = (struct confinement){.references = 1, .probe = PROBE_NULL};

@@ -34,7 +34,7 @@ static void on_capture(struct capture *capture, size_t n, void *userdata)
 {
     struct fixture *f = userdata;
     assert_ptr_equal(capture, &f->capture);
-    assert_int_equal(f->ends, 0); /* nothing is told after the end */
+    assert_int_equal(f->ends, 0); /* no callback after the end */
     f->counted += n;
     if (n == 0) {
         f->ends++;
@@ -109,7 +109,7 @@ static void write_all(struct fixture *f, size_t n, size_t piece, bool eager)
     }
 }
 
-/* Closes the write end and waits until the callback is told. Nothing is watched afterwards. */
+/* Closes the write end and waits for the callback. No event may be pending afterwards. */
 static void finish(struct fixture *f)
 {
     f->write_fd = close_fd(f->write_fd);

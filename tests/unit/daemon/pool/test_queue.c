@@ -100,7 +100,7 @@ static void script_push(struct world *world, const char *word)
     struct queue_entry *entry = &world->entries[(unsigned char)word[0]];
     assert_null(entry->lane);
     entry->size = (unsigned char)word[0];
-    entry->priority = (int)strtol(word + 3, NULL, 10); /* 0 where there is none */
+    entry->priority = (int)strtol(word + 3, NULL, 10); /* 0 without a number */
     queue_push(&world->queue, lane_named(world, word[2]), entry);
 }
 
@@ -321,7 +321,7 @@ static void test_bounds(void **state)
         {9, 100, 2, "aa", {1, 1}, 'a', 1, QUEUE_LANE_FULL},
         {9, 100, 2, "aa", {1, 1}, 'b', 1, QUEUE_ROOM},
         {9, 100, 1, "a", {1}, 'a', 0, QUEUE_LANE_FULL},
-        /* Both bounds are met: the lane's is told. */
+        /* Both bounds are reached: the error names the lane's. */
         {2, 100, 2, "aa", {1, 1}, 'a', 1, QUEUE_LANE_FULL},
         {2, 100, 2, "aa", {1, 1}, 'b', 1, QUEUE_FULL},
         {9, 100, 1, "a", {100}, 'a', 101, QUEUE_LANE_FULL},

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* In which order parked connections go on. */
-#include "../../connections.h"
+/* Tests the order in which parked connections resume. */
 #include "daemon/supervisor/requests.h"
+#include "tests/unit/connections.h"
 
 struct fixture {
     struct supervisor supervisor;
     struct connections all;
-    uint64_t order[2 * CONNECTIONS]; /* numbers of connections, as they were unparked */
+    uint64_t order[2 * CONNECTIONS]; /* of connections, as they were unparked */
     size_t count;
-    struct conn *ends; /* when the first is unparked; NULL: none */
+    struct conn *ends; /* closed when the first one is unparked; NULL: none */
 };
 
 static void on_request(struct connections *all, struct conn *conn, size_t size,

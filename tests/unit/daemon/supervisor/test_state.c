@@ -1,21 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Which phase may follow which, and the list of connections. */
-#include "../../aborts.h"
+/* Tests the transitions between phases, and the list of connections. */
 #include "daemon/supervisor/state.h"
+#include "tests/unit/caught.h"
 
 static const enum phase phases[] = {PHASE_RUNNING, PHASE_REFUSING, PHASE_DRAINING, PHASE_KILLING,
                                     PHASE_STOPPING};
-
-struct step {
-    struct supervisor *supervisor;
-    enum phase next;
-};
-
-static void call_enter(void *argument)
-{
-    const struct step *step = argument;
-    state_enter(step->supervisor, step->next);
-}
 
 static void phases_that_may_follow(void **state)
 {
@@ -29,9 +18,8 @@ static void phases_that_may_follow(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(phases); i++)
         for (size_t k = 0; k < ARRAY_SIZE(phases); k++) {
-            struct step step = {&supervisor, phases[k]};
             supervisor.phase = phases[i];
-            if (aborts(call_enter, &step) != (ASSERTIONS_ARE_ON && !legal[i][k]))
+            if (aborts(state_enter(&supervisor, phases[k]), !legal[i][k]) == legal[i][k])
                 fail_msg("from %zu to %zu", i, k);
         }
 }
@@ -54,22 +42,10 @@ static void what_phases_mean(void **state)
     assert_true(state_is_draining(&supervisor));
 }
 
-struct removal {
-    struct supervisor *supervisor;
-    struct conn *conn;
-};
-
-static void call_remove(void *argument)
-{
-    const struct removal *removal = argument;
-    state_remove_conn(removal->supervisor, removal->conn);
-}
-
 static void connections_are_counted(void **state)
 {
     static struct supervisor supervisor;
     struct conn first = {.number = 1}, second = {.number = 2};
-    struct removal removal = {&supervisor, &first};
     (void)state;
     TAILQ_INIT(&supervisor.conns);
     state_add_conn(&supervisor, &first);
@@ -78,11 +54,10 @@ static void connections_are_counted(void **state)
     state_remove_conn(&supervisor, &first);
     assert_int_equal(supervisor.conn_count, 1);
     assert_ptr_equal(TAILQ_FIRST(&supervisor.conns), &second);
-    assert_int_equal(aborts(call_remove, &removal), ASSERTIONS_ARE_ON); /* not in the list */
-    struct step step = {&supervisor, PHASE_REFUSING};
-    assert_false(aborts(call_enter, &step));
+    assert_caught(state_remove_conn(&supervisor, &first)); /* not in the list */
+    assert_not_caught(state_enter(&supervisor, PHASE_REFUSING));
     supervisor.conn_count++;
-    assert_int_equal(aborts(call_enter, &step), ASSERTIONS_ARE_ON);
+    assert_caught(state_enter(&supervisor, PHASE_REFUSING));
     supervisor.conn_count--;
     state_remove_conn(&supervisor, &second);
     assert_int_equal(supervisor.conn_count, 0);

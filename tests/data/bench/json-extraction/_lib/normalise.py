@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Bring extracted values to one form, so that two ways to write the same thing compare equal."""
+"""Normalise extracted values, so that different notations of the same value compare equal."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def text(value: str) -> str:
 
 
 def number(value: Any) -> Decimal | None:
-    """Read a number, or text that is one: "1,234.50", "-$12", "(3.00)"; None for all else."""
+    """Read a number, or a text such as "1,234.50", "-$12" or "(3.00)". Return None otherwise."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
@@ -49,7 +49,7 @@ def number(value: Any) -> Decimal | None:
     if not isinstance(value, str):
         return None
     written = text(value).replace("\u2212", "-")
-    # Book-keepers write a negative amount in brackets.
+    # Accountants write negative amounts in parentheses.
     negative = written.startswith("(") and written.endswith(")")
     written = AROUND_AMOUNT.sub(r"\1", written[1:-1] if negative else written)
     if len(written) > MAX_NUMBER_CHARS or not NUMBER.fullmatch(written):
@@ -61,8 +61,8 @@ def number(value: Any) -> Decimal | None:
 def date(value: Any, day_first: bool | None = None) -> datetime.date | None:
     """Read a date in one of the usual notations, or return None.
 
-    03/04/2024 is two dates. It is read only where the case says which one (`day_first`), or where
-    one of its numbers cannot be a month.
+    03/04/2024 is ambiguous. Such a date is read only if the case says how (`day_first`), or if only
+    one reading is a day of the calendar.
     """
     if not isinstance(value, str):
         return None
@@ -87,7 +87,7 @@ def date(value: Any, day_first: bool | None = None) -> datetime.date | None:
 
 
 def calendar_date(year: int, month: int, day: int) -> datetime.date | None:
-    """Return the date, or None where the calendar has no such day."""
+    """Return the date, or None if the calendar has no such day."""
     try:
         return datetime.date(year, month, day)
     except ValueError:
@@ -95,7 +95,7 @@ def calendar_date(year: int, month: int, day: int) -> datetime.date | None:
 
 
 def string_set(value: Any) -> set[str] | None:
-    """Return a list of strings as a set without regard to case and spacing, or None."""
+    """Return a list of strings as a set, with case and spacing normalised; otherwise None."""
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         return None
     return {text(item).casefold() for item in value} - {""}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Read a unified diff and apply it to a set of files held in memory.
 
-It is strict where patch(1) guesses: a hunk's header must count its lines rightly, and each context
-line must match to the byte. As with patch(1), a hunk may have moved by a few lines.
+Unlike patch(1) it does not guess: a hunk's header must have the right number of lines, and context
+lines must match byte for byte. As with patch(1), a hunk may have moved by a few lines.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ UNSUPPORTED = re.compile(
 
 
 class DiffError(Exception):
-    """A diff that cannot be used; `code` is the failure mode."""
+    """The diff is unusable. `code` is the failure mode."""
 
     def __init__(self, code: str, detail: str) -> None:
         super().__init__(detail)
@@ -30,7 +30,7 @@ class DiffError(Exception):
 
 @dataclass
 class Hunk:
-    """One change: the lines that must be there, and the lines that take their place."""
+    """One change: the old lines, and the new lines that replace them."""
 
     old_start: int
     old: list[str] = field(default_factory=list)
@@ -41,7 +41,7 @@ class Hunk:
 
 @dataclass
 class FilePatch:
-    """The hunks of one file. `None` stands for /dev/null: a file created or deleted."""
+    """The hunks of one file. A path of None is /dev/null: the file is created or deleted."""
 
     old_path: str | None
     new_path: str | None
@@ -50,7 +50,7 @@ class FilePatch:
 
 @dataclass
 class Applied:
-    """How far a diff got: the files after it, and how many of its hunks found their place."""
+    """The outcome of a diff: the files after it, and how many hunks were applied."""
 
     files: dict[str, str]
     hunks: int = 0
@@ -60,13 +60,13 @@ class Applied:
 
 
 def split_lines(text: str) -> list[str]:
-    """Split into lines that keep their newline; only a newline ends a line."""
+    """Split at newlines only. Lines keep their newline."""
     lines = text.split("\n")
     return [line + "\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
 
 
 def parse(text: str) -> list[FilePatch]:
-    """Read a whole diff; text before, between and after the files' parts is skipped."""
+    """Parse a whole diff. Skip text before, between and after the parts of files."""
     lines = [line[:-1] if line.endswith("\n") else line for line in split_lines(text)]
     patches: list[FilePatch] = []
     current: FilePatch | None = None
@@ -96,14 +96,14 @@ def parse(text: str) -> list[FilePatch]:
 
 
 def header_paths(lines: list[str], at: int) -> tuple[str | None, str | None]:
-    """Return the two paths of the file header at `at`; refuse unsafe ones."""
+    """Return the two paths of the file header at `at`. Refuse unsafe paths."""
     if at + 1 == len(lines) or not lines[at + 1].startswith("+++ "):
         raise DiffError("diff.malformed", f"no +++ line after {lines[at]}")
     old, new = (line[4:].split("\t")[0].strip() for line in lines[at : at + 2])
     nowhere = "/dev/null"
     if old == nowhere and new == nowhere:
         raise DiffError("diff.malformed", "a file header without a path")
-    # git's a/ and b/ come as a pair; a lone a/ is a directory of that name.
+    # git adds a/ and b/ as a pair. A single a/ is a directory of that name.
     if (old == nowhere or old.startswith("a/")) and (new == nowhere or new.startswith("b/")):
         old, new = (path if path == nowhere else path[2:] for path in (old, new))
     for path in (old, new):
@@ -113,7 +113,7 @@ def header_paths(lines: list[str], at: int) -> tuple[str | None, str | None]:
 
 
 def refuse_unsafe(path: str) -> None:
-    """Raise unless the path is a plain relative one that stays below the directory it starts in."""
+    """Raise unless this is a plain relative path that stays below its directory."""
     parts = path.split("/")
     drive = re.match("[A-Za-z]:", path)
     if path.startswith(("/", "~")) or {"..", ".git"} & set(parts) or "\\" in path or drive:
@@ -126,7 +126,7 @@ def refuse_unsafe(path: str) -> None:
 
 
 def parse_hunk(lines: list[str], at: int) -> tuple[Hunk, int]:
-    """Read the hunk whose header is at `at`; return it and the index of the first line after it."""
+    """Parse the hunk at `at`. Return it and the index of the first line after it."""
     header = HUNK_HEADER.fullmatch(lines[at].rstrip("\r"))
     if not header:
         raise DiffError("diff.malformed", f"bad hunk header: {lines[at]}")
@@ -137,7 +137,7 @@ def parse_hunk(lines: list[str], at: int) -> tuple[Hunk, int]:
     while old_left or new_left:
         if at == len(lines):
             raise DiffError("diff.malformed", f"the diff ends inside of a hunk: {where}")
-        # A mailer or an editor may have stripped the one space of an empty context line.
+        # A mailer or an editor may have stripped the space of an empty context line.
         sign, body = (lines[at][0], lines[at][1:]) if lines[at] else (" ", "")
         if sign not in " +-\\":
             raise DiffError("diff.malformed", f"the hunk is shorter than its header says: {where}")
@@ -162,23 +162,23 @@ def parse_hunk(lines: list[str], at: int) -> tuple[Hunk, int]:
 
 
 def no_newline(hunk: Hunk, sign: str) -> None:
-    """Take the newline off the last line read, on the sides that the line belongs to."""
+    """Remove the newline from the last line, on each side that has this line."""
     for side, signs in ((hunk.old, " -"), (hunk.new, " +")):
         if sign in signs and side:
             side[-1] = side[-1].rstrip("\n")
 
 
 def goes_on(lines: list[str], at: int) -> bool:
-    """Tell whether the line after a complete hunk still looks like a part of it."""
+    """Return whether the line after a complete hunk looks like a part of it."""
     line = lines[at]
     if line.startswith("--- ") and at + 1 < len(lines) and lines[at + 1].startswith("+++ "):
         return False
-    # "-- " is how a mailed patch signs off.
+    # "-- " begins the signature of a mailed patch.
     return line.startswith(("+", "-", " ")) and line.strip() not in ("", "--")
 
 
 def locate(lines: list[str], hunk: Hunk, expected: int, floor: int) -> int | None:
-    """Return the place of the hunk's old lines nearest to `expected`, none before `floor`."""
+    """Return the match of the hunk's old lines nearest to `expected`, at or after `floor`."""
     reach = MAX_OFFSET if hunk.anchored else 0
     for distance in range(reach + 1):
         for at in dict.fromkeys((expected + distance, expected - distance)):
@@ -188,12 +188,12 @@ def locate(lines: list[str], hunk: Hunk, expected: int, floor: int) -> int | Non
 
 
 def patch_lines(lines: list[str], patch: FilePatch, applied: Applied) -> list[str]:
-    """Return the lines of one file after its hunks; count the hunks in `applied`."""
+    """Return the lines of one file after its hunks. Count the hunks in `applied`."""
     result: list[str] = []
     done = 0
     drift = 0
     for hunk in patch.hunks:
-        # With no old lines the header names the line after which the new ones go.
+        # Without old lines the header names the line before the new ones.
         stated = hunk.old_start - 1 if hunk.anchored else hunk.old_start
         at = locate(lines, hunk, stated + drift, done)
         if at is None:
@@ -209,7 +209,7 @@ def patch_lines(lines: list[str], patch: FilePatch, applied: Applied) -> list[st
 
 
 def apply(files: dict[str, str], patches: list[FilePatch]) -> Applied:
-    """Apply the patches one after the other; `problem` is empty when every part of them applied."""
+    """Apply the patches in order. `problem` is empty if every part applied."""
     applied = Applied(dict(files), total=sum(len(patch.hunks) for patch in patches))
     for patch in patches:
         problem = obstacle(applied.files, patch)
@@ -228,7 +228,7 @@ def apply(files: dict[str, str], patches: list[FilePatch]) -> Applied:
 
 
 def obstacle(files: dict[str, str], patch: FilePatch) -> str:
-    """Say why a patch cannot start on these files, or return an empty string."""
+    """Return why the patch cannot apply to these files, or an empty string."""
     old, new = patch.old_path, patch.new_path
     if old is not None and old not in files:
         return f"{old}: there is no such file"
