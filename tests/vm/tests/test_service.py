@@ -328,7 +328,7 @@ def test_the_catalogue_explains_an_entry(service):
     run("journalctl", "--sync")
     text = run("journalctl", "--catalog", "--no-pager", "--unit=rubricd.service", "--lines=1",
                "MESSAGE_ID=bf9e875865da4e0db4edd63331792811")  # fmt: skip
-    assert "The grading daemon has started" in text and "Where it differs" in text
+    assert "The grading daemon has started" in text and "If it differs" in text
 
 
 def scrape(address):
