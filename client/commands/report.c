@@ -431,7 +431,7 @@ const struct command command_report = {
     .argument_value = VALUE_FILE,
     .arguments_min = 1,
     .arguments_max = -1,
-    .brief = "report the scores of a run, as text, JSON, JUnit or HTML",
+    .brief = "report the scores of a run",
     .description =
         "Reads RESULTS, files that rubricctl batch or grade wrote (\"-\" is standard input;\n"
         ".gz is inflated), and reports the mean score and the pass rate with intervals,\n"

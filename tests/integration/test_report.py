@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""rubricctl report: statistics of results that a reader can trust, in four formats."""
+"""rubricctl report: statistics of results that a reader can trust."""
 
 import gzip
 import json
