@@ -21,7 +21,7 @@ def main():
     table = build / "coverage.json"
     filters = [word for folder in FOLDERS for word in ("--filter", f"{ROOT}/{folder}/")]
     subprocess.run(
-        ["gcovr", "--root", ROOT, "--object-directory", build, *filters, "--json", table, build],
+        ["gcovr", "--gcov-ignore-parse-errors", "--root", ROOT, "--object-directory", build, *filters, "--json", table, build],
         cwd=build,
         check=True,
     )
