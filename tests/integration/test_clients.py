@@ -14,7 +14,6 @@ import pytest
 from conftest import DEADLINE, PASSING, RUBRICD, Closed, wait_until
 from test_queue import (
     SHELL_PASSING,
-    Gate,
     answers,
     assert_all_passed,
     client_of,
@@ -50,12 +49,6 @@ time.sleep(1000)
 
 # The result carries 60,000 bytes: four results overflow a socket's buffer.
 VERBOSE = "import sys\nsys.stderr.write('x' * 60000)\nsys.exit(1)\n"
-
-
-@pytest.fixture(name="gate")
-def make_gate(bench):
-    with Gate(bench) as gate:
-        yield gate
 
 
 # If a client closes its socket with data unread, the daemon sees a reset instead of an end of file.
