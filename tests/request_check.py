@@ -14,6 +14,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from limit_table import LIMITS
+
 ROOT = Path(__file__).resolve().parents[1]
 JSON_CASES = ROOT / "tests" / "data" / "json"
 JSON_SUITE = ROOT.parent / "shared" / "data" / "jsontestsuite" / "test_parsing"
@@ -89,6 +91,8 @@ def mistyped():
 
 TASK_CLASS_RULE = "is not a task class name ([A-Za-z0-9][A-Za-z0-9._-]*, at most 255 bytes)"
 SECONDS = "job.case.rubric_wall_clock_seconds"
+# The ceilings of the limits that are integers.
+INTEGERS = {row["key"]: row["ceiling"] for row in LIMITS if row["unit"] != "seconds"}
 
 BAD_SUBMITS = [
     *mistyped(),
@@ -146,24 +150,12 @@ BAD_SUBMITS = [
     ("job.limits.cpu", 300.5, "job.limits.cpu: above the ceiling of 300 s"),
     *(
         (f"job.limits.{key}", value, f"job.limits.{key}: expected an integer above 0")
-        for key in (
-            "memory_bytes",
-            "max_open_files",
-            "max_processes",
-            "output_bytes",
-            "disk_bytes",
-        )
+        for key in INTEGERS
         for value in (0, -1, 1.0, "1", None, True, [])
     ),
     *(
         (f"job.limits.{key}", ceiling + 1, f"job.limits.{key}: above the ceiling of {ceiling}")
-        for key, ceiling in (
-            ("memory_bytes", 4 << 30),
-            ("max_open_files", 1024),
-            ("max_processes", 256),
-            ("output_bytes", 4 << 20),
-            ("disk_bytes", 1 << 30),
-        )
+        for key, ceiling in INTEGERS.items()
     ),
     ("job.limits.disk_bytes", 2**63 - 1, f"job.limits.disk_bytes: above the ceiling of {1 << 30}"),
 ]
@@ -184,8 +176,7 @@ GOOD_SUBMITS = [
     (SECONDS, 300),
     (SECONDS, 0.001),
     ("job.limits.cpu", 300),
-    ("job.limits.memory_bytes", 4 << 30),
-    ("job.limits.max_open_files", 1024),
+    *((f"job.limits.{key}", ceiling) for key, ceiling in INTEGERS.items()),
 ]
 
 

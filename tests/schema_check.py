@@ -3,8 +3,9 @@
 """Validates protocol messages against the JSON Schemas in proto/schema/.
 
 As a module: validate(message, direction) raises SchemaError with a readable text.
-As a command: checks the schemas themselves and every example in proto/protocol.md, and checks that the
-schemas refuse a list of broken messages. Prints TAP, one line for each check."""
+As a command: checks the schemas themselves and every example in proto/protocol.md, checks that the
+schemas refuse a list of broken messages, and that schemas and page have every limit of limit_table.py.
+Prints TAP, one line for each check."""
 
 import copy
 import json
@@ -16,6 +17,8 @@ from functools import lru_cache
 from pathlib import Path
 
 import jsonschema
+
+from limit_table import LIMITS
 
 ROOT = Path(__file__).resolve().parents[1]
 SCHEMAS = ROOT / "proto" / "schema"
@@ -300,14 +303,7 @@ BASE_CODE = {
         "verdict": "isolated",
         "metadata": {"timeout_s": 0.5, "note": 1},
         "priority": 1,
-        "limits": {
-            "cpu": 0.5,
-            "memory_bytes": 1,
-            "max_open_files": 1,
-            "max_processes": 1,
-            "output_bytes": 1,
-            "disk_bytes": 1,
-        },
+        "limits": {row["key"]: 1 for row in LIMITS if row["key"] != "wall_clock"},
     },
 }
 
@@ -808,6 +804,39 @@ def check_page():
         yield f"protocol.md has a link to {name}", f"(schema/{name})" in text
 
 
+def page_section(heading):
+    """Returns the text below HEADING on the protocol page, up to the next heading."""
+    return PAGE.read_text().partition(f"\n{heading}\n")[2].partition("\n#")[0]
+
+
+def page_limits():
+    """Returns {key: (type, unit, name in `limit_exceeded`)} of the page's table of limits."""
+    rows = [
+        [cell.strip().strip("`") for cell in line.split("|")[1:-1]]
+        for line in page_section("## Limits").splitlines()
+        if line.startswith("| `")
+    ]
+    return {key: (type_, unit, name) for key, type_, unit, _, name in rows}
+
+
+def check_limits():
+    """Every limit is in the schemas and on the page, and no other one is."""
+    keys, names = sorted(row["key"] for row in LIMITS), sorted(row["name"] for row in LIMITS)
+    schema = store()["limits.schema.json"]["$defs"]
+    fields, told = schema["some"]["properties"], page_limits()
+    values = re.findall(r"^\| `limit_exceeded` \| string or null \|(.*)", PAGE.read_text(), re.M)
+    yield "limits.schema.json requires every limit", sorted(schema["all"]["required"]) == keys
+    yield "limits.schema.json has every limit", sorted(fields) == keys
+    yield "limits.schema.json has every name", sorted(schema["name"]["enum"]) == names
+    yield "the page's table has every limit", sorted({*told} - {"allow_network"}) == keys
+    yield "the page's limit_exceeded has every name", sorted(re.findall(r"`(\w+)`", *values)) == names
+    for row in LIMITS:
+        key, unit = row["key"], row["unit"].replace("number", "")
+        type_ = "number" if unit == "seconds" else "integer"
+        yield f"limits.schema.json has {key} as {type_}", fields.get(key, {}).get("type") == type_
+        yield f"the page's table describes {key}", told.get(key) == (type_, unit, row["name"])
+
+
 def direction_of(message):
     return "client" if message["type"] in BY_TYPE["client"] else "daemon"
 
@@ -839,7 +868,12 @@ def check_tables():
 
 def main():
     failed = count = 0
-    parts = {"schemas": check_schemas(), "protocol page": check_page(), "messages": check_tables()}
+    parts = {
+        "schemas": check_schemas(),
+        "protocol page": check_page(),
+        "limits": check_limits(),
+        "messages": check_tables(),
+    }
     for part, checks in parts.items():
         before = count
         for what, good in checks:

@@ -121,11 +121,13 @@ static bool is_done(const struct engine *engine)
 static int next_timeout(const struct engine *engine, int64_t now)
 {
     int64_t next = progress_due(&engine->progress);
-    if (pending_count(&engine->pending) > 0 && engine_expects_answers(engine))
-        next = MIN(next, engine->progressed_ms + engine->stall_ms);
+    if (engine_expects_answers(engine)) {
+        if (pending_count(&engine->pending) > 0)
+            next = MIN(next, engine->progressed_ms + engine->stall_ms);
+        next = MIN(next, reconnect_due(&engine->reconnect));
+    }
     if (engine->phase == PHASE_CANCELLING)
         next = MIN(next, engine->cancel_deadline_ms);
-    next = MIN(next, reconnect_due(&engine->reconnect));
     next = MIN(next, engine->output.sync_ms);
     next = MIN(next, engine_next_attempt(engine));
     return next == INT64_MAX ? -1 : (int)MAX(next - now, 0);

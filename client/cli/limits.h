@@ -5,6 +5,17 @@
 #include "options.h"
 
 #include "proto/json.h"
+#include "proto/limits.h"
+
+/* The help of --limit: each limit with a value in its syntax. */
+#define LIMITS_EXAMPLE_TIME "=1.5s"
+#define LIMITS_EXAMPLE_BYTES "=64M"
+#define LIMITS_EXAMPLE_NUMBER "=64"
+#define LIMITS_EXAMPLE_(ID, name, key, unit, low, high, ceiling, separator, B) \
+    separator key LIMITS_EXAMPLE_##unit
+#define LIMITS_HELP                                             \
+    "set a limit: " LIMIT_ROW_WALL_CLOCK(LIMITS_EXAMPLE_, "", ) \
+        LIMIT_ROWS_OTHER(LIMITS_EXAMPLE_, ", ", ) "; may be repeated"
 
 /* Puts each NAME=VALUE of LIST into the object `limits` of JOB; does nothing if LIST is empty.
  * Returns 0, -EINVAL with FAULT, or -ENOMEM. */

@@ -3,6 +3,7 @@
 #include "sandboxjob.h"
 #include "single.h"
 
+#include "client/cli/limits.h"
 #include "client/connection/connect.h"
 #include "client/terminal/member.h"
 #include "client/terminal/text.h"
@@ -154,8 +155,7 @@ static const struct option_spec sandbox_specs[] = {
         .kind = OPTION_LIST,
         .value = VALUE_LIMIT,
         .offset = offsetof(struct sandbox_options, limits),
-        .help = "set a limit: wall_clock or cpu (5s, 500ms), memory_bytes, output_bytes or "
-                "disk_bytes (64M), max_open_files, max_processes; may be repeated",
+        .help = LIMITS_HELP,
     },
     {
         .name = "env",

@@ -47,6 +47,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.path.insert(0, str(ROOT / "tests"))
 import schema_check  # noqa: E402
 import take_away  # noqa: E402
+from limit_table import CEILINGS, DEFAULTS, LIMITS  # noqa: E402, F401  for the tests
 
 CHECKS_SCHEMAS = os.environ.get("RUBRICD_TEST_SCHEMAS") != "no"
 
@@ -129,6 +130,13 @@ def is_alive(pid):
     except OSError:
         return False
     return text[text.rindex(")") + 2] != "Z"
+
+
+def cpu_seconds(pid):
+    """Returns the CPU time that PID has used."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 # Daemons started by root switch to this account. The host need not have an account rubricd.

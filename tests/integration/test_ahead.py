@@ -10,7 +10,7 @@ import time
 import pytest
 from conftest import BUILD, DEADLINE, PASSING, let_pass, wait_until
 from test_cancel import cancel
-from test_queue import Gate, client_of
+from test_queue import client_of
 
 QUICK = {"kind": "sandbox", "argv": [str(BUILD / "tests" / "exit0")]}
 # Takes longer to run than to submit, so the stream never runs dry.
@@ -18,12 +18,6 @@ STREAM = {"kind": "sandbox", "snippet": "sleep 0.002"}
 READABLE = f"isolation.readable={BUILD / 'tests'}"
 # A quick job may happen to take long at the wrong moment. That is no failure, so the test tries again.
 TRIES = 100
-
-
-@pytest.fixture(name="gate")
-def make_gate(bench):
-    with Gate(bench) as gate:
-        yield gate
 
 
 def taken(client):

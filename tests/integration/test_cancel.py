@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import PASSING, Bench, Client, Daemon, Shape, started_by_account, wait_until
-from test_queue import Gate, answers, assert_all_passed, hold_slots, running, submit_all
+from test_queue import answers, assert_all_passed, hold_slots, running, submit_all
 
 NOBODY = 65534  # the account of root's daemons here
 STRANGER = 65532
@@ -24,12 +24,6 @@ subprocess.Popen(["/bin/sleep", "1000"])
 subprocess.Popen(["/bin/sleep", "1000"], start_new_session=True)
 time.sleep(1000)
 """
-
-
-@pytest.fixture(name="gate")
-def make_gate(bench):
-    with Gate(bench) as gate:
-        yield gate
 
 
 def error(code, message, **fields):

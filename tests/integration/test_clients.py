@@ -3,7 +3,6 @@
 of them delays another client, and no message is lost."""
 
 import json
-import os
 import resource
 import socket
 import struct
@@ -11,10 +10,9 @@ import threading
 import time
 
 import pytest
-from conftest import DEADLINE, PASSING, RUBRICD, Closed, wait_until
+from conftest import DEADLINE, PASSING, RUBRICD, Closed, cpu_seconds, wait_until
 from test_queue import (
     SHELL_PASSING,
-    Gate,
     answers,
     assert_all_passed,
     client_of,
@@ -50,12 +48,6 @@ time.sleep(1000)
 
 # The result carries 60,000 bytes: four results overflow a socket's buffer.
 VERBOSE = "import sys\nsys.stderr.write('x' * 60000)\nsys.exit(1)\n"
-
-
-@pytest.fixture(name="gate")
-def make_gate(bench):
-    with Gate(bench) as gate:
-        yield gate
 
 
 # If a client closes its socket with data unread, the daemon sees a reset instead of an end of file.
@@ -570,12 +562,6 @@ def test_a_client_in_line_is_not_timed_out(start_daemon):
 # Time
 
 
-def cpu_seconds(daemon):
-    with open(f"/proc/{daemon.process.pid}/stat", encoding="utf-8") as file:
-        fields = file.read().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 def wait_for_room(daemon, bench):
     return [
         *(begin(daemon, "begun", 1_000_000, sent=1000) for _ in range(2)),
@@ -642,9 +628,9 @@ def test_waiting_costs_no_cpu(start_daemon, bench, state):
     clients = state(daemon, bench)
     with daemon.connect() as other:
         begun = other.status()["uptime_ms"]
-        used = cpu_seconds(daemon)
+        used = cpu_seconds(daemon.process.pid)
         wait_until(lambda: other.status()["uptime_ms"] > begun + 400, "time has passed")
-        used = cpu_seconds(daemon) - used
+        used = cpu_seconds(daemon.process.pid) - used
         seconds = (other.status()["uptime_ms"] - begun) / 1000
     for client in clients:
         client.close()

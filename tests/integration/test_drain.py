@@ -8,7 +8,7 @@ import threading
 
 import pytest
 from conftest import DEADLINE, PASSING, is_alive, wait_until
-from test_queue import Gate, client_of, frame_of, hold_slots, newest, running, submit_all
+from test_queue import client_of, frame_of, hold_slots, newest, running, submit_all
 
 SLEEPING = "import time; time.sleep(1000)"
 # Ignores every signal that can be ignored, and so do its two children.
@@ -26,12 +26,6 @@ BYE = {"type": "bye", "reason": "draining", "message": "the daemon stops"}
 TAKES_NONE = "the daemon takes no new jobs"
 NOT_STARTED = "the daemon stops before the job was started"
 GRACE_OVER = "the daemon stops and the grace period is over"
-
-
-@pytest.fixture(name="gate")
-def make_gate(bench):
-    with Gate(bench) as gate:
-        yield gate
 
 
 def draining(id, message, **job_no):

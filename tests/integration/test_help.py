@@ -4,13 +4,14 @@
 import fcntl
 import os
 import pty
+import re
 import struct
 import subprocess
 import termios
 
 import pytest
 
-from conftest import RUBRICCTL
+from conftest import LIMITS, RUBRICCTL
 
 
 def commands():
@@ -59,6 +60,12 @@ def test_help_teaches_and_fits(command):
     # Without a terminal the output is the same as on one of 80 columns.
     piped = subprocess.run([RUBRICCTL, *command, "--help"], capture_output=True, text=True).stdout
     assert piped == text == on_terminal(*command, "--help", columns=200)
+
+
+def test_the_help_names_every_limit():
+    text = subprocess.run([RUBRICCTL, "sandbox", "--help"], capture_output=True, text=True).stdout
+    told = re.search(r"--limit NAME=VALUE(.*?)\n +-", text, re.S)[1]
+    assert re.findall(r"(\w+)=", told) == [row["key"] for row in LIMITS]
 
 
 @pytest.mark.parametrize("command", [[], *([name] for name in commands())], ids=str)

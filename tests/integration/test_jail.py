@@ -14,7 +14,6 @@ import time
 import conftest
 import pytest
 from conftest import ALL_LAYERS, BARE, NO_USER_NAMESPACES, PASSING, is_alive, let_pass, open_up, wait_until
-from test_queue import Gate
 
 # "Promptly" means within this many seconds. The processes that an answer must not wait for last a minute.
 PROMPT = 10.0
@@ -301,12 +300,6 @@ def test_a_pipe_that_a_process_outside_the_job_holds(client, bench, daemon):
 
 
 # A jail is killed
-
-
-@pytest.fixture(name="gate")
-def make_gate(bench):
-    with Gate(bench) as gate:
-        yield gate
 
 
 def test_a_jail_is_killed_in_the_middle_of_a_job(client, bench, daemon, gate):

@@ -7,7 +7,7 @@ import signal
 import time
 
 import pytest
-from conftest import PASSING, REPORT, Daemon, seen, wait_until
+from conftest import CEILINGS, DEFAULTS, PASSING, REPORT, Daemon, seen, wait_until
 
 # Seconds in which the daemon must answer a job that a limit stops or that ends by itself. A generous
 # bound is enough: without the limit, the jobs would sleep or write for ever.
@@ -59,23 +59,8 @@ def promptly():
 
 # Limits in a request
 
-CEILINGS = {
-    "cpu": 300,
-    "memory_bytes": 4096 * MIB,
-    "max_open_files": 1024,
-    "max_processes": 256,
-    "output_bytes": 4 * MIB,
-    "disk_bytes": 1024 * MIB,
-}
-DEFAULTS = {
-    "wall_clock": 60,
-    "cpu": 300,
-    "memory_bytes": 1024 * MIB,
-    "max_open_files": 256,
-    "max_processes": 64,
-    "output_bytes": 256 * 1024,
-    "disk_bytes": 64 * MIB,
-}
+# What a rubric's job may set in `limits`.
+HIGHEST = {key: ceiling for key, ceiling in CEILINGS.items() if key != "wall_clock"}
 
 RLIMITS = REPORT + """
 import resource
@@ -85,8 +70,8 @@ report(**{name: resource.getrlimit(getattr(resource, "RLIMIT_" + name)) for name
 
 
 def test_hello_tells_the_limits(client):
-    assert client.hello["limits"]["defaults"]["rubric"] == DEFAULTS
-    assert client.hello["limits"]["ceilings"]["rubric"] == {"wall_clock": 300, **CEILINGS}
+    assert client.hello["limits"]["defaults"]["rubric"] == DEFAULTS["rubric"]
+    assert client.hello["limits"]["ceilings"]["rubric"] == CEILINGS
 
 
 def test_the_default_limits(client, bench):
@@ -104,7 +89,7 @@ def test_the_default_limits(client, bench):
 
 
 def test_a_request_may_go_up_to_the_ceilings(client, bench):
-    got = seen(client.run(bench.job(RLIMITS, limits=CEILINGS)))
+    got = seen(client.run(bench.job(RLIMITS, limits=HIGHEST)))
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     assert got["AS"] == [4096 * MIB] * 2
     assert got["CPU"] == [300, 301]
@@ -123,7 +108,7 @@ def test_a_request_may_lower_its_limits(client, bench):
     assert seen(client.run(bench.job(RLIMITS)))["NOFILE"] == [256, 256]
 
 
-@pytest.mark.parametrize("key", CEILINGS)
+@pytest.mark.parametrize("key", HIGHEST)
 def test_a_limit_above_its_ceiling(key, client, bench):
     error = client.run(bench.job(PASSING, limits={key: CEILINGS[key] + 1}))
     unit = " s" if key == "cpu" else ""
@@ -282,7 +267,7 @@ def test_output_above_its_bound_counts_even_when_the_job_has_ended(client, bench
 
 def test_the_default_bound_of_output(client, bench):
     name = bench.rubric(WRITER)
-    size = DEFAULTS["output_bytes"]
+    size = DEFAULTS["rubric"]["output_bytes"]
     assert client.run(bench.job(name=name, case={"out": size, "err": 0}))["score"]["passed"] is True
     case = {"out": size + 1, "err": 0, "sleep": 60}
     assert client.run(bench.job(name=name, case=case))["outcome"] == stopped_by("output", 9)

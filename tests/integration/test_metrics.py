@@ -10,16 +10,10 @@ import time
 import pytest
 from conftest import DEADLINE, PASSING, RUBRICCTL, Client, wait_until
 from prometheus_client.openmetrics import parser
-from test_queue import Gate, hold_slots, submit_all
+from test_queue import hold_slots, submit_all
 
 KINDS = ("rubric", "sandbox", "code_exec")
 TRUE = {"kind": "sandbox", "argv": ["/bin/true"]}
-
-
-@pytest.fixture(name="gate")
-def make_gate(bench):
-    with Gate(bench) as gate:
-        yield gate
 
 
 class Metrics:

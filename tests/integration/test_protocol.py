@@ -9,7 +9,7 @@ import struct
 import time
 
 import pytest
-from conftest import Daemon, wait_until
+from conftest import CEILINGS, DEFAULTS, Daemon, wait_until
 from request_check import (
     ABSENT,
     BAD_SUBMITS,
@@ -98,16 +98,8 @@ def test_hello_says_what_is_in_force(start_daemon):
     assert limits["max_frame"] == 1 << 20
     assert limits["defaults"]["rubric"]["wall_clock"] == 1.5
     assert limits["ceilings"]["rubric"]["wall_clock"] == 300
-    assert limits["defaults"]["code_exec"] == {
-        "wall_clock": 3,
-        "cpu": 60,
-        "memory_bytes": 1 << 30,
-        "max_open_files": 256,
-        "max_processes": 64,
-        "output_bytes": 200 << 10,
-        "disk_bytes": 64 << 20,
-    }
-    assert limits["ceilings"]["code_exec"] == {**limits["ceilings"]["rubric"], "wall_clock": 20}
+    assert limits["defaults"]["code_exec"] == {**DEFAULTS["code_exec"], "output_bytes": 200 << 10}
+    assert limits["ceilings"]["code_exec"] == {**CEILINGS, "wall_clock": 20}
     assert hello["isolation"]["class"] == "subprocess"
 
 

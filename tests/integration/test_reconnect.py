@@ -4,6 +4,7 @@ every job gets exactly one answer."""
 
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -11,7 +12,8 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import DEADLINE, RUBRICCTL, Daemon, wait_until
+from batches import Batches, result, sandbox
+from conftest import DEADLINE, RUBRICCTL, Daemon, cpu_seconds, let_pass, wait_until
 
 DAEMON_LOST = "rubricctl: rubricd closed the connection; "
 
@@ -178,6 +180,31 @@ def test_interrupted_while_it_is_gone(directory, next_daemon):
         "rubricctl: interrupted while rubricd was gone; 3 jobs are unanswered: j0, j1, j2"
     ]
     assert batch.process.returncode == 130
+
+
+def test_interrupted_while_it_is_gone_and_the_reader_is_slow(tmp_path, daemon_here):
+    """The client sleeps until its reader goes on. Attempts to reach the daemon are due no longer."""
+    batches = Batches(tmp_path, daemon_here.socket)
+    batches.write(sandbox("a"), sandbox("b"))
+    process = batches.start(output=False)
+    try:
+        peer = daemon_here.accept()
+        assert peer.jobs(2) == ["a", "b"]
+        peer.send({**result("a"), "stdout": "x" * 300_000})  # more than a pipe holds
+        wait_until(lambda: select.select([process.stdout], [], [], 0)[0], "the client writes")
+        daemon_here.close()
+        assert "waiting at most 60 s" in process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        assert "interrupted while rubricd was gone" in process.stderr.readline()
+        used = cpu_seconds(process.pid)
+        waited = let_pass(1)
+        used = cpu_seconds(process.pid) - used
+        out, _ = process.communicate(timeout=DEADLINE)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    assert [json.loads(line)["id"] for line in out.splitlines()] == ["a"]
+    assert used < 0.05 * waited
 
 
 def test_a_private_daemon_does_not_come_back(directory):

@@ -23,7 +23,7 @@ from conftest import (
 )
 from test_cancel import STRANGER, connect_as, error
 from test_daemon import private
-from test_queue import Gate, answers, client_of, hold_slots, newest, running, submit_all
+from test_queue import answers, client_of, hold_slots, newest, running, submit_all
 
 TRUE = {"kind": "sandbox", "argv": ["/bin/true"]}
 SHOW_ENVIRONMENT = {"kind": "sandbox", "argv": ["/usr/bin/env"]}
@@ -62,12 +62,6 @@ def make_configuration(tmp_path):
     directory = tmp_path / "etc"
     directory.mkdir()
     return Configuration(directory)
-
-
-@pytest.fixture(name="gate")
-def make_gate(bench):
-    with Gate(bench) as gate:
-        yield gate
 
 
 @pytest.fixture(name="start")

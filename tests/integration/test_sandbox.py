@@ -10,7 +10,7 @@ import signal
 import subprocess
 
 import pytest
-from conftest import DEADLINE, PASSING, RUBRICCTL, Daemon, wait_until
+from conftest import CEILINGS, DEADLINE, DEFAULTS, PASSING, RUBRICCTL, Daemon, wait_until
 
 PYTHON = "/usr/bin/python3"
 MIB = 1 << 20
@@ -333,21 +333,8 @@ def test_bad_request(client, job, message):
 
 def test_limits_in_hello(client):
     limits = client.hello["limits"]
-    assert limits["defaults"]["sandbox"] == {
-        "wall_clock": 120,
-        "cpu": 60,
-        "memory_bytes": 1024 * MIB,
-        "max_open_files": 256,
-        "max_processes": 64,
-        "output_bytes": 256 << 10,
-        "disk_bytes": 64 * MIB,
-        "allow_network": False,
-    }
-    assert limits["ceilings"]["sandbox"] == {
-        **limits["ceilings"]["rubric"],
-        "wall_clock": 300,
-        "allow_network": False,
-    }
+    assert limits["defaults"]["sandbox"] == {**DEFAULTS["sandbox"], "allow_network": False}
+    assert limits["ceilings"]["sandbox"] == {**CEILINGS, "allow_network": False}
 
 
 def test_limits_of_the_configuration(start_daemon):

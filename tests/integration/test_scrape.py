@@ -22,7 +22,7 @@ from conftest import (
     wait_until,
 )
 from test_clients import SANITIZED
-from test_metrics import Metrics, make_gate, metrics  # noqa: F401  a fixture
+from test_metrics import Metrics, metrics
 from test_queue import hold_slots
 
 OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"

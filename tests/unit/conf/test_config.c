@@ -4,16 +4,10 @@
 #include "conf/config.h"
 #include "conf/keys.h"
 #include "conf/lines.h"
-#include "proto/jobkinds.h"
 #include "tests/unit/files.h"
+#include "tests/unit/limit_table.h"
 
-#include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 /* The shipped file; by default it is found from where this source was compiled. */
 #ifndef SHIPPED_CONF
@@ -141,9 +135,7 @@ static void assert_list(const struct string_list *list, const char *joined)
 
 static void assert_defaults(const struct config *config)
 {
-    /* 120 s, 60 s, 1 GiB, 256 descriptors: what graders in the field are used to. */
-    const struct limits sandbox = {{120000, 60000, 1 << 30, 256, 64, 256 << 10, 64 << 20}};
-    const struct limits code_exec = {{3000, 60000, 1 << 30, 256, 64, 256 << 10, 64 << 20}};
+    const struct limit_table *table = limit_table();
     assert_string_equal(config->user, CONFIG_DEFAULT_USER);
     assert_string_equal(config->user, "rubricd");
     assert_string_equal(config->socket, "/run/rubricd/rubricd.sock");
@@ -166,16 +158,14 @@ static void assert_defaults(const struct config *config)
     assert_string_equal(config->interpreter, "/usr/bin/python3");
     assert_string_equal(config->bench_root, "");
     assert_list(&config->allowed_roots, "/");
-    assert_memory_equal(&config->limits[JOB_RUBRIC], &job_kind_get(JOB_RUBRIC)->defaults,
-                        sizeof(struct limits));
+    for (enum job_kind_id kind = 0; kind < JOB_KIND_COUNT; kind++)
+        assert_limits(&config->limits[kind], &table->defaults[kind]);
     assert_int_equal(config->wall_clock_ceiling_ms[JOB_RUBRIC], 300000);
-    assert_memory_equal(&config->limits[JOB_SANDBOX], &sandbox, sizeof(sandbox));
     assert_false(config->sandbox_allow_network);
     assert_list(&config->sandbox_env_names, "");
     assert_list(&config->sandbox_readable_roots, "");
-    assert_memory_equal(&config->limits[JOB_CODE_EXEC], &code_exec, sizeof(code_exec));
     assert_int_equal(config->wall_clock_ceiling_ms[JOB_CODE_EXEC], 30000);
-    assert_memory_equal(&config->ceilings, &limits_ceiling_default, sizeof(struct limits));
+    assert_limits(&config->ceilings, &table->ceilings);
     assert_string_equal(config->metrics_listen, "");
     assert_list(&config->require, "env|tempdir|rlimits|no_new_privs|network|filesystem|tree_kill");
     assert_list(&config->without, "");
@@ -276,11 +266,7 @@ static void test_every_key_is_set(void **state)
            "[isolation]\nrequire=network cgroup\nwithout=seccomp  landlock\n"
            "readable=/opt//venv /srv/x/\nenv_allow=A=1\nenv_allow = _b2=x y=z\n");
     const struct config *c = &f->config;
-    const struct limits rubric = {{10000, 2000, 512 << 20, 64, 8, 1024, 1 << 20}};
-    const struct limits sandbox = {{30000, 3000, 256 << 20, 32, 4, 2048, 128 << 10}};
-    const struct limits code_exec = {{4000, 5000, 128 << 20, 16, 2, 3072, 64 << 10}};
-    const struct limits ceilings = {
-        {3600000, 3600000, UINT64_C(8) << 30, 4096, 512, 8 << 20, UINT64_C(2) << 30}};
+    const struct limit_table *table = limit_table();
 
     assert_string_equal(c->user, "grader");
     assert_string_equal(c->socket, "/run/x/a.sock");
@@ -303,15 +289,27 @@ static void test_every_key_is_set(void **state)
     assert_string_equal(c->interpreter, "/usr/bin/python3.11");
     assert_string_equal(c->bench_root, "/srv/bench");
     assert_list(&c->allowed_roots, "/home|/srv");
-    assert_memory_equal(&c->limits[JOB_RUBRIC], &rubric, sizeof(rubric));
+    assert_limits_except(&c->limits[JOB_RUBRIC],
+                         &table->defaults[JOB_RUBRIC], [LIMIT_WALL_CLOCK] = 10000,
+                         [LIMIT_CPU] = 2000, [LIMIT_MEMORY] = 512 << 20, [LIMIT_OPEN_FILES] = 64,
+                         [LIMIT_PROCESSES] = 8, [LIMIT_OUTPUT] = 1024, [LIMIT_DISK] = 1 << 20);
     assert_int_equal(c->wall_clock_ceiling_ms[JOB_RUBRIC], 20000);
-    assert_memory_equal(&c->limits[JOB_SANDBOX], &sandbox, sizeof(sandbox));
+    assert_limits_except(&c->limits[JOB_SANDBOX],
+                         &table->defaults[JOB_SANDBOX], [LIMIT_WALL_CLOCK] = 30000,
+                         [LIMIT_CPU] = 3000, [LIMIT_MEMORY] = 256 << 20, [LIMIT_OPEN_FILES] = 32,
+                         [LIMIT_PROCESSES] = 4, [LIMIT_OUTPUT] = 2048, [LIMIT_DISK] = 128 << 10);
     assert_true(c->sandbox_allow_network);
     assert_list(&c->sandbox_env_names, "HOME|TZ");
     assert_list(&c->sandbox_readable_roots, "/srv/data|/opt");
-    assert_memory_equal(&c->limits[JOB_CODE_EXEC], &code_exec, sizeof(code_exec));
+    assert_limits_except(&c->limits[JOB_CODE_EXEC],
+                         &table->defaults[JOB_CODE_EXEC], [LIMIT_WALL_CLOCK] = 4000,
+                         [LIMIT_CPU] = 5000, [LIMIT_MEMORY] = 128 << 20, [LIMIT_OPEN_FILES] = 16,
+                         [LIMIT_PROCESSES] = 2, [LIMIT_OUTPUT] = 3072, [LIMIT_DISK] = 64 << 10);
     assert_int_equal(c->wall_clock_ceiling_ms[JOB_CODE_EXEC], 60000);
-    assert_memory_equal(&c->ceilings, &ceilings, sizeof(ceilings));
+    assert_limits_except(
+        &c->ceilings, &table->ceilings, [LIMIT_WALL_CLOCK] = 3600000, [LIMIT_CPU] = 3600000,
+        [LIMIT_MEMORY] = UINT64_C(8) << 30, [LIMIT_OPEN_FILES] = 4096, [LIMIT_PROCESSES] = 512,
+        [LIMIT_OUTPUT] = 8 << 20, [LIMIT_DISK] = UINT64_C(2) << 30);
     assert_string_equal(c->metrics_listen, "unix:/run/m.sock");
     assert_list(&c->require, "network|cgroup");
     assert_list(&c->without, "seccomp|landlock");

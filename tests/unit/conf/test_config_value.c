@@ -3,12 +3,7 @@
 #include "conf/config.h"
 #include "conf/keys.h"
 #include "conf/value.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/unit/limit_table.h"
 
 static int setup(void **state)
 {
@@ -159,12 +154,16 @@ static void test_value_writing(void **state)
 
 static void test_limit_keys_are_those_of_requests(void **state)
 {
+    const struct limit_table *table = limit_table();
     (void)state;
     for (enum limit limit = 0; limit < LIMIT_COUNT; limit++) {
         const struct config_key *rubric = config_key_find("rubric", limit_key(limit));
         const struct config_key *ceiling = config_key_find("ceilings", limit_key(limit));
         assert_non_null(rubric);
         assert_non_null(ceiling);
+        assert_int_equal(rubric->bounds.min, table->least.of[limit]);
+        assert_int_equal(rubric->bounds.max, table->most.of[limit]);
+        assert_memory_equal(&ceiling->bounds, &rubric->bounds, sizeof(ceiling->bounds));
         const struct config_key *sandbox = config_key_find("sandbox", limit_key(limit));
         assert_non_null(sandbox);
         assert_int_equal(sandbox->offset, offsetof(struct config, limits[JOB_SANDBOX].of[limit]));

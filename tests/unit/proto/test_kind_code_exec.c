@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests jobs of kind `code_exec`: valid values of every field, and exact messages for others. */
 #include "requests.h"
+#include "tests/unit/limit_table.h"
 #include "tests/unit/scarce.h"
 
 #include <setjmp.h>
@@ -63,8 +64,7 @@ static void test_least(void **state)
     assert_null(spec->test_setup.data);
     assert_false(spec->shared);
     assert_int_equal(request.job->priority, 0);
-    assert_memory_equal(&request.job->limits, &job_kind_get(JOB_CODE_EXEC)->defaults,
-                        sizeof(struct limits));
+    assert_limits(&request.job->limits, &job_kind_get(JOB_CODE_EXEC)->defaults);
     assert_int_equal(request.job->limits.of[LIMIT_WALL_CLOCK], 3000);
 }
 
@@ -409,13 +409,15 @@ static void test_limits(void **state)
         {TARGETS("'limits':{'output_bytes':4194305}"),
          "job.limits.output_bytes: above the ceiling of 4194304"},
     };
-    const struct limits expected = {{2500, 1000, 100, 20, 1, 5, 7}};
     _cleanup_request_ struct request request = REQUEST_NULL;
     (void)state;
     (void)accept(TARGETS("'priority':-10,'limits':{'wall_clock':2.5,'cpu':1,'memory_bytes':100,"
                          "'max_open_files':20,'max_processes':1,'output_bytes':5,'disk_bytes':7}"),
                  &request);
-    assert_memory_equal(&request.job->limits, &expected, sizeof(expected));
+    assert_limits_except(&request.job->limits,
+                         &job_kind_get(JOB_CODE_EXEC)->defaults, [LIMIT_WALL_CLOCK] = 2500,
+                         [LIMIT_CPU] = 1000, [LIMIT_MEMORY] = 100, [LIMIT_OPEN_FILES] = 20,
+                         [LIMIT_PROCESSES] = 1, [LIMIT_OUTPUT] = 5, [LIMIT_DISK] = 7);
     assert_int_equal(request.job->priority, -10);
     refuse_all(cases, ARRAY_SIZE(cases));
 }

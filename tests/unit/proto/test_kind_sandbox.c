@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests jobs of kind `sandbox`: valid values of every field, and exact messages for others. */
 #include "requests.h"
+#include "tests/unit/limit_table.h"
 #include "tests/unit/scarce.h"
 
 #include <setjmp.h>
@@ -68,8 +69,7 @@ static void test_argv(void **state)
     assert_null(spec->env);
     assert_null(spec->readable);
     assert_false(request.job->network);
-    assert_memory_equal(&request.job->limits, &job_kind_get(JOB_SANDBOX)->defaults,
-                        sizeof(struct limits));
+    assert_limits(&request.job->limits, &job_kind_get(JOB_SANDBOX)->defaults);
 }
 
 static void test_bad_argv(void **state)
@@ -563,8 +563,10 @@ static void test_limits(void **state)
     (void)accept(TRUE("'limits':{'wall_clock':2.5,'cpu':1,'memory_bytes':100,'max_open_files':20,"
                       "'max_processes':1,'output_bytes':5,'disk_bytes':7,'allow_network':false}"),
                  &request);
-    const struct limits expected = {{2500, 1000, 100, 20, 1, 5, 7}};
-    assert_memory_equal(&request.job->limits, &expected, sizeof(expected));
+    assert_limits_except(&request.job->limits,
+                         &job_kind_get(JOB_SANDBOX)->defaults, [LIMIT_WALL_CLOCK] = 2500,
+                         [LIMIT_CPU] = 1000, [LIMIT_MEMORY] = 100, [LIMIT_OPEN_FILES] = 20,
+                         [LIMIT_PROCESSES] = 1, [LIMIT_OUTPUT] = 5, [LIMIT_DISK] = 7);
     assert_false(request.job->network);
 }
 

@@ -1,48 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-#include "proto/jobkinds.h"
-#include "proto/limits.h"
-#include "proto/util.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-/* The defaults and ceilings; times in milliseconds. */
-static const struct {
-    enum limit limit;
-    const char *name, *key;
-    bool is_time;
-    uint64_t sandbox, rubric, code_exec, ceiling;
-} table[] = {
-    {LIMIT_WALL_CLOCK, "wall_clock", "wall_clock", true, 120000, 60000, 3000, 300000},
-    {LIMIT_CPU, "cpu", "cpu", true, 60000, 300000, 60000, 300000},
-    {LIMIT_MEMORY, "memory", "memory_bytes", false, 1073741824, 1073741824, 1073741824, 4294967296},
-    {LIMIT_OPEN_FILES, "open_files", "max_open_files", false, 256, 256, 256, 1024},
-    {LIMIT_PROCESSES, "processes", "max_processes", false, 64, 64, 64, 256},
-    {LIMIT_OUTPUT, "output", "output_bytes", false, 262144, 262144, 262144, 4194304},
-    {LIMIT_DISK, "disk", "disk_bytes", false, 67108864, 67108864, 67108864, 1073741824},
-};
-
-static void test_all_there(void **state)
-{
-    (void)state;
-    assert_int_equal(ARRAY_SIZE(table), LIMIT_COUNT);
-    for (size_t i = 0; i < ARRAY_SIZE(table); i++)
-        assert_int_equal(table[i].limit, i);
-    assert_int_equal(LIMIT_NONE, LIMIT_COUNT);
-}
+#include "tests/unit/limit_table.h"
 
 static void test_names(void **state)
 {
+    const struct limit_table *table = limit_table();
     (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
-        assert_string_equal(limit_name(table[i].limit), table[i].name);
-        assert_string_equal(limit_key(table[i].limit), table[i].key);
-        assert_int_equal(limit_from_key(table[i].key), table[i].limit);
-        assert_int_equal(limit_is_time(table[i].limit), table[i].is_time);
+    for (enum limit limit = 0; limit < LIMIT_COUNT; limit++) {
+        const struct limit_row *row = &table->rows[limit];
+        assert_string_equal(limit_name(limit), row->name);
+        assert_string_equal(limit_key(limit), row->key);
+        assert_int_equal(limit_from_key(row->key), limit);
+        assert_int_equal(limit_is_time(limit), row->is_time);
     }
+    assert_int_equal(LIMIT_NONE, LIMIT_COUNT);
     assert_null(limit_name(LIMIT_NONE));
     assert_null(limit_key(LIMIT_NONE));
     assert_false(limit_is_time(LIMIT_NONE));
@@ -77,35 +47,26 @@ static void test_unknown_keys(void **state)
 
 static void test_values(void **state)
 {
+    const struct limit_table *table = limit_table();
     (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
-        assert_true(job_kind_get(JOB_SANDBOX)->defaults.of[table[i].limit] == table[i].sandbox);
-        assert_true(job_kind_get(JOB_RUBRIC)->defaults.of[table[i].limit] == table[i].rubric);
-        assert_true(job_kind_get(JOB_CODE_EXEC)->defaults.of[table[i].limit] == table[i].code_exec);
-        assert_true(limits_ceiling_default.of[table[i].limit] == table[i].ceiling);
-    }
+    for (enum job_kind_id kind = 0; kind < JOB_KIND_COUNT; kind++)
+        assert_limits(&job_kind_get(kind)->defaults, &table->defaults[kind]);
+    assert_limits(&limits_ceiling_default, &table->ceilings);
 }
 
 /* A request may ask for each default. */
 static void test_defaults_are_allowed(void **state)
 {
     (void)state;
-    for (enum limit limit = 0; limit < LIMIT_COUNT; limit++) {
-        assert_true(job_kind_get(JOB_SANDBOX)->defaults.of[limit] > 0);
-        assert_true(job_kind_get(JOB_SANDBOX)->defaults.of[limit] <=
-                    limits_ceiling_default.of[limit]);
-        assert_true(job_kind_get(JOB_RUBRIC)->defaults.of[limit] <=
-                    limits_ceiling_default.of[limit]);
-        assert_true(job_kind_get(JOB_CODE_EXEC)->defaults.of[limit] > 0);
-        assert_true(job_kind_get(JOB_CODE_EXEC)->defaults.of[limit] <=
-                    limits_ceiling_default.of[limit]);
-    }
+    for (enum job_kind_id kind = 0; kind < JOB_KIND_COUNT; kind++)
+        for (enum limit limit = 0; limit < LIMIT_COUNT; limit++)
+            assert_in_range(job_kind_get(kind)->defaults.of[limit], 1,
+                            limits_ceiling_default.of[limit]);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_there),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_unknown_keys),
         cmocka_unit_test(test_values),

@@ -2,6 +2,7 @@
 #include "proto/printer.h"
 #include "proto/reply.h"
 #include "proto/request.h"
+#include "tests/unit/limit_table.h"
 #include "tests/unit/scarce.h"
 
 #include <math.h>
@@ -475,9 +476,6 @@ static void test_much_stdout(void **state)
 
 static void test_result_of_limits(void **state)
 {
-    static const char *const names[LIMIT_COUNT] = {
-        "wall_clock", "cpu", "memory", "open_files", "processes", "output", "disk",
-    };
     struct parts parts;
     (void)state;
     set_up(&parts);
@@ -492,7 +490,7 @@ static void test_result_of_limits(void **state)
         (void)snprintf(expected, sizeof(expected),
                        "\"success\":false,\"exit_code\":null,\"signal\":9,"
                        "\"limit_exceeded\":\"%s\",",
-                       names[limit]);
+                       limit_table()->rows[limit].name);
         assert_non_null(strstr(payload.data, expected));
         bytes_deinit(&payload);
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "requests.h"
+#include "tests/unit/limit_table.h"
 #include "tests/unit/scarce.h"
 
 #include <setjmp.h>
@@ -296,8 +297,7 @@ static void test_null_is_absent(void **state)
     assert_null(request.job->rubric.bench_root);
     assert_int_equal(request.job->rubric.sut, SUT_OK);
     assert_null(request.job->rubric.sut_detail.data);
-    assert_memory_equal(&request.job->limits, &job_kind_get(JOB_RUBRIC)->defaults,
-                        sizeof(struct limits));
+    assert_limits(&request.job->limits, &job_kind_get(JOB_RUBRIC)->defaults);
 }
 
 static void test_complete(void **state)
@@ -575,6 +575,37 @@ static void test_bad_limits(void **state)
     };
     (void)state;
     refuse_all(cases, ARRAY_SIZE(cases));
+}
+
+/* Writes a job that sets LIMIT alone, to VALUE, and a thousandth more if it is a time. */
+static void write_limit(char text[256], enum limit limit, uint64_t value, bool more)
+{
+    const struct limit_row *row = &limit_table()->rows[limit];
+    (void)snprintf(text, 256, WITH("'limits':{'%s':%" PRIu64 "%s}"), row->key,
+                   row->is_time ? value / 1000 : value, row->is_time && more ? ".001" : "");
+}
+
+/* A request may set each limit up to its ceiling, and this changes no other limit. */
+static void test_every_limit_and_its_ceiling(void **state)
+{
+    const struct limit_table *table = limit_table();
+    char text[256], expected[128];
+    (void)state;
+    for (enum limit limit = LIMIT_WALL_CLOCK + 1; limit < LIMIT_COUNT; limit++) {
+        bool is_time = table->rows[limit].is_time;
+        uint64_t ceiling = table->ceilings.of[limit], shown = is_time ? ceiling / 1000 : ceiling;
+        _cleanup_request_ struct request request = REQUEST_NULL;
+        struct limits rest = table->defaults[JOB_RUBRIC];
+        write_limit(text, limit, ceiling, false);
+        accept(text, &request);
+        rest.of[limit] = ceiling;
+        assert_limits(&request.job->limits, &rest);
+        write_limit(text, limit, is_time ? ceiling : ceiling + 1, true);
+        (void)snprintf(expected, sizeof(expected),
+                       "job.limits.%s: above the ceiling of %" PRIu64 "%s", table->rows[limit].key,
+                       shown, is_time ? " s" : "");
+        refuse(text, expected);
+    }
 }
 
 /* Requests that set no limit get the default even if it is above the ceiling. */
@@ -936,6 +967,7 @@ int main(void)
         cmocka_unit_test(test_wall_clock_of_the_configuration),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_bad_limits),
+        cmocka_unit_test(test_every_limit_and_its_ceiling),
         cmocka_unit_test(test_limits_of_the_configuration),
         cmocka_unit_test(test_task_class),
         cmocka_unit_test(test_bad_task_class),

@@ -2,15 +2,10 @@
 /* The job that rubricctl sandbox makes of its options. */
 #include "client/commands/sandboxjob.h"
 #include "proto/base64.h"
+#include "tests/unit/limit_table.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 /* A NULL-terminated list of words, borrowed. */
 static struct text_list list(const char **items)
@@ -134,9 +129,6 @@ static void test_bad_limits(void **state)
 {
     static const char *const cases[][2] = {
         {"cpu", "--limit: expected NAME=VALUE, got \"cpu\""},
-        {"memory=5",
-         "--limit: unknown limit \"memory\"; the limits are wall_clock, cpu, memory_bytes, "
-         "max_open_files, max_processes, output_bytes, disk_bytes"},
         {"cpu=2x",
          "--limit cpu: expected a duration such as 500ms, 1.5s, 30s or 5min (seconds without "
          "a unit), got \"2x\""},
@@ -151,6 +143,26 @@ static void test_bad_limits(void **state)
         const struct sandbox_options options = {.limits = list(items)};
         refuse(&options, LIST("/x"), cases[i][1]);
     }
+}
+
+/* Each limit can be set; the message about an unknown one names them all. */
+static void test_every_limit(void **state)
+{
+    char expected[1024] = "--limit: unknown limit \"memory\"; the limits are ", text[128];
+    const struct sandbox_options unknown = {.limits = LIST("memory=5")};
+    (void)state;
+    for (size_t i = 0; i < LIMIT_COUNT; i++) {
+        const char *key = limit_table()->rows[i].key;
+        const char *items[] = {text, NULL};
+        const struct sandbox_options options = {.limits = list(items)};
+        (void)snprintf(text, sizeof(text), "%s=7", key);
+        char wanted[128];
+        (void)snprintf(wanted, sizeof(wanted), "{'kind':'sandbox','argv':['/x'],'limits':{'%s':7}}",
+                       key);
+        expect(&options, LIST("/x"), wanted);
+        strcat(strcat(expected, i > 0 ? ", " : ""), key);
+    }
+    refuse(&unknown, LIST("/x"), expected);
 }
 
 static void write_file(const char *path, const char *data, size_t n, mode_t mode)
@@ -228,9 +240,9 @@ static void test_stdin(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_command), TEST(test_bad_command), TEST(test_snippet),
-        TEST(test_limits),  TEST(test_bad_limits),  TEST(test_files),
-        TEST(test_env),     TEST(test_readable),    TEST(test_stdin),
+        TEST(test_command),    TEST(test_bad_command), TEST(test_snippet), TEST(test_limits),
+        TEST(test_bad_limits), TEST(test_every_limit), TEST(test_files),   TEST(test_env),
+        TEST(test_readable),   TEST(test_stdin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,10 +56,9 @@ static void test_everything_in_its_place(void **state)
     static const char expected[] = "/usr/bin/python3\0-s\0\0PATH=/usr/bin:/bin\0EMPTY=\0/bench\0"
                                    "/srv/a\0/srv/b";
     const struct bytes input = bytes_of("in\0put", 6);
-    const struct launch launch = {
+    struct launch launch = {
         .argv = argv,
         .envp = envp,
-        .limits = {{1, 2, 3, 4, 5, 6, UINT64_MAX}},
         .input = &input,
         .bench = {"/bench", UINT64_MAX, UINT64_MAX - 1},
         .readable = readable,
@@ -67,6 +66,8 @@ static void test_everything_in_its_place(void **state)
     struct packet packet;
     struct link_lists lists;
     (void)state;
+    for (enum limit limit = 0; limit < LIMIT_COUNT; limit++)
+        launch.limits.of[limit] = UINT64_MAX - limit;
     pack(&packet, &launch);
     const struct link_job *job = &packet.job;
     assert_int_equal(job->job_no, 77);
