@@ -51,6 +51,10 @@ int view_enter(struct view *view, const struct view_options *options, const char
 /* Makes the view read-only. From then on only the jail can change it, by view->root. */
 int view_seal(const struct view *view);
 
+/* Makes the view, of which this process has a copy in a mount namespace of its own, that of a twin
+ * (twin.h): with OWN_PROC its /proc shows this process's pid namespace. A negative errno. */
+int view_enter_twin(struct view *view, bool own_proc);
+
 /* Returns whether the absolute PATH lies in /tmp of the view, by either of its names (/tmp,
  * /var/tmp). */
 bool view_is_tmp(const char *path);

@@ -35,6 +35,8 @@ static const struct {
     [WORK_CWD] = {"work", VIEW_WORK, 0700},
     [WORK_TMP] = {"tmp", "/tmp", 01777},
     [WORK_SHM] = {"shm", "/dev/shm", 01777},
+    [WORK_TWIN_TMP] = {"twin-tmp", "/tmp", 01777},
+    [WORK_TWIN_SHM] = {"twin-shm", "/dev/shm", 01777},
 };
 
 /* --- the tmpfs ----------------------------------------------------------------------------- */
@@ -56,13 +58,31 @@ static void make_bounds(struct bounds *bounds, uint64_t size)
     bounds->options[2] = (struct mount_option){NULL, NULL};
 }
 
-static int attach_part(struct work *work, size_t i)
+static int clone_part(size_t i)
 {
     char path[32];
-    assert(work->directories[i] < 0);
     (void)snprintf(path, sizeof(path), STAGING "/%s", places[i].name);
-    _cleanup_close_ int part =
-        mounts_clone(AT_FDCWD, path, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, false, MOUNTS_NO_PASS);
+    return mounts_clone(AT_FDCWD, path, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, false,
+                        MOUNTS_NO_PASS);
+}
+
+/* Keeps a part for the twin, which attaches it in its own mount namespace. */
+static int keep_part(struct work *work, int tmpfs, size_t i, int *ret_mount)
+{
+    _cleanup_close_ int part = clone_part(i);
+    if (part < 0)
+        return part;
+    work->directories[i] = openat(tmpfs, places[i].name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (work->directories[i] < 0)
+        return -errno;
+    *ret_mount = TAKE_FD(part);
+    return 0;
+}
+
+static int attach_part(struct work *work, size_t i)
+{
+    assert(work->directories[i] < 0);
+    _cleanup_close_ int part = clone_part(i);
     int r = part < 0 ? part : mounts_attach(part, AT_FDCWD, places[i].target, MOUNTS_NO_PASS);
     if (r < 0)
         return r;
@@ -75,9 +95,13 @@ static int attach_parts(struct work *work, int tmpfs, const struct view *view, b
     int r = view_attach(view, tmpfs, STAGING);
     if (r < 0)
         return r;
-    for (size_t i = 0; i < WORK_DIRECTORIES && r == 0; i++)
+    for (size_t i = 0; i < WORK_SEEN && r == 0; i++)
         if (i != WORK_TMP || !shown_tmp)
             r = attach_part(work, i);
+    if (r == 0 && !shown_tmp)
+        r = keep_part(work, tmpfs, WORK_TWIN_TMP, &work->twin_tmp);
+    if (r == 0)
+        r = keep_part(work, tmpfs, WORK_TWIN_SHM, &work->twin_shm);
     if (umount2(STAGING, MNT_DETACH) < 0 && r == 0)
         r = -errno;
     (void)unlinkat(view->root, &STAGING[1], AT_REMOVEDIR);
@@ -117,7 +141,7 @@ int work_open_tmpfs(struct work *work, const struct view *view, bool shown_tmp)
     struct bounds bounds;
     make_bounds(&bounds, SIZE_AT_FIRST);
     _cleanup_close_ int tmpfs =
-        mounts_new("tmpfs", bounds.options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+        mounts_new("tmpfs", bounds.options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, MOUNTS_NO_PASS);
     if (tmpfs < 0)
         return tmpfs;
     for (size_t i = 0; i < WORK_DIRECTORIES; i++)
@@ -211,6 +235,68 @@ static int empty_directory(struct work *work)
     work->job = close_fd(work->job);
     (void)fchmod(work->top, 0700); /* jobs run as the same user and may have changed it */
     return wipe_contents(work->top);
+}
+
+/* --- the twin's part ------------------------------------------------------------------------- */
+
+static int replace_part(struct work *work, size_t i, int *mount)
+{
+    if (*mount < 0)
+        return 0;
+    int r = mounts_detach(places[i].target, work->pass);
+    if (r == 0)
+        r = mounts_attach(*mount, AT_FDCWD, places[i].target, work->pass);
+    *mount = close_fd(*mount);
+    return r;
+}
+
+/* The descriptors of the jail belong to mounts of the jail's namespace. */
+static int reopen_parts(struct work *work)
+{
+    for (size_t i = 0; i < WORK_DIRECTORIES; i++) {
+        bool is_seen = i < WORK_SEEN && work->directories[i] >= 0;
+        work->directories[i] = close_fd(work->directories[i]);
+        if (!is_seen)
+            continue;
+        work->directories[i] = open(places[i].target, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (work->directories[i] < 0)
+            return -errno;
+    }
+    return 0;
+}
+
+int work_enter_twin(struct work *work)
+{
+    assert(work->top >= 0 && work->job < 0);
+    if (!work->is_tmpfs)
+        return 0;
+    work->top = close_fd(work->top);
+    int r = replace_part(work, WORK_TMP, &work->twin_tmp);
+    if (r == 0)
+        r = replace_part(work, WORK_SHM, &work->twin_shm);
+    return r < 0 ? r : reopen_parts(work);
+}
+
+static int open_job(struct work *work, uint64_t job_no)
+{
+    char name[32];
+    (void)snprintf(name, sizeof(name), "job-%llu", (unsigned long long)job_no);
+    assert(work->job < 0);
+    work->job = openat(work->top, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return work->job < 0 ? -errno : 0;
+}
+
+int work_join(struct work *work, uint64_t job_no, int *ret_cwd)
+{
+    int r = work->is_tmpfs ? 0 : open_job(work, job_no);
+    if (r == 0)
+        *ret_cwd = work->is_tmpfs ? work->directories[WORK_CWD] : work->job;
+    return r;
+}
+
+void work_leave(struct work *work)
+{
+    work->job = close_fd(work->job);
 }
 
 /* --- either -------------------------------------------------------------------------------- */
