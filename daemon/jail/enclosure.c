@@ -103,7 +103,7 @@ static int enter_view(struct enclosure *c, const char *slot_directory, const cha
     if (r < 0)
         return r;
     *ret_step = "making the work directory";
-    r = work_open_tmpfs(&c->work, &c->view, shows_tmp(c));
+    r = work_open_tmpfs(&c->work, &c->view, shows_tmp(c), slot_directory);
     if (r == 0) {
         *ret_step = "sealing it";
         r = view_seal(&c->view);

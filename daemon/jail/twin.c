@@ -320,15 +320,12 @@ static void end_twin(struct twin *twin)
     forget(twin);
 }
 
-int twin_make(struct twin *twin, const struct twin_parts *parts, const int fds[LINK_JOB_FDS])
+static int clone_jail(struct twin *twin, const struct twin_parts *parts,
+                      const int fds[LINK_JOB_FDS])
 {
     const struct enclosure *enclosure = parts->enclosure;
     const struct jail_interpreter *interpreter = parts->start->interpreter;
     int ends[2];
-    assert(!twin->is_on);
-    if (twin_is_alive(twin))
-        return 0;
-    end_twin(twin); /* it went with what a job had left */
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
         return -errno;
     if (interpreter)
@@ -348,6 +345,20 @@ int twin_make(struct twin *twin, const struct twin_parts *parts, const int fds[L
     twin->pid = pid;
     twin->link = ends[0];
     return 0;
+}
+
+int twin_make(struct twin *twin, const struct twin_parts *parts, const int fds[LINK_JOB_FDS])
+{
+    struct enclosure *enclosure = parts->enclosure;
+    assert(!twin->is_on);
+    if (twin_is_alive(twin))
+        return 0;
+    end_twin(twin); /* it went with what a job had left */
+    int r = work_prepare_twin(&enclosure->work, &enclosure->view);
+    if (r == 0)
+        r = clone_jail(twin, parts, fds);
+    work_forget_twin(&enclosure->work);
+    return r;
 }
 
 void twin_ends_close(struct twin_ends *ends)

@@ -350,3 +350,28 @@ int view_fetch(const struct view *view, const char *path, bool recursive)
         r = tree;
     return r < 0 ? r : TAKE_FD(tree);
 }
+
+int view_put_by(const struct view *view, int tree, const char *place)
+{
+    int r = mounts_enter(view->host, view->pass);
+    if (r < 0)
+        return r;
+    int put = mounts_attach(tree, AT_FDCWD, place, view->pass);
+    r = mounts_enter(view->own, view->pass);
+    return r < 0 ? r : put;
+}
+
+int view_take(const struct view *view, const char *place, const char *name, uint64_t attributes)
+{
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof(path), "%s/%s", place, name) >= PATH_MAX)
+        return -ENAMETOOLONG;
+    int r = mounts_enter(view->host, view->pass);
+    if (r < 0)
+        return r;
+    _cleanup_close_ int tree = mounts_clone(AT_FDCWD, path, attributes, false, view->pass);
+    r = mounts_enter(view->own, view->pass);
+    if (r == 0)
+        r = tree;
+    return r < 0 ? r : TAKE_FD(tree);
+}

@@ -67,3 +67,11 @@ int view_attach(const struct view *view, int tree, const char *target);
  * owns the descriptor. Follows no symbolic link in PATH. If something is mounted beneath PATH,
  * clones that too with RECURSIVE and fails with -EINVAL otherwise. */
 int view_fetch(const struct view *view, const char *path, bool recursive);
+
+/* Attaches TREE (borrowed) at the host path PLACE where only view_take() finds it, and the host
+ * does not. A negative errno. */
+int view_put_by(const struct view *view, int tree, const char *place);
+
+/* Clones what NAME is in the tree that was put by at PLACE, with ATTRIBUTES (MOUNT_ATTR_*), for
+ * attaching it here or in a twin; the caller owns the descriptor. */
+int view_take(const struct view *view, const char *place, const char *name, uint64_t attributes);

@@ -24,6 +24,8 @@
 /* Size of the tmpfs until the first job names its limit. */
 #define SIZE_AT_FIRST (UINT64_C(1) << 20)
 
+#define ATTRIBUTES (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+
 /* Where the view holds the tmpfs while its parts are cloned from it. */
 #define STAGING "/.work"
 
@@ -58,31 +60,12 @@ static void make_bounds(struct bounds *bounds, uint64_t size)
     bounds->options[2] = (struct mount_option){NULL, NULL};
 }
 
-static int clone_part(size_t i)
-{
-    char path[32];
-    (void)snprintf(path, sizeof(path), STAGING "/%s", places[i].name);
-    return mounts_clone(AT_FDCWD, path, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, false,
-                        MOUNTS_NO_PASS);
-}
-
-/* Keeps a part for the twin, which attaches it in its own mount namespace. */
-static int keep_part(struct work *work, int tmpfs, size_t i, int *ret_mount)
-{
-    _cleanup_close_ int part = clone_part(i);
-    if (part < 0)
-        return part;
-    work->directories[i] = openat(tmpfs, places[i].name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (work->directories[i] < 0)
-        return -errno;
-    *ret_mount = TAKE_FD(part);
-    return 0;
-}
-
 static int attach_part(struct work *work, size_t i)
 {
+    char path[32];
     assert(work->directories[i] < 0);
-    _cleanup_close_ int part = clone_part(i);
+    (void)snprintf(path, sizeof(path), STAGING "/%s", places[i].name);
+    _cleanup_close_ int part = mounts_clone(AT_FDCWD, path, ATTRIBUTES, false, MOUNTS_NO_PASS);
     int r = part < 0 ? part : mounts_attach(part, AT_FDCWD, places[i].target, MOUNTS_NO_PASS);
     if (r < 0)
         return r;
@@ -90,7 +73,22 @@ static int attach_part(struct work *work, size_t i)
     return work->directories[i] < 0 ? -errno : 0;
 }
 
-static int attach_parts(struct work *work, int tmpfs, const struct view *view, bool shown_tmp)
+/* Keeps the tmpfs where twins can be given parts of it. */
+static int put_by(struct work *work, int tmpfs, const struct view *view, const char *place)
+{
+    _cleanup_close_ int all = mounts_clone(AT_FDCWD, STAGING, ATTRIBUTES, false, MOUNTS_NO_PASS);
+    int r = all < 0 ? all : view_put_by(view, all, place);
+    work->place = place;
+    for (size_t i = WORK_SEEN; i < WORK_DIRECTORIES && r == 0; i++) {
+        work->directories[i] = openat(tmpfs, places[i].name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (work->directories[i] < 0)
+            r = -errno;
+    }
+    return r;
+}
+
+static int attach_parts(struct work *work, int tmpfs, const struct view *view, bool shown_tmp,
+                        const char *place)
 {
     int r = view_attach(view, tmpfs, STAGING);
     if (r < 0)
@@ -98,10 +96,8 @@ static int attach_parts(struct work *work, int tmpfs, const struct view *view, b
     for (size_t i = 0; i < WORK_SEEN && r == 0; i++)
         if (i != WORK_TMP || !shown_tmp)
             r = attach_part(work, i);
-    if (r == 0 && !shown_tmp)
-        r = keep_part(work, tmpfs, WORK_TWIN_TMP, &work->twin_tmp);
     if (r == 0)
-        r = keep_part(work, tmpfs, WORK_TWIN_SHM, &work->twin_shm);
+        r = put_by(work, tmpfs, view, place);
     if (umount2(STAGING, MNT_DETACH) < 0 && r == 0)
         r = -errno;
     (void)unlinkat(view->root, &STAGING[1], AT_REMOVEDIR);
@@ -136,7 +132,7 @@ static int reset_all(const struct work *work)
     return r;
 }
 
-int work_open_tmpfs(struct work *work, const struct view *view, bool shown_tmp)
+int work_open_tmpfs(struct work *work, const struct view *view, bool shown_tmp, const char *place)
 {
     struct bounds bounds;
     make_bounds(&bounds, SIZE_AT_FIRST);
@@ -147,7 +143,7 @@ int work_open_tmpfs(struct work *work, const struct view *view, bool shown_tmp)
     for (size_t i = 0; i < WORK_DIRECTORIES; i++)
         if (mkdirat(tmpfs, places[i].name, 0700) < 0)
             return -errno;
-    int r = attach_parts(work, tmpfs, view, shown_tmp);
+    int r = attach_parts(work, tmpfs, view, shown_tmp, place);
     if (r == 0)
         r = reset_all(work);
     if (r < 0)
@@ -238,6 +234,25 @@ static int empty_directory(struct work *work)
 }
 
 /* --- the twin's part ------------------------------------------------------------------------- */
+
+int work_prepare_twin(struct work *work, const struct view *view)
+{
+    assert(work->twin_tmp < 0 && work->twin_shm < 0);
+    int r = 0;
+    if (!work->is_tmpfs)
+        return 0;
+    if (work->directories[WORK_TMP] >= 0)
+        r = work->twin_tmp = view_take(view, work->place, places[WORK_TWIN_TMP].name, ATTRIBUTES);
+    if (r >= 0)
+        r = work->twin_shm = view_take(view, work->place, places[WORK_TWIN_SHM].name, ATTRIBUTES);
+    return r < 0 ? r : 0;
+}
+
+void work_forget_twin(struct work *work)
+{
+    work->twin_tmp = close_fd(work->twin_tmp);
+    work->twin_shm = close_fd(work->twin_shm);
+}
 
 static int replace_part(struct work *work, size_t i, int *mount)
 {

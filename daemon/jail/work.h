@@ -23,7 +23,8 @@ enum {
 struct work {
     int top;                           /* the tmpfs, or the slot's directory */
     int directories[WORK_DIRECTORIES]; /* of the tmpfs; -1: jobs do not see it */
-    int twin_tmp, twin_shm; /* mounts of the twin's own, attached nowhere; -1: there is none */
+    const char *place;      /* where the tmpfs was put by for the twin (view.h); borrowed */
+    int twin_tmp, twin_shm; /* mounts for the next twin, attached nowhere; -1: there is none */
     bool is_tmpfs;
     uint64_t size; /* size limit of the tmpfs in bytes */
     uint64_t pass; /* authorises changing it (mounts.h) */
@@ -36,8 +37,9 @@ struct work {
     }
 
 /* Makes the tmpfs and attaches its parts in VIEW; at /tmp only unless SHOWN_TMP, which says that
- * the view shows a path of the host there. A negative errno. */
-int work_open_tmpfs(struct work *work, const struct view *view, bool shown_tmp);
+ * the view shows a path of the host there. Puts the tmpfs by at PLACE, a directory of the host,
+ * which is borrowed for the life of WORK. A negative errno. */
+int work_open_tmpfs(struct work *work, const struct view *view, bool shown_tmp, const char *place);
 
 /* Opens the slot's directory at PATH, whatever a job has made of it, and empties it. A negative
  * errno. */
@@ -46,6 +48,11 @@ int work_open_directory(struct work *work, const char *path);
 /* Prepares for a job: *ret_cwd becomes its working directory, borrowed. DISK_BYTES limits the
  * tmpfs. A negative errno. */
 int work_begin(struct work *work, uint64_t job_no, uint64_t disk_bytes, int *ret_cwd);
+
+/* Prepares the mounts of the next twin; work_forget_twin() closes them in the jail, which has given
+ * them to it. A negative errno. */
+int work_prepare_twin(struct work *work, const struct view *view);
+void work_forget_twin(struct work *work);
 
 /* Makes WORK, which is a copy of a jail's, that of its twin: the working directory is the jail's,
  * /tmp and /dev/shm are the twin's own. The jail empties all of them. A negative errno. */

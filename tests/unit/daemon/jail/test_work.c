@@ -60,7 +60,7 @@ static int enter(struct fixture *f)
     r = view_enter(&f->view, &options, &step);
     if (r < 0)
         SKIP("no view can be had: %s: %s", step, strerror(-r));
-    CHECK_EQUAL(work_open_tmpfs(&f->work, &f->view, false), 0);
+    CHECK_EQUAL(work_open_tmpfs(&f->work, &f->view, false, f->top), 0);
     CHECK_EQUAL(view_seal(&f->view), 0);
     return 0;
 }
@@ -226,7 +226,7 @@ static int no_tmp_of_its_own(void *argument)
         return r;
     if (view_enter(&f->view, &options, &step) < 0)
         SKIP("no view can be had");
-    CHECK_EQUAL(work_open_tmpfs(&f->work, &f->view, true), 0);
+    CHECK_EQUAL(work_open_tmpfs(&f->work, &f->view, true, f->top), 0);
     CHECK_EQUAL(view_seal(&f->view), 0);
     CHECK_EQUAL(f->work.directories[WORK_TMP], -1);
     CHECK_EQUAL(work_begin(&f->work, 1, MIB, &cwd), 0);
@@ -342,17 +342,23 @@ static int a_twin_has_its_own(void *argument)
     int r = enter(f), status = -1;
     if (r != 0)
         return r;
-    CHECK(begin(f, MIB) == 0 && touch("/tmp/of-jail"));
-    pid_t pid = fork();
-    if (pid == 0)
-        _exit(twin(f));
-    CHECK(waitpid(pid, &status, 0) == pid && status == 0);
-    CHECK(access("/work/here", F_OK) == 0);
-    CHECK(access("/tmp/of-twin", F_OK) < 0 && access("/dev/shm/of-twin", F_OK) < 0);
-    CHECK(!is_empty(f->work.directories[WORK_TWIN_TMP]));
-    CHECK(!is_empty(f->work.directories[WORK_TWIN_SHM]));
-    CHECK_EQUAL(work_empty(&f->work), 0);
-    return is_fresh(&f->work);
+    /* A second one is as good as the first. */
+    for (unsigned i = 0; r == 0 && i < 2; i++) {
+        CHECK(begin(f, MIB) == 0 && touch("/tmp/of-jail"));
+        CHECK_EQUAL(work_prepare_twin(&f->work, &f->view), 0);
+        pid_t pid = fork();
+        if (pid == 0)
+            _exit(twin(f));
+        work_forget_twin(&f->work);
+        CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+        CHECK(access("/work/here", F_OK) == 0);
+        CHECK(access("/tmp/of-twin", F_OK) < 0 && access("/dev/shm/of-twin", F_OK) < 0);
+        CHECK(!is_empty(f->work.directories[WORK_TWIN_TMP]));
+        CHECK(!is_empty(f->work.directories[WORK_TWIN_SHM]));
+        CHECK_EQUAL(work_empty(&f->work), 0);
+        r = is_fresh(&f->work);
+    }
+    return r;
 }
 
 /* Not even attributes, which use no inode, are left. */
