@@ -8,7 +8,7 @@
  *  1. shows the job its bench and the paths that it may read (enclosure.c), bounds the work
  *     directory and writes the job's files there (work.c);
  *  2. starts the job's process (start.c), which gives up the remaining rights and becomes the
- *     program (lockdown.c);
+ *     program (lockdown.c); if it is to judge a candidate, has the twin start that (twin.c);
  *  3. waits for two events at once: the end of the program and the end of the supervisor;
  *  4. kills what is left of the job's process tree. The jail is process 1 of its pid namespace, or
  *     at least a child subreaper, so every orphan becomes its child;
