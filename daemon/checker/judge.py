@@ -12,10 +12,11 @@ both processes share import each other only in the order of daemon/meson.build. 
   into others.
 - A verdict exists only if the last line of the report says so.
 
-There are two processes. This one, the checker, knows the tests and writes the report. It forks its child,
-the candidate, before it reads any of the job: the candidate receives nothing of the job but the code, and
-shares a pair of pipes with the checker and nothing else. Both have the same identity, but the checker is
-not dumpable, so the kernel refuses the candidate ptrace and everything in /proc/PID.
+There are two programs. This one, the checker, knows the tests and writes the report. The candidate runs in
+a jail of its own inside this one's (daemon/jail/twin.h): it receives nothing of the job but the code, and
+shares a pair of pipes and the working directory with the checker, and nothing else. Where the host grants
+no namespaces both have the same identity, but the checker is not dumpable, so the kernel refuses the
+candidate ptrace and everything in /proc/PID.
 
 Standard input is a list of parts, each "NAME LENGTH\\n" and that many bytes: mode (isolated, shared),
 code, prelude, entry_point, setup, test, and one target for each assertion.
@@ -44,6 +45,7 @@ PR_SET_DUMPABLE = 4
 JUDGING_MODULES = ("math", "cmath", "collections", "itertools", "functools", "operator", "statistics", "decimal",
                    "fractions", "heapq", "copy", "json")  # fmt: skip
 END_WAIT_SECONDS = 0.2
+WIRE_READ, WIRE_WRITE, STATUS = 3, 4, 5  # descriptors
 
 
 class _Int(_ctypes._SimpleCData):
@@ -350,49 +352,40 @@ class Checker:
         return True
 
 
-def how_it_ended(pid, link):
+class NoCandidate(Exception):
+    """The candidate's jail is lost."""
+
+
+def how_it_ended(link):
     """Describes how a candidate ended that no longer answers."""
     if link.lost:
         return f"it does not keep to the protocol: {link.lost}"
+    os.set_blocking(STATUS, False)
     end = time.monotonic() + END_WAIT_SECONDS
     while time.monotonic() < end:
-        ended, status = os.waitpid(pid, os.WNOHANG)
-        if ended:
-            code = os.waitstatus_to_exitcode(status)
-            return f"it exited with status {code} from inside" if code >= 0 else f"signal {-code}"
-        time.sleep(0.002)
+        try:
+            status = os.read(STATUS, 4)
+        except BlockingIOError:
+            time.sleep(0.002)
+            continue
+        if not status:
+            raise NoCandidate
+        code = os.waitstatus_to_exitcode(int.from_bytes(status, sys.byteorder))
+        return f"it exited with status {code} from inside" if code >= 0 else f"signal {-code}"
     return "it has closed its pipe"
 
 
-def start_candidate(report_fd):
-    question_read, question_write = os.pipe()
-    answer_read, answer_write = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        null = os.open("/dev/null", os.O_RDONLY)
-        os.dup2(null, 0)
-        os.dup2(2, 1)
-        for fd in (null, report_fd, question_write, answer_read):
-            os.close(fd)
-        set_dumpable(1)
-        sys.argv = [candidate.NAME]
-        for module in ("classes", "wire", "suite", "proxies", "judge", "candidate", "__main__"):
-            sys.modules.pop(module, None)
-        candidate.run(question_read, answer_write)
-    os.close(question_read)
-    os.close(answer_write)
-    return pid, proxies.Link(answer_read, question_write)
+def keep_apart():
+    """Leaves nothing of the job to what the tests start, and nothing of what they print to the report."""
+    for fd in (WIRE_READ, WIRE_WRITE, STATUS):
+        os.set_inheritable(fd, False)
+    null = os.open("/dev/null", os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    os.dup2(2, 1)
 
 
-def remove(here):
-    """Removes the checker's own files, so that the candidate can neither read nor import them."""
-    for name in os.listdir(here):
-        os.unlink(f"{here}/{name}")
-    os.rmdir(here)
-
-
-def main(here):
-    remove(here)
+def main():
     report = Report(os.dup(1))
     try:
         set_dumpable(0)
@@ -400,11 +393,14 @@ def main(here):
         report.write('{"broken":%s}' % quote(suite.describe(error)))
         os._exit(70)
     _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
-    pid, link = start_candidate(report.fd)
-    os.dup2(2, 1)  # what the tests print must not get into the report
+    link = proxies.Link(WIRE_READ, WIRE_WRITE)
     with os.fdopen(0, "rb", closefd=False) as stdin:
         job = Job(stdin.read())
-    if not Checker(job, link, report).run():
-        report.verdict("error", how_it_ended(pid, link))
+    keep_apart()
+    try:
+        if not Checker(job, link, report).run():
+            report.verdict("error", how_it_ended(link))
+    except NoCandidate:
+        report.write('{"broken":"the process that runs the code is lost"}')
     sys.stdout.flush()
     os._exit(0)

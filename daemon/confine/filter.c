@@ -56,9 +56,7 @@ static const struct group groups[] = {
      {"ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "kcmp", "process_madvise",
       "process_mrelease", "move_pages", "migrate_pages", NULL}},
     /* Mounts: the view stays as the jail made it. */
-    {EPERM,
-     {"mount", "umount", "pivot_root", "chroot", "fsopen", "fsmount", "quotactl", "quotactl_fd",
-      NULL}},
+    {EPERM, {"mount", "umount", "pivot_root", "chroot", "quotactl", "quotactl_fd", NULL}},
     /* File handles reach a file wherever it is. */
     {EPERM, {"name_to_handle_at", "open_by_handle_at", NULL}},
     /* Keyrings outlive a job and belong to the account. */

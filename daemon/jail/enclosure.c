@@ -103,7 +103,7 @@ static int enter_view(struct enclosure *c, const char *slot_directory, const cha
     if (r < 0)
         return r;
     *ret_step = "making the work directory";
-    r = work_open_tmpfs(&c->work, &c->view, shows_tmp(c));
+    r = work_open_tmpfs(&c->work, &c->view, shows_tmp(c), slot_directory);
     if (r == 0) {
         *ret_step = "sealing it";
         r = view_seal(&c->view);
@@ -180,7 +180,7 @@ static int allow_of_host(const struct enclosure *c, int ruleset)
 static int allow_of_view(const struct enclosure *c, int ruleset)
 {
     int r = landlock_allow_path(ruleset, c->landlock_version, "/", LANDLOCK_READ);
-    for (size_t i = 0; i < WORK_DIRECTORIES && r == 0; i++)
+    for (size_t i = 0; i < WORK_SEEN && r == 0; i++)
         if (c->work.directories[i] >= 0)
             r = landlock_allow(ruleset, c->landlock_version, c->work.directories[i],
                                LANDLOCK_WRITE);
@@ -348,6 +348,26 @@ static int show_readable(const struct enclosure *c, char *const *paths)
             return r;
     }
     return 0;
+}
+
+int enclosure_enter_twin(struct enclosure *c, const char **ret_step)
+{
+    *ret_step = "hiding the bench of an earlier job";
+    int r = hide_bench(c);
+    if (r == 0 && has_view(c)) {
+        *ret_step = "mounting its own /proc";
+        r = view_enter_twin(&c->view, layer_in(c->layers, LAYER_PID_NAMESPACE));
+    }
+    if (r == 0) {
+        *ret_step = "separating its directories";
+        r = work_enter_twin(&c->work);
+    }
+    if (r == 0 && c->ruleset >= 0) {
+        *ret_step = "making its Landlock ruleset";
+        c->ruleset = close_fd(c->ruleset);
+        r = c->ruleset = new_ruleset(c);
+    }
+    return r < 0 ? r : 0;
 }
 
 int enclosure_show(struct enclosure *c, const struct link_job *job, const struct link_lists *lists,

@@ -40,6 +40,11 @@ int enclosure_build(struct enclosure *enclosure, const struct link_setup *setup,
                     char *const *readable, const char *slot_directory, int filter,
                     struct link_notice *notice, const char **ret_step);
 
+/* Makes ENCLOSURE, of which this process has a copy in namespaces of its own (twin.h), that of a
+ * twin, which shows its jobs neither bench nor readable paths of their own. On failure returns a
+ * negative errno and names the step in *ret_step. */
+int enclosure_enter_twin(struct enclosure *enclosure, const char **ret_step);
+
 /* Shows a job its bench, hides that of the previous job, and shows the other paths that it may
  * read. On failure *ret_stage says which of these failed. */
 int enclosure_show(struct enclosure *enclosure, const struct link_job *job,

@@ -17,14 +17,19 @@ struct jail_interpreter {
     int (*prepare)(const struct link_setup_lists *lists, const char *version, char *why,
                    size_t size);
 
+    /* Learns the modules in CODE (borrowed), of which only programs of a pair find anything. Called
+     * in the jail before its first pair. On failure such programs are executed. */
+    void (*learn)(int code);
+
     /* Called in the jail before and after it forks a job. */
     void (*before_fork)(void);
     void (*after_fork)(void);
 
     /* Called in the fork, which is already confined as a job, has a seekable file at its start as
      * standard input, and pipes for its output. Returns whether ARGV and ENVP would run here as
-     * they would after an execve. */
-    bool (*takes)(char *const *argv, char *const *envp);
+     * they would after an execve; with IS_PAIR, as a program of a pair (link.h) whose code was
+     * learnt. */
+    bool (*takes)(char *const *argv, char *const *envp, bool is_pair);
 
     /* Runs ARGV, for which takes() returned true, and ends the process as the program would. */
     __attribute__((noreturn)) void (*run)(char *const *argv);

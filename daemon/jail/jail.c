@@ -8,7 +8,7 @@
  *  1. shows the job its bench and the paths that it may read (enclosure.c), bounds the work
  *     directory and writes the job's files there (work.c);
  *  2. starts the job's process (start.c), which gives up the remaining rights and becomes the
- *     program (lockdown.c);
+ *     program (lockdown.c); if it is to judge a candidate, has the twin start that (twin.c);
  *  3. waits for two events at once: the end of the program and the end of the supervisor;
  *  4. kills what is left of the job's process tree. The jail is process 1 of its pid namespace, or
  *     at least a child subreaper, so every orphan becomes its child;
@@ -21,7 +21,9 @@
 #include "children.h"
 #include "enclosure.h"
 #include "link.h"
+#include "run_delay.h"
 #include "start.h"
+#include "twin.h"
 
 #include "daemon/base/clock.h"
 #include "proto/util.h"
@@ -49,6 +51,8 @@ struct jail {
     char *strings;            /* the current job's; LINK_STRINGS_MAX bytes */
     struct lockdown lockdown; /* the current job's */
     struct start start;
+    struct twin twin;
+    bool has_learnt; /* the interpreter knows the code of pairs, or does not want to */
 };
 
 struct jailed_job {
@@ -57,6 +61,7 @@ struct jailed_job {
     uint64_t started_ns;
     bool warm;
     struct link_lists lists;
+    struct twin_ends ends; /* of the wire, until the program has them */
 };
 
 /* Performs the part of a job's set-up that precedes the fork. *ret_stage says how far it came. */
@@ -78,7 +83,7 @@ static int prepare(struct jail *jail, const struct link_job *request, const int 
     if (r < 0)
         return r;
     *ret_stage = LINK_STAGE_FILES;
-    if (fds[LINK_FILES] >= 0)
+    if (fds[LINK_FILES] >= 0 && request->candidate_argc == 0)
         r = work_unpack(lockdown->cwd, fds[LINK_FILES]);
     if (r < 0)
         return r;
@@ -88,6 +93,8 @@ static int prepare(struct jail *jail, const struct link_job *request, const int 
         .layers = enclosure->layers,
         .cwd = lockdown->cwd,
         .fds = {fds[LINK_STDIN], fds[LINK_STDOUT], fds[LINK_STDERR]},
+        .fd_count = LINK_STANDARD_FDS,
+        .processes = twin_is_alive(&jail->twin) ? 2 : 1,
         .ruleset = *ret_ruleset >= 0 ? *ret_ruleset : enclosure->ruleset,
         .own_cgroup = fds[LINK_CGROUP] >= 0,
         .enter_cgroup = -1,
@@ -102,13 +109,47 @@ static int prepare(struct jail *jail, const struct link_job *request, const int 
     return r;
 }
 
+/* Makes the twin for the candidate of a pair. */
+static int make_twin(struct jail *jail, const struct link_job *request, const int fds[LINK_JOB_FDS])
+{
+    const struct jail_interpreter *interpreter = jail->start.interpreter;
+    const struct twin_parts parts = {&jail->enclosure, &jail->start, jail->ceilings, jail->strings};
+    if (request->candidate_argc == 0)
+        return 0;
+    if (fds[LINK_CODE] < 0)
+        return -EPROTO;
+    if (interpreter && !jail->has_learnt)
+        interpreter->learn(fds[LINK_CODE]);
+    jail->has_learnt = true;
+    return twin_make(&jail->twin, &parts, fds);
+}
+
+/* Has the twin start the candidate of a pair, and gives the job's process its ends of the pipes. */
+static int begin_candidate(struct jail *jail, const struct link_job *request,
+                           const int fds[LINK_JOB_FDS], struct jailed_job *job)
+{
+    if (request->candidate_argc == 0)
+        return 0;
+    int r = twin_begin(&jail->twin, request, jail->strings, fds, &job->ends);
+    jail->lockdown.fds[LINK_PAIR_READ] = job->ends.wire_read;
+    jail->lockdown.fds[LINK_PAIR_WRITE] = job->ends.wire_write;
+    jail->lockdown.fds[LINK_PAIR_STATUS] = job->ends.status;
+    jail->lockdown.fds[LINK_PAIR_CODE] = fds[LINK_CODE];
+    jail->lockdown.fd_count = LINK_PAIR_FDS;
+    return r;
+}
+
 /* Starts the job's process. Returns false and sets *ret_error if that fails. */
 static bool spawn(struct jail *jail, const struct link_job *request, const int fds[LINK_JOB_FDS],
                   struct jailed_job *job, struct lockdown_error *ret_error)
 {
-    enum link_stage stage;
+    enum link_stage stage = LINK_STAGE_TWIN;
     _cleanup_close_ int ruleset = -1;
-    int r = prepare(jail, request, fds, job, &ruleset, &stage);
+    int r = make_twin(jail, request, fds);
+    if (r == 0)
+        r = prepare(jail, request, fds, job, &ruleset, &stage);
+    if (r == 0 && (r = begin_candidate(jail, request, fds, job)) < 0)
+        stage = LINK_STAGE_TWIN;
     if (r < 0) {
         *ret_error = (struct lockdown_error){stage, -r};
         return false;
@@ -116,6 +157,7 @@ static bool spawn(struct jail *jail, const struct link_job *request, const int f
     job->started_ns = clock_now_ns();
     job->pid =
         start_job(&jail->start, &jail->lockdown, fds[LINK_CGROUP], request->warm, &job->pidfd);
+    twin_ends_close(&job->ends);
     if (job->pid < 0)
         *ret_error = (struct lockdown_error){LINK_STAGE_FORK, -job->pid};
     return job->pid > 0;
@@ -143,29 +185,6 @@ static bool begin(const struct jail *jail, const struct link_job *request, struc
         return true;
     job->pidfd = close_fd(job->pidfd);
     return false;
-}
-
-/* Opens the file in which the kernel tells how long PID waited for a CPU. It must be opened while
- * PID runs: once PID has made itself undumpable, it is too late. */
-static int open_schedstat(pid_t pid)
-{
-    char path[40];
-    (void)snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)pid);
-    return open(path, O_RDONLY | O_CLOEXEC);
-}
-
-/* Reads how long the program was runnable without a CPU; the program must be a zombie. UINT64_MAX:
- * not known. */
-static uint64_t read_run_delay(int schedstat)
-{
-    char text[80];
-    ssize_t n = schedstat < 0 ? -1 : read(schedstat, text, sizeof(text) - 1);
-    if (n <= 0)
-        return UINT64_MAX;
-    text[n] = '\0';
-    char *end; /* "run_ns delay_ns timeslices" */
-    (void)strtoull(text, &end, 10);
-    return *end == ' ' ? strtoull(end + 1, NULL, 10) : UINT64_MAX;
 }
 
 /* Receives a job that was sent while another one runs, and hands it back. Returns false if no valid
@@ -215,9 +234,9 @@ static bool clean_up(struct jail *jail, const struct jailed_job *job, struct lin
     struct enclosure *enclosure = &jail->enclosure;
     struct children_usage usage = {.cpu_us = notice->cpu_us,
                                    .max_rss_bytes = notice->max_rss_bytes};
-    bool killed = true;
+    bool killed = twin_end(&jail->twin, &usage, &notice->run_delay_ns);
     if (layer_in(enclosure->layers, LAYER_TREE_KILL))
-        killed = children_kill_all(TREE_KILL_MS, &usage);
+        killed = children_kill_all(TREE_KILL_MS, jail->twin.pid, &usage) && killed;
     if (!killed)
         complain("processes of a job could not be killed", ETIMEDOUT);
     notice->cpu_us = usage.cpu_us;
@@ -241,15 +260,15 @@ static bool see_to_end(const struct jail *jail, struct jailed_job *job, bool has
 {
     struct children_usage usage = {0};
     assert(job->pid > 0);
-    _cleanup_close_ int schedstat = has_ended ? -1 : open_schedstat(job->pid);
+    _cleanup_close_ int schedstat = has_ended ? -1 : run_delay_open(job->pid);
     bool wanted = has_ended || wait_for_end(jail, job);
     notice->ended_ns = clock_now_ns();
     /* Results give this delay in whole milliseconds, and reading it costs the kernel more time than
      * some programs run: skip it for those. */
     bool matters = notice->ended_ns - job->started_ns >= NS_PER_MS;
     if (has_ended && matters)
-        schedstat = open_schedstat(job->pid);
-    notice->run_delay_ns = matters ? read_run_delay(schedstat) : 0;
+        schedstat = run_delay_open(job->pid);
+    notice->run_delay_ns = matters ? run_delay_read(schedstat) : 0;
     notice->wait_status = children_reap(job->pid, &usage);
     notice->cpu_us = usage.cpu_us;
     notice->max_rss_bytes = usage.max_rss_bytes;
@@ -259,7 +278,7 @@ static bool see_to_end(const struct jail *jail, struct jailed_job *job, bool has
 /* Runs one job, from its message to its last notice. Returns false if the jail must exit. */
 static bool run_job(struct jail *jail, const struct link_job *request, int fds[LINK_JOB_FDS])
 {
-    struct jailed_job job = {.pidfd = -1};
+    struct jailed_job job = {.pidfd = -1, .ends = TWIN_ENDS_NULL};
     struct lockdown_error error = {0};
     bool over = false, started = spawn(jail, request, fds, &job, &error);
     for (int i = 0; i < LINK_JOB_FDS; i++)
@@ -334,6 +353,16 @@ static int set_up(struct jail *jail, const struct jail_interpreter *interpreter,
     return link_send_notice(jail->link, &notice, -1);
 }
 
+/* Keeps the numbers of a pair's descriptors from everything that the jail opens: what becomes one
+ * of them in a job must not be another before. */
+static int reserve_descriptors(void)
+{
+    for (int fd = LINK_FD + 1; fd < LINK_PAIR_FDS; fd++)
+        if (dup3(STDIN_FILENO, fd, O_CLOEXEC) < 0)
+            return -errno;
+    return 0;
+}
+
 int jail_main(int argc, char **argv, const struct jail_interpreter *interpreter)
 {
     if (argc != 2) {
@@ -342,7 +371,7 @@ int jail_main(int argc, char **argv, const struct jail_interpreter *interpreter)
     }
     /* Static because they are too large for the stack; only this function uses them. */
     static char strings[LINK_STRINGS_MAX];
-    static struct jail jail = {.link = LINK_FD, .strings = strings};
+    static struct jail jail = {.link = LINK_FD, .strings = strings, .twin = TWIN_NULL};
     lockdown_prepare(jail.ceilings);
     (void)setsid();
     (void)prctl(PR_SET_NAME, "rubricd-jail");
@@ -350,9 +379,11 @@ int jail_main(int argc, char **argv, const struct jail_interpreter *interpreter)
         complain("becoming a child subreaper", errno);
         return 71;
     }
-    int r = start_init(&jail.start);
+    int r = reserve_descriptors();
+    if (r == 0)
+        r = start_init(&jail.start);
     if (r < 0) {
-        complain("sharing memory with jobs", -r);
+        complain("reserving descriptors and sharing memory with jobs", -r);
         return 71;
     }
     /* From here on leave by _exit(): the leak check of a sanitizer would run at exit() and needs

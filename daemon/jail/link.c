@@ -24,6 +24,7 @@ const char *link_stage_name(enum link_stage stage)
         [LINK_STAGE_PRIVILEGES] = "giving up privileges",
         [LINK_STAGE_LANDLOCK] = "confining it with Landlock",
         [LINK_STAGE_EXEC] = "executing the program",
+        [LINK_STAGE_TWIN] = "starting the candidate's jail",
     };
     return stage < LINK_STAGE_COUNT ? names[stage] : "an unknown stage";
 }
@@ -249,7 +250,8 @@ int link_split_job(const struct link_job *job, char *strings, struct link_lists 
     char *bench[2], *at = strings, *end = strings + job->strings_length;
     if (job->argc == 0 || job->has_bench > 1 || split(&at, end, job->argc, ret->argv) < 0 ||
         split(&at, end, job->envc, ret->envp) < 0 || split(&at, end, job->has_bench, bench) < 0 ||
-        split(&at, end, job->readable_count, ret->readable) < 0 || at != end)
+        split(&at, end, job->readable_count, ret->readable) < 0 ||
+        split(&at, end, job->candidate_argc, ret->candidate) < 0 || at != end)
         return -EPROTO;
     ret->bench = bench[0];
     return 0;

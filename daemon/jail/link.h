@@ -53,7 +53,18 @@ struct link_setup_lists {
 };
 
 /* A job. Strings follow, each with its NUL: arguments, environment, the bench (one or none),
- * readable paths. */
+ * readable paths, and the arguments of a candidate.
+ *
+ * A job with a candidate is a pair of programs: this one, which judges, in the jail, and the
+ * candidate in the jail's twin (twin.h). They share the working directory and two pipes, the wire.
+ * Both start as `INTERPRETER OPTIONS... -c LINK_PAIR_BOOT ROLE`. Their descriptors:
+ *
+ *     0 to 2  of the judge: as of any job. Of the candidate: /dev/null, and a pipe twice whose
+ *             content is added to the job's stderr
+ *     3, 4    reading and writing end of the wire
+ *     5       of the judge: a pipe with the candidate's wait status (an int) once it has ended; end
+ *             of file without one if the twin is lost
+ *     6       their code, if the program is executed; closed where an interpreter has learnt it */
 struct link_job {
     uint64_t job_no;
     struct limits limits;
@@ -63,6 +74,7 @@ struct link_job {
     uint32_t has_bench; /* 1: one directory, shown at VIEW_BENCH in a view and at its own path
                            without one */
     uint32_t readable_count;
+    uint32_t candidate_argc; /* 0: no candidate */
     uint32_t strings_length;
     uint32_t cgroup_counts; /* 1: the cgroup limits processes and counts refused forks */
     uint32_t warm;          /* 1: run in a fork of the jail's interpreter if that takes it */
@@ -79,7 +91,27 @@ enum link_job_fd {
         LINK_STANDARD_FDS, /* files to write into the working directory: link_file records */
     LINK_CGROUP,           /* the cgroup in which the job starts */
     LINK_JOB_FDS,
+
+    /* With a candidate, files are its code. */
+    LINK_CODE = LINK_FILES,
+
+    /* From a jail to its twin. */
+    LINK_WIRE_READ = LINK_STDIN,
+    LINK_WIRE_WRITE = LINK_STDOUT,
+    LINK_STATUS = LINK_FILES,
 };
+
+/* The descriptors of a pair's program, from 3 on. */
+enum {
+    LINK_PAIR_READ = LINK_STANDARD_FDS,
+    LINK_PAIR_WRITE,
+    LINK_PAIR_STATUS,
+    LINK_PAIR_CODE,
+    LINK_PAIR_FDS,
+};
+
+/* Runs the code up to its first NUL, which finds the rest by itself. */
+#define LINK_PAIR_BOOT "import os\nexec(os.pread(6, 65536, 0).partition(b'\\0')[0])"
 
 /* Header before each file's name (without NUL) and content. */
 struct link_file {
@@ -92,6 +124,7 @@ struct link_file {
 struct link_lists {
     char *argv[LINK_LIST_MAX + 1], *envp[LINK_LIST_MAX + 1], *readable[LINK_LIST_MAX + 1];
     char *bench; /* NULL: none */
+    char *candidate[LINK_LIST_MAX + 1];
 };
 
 enum link_notice_type {
@@ -117,6 +150,7 @@ enum link_stage {
     LINK_STAGE_PRIVILEGES,
     LINK_STAGE_LANDLOCK,
     LINK_STAGE_EXEC,
+    LINK_STAGE_TWIN, /* starting the jail in the jail */
     LINK_STAGE_COUNT,
 };
 

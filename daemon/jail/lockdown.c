@@ -37,22 +37,21 @@
 /* Enough for deep recursion. An unlimited stack would also change the layout of the address
  * space. */
 #define STACK_BYTES ((rlim_t)8 << 20)
-/* The jail has the job's identity, so it counts against the job's RLIMIT_NPROC. */
-#define JAIL_PROCESSES 1
-
 _Noreturn static void fail(const struct lockdown *lockdown, enum link_stage stage)
 {
     *lockdown->ret_error = (struct lockdown_error){.stage = stage, .error = errno};
     _exit(127);
 }
 
-/* Arranges 0, 1 and 2; execve closes everything else, whatever the jail had open. */
+/* Arranges the job's descriptors; execve closes everything else, whatever the jail had open. */
 static bool arrange_descriptors(const struct lockdown *lockdown)
 {
-    for (int i = 0; i < LINK_STANDARD_FDS; i++)
-        if (dup2(lockdown->fds[i], i) < 0)
+    for (unsigned i = 0; i < lockdown->fd_count; i++)
+        if (lockdown->fds[i] < 0)
+            (void)close((int)i);
+        else if (dup2(lockdown->fds[i], (int)i) < 0)
             return false;
-    return close_range(LINK_STANDARD_FDS, ~0U, CLOSE_RANGE_CLOEXEC) == 0 &&
+    return close_range(lockdown->fd_count, ~0U, CLOSE_RANGE_CLOEXEC) == 0 &&
            fchdir(lockdown->cwd) == 0;
 }
 
@@ -72,7 +71,8 @@ static bool set_limits(const struct lockdown *lockdown)
     const struct rlimit *most = lockdown->ceilings;
     const uint64_t *of = lockdown->limits->of;
     rlim_t cpu = (of[LIMIT_CPU] + 999) / 1000;
-    rlim_t processes = of[LIMIT_PROCESSES] + JAIL_PROCESSES;
+    /* The jail and its twin have the job's identity, so they count against its RLIMIT_NPROC. */
+    rlim_t processes = of[LIMIT_PROCESSES] + lockdown->processes;
     /* The kernel checks RLIMIT_NPROC before the cgroup, but only the cgroup's refusal leaves
      * evidence. So let the cgroup's limit be met first. */
     if (lockdown->cgroup_counts)

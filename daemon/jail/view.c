@@ -32,6 +32,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#define PROC_ATTRIBUTES (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC)
 #define READ_ONLY (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 
 const char *const view_system[] = {"usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", NULL};
@@ -171,22 +172,23 @@ static int show_resolver(int root)
     return r < 0 ? r : mounts_attach(tree, root, "etc/resolv.conf", MOUNTS_NO_PASS);
 }
 
-static int mount_proc(int root, bool own)
+/* Makes a /proc of this process's pid namespace, attached nowhere. */
+static int new_proc(uint64_t pass)
 {
     /* Where parts of the host's /proc are covered, as in many containers, the kernel refuses a full
      * proc mount and grants at most one that holds only processes. */
     static const struct mount_option full[] = {{"hidepid", "invisible"}, {NULL, NULL}};
     static const struct mount_option processes[] = {
         {"hidepid", "invisible"}, {"subset", "pid"}, {NULL, NULL}};
-    const uint64_t attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
-    _cleanup_close_ int proc = -1;
-    if (own) {
-        proc = mounts_new("proc", full, attributes);
-        if (proc < 0)
-            proc = mounts_new("proc", processes, attributes);
-    } else {
-        proc = mounts_clone(AT_FDCWD, "/proc", attributes, true, MOUNTS_NO_PASS);
-    }
+    int proc = mounts_new("proc", full, PROC_ATTRIBUTES, pass);
+    return proc < 0 ? mounts_new("proc", processes, PROC_ATTRIBUTES, pass) : proc;
+}
+
+static int mount_proc(int root, bool own)
+{
+    _cleanup_close_ int proc =
+        own ? new_proc(MOUNTS_NO_PASS)
+            : mounts_clone(AT_FDCWD, "/proc", PROC_ATTRIBUTES, true, MOUNTS_NO_PASS);
     return proc < 0 ? proc : mounts_attach(proc, root, "proc", MOUNTS_NO_PASS);
 }
 
@@ -227,7 +229,8 @@ static int mount_root(const char *mountpoint)
 {
     static const struct mount_option options[] = {
         {"size", "1m"}, {"nr_inodes", "4096"}, {"mode", "0755"}, {NULL, NULL}};
-    _cleanup_close_ int tmpfs = mounts_new("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+    _cleanup_close_ int tmpfs =
+        mounts_new("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, MOUNTS_NO_PASS);
     int r = tmpfs < 0 ? tmpfs : mounts_attach(tmpfs, AT_FDCWD, mountpoint, MOUNTS_NO_PASS);
     if (r < 0)
         return r;
@@ -289,6 +292,19 @@ int view_seal(const struct view *view)
     return dup3(writable, view->root, O_CLOEXEC) < 0 ? -errno : 0;
 }
 
+int view_enter_twin(struct view *view, bool own_proc)
+{
+    /* The twin shows nothing of the host to anybody, so it needs none of these. */
+    view->host = close_fd(view->host);
+    view->own = close_fd(view->own);
+    view->root = close_fd(view->root);
+    if (!own_proc)
+        return 0;
+    _cleanup_close_ int proc = new_proc(view->pass);
+    int r = proc < 0 ? proc : mounts_detach("/proc", view->pass);
+    return r < 0 ? r : mounts_attach(proc, AT_FDCWD, "/proc", view->pass);
+}
+
 bool view_is_tmp(const char *path)
 {
     return strncmp(path, "/tmp/", 5) == 0 || strncmp(path, "/var/tmp/", 9) == 0;
@@ -329,6 +345,31 @@ int view_fetch(const struct view *view, const char *path, bool recursive)
     tree = found < 0 ? found : mounts_clone(found, "", READ_ONLY, recursive, view->pass);
     /* Come back even on failure. A jail that cannot is useless, and its next job fails and says
      * so. */
+    r = mounts_enter(view->own, view->pass);
+    if (r == 0)
+        r = tree;
+    return r < 0 ? r : TAKE_FD(tree);
+}
+
+int view_put_by(const struct view *view, int tree, const char *place)
+{
+    int r = mounts_enter(view->host, view->pass);
+    if (r < 0)
+        return r;
+    int put = mounts_attach(tree, AT_FDCWD, place, view->pass);
+    r = mounts_enter(view->own, view->pass);
+    return r < 0 ? r : put;
+}
+
+int view_take(const struct view *view, const char *place, const char *name, uint64_t attributes)
+{
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof(path), "%s/%s", place, name) >= PATH_MAX)
+        return -ENAMETOOLONG;
+    int r = mounts_enter(view->host, view->pass);
+    if (r < 0)
+        return r;
+    _cleanup_close_ int tree = mounts_clone(AT_FDCWD, path, attributes, false, view->pass);
     r = mounts_enter(view->own, view->pass);
     if (r == 0)
         r = tree;

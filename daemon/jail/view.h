@@ -51,6 +51,10 @@ int view_enter(struct view *view, const struct view_options *options, const char
 /* Makes the view read-only. From then on only the jail can change it, by view->root. */
 int view_seal(const struct view *view);
 
+/* Makes the view, of which this process has a copy in a mount namespace of its own, that of a twin
+ * (twin.h): with OWN_PROC its /proc shows this process's pid namespace. A negative errno. */
+int view_enter_twin(struct view *view, bool own_proc);
+
 /* Returns whether the absolute PATH lies in /tmp of the view, by either of its names (/tmp,
  * /var/tmp). */
 bool view_is_tmp(const char *path);
@@ -63,3 +67,11 @@ int view_attach(const struct view *view, int tree, const char *target);
  * owns the descriptor. Follows no symbolic link in PATH. If something is mounted beneath PATH,
  * clones that too with RECURSIVE and fails with -EINVAL otherwise. */
 int view_fetch(const struct view *view, const char *path, bool recursive);
+
+/* Attaches TREE (borrowed) at the host path PLACE where only view_take() finds it, and the host
+ * does not. A negative errno. */
+int view_put_by(const struct view *view, int tree, const char *place);
+
+/* Clones what NAME is in the tree that was put by at PLACE, with ATTRIBUTES (MOUNT_ATTR_*), for
+ * attaching it here or in a twin; the caller owns the descriptor. */
+int view_take(const struct view *view, const char *place, const char *name, uint64_t attributes);

@@ -10,6 +10,9 @@
  * the path, __main__, uncaught exceptions, exit statuses and the end. Scripts of the common form
  * take the shorter way of script.c.
  *
+ * Programs of a pair (link.h) start in modules that learn() has loaded and hidden: no other job can
+ * import them, and none pays for loading them.
+ *
  * takes() refuses every job that could tell the difference from a fresh start, and the fork
  * executes it instead: a script beside a file that has the name of a module loaded here, other
  * arguments, another environment, or little memory. */
@@ -71,6 +74,16 @@ static const char prelude[] =
     "    vars(fresh).update(vars(main))\n"
     "    fresh.__annotations__ = {}\n"
     "\n"
+    "def learn(code):\n"
+    "    names = {'__name__': 'start'}\n"
+    "    exec(code.partition(b'\\0')[0], names)\n"
+    "    begin = names['prepare'](code)\n"
+    "    import gc\n"
+    "    gc.collect()\n"
+    "    gc.freeze()\n"
+    "    fresh_main()\n"
+    "    return begin\n"
+    "\n"
     "def open_streams():\n"
     "    stream('stdin', 0, 'r')\n"
     "    stream('stdout', 1, 'w')\n"
@@ -94,7 +107,9 @@ struct warm {
     PyObject *names;  /* the prelude's names */
     PyObject *loaded; /* sorted bytes objects: top-level modules loaded here. A file beside the
                          script that has one of these names would be imported in its place. */
+    PyObject *begin;  /* starts a program of a pair; NULL: nothing was learnt */
     char directory[PATH_MAX]; /* in a fork: the directory of its script */
+    bool is_pair;             /* in a fork: it runs a program of a pair */
     struct large large;
 };
 
@@ -271,6 +286,28 @@ static int prepare(const struct link_setup_lists *lists, const char *version, ch
     return r;
 }
 
+/* Reads all of FILE. Returns a new reference, or NULL with an exception set. */
+static PyObject *read_all(int file)
+{
+    struct stat st;
+    if (fstat(file, &st) < 0)
+        return PyErr_SetFromErrno(PyExc_OSError);
+    PyObject *data = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)st.st_size);
+    if (data && pread(file, PyBytes_AS_STRING(data), (size_t)st.st_size, 0) != st.st_size)
+        Py_CLEAR(data);
+    return data;
+}
+
+static void learn(int code)
+{
+    struct warm *w = warm();
+    PyObject *data = read_all(code);
+    PyErr_Clear();
+    w->begin = data ? call("learn", data) : NULL;
+    script_renew_main();
+    Py_XDECREF(data);
+}
+
 /* --- in a fork ----------------------------------------------------------------------------- */
 
 static bool same(char *const *a, char *const *b)
@@ -324,18 +361,31 @@ static bool find_directory(const char *script, char ret[PATH_MAX])
     return true;
 }
 
-static bool takes(char *const *argv, char *const *envp)
+static bool has_memory(void)
+{
+    struct rlimit memory;
+    return getrlimit(RLIMIT_AS, &memory) == 0 && memory.rlim_cur >= MEMORY_MIN;
+}
+
+/* Returns whether ARGS, what follows the options, start a program of a pair. */
+static bool is_known_pair(char *const *args)
+{
+    return warm()->begin && args[0] && strcmp(args[0], "-c") == 0 && args[1] &&
+           strcmp(args[1], LINK_PAIR_BOOT) == 0 && args[2] && !args[3];
+}
+
+static bool takes(char *const *argv, char *const *envp, bool is_pair)
 {
     struct warm *w = warm();
-    struct rlimit memory;
     for (size_t i = 0; i < w->argc; i++)
         if (!argv[i] || strcmp(argv[i], w->argv[i]) != 0)
             return false;
+    w->is_pair = is_pair;
+    if (is_pair)
+        return is_known_pair(argv + w->argc) && same(envp, w->envp) && has_memory();
     if (!argv[w->argc] || *argv[w->argc] == '-' || argv[w->argc + 1] || !same(envp, w->envp))
         return false;
-    if (getrlimit(RLIMIT_AS, &memory) < 0 || memory.rlim_cur < MEMORY_MIN)
-        return false;
-    return find_directory(argv[w->argc], w->directory) && !has_module(w->directory);
+    return has_memory() && find_directory(argv[w->argc], w->directory) && !has_module(w->directory);
 }
 
 /* Changes the interpreter's own copy of its start configuration, from which Py_RunMain()
@@ -366,6 +416,15 @@ static bool make_path(const char *script, char ret[PATH_MAX])
            snprintf(ret, PATH_MAX, "%s/%s", directory, script) < PATH_MAX;
 }
 
+/* Runs the program of a pair that ROLE names; as any program, it ends the process itself. */
+_Noreturn static void run_pair(const char *role)
+{
+    PyObject *done = PyObject_CallFunction(warm()->begin, "s", role);
+    PyErr_Print();
+    Py_XDECREF(done);
+    _exit(1);
+}
+
 /* An attribute, because clang leaves _Noreturn out of a function's type. */
 __attribute__((noreturn)) static void run(char *const *argv)
 {
@@ -374,6 +433,8 @@ __attribute__((noreturn)) static void run(char *const *argv)
     char path[PATH_MAX];
     PyOS_AfterFork_Child();
     (void)prctl(PR_SET_NAME, slash ? slash + 1 : argv[0]);
+    if (w->is_pair)
+        run_pair(argv[w->argc + 2]);
     if (!make_path(script, path) || !set_list("orig_argv", argv) ||
         !set_list("argv", argv + w->argc) || !set_script(path, script)) {
         (void)fprintf(stderr, "rubricd-jail-warm: out of memory\n");
@@ -391,6 +452,7 @@ int main(int argc, char **argv)
 {
     static const struct jail_interpreter python = {
         .prepare = prepare,
+        .learn = learn,
         .before_fork = PyOS_BeforeFork,
         .after_fork = PyOS_AfterFork_Parent,
         .takes = takes,

@@ -24,6 +24,8 @@
 /* Size of the tmpfs until the first job names its limit. */
 #define SIZE_AT_FIRST (UINT64_C(1) << 20)
 
+#define ATTRIBUTES (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+
 /* Where the view holds the tmpfs while its parts are cloned from it. */
 #define STAGING "/.work"
 
@@ -35,6 +37,8 @@ static const struct {
     [WORK_CWD] = {"work", VIEW_WORK, 0700},
     [WORK_TMP] = {"tmp", "/tmp", 01777},
     [WORK_SHM] = {"shm", "/dev/shm", 01777},
+    [WORK_TWIN_TMP] = {"twin-tmp", "/tmp", 01777},
+    [WORK_TWIN_SHM] = {"twin-shm", "/dev/shm", 01777},
 };
 
 /* --- the tmpfs ----------------------------------------------------------------------------- */
@@ -61,8 +65,7 @@ static int attach_part(struct work *work, size_t i)
     char path[32];
     assert(work->directories[i] < 0);
     (void)snprintf(path, sizeof(path), STAGING "/%s", places[i].name);
-    _cleanup_close_ int part =
-        mounts_clone(AT_FDCWD, path, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, false, MOUNTS_NO_PASS);
+    _cleanup_close_ int part = mounts_clone(AT_FDCWD, path, ATTRIBUTES, false, MOUNTS_NO_PASS);
     int r = part < 0 ? part : mounts_attach(part, AT_FDCWD, places[i].target, MOUNTS_NO_PASS);
     if (r < 0)
         return r;
@@ -70,14 +73,31 @@ static int attach_part(struct work *work, size_t i)
     return work->directories[i] < 0 ? -errno : 0;
 }
 
-static int attach_parts(struct work *work, int tmpfs, const struct view *view, bool shown_tmp)
+/* Keeps the tmpfs where twins can be given parts of it. */
+static int put_by(struct work *work, int tmpfs, const struct view *view, const char *place)
+{
+    _cleanup_close_ int all = mounts_clone(AT_FDCWD, STAGING, ATTRIBUTES, false, MOUNTS_NO_PASS);
+    int r = all < 0 ? all : view_put_by(view, all, place);
+    work->place = place;
+    for (size_t i = WORK_SEEN; i < WORK_DIRECTORIES && r == 0; i++) {
+        work->directories[i] = openat(tmpfs, places[i].name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (work->directories[i] < 0)
+            r = -errno;
+    }
+    return r;
+}
+
+static int attach_parts(struct work *work, int tmpfs, const struct view *view, bool shown_tmp,
+                        const char *place)
 {
     int r = view_attach(view, tmpfs, STAGING);
     if (r < 0)
         return r;
-    for (size_t i = 0; i < WORK_DIRECTORIES && r == 0; i++)
+    for (size_t i = 0; i < WORK_SEEN && r == 0; i++)
         if (i != WORK_TMP || !shown_tmp)
             r = attach_part(work, i);
+    if (r == 0)
+        r = put_by(work, tmpfs, view, place);
     if (umount2(STAGING, MNT_DETACH) < 0 && r == 0)
         r = -errno;
     (void)unlinkat(view->root, &STAGING[1], AT_REMOVEDIR);
@@ -112,18 +132,18 @@ static int reset_all(const struct work *work)
     return r;
 }
 
-int work_open_tmpfs(struct work *work, const struct view *view, bool shown_tmp)
+int work_open_tmpfs(struct work *work, const struct view *view, bool shown_tmp, const char *place)
 {
     struct bounds bounds;
     make_bounds(&bounds, SIZE_AT_FIRST);
     _cleanup_close_ int tmpfs =
-        mounts_new("tmpfs", bounds.options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+        mounts_new("tmpfs", bounds.options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, MOUNTS_NO_PASS);
     if (tmpfs < 0)
         return tmpfs;
     for (size_t i = 0; i < WORK_DIRECTORIES; i++)
         if (mkdirat(tmpfs, places[i].name, 0700) < 0)
             return -errno;
-    int r = attach_parts(work, tmpfs, view, shown_tmp);
+    int r = attach_parts(work, tmpfs, view, shown_tmp, place);
     if (r == 0)
         r = reset_all(work);
     if (r < 0)
@@ -211,6 +231,87 @@ static int empty_directory(struct work *work)
     work->job = close_fd(work->job);
     (void)fchmod(work->top, 0700); /* jobs run as the same user and may have changed it */
     return wipe_contents(work->top);
+}
+
+/* --- the twin's part ------------------------------------------------------------------------- */
+
+int work_prepare_twin(struct work *work, const struct view *view)
+{
+    assert(work->twin_tmp < 0 && work->twin_shm < 0);
+    int r = 0;
+    if (!work->is_tmpfs)
+        return 0;
+    if (work->directories[WORK_TMP] >= 0)
+        r = work->twin_tmp = view_take(view, work->place, places[WORK_TWIN_TMP].name, ATTRIBUTES);
+    if (r >= 0)
+        r = work->twin_shm = view_take(view, work->place, places[WORK_TWIN_SHM].name, ATTRIBUTES);
+    return r < 0 ? r : 0;
+}
+
+void work_forget_twin(struct work *work)
+{
+    work->twin_tmp = close_fd(work->twin_tmp);
+    work->twin_shm = close_fd(work->twin_shm);
+}
+
+static int replace_part(struct work *work, size_t i, int *mount)
+{
+    if (*mount < 0)
+        return 0;
+    int r = mounts_detach(places[i].target, work->pass);
+    if (r == 0)
+        r = mounts_attach(*mount, AT_FDCWD, places[i].target, work->pass);
+    *mount = close_fd(*mount);
+    return r;
+}
+
+/* The descriptors of the jail belong to mounts of the jail's namespace. */
+static int reopen_parts(struct work *work)
+{
+    for (size_t i = 0; i < WORK_DIRECTORIES; i++) {
+        bool is_seen = i < WORK_SEEN && work->directories[i] >= 0;
+        work->directories[i] = close_fd(work->directories[i]);
+        if (!is_seen)
+            continue;
+        work->directories[i] = open(places[i].target, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (work->directories[i] < 0)
+            return -errno;
+    }
+    return 0;
+}
+
+int work_enter_twin(struct work *work)
+{
+    assert(work->top >= 0 && work->job < 0);
+    if (!work->is_tmpfs)
+        return 0;
+    work->top = close_fd(work->top);
+    int r = replace_part(work, WORK_TMP, &work->twin_tmp);
+    if (r == 0)
+        r = replace_part(work, WORK_SHM, &work->twin_shm);
+    return r < 0 ? r : reopen_parts(work);
+}
+
+static int open_job(struct work *work, uint64_t job_no)
+{
+    char name[32];
+    (void)snprintf(name, sizeof(name), "job-%llu", (unsigned long long)job_no);
+    assert(work->job < 0);
+    work->job = openat(work->top, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return work->job < 0 ? -errno : 0;
+}
+
+int work_join(struct work *work, uint64_t job_no, int *ret_cwd)
+{
+    int r = work->is_tmpfs ? 0 : open_job(work, job_no);
+    if (r == 0)
+        *ret_cwd = work->is_tmpfs ? work->directories[WORK_CWD] : work->job;
+    return r;
+}
+
+void work_leave(struct work *work)
+{
+    work->job = close_fd(work->job);
 }
 
 /* --- either -------------------------------------------------------------------------------- */

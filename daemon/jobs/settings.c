@@ -2,10 +2,12 @@
 #include "settings.h"
 
 #include "daemon/base/clock.h"
+#include "daemon/kinds/code_exec.h"
 #include "proto/reply.h"
 
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 /* --- the hello message ----------------------------------------------------------------- */
 
@@ -59,6 +61,7 @@ static void make_policy(struct settings *settings)
     settings->kind_host = (struct kind_host){
         .interpreter = config->interpreter,
         .environment = (const char *const *)settings->isolation.environment,
+        .checker = settings->checker,
         .rubric_roots =
             {
                 .default_root = *config->bench_root ? config->bench_root : NULL,
@@ -120,7 +123,12 @@ int settings_new(struct config *config, const struct settings_host *host, uint64
     settings->config = *config;
     *config = (struct config)CONFIG_NULL;
     settings->slots = count_slots(&settings->config);
-    int r = make_isolation(settings, host, confinement, fault);
+    settings->checker = code_exec_checker();
+    int r = settings->checker;
+    if (r < 0)
+        fault_set(fault, "putting the checker into memory: %s", strerror(-r));
+    else
+        r = make_isolation(settings, host, confinement, fault);
     if (r == 0) {
         make_policy(settings);
         r = make_hello(settings);
@@ -149,6 +157,7 @@ struct settings *settings_unref(struct settings *settings)
         json_decref(settings->hello_interpreter);
         isolation_deinit(&settings->isolation);
         confinement_unref(settings->confinement);
+        close_fd(settings->checker);
         config_deinit(&settings->config);
         free(settings);
     }

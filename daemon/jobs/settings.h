@@ -19,6 +19,7 @@ struct settings {
     struct confinement *confinement;
     struct isolation isolation;
     struct request_policy policy;
+    int checker; /* code_exec_checker(), owned */
     struct kind_host kind_host;
     json_t *hello_limits;
     json_t *hello_interpreter; /* {path, version} */

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "code_exec.h"
-#include "checker_files.h"
+#include "checker_code.h"
 #include "code_exec_report.h"
 #include "extraction.h"
 #include "outcome.h"
 
+#include "daemon/jail/link.h"
+#include "proto/util.h"
+
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-
-#define CHECKER_MAIN ".checker/main.py"
-/* Only processes of the job reach the files, so all of them may read. */
-#define CHECKER_MODE 0444
+#include <sys/mman.h>
+#include <unistd.h>
 
 void code_exec_plan_deinit(struct code_exec_plan *plan)
 {
-    free(plan->files);
-    free(plan->contents);
     bytes_deinit(&plan->input);
     *plan = (struct code_exec_plan)CODE_EXEC_PLAN_NULL;
 }
@@ -79,49 +79,49 @@ static int find_code(const struct code_exec_spec *spec, struct bytes *ret)
 
 /* --- the launch --------------------------------------------------------------------------- */
 
-static int list_files(struct code_exec_plan *plan)
+int code_exec_checker(void)
 {
-    plan->files = calloc(checker_file_count, sizeof(*plan->files));
-    plan->contents = calloc(checker_file_count, sizeof(*plan->contents));
-    if (!plan->files || !plan->contents)
-        return -ENOMEM;
-    for (size_t i = 0; i < checker_file_count; i++) {
-        const struct checker_file *file = &checker_files[i];
-        plan->contents[i] = (struct bytes){
-            .data = (char *)(uintptr_t)file->data,
-            .length = file->length,
-        };
-        plan->files[i] = (struct launch_file){
-            .name = file->name,
-            .mode = CHECKER_MODE,
-            .content = &plan->contents[i],
-        };
+    _cleanup_close_ int fd = memfd_create("rubricd-checker", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0)
+        return -errno;
+    for (size_t done = 0; done < checker_code_length;) {
+        ssize_t n = write(fd, checker_code + done, checker_code_length - done);
+        if (n < 0)
+            return -errno;
+        done += (size_t)n;
     }
-    return 0;
+    if (fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
+        return -errno;
+    return TAKE_FD(fd);
 }
 
+/* -s: no packages from the account's home; -B: write no __pycache__. */
+#define START(interpreter, role)                                  \
+    {                                                             \
+        interpreter, "-s", "-B", "-c", LINK_PAIR_BOOT, role, NULL \
+    }
+
 int code_exec_plan_init(struct code_exec_plan *plan, const struct job_spec *job,
-                        const char *interpreter, const char *const *environment)
+                        const struct kind_host *host)
 {
     _cleanup_bytes_ struct bytes code = BYTES_NULL;
     int r = find_code(&job->code_exec, &code);
     if (r == 0)
         r = write_input(&job->code_exec, &code, &plan->input);
-    if (r == 0)
-        r = list_files(plan);
     if (r < 0)
         return r;
-    /* -s: no packages from the account's home; -B: write no __pycache__. */
-    const char *argv[] = {interpreter, "-s", "-B", CHECKER_MAIN, NULL};
-    memcpy(plan->argv, argv, sizeof(argv));
+    const char *judge[] = START(host->interpreter, "judge");
+    const char *candidate[] = START(host->interpreter, "candidate");
+    memcpy(plan->argv, judge, sizeof(judge));
+    memcpy(plan->candidate, candidate, sizeof(candidate));
     plan->launch = (struct launch){
         .argv = plan->argv,
-        .envp = environment,
+        .candidate = plan->candidate,
+        .code = host->checker,
+        .envp = host->environment,
         .warm = !job->code_exec.cold,
         .limits = job->limits,
         .input = &plan->input,
-        .files = plan->files,
-        .file_count = checker_file_count,
     };
     return 0;
 }
@@ -146,8 +146,7 @@ static int plan_job(struct kind_plan *plan, const struct job_spec *spec,
     struct code_exec_plan *code_exec = calloc(1, sizeof(*code_exec));
     plan->parts = code_exec;
     plan->free_parts = free_parts;
-    int r = code_exec ? code_exec_plan_init(code_exec, spec, host->interpreter, host->environment)
-                      : -ENOMEM;
+    int r = code_exec ? code_exec_plan_init(code_exec, spec, host) : -ENOMEM;
     if (r < 0) {
         fault_set(fault, "out of memory");
         *ret_code = ERROR_INTERNAL;

@@ -33,6 +33,9 @@ struct launch {
     const char *const *envp;
     struct limits limits;
     const struct bytes *input; /* its stdin */
+    const char *const
+        *candidate; /* arguments of the candidate of a pair (jail/link.h); NULL: none */
+    int code; /* of a pair, which has no files: sealed memory with what both of its programs run */
     /* No name is a directory of another. */
     const struct launch_file *files;
     size_t file_count;

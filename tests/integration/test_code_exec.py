@@ -795,8 +795,8 @@ def test_no_attack_on_the_system_passes(daemon, client, name, at):
 
 
 def test_a_stopped_checker_is_a_timeout(client):
-    code = "import os, signal\ndef f(x):\n    os.kill(os.getppid(), signal.SIGSTOP)\n    return 4"
-    result = judge(client, code, "assert f(1) == 4", metadata={"timeout_s": 1})
+    test = "import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)\nassert f(1) == 4"
+    result = judge(client, "def f(x): return 4", test, metadata={"timeout_s": 1})
     assert_verdict(result, "timeout")
 
 

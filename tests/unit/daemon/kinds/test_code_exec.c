@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests what a code_exec job passes to its checker: the input, the files and the command line. */
-#include "daemon/kinds/checker_files.h"
+/* Tests what a code_exec job passes to its checker: the input, the code and the command lines. */
+#include "daemon/jail/link.h"
+#include "daemon/kinds/checker_code.h"
 #include "daemon/kinds/code_exec.h"
 #include "proto/request.h"
+#include "proto/util.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #define PYTHON "/opt/python/bin/python3"
-#define CHECKER ".checker/"
 
 /* The bytes of a literal, including NUL bytes inside. */
 #define BYTES(literal)                                                       \
@@ -21,6 +24,8 @@
     }
 
 static const char *const environment[] = {"A=1", NULL};
+static const struct kind_host host = {
+    .interpreter = PYTHON, .environment = environment, .checker = 77};
 
 static struct job_spec job_of(struct code_exec_spec spec)
 {
@@ -31,7 +36,7 @@ static void check_input(struct code_exec_spec spec, const char *wanted, size_t n
 {
     _cleanup_code_exec_plan_ struct code_exec_plan plan = CODE_EXEC_PLAN_NULL;
     struct job_spec job = job_of(spec);
-    assert_int_equal(code_exec_plan_init(&plan, &job, PYTHON, environment), 0);
+    assert_int_equal(code_exec_plan_init(&plan, &job, &host), 0);
     assert_ptr_equal(plan.launch.input, &plan.input);
     if (plan.input.length != n || memcmp(plan.input.data, wanted, n) != 0)
         fail_msg("got %zu bytes\n%.*s\nexpected %zu\n%.*s", plan.input.length,
@@ -186,8 +191,8 @@ static void test_launch(void **state)
     _cleanup_code_exec_plan_ struct code_exec_plan plan = CODE_EXEC_PLAN_NULL;
     struct job_spec job = job_of((struct code_exec_spec){.text = BYTES("x")});
     job.limits = job_kind_get(JOB_SANDBOX)->defaults;
-    assert_int_equal(code_exec_plan_init(&plan, &job, PYTHON, environment), 0);
-    static const char *const argv[] = {PYTHON, "-s", "-B", ".checker/main.py"};
+    assert_int_equal(code_exec_plan_init(&plan, &job, &host), 0);
+    static const char *const argv[] = {PYTHON, "-s", "-B", "-c", LINK_PAIR_BOOT, "judge"};
     assert_ptr_equal(plan.launch.argv, plan.argv);
     for (size_t i = 0; i < ARRAY_SIZE(argv); i++)
         assert_string_equal(plan.launch.argv[i], argv[i]);
@@ -200,42 +205,41 @@ static void test_launch(void **state)
     assert_null(plan.launch.bench.path);
 }
 
-static void test_files(void **state)
+static void test_candidate(void **state)
 {
     (void)state;
     _cleanup_code_exec_plan_ struct code_exec_plan plan = CODE_EXEC_PLAN_NULL;
     struct job_spec job = job_of((struct code_exec_spec){.text = BYTES("x")});
-    assert_int_equal(code_exec_plan_init(&plan, &job, PYTHON, environment), 0);
+    assert_int_equal(code_exec_plan_init(&plan, &job, &host), 0);
     const struct launch *launch = &plan.launch;
-    bool has_main = false;
-    assert_ptr_equal(launch->files, plan.files);
-    assert_int_equal(launch->file_count, checker_file_count);
-    assert_true(checker_file_count > 0);
-    for (size_t i = 0; i < launch->file_count; i++) {
-        const struct launch_file *file = &launch->files[i];
-        assert_string_equal(file->name, checker_files[i].name);
-        assert_int_equal(file->mode, 0444);
-        assert_int_equal(file->content->length, checker_files[i].length);
-        assert_true(file->content->length > 0);
-        assert_memory_equal(file->content->data, checker_files[i].data, file->content->length);
+    assert_int_equal(launch->code, host.checker);
+    assert_int_equal(launch->file_count, 0); /* the candidate would see them */
+    for (size_t i = 0; i < 5; i++)
+        assert_string_equal(launch->candidate[i], launch->argv[i]);
+    assert_string_equal(launch->candidate[5], "candidate");
+    assert_null(launch->candidate[6]);
+}
 
-        assert_int_equal(strncmp(file->name, CHECKER, strlen(CHECKER)), 0);
-        assert_true(strlen(file->name) > strlen(CHECKER));
-        assert_null(strstr(file->name, ".."));
-        assert_null(strstr(file->name, "//"));
-        has_main |= strcmp(file->name, launch->argv[3]) == 0;
-        for (size_t j = 0; j < i; j++)
-            assert_string_not_equal(file->name, launch->files[j].name);
-    }
-    assert_true(has_main);
+/* Whoever has the code cannot change it. */
+static void test_checker(void **state)
+{
+    (void)state;
+    _cleanup_close_ int fd = code_exec_checker();
+    assert_true(fd >= 0);
+    char *there = malloc(checker_code_length);
+    assert_non_null(there);
+    assert_int_equal(pread(fd, there, checker_code_length, 0), checker_code_length);
+    assert_memory_equal(there, checker_code, checker_code_length);
+    free(there);
+    assert_int_equal(pwrite(fd, "x", 1, 0), -1);
+    assert_int_equal(ftruncate(fd, 0), -1);
+    assert_int_equal(lseek(fd, 0, SEEK_END), checker_code_length);
 }
 
 /* --- ownership ---------------------------------------------------------------------------- */
 
 static void expect_empty(const struct code_exec_plan *plan)
 {
-    assert_null(plan->files);
-    assert_null(plan->contents);
     assert_null(plan->input.data);
     assert_int_equal(plan->input.length, 0);
 }
@@ -247,7 +251,7 @@ static void test_deinit(void **state)
     code_exec_plan_deinit(&plan); /* never filled */
     expect_empty(&plan);
     struct job_spec job = job_of((struct code_exec_spec){.text = BYTES("x")});
-    assert_int_equal(code_exec_plan_init(&plan, &job, PYTHON, environment), 0);
+    assert_int_equal(code_exec_plan_init(&plan, &job, &host), 0);
     code_exec_plan_deinit(&plan);
     expect_empty(&plan);
     code_exec_plan_deinit(&plan);
@@ -266,7 +270,8 @@ int main(void)
         cmocka_unit_test(test_odd_bytes),
         cmocka_unit_test(test_empty_parts),
         cmocka_unit_test(test_launch),
-        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_candidate),
+        cmocka_unit_test(test_checker),
         cmocka_unit_test(test_deinit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
