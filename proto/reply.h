@@ -22,6 +22,7 @@ enum error_code {
     ERROR_RUBRIC_NOT_FOUND,
     ERROR_NOT_PERMITTED,
     ERROR_SANDBOX_FAILED,
+    ERROR_STARVED,
     ERROR_INTERNAL,
 };
 
@@ -65,6 +66,12 @@ struct usage {
     int64_t queue_ms;
 };
 
+/* A deadline that was moved because others had the CPUs. */
+struct deadline {
+    unsigned moves;        /* how often; 0: it was not moved */
+    int64_t wall_clock_ms; /* the limit in the end */
+};
+
 struct reply_result {
     const struct bytes *id;
     uint64_t job_no;
@@ -73,6 +80,7 @@ struct reply_result {
     const char *reason;              /* a word; NULL if there is a score */
     const struct outcome *outcome;
     const struct usage *usage;
+    struct deadline deadline;
     const struct bytes *isolation;    /* {class, layers, digest} as JSON text */
     const struct bytes *stdout_bytes; /* arbitrary bytes; NULL: this kind leaves it out */
     const char *verdict;              /* a word; NULL: this kind has none */

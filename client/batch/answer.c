@@ -27,6 +27,8 @@ static int make_line(struct engine *engine, struct message *message, struct pend
     int r = engine->work.answer(engine->work.arg, message, job->note, ret);
     if (r == 0)
         r = runinfo_finish(job->run, engine->session.version);
+    if (r == 0)
+        r = runinfo_set_deadline(job->run, message->object);
     /* A line that keeps its job's id in `run` lacks the fields of the answer. */
     if (r == 0 && json_object_get(job->run, "id"))
         r = runinfo_set_circumstances(job->run, message->object);

@@ -55,6 +55,9 @@ static const struct group groups[] = {
     {EPERM,
      {"ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "kcmp", "process_madvise",
       "process_mrelease", "move_pages", "migrate_pages", NULL}},
+    /* Binding itself to a few CPUs: threads that take these from each other would look as if others
+     * took them, and move the job's deadline (pool/starvation.h). */
+    {EPERM, {"sched_setaffinity", NULL}},
     /* Mounts: the view stays as the jail made it. */
     {EPERM, {"mount", "umount", "pivot_root", "chroot", "quotactl", "quotactl_fd", NULL}},
     /* File handles reach a file wherever it is. */
@@ -206,9 +209,8 @@ static int add_processes(scmp_filter_ctx ctx, bool own_pids)
     static const struct {
         const char *name;
         unsigned pid; /* index of the argument */
-    } calls[] = {{"prlimit64", 0},          {"sched_setaffinity", 0}, {"sched_setattr", 0},
-                 {"sched_setscheduler", 0}, {"sched_setparam", 0},    {"setpriority", 1},
-                 {"ioprio_set", 1}};
+    } calls[] = {{"prlimit64", 0},      {"sched_setattr", 0}, {"sched_setscheduler", 0},
+                 {"sched_setparam", 0}, {"setpriority", 1},   {"ioprio_set", 1}};
     int r = 0;
     for (size_t i = 0; i < ARRAY_SIZE(calls) && r == 0; i++)
         r = deny_if(ctx, EPERM, calls[i].name,

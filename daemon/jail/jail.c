@@ -9,7 +9,8 @@
  *     directory and writes the job's files there (work.c);
  *  2. starts the job's process (start.c), which gives up the remaining rights and becomes the
  *     program (lockdown.c); if it is to judge a candidate, has the twin start that (twin.c);
- *  3. waits for two events at once: the end of the program and the end of the supervisor;
+ *  3. waits for two events at once: the end of the program and the end of the supervisor; and
+ *     says how long the job has waited for a CPU when the supervisor asks (tree_time.c);
  *  4. kills what is left of the job's process tree. The jail is process 1 of its pid namespace, or
  *     at least a child subreaper, so every orphan becomes its child;
  *  5. takes away what it showed, empties the directory, and sends the notice of the job's end.
@@ -23,6 +24,7 @@
 #include "link.h"
 #include "run_delay.h"
 #include "start.h"
+#include "tree_time.h"
 #include "twin.h"
 
 #include "daemon/base/clock.h"
@@ -56,6 +58,7 @@ struct jail {
 };
 
 struct jailed_job {
+    uint64_t number;
     pid_t pid;
     int pidfd;
     uint64_t started_ns;
@@ -187,14 +190,32 @@ static bool begin(const struct jail *jail, const struct link_job *request, struc
     return false;
 }
 
-/* Receives a job that was sent while another one runs, and hands it back. Returns false if no valid
- * job arrived. */
-static bool return_job(const struct jail *jail)
+/* Answers a question about JOB_NO while job OURS runs. Stays silent about another one, which has
+ * ended. Returns false if the supervisor cannot be told. */
+static bool answer_question(const struct jail *jail, uint64_t ours, uint64_t job_no)
+{
+    struct link_notice notice = {.type = LINK_TIMES, .job_no = job_no, .run_delay_ns = UINT64_MAX};
+    struct tree_time time;
+    if (job_no != ours)
+        return true;
+    if (tree_time_read(jail->enclosure.view.proc, jail->twin.pid, &time) == 0) {
+        notice.cpu_us = time.run_ns / 1000;
+        notice.run_delay_ns = time.wait_ns;
+    }
+    return link_send_notice(jail->link, &notice, -1) == 0;
+}
+
+/* Receives what the supervisor sends while job OURS runs: a question, which it answers, or a job,
+ * which it hands back. Returns false if nothing valid arrived. */
+static bool hear_supervisor(const struct jail *jail, uint64_t ours)
 {
     static char strings[LINK_STRINGS_MAX]; /* jail->strings belong to the running job */
     struct link_job request;
     int fds[LINK_JOB_FDS];
-    if (link_receive_job(jail->link, &request, strings, fds) <= 0)
+    int r = link_receive_job(jail->link, &request, strings, fds);
+    if (r == LINK_ASKED)
+        return answer_question(jail, ours, request.job_no);
+    if (r <= 0)
         return false;
     explicit_bzero(strings, request.strings_length); /* the next job may be a copy of this memory */
     for (int i = 0; i < LINK_JOB_FDS; i++)
@@ -204,7 +225,7 @@ static bool return_job(const struct jail *jail)
 }
 
 /* Waits for the program's end. Kills the program if the supervisor goes away or sends anything but
- * a job. Returns false if the jail must exit. */
+ * a job or a question. Returns false if the jail must exit. */
 static bool wait_for_end(const struct jail *jail, const struct jailed_job *job)
 {
     struct pollfd fds[2] = {
@@ -216,7 +237,7 @@ static bool wait_for_end(const struct jail *jail, const struct jailed_job *job)
             ;
         if (fds[0].revents)
             return true;
-    } while (return_job(jail));
+    } while (hear_supervisor(jail, job->number));
     (void)kill(job->pid, SIGKILL);
     while (poll(fds, 1, -1) < 0 && errno == EINTR)
         ;
@@ -278,7 +299,7 @@ static bool see_to_end(const struct jail *jail, struct jailed_job *job, bool has
 /* Runs one job, from its message to its last notice. Returns false if the jail must exit. */
 static bool run_job(struct jail *jail, const struct link_job *request, int fds[LINK_JOB_FDS])
 {
-    struct jailed_job job = {.pidfd = -1, .ends = TWIN_ENDS_NULL};
+    struct jailed_job job = {.number = request->job_no, .pidfd = -1, .ends = TWIN_ENDS_NULL};
     struct lockdown_error error = {0};
     bool over = false, started = spawn(jail, request, fds, &job, &error);
     for (int i = 0; i < LINK_JOB_FDS; i++)
@@ -394,7 +415,10 @@ int jail_main(int argc, char **argv, const struct jail_interpreter *interpreter)
 
     struct link_job request;
     int fds[LINK_JOB_FDS];
-    while (link_receive_job(jail.link, &request, jail.strings, fds) > 0) {
+    int received;
+    while ((received = link_receive_job(jail.link, &request, jail.strings, fds)) > 0) {
+        if (received == LINK_ASKED)
+            continue; /* about a job that has just ended */
         bool wanted = run_job(&jail, &request, fds);
         /* The next job may be a copy of this memory. */
         explicit_bzero(jail.strings, request.strings_length);

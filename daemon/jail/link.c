@@ -114,8 +114,9 @@ static void close_all(const int *fds, size_t count)
         close_fd(fds[i]);
 }
 
-/* Receives HEADER and STRINGS with up to MAX descriptors. Returns 1, 0 at end of file, or -EPROTO;
- * the caller owns descriptors only on 1. */
+/* Receives HEADER and STRINGS with up to MAX descriptors. Returns 1; LINK_ASKED for a question,
+ * with the beginning of HEADER; 0 at end of file, or -EPROTO; the caller owns descriptors only
+ * on 1. */
 static int receive_message(int fd, struct iovec header, char *strings, int *fds, size_t max,
                            size_t *ret_length, size_t *ret_count)
 {
@@ -125,6 +126,8 @@ static int receive_message(int fd, struct iovec header, char *strings, int *fds,
     if (n <= 0)
         return (int)n;
     *ret_count = count;
+    if ((size_t)n == sizeof(struct link_question) && count == 0)
+        return LINK_ASKED;
     if ((size_t)n < header.iov_len) {
         close_all(fds, count);
         return -EPROTO;
@@ -151,6 +154,8 @@ int link_receive_setup(int fd, struct link_setup *ret_setup, char *strings, int 
     int r = receive_message(fd, header, strings, &filter, 1, &length, &count);
     if (r <= 0)
         return r;
+    if (r == LINK_ASKED)
+        return -EPROTO;
     if (setup.strings_length != length || setup.has_filter != count) {
         close_all(&filter, count);
         return -EPROTO;
@@ -175,9 +180,19 @@ int link_send_job(int fd, const struct link_job *job, const char *strings,
     return send_packet(fd, iov, ARRAY_SIZE(iov), sent, count);
 }
 
+int link_send_question(int fd, uint64_t job_no)
+{
+    struct link_question question = {.job_no = job_no};
+    struct iovec iov = {.iov_base = &question, .iov_len = sizeof(question)};
+    return send_packet(fd, &iov, 1, NULL, 0);
+}
+
 int link_receive_job(int fd, struct link_job *ret_job, char *strings, int ret_fds[LINK_JOB_FDS])
 {
     const unsigned standard = (1u << LINK_STANDARD_FDS) - 1, known = (1u << LINK_JOB_FDS) - 1;
+    /* A question arrives in the job's first bytes. */
+    _Static_assert(offsetof(struct link_job, job_no) == offsetof(struct link_question, job_no),
+                   "both begin with the number of a job");
     struct link_job job;
     int fds[LINK_JOB_FDS];
     size_t length = 0, count = 0;
@@ -185,6 +200,10 @@ int link_receive_job(int fd, struct link_job *ret_job, char *strings, int ret_fd
     int r = receive_message(fd, header, strings, fds, LINK_JOB_FDS, &length, &count);
     if (r <= 0)
         return r;
+    if (r == LINK_ASKED) {
+        ret_job->job_no = job.job_no;
+        return r;
+    }
     if (job.strings_length != length || (job.fd_mask & standard) != standard ||
         (job.fd_mask & ~known) || (size_t)__builtin_popcount(job.fd_mask) != count) {
         close_all(fds, count);
@@ -217,8 +236,7 @@ int link_receive_notice(int fd, struct link_notice *ret_notice, int *ret_pidfd)
     ssize_t n = receive_packet(fd, &iov, 1, &pidfd, 1, &count);
     if (n <= 0)
         return (int)n;
-    if ((size_t)n != sizeof(notice) || notice.type > LINK_RETURNED ||
-        !may_carry(notice.type, count)) {
+    if ((size_t)n != sizeof(notice) || notice.type > LINK_TIMES || !may_carry(notice.type, count)) {
         if (count > 0)
             close_fd(pidfd);
         return -EPROTO;

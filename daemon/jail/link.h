@@ -6,7 +6,9 @@
  * The supervisor sends a set-up first. The jail confines itself and answers READY, once. Then, for
  * each job, the jail sends STARTED (with a pidfd) and later ENDED; or ENDED alone if the program
  * was quick; or FAILED. The supervisor may send a job while another one runs: the jail accepts it
- * if the running job ends quickly, and answers RETURNED otherwise.
+ * if the running job ends quickly, and answers RETURNED otherwise. While a job runs the supervisor
+ * may ask how long it has waited for a CPU: the jail answers TIMES. It says nothing to a question
+ * about a job that has ended meanwhile.
  *
  * A jail's messages are untrusted: the receiver checks size and type here, and whether the message
  * makes sense in daemon/pool. */
@@ -113,6 +115,11 @@ enum {
 /* Runs the code up to its first NUL, which finds the rest by itself. */
 #define LINK_PAIR_BOOT "import os\nexec(os.pread(6, 65536, 0).partition(b'\\0')[0])"
 
+/* How long has the job that runs waited for a CPU? */
+struct link_question {
+    uint64_t job_no;
+};
+
 /* Header before each file's name (without NUL) and content. */
 struct link_file {
     uint32_t name_length;
@@ -134,6 +141,7 @@ enum link_notice_type {
     LINK_ENDED,    /* the program, its descendants and its files are gone; without a STARTED before,
                       the pidfd accompanies this one */
     LINK_RETURNED, /* a job that was sent ahead would have to wait; the jail did nothing with it */
+    LINK_TIMES,    /* answers a question */
 };
 
 enum link_stage {
@@ -167,11 +175,12 @@ struct link_notice {
     uint32_t layers;     /* READY: bits of enum layer: layers in force */
     uint32_t warm;       /* READY: 1: an interpreter waits; ENDED: 1: the program ran in it */
     uint32_t evidence;   /* ENDED: bits (1 << enum limit) of limits that the job certainly hit */
-    uint64_t cpu_us;     /* ENDED: user and system time of the program and its whole tree */
+    uint64_t cpu_us;     /* ENDED, TIMES: user and system time of the program and its whole tree */
     uint64_t max_rss_bytes; /* ENDED: of the largest process */
     uint64_t started_ns;    /* STARTED, ENDED: CLOCK_MONOTONIC just before the fork */
     uint64_t ended_ns;      /* ENDED: CLOCK_MONOTONIC when the program had ended */
-    uint64_t run_delay_ns;  /* ENDED: time runnable without a CPU; UINT64_MAX: not known */
+    uint64_t run_delay_ns;  /* ENDED: time that the program was runnable without a CPU; TIMES: the
+                               sum over all threads of its tree; UINT64_MAX: not known */
     int32_t layer_errors[LAYER_COUNT]; /* READY: errno of each layer that was wanted and failed */
     char view_step[64];    /* READY: failed step in making the view; the NUL may be missing */
     char cold_because[96]; /* READY: why no interpreter waits; the NUL may be missing */
@@ -190,9 +199,16 @@ int link_receive_setup(int fd, struct link_setup *ret_setup, char *strings, int 
 int link_send_job(int fd, const struct link_job *job, const char *strings,
                   const int fds[LINK_JOB_FDS]);
 
+/* Asks about job JOB_NO. 0 or a negative errno, as link_send_job(). */
+int link_send_question(int fd, uint64_t job_no);
+
+/* link_receive_job() has received a question. */
+#define LINK_ASKED 2
+
 /* Receives a job into *ret_job and STRINGS (LINK_STRINGS_MAX bytes). The caller owns ret_fds, in
- * which descriptors that did not come are -1. Returns 1 for a job, 0 if the other end is closed,
- * -EPROTO for an invalid message. */
+ * which descriptors that did not come are -1. Returns 1 for a job; LINK_ASKED for a question about
+ * ret_job->job_no, with nothing else set and no descriptors; 0 if the other end is closed; -EPROTO
+ * for an invalid message. */
 int link_receive_job(int fd, struct link_job *ret_job, char *strings, int ret_fds[LINK_JOB_FDS]);
 
 /* Sends a notice, with PIDFD (borrowed) unless that is -1. 0 or a negative errno. */

@@ -5,6 +5,7 @@
 #include "daemon/kinds/outcome.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,6 +49,7 @@ static int print_result(const struct job *job, const struct result_parts *parts,
         .reason = parts->reason,
         .outcome = parts->outcome,
         .usage = &answer->usage,
+        .deadline = answer->deadline,
         .isolation = isolation,
         .stdout_bytes = parts->stdout_bytes,
         .interpreter = parts->interpreter,
@@ -61,6 +63,11 @@ static int print_result(const struct job *job, const struct result_parts *parts,
     answer->score = parts->score ? parts->score->score : NAN;
     describe_failure(parts, answer);
     return reply_result(&reply, &answer->payload);
+}
+
+static struct deadline deadline_of(const struct slot_result *result)
+{
+    return (struct deadline){result->deadline_moves, (int64_t)result->deadline_ms};
 }
 
 static int answer_verdict(const struct job *job, const struct slot_result *result,
@@ -83,6 +90,7 @@ static int answer_verdict(const struct job *job, const struct slot_result *resul
     answer.program_failed = judgement.program_failed;
     answer.usage = usage_from_result(result, job_queue_ms(job));
     answer.ran_ns = result->started_ns ? result->ended_ns - result->started_ns : 0;
+    answer.deadline = deadline_of(result);
     judgement.score.wall_clock_ms = answer.usage.wall_clock_ms;
     struct result_parts parts = {
         .score = &judgement.score,
@@ -189,6 +197,21 @@ static int answer_not_started(const struct job *job, const struct slot_result *r
     return answer_error(job, ERROR_SANDBOX_FAILED, message, ret);
 }
 
+static int answer_starved(const struct job *job, const struct slot_result *result,
+                          struct answer *ret)
+{
+    char message[160];
+    struct usage usage = usage_from_result(result, 0);
+    (void)snprintf(message, sizeof(message),
+                   "the host was too busy: of %" PRId64 " ms the job waited %" PRId64
+                   " ms for a CPU, with a wall clock of %" PRIu64 " ms",
+                   usage.wall_clock_ms, usage.cpu_wait_ms, job->spec->limits.of[LIMIT_WALL_CLOCK]);
+    int r = answer_error(job, ERROR_STARVED, message, ret);
+    if (r == 0)
+        ret->deadline = deadline_of(result);
+    return r;
+}
+
 static int answer_cancelled(const struct job *job, bool has_run, struct answer *ret)
 {
     if (job->draining)
@@ -203,6 +226,8 @@ int answer_from_slot(const struct job *job, const struct slot_result *result,
 {
     if (result->killed == SLOT_KILL_CANCELLED)
         return answer_cancelled(job, result->started_ns > 0, ret);
+    if (result->killed == SLOT_KILL_STARVED)
+        return answer_starved(job, result, ret);
     if (result->end == SLOT_END_NOT_STARTED)
         return answer_not_started(job, result, ret);
     /* A jail lost after the supervisor killed its job does not change why it did. */

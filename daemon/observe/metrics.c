@@ -251,6 +251,11 @@ static void put_results(struct exposition *e, const struct stats *stats)
     for (enum job_kind_id kind = 0; kind < JOB_KIND_COUNT; kind++)
         for (enum limit limit = 0; limit < LIMIT_COUNT; limit++)
             put_of_kind(e, kind, "limit", limit_name(limit), stats->kinds[kind].limits[limit]);
+
+    exposition_family(e, "rubricd_deadline_moves", EXPOSITION_COUNTER, NULL,
+                      "How often the deadline of a job moved because it waited for a CPU.");
+    for (enum job_kind_id kind = 0; kind < JOB_KIND_COUNT; kind++)
+        put_labelled(e, "kind", job_kind_name(kind), stats->kinds[kind].moves);
 }
 
 static void put_latencies(struct exposition *e, const struct stats *stats)

@@ -75,6 +75,11 @@ void stats_count_result(struct stats *stats, enum job_kind_id kind,
     }
 }
 
+void stats_count_moves(struct stats *stats, enum job_kind_id kind, unsigned moves)
+{
+    stats->kinds[kind].moves += moves;
+}
+
 void stats_count_error(struct stats *stats, enum job_kind_id kind, enum error_code code,
                        uint64_t now_ns)
 {

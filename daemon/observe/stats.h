@@ -31,6 +31,7 @@ struct stats_kind {
     uint64_t dropped;        /* their client was gone before they started */
     uint64_t errors[STATS_ERROR_CODES];
     uint64_t limits[LIMIT_COUNT]; /* results by the limit that was exceeded */
+    uint64_t moves;               /* of deadlines, since others had the CPUs */
     struct histogram wall_clock;  /* of jobs that ran and have a result */
     struct histogram queue_wait;  /* of jobs that were given to a slot, until they began */
     struct window recent;
@@ -67,6 +68,9 @@ struct stats_result {
 /* Counts a job that has its verdict. */
 void stats_count_result(struct stats *stats, enum job_kind_id kind,
                         const struct stats_result *result, uint64_t now_ns);
+
+/* Counts MOVES of a job's deadline. */
+void stats_count_moves(struct stats *stats, enum job_kind_id kind, unsigned moves);
 
 void stats_count_error(struct stats *stats, enum job_kind_id kind, enum error_code code,
                        uint64_t now_ns);

@@ -62,6 +62,22 @@ uint64_t job_cgroup_cpu_remaining_ms(const struct job_cgroup *cgroup, uint64_t l
     return (cpu_ms - used_us / 1000) / (uint64_t)MAX(cpus, 1L) + 1;
 }
 
+uint64_t job_cgroup_cpu_us(const struct job_cgroup *cgroup)
+{
+    uint64_t used_us;
+    bool is_known =
+        job_cgroup_is_open(cgroup) && cgroup_leaf_read_cpu(&cgroup->leaf, &used_us) == 0;
+    return is_known ? used_us : 0;
+}
+
+uint64_t job_cgroup_pressure_us(const struct job_cgroup *cgroup)
+{
+    uint64_t stalled_us;
+    bool is_known = job_cgroup_is_open(cgroup) &&
+                    cgroup_leaf_read_cpu_pressure(&cgroup->leaf, &stalled_us) == 0;
+    return is_known ? stalled_us : 0;
+}
+
 void job_cgroup_collect(const struct job_cgroup *cgroup, struct slot_result *result)
 {
     struct cgroup_usage usage;

@@ -21,7 +21,8 @@ enum slot_kill {
     SLOT_KILL_NONE,
     SLOT_KILL_DEADLINE,
     SLOT_KILL_OUTPUT,
-    SLOT_KILL_CPU, /* its whole tree has used up the CPU time */
+    SLOT_KILL_CPU,     /* its whole tree has used up the CPU time */
+    SLOT_KILL_STARVED, /* at a deadline that could not move further; it has not had its time */
     SLOT_KILL_CANCELLED,
 };
 
@@ -36,6 +37,8 @@ struct slot_result {
     uint64_t cpu_us;
     uint64_t max_rss_bytes;
     uint64_t run_delay_ns;         /* UINT64_MAX: not known */
+    unsigned deadline_moves;       /* how often its deadline moved, since others had the CPUs */
+    uint64_t deadline_ms;          /* to this wall clock in the end; 0: it did not move */
     unsigned evidence;             /* 1u << enum limit: the job certainly met this limit (a cgroup
                                     * event, a full tmpfs) */
     bool warm;                     /* it ran in the jail's waiting interpreter */

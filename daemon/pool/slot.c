@@ -20,7 +20,8 @@
  *     DOWN       a jail, which has a timer of its own
  *     IDLE       a job
  *     LAUNCHING  STARTED, ENDED or FAILED of the jail  JAIL_ANSWER_MS             gives up the jail
- *     RUNNING    the program's exit                    the deadline, or CPU time  kills the job
+ *     RUNNING    the program's exit                    the deadline, or CPU time  kills the job,
+ *                                                      or moves its deadline (starvation.h)
  *     ENDING     1. ENDED of the jail                  JAIL_CLEAN_UP_MS           gives up the jail
  *                2. end of file on both pipes          END_OF_FILE_MS             closes them
  *                3. an empty cgroup                    JOB_CGROUP_RETRY_MS        looks again
@@ -74,7 +75,7 @@ bool slot_may_enter(enum slot_state from, enum slot_state to)
         [SLOT_DOWN] = TO(IDLE),
         [SLOT_IDLE] = TO(LAUNCHING) | TO(DOWN),
         [SLOT_LAUNCHING] = TO(RUNNING) | TO(IDLE) | TO(DOWN),
-        [SLOT_RUNNING] = TO(RUNNING) | TO(ENDING) | TO(DOWN), /* itself: CPU time is left */
+        [SLOT_RUNNING] = TO(RUNNING) | TO(ENDING) | TO(DOWN), /* itself: time is left */
         [SLOT_ENDING] = TO(ENDING) | TO(IDLE) | TO(DOWN),     /* itself: 1, 2 and 3 above */
     };
     return next[from] >> to & 1;
@@ -295,6 +296,22 @@ static void run_on(struct slot *slot)
     slot_enter(slot, SLOT_RUNNING, slot_job_check_after_ms(&slot->job, clock_now_ns()));
 }
 
+static void on_deadline(struct slot *slot)
+{
+    uint64_t now_ns = clock_now_ns();
+    /* An exit that the kernel already knows of comes before the deadline, in whatever order the
+     * two events are handed out. */
+    if (await_readable(slot->job.program_pidfd, 0)) {
+        note_exit(slot, now_ns);
+        return;
+    }
+    enum slot_kill why = slot_job_check_time(&slot->job, slot->jail.link_fd, now_ns);
+    if (why == SLOT_KILL_NONE)
+        run_on(slot);
+    else
+        kill_job(slot, why);
+}
+
 /* Takes PIDFD. */
 static void job_has_started(struct slot *slot, uint64_t started_ns, int pidfd)
 {
@@ -353,6 +370,12 @@ static const char *on_notice(const struct link_notice *notice, int pidfd, void *
     if (notice->type == LINK_FAILED && slot->state == SLOT_LAUNCHING) {
         slot_job_fail(&slot->job, notice);
         complete(slot, SLOT_END_NOT_STARTED);
+        return NULL;
+    }
+    if (notice->type == LINK_TIMES &&
+        slot_job_hear_times(&slot->job, notice, slot->jail.pid, clock_now_ns())) {
+        if (slot->state == SLOT_RUNNING)
+            on_deadline(slot);
         return NULL;
     }
     if (notice->type == LINK_ENDED && (slot->state == SLOT_RUNNING || slot->state == SLOT_ENDING))
@@ -449,22 +472,6 @@ static const struct slot_jail_ops jail_ops = {
 };
 
 /* --- the timer ----------------------------------------------------------------------------- */
-
-static void on_deadline(struct slot *slot)
-{
-    uint64_t now_ns = clock_now_ns();
-    /* An exit that the kernel already knows of comes before the deadline, in whatever order the
-     * two events are handed out. */
-    if (await_readable(slot->job.program_pidfd, 0)) {
-        note_exit(slot, now_ns);
-        return;
-    }
-    enum slot_kill why = slot_job_check_time(&slot->job, now_ns);
-    if (why == SLOT_KILL_NONE)
-        run_on(slot);
-    else
-        kill_job(slot, why);
-}
 
 static void on_no_end(struct slot *slot)
 {

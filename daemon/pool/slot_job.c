@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "slot_job.h"
+#include "starvation.h"
 
 #include "daemon/base/await.h"
 #include "daemon/base/clock.h"
@@ -7,6 +8,7 @@
 #include "proto/util.h"
 
 #include <assert.h>
+#include <sched.h>
 
 /* stderr beyond this is counted but not kept. */
 #define STDERR_KEPT_MAX (64u << 10)
@@ -172,7 +174,10 @@ void slot_job_note_end(struct slot_job *job, const struct link_notice *notice)
     job->result.wait_status = notice->wait_status;
     job->result.cpu_us = notice->cpu_us;
     job->result.max_rss_bytes = notice->max_rss_bytes;
-    job->result.run_delay_ns = notice->run_delay_ns;
+    /* At its deadline the jail may have told more, of the whole tree. */
+    if (notice->run_delay_ns != UINT64_MAX &&
+        (job->result.run_delay_ns == UINT64_MAX || job->result.run_delay_ns < notice->run_delay_ns))
+        job->result.run_delay_ns = notice->run_delay_ns;
     job->result.evidence = notice->evidence;
     job->result.warm = notice->warm == 1;
     job_cgroup_collect(&job->cgroup, &job->result);
@@ -198,17 +203,69 @@ bool slot_job_count_output(struct slot_job *job, size_t n)
 uint64_t slot_job_check_after_ms(const struct slot_job *job, uint64_t now_ns)
 {
     uint64_t left_ms = slot_job_remaining_ms(job, now_ns);
+    if (job->answer_by_ns > now_ns)
+        left_ms = (job->answer_by_ns - now_ns) / NS_PER_MS;
     uint64_t cpu_ms = job_cgroup_cpu_remaining_ms(&job->cgroup, job->limits.of[LIMIT_CPU]);
     return MAX(MIN(left_ms, cpu_ms), UINT64_C(1));
 }
 
-enum slot_kill slot_job_check_time(const struct slot_job *job, uint64_t now_ns)
+/* Whether the job, whose deadline has passed, may go on for a while. */
+static bool has_respite(struct slot_job *job, int link_fd, uint64_t now_ns)
 {
-    if (now_ns >= job->deadline_ns)
-        return SLOT_KILL_DEADLINE;
+    if (job->past_deadline)
+        return false;
+    if (job->answer_by_ns == 0 && link_send_question(link_fd, job->number) == 0)
+        job->answer_by_ns = now_ns + SLOT_JOB_ANSWER_MS * NS_PER_MS;
+    return job->answer_by_ns > now_ns;
+}
+
+enum slot_kill slot_job_check_time(struct slot_job *job, int link_fd, uint64_t now_ns)
+{
+    if (now_ns >= job->deadline_ns && !has_respite(job, link_fd, now_ns))
+        return job->late == SLOT_KILL_NONE ? SLOT_KILL_DEADLINE : job->late;
     if (job_cgroup_cpu_remaining_ms(&job->cgroup, job->limits.of[LIMIT_CPU]) == 0)
         return SLOT_KILL_CPU;
     return SLOT_KILL_NONE;
+}
+
+/* What the job can use at most, in percent of one CPU. */
+static unsigned usable_percent(const struct slot_job *job, pid_t jail_pid)
+{
+    cpu_set_t set; /* too small for more than 1,024 CPUs; the call fails then */
+    bool is_known = sched_getaffinity(jail_pid, sizeof(set), &set) == 0;
+    long cpus = is_known ? CPU_COUNT(&set) : sysconf(_SC_NPROCESSORS_ONLN);
+    unsigned percent = (unsigned)MAX(cpus, 1L) * 100;
+    bool is_throttled = job->cpu_percent > 0 && job_cgroup_is_open(&job->cgroup);
+    return is_throttled ? MIN(percent, job->cpu_percent) : percent;
+}
+
+bool slot_job_hear_times(struct slot_job *job, const struct link_notice *notice, pid_t jail_pid,
+                         uint64_t now_ns)
+{
+    if (job->answer_by_ns == 0)
+        return false;
+    job->answer_by_ns = 0;
+    struct starvation starvation = {
+        .elapsed_ns = now_ns - job->result.started_ns,
+        .run_ns = MAX(notice->cpu_us, job_cgroup_cpu_us(&job->cgroup)) * 1000,
+        .wait_ns = notice->run_delay_ns == UINT64_MAX ? 0 : notice->run_delay_ns,
+        .pressure_ns = job_cgroup_pressure_us(&job->cgroup) * 1000,
+        .cpu_percent = usable_percent(job, jail_pid),
+    };
+    uint64_t lost_ns = starvation_lost_ns(&starvation), deadline_ns;
+    enum starvation_verdict verdict =
+        starvation_judge(job->limits.of[LIMIT_WALL_CLOCK] * NS_PER_MS, starvation.elapsed_ns,
+                         lost_ns, job->result.deadline_moves, &deadline_ns);
+    job->result.run_delay_ns = lost_ns;
+    job->past_deadline = verdict != STARVATION_MOVE;
+    if (verdict == STARVATION_MOVE) {
+        job->result.deadline_moves++;
+        job->result.deadline_ms = (deadline_ns + NS_PER_MS - 1) / NS_PER_MS;
+        job->deadline_ns = job->result.started_ns + deadline_ns;
+    } else if (verdict == STARVATION_STARVED) {
+        job->late = SLOT_KILL_STARVED;
+    }
+    return true;
 }
 
 uint64_t slot_job_remaining_ms(const struct slot_job *job, uint64_t now_ns)

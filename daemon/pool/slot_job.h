@@ -52,6 +52,9 @@ struct slot_job {
     int program_pidfd;           /* -1: the program has not started */
     struct event *program_event; /* its exit is watched; NULL: not watched, or known already */
     uint64_t deadline_ns;        /* of the program */
+    uint64_t answer_by_ns; /* the jail was asked at the deadline; 0: it was not, or has answered */
+    bool past_deadline;    /* the deadline has passed and does not move again: kill it for `late` */
+    enum slot_kill late;
     struct slot_result result;
     bool spent; /* the jail could not clean up after it, and ends */
 };
@@ -116,11 +119,22 @@ void slot_job_fail(struct slot_job *job, const struct link_notice *notice);
 bool slot_job_count_output(struct slot_job *job, size_t n);
 
 /* Milliseconds until a limit of time may be reached, and slot_job_check_time() is due: the
- * deadline, or the CPU time of the tree. Never 0. */
+ * deadline, the jail's answer, or the CPU time of the tree. Never 0. */
 uint64_t slot_job_check_after_ms(const struct slot_job *job, uint64_t now_ns);
 
-/* The limit of time for which the job is to be killed now, or SLOT_KILL_NONE. */
-enum slot_kill slot_job_check_time(const struct slot_job *job, uint64_t now_ns);
+/* The limit of time for which the job is to be killed now, or SLOT_KILL_NONE. At the deadline asks
+ * the jail behind LINK_FD first whether the job has waited for a CPU, and keeps the job alive until
+ * slot_job_hear_times(), but no longer than SLOT_JOB_ANSWER_MS. */
+enum slot_kill slot_job_check_time(struct slot_job *job, int link_fd, uint64_t now_ns);
+
+#define SLOT_JOB_ANSWER_MS 3000
+
+/* Takes the jail's answer, NOTICE, and moves the deadline or decides that the job is over. JAIL_PID
+ * tells which CPUs it may use. Returns false if nobody has asked. slot_job_check_time() is due
+ * then.
+ */
+bool slot_job_hear_times(struct slot_job *job, const struct link_notice *notice, pid_t jail_pid,
+                         uint64_t now_ns);
 
 /* Milliseconds until the deadline; 0 if it has passed or is not yet set. */
 uint64_t slot_job_remaining_ms(const struct slot_job *job, uint64_t now_ns);

@@ -36,6 +36,7 @@ static void count_answer(struct stats *stats, enum job_kind_id kind, const struc
         .limit = answer->limit,
         .ran_ns = answer->ran_ns,
     };
+    stats_count_moves(stats, kind, answer->deadline.moves);
     if (answer->is_result)
         stats_count_result(stats, kind, &result, clock_now_ns());
     else

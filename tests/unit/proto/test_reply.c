@@ -141,6 +141,7 @@ static void test_error_codes(void **state)
         {ERROR_RUBRIC_NOT_FOUND, "rubric_not_found", false},
         {ERROR_NOT_PERMITTED, "not_permitted", false},
         {ERROR_SANDBOX_FAILED, "sandbox_failed", true},
+        {ERROR_STARVED, "starved", true},
         {ERROR_INTERNAL, "internal", true},
     };
     (void)state;
@@ -345,6 +346,32 @@ static void test_result_with_stdout(void **state)
            "'summary':'ok'},'usage':{'wall_clock_ms':41,'cpu_ms':30,'cpu_wait_ms':2,"
            "'max_rss_bytes':9437184,'queue_ms':5},'reason':'no_code',"
            "'stdout':'a\\u0000\xEF\xBF\xBD\\n','isolation':{'class':'subprocess'}}");
+    tear_down(&parts);
+}
+
+static void test_result_with_a_moved_deadline(void **state)
+{
+    struct parts parts;
+    struct bytes payload = BYTES_NULL;
+    (void)state;
+    set_up(&parts);
+    struct reply_result result = {
+        .id = ID("s"),
+        .job_no = 12,
+        .kind = "sandbox",
+        .reason = "no_code",
+        .outcome = &parts.outcome,
+        .usage = &parts.usage,
+        .deadline = {.moves = 2, .wall_clock_ms = 7500},
+        .isolation = &parts.isolation,
+    };
+    assert_int_equal(reply_result(&result, &payload), 0);
+    expect(&payload,
+           "{'type':'result','id':'s','job_no':12,'kind':'sandbox','score':null,'outcome':{"
+           "'success':true,'exit_code':0,'signal':null,'limit_exceeded':null,'stderr':'',"
+           "'summary':'ok'},'usage':{'wall_clock_ms':41,'cpu_ms':30,'cpu_wait_ms':2,"
+           "'max_rss_bytes':9437184,'queue_ms':5},'deadline':{'moves':2,'wall_clock_ms':7500},"
+           "'reason':'no_code','isolation':{'class':'subprocess'}}");
     tear_down(&parts);
 }
 
@@ -676,6 +703,7 @@ int main(void)
         cmocka_unit_test(test_result),
         cmocka_unit_test(test_result_of_a_failure),
         cmocka_unit_test(test_result_with_stdout),
+        cmocka_unit_test(test_result_with_a_moved_deadline),
         cmocka_unit_test(test_result_with_verdict),
         cmocka_unit_test(test_result_with_some),
         cmocka_unit_test(test_many_assertions),

@@ -198,6 +198,7 @@ static const struct call refused[] = {
     {448 /* process_mrelease: of a descriptor, which any number may be */, EPERM},
     {SYS_move_pages, EPERM},
     {SYS_migrate_pages, EPERM},
+    {SYS_sched_setaffinity, EPERM},
     {SYS_mount, EPERM},
     {SYS_umount2, EPERM},
     {SYS_pivot_root, EPERM},
@@ -281,17 +282,27 @@ static const struct call refused[] = {
 
 /* Calls that are judged by their arguments. */
 static const int judged[] = {
-    SYS_clone,         SYS_personality,
-    SYS_ioctl,         SYS_chmod,
-    SYS_fchmod,        SYS_fchmodat,
-    SYS_creat,         SYS_mkdir,
-    SYS_mkdirat,       SYS_mknod,
-    SYS_mknodat,       SYS_open,
-    SYS_openat,        SYS_prlimit64,
-    SYS_sched_setattr, SYS_sched_setaffinity,
-    SYS_setpriority,   SYS_sched_setscheduler,
-    SYS_ioprio_set,    SYS_sched_setparam,
-    SYS_kill,          SYS_socket,
+    SYS_clone,
+    SYS_personality,
+    SYS_ioctl,
+    SYS_chmod,
+    SYS_fchmod,
+    SYS_fchmodat,
+    SYS_creat,
+    SYS_mkdir,
+    SYS_mkdirat,
+    SYS_mknod,
+    SYS_mknodat,
+    SYS_open,
+    SYS_openat,
+    SYS_prlimit64,
+    SYS_sched_setattr,
+    SYS_setpriority,
+    SYS_sched_setscheduler,
+    SYS_ioprio_set,
+    SYS_sched_setparam,
+    SYS_kill,
+    SYS_socket,
     SYS_socketpair,
 };
 
@@ -530,9 +541,8 @@ static const struct {
     int number;
     unsigned pid;
 } steering[] = {
-    {SYS_prlimit64, 0},          {SYS_sched_setaffinity, 0}, {SYS_sched_setattr, 0},
-    {SYS_sched_setscheduler, 0}, {SYS_sched_setparam, 0},    {SYS_setpriority, 1},
-    {SYS_ioprio_set, 1},
+    {SYS_prlimit64, 0},      {SYS_sched_setattr, 0}, {SYS_sched_setscheduler, 0},
+    {SYS_sched_setparam, 0}, {SYS_setpriority, 1},   {SYS_ioprio_set, 1},
 };
 
 /* IOPRIO_WHO_PROCESS is 1, PRIO_PROCESS is 0: the other argument that counts. */
@@ -611,7 +621,7 @@ static int try_pids_of_a_jail(void)
     CHECK(syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &limit) == 0);
     CHECK(syscall(SYS_prlimit64, getpid(), RLIMIT_NOFILE, NULL, &limit) == 0);
     CHECK(sched_getaffinity(0, sizeof(cpus), &cpus) == 0);
-    CHECK(sched_setaffinity(0, sizeof(cpus), &cpus) == 0);
+    CHECK_ERRNO(sched_setaffinity(0, sizeof(cpus), &cpus), EPERM);
     CHECK(setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0)) == 0);
     CHECK_ERRNO(setpriority(PRIO_USER, 0, 19), EPERM);
     CHECK_ERRNO(setpriority(PRIO_PGRP, 0, 19), EPERM);
