@@ -22,6 +22,7 @@
 #include "enclosure.h"
 #include "link.h"
 #include "start.h"
+#include "zygote.h"
 
 #include "daemon/base/clock.h"
 #include "proto/util.h"
@@ -306,9 +307,10 @@ static void warm_up(struct jail *jail, const struct jail_interpreter *interprete
     notice->warm = jail->start.interpreter != NULL;
 }
 
-/* Receives the set-up, builds the enclosure accordingly, and sends the notice READY. */
+/* Receives the set-up, builds the enclosure accordingly, and sends the notice READY. IS_COPY: of
+ * the zygote, so the interpreter is prepared. */
 static int set_up(struct jail *jail, const struct jail_interpreter *interpreter,
-                  const char *slot_directory)
+                  const char *slot_directory, bool is_copy)
 {
     /* The interpreter keeps pointers to these for all later jobs. */
     static char strings[LINK_STRINGS_MAX];
@@ -329,8 +331,12 @@ static int set_up(struct jail *jail, const struct jail_interpreter *interpreter,
         complain(step, -r);
         return r;
     }
-    if (setup.argc > 0)
+    if (is_copy) {
+        jail->start.interpreter = interpreter;
+        notice.warm = 1;
+    } else if (setup.argc > 0) {
         warm_up(jail, interpreter, &lists, setup.version, &notice);
+    }
     return link_send_notice(jail->link, &notice, -1);
 }
 
@@ -343,7 +349,13 @@ int jail_main(int argc, char **argv, const struct jail_interpreter *interpreter)
     /* Static because they are too large for the stack; only this function uses them. */
     static char strings[LINK_STRINGS_MAX];
     static struct jail jail = {.link = LINK_FD, .strings = strings};
+    char *directory = argv[1];
+    const bool is_copy = strcmp(argv[0], LINK_ZYGOTE_NAME) == 0;
     lockdown_prepare(jail.ceilings);
+    if (is_copy && !(directory = zygote_run(interpreter, directory))) {
+        complain("naming the slot's directory", ENAMETOOLONG);
+        _exit(71);
+    }
     (void)setsid();
     (void)prctl(PR_SET_NAME, "rubricd-jail");
     if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0) {
@@ -357,7 +369,7 @@ int jail_main(int argc, char **argv, const struct jail_interpreter *interpreter)
     }
     /* From here on leave by _exit(): the leak check of a sanitizer would run at exit() and needs
      * ptrace, which the filter refuses. */
-    r = set_up(&jail, interpreter, argv[1]);
+    r = set_up(&jail, interpreter, directory, is_copy);
     if (r < 0)
         _exit(r == -ENOTCONN || r == -EPIPE ? 0 : 71);
 
