@@ -82,10 +82,13 @@ static int seal_program(int program)
     return same ? tree : program;
 }
 
+/* ROLE: LINK_ZYGOTE, or NULL for an ordinary jail. */
 _Noreturn static void become_jail(int link_fd, const struct jailproc_config *config,
-                                  const char *name, const char *directory, bool user_namespace)
+                                  const char *directory, const char *role, bool user_namespace)
 {
-    char *argv[] = {(char *)(uintptr_t)name, (char *)(uintptr_t)directory, NULL};
+    static const char name[] = "rubricd-jail";
+    char *argv[] = {(char *)(uintptr_t)name, (char *)(uintptr_t)directory, (char *)(uintptr_t)role,
+                    NULL};
     char *envp[] = {NULL};
     /* Only jobs that are forks of the jail can see its program. */
     int program = config->argv && user_namespace ? seal_program(config->program) : config->program;
@@ -173,9 +176,10 @@ static int make_link(int *ret_ours, int *ret_theirs)
     return 0;
 }
 
-/* Executes CONFIG's program as NAME in new namespaces (FLAGS for clone3()) and sends it SHAPE. */
+/* Executes CONFIG's program in its ROLE in new namespaces (FLAGS for clone3()) and sends it SHAPE.
+ */
 static int start(const struct jailproc_config *config, const struct jail_shape *shape,
-                 uint64_t flags, const char *name, const char *directory, struct jailproc *ret)
+                 uint64_t flags, const char *directory, const char *role, struct jailproc *ret)
 {
     _cleanup_close_ int ours = -1, theirs = -1, pidfd = -1;
     bool must_enter; /* never set: no group is asked for */
@@ -184,7 +188,7 @@ static int start(const struct jailproc_config *config, const struct jail_shape *
         return r;
     pid_t pid = cgroup_fork(-1, flags | CLONE_CLEAR_SIGHAND, MOUNTS_NO_PASS, &pidfd, &must_enter);
     if (pid == 0)
-        become_jail(theirs, config, name, directory, flags & CLONE_NEWUSER);
+        become_jail(theirs, config, directory, role, flags & CLONE_NEWUSER);
     if (pid < 0)
         return pid;
     r = send_setup(ours, config, shape);
@@ -200,7 +204,7 @@ static int start(const struct jailproc_config *config, const struct jail_shape *
 int jailproc_spawn(const struct jailproc_config *config, const struct jail_shape *shape,
                    const char *directory, struct jailproc *ret)
 {
-    return start(config, shape, namespaces(shape->layers), "rubricd-jail", directory, ret);
+    return start(config, shape, namespaces(shape->layers), directory, NULL, ret);
 }
 
 /* --- the zygote ---------------------------------------------------------------------------- */
@@ -210,7 +214,7 @@ int jailproc_spawn_zygote(const struct jailproc_config *config, const char *dire
 {
     const struct jail_shape none = JAIL_SHAPE_NULL;
     assert(config->argv);
-    return start(config, &none, CLONE_NEWUSER | CLONE_NEWNS, LINK_ZYGOTE_NAME, directory, ret);
+    return start(config, &none, CLONE_NEWUSER | CLONE_NEWNS, directory, LINK_ZYGOTE, ret);
 }
 
 int jailproc_copy(const struct jailproc *zygote, const struct jailproc_config *config,

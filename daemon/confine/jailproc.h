@@ -58,9 +58,8 @@ int jailproc_spawn_zygote(const struct jailproc_config *config, const char *dire
                           struct jailproc *ret);
 
 /* Has ZYGOTE, which is ready, make a jail of SHAPE for the slot's DIRECTORY: a child of this
- * process, as from jailproc_spawn(). DIRECTORY must not be longer than the zygote's own. Blocks
- * until the jail lives. The caller owns *ret. Errors as jailproc_spawn(); and -EPIPE, -ETIMEDOUT,
- * -EPROTO if the zygote is gone, hangs or breaks the rules: end it then, a jail may be on its
- * way. */
+ * process, as from jailproc_spawn().  Blocks until the jail lives. The caller owns *ret. Errors as
+ * jailproc_spawn(); and -EPIPE, -ETIMEDOUT, -EPROTO if the zygote is gone, hangs or breaks the
+ * rules: end it then, a jail may be on its way. */
 int jailproc_copy(const struct jailproc *zygote, const struct jailproc_config *config,
                   const struct jail_shape *shape, const char *directory, struct jailproc *ret);

@@ -342,7 +342,8 @@ static int set_up(struct jail *jail, const struct jail_interpreter *interpreter,
 
 int jail_main(int argc, char **argv, const struct jail_interpreter *interpreter)
 {
-    if (argc != 2) {
+    const bool is_copy = argc == 3 && strcmp(argv[2], LINK_ZYGOTE) == 0;
+    if (argc != 2 && !is_copy) {
         (void)fprintf(stderr, "rubricd-jail is started by rubricd, not by hand\n");
         return 64;
     }
@@ -350,11 +351,10 @@ int jail_main(int argc, char **argv, const struct jail_interpreter *interpreter)
     static char strings[LINK_STRINGS_MAX];
     static struct jail jail = {.link = LINK_FD, .strings = strings};
     char *directory = argv[1];
-    const bool is_copy = strcmp(argv[0], LINK_ZYGOTE_NAME) == 0;
     lockdown_prepare(jail.ceilings);
-    if (is_copy && !(directory = zygote_run(interpreter, directory))) {
-        complain("naming the slot's directory", ENAMETOOLONG);
-        _exit(71);
+    if (is_copy) {
+        directory = zygote_run(interpreter, directory);
+        memset(argv[2], 0, strlen(argv[2])); /* ps(1) and the like show a jail as any other */
     }
     (void)setsid();
     (void)prctl(PR_SET_NAME, "rubricd-jail");

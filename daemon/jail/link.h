@@ -177,8 +177,8 @@ int link_split_setup(const struct link_setup *setup, char *strings, struct link_
 
 /* --- the zygote (zygote.h) ----------------------------------------------------------------- */
 
-/* Name of the zygote's process, by which the jail program knows what it is to be. */
-#define LINK_ZYGOTE_NAME "rubricd-zygote"
+/* Last argument of the jail program, after the directory, that makes it the zygote. */
+#define LINK_ZYGOTE "zygote"
 
 /* A jail that the supervisor asks the zygote for. Its directory follows, with its NUL, and the
  * jail's end of its link accompanies the message. */

@@ -45,7 +45,7 @@
 _Noreturn static void end(const char *what, int r)
 {
     if (r < 0 && r != -EPIPE)
-        (void)fprintf(stderr, LINK_ZYGOTE_NAME ": %s: %s\n", what, strerror(-r));
+        (void)fprintf(stderr, "rubricd-zygote: %s: %s\n", what, strerror(-r));
     _exit(r < 0 ? 71 : 0);
 }
 
@@ -60,7 +60,7 @@ static int hide(const struct link_setup *setup)
     if (prctl(PR_SET_DUMPABLE, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
         return -errno;
     (void)setsid();
-    (void)prctl(PR_SET_NAME, LINK_ZYGOTE_NAME);
+    (void)prctl(PR_SET_NAME, "rubricd-zygote");
     return 0;
 }
 
@@ -172,8 +172,9 @@ char *zygote_run(const struct jail_interpreter *interpreter, char *directory)
     (void)sigprocmask(SIG_SETMASK, &all, NULL);
     while ((r = link_receive_birth(LINK_FD, &birth, name, &jail_link)) > 0) {
         if (copy(&birth, jail_link)) {
+            memset(directory, 0, space);
             (void)snprintf(directory, space, "%s", name);
-            return strlen(name) < space ? directory : NULL;
+            return name;
         }
         jail_link = close_fd(jail_link);
     }

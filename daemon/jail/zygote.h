@@ -19,9 +19,9 @@
 
 /* Makes this process the zygote that INTERPRETER waits in: receives its set-up by LINK_FD, starts
  * the interpreter in a view over DIRECTORY, answers READY, and then makes one copy of itself per
- * request. Returns in each copy: LINK_FD is then the link of that jail, and DIRECTORY, whose space
- * stays as long as the name that the zygote was started with, the jail's directory. Returns NULL
- * there if the directory's name does not fit. The zygote itself ends when its link is closed.
+ * request. Returns in each copy, with the jail's link as LINK_FD and the jail's directory, which
+ * DIRECTORY is overwritten with as far as its space goes. The zygote itself ends when its link is
+ * closed.
  *
  * Call it after lockdown_prepare(): copies inherit signal dispositions and limits. */
 char *zygote_run(const struct jail_interpreter *interpreter, char *directory);
