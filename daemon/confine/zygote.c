@@ -165,7 +165,9 @@ int zygote_copy(struct zygote *zygote, const struct jail_shape *shape, const cha
         return zygote->state == ZYGOTE_LOST ? -ENOENT : -EINPROGRESS;
     int r = jailproc_copy(&zygote->process, zygote->config, shape, directory, ret);
     if (r == -EPIPE || r == -ETIMEDOUT || r == -EPROTO || r == -ECONNRESET) {
-        lose(zygote, r == -ETIMEDOUT ? "it does not answer" : "it has died");
+        lose(zygote, r == -ETIMEDOUT ? "it does not answer"
+                     : r == -EPROTO  ? "its answer makes no sense"
+                                     : "it has died");
         return -EINPROGRESS;
     }
     zygote->is_useful |= r == 0;
