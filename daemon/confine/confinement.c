@@ -206,7 +206,10 @@ static int spawn_warm(const struct confinement *confinement, const struct jail_s
     int of_copy = zygote ? zygote_copy(zygote, shape, directory, ret) : -ENOENT;
     if (of_copy == 0 || of_copy == -EINPROGRESS)
         return of_copy;
-    int r = jailproc_spawn(&confinement->jail, shape, directory, ret);
+    /* Nobody has seen the interpreter of a lazy confinement start, if no zygote has. */
+    bool is_doubtful = confinement->is_lazy && !zygote->is_proven;
+    int r = jailproc_spawn(is_doubtful ? &confinement->plain : &confinement->jail, shape, directory,
+                           ret);
     if (r == 0 && of_copy != -ENOENT)
         zygote_give_up(zygote, of_copy); /* the host grants jails, but not to the zygote */
     return r;

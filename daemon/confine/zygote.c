@@ -77,8 +77,7 @@ _printf_(2, 3) static void lose(struct zygote *zygote, const char *format, ...)
     bool again = zygote->state == ZYGOTE_READY && zygote->is_useful;
     if (!zygote->is_interpreter_bad && n > 0 && n < (int)sizeof(zygote->reason))
         (void)snprintf(zygote->reason + n, sizeof(zygote->reason) - (size_t)n, "%s",
-                       again ? "; another one is started"
-                             : "; from now on each jail starts an interpreter of its own");
+                       again ? "; another one is started" : "; jails are made without it");
     zygote->is_reason_told = false;
     zygote->has_died |= has_process(zygote);
     end_process(zygote);
@@ -114,6 +113,7 @@ static void hear(struct zygote *zygote)
         lose(zygote, "%.*s", (int)sizeof(notice.cold_because), notice.cold_because);
     } else {
         (void)rmdir(zygote->directory);
+        zygote->is_proven = true;
         enter(zygote, ZYGOTE_READY);
     }
 }

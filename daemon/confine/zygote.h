@@ -30,6 +30,7 @@ struct zygote {
     char *directory;                      /* covered while the interpreter starts */
     struct jailproc process;              /* in STARTING and READY; owned */
     uint64_t deadline_ns;                 /* STARTING: it must be ready by then */
+    bool is_proven;                       /* one was READY: the interpreter starts */
     bool is_useful;                       /* it has made a jail */
     bool has_died;                        /* one did: jails may live that nobody knows of */
     bool is_interpreter_bad;              /* LOST: it started, its interpreter did not */

@@ -2,6 +2,7 @@
 """Jails with an interpreter are copies of one process, the zygote. They must be like jails that started
 an interpreter themselves; jobs must not reach the zygote; and nothing may be lost with it but time."""
 
+import contextlib
 import json
 import os
 import pwd
@@ -169,26 +170,32 @@ def test_the_zygote_has_only_its_link(daemon):
         assert f"Cap{kind}:\t0000000000000000" in status, status
 
 
-def test_private_daemon_starts_it_for_the_first_script(tmp_path, bench):
+@contextlib.contextmanager
+def private(tmp_path, *settings):
+    """Runs a private daemon; it must end well."""
     ours, theirs = socket.socketpair()
     with open(tmp_path / "log", "wb") as log:
         process = subprocess.Popen(
-            [RUBRICD, f"--serve-fd={theirs.fileno()}", "--set=daemon.slots=1"],
+            [RUBRICD, f"--serve-fd={theirs.fileno()}", *(f"--set={text}" for text in settings)],
             pass_fds=[theirs.fileno()],
             stderr=log,
         )
     theirs.close()
     with Client(sock=ours) as client:
+        yield process, client
+    assert process.wait(30) == 0, (tmp_path / "log").read_text()
+
+
+def test_private_daemon_starts_it_for_the_first_script(tmp_path, bench):
+    with private(tmp_path, "daemon.slots=1") as (process, client):
         result = client.run({"kind": "sandbox", "argv": ["/bin/true"]})
         assert result["score"]["passed"] is True, result
         assert not zygotes(process)
         for _ in range(2):
-            result = client.run(bench.job(WHERE))
-            assert result["interpreter"] == "warm", result
+            assert client.run(bench.job(WHERE))["interpreter"] == "warm"
         assert len(zygotes(process)) == 1
         result = client.run({"kind": "sandbox", "argv": ["/bin/true"]})
         assert result["score"]["passed"] is True, result
-    assert process.wait(30) == 0, (tmp_path / "log").read_text()
 
 
 # Attacks on the zygote
@@ -263,7 +270,17 @@ def test_fallback(start_daemon, bench):
     assert not zygotes(daemon.process)
     assert len(set(places(daemon, bench, 3))) == 3
     assert daemon.log().count(COPIES_LOST) == 1
-    assert "it cannot make jails: Operation not permitted; from now on each jail starts" in daemon.log()
+    assert "it cannot make jails: Operation not permitted; jails are made without it" in daemon.log()
+
+
+def test_private_daemon_whose_interpreter_does_not_start(tmp_path, bench):
+    """Its jobs run all the same, each in an interpreter of its own."""
+    settings = ("daemon.slots=1", "warm.modules=no_such_module")
+    with private(tmp_path, *settings) as (process, client):
+        for _ in range(2):
+            assert client.run(bench.job(WHERE))["interpreter"] == "cold"
+        assert not zygotes(process)
+    assert (tmp_path / "log").read_text().count(COPIES_LOST) == 1
 
 
 def test_it_dies_and_another_is_started(daemon, bench):

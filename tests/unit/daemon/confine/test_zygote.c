@@ -244,7 +244,7 @@ static void expect_lost(const char *work_directory, bool is_ready, int r, const 
     stop(f);
 }
 
-#define ALONE "; from now on each jail starts an interpreter of its own"
+#define ALONE "; jails are made without it"
 
 static void test_it_cannot_be_had(void **state)
 {
