@@ -17,8 +17,9 @@ static int copy(const struct string_list *list, struct string_list *ret)
 static int copy_paths(struct confinement *confinement, const struct string_list *paths)
 {
     int r = copy(paths, &confinement->readable);
-    confinement->jail.readable = (const char *const *)confinement->readable.item;
-    confinement->jail.readable_count = confinement->readable.count;
+    confinement->plain.readable = (const char *const *)confinement->readable.item;
+    confinement->plain.readable_count = confinement->readable.count;
+    confinement->jail = confinement->plain;
     return r;
 }
 
@@ -46,34 +47,84 @@ static int add_interpreter(struct confinement *confinement, const struct config 
     return 0;
 }
 
-/* Probes with a jail that has an interpreter, and with one that has none if the former does not
- * start. */
-static int probe(struct confinement *confinement, const struct config *config,
-                 const struct confinement_host *host, uint32_t without, const char *directory,
-                 struct fault *fault)
+/* --- the probe ----------------------------------------------------------------------------- */
+
+/* What a probe is made with. */
+struct query {
+    const struct config *config;
+    const struct confinement_host *host;
+    uint32_t without;
+    const char *directory;
+};
+
+static int ask(struct confinement *confinement, const struct jailproc_config *jail,
+               const struct query *query, struct fault *fault)
+{
+    probe_deinit(&confinement->probe);
+    return probe_jails(&confinement->probe, jail, query->without, query->host->no_cgroups,
+                       query->directory, fault);
+}
+
+/* Jobs must be where they cannot reach the zygote, and the jails see what its interpreter saw. */
+static bool may_have_zygote(const struct probe *probe)
+{
+    return layer_in(probe->layers, LAYER_PID_NAMESPACE) &&
+           layer_in(probe->layers, LAYER_MOUNT_NAMESPACE);
+}
+
+static void note_cold(struct confinement *confinement, const char *because)
+{
+    confinement->jail = confinement->plain;
+    (void)snprintf(confinement->probe.cold_because, sizeof(confinement->probe.cold_because), "%s",
+                   because);
+}
+
+/* Finds out by a zygote whether an interpreter can wait in jails whose layers are known. Returns
+ * false if no zygote can be had. */
+static bool try_zygote(struct confinement *confinement, const struct query *query)
 {
     struct probe *found = &confinement->probe;
-    const char *because = config->warm == CONFIG_WARM_NO ? "switched off by [warm] use"
-                          : host->warm_program == -ENOENT
-                              ? "rubricd-jail-warm does not stand beside rubricd-jail"
-                          : host->warm_program < 0 ? strerror(-host->warm_program)
-                                                   : NULL;
-    if (!because) {
-        if (probe_jails(found, &confinement->jail, without, host->no_cgroups, directory, fault) ==
-            0)
-            return 0;
-        because = "rubricd-jail-warm does not start: is its libpython installed?";
-        probe_deinit(found);
-        confinement->jail = (struct jailproc_config){
-            .program = host->jail_program,
-            .readable = confinement->jail.readable,
-            .readable_count = confinement->jail.readable_count,
-        };
+    if (!may_have_zygote(found))
+        return false;
+    struct zygote *zygote = zygote_new(&confinement->jail, query->config->work_dir);
+    if (!zygote)
+        return false;
+    confinement->zygote = zygote;
+    confinement->is_lazy = query->host->is_private && query->config->warm == CONFIG_WARM_AUTO;
+    found->is_warm = confinement->is_lazy || zygote_await(zygote);
+    if (!found->is_warm && zygote->is_interpreter_bad) {
+        note_cold(confinement, zygote->reason);
+        confinement->zygote = zygote_free(zygote);
+        return true;
     }
-    int r = probe_jails(found, &confinement->jail, without, host->no_cgroups, directory, fault);
-    (void)snprintf(found->cold_because, sizeof(found->cold_because), "%s", because);
+    return found->is_warm;
+}
+
+/* Finds out which layers the host grants, by a jail without an interpreter, and whether an
+ * interpreter can wait in jails: by a zygote, or by a jail that starts its own. */
+static int probe(struct confinement *confinement, const struct query *query, struct fault *fault)
+{
+    const int program = query->host->warm_program;
+    const char *because = query->config->warm == CONFIG_WARM_NO ? "switched off by [warm] use"
+                          : program == -ENOENT
+                              ? "rubricd-jail-warm does not stand beside rubricd-jail"
+                          : program < 0 ? strerror(-program)
+                                        : NULL;
+    int r = ask(confinement, &confinement->plain, query, fault);
+    if (r < 0 || (!because && try_zygote(confinement, query)))
+        return r;
+    if (!because && ask(confinement, &confinement->jail, query, fault) == 0)
+        return 0;
+    if (!because) {
+        because = "rubricd-jail-warm does not start: is its libpython installed?";
+        confinement->zygote = zygote_free(confinement->zygote);
+        r = ask(confinement, &confinement->plain, query, fault);
+    }
+    note_cold(confinement, because);
     return r;
 }
+
+/* --- the object ---------------------------------------------------------------------------- */
 
 int confinement_new(const struct config *config, const struct confinement_host *host,
                     const char *directory, struct confinement **ret, struct fault *fault)
@@ -89,16 +140,17 @@ int confinement_new(const struct config *config, const struct confinement_host *
     }
     *confinement = (struct confinement){
         .references = 1,
-        .jail = {.program = host->jail_program},
         .probe = PROBE_NULL,
     };
+    const struct query query = {config, host, without, directory};
     r = copy_paths(confinement, &config->readable);
+    confinement->plain.program = confinement->jail.program = host->jail_program;
     if (r == 0 && config->warm != CONFIG_WARM_NO && host->warm_program >= 0)
         r = add_interpreter(confinement, config, host);
     if (r < 0)
         fault_set(fault, "out of memory");
     else
-        r = probe(confinement, config, host, without, directory, fault);
+        r = probe(confinement, &query, fault);
     if (r < 0)
         confinement_unref(confinement);
     else
@@ -117,6 +169,7 @@ struct confinement *confinement_unref(struct confinement *confinement)
 {
     assert(!confinement || confinement->references > 0);
     if (confinement && --confinement->references == 0) {
+        zygote_free(confinement->zygote);
         probe_deinit(&confinement->probe);
         string_list_deinit(&confinement->readable);
         string_list_deinit(&confinement->interpreter);
@@ -140,13 +193,37 @@ const struct jail_shape *confinement_shape(const struct confinement *confinement
     return networked ? &confinement->probe.networked : &confinement->probe.shape;
 }
 
-int confinement_spawn(const struct confinement *confinement, bool networked,
+bool confinement_leaves_orphans(const struct confinement *confinement)
+{
+    return !confinement_has(confinement, LAYER_PID_NAMESPACE) ||
+           (confinement->zygote && confinement->zygote->has_died);
+}
+
+static int spawn_warm(const struct confinement *confinement, const struct jail_shape *shape,
+                      const char *directory, struct jailproc *ret)
+{
+    struct zygote *zygote = confinement->zygote;
+    int of_copy = zygote ? zygote_copy(zygote, shape, directory, ret) : -ENOENT;
+    if (of_copy == 0 || of_copy == -EINPROGRESS)
+        return of_copy;
+    /* Nobody has seen the interpreter of a lazy confinement start, if no zygote has. */
+    bool is_doubtful = confinement->is_lazy && !zygote->is_proven;
+    int r = jailproc_spawn(is_doubtful ? &confinement->plain : &confinement->jail, shape, directory,
+                           ret);
+    if (r == 0 && of_copy != -ENOENT)
+        zygote_give_up(zygote, of_copy); /* the host grants jails, but not to the zygote */
+    return r;
+}
+
+int confinement_spawn(const struct confinement *confinement, const struct jail_wish *wish,
                       const char *work_directory, unsigned index, struct jailproc *ret)
 {
+    const struct jail_shape *shape = confinement_shape(confinement, wish->networked);
     char directory[4096];
     int n = snprintf(directory, sizeof(directory), "%s/slot-%u", work_directory, index);
     if (n >= (int)sizeof(directory))
         return -ENAMETOOLONG;
-    return jailproc_spawn(&confinement->jail, confinement_shape(confinement, networked), directory,
-                          ret);
+    return wish->warm && confinement->probe.is_warm
+               ? spawn_warm(confinement, shape, directory, ret)
+               : jailproc_spawn(&confinement->plain, shape, directory, ret);
 }

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "jailproc.h"
 
+#include "daemon/base/await.h"
+#include "daemon/base/clock.h"
 #include "daemon/jail/cgroup_fork.h"
 #include "daemon/jail/link.h"
 #include "daemon/jail/mounts.h"
 #include "proto/util.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/capability.h>
@@ -20,6 +23,10 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+
+/* The zygote has this long to make a copy of itself, for which the supervisor waits. It takes less
+ * than a millisecond, and a few where every processor is busy. */
+#define COPY_MS 1000
 
 void jail_shape_deinit(struct jail_shape *shape)
 {
@@ -75,11 +82,13 @@ static int seal_program(int program)
     return same ? tree : program;
 }
 
+/* ROLE: LINK_ZYGOTE, or NULL for an ordinary jail. */
 _Noreturn static void become_jail(int link_fd, const struct jailproc_config *config,
-                                  const char *directory, bool user_namespace)
+                                  const char *directory, const char *role, bool user_namespace)
 {
     static const char name[] = "rubricd-jail";
-    char *argv[] = {(char *)(uintptr_t)name, (char *)(uintptr_t)directory, NULL};
+    char *argv[] = {(char *)(uintptr_t)name, (char *)(uintptr_t)directory, (char *)(uintptr_t)role,
+                    NULL};
     char *envp[] = {NULL};
     /* Only jobs that are forks of the jail can see its program. */
     int program = config->argv && user_namespace ? seal_program(config->program) : config->program;
@@ -150,29 +159,85 @@ static int send_setup(int link_fd, const struct jailproc_config *config,
     return link_send_setup(link_fd, &setup, strings, shape->filter);
 }
 
-int jailproc_spawn(const struct jailproc_config *config, const struct jail_shape *shape,
-                   const char *directory, struct jailproc *ret)
+/* A socket pair of which the supervisor's end does not block. */
+static int make_link(int *ret_ours, int *ret_theirs)
 {
     int fds[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
         return -errno;
-    _cleanup_close_ int ours = fds[0], theirs = fds[1], pidfd = -1;
-    if (fcntl(ours, F_SETFL, O_NONBLOCK) < 0)
-        return -errno;
+    if (fcntl(fds[0], F_SETFL, O_NONBLOCK) < 0) {
+        int r = -errno;
+        close_fd(fds[0]);
+        close_fd(fds[1]);
+        return r;
+    }
+    *ret_ours = fds[0];
+    *ret_theirs = fds[1];
+    return 0;
+}
 
+/* Executes CONFIG's program in its ROLE in new namespaces (FLAGS for clone3()) and sends it SHAPE.
+ */
+static int start(const struct jailproc_config *config, const struct jail_shape *shape,
+                 uint64_t flags, const char *directory, const char *role, struct jailproc *ret)
+{
+    _cleanup_close_ int ours = -1, theirs = -1, pidfd = -1;
     bool must_enter; /* never set: no group is asked for */
-    pid_t pid = cgroup_fork(-1, namespaces(shape->layers) | CLONE_CLEAR_SIGHAND, MOUNTS_NO_PASS,
-                            &pidfd, &must_enter);
+    int r = make_link(&ours, &theirs);
+    if (r < 0)
+        return r;
+    pid_t pid = cgroup_fork(-1, flags | CLONE_CLEAR_SIGHAND, MOUNTS_NO_PASS, &pidfd, &must_enter);
     if (pid == 0)
-        become_jail(theirs, config, directory, layer_in(shape->layers, LAYER_USER_NAMESPACE));
+        become_jail(theirs, config, directory, role, flags & CLONE_NEWUSER);
     if (pid < 0)
         return pid;
-    int r = send_setup(ours, config, shape);
+    r = send_setup(ours, config, shape);
     if (r < 0) {
         (void)kill(pid, SIGKILL);
         (void)waitpid(pid, NULL, 0);
         return r;
     }
     *ret = (struct jailproc){.pid = pid, .pidfd = TAKE_FD(pidfd), .link_fd = TAKE_FD(ours)};
+    return 0;
+}
+
+int jailproc_spawn(const struct jailproc_config *config, const struct jail_shape *shape,
+                   const char *directory, struct jailproc *ret)
+{
+    return start(config, shape, namespaces(shape->layers), directory, NULL, ret);
+}
+
+/* --- the zygote ---------------------------------------------------------------------------- */
+
+int jailproc_spawn_zygote(const struct jailproc_config *config, const char *directory,
+                          struct jailproc *ret)
+{
+    const struct jail_shape none = JAIL_SHAPE_NULL;
+    assert(config->argv);
+    return start(config, &none, CLONE_NEWUSER | CLONE_NEWNS, directory, LINK_ZYGOTE, ret);
+}
+
+int jailproc_copy(const struct jailproc *zygote, const struct jailproc_config *config,
+                  const struct jail_shape *shape, const char *directory, struct jailproc *ret)
+{
+    _cleanup_close_ int ours = -1, theirs = -1, pidfd = -1;
+    const struct link_birth birth = {.namespaces = namespaces(shape->layers)};
+    struct link_born born;
+    int r = make_link(&ours, &theirs);
+    /* The set-up waits in the link, which is closed with it if there is no jail. */
+    if (r == 0)
+        r = send_setup(ours, config, shape);
+    if (r == 0)
+        r = link_send_birth(zygote->link_fd, &birth, directory, theirs);
+    if (r < 0)
+        return r;
+    if (!await_readable(zygote->link_fd, clock_now_ns() + COPY_MS * NS_PER_MS))
+        return -ETIMEDOUT;
+    r = link_receive_born(zygote->link_fd, &born, &pidfd);
+    if (r <= 0)
+        return r < 0 ? r : -EPIPE;
+    if (born.error != 0)
+        return -born.error;
+    *ret = (struct jailproc){.pid = born.pid, .pidfd = TAKE_FD(pidfd), .link_fd = TAKE_FD(ours)};
     return 0;
 }

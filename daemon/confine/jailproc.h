@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Starts a jail process, in namespaces of its own where that is wanted and granted. */
+/* Starts a jail process, in namespaces of its own where that is wanted and granted: by executing
+ * the jail program, or as a copy of the zygote, the same program in which an interpreter waits
+ * already (daemon/jail/zygote.h). */
 
 #include "daemon/jail/layers.h"
 
@@ -47,3 +49,17 @@ struct jailproc {
  * fit into a message. */
 int jailproc_spawn(const struct jailproc_config *config, const struct jail_shape *shape,
                    const char *directory, struct jailproc *ret);
+
+/* Starts the zygote of jails of CONFIG, which must have an interpreter, and sends it its set-up.
+ * The zygote makes DIRECTORY and answers READY when it takes requests; `warm` and `cold_because`
+ * of that notice say whether the interpreter started. The caller owns *ret. Errors as
+ * jailproc_spawn(). */
+int jailproc_spawn_zygote(const struct jailproc_config *config, const char *directory,
+                          struct jailproc *ret);
+
+/* Has ZYGOTE, which is ready, make a jail of SHAPE for the slot's DIRECTORY: a child of this
+ * process, as from jailproc_spawn().  Blocks until the jail lives. The caller owns *ret. Errors as
+ * jailproc_spawn(); and -EPIPE, -ETIMEDOUT, -EPROTO if the zygote is gone, hangs or breaks the
+ * rules: end it then, a jail may be on its way. */
+int jailproc_copy(const struct jailproc *zygote, const struct jailproc_config *config,
+                  const struct jail_shape *shape, const char *directory, struct jailproc *ret);

@@ -20,6 +20,7 @@
  * only the identity, the slot's directory and the capabilities are indispensable. The per-job part
  * below shows and hides directories, by the capabilities that the jail has kept for itself. */
 #include "enclosure.h"
+#include "identity.h"
 #include "landlock.h"
 #include "mounts.h"
 
@@ -38,30 +39,6 @@
 #include <sys/syscall.h>
 
 /* --- identity ------------------------------------------------------------------------------ */
-
-static int write_text(const char *path, const char *text)
-{
-    _cleanup_close_ int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0)
-        return -errno;
-    size_t n = strlen(text);
-    return write(fd, text, n) == (ssize_t)n ? 0 : -errno;
-}
-
-/* Maps one identity inside to the supervisor's outside: the most that the kernel allows without
- * privilege. */
-static int map_identity(const struct link_setup *setup)
-{
-    char uids[48], gids[48];
-    (void)snprintf(uids, sizeof(uids), "%d %u 1", VIEW_UID, setup->uid);
-    (void)snprintf(gids, sizeof(gids), "%d %u 1", VIEW_GID, setup->gid);
-    int r = write_text("/proc/self/setgroups", "deny");
-    if (r == 0)
-        r = write_text("/proc/self/uid_map", uids);
-    if (r == 0)
-        r = write_text("/proc/self/gid_map", gids);
-    return r;
-}
 
 /* Clears the ambient, bounding and inheritable sets. The jail keeps its permitted capabilities over
  * its user namespace, but no execve can pass them on. */
@@ -251,7 +228,7 @@ static int set_up_seccomp(const struct enclosure *c, int filter)
 static bool bar_user_namespaces(const struct enclosure *c)
 {
     return layer_in(c->layers, LAYER_USER_NAMESPACE) &&
-           write_text("/proc/sys/user/max_user_namespaces", "0") == 0;
+           identity_write("/proc/sys/user/max_user_namespaces", "0") == 0;
 }
 
 /* --- all of it ----------------------------------------------------------------------------- */
@@ -269,7 +246,7 @@ int enclosure_build(struct enclosure *c, const struct link_setup *setup, char *c
     c->pass = setup->pass;
     *ret_step = "mapping the identity of the user namespace";
     if (layer_in(c->layers, LAYER_USER_NAMESPACE))
-        r = map_identity(setup);
+        r = identity_map(VIEW_UID, setup->uid, VIEW_GID, setup->gid);
     if (r < 0)
         return r;
     if (layer_in(c->layers, LAYER_PID_NAMESPACE) && getpid() != 1)

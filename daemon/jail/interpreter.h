@@ -12,7 +12,8 @@
 struct jail_interpreter {
     /* Prepares the interpreter to run scripts as `ARGV[0] ARGV[1] ... SCRIPT` would, with the
      * environment ENVP and MODULES loaded, all three of LISTS, which stays valid. The interpreter
-     * must be of VERSION. Called once, in the confined jail. On failure returns a negative errno
+     * must be of VERSION. Called once, in the confined jail, or in the zygote that jails are copies
+     * of. On failure returns a negative errno
      * and the reason in WHY (SIZE bytes); jobs are then executed. */
     int (*prepare)(const struct link_setup_lists *lists, const char *version, char *why,
                    size_t size);

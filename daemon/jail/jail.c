@@ -26,6 +26,7 @@
 #include "start.h"
 #include "tree_time.h"
 #include "twin.h"
+#include "zygote.h"
 
 #include "daemon/base/clock.h"
 #include "proto/util.h"
@@ -346,9 +347,10 @@ static void warm_up(struct jail *jail, const struct jail_interpreter *interprete
     notice->warm = jail->start.interpreter != NULL;
 }
 
-/* Receives the set-up, builds the enclosure accordingly, and sends the notice READY. */
+/* Receives the set-up, builds the enclosure accordingly, and sends the notice READY. IS_COPY: of
+ * the zygote, so the interpreter is prepared. */
 static int set_up(struct jail *jail, const struct jail_interpreter *interpreter,
-                  const char *slot_directory)
+                  const char *slot_directory, bool is_copy)
 {
     /* The interpreter keeps pointers to these for all later jobs. */
     static char strings[LINK_STRINGS_MAX];
@@ -369,8 +371,12 @@ static int set_up(struct jail *jail, const struct jail_interpreter *interpreter,
         complain(step, -r);
         return r;
     }
-    if (setup.argc > 0)
+    if (is_copy) {
+        jail->start.interpreter = interpreter;
+        notice.warm = 1;
+    } else if (setup.argc > 0) {
         warm_up(jail, interpreter, &lists, setup.version, &notice);
+    }
     return link_send_notice(jail->link, &notice, -1);
 }
 
@@ -386,14 +392,20 @@ static int reserve_descriptors(void)
 
 int jail_main(int argc, char **argv, const struct jail_interpreter *interpreter)
 {
-    if (argc != 2) {
+    const bool is_copy = argc == 3 && strcmp(argv[2], LINK_ZYGOTE) == 0;
+    if (argc != 2 && !is_copy) {
         (void)fprintf(stderr, "rubricd-jail is started by rubricd, not by hand\n");
         return 64;
     }
     /* Static because they are too large for the stack; only this function uses them. */
     static char strings[LINK_STRINGS_MAX];
     static struct jail jail = {.link = LINK_FD, .strings = strings, .twin = TWIN_NULL};
+    char *directory = argv[1];
     lockdown_prepare(jail.ceilings);
+    if (is_copy) {
+        directory = zygote_run(interpreter, directory);
+        memset(argv[2], 0, strlen(argv[2])); /* ps(1) and the like show a jail as any other */
+    }
     (void)setsid();
     (void)prctl(PR_SET_NAME, "rubricd-jail");
     if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0) {
@@ -409,7 +421,7 @@ int jail_main(int argc, char **argv, const struct jail_interpreter *interpreter)
     }
     /* From here on leave by _exit(): the leak check of a sanitizer would run at exit() and needs
      * ptrace, which the filter refuses. */
-    r = set_up(&jail, interpreter, argv[1]);
+    r = set_up(&jail, interpreter, directory, is_copy);
     if (r < 0)
         _exit(r == -ENOTCONN || r == -EPIPE ? 0 : 71);
 

@@ -9,6 +9,9 @@
  * May include: its own files, daemon/base/clock.h, proto/limits.h and proto/util.h. The jail is
  * linked with libc alone; rubricd-jail-warm adds libpython (warm.c, large.c and script.c only).
  *
+ * A jail with an interpreter is executed and starts it itself, or is a copy of the zygote
+ * (zygote.h), where it has been started already.
+ *
  * Invariants:
  *  - The jail has one thread and runs one job at a time. A job that arrives meanwhile is handed
  *    back.

@@ -285,3 +285,57 @@ int link_split_setup(const struct link_setup *setup, char *strings, struct link_
         return -EPROTO;
     return 0;
 }
+
+/* --- the zygote ---------------------------------------------------------------------------- */
+
+int link_send_birth(int fd, const struct link_birth *birth, const char *directory, int jail_link)
+{
+    struct iovec iov[2] = {
+        {.iov_base = (void *)(uintptr_t)birth, .iov_len = sizeof(*birth)},
+        {.iov_base = (void *)(uintptr_t)directory, .iov_len = strlen(directory) + 1},
+    };
+    return send_packet(fd, iov, ARRAY_SIZE(iov), &jail_link, 1);
+}
+
+int link_receive_birth(int fd, struct link_birth *ret, char *strings, int *ret_jail_link)
+{
+    struct link_birth birth;
+    int jail_link = -1;
+    size_t length = 0, count = 0;
+    struct iovec header = {.iov_base = &birth, .iov_len = sizeof(birth)};
+    int r = receive_message(fd, header, strings, &jail_link, 1, &length, &count);
+    if (r <= 0)
+        return r;
+    if (count != 1 || length == 0 || strings[length - 1] != '\0') {
+        close_all(&jail_link, count);
+        return -EPROTO;
+    }
+    *ret = birth;
+    *ret_jail_link = jail_link;
+    return 1;
+}
+
+int link_send_born(int fd, const struct link_born *born, int pidfd)
+{
+    struct iovec iov = {.iov_base = (void *)(uintptr_t)born, .iov_len = sizeof(*born)};
+    return send_packet(fd, &iov, 1, &pidfd, pidfd >= 0 ? 1 : 0);
+}
+
+int link_receive_born(int fd, struct link_born *ret, int *ret_pidfd)
+{
+    struct link_born born;
+    int pidfd = -1;
+    size_t count = 0;
+    struct iovec iov = {.iov_base = &born, .iov_len = sizeof(born)};
+    ssize_t n = receive_packet(fd, &iov, 1, &pidfd, 1, &count);
+    if (n <= 0)
+        return (int)n;
+    bool lives = born.error == 0 && born.pid > 0;
+    if ((size_t)n != sizeof(born) || count != (lives ? 1 : 0) || (!lives && born.error <= 0)) {
+        close_all(&pidfd, count);
+        return -EPROTO;
+    }
+    *ret = born;
+    *ret_pidfd = pidfd;
+    return 1;
+}

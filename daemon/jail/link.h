@@ -224,3 +224,34 @@ int link_split_job(const struct link_job *job, char *strings, struct link_lists 
 
 /* Like link_split_job(), for a set-up. */
 int link_split_setup(const struct link_setup *setup, char *strings, struct link_setup_lists *ret);
+
+/* --- the zygote (zygote.h) ----------------------------------------------------------------- */
+
+/* Last argument of the jail program, after the directory, that makes it the zygote. */
+#define LINK_ZYGOTE "zygote"
+
+/* A jail that the supervisor asks the zygote for. Its directory follows, with its NUL, and the
+ * jail's end of its link accompanies the message. */
+struct link_birth {
+    uint64_t namespaces; /* CLONE_NEWUSER, CLONE_NEWPID, ... */
+};
+
+/* The zygote's answer. A pidfd accompanies it unless there is an error. */
+struct link_born {
+    int32_t pid;   /* as the zygote sees it */
+    int32_t error; /* errno of the clone; 0: the jail lives */
+};
+
+/* Sends a request for a jail. 0 or a negative errno. */
+int link_send_birth(int fd, const struct link_birth *birth, const char *directory, int jail_link);
+
+/* Receives such a request, with the directory in STRINGS (LINK_STRINGS_MAX bytes). Returns 1 and
+ * gives the caller *ret_jail_link; 0 at end of file; -EPROTO or another negative errno. */
+int link_receive_birth(int fd, struct link_birth *ret, char *strings, int *ret_jail_link);
+
+/* Sends the answer with PIDFD, which is -1 on error. 0 or a negative errno. */
+int link_send_born(int fd, const struct link_born *born, int pidfd);
+
+/* Receives an answer. Returns 1 and gives the caller *ret_pidfd, -1 on error; 0 at end of file;
+ * -EPROTO or another negative errno. */
+int link_receive_born(int fd, struct link_born *ret, int *ret_pidfd);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* rubricd-jail-warm: the jail with a Python interpreter waiting in it. A job that is a script runs
  * in a fork of the jail. Starting the interpreter and importing the usual modules costs ten to
- * twenty milliseconds; each jail pays that once instead of once per job.
+ * twenty milliseconds; each jail pays that once instead of once per job, or the zygote, of which
+ * jails are copies, once for all of them.
  *
  * Theory of operation. prepare() starts the interpreter as `python3 -s -B SCRIPT` would start, up
  * to the point at which it opens its script; by then it has run nothing but the standard library.

@@ -92,6 +92,7 @@ static int make_isolation(struct settings *settings, const struct settings_host 
             .warm_program = host->warm_program,
             .no_cgroups = host->no_cgroups,
             .interpreter = version,
+            .is_private = host->is_private,
         };
         r = confinement_new(config, &of, directory, &settings->confinement, fault);
     }

@@ -30,6 +30,7 @@ struct settings_host {
     int jail_program;       /* rubricd-jail, open; borrowed for the life of the settings */
     int warm_program;       /* rubricd-jail-warm likewise; a negative errno: not available */
     const char *no_cgroups; /* why there are no control groups; NULL: there are some */
+    bool is_private;        /* one client is served */
 };
 
 /* Makes settings of CONFIG and takes what it holds, also on failure. Asks the interpreter for its

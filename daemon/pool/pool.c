@@ -68,16 +68,24 @@ static void on_idle(struct slot *slot, void *userdata)
     pool_dispatch(userdata);
 }
 
-/* A dead jail's orphans become children of this process, as the other slots' jails are. */
+/* A dead jail's orphans become children of this process, as the other slots' jails and the zygotes
+ * are. (The zygote of a confinement that only queued jobs know would be killed too; another one
+ * would be started for them.) */
 static int on_sweep(void *userdata)
 {
     struct pool *pool = userdata;
-    _cleanup_free_ pid_t *jails = calloc(pool->slot_count, sizeof(*jails));
-    if (!jails)
+    size_t n = 0;
+    _cleanup_free_ pid_t *keep = calloc(2 * (size_t)pool->slot_count + 1, sizeof(*keep));
+    if (!keep)
         return -ENOMEM;
-    for (unsigned i = 0; i < pool->slot_count; i++)
-        jails[i] = slot_jail_pid(&pool->slots[i]->slot);
-    return children_kill(jails, pool->slot_count);
+    keep[n++] = confinement_zygote(pool->slot_config.confinement);
+    for (unsigned i = 0; i < pool->slot_count; i++) {
+        const struct slot *slot = &pool->slots[i]->slot;
+        keep[n++] = slot_jail_pid(slot);
+        if (slot->jail.confinement)
+            keep[n++] = confinement_zygote(slot->jail.confinement);
+    }
+    return children_kill(keep, n);
 }
 
 static void on_stopped(struct slot *slot, void *userdata)

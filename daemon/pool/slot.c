@@ -154,7 +154,7 @@ static int send_job(struct slot *slot, struct slot_job *job)
 
 static bool jail_fits(const struct slot *slot, const struct slot_job *job)
 {
-    return slot_jail_is_of(&slot->jail, job->confinement, job->networked);
+    return slot_jail_is_of(&slot->jail, job->confinement, &job->wish);
 }
 
 /* The jail has the slot's job and may start it at any time. */
@@ -388,15 +388,22 @@ static const char *on_notice(const struct link_notice *notice, int pidfd, void *
 static void on_choose(void *userdata)
 {
     struct slot *slot = userdata;
-    if (slot->job.phase == SLOT_JOB_PENDING)
-        slot_jail_reshape(&slot->jail, slot->job.confinement, slot->job.networked);
-    else
-        slot_jail_reshape(&slot->jail, slot->config->confinement, slot->jail.networked);
+    bool is_pending = slot->job.phase == SLOT_JOB_PENDING;
+    struct confinement *confinement =
+        is_pending ? slot->job.confinement : slot->config->confinement;
+    struct jail_wish wish = is_pending ? slot->job.wish : slot->jail.wish;
+    /* A slot that has once had a job for an interpreter keeps one. */
+    wish.warm = wish.warm || slot->jail.wish.warm || confinement_is_eager(confinement);
+    slot_jail_reshape(&slot->jail, confinement, &wish);
 }
 
 static void on_spawned(int r, void *userdata)
 {
     struct slot *slot = userdata;
+    const char *reason = confinement_take_reason(slot->jail.confinement);
+    if (reason)
+        log_slot(slot->config->log, LOG_WARNING, LOG_MESSAGE_ZYGOTE_LOST, slot->index, 0,
+                 "the zygote, of which jails with an interpreter are copies, is lost: %s", reason);
     if (r == 0) {
         slot->config->tally->jails_started++;
         return;
@@ -447,7 +454,9 @@ static bool on_sweep(void *userdata)
     struct slot *slot = userdata;
     bool is_empty = job_cgroup_close(&slot->job.cgroup);
     is_empty = job_cgroup_close(&slot->next.cgroup) && is_empty;
-    return slot->config->ops->sweep(slot->config->userdata) > 0 || !is_empty;
+    return (confinement_leaves_orphans(slot->jail.confinement) &&
+            slot->config->ops->sweep(slot->config->userdata) > 0) ||
+           !is_empty;
 }
 
 static void on_stopped(void *userdata)

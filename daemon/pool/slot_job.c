@@ -56,7 +56,7 @@ int slot_job_init(struct slot_job *job, const struct launch *launch, uint64_t nu
     job->limits = launch->limits;
     job->cpu_percent = launch->cpu_percent;
     job->confinement = confinement_ref(launch->confinement);
-    job->networked = launch->network;
+    job->wish = (struct jail_wish){.networked = launch->network, .warm = launch->warm};
     job->result.run_delay_ns = UINT64_MAX;
     enter(job, SLOT_JOB_PENDING);
     return 0;

@@ -43,7 +43,7 @@ struct slot_job {
     struct limits limits;
     unsigned cpu_percent;            /* of one CPU; 0: no limit */
     struct confinement *confinement; /* of the jail that it wants; a reference */
-    bool networked;                  /* it wants the shape of jails that may use the network */
+    struct jail_wish wish;           /* what it wants of its jail */
     struct packet packet;            /* PACKET_NULL once it cannot be sent any more */
     uint64_t sent_ns;                /* when it was handed to the jail; 0: no jail has it */
     struct job_cgroup cgroup;

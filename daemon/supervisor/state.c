@@ -90,6 +90,7 @@ struct settings_host state_host(const struct supervisor *supervisor)
     return (struct settings_host){
         .jail_program = supervisor->jail_program,
         .warm_program = supervisor->warm_program,
+        .is_private = supervisor->single_client,
         .no_cgroups = supervisor->cgroups.fd >= 0 ? NULL : supervisor->no_cgroups.text,
     };
 }

@@ -274,7 +274,6 @@ static int set_up_clients(struct supervisor *supervisor, const struct supervisor
 {
     const struct config *config = &supervisor->settings->config;
     if (options->serve_fd >= 0) {
-        supervisor->single_client = true;
         requests_accept(options->serve_fd, supervisor);
         return 0;
     }
@@ -357,6 +356,7 @@ int supervisor_init(struct supervisor *supervisor, struct config *config,
         .source = options->source,
         .jail_program = options->jail_program,
         .warm_program = options->warm_program,
+        .single_client = options->serve_fd >= 0,
         .scrape = SCRAPE_NULL,
         .work_dir_fd = -1,
         .cgroups = CGROUP_TREE_NULL,

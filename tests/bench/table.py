@@ -23,6 +23,7 @@ ITEMS = {
     "g": "deadlines",
     "h": "cost and size of the daemon",
     "i": "the protocol alone",
+    "j": "how jails start",
 }
 HEAD = ("", "what", "median (least to most)", "goal", "")
 

@@ -413,8 +413,8 @@ class Daemon:
         return Client(self.socket, **kwargs)
 
     def descendants(self):
-        """Returns the pids of all the daemon's descendants, jails included."""
-        parents = {}
+        """Returns the pids of all the daemon's descendants, jails included, but not its zygotes."""
+        parents, daemon = {}, self.process.pid
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit():
                 try:
@@ -422,7 +422,8 @@ class Daemon:
                 except OSError:
                     continue
                 fields = text[text.rindex(")") + 2 :].split()
-                if fields[0] != "Z":
+                is_zygote = "(rubricd-zygote)" in text and int(fields[1]) == daemon
+                if fields[0] != "Z" and not is_zygote:
                     parents[int(entry.name)] = int(fields[1])
         found, frontier = set(), {self.process.pid}
         while frontier:

@@ -109,4 +109,5 @@ static inline void confine(struct confinement *confinement, const char *program)
     *confinement = (struct confinement){.references = 1, .probe = PROBE_NULL};
     confinement->jail.program = open(program, O_RDONLY | O_CLOEXEC);
     assert_true(confinement->jail.program >= 0);
+    confinement->plain = confinement->jail;
 }

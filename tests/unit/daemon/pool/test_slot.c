@@ -355,12 +355,13 @@ static void sweep_around_a_jail(struct fixture *f)
 
 static void test_what_must_not_be_is_caught(void **state)
 {
+    const struct jail_wish networked = {.networked = true};
     struct fixture *f = start(SILENT);
     (void)state;
     assert_caught(slot_cancel(&f->slot, &f->owners[0])); /* the slot does not have it */
     assert_caught(slot_pass_on(&f->slot, &f->slot));
     assert_caught(slot_jail_start(&f->slot.jail)); /* one is up */
-    assert_caught(slot_jail_reshape(&f->slot.jail, &f->confinement, true));
+    assert_caught(slot_jail_reshape(&f->slot.jail, &f->confinement, &networked));
     assert_caught(f->slot.jail.host.ops->up(&f->slot)); /* idle to idle */
     assert_caught(run_without_a_job(f));
     assert_caught(sweep_around_a_jail(f));
