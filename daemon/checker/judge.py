@@ -34,9 +34,9 @@ import time
 
 import candidate
 import classes
-import proxies
+from link import TESTS, Link
+import membrane
 import suite
-import wire
 
 DETAILS_MAX = 64  # maximum number of failed assertions that the report explains
 PR_SET_DUMPABLE = 4
@@ -44,6 +44,9 @@ PR_SET_DUMPABLE = 4
 JUDGING_MODULES = ("math", "cmath", "collections", "itertools", "functools", "operator", "statistics", "decimal",
                    "fractions", "heapq", "copy", "json")  # fmt: skip
 END_WAIT_SECONDS = 0.2
+SIGNATURE_WORDS = ("inspect", "signature", "__annotations__", "get_type_hints", "defaults__", "__code__", "argspec")
+OWN_MODULES = ("classes", "wire", "suite", "describe", "mirrors", "membrane", "link", "values", "judge", "candidate",
+               "__main__")  # fmt: skip
 
 
 class _Int(_ctypes._SimpleCData):
@@ -176,8 +179,9 @@ class Space(dict):
     def __missing__(self, name):
         if name not in self.theirs:
             raise KeyError(name)
-        value = self.link.ask("global", (name,))
-        if type(value) in proxies.PROXIES:
+        value = self.link.ask("global", None, (name,))
+        value = self.link.without_aliases(name, value)
+        if self.link.is_theirs(value):
             self.keep(name, value)
         return value
 
@@ -197,7 +201,7 @@ class Checker:
         self.recorder = suite.Recorder()
         self.space = Space(
             link,
-            __name__=proxies.TESTS,
+            __name__=TESTS,
             __builtins__=builtins,
             __compare__=self.recorder.compare,
             __truth__=self.recorder.truth,
@@ -223,12 +227,15 @@ class Checker:
         for name in names:
             value = self.space[name]
             kind = classes.kind_of(value)
-            if kind and value.__module__ == proxies.TESTS and value.__name__ == name:
+            if kind and value.__module__ == TESTS and value.__name__ == name:
                 kinds[name] = kind
         if kinds:
-            for name in self.link.ask("share", (kinds,)):
+            names = self.link.ask("share", None, (tuple(kinds.items()),))
+            if type(names) is not tuple:
+                raise membrane.Lost
+            for name in names:
                 if type(name) is not str or name not in kinds:
-                    raise proxies.Lost
+                    raise membrane.Lost
                 self.link.shared.add(name, self.space[name])
 
     def leave_built_in(self):
@@ -267,6 +274,29 @@ class Checker:
                 if hasattr(module, name):
                     self.take(name, getattr(module, name))
 
+    def name_classes(self):
+        """Special methods answer only for classes that the tests name. Exception classes that the code
+        merely renames are known before the first call."""
+        for name in sorted(self.names_used() & self.space.theirs):
+            value = self.link.without_aliases(name, self.link.ask("global", None, (name,)))
+            if isinstance(value, type):
+                self.link.name(value)
+
+    def looks_at_signatures(self):
+        tests = "\n".join((self.job.setup, self.job.test, *self.job.targets))
+        return any(word in tests for word in SIGNATURE_WORDS)
+
+    def names_used(self):
+        """Returns the global names that the tests look up and do not bind themselves."""
+        used = {self.job.entry_point}
+        for text in (self.job.setup, self.job.test, *self.job.targets):
+            try:
+                tree = suite.parse(text, "<tests>")
+            except (SyntaxError, ValueError):
+                continue
+            used |= suite.free_names(tree)
+        return used
+
     def take(self, name, value):
         self.space.setdefault(name, value)
         self.space.theirs.discard(name)
@@ -295,33 +325,34 @@ class Checker:
 
     def load(self):
         job = self.job
-        answer = self.link.ask("load", (job.prelude, job.code, job.entry_point))
+        answer = self.link.ask("load", None, (job.prelude, job.code, job.entry_point, self.looks_at_signatures()))
         if type(answer) is not tuple or len(answer) != 2:
-            raise proxies.Lost
+            raise membrane.Lost
         outcome, names = answer
         if outcome != "loaded":
             verdict = "error" if outcome == "denied" else "syntax_error"
             self.report.verdict(verdict, f"{names}")
             return False
-        if type(names) is not list or not all(type(name) is str for name in names):
-            raise proxies.Lost
+        if type(names) is not tuple or not all(type(name) is str for name in names):
+            raise membrane.Lost
         self.space.theirs = set(names)
         self.load_prelude()
         self.leave_built_in()
         if not job.shared:
             self.find_real_ones()
+            self.name_classes()
         if job.setup and not job.shared:
             self.execute(job.setup, "<test_setup>")
         return True
 
     def run_shared(self):
         job = self.job
-        answer = self.link.ask("shared", (job.test, job.entry_point, job.setup, job.targets))
-        if type(answer) is not list or len(answer) != job.count():
-            raise proxies.Lost
+        answer = self.link.ask("shared", None, (job.test, job.entry_point, job.setup, tuple(job.targets)))
+        if type(answer) is not tuple or len(answer) != job.count():
+            raise membrane.Lost
         for result in answer:
             if type(result) is not tuple or tuple(map(type, result)) != (bool, str):
-                raise proxies.Lost
+                raise membrane.Lost
             self.report.assertion(*result)
 
     def run(self):
@@ -334,9 +365,9 @@ class Checker:
                 for step in self.steps():
                     passed, detail = suite.run(step, self.recorder)
                     if self.link.lost is not None:
-                        raise proxies.Lost
+                        raise membrane.Lost
                     self.report.assertion(passed, detail)
-        except proxies.Lost:
+        except membrane.Lost:
             return False
         except Exception as error:
             self.report.verdict("error", f"test_setup: {suite.describe(error)}")
@@ -376,12 +407,12 @@ def start_candidate(report_fd):
             os.close(fd)
         set_dumpable(1)
         sys.argv = [candidate.NAME]
-        for module in ("classes", "wire", "suite", "proxies", "judge", "candidate", "__main__"):
+        for module in OWN_MODULES:
             sys.modules.pop(module, None)
         candidate.run(question_read, answer_write)
     os.close(question_read)
     os.close(answer_write)
-    return pid, proxies.Link(answer_read, question_write)
+    return pid, Link(answer_read, question_write)
 
 
 def remove(here):
