@@ -89,6 +89,7 @@ class Server(membrane.Space):
         super().__init__(read_fd, write_fd, 1)
         self.unfinished = {}  # exceptions that iterators raised after items that have already been sent
         self.module = type(sys)(NAME)
+        self.steps.lends = True
         self.operations = {
             "call": lambda function, /, *arguments, **keywords: function(*arguments, **keywords),
             "method": lambda value, name, /, *arguments, **keywords: getattr(value, name)(*arguments, **keywords),
@@ -104,6 +105,10 @@ class Server(membrane.Space):
             "deepcopy": copied("deepcopy"),
             "pickle": pickled,
             "unpickle": unpickled,
+            "step": self.steps.step,
+            "watch": self.steps.watch,
+            "wake": self.steps.wake,
+            "run_handle": self.steps.run_handle,
             "load": self.load,
             "global": self.fetch,
             "set_global": self.bind,
@@ -213,7 +218,8 @@ class Server(membrane.Space):
             self.converse()
 
 
-WITHOUT_TARGET = frozenset(("load", "global", "set_global", "share", "shared", "derive", "unpickle"))
+WITHOUT_TARGET = frozenset(("load", "global", "set_global", "share", "shared", "derive", "unpickle", "wake",
+                            "run_handle"))  # fmt: skip
 
 
 def special(value, name, *arguments):

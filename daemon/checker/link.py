@@ -37,7 +37,7 @@ CLASSES_KNOWN = ("builtins", "collections", "collections.abc", "fractions", "dec
                  "array", "enum", "numbers", "typing", "abc", "ipaddress", "numpy")  # fmt: skip
 # Modules in which the judge looks up the special methods of an instance's class.
 MODULES_KNOWN = ("contextlib", "re", "functools", "io", "itertools", "collections", "threading", "types", "queue",
-                 "builtins", "dataclasses", "typing", "string", "operator", "asyncio", "_io", "_thread", "random",
+                 "builtins", "dataclasses", "typing", "string", "operator", "asyncio", "_asyncio", "_io", "_thread", "random",
                  "weakref", "contextvars", "logging", "heapq", "csv", "configparser", "argparse",
                  "struct", "zlib", "hashlib", "_hashlib", "time", "inspect", "datetime", "enum", "abc")  # fmt: skip
 HOLLOW = frozenset(("__float__", "__int__", "__index__", "__complex__", *COMPARISONS, "__hash__", "__bool__"))
@@ -109,6 +109,10 @@ class Link(membrane.Space):
             "drain": self.drain_for_candidate,
             "copy": self.copy_for_candidate,
             "deepcopy": self.copy_for_candidate,
+            "step": self.steps.step,
+            "watch": self.steps.watch,
+            "wake": self.steps.wake,
+            "call_later": self.steps.call_later,
         }
 
     # --- asking the candidate ---
@@ -313,7 +317,7 @@ class Link(membrane.Space):
             self.denied = True
         # Raised by a plain call it would silently end a loop elsewhere: map() would stop, and all() of
         # nothing is true.
-        if isinstance(error, (StopIteration, StopAsyncIteration)) and operation not in ("next", "special", "send"):
+        if isinstance(error, (StopIteration, StopAsyncIteration)) and operation not in ("next", "special", "step"):
             return RuntimeError(f"candidate raised {kind.__name__}")
         if kind.__name__ in SKIPPING and kind.__module__.partition(".")[0] in ("unittest", "_pytest", "pytest"):
             return RuntimeError(f"candidate raised {kind.__name__}")
@@ -365,6 +369,8 @@ class Link(membrane.Space):
         handler = self.operators.get(operation)
         if handler is None:
             raise WireError("an unknown question")
+        if operation in ("wake", "call_later"):
+            return handler(*arguments)
         if id(target) not in self.export_numbers and not self.is_shared_copy(target):
             raise WireError("a question about an unknown object")
         return handler(target, *arguments, **keywords)
@@ -456,9 +462,11 @@ def _hidden_types():
     async def generator():
         yield
 
-    running = coroutine()
+    running, stepping = coroutine(), generator().asend(None)
     running.close()
-    return {(one.__module__, one.__qualname__): one for one in [*found, type(running), type(generator())]}
+    stepping.close()
+    found += [type(running), type(stepping), type(generator()), type(generator().athrow(ValueError))]
+    return {(one.__module__, one.__qualname__): one for one in found}
 
 
 HIDDEN_TYPES = _hidden_types()

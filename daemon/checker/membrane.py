@@ -14,6 +14,7 @@ import _weakref
 import sys
 import threading
 
+import asynchronous
 import classes
 import describe
 import mirrors
@@ -59,6 +60,7 @@ class Space:
         self.lock = threading.RLock()
         self.ambient = None
         self.transcript = None
+        self.steps = asynchronous.Steps(self)
 
     # --- sending ---
 

@@ -11,6 +11,7 @@ do on this side."""
 
 import sys
 
+import asynchronous
 import classes
 import describe
 from describe import ARITHMETIC, COMPARISONS, CONVERSIONS, SPECIALS, UNARY
@@ -433,6 +434,8 @@ def make_library_class(space, module, qualified, specials):
     for name in specials:
         if name in SPECIALS:
             names[name] = make_special(space, info, name, None)
+    if "__await__" in names:
+        asynchronous.add_awaiting(space, names)
     if "__next__" in names:
         add_reading_ahead(space, info, names)
     made = type.__new__(space.Mirror, info.name, (space.Instance,), names)
