@@ -6,10 +6,12 @@ import _ast
 import builtins
 import os
 import sys
+from marshal import loads
 
 import classes
 import membrane
 import suite
+import wire
 
 NAME = "candidate"
 NAMES_MAX = 10000
@@ -126,6 +128,17 @@ class Server(membrane.Space):
         if operation == "load" and isinstance(reply[1], SystemExit):
             raise reply[1]
         return reply
+
+    def is_brief_answer(self, data):
+        """Makes the call that DATA asks for; what comes to this side in the short form is a question."""
+        number, arguments = loads(data[1:])
+        reply = self.answer("call", self.exports[number], arguments, {})
+        brief = None
+        if reply[0] == "=" and not self.sharing.by_number and not self.dead and type(reply[1]) in wire.BRIEF_TYPES:
+            if self.ambient is None or not self.ambient.has_news():
+                brief = wire.brief_answer(reply[1])
+        self.send(brief if brief is not None and len(brief) < wire.BRIEF_MAX else self.written(reply))
+        return False
 
     def may_forget(self, parts):
         return parts[0] == "e" and classes.is_built_in(parts[1])

@@ -286,16 +286,44 @@ class Checker:
         tests = "\n".join((self.job.setup, self.job.test, *self.job.targets))
         return any(word in tests for word in SIGNATURE_WORDS)
 
+    def trees(self):
+        for text in (self.job.setup, self.job.test, *self.job.targets):
+            try:
+                yield suite.parse(text, "<tests>")
+            except (SyntaxError, ValueError):
+                pass  # reported when its turn comes
+
     def names_used(self):
         """Returns the global names that the tests look up and do not bind themselves."""
         used = {self.job.entry_point}
-        for text in (self.job.setup, self.job.test, *self.job.targets):
-            try:
-                tree = suite.parse(text, "<tests>")
-            except (SyntaxError, ValueError):
-                continue
+        for tree in self.trees():
             used |= suite.free_names(tree)
         return used
+
+    def follow_globals(self):
+        """Finds the names that the tests bind for the code: globals of the code that they set and never look
+        at, and classes that the code uses and does not define. Nothing else that the tests bind is for the
+        code to see."""
+        used, bound, defined = set(), set(), set()
+        for tree in self.trees():
+            more = suite.names_of(tree)
+            used |= more[0]
+            bound |= more[1]
+            defined |= {node.name for node in tree.body if isinstance(node, _ast.ClassDef)}
+        names = (bound - used) & self.space.theirs
+        if defined:
+            program, _ = candidate.compose(self.job.prelude, self.job.code, self.job.entry_point)
+            names |= defined & suite.free_names(suite.parse(program, "<code>"))
+        self.followed = dict.fromkeys(sorted(names), self)
+        if names:
+            self.link.before = self.tell_globals
+
+    def tell_globals(self):
+        for name, told in self.followed.items():
+            value = self.space.get(name, self)
+            if value is not told:
+                self.followed[name] = value
+                self.link.ask("set_global", None, (name, value))
 
     def take(self, name, value):
         self.space.setdefault(name, value)
@@ -341,6 +369,7 @@ class Checker:
         if not job.shared:
             self.find_real_ones()
             self.name_classes()
+            self.follow_globals()
         if job.setup and not job.shared:
             self.execute(job.setup, "<test_setup>")
         return True

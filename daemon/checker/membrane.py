@@ -226,7 +226,7 @@ class Space:
     def make_function(self, number, parts):
         if len(parts) != 8:
             raise WireError("a bad function")
-        return mirrors.make_function(self, parts)
+        return mirrors.make_function(self, number, parts)
 
     def make_class(self, number, parts):
         return mirrors.make_class(self, number, parts)
@@ -246,7 +246,7 @@ class Space:
         return vars(__import__(module))[name]
 
     def make_module(self, number, parts):
-        return mirrors.make_function(self, ("f", "module", "module", None, None, 0, None, None))
+        return mirrors.make_function(self, None, ("f", "module", "module", None, None, 0, None, None))
 
     def make_exception(self, number, parts):
         if len(parts) != 7:
@@ -443,6 +443,9 @@ class Space:
             raise self.raised(operation, value)
         return value
 
+    def call(self, function, number, arguments, keywords):
+        return self.ask("call", function, arguments, keywords)
+
     def question(self, operation, target, arguments, keywords):
         try:
             more = _pairs(keywords) if keywords else ()
@@ -456,7 +459,13 @@ class Space:
     def converse(self):
         """Answers the other side's questions until its answer comes."""
         while True:
-            what, value = self.read(self.receive())
+            data = self.receive()
+            if data[0] == wire.BRIEF:
+                if self.is_brief_answer(data):
+                    return "=", wire.read_brief_answer(data)
+                continue
+            what, value = self.read(data)
+            data = None
             if what != "?":
                 return what, value
             operation, target, arguments, keywords = value
@@ -465,6 +474,9 @@ class Space:
             operation = target = arguments = keywords = None  # the arguments may be dropped now
             self.send(self.written(reply))
             reply = None
+
+    def is_brief_answer(self, data):
+        return True
 
     def read(self, data):
         roots = wire.Table(data, self).roots

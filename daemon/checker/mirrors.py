@@ -40,12 +40,12 @@ def checked_name(name, otherwise="unknown"):
     return name
 
 
-def make_function(space, parts):
+def make_function(space, number, parts):
     """Makes the stand-in for a function."""
     _, name, qualified, module, doc, flags, attributes, signature = parts
 
     def stand_in(*arguments, **keywords):
-        return space.ask("call", stand_in, arguments, keywords)
+        return space.call(stand_in, number, arguments, keywords)
 
     if type(flags) is int and flags & describe.FUNCTION_FLAGS:
         code = stand_in.__code__

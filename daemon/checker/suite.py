@@ -152,6 +152,12 @@ def names_in_classes(code):
 
 def free_names(tree):
     """Returns the names that a module looks up and binds nowhere."""
+    used, bound = names_of(tree)
+    return used - bound
+
+
+def names_of(tree):
+    """Returns the names that a module looks up and those that it binds, wherever that is."""
     used, bound = set(), set()
     for node in _nodes(tree):
         if isinstance(node, _ast.Name):
@@ -164,7 +170,7 @@ def free_names(tree):
             bound.add((node.asname or node.name).partition(".")[0])
         elif isinstance(node, _ast.ExceptHandler) and node.name:
             bound.add(node.name)
-    return used - bound
+    return used, bound
 
 
 def _called(node):

@@ -19,12 +19,16 @@ import os
 import sys
 from _collections import OrderedDict, defaultdict, deque  # without the cost of importing collections
 from _operator import is_
+from _struct import Struct
 
 import values
 
 MESSAGE_MAX = 96 << 20
 NODES_MAX = 4 << 20
 INTEGER_MAX = 1 << 20  # bytes
+
+
+pack_float, unpack_float = Struct("<d").pack, Struct("<d").unpack_from
 
 
 class WireError(Exception):
@@ -761,6 +765,57 @@ MADE_OF = {
     ord("v"): lambda parts: dict(enumerate(parts)).values(),
     ord("w"): lambda parts: dict(zip(parts[::2], parts[1::2], strict=True)).items(),
 }
+
+
+# --- calls with plain arguments -------------------------------------------------------------------
+
+# A call whose arguments are of these types, while no container is shared, is most of what most tests do. It
+# has a shorter form: BRIEF, then for a question what marshal makes of the function's number and the
+# arguments, which only the candidate reads, and for an answer a tag and the value.
+BRIEF = 0xFE
+BRIEF_TYPES = frozenset((type(None), bool, int, float, str, bytes))
+BRIEF_MAX = 4096
+
+
+def brief_answer(value):
+    """Returns the short form of an answer; None if it has none."""
+    kind = type(value)
+    if kind is int:
+        return b"\xfei" + value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True)
+    if kind is str:
+        return b"\xfes" + value.encode("utf-8", "surrogatepass")
+    if kind is bool:
+        return b"\xfeT" if value else b"\xfeF"
+    if value is None:
+        return b"\xfeN"
+    if kind is float and value == value:
+        return b"\xfed" + pack_float(value)
+    return b"\xfeb" + value if kind is bytes else None
+
+
+def read_brief_answer(data):
+    if len(data) > BRIEF_MAX:
+        raise WireError("too long an answer")
+    tag = data[1:2]
+    if tag == b"i":
+        return int.from_bytes(data[2:], "little", signed=True)
+    if tag == b"s":
+        try:
+            return str(memoryview(data)[2:], "utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            raise WireError("a bad string") from None
+    if tag == b"d" and len(data) == 10:
+        value = unpack_float(data, 2)[0]
+        if value == value:
+            return value
+    elif tag == b"b":
+        return data[2:]
+    elif len(data) == 2 and tag in BRIEF_CONSTANTS:
+        return BRIEF_CONSTANTS[tag]
+    raise WireError("a bad answer")
+
+
+BRIEF_CONSTANTS = {b"N": None, b"T": True, b"F": False}
 
 
 # --- messages on a pipe ---------------------------------------------------------------------------
