@@ -113,7 +113,7 @@ def fill_array(value, parts):
         value.shape = new.shape
     if new.flags.writeable and not value.flags.writeable:
         value.flags.writeable = True
-    # Two arrays may share their memory: one that has not changed must not undo what came with the other.
+    # One that cannot be written to may still be the same.
     if value.tobytes() != parts[1]:
         value[...] = new
     if not new.flags.writeable:

@@ -387,8 +387,7 @@ def _make_array(of_class, parts):
 def _fill_array(value, parts):
     new = _make_array(type(value), parts)
     need(new.typecode == value.typecode)
-    if new.tobytes() != value.tobytes():
-        value[:] = new
+    value[:] = new
 
 
 def _take_view(value):
@@ -586,6 +585,6 @@ def plain_of(value):
     """Returns the name of the plain type that the class of VALUE is derived from and a plain copy, made
     without running anything of that class; None if there is no such type, or if it is exactly VALUE's."""
     for kind in mro_of(type(value))[1:]:
-        if id(kind) in _PLAIN:
+        if id(kind) in _PLAIN and type(value) is not bool:
             return kind.__name__, _PLAIN[id(kind)][1](value)
     return None

@@ -37,14 +37,8 @@ CHECKER = str(pathlib.Path(__file__).resolve().parents[4] / "daemon" / "checker"
 sys.path.insert(0, CHECKER)
 
 import values  # noqa: E402
+from wire_parts import Liar, fuzz, there_and_back  # noqa: E402
 
-try:
-    import numpy
-except ImportError:
-    numpy = None
-needs_numpy = pytest.mark.skipif(numpy is None, reason="numpy is not installed")
-
-PLAIN = (type(None), bool, int, float, complex, str, bytes, tuple, list, dict, set, frozenset, bytearray)
 UTC = datetime.timezone.utc
 EAST = datetime.timezone(datetime.timedelta(hours=5, minutes=45), "Nepal")
 BERLIN = zoneinfo.ZoneInfo("Europe/Berlin")
@@ -53,15 +47,6 @@ BERLIN = zoneinfo.ZoneInfo("Europe/Berlin")
 @functools.lru_cache
 def cached():
     return 1
-
-
-def there_and_back(value):
-    """Does what the two sides of the wire do, without the wire."""
-    if type(value) in PLAIN:
-        return value
-    name, parts = values.describe(value)
-    assert type(name) is str and type(parts) is tuple
-    return values.make(name, list(map(there_and_back, parts)))
 
 
 VALUES = [
@@ -247,15 +232,6 @@ def test_anything_else_is_no_value(value):
 # --- what is refused ------------------------------------------------------------------------------
 
 
-class Liar(int):
-    """Passes for an int in arithmetic, and is none."""
-
-    def __int__(self):
-        raise AssertionError("asked")
-
-    __index__ = __bool__ = __eq__ = __lt__ = __hash__ = __int__
-
-
 HOSTILE = [
     ("Fraction", (1,), (1, 0), (2, 4), (1, -2), (1.0, 2), (True, 2), ("1", 2), (Liar(1), 2), (1 << (1 << 19), 1),
      (fractions.Fraction(1, 2), 3)),
@@ -432,55 +408,6 @@ def test_nobody_writes_into_a_class_by_its_dictionary():
 
 # --- fuzz -----------------------------------------------------------------------------------------
 
-ODD = [0, -1, 1 << 31, 1 << 63, 1 << 200, True, None, 1.5, float("nan"), "", "a", "\0", "\udc80", b"", b"\xff" * 9, (), (1,),
-       [], {}, object(), Liar(3), UTC, int, bytearray(b"a"), decimal.Decimal("NaN")]  # fmt: skip
-
-
-def mutated(chance, parts):
-    parts = list(parts)
-    for _ in range(chance.randrange(1, 4)):
-        what = chance.randrange(4)
-        at = chance.randrange(len(parts) + 1)
-        if what == 0:
-            parts[at:at + 1] = []
-        elif what == 1:
-            parts.insert(at, chance.choice(ODD))
-        elif what == 2 and at < len(parts) and type(parts[at]) in (str, bytes) and parts[at]:
-            i = chance.randrange(len(parts[at]))
-            one = chr(chance.choice((0, 46, 57, 97, 0x10FFFF))) if type(parts[at]) is str else bytes([chance.randrange(256)])
-            parts[at] = parts[at][:i] + one + parts[at][i + 1 :]
-        elif what == 2 and at < len(parts) and type(parts[at]) is int:
-            parts[at] += chance.choice((-1, 1, 100, -(1 << 40)))
-        else:
-            parts[at:at + 1] = [chance.choice(ODD)]
-    return tuple(parts)
-
-
-def fuzz(seeds, count):
-    chance = random.Random(20)
-    made = refused = 0
-    names = sorted({name for name, _ in seeds})
-    tracemalloc.start()
-    try:
-        for _ in range(count):
-            name, parts = chance.choice(seeds)
-            if chance.random() < 0.05:
-                name = chance.choice(names)
-            parts = mutated(chance, parts)
-            try:
-                value = values.make(name, parts)
-            except ValueError:
-                refused += 1
-                continue
-            made += 1
-            again = values.describe(value)
-            assert again is not None and again[0] == name, (name, parts)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    return made, refused, peak
-
-
 def test_mutated_parts_make_a_value_or_are_refused():
     made, refused, peak = fuzz([values.describe(value) for value in VALUES], 20000)
     print(f"\nmade {made}, refused {refused}, peak {peak >> 10} KiB")
@@ -551,15 +478,3 @@ def test_library_classes_that_are_derived_come_as_plain_values():
     assert values.plain_of(signal.SIGTERM) == ("int", 15)
     assert type(values.plain_of(signal.SIGTERM)[1]) is int
     assert values.plain_of(Strange("D", (dict,), {})(a=1)) == ("dict", {"a": 1})
-
-
-# --- numpy ----------------------------------------------------------------------------------------
-
-
-def test_without_numpy_its_values_are_refused(monkeypatch):
-    monkeypatch.setitem(sys.modules, "numpy", None)
-    monkeypatch.setattr(values, "_classes", {})
-    for name, parts in (("number", ("<f8", bytes(8))), ("ndarray", ("<f8", b"", True, 0)), ("dtype", ("<f8",)), ("str_", ("a",))):
-        with pytest.raises(ValueError):
-            values.make(name, parts)
-    assert values.describe(type("ndarray", (), {"__module__": "numpy"})()) is None
