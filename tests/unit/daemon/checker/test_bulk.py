@@ -172,13 +172,13 @@ def test_random_data_are_sequences_that_could_be_packed_or_refused():
     chance = random.Random(20)
     seeds = [bulk.pack(values) for values in PACKED.values()]
     read = refused = 0
-    for _ in range(30000):
+    for _ in range(10000):
         data = bytearray(chance.choice(seeds))
         if chance.random() < 0.2:
             data = bytearray(chance.choice(b"BhiqdTsSyYt").to_bytes(1, "big") + chance.randbytes(chance.randrange(80)))
         for _ in range(chance.randrange(4)):
-            at = chance.randrange(len(data))
-            if chance.random() < 0.5:
+            at = chance.randrange(len(data) + 1)
+            if chance.random() < 0.5 and at < len(data):
                 data[at] = chance.choice((0, 1, 2, 127, 255, chance.randrange(256)))
             else:
                 data[at : at + chance.randrange(9)] = chance.randbytes(chance.randrange(9))
@@ -191,7 +191,7 @@ def test_random_data_are_sequences_that_could_be_packed_or_refused():
         again = bulk.pack(values)
         assert again is not None and exact(bulk.unpack(again)) == exact(values)
     print(f"\nread {read}, refused {refused}")
-    assert read > 3000 and refused > 3000
+    assert read > 1000 and refused > 1000
 
 
 GREEDY = {
@@ -237,16 +237,16 @@ def test_a_size_that_is_not_there_takes_no_memory(data):
 
 def test_time_is_told():
     chance = random.Random(1)
-    million = range(1_000_000)
+    some = range(100_000)
     for name, values in (
-        ("ints", [chance.randrange(-(10**9), 10**9) for _ in million]),
-        ("small ints", [i % 100 for i in million]),
-        ("large ints", [chance.randrange(-(10**18), 10**18) for _ in million]),
-        ("floats", [chance.random() for _ in million]),
-        ("bools", [i % 3 == 0 for i in million]),
-        ("strings", [str(i) for i in million]),
-        ("strings with separators", [f"{i}\0\n\x1f" for i in million]),
-        ("pairs", [(i, i * 0.5) for i in million]),
+        ("ints", [chance.randrange(-(10**9), 10**9) for _ in some]),
+        ("small ints", [i % 100 for i in some]),
+        ("large ints", [chance.randrange(-(10**18), 10**18) for _ in some]),
+        ("floats", [chance.random() for _ in some]),
+        ("bools", [i % 3 == 0 for i in some]),
+        ("strings", [str(i) for i in some]),
+        ("strings with separators", [f"{i}\0\n\x1f" for i in some]),
+        ("pairs", [(i, i * 0.5) for i in some]),
     ):
         began = time.process_time()
         data = bulk.pack(values)
