@@ -45,8 +45,8 @@ JUDGING_MODULES = ("math", "cmath", "collections", "itertools", "functools", "op
                    "fractions", "heapq", "copy", "json")  # fmt: skip
 END_WAIT_SECONDS = 0.2
 SIGNATURE_WORDS = ("inspect", "signature", "__annotations__", "get_type_hints", "defaults__", "__code__", "argspec")
-OWN_MODULES = ("classes", "wire", "suite", "describe", "mirrors", "membrane", "link", "values", "judge", "candidate", "asynchronous",
-               "__main__")  # fmt: skip
+OWN_MODULES = ("trusted", "numpy_values", "values", "bulk", "describe", "wire", "classes", "asynchronous", "mirrors",
+               "membrane", "suite", "link", "transcript", "candidate", "judge", "__main__")  # fmt: skip
 
 
 class _Int(_ctypes._SimpleCData):

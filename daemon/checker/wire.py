@@ -21,6 +21,7 @@ from _collections import OrderedDict, defaultdict, deque  # without the cost of 
 from _operator import is_
 from _struct import Struct
 
+import bulk
 import values
 
 MESSAGE_MAX = 96 << 20
@@ -111,7 +112,7 @@ class Container:
 
 class ListContainer(Container):
     def write(self, writer, value):
-        packed = values.pack(value) if len(value) >= values.PACK_MIN else None
+        packed = bulk.pack(value) if len(value) >= bulk.COUNT_MIN else None
         writer.out.append(packed is not None)
         if packed is None:
             writer.children(value)
@@ -123,7 +124,7 @@ class ListContainer(Container):
             table.fill_later(value, self.fill, reader)
         else:
             try:
-                value[:] = values.unpack(reader.take(reader.number()))
+                value[:] = bulk.unpack(reader.take(reader.number()))
             except ValueError as error:
                 raise WireError(f"{error}") from None
 
@@ -231,12 +232,18 @@ class ValueContainer(Container):
         writer.children(parts)
 
     def make(self, reader):
-        return None  # made of its parts
+        at = reader.at
+        name = reader.text()
+        reader.at = at
+        return values.make(name, ()) if name in values.FILLED_LATER else None
 
     def read(self, reader, table, value):
         name = reader.text()
         if name not in values.MUTABLE_NAMES:
             raise WireError("an unknown container")
+        if name in values.FILLED_LATER:
+            table.fill_later(value, values.refresh, reader)
+            return
         number = len(table.objects)
 
         def make(parts):
@@ -531,7 +538,7 @@ def _sequence(tag):
 
 
 def _tuple(writer, value):
-    packed = values.pack(value) if len(value) >= values.PACK_MIN else None
+    packed = bulk.pack(value) if len(value) >= bulk.COUNT_MIN else None
     if packed is None:
         writer.out += b"t"
         writer.children(value)
@@ -737,7 +744,7 @@ def _read_type(reader):
 
 def _read_packed(reader):
     try:
-        return tuple(values.unpack(reader.take(reader.number())))
+        return tuple(bulk.unpack(reader.take(reader.number())))
     except ValueError as error:
         raise WireError(f"{error}") from None
 
