@@ -277,7 +277,7 @@ class Checker:
     def name_classes(self):
         """Special methods answer only for classes that the tests name. Exception classes that the code
         merely renames are known before the first call."""
-        for name in sorted(self.names_used() & self.space.theirs):
+        for name in sorted((self.names_used() | self.names_of_prelude()) & self.space.theirs):
             value = self.link.without_aliases(name, self.link.ask("global", None, (name,)))
             if isinstance(value, type):
                 self.link.name(value)
@@ -292,6 +292,10 @@ class Checker:
                 yield suite.parse(text, "<tests>")
             except (SyntaxError, ValueError):
                 pass  # reported when its turn comes
+
+    def names_of_prelude(self):
+        tree = parse_prelude(self.job.prelude) if self.job.prelude else None
+        return set().union(*suite.names_of(tree)) if tree else set()
 
     def names_used(self):
         """Returns the global names that the tests look up and do not bind themselves."""

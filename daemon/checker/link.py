@@ -13,6 +13,7 @@ import classes
 import describe
 import membrane
 import mirrors
+import values
 import wire
 from describe import ARITHMETIC, COMPARISONS, CONVERSIONS, SPECIALS, UNARY
 from membrane import Lost
@@ -321,9 +322,16 @@ class Link(membrane.Space):
         kind = describe._path(module, qualified)
         if kind is None:
             kind = HIDDEN_TYPES.get((module, qualified))
-        if not isinstance(kind, type):
+        if not isinstance(kind, type) or self.is_value(kind):
             return ()
         return tuple(name for name in describe.specials_of(kind) if name not in HOLLOW)
+
+    @staticmethod
+    def is_value(kind):
+        """Returns whether instances of a class cross as values: none of them stays on the other side, where
+        it could answer now one thing and now another."""
+        plain = (*describe.IMMUTABLE_BASES, *describe.MUTABLE_BASES, bool)
+        return kind in plain or wire.container_tag(kind) is not None or values.has_parts(kind)
 
     def class_shown(self, info, kind):
         module, qualified = info.library

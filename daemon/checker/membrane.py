@@ -232,7 +232,7 @@ class Space:
         return mirrors.make_class(self, number, parts)
 
     def make_method(self, number, parts):
-        if len(parts) != 3 or not callable(parts[2]):
+        if len(parts) != 3 or type(parts[2]) not in (describe.FUNCTION, describe.BOUND):
             raise WireError("a bad method")
         return describe.BOUND_METHOD(parts[2], parts[1])
 

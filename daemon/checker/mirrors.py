@@ -206,13 +206,19 @@ def _checked_class(parts):
     return checked_name(name), checked_name(qualified), module, doc, bases, attributes, specials, more
 
 
+def shown_module(module):
+    """Modules that mean something to this side are not for a mirror."""
+    is_taken = type(module) is not str or module == "__main__" or module.partition(".")[0] in sys.stdlib_module_names
+    return "candidate" if is_taken else module
+
+
 def make_class(space, number, parts):
     """Makes the mirror of a class."""
     name, qualified, module, doc, bases, attributes, specials, more = _checked_class(parts)
     if type(more) is tuple and more and more[0] == "enum":
         return make_enumeration(space, number, parts)
     info = Info(number, name)
-    names = {"__module__": module if type(module) is str else "candidate", "__qualname__": qualified}
+    names = {"__module__": shown_module(module), "__qualname__": qualified}
     names["__doc__"] = doc if type(doc) is str else None
     for attribute in attributes:
         add_attribute(space, info, names, attribute)
@@ -396,7 +402,7 @@ def make_enumeration(space, number, parts):
     if not enumerations or type(members) is not tuple or len(mixed) + len(enumerations) != len(bases):
         raise WireError("a bad enumeration")
     names = enum.EnumMeta.__prepare__(name, mixed + enumerations)
-    names["__module__"] = module if type(module) is str else "candidate"
+    names["__module__"] = shown_module(module)
     names["__qualname__"] = qualified
     names["__doc__"] = doc if type(doc) is str else None
     info = Info(number, name)

@@ -524,6 +524,11 @@ def _name(value):
     return row and row[0]
 
 
+def has_parts(kind):
+    """Returns whether values of exactly this class are taken apart."""
+    return bool(_row_of(kind))
+
+
 def describe(value):
     """Returns (name, parts) if the exact type of VALUE is one of the library's values, else None. PARTS is
     a tuple of plain data and of values that can be described, too."""
