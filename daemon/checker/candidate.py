@@ -4,14 +4,14 @@ Nobody trusts anything here: the code that it runs can change all of it, and gai
 
 import _ast
 import builtins
-import operator
 import os
 import sys
+from marshal import loads
 
 import classes
+import membrane
 import suite
 import wire
-from wire import CALLABLE, CLASS, EXCEPTION, ITERATOR, OBJECT
 
 NAME = "candidate"
 WIRE_READ, WIRE_WRITE = 3, 4  # descriptors
@@ -45,66 +45,6 @@ def _denied(*_, **__):
 def deny():
     builtins.__import__ = _guarded(builtins.__import__)
     os.system = sys.modules["posix"].system = _denied
-
-
-class Foreign:
-    """Stands for an object of the checker's. The candidate can hand it back and use it in the ways that
-    the checker permits."""
-
-    def __init__(self, server, number):
-        vars(self).update(_server=server, _number=number)
-
-
-def _called(self, /, *arguments, **keywords):
-    return self._server.call_back("call", self, arguments, keywords)
-
-
-def _next(self):
-    return self._server.call_back("call", self, (), {})
-
-
-def _on(name):
-    return lambda self, *arguments: self._server.call_back("on", self, arguments, name)
-
-
-def foreign_class(flags, specials):
-    """Makes the class of objects with FLAGS and, for instances of the tests' own classes, the methods
-    SPECIALS."""
-    methods = {}
-    if flags & OBJECT:
-        methods.update(__getattr__=_on("get"), __setattr__=_on("set"), __delattr__=_on("delete"))
-        methods.update(__instancecheck__=_on("isinstance"))
-        methods.update((name, _on(name)) for name in specials)
-    if flags & CALLABLE:
-        methods["__call__"] = _called
-    if flags & ITERATOR and not flags & OBJECT:
-        methods.update(__iter__=lambda self: self, __next__=_next)
-    return type("Foreign", (Foreign,), methods)
-
-
-OPERATIONS = {
-    "call": lambda function, /, *arguments, **keywords: function(*arguments, **keywords),
-    "get": getattr,
-    "set": setattr,
-    "delete": delattr,
-    "len": len,
-    "iter": iter,
-    "next": next,
-    "str": str,
-    "repr": repr,
-    "format": format,
-    "int": int,
-    "float": float,
-    "isinstance": isinstance,
-    "issubclass": issubclass,
-    "getitem": operator.getitem,
-    "setitem": operator.setitem,
-    "delitem": operator.delitem,
-    "enter": lambda value: type(value).__enter__(value),
-    "exit": lambda value: type(value).__exit__(value, None, None, None) and None,
-}
-for _name in wire.BINARY + wire.UNARY:
-    OPERATIONS[_name] = getattr(operator, _name)
 
 
 def _parses(text):
@@ -141,90 +81,87 @@ def compose(prelude, code, entry_point):
     return prelude + code, True
 
 
-class Server:
+def _exit(value, kind, error, traceback):
+    return type(value).__exit__(value, kind, error, traceback)
+
+
+class Server(membrane.Space):
+    trusted = False
+
     def __init__(self, read_fd, write_fd):
-        self.fds = read_fd, write_fd
-        self.exported = []
-        self.numbers = {}
-        self.foreign = {}
-        self.foreign_exceptions = {}  # by id()
-        self.foreign_classes = {}
+        super().__init__(read_fd, write_fd, 1)
         self.unfinished = {}  # exceptions that iterators raised after items that have already been sent
-        self.shared_classes = classes.Shared()
         self.module = type(sys)(NAME)
-        OPERATIONS["load"] = self.load
-        OPERATIONS["global"] = self.fetch
-        OPERATIONS["share"] = self.share
-        OPERATIONS["drain"] = self.drain
-        OPERATIONS["shared"] = self.shared
+        self.steps.lends = True
+        self.operations = {
+            "call": lambda function, /, *arguments, **keywords: function(*arguments, **keywords),
+            "method": lambda value, name, /, *arguments, **keywords: getattr(value, name)(*arguments, **keywords),
+            "get": getattr,
+            "set": setattr,
+            "delete": delattr,
+            "special": special,
+            "dir": dir,
+            "next": next,
+            "drain": self.drain,
+            "derive": derive,
+            "copy": copied("copy"),
+            "deepcopy": copied("deepcopy"),
+            "pickle": pickled,
+            "unpickle": unpickled,
+            "step": self.steps.step,
+            "watch": self.steps.watch,
+            "wake": self.steps.wake,
+            "run_handle": self.steps.run_handle,
+            "load": self.load,
+            "global": self.fetch,
+            "set_global": self.bind,
+            "share": self.share,
+            "shared": self.shared,
+        }
 
-    def export(self, writer, value):
-        theirs = value._number if isinstance(value, Foreign) else self.foreign_exceptions.get(id(value))
-        if theirs is not None:
-            writer.out += b"g"
-            wire.write_number(writer.out, theirs)
-        elif not self.shared_classes.write(writer, value):
-            self.export_object(writer, value)
+    def handle(self, operation, target, arguments, keywords):
+        if operation in WITHOUT_TARGET:
+            return self.operations[operation](*arguments, **keywords)
+        return self.operations[operation](target, *arguments, **keywords)
 
-    def export_object(self, writer, value):
-        kind = type(value)
-        flags = CALLABLE if callable(value) else 0
-        flags |= ITERATOR if hasattr(kind, "__next__") else 0
-        flags |= CLASS if issubclass(kind, type) else 0
-        flags |= EXCEPTION if classes.is_exception(value) else 0
-        writer.out += b"h"
-        wire.write_number(writer.out, self.number_of(value))
-        wire.write_number(writer.out, flags)
-        if flags & EXCEPTION:
-            classes.write_exception(writer, value)
+    def answer(self, operation, target, arguments, keywords):
+        reply = super().answer(operation, target, arguments, keywords)
+        if operation == "load" and isinstance(reply[1], SystemExit):
+            raise reply[1]
+        return reply
 
-    def number_of(self, value):
-        number = self.numbers.get(id(value))
-        if number is None:
-            number = self.numbers[id(value)] = len(self.exported)
-            self.exported.append(value)
-        return number
+    def is_brief_answer(self, data):
+        """Makes the call that DATA asks for; what comes to this side in the short form is a question."""
+        number, arguments = loads(data[1:])
+        reply = self.answer("call", self.exports[number], arguments, {})
+        brief = None
+        if reply[0] == "=" and not self.sharing.by_number and not self.dead and type(reply[1]) in wire.BRIEF_TYPES:
+            if self.ambient is None or not self.ambient.has_news():
+                brief = wire.brief_answer(reply[1])
+        self.send(brief if brief is not None and len(brief) < wire.BRIEF_MAX else self.written(reply))
+        return False
 
-    def resolve(self, tag, reader, table):
-        if tag in classes.Shared.TAGS:
-            return self.shared_classes.read(tag, reader, table)
-        if tag == 110:  # n
-            return getattr(builtins, reader.text())
-        number = reader.number()
-        if tag == 103:  # g
-            return self.exported[number]
-        flags = reader.number()
-        if flags & EXCEPTION:
-            return classes.read_exception(reader, table, lambda new: self.keep(number, new), {})
-        key = (flags, reader.text() if flags & OBJECT else "")
-        if number not in self.foreign:
-            if key not in self.foreign_classes:
-                self.foreign_classes[key] = foreign_class(flags, key[1].split())
-            self.foreign[number] = self.foreign_classes[key](self, number)
-        return self.foreign[number]
+    def may_forget(self, parts):
+        return parts[0] == "e" and classes.is_built_in(parts[1])
 
-    def keep(self, number, exception):
-        known = self.foreign.setdefault(number, exception)
-        self.foreign_exceptions[id(known)] = number
-        return known
+    def may_make(self, kind):
+        return isinstance(kind, type)
 
-    def call_back(self, what, target, arguments, more):
-        writer = wire.Writer(self.export)
-        wire.send(self.fds[1], writer.message([what, target, arguments, more]))
-        while True:
-            data = wire.receive(self.fds[0])
-            table = wire.Table(data, self.resolve, writer.objects)
-            reply = table.roots
-            if reply[0] == "ok":
-                return reply[1]
-            if reply[0] == "raise":
-                raise classes.rebuild(*reply[1:3], reply[4])
-            # The called object asks for something of ours in turn.
-            wire.send(self.fds[1], self.handle(table, data))
+    def make_library_object(self, number, parts):
+        _, module, qualified = parts
+        __import__(module)
+        value = sys.modules[module]
+        for name in qualified.split("."):
+            value = getattr(value, name)
+        return value
+
+    def make_module(self, number, parts):
+        return __import__(parts[1], fromlist=("",))
 
     # --- answers to questions ---
 
-    def load(self, prelude, code, entry_point):
+    def load(self, prelude, code, entry_point, tells_signature):
+        self.tells_signature = tells_signature
         program, _ = compose(prelude, code, entry_point)
         try:
             compiled = compile(program, f"<{NAME}>", "exec", dont_inherit=True)
@@ -237,24 +174,27 @@ class Server:
             denied = type(error) in (ImportError, PermissionError) and error.args == ("denied",)
             return ("denied" if denied else "raised", suite.describe(error))
         names = [name for name in vars(self.module) if type(name) is str and not name.startswith("__")]
-        return ("loaded", names[:NAMES_MAX])
+        return ("loaded", tuple(names[:NAMES_MAX]))
 
     def share(self, kinds):
         """Receives the kinds of the prelude's classes by name. Returns the names whose class here is of
         the same kind."""
         names = []
-        for name, kind in kinds.items():
+        for name, kind in kinds:
             value = vars(self.module).get(name)
             if classes.kind_of(value) == kind:
                 self.shared_classes.add(name, value)
                 names.append(name)
-        return names
+        return tuple(names)
 
     def fetch(self, name):
         return vars(self.module)[name]
 
+    def bind(self, name, value):
+        vars(self.module)[name] = value
+
     def drain(self, iterator):
-        """Returns many next items at once, and whether there may be more."""
+        """Returns many next items at once; none if there are no more."""
         items = []
         if id(iterator) in self.unfinished:
             raise self.unfinished.pop(id(iterator))
@@ -262,12 +202,12 @@ class Server:
             while len(items) < DRAINED_MAX:
                 items.append(next(iterator))
         except StopIteration:
-            return items, False
+            pass
         except Exception as error:
             if not items:
                 raise
             self.unfinished[id(iterator)] = error
-        return items, True
+        return tuple(items)
 
     def shared(self, test, entry_point, setup, targets):
         """Runs tests in the candidate's own process, on its own objects. Here the candidate can forge the
@@ -283,32 +223,50 @@ class Server:
         if test:
             exec(suite.compile_tests(test, "<test>"), namespace)
             results.append(suite.run(lambda: namespace["check"](namespace[entry_point]), recorder))
-        return results
+        return tuple(results)
 
     # --- the loop ---
 
     def serve(self):
         while True:
-            data = wire.receive(self.fds[0])
-            table = wire.Table(data, self.resolve)
-            reply = self.handle(table, data)
-            wire.send(self.fds[1], reply)
+            self.converse()
 
-    def handle(self, table, data):
-        question, arguments, keywords = table.roots
-        origins = table.origins()
-        try:
-            roots = ["ok", OPERATIONS[question](*arguments, **keywords)]
-        except Exception as error:
-            roots = classes.tell(error)
-            error.__traceback__ = None  # keep the exception, but not its frames
-        try:
-            # Send the arguments back only if the call changed them.
-            if origins and wire.Writer(self.export).message(table.roots) != data:
-                roots += [arguments, keywords]
-            return wire.Writer(self.export, origins).message(roots)
-        except wire.WireError as error:
-            return wire.Writer(self.export).message(classes.tell(ValueError(f"{error}")))
+
+WITHOUT_TARGET = frozenset(("load", "global", "set_global", "share", "shared", "derive", "unpickle", "wake",
+                            "run_handle"))  # fmt: skip
+
+
+def special(value, name, *arguments):
+    return getattr(type(value), name)(value, *arguments)
+
+
+def derive(name, bases, names, **keywords):
+    """Makes a class that a class statement of the tests derives from classes here."""
+    import types
+
+    namespace = dict(zip(names[::2], names[1::2]))
+    return types.new_class(name, bases, keywords, lambda made: made.update(namespace))
+
+
+def copied(how):
+    def copy(value):
+        import copy
+
+        return getattr(copy, how)(value)
+
+    return copy
+
+
+def pickled(value):
+    import pickle
+
+    return pickle.dumps(value)
+
+
+def unpickled(data):
+    import pickle
+
+    return pickle.loads(data)
 
 
 def main():

@@ -35,9 +35,9 @@ import time
 
 import candidate
 import classes
-import proxies
+from link import TESTS, Link
+import membrane
 import suite
-import wire
 
 DETAILS_MAX = 64  # maximum number of failed assertions that the report explains
 PR_SET_DUMPABLE = 4
@@ -46,6 +46,7 @@ JUDGING_MODULES = ("math", "cmath", "collections", "itertools", "functools", "op
                    "fractions", "heapq", "copy", "json")  # fmt: skip
 END_WAIT_SECONDS = 0.2
 WIRE_READ, WIRE_WRITE, STATUS = 3, 4, 5  # descriptors
+SIGNATURE_WORDS = ("inspect", "signature", "__annotations__", "get_type_hints", "defaults__", "__code__", "argspec")
 
 
 class _Int(_ctypes._SimpleCData):
@@ -178,8 +179,9 @@ class Space(dict):
     def __missing__(self, name):
         if name not in self.theirs:
             raise KeyError(name)
-        value = self.link.ask("global", (name,))
-        if type(value) in proxies.PROXIES:
+        value = self.link.ask("global", None, (name,))
+        value = self.link.without_aliases(name, value)
+        if self.link.is_theirs(value):
             self.keep(name, value)
         return value
 
@@ -199,7 +201,7 @@ class Checker:
         self.recorder = suite.Recorder()
         self.space = Space(
             link,
-            __name__=proxies.TESTS,
+            __name__=TESTS,
             __builtins__=builtins,
             __compare__=self.recorder.compare,
             __truth__=self.recorder.truth,
@@ -225,12 +227,15 @@ class Checker:
         for name in names:
             value = self.space[name]
             kind = classes.kind_of(value)
-            if kind and value.__module__ == proxies.TESTS and value.__name__ == name:
+            if kind and value.__module__ == TESTS and value.__name__ == name:
                 kinds[name] = kind
         if kinds:
-            for name in self.link.ask("share", (kinds,)):
+            names = self.link.ask("share", None, (tuple(kinds.items()),))
+            if type(names) is not tuple:
+                raise membrane.Lost
+            for name in names:
                 if type(name) is not str or name not in kinds:
-                    raise proxies.Lost
+                    raise membrane.Lost
                 self.link.shared.add(name, self.space[name])
 
     def leave_built_in(self):
@@ -269,6 +274,61 @@ class Checker:
                 if hasattr(module, name):
                     self.take(name, getattr(module, name))
 
+    def name_classes(self):
+        """Special methods answer only for classes that the tests name. Exception classes that the code
+        merely renames are known before the first call."""
+        for name in sorted((self.names_used() | self.names_of_prelude()) & self.space.theirs):
+            value = self.link.without_aliases(name, self.link.ask("global", None, (name,)))
+            if isinstance(value, type):
+                self.link.name(value)
+
+    def looks_at_signatures(self):
+        tests = "\n".join((self.job.setup, self.job.test, *self.job.targets))
+        return any(word in tests for word in SIGNATURE_WORDS)
+
+    def trees(self):
+        for text in (self.job.setup, self.job.test, *self.job.targets):
+            try:
+                yield suite.parse(text, "<tests>")
+            except (SyntaxError, ValueError):
+                pass  # reported when its turn comes
+
+    def names_of_prelude(self):
+        tree = parse_prelude(self.job.prelude) if self.job.prelude else None
+        return set().union(*suite.names_of(tree)) if tree else set()
+
+    def names_used(self):
+        """Returns the global names that the tests look up and do not bind themselves."""
+        used = {self.job.entry_point}
+        for tree in self.trees():
+            used |= suite.free_names(tree)
+        return used
+
+    def follow_globals(self):
+        """Finds the names that the tests bind for the code: globals of the code that they set and never look
+        at, and classes that the code uses and does not define. Nothing else that the tests bind is for the
+        code to see."""
+        used, bound, defined = set(), set(), set()
+        for tree in self.trees():
+            more = suite.names_of(tree)
+            used |= more[0]
+            bound |= more[1]
+            defined |= {node.name for node in tree.body if isinstance(node, _ast.ClassDef)}
+        names = (bound - used) & self.space.theirs
+        if defined:
+            program, _ = candidate.compose(self.job.prelude, self.job.code, self.job.entry_point)
+            names |= defined & suite.free_names(suite.parse(program, "<code>"))
+        self.followed = dict.fromkeys(sorted(names), self)
+        if names:
+            self.link.before = self.tell_globals
+
+    def tell_globals(self):
+        for name, told in self.followed.items():
+            value = self.space.get(name, self)
+            if value is not told:
+                self.followed[name] = value
+                self.link.ask("set_global", None, (name, value))
+
     def take(self, name, value):
         self.space.setdefault(name, value)
         self.space.theirs.discard(name)
@@ -297,33 +357,35 @@ class Checker:
 
     def load(self):
         job = self.job
-        answer = self.link.ask("load", (job.prelude, job.code, job.entry_point))
+        answer = self.link.ask("load", None, (job.prelude, job.code, job.entry_point, self.looks_at_signatures()))
         if type(answer) is not tuple or len(answer) != 2:
-            raise proxies.Lost
+            raise membrane.Lost
         outcome, names = answer
         if outcome != "loaded":
             verdict = "error" if outcome == "denied" else "syntax_error"
             self.report.verdict(verdict, f"{names}")
             return False
-        if type(names) is not list or not all(type(name) is str for name in names):
-            raise proxies.Lost
+        if type(names) is not tuple or not all(type(name) is str for name in names):
+            raise membrane.Lost
         self.space.theirs = set(names)
         self.load_prelude()
         self.leave_built_in()
         if not job.shared:
             self.find_real_ones()
+            self.name_classes()
+            self.follow_globals()
         if job.setup and not job.shared:
             self.execute(job.setup, "<test_setup>")
         return True
 
     def run_shared(self):
         job = self.job
-        answer = self.link.ask("shared", (job.test, job.entry_point, job.setup, job.targets))
-        if type(answer) is not list or len(answer) != job.count():
-            raise proxies.Lost
+        answer = self.link.ask("shared", None, (job.test, job.entry_point, job.setup, tuple(job.targets)))
+        if type(answer) is not tuple or len(answer) != job.count():
+            raise membrane.Lost
         for result in answer:
             if type(result) is not tuple or tuple(map(type, result)) != (bool, str):
-                raise proxies.Lost
+                raise membrane.Lost
             self.report.assertion(*result)
 
     def run(self):
@@ -336,9 +398,9 @@ class Checker:
                 for step in self.steps():
                     passed, detail = suite.run(step, self.recorder)
                     if self.link.lost is not None:
-                        raise proxies.Lost
+                        raise membrane.Lost
                     self.report.assertion(passed, detail)
-        except proxies.Lost:
+        except membrane.Lost:
             return False
         except Exception as error:
             self.report.verdict("error", f"test_setup: {suite.describe(error)}")
@@ -393,7 +455,7 @@ def main():
         report.write('{"broken":%s}' % quote(suite.describe(error)))
         os._exit(70)
     _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
-    link = proxies.Link(WIRE_READ, WIRE_WRITE)
+    link = Link(WIRE_READ, WIRE_WRITE)
     with os.fdopen(0, "rb", closefd=False) as stdin:
         job = Job(stdin.read())
     keep_apart()

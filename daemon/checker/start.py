@@ -11,8 +11,8 @@ import os
 import sys
 
 CODE = 6  # the descriptor
-# Graded code finds neither these nor this file.
-OURS = ("wire", "classes", "suite", "proxies", "candidate", "judge", "__main__")
+# Modules of the checker; graded code finds neither these nor this file.
+OURS = {"__main__"}
 
 
 def load(code):
@@ -23,6 +23,7 @@ def load(code):
     for name, text in modules.items():  # no module imports a later one
         module = sys.modules[name] = type(sys)(name)
         exec(text, vars(module))
+    OURS.update(modules)
 
 
 def prepare(code):

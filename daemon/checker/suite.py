@@ -3,6 +3,8 @@
 
 import _ast
 
+import membrane
+
 PARSE_ONLY = 0x400  # ast.PyCF_ONLY_AST, without all that importing ast brings
 DETAIL_MAX = 200
 SHOWN_MAX = 80
@@ -148,6 +150,29 @@ def names_in_classes(code):
     return {name for part in inner for name in part.co_names}
 
 
+def free_names(tree):
+    """Returns the names that a module looks up and binds nowhere."""
+    used, bound = names_of(tree)
+    return used - bound
+
+
+def names_of(tree):
+    """Returns the names that a module looks up and those that it binds, wherever that is."""
+    used, bound = set(), set()
+    for node in _nodes(tree):
+        if isinstance(node, _ast.Name):
+            (used if isinstance(node.ctx, _ast.Load) else bound).add(node.id)
+        elif isinstance(node, _ast.arg):
+            bound.add(node.arg)
+        elif isinstance(node, (_ast.FunctionDef, _ast.AsyncFunctionDef, _ast.ClassDef)):
+            bound.add(node.name)
+        elif isinstance(node, _ast.alias):
+            bound.add((node.asname or node.name).partition(".")[0])
+        elif isinstance(node, _ast.ExceptHandler) and node.name:
+            bound.add(node.name)
+    return used, bound
+
+
 def _called(node):
     """Returns F if NODE is F(...), else None."""
     is_call = isinstance(node, _ast.Call) and isinstance(node.func, _ast.Name)
@@ -200,6 +225,8 @@ def run(step, recorder):
         message = str(error) if error.args else ""
         parts = [part for part in (recorder.explanation(), message) if part]
         return False, shorten("; ".join(parts) or "assertion failed", DETAIL_MAX)
-    except Exception as error:
+    except membrane.Lost:
+        raise
+    except BaseException as error:
         return False, describe(error)
     return True, ""

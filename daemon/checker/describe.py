@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: MIT
+"""What one side tells the other of an object that stays where it is: a tuple of plain data and of other
+objects, whose first item says what it is.
+
+    ("f", name, qualified name, module, doc, flags, attributes, signature)    a function
+    ("b", object, function)                                       a bound method
+    ("c", name, qualified name, module, doc, bases, attributes, specials of its class, more)    a class
+    ("Y", module, qualified name)                                 a class of the library
+    ("q", module, qualified name)                                 a function of the library
+    ("m", name)                                                   a module of the library
+    ("s", module, name)                                           a sentinel of the library
+    ("i", class, shadowing attributes)                            an instance
+    ("l", module, qualified name, specials)                       an instance of a class of the library
+    ("e", class, arguments, text, attributes, cause, suppressed)  an exception
+    ("p", class, value)                                           an immutable value of a derived class
+    ("n", class, name)                                            a member of an enumeration
+
+Nothing here runs code of the object that it describes, except where a class has a metaclass of its own."""
+
+import sys
+
+FUNCTION = type(lambda: 0)
+METHOD = type(object().__init__)
+BOUND = type("".join)
+BOUND_METHOD = type(type("", (), {"f": lambda self: 0})().f)
+DESCRIPTORS = (type(str.join), type(str.__len__), type(dict.__dict__["fromkeys"]))
+BUILT_IN_FUNCTIONS = (BOUND, METHOD, *DESCRIPTORS)
+MEMBER = type(FUNCTION.__globals__)  # the type of a name in __slots__
+MODULE = type(sys)
+HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement
+FUNCTION_FLAGS = 0x20 | 0x80 | 0x100 | 0x200  # generator, coroutine, iterable coroutine, asynchronous generator
+NUMBERED = "fciep l"  # kinds whose objects keep their identity
+# Sentinels that code compares by identity, and the modules that have them.
+SENTINELS = {
+    "dataclasses": ("MISSING", "KW_ONLY", "_FIELD", "_FIELD_CLASSVAR", "_FIELD_INITVAR", "_HAS_DEFAULT_FACTORY"),
+    "inspect": ("_empty",),
+}
+IMMUTABLE_BASES = (int, float, complex, str, bytes, frozenset, tuple)
+MUTABLE_BASES = (list, dict, set, bytearray)
+
+ARITHMETIC = tuple(
+    f"__{prefix}{name}__"
+    for name in """add sub mul truediv floordiv mod divmod pow matmul and or xor lshift rshift""".split()
+    for prefix in ("", "r", "i")
+    if name != "divmod" or prefix != "i"
+)
+UNARY = ("__neg__", "__pos__", "__abs__", "__invert__", "__round__", "__trunc__", "__floor__", "__ceil__")
+COMPARISONS = ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__")
+CONVERSIONS = {
+    "__bool__": bool,
+    "__len__": int,
+    "__int__": int,
+    "__index__": int,
+    "__float__": float,
+    "__complex__": complex,
+    "__str__": str,
+    "__repr__": str,
+    "__format__": str,
+    "__bytes__": bytes,
+    "__hash__": int,
+    "__fspath__": str,
+}
+CONTAINERS = ("__getitem__", "__setitem__", "__delitem__", "__contains__", "__iter__", "__next__", "__reversed__",
+              "__missing__", "__length_hint__")  # fmt: skip
+OTHERS = ("__call__", "__enter__", "__exit__", "__aenter__", "__aexit__", "__aiter__", "__anext__", "__await__",
+          "__get__", "__set__", "__delete__", "__set_name__", "__instancecheck__", "__subclasscheck__",
+          "__class_getitem__", "__copy__", "__deepcopy__")  # fmt: skip
+SPECIALS = frozenset((*ARITHMETIC, *UNARY, *COMPARISONS, *CONVERSIONS, *CONTAINERS, *OTHERS))
+
+
+def _text(value):
+    return value if type(value) is str else None
+
+
+def _path(module, qualified):
+    """Returns the object at that place of a module that is loaded; None if there is none."""
+    value = sys.modules.get(module)
+    for name in qualified.split("."):
+        if value is None:
+            return None
+        value = vars(value).get(name) if hasattr(value, "__dict__") else None
+    return value
+
+
+def of_library(value):
+    """Returns module and qualified name of a class or function that Python's library defines."""
+    module, name = _text(getattr(value, "__module__", None)), _text(getattr(value, "__qualname__", None))
+    if module and name and module.partition(".")[0] in sys.stdlib_module_names and _path(module, name) is value:
+        return module, name
+    return None
+
+
+def class_of_library(value):
+    """Like of_library(), also for the classes that the interpreter hides. None for a class of the code."""
+    if not value.__flags__ & HEAP_TYPE:
+        return f"{type.__getattribute__(value, '__module__')}", type.__getattribute__(value, "__qualname__")
+    return of_library(value)
+
+
+def function(value, tells_doc, tells_signature):
+    flags = value.__code__.co_flags & FUNCTION_FLAGS
+    doc = _text(value.__doc__) if tells_doc else None
+    attributes = value.__dict__ or None
+    names = (_text(value.__name__), _text(value.__qualname__), _text(value.__module__))
+    return ("f", *names, doc, flags, attributes, signature(value) if tells_signature else None)
+
+
+def signature(value):
+    """Returns the parameters of a function, its annotations and its defaults."""
+    code = value.__code__
+    annotations = tuple(part for item in value.__annotations__.items() for part in item)
+    keyword_defaults = tuple(part for item in (value.__kwdefaults__ or {}).items() for part in item)
+    kinds = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags & 0xC
+    count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)
+    return kinds, code.co_varnames[:count], value.__defaults__, keyword_defaults, annotations
+
+
+def built_in_function(value, by_reference):
+    """The other side may have the same function; a bound one belongs to an object."""
+    name = f"{value.__name__}"
+    if by_reference:
+        owner = getattr(value, "__objclass__", None)
+        if owner is not None and class_of_library(owner):
+            return ("q", *class_of_library(owner)[:1], f"{owner.__qualname__}.{name}")
+        module = getattr(value, "__self__", None)
+        if type(module) is MODULE and vars(module).get(name) is value:
+            return ("q", module.__name__, name)
+        if isinstance(module, type) and class_of_library(module):  # dict.fromkeys
+            return ("q", class_of_library(module)[0], f"{module.__qualname__}.{name}")
+    return ("f", name, name, "builtins", None, 0, None, None)
+
+
+def solid_base(value):
+    """Returns the built-in type that instances of a class are made of; object for most classes."""
+    for one in value.__mro__:
+        if one in IMMUTABLE_BASES or one in MUTABLE_BASES:
+            return one
+        if issubclass(one, BaseException) and not one.__flags__ & HEAP_TYPE:
+            return one
+    return type if issubclass(value, type) else object
+
+
+def is_enumeration(value):
+    enum = sys.modules.get("enum")
+    return enum is not None and isinstance(value, enum.EnumMeta)
+
+
+def _attribute(name, value):
+    """Describes an entry of a class's dictionary; None if it is fetched when it is asked for."""
+    kind = type(value)
+    if kind is FUNCTION:
+        return (name, "f", value)
+    if kind is staticmethod and type(value.__func__) is FUNCTION:
+        return (name, "s", value.__func__)
+    if kind is classmethod and type(value.__func__) is FUNCTION:
+        return (name, "k", value.__func__)
+    if kind is property:
+        return (name, "p", _text(value.__doc__))
+    if name in SPECIALS:
+        return (name, "0" if value is None else "o", None)
+    if kind is MEMBER or hasattr(kind, "__get__"):
+        return (name, "d", None)
+    return None
+
+
+def _more(value, solid):
+    """What makes an enumeration or a named tuple."""
+    if is_enumeration(value):
+        members = tuple((name, member._value_) for name, member in value.__members__.items())
+        return ("enum", members)
+    if solid is tuple and type(getattr(value, "_fields", None)) is tuple:
+        return ("namedtuple", value._fields, tuple(getattr(value, "_field_defaults", {}).items()))
+    return None
+
+
+def class_(value, tells_doc):
+    names = (_text(value.__name__), _text(value.__qualname__), _text(vars(value).get("__module__")))
+    entries = (_attribute(name, entry) for name, entry in vars(value).items() if type(name) is str)
+    attributes = tuple(entry for entry in entries if entry is not None)
+    own = [one for one in type(value).__mro__ if one is not type and one is not object]
+    abc = sys.modules.get("abc")
+    if abc is not None and type(value) is abc.ABCMeta or is_enumeration(value):
+        own = []
+    specials = tuple({name for one in own for name in vars(one) if name in SPECIALS})
+    more = _more(value, solid_base(value))
+    bases = tuple(one for one in value.__bases__)
+    doc = _text(value.__doc__) if tells_doc else None
+    return ("c", *names, doc, bases, attributes, tuple(sorted(specials)), more)
+
+
+def exception(value):
+    try:
+        text = f"{value}"
+    except Exception:
+        text = ""
+    arguments = tuple(value.args)
+    if isinstance(value, BaseExceptionGroup):
+        arguments = (value.message, value.exceptions)
+    if isinstance(value, OSError) and len(arguments) == 2 and value.filename is not None:
+        arguments += (value.filename,)
+    state = dict(vars(value))
+    return ("e", type(value), arguments, text, state, value.__cause__, value.__suppress_context__)
+
+
+def specials_of(kind):
+    """Returns the special methods of a class of the library."""
+    found = {}
+    for one in kind.__mro__[:-1]:
+        for name in vars(one):
+            found.setdefault(name, vars(one)[name])
+    return tuple(name for name in found if name in SPECIALS and found[name] is not None)
+
+
+def instance(value):
+    kind = type(value)
+    module, qualified = class_of_library(kind) or (kind.__module__, kind.__qualname__)
+    # A class that the library makes for one object, as those of mocks, counts as the library's.
+    if type(module) is str and module.partition(".")[0] in sys.stdlib_module_names:
+        return ("l", module, qualified, specials_of(kind))
+    shadows = ()
+    own = getattr(value, "__dict__", None) if hasattr(kind, "__dict__") else None
+    if type(own) is dict and own:
+        shadows = tuple(name for name in own if type(name) is str and type(_found_on(kind, name)) is FUNCTION)
+    return ("i", kind, shadows)
+
+
+def _found_on(kind, name):
+    for one in kind.__mro__:
+        if name in vars(one):
+            return vars(one)[name]
+    return None
+
+
+def describe(value, trusted, tells_signature=False):
+    """Describes VALUE. TRUSTED: the reader believes a name of the library's and has the function or class
+    itself."""
+    kind = type(value)
+    if kind is FUNCTION:
+        place = of_library(value) if trusted else None
+        return ("q", *place) if place else function(value, not trusted, tells_signature)
+    if kind is BOUND_METHOD:
+        return ("b", value.__self__, value.__func__)
+    if issubclass(kind, BUILT_IN_FUNCTIONS):
+        return built_in_function(value, trusted)
+    if isinstance(value, type):
+        place = class_of_library(value)
+        return ("Y", *place) if place else class_(value, not trusted)
+    if kind is MODULE and sys.modules.get(value.__name__) is value:
+        if value.__name__.partition(".")[0] in sys.stdlib_module_names:
+            return ("m", value.__name__)
+    if isinstance(value, BaseException):
+        return exception(value)
+    for module, names in SENTINELS.items():
+        if module in sys.modules:
+            for name in names:
+                if vars(sys.modules[module]).get(name) is value:
+                    return ("s", module, name)
+    if is_enumeration(kind) and not class_of_library(kind) and kind.__members__.get(value.name) is value:
+        return ("n", kind, value.name)
+    solid = solid_base(kind)
+    if solid in IMMUTABLE_BASES and not class_of_library(kind):
+        return ("p", kind, plain(solid, value))
+    return instance(value)
+
+
+def plain(base, value):
+    """Returns the plain value in an instance of a derived class, without running any of its methods."""
+    if base is int:
+        return int.__add__(value, 0)
+    if base is float:
+        return float.__pos__(value)
+    if base is complex:
+        return complex.__pos__(value)
+    if base is str:
+        return str.__str__(value) if type(value) is str else str.__add__(value, "")
+    if base is bytes:
+        return bytes.__add__(value, b"")
+    if base is tuple:
+        return tuple(tuple.__iter__(value))
+    return frozenset(frozenset.__iter__(value))

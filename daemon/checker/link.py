@@ -1,0 +1,510 @@
+# SPDX-License-Identifier: MIT
+"""The judge's side of the wire: what the candidate defines, as far as the tests can see it.
+
+Answers are data. The candidate decides what a function returns and what an object's attributes are; it does
+not decide how two values of the judge compare. The rules are in `special` and `handle`: the first says what
+the tests may do with an object of the candidate's, the second what the candidate may do with an object of
+the tests'."""
+
+import sys
+from marshal import dumps
+
+import classes
+import describe
+import membrane
+import mirrors
+import values
+import wire
+from describe import ARITHMETIC, COMPARISONS, CONVERSIONS, SPECIALS, UNARY
+from membrane import Lost
+from wire import WireError
+
+TESTS = "__main__"  # __module__ of what the tests define
+# Exceptions by which a test framework says that a test has not failed.
+SKIPPING = ("SkipTest", "_ShouldStop", "_UnexpectedSuccess", "Skipped", "XFailed", "Exit")
+
+
+def _traceback_type():
+    try:
+        raise ValueError
+    except ValueError as error:
+        return type(error.__traceback__)
+
+
+# Through these the candidate would reach the judge's frames and with them everything.
+FORBIDDEN = (type(sys._getframe()), type((lambda: 0).__code__), type(vars(object)), _traceback_type())
+CLOSED = (*FORBIDDEN, describe.MODULE, type(None), type(i for i in ()))
+# Modules whose classes the judge has, too, and which do nothing but hold values or describe types.
+CLASSES_KNOWN = ("builtins", "collections", "collections.abc", "fractions", "decimal", "datetime", "uuid", "pathlib",
+                 "array", "enum", "numbers", "typing", "abc", "ipaddress", "numpy")  # fmt: skip
+# Modules in which the judge looks up the special methods of an instance's class.
+MODULES_KNOWN = ("contextlib", "re", "functools", "io", "itertools", "collections", "threading", "types", "queue",
+                 "builtins", "dataclasses", "typing", "string", "operator", "asyncio", "_asyncio", "_io", "_thread", "random",
+                 "weakref", "contextvars", "logging", "heapq", "csv", "configparser", "argparse",
+                 "struct", "zlib", "hashlib", "_hashlib", "time", "inspect", "datetime", "enum", "abc")  # fmt: skip
+HOLLOW = frozenset(("__float__", "__int__", "__index__", "__complex__", *COMPARISONS, "__hash__", "__bool__"))
+PLAIN = (int, float, complex, str, bytes, bool, tuple, list, dict, set, frozenset, bytearray, type(None))
+
+
+class Refused(TypeError):
+    """What the tests ask of an object of the candidate's would leave the verdict to the candidate."""
+
+
+def _is_of_tests(of_class):
+    return type.__getattribute__(of_class, "__module__") == TESTS
+
+
+def _exactly(kind, value):
+    if type(value) is not kind:
+        raise Refused(f"the code returned {type(value).__name__} where {kind.__name__} is due")
+    return value
+
+
+def _may_be_called(value):
+    """Returns whether the candidate may call VALUE here: functions and classes that tests define, methods of
+    their objects, and what C modules offer, but no built-in function, since some of those run text or look
+    into objects."""
+    kind = type(value)
+    while kind.__module__ == "functools" and kind.__name__ == "partial":
+        value = value.func
+        kind = type(value)
+    if kind is describe.BOUND_METHOD:
+        return _may_be_called(value.__func__)
+    if kind is describe.FUNCTION:
+        return _is_for_tests(value)
+    if kind is describe.BOUND:
+        return value.__self__ is not None and type(value.__self__) is not describe.MODULE
+    if isinstance(value, type):
+        return _is_of_tests(value)
+    return callable(value) and kind not in describe.BUILT_IN_FUNCTIONS and kind not in CLOSED
+
+
+def _is_for_tests(function):
+    """A function of the tests', or one of the library's, but none of the judge's own."""
+    return function.__globals__.get("__name__") not in OWN_MODULES
+
+
+OWN_MODULES = ("judge", "link", "membrane", "mirrors", "describe", "classes", "wire", "suite", "candidate", "names",
+               "values", "ambient", "plain", "transcript", "start")  # fmt: skip
+
+
+class Link(membrane.Space):
+    def __init__(self, read_fd, write_fd):
+        super().__init__(read_fd, write_fd, 0)
+        self.named_names = frozenset()  # global names by which the tests name classes of the candidate's
+        self.shadows = set()
+        self.tainted = set()  # numbers of objects that an operator made of a value of the judge's
+        self.answers = {}  # to pure questions, since the last other one
+        self.aliases = {}  # built-in exception classes that the code has given another name
+        self.alias_mixtures = {}
+        self.denied = False
+        self.missing = None
+        self.simple = True  # nothing has crossed so far but calls with plain data
+        self.operators = {
+            "call": self.call_for_candidate,
+            "method": self.method_for_candidate,
+            "get": self.get_for_candidate,
+            "set": self.set_for_candidate,
+            "delete": self.delete_for_candidate,
+            "special": self.special_for_candidate,
+            "next": self.next_for_candidate,
+            "drain": self.drain_for_candidate,
+            "copy": self.copy_for_candidate,
+            "deepcopy": self.copy_for_candidate,
+            "step": self.steps.step,
+            "watch": self.steps.watch,
+            "wake": self.steps.wake,
+            "call_later": self.steps.call_later,
+        }
+
+    # --- asking the candidate ---
+
+    def before(self):
+        """What the judge has to tell before it asks something."""
+
+    def ask(self, operation, target, arguments=(), keywords=None):
+        self.before()
+        self.answers.clear()
+        return super().ask(operation, target, arguments, keywords)
+
+    def call(self, function, number, arguments, keywords):
+        if keywords or self.sharing.by_number or self.dead or number is None:
+            return self.ask("call", function, arguments, keywords)
+        for argument in arguments:
+            if type(argument) not in wire.BRIEF_TYPES:
+                return self.ask("call", function, arguments, keywords)
+        self.before()
+        self.answers.clear()
+        data = dumps((number, arguments), 2)
+        if len(data) > wire.BRIEF_MAX or self.lost is not None or self.ambient is not None and self.ambient.has_news():
+            return self.ask("call", function, arguments, keywords)
+        with self.lock:
+            try:
+                self.send(b"\xfe" + data)
+                what, value = self.converse()
+            except (OSError, EOFError):
+                self.lost = ""
+                raise Lost from None
+            except WireError as broken:
+                self.lost = f"{broken}"
+                raise Lost from None
+        if what == "!":
+            raise self.raised("call", value)
+        return value
+
+    def ask_pure(self, key, operation, target, arguments=()):
+        """An answer stays until the next call, assignment or callback."""
+        if key in self.answers:
+            return self.answers[key]
+        value = super().ask(operation, target, arguments)
+        self.answers[key] = value
+        return value
+
+    def get(self, value, name):
+        return self.ask_pure(("get", id(value), name), "get", value, (name,))
+
+    def property(self, info, value, name):
+        self.check_named(info, value, name)
+        return self.get(value, name)
+
+    def check_named(self, info, value, name):
+        if not info.named:
+            raise Refused(f"{name} of {info.name} does not answer: the tests do not name that class")
+
+    def is_theirs(self, value):
+        return id(value) in self.stand_in_numbers or id(type(value)) in self.infos
+
+    # --- what the tests may do with special methods ---
+
+    def special(self, info, name, function, value, arguments, keywords):
+        number = self.stand_in_numbers.get(id(value))
+        here = self.infos.get(id(type(value)))
+        if here is not None and here.is_here and function is not None:
+            return self.ask("call", function, (value, *arguments), keywords)
+        if not info.named and name != "__call__":
+            return self.default(info, name, value, arguments)
+        if name in COMPARISONS:
+            return self.compare(name, function, value, arguments)
+        if name in ARITHMETIC or name in UNARY:
+            return self.operate(name, function, value, arguments)
+        if name == "__exit__" or name == "__aexit__":
+            return self.leave(name, function, value, arguments)
+        if number in self.tainted and name != "__call__":
+            raise Refused(f"{name} of an object that was made of a value of the tests'")
+        kind = CONVERSIONS.get(name)
+        if kind is not None:
+            return _exactly(kind, self.pure_special(name, function, value, arguments))
+        if name in ("__next__", "__anext__"):
+            return self.ask("special", value, (name,))
+        if name in ("__getitem__", "__contains__"):
+            return self.pure_special(name, function, value, arguments)
+        return super().special(info, name, function, value, arguments, keywords)
+
+    def pure_special(self, name, function, value, arguments):
+        key = ("special", name, id(value), *map(self.key_of, arguments))
+        if function is not None:
+            operation, target, given = "call", function, (value, *arguments)
+        else:
+            operation, target, given = "special", value, (name, *arguments)
+        if any(type(part) is object for part in key):
+            return self.ask(operation, target, given)
+        return self.ask_pure(key, operation, target, given)
+
+    def key_of(self, value):
+        """Something equal for the same argument; a new object where there is no such thing."""
+        if type(value) in (int, str, bool, float, bytes, type(None)):
+            return type(value), value
+        number = self.stand_in_numbers.get(id(value))
+        return object() if number is None else ("theirs", number)
+
+    def default(self, info, name, value, arguments):
+        """What an object of a class that the tests do not name does: truth and identity of any object."""
+        if name == "__eq__" or name == "__ne__":
+            return NotImplemented
+        if name == "__hash__":
+            return object.__hash__(value)
+        if name == "__bool__":
+            return True
+        if name in ("__repr__", "__str__"):
+            return object.__repr__(value)
+        if name == "__format__":
+            return object.__format__(value, *arguments)
+        raise Refused(f"{name} of {info.name} does not answer: the tests do not name that class")
+
+    def compare(self, name, function, value, arguments):
+        """Decides only between two objects of the code."""
+        if len(arguments) != 1 or not self.is_theirs(arguments[0]):
+            return NotImplemented
+        return self.pure_special(name, function, value, arguments)
+
+    def operate(self, name, function, value, arguments):
+        """`abs(f(x) - 2) < 0.1` shows the expected value to whatever f(x) is, which could subtract it from
+        itself. So the result of an operator with a value of the judge's is never plain data, and refuses to
+        become some."""
+        if function is not None:
+            result = self.ask("call", function, (value, *arguments))
+        else:
+            result = self.ask("special", value, (name, *arguments))
+        if result is NotImplemented:
+            return result
+        numbers = [self.stand_in_numbers.get(id(part)) for part in (value, *arguments)]
+        if None in numbers or not self.tainted.isdisjoint(numbers):
+            made = self.stand_in_numbers.get(id(result))
+            if made is None or type(result) in PLAIN:
+                raise Refused("an object of the code turns into plain data in an expression with a value of the tests'")
+            if made != numbers[0] or numbers[0] in self.tainted or True:
+                self.tainted.add(made)
+        return result
+
+    def leave(self, name, function, value, arguments):
+        """A context manager of the code may suppress what the tests raise, but no failure of theirs."""
+        kind, error = arguments[0], arguments[1]
+        if function is not None:
+            result = self.ask("call", function, (value, kind, error, None))
+        else:
+            result = self.ask("special", value, (name, kind, error, None))
+        if kind is None or isinstance(error, (AssertionError, Refused, Lost)):
+            return result if self.is_theirs(result) else False
+        return result
+
+    # --- making stand-ins ---
+
+    def make_class(self, number, parts):
+        made = super().make_class(number, parts)
+        info = self.infos[id(made)]
+        info.named = info.named or any(one in self.named_classes for one in (number,))
+        return made
+
+    named_classes = frozenset()
+
+    def name(self, kind):
+        """The tests name a class of the candidate's: its special methods answer, and those of its bases."""
+        for one in kind.__mro__:
+            info = self.infos.get(id(one))
+            if info is not None:
+                info.named = True
+
+    def make_library_object(self, number, parts):
+        kind, module, qualified = parts
+        if kind != "Y" or type(module) is not str or type(qualified) is not str:
+            raise WireError("a name of the library")
+        if module == "builtins" and qualified in wire.TYPES:
+            return wire.TYPES[qualified]
+        if module in CLASSES_KNOWN or module in sys.modules and module.partition(".")[0] in sys.stdlib_module_names:
+            value = describe._path(module, qualified) if module in sys.modules else None
+            if value is None and module in CLASSES_KNOWN and module != "numpy":
+                __import__(module)
+                value = describe._path(module, qualified)
+            is_known = module in CLASSES_KNOWN or classes.is_exception(value)
+            if isinstance(value, type) and is_known:
+                return value
+        return self.opaque_class(module, qualified)
+
+    def opaque_class(self, module, qualified):
+        """A class of the library that the judge does not take as its own: it can be compared and no more."""
+        key = ("class", module, qualified)
+        made = self.library_classes.get(key)
+        if made is None:
+            names = {"__module__": module, "__qualname__": qualified}
+            made = self.library_classes[key] = type(mirrors.checked_name(qualified), (), names)
+        return made
+
+    def make_module(self, number, parts):
+        name = parts[1]
+        if type(name) is str and name in sys.modules and name in sys.stdlib_module_names:
+            return sys.modules[name]
+        raise WireError("an unknown module")
+
+    def specials_of_library(self, module, qualified, specials):
+        """Those of the judge's own class of that name: the candidate cannot add any."""
+        if module.partition(".")[0] in MODULES_KNOWN and module.partition(".")[0] in sys.stdlib_module_names:
+            __import__(module.partition(".")[0])
+        kind = describe._path(module, qualified)
+        if kind is None:
+            kind = HIDDEN_TYPES.get((module, qualified))
+        if not isinstance(kind, type) or self.is_value(kind):
+            return ()
+        return tuple(name for name in describe.specials_of(kind) if name not in HOLLOW)
+
+    @staticmethod
+    def is_value(kind):
+        """Returns whether instances of a class cross as values: none of them stays on the other side, where
+        it could answer now one thing and now another."""
+        plain = (*describe.IMMUTABLE_BASES, *describe.MUTABLE_BASES, bool)
+        return kind in plain or wire.container_tag(kind) is not None or values.has_parts(kind)
+
+    def class_shown(self, info, kind):
+        module, qualified = info.library
+        found = describe._path(module, qualified) or HIDDEN_TYPES.get((module, qualified))
+        return found if isinstance(found, type) else kind
+
+    def may_make(self, kind):
+        return id(kind) in self.infos or isinstance(kind, type) and _is_of_tests(kind)
+
+    def make_exception(self, number, parts):
+        if len(parts) != 7 or not classes.is_exception(parts[1]):
+            raise WireError("a bad exception")
+        kind = parts[1]
+        if issubclass(kind, ImportError) and type(parts[4]) is dict:
+            self.missing = parts[2][0] if parts[2] else None
+        return classes.rebuild(self.mixed_with_aliases(kind), *parts[2:])
+
+    def raised(self, operation, error):
+        kind = type(error)
+        if kind in (ImportError, PermissionError) and error.args == ("denied",):
+            self.denied = True
+        # Raised by a plain call it would silently end a loop elsewhere: map() would stop, and all() of
+        # nothing is true.
+        if isinstance(error, (StopIteration, StopAsyncIteration)) and operation not in ("next", "special", "step"):
+            return RuntimeError(f"candidate raised {kind.__name__}")
+        if kind.__name__ in SKIPPING and kind.__module__.partition(".")[0] in ("unittest", "_pytest", "pytest"):
+            return RuntimeError(f"candidate raised {kind.__name__}")
+        return error
+
+    # --- exception classes that the code merely renames ---
+
+    def alias(self, kind):
+        """Returns a class that stands for a built-in exception class under a name of the code's: it catches
+        what the code raises, and nothing that the judge raises itself."""
+        made = self.aliases.get(kind)
+        if made is None:
+            made = self.aliases[kind] = type(kind.__name__, (kind,), {"__module__": "candidate"})
+        return made
+
+    def without_aliases(self, name, value):
+        """The value of a global name of the code's, as the tests see it."""
+        if type(value) is tuple:
+            return tuple(self.without_aliases(name, part) for part in value)
+        is_own = classes.is_exception(value) and id(value) not in self.stand_in_numbers
+        return self.alias(value) if is_own and value.__name__ != name else value
+
+    def mixed_with_aliases(self, kind):
+        if not self.aliases:
+            return kind
+        above = tuple(alias for original, alias in self.aliases.items() if issubclass(kind, original))
+        if not above:
+            return kind
+        key = (kind, len(self.aliases))
+        made = self.alias_mixtures.get(key)
+        if made is None:
+            try:
+                made = type(kind.__name__, (kind, *above), {"__module__": kind.__module__})
+            except TypeError:
+                made = kind
+            self.alias_mixtures[key] = made
+        return made
+
+    # --- what the candidate may do ---
+
+    def describe(self, value):
+        if type(value) in FORBIDDEN:
+            raise WireError(f"a {type(value).__name__} is not for the code")
+        return super().describe(value)
+
+    def handle(self, operation, target, arguments, keywords):
+        self.answers.clear()
+        self.simple = False
+        handler = self.operators.get(operation)
+        if handler is None:
+            raise WireError("an unknown question")
+        if operation in ("wake", "call_later"):
+            return handler(*arguments)
+        if id(target) not in self.export_numbers and not self.is_shared_copy(target):
+            raise WireError("a question about an unknown object")
+        return handler(target, *arguments, **keywords)
+
+    def is_shared_copy(self, value):
+        return id(value) in self.sharing.by_id
+
+    @staticmethod
+    def call_for_candidate(target, /, *arguments, **keywords):
+        if not _may_be_called(target):
+            raise TypeError("not for the code")
+        return target(*arguments, **keywords)
+
+    def method_for_candidate(self, target, name, /, *arguments, **keywords):
+        return self.call_for_candidate(self.get_for_candidate(target, name), *arguments, **keywords)
+
+    @staticmethod
+    def get_for_candidate(target, name):
+        if type(name) is not str or name.startswith("__") and name not in SHOWN:
+            raise AttributeError(name)
+        if type(target) in CLOSED and name not in ("send", "throw", "close"):
+            raise AttributeError(name)
+        of_tests = _is_of_tests(target if isinstance(target, type) else type(target))
+        if name.startswith("_") and not of_tests and name not in SHOWN:
+            raise AttributeError(name)
+        if type(target) is describe.FUNCTION and name not in vars(target):
+            raise AttributeError(name)
+        value = getattr(target, name)
+        if type(value) in (describe.FUNCTION, describe.BOUND_METHOD, describe.BOUND) and not _may_be_called(value):
+            raise AttributeError(name)
+        return value
+
+    @staticmethod
+    def set_for_candidate(target, name, value):
+        is_class = isinstance(target, type)
+        if type(name) is not str or name.startswith("__") or not _is_of_tests(target if is_class else type(target)):
+            raise AttributeError(f"{name} is not for the code")
+        if is_class and hasattr(target, name) or not is_class and not classes.may_be_set(type(target), name):
+            raise AttributeError(f"{name} is not for the code")
+        setattr(target, name, value)
+
+    @staticmethod
+    def delete_for_candidate(target, name):
+        if type(name) is not str or name.startswith("__") or not _is_of_tests(type(target)):
+            raise AttributeError(f"{name} is not for the code")
+        delattr(target, name)
+
+    @staticmethod
+    def special_for_candidate(target, name, /, *arguments, **keywords):
+        if name not in SPECIALS or type(target) in FORBIDDEN or isinstance(target, type):
+            raise TypeError("not for the code")
+        return getattr(type(target), name)(target, *arguments, **keywords)
+
+    @staticmethod
+    def next_for_candidate(target):
+        return next(target)
+
+    @staticmethod
+    def drain_for_candidate(target):
+        items = []
+        for item in target:
+            items.append(item)
+            if len(items) == 1000:
+                break
+        return tuple(items)
+
+    @staticmethod
+    def copy_for_candidate(target):
+        import copy
+
+        if not _is_of_tests(type(target)):
+            raise TypeError("not for the code")
+        return copy.deepcopy(target)
+
+
+SHOWN = ("__name__", "__doc__", "__qualname__", "__module__", "__dataclass_fields__", "__dict__",
+         "__dataclass_params__", "_field_type")  # fmt: skip
+
+
+def _hidden_types():
+    """Types that no module has under the name that they give."""
+    found = [type(iter(one)) for one in ([], (), {}, set(), "", b"", range(0), {}.values(), {}.items())]
+    found += [type(reversed([])), type((i for i in ())), describe.FUNCTION, describe.BOUND_METHOD]
+    found += [type(iter(int, 0)), type(map), type(zip())]
+
+    async def coroutine():
+        pass
+
+    async def generator():
+        yield
+
+    running, stepping = coroutine(), generator().asend(None)
+    running.close()
+    stepping.close()
+    found += [type(running), type(stepping), type(generator()), type(generator().athrow(ValueError))]
+    return {(one.__module__, one.__qualname__): one for one in found}
+
+
+HIDDEN_TYPES = _hidden_types()

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: MIT
+"""Takes numbers, texts, arrays and types of numpy apart, and makes them again: see values.py.
+
+Only types whose items are plain bytes: no objects, which could be anything, and no structures."""
+
+import sys
+
+from trusted import load, mro_of, name_of, need, need_integers
+
+EMPTY_ITEM_MAX = 1 << 16  # numpy allocates room for one item in an array without any
+DIMENSIONS_MAX = 32
+HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement
+
+
+def _text_of(dtype):
+    """Returns the text that stands for a type; None if it has none."""
+    if dtype.kind not in "biufcmMSU" or not dtype.itemsize:
+        return None
+    text = dtype.str
+    again = load("numpy").dtype(text)
+    if again.char != dtype.char:  # two types of C have one size
+        text = dtype.char if dtype.isnative else dtype.byteorder + dtype.char
+        again = load("numpy").dtype(text)
+    return text if again == dtype and again.char == dtype.char else None
+
+
+def _dtype(text):
+    # numpy reads whole programs of types: this is no more than one type, and as describe() writes it.
+    need(type(text) is str and text.isascii() and 1 <= len(text) <= 24)
+    code = text.lstrip("<>|")
+    head, bracket, unit = code.partition("[")
+    need(code[:1].isalpha() and len(text) - len(code) <= 1 and len(head) <= 10)
+    need(not head[1:] or head[1:].isdigit())
+    need(not bracket or head in ("M8", "m8") and unit[-1:] == "]" and unit[:-1].isalnum())
+    dtype = load("numpy").dtype(text)
+    need(_text_of(dtype) == text)
+    return dtype
+
+
+def _take_dtype(value):
+    text = _text_of(value)
+    return text and (text,)
+
+
+def _make_dtype(_, parts):
+    (text,) = parts
+    return _dtype(text)
+
+
+def _items(dtype, data):
+    """Returns DATA as an array that cannot be written to."""
+    numpy = load("numpy")
+    need(type(data) is bytes and data and not len(data) % dtype.itemsize)
+    if dtype.kind == "b":
+        need(not data.translate(None, b"\0\1"))
+    if dtype.kind == "U":
+        codes = numpy.frombuffer(data, dtype.byteorder.replace("=", "") + "u4")
+        need(codes.max() <= sys.maxunicode)
+    return numpy.frombuffer(data, dtype)
+
+
+def _take_number(value):
+    text = _text_of(value.dtype)
+    return text and (text, value.tobytes())
+
+
+def _make_number(_, parts):
+    text, data = parts
+    dtype = _dtype(text)
+    need(dtype.kind not in "SU" and dtype.isnative and type(data) is bytes and len(data) == dtype.itemsize)
+    return _items(dtype, data)[0]
+
+
+def _take_str(value):
+    return (str.__str__(value),)  # an array would drop zeros at the end
+
+
+def _take_bytes(value):
+    return (bytes.__getitem__(value, slice(None)),)
+
+
+def _make_text(of_class, parts):
+    (text,) = parts
+    need(type(text) is (str if issubclass(of_class, str) else bytes))
+    return of_class(text)
+
+
+def _take_array(value):
+    text = _text_of(value.dtype)
+    if text is None or not value.size and value.itemsize > EMPTY_ITEM_MAX:
+        return None
+    return (text, value.tobytes(), value.flags.writeable, *value.shape)
+
+
+def _make_array(_, parts):
+    text, data, may_write, *shape = parts
+    dtype = _dtype(text)
+    need(type(data) is bytes and type(may_write) is bool and len(shape) <= DIMENSIONS_MAX)
+    need_integers(shape, 0, sys.maxsize)
+    if data:
+        value = _items(dtype, data).reshape(shape).copy()
+    else:
+        need(0 in shape and dtype.itemsize <= EMPTY_ITEM_MAX)
+        value = load("numpy").empty(shape, dtype)
+    value.flags.writeable = may_write
+    return value
+
+
+def fill_array(value, parts):
+    new = _make_array(None, parts)
+    need(_text_of(value.dtype) == parts[0] and value.size == new.size)
+    if value.shape != new.shape:
+        value.shape = new.shape
+    if new.flags.writeable and not value.flags.writeable:
+        value.flags.writeable = True
+    # One that cannot be written to may still be the same.
+    if value.tobytes() != parts[1]:
+        value[...] = new
+    if not new.flags.writeable:
+        value.flags.writeable = False
+
+
+# By name: module, the class in it, and how to take apart and to make.
+ROWS = {
+    "dtype": ("numpy", "dtype", _take_dtype, _make_dtype),
+    "number": ("numpy", "generic", _take_number, _make_number),
+    "str_": ("numpy", "str_", _take_str, _make_text),
+    "bytes_": ("numpy", "bytes_", _take_bytes, _make_text),
+    "ndarray": ("numpy", "ndarray", _take_array, _make_array),
+}
+
+
+def row_name(kind):
+    """Returns the name of the row of a class that says it is numpy's; None if there is none."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None:
+        return None
+    if kind is numpy.ndarray:
+        return "ndarray"
+    mro = mro_of(kind)
+    if any(one is numpy.dtype for one in mro):
+        return "dtype"
+    if kind.__flags__ & HEAP_TYPE or not any(one is numpy.generic for one in mro):
+        return None
+    return name_of(kind) if name_of(kind) in ("str_", "bytes_") else "number"

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT
+"""Checks parts that arrived, and loads modules of the library in which nothing of the code can hide.
+
+Types are compared by identity: a metaclass may define equality and hash."""
+
+import sys
+
+# What was in the path before any test ran: no file that the code writes is found in it.
+_PATH = [place for place in sys.path if place.startswith("/")]
+
+module_of = type.__dict__["__module__"].__get__
+name_of = type.__dict__["__name__"].__get__
+mro_of = type.__dict__["__mro__"].__get__
+
+
+def need(holds):
+    """Raises ValueError unless HOLDS."""
+    if not holds:
+        raise ValueError("parts that do not fit")
+
+
+def need_integers(parts, low=None, high=None):
+    """Raises ValueError unless all are exactly of type int, at least LOW and at most HIGH."""
+    for part in parts:
+        need(type(part) is int and (low is None or part >= low) and (high is None or part <= high))
+
+
+def is_one_of(value, *kinds):
+    """Returns whether the type of VALUE is exactly one of KINDS."""
+    return any(type(value) is kind for kind in kinds)
+
+
+def load(name):
+    """Returns a module of the library or numpy. Raises ImportError if there is none."""
+    if name not in sys.modules:
+        path, sys.path = sys.path, list(_PATH)
+        try:
+            __import__(name)
+        finally:
+            sys.path = path
+    return sys.modules[name]
