@@ -74,6 +74,7 @@ class Input:
     METHODS = ("read", "readline", "readlines")
 
     def __init__(self):
+        self.iterator = None
         self.own = sys.stdin, sys.__stdin__
         self.stream = None  # what the candidate has been told about
         self.text, self.base, self.at = "", 0, 0  # told from BASE on; read up to AT
@@ -120,13 +121,23 @@ class Input:
             self.stream.seek(self.at)
 
     def read(self, method, sizes, is_binary):
-        check(is_text(method) and method in self.METHODS, "input")
+        """Returns what a method of the tests' input returns; for "next" a list of a line, empty at the
+        end."""
         check(type(sizes) is tuple and len(sizes) <= 1, "input")
         check(all(size is None or type(size) is int for size in sizes), "input")
-        check(type(is_binary) is bool, "input")
-        if self.is_own():
+        check(type(is_binary) is bool and is_text(method), "input")
+        stream = None if self.is_own() else sys.stdin
+        if stream is not None and is_binary:
+            stream = stream.buffer
+        if method == "iter":
+            self.iterator = iter(stream or ())
+            return None
+        if method == "next":
+            return [line for _, line in zip(range(1), self.iterator or ())]
+        check(method in self.METHODS, "input")
+        if stream is None:
             return b"" if is_binary else ""
-        return getattr(sys.stdin.buffer if is_binary else sys.stdin, method)(*sizes)
+        return getattr(stream, method)(*sizes)
 
 
 class Path:
@@ -263,7 +274,7 @@ class Patches:
     ALWAYS = ("builtins.print", "builtins.input", "builtins.open")
     # The candidate's end needs these for itself, or they are state that crosses in another way; the last
     # two do things when they are imported.
-    NOT = ("sys", "builtins", "os.read", "os.write", "os.environ", "this", "antigravity")
+    NOT = ("sys", "builtins", "os.read", "os.write", "warnings.showwarning", "this", "antigravity")
     FILES = (io.FileIO, io.BufferedReader, io.BufferedWriter, io.BufferedRandom, io.TextIOWrapper)
     METHODS = """__enter__ __exit__ __iter__ close flush read readline readlines seek tell truncate write
     writelines""".split()  # of what a replaced open() returns
@@ -417,6 +428,7 @@ class Ambient:
             or builtins.print is not self.print
             or builtins.input is not self.ask
             or builtins.open is not self.open
+            or self.depth.own != self.limit
             or sys.getrecursionlimit() != self.depth.actual
             or sys.argv != self.path.argv
             or sys.path != self.path.path

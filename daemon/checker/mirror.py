@@ -98,13 +98,13 @@ class Lines:
         return self._mirror.call("read", "readlines", size, self._is_binary)
 
     def __iter__(self):
+        self._mirror.call("read", "iter", (), self._is_binary)
         return self
 
     def __next__(self):
-        line = self.readline()
-        if not line:
-            raise StopIteration
-        return line
+        for line in self._mirror.call("read", "next", (), self._is_binary):
+            return line
+        raise StopIteration
 
     def isatty(self):
         return False

@@ -280,43 +280,54 @@ class Depth:
     LEVELS_MAX = 1000  # what the C stack holds, generously
 
     def __init__(self):
-        self.own = self.actual = sys.getrecursionlimit()
         self.level = 0
+        self.actual = sys.getrecursionlimit()
+        self._plan(self.actual)
+
+    def _plan(self, own):
+        self.own = own
+        self.usual = own + self.level * self.PER_LEVEL
+        self.raised = self.usual + self.HEADROOM
+
+    def _apply(self):
+        try:
+            sys.setrecursionlimit(self.usual)
+            self.actual = self.usual
+        except RecursionError:
+            pass  # deeper than that already; the next exchange tries again
 
     def limit(self):
         """Returns the limit that the program has set."""
         now = sys.getrecursionlimit()
         if now != self.actual:
-            self.own = self.actual = now
+            self.actual = now
+            self._plan(now)
         return self.own
 
     def set(self, limit):
-        self.own = limit
-        self._become(limit + self.level * self.PER_LEVEL)
-
-    def _become(self, limit):
-        try:
-            sys.setrecursionlimit(limit)
-            self.actual = limit
-        except RecursionError:
-            pass  # deeper than that already; the next message tries again
+        self._plan(limit)
+        self._apply()
 
     def enter(self):
         """Begins to run a callback, or a question amid one. Raises RecursionError where one process would."""
         if self.level >= min(self.limit() // 2, self.LEVELS_MAX):
             raise RecursionError("maximum recursion depth exceeded")
         self.level += 1
-        self._become(self.own + self.level * self.PER_LEVEL)
+        self._plan(self.own)
+        self._apply()
 
     def leave(self):
         self.limit()
         self.level -= 1
-        self._become(self.own + self.level * self.PER_LEVEL)
+        self._plan(self.own)
+        self._apply()
 
     def open(self):
         """Begins an exchange: a message is not to be cut off in its middle by the program's own depth."""
-        self.limit()
-        self._become(self.own + self.level * self.PER_LEVEL + self.HEADROOM)
+        if sys.getrecursionlimit() != self.actual:
+            self.limit()
+        sys.setrecursionlimit(self.raised)
+        self.actual = self.raised
 
     def close(self):
-        self._become(self.own + self.level * self.PER_LEVEL)
+        self._apply()
