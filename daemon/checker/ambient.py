@@ -162,8 +162,12 @@ class Filters:
     def __init__(self):
         warnings = __import__("warnings")
         self.shows = warnings._showwarnmsg_impl, warnings.showwarning
-        self.seen = list(warnings.filters)
-        self.told = False
+        self.note(False)
+
+    def note(self, told):
+        # Each catch_warnings() makes a new list, and what has been shown once may be shown again.
+        self.told, self.filters = told, sys.modules["warnings"].filters
+        self.seen = list(self.filters)
 
     def is_recorded(self):
         warnings = sys.modules["warnings"]
@@ -171,11 +175,11 @@ class Filters:
         return now[0] is not self.shows[0] or now[1] is not self.shows[1]
 
     def changes(self):
-        warnings = sys.modules["warnings"]
         is_recorded = self.is_recorded()
-        if is_recorded == self.told and warnings.filters == self.seen:
+        filters = sys.modules["warnings"].filters
+        if is_recorded == self.told and filters is self.filters and filters == self.seen:
             return None
-        self.told, self.seen = is_recorded, list(warnings.filters)
+        self.note(is_recorded)
         return [is_recorded, [self.plain(entry) for entry in self.seen]]
 
     @staticmethod

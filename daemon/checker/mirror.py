@@ -226,11 +226,11 @@ class Logging:
 
 class Mirror:
     """The candidate's end. CALL(kind, *arguments) asks the judge in the midst of a question, and returns
-    what Ambient.called() returns there or raises what it raises. If SENDS_CLASSES, a message can carry a
-    class of warnings that the code defines."""
+    what Ambient.called() returns there or raises what it raises; the message carries outgoing(), as each
+    message does. If SENDS_CLASSES, a message can carry a class of warnings that the code defines."""
 
     def __init__(self, call, sends_classes=False):
-        self.ask = call
+        self.call = call
         self.sends_classes = sends_classes
         self.depth = Depth()
         self.events, self.size = [], 0
@@ -369,13 +369,7 @@ class Mirror:
         self.events.append(event)
         self.size += 64 + sum(len(part) for part in event if isinstance(part, (str, bytes)))
         if self.size > PENDING_MAX:
-            self.ask("events", self.taken())
-
-    def call(self, kind, *arguments):
-        """Asks the judge, which hears first of what has happened."""
-        if self.events:
-            self.ask("events", self.taken())
-        return self.ask(kind, *arguments)
+            self.call("events", self.taken())
 
     def taken(self):
         """Returns the events in order, and text for the same stream as one."""

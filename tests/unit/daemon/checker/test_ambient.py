@@ -280,6 +280,11 @@ PASSES = {
         "import warnings\nwith warnings.catch_warnings(record=True) as w:\n  warnings.simplefilter('always')\n  f(); f()\n"
         "assert [(x.category,str(x.message)) for x in w]==[(DeprecationWarning,'old')]*2",
     ),
+    "a warning that is shown once a place": (
+        "import warnings\ndef f(): warnings.warn('old')",
+        "import warnings\nfor _ in range(3):\n  with warnings.catch_warnings(record=True) as w:\n"
+        "    warnings.simplefilter('default')\n    f(); f()\n    assert len(w)==1",
+    ),
     "assertWarns": (
         "import warnings\ndef f(): warnings.warn('old')",
         "import unittest\nt=unittest.TestCase()\nfor _ in range(2):\n  with t.assertWarnsRegex(UserWarning, 'o.d'): f()",
@@ -573,8 +578,17 @@ def test_own_streams_stay_clean(ends, capfd, monkeypatch):
     assert fresh.called("read", ("read", (), False)) == ""
     fresh.incoming({"stdin": 3})
     assert sys.stdin.tell() == 0
-    fresh.incoming({"events": [("warning", "UserWarning", "forged", "f", 1)]})
     assert "forged" not in "".join(capfd.readouterr())
+
+
+def test_warnings_that_nobody_records_are_dropped():
+    with warnings.catch_warnings(record=True) as recorded:  # what is there before the tests is the judge's
+        judge = ambient.Ambient(TEXT)
+        judge.incoming({"events": [("warning", "UserWarning", "forged", "f", 1)]})
+        assert recorded == []
+        with warnings.catch_warnings(record=True) as theirs:
+            judge.incoming({"events": [("warning", "UserWarning", "heard", "f", 1)]})
+        assert len(theirs) == 1
 
 
 def test_the_judges_children_load_nothing_of_the_candidates(ends):
@@ -587,6 +601,7 @@ def test_the_judges_children_load_nothing_of_the_candidates(ends):
 
 def test_the_directory_stays_below_the_jobs(ends, tmp_path):
     (tmp_path / "sub").mkdir()
+    Path(f"{tmp_path}-not").mkdir()
     (tmp_path / "link").symlink_to("/usr")
     for path in ("/", "/usr", f"{tmp_path}/..", f"{tmp_path}/link", f"{tmp_path}-not", f"{tmp_path}/missing"):
         ends.incoming({"cwd": path})
