@@ -8,6 +8,8 @@ word in its own program says that the program may change it (WORDS)."""
 import builtins
 import os
 import sys
+from _struct import pack, unpack
+from _thread import get_ident
 
 from wire import WireError
 
@@ -144,14 +146,9 @@ class Directory:
         self.told = self.now()
 
 
-def _words_of(numbers):
-    """Packs 32-bit numbers."""
-    return b"".join([number.to_bytes(4, "little") for number in numbers])
-
-
 def _numbers_of(data, count, what):
     check(type(data) is bytes and len(data) == 4 * count, what)
-    return [int.from_bytes(data[at : at + 4], "little") for at in range(0, len(data), 4)]
+    return unpack(f"<{count}I", data)
 
 
 class Generator:
@@ -166,7 +163,7 @@ class Generator:
         if now == self.told:
             return None
         self.told = now
-        return now and [_words_of(now[1]), now[2]]
+        return now and [pack("<625I", *now[1]), now[2]]
 
     def take(self, value):
         check(type(value) is list and len(value) == 2, "random state")
@@ -174,7 +171,7 @@ class Generator:
         numbers = _numbers_of(data, 625, "random state")
         check(numbers[-1] <= 624 and (gauss is None or type(gauss) is float), "random state")
         random = __import__("random")
-        random.setstate((3, tuple(numbers), gauss))
+        random.setstate((3, numbers, gauss))
         self.told = random.getstate()
 
 
@@ -211,29 +208,36 @@ class NumpyGenerator:
 
 
 class DecimalContext:
-    FIELDS = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp")
+    FIELDS = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp")  # as numbers() has them
     TRAPS = ["DivisionByZero", "InvalidOperation", "Overflow"]
     DEFAULT = [28, "ROUND_HALF_EVEN", -999999, 999999, 1, 0, TRAPS]
 
     def __init__(self, trusts):
-        self.by_thread = {}  # a context belongs to a thread
+        self.by_thread = {}  # a context belongs to a thread: what was told of it, and a copy
 
     @classmethod
-    def now(cls):
-        decimal = sys.modules.get("decimal")
-        if decimal is None:
-            return cls.DEFAULT
-        context = decimal.getcontext()
+    def now(cls, context):
         traps = sorted(signal.__name__ for signal, is_set in context.traps.items() if is_set)
-        return [getattr(context, field) for field in cls.FIELDS] + [traps]
+        return [*cls.numbers(context), traps]
+
+    @staticmethod
+    def numbers(context):
+        return [context.prec, context.rounding, context.Emin, context.Emax, context.capitals, context.clamp]
+
+    def note(self, context):
+        self.by_thread[get_ident()] = self.numbers(context), context.copy()
 
     def changes(self):
-        now = self.now()
-        thread = _thread_id()
-        if now == self.by_thread.get(thread, self.DEFAULT):
+        decimal = sys.modules.get("decimal")
+        if decimal is None:
             return None
-        self.by_thread[thread] = now
-        return now
+        context = decimal.getcontext()
+        numbers, copy = self.by_thread.get(get_ident(), (None, None))
+        if self.numbers(context) == numbers and context.traps == copy.traps:
+            return None
+        self.note(context)
+        now = self.now(context)
+        return None if numbers is None and now == self.DEFAULT else now
 
     def take(self, value):
         check(type(value) is list and len(value) == 7 and type(value[6]) is list, "decimal context")
@@ -249,11 +253,7 @@ class DecimalContext:
             raise WireError("bad decimal context") from None
         for signal in list(context.traps):
             context.traps[signal] = signal.__name__ in value[6]
-        self.by_thread[_thread_id()] = self.now()
-
-
-def _thread_id():
-    return sys.modules["_thread"].get_ident()
+        self.note(context)
 
 
 # WORDS says when a side watches them; the candidate's generators are watched if both sides have the word.
