@@ -10,6 +10,7 @@ from marshal import loads
 
 import classes
 import membrane
+import mirror
 import suite
 import wire
 
@@ -93,6 +94,7 @@ class Server(membrane.Space):
         self.unfinished = {}  # exceptions that iterators raised after items that have already been sent
         self.module = type(sys)(NAME)
         self.steps.lends = True
+        self.ambient = mirror.Mirror(self.ask_ambient)
         self.operations = {
             "call": lambda function, /, *arguments, **keywords: function(*arguments, **keywords),
             "method": lambda value, name, /, *arguments, **keywords: getattr(value, name)(*arguments, **keywords),
@@ -134,12 +136,17 @@ class Server(membrane.Space):
         """Makes the call that DATA asks for; what comes to this side in the short form is a question."""
         number, arguments = loads(data[1:])
         reply = self.answer("call", self.exports[number], arguments, {})
-        brief = None
-        if reply[0] == "=" and not self.sharing.by_number and not self.dead and type(reply[1]) in wire.BRIEF_TYPES:
-            if self.ambient is None or not self.ambient.has_news():
-                brief = wire.brief_answer(reply[1])
-        self.send(brief if brief is not None and len(brief) < wire.BRIEF_MAX else self.written(reply))
+        news = self.news()
+        if reply[0] == "=" and not self.sharing.by_number and news is None and type(reply[1]) in wire.BRIEF_TYPES:
+            brief = wire.brief_answer(reply[1])
+            if brief is not None and len(brief) < wire.BRIEF_MAX:
+                self.send(brief)
+                return False
+        self.send(self.written(reply, news))
         return False
+
+    def ask_ambient(self, kind, *arguments):
+        return self.ask("ambient", None, (kind, membrane.frozen(arguments) if kind == "events" else arguments))
 
     def may_forget(self, parts):
         return parts[0] == "e" and classes.is_built_in(parts[1])
@@ -160,7 +167,7 @@ class Server(membrane.Space):
 
     # --- answers to questions ---
 
-    def load(self, prelude, code, entry_point, tells_signature):
+    def load(self, prelude, code, entry_point, tells_signature, seed):
         self.tells_signature = tells_signature
         program, _ = compose(prelude, code, entry_point)
         try:
@@ -168,6 +175,8 @@ class Server(membrane.Space):
         except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
             return ("syntax", suite.describe(error))
         sys.modules[NAME] = self.module
+        self.ambient.loading(program)
+        suite.seed_random(program, seed)
         try:
             exec(compiled, self.module.__dict__)
         except Exception as error:

@@ -33,6 +33,7 @@ import os
 import sys
 import time
 
+import ambient
 import candidate
 import classes
 from link import TESTS, Link
@@ -101,6 +102,9 @@ class Job:
         self.entry_point = parts.get("entry_point", "")
         self.setup = parts.get("setup", "")
         self.test = parts.get("test", "")
+
+    def tests(self):
+        return "\n".join((self.prelude, self.setup, self.test, *self.targets))
 
     def count(self):
         return 1 if self.test else len(self.targets)
@@ -198,6 +202,8 @@ class Space(dict):
 class Checker:
     def __init__(self, job, link, report):
         self.job, self.link, self.report = job, link, report
+        self.seed = int.from_bytes(os.urandom(8), "little")
+        suite.seed_random(job.tests(), self.seed)
         self.recorder = suite.Recorder()
         self.space = Space(
             link,
@@ -283,7 +289,7 @@ class Checker:
                 self.link.name(value)
 
     def looks_at_signatures(self):
-        tests = "\n".join((self.job.setup, self.job.test, *self.job.targets))
+        tests = self.job.tests()
         return any(word in tests for word in SIGNATURE_WORDS)
 
     def trees(self):
@@ -357,7 +363,7 @@ class Checker:
 
     def load(self):
         job = self.job
-        answer = self.link.ask("load", None, (job.prelude, job.code, job.entry_point, self.looks_at_signatures()))
+        answer = self.link.ask("load", None, (job.prelude, job.code, job.entry_point, self.looks_at_signatures(), self.seed))
         if type(answer) is not tuple or len(answer) != 2:
             raise membrane.Lost
         outcome, names = answer
@@ -459,6 +465,7 @@ def main():
     with os.fdopen(0, "rb", closefd=False) as stdin:
         job = Job(stdin.read())
     keep_apart()
+    link.ambient = ambient.Ambient(job.tests())
     try:
         if not Checker(job, link, report).run():
             report.verdict("error", how_it_ended(link))

@@ -111,6 +111,7 @@ class Link(membrane.Space):
             "drain": self.drain_for_candidate,
             "copy": self.copy_for_candidate,
             "deepcopy": self.copy_for_candidate,
+            "ambient": self.ambient_for_candidate,
             "step": self.steps.step,
             "watch": self.steps.watch,
             "wake": self.steps.wake,
@@ -135,19 +136,15 @@ class Link(membrane.Space):
                 return self.ask("call", function, arguments, keywords)
         self.before()
         self.answers.clear()
+        if self.lost is not None:
+            raise Lost
         data = dumps((number, arguments), 2)
-        if len(data) > wire.BRIEF_MAX or self.lost is not None or self.ambient is not None and self.ambient.has_news():
-            return self.ask("call", function, arguments, keywords)
         with self.lock:
-            try:
-                self.send(b"\xfe" + data)
-                what, value = self.converse()
-            except (OSError, EOFError):
-                self.lost = ""
-                raise Lost from None
-            except WireError as broken:
-                self.lost = f"{broken}"
-                raise Lost from None
+            news = self.news()
+            if news is None and len(data) < wire.BRIEF_MAX:
+                what, value = self.exchange(b"\xfe" + data)
+            else:
+                what, value = self.exchange(self.question("call", function, arguments, keywords, news))
         if what == "!":
             raise self.raised("call", value)
         return value
@@ -407,7 +404,7 @@ class Link(membrane.Space):
         handler = self.operators.get(operation)
         if handler is None:
             raise WireError("an unknown question")
-        if operation in ("wake", "call_later"):
+        if operation in ("wake", "call_later", "ambient"):
             return handler(*arguments)
         if id(target) not in self.export_numbers and not self.is_shared_copy(target):
             raise WireError("a question about an unknown object")
@@ -461,6 +458,11 @@ class Link(membrane.Space):
         if name not in SPECIALS or type(target) in FORBIDDEN or isinstance(target, type):
             raise TypeError("not for the code")
         return getattr(type(target), name)(target, *arguments, **keywords)
+
+    def ambient_for_candidate(self, kind, arguments):
+        if type(kind) is not str or type(arguments) is not tuple:
+            raise WireError("a bad request")
+        return self.ambient.called(kind, membrane.thawed(arguments) if kind == "events" else arguments)
 
     @staticmethod
     def next_for_candidate(target):

@@ -30,6 +30,44 @@ class Lost(BaseException):
     Space.lost still says so."""
 
 
+class NoDepth:
+    """In the place of ambient.Ambient.depth where there is no ambient state."""
+
+    def open(self):
+        pass
+
+    close = enter = leave = open
+
+
+NO_DEPTH = NoDepth()
+
+
+def frozen(value):
+    """Makes ambient state of dictionaries and lists cross as one value, not as containers to be shared."""
+    kind = type(value)
+    if kind is dict:
+        return ("d", *(frozen(part) for item in value.items() for part in item))
+    if kind is list:
+        return ("l", *map(frozen, value))
+    return ("t", *map(frozen, value)) if kind is tuple else value
+
+
+def thawed(value):
+    try:
+        return _thawed(value)
+    except (LookupError, TypeError, ValueError, RecursionError):
+        raise WireError("bad state") from None
+
+
+def _thawed(value):
+    if type(value) is not tuple:
+        return value
+    parts = map(_thawed, value[1:])
+    if value[0] == "d":
+        return dict(zip(parts, parts, strict=True))
+    return {"l": list, "t": tuple}[value[0]](parts)
+
+
 def _pairs(keywords):
     return tuple(part for item in keywords.items() for part in item)
 
@@ -390,11 +428,13 @@ class Space:
             raise
 
     def news(self):
+        """Returns what the other side has not been told yet: None if there is nothing."""
         dead = self.dead
         state = self.ambient.outgoing() if self.ambient is not None else None
         if not dead and state is None:
             return None
         numbers = tuple(dead)
+        state = None if state is None else frozen(state)
         dead.clear()
         for number in numbers:
             if self.stand_ins.pop(number, None) is not None:
@@ -411,7 +451,7 @@ class Space:
             if value is not None:
                 del self.export_numbers[id(value)]
         if news[1] is not None and self.ambient is not None:
-            self.ambient.incoming(news[1])
+            self.ambient.incoming(thawed(news[1]))
 
     def receive(self):
         data = wire.receive(self.fds[0])
@@ -429,27 +469,33 @@ class Space:
         if self.lost is not None:
             raise Lost
         with self.lock:
-            message = self.question(operation, target, arguments, keywords)
-            try:
-                self.send(message)
-                what, value = self.converse()
-            except (OSError, EOFError):
-                self.lost = ""
-                raise Lost from None
-            except WireError as broken:
-                self.lost = f"{broken}"
-                raise Lost from None
+            what, value = self.exchange(self.question(operation, target, arguments, keywords, self.news()))
         if what == "!":
             raise self.raised(operation, value)
         return value
 
+    def exchange(self, message):
+        depth = self.ambient.depth if self.ambient is not None else NO_DEPTH
+        depth.open()
+        try:
+            self.send(message)
+            return self.converse()
+        except (OSError, EOFError):
+            self.lost = ""
+            raise Lost from None
+        except WireError as broken:
+            self.lost = f"{broken}"
+            raise Lost from None
+        finally:
+            depth.close()
+
     def call(self, function, number, arguments, keywords):
         return self.ask("call", function, arguments, keywords)
 
-    def question(self, operation, target, arguments, keywords):
+    def question(self, operation, target, arguments, keywords, news):
         try:
             more = _pairs(keywords) if keywords else ()
-            return self.write(("?", self.news(), operation, target, arguments, more))
+            return self.write(("?", news, operation, target, arguments, more))
         except WireError as error:
             raise ValueError(f"cannot be handed over: {error}") from None
 
@@ -472,7 +518,7 @@ class Space:
             value = None
             reply = self.answer(operation, target, arguments, keywords)
             operation = target = arguments = keywords = None  # the arguments may be dropped now
-            self.send(self.written(reply))
+            self.send(self.written(reply, self.news()))
             reply = None
 
     def is_brief_answer(self, data):
@@ -497,17 +543,24 @@ class Space:
         raise WireError("no answer")
 
     def answer(self, operation, target, arguments, keywords):
+        depth = self.ambient.depth if self.ambient is not None else NO_DEPTH
+        entered = False
         try:
+            depth.enter()
+            entered = True
             return "=", self.handle(operation, target, arguments, keywords)
         except (WireError, Lost):
             raise
         except BaseException as error:
             error.__traceback__ = None  # keep the exception, but not its frames
             return "!", error
+        finally:
+            if entered:
+                depth.leave()
 
-    def written(self, reply):
+    def written(self, reply, news):
         try:
-            return self.write((reply[0], self.news(), reply[1]))
+            return self.write((reply[0], news, reply[1]))
         except WireError as error:
             return self.write(("!", None, ValueError(f"{error}")))
 

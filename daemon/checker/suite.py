@@ -216,6 +216,17 @@ def judging_functions(tree, theirs):
     return found & theirs
 
 
+def seed_random(text, seed):
+    """Gives the generators that a program mentions a known state, the same on both sides."""
+    if "random" in text:
+        __import__("random").seed(seed)
+        if "numpy" in text:
+            try:
+                __import__("numpy.random").random.seed(seed % (1 << 32))
+            except ImportError:
+                pass
+
+
 def run(step, recorder):
     """Returns whether STEP() completed, and why not. Catches Exception only."""
     recorder.seen = None
