@@ -2,13 +2,14 @@
 """The candidate's end of the pipe: runs model-written code and answers the checker's questions about it.
 Nobody trusts anything here: the code that it runs can change all of it, and gains nothing by that."""
 
-import _ast
 import builtins
 import operator
 import os
 import sys
 
 import classes
+import plain
+import program
 import suite
 import wire
 from wire import CALLABLE, CLASS, EXCEPTION, ITERATOR, OBJECT
@@ -106,40 +107,6 @@ for _name in wire.BINARY + wire.UNARY:
     OPERATIONS[_name] = getattr(operator, _name)
 
 
-def _parses(text):
-    try:
-        return suite.parse(text, NAME)
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        return None
-
-
-def _defined_names(tree):
-    functions = (_ast.FunctionDef, _ast.AsyncFunctionDef, _ast.ClassDef)
-    for node in tree.body:
-        if isinstance(node, functions):
-            yield node.name
-        elif isinstance(node, _ast.Assign):
-            yield from (target.id for target in node.targets if isinstance(target, _ast.Name))
-
-
-def compose(prelude, code, entry_point):
-    """Returns the program and whether the code continues the prelude. Code that defines the entry point
-    follows the prelude instead. A function body cut out of an answer has often lost the indentation of its
-    first line."""
-    if not prelude:
-        return code, False
-    tree = _parses(code)
-    names = set(_defined_names(tree)) if tree else ()
-    if entry_point in names if entry_point else names:
-        return f"{prelude}\n{code}", False
-    indentation = suite.last_indentation(prelude)
-    if indentation and not code.lstrip("\n")[:1].isspace():
-        indented = f"{prelude.rstrip()}\n{indentation}{code}"
-        if _parses(indented):
-            return indented, True
-    return prelude + code, True
-
-
 class Server:
     def __init__(self, read_fd, write_fd):
         self.fds = read_fd, write_fd
@@ -156,6 +123,7 @@ class Server:
         OPERATIONS["share"] = self.share
         OPERATIONS["drain"] = self.drain
         OPERATIONS["shared"] = self.shared
+        OPERATIONS["assign"] = self.assign
 
     def export(self, writer, value):
         theirs = value._number if isinstance(value, Foreign) else self.foreign_exceptions.get(id(value))
@@ -223,10 +191,10 @@ class Server:
 
     # --- answers to questions ---
 
-    def load(self, prelude, code, entry_point):
-        program, _ = compose(prelude, code, entry_point)
+    def load(self, prelude, code, asked):
+        text, _ = program.compose(prelude, code, asked)
         try:
-            compiled = compile(program, f"<{NAME}>", "exec", dont_inherit=True)
+            compiled = compile(text, f"<{NAME}>", "exec", dont_inherit=True)
         except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
             return ("syntax", suite.describe(error))
         sys.modules[NAME] = self.module
@@ -252,6 +220,9 @@ class Server:
     def fetch(self, name):
         return vars(self.module)[name]
 
+    def assign(self, name, value):
+        vars(self.module)[name] = value
+
     def drain(self, iterator):
         """Returns many next items at once, and whether there may be more."""
         items = []
@@ -272,17 +243,10 @@ class Server:
         """Runs tests in the candidate's own process, on its own objects. Here the candidate can forge the
         verdict."""
         recorder, namespace = suite.Recorder(), vars(self.module)
-        namespace.update(__compare__=recorder.compare, __truth__=recorder.truth)
-        results = []
-        if setup:
-            exec(compile(setup, "<test_setup>", "exec", dont_inherit=True), namespace)
-        for number, target in enumerate(targets):
-            compiled = suite.compile_tests(target, f"<target {number}>")
-            results.append(suite.run(lambda: exec(compiled, namespace), recorder))
-        if test:
-            exec(suite.compile_tests(test, "<test>"), namespace)
-            results.append(suite.run(lambda: namespace["check"](namespace[entry_point]), recorder))
-        return results
+        namespace.update(__compare__=recorder.compare, __truth__=recorder.truth, __name__=program.TESTS)
+        sys.modules[program.TESTS] = self.module
+        job = (setup, test, targets, entry_point)
+        return list(plain.run_tests(namespace, job, suite.compile_tests, recorder))
 
     # --- the loop ---
 

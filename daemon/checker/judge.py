@@ -24,7 +24,6 @@ The report has {"passed": true} or {"passed": false, "detail": "..."} for each a
 known, and {"verdict": "...", "detail": "..."} at the end; without that line there is no verdict. A checker
 that cannot protect itself writes {"broken": "..."} and nothing else."""
 
-import _ast
 import _ctypes
 import _signal
 import builtins
@@ -34,15 +33,17 @@ import time
 
 import candidate
 import classes
+import names
+import plain
+import program
 import proxies
 import suite
 import wire
 
+MODULES = ("wire", "classes", "suite", "program", "names", "simple", "plain", "aliases", "proxies", "candidate",
+           "judge", "__main__")  # fmt: skip
 DETAILS_MAX = 64  # maximum number of failed assertions that the report explains
 PR_SET_DUMPABLE = 4
-# Modules with functions that assertions apply to a result.
-JUDGING_MODULES = ("math", "cmath", "collections", "itertools", "functools", "operator", "statistics", "decimal",
-                   "fractions", "heapq", "copy", "json")  # fmt: skip
 END_WAIT_SECONDS = 0.2
 
 
@@ -81,6 +82,7 @@ def quote(text):
 class Job:
     def __init__(self, data):
         self.targets = []
+        names_given = []
         parts = {}
         at = 0
         while at < len(data):
@@ -90,12 +92,15 @@ class Job:
             text = str(data[end + 1 : at], "utf-8")
             if name == b"target":
                 self.targets.append(text)
+            elif name == b"name":
+                names_given.append(text)
             else:
                 parts[str(name, "ascii")] = text
         self.code = parts["code"]
         self.shared = parts["mode"] == "shared"
         self.prelude = parts.get("prelude", "")
         self.entry_point = parts.get("entry_point", "")
+        self.names = names_given
         self.setup = parts.get("setup", "")
         self.test = parts.get("test", "")
 
@@ -122,45 +127,13 @@ class Report:
             self.details += 1
             self.write('{"passed":false,"detail":%s}' % quote(detail))
 
+    def revise(self, number, detail):
+        """Says that an assertion that has passed counts as failed."""
+        self.results[number] = False
+        self.write('{"revised":%d,"detail":%s}' % (number, quote(detail)))
+
     def verdict(self, verdict, detail=""):
         self.write('{"verdict":%s,"detail":%s}' % (quote(verdict), quote(suite.shorten(detail, 200))))
-
-
-def is_complete(node):
-    """Returns whether a definition has a body beyond a docstring. A derived class needs none."""
-    if not isinstance(node, (_ast.FunctionDef, _ast.AsyncFunctionDef, _ast.ClassDef)):
-        return True
-    if isinstance(node, _ast.ClassDef) and node.bases:
-        return True
-    return not all(
-        isinstance(part, _ast.Pass) or isinstance(part, _ast.Expr) and isinstance(part.value, _ast.Constant)
-        for part in node.body
-    )
-
-
-def parse_prelude(text):
-    """Parses a prelude, even one that ends in the head of a function whose body is missing."""
-    indentation = suite.last_indentation(text)
-    for end in ("", f"\n{indentation}pass", f"\n{indentation}    pass"):
-        try:
-            return suite.parse(text.rstrip() + end if end else text, "<prelude>")
-        except (SyntaxError, ValueError):
-            pass
-    return None
-
-
-def complete_part(job):
-    """Returns what the prelude defines completely: everything but the entry point and what the code
-    continues."""
-    tree = parse_prelude(job.prelude)
-    if tree is None:
-        return None
-    definitions = (_ast.FunctionDef, _ast.AsyncFunctionDef, _ast.ClassDef)
-    if not job.entry_point and tree.body and isinstance(tree.body[-1], definitions):
-        if candidate.compose(job.prelude, job.code, "")[1]:
-            tree.body.pop()
-    tree.body = [n for n in tree.body if is_complete(n) and getattr(n, "name", "") != job.entry_point]
-    return tree
 
 
 class Space(dict):
@@ -171,18 +144,25 @@ class Space(dict):
         super().__init__(names)
         self.link = link
         self.theirs = set()
+        self.written = set()
         self.fetched = {}
+
+    def __setitem__(self, name, value):
+        super().__setitem__(name, value)
+        if name in self.written:
+            self.link.ask("assign", (name, value))
 
     def __missing__(self, name):
         if name not in self.theirs:
             raise KeyError(name)
-        value = self.link.ask("global", (name,))
+        value = self.link.aliases.of(name, self.link.ask("global", (name,)))
         if type(value) in proxies.PROXIES:
             self.keep(name, value)
         return value
 
     def keep(self, name, value):
-        self[name] = self.fetched[name] = value
+        self.fetched[name] = value
+        super().__setitem__(name, value)
 
     def forget(self):
         for name, value in self.fetched.items():
@@ -191,9 +171,24 @@ class Space(dict):
         self.fetched.clear()
 
 
+class TestsModule(type(sys)):
+    """What `import __main__` gives to the tests: their own names."""
+
+    def __getattr__(self, name):
+        try:
+            return self.__dict__["__space__"][name]
+        except KeyError:
+            raise AttributeError(f"module {program.TESTS!r} has no attribute {name!r}") from None
+
+    def __dir__(self):
+        return list(self.__dict__["__space__"])
+
+
 class Checker:
-    def __init__(self, job, link, report):
+    def __init__(self, job, link, report, plain_fds=None, before_confirmation=lambda: None):
         self.job, self.link, self.report = job, link, report
+        self.plain_fds, self.before_confirmation = plain_fds, before_confirmation
+        self.prelude, self.prelude_names, self.under_test = None, set(), set()
         self.recorder = suite.Recorder()
         self.space = Space(
             link,
@@ -204,19 +199,39 @@ class Checker:
         )
 
     def load_prelude(self):
-        """Executes what the prelude defines completely. Those definitions are the checker's own, whatever
-        the candidate makes of its copy."""
-        tree = complete_part(self.job)
-        if tree is None:
-            return
+        """Executes the prelude. What it defines completely is the checker's own, whatever the candidate makes
+        of its copy. Returns whether it ran."""
+        if not self.job.prelude:
+            return True
+        self.prelude = program.Prelude(self.job.prelude)
         before = set(self.space)
         try:
-            exec(compile(tree, "<prelude>", "exec", dont_inherit=True), self.space)
-        except Exception:
-            pass  # the candidate, which runs the prelude too, reports it
-        own = set(self.space) - before
-        self.space.theirs -= own
-        self.share_classes(own)
+            exec(suite.compile_plain(self.prelude.tree, "<prelude>"), self.space)
+        except (Exception, SystemExit) as error:
+            self.report.verdict("error", f"prelude: {suite.describe(error)}")
+            return False
+        self.prelude_names = set(self.space) - before
+        return True
+
+    def settle_names(self, names_there):
+        """Gives each name to its owner. Returns whether the code may be judged at all."""
+        decided = names.decide(self.job, names_there, self.prelude, self.prelude_names)
+        if decided.refuse:
+            for _ in range(self.job.count()):
+                self.report.assertion(False, decided.refuse)
+            self.report.verdict("assertion_fail", decided.refuse)
+            return False
+        for name in self.prelude_names - decided.kept:
+            del self.space[name]
+        self.space.theirs = decided.fetched & set(names_there)
+        self.space.written = decided.written
+        for name, sources in decided.replaced.items():
+            found = next(filter(lambda value: value is not None, (names.load_from(*one) for one in sources)), None)
+            if found is not None:
+                dict.__setitem__(self.space, name, found)
+        self.share_classes(self.prelude_names & decided.kept)
+        self.under_test = decided.under_test
+        return True
 
     def share_classes(self, names):
         kinds = {}
@@ -230,46 +245,6 @@ class Checker:
                 if type(name) is not str or name not in kinds:
                     raise proxies.Lost
                 self.link.shared.add(name, self.space[name])
-
-    def leave_built_in(self):
-        """Keeps the names of built-in functions, unless one of them is what the task asks for: the entry
-        point, or, if none is given, the only name of the candidate that the assertions and their setup
-        use."""
-        used = set()
-        for target in (self.job.setup, *self.job.targets):
-            try:
-                used |= suite.names_in(suite.compile_tests(target, "<target>")) & self.space.theirs
-            except (SyntaxError, ValueError):
-                pass  # reported when its turn comes
-        asked = {self.job.entry_point} if self.job.entry_point else used
-        if len(asked) != 1:
-            asked = set()
-        self.space.theirs -= set(dir(builtins)) - asked
-
-    def find_real_ones(self):
-        """Tests may use a module, or a function around a result, that only the candidate has imported.
-        Gives them the real one: the candidate's math.isclose would be as good as its own word."""
-        uses, functions = {}, set()
-        for text in (self.job.test, self.job.setup, *self.job.targets):
-            try:
-                tree = suite.parse(text, "<tests>")
-            except (SyntaxError, ValueError):
-                continue  # reported when its turn comes
-            functions |= suite.judging_functions(tree, self.space.theirs)
-            for name, attributes in suite.attributes_used(tree).items():
-                uses.setdefault(name, set()).update(attributes)
-        for name in set(uses) & self.space.theirs & sys.stdlib_module_names:
-            module = __import__(name)
-            if all(hasattr(module, attribute) for attribute in uses[name]):
-                self.take(name, module)
-        for name in functions:
-            for module in map(__import__, JUDGING_MODULES):
-                if hasattr(module, name):
-                    self.take(name, getattr(module, name))
-
-    def take(self, name, value):
-        self.space.setdefault(name, value)
-        self.space.theirs.discard(name)
 
     def execute(self, text, name):
         code = suite.compile_tests(text, name)
@@ -295,24 +270,39 @@ class Checker:
 
     def load(self):
         job = self.job
-        answer = self.link.ask("load", (job.prelude, job.code, job.entry_point))
+        if not self.load_prelude():
+            return False
+        answer = self.link.ask("load", (job.prelude, job.code, tuple(names.asked_of(job))))
         if type(answer) is not tuple or len(answer) != 2:
             raise proxies.Lost
-        outcome, names = answer
+        outcome, there = answer
         if outcome != "loaded":
             verdict = "error" if outcome == "denied" else "syntax_error"
-            self.report.verdict(verdict, f"{names}")
+            self.report.verdict(verdict, f"{there}")
             return False
-        if type(names) is not list or not all(type(name) is str for name in names):
+        if type(there) is not list or not all(type(name) is str for name in there):
             raise proxies.Lost
-        self.space.theirs = set(names)
-        self.load_prelude()
-        self.leave_built_in()
-        if not job.shared:
-            self.find_real_ones()
-        if job.setup and not job.shared:
+        if job.shared:
+            return True
+        if not self.settle_names(there):
+            return False
+        if job.setup:
             self.execute(job.setup, "<test_setup>")
         return True
+
+    def confirm(self):
+        """A pass must hold in one process, too, unless it cannot be otherwise."""
+        job = self.job
+        text = program.compose(job.prelude, job.code, names.asked_of(job))[0]
+        tree = program.parse(text)
+        why = "no tree" if tree is None else plain.needs_confirmation(
+            tree, job, self.link.crossings, self.under_test, text)
+        if not why:
+            return
+        self.before_confirmation()
+        passed, detail, number = plain.confirm(job, self.plain_fds)
+        if not passed:
+            self.report.revise(number, detail)
 
     def run_shared(self):
         job = self.job
@@ -336,6 +326,8 @@ class Checker:
                     if self.link.lost is not None:
                         raise proxies.Lost
                     self.report.assertion(passed, detail)
+                if all(self.report.results):
+                    self.confirm()
         except proxies.Lost:
             return False
         except Exception as error:
@@ -376,12 +368,36 @@ def start_candidate(report_fd):
             os.close(fd)
         set_dumpable(1)
         sys.argv = [candidate.NAME]
-        for module in ("classes", "wire", "suite", "proxies", "judge", "candidate", "__main__"):
-            sys.modules.pop(module, None)
+        forget_modules()
         candidate.run(question_read, answer_write)
     os.close(question_read)
     os.close(answer_write)
     return pid, proxies.Link(answer_read, question_write)
+
+
+def forget_modules():
+    for module in MODULES:
+        sys.modules.pop(module, None)
+
+
+def start_plain(close):
+    """Starts the process that confirms a pass. Like the candidate, it has nothing of the job yet. Closes the
+    descriptors CLOSE in it. Returns the ends of the pipes to it: to read from, to write to."""
+    job_read, job_write = os.pipe()
+    answer_read, answer_write = os.pipe()
+    if os.fork() == 0:
+        null = os.open("/dev/null", os.O_RDWR)
+        for fd in (0, 1, 2):
+            os.dup2(null, fd)
+        for fd in (null, job_write, answer_read, *close):
+            os.close(fd)
+        sys.argv = [candidate.NAME]
+        forget_modules()
+        candidate.deny()
+        plain.run(job_read, answer_write, lambda: set_dumpable(1))
+    os.close(job_read)
+    os.close(answer_write)
+    return answer_read, job_write
 
 
 def remove(here):
@@ -401,10 +417,20 @@ def main(here):
         os._exit(70)
     _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
     pid, link = start_candidate(report.fd)
+    plain_fds = start_plain((report.fd, *link.fds))
     os.dup2(2, 1)  # what the tests print must not get into the report
+    work = os.getcwd()
+    sys.modules[program.TESTS] = tests = TestsModule(program.TESTS)
+
+    def clear():
+        os.kill(pid, _signal.SIGKILL)
+        plain.empty(work)
+
     with os.fdopen(0, "rb", closefd=False) as stdin:
         job = Job(stdin.read())
-    if not Checker(job, link, report).run():
+    checker = Checker(job, link, report, plain_fds, clear)
+    tests.__dict__["__space__"] = checker.space
+    if not checker.run():
         report.verdict("error", how_it_ended(pid, link))
     sys.stdout.flush()
     os._exit(0)

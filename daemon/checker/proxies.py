@@ -6,12 +6,16 @@ replace a comparison."""
 
 from _collections import deque
 
+import aliases
 import classes
+import program
 import wire
+from simple import Crossings
 from wire import CALLABLE, CLASS, EXCEPTION, ITERATOR, OBJECT
 
 HANDLES_MAX = 1 << 20
-TESTS = "__test__"  # __module__ of what the tests define
+PLAIN_QUESTIONS = ("load", "global", "call")  # all that a plain test asks
+TESTS = program.TESTS  # __module__ of what the tests define
 # The operations that the candidate may call on a test's object, if the object's class has them.
 SPECIALS = """__abs__ __add__ __and__ __bool__ __call__ __contains__ __delitem__ __enter__ __eq__ __exit__ __float__
 __floordiv__ __format__ __ge__ __getitem__ __gt__ __hash__ __iadd__ __index__ __int__ __invert__ __iter__ __le__
@@ -84,11 +88,16 @@ class Link:
         self.shared = classes.Shared()
         self.lost = None
         self.denied = False
+        self.aliases = aliases.Aliases()
+        self.crossings = Crossings()
 
     # --- sending what is not plain data ---
 
     def export(self, writer, value):
         kind = type(value)
+        value = self.aliases.original(value) or value
+        if kind is type and wire.TYPES.get(value.__name__) is value:
+            return writer.built_in(value)
         theirs = value._number if kind in PROXIES else self.stubs.get(id(value))
         if theirs is not None:
             writer.out += b"g"
@@ -101,6 +110,7 @@ class Link:
             writer.text(value.__name__)
         else:
             self.export_object(writer, value)
+        return None
 
     def export_object(self, writer, value):
         kind = type(value)
@@ -171,6 +181,7 @@ class Link:
             message = writer.message([question, arguments, keywords or {}])
         except wire.WireError as error:
             raise ValueError(f"cannot be handed over: {error}") from None
+        self.note(question, [one for one in writer.objects if not arguments or one is not arguments[0]])
         try:
             wire.send(self.fds[1], message)
             value, error = self.answer(question, writer.objects)
@@ -184,6 +195,12 @@ class Link:
             raise error
         return value
 
+    def note(self, question, values):
+        if question not in PLAIN_QUESTIONS:
+            self.crossings.note(f"a question: {question}")
+        elif question == "call":
+            self.crossings.values(values)
+
     def answer(self, question, originals):
         """Returns the value that was returned, or the exception that was raised."""
         while True:
@@ -192,14 +209,17 @@ class Link:
             roots = table.roots
             what = roots[0] if roots and type(roots[0]) is str else ""
             if what == "ok" and len(roots) in (2, 4):
+                self.note(question, table.objects)
                 return roots[1], None
             if what == "raise" and len(roots) in (6, 8):
                 return None, self.exception(question, *roots[1:6])
             if what not in ("call", "on") or len(roots) != 4:
                 raise wire.WireError("no answer")
+            self.crossings.note("a callback")
             self.call_back(table, data)
 
     def exception(self, question, kind, arguments, text, attributes, more):
+        self.crossings.note("an exception")
         kinds = (type(arguments), type(text), type(attributes))
         if not classes.is_exception(kind) or kinds != (tuple, str, dict):
             raise wire.WireError("a bad exception")
@@ -208,9 +228,11 @@ class Link:
         # nothing is true.
         if issubclass(kind, (StopIteration, StopAsyncIteration)) and question != "next":
             return RuntimeError(f"candidate raised {kind.__name__}")
+        if aliases.is_control(kind):
+            return RuntimeError(f"candidate raised {kind.__name__}")
         if kind in self.raised:
             return self.raised[kind]
-        error = classes.rebuild(kind, arguments, attributes)
+        error = classes.rebuild(self.aliases.raised(kind), arguments, attributes)
         if id(kind) in self.stubs and kind.__module__ == classes.STUB_MODULE:
             error.__dict__.update(_candidate=more, _text=text)
         return error
@@ -289,7 +311,7 @@ class Handle:
     __slots__ = ("_link", "_number", "__weakref__")
 
     def __getattr__(self, name):
-        return self._link.ask("get", (self, name))
+        return self._link.aliases.of(name, self._link.ask("get", (self, name)))
 
     def __setattr__(self, name, value):
         self._link.ask("set", (self, name, value))

@@ -147,10 +147,13 @@ class Writer:
             self.out += DICTIONARY_VIEWS[kind]
             self.children([part for item in value for part in item] if kind is ITEMS else list(value))
         elif kind is type and TYPES.get(value.__name__) is value:
-            self.out += b"y"
-            self.text(value.__name__)
+            self.built_in(value)
         else:
             self.export(self, value)
+
+    def built_in(self, value):
+        self.out += b"y"
+        self.text(value.__name__)
 
     def origin(self, value):
         write_number(self.out, self.origins.get(id(value), -1) + 1)
