@@ -37,6 +37,7 @@ import names
 import plain
 import program
 import proxies
+import simple
 import suite
 import wire
 
@@ -185,9 +186,10 @@ class TestsModule(type(sys)):
 
 
 class Checker:
-    def __init__(self, job, link, report, plain_fds=None, before_confirmation=lambda: None):
+    def __init__(self, job, link, report, start_plain, before_confirmation):
         self.job, self.link, self.report = job, link, report
-        self.plain_fds, self.before_confirmation = plain_fds, before_confirmation
+        self.start_plain, self.before_confirmation = start_plain, before_confirmation
+        self.plain_fds, self.not_simple = None, ""
         self.prelude, self.prelude_names, self.under_test = None, set(), set()
         self.recorder = suite.Recorder()
         self.space = Space(
@@ -286,21 +288,28 @@ class Checker:
             return True
         if not self.settle_names(there):
             return False
+        self.prepare_confirmation()
         if job.setup:
             self.execute(job.setup, "<test_setup>")
         return True
 
-    def confirm(self):
-        """A pass must hold in one process, too, unless it cannot be otherwise."""
+    def prepare_confirmation(self):
+        """Starts the plain process before the tests run, unless what the job consists of is simple."""
         job = self.job
         text = program.compose(job.prelude, job.code, names.asked_of(job))[0]
         tree = program.parse(text)
-        why = "no tree" if tree is None else plain.needs_confirmation(
-            tree, job, self.link.crossings, self.under_test, text)
-        if not why:
+        self.not_simple = simple.why_not(tree, text, job, self.under_test) if tree else "no program"
+        if self.not_simple:
+            self.plain_fds = self.start_plain()
+
+    def confirm(self):
+        """A pass must hold in one process, too, unless it cannot be otherwise."""
+        if not self.not_simple and not self.link.crossings.why:
             return
+        if self.plain_fds is None:  # simple code and simple tests leave nothing behind in this process
+            self.plain_fds = self.start_plain()
         self.before_confirmation()
-        passed, detail, number = plain.confirm(job, self.plain_fds)
+        passed, detail, number = plain.confirm(self.job, self.plain_fds)
         if not passed:
             self.report.revise(number, detail)
 
@@ -381,8 +390,9 @@ def forget_modules():
 
 
 def start_plain(close):
-    """Starts the process that confirms a pass. Like the candidate, it has nothing of the job yet. Closes the
-    descriptors CLOSE in it. Returns the ends of the pipes to it: to read from, to write to."""
+    """Starts the process that confirms a pass. Nobody can look into it before it runs the job: like this
+    one it is not dumpable. Closes the descriptors CLOSE in it. Returns the ends of the pipes to it: to read
+    from, to write to."""
     job_read, job_write = os.pipe()
     answer_read, answer_write = os.pipe()
     if os.fork() == 0:
@@ -417,7 +427,6 @@ def main(here):
         os._exit(70)
     _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
     pid, link = start_candidate(report.fd)
-    plain_fds = start_plain((report.fd, *link.fds))
     os.dup2(2, 1)  # what the tests print must not get into the report
     work = os.getcwd()
     sys.modules[program.TESTS] = tests = TestsModule(program.TESTS)
@@ -428,7 +437,7 @@ def main(here):
 
     with os.fdopen(0, "rb", closefd=False) as stdin:
         job = Job(stdin.read())
-    checker = Checker(job, link, report, plain_fds, clear)
+    checker = Checker(job, link, report, lambda: start_plain((report.fd, *link.fds)), clear)
     tests.__dict__["__space__"] = checker.space
     if not checker.run():
         report.verdict("error", how_it_ended(pid, link))

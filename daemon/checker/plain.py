@@ -136,6 +136,7 @@ def confirm(job, fds):
 def empty(path):
     """Removes what the isolated run has left in the directory PATH: a script would find none of it."""
     try:
+        os.chmod(path, 0o700)
         entries = list(os.scandir(path))
     except OSError:
         return
