@@ -17,12 +17,17 @@ TESTS = "__main__"  # the name of the tests' module, so that what they guard wit
 IMPORT, DEFINED, VALUE = "import", "defined", "value"
 
 
+_trees, _symbols = {}, {}  # by text: several rules look at each, and a process has one job
+
+
 def parse(text):
-    """Returns the tree of TEXT, or None."""
-    try:
-        return suite.parse(text, "<program>")
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        return None
+    """Returns the tree of TEXT, which is not to be changed, or None."""
+    if text not in _trees:
+        try:
+            _trees[text] = suite.parse(text, "<program>")
+        except (SyntaxError, ValueError, MemoryError, RecursionError):
+            _trees[text] = None
+    return _trees[text]
 
 
 def children(node):
@@ -72,14 +77,14 @@ class Prelude:
     prelude is no program without something that follows."""
 
     def __init__(self, text):
-        self.tree, self.text, self.is_open = None, "", False
+        self.tree, self.text, self.is_open, self.goes_on = None, "", False, False
         self.read(text)
         self.stubs = set()
         for node in self.tree.body:
             if isinstance(node, DEFINITIONS) and not is_complete(node):
                 self.stubs.add(node.name)
         last = self.tree.body[-1] if self.tree.body else None
-        if self.is_open and isinstance(last, DEFINITIONS):
+        if self.goes_on and isinstance(last, DEFINITIONS):
             self.stubs.add(last.name)
 
     def read(self, text):
@@ -91,6 +96,8 @@ class Prelude:
                 self.tree = parse(head + end)
                 if self.tree is not None:
                     self.text, self.is_open = head + end, bool(end or left_off)
+                    rest = lines[len(lines) - left_off] if left_off else ""
+                    self.goes_on = bool(end) or rest[:1].isspace()
                     return
         self.tree, self.text, self.is_open = parse(""), "", True
 
@@ -160,8 +167,7 @@ class _Bindings:
     def statement(self, node):
         if isinstance(node, DEFINITIONS):
             self.add(node.name, DEFINED, node)
-            for part in (*node.decorator_list, *children(node)):
-                self.globals_in(part)
+            self.globals_in(node)
         elif isinstance(node, _ast.Import):
             for alias in node.names:
                 module = alias.name if alias.asname else alias.name.partition(".")[0]
@@ -263,6 +269,13 @@ def imports_only(how):
 
 
 def _tables(text):
+    """Returns the symbols of the module and of all blocks in it."""
+    if text not in _symbols:
+        _symbols[text] = _read_tables(text)
+    return _symbols[text]
+
+
+def _read_tables(text):
     try:
         top = _symtable.symtable(text, "<tests>", "exec")
     except (SyntaxError, ValueError, MemoryError, RecursionError):

@@ -122,6 +122,7 @@ class _Walk:
         self.modules = modules
         self.imported = {}  # names of modules
         self.values = {}  # names from modules, by what they are called there
+        self.used = set()  # names that are looked up, or bound, anywhere
 
     def imports(self, node):
         if isinstance(node, _ast.Import):
@@ -145,8 +146,12 @@ class _Walk:
         kind = type(node)
         if kind not in NODES:
             _refuse(kind.__name__)
-        if kind in (_ast.Import, _ast.ImportFrom):
-            self.imports(node)
+        if kind is _ast.Name:
+            self.used.add(node.id)
+            if not isinstance(node.ctx, _ast.Load) and (node.id in self.imported or node.id in self.values):
+                _refuse(f"assigns {node.id}")
+        elif kind is _ast.FunctionDef and (node.name in self.imported or node.name in self.values):
+            _refuse(f"defines {node.name}")
         elif kind is _ast.Attribute:
             self.attribute(node)
         elif kind is _ast.Compare:
@@ -178,8 +183,18 @@ class _Walk:
         return isinstance(node, _ast.Name) and node.id in self.imported and not isinstance(parent, _ast.Attribute)
 
 
-def _walk(root, visit):
-    """Calls VISIT(node, parent, depth) for all nodes below ROOT but the bodies of main guards; DEPTH is the
+def _check(root, walk):
+    """Shows all nodes below ROOT to WALK: first the imports, wherever they are."""
+    found = list(_walk(root))
+    for node, _, _ in found:
+        if isinstance(node, (_ast.Import, _ast.ImportFrom)):
+            walk.imports(node)
+    for one in found:
+        walk.visit(*one)
+
+
+def _walk(root):
+    """Yields (node, parent, depth) for all nodes below ROOT but the bodies of main guards; DEPTH is the
     number of functions around the node."""
     stack = [(root, None, 0)]
     while stack:
@@ -187,7 +202,7 @@ def _walk(root, visit):
         if program.is_main_guard(node):
             stack.extend((part, node, depth) for part in node.orelse)
             continue
-        visit(node, parent, depth)
+        yield node, parent, depth
         if isinstance(node, (_ast.FunctionDef, _ast.Lambda)):
             outside = [node.args.defaults, node.args.kw_defaults, getattr(node, "decorator_list", [])]
             stack.extend((part, node, depth) for parts in outside for part in parts if part is not None)
@@ -229,9 +244,9 @@ class _Code(_Walk):
 def _check_code(tree, text):
     """Returns what the code binds by import, by name, and what it looks up."""
     walk = _Code(MODULES)
-    _walk(tree, walk.visit)
+    _check(tree, walk)
     how, _ = program.bindings(tree.body)
-    used, functions_use = program.loads(text)[0], program.loads_in_functions(text)
+    used, functions_use = program.loads(text)[0] & walk.used, program.loads_in_functions(text) & walk.used
     for name, ways in how.items():
         if name in functions_use and not all(_stays(one, how) for one in ways):
             _refuse(f"functions use {name}")
@@ -248,17 +263,13 @@ def _check_code(tree, text):
 
 def _is_called(tree, name):
     """Returns whether NAME is used other than as a decorator."""
-    decorators = set()
-    found = False
-
-    def visit(node, parent, _):
-        nonlocal found
+    decorators, uses = set(), set()
+    for node, _, _ in _walk(tree):
         for decorator in getattr(node, "decorator_list", ()):
             decorators.add(id(decorator.func if isinstance(decorator, _ast.Call) else decorator))
-        found |= isinstance(node, _ast.Name) and node.id == name and id(node) not in decorators
-
-    _walk(tree, visit)
-    return found
+        if isinstance(node, _ast.Name) and node.id == name:
+            uses.add(id(node))
+    return bool(uses - decorators)
 
 
 def _stays(how, hows):
@@ -308,7 +319,7 @@ def _check_tests(job, under_test, imports, uses, how):
     if bound & under_test:
         _refuse("the tests bind what they test")
     callable_names = {name for name, ways in how.items() if ways[0][0] == program.DEFINED}
-    for text, (used, _) in zip(texts, looked_up):
+    for text, (used, binds) in zip(texts, looked_up):
         tree = program.parse(text)
         if tree is None:
             _refuse("tests that do not compile")
@@ -316,9 +327,9 @@ def _check_tests(job, under_test, imports, uses, how):
         if text is job.test:
             subjects.add(_parameter_of_check(tree))
         walk = _Tests(subjects)
-        _walk(tree, walk.visit)
+        _check(tree, walk)
         own_imports = {**walk.imported, **walk.values}
-        for name in bound & uses:
+        for name in binds & uses:
             if imports.get(name, "") != own_imports.get(name):
                 _refuse(f"the tests bind {name}, which the code uses")
         for name in used - bound - under_test:
