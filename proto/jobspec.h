@@ -31,7 +31,8 @@ enum job_kind_id { JOB_KINDS(JOB_KIND_ID_) JOB_KIND_COUNT };
 #define SANDBOX_PATH_MAX 4095
 
 #define CODE_EXEC_TARGETS_MAX 4096
-#define CODE_EXEC_ENTRY_POINT_MAX 255 /* bytes */
+#define CODE_EXEC_ENTRY_POINT_MAX 255 /* bytes; also of each of the names */
+#define CODE_EXEC_NAMES_MAX 256
 
 /* How the system under test ended, as its harness reports. Anything but OK decides the verdict, and
  * the rubric does not run. */
@@ -90,6 +91,8 @@ struct code_exec_spec {
     size_t target_count;
     struct bytes test;       /* a program that defines check(candidate); data NULL: `targets` */
     char *entry_point;       /* a Python name; NULL: none. Always there with `test` */
+    char **names;            /* Python names that are under test, all different; NULL if none */
+    size_t name_count;
     struct bytes prelude;    /* runs before the code; data NULL: nothing */
     struct bytes test_setup; /* runs before the assertions; data NULL: nothing */
     bool shared;             /* the assertions run in the process of the code */

@@ -14,6 +14,9 @@ static void free_spec(struct job_spec *job)
     bytes_deinit(&spec->prelude);
     bytes_deinit(&spec->test_setup);
     free(spec->entry_point);
+    for (size_t i = 0; i < spec->name_count; i++)
+        free(spec->names[i]);
+    free(spec->names);
     for (size_t i = 0; i < spec->target_count; i++)
         bytes_deinit(&spec->targets[i]);
     free(spec->targets);
@@ -26,6 +29,8 @@ static size_t measure(const struct job_spec *job)
         spec->text.length + spec->test.length + spec->prelude.length + spec->test_setup.length;
     if (spec->entry_point)
         size += strlen(spec->entry_point) + 1;
+    for (size_t i = 0; i < spec->name_count; i++)
+        size += sizeof(spec->names[i]) + strlen(spec->names[i]) + 1;
     for (size_t i = 0; i < spec->target_count; i++)
         size += sizeof(spec->targets[i]) + spec->targets[i].length;
     return size;
@@ -128,16 +133,53 @@ static bool is_identifier(const char *name)
     return true;
 }
 
-static int decode_entry_point(const json_t *value, struct code_exec_spec *spec, struct fault *fault)
+/* Copies the name that VALUE, a string without NUL at PATH, consists of. */
+static int decode_name(const json_t *value, const char *path, char **ret, struct fault *fault)
 {
     const char *name = json_string_value(value);
     if (!is_identifier(name))
-        return fault_set(fault,
-                         "job.entry_point: \"%.*s\" is not a name in Python of at most %d bytes",
+        return fault_set(fault, "%s: \"%.*s\" is not a name in Python of at most %d bytes", path,
                          SHOWN(name), CODE_EXEC_ENTRY_POINT_MAX);
     if (is_keyword(name))
-        return fault_set(fault, "job.entry_point: \"%s\" is a keyword of Python", name);
-    return job_copy_text(value, &spec->entry_point);
+        return fault_set(fault, "%s: \"%s\" is a keyword of Python", path, name);
+    return job_copy_text(value, ret);
+}
+
+static int decode_one_of_names(const json_t *item, const char *path, struct code_exec_spec *spec,
+                               struct fault *fault)
+{
+    int r = field_check_type(item, FIELD_TEXT, path, fault);
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < spec->name_count; i++)
+        if (strcmp(spec->names[i], json_string_value(item)) == 0)
+            return fault_set(fault, "%s: \"%s\" is there twice", path, spec->names[i]);
+    r = decode_name(item, path, &spec->names[spec->name_count], fault);
+    if (r == 0)
+        spec->name_count++;
+    return r;
+}
+
+static int decode_names(const json_t *value, struct code_exec_spec *spec, struct fault *fault)
+{
+    static const char path[] = "job.names";
+    size_t n = json_array_size(value);
+    if (n > CODE_EXEC_NAMES_MAX)
+        return fault_set(fault, "%s: expected at most %d names, got %zu", path, CODE_EXEC_NAMES_MAX,
+                         n);
+    if (n == 0)
+        return 0;
+    spec->names = calloc(n, sizeof(*spec->names));
+    if (!spec->names)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++) {
+        char item_path[FIELD_PATH_MAX];
+        (void)snprintf(item_path, sizeof(item_path), "%s[%zu]", path, i);
+        int r = decode_one_of_names(json_array_get(value, i), item_path, spec, fault);
+        if (r < 0)
+            return r;
+    }
+    return 0;
 }
 
 static int decode_assertions(const json_t *targets, const json_t *test, const json_t *entry_point,
@@ -147,7 +189,7 @@ static int decode_assertions(const json_t *targets, const json_t *test, const js
         return fault_set(fault, "job: expected exactly one of targets and test");
     int r = targets ? decode_targets(targets, spec, fault) : decode_test(test, spec, fault);
     if (r == 0 && entry_point)
-        r = decode_entry_point(entry_point, spec, fault);
+        r = decode_name(entry_point, "job.entry_point", &spec->entry_point, fault);
     else if (r == 0 && test)
         r = fault_set(fault, "job.entry_point: missing; check() of test is called with it");
     return r;
@@ -187,6 +229,7 @@ enum {
     CODE_EXEC_TARGETS,
     CODE_EXEC_TEST,
     CODE_EXEC_ENTRY_POINT,
+    CODE_EXEC_NAMES,
     CODE_EXEC_PRELUDE,
     CODE_EXEC_TEST_SETUP,
     CODE_EXEC_VERDICT,
@@ -202,6 +245,7 @@ static const struct field code_exec_fields[CODE_EXEC_FIELDS] = {
     [CODE_EXEC_TARGETS] = {"targets", FIELD_ANY, FIELD_NULLABLE},
     [CODE_EXEC_TEST] = {"test", FIELD_STRING, FIELD_NULLABLE},
     [CODE_EXEC_ENTRY_POINT] = {"entry_point", FIELD_TEXT, FIELD_NULLABLE},
+    [CODE_EXEC_NAMES] = {"names", FIELD_ARRAY, FIELD_NULLABLE},
     [CODE_EXEC_PRELUDE] = {"prelude", FIELD_STRING, FIELD_NULLABLE},
     [CODE_EXEC_TEST_SETUP] = {"test_setup", FIELD_STRING, FIELD_NULLABLE},
     [CODE_EXEC_VERDICT] = {"verdict", FIELD_TEXT, FIELD_NULLABLE},
@@ -219,6 +263,8 @@ static int decode_code_exec(const json_t *const values[], const struct request_p
     if (r == 0)
         r = decode_assertions(values[CODE_EXEC_TARGETS], values[CODE_EXEC_TEST],
                               values[CODE_EXEC_ENTRY_POINT], code_exec, fault);
+    if (r == 0 && values[CODE_EXEC_NAMES])
+        r = decode_names(values[CODE_EXEC_NAMES], code_exec, fault);
     if (r == 0 && values[CODE_EXEC_PRELUDE])
         r = job_copy_string(values[CODE_EXEC_PRELUDE], &code_exec->prelude);
     if (r == 0 && values[CODE_EXEC_TEST_SETUP])

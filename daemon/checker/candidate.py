@@ -2,7 +2,6 @@
 """The candidate's end of the pipe: runs model-written code and answers the checker's questions about it.
 Nobody trusts anything here: the code that it runs can change all of it, and gains nothing by that."""
 
-import _ast
 import builtins
 import os
 import sys
@@ -11,11 +10,14 @@ from marshal import loads
 import classes
 import membrane
 import mirror
+import plain
+import program
 import suite
 import wire
 
 NAME = "candidate"
 WIRE_READ, WIRE_WRITE = 3, 4  # descriptors
+END_STATUS = 77  # of a candidate that the judge has ended
 NAMES_MAX = 10000
 DRAINED_MAX = 4096
 # A backstop against what graded code should not do; the sandbox is what holds.
@@ -46,44 +48,6 @@ def _denied(*_, **__):
 def deny():
     builtins.__import__ = _guarded(builtins.__import__)
     os.system = sys.modules["posix"].system = _denied
-
-
-def _parses(text):
-    try:
-        return suite.parse(text, NAME)
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        return None
-
-
-def _defined_names(tree):
-    functions = (_ast.FunctionDef, _ast.AsyncFunctionDef, _ast.ClassDef)
-    for node in tree.body:
-        if isinstance(node, functions):
-            yield node.name
-        elif isinstance(node, _ast.Assign):
-            yield from (target.id for target in node.targets if isinstance(target, _ast.Name))
-
-
-def compose(prelude, code, entry_point):
-    """Returns the program and whether the code continues the prelude. Code that defines the entry point
-    follows the prelude instead. A function body cut out of an answer has often lost the indentation of its
-    first line."""
-    if not prelude:
-        return code, False
-    tree = _parses(code)
-    names = set(_defined_names(tree)) if tree else ()
-    if entry_point in names if entry_point else names:
-        return f"{prelude}\n{code}", False
-    indentation = suite.last_indentation(prelude)
-    if indentation and not code.lstrip("\n")[:1].isspace():
-        indented = f"{prelude.rstrip()}\n{indentation}{code}"
-        if _parses(indented):
-            return indented, True
-    return prelude + code, True
-
-
-def _exit(value, kind, error, traceback):
-    return type(value).__exit__(value, kind, error, traceback)
 
 
 class Server(membrane.Space):
@@ -119,6 +83,7 @@ class Server(membrane.Space):
             "set_global": self.bind,
             "share": self.share,
             "shared": self.shared,
+            "end": lambda: os._exit(END_STATUS),
         }
 
     def handle(self, operation, target, arguments, keywords):
@@ -167,16 +132,16 @@ class Server(membrane.Space):
 
     # --- answers to questions ---
 
-    def load(self, prelude, code, entry_point, tells_signature, seed):
+    def load(self, prelude, code, asked, tells_signature, seed):
         self.tells_signature = tells_signature
-        program, _ = compose(prelude, code, entry_point)
+        text, _ = program.compose(prelude, code, asked)
         try:
-            compiled = compile(program, f"<{NAME}>", "exec", dont_inherit=True)
+            compiled = compile(text, f"<{NAME}>", "exec", dont_inherit=True)
         except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
             return ("syntax", suite.describe(error))
         sys.modules[NAME] = self.module
-        self.ambient.loading(program)
-        suite.seed_random(program, seed)
+        self.ambient.loading(text)
+        suite.seed_random(text, seed)
         try:
             exec(compiled, self.module.__dict__)
         except Exception as error:
@@ -222,17 +187,10 @@ class Server(membrane.Space):
         """Runs tests in the candidate's own process, on its own objects. Here the candidate can forge the
         verdict."""
         recorder, namespace = suite.Recorder(), vars(self.module)
-        namespace.update(__compare__=recorder.compare, __truth__=recorder.truth)
-        results = []
-        if setup:
-            exec(compile(setup, "<test_setup>", "exec", dont_inherit=True), namespace)
-        for number, target in enumerate(targets):
-            compiled = suite.compile_tests(target, f"<target {number}>")
-            results.append(suite.run(lambda: exec(compiled, namespace), recorder))
-        if test:
-            exec(suite.compile_tests(test, "<test>"), namespace)
-            results.append(suite.run(lambda: namespace["check"](namespace[entry_point]), recorder))
-        return tuple(results)
+        namespace.update(__compare__=recorder.compare, __truth__=recorder.truth, __name__=program.TESTS)
+        sys.modules[program.TESTS] = self.module
+        job = (setup, test, targets, entry_point)
+        return tuple(plain.run_tests(namespace, job, suite.compile_tests, recorder))
 
     # --- the loop ---
 
@@ -241,7 +199,7 @@ class Server(membrane.Space):
             self.converse()
 
 
-WITHOUT_TARGET = frozenset(("load", "global", "set_global", "share", "shared", "derive", "unpickle", "wake",
+WITHOUT_TARGET = frozenset(("load", "global", "set_global", "share", "shared", "derive", "unpickle", "wake", "end",
                             "run_handle"))  # fmt: skip
 
 
@@ -279,10 +237,39 @@ def unpickled(data):
 
 
 def main():
+    """Forks the process that runs the code. This one waits until that has ended, and runs the job once more
+    as a plain program if the judge wants that."""
     for fd in (WIRE_READ, WIRE_WRITE):
         os.set_inheritable(fd, False)
     sys.argv = [NAME]
-    run(WIRE_READ, WIRE_WRITE)
+    pid = os.fork()
+    if pid == 0:
+        run(WIRE_READ, WIRE_WRITE)
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    if status == END_STATUS:
+        deny()
+        silence()
+        plain.run(WIRE_READ, WIRE_WRITE)
+    if status < 0:
+        end_by_signal(-status)
+    os._exit(status & 0xFF)
+
+
+def silence():
+    """What the code prints it has printed already."""
+    null = os.open("/dev/null", os.O_WRONLY)
+    for fd in (1, 2):
+        os.dup2(null, fd)
+    os.close(null)
+
+
+def end_by_signal(number):
+    """Ends as the process that ran the code has ended."""
+    import _signal
+
+    if number not in (_signal.SIGKILL, _signal.SIGSTOP):
+        _signal.signal(number, _signal.SIG_DFL)
+    os.kill(os.getpid(), number)
 
 
 def run(read_fd, write_fd):

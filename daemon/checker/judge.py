@@ -38,13 +38,14 @@ import candidate
 import classes
 from link import TESTS, Link
 import membrane
+import names
+import plain
+import program
+import simple
 import suite
 
 DETAILS_MAX = 64  # maximum number of failed assertions that the report explains
 PR_SET_DUMPABLE = 4
-# Modules with functions that assertions apply to a result.
-JUDGING_MODULES = ("math", "cmath", "collections", "itertools", "functools", "operator", "statistics", "decimal",
-                   "fractions", "heapq", "copy", "json")  # fmt: skip
 END_WAIT_SECONDS = 0.2
 WIRE_READ, WIRE_WRITE, STATUS = 3, 4, 5  # descriptors
 SIGNATURE_WORDS = ("inspect", "signature", "__annotations__", "get_type_hints", "defaults__", "__code__", "argspec")
@@ -85,6 +86,7 @@ def quote(text):
 class Job:
     def __init__(self, data):
         self.targets = []
+        names_given = []
         parts = {}
         at = 0
         while at < len(data):
@@ -94,12 +96,15 @@ class Job:
             text = str(data[end + 1 : at], "utf-8")
             if name == b"target":
                 self.targets.append(text)
+            elif name == b"name":
+                names_given.append(text)
             else:
                 parts[str(name, "ascii")] = text
         self.code = parts["code"]
         self.shared = parts["mode"] == "shared"
         self.prelude = parts.get("prelude", "")
         self.entry_point = parts.get("entry_point", "")
+        self.names = names_given
         self.setup = parts.get("setup", "")
         self.test = parts.get("test", "")
 
@@ -129,45 +134,13 @@ class Report:
             self.details += 1
             self.write('{"passed":false,"detail":%s}' % quote(detail))
 
+    def revise(self, number, detail):
+        """Says that an assertion that has passed counts as failed."""
+        self.results[number] = False
+        self.write('{"revised":%d,"detail":%s}' % (number, quote(detail)))
+
     def verdict(self, verdict, detail=""):
         self.write('{"verdict":%s,"detail":%s}' % (quote(verdict), quote(suite.shorten(detail, 200))))
-
-
-def is_complete(node):
-    """Returns whether a definition has a body beyond a docstring. A derived class needs none."""
-    if not isinstance(node, (_ast.FunctionDef, _ast.AsyncFunctionDef, _ast.ClassDef)):
-        return True
-    if isinstance(node, _ast.ClassDef) and node.bases:
-        return True
-    return not all(
-        isinstance(part, _ast.Pass) or isinstance(part, _ast.Expr) and isinstance(part.value, _ast.Constant)
-        for part in node.body
-    )
-
-
-def parse_prelude(text):
-    """Parses a prelude, even one that ends in the head of a function whose body is missing."""
-    indentation = suite.last_indentation(text)
-    for end in ("", f"\n{indentation}pass", f"\n{indentation}    pass"):
-        try:
-            return suite.parse(text.rstrip() + end if end else text, "<prelude>")
-        except (SyntaxError, ValueError):
-            pass
-    return None
-
-
-def complete_part(job):
-    """Returns what the prelude defines completely: everything but the entry point and what the code
-    continues."""
-    tree = parse_prelude(job.prelude)
-    if tree is None:
-        return None
-    definitions = (_ast.FunctionDef, _ast.AsyncFunctionDef, _ast.ClassDef)
-    if not job.entry_point and tree.body and isinstance(tree.body[-1], definitions):
-        if candidate.compose(job.prelude, job.code, "")[1]:
-            tree.body.pop()
-    tree.body = [n for n in tree.body if is_complete(n) and getattr(n, "name", "") != job.entry_point]
-    return tree
 
 
 class Space(dict):
@@ -178,7 +151,13 @@ class Space(dict):
         super().__init__(names)
         self.link = link
         self.theirs = set()
+        self.written = set()
         self.fetched = {}
+
+    def __setitem__(self, name, value):
+        super().__setitem__(name, value)
+        if name in self.written:
+            self.link.ask("set_global", None, (name, value))
 
     def __missing__(self, name):
         if name not in self.theirs:
@@ -190,7 +169,8 @@ class Space(dict):
         return value
 
     def keep(self, name, value):
-        self[name] = self.fetched[name] = value
+        self.fetched[name] = value
+        super().__setitem__(name, value)
 
     def forget(self):
         for name, value in self.fetched.items():
@@ -199,11 +179,25 @@ class Space(dict):
         self.fetched.clear()
 
 
+class TestsModule(type(sys)):
+    """What `import __main__` gives to the tests: their own names."""
+
+    def __getattr__(self, name):
+        try:
+            return self.__dict__["__space__"][name]
+        except KeyError:
+            raise AttributeError(f"module {program.TESTS!r} has no attribute {name!r}") from None
+
+    def __dir__(self):
+        return list(self.__dict__["__space__"])
+
+
 class Checker:
     def __init__(self, job, link, report):
         self.job, self.link, self.report = job, link, report
         self.seed = int.from_bytes(os.urandom(8), "little")
         suite.seed_random(job.tests(), self.seed)
+        self.prelude, self.prelude_names, self.under_test, self.not_simple = None, set(), set(), ""
         self.recorder = suite.Recorder()
         self.space = Space(
             link,
@@ -214,19 +208,39 @@ class Checker:
         )
 
     def load_prelude(self):
-        """Executes what the prelude defines completely. Those definitions are the checker's own, whatever
-        the candidate makes of its copy."""
-        tree = complete_part(self.job)
-        if tree is None:
-            return
+        """Executes the prelude. What it defines completely is the checker's own, whatever the candidate makes
+        of its copy. Returns whether it ran."""
+        if not self.job.prelude:
+            return True
+        self.prelude = program.Prelude(self.job.prelude)
         before = set(self.space)
         try:
-            exec(compile(tree, "<prelude>", "exec", dont_inherit=True), self.space)
-        except Exception:
-            pass  # the candidate, which runs the prelude too, reports it
-        own = set(self.space) - before
-        self.space.theirs -= own
-        self.share_classes(own)
+            exec(suite.compile_plain(self.prelude.tree, "<prelude>"), self.space)
+        except (Exception, SystemExit) as error:
+            self.report.verdict("error", f"prelude: {suite.describe(error)}")
+            return False
+        self.prelude_names = set(self.space) - before
+        return True
+
+    def settle_names(self, names_there):
+        """Gives each name to its owner. Returns whether the code may be judged at all."""
+        decided = names.decide(self.job, names_there, self.prelude, self.prelude_names)
+        if decided.refuse:
+            for _ in range(self.job.count()):
+                self.report.assertion(False, decided.refuse)
+            self.report.verdict("assertion_fail", decided.refuse)
+            return False
+        for name in self.prelude_names - decided.kept:
+            del self.space[name]
+        self.space.theirs = decided.fetched & set(names_there)
+        self.space.written = decided.written
+        for name, sources in decided.replaced.items():
+            found = next(filter(lambda value: value is not None, (names.load_from(*one) for one in sources)), None)
+            if found is not None:
+                dict.__setitem__(self.space, name, found)
+        self.share_classes(self.prelude_names & decided.kept)
+        self.under_test = decided.under_test
+        return True
 
     def share_classes(self, names):
         kinds = {}
@@ -236,49 +250,13 @@ class Checker:
             if kind and value.__module__ == TESTS and value.__name__ == name:
                 kinds[name] = kind
         if kinds:
-            names = self.link.ask("share", None, (tuple(kinds.items()),))
-            if type(names) is not tuple:
+            shared = self.link.ask("share", None, (tuple(kinds.items()),))
+            if type(shared) is not tuple:
                 raise membrane.Lost
-            for name in names:
+            for name in shared:
                 if type(name) is not str or name not in kinds:
                     raise membrane.Lost
-                self.link.shared.add(name, self.space[name])
-
-    def leave_built_in(self):
-        """Keeps the names of built-in functions, unless one of them is what the task asks for: the entry
-        point, or, if none is given, the only name of the candidate that the assertions and their setup
-        use."""
-        used = set()
-        for target in (self.job.setup, *self.job.targets):
-            try:
-                used |= suite.names_in(suite.compile_tests(target, "<target>")) & self.space.theirs
-            except (SyntaxError, ValueError):
-                pass  # reported when its turn comes
-        asked = {self.job.entry_point} if self.job.entry_point else used
-        if len(asked) != 1:
-            asked = set()
-        self.space.theirs -= set(dir(builtins)) - asked
-
-    def find_real_ones(self):
-        """Tests may use a module, or a function around a result, that only the candidate has imported.
-        Gives them the real one: the candidate's math.isclose would be as good as its own word."""
-        uses, functions = {}, set()
-        for text in (self.job.test, self.job.setup, *self.job.targets):
-            try:
-                tree = suite.parse(text, "<tests>")
-            except (SyntaxError, ValueError):
-                continue  # reported when its turn comes
-            functions |= suite.judging_functions(tree, self.space.theirs)
-            for name, attributes in suite.attributes_used(tree).items():
-                uses.setdefault(name, set()).update(attributes)
-        for name in set(uses) & self.space.theirs & sys.stdlib_module_names:
-            module = __import__(name)
-            if all(hasattr(module, attribute) for attribute in uses[name]):
-                self.take(name, module)
-        for name in functions:
-            for module in map(__import__, JUDGING_MODULES):
-                if hasattr(module, name):
-                    self.take(name, getattr(module, name))
+                self.link.shared_classes.add(name, self.space[name])
 
     def name_classes(self):
         """Special methods answer only for classes that the tests name. Exception classes that the code
@@ -300,8 +278,7 @@ class Checker:
                 pass  # reported when its turn comes
 
     def names_of_prelude(self):
-        tree = parse_prelude(self.job.prelude) if self.job.prelude else None
-        return set().union(*suite.names_of(tree)) if tree else set()
+        return set().union(*suite.names_of(self.prelude.tree)) if self.prelude else set()
 
     def names_used(self):
         """Returns the global names that the tests look up and do not bind themselves."""
@@ -310,34 +287,24 @@ class Checker:
             used |= suite.free_names(tree)
         return used
 
-    def follow_globals(self):
-        """Finds the names that the tests bind for the code: globals of the code that they set and never look
-        at, and classes that the code uses and does not define. Nothing else that the tests bind is for the
-        code to see."""
-        used, bound, defined = set(), set(), set()
-        for tree in self.trees():
-            more = suite.names_of(tree)
-            used |= more[0]
-            bound |= more[1]
-            defined |= {node.name for node in tree.body if isinstance(node, _ast.ClassDef)}
-        names = (bound - used) & self.space.theirs
+    def follow_classes(self):
+        """Finds the classes that the tests define and the code uses without defining them. Nothing else that
+        the tests bind is for the code to see, but names under test (Space.written)."""
+        defined = {node.name for tree in self.trees() for node in tree.body if isinstance(node, _ast.ClassDef)}
         if defined:
-            program, _ = candidate.compose(self.job.prelude, self.job.code, self.job.entry_point)
-            names |= defined & suite.free_names(suite.parse(program, "<code>"))
-        self.followed = dict.fromkeys(sorted(names), self)
-        if names:
-            self.link.before = self.tell_globals
+            text = program.compose(self.job.prelude, self.job.code, names.asked_of(self.job))[0]
+            tree = program.parse(text)
+            found = defined & suite.free_names(tree) if tree else set()
+            self.followed = dict.fromkeys(sorted(found), self)
+            if found:
+                self.link.before = self.tell_classes
 
-    def tell_globals(self):
+    def tell_classes(self):
         for name, told in self.followed.items():
             value = self.space.get(name, self)
             if value is not told:
                 self.followed[name] = value
                 self.link.ask("set_global", None, (name, value))
-
-    def take(self, name, value):
-        self.space.setdefault(name, value)
-        self.space.theirs.discard(name)
 
     def execute(self, text, name):
         code = suite.compile_tests(text, name)
@@ -363,26 +330,45 @@ class Checker:
 
     def load(self):
         job = self.job
-        answer = self.link.ask("load", None, (job.prelude, job.code, job.entry_point, self.looks_at_signatures(), self.seed))
+        if not self.load_prelude():
+            return False
+        asked = tuple(names.asked_of(job))
+        answer = self.link.ask("load", None, (job.prelude, job.code, asked, self.looks_at_signatures(), self.seed))
         if type(answer) is not tuple or len(answer) != 2:
             raise membrane.Lost
-        outcome, names = answer
+        outcome, there = answer
         if outcome != "loaded":
             verdict = "error" if outcome == "denied" else "syntax_error"
-            self.report.verdict(verdict, f"{names}")
+            self.report.verdict(verdict, f"{there}")
             return False
-        if type(names) is not tuple or not all(type(name) is str for name in names):
+        if type(there) is not tuple or not all(type(name) is str for name in there):
             raise membrane.Lost
-        self.space.theirs = set(names)
-        self.load_prelude()
-        self.leave_built_in()
-        if not job.shared:
-            self.find_real_ones()
-            self.name_classes()
-            self.follow_globals()
-        if job.setup and not job.shared:
+        if job.shared:
+            return True
+        if not self.settle_names(there):
+            return False
+        self.name_classes()
+        self.follow_classes()
+        self.prepare_confirmation()
+        if job.setup:
             self.execute(job.setup, "<test_setup>")
         return True
+
+    def prepare_confirmation(self):
+        job = self.job
+        text = program.compose(job.prelude, job.code, names.asked_of(job))[0]
+        tree = program.parse(text)
+        self.not_simple = simple.why_not(tree, text, job, self.under_test) if tree else "no program"
+
+    def confirm(self):
+        """A pass must hold in one process, too, unless it cannot be otherwise."""
+        if not self.not_simple and not self.link.crossings.why:
+            return
+        self.link.end()
+        plain.empty(os.getcwd())
+        passed, detail, number = plain.confirm(self.job, self.link.fds, self.seed)
+        if not passed:
+            self.report.revise(number, detail)
 
     def run_shared(self):
         job = self.job
@@ -406,6 +392,8 @@ class Checker:
                     if self.link.lost is not None:
                         raise membrane.Lost
                     self.report.assertion(passed, detail)
+                if all(self.report.results):
+                    self.confirm()
         except membrane.Lost:
             return False
         except Exception as error:
@@ -462,12 +450,15 @@ def main():
         os._exit(70)
     _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
     link = Link(WIRE_READ, WIRE_WRITE)
+    sys.modules[program.TESTS] = tests = TestsModule(program.TESTS)
     with os.fdopen(0, "rb", closefd=False) as stdin:
         job = Job(stdin.read())
     keep_apart()
     link.ambient = ambient.Ambient(job.tests())
+    checker = Checker(job, link, report)
+    tests.__dict__["__space__"] = checker.space
     try:
-        if not Checker(job, link, report).run():
+        if not checker.run():
             report.verdict("error", how_it_ended(link))
     except NoCandidate:
         report.write('{"broken":"the process that runs the code is lost"}')

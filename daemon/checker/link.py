@@ -9,19 +9,20 @@ the tests'."""
 import sys
 from marshal import dumps
 
+import aliases
 import classes
 import describe
 import membrane
 import mirrors
+import program
+import simple
 import values
 import wire
 from describe import ARITHMETIC, COMPARISONS, CONVERSIONS, SPECIALS, UNARY
 from membrane import Lost
 from wire import WireError
 
-TESTS = "__main__"  # __module__ of what the tests define
-# Exceptions by which a test framework says that a test has not failed.
-SKIPPING = ("SkipTest", "_ShouldStop", "_UnexpectedSuccess", "Skipped", "XFailed", "Exit")
+TESTS = program.TESTS  # __module__ of what the tests define
 
 
 def _traceback_type():
@@ -48,6 +49,13 @@ PLAIN = (int, float, complex, str, bytes, bool, tuple, list, dict, set, frozense
 
 class Refused(TypeError):
     """What the tests ask of an object of the candidate's would leave the verdict to the candidate."""
+
+
+class CandidateExit(SystemExit):
+    """The code exits. In the tests a SystemExit is one of their own."""
+
+
+CandidateExit.__name__ = CandidateExit.__qualname__ = "SystemExit"
 
 
 def _is_of_tests(of_class):
@@ -85,7 +93,8 @@ def _is_for_tests(function):
 
 
 OWN_MODULES = ("judge", "link", "membrane", "mirrors", "describe", "classes", "wire", "suite", "candidate", "names",
-               "values", "ambient", "plain", "transcript", "start")  # fmt: skip
+               "values", "ambient", "plain", "transcript", "start", "bulk", "trusted", "asynchronous", "names",
+               "program", "simple", "aliases", "states", "mirror", "numpy_values")  # fmt: skip
 
 
 class Link(membrane.Space):
@@ -97,9 +106,11 @@ class Link(membrane.Space):
         self.answers = {}  # to pure questions, since the last other one
         self.aliases = {}  # built-in exception classes that the code has given another name
         self.alias_mixtures = {}
+        self.originals = {}  # of the aliases, by id()
         self.denied = False
         self.missing = None
-        self.simple = True  # nothing has crossed so far but calls with plain data
+        self.crossings = simple.Crossings()
+        self.asking = ""  # the operation of the question that has no answer yet
         self.operators = {
             "call": self.call_for_candidate,
             "method": self.method_for_candidate,
@@ -126,6 +137,9 @@ class Link(membrane.Space):
     def ask(self, operation, target, arguments=(), keywords=None):
         self.before()
         self.answers.clear()
+        if operation not in PLAIN_QUESTIONS:
+            self.crossings.note(f"a question: {operation}")
+        self.asking = operation
         return super().ask(operation, target, arguments, keywords)
 
     def call(self, function, number, arguments, keywords):
@@ -153,9 +167,27 @@ class Link(membrane.Space):
         """An answer stays until the next call, assignment or callback."""
         if key in self.answers:
             return self.answers[key]
+        self.crossings.note(f"a question: {operation}")
+        self.asking = operation
         value = super().ask(operation, target, arguments)
         self.answers[key] = value
         return value
+
+    def crossed(self, objects, is_answer):
+        """Notes what in a message makes a run in two processes another than one in a single process."""
+        if self.crossings.why or self.asking == "load":
+            return
+        if self.sharing.survivors:
+            self.crossings.note("a container that lives on")
+        allowed = PLAIN_AND_FUNCTION if self.asking == "global" or not is_answer else PLAIN_CROSSING
+        for value in objects:
+            if type(value) not in allowed:
+                self.crossings.note(type(value).__name__)
+                return
+
+    def end(self):
+        """Ends the candidate, without an answer."""
+        self.send(self.write(("?", None, "end", None, (), ())))
 
     def get(self, value, name):
         return self.ask_pure(("get", id(value), name), "get", value, (name,))
@@ -344,17 +376,20 @@ class Link(membrane.Space):
         kind = parts[1]
         if issubclass(kind, ImportError) and type(parts[4]) is dict:
             self.missing = parts[2][0] if parts[2] else None
+        if kind is SystemExit:
+            kind = CandidateExit
         return classes.rebuild(self.mixed_with_aliases(kind), *parts[2:])
 
     def raised(self, operation, error):
         kind = type(error)
+        self.crossings.note("an exception")
         if kind in (ImportError, PermissionError) and error.args == ("denied",):
             self.denied = True
         # Raised by a plain call it would silently end a loop elsewhere: map() would stop, and all() of
         # nothing is true.
         if isinstance(error, (StopIteration, StopAsyncIteration)) and operation not in ("next", "special", "step"):
             return RuntimeError(f"candidate raised {kind.__name__}")
-        if kind.__name__ in SKIPPING and kind.__module__.partition(".")[0] in ("unittest", "_pytest", "pytest"):
+        if aliases.is_control(kind):
             return RuntimeError(f"candidate raised {kind.__name__}")
         return error
 
@@ -366,6 +401,7 @@ class Link(membrane.Space):
         made = self.aliases.get(kind)
         if made is None:
             made = self.aliases[kind] = type(kind.__name__, (kind,), {"__module__": "candidate"})
+            self.originals[id(made)] = kind
         return made
 
     def without_aliases(self, name, value):
@@ -374,6 +410,13 @@ class Link(membrane.Space):
             return tuple(self.without_aliases(name, part) for part in value)
         is_own = classes.is_exception(value) and id(value) not in self.stand_in_numbers
         return self.alias(value) if is_own and value.__name__ != name else value
+
+    def export(self, writer, value):
+        original = self.originals.get(id(value))
+        if original is not None:
+            writer.node(original)
+        else:
+            super().export(writer, value)
 
     def mixed_with_aliases(self, kind):
         if not self.aliases:
@@ -400,7 +443,7 @@ class Link(membrane.Space):
 
     def handle(self, operation, target, arguments, keywords):
         self.answers.clear()
-        self.simple = False
+        self.crossings.note("a callback")
         handler = self.operators.get(operation)
         if handler is None:
             raise WireError("an unknown question")
@@ -486,6 +529,9 @@ class Link(membrane.Space):
         return copy.deepcopy(target)
 
 
+PLAIN_QUESTIONS = ("load", "global", "call", "share")
+PLAIN_CROSSING = frozenset((type(None), bool, int, float, complex, str, bytes, tuple, list, dict, set, frozenset, range))
+PLAIN_AND_FUNCTION = PLAIN_CROSSING | {describe.FUNCTION}
 SHOWN = ("__name__", "__doc__", "__qualname__", "__module__", "__dataclass_fields__", "__dict__",
          "__dataclass_params__", "_field_type")  # fmt: skip
 

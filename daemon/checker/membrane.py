@@ -422,7 +422,9 @@ class Space:
     def write(self, roots):
         writer = wire.Writer(self)
         try:
-            return writer.message(roots)
+            message = writer.message(roots)
+            self.crossed(writer.objects, False)
+            return message
         except WireError:
             self.withdraw(writer)
             raise
@@ -521,11 +523,17 @@ class Space:
             self.send(self.written(reply, self.news()))
             reply = None
 
+    def crossed(self, objects, is_answer):
+        """Hears of all that a message is made of."""
+
     def is_brief_answer(self, data):
         return True
 
     def read(self, data):
-        roots = wire.Table(data, self).roots
+        table = wire.Table(data, self)
+        roots = table.roots
+        self.crossed(table.objects, True)
+        table = None
         what = roots[0] if roots and type(roots[0]) is str else ""
         if what == "?" and len(roots) == 6:
             self.learn(roots[1])

@@ -53,7 +53,10 @@ class Recorder:
 
     def compare(self, operator, left, right, swapped):
         self.seen = (operator, right, left) if swapped else (operator, left, right)
-        return OPERATORS[operator](left, right)
+        result = OPERATORS[operator](left, right)
+        if result is True:
+            self.seen = None  # keeps nothing alive that the tests do not
+        return result
 
     def truth(self, value, negated):
         self.seen = ("not" if negated else "", value, None)
@@ -130,6 +133,10 @@ def compile_tests(text, name):
     return compile(tree, name, "exec", dont_inherit=True, optimize=0)
 
 
+def compile_plain(text, name):
+    return compile(text, name, "exec", dont_inherit=True, optimize=0)
+
+
 def _codes(code):
     """Yields CODE and all code that is defined in it."""
     stack = [code]
@@ -173,12 +180,6 @@ def names_of(tree):
     return used, bound
 
 
-def _called(node):
-    """Returns F if NODE is F(...), else None."""
-    is_call = isinstance(node, _ast.Call) and isinstance(node.func, _ast.Name)
-    return node.func.id if is_call else None
-
-
 def _nodes(node):
     stack = [node]
     while stack:
@@ -187,33 +188,6 @@ def _nodes(node):
         for field in node._fields:
             value = getattr(node, field, None)
             stack.extend(v for v in (value if isinstance(value, list) else [value]) if isinstance(v, _ast.AST))
-
-
-def attributes_used(tree):
-    """Returns which attributes are used of which names: {"math": {"isclose"}} for `math.isclose(x, y)`."""
-    uses = {}
-    for node in _nodes(tree):
-        if isinstance(node, _ast.Attribute) and isinstance(node.value, _ast.Name):
-            uses.setdefault(node.value.id, set()).add(node.attr)
-    return uses
-
-
-def judging_functions(tree, theirs):
-    """Returns the functions that an assert applies to a result that it judges: F in F(f(x)) == F(y), and
-    in F(f(x), y) alone. If one were the candidate's, its word would be the verdict."""
-    found = set()
-    for node in _nodes(tree):
-        test = node.test if isinstance(node, _ast.Assert) else None
-        if isinstance(test, _ast.UnaryOp):
-            test = test.operand
-        if isinstance(test, _ast.Compare):
-            sides = [_called(side) for side in (test.left, *test.comparators)]
-            found.update(name for name in sides if name and sides.count(name) > 1)
-        elif _called(test):
-            inner = (part for argument in test.args for part in _nodes(argument))
-            if any(_called(part) in theirs for part in inner):
-                found.add(_called(test))
-    return found & theirs
 
 
 def seed_random(text, seed):
@@ -228,16 +202,20 @@ def seed_random(text, seed):
 
 
 def run(step, recorder):
-    """Returns whether STEP() completed, and why not. Catches Exception only."""
+    """Returns whether STEP() completed, and why not. A test that exits with status 0, as unittest.main()
+    does, has completed, unless it is the code that exits."""
     recorder.seen = None
     try:
         step()
+    except membrane.Lost:
+        raise
+    except SystemExit as leaving:
+        own = type(leaving) is SystemExit
+        return own and leaving.code in (None, 0), f"SystemExit: {leaving.code}"
     except AssertionError as error:
         message = str(error) if error.args else ""
         parts = [part for part in (recorder.explanation(), message) if part]
         return False, shorten("; ".join(parts) or "assertion failed", DETAIL_MAX)
-    except membrane.Lost:
-        raise
     except BaseException as error:
         return False, describe(error)
     return True, ""

@@ -324,11 +324,10 @@ class Sharing:
         self.by_number = {}
         self.by_id = {}
         self.dropped = []
-        self.crossed_mutable = False  # since somebody last reset it
+        self.survivors = 0  # that were shared before the last message and still are
 
     def enter(self, value, number, codec):
         entry = self.by_number[number] = self.by_id[id(value)] = Entry(value, number, codec)
-        self.crossed_mutable = True
         return entry
 
     def add(self, value, codec):
@@ -355,6 +354,7 @@ class Sharing:
         for number in unused:
             self.forget(number)
         self.dropped += unused
+        self.survivors = len(self.by_number)
         return changed
 
 

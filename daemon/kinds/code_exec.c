@@ -44,6 +44,8 @@ static void add_all(FILE *input, const struct code_exec_spec *spec, const struct
     add_bytes(input, "prelude", &spec->prelude);
     if (spec->entry_point)
         add(input, "entry_point", spec->entry_point, strlen(spec->entry_point));
+    for (size_t i = 0; i < spec->name_count; i++)
+        add(input, "name", spec->names[i], strlen(spec->names[i]));
     add_bytes(input, "setup", &spec->test_setup);
     add_bytes(input, "test", &spec->test);
     for (size_t i = 0; i < spec->target_count; i++)

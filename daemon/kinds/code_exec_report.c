@@ -42,8 +42,26 @@ static json_t *entry(bool passed, const json_t *detail)
     return entry;
 }
 
+/* Takes back that an assertion passed. Never makes a failed one pass. */
+static int revise(struct state *state, const json_t *number, const json_t *detail)
+{
+    json_int_t i = json_integer_value(number);
+    size_t count = json_array_size(state->assertions);
+    if (i < 0 || (size_t)i >= count ||
+        !json_is_true(json_object_get(json_array_get(state->assertions, (size_t)i), "passed"))) {
+        state->malformed = true;
+        return 0;
+    }
+    state->passed--;
+    json_t *failed = entry(false, detail);
+    return failed && json_array_set_new(state->assertions, (size_t)i, failed) == 0 ? 0 : -ENOMEM;
+}
+
 static int take_line(struct state *state, json_t *line, size_t total)
 {
+    const json_t *revised = json_object_get(line, "revised");
+    if (json_is_integer(revised))
+        return revise(state, revised, json_object_get(line, "detail"));
     const json_t *passed = json_object_get(line, "passed");
     if (json_is_boolean(passed)) {
         state->malformed |= json_array_size(state->assertions) >= total;

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT
+"""The plain confirmation: runs prelude, code and tests of a job once more in one process, as a script would
+have them. What fails there does not pass. The process is forked before any code runs, and learns the job
+when all assertions have passed in isolation, so nothing that the code does before can tell it the tests.
+Its word turns a pass into a failure, and never the reverse: the code can forge it and gains nothing."""
+
+import marshal
+import os
+import sys
+
+import names
+import program
+import simple
+import suite
+from simple import Crossings  # for the wire
+
+NAME = "candidate"  # __name__ of the code's module; see __main__ of the tests
+ANSWER_MAX = 1024
+JOB_MAX = 1 << 30
+READY = b"plain"
+FAILS = "passes only in isolation"
+
+__all__ = ("Crossings", "confirm", "needs_confirmation", "run", "run_tests")
+
+
+# --- in the process of the code --------------------------------------------------------------------
+
+
+def run_tests(namespace, job, compiled=suite.compile_plain, recorder=None):
+    """Runs the tests of a job in the NAMESPACE of the code; COMPILED(text, name) makes code of them. Yields
+    (passed, detail) for each assertion. JOB is (setup, test, targets, entry_point)."""
+    setup, test, targets, entry_point = job
+    recorder = recorder or suite.Recorder()
+    if setup:
+        exec(compile(setup, "<test_setup>", "exec", dont_inherit=True), namespace)
+
+    def check():
+        exec(compiled(test, "<test>"), namespace)
+        namespace["check"](namespace[entry_point])
+
+    if test:
+        yield suite.run(check, recorder)
+    for number, target in enumerate(targets):
+        yield suite.run(lambda: exec(compiled(target, f"<target {number}>"), namespace), recorder)
+
+
+def _first_failure(program_text, job):
+    """Returns the number of the first assertion that fails and why, or None."""
+    module = sys.modules[NAME] = sys.modules[program.TESTS] = type(sys)(NAME)
+    namespace = vars(module)
+    try:
+        exec(compile(program_text, f"<{NAME}>", "exec", dont_inherit=True), namespace)
+    except Exception as error:
+        return 0, suite.describe(error)
+    namespace["__name__"] = program.TESTS
+    try:
+        for number, (passed, detail) in enumerate(run_tests(namespace, job)):
+            if not passed:
+                return number, detail
+    except Exception as error:
+        return 0, f"test_setup: {suite.describe(error)}"
+    return None
+
+
+def run(read_fd, write_fd, begin=lambda: None):
+    """Waits for one job, calls BEGIN() and answers b"pass", or b"NUMBER DETAIL" of the first assertion that
+    fails. Ends the process; also without a word, if the judge goes away or wants no confirmation."""
+    try:
+        os.write(write_fd, READY)  # the candidate reads no more
+        job = _receive(read_fd, JOB_MAX)
+        if job:
+            os.close(read_fd)
+            begin()
+            program_text, seed, *rest = marshal.loads(job)
+            suite.seed_random(program_text, seed)
+            failed = _first_failure(program_text, rest)
+            answer = "pass" if failed is None else f"{failed[0]} {failed[1]}"
+            _send(write_fd, answer.encode("utf-8", "replace")[:ANSWER_MAX])
+    finally:
+        os._exit(0)
+
+
+def _send(fd, data):
+    view = memoryview(len(data).to_bytes(4, "big") + data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def _receive(fd, most):
+    size = int.from_bytes(_read(fd, 4), "big")
+    return _read(fd, size) if 0 < size <= most else b""
+
+
+def _read(fd, size):
+    parts, left = [], size
+    while left > 0:
+        part = os.read(fd, min(left, 1 << 20))
+        if not part:
+            return b""
+        parts.append(part)
+        left -= len(part)
+    return b"".join(parts)
+
+
+# --- in the judge ----------------------------------------------------------------------------------
+
+
+def needs_confirmation(code_tree, job, crossings, under_test=(), code_text=None):
+    """Returns why a pass of JOB must be confirmed, or "". CODE_TREE is the tree of prelude and code
+    together, whose text is CODE_TEXT, CROSSINGS what the wire has noted."""
+    if crossings.why:
+        return crossings.why
+    if code_text is None:
+        code_text = program.compose(job.prelude, job.code, names.asked_of(job))[0]
+    return simple.why_not(code_tree, code_text, job, under_test)
+
+
+def confirm(job, fds, seed):
+    """Has the process behind FDS (read end, write end; they stay the caller's) run JOB. Returns (True, "",
+    0), or (False, reason, number of the first assertion that fails). Waits as long as it takes: the job's
+    deadline ends the judge, too."""
+    text = program.compose(job.prelude, job.code, names.asked_of(job))[0]
+    data = marshal.dumps((text, seed, job.setup, job.test, job.targets, job.entry_point))
+    try:
+        if _read(fds[0], len(READY)) == READY:
+            _send(fds[1], data)
+        answer = _receive(fds[0], ANSWER_MAX)
+    except OSError:
+        answer = b""
+    if answer == b"pass":
+        return True, "", 0
+    number, _, detail = str(answer, "utf-8", "replace").partition(" ")
+    is_number = number.isascii() and number.isdigit() and len(number) < 6 and int(number) < job.count()
+    if not is_number:
+        return False, f"{FAILS}: the process ended", 0
+    return False, f"{FAILS}: {'the test' if job.test else f'target {number}'}: {detail}", int(number)
+
+
+
+def empty(path):
+    """Removes what the isolated run has left in the directory PATH: a script would find none of it."""
+    try:
+        os.chmod(path, 0o700)
+        entries = list(os.scandir(path))
+    except OSError:
+        return
+    for entry in entries:
+        try:
+            if entry.is_dir(follow_symlinks=False):
+                empty(entry.path)
+                os.rmdir(entry.path)
+            else:
+                os.unlink(entry.path)
+        except OSError:
+            pass

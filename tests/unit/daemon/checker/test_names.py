@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: MIT
+"""Whose name it is: tables of jobs, and what the rules decide."""
+
+import pytest
+from jobs import Job, decide, names, prelude_of, program
+
+F = "def f(x): return x\n"
+
+
+# Name: the job, the names under test.
+UNDER_TEST = {
+    "the only one": (Job(F, "assert f(1) == 1"), {"f"}),
+    "only what is used": (Job(F + "def g(): pass", "assert f(1) == 1"), {"f"}),
+    "the only one, of the library": (Job("def gcd(a, b): return 1", "assert gcd(2, 3) == 1"), {"gcd"}),
+    "the only one, built in": (Job("def sum(a, b): return 1", "assert sum(2, 3) == 1"), {"sum"}),
+    "all of the library": (Job("def gcd(): pass\ndef lcm(): pass", "assert gcd() and lcm()"), {"gcd", "lcm"}),
+    "none of the library": (Job("def a(): pass\nclass B: pass", "assert a() and B()"), {"a", "B"}),
+    "used by the setup": (Job(F, "assert h(1)", setup="def h(x): return f(x)"), {"f"}),
+    "used in a function": (Job(F, "def h(): return f(1)\nassert h()"), {"f"}),
+    "used in a class": (Job("f = 1", "class A:\n    x = f\nassert A.x == 1"), {"f"}),
+    "the tests' own": (Job(F + "def g(): pass", "g = 1\nassert f(1) == g"), {"f"}),
+    "the setup's own": (Job(F + "def g(): pass", "assert f(1) == g()", setup="def g(): return 1"), {"f"}),
+    "imported with a star": (Job(F + "def sqrt(x): pass", "from math import *\nassert f(1) == sqrt(1)"), {"f"}),
+    "as asked": (Job(F + "def abs(x): pass", "assert abs(f(1))", entry_point="f"), {"f"}),
+    "as listed": (Job(F + "def abs(x): pass", "assert abs(f(1))", under_test=["f", "abs"]), {"f", "abs"}),
+    "both": (Job(F + "def g(): pass", "assert g()", entry_point="f", under_test=["g"]), {"f", "g"}),
+    "imported is not defined": (Job("import math\n" + F, "assert math.isclose(f(1), 1)"), {"f"}),
+    "imported and asked for": (Job("from math import gcd", "assert gcd(4, 6) == 2"), {"gcd"}),
+    "a list that is named like a function": (Job("log = []\n" + F, "assert f(1) == 1 and log == []"), {"f", "log"}),
+    "a class that is named like a module": (Job("class queue: pass\n" + F, "assert queue() and f(1)"), {"queue", "f"}),
+    "used by the prelude": (
+        Job("def solve(x): return 0", "assert run(1) == 1", prelude="def run(x): return solve(x)\ndef solve(x):\n    ...\n"),
+        {"solve"},
+    ),
+    "assigned in a branch": (Job("if True:\n    def f(): pass\nelse:\n    f = 1", "assert f()"), {"f"}),
+    "a target of a loop": (Job("for f in [1]: pass", "assert f == 1"), {"f"}),
+    "made global in a function": (Job("def g():\n    global f\n    f = 1\ng()", "assert f == 1"), {"f"}),
+    "assigned in an expression": (Job("(f := 1)", "assert f == 1"), {"f"}),
+    "an argument of check()": (
+        Job(F, test="def check(candidate): assert candidate(1) == 1", entry_point="f"), {"f"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNDER_TEST)
+def test_under_test(name):
+    job, expected = UNDER_TEST[name]
+    decision = decide(job)
+    assert (decision.under_test, decision.refuse) == (expected, "")
+    there = set(program.bindings(program.parse(job.code).body)[0])
+    assert decision.fetched >= expected & there
+
+
+MATH = "import math\ndef near(a, b):\n    return math.isclose(a, b)\n\n"
+# Name: the job, a part of the sentence by which it is refused.
+REFUSED = {
+    "a function of the library beside": (Job("def isclose(*a): return True\n" + F, "assert isclose(f(1), 2)"),
+                                         "`isclose`, of Python's library, beside `f`: give `names`"),
+    "a built-in function beside": (Job("def abs(x): return None\n" + F, "assert abs(1) == 1 and f(1)"), "`abs`"),
+    "an alias of a module": (Job("class np: pass\n" + F, "assert np.allclose(f(1), 2)"), "`np`"),
+    "a module": (Job("class math: pass\n" + F, "assert math.isclose(f(1), 2)"), "`math`"),
+    "imported, then defined": (Job("from math import isclose\nisclose = lambda *a: True\n" + F,
+                                   "assert isclose(f(1), 2)"), "`isclose`"),
+    "imported from elsewhere": (Job("from mine import isclose\n" + F, "assert isclose(f(1), 2)"), "`isclose`"),
+    "imported relatively": (Job("from .math import isclose\n" + F, "assert isclose(f(1), 2)"), "`isclose`"),
+    "defined at run time": (Job("globals()['isclose'] = max\n" + F, "assert isclose(f(1), 2)"), "`isclose`"),
+    "behind the entry point": (Job("def isclose(*a): return True\n" + F, "assert isclose(f(1), 2)", entry_point="f"),
+                               "give `names`"),
+    "a number of the library": (Job("pi = 0\n" + F, "assert abs(f(1) - pi) < 1"), "`pi`"),
+    "a list that is called": (Job("count = []\n" + F, "assert f(1) == count(1)"), "`count`"),
+    "many": (Job("isclose = gcd = comb = perm = max\n" + F, "assert isclose(gcd(1), comb(perm(f(1))))"),
+             "`comb`, `gcd`, `isclose` and 1 more"),
+    "through the prelude": (Job("all = lambda x: True\ndef solve(x): return 0", "assert all([run(1)])",
+                                prelude="def run(x): return solve(x)\ndef solve(x):\n    '''Cubes.'''\n"), "`all`"),
+    "a helper of the prelude": (Job("def near(a, b): return True\n" + F, "assert near(f(1), 2)", prelude=MATH),
+                                "rebinds `near`, which the prelude defines"),
+    "an unused helper": (Job("def near(a, b): return True\n" + F, "assert f(1)", prelude=MATH), "rebinds `near`"),
+    "a helper, made global": (Job("def f():\n    global near\n    near = max", "assert near(f(), 2)", prelude=MATH),
+                              "rebinds `near`"),
+    "a helper in a branch": (Job("try:\n    near = max\nexcept Exception: pass\n" + F, "assert f(1)", prelude=MATH),
+                             "rebinds `near`"),
+    "a helper, deleted": (Job(F + "del near", "assert f(1)", prelude=MATH), "rebinds `near`"),
+    "a helper, added to": (Job("LIST += [1]\n" + F, "assert f(1)", prelude="LIST = [2]\n"), "rebinds `LIST`"),
+    "an import of the prelude": (Job("class math: pass\n" + F, "assert near(f(1), 2)", prelude=MATH), "rebinds `math`"),
+    "a constant": (Job("WANTED = {1: 0}\n" + F, "assert f(1) == WANTED[1]", prelude="WANTED = {1: 10}\n"),
+                   "rebinds `WANTED`"),
+    "a class with another method": (Job("class A:\n    def m(self): return 2\n" + F, "assert f(A())",
+                                        prelude="class A:\n    def m(self): return 1\n"), "rebinds `A`"),
+    "a complete helper gone on with": (Job("    pass\ndef solve(x): return 0", "assert solve(3) == helper(3)",
+                                           prelude="def helper(x):\n    return x * 7 + 1\n"), "continues `helper`"),
+    "and written anew": (Job("    pass\ndef helper(x): return 0\ndef solve(x): return 0", "assert solve(3) == helper(3)",
+                             prelude="def helper(x):\n    return x * 7 + 1\n"), "rebinds `helper`"),
+    "a module, patched": (Job("import math\nmath.isclose = max\n" + F, "assert f(1)"), "patches `math`"),
+    "under another name": (Job("import math as m\nm.isclose = max\n" + F, "assert f(1)"), "patches `math`"),
+    "in a function": (Job("def f():\n    import math\n    math.isclose = max", "assert f()"), "patches `math`"),
+    "by setattr": (Job("import builtins\nsetattr(builtins, 'abs', max)\n" + F, "assert f(1)"), "patches `builtins`"),
+    "by a computed name": (Job("import builtins\nfor n in 'ab': setattr(builtins, n, max)\n" + F, "assert f(1)"),
+                           "patches `builtins`"),
+    "by __builtins__": (Job("__builtins__.abs = max\n" + F, "assert f(1)"), "patches `builtins`"),
+    "by its dictionary": (Job("import math\nmath.__dict__['isclose'] = max\n" + F, "assert f(1)"), "patches `math`"),
+    "by sys.modules": (Job("import sys\nsys.modules['math'].isclose = max\n" + F, "assert f(1)"), "patches `math`"),
+    "a class of a module": (Job("import collections\ncollections.Counter.x = 1\n" + F, "assert f(1)"),
+                            "patches `collections`"),
+    "an imported class": (Job("from collections import Counter\nCounter.__eq__ = max\n" + F, "assert f(1)"),
+                          "patches `collections`"),
+    "deleted from it": (Job("import math\ndel math.pi\n" + F, "assert f(1)"), "patches `math`"),
+    "tests that only define": (Job(F, "def test_f():\n    assert f(1) == 2"), "nothing runs them"),
+    "tests that only define a class": (Job(F, "import unittest\nclass T(unittest.TestCase):\n"
+                                           "    def test_f(self): self.assertEqual(f(1), 2)"), "nothing runs them"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name):
+    job, expected = REFUSED[name]
+    there = ("isclose",) if name == "defined at run time" else ()
+    assert expected in decide(job, *there).refuse
+
+
+POINT = "class Point:\n    '''A point.'''\n    def __init__(self, x: int):\n        self.x = x\n"
+ALLOWED = {
+    "the prelude's import once more": Job("from typing import List, Dict\n" + F, "assert f(List)", prelude="from typing import List\n"),
+    "an import that only the code uses": Job("from datetime import datetime\n" + F, "assert f(1)", prelude="import datetime\n"),
+    "the prelude's helper once more": Job(MATH + F, "assert near(f(1), 1)", prelude=MATH),
+    "with another docstring and other annotations": Job(
+        "class Point:\n    def __init__(self, x) -> None:\n        'Makes it'\n        self.x = x\n" + F, "assert f(1)",
+        prelude=POINT),
+    "the prelude's constant once more": Job("MOD: int = 10**9 + 7\n" + F, "assert f(1)", prelude="MOD = 10**9 + 7\n"),
+    "a helper that is listed": Job("def near(a, b): return True\n" + F, "assert near(f(1), 2)", prelude=MATH,
+                                   under_test=["f", "near"]),
+    "a stub with a docstring": Job(F, "assert f(1)", prelude="def f(x):\n    '''Doubles.'''\n"),
+    "a stub that raises": Job(F, "assert f(1)", prelude="def f(x):\n    raise NotImplementedError('todo')\n"),
+    "a stub with dots": Job(F, "assert f(1)", prelude="def f(x): ...\ndef g(x):\n    return 1\n"),
+    "a stub without a body": Job("    return x", "assert f(1)", prelude="def g(x):\n    return 1\ndef f(x):\n"),
+    "a class of stubs": Job("class A:\n    def m(self): return 1", "assert A().m()",
+                            prelude="class A:\n    def m(self):\n        '''One.'''\n    def n(self): ...\n"),
+    "a main guard": Job(F + "if __name__ == '__main__':\n    near = 1\n", "assert f(1)", prelude=MATH),
+    "a local name": Job("def f(x):\n    near = 1\n    return [math for math in [near]]", "assert f(1)", prelude=MATH),
+    "its own streams": Job("import sys\ndef f(x):\n    sys.stdout = sys.stderr\n    sys.stdout.x = 1", "assert f(1)"),
+    "what an older Python had": Job("import collections\ncollections.Callable = 1\n" + F, "assert f(1)"),
+    "an object that is named like a module": Job("import string\ndef f(string): string.x = 1", "assert f(1)"),
+    "a context of its own": Job("import decimal\ndecimal.getcontext().prec = 50\n" + F, "assert f(1)"),
+    "a helper of the tests that runs": Job(F, "def test_f():\n    assert f(1)\ntest_f()"),
+    "a decorated test": Job(F, "@lambda t: t()\ndef test_f():\n    assert f(1)"),
+    "an unused name of the library": Job("def gcd(a, b): return 1\n" + F, "assert f(1)"),
+    "a built-in function behind the entry point": Job("def sum(x): return 1\n" + F, "assert sum([f(1)])", entry_point="f"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ALLOWED)
+def test_allowed(name):
+    decision = decide(ALLOWED[name])
+    assert decision.refuse == ""
+    assert {"f", "A"} & decision.fetched
+
+
+# Name: the job, a name, whether the candidate is asked for it.
+FETCHED = {
+    "a helper": (Job(F + "class A: pass", "assert isinstance(f(1), A)", entry_point="f"), "A", True),
+    "a built-in function": (Job(F + "def sum(x): pass", "assert sum([f(1)])", entry_point="f"), "sum", False),
+    "under test": (Job("def sum(x): pass", "assert sum([1])", entry_point="sum"), "sum", True),
+    "of the library, in a text": (Job(F + "def isclose(*a): pass", "assert eval('isclose(f(1), 2)')"), "isclose", False),
+    "imported, in a text": (Job("import math\n" + F, "assert eval('math.isclose(f(1), 2)')"), "math", False),
+    "what the judge compares with": (Job(F, "assert f(1)"), "__compare__", False),
+    "of the prelude": (Job(F, "assert f(1)", prelude=MATH), "near", False),
+    "a stub that the code leaves": (Job(F, "assert f(1)", prelude="def g():\n    ...\n"), "g", False),
+    "a stub that it completes": (Job(F + "g = f", "assert g(1)", prelude="def g():\n    ...\n"), "g", True),
+    "the entry point of the prelude": (Job(F, "assert f(1)", prelude=F, entry_point="f"), "f", True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FETCHED)
+def test_fetched(name):
+    job, asked, expected = FETCHED[name]
+    assert (asked in decide(job, asked).fetched) is expected
+
+
+def test_what_the_code_only_imports_is_the_judges_own():
+    code = "import math as m\nfrom collections import Counter as C\nfrom fractions import *\n" + F
+    job = Job(code, "assert m.pi and C() and Fraction(1) and f(1)")
+    decision = decide(job, "Fraction", "m", "C", "f")
+    assert decision.refuse == ""
+    assert decision.replaced == {
+        "m": [("math", "")], "C": [("collections", "Counter")], "Fraction": [("fractions", "Fraction")]
+    }  # fmt: skip
+    assert not decision.fetched & {"m", "C", "Fraction"}
+    from collections import Counter
+
+    assert names.load_from("collections", "Counter") is Counter and names.load_from("os.path", "").join
+    assert names.load_from("math", "none") is None and names.load_from("there_is_none", "") is None
+
+
+def test_a_name_under_test_that_the_tests_assign_is_written_through():
+    code = "LIMIT = 1\ndef f(): return LIMIT"
+    target = "LIMIT = 7\nassert f() == 7"
+    assert decide(Job(code, target, under_test=["f", "LIMIT"])).written == {"LIMIT"}
+    assert decide(Job(code, target)).written == set(), "or the code could learn what the tests assign"
+
+
+PRELUDES = {
+    "": (set(), True),
+    "import re": (set(), False),
+    "def f():\n    return 1\n": (set(), False),
+    "def f():\n    '''doc'''\n": ({"f"}, False),
+    "def f():\n": ({"f"}, True),
+    "def f():\n    # one\n": ({"f"}, True),
+    "def f():\n    x = 1\n    if x:\n": ({"f"}, True),
+    "def f():\n    return (\n": ({"f"}, True),
+    "def f(): return 1\n'''open": (set(), True),
+    "class A:\n    pass\n": ({"A"}, False),
+    "class A(B):\n    pass\n": (set(), False),
+    "class A:\n    x = 1\n": (set(), False),
+    "class A:\n    @abstractmethod\n    def m(self): ...\n": (set(), False),
+    "class A:\n    def m(self): ...\n    def n(self): return 1\n": (set(), False),
+    "class A:\n    def m(self):\n        raise NotImplementedError\n": ({"A"}, False),
+    "async def f(): ...\n": ({"f"}, False),
+}
+
+
+@pytest.mark.parametrize("text", PRELUDES)
+def test_stubs_of_a_prelude(text):
+    prelude = program.Prelude(text)
+    stubs, is_open = PRELUDES[text]
+    assert prelude.stubs == stubs
+    assert text == "" or prelude.is_open is is_open
+
+
+def test_the_candidate_cannot_decide_what_the_prelude_keeps():
+    prelude = "def helper(x):\n    return 7\n\ndef solve(x):\n    '''Cubes.'''\n"
+    for code in ("    return 1\n", "    pass\nhelper2 = 1\n", "def solve(x): return 1\n", "x = 1\n", "(", "    return 1\n    def helper(x): pass\n"):
+        job = Job(code, "assert solve(3) == helper(3)", prelude=prelude)
+        assert "helper" in names.decide(job, ["helper", "solve"], prelude_of(job)).kept, code

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+"""The plain confirmation: what one process says about a job, and what the judge makes of its words."""
+
+import os
+import sys
+
+import pytest
+from jobs import Job, plain
+
+
+def confirmed(job, run=plain.run):
+    """Runs JOB in a process of its own, as the judge does."""
+    job_read, job_write = os.pipe()
+    answer_read, answer_write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(job_write)
+        os.close(answer_read)
+        sys.stdout = sys.stderr = open(os.devnull, "w")
+        run(job_read, answer_write)
+    os.close(job_read)
+    os.close(answer_write)
+    try:
+        return plain.confirm(job, (answer_read, job_write))
+    finally:
+        os.close(job_write)
+        os.close(answer_read)
+        os.waitpid(pid, 0)
+
+
+PASSING = {
+    "targets": Job("def f(x): return x", "y = 1", "assert f(y) == 1"),
+    "check()": Job("    return x", prelude="def f(x):\n", test="def check(c): assert c(1) == 1", entry_point="f"),
+    "a setup": Job("def f(x): return x", "assert f(Y) == 1", setup="Y = 1"),
+    "names of the modules": Job("if __name__ == '__main__': raise ValueError", "assert __name__ == '__main__'"),
+    "import __main__": Job("x = 1", "import __main__\nassert __main__.x == 1"),
+    "shared": Job("LIMIT = 1\ndef f(): return LIMIT", "LIMIT = 7\nassert f() == 7"),
+    "an exit with 0": Job("def f(x): return x", "import unittest\nclass T(unittest.TestCase):\n    def test_f(self): self.assertEqual(f(1), 1)\n"
+                          "if __name__ == '__main__': unittest.main(argv=['x'])"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PASSING)
+def test_confirmed(name):
+    assert confirmed(PASSING[name]) == (True, "", 0)
+
+
+FAILING = {
+    "a shared default": (
+        Job("def f(x, l=[]):\n    l.append(x)\n    return l", "a = f(1)", "f(2)\nassert a == [1]"),
+        1, "passes only in isolation: target 1: assertion failed"),
+    "check()": (Job("def f(x): return x", test="def check(c): assert c(1) == 2, 'no'", entry_point="f"),
+                0, "passes only in isolation: the test: no"),
+    "the code": (Job("1 / 0", "assert True"), 0, "ZeroDivisionError"),
+    "the setup": (Job("x = 1", "assert True", setup="1 / 0"), 0, "test_setup: ZeroDivisionError"),
+    "an exit": (Job("def f(): raise SystemExit(3)", "f()"), 0, "SystemExit: 3"),
+    "an exit of its own": (Job("import os\nos._exit(0)", "assert True"), 0, "the process ended"),
+    "an interrupt": (Job("raise KeyboardInterrupt", "assert True"), 0, "the process ended"),
+    "a long text": (Job("def f(): raise ValueError('x' * 10**6)", "f()"), 0, "ValueError: xxx"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_not_confirmed(name):
+    job, number, detail = FAILING[name]
+    passed, said, failed = confirmed(job)
+    assert (passed, failed) == (False, number)
+    assert detail in said and len(said) < 2 * plain.ANSWER_MAX
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [b"", b"pass", b"\0\0\0\0", b"\0\0\0\5passs", b"\0\0\0\4PASS", b"\xff\xff\xff\xff", b"\0\0\0\7-1 nope", b"\0\0\0\3999",
+     b"\0\0\0\4\xff\xfe\xfd\xfc", b"\0\0\0\4\xd9\xa1 x", b"\0\0\0\2pa"],
+)  # fmt: skip
+def test_what_the_process_says_is_only_an_answer(answer):
+    def forge(job_read, answer_write):
+        plain._receive(job_read, plain.JOB_MAX)
+        os.write(answer_write, answer)
+        os._exit(0)
+
+    assert confirmed(Job("x = 1", "assert x"), forge)[::2] == (False, 0)
+
+
+def test_without_a_job_it_ends_in_silence():
+    def gone(job_read, answer_write):
+        os.close(job_read)
+        os._exit(0)
+
+    assert confirmed(Job("x = 1", "assert x"), gone) == (False, "passes only in isolation: the process ended", 0)
+
+
+def test_a_directory_is_emptied_of_everything(tmp_path):
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    (inner / "file").write_text("x")
+    (tmp_path / "link").symlink_to("/")
+    (tmp_path / "dangling").symlink_to("nowhere")
+    inner.chmod(0)
+    plain.empty(tmp_path)
+    assert list(tmp_path.iterdir()) == [] and os.listdir("/")
