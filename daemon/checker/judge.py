@@ -233,7 +233,7 @@ class Checker:
         for name in self.prelude_names - decided.kept:
             del self.space[name]
         self.space.theirs = decided.fetched & set(names_there)
-        self.space.written = decided.written
+        self.space.written = decided.written | self.set_for_the_code() & set(names_there)
         for name, sources in decided.replaced.items():
             found = next(filter(lambda value: value is not None, (names.load_from(*one) for one in sources)), None)
             if found is not None:
@@ -276,6 +276,15 @@ class Checker:
                 yield suite.parse(text, "<tests>")
             except (SyntaxError, ValueError):
                 pass  # reported when its turn comes
+
+    def set_for_the_code(self):
+        """Returns the names that the tests bind and never look at: only the code can make use of them."""
+        used, bound = set(), set()
+        for tree in self.trees():
+            more = suite.names_of(tree)
+            used |= more[0]
+            bound |= more[1]
+        return bound - used
 
     def names_of_prelude(self):
         return set().union(*suite.names_of(self.prelude.tree)) if self.prelude else set()
