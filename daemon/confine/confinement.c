@@ -26,7 +26,7 @@ static int copy_paths(struct confinement *confinement, const struct string_list 
 /* Configures the interpreter that waits in the jails; it is started as rubrics and the checker
  * are. */
 static int add_interpreter(struct confinement *confinement, const struct config *config,
-                           const struct confinement_host *host)
+                           const struct confinement_host *host, const char *version)
 {
     int r = string_list_add(&confinement->interpreter, config->interpreter);
     if (r == 0)
@@ -36,7 +36,7 @@ static int add_interpreter(struct confinement *confinement, const struct config 
     if (r == 0)
         r = copy(&config->warm_modules, &confinement->modules);
     confinement->environment = isolation_environment(config);
-    confinement->version = strdup(host->interpreter);
+    confinement->version = strdup(version);
     if (r < 0 || !confinement->environment || !confinement->version)
         return -ENOMEM;
     confinement->jail.program = host->warm_program;
@@ -100,9 +100,10 @@ static bool try_zygote(struct confinement *confinement, const struct query *quer
     return found->is_warm;
 }
 
-/* Finds out which layers the host grants, by a jail without an interpreter, and whether an
- * interpreter can wait in jails: by a zygote, or by a jail that starts its own. */
-static int probe(struct confinement *confinement, const struct query *query, struct fault *fault)
+/* Finds out whether an interpreter can wait in jails: by a zygote, or by a jail that starts its
+ * own. */
+static int probe_interpreter(struct confinement *confinement, const struct query *query,
+                             struct fault *fault)
 {
     const int program = query->host->warm_program;
     const char *because = query->config->warm == CONFIG_WARM_NO ? "switched off by [warm] use"
@@ -110,10 +111,9 @@ static int probe(struct confinement *confinement, const struct query *query, str
                               ? "rubricd-jail-warm does not stand beside rubricd-jail"
                           : program < 0 ? strerror(-program)
                                         : NULL;
-    int r = ask(confinement, &confinement->plain, query, fault);
-    if (r < 0 || (!because && try_zygote(confinement, query)))
-        return r;
-    if (!because && ask(confinement, &confinement->jail, query, fault) == 0)
+    int r = 0;
+    if (!because &&
+        (try_zygote(confinement, query) || ask(confinement, &confinement->jail, query, fault) == 0))
         return 0;
     if (!because) {
         because = "rubricd-jail-warm does not start: is its libpython installed?";
@@ -145,17 +145,32 @@ int confinement_new(const struct config *config, const struct confinement_host *
     const struct query query = {config, host, without, directory};
     r = copy_paths(confinement, &config->readable);
     confinement->plain.program = confinement->jail.program = host->jail_program;
-    if (r == 0 && config->warm != CONFIG_WARM_NO && host->warm_program >= 0)
-        r = add_interpreter(confinement, config, host);
     if (r < 0)
         fault_set(fault, "out of memory");
     else
-        r = probe(confinement, &query, fault);
+        r = ask(confinement, &confinement->plain, &query, fault);
     if (r < 0)
         confinement_unref(confinement);
     else
         *ret = confinement;
     return r;
+}
+
+int confinement_warm_up(struct confinement *confinement, const struct config *config,
+                        const struct confinement_host *host, const char *version,
+                        const char *directory, struct fault *fault)
+{
+    struct query query = {config, host, 0, directory};
+    int r = isolation_without(config, &query.without, fault);
+    if (r < 0)
+        return r;
+    if (config->warm != CONFIG_WARM_NO && host->warm_program >= 0)
+        r = add_interpreter(confinement, config, host, version);
+    if (r < 0) {
+        fault_set(fault, "out of memory");
+        return r;
+    }
+    return probe_interpreter(confinement, &query, fault);
 }
 
 struct confinement *confinement_ref(struct confinement *confinement)

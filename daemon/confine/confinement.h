@@ -42,22 +42,27 @@ struct confinement {
     struct probe probe;
 };
 
-/* The host's resources for jails. Everything but the version is borrowed for as long as a
- * reference to the confinement exists. */
+/* The host's resources for jails, borrowed for as long as a reference to the confinement exists. */
 struct confinement_host {
     int jail_program; /* rubricd-jail, open */
     int warm_program; /* rubricd-jail-warm, open; a negative errno if it could not be opened */
-    const char *no_cgroups;  /* why there are no control groups; NULL if there are */
-    const char *interpreter; /* the version that the interpreter prints */
-    bool is_private;         /* one client is served, and whether its jobs use an interpreter will
-                                be seen */
+    const char *no_cgroups; /* why there are no control groups; NULL if there are */
+    bool is_private;        /* one client is served, and whether its jobs use an interpreter will
+                               be seen */
 };
 
 /* Finds out by a jail in DIRECTORY what HOST grants (probe_jails()) and makes a confinement of it,
- * to which the caller gets the only reference. -ENOMEM, -EINVAL or the error of probe_jails(), with
- * FAULT. */
+ * without an interpreter, to which the caller gets the only reference. -ENOMEM, -EINVAL or the
+ * error of probe_jails(), with FAULT. */
 int confinement_new(const struct config *config, const struct confinement_host *host,
                     const char *directory, struct confinement **ret, struct fault *fault);
+
+/* Adds to a new confinement, which no jail has yet, an interpreter that waits in its jails, if that
+ * is wanted and works; says why not otherwise. The interpreter must be of VERSION. Errors as
+ * confinement_new(). */
+int confinement_warm_up(struct confinement *confinement, const struct config *config,
+                        const struct confinement_host *host, const char *version,
+                        const char *directory, struct fault *fault);
 
 /* Takes another reference and returns its argument. */
 struct confinement *confinement_ref(struct confinement *confinement);

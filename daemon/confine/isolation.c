@@ -95,27 +95,38 @@ static bool ends_well(pid_t pid, uint64_t deadline_ns)
     return waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-char *isolation_interpreter_version(const char *interpreter, struct fault *fault)
+int isolation_version_begin(const char *interpreter, struct version_query *ret, struct fault *fault)
 {
-    uint64_t deadline_ns = clock_now_ns() + VERSION_TIMEOUT_MS * NS_PER_MS;
     int pipe_fds[2];
+    if (pipe2(pipe_fds, O_CLOEXEC) < 0) {
+        int r = -errno;
+        fault_set(fault, "pipe: %s", strerror(-r));
+        return r;
+    }
+    struct version_query query = {
+        .output = pipe_fds[0],
+        .deadline_ns = clock_now_ns() + VERSION_TIMEOUT_MS * NS_PER_MS,
+    };
+    int r = spawn_version(interpreter, pipe_fds[1], &query.pid);
+    close_fd(pipe_fds[1]);
+    if (r < 0) {
+        close_fd(pipe_fds[0]);
+        fault_set(fault, "[rubric] interpreter: cannot run %s: %s", interpreter, strerror(-r));
+        return -EINVAL;
+    }
+    *ret = query;
+    return 0;
+}
+
+char *isolation_version_end(struct version_query *query, const char *interpreter,
+                            struct fault *fault)
+{
     char text[256] = "";
     size_t length;
-    pid_t pid = 0;
-    if (pipe2(pipe_fds, O_CLOEXEC) < 0) {
-        fault_set(fault, "pipe: %s", strerror(errno));
-        return NULL;
-    }
-    int r = spawn_version(interpreter, pipe_fds[1], &pid);
-    close_fd(pipe_fds[1]);
-    bool good = r == 0 && read_to_end(pipe_fds[0], deadline_ns, text, sizeof(text));
-    close_fd(pipe_fds[0]);
-    if (r < 0) {
-        fault_set(fault, "[rubric] interpreter: cannot run %s: %s", interpreter, strerror(-r));
-        return NULL;
-    }
+    bool good = read_to_end(query->output, query->deadline_ns, text, sizeof(text));
+    query->output = close_fd(query->output);
     /* If the end of its output did not come in time, do not wait any longer. */
-    good = ends_well(pid, good ? deadline_ns : 0) && good;
+    good = ends_well(query->pid, good ? query->deadline_ns : 0) && good;
     text[strcspn(text, "\r\n")] = '\0';
     _cleanup_free_ char *version = utf8_replace(text, strlen(text), &length);
     if (!good || !version) {

@@ -76,26 +76,30 @@ static int make_isolation(struct settings *settings, const struct settings_host 
                           struct confinement *confinement, struct fault *fault)
 {
     const struct config *config = &settings->config;
-    _cleanup_free_ char *version = isolation_interpreter_version(config->interpreter, fault);
-    if (!version)
-        return -EINVAL;
+    const struct confinement_host of = {
+        .jail_program = host->jail_program,
+        .warm_program = host->warm_program,
+        .no_cgroups = host->no_cgroups,
+        .is_private = host->is_private,
+    };
+    struct version_query query;
+    char directory[4096];
+    (void)snprintf(directory, sizeof(directory), "%s/probe", config->work_dir);
+    int r = isolation_version_begin(config->interpreter, &query, fault);
+    if (r < 0)
+        return r;
+    if (confinement)
+        settings->confinement = confinement_ref(confinement);
+    else
+        r = confinement_new(config, &of, directory, &settings->confinement, fault);
+    _cleanup_free_ char *version =
+        isolation_version_end(&query, config->interpreter, r < 0 ? NULL : fault);
+    if (r < 0 || !version)
+        return r < 0 ? r : -EINVAL;
     settings->hello_interpreter =
         json_pack("{s:s,s:s}", "path", config->interpreter, "version", version);
-    int r = 0;
-    if (confinement) {
-        settings->confinement = confinement_ref(confinement);
-    } else {
-        char directory[4096];
-        (void)snprintf(directory, sizeof(directory), "%s/probe", config->work_dir);
-        const struct confinement_host of = {
-            .jail_program = host->jail_program,
-            .warm_program = host->warm_program,
-            .no_cgroups = host->no_cgroups,
-            .interpreter = version,
-            .is_private = host->is_private,
-        };
-        r = confinement_new(config, &of, directory, &settings->confinement, fault);
-    }
+    if (!confinement)
+        r = confinement_warm_up(settings->confinement, config, &of, version, directory, fault);
     return r < 0 ? r
                  : isolation_init(&settings->isolation, config, version,
                                   &settings->confinement->probe, fault);

@@ -738,11 +738,20 @@ static void write_program(const struct fixture *f, const char *script, mode_t mo
     assert_int_equal(chmod(f->program, mode), 0);
 }
 
+/* Asks for the version and waits for it. */
+static char *ask_version(const char *program, struct fault *fault)
+{
+    struct version_query query;
+    return isolation_version_begin(program, &query, fault) < 0
+               ? NULL
+               : isolation_version_end(&query, program, fault);
+}
+
 /* Asks for the version and checks that no descriptor and no child is left. */
 static char *version_of(const char *program, struct fault *fault)
 {
     size_t descriptors = count_descriptors();
-    char *version = isolation_interpreter_version(program, fault);
+    char *version = ask_version(program, fault);
     assert_int_equal(count_descriptors(), descriptors);
     assert_true(waitpid(-1, NULL, WNOHANG) < 0);
     return version;
@@ -904,7 +913,7 @@ static pid_t start_asking(const char *program)
     if (pid == 0) {
         (void)setpgid(0, 0);
         (void)alarm(30);
-        _exit(isolation_interpreter_version(program, NULL) == NULL ? 0 : 1);
+        _exit(ask_version(program, NULL) == NULL ? 0 : 1);
     }
     assert_true(pid > 0);
     return pid;
