@@ -480,7 +480,7 @@ def _is_enumeration(kind, module):
     """Returns whether a class that says it is in MODULE is the enumeration there."""
     if name_of(kind) not in ENUMERATIONS.get(module, ()):
         return False
-    return load("enum").Enum in mro_of(kind) and vars(load(module)).get(name_of(kind)) is kind
+    return vars(load(module)).get(name_of(kind)) is kind
 
 
 def _row_of(kind):
