@@ -10,8 +10,6 @@ parts, and look up no name that arrived but those listed here.
 A module of the library is imported only when a value of it arrives, and never to describe one: what has
 an instance is loaded. Types are compared by identity: a metaclass may define equality and hash."""
 
-import sys
-
 import numpy_values
 from trusted import is_one_of, library_only, load, module_of, mro_of, name_of, need, need_integers
 
@@ -453,6 +451,8 @@ for _row in ROWS.values():
 _BY_MODULE["builtins"]["mappingproxy"] = _BY_MODULE["types"].pop("mappingproxy")
 _BY_MODULE["pathlib._local"] = _BY_MODULE["pathlib"]  # Python 3.13
 
+_MODULES = frozenset(_BY_MODULE) | frozenset(ENUMERATIONS)
+
 _known = {}  # by id(): the class, which is kept so that its id() stays its own, and its row
 _classes = {}  # by name
 
@@ -488,13 +488,17 @@ def _row_of(kind):
     known = _known.get(id(kind))
     if known:
         return known[1]
-    row, module = _row_called(kind), module_of(kind)
+    module = module_of(kind)
+    need(type(module) is str)
+    if module not in _MODULES and not module.startswith("numpy"):
+        return None  # so it is for most classes
+    row = _row_called(kind)
     if row is not None:
         row = row if _class_of(row[0]) is kind else None
-    elif module.partition(".")[0] == "numpy":
-        row = ROWS.get(numpy_values.row_name(kind))
     elif _is_enumeration(kind, module):
         row = ROWS["enumeration"]
+    else:
+        row = ROWS.get(numpy_values.row_name(kind))
     if row is not None:
         _known[id(kind)] = kind, row
     return row

@@ -15,7 +15,6 @@ import inspect
 import ipaddress
 import os
 import pathlib
-import random
 import re
 import resource
 import signal
