@@ -60,7 +60,7 @@ def _pack_texts(values, tag, encode):
 
 
 def _encode(text):
-    return text.encode("utf-8", "surrogatepass") if type(text) is str else text
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _pack_strings(values):

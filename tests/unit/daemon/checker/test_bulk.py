@@ -127,6 +127,7 @@ MALFORMED = {
     "text": "B" * 20,
     "None": None,
     "unknown": b"x" + bytes(N),
+    "unknown with lengths": texts(b"X", [1] * N, b"a" * N),
     "tag of an object": b"P" + bytes(N),
     "short": b"B" + bytes(N - 1),
     "only a tag": b"q",
