@@ -89,9 +89,9 @@ struct code_exec_spec {
     struct bytes text;     /* may be empty */
     struct bytes *targets; /* assertions, none of them blank; NULL if there is a `test` */
     size_t target_count;
-    struct bytes test;       /* a program that defines check(candidate); data NULL: `targets` */
-    char *entry_point;       /* a Python name; NULL: none. Always there with `test` */
-    char **names;            /* Python names that are under test, all different; NULL if none */
+    struct bytes test; /* a program that defines check(candidate); data NULL: `targets` */
+    char *entry_point; /* a Python name; NULL: none. Always there with `test` */
+    char **names;      /* Python names that are under test, all different; NULL if none */
     size_t name_count;
     struct bytes prelude;    /* runs before the code; data NULL: nothing */
     struct bytes test_setup; /* runs before the assertions; data NULL: nothing */

@@ -74,6 +74,12 @@ static void test_program(void **state)
         .entry_point = (char *)(uintptr_t) "f",
     };
     CHECK_INPUT(spec, "mode 8\nisolatedcode 1\nxentry_point 1\nftest 20\ndef check(c):\n pass\n");
+    char *names[] = {(char *)(uintptr_t) "f", (char *)(uintptr_t) "gh"};
+    spec.names = names;
+    spec.name_count = 2;
+    CHECK_INPUT(spec, "mode 8\nisolatedcode 1\nxentry_point 1\nfname 1\nfname 2\ngh"
+                      "test 20\ndef check(c):\n pass\n");
+    spec.name_count = 0;
     spec.prelude = (struct bytes)BYTES("import re\n");
     CHECK_INPUT(spec, "mode 8\nisolatedcode 1\nxprelude 10\nimport re\nentry_point 1\n"
                       "ftest 20\ndef check(c):\n pass\n");

@@ -154,6 +154,25 @@ static void test_assertion_fail(void **state)
           "0 of 1 assertions passed: no", 0, "0");
 }
 
+#define REVISE(n) "{'revised':" #n ",'detail':'later'}\n"
+
+/* The checker may take back that an assertion passed, and nothing else. */
+static void test_revised(void **state)
+{
+    (void)state;
+    static const char fail[] = T T REVISE(1) FAIL;
+    check(fail, 2, "assertion_fail", "1 of 2 assertions passed: later", 0.5, "10");
+    check(T T REVISE(0) REVISE(1) FAIL, 2, "assertion_fail", "0 of 2 assertions passed: later", 0,
+          "00");
+    check(T "{'revised':0}\n" FAIL, 1, "assertion_fail", "0 of 1 assertions passed", 0, "0");
+    check(T REVISE(0) PASS, 1, "error", UNREADABLE, 0, "0");
+    check(T REVISE(1) FAIL, 1, "error", UNREADABLE, 0, "1");
+    check(T T REVISE(-1) FAIL, 2, "error", UNREADABLE, 0, "11");
+    check(T F REVISE(1) FAIL, 2, "error", UNREADABLE, 0.5, "10");
+    check(T T REVISE(1) REVISE(1) FAIL, 2, "error", UNREADABLE, 0.5, "10");
+    check(T PASS REVISE(0), 1, "error", UNREADABLE, 0, "1");
+}
+
 static void test_syntax_error(void **state)
 {
     (void)state;
@@ -542,6 +561,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pass),
         cmocka_unit_test(test_assertion_fail),
+        cmocka_unit_test(test_revised),
         cmocka_unit_test(test_syntax_error),
         cmocka_unit_test(test_error),
         cmocka_unit_test(test_timeout_that_is_reported),
