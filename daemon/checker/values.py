@@ -471,9 +471,7 @@ def _class_of(name):
 
 
 def _row_called(kind):
-    module = module_of(kind)
-    need(type(module) is str)
-    return _BY_MODULE.get(module, {}).get(name_of(kind))
+    return _BY_MODULE.get(module_of(kind), {}).get(name_of(kind))
 
 
 def _is_enumeration(kind, module):
