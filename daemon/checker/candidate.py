@@ -93,8 +93,8 @@ class Server(membrane.Space):
 
     def answer(self, operation, target, arguments, keywords):
         reply = super().answer(operation, target, arguments, keywords)
-        if operation == "load" and isinstance(reply[1], SystemExit):
-            raise reply[1]
+        if operation == "load" and reply[0] == "!" and not isinstance(reply[1], Exception):
+            raise reply[1]  # code that ends its process while it is loaded
         return reply
 
     def is_brief_answer(self, data):

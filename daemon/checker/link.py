@@ -248,6 +248,9 @@ class Link(membrane.Space):
 
     def default(self, info, name, value, arguments):
         """What an object of a class that the tests do not name does: truth and identity of any object."""
+        base = describe.solid_base(type(value))
+        if base is not object and base is not type and hasattr(base, name):
+            return getattr(base, name)(value, *arguments)
         if name == "__eq__" or name == "__ne__":
             return NotImplemented
         if name == "__hash__":

@@ -387,7 +387,7 @@ def add_fields(names, fields, defaults):
         return f"{type(self).__name__}({shown})"
 
     names.update(_make=classmethod(_make), _replace=_replace, _asdict=_asdict)
-    names.setdefault("__repr__", __repr__)
+    names["__repr__"] = __repr__
 
 
 def make_enumeration(space, number, parts):
