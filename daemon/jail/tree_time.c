@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Without a pid namespace, /proc shows the whole host. What lies beyond these bounds is not
@@ -115,6 +116,15 @@ static void mark_ours(struct process *processes, size_t n)
     }
 }
 
+/* Whether thread THREAD runs or could run. */
+static bool is_ready(int tasks, const char *thread)
+{
+    char path[32], text[1024];
+    (void)snprintf(path, sizeof(path), "%.15s/stat", thread);
+    const char *after_name = read_text(tasks, path, text, sizeof(text)) ? strrchr(text, ')') : NULL;
+    return after_name && strncmp(after_name, ") R", 3) == 0;
+}
+
 /* Adds the threads of PROCESS. Takes them from *THREADS, of which so many may still be read. */
 static void add_threads(int proc, const struct process *process, size_t *threads,
                         struct tree_time *time)
@@ -133,6 +143,7 @@ static void add_threads(int proc, const struct process *process, size_t *threads
         char *end; /* "run_ns wait_ns timeslices" */
         run_ns += strtoull(text, &end, 10);
         time->wait_ns += strtoull(end, NULL, 10);
+        time->is_ready = time->is_ready || is_ready(dirfd(tasks), entry->d_name);
     }
     /* Ticks are coarse; but they include the threads that have ended. */
     time->run_ns += MAX(run_ns, process->alive_ns) + process->dead_ns;
@@ -154,4 +165,33 @@ int tree_time_read(int proc, struct tree_time *ret)
             add_threads(dirfd(dir), &processes[i], &threads, &time);
     *ret = time;
     return 0;
+}
+
+/* Whether a wait that matters may be under way: something could run, and either waits were long
+ * before, or much of the time is not accounted for. */
+static bool is_in_doubt(const struct tree_time *time, uint64_t elapsed_ns)
+{
+    return time->is_ready && (time->wait_ns >= time->run_ns / 2 ||
+                              time->run_ns + time->wait_ns < elapsed_ns / 10 * 9);
+}
+
+int tree_time_read_settled(int proc, uint64_t elapsed_ns, struct tree_time *ret)
+{
+    struct tree_time time;
+    int r = tree_time_read(proc, &time);
+    if (r < 0)
+        return r;
+    uint64_t began_ns = clock_now_ns(), run_ns = time.run_ns;
+    while (r == 0 && is_in_doubt(&time, elapsed_ns) && time.run_ns <= run_ns) {
+        if (clock_now_ns() - began_ns >= TREE_TIME_SETTLE_MS * NS_PER_MS) {
+            uint64_t now_ns = elapsed_ns + clock_now_ns() - began_ns;
+            time.wait_ns = MAX(time.wait_ns, now_ns - MIN(now_ns, time.run_ns));
+            break;
+        }
+        (void)nanosleep(&(struct timespec){.tv_nsec = 2000000L}, NULL);
+        r = tree_time_read(proc, &time);
+    }
+    if (r == 0)
+        *ret = time;
+    return r;
 }
