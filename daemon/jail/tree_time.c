@@ -142,8 +142,12 @@ static void add_threads(int proc, const struct process *process, size_t *threads
             continue;
         char *end; /* "run_ns wait_ns timeslices" */
         run_ns += strtoull(text, &end, 10);
-        time->wait_ns += strtoull(end, NULL, 10);
-        time->is_ready = time->is_ready || is_ready(dirfd(tasks), entry->d_name);
+        uint64_t wait_ns = strtoull(end, &end, 10), slices = strtoull(end, NULL, 10);
+        time->wait_ns += wait_ns;
+        if (!is_ready(dirfd(tasks), entry->d_name))
+            continue;
+        time->is_ready = true;
+        time->usual_wait_ns = MAX(time->usual_wait_ns, wait_ns / MAX(slices, UINT64_C(1)));
     }
     /* Ticks are coarse; but they include the threads that have ended. */
     time->run_ns += MAX(run_ns, process->alive_ns) + process->dead_ns;
@@ -178,20 +182,22 @@ static bool is_in_doubt(const struct tree_time *time, uint64_t elapsed_ns)
 int tree_time_read_settled(int proc, uint64_t elapsed_ns, struct tree_time *ret)
 {
     struct tree_time time;
+    uint64_t began_ns = clock_now_ns(), settling_ns = 0;
     int r = tree_time_read(proc, &time);
-    if (r < 0)
-        return r;
-    uint64_t began_ns = clock_now_ns(), run_ns = time.run_ns;
-    while (r == 0 && is_in_doubt(&time, elapsed_ns) && time.run_ns <= run_ns) {
-        if (clock_now_ns() - began_ns >= TREE_TIME_SETTLE_MS * NS_PER_MS) {
-            uint64_t now_ns = elapsed_ns + clock_now_ns() - began_ns;
-            time.wait_ns = MAX(time.wait_ns, now_ns - MIN(now_ns, time.run_ns));
-            break;
-        }
+    uint64_t run_ns = r == 0 ? time.run_ns : 0;
+    while (r == 0 && is_in_doubt(&time, elapsed_ns) && time.run_ns <= run_ns &&
+           settling_ns < TREE_TIME_SETTLE_MS * NS_PER_MS) {
         (void)nanosleep(&(struct timespec){.tv_nsec = 2000000L}, NULL);
         r = tree_time_read(proc, &time);
+        settling_ns = clock_now_ns() - began_ns;
     }
-    if (r == 0)
-        *ret = time;
-    return r;
+    if (r < 0)
+        return r;
+    if (is_in_doubt(&time, elapsed_ns)) {
+        uint64_t now_ns = elapsed_ns + settling_ns;
+        uint64_t rest_ns = now_ns - MIN(now_ns, time.run_ns + time.wait_ns);
+        time.wait_ns += time.run_ns <= run_ns ? rest_ns : MIN(rest_ns, time.usual_wait_ns);
+    }
+    *ret = time;
+    return 0;
 }

@@ -11,6 +11,7 @@ struct tree_time {
     uint64_t wait_ns; /* runnable without a CPU: of the threads that live, each counted in full, up
                          to the last time that it got one */
     bool is_ready;    /* one of the threads runs or waits for a CPU now */
+    uint64_t usual_wait_ns; /* how long such a thread has waited as a rule before it ran */
 };
 
 /* Sums up all descendants of this process, whatever user namespace or session they have moved to.
@@ -21,8 +22,9 @@ int tree_time_read(int proc, struct tree_time *ret);
 
 /* Does the same for a job that started ELAPSED_NS ago. The kernel counts a wait when it is over. So
  * where a long one may be under way, waits for at most TREE_TIME_SETTLE_MS until some of the job
- * has run. If nothing has, though something could, counts all time that is not accounted for as a
- * wait: of threads that take the CPUs from each other, one would have run. */
+ * has run, and counts a usual wait in addition if the job could run again. If nothing has run,
+ * though something could, counts all time that is not accounted for as a wait: of threads that take
+ * the CPUs from each other, one would have run. */
 int tree_time_read_settled(int proc, uint64_t elapsed_ns, struct tree_time *ret);
 
 #define TREE_TIME_SETTLE_MS 500
