@@ -153,12 +153,11 @@ static void add_threads(int proc, const struct process *process, size_t *threads
     time->run_ns += MAX(run_ns, process->alive_ns) + process->dead_ns;
 }
 
-int tree_time_read(int proc, struct tree_time *ret)
+int tree_time_read(struct tree_time *ret)
 {
     /* Static because it is too large for the stack; this function is not called twice at once. */
     static struct process processes[PROCESSES_MAX];
-    _cleanup_(closedir_pointer) DIR *dir =
-        proc < 0 ? open_directory(AT_FDCWD, "/proc") : open_directory(proc, ".");
+    _cleanup_(closedir_pointer) DIR *dir = open_directory(AT_FDCWD, "/proc");
     if (!dir)
         return -errno;
     struct tree_time time = {0};
@@ -179,16 +178,16 @@ static bool is_in_doubt(const struct tree_time *time, uint64_t elapsed_ns)
                               time->run_ns + time->wait_ns < elapsed_ns / 10 * 9);
 }
 
-int tree_time_read_settled(int proc, uint64_t elapsed_ns, struct tree_time *ret)
+int tree_time_read_settled(uint64_t elapsed_ns, struct tree_time *ret)
 {
-    struct tree_time time;
+    struct tree_time time = {0};
     uint64_t began_ns = clock_now_ns(), settling_ns = 0;
-    int r = tree_time_read(proc, &time);
+    int r = tree_time_read(&time);
     uint64_t run_ns = r == 0 ? time.run_ns : 0;
     while (r == 0 && is_in_doubt(&time, elapsed_ns) && time.run_ns <= run_ns &&
            settling_ns < TREE_TIME_SETTLE_MS * NS_PER_MS) {
         (void)nanosleep(&(struct timespec){.tv_nsec = 2000000L}, NULL);
-        r = tree_time_read(proc, &time);
+        r = tree_time_read(&time);
         settling_ns = clock_now_ns() - began_ns;
     }
     if (r < 0)

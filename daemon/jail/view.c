@@ -171,16 +171,6 @@ static int show_resolver(int root)
     return r < 0 ? r : mounts_attach(tree, root, "etc/resolv.conf", MOUNTS_NO_PASS);
 }
 
-#define PROC_ATTRIBUTES (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC)
-
-/* Makes a /proc in which processes that are not dumpable can be seen. It is not attached anywhere:
- * who has no descriptor of it cannot reach it. */
-static int make_own_proc(void)
-{
-    static const struct mount_option processes[] = {{"subset", "pid"}, {NULL, NULL}};
-    return mounts_new("proc", processes, PROC_ATTRIBUTES);
-}
-
 static int mount_proc(int root, bool own)
 {
     /* Where parts of the host's /proc are covered, as in many containers, the kernel refuses a full
@@ -188,13 +178,14 @@ static int mount_proc(int root, bool own)
     static const struct mount_option full[] = {{"hidepid", "invisible"}, {NULL, NULL}};
     static const struct mount_option processes[] = {
         {"hidepid", "invisible"}, {"subset", "pid"}, {NULL, NULL}};
+    const uint64_t attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
     _cleanup_close_ int proc = -1;
     if (own) {
-        proc = mounts_new("proc", full, PROC_ATTRIBUTES);
+        proc = mounts_new("proc", full, attributes);
         if (proc < 0)
-            proc = mounts_new("proc", processes, PROC_ATTRIBUTES);
+            proc = mounts_new("proc", processes, attributes);
     } else {
-        proc = mounts_clone(AT_FDCWD, "/proc", PROC_ATTRIBUTES, true, MOUNTS_NO_PASS);
+        proc = mounts_clone(AT_FDCWD, "/proc", attributes, true, MOUNTS_NO_PASS);
     }
     return proc < 0 ? proc : mounts_attach(proc, root, "proc", MOUNTS_NO_PASS);
 }
@@ -281,7 +272,6 @@ int view_enter(struct view *view, const struct view_options *options, const char
         .host = TAKE_FD(host),
         .own = TAKE_FD(own),
         .root = TAKE_FD(root),
-        .proc = options->own_proc ? MAX(make_own_proc(), -1) : -1,
         .pass = options->pass,
     };
     return 0;
