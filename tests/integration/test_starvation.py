@@ -139,7 +139,8 @@ SLEEPERS = (
 def test_a_job_cannot_starve_itself(client, trick):
     result = client.run(sandbox(trick + FOR_EVER))
     assert result["outcome"]["limit_exceeded"] == "wall_clock", result
-    assert result["usage"]["cpu_ms"] <= 1500 * WALL_S, "it had more time than it may have"
+    # It runs on until the jail, which has to wait for a CPU too, has answered.
+    assert result["usage"]["cpu_ms"] <= 2000 * WALL_S, "it had more time than it may have"
     assert result["usage"]["wall_clock_ms"] <= MOST_MS + 5000
 
 
