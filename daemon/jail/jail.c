@@ -191,31 +191,33 @@ static bool begin(const struct jail *jail, const struct link_job *request, struc
     return false;
 }
 
-/* Answers a question about JOB_NO while job OURS runs. Stays silent about another one, which has
+/* Answers a question about JOB_NO while JOB runs. Stays silent about another one, which has
  * ended. Returns false if the supervisor cannot be told. */
-static bool answer_question(const struct jail *jail, uint64_t ours, uint64_t job_no)
+static bool answer_question(const struct jail *jail, const struct jailed_job *job, uint64_t job_no)
 {
     struct link_notice notice = {.type = LINK_TIMES, .job_no = job_no, .run_delay_ns = UINT64_MAX};
     struct tree_time time;
-    if (job_no != ours)
+    if (job_no != job->number)
         return true;
-    if (tree_time_read(jail->enclosure.view.proc, jail->twin.pid, &time) == 0) {
+    uint64_t elapsed_ns = clock_now_ns() - job->started_ns;
+    if (tree_time_read_settled(elapsed_ns, jail->twin.pid, &time) == 0) {
         notice.cpu_us = time.run_ns / 1000;
         notice.run_delay_ns = time.wait_ns;
+        notice.ended_ns = clock_now_ns();
     }
     return link_send_notice(jail->link, &notice, -1) == 0;
 }
 
-/* Receives what the supervisor sends while job OURS runs: a question, which it answers, or a job,
+/* Receives what the supervisor sends while JOB runs: a question, which it answers, or a job,
  * which it hands back. Returns false if nothing valid arrived. */
-static bool hear_supervisor(const struct jail *jail, uint64_t ours)
+static bool hear_supervisor(const struct jail *jail, const struct jailed_job *job)
 {
     static char strings[LINK_STRINGS_MAX]; /* jail->strings belong to the running job */
     struct link_job request;
     int fds[LINK_JOB_FDS];
     int r = link_receive_job(jail->link, &request, strings, fds);
     if (r == LINK_ASKED)
-        return answer_question(jail, ours, request.job_no);
+        return answer_question(jail, job, request.job_no);
     if (r <= 0)
         return false;
     explicit_bzero(strings, request.strings_length); /* the next job may be a copy of this memory */
@@ -238,7 +240,7 @@ static bool wait_for_end(const struct jail *jail, const struct jailed_job *job)
             ;
         if (fds[0].revents)
             return true;
-    } while (hear_supervisor(jail, job->number));
+    } while (hear_supervisor(jail, job));
     (void)kill(job->pid, SIGKILL);
     while (poll(fds, 1, -1) < 0 && errno == EINTR)
         ;

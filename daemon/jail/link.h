@@ -178,7 +178,8 @@ struct link_notice {
     uint64_t cpu_us;     /* ENDED, TIMES: user and system time of the program and its whole tree */
     uint64_t max_rss_bytes; /* ENDED: of the largest process */
     uint64_t started_ns;    /* STARTED, ENDED: CLOCK_MONOTONIC just before the fork */
-    uint64_t ended_ns;      /* ENDED: CLOCK_MONOTONIC when the program had ended */
+    uint64_t ended_ns;      /* ENDED: CLOCK_MONOTONIC when the program had ended; TIMES: when they
+                               were read */
     uint64_t run_delay_ns;  /* ENDED: time that the program was runnable without a CPU; TIMES: the
                                sum over all threads of its tree; UINT64_MAX: not known */
     int32_t layer_errors[LAYER_COUNT]; /* READY: errno of each layer that was wanted and failed */

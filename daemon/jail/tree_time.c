@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Without a pid namespace, /proc shows the whole host. What lies beyond these bounds is not
@@ -115,6 +116,15 @@ static void mark_ours(struct process *processes, size_t n)
     }
 }
 
+/* Whether thread THREAD runs or could run. */
+static bool is_ready(int tasks, const char *thread)
+{
+    char path[32], text[1024];
+    (void)snprintf(path, sizeof(path), "%.15s/stat", thread);
+    const char *after_name = read_text(tasks, path, text, sizeof(text)) ? strrchr(text, ')') : NULL;
+    return after_name && strncmp(after_name, ") R", 3) == 0;
+}
+
 /* Adds the threads of PROCESS. Takes them from *THREADS, of which so many may still be read. */
 static void add_threads(int proc, const struct process *process, size_t *threads,
                         struct tree_time *time)
@@ -132,18 +142,22 @@ static void add_threads(int proc, const struct process *process, size_t *threads
             continue;
         char *end; /* "run_ns wait_ns timeslices" */
         run_ns += strtoull(text, &end, 10);
-        time->wait_ns += strtoull(end, NULL, 10);
+        uint64_t wait_ns = strtoull(end, &end, 10), slices = strtoull(end, NULL, 10);
+        time->wait_ns += wait_ns;
+        if (!is_ready(dirfd(tasks), entry->d_name))
+            continue;
+        time->is_ready = true;
+        time->usual_wait_ns = MAX(time->usual_wait_ns, wait_ns / MAX(slices, UINT64_C(1)));
     }
     /* Ticks are coarse; but they include the threads that have ended. */
     time->run_ns += MAX(run_ns, process->alive_ns) + process->dead_ns;
 }
 
-int tree_time_read(int proc, pid_t except, struct tree_time *ret)
+int tree_time_read(pid_t except, struct tree_time *ret)
 {
     /* Static because it is too large for the stack; this function is not called twice at once. */
     static struct process processes[PROCESSES_MAX];
-    _cleanup_(closedir_pointer) DIR *dir =
-        proc < 0 ? open_directory(AT_FDCWD, "/proc") : open_directory(proc, ".");
+    _cleanup_(closedir_pointer) DIR *dir = open_directory(AT_FDCWD, "/proc");
     if (!dir)
         return -errno;
     struct tree_time time = {0};
@@ -152,6 +166,37 @@ int tree_time_read(int proc, pid_t except, struct tree_time *ret)
     for (size_t i = 0; i < n; i++)
         if (processes[i].is_ours && processes[i].pid != except)
             add_threads(dirfd(dir), &processes[i], &threads, &time);
+    *ret = time;
+    return 0;
+}
+
+/* Whether a wait that matters may be under way: something could run, and either waits were long
+ * before, or much of the time is not accounted for. */
+static bool is_in_doubt(const struct tree_time *time, uint64_t elapsed_ns)
+{
+    return time->is_ready && (time->wait_ns >= time->run_ns / 2 ||
+                              time->run_ns + time->wait_ns < elapsed_ns / 10 * 9);
+}
+
+int tree_time_read_settled(uint64_t elapsed_ns, pid_t except, struct tree_time *ret)
+{
+    struct tree_time time = {0};
+    uint64_t began_ns = clock_now_ns(), settling_ns = 0;
+    int r = tree_time_read(except, &time);
+    uint64_t run_ns = r == 0 ? time.run_ns : 0;
+    while (r == 0 && is_in_doubt(&time, elapsed_ns) && time.run_ns <= run_ns &&
+           settling_ns < TREE_TIME_SETTLE_MS * NS_PER_MS) {
+        (void)nanosleep(&(struct timespec){.tv_nsec = 2000000L}, NULL);
+        r = tree_time_read(except, &time);
+        settling_ns = clock_now_ns() - began_ns;
+    }
+    if (r < 0)
+        return r;
+    if (is_in_doubt(&time, elapsed_ns)) {
+        uint64_t now_ns = elapsed_ns + settling_ns;
+        uint64_t rest_ns = now_ns - MIN(now_ns, time.run_ns + time.wait_ns);
+        time.wait_ns += time.run_ns <= run_ns ? rest_ns : MIN(rest_ns, time.usual_wait_ns);
+    }
     *ret = time;
     return 0;
 }

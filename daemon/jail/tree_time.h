@@ -3,17 +3,30 @@
 /* How long the processes of the running job have run, and how long they were ready to run without
  * a CPU. */
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 struct tree_time {
     uint64_t run_ns;  /* CPU time: of what lives, and of what it has waited for */
-    uint64_t wait_ns; /* runnable without a CPU: of the threads that live, each counted in full */
+    uint64_t wait_ns; /* runnable without a CPU: of the threads that live, each counted in full, up
+                         to the last time that it got one */
+    bool is_ready;    /* one of the threads runs or waits for a CPU now */
+    uint64_t usual_wait_ns; /* how long such a thread has waited as a rule before it ran */
 };
 
-/* Sums up all descendants of this process, whatever user namespace or session they have moved to.
- * PROC is a directory with a proc file system, borrowed; -1 for /proc. It should be mounted without
- * hidepid: that hides what has made itself undumpable. EXCEPT is a child whose own time does not
- * count, only that of its descendants; 0: none. The kernel does not tell how long threads waited
- * that are gone. A negative errno if PROC cannot be read. */
-int tree_time_read(int proc, pid_t except, struct tree_time *ret);
+/* Sums up all descendants of this process, whatever session they have moved to, from /proc. Where
+ * /proc hides processes that are not dumpable, this process must have the capability to see them.
+ * EXCEPT is a child whose own time does not count, only that of its descendants; 0: none.
+ * The kernel does not tell how long threads waited that are gone. A negative errno if /proc cannot
+ * be read. */
+int tree_time_read(pid_t except, struct tree_time *ret);
+
+/* Does the same for a job that started ELAPSED_NS ago. The kernel counts a wait when it is over. So
+ * where a long one may be under way, waits for at most TREE_TIME_SETTLE_MS until some of the job
+ * has run, and counts a usual wait in addition if the job could run again. If nothing has run,
+ * though something could, counts all time that is not accounted for as a wait: of threads that take
+ * the CPUs from each other, one would have run. */
+int tree_time_read_settled(uint64_t elapsed_ns, pid_t except, struct tree_time *ret);
+
+#define TREE_TIME_SETTLE_MS 500

@@ -172,14 +172,6 @@ static int show_resolver(int root)
     return r < 0 ? r : mounts_attach(tree, root, "etc/resolv.conf", MOUNTS_NO_PASS);
 }
 
-/* Makes a /proc in which processes that are not dumpable can be seen. It is not attached anywhere:
- * who has no descriptor of it cannot reach it. */
-static int make_own_proc(void)
-{
-    static const struct mount_option processes[] = {{"subset", "pid"}, {NULL, NULL}};
-    return mounts_new("proc", processes, PROC_ATTRIBUTES, MOUNTS_NO_PASS);
-}
-
 /* Makes a /proc of this process's pid namespace, attached nowhere. */
 static int new_proc(uint64_t pass)
 {
@@ -283,7 +275,6 @@ int view_enter(struct view *view, const struct view_options *options, const char
         .host = TAKE_FD(host),
         .own = TAKE_FD(own),
         .root = TAKE_FD(root),
-        .proc = options->own_proc ? MAX(make_own_proc(), -1) : -1,
         .pass = options->pass,
     };
     return 0;

@@ -20,14 +20,12 @@ struct view {
     int host;      /* the mount namespace that shows what the host shows */
     int own;       /* the mount namespace in which jobs run */
     int root;      /* the view's root directory, writable; jobs see it read-only */
-    int proc;      /* the root of a /proc for the jail alone, which shows what jobs hide from
-                    * theirs; -1: none, /proc is all there is */
     uint64_t pass; /* see mounts.h */
 };
 
-#define VIEW_NULL                                     \
-    {                                                 \
-        .host = -1, .own = -1, .root = -1, .proc = -1 \
+#define VIEW_NULL                         \
+    {                                     \
+        .host = -1, .own = -1, .root = -1 \
     }
 
 struct view_options {

@@ -20,9 +20,8 @@
  *     DOWN       a jail, which has a timer of its own
  *     IDLE       a job
  *     LAUNCHING  STARTED, ENDED or FAILED of the jail  JAIL_ANSWER_MS             gives up the jail
- *     RUNNING    the program's exit                    the deadline, or CPU time  kills the job,
- *                                                      or moves its deadline (starvation.h)
- *     ENDING     1. ENDED of the jail                  JAIL_CLEAN_UP_MS           gives up the jail
+ *     RUNNING    the program's exit                    the deadline, or CPU time  kills, or moves
+ * it ENDING     1. ENDED of the jail                  JAIL_CLEAN_UP_MS           gives up the jail
  *                2. end of file on both pipes          END_OF_FILE_MS             closes them
  *                3. an empty cgroup                    JOB_CGROUP_RETRY_MS        looks again
  *

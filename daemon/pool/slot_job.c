@@ -245,8 +245,11 @@ bool slot_job_hear_times(struct slot_job *job, const struct link_notice *notice,
     if (job->answer_by_ns == 0)
         return false;
     job->answer_by_ns = 0;
+    /* On a busy host the answer may have been under way for long. It was given after the deadline,
+     * at which the jail was asked. */
+    uint64_t read_ns = MIN(MAX(notice->ended_ns, job->deadline_ns), now_ns);
     struct starvation starvation = {
-        .elapsed_ns = now_ns - job->result.started_ns,
+        .elapsed_ns = read_ns - job->result.started_ns,
         .run_ns = MAX(notice->cpu_us, job_cgroup_cpu_us(&job->cgroup)) * 1000,
         .wait_ns = notice->run_delay_ns == UINT64_MAX ? 0 : notice->run_delay_ns,
         .pressure_ns = job_cgroup_pressure_us(&job->cgroup) * 1000,

@@ -127,7 +127,7 @@ uint64_t slot_job_check_after_ms(const struct slot_job *job, uint64_t now_ns);
  * slot_job_hear_times(), but no longer than SLOT_JOB_ANSWER_MS. */
 enum slot_kill slot_job_check_time(struct slot_job *job, int link_fd, uint64_t now_ns);
 
-#define SLOT_JOB_ANSWER_MS 3000
+#define SLOT_JOB_ANSWER_MS 5000
 
 /* Takes the jail's answer, NOTICE, and moves the deadline or decides that the job is over. JAIL_PID
  * tells which CPUs it may use. Returns false if nobody has asked. slot_job_check_time() is due

@@ -6,7 +6,6 @@
 #include "proto/util.h"
 #include "tests/unit/check.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -77,7 +76,7 @@ static int scenario(enum shape shape)
     }
     uint64_t until_ns = clock_now_ns() + (shape == ASLEEP ? 3 * ENOUGH_NS : DEADLINE_NS);
     while ((time.run_ns < ENOUGH_NS || time.wait_ns < ENOUGH_NS) && clock_now_ns() < until_ns) {
-        CHECK(tree_time_read(-1, 0, &time) == 0);
+        CHECK(tree_time_read(0, &time) == 0);
         (void)usleep(10000);
     }
     for (size_t i = 0; i < ARRAY_SIZE(pids); i++) {
@@ -117,7 +116,7 @@ static void test_what_sleeps(void **state)
 static int read_beside_a_stranger(void)
 {
     struct tree_time time = {.run_ns = 1};
-    CHECK(tree_time_read(-1, 0, &time) == 0);
+    CHECK(tree_time_read(0, &time) == 0);
     CHECK(time.run_ns == 0 && time.wait_ns == 0);
     return 0;
 }
@@ -159,7 +158,7 @@ static int read_after_an_end(void)
             (void)pause();
     }
     CHECK(read(ready[0], &byte, 1) == 1);
-    CHECK(tree_time_read(-1, 0, &time) == 0);
+    CHECK(tree_time_read(0, &time) == 0);
     (void)kill(pid, SIGKILL);
     (void)waitpid(pid, NULL, 0);
     CHECK(time.run_ns >= 80 * NS_PER_MS);
@@ -177,22 +176,14 @@ static void test_what_has_ended(void **state)
     assert_int_equal(status, 0);
 }
 
-static void test_no_proc(void **state)
-{
-    (void)state;
-    struct tree_time time = {.wait_ns = 42};
-    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    assert_int_equal(tree_time_read(fd, 0, &time), -ENOTDIR);
-    assert_int_equal(time.wait_ns, 42);
-    close_fd(fd);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_computes), cmocka_unit_test(test_what_sleeps),
-        cmocka_unit_test(test_strangers),     cmocka_unit_test(test_what_has_ended),
-        cmocka_unit_test(test_no_proc),
+        cmocka_unit_test(test_what_computes),
+        cmocka_unit_test(test_what_sleeps),
+        cmocka_unit_test(test_strangers),
+        cmocka_unit_test(test_what_has_ended),
+
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

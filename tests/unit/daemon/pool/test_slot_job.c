@@ -196,8 +196,10 @@ static enum slot_kill check(struct fixture *f, uint64_t now_ms)
 
 static bool hear(struct fixture *f, uint64_t now_ms, uint64_t run_ms, uint64_t wait_ms)
 {
-    struct link_notice notice = {
-        .type = LINK_TIMES, .cpu_us = run_ms * 1000, .run_delay_ns = wait_ms * NS_PER_MS};
+    struct link_notice notice = {.type = LINK_TIMES,
+                                 .cpu_us = run_ms * 1000,
+                                 .run_delay_ns = wait_ms * NS_PER_MS,
+                                 .ended_ns = run_for(f, now_ms)};
     return slot_job_hear_times(&f->job, &notice, getpid(), run_for(f, now_ms));
 }
 
@@ -253,6 +255,25 @@ static void test_the_deadline_moves(void **state)
     assert_int_equal(f->job.result.deadline_moves, 2);
     assert_int_equal(f->job.result.deadline_ms, 2500);
     assert_true(f->job.result.run_delay_ns == 1500 * NS_PER_MS);
+}
+
+/* What was read when the job had run for 1100 ms is no older and no newer on its way. */
+static void test_an_answer_that_was_under_way_for_long(void **state)
+{
+    struct fixture *f = *state;
+    struct link_notice notice = {
+        .type = LINK_TIMES, .run_delay_ns = 600 * NS_PER_MS, .cpu_us = 500000};
+    assert_int_equal(check(f, 1000), SLOT_KILL_NONE);
+    assert_true(is_asked(f));
+    notice.ended_ns = run_for(f, 1100);
+    assert_true(slot_job_hear_times(&f->job, &notice, getpid(), run_for(f, 1800)));
+    assert_int_equal(f->job.result.deadline_ms, 2200);
+    assert_int_equal(check(f, 2200), SLOT_KILL_NONE);
+    assert_true(is_asked(f));
+    notice.ended_ns = 0; /* a jail that lies: not before it was asked */
+    notice.run_delay_ns = 1100 * NS_PER_MS;
+    assert_true(slot_job_hear_times(&f->job, &notice, getpid(), run_for(f, 2300)));
+    assert_int_equal(check(f, 2300), SLOT_KILL_DEADLINE);
 }
 
 static void test_a_job_that_gets_no_time_is_starved(void **state)
@@ -354,6 +375,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_jail_that_does_not_answer, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_jail_that_cannot_be_asked, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_deadline_moves, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_an_answer_that_was_under_way_for_long, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_a_job_that_gets_no_time_is_starved, setup, teardown),
         cmocka_unit_test_setup_teardown(test_wrong_phases_are_caught, setup, teardown),
         cmocka_unit_test(test_the_arrows_between_phases),
