@@ -18,11 +18,13 @@ shares a pair of pipes with the checker and nothing else. Both have the same ide
 not dumpable, so the kernel refuses the candidate ptrace and everything in /proc/PID.
 
 Standard input is a list of parts, each "NAME LENGTH\\n" and that many bytes: mode (isolated, shared),
-code, prelude, entry_point, setup, test, and one target for each assertion.
+code, prelude, entry_point, setup, test, and one target for each assertion. If the code was found in free text,
+there are also that text, answer, and one block for each fence in it (extract.py).
 
 The report has {"passed": true} or {"passed": false, "detail": "..."} for each assertion as soon as it is
 known, and {"verdict": "...", "detail": "..."} at the end; without that line there is no verdict. A checker
-that cannot protect itself writes {"broken": "..."} and nothing else."""
+that cannot protect itself writes {"broken": "..."} and nothing else. If the tests or the prelude import a module
+that the host lacks, the last line is {"lacking": MODULE, "by": "tests" or "prelude"} instead of a verdict."""
 
 import _ast
 import _ctypes
@@ -32,8 +34,10 @@ import os
 import sys
 import time
 
+import blame
 import candidate
 import classes
+import extract
 import proxies
 import suite
 import wire
@@ -81,6 +85,7 @@ def quote(text):
 class Job:
     def __init__(self, data):
         self.targets = []
+        self.blocks = []
         parts = {}
         at = 0
         while at < len(data):
@@ -90,9 +95,12 @@ class Job:
             text = str(data[end + 1 : at], "utf-8")
             if name == b"target":
                 self.targets.append(text)
+            elif name == b"block":
+                self.blocks.append(text)
             else:
                 parts[str(name, "ascii")] = text
         self.code = parts["code"]
+        self.answer = parts.get("answer", "")
         self.shared = parts["mode"] == "shared"
         self.prelude = parts.get("prelude", "")
         self.entry_point = parts.get("entry_point", "")
@@ -101,6 +109,11 @@ class Job:
 
     def count(self):
         return 1 if self.test else len(self.targets)
+
+    def find_code(self):
+        """Replaces the daemon's pick by what the tests ask for, if the answer has it somewhere else."""
+        used = () if self.entry_point or not self.answer else extract.used_names(self.setup, self.targets)
+        self.code = extract.find(self.code, self.blocks, self.answer, self.prelude, self.entry_point, used)
 
 
 class Report:
@@ -121,6 +134,9 @@ class Report:
         else:
             self.details += 1
             self.write('{"passed":false,"detail":%s}' % quote(detail))
+
+    def lacking(self, missing):
+        self.write('{"lacking":%s,"by":%s}' % (quote(suite.shorten(missing.module, 100)), quote(missing.by)))
 
     def verdict(self, verdict, detail=""):
         self.write('{"verdict":%s,"detail":%s}' % (quote(verdict), quote(suite.shorten(detail, 200))))
@@ -159,7 +175,7 @@ def complete_part(job):
     if not job.entry_point and tree.body and isinstance(tree.body[-1], definitions):
         if candidate.compose(job.prelude, job.code, "")[1]:
             tree.body.pop()
-    tree.body = [n for n in tree.body if is_complete(n) and getattr(n, "name", "") != job.entry_point]
+    tree.body = [n for n in tree.body if is_complete(n) and getattr(n, "name", None) != job.entry_point]
     return tree
 
 
@@ -195,6 +211,7 @@ class Checker:
     def __init__(self, job, link, report):
         self.job, self.link, self.report = job, link, report
         self.recorder = suite.Recorder()
+        self.modules = blame.watch()
         self.space = Space(
             link,
             __name__=proxies.TESTS,
@@ -211,7 +228,8 @@ class Checker:
             return
         before = set(self.space)
         try:
-            exec(compile(tree, "<prelude>", "exec", dont_inherit=True), self.space)
+            compiled = compile(tree, "<prelude>", "exec", dont_inherit=True)
+            self.modules.guarded(lambda: exec(compiled, self.space), "prelude")
         except Exception:
             pass  # the candidate, which runs the prelude too, reports it
         own = set(self.space) - before
@@ -295,13 +313,14 @@ class Checker:
 
     def load(self):
         job = self.job
+        job.find_code()
         answer = self.link.ask("load", (job.prelude, job.code, job.entry_point))
         if type(answer) is not tuple or len(answer) != 2:
             raise proxies.Lost
         outcome, names = answer
         if outcome != "loaded":
-            verdict = "error" if outcome == "denied" else "syntax_error"
-            self.report.verdict(verdict, f"{names}")
+            self.load_prelude()  # which may be to blame
+            self.report.verdict("syntax_error", f"{names}")
             return False
         if type(names) is not list or not all(type(name) is str for name in names):
             raise proxies.Lost
@@ -311,12 +330,14 @@ class Checker:
         if not job.shared:
             self.find_real_ones()
         if job.setup and not job.shared:
-            self.execute(job.setup, "<test_setup>")
+            self.modules.guarded(lambda: self.execute(job.setup, "<test_setup>"), "tests")
         return True
 
     def run_shared(self):
         job = self.job
         answer = self.link.ask("shared", (job.test, job.entry_point, job.setup, job.targets))
+        if type(answer) is str:
+            raise blame.Missing(answer, "tests")
         if type(answer) is not list or len(answer) != job.count():
             raise proxies.Lost
         for result in answer:
@@ -332,19 +353,20 @@ class Checker:
                 self.run_shared()
             else:
                 for step in self.steps():
-                    passed, detail = suite.run(step, self.recorder)
+                    passed, detail = suite.run(lambda: self.modules.guarded(step, "tests"), self.recorder)
                     if self.link.lost is not None:
                         raise proxies.Lost
                     self.report.assertion(passed, detail)
         except proxies.Lost:
             return False
+        except blame.Missing as missing:
+            self.report.lacking(missing)
+            return True
         except Exception as error:
             self.report.verdict("error", f"test_setup: {suite.describe(error)}")
             return True
         if all(self.report.results):
             self.report.verdict("pass")
-        elif self.link.denied:
-            self.report.verdict("error", "denied import")
         else:
             self.report.verdict("assertion_fail")
         return True
@@ -376,7 +398,7 @@ def start_candidate(report_fd):
             os.close(fd)
         set_dumpable(1)
         sys.argv = [candidate.NAME]
-        for module in ("classes", "wire", "suite", "proxies", "judge", "candidate", "__main__"):
+        for module in ("classes", "wire", "suite", "blame", "proxies", "extract", "judge", "candidate", "__main__"):
             sys.modules.pop(module, None)
         candidate.run(question_read, answer_write)
     os.close(question_read)

@@ -83,7 +83,6 @@ class Link:
         self.raised = {}  # exceptions that the tests raised, by class, on their way through the candidate
         self.shared = classes.Shared()
         self.lost = None
-        self.denied = False
 
     # --- sending what is not plain data ---
 
@@ -203,7 +202,6 @@ class Link:
         kinds = (type(arguments), type(text), type(attributes))
         if not classes.is_exception(kind) or kinds != (tuple, str, dict):
             raise wire.WireError("a bad exception")
-        self.denied |= kind in (ImportError, PermissionError) and arguments == ("denied",)
         # Raised by a plain call it would silently end a loop elsewhere: map() would stop, and all() of
         # nothing is true.
         if issubclass(kind, (StopIteration, StopAsyncIteration)) and question != "next":

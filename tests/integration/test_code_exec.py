@@ -167,7 +167,6 @@ def test_leaving(client, statement, detail):
     [
         "import subprocess",
         "import socket",
-        "import requests",
         "import urllib",
         "import urllib.request",
         "import urllib.error",
@@ -180,21 +179,28 @@ def test_leaving(client, statement, detail):
         "import asyncio.subprocess",
         "from asyncio import subprocess",
         "__import__('socket')",
-        "import os; os.system('true')",
-        "import posix; posix.system('true')",
     ],
 )
-def test_denied(client, statement):
-    top = judge(client, statement, "assert True")
-    assert_verdict(top, "error")
-    assert top["score"]["failure_modes"][0]["detail"].endswith("denied")
-    inside = judge(client, f"def f():\n    {statement}\n    return 1", "assert f() == 1", "assert True")
-    assert_verdict(inside, "error", 0.5, "denied import")
-    caught = f"try:\n    {statement}\nexcept (ImportError, PermissionError): pass\ndef f(): return 1"
-    assert_passed(judge(client, caught, "assert f() == 1"))
+def test_no_import_is_refused(client, statement):
+    """Code is graded on what it does, whatever it imports."""
+    assert_passed(judge(client, f"{statement}\ndef f(): return 1", "assert f() == 1"))
+    inside = f"def f():\n    {statement}\n    return 1"
+    assert_passed(judge(client, inside, "assert f() == 1"))
+    wrong = judge(client, inside, "assert f() == 2", "assert True")
+    assert_verdict(wrong, "assertion_fail", 0.5)
 
 
-def test_what_the_library_imports_for_itself_is_not_denied(client):
+def test_what_the_imported_modules_do(client):
+    """The sandbox holds: a program runs in the jail, and there is no network."""
+    code = "import os, shutil, subprocess\ndef f(): return os.system('exit 3') >> 8"
+    assert_passed(judge(client, code, "assert f() == 3"))
+    code = "import socket\ndef f():\n    socket.create_connection(('127.0.0.1', 1), 1)"
+    result = judge(client, code, "assert f() is None")
+    assert_verdict(result, "assertion_fail", 0)
+    assert details(result)[0].startswith(("PermissionError", "OSError", "ConnectionRefusedError")), result
+
+
+def test_what_the_library_imports_for_itself(client):
     code = "import asyncio, tempfile, http, pathlib\ndef f(): return asyncio.run(asyncio.sleep(0, 7))"
     assert_passed(judge(client, code, "assert f() == 7"))
 
