@@ -106,7 +106,7 @@ static int take_sample(struct grading *grading, const char *text, size_t n, stru
 {
     _cleanup_json_ json_t *line = NULL;
     struct sample sample = {.task_id = ""};
-    int r = jobline_read_object(text, n, &line, fault);
+    int r = jobline_read_object(text, n, sample_uses, &line, fault);
     if (r == 0)
         r = sample_decode(line, &sample, fault);
     if (r < 0)
