@@ -15,7 +15,9 @@ def _evalplus(candidate, program, entry_point, inputs, atol):
             return same and all(map(is_close, out, expected))
         if not isinstance(out, (int, float, complex)) or not isinstance(expected, (int, float, complex)):
             return False
-        return out == expected or abs(out - expected) <= atol + 1e-07 * abs(expected)
+        if math.inf in (abs(out), abs(expected)):
+            return out == expected
+        return abs(out - expected) <= atol + 1e-07 * abs(expected)
 
     def polynomial(coefficients, x):
         return sum(coefficient * math.pow(x, i) for i, coefficient in enumerate(coefficients))

@@ -25,7 +25,7 @@ import candidate
 import suite
 
 TRIES_MAX = 200
-PARSED_MAX = 4 << 20
+PARSED_MAX = 2 << 20
 WINDOW = 128 << 10
 STARTS_MAX = 40  # beginnings of a range that are tried before the definition itself
 PLACES_MAX = 4  # definitions of one name that are looked at
@@ -77,9 +77,9 @@ def _module_level(tree):
 
 
 def _is_stub(node):
-    """Returns whether a definition has no body beyond a docstring."""
+    """Returns whether a definition has no body beyond a docstring and imports."""
     return all(
-        isinstance(part, _ast.Pass) or isinstance(part, _ast.Expr) and isinstance(part.value, _ast.Constant)
+        isinstance(part, (_ast.Pass, *IMPORTS)) or isinstance(part, _ast.Expr) and isinstance(part.value, _ast.Constant)
         for part in node.body
     )
 
@@ -196,6 +196,7 @@ class Finder:
         self.left = PARSED_MAX
         self.trees = {}  # what has been parsed
         self.bad_line = 0  # where the last text that did not parse is wrong, from 0
+        self.indentation = ""  # of a body that continues the prelude
         self.known = set()  # what the prelude defines or imports
 
     def parse(self, text):
@@ -219,12 +220,13 @@ class Finder:
             return None, 0
 
     def read_prelude(self):
-        """Learns what the prelude defines, even one that ends in the head of a function."""
-        indentation = suite.last_indentation(self.prelude)
-        for end in ("", f"\n{indentation}pass", f"\n{indentation}    pass") if self.prelude else ():
+        """Learns what the prelude defines, even one that ends in the head of a function, and how far a body
+        is indented that continues it."""
+        last = suite.last_indentation(self.prelude)
+        for end, indentation in (("", last), (f"\n{last}pass", last), (f"\n{last}    pass", last + "    ")):
             tree = self.parse(self.prelude.rstrip() + end)
             if tree is not None:
-                self.known = _bound(tree)
+                self.known, self.indentation = _bound(tree), indentation
                 break
 
     def whole(self, text):
@@ -299,7 +301,7 @@ class Finder:
 
     def bodies(self, code):
         """Yields what CODE may be as the continuation of the prelude."""
-        indentation = suite.last_indentation(self.prelude)
+        indentation, start = self.indentation, "" if self.prelude.endswith("\n") else "\n"
         tree = self.parse(code) if indentation and not code.lstrip("\n")[:1].isspace() else None
         if tree is not None:
             # A body that has lost its indentation. What follows its last return is not part of it.
@@ -307,9 +309,8 @@ class Finder:
             lines = code.split("\n")
             body = indent("\n".join(lines[:end]).strip("\n"), indentation, self.parse)
             if body is not None:
-                start = "" if self.prelude.endswith("\n") else "\n"
                 yield start + "\n".join([body, *(lines[end:] if end else ())])
-        yield code
+        yield start + code if code[:1] in (" ", "\t") else code
 
     def continues(self, code):
         """Returns whether CODE behind the prelude, as the candidate puts it there, defines what is
@@ -387,8 +388,9 @@ class Finder:
         numbered = list(enumerate(blocks))
         place = blocks.index(pick) if pick in blocks else None
         parts = [(place, pick), *numbered]
-        if self.whole(pick):
-            return pick, place
+        if tree := self.whole(pick):
+            is_bare = pick == answer and not blocks and any(map(_says_nothing, tree.body))
+            return self.without_words(pick, tree) if is_bare else pick, place
         if (place is None or len(blocks) == 1) and (body := self.as_body(pick)):
             return body, place
         for i, text in numbered:
@@ -397,7 +399,7 @@ class Finder:
         for i, text in numbered:
             if found := next(self.ranges(text), None):
                 return found, i
-        for i, text in parts:
+        for i, text in sorted(parts, key=lambda part: "return" not in part[1] and "yield" not in part[1]):
             if found := self.as_body(text):
                 return found, i
         if found := next(self.ranges(answer), None):

@@ -229,10 +229,51 @@ def test_memory(client):
         "```python\n    def f():\n        return 1\n",
         "def f(): return 1\n```\n",
         "def f(): return 1",
+        "\ufeffdef f(): return 1",
+        "\ufeff```python\ndef f(): return 1\n```</s>",
+        "```python\ndef f(): return 1\n``` <|im_end|>\nI hope it helps.",
+        "```python\nimport math\n```\nThen\n```python\ndef f(): return math.floor(1.5)\n```\n```python\nprint(f())\n```",
+        "It's like this:\n\ndef f():\n    return 1\n\nIsn't it?\n",
     ],
 )
 def test_generation(client, generation):
     assert_passed(judge(client, None, "assert f() == 1", generation=generation))
+
+
+def test_code_with_a_fence(client):
+    fenced = "Sure!\n```python\ndef f():\n    return 1\n```\nDone."
+    assert_passed(judge(client, fenced, "assert f() == 1"))
+    assert_passed(judge(client, fenced, "assert f() == 1", entry_point="f"))
+    as_it_is = "def f():\n    '''\n```python\ndef f(): return 2\n```\n'''\n    return 1\n"
+    assert_passed(judge(client, as_it_is, "assert f() == 1", entry_point="f"))
+
+
+@pytest.mark.parametrize("mode", ["isolated", "shared"])
+def test_a_module_that_the_host_lacks(client, mode):
+    """It is an error of the job where the tests or the prelude import it, and a failure of the code if the
+    code does."""
+
+    def lacks(code, *targets, **fields):
+        answer = judge(client, code, *targets, verdict=mode, **fields)
+        if answer["type"] == "result":
+            return answer["verdict"]
+        assert (answer["code"], answer["retriable"]) == ("module_not_found", False), answer
+        who, _, what = answer["message"].partition(" import")
+        assert what.lstrip("s") == " the module not_there, which the Python of this host does not have"
+        return who
+
+    code = "def f(): return 1"
+    program = "def check(f): assert f() == 1"
+    assert lacks(code, "assert f() == 1", "import not_there") == "the job's tests"
+    assert lacks(code, "from not_there import x", "assert f() == 1") == "the job's tests"
+    assert lacks(code, "assert f() == 1", test_setup="import not_there.at_all") == "the job's tests"
+    assert lacks(code, test=f"import not_there\n{program}", entry_point="f") == "the job's tests"
+    assert lacks(code, test="def check(f):\n    import not_there\n", entry_point="f") == "the job's tests"
+    assert lacks(code, "assert f() == 1", prelude="import not_there\n") == "the job's prelude"
+    tried = "try:\n    import not_there\nexcept ImportError:\n    pass\n"
+    assert lacks(code, f"{tried}assert f() == 1", test_setup=tried, prelude=tried) == "pass"
+    assert lacks("def f():\n    import not_there", "f()", test_setup=tried) == "assertion_fail"
+    assert lacks(f"import not_there\n{code}", "assert f() == 1") == "syntax_error"
 
 
 def test_generation_without_code_defines_nothing(client):
