@@ -124,7 +124,7 @@ static const char *oddity(const char *text, size_t n)
     for (size_t i = 0; i < ARRAY_SIZE(words); i++)
         if (n == strlen(words[i]) && memcmp(text, words[i], n) == 0)
             return "not a number in JSON";
-    if (!memchr("-0123456789", text[0], 11))
+    if (text[0] != '-' && (text[0] < '0' || text[0] > '9'))
         return NULL;
     copy = strndup(text, n);
     if (!copy)

@@ -254,7 +254,7 @@ def test_a_module_that_the_host_lacks(client, mode):
     code does."""
 
     def lacks(code, *targets, **fields):
-        answer = judge(client, code, *targets, verdict=mode, **fields)
+        answer = client.run(job(code, *targets, verdict=mode, **fields))
         if answer["type"] == "result":
             return answer["verdict"]
         assert (answer["code"], answer["retriable"]) == ("module_not_found", False), answer
