@@ -15,6 +15,7 @@ static const struct {
     [ERROR_DRAINING] = {"draining", true},
     [ERROR_RUBRIC_NOT_FOUND] = {"rubric_not_found", false},
     [ERROR_NOT_PERMITTED] = {"not_permitted", false},
+    [ERROR_MODULE_NOT_FOUND] = {"module_not_found", false},
     [ERROR_SANDBOX_FAILED] = {"sandbox_failed", true},
     [ERROR_STARVED] = {"starved", true},
     [ERROR_INTERNAL] = {"internal", true},

@@ -45,6 +45,7 @@ struct grading {
     size_t next_task; /* whose canonical solution is graded next */
     struct jobline_policy line;
     struct gradejob_policy policy;
+    json_t *lacking; /* owned; object of what jobs lack, in words, to how many; NULL: nothing */
 };
 
 #define GRADING_NULL                                                         \
@@ -57,6 +58,7 @@ static void grading_deinit(struct grading *grading)
     dataset_deinit(&grading->dataset);
     tally_deinit(&grading->tally);
     input_deinit(&grading->samples);
+    json_decref(grading->lacking);
 }
 
 static void plan_deinit(struct plan *plan)
@@ -106,7 +108,7 @@ static int take_sample(struct grading *grading, const char *text, size_t n, stru
 {
     _cleanup_json_ json_t *line = NULL;
     struct sample sample = {.task_id = ""};
-    int r = jobline_read_object(text, n, &line, fault);
+    int r = jobline_read_object(text, n, sample_uses, &line, fault);
     if (r == 0)
         r = sample_decode(line, &sample, fault);
     if (r < 0)
@@ -162,12 +164,35 @@ static enum input_state next_canonical(void *arg, struct engine_job *ret, struct
     return conclude(take_canonical(grading, task, ret, &why), &why, ret, fault);
 }
 
+/* Counts jobs whose tests or prelude need a module that the daemon's host lacks. */
+static int note_lacking(struct grading *grading, const struct message *message)
+{
+    const char *code = message_text(message, "code");
+    const char *what = message_text(message, "message");
+    if (message->type != MESSAGE_ERROR || strcmp(code, "module_not_found") != 0)
+        return 0;
+    if (!grading->lacking && !(grading->lacking = json_object()))
+        return -ENOMEM;
+    json_int_t n = json_integer_value(json_object_get(grading->lacking, what));
+    return json_object_set_new(grading->lacking, what, json_integer(n + 1)) < 0 ? -ENOMEM : 0;
+}
+
+static void complain_lacking(const struct grading *grading)
+{
+    for (void *i = json_object_iter(grading->lacking); i;
+         i = json_object_iter_next(grading->lacking, i)) {
+        json_int_t n = json_integer_value(json_object_iter_value(i));
+        complain("%" JSON_INTEGER_FORMAT " sample%s not graded: %s", n, n == 1 ? " was" : "s were",
+                 json_object_iter_key(i));
+    }
+}
+
 static int answer_line(void *arg, struct message *message, json_t *note, struct bytes *ret_line)
 {
     struct grading *grading = arg;
     json_t *line = json_array_get(note, 1);
     enum grade grade;
-    if (gradejob_put_verdict(line, message, &grade) < 0)
+    if (gradejob_put_verdict(line, message, &grade) < 0 || note_lacking(grading, message) < 0)
         return -ENOMEM;
     tally_add(&grading->tally, (size_t)json_integer_value(json_array_get(note, 0)), grade);
     return json_print(line, ret_line);
@@ -244,6 +269,15 @@ static void complain_unattempted(const struct grading *grading, struct ending *e
                  task->id);
         ending->bad_input = true;
     }
+}
+
+/* Says which tests were run if the data set has several. */
+static void complain_plus(const struct grading *grading)
+{
+    size_t n = grading->dataset.plus;
+    if (n > 0)
+        complain("%s: %zu task%s with the tests of EvalPlus (base and plus)", grading->dataset_name,
+                 n, text_plural(n));
 }
 
 /* --- the command -------------------------------------------------------------------------- */
@@ -360,8 +394,11 @@ static enum exit_status grade(const struct globals *globals, const struct grade_
     engine_run(&engine, &work);
     if (options->samples && engine.exhausted)
         complain_unattempted(grading, &engine.ending);
-    if (!options->engine.quiet)
+    complain_lacking(grading);
+    if (!options->engine.quiet) {
         engine_put_summary(&engine);
+        complain_plus(grading);
+    }
     if (put_report(options, plan, &engine, &grading->tally) < 0)
         complain("out of memory");
     return ending_status(&engine.ending, globals->no_fail);
@@ -446,6 +483,10 @@ const struct command command_grade = {
         "or as in MBPP (test_imports and test_setup_code are optional):\n"
         "\n"
         "  {\"task_id\": 2, \"code\": \"def g(x): ...\", \"test_list\": [\"assert g(1) == 2\"]}\n"
+        "\n"
+        "The tests of EvalPlus are taken where a task has them: plus_input and base_input of\n"
+        "its raw format, compared with what canonical_solution returns, and test beside\n"
+        "test_list of MBPP+ in the original format.\n"
         "\n"
         "A sample has a task_id and one of completion (continues the prompt), solution (a\n"
         "whole program) and generation (free text with code in it).\n"

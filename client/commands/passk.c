@@ -34,12 +34,18 @@ static int grade_of(const json_t *line, enum grade *ret, struct fault *fault)
     return 0;
 }
 
+static bool is_used(const char *name, size_t n)
+{
+    static const char *const used[] = {"task_id", "passed", "score", "type"};
+    return json_name_is_among(name, n, used, ARRAY_SIZE(used));
+}
+
 static int add_line(struct tally *tally, const char *text, size_t n, struct fault *fault)
 {
     _cleanup_json_ json_t *line = NULL;
     char id[TASK_ID_MAX + 1];
     enum grade grade = GRADE_NONE;
-    int r = jobline_read_object(text, n, &line, fault);
+    int r = jobline_read_object(text, n, is_used, &line, fault);
     if (r == 0)
         r = task_id_of(line, id, fault);
     if (r == 0)

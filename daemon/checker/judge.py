@@ -19,11 +19,13 @@ no namespaces both have the same identity, but the checker is not dumpable, so t
 candidate ptrace and everything in /proc/PID.
 
 Standard input is a list of parts, each "NAME LENGTH\\n" and that many bytes: mode (isolated, shared),
-code, prelude, entry_point, setup, test, and one target for each assertion.
+code, prelude, entry_point, setup, test, and one target for each assertion. If the code was found in free text,
+there are also that text, answer, and one block for each fence in it (extract.py).
 
 The report has {"passed": true} or {"passed": false, "detail": "..."} for each assertion as soon as it is
 known, and {"verdict": "...", "detail": "..."} at the end; without that line there is no verdict. A checker
-that cannot protect itself writes {"broken": "..."} and nothing else."""
+that cannot protect itself writes {"broken": "..."} and nothing else. If the tests or the prelude import a module
+that the host lacks, the last line is {"lacking": MODULE, "by": "tests" or "prelude"} instead of a verdict."""
 
 import _ast
 import _ctypes
@@ -34,8 +36,10 @@ import sys
 import time
 
 import ambient
+import blame
 import candidate
 import classes
+import extract
 from link import TESTS, Link
 import membrane
 import names
@@ -87,6 +91,7 @@ class Job:
     def __init__(self, data):
         self.targets = []
         names_given = []
+        self.blocks = []
         parts = {}
         at = 0
         while at < len(data):
@@ -98,9 +103,12 @@ class Job:
                 self.targets.append(text)
             elif name == b"name":
                 names_given.append(text)
+            elif name == b"block":
+                self.blocks.append(text)
             else:
                 parts[str(name, "ascii")] = text
         self.code = parts["code"]
+        self.answer = parts.get("answer", "")
         self.shared = parts["mode"] == "shared"
         self.prelude = parts.get("prelude", "")
         self.entry_point = parts.get("entry_point", "")
@@ -113,6 +121,11 @@ class Job:
 
     def count(self):
         return 1 if self.test else len(self.targets)
+
+    def find_code(self):
+        """Replaces the daemon's pick by what the tests ask for, if the answer has it somewhere else."""
+        used = () if self.entry_point or not self.answer else extract.used_names(self.setup, self.targets)
+        self.code = extract.find(self.code, self.blocks, self.answer, self.prelude, self.entry_point, used)
 
 
 class Report:
@@ -138,6 +151,9 @@ class Report:
         """Says that an assertion that has passed counts as failed."""
         self.results[number] = False
         self.write('{"revised":%d,"detail":%s}' % (number, quote(detail)))
+
+    def lacking(self, missing):
+        self.write('{"lacking":%s,"by":%s}' % (quote(suite.shorten(missing.module, 100)), quote(missing.by)))
 
     def verdict(self, verdict, detail=""):
         self.write('{"verdict":%s,"detail":%s}' % (quote(verdict), quote(suite.shorten(detail, 200))))
@@ -199,6 +215,7 @@ class Checker:
         suite.seed_random(job.tests(), self.seed)
         self.prelude, self.prelude_names, self.under_test, self.not_simple = None, set(), set(), ""
         self.recorder = suite.Recorder()
+        self.modules = blame.watch()
         self.space = Space(
             link,
             __name__=TESTS,
@@ -215,7 +232,8 @@ class Checker:
         self.prelude = program.Prelude(self.job.prelude)
         before = set(self.space)
         try:
-            exec(suite.compile_plain(self.prelude.tree, "<prelude>"), self.space)
+            compiled = suite.compile_plain(self.prelude.tree, "<prelude>")
+            self.modules.guarded(lambda: exec(compiled, self.space), "prelude")
         except (Exception, SystemExit) as error:
             self.report.verdict("error", f"prelude: {suite.describe(error)}")
             return False
@@ -339,6 +357,7 @@ class Checker:
 
     def load(self):
         job = self.job
+        job.find_code()
         if not self.load_prelude():
             return False
         asked = tuple(names.asked_of(job))
@@ -347,8 +366,7 @@ class Checker:
             raise membrane.Lost
         outcome, there = answer
         if outcome != "loaded":
-            verdict = "error" if outcome == "denied" else "syntax_error"
-            self.report.verdict(verdict, f"{there}")
+            self.report.verdict("syntax_error", f"{there}")
             return False
         if type(there) is not tuple or not all(type(name) is str for name in there):
             raise membrane.Lost
@@ -360,7 +378,7 @@ class Checker:
         self.follow_classes()
         self.prepare_confirmation()
         if job.setup:
-            self.execute(job.setup, "<test_setup>")
+            self.modules.guarded(lambda: self.execute(job.setup, "<test_setup>"), "tests")
         return True
 
     def prepare_confirmation(self):
@@ -382,6 +400,8 @@ class Checker:
     def run_shared(self):
         job = self.job
         answer = self.link.ask("shared", None, (job.test, job.entry_point, job.setup, tuple(job.targets)))
+        if type(answer) is str:
+            raise blame.Missing(answer, "tests")
         if type(answer) is not tuple or len(answer) != job.count():
             raise membrane.Lost
         for result in answer:
@@ -397,7 +417,7 @@ class Checker:
                 self.run_shared()
             else:
                 for step in self.steps():
-                    passed, detail = suite.run(step, self.recorder)
+                    passed, detail = suite.run(lambda: self.modules.guarded(step, "tests"), self.recorder)
                     if self.link.lost is not None:
                         raise membrane.Lost
                     self.report.assertion(passed, detail)
@@ -405,13 +425,14 @@ class Checker:
                     self.confirm()
         except membrane.Lost:
             return False
+        except blame.Missing as missing:
+            self.report.lacking(missing)
+            return True
         except Exception as error:
             self.report.verdict("error", f"test_setup: {suite.describe(error)}")
             return True
         if all(self.report.results):
             self.report.verdict("pass")
-        elif self.link.denied:
-            self.report.verdict("error", "denied import")
         else:
             self.report.verdict("assertion_fail")
         return True

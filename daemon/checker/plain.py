@@ -26,22 +26,27 @@ __all__ = ("Crossings", "confirm", "needs_confirmation", "run", "run_tests")
 # --- in the process of the code --------------------------------------------------------------------
 
 
-def run_tests(namespace, job, compiled=suite.compile_plain, recorder=None):
+def _now(function, *arguments):
+    return function(*arguments)
+
+
+def run_tests(namespace, job, compiled=suite.compile_plain, recorder=None, do=_now):
     """Runs the tests of a job in the NAMESPACE of the code; COMPILED(text, name) makes code of them. Yields
-    (passed, detail) for each assertion. JOB is (setup, test, targets, entry_point)."""
+    (passed, detail) for each assertion. JOB is (setup, test, targets, entry_point). DO(function, arguments...)
+    calls what is of the tests."""
     setup, test, targets, entry_point = job
     recorder = recorder or suite.Recorder()
     if setup:
-        exec(compile(setup, "<test_setup>", "exec", dont_inherit=True), namespace)
+        do(exec, compile(setup, "<test_setup>", "exec", dont_inherit=True), namespace)
 
     def check():
-        exec(compiled(test, "<test>"), namespace)
-        namespace["check"](namespace[entry_point])
+        do(exec, compiled(test, "<test>"), namespace)
+        do(namespace["check"], namespace[entry_point])
 
     if test:
         yield suite.run(check, recorder)
     for number, target in enumerate(targets):
-        yield suite.run(lambda: exec(compiled(target, f"<target {number}>"), namespace), recorder)
+        yield suite.run(lambda: do(exec, compiled(target, f"<target {number}>"), namespace), recorder)
 
 
 def _first_failure(program_text, job):

@@ -3,6 +3,7 @@
 
 import _ast
 
+import blame
 import membrane
 
 PARSE_ONLY = 0x400  # ast.PyCF_ONLY_AST, without all that importing ast brings
@@ -207,7 +208,7 @@ def run(step, recorder):
     recorder.seen = None
     try:
         step()
-    except membrane.Lost:
+    except (membrane.Lost, blame.Missing):
         raise
     except SystemExit as leaving:
         own = type(leaving) is SystemExit

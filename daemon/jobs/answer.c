@@ -86,7 +86,7 @@ static int answer_verdict(const struct job *job, const struct slot_result *resul
     if (r < 0)
         return r;
     if (judgement.broken)
-        return answer_error(job, ERROR_SANDBOX_FAILED, judgement.broken, ret);
+        return answer_error(job, judgement.broken_code, judgement.broken, ret);
     answer.program_failed = judgement.program_failed;
     answer.usage = usage_from_result(result, job_queue_ms(job));
     answer.ran_ns = result->started_ns ? result->ended_ns - result->started_ns : 0;

@@ -36,11 +36,23 @@ static void add_bytes(FILE *input, const char *name, const struct bytes *bytes)
         add(input, name, bytes->data, bytes->length);
 }
 
-static void add_all(FILE *input, const struct code_exec_spec *spec, const struct bytes *code)
+/* Adds the code, and what it was found in if the checker is to look for better. */
+static void add_code(FILE *input, const struct code_exec_spec *spec, const struct extraction *found)
+{
+    if (spec->is_generation)
+        add_bytes(input, "code", &found->code);
+    else
+        add(input, "code", spec->text.data, spec->text.length);
+    for (size_t i = 0; i < found->block_count; i++)
+        add_bytes(input, "block", &found->blocks[i]);
+    add_bytes(input, "answer", &found->answer);
+}
+
+static void add_all(FILE *input, const struct code_exec_spec *spec, const struct extraction *found)
 {
     const char *mode = spec->shared ? "shared" : "isolated";
     add(input, "mode", mode, strlen(mode));
-    add(input, "code", code->data, code->length);
+    add_code(input, spec, found);
     add_bytes(input, "prelude", &spec->prelude);
     if (spec->entry_point)
         add(input, "entry_point", spec->entry_point, strlen(spec->entry_point));
@@ -52,14 +64,14 @@ static void add_all(FILE *input, const struct code_exec_spec *spec, const struct
         add_bytes(input, "target", &spec->targets[i]);
 }
 
-static int write_input(const struct code_exec_spec *spec, const struct bytes *code,
+static int write_input(const struct code_exec_spec *spec, const struct extraction *found,
                        struct bytes *ret)
 {
     struct bytes text = BYTES_NULL;
     FILE *input = open_memstream(&text.data, &text.length);
     if (!input)
         return -ENOMEM;
-    add_all(input, spec, code);
+    add_all(input, spec, found);
     bool failed = ferror(input) != 0;
     if (fclose(input) != 0 || failed) {
         bytes_deinit(&text);
@@ -69,14 +81,15 @@ static int write_input(const struct code_exec_spec *spec, const struct bytes *co
     return 0;
 }
 
-/* Free text without code yields empty code, which defines nothing. */
-static int find_code(const struct code_exec_spec *spec, struct bytes *ret)
+/* Finds the code in free text; text without code yields empty code, which defines nothing. Code is
+ * taken as it is, unless a fence shows that it may be free text: the checker then decides. */
+static int find_code(const struct code_exec_spec *spec, struct extraction *ret)
 {
-    bool fenced;
-    if (spec->is_generation)
-        return extraction_find(spec->text.data, spec->text.length, extraction_python_tags, ret,
-                               &fenced);
-    return bytes_copy(spec->text.data, spec->text.length, ret);
+    const char *text = spec->text.data;
+    size_t n = spec->text.length;
+    if (!spec->is_generation && !memmem(text, n, "```", 3) && !memmem(text, n, "~~~", 3))
+        return 0;
+    return extraction_read(text, n, extraction_python_tags, ret);
 }
 
 /* --- the launch --------------------------------------------------------------------------- */
@@ -106,10 +119,10 @@ int code_exec_checker(void)
 int code_exec_plan_init(struct code_exec_plan *plan, const struct job_spec *job,
                         const struct kind_host *host)
 {
-    _cleanup_bytes_ struct bytes code = BYTES_NULL;
-    int r = find_code(&job->code_exec, &code);
+    _cleanup_extraction_ struct extraction found = EXTRACTION_NULL;
+    int r = find_code(&job->code_exec, &found);
     if (r == 0)
-        r = write_input(&job->code_exec, &code, &plan->input);
+        r = write_input(&job->code_exec, &found, &plan->input);
     if (r < 0)
         return r;
     const char *judge[] = START(host->interpreter, "judge");
@@ -186,6 +199,7 @@ static int judge(const struct kind_run *run, struct judgement *ret)
     ret->mode = run->spec->code_exec.shared ? "shared" : "isolated";
     ret->assertions = TAKE_PTR(report.assertions);
     ret->broken = TAKE_PTR(report.broken);
+    ret->broken_code = report.broken_code;
     return 0;
 }
 

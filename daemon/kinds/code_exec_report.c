@@ -24,6 +24,7 @@ struct state {
     size_t passed;
     json_t *last; /* the line that ends the report; NULL: not read yet */
     const char *verdict, *detail, *broken;
+    const char *lacking, *lacking_by; /* a module, and who imports it */
     bool malformed;
 };
 
@@ -80,7 +81,9 @@ static int take_line(struct state *state, json_t *line, size_t total)
             state->verdict = verdicts[i];
     state->detail = json_string_value(json_object_get(line, "detail"));
     state->broken = json_string_value(json_object_get(line, "broken"));
-    state->malformed |= !state->verdict && !state->broken;
+    state->lacking = json_string_value(json_object_get(line, "lacking"));
+    state->lacking_by = json_string_value(json_object_get(line, "by"));
+    state->malformed |= !state->verdict && !state->broken && !state->lacking;
     state->last = json_incref(line);
     return 0;
 }
@@ -169,14 +172,37 @@ static int make_score(const char *verdict, const char *detail, const struct stat
     return r;
 }
 
+/* Says in REPORT why there is no verdict, if there is none. */
+static int tell_broken(const struct state *state, struct code_exec_report *report)
+{
+    if (state->broken) {
+        report->broken_code = ERROR_SANDBOX_FAILED;
+        report->broken = strdup(state->broken);
+        return report->broken ? 0 : -ENOMEM;
+    }
+    if (!state->lacking)
+        return 0;
+    const char *by = state->lacking_by ? state->lacking_by : "tests";
+    report->broken_code = ERROR_MODULE_NOT_FOUND;
+    if (asprintf(
+            &report->broken,
+            "the job's %.20s import%s the module %.120s, which the Python of this host does not "
+            "have",
+            by, strcmp(by, "prelude") == 0 ? "s" : "", state->lacking) < 0) {
+        report->broken = NULL; /* undefined after a failure */
+        return -ENOMEM;
+    }
+    return 0;
+}
+
 int code_exec_report_judge(const struct bytes *out, size_t total, const struct outcome *outcome,
                            struct code_exec_report *ret, struct bench_score *ret_score)
 {
     struct state state = {.assertions = json_array()};
     struct code_exec_report report = CODE_EXEC_REPORT_NULL;
     int r = state.assertions ? read_lines(out, total, &state) : -ENOMEM;
-    if (r == 0 && state.broken && !(report.broken = strdup(state.broken)))
-        r = -ENOMEM;
+    if (r == 0)
+        r = tell_broken(&state, &report);
     if (r == 0 && !report.broken) {
         const char *detail;
         report.verdict = decide(&state, total, outcome, &detail);

@@ -69,6 +69,7 @@ struct judgement {
     const char *mode;    /* "isolated" or "shared"; NULL: this kind has none */
     json_t *assertions;  /* owned; NULL: this kind has none */
     char *broken;        /* owned: why there is no verdict at all; NULL: there is one */
+    enum error_code broken_code; /* the error to answer with then */
 };
 
 #define JUDGEMENT_NULL             \

@@ -167,7 +167,6 @@ def test_leaving(client, statement, detail):
     [
         "import subprocess",
         "import socket",
-        "import requests",
         "import urllib",
         "import urllib.request",
         "import urllib.error",
@@ -180,21 +179,28 @@ def test_leaving(client, statement, detail):
         "import asyncio.subprocess",
         "from asyncio import subprocess",
         "__import__('socket')",
-        "import os; os.system('true')",
-        "import posix; posix.system('true')",
     ],
 )
-def test_denied(client, statement):
-    top = judge(client, statement, "assert True")
-    assert_verdict(top, "error")
-    assert top["score"]["failure_modes"][0]["detail"].endswith("denied")
-    inside = judge(client, f"def f():\n    {statement}\n    return 1", "assert f() == 1", "assert True")
-    assert_verdict(inside, "error", 0.5, "denied import")
-    caught = f"try:\n    {statement}\nexcept (ImportError, PermissionError): pass\ndef f(): return 1"
-    assert_passed(judge(client, caught, "assert f() == 1"))
+def test_no_import_is_refused(client, statement):
+    """Code is graded on what it does, whatever it imports."""
+    assert_passed(judge(client, f"{statement}\ndef f(): return 1", "assert f() == 1"))
+    inside = f"def f():\n    {statement}\n    return 1"
+    assert_passed(judge(client, inside, "assert f() == 1"))
+    wrong = judge(client, inside, "assert f() == 2", "assert True")
+    assert_verdict(wrong, "assertion_fail", 0.5)
 
 
-def test_what_the_library_imports_for_itself_is_not_denied(client):
+def test_what_the_imported_modules_do(client):
+    """The sandbox holds: a program runs in the jail, and there is no network."""
+    code = "import os, shutil, subprocess\ndef f(): return os.system('exit 3') >> 8"
+    assert_passed(judge(client, code, "assert f() == 3"))
+    code = "import socket\ndef f():\n    socket.create_connection(('127.0.0.1', 1), 1)"
+    result = judge(client, code, "assert f() is None")
+    assert_verdict(result, "assertion_fail", 0)
+    assert details(result)[0].startswith(("PermissionError", "OSError", "ConnectionRefusedError")), result
+
+
+def test_what_the_library_imports_for_itself(client):
     code = "import asyncio, tempfile, http, pathlib\ndef f(): return asyncio.run(asyncio.sleep(0, 7))"
     assert_passed(judge(client, code, "assert f() == 7"))
 
@@ -223,10 +229,51 @@ def test_memory(client):
         "```python\n    def f():\n        return 1\n",
         "def f(): return 1\n```\n",
         "def f(): return 1",
+        "\ufeffdef f(): return 1",
+        "\ufeff```python\ndef f(): return 1\n```</s>",
+        "```python\ndef f(): return 1\n``` <|im_end|>\nI hope it helps.",
+        "```python\nimport math\n```\nThen\n```python\ndef f(): return math.floor(1.5)\n```\n```python\nprint(f())\n```",
+        "It's like this:\n\ndef f():\n    return 1\n\nIsn't it?\n",
     ],
 )
 def test_generation(client, generation):
     assert_passed(judge(client, None, "assert f() == 1", generation=generation))
+
+
+def test_code_with_a_fence(client):
+    fenced = "Sure!\n```python\ndef f():\n    return 1\n```\nDone."
+    assert_passed(judge(client, fenced, "assert f() == 1"))
+    assert_passed(judge(client, fenced, "assert f() == 1", entry_point="f"))
+    as_it_is = "def f():\n    '''\n```python\ndef f(): return 2\n```\n'''\n    return 1\n"
+    assert_passed(judge(client, as_it_is, "assert f() == 1", entry_point="f"))
+
+
+@pytest.mark.parametrize("mode", ["isolated", "shared"])
+def test_a_module_that_the_host_lacks(client, mode):
+    """It is an error of the job where the tests or the prelude import it, and a failure of the code if the
+    code does."""
+
+    def lacks(code, *targets, **fields):
+        answer = client.run(job(code, *targets, verdict=mode, **fields))
+        if answer["type"] == "result":
+            return answer["verdict"]
+        assert (answer["code"], answer["retriable"]) == ("module_not_found", False), answer
+        who, _, what = answer["message"].partition(" import")
+        assert what.lstrip("s") == " the module not_there, which the Python of this host does not have"
+        return who
+
+    code = "def f(): return 1"
+    program = "def check(f): assert f() == 1"
+    assert lacks(code, "assert f() == 1", "import not_there") == "the job's tests"
+    assert lacks(code, "from not_there import x", "assert f() == 1") == "the job's tests"
+    assert lacks(code, "assert f() == 1", test_setup="import not_there.at_all") == "the job's tests"
+    assert lacks(code, test=f"import not_there\n{program}", entry_point="f") == "the job's tests"
+    assert lacks(code, test="def check(f):\n    import not_there\n", entry_point="f") == "the job's tests"
+    assert lacks(code, "assert f() == 1", prelude="import not_there\n") == "the job's prelude"
+    tried = "try:\n    import not_there\nexcept ImportError:\n    pass\n"
+    assert lacks(code, f"{tried}assert f() == 1", test_setup=tried, prelude=tried) == "pass"
+    assert lacks("def f():\n    import not_there", "f()", test_setup=tried) == "assertion_fail"
+    assert lacks(f"import not_there\n{code}", "assert f() == 1") == "syntax_error"
 
 
 def test_generation_without_code_defines_nothing(client):

@@ -723,6 +723,17 @@ NO_TESTS = {name: value for name, value in ADD.items() if name != "test"}
         ({**HALF, "test_setup_code": 1}, "test_setup_code: expected a string, got a number"),
         ({**HALF, "code": False}, "code: expected a string, got a boolean"),
         ({**TWICE, "task_id": "Own/0"}, 'task_id "Own/0" is already that of line 1'),
+        ({**TWICE, "task_id": 3, "plus_input": {}, "base_input": []}, "plus_input: expected an array, got an object"),
+        ({**TWICE, "task_id": 3, "plus_input": [1], "base_input": []}, "plus_input[0]: expected an array, got a number"),
+        ({**TWICE, "task_id": 3, "plus_input": []}, "base_input: expected an array, got nothing"),
+        ({**TWICE, "task_id": 3, "plus_input": [], "base_input": []}, "plus_input: there is no input"),
+        (
+            {**TWICE, "task_id": 3, "plus_input": [[]], "base_input": [], "atol": "a"},
+            "atol: expected a number, got a string",
+        ),
+        ({**TWICE, "task_id": "Mbpp/3", "plus_input": [[]]}, "plus_input: EvalPlus turns the inputs of MBPP+"),
+        ({**HALF, "test": 1}, "test: expected a string, got a number"),
+        ('{"task_id": 3, "prompt": NaN}', "prompt: NaN is not a number in JSON"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -741,6 +752,142 @@ def test_bad_records_of_a_data_set(place, fake, record, complaint):
         "pass@1:    1.0000 (incomplete)",
     ]
     assert daemon.jobs["Own/0:0"]["test"] == ADD["test"], "the first task with an id counts"
+
+
+# The formats of EvalPlus
+
+POWER = {
+    "task_id": "HumanEval/900",
+    "prompt": 'def power(x, n):\n    """É"""\n',
+    "entry_point": "power",
+    "canonical_solution": "    return x ** n\n",
+    "test": "def check(candidate):\n    pass\n",
+    "contract": "",
+    "base_input": [[2, 3]],
+    "plus_input": [[2, 100], [1.5, 2]],
+    "atol": 0,
+}
+
+
+def passes(job, code):
+    """Runs the test of a job in this process."""
+    space, tests = {}, {}
+    exec(code, space)
+    exec(job["test"], tests)
+    try:
+        tests["check"](space[job["entry_point"]])
+    except AssertionError:
+        return False
+    return True
+
+
+def graded_on(place, fake, record):
+    daemon = fake()
+    place.write("tasks.jsonl", record)
+    done = place.run("grade", "--dataset", "tasks.jsonl", "--canonical", "--k", "1", "--force", daemon=daemon)
+    (job,) = daemon.jobs.values()
+    return job, done
+
+
+def test_the_raw_format_of_evalplus(place, fake):
+    """The tests are its inputs, not those of HumanEval that a record may have, too."""
+    job, done = graded_on(place, fake, POWER)
+    assert job["entry_point"] == "power"
+    assert (job["prelude"], job["code"]) == (POWER["prompt"], POWER["canonical_solution"])
+    assert "rubricctl: tasks.jsonl: 1 task with the tests of EvalPlus (base and plus)" in done.stderr.splitlines()
+    assert passes(job, "def power(x, n): return x ** n")
+    assert passes(job, "def power(x, n): return x ** n + (1e-9 if n == 2 else 0)"), "a float is compared with room"
+    assert not passes(job, "def power(x, n): return x ** n + (1e-3 if n == 2 else 0)")
+    assert not passes(job, "def power(x, n): return float(x ** n)") or 2.0**100 == 2**100
+    assert not passes(job, "def power(x, n): return pow(x, n, 2**64) if n == 100 else x ** n"), "the plus inputs count"
+    assert not passes(job, "def power(x, n): return 0 if n == 3 else x ** n"), "the base inputs count"
+
+
+def test_inputs_of_evalplus_that_are_not_quite_json(place, fake):
+    """Integers of any size, NaN and infinity go to the tests as they are."""
+    text = json.dumps({**POWER, "plus_input": [[2**70 + 1, 1], [float("inf"), 1], [float("-inf"), 1]]})
+    assert "Infinity" in text and str(2**70 + 1) in text
+    job, _ = graded_on(place, fake, text)
+    assert passes(job, "def power(x, n): return x ** n")
+    assert not passes(job, "def power(x, n): return x ** n - (x == 2**70 + 1)")
+    assert not passes(job, "import math\ndef power(x, n): return 0.0 if x == math.inf else x ** n")
+
+
+def test_how_evalplus_compares(place, fake):
+    def job_of(solution, inputs, atol=0, entry_point="power"):
+        record = {**POWER, "prompt": "", "entry_point": entry_point, "canonical_solution": solution}
+        return graded_on(place, fake, {**record, "base_input": [], "plus_input": inputs, "atol": atol})[0]
+
+    floats = job_of("def power(x): return [x / 3, 1.0]\n", [[1], [2]])
+    assert passes(floats, "def power(x): return [x / 3 + 1e-8, 1.0]")
+    for wrong in ("(x / 3 + 1e-8, 1.0)", "[x / 3 + 1e-8]", "[x / 3, 1.1]", "[x / 3, 'a']", "None", "float('nan')"):
+        assert not passes(floats, f"def power(x): return {wrong}"), wrong
+    atol = job_of("def power(x): return {'a': x}['a']\n", [[10]], atol=0.5)
+    assert passes(atol, "def power(x): return 10") and passes(atol, "def power(x): return 11 - 1")
+    assert not passes(atol, "def power(x): return 10.1"), "the type counts where the value differs"
+    assert not passes(atol, "def power(x): return 11")
+    # Neither sees that the other has changed its arguments.
+    assert passes(job_of("def power(x):\n    x.append(1)\n    return x\n", [[[]]]), "def power(x): return x + [1]")
+    # Any zero of the polynomial will do.
+    zero = job_of("def find_zero(xs): return 1.0\n", [[[-1, 0, 1]]], 1e-4, "find_zero")
+    assert passes(zero, "def find_zero(xs): return -1.0")
+    assert not passes(zero, "def find_zero(xs): return -1.1")
+
+
+def test_mbpp_plus_in_the_original_format(place, fake):
+    """`test` is a whole program with more assertions than test_list."""
+    test = "def assertion(a, b): assert a == b\nfor x in range(9): assertion(half(2 * x), x)\n"
+    job, done = graded_on(place, fake, {**HALF, "test_imports": ["import math"], "test": test})
+    assert job["targets"] == [test] and job["test_setup"] == "import math\n"
+    assert "rubricctl: tasks.jsonl: 1 task with the tests of EvalPlus (base and plus)" in done.stderr.splitlines()
+    _, done = graded_on(place, fake, HALF)
+    assert "EvalPlus" not in done.stderr
+
+
+# Numbers that have no room
+
+
+def test_odd_numbers_in_fields_that_nobody_uses(place, fake):
+    daemon = fake()
+    place.write("tasks.jsonl", json.dumps({**ADD, "loss": float("nan"), "seed": 2**70}))
+    sample = {"task_id": "Own/0", "completion": "good", "logprob": float("-inf"), "more": {"seed": [2**64, 1]}}
+    place.write("samples.jsonl", json.dumps(sample))
+    done = place.grade(daemon, "--k", "1")
+    assert (done.returncode, done.stderr) == (0, "")
+    (line,) = place.results()
+    assert line["logprob"] == "-Infinity" and line["more"] == {"seed": [str(2**64), 1]}
+    place.write("jobs.jsonl", json.dumps({"id": "a", "code": "x", "metadata": {"seed": 2**64, "timeout_s": 2}}))
+    assert place.run("batch", "jobs.jsonl", daemon=daemon).returncode == 1
+    assert daemon.jobs["a"]["metadata"] == {"seed": str(2**64), "timeout_s": 2}
+    place.write("odd.jsonl", '{"task_id": 1, "passed": true, "x": NaN}')
+    assert place.run("passk", "odd.jsonl", "--k", "1").returncode == 0
+    place.write("lines.jsonl", '{"task_id": 1, "passed": true, "x": NaN, "y": 99999999999999999999}')
+    assert "verdicts   1 passed, 0 failed" in place.run("report", "lines.jsonl").stdout
+
+
+def test_odd_numbers_in_fields_that_are_used(place, fake):
+    daemon = fake()
+    place.write("tasks.jsonl", ADD)
+    place.write("samples.jsonl", '{"task_id": "Own/0", "completion": NaN}', '{"task_id": 99999999999999999999}')
+    assert complaints(place.grade(daemon, "--k", "1"))[:2] == [
+        "samples.jsonl:1: completion: NaN is not a number in JSON",
+        "samples.jsonl:2: task_id: 99999999999999999999 is an integer beyond 64 bits",
+    ]
+    place.write("jobs.jsonl", '{"kind": "rubric", "case": {"a": [1e999]}}')
+    done = place.run("batch", "--quiet", "jobs.jsonl", daemon=daemon)
+    assert complaints(done)[0] == "jobs.jsonl:1: case: 1e999 is a number that overflows"
+
+
+def test_a_missing_module_is_said_once(place, fake):
+    why = "the job's tests import the module numpy, which the Python of this host does not have"
+    answer = {**error("module_not_found", why), "retriable": False}
+    daemon = fake(lambda job: answer if "good" in job["code"] else passing())
+    place.write("tasks.jsonl", ADD)
+    place.write("samples.jsonl", *[{"task_id": "Own/0", "completion": text} for text in ("good", "x", "good", "good")])
+    done = place.grade(daemon, "--k", "1")
+    assert complaints(done) == [f"3 samples were not graded: {why}"]
+    assert done.returncode == 4
+    assert done.stdout.splitlines()[1] == "incomplete: 3 not graded (an error, no verdict)"
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 #include "daemon/jail/link.h"
 #include "daemon/kinds/checker_code.h"
 #include "daemon/kinds/code_exec.h"
+#include "daemon/kinds/extraction.h"
 #include "proto/request.h"
 #include "proto/util.h"
 
@@ -122,13 +123,40 @@ static void test_generation(void **state)
                                   .targets = one_target,
                                   .target_count = 1,
                                   .text = BYTES("Sure:\n```python\n  a = 1\r\n  b\n```\nDone.\n")};
-    CHECK_INPUT(spec, "mode 8\nisolatedcode 8\na = 1\nb\ntarget 15\nassert f() == 1");
+    CHECK_INPUT(spec, "mode 8\nisolatedcode 8\na = 1\nb\nblock 8\na = 1\nb\n"
+                      "answer 38\nSure:\n```python\n  a = 1\n  b\n```\nDone.\n"
+                      "target 15\nassert f() == 1");
     /* Without a fence the code is the whole text. */
     spec.text = (struct bytes)BYTES("a = 1");
-    CHECK_INPUT(spec, "mode 8\nisolatedcode 5\na = 1target 15\nassert f() == 1");
+    CHECK_INPUT(spec, "mode 8\nisolatedcode 5\na = 1answer 5\na = 1target 15\nassert f() == 1");
     /* Only fences with a tag of Python count, not those of a shell. */
     spec.text = (struct bytes)BYTES("```sh\nls\n```\n```py3\nx\n```\n");
-    CHECK_INPUT(spec, "mode 8\nisolatedcode 2\nx\ntarget 15\nassert f() == 1");
+    CHECK_INPUT(spec, "mode 8\nisolatedcode 2\nx\nblock 3\nls\nblock 2\nx\n"
+                      "answer 26\n```sh\nls\n```\n```py3\nx\n```\ntarget 15\nassert f() == 1");
+    /* Marks are no part of the answer. */
+    spec.text = (struct bytes)BYTES("\xEF\xBB\xBF"
+                                    "a = 1\n</s>\n");
+    CHECK_INPUT(spec, "mode 8\nisolatedcode 6\na = 1\nanswer 6\na = 1\ntarget 15\nassert f() == 1");
+}
+
+/* The checker gets a bounded number of blocks, and none that is empty. */
+static void test_many_blocks(void **state)
+{
+    (void)state;
+    enum { GIVEN = EXTRACTION_BLOCKS_MAX + 8 };
+    char text[GIVEN * 20] = "", wanted[sizeof(text) * 3];
+    for (size_t i = 0; i < GIVEN; i++)
+        (void)sprintf(text + strlen(text), "```\n%s```\n", i == 1 ? "" : "  x\n");
+    size_t n = (size_t)sprintf(wanted, "mode 8\nisolatedcode 2\nx\n");
+    for (size_t i = 0; i < EXTRACTION_BLOCKS_MAX; i++)
+        n += (size_t)sprintf(wanted + n, "block 2\nx\n");
+    n +=
+        (size_t)sprintf(wanted + n, "answer %zu\n%starget 15\nassert f() == 1", strlen(text), text);
+    struct code_exec_spec spec = {.is_generation = true,
+                                  .targets = one_target,
+                                  .target_count = 1,
+                                  .text = {.data = text, .length = strlen(text)}};
+    check_input(spec, wanted, n);
 }
 
 static void test_generation_without_code(void **state)
@@ -136,22 +164,24 @@ static void test_generation_without_code(void **state)
     (void)state;
     struct code_exec_spec spec = {
         .is_generation = true, .targets = one_target, .target_count = 1, .text = BYTES("")};
-    static const char wanted[] = "mode 8\nisolatedcode 0\ntarget 15\nassert f() == 1";
-    CHECK_INPUT(spec, wanted);
+    CHECK_INPUT(spec, "mode 8\nisolatedcode 0\nanswer 0\ntarget 15\nassert f() == 1");
     spec.text = (struct bytes)BYTES("<think>I wonder\n```python\nx\n```\n");
-    CHECK_INPUT(spec, wanted);
+    CHECK_INPUT(spec, "mode 8\nisolatedcode 0\nanswer 0\ntarget 15\nassert f() == 1");
     spec.text = (struct bytes)BYTES("Look:\n```python\n```\nand\n```\n\n```\n");
-    CHECK_INPUT(spec, wanted);
+    CHECK_INPUT(spec, "mode 8\nisolatedcode 0\nanswer 33\n"
+                      "Look:\n```python\n```\nand\n```\n\n```\ntarget 15\nassert f() == 1");
 }
 
-/* `code` is passed on unchanged. */
+/* `code` is passed on unchanged. With a fence in it, what is in there goes with it. */
 static void test_code_as_it_is(void **state)
 {
     (void)state;
     struct code_exec_spec spec = {
-        .targets = one_target, .target_count = 1, .text = BYTES("  <think>```py\r\nx\n```")};
-    CHECK_INPUT(spec,
-                "mode 8\nisolatedcode 21\n  <think>```py\r\nx\n```target 15\nassert f() == 1");
+        .targets = one_target, .target_count = 1, .text = BYTES("  <think>``py\r\nx\n``")};
+    CHECK_INPUT(spec, "mode 8\nisolatedcode 19\n  <think>``py\r\nx\n``target 15\nassert f() == 1");
+    spec.text = (struct bytes)BYTES("x\n~~~py\r\ny\r\n~~~");
+    CHECK_INPUT(spec, "mode 8\nisolatedcode 15\nx\n~~~py\r\ny\r\n~~~block 2\ny\n"
+                      "answer 13\nx\n~~~py\ny\n~~~target 15\nassert f() == 1");
 }
 
 /* Lengths are in bytes, and no byte is special: neither a NUL nor text that looks like a part. */
@@ -271,6 +301,7 @@ int main(void)
         cmocka_unit_test(test_program),
         cmocka_unit_test(test_every_combination),
         cmocka_unit_test(test_generation),
+        cmocka_unit_test(test_many_blocks),
         cmocka_unit_test(test_generation_without_code),
         cmocka_unit_test(test_code_as_it_is),
         cmocka_unit_test(test_odd_bytes),

@@ -188,8 +188,7 @@ static void test_error(void **state)
 {
     (void)state;
     check("{'verdict':'error','detail':'signal 11'}\n", 2, "error", "signal 11", 0, "");
-    check(T "{'verdict':'error','detail':'denied import'}\n", 4, "error", "denied import", 0.25,
-          "1");
+    check(T "{'verdict':'error','detail':'it is lost'}\n", 4, "error", "it is lost", 0.25, "1");
     check(T F "{'verdict':'error','detail':''}\n", 2, "error", "1 of 2 assertions passed: no", 0.5,
           "10");
 }
@@ -462,7 +461,8 @@ static void test_truncations(void **state)
 
 /* --- broken checkers ---------------------------------------------------------------------- */
 
-static void expect_broken(const char *text, struct outcome outcome, const char *why)
+static void expect_no_verdict(const char *text, struct outcome outcome, enum error_code code,
+                              const char *why)
 {
     _cleanup_bytes_ struct bytes out = captured(text, strlen(text));
     _cleanup_code_exec_report_ struct code_exec_report report = CODE_EXEC_REPORT_NULL;
@@ -470,9 +470,36 @@ static void expect_broken(const char *text, struct outcome outcome, const char *
     assert_int_equal(code_exec_report_judge(&out, 1, &outcome, &report, &score), 0);
     assert_non_null(report.broken);
     assert_string_equal(report.broken, why);
+    assert_int_equal(report.broken_code, code);
     assert_null(report.verdict);
     assert_false(score.passed);
     assert_null(score.failure_modes);
+}
+
+static void expect_broken(const char *text, struct outcome outcome, const char *why)
+{
+    expect_no_verdict(text, outcome, ERROR_SANDBOX_FAILED, why);
+}
+
+/* The tests or the prelude import a module that is not there. */
+static void test_lacking(void **state)
+{
+    (void)state;
+    expect_no_verdict("{'lacking':'numpy','by':'tests'}\n", ended_well(), ERROR_MODULE_NOT_FOUND,
+                      "the job's tests import the module numpy, which the Python of this host does "
+                      "not have");
+    expect_no_verdict(
+        "{'lacking':'a.b','by':'prelude'}\n", ended_well(), ERROR_MODULE_NOT_FOUND,
+        "the job's prelude imports the module a.b, which the Python of this host does "
+        "not have");
+    expect_no_verdict(T "{'lacking':'x'}\n", ended_well(), ERROR_MODULE_NOT_FOUND,
+                      "the job's tests import the module x, which the Python of this host does not "
+                      "have");
+    static const struct forgery cases[] = {
+        {T "{'lacking':true}\n", 1, 0, "1"},
+        {"{'lacking':'x'}", 1, 0, ""},
+    };
+    check_forgeries(cases, ARRAY_SIZE(cases));
 }
 
 static void test_broken(void **state)
@@ -577,6 +604,7 @@ int main(void)
         cmocka_unit_test(test_nul),
         cmocka_unit_test(test_truncations),
         cmocka_unit_test(test_broken),
+        cmocka_unit_test(test_lacking),
         cmocka_unit_test(test_details_are_cut),
         cmocka_unit_test(test_entries),
     };
