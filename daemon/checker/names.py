@@ -21,24 +21,24 @@ LIBRARY = frozenset(
     expm1 fabs factorial floor fmod frexp fsum gamma gcd hypot inf isclose isfinite isinf isnan isqrt lcm ldexp
     lgamma log log10 log1p log2 modf nan nextafter perm pi pow prod radians remainder sin sinh sqrt tan tanh tau
     trunc ulp phase polar rect """
-    # collections, collections.abc, itertools, functools, heapq, copy, bisect
+    # collections, collections.abc, itertools, functools, heapq, copy, bisect; without what code that has
+    # nothing to do with them often calls its own: count, chain, cycle, repeat, merge, cache, partial ...
     """ChainMap Counter OrderedDict UserDict UserList UserString defaultdict deque namedtuple Callable Collection
     Container Generator Hashable Iterable Iterator Mapping MutableMapping MutableSequence Reversible Sequence Sized
-    accumulate chain combinations combinations_with_replacement compress count cycle dropwhile filterfalse groupby
-    islice pairwise permutations product repeat starmap takewhile tee zip_longest cache cached_property cmp_to_key
-    lru_cache partial partialmethod reduce singledispatch total_ordering wraps heapify heappop heappush heappushpop
-    heapreplace merge nlargest nsmallest copy deepcopy bisect_left bisect_right insort """
+    accumulate combinations combinations_with_replacement dropwhile filterfalse groupby islice pairwise permutations
+    product starmap takewhile zip_longest cmp_to_key lru_cache reduce total_ordering wraps heapify heappop heappush
+    heappushpop heapreplace nlargest nsmallest copy deepcopy bisect_left bisect_right insort """
     # statistics, decimal, fractions, numbers, random, datetime, uuid
     """fmean geometric_mean harmonic_mean mean median median_grouped median_high median_low mode multimode pstdev
     pvariance quantiles stdev variance Decimal getcontext localcontext Fraction Number Integral Rational Real
-    choice randint randrange shuffle uniform date datetime time timedelta timezone UUID uuid4 """
+    randint randrange shuffle date datetime timedelta timezone UUID uuid4 """
     # json, dataclasses, enum, contextlib, pathlib, string, types
-    """dumps loads asdict astuple dataclass is_dataclass Enum IntEnum Flag contextmanager nullcontext
-    redirect_stdout suppress Path PurePath ascii_letters ascii_lowercase ascii_uppercase SimpleNamespace """
+    """dumps loads asdict astuple dataclass is_dataclass Enum IntEnum contextmanager nullcontext redirect_stdout
+    suppress Path PurePath ascii_letters ascii_lowercase ascii_uppercase SimpleNamespace """
     # unittest, unittest.mock, pytest, numpy, pandas
-    """TestCase ANY MagicMock Mock mock patch approx raises allclose array array_equal assert_allclose
-    assert_almost_equal assert_array_almost_equal assert_array_equal assert_equal assert_frame_equal
-    assert_series_equal ndarray DataFrame Series""".split()
+    """TestCase ANY MagicMock Mock approx raises allclose array_equal assert_allclose assert_almost_equal
+    assert_array_almost_equal assert_array_equal assert_equal assert_frame_equal assert_series_equal ndarray
+    DataFrame Series""".split()
 )
 # Modules, and what they are usually called.
 MODULES = frozenset(sys.stdlib_module_names) | frozenset(

@@ -66,7 +66,7 @@ REFUSED = {
     "behind the entry point": (Job("def isclose(*a): return True\n" + F, "assert isclose(f(1), 2)", entry_point="f"),
                                "give `names`"),
     "a number of the library": (Job("pi = 0\n" + F, "assert abs(f(1) - pi) < 1"), "`pi`"),
-    "a list that is called": (Job("count = []\n" + F, "assert f(1) == count(1)"), "`count`"),
+    "a list that is called": (Job("mean = []\n" + F, "assert f(1) == mean(1)"), "`mean`"),
     "many": (Job("isclose = gcd = comb = perm = max\n" + F, "assert isclose(gcd(1), comb(perm(f(1))))"),
              "`comb`, `gcd`, `isclose` and 1 more"),
     "through the prelude": (Job("all = lambda x: True\ndef solve(x): return 0", "assert all([run(1)])",
