@@ -57,10 +57,10 @@ class Decision:
     """UNDER_TEST: the names that the tests are about. FETCHED: the names that the candidate is asked for.
     KEPT: the names of the prelude that are the judge's own. REPLACED: names that the code only imports, by
     their sources, [(module, attribute or ""), ...], of which the judge takes the first that it can import.
-    WRITTEN: names under test that the tests assign; the code sees that. REFUSE: "", or why no answer of
-    this code can pass."""
+    WRITTEN: names under test that the tests assign; the code sees that. ALIASES: fetched names that may be
+    another name for an exception class of the judge's. REFUSE: "", or why no answer of this code can pass."""
 
-    __slots__ = ("under_test", "fetched", "kept", "replaced", "written", "refuse")
+    __slots__ = ("under_test", "fetched", "kept", "replaced", "written", "aliases", "refuse")
 
 
 def asked_of(job):
@@ -174,6 +174,16 @@ def is_librarys(name, how, uses):
     if name in LIBRARY:
         return not how or not _is_collection(how) or name in uses.called()
     return name in MODULES and name not in uses.called()
+
+
+def _may_be_alias(how, hows):
+    for kind, *node in how:
+        parts = node[0].elts if isinstance(node[0], _ast.Tuple) else node
+        if kind == VALUE and any(
+            isinstance(part, _ast.Attribute) or isinstance(part, _ast.Name) and part.id not in hows for part in parts
+        ):
+            return True
+    return False
 
 
 def _rebound(code, prelude_how, owned, used):
@@ -331,6 +341,7 @@ def decide(job, code_names, prelude=None, prelude_names=()):
     decision.fetched = has - ((BUILTINS | library | others) - decision.under_test) - replaced.keys()
     decision.replaced = replaced
     decision.written = asked & bound
+    decision.aliases = {name for name in decision.fetched & used if _may_be_alias(code.how.get(name, ()), code.how)}
     patched = patched_module(code.statements)
     if patched:
         decision.refuse = f"the code patches `{patched}`, a module that it does not own"

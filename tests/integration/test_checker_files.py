@@ -15,7 +15,7 @@ CHECKER = Path(__file__).resolve().parents[2] / "daemon" / "checker"
 sys.path.insert(0, str(CHECKER))
 from embed import files_of  # noqa: E402
 
-MODULES = ("wire", "classes", "suite", "proxies", "candidate", "judge")
+MODULES = ("wire", "classes", "suite", "program", "names", "simple", "plain", "aliases", "proxies", "candidate", "judge")
 
 
 def run(directory, code, target):

@@ -877,7 +877,7 @@ def hunt():
     found = []
     needle = '_'.join(['SECRET', 'MARK'])
     for o in gc.get_objects():
-        if isinstance(o, (dict, list, tuple)):
+        if isinstance(o, (dict, list, tuple)) and o is not found:
             for x in (o.values() if isinstance(o, dict) else o):
                 if type(x) in (str, bytes) and (needle in x if type(x) is str else needle.encode() in x):
                     if 'def hunt' not in str(x): found.append(str(x)[:80])

@@ -196,6 +196,26 @@ def test_a_name_under_test_that_the_tests_assign_is_written_through():
     assert decide(Job(code, target)).written == set(), "or the code could learn what the tests assign"
 
 
+# What the code binds to `n`, and whether that may be an exception class of the judge's.
+ALIASES = {
+    "n = AssertionError": True,
+    "n = m = AssertionError": True,
+    "n = (ValueError, AssertionError)": True,
+    "import json\nn = json.JSONDecodeError": True,
+    "if 1:\n    n = ValueError\nelse:\n    n = 1": True,
+    "class n(ValueError): pass": False,
+    "def g(): pass\nn = g": False,
+    "n = 1": False,
+    "n = [ValueError]": False,
+}
+
+
+@pytest.mark.parametrize("code", ALIASES)
+def test_aliases(code):
+    assert decide(Job(code, "try: n\nexcept n: pass")).aliases == ({"n"} if ALIASES[code] else set())
+    assert decide(Job(code, "assert True")).aliases == set()
+
+
 PRELUDES = {
     "": (set(), True),
     "import re": (set(), False),
