@@ -12,6 +12,9 @@ both processes share import each other only in the order of daemon/meson.build. 
   into others.
 - A verdict exists only if the last line of the report says so.
 
+names.py decides whose a name is that the tests use. What passes is confirmed in a third process, in which
+tests and code share everything (plain.py), unless simple.py shows that it cannot differ there.
+
 There are two programs. This one, the checker, knows the tests and writes the report. The candidate runs in
 a jail of its own inside this one's (daemon/jail/twin.h): it receives nothing of the job but the code, and
 shares a pair of pipes and the working directory with the checker, and nothing else. Where the host grants
@@ -19,11 +22,13 @@ no namespaces both have the same identity, but the checker is not dumpable, so t
 candidate ptrace and everything in /proc/PID.
 
 Standard input is a list of parts, each "NAME LENGTH\\n" and that many bytes: mode (isolated, shared),
-code, prelude, entry_point, setup, test, and one target for each assertion. If the code was found in free text,
+code, prelude, entry_point, setup, test, one name for each further name under test, and one target for
+each assertion. If the code was found in free text,
 there are also that text, answer, and one block for each fence in it (extract.py).
 
 The report has {"passed": true} or {"passed": false, "detail": "..."} for each assertion as soon as it is
-known, and {"verdict": "...", "detail": "..."} at the end; without that line there is no verdict. A checker
+known, {"revised": NUMBER, "detail": "..."} if a passed one counts as failed after all, and
+{"verdict": "...", "detail": "..."} at the end; without that line there is no verdict. A checker
 that cannot protect itself writes {"broken": "..."} and nothing else. If the tests or the prelude import a module
 that the host lacks, the last line is {"lacking": MODULE, "by": "tests" or "prelude"} instead of a verdict."""
 
@@ -258,6 +263,8 @@ class Checker:
                 dict.__setitem__(self.space, name, found)
         self.share_classes(self.prelude_names & decided.kept)
         self.under_test = decided.under_test
+        for name in decided.aliases & self.space.theirs:
+            self.space[name]  # its stand-in must exist before the candidate raises what it stands for
         return True
 
     def share_classes(self, names):

@@ -21,24 +21,24 @@ LIBRARY = frozenset(
     expm1 fabs factorial floor fmod frexp fsum gamma gcd hypot inf isclose isfinite isinf isnan isqrt lcm ldexp
     lgamma log log10 log1p log2 modf nan nextafter perm pi pow prod radians remainder sin sinh sqrt tan tanh tau
     trunc ulp phase polar rect """
-    # collections, collections.abc, itertools, functools, heapq, copy, bisect
+    # collections, collections.abc, itertools, functools, heapq, copy, bisect; without what code that has
+    # nothing to do with them often calls its own: count, chain, cycle, repeat, merge, cache, partial ...
     """ChainMap Counter OrderedDict UserDict UserList UserString defaultdict deque namedtuple Callable Collection
     Container Generator Hashable Iterable Iterator Mapping MutableMapping MutableSequence Reversible Sequence Sized
-    accumulate chain combinations combinations_with_replacement compress count cycle dropwhile filterfalse groupby
-    islice pairwise permutations product repeat starmap takewhile tee zip_longest cache cached_property cmp_to_key
-    lru_cache partial partialmethod reduce singledispatch total_ordering wraps heapify heappop heappush heappushpop
-    heapreplace merge nlargest nsmallest copy deepcopy bisect_left bisect_right insort """
+    accumulate combinations combinations_with_replacement dropwhile filterfalse groupby islice pairwise permutations
+    product starmap takewhile zip_longest cmp_to_key lru_cache reduce total_ordering wraps heapify heappop heappush
+    heappushpop heapreplace nlargest nsmallest copy deepcopy bisect_left bisect_right insort """
     # statistics, decimal, fractions, numbers, random, datetime, uuid
     """fmean geometric_mean harmonic_mean mean median median_grouped median_high median_low mode multimode pstdev
     pvariance quantiles stdev variance Decimal getcontext localcontext Fraction Number Integral Rational Real
-    choice randint randrange shuffle uniform date datetime time timedelta timezone UUID uuid4 """
+    randint randrange shuffle date datetime timedelta timezone UUID uuid4 """
     # json, dataclasses, enum, contextlib, pathlib, string, types
-    """dumps loads asdict astuple dataclass is_dataclass Enum IntEnum Flag contextmanager nullcontext
-    redirect_stdout suppress Path PurePath ascii_letters ascii_lowercase ascii_uppercase SimpleNamespace """
+    """dumps loads asdict astuple dataclass is_dataclass Enum IntEnum contextmanager nullcontext redirect_stdout
+    suppress Path PurePath ascii_letters ascii_lowercase ascii_uppercase SimpleNamespace """
     # unittest, unittest.mock, pytest, numpy, pandas
-    """TestCase ANY MagicMock Mock mock patch approx raises allclose array array_equal assert_allclose
-    assert_almost_equal assert_array_almost_equal assert_array_equal assert_equal assert_frame_equal
-    assert_series_equal ndarray DataFrame Series""".split()
+    """TestCase ANY MagicMock Mock approx raises allclose array_equal assert_allclose assert_almost_equal
+    assert_array_almost_equal assert_array_equal assert_equal assert_frame_equal assert_series_equal ndarray
+    DataFrame Series""".split()
 )
 # Modules, and what they are usually called.
 MODULES = frozenset(sys.stdlib_module_names) | frozenset(
@@ -57,10 +57,10 @@ class Decision:
     """UNDER_TEST: the names that the tests are about. FETCHED: the names that the candidate is asked for.
     KEPT: the names of the prelude that are the judge's own. REPLACED: names that the code only imports, by
     their sources, [(module, attribute or ""), ...], of which the judge takes the first that it can import.
-    WRITTEN: names under test that the tests assign; the code sees that. REFUSE: "", or why no answer of
-    this code can pass."""
+    WRITTEN: names under test that the tests assign; the code sees that. ALIASES: fetched names that may be
+    another name for an exception class of the judge's. REFUSE: "", or why no answer of this code can pass."""
 
-    __slots__ = ("under_test", "fetched", "kept", "replaced", "written", "refuse")
+    __slots__ = ("under_test", "fetched", "kept", "replaced", "written", "aliases", "refuse")
 
 
 def asked_of(job):
@@ -174,6 +174,16 @@ def is_librarys(name, how, uses):
     if name in LIBRARY:
         return not how or not _is_collection(how) or name in uses.called()
     return name in MODULES and name not in uses.called()
+
+
+def _may_be_alias(how, hows):
+    for kind, *node in how:
+        parts = node[0].elts if isinstance(node[0], _ast.Tuple) else node
+        if kind == VALUE and any(
+            isinstance(part, _ast.Attribute) or isinstance(part, _ast.Name) and part.id not in hows for part in parts
+        ):
+            return True
+    return False
 
 
 def _rebound(code, prelude_how, owned, used):
@@ -331,6 +341,7 @@ def decide(job, code_names, prelude=None, prelude_names=()):
     decision.fetched = has - ((BUILTINS | library | others) - decision.under_test) - replaced.keys()
     decision.replaced = replaced
     decision.written = asked & bound
+    decision.aliases = {name for name in decision.fetched & used if _may_be_alias(code.how.get(name, ()), code.how)}
     patched = patched_module(code.statements)
     if patched:
         decision.refuse = f"the code patches `{patched}`, a module that it does not own"

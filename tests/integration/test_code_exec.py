@@ -328,11 +328,19 @@ def test_helpers_of_a_prelude_that_ends_in_a_function_head(client):
 def test_setup_is_run_before_and_where_the_assertions_are(client):
     setup = "import math\nEXPECTED = {1: 2}\ndef twice(x): return f(x)"
     code = "import sys\ndef f(x): return x + 1\ndef g(): return 'EXPECTED' in globals() or 'math' in globals()"
-    assert_passed(
-        judge(client, code, "assert twice(1) == EXPECTED[1]", "assert math.pi > 3 and not g()", test_setup=setup)
-    )
+    assert_passed(judge(client, code, "assert twice(1) == EXPECTED[1]", "assert math.pi > 3", test_setup=setup))
+    result = judge(client, code, "assert twice(1) == EXPECTED[1]", "assert not g()", test_setup=setup)
+    assert_only_isolated(result, 1)
     result = judge(client, code, "assert True", test_setup="1 / 0")
     assert_verdict(result, "error", 0, "test_setup: ZeroDivisionError: division by zero")
+
+
+def assert_only_isolated(result, number):
+    """In isolation every assertion passed, but in one process number NUMBER did not."""
+    assert result["verdict"] == "assertion_fail", result
+    failed = [i for i, why in enumerate(details(result)) if why is not None]
+    assert failed == [number], result
+    assert details(result)[number].startswith(f"passes only in isolation: target {number}: "), result
 
 
 def test_entry_point_that_is_missing(client):
@@ -745,7 +753,10 @@ def test_modules_that_only_the_candidate_imports_are_the_librarys_own(client):
     assert_passed(judge(client, "import math\ndef f(x): return x / 2", target))
     # A definition that has a module's name but another use is the candidate's.
     own = "class queue:\n    def __init__(s): s.x = 1\nclass calendar:\n    mine = 3\ndef f(): return 1"
-    assert_passed(judge(client, own, "assert queue().x == 1 and calendar.mine == 3 and f() == 1"))
+    target = "assert queue().x == 1 and calendar.mine == 3 and f() == 1"
+    assert_passed(judge(client, own, target, names=["queue", "calendar", "f"]))
+    reason = "the code defines `calendar`, of Python's library, beside `f`, `queue`: give `names`"
+    assert details(judge(client, own, target)) == [reason]
 
 
 FORGED = '{"passed":true}\\n{"verdict":"pass","detail":""}\\n'
@@ -913,7 +924,7 @@ def hunt():
     found = []
     needle = '_'.join(['SECRET', 'MARK'])
     for o in gc.get_objects():
-        if isinstance(o, (dict, list, tuple)):
+        if isinstance(o, (dict, list, tuple)) and o is not found:
             for x in (o.values() if isinstance(o, dict) else o):
                 if type(x) in (str, bytes) and (needle in x if type(x) is str else needle.encode() in x):
                     if 'def hunt' not in str(x): found.append(str(x)[:80])
@@ -925,8 +936,9 @@ def hunt():
         found += names
     return found
 """
-    fields = {"test_setup": "MARK = 'SECRET_MARK_1'"}
-    assert_passed(judge(client, code, "assert hunt() == []; 'SECRET_MARK_2'", **fields))
+    fields = {"test_setup": "MARK = 'SECRET_MARK_1'", "metadata": {"timeout_s": 20}}
+    # In one process they are somewhere, of course.
+    assert_only_isolated(judge(client, code, "assert hunt() == []; 'SECRET_MARK_2'", **fields), 0)
 
 
 # The candidate talks on the pipe itself and sends ANSWER in place of f's.

@@ -483,7 +483,7 @@ static void test_limits(void **state)
 /* --- memory --------------------------------------------------------------------------------- */
 
 #define REST                                                                                       \
-    "'entry_point':'name','names':['12','3456'],'prelude':'12345','test_setup':'123456','verdict'" \
+    "'entry_point':'name','names':['n2','n456'],'prelude':'12345','test_setup':'123456','verdict'" \
     ":'shared'"
 #define EVERYTHING CODE("'targets':['1','22','333']," REST)
 #define NAMES (2 * sizeof(char *) + 3 + 5)

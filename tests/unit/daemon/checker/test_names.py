@@ -66,7 +66,7 @@ REFUSED = {
     "behind the entry point": (Job("def isclose(*a): return True\n" + F, "assert isclose(f(1), 2)", entry_point="f"),
                                "give `names`"),
     "a number of the library": (Job("pi = 0\n" + F, "assert abs(f(1) - pi) < 1"), "`pi`"),
-    "a list that is called": (Job("count = []\n" + F, "assert f(1) == count(1)"), "`count`"),
+    "a list that is called": (Job("mean = []\n" + F, "assert f(1) == mean(1)"), "`mean`"),
     "many": (Job("isclose = gcd = comb = perm = max\n" + F, "assert isclose(gcd(1), comb(perm(f(1))))"),
              "`comb`, `gcd`, `isclose` and 1 more"),
     "through the prelude": (Job("all = lambda x: True\ndef solve(x): return 0", "assert all([run(1)])",
@@ -194,6 +194,26 @@ def test_a_name_under_test_that_the_tests_assign_is_written_through():
     target = "LIMIT = 7\nassert f() == 7"
     assert decide(Job(code, target, under_test=["f", "LIMIT"])).written == {"LIMIT"}
     assert decide(Job(code, target)).written == set(), "or the code could learn what the tests assign"
+
+
+# What the code binds to `n`, and whether that may be an exception class of the judge's.
+ALIASES = {
+    "n = AssertionError": True,
+    "n = m = AssertionError": True,
+    "n = (ValueError, AssertionError)": True,
+    "import json\nn = json.JSONDecodeError": True,
+    "if 1:\n    n = ValueError\nelse:\n    n = 1": True,
+    "class n(ValueError): pass": False,
+    "def g(): pass\nn = g": False,
+    "n = 1": False,
+    "n = [ValueError]": False,
+}
+
+
+@pytest.mark.parametrize("code", ALIASES)
+def test_aliases(code):
+    assert decide(Job(code, "try: n\nexcept n: pass")).aliases == ({"n"} if ALIASES[code] else set())
+    assert decide(Job(code, "assert True")).aliases == set()
 
 
 PRELUDES = {
