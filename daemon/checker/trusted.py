@@ -4,9 +4,11 @@
 Types are compared by identity: a metaclass may define equality and hash."""
 
 import sys
+from _thread import RLock
 
 # What was in the path before any test ran: no file that the code writes is found in it.
 _PATH = [place for place in sys.path if place.startswith("/")]
+_lock = RLock()  # a second thread must not take the short path for the tests' own
 
 module_of = type.__dict__["__module__"].__get__
 name_of = type.__dict__["__name__"].__get__
@@ -30,12 +32,21 @@ def is_one_of(value, *kinds):
     return any(type(value) is kind for kind in kinds)
 
 
+class library_only:
+    """While it is entered, imports find nothing but the library."""
+
+    def __enter__(self):
+        _lock.acquire()
+        self.path, sys.path = sys.path, list(_PATH)
+
+    def __exit__(self, *_error):
+        sys.path = self.path
+        _lock.release()
+
+
 def load(name):
     """Returns a module of the library or numpy. Raises ImportError if there is none."""
     if name not in sys.modules:
-        path, sys.path = sys.path, list(_PATH)
-        try:
+        with library_only():
             __import__(name)
-        finally:
-            sys.path = path
     return sys.modules[name]

@@ -13,7 +13,7 @@ an instance is loaded. Types are compared by identity: a metaclass may define eq
 import sys
 
 import numpy_values
-from trusted import is_one_of, load, module_of, mro_of, name_of, need, need_integers
+from trusted import is_one_of, library_only, load, module_of, mro_of, name_of, need, need_integers
 
 # The copy on one side of these follows changes of the copy on the other, by refresh().
 MUTABLE_NAMES = frozenset(("array", "ndarray", "SimpleNamespace", "UserList", "UserDict", "ChainMap"))
@@ -22,7 +22,6 @@ FILLED_LATER = MUTABLE_NAMES - {"array", "ndarray"}
 
 FRACTION_BITS = 1 << 18  # the greatest common divisor takes quadratic time
 PATTERN_MAX = 1 << 14
-DIMENSIONS_MAX = 32
 SCALARS = (type(None), bool, int, float, str, bytes)
 
 
@@ -37,7 +36,7 @@ def _take_fraction(value):
 def _make_fraction(of_class, parts):
     over, under = parts
     need_integers((over, under))
-    need(under > 0 and max(over.bit_length(), under.bit_length()) <= FRACTION_BITS)
+    need(max(over.bit_length(), under.bit_length()) <= FRACTION_BITS)
     value = of_class(over, under)
     need(value.denominator == under)
     return value
@@ -93,34 +92,23 @@ def _take_timezone(value):
 
 def _make_timezone(of_class, parts):
     offset = _make_timedelta(_class_of("timedelta"), parts[:3])
-    need(len(parts) < 5 and all(type(name) is str for name in parts[3:]))
+    need(all(type(name) is str for name in parts[3:]))
     return of_class(offset, *parts[3:])
 
 
 def _take_zone(value):
-    return (value.key,) if _is_zone_key(value.key) else None
-
-
-def _is_zone_key(key):
-    if type(key) is not str or len(key) > 64 or not key.isascii():
-        return False
-    pieces = key.split("/")
-    return all(piece.translate(_ZONE_SIGNS).isalnum() for piece in pieces)
-
-
-_ZONE_SIGNS = {ord(sign): "x" for sign in "_+-"}
+    return None if value.key is None else (value.key,)
 
 
 def _make_zone(of_class, parts):
     (key,) = parts
-    need(_is_zone_key(key))
-    return of_class(key)
+    need(type(key) is str)
+    with library_only():  # it looks for a package with more zones
+        return of_class(key)
 
 
 def _is_tzinfo(value):
-    if _name(value) == "ZoneInfo":
-        return _is_zone_key(value.key)
-    return value is None or _name(value) == "timezone"
+    return value is None or describe(value) is not None and _name(value) in ("timezone", "ZoneInfo")
 
 
 def _take_time(value):
@@ -131,7 +119,7 @@ def _take_time(value):
 
 def _make_time(of_class, parts):
     *clock, fold, zone = parts
-    need(len(clock) == 4 and _is_tzinfo(zone))
+    need(_is_tzinfo(zone))
     need_integers((*clock, fold))
     return of_class(*clock, zone, fold=fold)
 
@@ -143,7 +131,7 @@ def _take_datetime(value):
 
 def _make_datetime(of_class, parts):
     *clock, fold, zone = parts
-    need(len(clock) == 7 and _is_tzinfo(zone))
+    need(_is_tzinfo(zone))
     need_integers((*clock, fold))
     return of_class(*clock, zone, fold=fold)
 
@@ -177,7 +165,7 @@ def _take_uuid(value):
 
 def _make_uuid(of_class, parts):
     number, safe = parts
-    need_integers((number,), 0, (1 << 128) - 1)
+    need_integers((number,))
     need(safe is None or type(safe) is int)
     return of_class(int=number, is_safe=load("uuid").SafeUUID(safe))
 
@@ -205,7 +193,7 @@ def _make_address(of_class, parts):
     if not scope:
         return value
     (scope,) = scope
-    need(type(scope) is str and of_class is _class_of("IPv6Address"))
+    need(type(scope) is str)
     return of_class(f"{value}%{scope}")
 
 
@@ -221,8 +209,7 @@ def _take_interface(value):
 
 def _make_network(of_class, parts):
     number, prefix = parts
-    need_integers((number,))
-    need_integers((prefix,), 0, 128)
+    need_integers((number, prefix))
     return of_class((number, prefix))
 
 
@@ -236,14 +223,14 @@ def _is_pattern(pattern, flags):
     return is_text and type(flags) is int and not flags & ~0x17E
 
 
-def _make_pattern(of_class, parts):
+def _make_pattern(_, parts):
     pattern, flags = parts
     need(_is_pattern(pattern, flags))
     warnings = load("warnings")
     with warnings.catch_warnings():  # the tests may record theirs
         warnings.simplefilter("ignore")
         value = load("re").compile(pattern, flags)
-    need(type(value) is of_class and value.flags == flags)
+    need(value.flags == flags)
     return value
 
 
@@ -251,7 +238,7 @@ def _take_enumeration(value):
     of_class = type(value)
     names = module_of(of_class), name_of(of_class)
     if not _is_flag(of_class):
-        return (*names, value._name_) if of_class.__members__.get(value._name_) is value else None
+        return (*names, value._name_)
     known = 0 <= value._value_ and not value._value_ & ~_mask(of_class)
     return (*names, value._value_) if known else None
 
@@ -271,11 +258,11 @@ def _make_enumeration(_, parts):
     module, name, member = parts
     need(type(module) is str and type(name) is str and name in ENUMERATIONS.get(module, ()))
     of_class = vars(load(module)).get(name)
-    need(type(of_class) is load("enum").EnumMeta)
+    need(_is_enumeration(of_class, module))
     if _is_flag(of_class):
-        need(type(member) is int and member >= 0 and not member & ~_mask(of_class))
+        need(type(member) is int and not member & ~_mask(of_class))
         return of_class(member)
-    need(type(member) is str and member in of_class.__members__)
+    need(type(member) is str)
     return of_class.__members__[member]
 
 
@@ -305,7 +292,6 @@ def _make_tuple(of_class, parts):
             need(is_one_of(part, *SCALARS))
     fields = getattr(of_class, "_fields", None)
     if fields is None:
-        need(len(parts) == of_class.n_fields)
         return of_class(parts)
     need(len(parts) == len(fields))
     return tuple.__new__(of_class, parts)
@@ -376,7 +362,7 @@ def _take_array(value):
 
 def _make_array(of_class, parts):
     code, data = parts
-    need(type(code) is str and len(code) == 1 and type(data) is bytes)
+    need(type(code) is str and type(data) is bytes)
     value = of_class(code)
     value.frombytes(data)
     if code in "uw":
@@ -385,9 +371,7 @@ def _make_array(of_class, parts):
 
 
 def _fill_array(value, parts):
-    new = _make_array(type(value), parts)
-    need(new.typecode == value.typecode)
-    value[:] = new
+    value[:] = _make_array(type(value), parts)  # which takes no array of another type
 
 
 def _take_view(value):
@@ -409,13 +393,12 @@ def _make_view(of_class, parts):
     base, code, may_write, *shape = parts
     need(is_one_of(base, bytes, bytearray) or _name(base) == "array")
     need(type(code) is str and code in _VIEW_FORMATS and type(may_write) is bool)
-    need_integers(shape, 1, sys.maxsize)
-    need(len(shape) <= DIMENSIONS_MAX and len(shape) != 1)
+    need_integers(shape)
+    need(len(shape) != 1)
     if may_write and type(base) is bytes:
         base = bytearray(base)
     view = of_class(base).cast("B")
-    if code != "B" or shape:
-        view = view.cast(code, shape) if shape else view.cast(code)
+    view = view.cast(code, shape) if shape else view.cast(code)
     return view if may_write else view.toreadonly()
 
 
@@ -481,8 +464,7 @@ def _class_of(name):
         _, module, attribute, _, _ = ROWS[name]
         loaded = load(module)
         of_class = attribute(loaded) if callable(attribute) else vars(loaded).get(attribute)
-        need(isinstance(of_class, type))
-        # A test may have put another class there.
+            # A test may have put another class there.
         need(module == "numpy" or _row_called(of_class) is ROWS[name])
         _classes[name] = of_class
     return of_class
@@ -490,13 +472,15 @@ def _class_of(name):
 
 def _row_called(kind):
     module = module_of(kind)
-    return _BY_MODULE.get(module, {}).get(name_of(kind)) if type(module) is str else None
+    need(type(module) is str)
+    return _BY_MODULE.get(module, {}).get(name_of(kind))
 
 
 def _is_enumeration(kind, module):
+    """Returns whether a class that says it is in MODULE is the enumeration there."""
     if name_of(kind) not in ENUMERATIONS.get(module, ()):
         return False
-    return type(kind) is load("enum").EnumMeta and vars(load(module)).get(name_of(kind)) is kind
+    return load("enum").Enum in mro_of(kind) and vars(load(module)).get(name_of(kind)) is kind
 
 
 def _row_of(kind):
@@ -504,10 +488,7 @@ def _row_of(kind):
     known = _known.get(id(kind))
     if known:
         return known[1]
-    module = module_of(kind)
-    if type(module) is not str:
-        return None
-    row = _row_called(kind)
+    row, module = _row_called(kind), module_of(kind)
     if row is not None:
         row = row if _class_of(row[0]) is kind else None
     elif module.partition(".")[0] == "numpy":

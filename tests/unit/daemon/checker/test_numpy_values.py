@@ -5,7 +5,7 @@ import sys
 import tracemalloc
 
 import pytest
-from wire_parts import Liar, fuzz, there_and_back, values
+from wire_parts import ASKED, LIARS, fuzz, there_and_back, values
 
 try:
     import numpy
@@ -102,7 +102,7 @@ def hostile():
         "str_": [(b"a",), (1,), ("a", "b"), (), (numpy.str_("a"),)],
         "bytes_": [("a",), (5,), (1 << 40,), (), (bytearray(b"a"),)],
         "ndarray": [("<f8", bytes(8), True, 2), ("<f8", bytes(16), True), ("<f8", bytes(8), True, -1), ("<f8", bytes(8), 1, 1), ("<f8", b"", True, 1),
-                    ("<f8", b"", True), ("<f8", bytes(16), True, 2, 1.0), ("<f8", bytes(16), True, True, 2), ("<f8", bytes(16), True, Liar(2)),
+                    ("<f8", b"", True), ("<f8", bytes(16), True, 2, 1.0), ("<f8", bytes(16), True, True, 2), ("<f8", bytes(16), True, LIARS[0]),
                     ("O", bytes(8), True, 1), ("|O", bytes(8), True, 1), ("|b1", b"\0\2", True, 2), ("<U1", b"\0\0\x11\0", True, 1), (">U1", b"\0\x11\0\0", True, 1),
                     ("<f8", b"", True, 0, 1 << 62, 1 << 62), ("<f8", b"", True, 0, 1 << 70), ("<f8", "", True, 0), ("<f8", bytes(8), True, *[1] * 70),
                     ("|S100000000", b"", True, 0), ("<U100000000", bytes(8), True, 1), ("<f8", bytearray(8), True, 1), ("<f8", bytes(8), True, (1,)), ("<f8",)],
@@ -120,6 +120,17 @@ def test_parts_that_make_no_value_are_refused():
                 assert tracemalloc.get_traced_memory()[1] < 1 << 20, (name, parts)
             finally:
                 tracemalloc.stop()
+
+
+@needs_numpy
+def test_no_part_is_asked_anything():
+    for value in [*scalars(), *arrays(), numpy.dtype("f8")]:
+        name, parts = values.describe(value)
+        for i in range(len(parts)):
+            for liar in LIARS:
+                with pytest.raises(ValueError):
+                    values.make(name, (*parts[:i], liar, *parts[i + 1 :]))
+                assert ASKED == [], (name, i)
 
 
 @needs_numpy

@@ -7,6 +7,7 @@ import collections
 import datetime
 import decimal
 import difflib
+import enum
 import fractions
 import functools
 import http
@@ -37,7 +38,7 @@ CHECKER = str(pathlib.Path(__file__).resolve().parents[4] / "daemon" / "checker"
 sys.path.insert(0, CHECKER)
 
 import values  # noqa: E402
-from wire_parts import Liar, fuzz, there_and_back  # noqa: E402
+from wire_parts import ASKED, LIARS, Liar, fuzz, there_and_back  # noqa: E402
 
 UTC = datetime.timezone.utc
 EAST = datetime.timezone(datetime.timedelta(hours=5, minutes=45), "Nepal")
@@ -196,6 +197,10 @@ class Strange(type):
     __ne__ = __eq__
 
 
+class Text(str):
+    pass
+
+
 class OwnZone(datetime.tzinfo):
     pass
 
@@ -209,6 +214,8 @@ def not_values():
     vars(odd)[1] = 2
     user_list = collections.UserList()
     user_list.data = (1,)
+    own_flags = re.RegexFlag(1 << 40)
+    forged_status = enum.IntEnum("HTTPStatus", "OK", module="http")
     with_file = zoneinfo.ZoneInfo.from_file(open("/usr/share/zoneinfo/UTC", "rb"))
     released = memoryview(b"a")
     released.release()
@@ -220,7 +227,10 @@ def not_values():
         found.append(type("Own", (type(value),), {})(*["i"] * (type(value) is array.array),
                      *[1, 1, 1] * (type(value) is datetime.date)))
     found += [memoryview(b"abc")[::-1], memoryview(b"abcdef").cast("B", (2, 3))[:1][::2][:0:2]]
-    found.append(fractions.Fraction(1 << values.FRACTION_BITS))
+    found += [fractions.Fraction(1 << values.FRACTION_BITS), own_flags, forged_status.OK, forged_status]
+    found += [re.compile("a" * (values.PATTERN_MAX + 1)), re.compile(Text("a")), pathlib.PureWindowsPath("./c:b")]
+    found += [ipaddress.ip_network("fe80::1%x/128"), ipaddress.ip_interface("fe80::1%x/64")]
+    found += [types.MappingProxyType(collections.UserDict()), types.MappingProxyType(collections.OrderedDict())]
     return found
 
 
@@ -233,23 +243,25 @@ def test_anything_else_is_no_value(value):
 
 
 HOSTILE = [
-    ("Fraction", (1,), (1, 0), (2, 4), (1, -2), (1.0, 2), (True, 2), ("1", 2), (Liar(1), 2), (1 << (1 << 19), 1),
+    ("Fraction", (1,), (1, 0), (2, 4), (1, -2), (1.0, 2), (True, 2), ("1", 2), (LIARS[0], 2), (1 << (1 << 19), 1),
      (fractions.Fraction(1, 2), 3)),
     ("Decimal", ("1",), (0, "1"), (2, "1", 0), (0, "x", 0), (0, "01", 0), (0, "١", 0), (0, (1,), 0), (0, "1", "G"),
      (0, "1", 1.0), (0, "1", 1 << 70), (True, "1", 0), (0, "-1", 0), (0, " 1", 0), (0, "1", "F")),
-    ("date", (1, 1), (2020, 2, 30), (0, 1, 1), (2020, 1, True), (2020, 1, 1.0), (Liar(2020), 1, 1), (1 << 80, 1, 1),
+    ("date", (1, 1), (2020, 2, 30), (0, 1, 1), (2020, 1, True), (2020, 1, 1.0), (LIARS[0], 1, 1), (1 << 80, 1, 1),
      (b"\x07\xe4\x01\x01\x00\x00\x00\x00\x00\x00",), (2020, 1, 1, 1)),
     ("time", (24, 0, 0, 0, 0, None), (0, 0, 0, 0, 2, None), (0, 0, 0, 0, 0, OwnZone()), (0, 0, 0, 0, 0, "UTC"),
      (0, 0, 0, 0, 0), (0, 0, 0, 0, True, None), (0, 0, 0, 0.0, 0, None)),
     ("datetime", (2020, 1, 1, 0, 0, 0, 0, 0), (2020, 13, 1, 0, 0, 0, 0, 0, None), (2020, 1, 1, 0, 0, 0, 0, 0, OwnZone()),
-     (2020, 1, 1, 0, 0, 0, 0, 0, datetime.timezone), (2020, 1, 1, 0, 0, 0, 0, 0, 0, None), (2020, 1, 1, 0, None)),
-    ("timedelta", (0, 86400, 0), (0, 0, -1), (0, 0, 10**6), (10**9, 0, 0), (1.5, 0, 0), (0, True, 0), (0, 0)),
-    ("timezone", (1, 0, 0), (-1, 0, 0), (0, 0, 0, 5), (0, 0, 0, "a", "b"), (0, 0), (0, 60, 0, None)),
+     (2020, 1, 1, 0, 0, 0, 0, 0, datetime.timezone), (2020, 1, 1, 0, 0, 0, 0, 0, 0, None), (2020, 1, 1, 0, None), (b"\x07\xe4\x01\x01" + bytes(6), 0, None),
+     (2020, 1, 1, 0, 0, 0, True, 0, None), (2020, 1, 1, 0, 0, 0, 0.0, 0, None)),
+    ("timedelta", (0, 86400, 0), (0, 0, -1), (0, 0, 10**6), (10**9, 0, 0), (1.5, 0, 0), (0, True, 0), (0, 0), (1, -1, 0), (0, 0, 0, 0)),
+    ("timezone", (1, 0, 0), (-1, 0, 0), (0, 0, 0, 5), (0, 0, 0, "a", "b"), (1, -1, 0), (0, 0), (0, 60, 0, None)),
     ("IsoCalendarDate", (2020, 54, 1), (2020, 1, 8), (2020, 1), (2020, 1, True)),
     ("ZoneInfo", ("../../etc/passwd",), ("/etc/localtime",), ("No/Such",), ("Europe/",), ("Europe",), (b"UTC",), (None,),
-     ("Europe/./Berlin",), ("UTC", 1), ("a" * 65,), ("",), ("tzdata.zi",)),
+     ("Europe/./Berlin",), ("UTC", 1), ("",), ("tzdata.zi",), ("a\0b",)),
     ("struct_time", (1,) * 9, (1,) * 12, (1,) * 8 + ("a", None, None), (1,) * 9 + (1, None), (1,) * 9 + (None, "a"),
-     (1,) * 8 + (1 << 64, None, None), (1,) * 8 + (True, None, None)),
+     (1,) * 8 + (1 << 64, None, None), (1,) * 8 + (True, None, None), (1,) * 7 + (None, None),
+     (1,) * 8 + (-(1 << 64), None, None)),
     ("UUID", (-1, None), (1 << 128, None), (1.0, None), (1, 7), (1, "safe"), (1, False), (1,)),
     ("PosixPath", (1,), (b"a",), (), ("a", "b"), (pathlib.Path("a"),)),
     ("IPv4Address", ("127.0.0.1",), (-1,), (1 << 32,), (1, "eth0"), (True,), ()),
@@ -261,20 +273,20 @@ HOSTILE = [
     ("enumeration", ("http", "HTTPStatus"), ("http", "HTTPStatus", 404), ("http", "HTTPStatus", "NONE"), ("os", "HTTPStatus", "OK"),
      ("http", "__init__", "OK"), ("re", "RegexFlag", "I"), ("re", "RegexFlag", -1), ("re", "RegexFlag", 1 << 30),
      ("re", "RegexFlag", True), (["http"], "HTTPStatus", "OK"), ("http", "HTTPStatus", "__class__"), ("this", "s", "d")),
-    ("CacheInfo", (1, 2, 3), (1, 2, 3, []), (1, 2, 3, object()), (1, 2, 3, Liar(1)), (1, 2, 3, ("a",))),
+    ("CacheInfo", (1, 2, 3), (1, 2, 3, []), (1, 2, 3, object()), (1, 2, 3, LIARS[0]), (1, 2, 3, ("a",))),
     ("ParseResult", ("",) * 5, ("",) * 7, ("",) * 5 + ([],)),
     ("terminal_size", (1,), (1, 2, 3), (1, [])),
-    ("SimpleNamespace", ("a",), (1, 2), (Liar(1), 2)),
+    ("SimpleNamespace", ("a",), (1, 2), (LIARS[0], 2)),
     ("mappingproxy", (1,), ([], 1)),
-    ("UserList", ((1,),), ({},), ([], []), (Liar(1),)),
+    ("UserList", ((1,),), ({},), ([], []), (LIARS[0],)),
     ("UserDict", ([],), (collections.OrderedDict(),)),
     ("UserString", (), (1,), (collections.UserString("a"),)),
     ("ChainMap", ({},), ({}, {})),
     ("array", ("i", b"abc"), ("x", b""), ("ii", b""), (1, b""), ("i", "abcd"), ("i", [1]), ("i", bytearray(4)),
      ("u", b"\xff\xff\xff\xff"), ("i",), ("", b"")),
     ("memoryview", (b"a", "B"), ("a", "B", False), (b"abc", "i", False), (b"abc", "B", 0), (b"abc", "3B", False),
-     (b"abc", "P", False), (b"abc", "BB", False), (b"abc", b"B", False), (b"abcd", "B", False, 4), (b"abcd", "B", False, 2, 3),
-     (b"abcd", "B", False, -2, -2), (b"abcd", "B", False, 2, True, 2), (b"abcd", "B", False, *[1] * 40, 4), (b"", "B", False, 0, 1),
+     (bytes(8), "P", False), (b"abc", "@B", False), (b"abc", "BB", False), (b"abc", b"B", False), (b"abcd", "B", False, 4), (b"abcd", "B", False, 2, 3),
+     (b"abcd", "B", False, -2, -2), (b"abcd", "B", False, 2, True, 2), (b"abcd", "B", False, *[1] * 70, 4), (b"", "B", False, 0, 1),
      (memoryview(b"abc"), "B", False), (type("Own", (bytes,), {})(b"abc"), "B", False)),
 ]  # fmt: skip
 REFUSED = [(name, parts) for name, *all_parts in HOSTILE for parts in all_parts]
@@ -287,12 +299,43 @@ def test_parts_that_make_no_value_are_refused(name, parts):
 
 
 def test_unknown_names_are_refused():
-    for name in ("", "object", "Popen", "PosixPath\0", None, 1, [], Liar(1), b"date", "generic", "os.system"):
+    for name in ("", "object", "Popen", "PosixPath\0", None, 1, [], LIARS[0], b"date", "generic", "os.system"):
         with pytest.raises(ValueError, match="unknown"):
             values.make(name, (1, 1, 1))
     for parts in ({}, "abc", None, iter((1, 1, 1)), range(1, 4)):
         with pytest.raises(ValueError, match="unknown"):
             values.make("date", parts)
+
+
+def test_no_part_is_asked_anything():
+    """A part of another type is refused by its type alone: what it says of itself is the code's word."""
+    holders = {"SimpleNamespace", "mappingproxy"}  # of any value, under names
+    for value in VALUES:
+        name, parts = values.describe(value)
+        for i in range(0, len(parts), 2 if name in holders else 1):
+            for liar in LIARS:
+                if name == "mappingproxy" or name in ("Network", "Interface"):
+                    continue
+                with pytest.raises(ValueError):
+                    values.make(name, (*parts[:i], liar, *parts[i + 1 :]))
+                assert ASKED == [], (name, i)
+    for liar in LIARS:
+        assert values.describe(liar) is None
+        with pytest.raises(ValueError):
+            values.make(liar, (1, 1, 1))
+        with pytest.raises(ValueError):
+            values.make("date", liar)
+        with pytest.raises(ValueError):
+            values.refresh(types.SimpleNamespace(), liar)
+        assert values.describe(type("C", (), {"__module__": liar})()) is None
+    assert ASKED == []
+
+
+def test_no_module_is_loaded_that_is_not_listed():
+    assert "this" not in sys.modules
+    with pytest.raises(ValueError):
+        values.make("enumeration", ("this", "s", "d"))
+    assert "this" not in sys.modules
 
 
 def test_a_pattern_gives_no_warning_to_the_tests():
@@ -311,6 +354,28 @@ def test_a_class_that_a_test_has_patched_is_not_called(monkeypatch):
             values.make("date", (2020, 1, 1))
     assert called == []
     assert values.make("date", (2020, 1, 1)) == datetime.date(2020, 1, 1)
+
+
+def test_an_enumeration_that_a_test_has_patched_is_not_asked():
+    with mock.patch("http.HTTPStatus", mock.Mock()), pytest.raises(ValueError):
+        values.make("enumeration", ("http", "HTTPStatus", "OK"))
+
+
+def test_a_file_of_the_code_is_no_package_of_time_zones(tmp_path):
+    zones = tmp_path / "tzdata" / "zoneinfo"
+    zones.mkdir(parents=True)
+    for place in (zones.parent, zones):
+        (place / "__init__.py").write_text("print('the code ran')")
+    program = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import values\n"
+        "sys.path.insert(0, sys.argv[2])\n"
+        "try: values.make('ZoneInfo', ('No',))\n"
+        "except ValueError: print('refused', sys.path[0] == sys.argv[2])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", program, CHECKER, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == ("refused True\n", "")
 
 
 def test_a_file_of_the_code_is_no_module_of_the_library(tmp_path):
