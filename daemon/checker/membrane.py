@@ -22,7 +22,7 @@ import wire
 from wire import WireError
 
 OBJECTS_MAX = 1 << 20
-PURE = frozenset(("get", "special"))
+BRIEF = bytes((wire.BRIEF,))
 
 
 class Lost(BaseException):
@@ -407,6 +407,8 @@ class Space:
         if type(news) is not tuple or len(news) != 2 or type(news[0]) is not tuple:
             raise WireError("bad news")
         for number in news[0]:
+            if type(number) is not int:
+                raise WireError("bad news")
             value = self.exports.pop(number, None)
             if value is not None:
                 del self.export_numbers[id(value)]
@@ -440,7 +442,7 @@ class Space:
                 self.lost = f"{broken}"
                 raise Lost from None
         if what == "!":
-            raise self.raised(operation, value)
+            raise self.raised(operation, value, arguments)
         return value
 
     def call(self, function, number, arguments, keywords):
@@ -453,14 +455,14 @@ class Space:
         except WireError as error:
             raise ValueError(f"cannot be handed over: {error}") from None
 
-    def raised(self, operation, error):
+    def raised(self, operation, error, arguments=()):
         return error
 
     def converse(self):
         """Answers the other side's questions until its answer comes."""
         while True:
             data = self.receive()
-            if data[0] == wire.BRIEF:
+            if data[:1] == BRIEF:
                 if self.is_brief_answer(data):
                     return "=", wire.read_brief_answer(data)
                 continue
