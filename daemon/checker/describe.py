@@ -11,7 +11,7 @@ objects, whose first item says what it is.
     ("s", module, name)                                           a sentinel of the library
     ("i", class, shadowing attributes)                            an instance
     ("l", module, qualified name, specials)                       an instance of a class of the library
-    ("e", class, arguments, text, attributes, cause, suppressed)  an exception
+    ("e", class, arguments, text, attributes, cause, suppressed, context)  an exception
     ("p", class, value)                                           an immutable value of a derived class
     ("n", class, name)                                            a member of an enumeration
 
@@ -188,7 +188,11 @@ def class_(value, tells_doc):
     return ("c", *names, doc, bases, attributes, tuple(sorted(specials)), more)
 
 
-def exception(value):
+# Attributes of built-in exceptions that are not in their arguments.
+ERROR_MEMBERS = ("name", "obj", "path", "msg")
+
+
+def exception(value, trusted):
     try:
         text = f"{value}"
     except Exception:
@@ -199,7 +203,12 @@ def exception(value):
     if isinstance(value, OSError) and len(arguments) == 2 and value.filename is not None:
         arguments += (value.filename,)
     state = dict(vars(value))
-    return ("e", type(value), arguments, text, state, value.__cause__, value.__suppress_context__)
+    if not trusted:
+        members = (name for name in ERROR_MEMBERS if type(_found_on(type(value), name)) is MEMBER)
+        state.update((name, getattr(value, name)) for name in members)
+    state = tuple(part for item in state.items() if item[1] is not value for part in item)
+    context = None if trusted else value.__context__
+    return ("e", type(value), arguments, text, state, value.__cause__, value.__suppress_context__, context)
 
 
 def specials_of(kind):
@@ -249,7 +258,7 @@ def describe(value, trusted, tells_signature=False):
         if value.__name__.partition(".")[0] in sys.stdlib_module_names:
             return ("m", value.__name__)
     if isinstance(value, BaseException):
-        return exception(value)
+        return exception(value, trusted)
     for module, names in SENTINELS.items():
         if module in sys.modules:
             for name in names:

@@ -349,7 +349,7 @@ class Link(membrane.Space):
         return id(kind) in self.infos or isinstance(kind, type) and _is_of_tests(kind)
 
     def make_exception(self, number, parts):
-        if len(parts) != 7 or not classes.is_exception(parts[1]):
+        if len(parts) != 8 or not classes.is_exception(parts[1]):
             raise WireError("a bad exception")
         kind = parts[1]
         if issubclass(kind, ImportError) and type(parts[4]) is dict:

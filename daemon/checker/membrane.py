@@ -249,7 +249,7 @@ class Space:
         return mirrors.make_function(self, None, ("f", "module", "module", None, None, 0, None, None))
 
     def make_exception(self, number, parts):
-        if len(parts) != 7:
+        if len(parts) != 8:
             raise WireError("a bad exception")
         return classes.rebuild(*parts[1:])
 
