@@ -9,6 +9,7 @@ import sys
 from marshal import loads
 
 import classes
+import describe
 import membrane
 import suite
 import wire
@@ -236,7 +237,7 @@ WITHOUT_TARGET = frozenset(("load", "global", "set_global", "share", "shared", "
 
 
 def special(value, name, *arguments):
-    return getattr(type(value), name)(value, *arguments)
+    return describe.special_method(value, name)(*arguments)
 
 
 def derive(name, bases, names, **keywords):

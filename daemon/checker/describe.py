@@ -24,6 +24,7 @@ METHOD = type(object().__init__)
 BOUND = type("".join)
 BOUND_METHOD = type(type("", (), {"f": lambda self: 0})().f)
 DESCRIPTORS = (type(str.join), type(str.__len__), type(dict.__dict__["fromkeys"]))
+GENERATOR = type(i for i in ())
 BUILT_IN_FUNCTIONS = (BOUND, METHOD, *DESCRIPTORS)
 MEMBER = type(FUNCTION.__globals__)  # the type of a name in __slots__
 MODULE = type(sys)
@@ -101,6 +102,10 @@ def function(value, tells_doc, tells_signature):
     flags = value.__code__.co_flags & FUNCTION_FLAGS
     doc = _text(value.__doc__) if tells_doc else None
     attributes = value.__dict__ or None
+    # The tests' functions keep theirs: a framework reads there what to skip. And inspect reads there the
+    # signature of a stand-in.
+    if attributes and (tells_signature or not tells_doc):
+        attributes = tuple(part for item in attributes.items() for part in item)
     names = (_text(value.__name__), _text(value.__qualname__), _text(value.__module__))
     return ("f", *names, doc, flags, attributes, signature(value) if tells_signature else None)
 
@@ -218,6 +223,15 @@ def specials_of(kind):
         for name in vars(one):
             found.setdefault(name, vars(one)[name])
     return tuple(name for name in found if name in SPECIALS and found[name] is not None)
+
+
+def special_method(value, name):
+    """Returns a special method of an object as Python finds it: on its class, and bound if it can be."""
+    found = _found_on(type(value), name)
+    if found is None:
+        return getattr(type(value), name).__get__(value)
+    bind = getattr(type(found), "__get__", None)
+    return bind(found, value, type(value)) if bind else found
 
 
 def instance(value):

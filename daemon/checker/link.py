@@ -93,6 +93,35 @@ def _may_be_called(value):
     return callable(value) and kind not in describe.BUILT_IN_FUNCTIONS and kind not in CLOSED
 
 
+def _may_be_called_inside(value):
+    """Returns whether the candidate may call VALUE, a functools.partial or the like, as a whole: the tests have
+    chosen what it calls, and gave it away."""
+    while type(value).__module__ == "functools" and type(value).__name__ == "partial":
+        value = value.func
+    if type(value) is describe.BOUND and type(value.__self__) is describe.MODULE:
+        return value.__self__.__name__ in BUILT_IN_MODULES and value.__name__ not in REACHING
+    return any(value is kind for kind in PLAIN) or _may_be_called(value)
+
+
+def _is_of_framework(of_class):
+    """Returns whether instances of a class count what fails. The candidate may call the methods that tests
+    define there, and nothing else."""
+    return any(_root(one) in FRAMEWORKS and not _is_mock(one) for one in of_class.__mro__)
+
+
+def _is_mock(of_class):
+    return f"{type.__getattribute__(of_class, '__module__')}" == "unittest.mock"
+
+
+def _is_own(target, name):
+    """Returns whether an attribute of an object of a framework's was put there by tests."""
+    mro = (target if isinstance(target, type) else type(target)).__mro__
+    found = next((one for one in mro if name in vars(one)), None)
+    if found is None:
+        return not name.startswith("_")
+    return _is_of_tests(found) and not isinstance(target, type)
+
+
 def _is_for_tests(function):
     """A function of the tests', or one of the library's, but none of the judge's own."""
     return function.__globals__.get("__name__") not in OWN_MODULES
@@ -289,7 +318,7 @@ class Link(membrane.Space):
         else:
             result = self.ask("special", value, (name, kind, error, None))
         if kind is None or isinstance(error, (AssertionError, Refused, Lost)):
-            return asynchronous.false_after(result) if self.is_theirs(result) else False
+            return asynchronous.false_after(result) if name == "__aexit__" else False
         return result
 
     # --- making stand-ins ---
@@ -479,7 +508,15 @@ class Link(membrane.Space):
             raise AttributeError(name)
         if type(target) in CLOSED and name not in ("send", "throw", "close"):
             raise AttributeError(name)
-        of_tests = _is_of_tests(target if isinstance(target, type) else type(target))
+        of_class = target if isinstance(target, type) else type(target)
+        of_tests = _is_of_tests(of_class)
+        if _is_of_framework(of_class) and (name == "__dict__" or name not in SHOWN and not _is_own(target, name)):
+            raise AttributeError(name)
+        if name == "__dict__":
+            # A copy: what is written into the dictionary itself would take precedence over methods.
+            if isinstance(target, type) or not of_tests and type(target) is not describe.FUNCTION:
+                raise AttributeError(name)
+            return dict(vars(target))
         if name.startswith("_") and not of_tests and name not in SHOWN:
             raise AttributeError(name)
         if type(target) is describe.FUNCTION and name not in vars(target):
@@ -492,7 +529,12 @@ class Link(membrane.Space):
     @staticmethod
     def set_for_candidate(target, name, value):
         is_class = isinstance(target, type)
-        if type(name) is not str or name.startswith("__") or not _is_of_tests(target if is_class else type(target)):
+        of_class = target if is_class else type(target)
+        if type(name) is str and _is_mock(of_class.__mro__[min(1, len(of_class.__mro__) - 1)]) and not is_class:
+            is_closed = name.startswith(("_", "assert")) or hasattr(of_class, name)
+        else:
+            is_closed = type(name) is not str or name.startswith("__") or not _is_of_tests(of_class)
+        if is_closed or _is_of_framework(of_class):
             raise AttributeError(f"{name} is not for the code")
         if is_class and hasattr(target, name) or not is_class and not classes.may_be_set(type(target), name):
             raise AttributeError(f"{name} is not for the code")
@@ -500,15 +542,21 @@ class Link(membrane.Space):
 
     @staticmethod
     def delete_for_candidate(target, name):
-        if type(name) is not str or name.startswith("__") or not _is_of_tests(type(target)):
+        of_class = type(target)
+        if type(name) is not str or name.startswith("__") or not _is_of_tests(of_class) or _is_of_framework(of_class):
             raise AttributeError(f"{name} is not for the code")
         delattr(target, name)
 
     @staticmethod
     def special_for_candidate(target, name, /, *arguments, **keywords):
-        if name not in SPECIALS or type(target) in FORBIDDEN or isinstance(target, type):
+        is_method = name in SPECIALS or name in ("send", "throw") and type(target) is describe.GENERATOR
+        if not is_method or type(target) in FORBIDDEN or isinstance(target, type):
             raise TypeError("not for the code")
-        return getattr(type(target), name)(target, *arguments, **keywords)
+        if name == "__call__" and not _may_be_called_inside(target):
+            raise TypeError("not for the code")
+        if _is_of_framework(type(target)) and name not in ("__eq__", "__hash__", "__repr__", "__str__"):
+            raise TypeError("not for the code")
+        return describe.special_method(target, name)(*arguments, **keywords)
 
     @staticmethod
     def next_for_candidate(target):

@@ -56,6 +56,8 @@ def make_function(space, number, parts):
     stand_in.__doc__ = doc if type(doc) is str else None
     if type(attributes) is dict:
         stand_in.__dict__ = attributes
+    elif type(attributes) is tuple and all(type(name) is str for name in attributes[::2]):
+        stand_in.__dict__.update(zip(attributes[::2], attributes[1::2]))
     if signature is not None:
         add_signature(stand_in, signature)
     return stand_in
