@@ -374,13 +374,22 @@ class Link(membrane.Space):
     def specials_of_library(self, module, qualified, specials):
         """Those of the judge's own class of that name: the candidate cannot add any."""
         if module.partition(".")[0] in MODULES_KNOWN and module.partition(".")[0] in sys.stdlib_module_names:
-            __import__(module.partition(".")[0])
+            __import__(module if module in CLASSES_KNOWN else module.partition(".")[0])
         kind = describe._path(module, qualified)
         if kind is None:
             kind = HIDDEN_TYPES.get((module, qualified))
+        if isinstance(kind, type) and self.is_plain(kind):
+            raise WireError("a value that is an object")
         if not isinstance(kind, type) or self.is_value(kind):
             return ()
         return tuple(name for name in describe.specials_of(kind) if name not in HOLLOW)
+
+    @staticmethod
+    def is_plain(kind):
+        """Returns whether an honest description of an instance is never one of an object of the library."""
+        plain = (*PLAIN, type(...), type(NotImplemented), describe.FUNCTION, describe.BOUND_METHOD)
+        is_one = any(kind is one for one in plain) or wire.container_tag(kind) is not None
+        return is_one or classes.is_exception(kind) or issubclass(kind, type)
 
     @staticmethod
     def is_value(kind):
