@@ -178,10 +178,26 @@ def _more(value, solid):
     return None
 
 
+def has_mirror(base):
+    """Returns whether the other side takes a class of the library as a base: built-in types that instances
+    are made of, exceptions, and abstract classes, whose methods work on whatever has the methods they need."""
+    is_solid = base in IMMUTABLE_BASES or base in MUTABLE_BASES
+    return is_solid or issubclass(base, BaseException) or base.__module__ in ("collections.abc", "numbers")
+
+
+def _inherited(value):
+    """Special methods of classes of the library that the other side does not take as bases."""
+    found = {}
+    for one in value.__bases__:
+        if one is not object and class_of_library(one) and not has_mirror(one):
+            found.update((name, (name, "o", None)) for name in specials_of(one) if name != "__class_getitem__")
+    return tuple(found[name] for name in sorted(found) if name not in vars(value))
+
+
 def class_(value, tells_doc):
     names = (_text(value.__name__), _text(value.__qualname__), _text(vars(value).get("__module__")))
     entries = (_attribute(name, entry) for name, entry in vars(value).items() if type(name) is str)
-    attributes = tuple(entry for entry in entries if entry is not None)
+    attributes = tuple(entry for entry in entries if entry is not None) + _inherited(value)
     own = [one for one in type(value).__mro__ if one is not type and one is not object]
     abc = sys.modules.get("abc")
     if abc is not None and type(value) is abc.ABCMeta or is_enumeration(value):

@@ -240,7 +240,7 @@ class Link(membrane.Space):
             return self.default(info, name, value, arguments)
         if name in COMPARISONS:
             return self.compare(name, function, value, arguments)
-        if name in ARITHMETIC or name in UNARY:
+        if name in ARITHMETIC or name in UNARY and not (name == "__round__" and number not in self.tainted):
             return self.operate(name, function, value, arguments)
         if name == "__exit__" or name == "__aexit__":
             return self.leave(name, function, value, arguments)
