@@ -31,6 +31,12 @@ def driver(space, target):
             how, value = "throw", error
 
 
+async def false_after(awaitable):
+    """Awaits what __aexit__ has returned, and does not let it suppress the exception."""
+    await awaitable
+    return False
+
+
 def add_awaiting(space, names):
     """Gives the class of stand-ins for awaitable objects what awaiting them needs."""
     drivers = {}

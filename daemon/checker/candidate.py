@@ -9,6 +9,7 @@ from marshal import loads
 
 import blame
 import classes
+import describe
 import membrane
 import mirror
 import plain
@@ -182,7 +183,7 @@ WITHOUT_TARGET = frozenset(("load", "global", "set_global", "share", "shared", "
 
 
 def special(value, name, *arguments):
-    return getattr(type(value), name)(value, *arguments)
+    return describe.special_method(value, name)(*arguments)
 
 
 def derive(name, bases, names, **keywords):

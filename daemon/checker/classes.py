@@ -242,23 +242,24 @@ def is_built_in(value):
     return wire.TYPES.get(value.__name__) is value
 
 
-def rebuild(kind, arguments, text, state, cause, suppressed):
+def rebuild(kind, arguments, text, state, cause, suppressed, context):
     """Makes an exception. No constructor of a class that is not built in runs."""
     kinds = (type(arguments), type(text), type(state), type(suppressed))
-    if not is_exception(kind) or kinds != (tuple, str, dict, bool):
+    if not is_exception(kind) or kinds != (tuple, str, tuple, bool):
         raise wire.WireError("a bad exception")
-    if cause is not None and not isinstance(cause, BaseException):
+    if not all(one is None or isinstance(one, BaseException) for one in (cause, context)):
         raise wire.WireError("a bad cause")
     try:
         error = kind(*arguments) if is_built_in(kind) else kind.__new__(kind, *arguments)
     except Exception:
         error = kind.__new__(kind)
         error.args = arguments
-    set_state(error, [part for item in state.items() for part in item])
+    set_state(error, state)
     if not is_built_in(kind):
         error.__dict__[TEXT] = text
         error.args = arguments
     if cause is not None:
         error.__cause__ = cause
+    error.__context__ = context
     error.__suppress_context__ = suppressed
     return error

@@ -10,6 +10,7 @@ import sys
 from marshal import dumps
 
 import aliases
+import asynchronous
 import classes
 import describe
 import membrane
@@ -23,6 +24,11 @@ from membrane import Lost
 from wire import WireError
 
 TESTS = program.TESTS  # __module__ of what the tests define
+# Exceptions by which a test framework says that a test has not failed.
+SKIPPING = ("SkipTest", "_ShouldStop", "_UnexpectedSuccess", "Skipped", "XFailed", "Exit")
+FRAMEWORKS = ("unittest", "_pytest", "pytest")
+# What may end an iteration by an exception.
+ENDING = ("__next__", "__anext__", "send", "throw")
 
 
 def _traceback_type():
@@ -45,6 +51,12 @@ MODULES_KNOWN = ("contextlib", "re", "functools", "io", "itertools", "collection
                  "struct", "zlib", "hashlib", "_hashlib", "time", "inspect", "datetime", "enum", "abc")  # fmt: skip
 HOLLOW = frozenset(("__float__", "__int__", "__index__", "__complex__", *COMPARISONS, "__hash__", "__bool__"))
 PLAIN = (int, float, complex, str, bytes, bool, tuple, list, dict, set, frozenset, bytearray, type(None))
+# Every failure of a test is one of these.
+FAILURES = (AssertionError, Exception, BaseException)
+# Built-in functions that reach into objects, run text or leave the process.
+REACHING = frozenset("""eval exec compile getattr setattr delattr hasattr open __import__ vars globals locals dir input
+breakpoint __build_class__""".split())
+BUILT_IN_MODULES = ("builtins", "math", "cmath", "_operator")
 
 
 class Refused(TypeError):
@@ -60,6 +72,10 @@ CandidateExit.__name__ = CandidateExit.__qualname__ = "SystemExit"
 
 def _is_of_tests(of_class):
     return type.__getattribute__(of_class, "__module__") == TESTS
+
+
+def _root(of_class):
+    return f"{type.__getattribute__(of_class, '__module__')}".partition(".")[0]
 
 
 def _exactly(kind, value):
@@ -87,6 +103,35 @@ def _may_be_called(value):
     return callable(value) and kind not in describe.BUILT_IN_FUNCTIONS and kind not in CLOSED
 
 
+def _may_be_called_inside(value):
+    """Returns whether the candidate may call VALUE, a functools.partial or the like, as a whole: the tests have
+    chosen what it calls, and gave it away."""
+    while type(value).__module__ == "functools" and type(value).__name__ == "partial":
+        value = value.func
+    if type(value) is describe.BOUND and type(value.__self__) is describe.MODULE:
+        return value.__self__.__name__ in BUILT_IN_MODULES and value.__name__ not in REACHING
+    return any(value is kind for kind in PLAIN) or _may_be_called(value)
+
+
+def _is_of_framework(of_class):
+    """Returns whether instances of a class count what fails. The candidate may call the methods that tests
+    define there, and nothing else."""
+    return any(_root(one) in FRAMEWORKS and not _is_mock(one) for one in of_class.__mro__)
+
+
+def _is_mock(of_class):
+    return f"{type.__getattribute__(of_class, '__module__')}" == "unittest.mock"
+
+
+def _is_own(target, name):
+    """Returns whether an attribute of an object of a framework's was put there by tests."""
+    mro = (target if isinstance(target, type) else type(target)).__mro__
+    found = next((one for one in mro if name in vars(one)), None)
+    if found is None:
+        return not name.startswith("_")
+    return _is_of_tests(found) and not isinstance(target, type)
+
+
 def _is_for_tests(function):
     """A function of the tests', or one of the library's, but none of the judge's own."""
     return function.__globals__.get("__name__") not in OWN_MODULES
@@ -95,6 +140,16 @@ def _is_for_tests(function):
 OWN_MODULES = ("judge", "link", "membrane", "mirrors", "describe", "classes", "wire", "suite", "candidate", "names",
                "values", "ambient", "plain", "transcript", "start", "bulk", "trusted", "asynchronous", "names",
                "program", "simple", "aliases", "states", "mirror", "numpy_values")  # fmt: skip
+
+
+class Alias(type):
+    """The class of aliases of built-in exception classes: equal to them, and not the same."""
+
+    def __eq__(cls, other):
+        return other is cls or other is getattr(cls, "original", None)
+
+    def __hash__(cls):
+        return hash(getattr(cls, "original", None))
 
 
 class Link(membrane.Space):
@@ -106,7 +161,7 @@ class Link(membrane.Space):
         self.answers = {}  # to pure questions, since the last other one
         self.aliases = {}  # built-in exception classes that the code has given another name
         self.alias_mixtures = {}
-        self.originals = {}  # of the aliases, by id()
+        self.originals = {}  # of those two, by id()
         self.denied = False
         self.missing = None
         self.crossings = simple.Crossings()
@@ -146,7 +201,7 @@ class Link(membrane.Space):
         if keywords or self.sharing.by_number or self.dead or number is None:
             return self.ask("call", function, arguments, keywords)
         for argument in arguments:
-            if type(argument) not in wire.BRIEF_TYPES:
+            if type(argument) not in wire.BRIEF_TYPES or argument != argument:  # a NaN has an identity
                 return self.ask("call", function, arguments, keywords)
         self.before()
         self.answers.clear()
@@ -214,7 +269,7 @@ class Link(membrane.Space):
             return self.default(info, name, value, arguments)
         if name in COMPARISONS:
             return self.compare(name, function, value, arguments)
-        if name in ARITHMETIC or name in UNARY:
+        if name in ARITHMETIC or name in UNARY and not (name == "__round__" and number not in self.tainted):
             return self.operate(name, function, value, arguments)
         if name == "__exit__" or name == "__aexit__":
             return self.leave(name, function, value, arguments)
@@ -282,10 +337,9 @@ class Link(membrane.Space):
         numbers = [self.stand_in_numbers.get(id(part)) for part in (value, *arguments)]
         if None in numbers or not self.tainted.isdisjoint(numbers):
             made = self.stand_in_numbers.get(id(result))
-            if made is None or type(result) in PLAIN:
+            if made is None or not issubclass(type(result), self.Instance):
                 raise Refused("an object of the code turns into plain data in an expression with a value of the tests'")
-            if made != numbers[0] or numbers[0] in self.tainted or True:
-                self.tainted.add(made)
+            self.tainted.add(made)
         return result
 
     def leave(self, name, function, value, arguments):
@@ -296,12 +350,14 @@ class Link(membrane.Space):
         else:
             result = self.ask("special", value, (name, kind, error, None))
         if kind is None or isinstance(error, (AssertionError, Refused, Lost)):
-            return result if self.is_theirs(result) else False
+            return asynchronous.false_after(result) if name == "__aexit__" else False
         return result
 
     # --- making stand-ins ---
 
     def make_class(self, number, parts):
+        if len(parts) == 9 and type(parts[5]) is tuple:
+            parts = (*parts[:5], tuple(map(self.original, parts[5])), *parts[6:])
         made = super().make_class(number, parts)
         info = self.infos[id(made)]
         info.named = info.named or any(one in self.named_classes for one in (number,))
@@ -321,7 +377,7 @@ class Link(membrane.Space):
         if kind != "Y" or type(module) is not str or type(qualified) is not str:
             raise WireError("a name of the library")
         if module == "builtins" and qualified in wire.TYPES:
-            return wire.TYPES[qualified]
+            return self.built_in(wire.TYPES[qualified])
         if module in CLASSES_KNOWN or module in sys.modules and module.partition(".")[0] in sys.stdlib_module_names:
             value = describe._path(module, qualified) if module in sys.modules else None
             if value is None and module in CLASSES_KNOWN and module != "numpy":
@@ -350,13 +406,22 @@ class Link(membrane.Space):
     def specials_of_library(self, module, qualified, specials):
         """Those of the judge's own class of that name: the candidate cannot add any."""
         if module.partition(".")[0] in MODULES_KNOWN and module.partition(".")[0] in sys.stdlib_module_names:
-            __import__(module.partition(".")[0])
+            __import__(module if module in CLASSES_KNOWN else module.partition(".")[0])
         kind = describe._path(module, qualified)
         if kind is None:
             kind = HIDDEN_TYPES.get((module, qualified))
+        if isinstance(kind, type) and self.is_plain(kind):
+            raise WireError("a value that is an object")
         if not isinstance(kind, type) or self.is_value(kind):
             return ()
         return tuple(name for name in describe.specials_of(kind) if name not in HOLLOW)
+
+    @staticmethod
+    def is_plain(kind):
+        """Returns whether an honest description of an instance is never one of an object of the library."""
+        plain = (*PLAIN, type(...), type(NotImplemented), describe.FUNCTION, describe.BOUND_METHOD)
+        is_one = any(kind is one for one in plain) or wire.container_tag(kind) is not None
+        return is_one or classes.is_exception(kind) or issubclass(kind, type)
 
     @staticmethod
     def is_value(kind):
@@ -374,25 +439,27 @@ class Link(membrane.Space):
         return id(kind) in self.infos or isinstance(kind, type) and _is_of_tests(kind)
 
     def make_exception(self, number, parts):
-        if len(parts) != 7 or not classes.is_exception(parts[1]):
+        if len(parts) != 8 or not classes.is_exception(parts[1]):
             raise WireError("a bad exception")
-        kind = parts[1]
-        if issubclass(kind, ImportError) and type(parts[4]) is dict:
+        kind = self.original(parts[1])
+        if issubclass(kind, ImportError) and type(parts[2]) is tuple:
             self.missing = parts[2][0] if parts[2] else None
         if kind is SystemExit:
             kind = CandidateExit
         return classes.rebuild(self.mixed_with_aliases(kind), *parts[2:])
 
-    def raised(self, operation, error):
+    def raised(self, operation, error, arguments=()):
         kind = type(error)
         self.crossings.note("an exception")
         if kind in (ImportError, PermissionError) and error.args == ("denied",):
             self.denied = True
         # Raised by a plain call it would silently end a loop elsewhere: map() would stop, and all() of
         # nothing is true.
-        if isinstance(error, (StopIteration, StopAsyncIteration)) and operation not in ("next", "special", "step"):
+        may_end = operation in ("next", "step") or operation == "special" and arguments[0] in ENDING
+        if isinstance(error, (StopIteration, StopAsyncIteration)) and not may_end:
             return RuntimeError(f"candidate raised {kind.__name__}")
-        if aliases.is_control(kind):
+        is_skipping = any(one.__name__ in SKIPPING and _root(one) in FRAMEWORKS for one in kind.__mro__)
+        if is_skipping or aliases.is_control(kind):
             return RuntimeError(f"candidate raised {kind.__name__}")
         return error
 
@@ -403,23 +470,34 @@ class Link(membrane.Space):
         what the code raises, and nothing that the judge raises itself."""
         made = self.aliases.get(kind)
         if made is None:
-            made = self.aliases[kind] = type(kind.__name__, (kind,), {"__module__": "candidate"})
+            made = self.aliases[kind] = Alias(kind.__name__, (kind,), {"__module__": "candidate"})
+            made.original = kind
             self.originals[id(made)] = kind
         return made
+
+    def built_in(self, kind):
+        """A built-in class that arrives as a value, from wherever: `except Account.Error` is no better than
+        `except Error`."""
+        return self.alias(kind) if any(kind is one for one in FAILURES) else kind
+
+    def original(self, kind):
+        return self.originals.get(id(kind), kind)
+
+    def export(self, writer, value):
+        original = self.originals.get(id(value))
+        if original is None:
+            super().export(writer, value)
+        else:
+            writer.node_of(original)
 
     def without_aliases(self, name, value):
         """The value of a global name of the code's, as the tests see it."""
         if type(value) is tuple:
             return tuple(self.without_aliases(name, part) for part in value)
+        if id(value) in self.originals:
+            return self.original(value) if value.__name__ == name else value
         is_own = classes.is_exception(value) and id(value) not in self.stand_in_numbers
         return self.alias(value) if is_own and value.__name__ != name else value
-
-    def export(self, writer, value):
-        original = self.originals.get(id(value))
-        if original is not None:
-            writer.node(original)
-        else:
-            super().export(writer, value)
 
     def mixed_with_aliases(self, kind):
         if not self.aliases:
@@ -432,6 +510,7 @@ class Link(membrane.Space):
         if made is None:
             try:
                 made = type(kind.__name__, (kind, *above), {"__module__": kind.__module__})
+                self.originals[id(made)] = kind
             except TypeError:
                 made = kind
             self.alias_mixtures[key] = made
@@ -474,7 +553,15 @@ class Link(membrane.Space):
             raise AttributeError(name)
         if type(target) in CLOSED and name not in ("send", "throw", "close"):
             raise AttributeError(name)
-        of_tests = _is_of_tests(target if isinstance(target, type) else type(target))
+        of_class = target if isinstance(target, type) else type(target)
+        of_tests = _is_of_tests(of_class)
+        if _is_of_framework(of_class) and (name == "__dict__" or name not in SHOWN and not _is_own(target, name)):
+            raise AttributeError(name)
+        if name == "__dict__":
+            # A copy: what is written into the dictionary itself would take precedence over methods.
+            if isinstance(target, type) or not of_tests and type(target) is not describe.FUNCTION:
+                raise AttributeError(name)
+            return dict(vars(target))
         if name.startswith("_") and not of_tests and name not in SHOWN:
             raise AttributeError(name)
         if type(target) is describe.FUNCTION and name not in vars(target):
@@ -487,7 +574,12 @@ class Link(membrane.Space):
     @staticmethod
     def set_for_candidate(target, name, value):
         is_class = isinstance(target, type)
-        if type(name) is not str or name.startswith("__") or not _is_of_tests(target if is_class else type(target)):
+        of_class = target if is_class else type(target)
+        if type(name) is str and _is_mock(of_class.__mro__[min(1, len(of_class.__mro__) - 1)]) and not is_class:
+            is_closed = name.startswith(("_", "assert")) or hasattr(of_class, name)
+        else:
+            is_closed = type(name) is not str or name.startswith("__") or not _is_of_tests(of_class)
+        if is_closed or _is_of_framework(of_class):
             raise AttributeError(f"{name} is not for the code")
         if is_class and hasattr(target, name) or not is_class and not classes.may_be_set(type(target), name):
             raise AttributeError(f"{name} is not for the code")
@@ -495,15 +587,21 @@ class Link(membrane.Space):
 
     @staticmethod
     def delete_for_candidate(target, name):
-        if type(name) is not str or name.startswith("__") or not _is_of_tests(type(target)):
+        of_class = type(target)
+        if type(name) is not str or name.startswith("__") or not _is_of_tests(of_class) or _is_of_framework(of_class):
             raise AttributeError(f"{name} is not for the code")
         delattr(target, name)
 
     @staticmethod
     def special_for_candidate(target, name, /, *arguments, **keywords):
-        if name not in SPECIALS or type(target) in FORBIDDEN or isinstance(target, type):
+        is_method = name in SPECIALS or name in ("send", "throw") and type(target) is describe.GENERATOR
+        if not is_method or type(target) in FORBIDDEN or isinstance(target, type):
             raise TypeError("not for the code")
-        return getattr(type(target), name)(target, *arguments, **keywords)
+        if name == "__call__" and not _may_be_called_inside(target):
+            raise TypeError("not for the code")
+        if _is_of_framework(type(target)) and name not in ("__eq__", "__hash__", "__repr__", "__str__"):
+            raise TypeError("not for the code")
+        return describe.special_method(target, name)(*arguments, **keywords)
 
     def ambient_for_candidate(self, kind, arguments):
         if type(kind) is not str or type(arguments) is not tuple:

@@ -22,7 +22,7 @@ import wire
 from wire import WireError
 
 OBJECTS_MAX = 1 << 20
-PURE = frozenset(("get", "special"))
+BRIEF = bytes((wire.BRIEF,))
 
 
 class Lost(BaseException):
@@ -277,6 +277,9 @@ class Space:
     def make_library_object(self, number, parts):
         raise WireError("a name of the library")
 
+    def built_in(self, kind):
+        return kind
+
     def make_sentinel(self, number, parts):
         _, module, name = parts
         if name not in describe.SENTINELS.get(module, ()):
@@ -287,7 +290,7 @@ class Space:
         return mirrors.make_function(self, None, ("f", "module", "module", None, None, 0, None, None))
 
     def make_exception(self, number, parts):
-        if len(parts) != 7:
+        if len(parts) != 8:
             raise WireError("a bad exception")
         return classes.rebuild(*parts[1:])
 
@@ -449,6 +452,8 @@ class Space:
         if type(news) is not tuple or len(news) != 2 or type(news[0]) is not tuple:
             raise WireError("bad news")
         for number in news[0]:
+            if type(number) is not int:
+                raise WireError("bad news")
             value = self.exports.pop(number, None)
             if value is not None:
                 del self.export_numbers[id(value)]
@@ -473,7 +478,7 @@ class Space:
         with self.lock:
             what, value = self.exchange(self.question(operation, target, arguments, keywords, self.news()))
         if what == "!":
-            raise self.raised(operation, value)
+            raise self.raised(operation, value, arguments)
         return value
 
     def exchange(self, message):
@@ -501,14 +506,14 @@ class Space:
         except WireError as error:
             raise ValueError(f"cannot be handed over: {error}") from None
 
-    def raised(self, operation, error):
+    def raised(self, operation, error, arguments=()):
         return error
 
     def converse(self):
         """Answers the other side's questions until its answer comes."""
         while True:
             data = self.receive()
-            if data[0] == wire.BRIEF:
+            if data[:1] == BRIEF:
                 if self.is_brief_answer(data):
                     return "=", wire.read_brief_answer(data)
                 continue

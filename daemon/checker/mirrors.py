@@ -19,6 +19,8 @@ from wire import TYPES, WireError
 
 COPIED = ("__name__", "__qualname__", "__module__", "__doc__")
 NAME_MAX = 1000
+mro_of, bases_of = type.__dict__["__mro__"].__get__, type.__dict__["__bases__"].__get__
+annotations_of = type.__dict__["__annotations__"].__get__
 
 
 class Info:
@@ -56,6 +58,8 @@ def make_function(space, number, parts):
     stand_in.__doc__ = doc if type(doc) is str else None
     if type(attributes) is dict:
         stand_in.__dict__ = attributes
+    elif type(attributes) is tuple and all(type(name) is str for name in attributes[::2]):
+        stand_in.__dict__.update(zip(attributes[::2], attributes[1::2]))
     if signature is not None:
         add_signature(stand_in, signature)
     return stand_in
@@ -89,6 +93,8 @@ def add_signature(stand_in, signature):
             kind = inspect._VAR_KEYWORD if flags & 8 and number == len(ordered) - 1 else inspect._VAR_POSITIONAL
         shown = stand_in.__annotations__.get(name, empty)
         parameters.append(inspect.Parameter(name, kind, default=default, annotation=shown))
+    # Never used, since a stand-in has no such parameters.
+    stand_in.__defaults__, stand_in.__kwdefaults__ = defaults, by_keyword or None
     returned = stand_in.__annotations__.get("return", empty)
     stand_in.__signature__ = inspect.Signature(parameters, return_annotation=returned)
 
@@ -115,6 +121,7 @@ def make_machinery(space):
                 for one in cls.__mro__[1:]:
                     if type(one) in space.metaclasses and not space.info(one).is_here:
                         return space.get(one, name)
+            if info.is_here or info.library:
                 raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
             return space.get(cls, name)
 
@@ -133,7 +140,22 @@ def make_machinery(space):
         def __dir__(cls):
             return space.ask("dir", cls)
 
-    return Mirror, make_instance(space)
+        # As the other side has them, without what makes it a mirror. Python itself does not look here.
+        @property
+        def __mro__(cls):
+            return tuple(one for one in mro_of(cls) if one is not Instance)
+
+        @property
+        def __bases__(cls):
+            return tuple(one for one in bases_of(cls) if one is not Instance) or (object,)
+
+        @property
+        def __annotations__(cls):
+            info = space.info(cls)
+            return annotations_of(cls) if info.is_here or info.library else space.get(cls, "__annotations__")
+
+    Instance = make_instance(space)
+    return Mirror, Instance
 
 
 def make_instance(space):
@@ -251,16 +273,10 @@ def has_weak(bases):
 
 
 def mirrored_bases(space, bases):
-    """Returns the bases that a mirror has: mirrors, built-in types that instances are made of, exceptions,
-    and the abstract classes of the library, whose methods work on whatever has the methods they need."""
-    kept = []
-    for one in bases:
-        is_mirror = id(one) in space.infos and isinstance(one, space.Mirror)
-        is_solid = one in describe.IMMUTABLE_BASES or one in describe.MUTABLE_BASES
-        is_abstract = one.__module__ in ("collections.abc", "numbers") and not issubclass(one, BaseException)
-        if is_mirror or is_solid or is_abstract or issubclass(one, BaseException):
-            kept.append(one)
-    return tuple(kept)
+    """Returns the bases that a mirror has: mirrors, and some of the library's."""
+    return tuple(
+        one for one in bases if id(one) in space.infos and isinstance(one, space.Mirror) or describe.has_mirror(one)
+    )
 
 
 def solid_of(bases):
@@ -271,13 +287,17 @@ def solid_of(bases):
     return object
 
 
+# A class that derives from the mirror may call these.
+CALLED_BY_SUPER = ("__init__", "__post_init__")
+
+
 def add_attribute(space, info, names, attribute):
     if type(attribute) is not tuple or len(attribute) != 3:
         raise WireError("a bad attribute")
     name, kind, value = attribute
     if type(name) is not str or type(kind) is not str:
         raise WireError("a bad attribute")
-    if name.startswith("__") and name.endswith("__") and name not in SPECIALS:
+    if name.startswith("__") and name.endswith("__") and name not in SPECIALS and name not in CALLED_BY_SUPER:
         return
     if kind in "fsk" and type(value) is not describe.FUNCTION:
         raise WireError("a bad method")
@@ -305,6 +325,8 @@ def make_virtual(space, name, like):
 
     method.__name__, method.__qualname__ = like.__name__, like.__qualname__
     method.__doc__, method.__module__ = like.__doc__, like.__module__
+    if "__signature__" in like.__dict__:
+        method.__signature__, method.__annotations__ = like.__signature__, like.__annotations__
     method.__code__ = method.__code__.replace(
         co_flags=method.__code__.co_flags | like.__code__.co_flags & describe.FUNCTION_FLAGS
     )
@@ -344,7 +366,8 @@ def add_local_access(space, names, solid):
     """Exceptions and values of derived classes are on both sides; what is not here is asked for."""
 
     def __getattr__(self, name):
-        if name.startswith("__") or space.number_of(self) is None:
+        is_known = space.number_of(self) is not None or id(self) in space.sharing.by_id
+        if name.startswith("__") or not is_known:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return space.get(self, name)
 
@@ -442,11 +465,19 @@ def make_library_class(space, module, qualified, specials):
             names[name] = make_special(space, info, name, None)
     if "__await__" in names:
         asynchronous.add_awaiting(space, names)
+    if (module, qualified) == ("builtins", "generator"):
+        add_sending(space, names)
     if "__next__" in names:
         add_reading_ahead(space, info, names)
     made = type.__new__(space.Mirror, info.name, (space.Instance,), names)
     space.infos[id(made)] = info
     return made
+
+
+def add_sending(space, names):
+    """A generator may end when something is sent to it."""
+    names["send"] = lambda self, value: space.ask("special", self, ("send", value))
+    names["throw"] = lambda self, *error: space.ask("special", self, ("throw", *error))
 
 
 def add_reading_ahead(space, info, names):

@@ -443,10 +443,13 @@ class Writer:
             self.out += DICTIONARY_VIEWS[kind]
             self.children([part for item in value for part in item] if kind is ITEMS else list(value))
         elif kind is type and value in TYPE_NAMES:
-            self.out += b"y"
-            self.text(TYPE_NAMES[value])
+            self.node_of(value)
         else:
             self.described(kind, value)
+
+    def node_of(self, built_in):
+        self.out += b"y"
+        self.text(TYPE_NAMES[built_in])
 
     def described(self, kind, value):
         parts = values.describe(value)
@@ -622,6 +625,8 @@ class Table:
             if entry is None:
                 raise WireError("an unknown container")
             return entry.value
+        if tag == 121:  # y
+            return self.space.built_in(_read_type(reader))
         if tag == 113:  # q
             number = reader.number()
             return math.nan if number == 0 else self.space.nan(number - 1)
@@ -760,7 +765,6 @@ READERS = {
     100: _read_float,  # d
     99: lambda reader: complex(_read_float(reader), _read_float(reader)),  # c
     98: lambda reader: bytes(reader.take(reader.number())),  # b
-    121: _read_type,  # y
     80: _read_packed,  # P
 }
 MADE_OF = {
