@@ -1001,9 +1001,11 @@ HOSTILE_VALUES = {
 @pytest.mark.parametrize("name", HOSTILE_VALUES)
 def test_hostile_values(client, name):
     targets = ["assert f(1) == 4", "assert all(map(lambda x: f(x) == 4, [1]))", "assert [f(1), 1] == [4, 1]"]
-    result = judge(client, HOSTILE_VALUES[name], *targets, metadata={"timeout_s": 20})
-    assert result["verdict"] in ("assertion_fail", "error"), result
-    assert result["score"]["score"] == 0, result
+    # Two million numbers take seconds on a busy host, so each of these targets is a job of its own.
+    for job_targets in [[target] for target in targets] if name == "an endless answer" else [targets]:
+        result = judge(client, HOSTILE_VALUES[name], *job_targets, metadata={"timeout_s": 20})
+        assert result["verdict"] in ("assertion_fail", "error"), result
+        assert result["score"]["score"] == 0, result
 
 
 def test_what_cannot_be_shown_ends_with_the_clock(client):
