@@ -49,7 +49,8 @@ MODULES_KNOWN = ("contextlib", "re", "functools", "io", "itertools", "collection
                  "builtins", "dataclasses", "typing", "string", "operator", "asyncio", "_asyncio", "_io", "_thread", "random",
                  "weakref", "contextvars", "logging", "heapq", "csv", "configparser", "argparse",
                  "struct", "zlib", "hashlib", "_hashlib", "time", "inspect", "datetime", "enum", "abc")  # fmt: skip
-HOLLOW = frozenset(("__float__", "__int__", "__index__", "__complex__", *COMPARISONS, "__hash__", "__bool__"))
+HOLLOW = frozenset(("__float__", "__int__", "__index__", "__complex__", "__trunc__", "__floor__", "__ceil__", "__round__",
+                    *COMPARISONS, "__hash__", "__bool__"))  # fmt: skip
 PLAIN = (int, float, complex, str, bytes, bool, tuple, list, dict, set, frozenset, bytearray, type(None))
 # Every failure of a test is one of these.
 FAILURES = (AssertionError, Exception, BaseException)
