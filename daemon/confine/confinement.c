@@ -3,6 +3,7 @@
 #include "isolation.h"
 
 #include <assert.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -39,11 +40,14 @@ static int add_interpreter(struct confinement *confinement, const struct config 
     confinement->version = strdup(version);
     if (r < 0 || !confinement->environment || !confinement->version)
         return -ENOMEM;
+    /* Without it, each jail loads the code when its first pair comes. */
+    confinement->code = fcntl(host->code, F_DUPFD_CLOEXEC, 0);
     confinement->jail.program = host->warm_program;
     confinement->jail.argv = (const char *const *)confinement->interpreter.item;
     confinement->jail.envp = (const char *const *)confinement->environment;
     confinement->jail.modules = (const char *const *)confinement->modules.item;
     confinement->jail.version = confinement->version;
+    confinement->jail.code = confinement->code;
     return 0;
 }
 
@@ -141,6 +145,8 @@ int confinement_new(const struct config *config, const struct confinement_host *
     *confinement = (struct confinement){
         .references = 1,
         .probe = PROBE_NULL,
+        .plain = {.code = -1},
+        .code = -1,
     };
     const struct query query = {config, host, without, directory};
     r = copy_paths(confinement, &config->readable);
@@ -191,6 +197,7 @@ struct confinement *confinement_unref(struct confinement *confinement)
         string_list_deinit(&confinement->modules);
         isolation_environment_free(confinement->environment);
         free(confinement->version);
+        close_fd(confinement->code);
         free(confinement);
     }
     return NULL;

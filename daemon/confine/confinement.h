@@ -39,6 +39,7 @@ struct confinement {
     struct string_list interpreter, modules;
     char **environment;
     char *version;
+    int code; /* owned */
     struct probe probe;
 };
 
@@ -46,6 +47,7 @@ struct confinement {
 struct confinement_host {
     int jail_program; /* rubricd-jail, open */
     int warm_program; /* rubricd-jail-warm, open; a negative errno if it could not be opened */
+    int code; /* what programs of a pair run (jail/link.h), open; borrowed for the call alone */
     const char *no_cgroups; /* why there are no control groups; NULL if there are */
     bool is_private;        /* one client is served, and whether its jobs use an interpreter will
                                be seen */

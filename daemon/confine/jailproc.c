@@ -53,15 +53,19 @@ static bool keep_capabilities(void)
     return true;
 }
 
-static bool arrange_descriptors(int link_fd, int program, int *ret_program)
+/* CODE is -1 for an ordinary jail. */
+static bool arrange_descriptors(int link_fd, int program, int code, int *ret_program)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    int link = fcntl(link_fd, F_DUPFD, LINK_FD + 2);
-    int moved = fcntl(program, F_DUPFD, LINK_FD + 2);
+    int link = fcntl(link_fd, F_DUPFD, LINK_CODE_FD + 1);
+    int moved = fcntl(program, F_DUPFD, LINK_CODE_FD + 1);
+    int moved_code = code >= 0 ? fcntl(code, F_DUPFD, LINK_CODE_FD + 1) : -1;
+    unsigned end = code >= 0 ? LINK_CODE_FD + 1 : LINK_CODE_FD;
     *ret_program = LINK_FD + 1;
     return null >= 0 && link >= 0 && moved >= 0 && dup2(null, STDIN_FILENO) >= 0 &&
            dup2(null, STDOUT_FILENO) >= 0 && dup2(link, LINK_FD) >= 0 &&
-           dup3(moved, LINK_FD + 1, O_CLOEXEC) >= 0 && close_range(LINK_FD + 2, ~0U, 0) == 0;
+           dup3(moved, LINK_FD + 1, O_CLOEXEC) >= 0 &&
+           (code < 0 || dup2(moved_code, LINK_CODE_FD) >= 0) && close_range(end, ~0U, 0) == 0;
 }
 
 /* Replaces PROGRAM by a read-only clone of its mount. A job that is a fork of the jail can open the
@@ -92,8 +96,10 @@ _Noreturn static void become_jail(int link_fd, const struct jailproc_config *con
     char *envp[] = {NULL};
     /* Only jobs that are forks of the jail can see its program. */
     int program = config->argv && user_namespace ? seal_program(config->program) : config->program;
+    int code = role ? config->code : -1;
     int moved;
-    if ((!user_namespace || keep_capabilities()) && arrange_descriptors(link_fd, program, &moved))
+    if ((!user_namespace || keep_capabilities()) &&
+        arrange_descriptors(link_fd, program, code, &moved))
         (void)syscall(SYS_execveat, moved, "", argv, envp, AT_EMPTY_PATH);
     _exit(127); /* the supervisor sees the link closed */
 }

@@ -13,13 +13,14 @@ struct jail_interpreter {
     /* Prepares the interpreter to run scripts as `ARGV[0] ARGV[1] ... SCRIPT` would, with the
      * environment ENVP and MODULES loaded, all three of LISTS, which stays valid. The interpreter
      * must be of VERSION. Called once, in the confined jail, or in the zygote that jails are copies
-     * of. On failure returns a negative errno
-     * and the reason in WHY (SIZE bytes); jobs are then executed. */
-    int (*prepare)(const struct link_setup_lists *lists, const char *version, char *why,
+     * of; there CODE is that of programs of a pair, for learn(), and otherwise -1. On failure
+     * returns a negative errno and the reason in WHY (SIZE bytes); jobs are then executed. */
+    int (*prepare)(const struct link_setup_lists *lists, const char *version, int code, char *why,
                    size_t size);
 
-    /* Learns the modules in CODE (borrowed), of which only programs of a pair find anything. Called
-     * in the jail before its first pair. On failure such programs are executed. */
+    /* Learns the modules in CODE (borrowed), of which only programs of a pair find anything; does
+     * nothing if it has done so before. Called in the jail before a pair. If it fails, programs of
+     * pairs are executed. */
     void (*learn)(int code);
 
     /* Called in the jail before and after it forks a job. */

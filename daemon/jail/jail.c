@@ -55,7 +55,6 @@ struct jail {
     struct lockdown lockdown; /* the current job's */
     struct start start;
     struct twin twin;
-    bool has_learnt; /* the interpreter knows the code of pairs, or does not want to */
 };
 
 struct jailed_job {
@@ -122,9 +121,8 @@ static int make_twin(struct jail *jail, const struct link_job *request, const in
         return 0;
     if (fds[LINK_CODE] < 0)
         return -EPROTO;
-    if (interpreter && !jail->has_learnt)
+    if (interpreter)
         interpreter->learn(fds[LINK_CODE]);
-    jail->has_learnt = true;
     return twin_make(&jail->twin, &parts, fds);
 }
 
@@ -343,7 +341,7 @@ static void warm_up(struct jail *jail, const struct jail_interpreter *interprete
     if (!interpreter)
         (void)snprintf(notice->cold_because, sizeof(notice->cold_because), "%s",
                        "the jail has no interpreter");
-    else if (interpreter->prepare(lists, version, notice->cold_because,
+    else if (interpreter->prepare(lists, version, -1, notice->cold_because,
                                   sizeof(notice->cold_because)) == 0)
         jail->start.interpreter = interpreter;
     notice->warm = jail->start.interpreter != NULL;

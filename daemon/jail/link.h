@@ -23,6 +23,9 @@
 /* Number of the jail's end of the socketpair. */
 #define LINK_FD 3
 
+/* Of the zygote alone, while it starts: the code of programs of a pair; closed if there is none. */
+#define LINK_CODE_FD 5
+
 /* Maximum total size of the strings of one message, in bytes, and maximum length of each list. */
 #define LINK_STRINGS_MAX (48u << 10)
 #define LINK_LIST_MAX 64

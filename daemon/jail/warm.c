@@ -109,6 +109,7 @@ struct warm {
     PyObject *loaded; /* sorted bytes objects: top-level modules loaded here. A file beside the
                          script that has one of these names would be imported in its place. */
     PyObject *begin;  /* starts a program of a pair; NULL: nothing was learnt */
+    bool has_learnt;  /* or tried to */
     char directory[PATH_MAX]; /* in a fork: the directory of its script */
     bool is_pair;             /* in a fork: it runs a program of a pair */
     struct large large;
@@ -259,7 +260,32 @@ static int check_version(const char *version, char *why, size_t size)
     return -ENOEXEC;
 }
 
-static int prepare(const struct link_setup_lists *lists, const char *version, char *why,
+/* Reads all of FILE. Returns a new reference, or NULL with an exception set. */
+static PyObject *read_all(int file)
+{
+    struct stat st;
+    if (fstat(file, &st) < 0)
+        return PyErr_SetFromErrno(PyExc_OSError);
+    PyObject *data = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)st.st_size);
+    if (data && pread(file, PyBytes_AS_STRING(data), (size_t)st.st_size, 0) != st.st_size)
+        Py_CLEAR(data);
+    return data;
+}
+
+static void learn(int code)
+{
+    struct warm *w = warm();
+    if (w->has_learnt)
+        return;
+    w->has_learnt = true;
+    PyObject *data = read_all(code);
+    PyErr_Clear();
+    w->begin = data ? call("learn", data) : NULL;
+    script_renew_main();
+    Py_XDECREF(data);
+}
+
+static int prepare(const struct link_setup_lists *lists, const char *version, int code, char *why,
                    size_t size)
 {
     struct warm *w = warm();
@@ -281,32 +307,12 @@ static int prepare(const struct link_setup_lists *lists, const char *version, ch
         r = load_with_streams(lists->modules, why, size);
     if (r == 0)
         r = script_prepare();
+    if (r == 0 && code >= 0)
+        learn(code);
     large_end(&w->large);
     if (r == 0)
         large_copy_library((uintptr_t)Py_RunMain);
     return r;
-}
-
-/* Reads all of FILE. Returns a new reference, or NULL with an exception set. */
-static PyObject *read_all(int file)
-{
-    struct stat st;
-    if (fstat(file, &st) < 0)
-        return PyErr_SetFromErrno(PyExc_OSError);
-    PyObject *data = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)st.st_size);
-    if (data && pread(file, PyBytes_AS_STRING(data), (size_t)st.st_size, 0) != st.st_size)
-        Py_CLEAR(data);
-    return data;
-}
-
-static void learn(int code)
-{
-    struct warm *w = warm();
-    PyObject *data = read_all(code);
-    PyErr_Clear();
-    w->begin = data ? call("learn", data) : NULL;
-    script_renew_main();
-    Py_XDECREF(data);
 }
 
 /* --- in a fork ----------------------------------------------------------------------------- */

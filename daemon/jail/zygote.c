@@ -5,7 +5,8 @@
  *  1. maps its user and group to themselves, so that jails can have user namespaces below its own;
  *  2. becomes undumpable, and a session of its own;
  *  3. enters a view as jails have it (view.c) and starts the interpreter there, so that it finds
- *     the files that it would find in a jail and no others;
+ *     the files that it would find in a jail and no others; the interpreter also loads the code of
+ *     pairs, which is the daemon's own and the same for all jobs;
  *  4. returns to its first mount namespace, which shows what the host shows: each jail starts from
  *     a copy of that one and builds a view of its own;
  *  5. gives up its capabilities and serves requests.
@@ -33,6 +34,7 @@
 
 #include "proto/util.h"
 
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
@@ -72,12 +74,13 @@ static int drop_capabilities(void)
     return syscall(SYS_capset, &header, none) < 0 ? -errno : 0;
 }
 
-/* Starts the interpreter in a view over DIRECTORY and comes back. That the interpreter does not
- * start is no error here: NOTICE says so. */
+/* Starts the interpreter in a view over DIRECTORY, has it load CODE (taken; -1: none), and comes
+ * back. That the interpreter does not start is no error here: NOTICE says so. */
 static int prepare(const struct jail_interpreter *interpreter, const char *directory,
-                   const struct link_setup_lists *lists, const char *version,
+                   const struct link_setup_lists *lists, const char *version, int code,
                    struct link_notice *notice, const char **ret_step)
 {
+    _cleanup_close_ int taken = code;
     struct view view = VIEW_NULL;
     const struct view_options options = {.mountpoint = directory, .readable = lists->paths};
     *ret_step = "making its directory";
@@ -86,7 +89,7 @@ static int prepare(const struct jail_interpreter *interpreter, const char *direc
     int r = view_enter(&view, &options, ret_step);
     if (r < 0)
         return r;
-    notice->warm = interpreter->prepare(lists, version, notice->cold_because,
+    notice->warm = interpreter->prepare(lists, version, taken, notice->cold_because,
                                         sizeof(notice->cold_because)) == 0;
     *ret_step = "leaving its view";
     r = mounts_enter(view.host, MOUNTS_NO_PASS);
@@ -105,6 +108,8 @@ static int set_up(const struct jail_interpreter *interpreter, const char *direct
     struct link_notice notice = {.type = LINK_READY};
     struct link_setup setup;
     _cleanup_close_ int filter = -1;
+    /* Before anything is opened that could get its number. */
+    _cleanup_close_ int code = fcntl(LINK_CODE_FD, F_GETFD) >= 0 ? LINK_CODE_FD : -1;
     *ret_step = "reading the set-up";
     int r = link_receive_setup(LINK_FD, &setup, strings, &filter);
     if (r == 0)
@@ -116,7 +121,8 @@ static int set_up(const struct jail_interpreter *interpreter, const char *direct
         r = hide(&setup);
     }
     if (r == 0)
-        r = prepare(interpreter, directory, &lists, setup.version, &notice, ret_step);
+        r = prepare(interpreter, directory, &lists, setup.version, TAKE_FD(code), &notice,
+                    ret_step);
     if (r == 0) {
         *ret_step = "giving up capabilities";
         r = drop_capabilities();

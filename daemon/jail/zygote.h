@@ -5,11 +5,12 @@
  * per configuration; a jail that is a copy of it is ready in a few milliseconds.
  *
  * It is the jail program itself under another name, and runs as the daemon's account in namespaces
- * of its own. It runs nothing but its interpreter's start and the modules of the standard set-up:
- * no job, no file of a job, no message of a jail. It holds no secret, not even a pass; its
- * environment is empty, and it has no capability left when its first copy is made. No jail keeps a
- * descriptor of it. No job can see it, since jobs live in other pid namespaces, below other mounts;
- * or trace it, since it is undumpable and belongs to a user namespace above theirs.
+ * of its own. It runs nothing but its interpreter's start, the modules of the standard set-up and
+ * those of the checker: no job, no file of a job, no message of a jail. It holds no secret, not
+ * even a pass; its environment is empty, and it has no capability left when its first copy is made.
+ * No jail keeps a descriptor of it. No job can see it, since jobs live in other pid namespaces,
+ * below other mounts; or trace it, since it is undumpable and belongs to a user namespace above
+ * theirs.
  *
  * The copies are siblings of the zygote, children of the daemon (CLONE_PARENT), in new namespaces
  * from their first instruction on. They share the layout of their address spaces, as the jobs of

@@ -79,6 +79,7 @@ static int make_isolation(struct settings *settings, const struct settings_host 
     const struct confinement_host of = {
         .jail_program = host->jail_program,
         .warm_program = host->warm_program,
+        .code = settings->checker,
         .no_cgroups = host->no_cgroups,
         .is_private = host->is_private,
     };

@@ -5,7 +5,7 @@ and the host. Each attack here gave code that knows no answer a pass while both 
 import json
 
 import pytest
-from conftest import ALL_LAYERS, NO_USER_NAMESPACES, Daemon, make_shape
+from conftest import ALL_LAYERS, NO_USER_NAMESPACES, Daemon, make_shape, need_warm_jail
 
 NAMESPACES = {"pid": "pid_namespace", "mnt": "mount_namespace", "ipc": "user_namespace", "uts": "user_namespace",
               "net": "net_namespace"}  # fmt: skip
@@ -252,6 +252,14 @@ def test_cpu_time_of_both_counts(client):
     result = judge(client, spin + "def f():\n    spin()\n    return 1", spin + "spin()\nassert f() == 1")
     assert result["verdict"] == "pass", result
     assert result["usage"]["cpu_ms"] >= 600, result
+
+
+def test_warm(client):
+    """Whether the jail is a copy of a zygote or has started an interpreter itself."""
+    need_warm_jail()
+    for _ in range(2):
+        result = judge(client, "def f(): return 1", "assert f() == 1")
+        assert (result["verdict"], result["interpreter"]) == ("pass", "warm"), result
 
 
 def test_cold(client):

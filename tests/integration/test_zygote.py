@@ -170,6 +170,40 @@ def test_the_zygote_has_only_its_link(daemon):
         assert f"Cap{kind}:\t0000000000000000" in status, status
 
 
+# Looks for a text of the checker in its own memory.
+LEARNT = (
+    REPORT
+    + """
+import re
+found = False
+with open("/proc/self/mem", "rb", 0) as memory:
+    for line in open("/proc/self/maps"):
+        place, rights, *rest = line.split()
+        if rights.startswith("rw") and (len(rest) < 4 or rest[3] == "[heap]"):
+            begin, end = (int(one, 16) for one in place.split("-"))
+            memory.seek(begin)
+            found = found or bool(re.search(rb"Judges model-writte[n] code: reads", memory.read(end - begin)))
+report(found=found)
+"""
+)
+PAIR = {"kind": "code_exec", "code": "def f(x):\n    return x + 1", "targets": ["assert f(1) == 2"]}
+
+
+def has_learnt(client, bench):
+    """Returns whether the checker is in the memory of a jail's interpreter."""
+    result = client.run(bench.job(LEARNT))
+    assert result["interpreter"] == "warm", result
+    return seen(result)["found"]
+
+
+def test_the_zygote_loads_the_checker_for_all_jails(daemon, bench):
+    wait_for_jails(daemon)
+    with daemon.connect() as client:
+        assert has_learnt(client, bench), "before any jail has judged"
+        result = client.run(PAIR)
+        assert (result["verdict"], result["interpreter"]) == ("pass", "warm"), result
+
+
 @contextlib.contextmanager
 def private(tmp_path, *settings):
     """Runs a private daemon; it must end well."""
@@ -268,6 +302,8 @@ def test_fallback(start_daemon, bench):
     daemon = start_daemon(shape=Shape("siblings"))
     wait_for_jails(daemon)
     assert not zygotes(daemon.process)
+    with daemon.connect() as client:
+        assert not has_learnt(client, bench), "each jail loads it when it needs it (test_apart.py)"
     assert len(set(places(daemon, bench, 3))) == 3
     assert daemon.log().count(COPIES_LOST) == 1
     assert "it cannot make jails: Operation not permitted; jails are made without it" in daemon.log()

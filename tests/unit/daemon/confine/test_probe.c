@@ -51,7 +51,7 @@ static const char *directory_of(const char *name)
 static int probe_with(int program, uint32_t without, const char *name, struct probe *probe,
                       struct fault *fault)
 {
-    const struct jailproc_config config = {.program = program};
+    const struct jailproc_config config = {.program = program, .code = -1};
     struct stat st;
     size_t descriptors = count_descriptors();
     memset(probe, 0x5A, sizeof(*probe));
@@ -424,7 +424,7 @@ static int no_descriptor_is_left(void)
     for (rlim_t left = 1; left < 5; left++) {
         struct probe probe;
         struct rlimit limit = {(rlim_t)next + left, 1024};
-        const struct jailproc_config config = {.program = program};
+        const struct jailproc_config config = {.program = program, .code = -1};
         CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
         int r = probe_jails(&probe, &config, 0, NO_CGROUPS, directory_of("few"), NULL);
         probe_deinit(&probe);

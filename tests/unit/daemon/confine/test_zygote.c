@@ -116,8 +116,8 @@ static struct fixture *start(const char *work_directory)
     assert_non_null(f);
     (void)alarm(60);
     f->descriptors = count_descriptors();
-    f->config = (struct jailproc_config){.program = open("/proc/self/exe", O_RDONLY | O_CLOEXEC),
-                                         .argv = interpreter};
+    f->config = (struct jailproc_config){
+        .program = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), .argv = interpreter, .code = -1};
     f->shape = (struct jail_shape)JAIL_SHAPE_NULL;
     f->zygote = zygote_new(&f->config, work_directory);
     assert_non_null(f->zygote);
