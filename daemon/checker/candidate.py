@@ -19,7 +19,7 @@ import wire
 
 NAME = "candidate"
 WIRE_READ, WIRE_WRITE = 3, 4  # descriptors
-END_STATUS = 77  # of a candidate that the judge has ended
+END_STATUS = 77  # LINK_PAIR_AGAIN: of a candidate that the judge has ended
 NAMES_MAX = 10000
 DRAINED_MAX = 4096
 
@@ -216,38 +216,25 @@ def unpickled(data):
 
 
 def main():
-    """Forks the process that runs the code. This one waits until that has ended, and runs the job once more
-    as a plain program if the judge wants that."""
-    for fd in (WIRE_READ, WIRE_WRITE):
-        os.set_inheritable(fd, False)
-    sys.argv = [NAME]
-    pid = os.fork()
-    if pid == 0:
-        run(WIRE_READ, WIRE_WRITE)
-    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    if status == END_STATUS:
-        silence()
-        plain.run(WIRE_READ, WIRE_WRITE)
-    if status < 0:
-        end_by_signal(-status)
-    os._exit(status & 0xFF)
+    keep_wire()
+    run(WIRE_READ, WIRE_WRITE)
 
 
-def silence():
-    """What the code prints it has printed already."""
+def confirm(begin):
+    """Is the second program in the candidate's place, once the judge has ended the first: runs the job once
+    more as a plain program. What the code prints it has printed already."""
+    keep_wire()
     null = os.open("/dev/null", os.O_WRONLY)
     for fd in (1, 2):
         os.dup2(null, fd)
     os.close(null)
+    plain.run(WIRE_READ, WIRE_WRITE, begin)
 
 
-def end_by_signal(number):
-    """Ends as the process that ran the code has ended."""
-    import _signal
-
-    if number not in (_signal.SIGKILL, _signal.SIGSTOP):
-        _signal.signal(number, _signal.SIG_DFL)
-    os.kill(os.getpid(), number)
+def keep_wire():
+    sys.argv = [NAME]
+    for fd in (WIRE_READ, WIRE_WRITE):
+        os.set_inheritable(fd, False)
 
 
 def run(read_fd, write_fd):

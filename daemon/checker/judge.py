@@ -400,7 +400,7 @@ class Checker:
             return
         self.link.end()
         plain.empty(os.getcwd())
-        passed, detail, number = plain.confirm(self.job, self.link.fds, self.seed)
+        passed, detail, number = plain.confirm(self.job, self.link.fds, STATUS, self.seed)
         if not passed:
             self.report.revise(number, detail)
 

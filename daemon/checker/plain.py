@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The plain confirmation: runs prelude, code and tests of a job once more in one process, as a script would
-have them. What fails there does not pass. The process is forked before any code runs, and learns the job
-when all assertions have passed in isolation, so nothing that the code does before can tell it the tests.
+have them. What fails there does not pass. The process is started when all assertions have passed in
+isolation and nothing of the code runs any more, so nothing that the code did before can tell it anything.
 Its word turns a pass into a failure, and never the reverse: the code can forge it and gains nothing."""
 
 import marshal
@@ -17,6 +17,8 @@ from simple import Crossings  # for the wire
 NAME = "candidate"  # __name__ of the code's module; see __main__ of the tests
 ANSWER_MAX = 1024
 JOB_MAX = 1 << 30
+PIPE_MAX = 1 << 20  # bytes that a pipe holds
+STATUS_SIZE = 4
 READY = b"plain"
 FAILS = "passes only in isolation"
 
@@ -120,16 +122,30 @@ def needs_confirmation(code_tree, job, crossings, under_test=(), code_text=None)
     return simple.why_not(code_tree, code_text, job, under_test)
 
 
-def confirm(job, fds, seed):
-    """Has the process behind FDS (read end, write end; they stay the caller's) run JOB. Returns (True, "",
-    0), or (False, reason, number of the first assertion that fails). Waits as long as it takes: the job's
-    deadline ends the judge, too."""
+def _is_ready(read_fd, status_fd):
+    """Waits until the process is there. Once the status of the candidate before it has come, nothing of that
+    one lives; whatever it has left in the pipe is dropped."""
+    if len(_read(status_fd, STATUS_SIZE)) != STATUS_SIZE:
+        return False
+    data = b""
+    while not data.endswith(READY):
+        data = os.read(read_fd, PIPE_MAX)
+        if not data:
+            return False
+    return True
+
+
+def confirm(job, fds, status_fd, seed):
+    """Has the process behind FDS (read end, write end; they stay the caller's) run JOB, after the candidate
+    whose wait status comes over STATUS_FD. Returns (True, "", 0), or (False, reason, number of the first
+    assertion that fails). Waits as long as it takes: the job's deadline ends the judge, too."""
     text = program.compose(job.prelude, job.code, names.asked_of(job))[0]
     data = marshal.dumps((text, seed, job.setup, job.test, job.targets, job.entry_point))
+    answer = b""
     try:
-        if _read(fds[0], len(READY)) == READY:
+        if _is_ready(fds[0], status_fd):
             _send(fds[1], data)
-        answer = _receive(fds[0], ANSWER_MAX)
+            answer = _receive(fds[0], ANSWER_MAX)
     except OSError:
         answer = b""
     if answer == b"pass":

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Starts the two programs of a code_exec job: the judge, which knows the tests, and the candidate, which
-runs the code. daemon/jail/link.h says which descriptors they have.
+"""Starts the programs of a code_exec job: the judge, which knows the tests, and the candidate, which runs
+the code. In the candidate's place a second program may follow it, which confirms a pass (plain.py).
+daemon/jail/link.h says which descriptors they have.
 
 This file is the first part of their code, up to a NUL (embed.py). An interpreter that waits in a jail runs
 prepare() once; a program that is executed runs the end of this file. Either loads the modules, which were
@@ -51,13 +52,16 @@ def share_directory():
 
 
 def begin(role):
-    share_directory()
     judge, candidate = sys.modules["judge"], sys.modules["candidate"]
-    sys.argv = [role]
     if role == "judge":
+        share_directory()
+        sys.argv = [role]
         judge.main()
     for name in OURS:
         sys.modules.pop(name, None)
+    if role == "plain":
+        candidate.confirm(share_directory)  # the judge empties the working directory before that
+    share_directory()
     candidate.main()
 
 

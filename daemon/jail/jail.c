@@ -198,7 +198,8 @@ static bool answer_question(const struct jail *jail, const struct jailed_job *jo
     if (job_no != job->number)
         return true;
     uint64_t elapsed_ns = clock_now_ns() - job->started_ns;
-    if (tree_time_read_settled(elapsed_ns, jail->twin.pid, &time) == 0) {
+    const struct tree_time_except twin = {jail->twin.pid, jail->twin.used_us * 1000};
+    if (tree_time_read_settled(elapsed_ns, twin, &time) == 0) {
         notice.cpu_us = time.run_ns / 1000;
         notice.run_delay_ns = time.wait_ns;
         notice.ended_ns = clock_now_ns();

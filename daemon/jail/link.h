@@ -67,9 +67,12 @@ struct link_setup_lists {
  *     0 to 2  of the judge: as of any job. Of the candidate: /dev/null, and a pipe twice whose
  *             content is added to the job's stderr
  *     3, 4    reading and writing end of the wire
- *     5       of the judge: a pipe with the candidate's wait status (an int) once it has ended; end
- *             of file without one if the twin is lost
- *     6       their code, if the program is executed; closed where an interpreter has learnt it */
+ *     5       of the judge: a pipe with the candidate's wait status (an int) once it has ended, and
+ *             with that of the second (see below); end of file without one if the twin is lost
+ *     6       their code, if the program is executed; closed where an interpreter has learnt it
+ *
+ * A candidate that exits with LINK_PAIR_AGAIN is followed by another program in its place, whose
+ * role is LINK_PAIR_SECOND; nothing that the first has started lives then. */
 struct link_job {
     uint64_t job_no;
     struct limits limits;
@@ -114,6 +117,10 @@ enum {
     LINK_PAIR_CODE,
     LINK_PAIR_FDS,
 };
+
+/* The exit status, and the role. */
+#define LINK_PAIR_AGAIN 77
+#define LINK_PAIR_SECOND "plain"
 
 /* Runs the code up to its first NUL, which finds the rest by itself. */
 #define LINK_PAIR_BOOT "import os\nexec(os.pread(6, 65536, 0).partition(b'\\0')[0])"

@@ -153,7 +153,7 @@ static void add_threads(int proc, const struct process *process, size_t *threads
     time->run_ns += MAX(run_ns, process->alive_ns) + process->dead_ns;
 }
 
-int tree_time_read(pid_t except, struct tree_time *ret)
+int tree_time_read(struct tree_time_except except, struct tree_time *ret)
 {
     /* Static because it is too large for the stack; this function is not called twice at once. */
     static struct process processes[PROCESSES_MAX];
@@ -164,7 +164,9 @@ int tree_time_read(pid_t except, struct tree_time *ret)
     size_t threads = THREADS_MAX, n = read_processes(dir, processes);
     mark_ours(processes, n);
     for (size_t i = 0; i < n; i++)
-        if (processes[i].is_ours && processes[i].pid != except)
+        if (processes[i].is_ours && processes[i].pid == except.pid)
+            time.run_ns += processes[i].dead_ns - MIN(processes[i].dead_ns, except.earlier_ns);
+        else if (processes[i].is_ours)
             add_threads(dirfd(dir), &processes[i], &threads, &time);
     *ret = time;
     return 0;
@@ -178,7 +180,8 @@ static bool is_in_doubt(const struct tree_time *time, uint64_t elapsed_ns)
                               time->run_ns + time->wait_ns < elapsed_ns / 10 * 9);
 }
 
-int tree_time_read_settled(uint64_t elapsed_ns, pid_t except, struct tree_time *ret)
+int tree_time_read_settled(uint64_t elapsed_ns, struct tree_time_except except,
+                           struct tree_time *ret)
 {
     struct tree_time time = {0};
     uint64_t began_ns = clock_now_ns(), settling_ns = 0;

@@ -15,18 +15,25 @@ struct tree_time {
     uint64_t usual_wait_ns; /* how long such a thread has waited as a rule before it ran */
 };
 
-/* Sums up all descendants of this process, whatever session they have moved to, from /proc. Where
- * /proc hides processes that are not dumpable, this process must have the capability to see them.
- * EXCEPT is a child whose own time does not count, only that of its descendants; 0: none.
- * The kernel does not tell how long threads waited that are gone. A negative errno if /proc cannot
- * be read. */
-int tree_time_read(pid_t except, struct tree_time *ret);
+/* A child that is not of the job, though some of its children are: neither its own time counts, nor
+ * what children had used that it waited for before the job. */
+struct tree_time_except {
+    pid_t pid;           /* 0: there is none */
+    uint64_t earlier_ns; /* CPU time of those children */
+};
+
+/* Sums up all descendants of this process but EXCEPT, whatever session they have moved to, from
+ * /proc. Where /proc hides processes that are not dumpable, this process must have the capability
+ * to see them. The kernel does not tell how long threads waited that are gone. A negative errno if
+ * /proc cannot be read. */
+int tree_time_read(struct tree_time_except except, struct tree_time *ret);
 
 /* Does the same for a job that started ELAPSED_NS ago. The kernel counts a wait when it is over. So
  * where a long one may be under way, waits for at most TREE_TIME_SETTLE_MS until some of the job
  * has run, and counts a usual wait in addition if the job could run again. If nothing has run,
  * though something could, counts all time that is not accounted for as a wait: of threads that take
  * the CPUs from each other, one would have run. */
-int tree_time_read_settled(uint64_t elapsed_ns, pid_t except, struct tree_time *ret);
+int tree_time_read_settled(uint64_t elapsed_ns, struct tree_time_except except,
+                           struct tree_time *ret);
 
 #define TREE_TIME_SETTLE_MS 500

@@ -16,6 +16,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* Time that a killed process tree has to die before the twin gives up on it, and a little more that
@@ -146,15 +147,18 @@ static int start_candidate(const struct twin_parts *parts, const struct link_job
     return -start->status->error.error;
 }
 
-/* Starts the candidate with the ends of its pipes. */
+/* Starts the candidate with the ends of its pipes; IS_SECOND: the one after it. */
 static int begin(const struct twin_parts *parts, int code, const struct link_job *request,
-                 const int fds[LINK_JOB_FDS], struct candidate *candidate)
+                 const int fds[LINK_JOB_FDS], bool is_second, struct candidate *candidate)
 {
+    static char second[] = LINK_PAIR_SECOND;
     struct link_lists lists;
     int output[2];
     int r = link_split_job(request, parts->strings, &lists);
     if (r < 0 || !*lists.candidate)
         return r < 0 ? r : -EPROTO;
+    if (is_second)
+        lists.candidate[request->candidate_argc - 1] = second;
     _cleanup_close_ int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (input < 0 || pipe2(output, O_CLOEXEC) < 0)
         return -errno;
@@ -166,57 +170,92 @@ static int begin(const struct twin_parts *parts, int code, const struct link_job
     return start_candidate(parts, request, &lists, of_program, fds[LINK_CGROUP], candidate);
 }
 
-/* Ends the candidate and its whole tree, tells the judge its wait status over STATUS, and enters
- * its usage. Returns false if something is left. */
-static bool finish(const struct twin_parts *parts, struct candidate *candidate, int status,
-                   struct link_notice *notice)
+/* Ends the candidate, and enters its wait status, its usage and its waits. */
+static void end_candidate(struct candidate *candidate, struct children_usage *usage,
+                          struct link_notice *notice)
 {
-    struct children_usage usage = {0};
-    bool killed = true;
     struct pollfd end = {.fd = candidate->pidfd, .events = POLLIN};
     (void)kill(candidate->pid, SIGKILL);
     while (poll(&end, 1, -1) < 0 && errno == EINTR)
         ;
     _cleanup_close_ int schedstat = run_delay_open(candidate->pid);
-    notice->run_delay_ns = run_delay_read(schedstat);
-    notice->wait_status = children_reap(candidate->pid, &usage);
-    (void)!write(status, &notice->wait_status, sizeof(notice->wait_status));
+    notice->run_delay_ns = run_delay_sum(notice->run_delay_ns, run_delay_read(schedstat));
+    notice->wait_status = children_reap(candidate->pid, usage);
+    candidate->pid = 0;
+    candidate->pidfd = close_fd(candidate->pidfd);
+}
+
+/* Ends what the candidate has left. Returns false if something stays. */
+static bool end_tree(const struct twin_parts *parts, struct candidate *candidate,
+                     struct children_usage *usage)
+{
+    bool killed = true;
     if (layer_in(parts->enclosure->layers, LAYER_TREE_KILL))
-        killed = children_kill_all(TREE_KILL_MS, 0, &usage);
+        killed = children_kill_all(TREE_KILL_MS, 0, usage);
     while (pump_move(&candidate->output))
         ;
-    notice->cpu_us = usage.cpu_us;
-    notice->max_rss_bytes = usage.max_rss_bytes;
+    candidate->output.from = close_fd(candidate->output.from);
+    work_leave(&parts->enclosure->work);
     return killed;
 }
 
-/* Runs one candidate, from its message to its notice. Returns false if the twin must exit. */
-static bool run_candidate(const struct twin_parts *parts, int code, const struct link_job *request,
-                          int fds[LINK_JOB_FDS])
+static bool wants_second(const struct link_notice *notice)
+{
+    return WIFEXITED(notice->wait_status) && WEXITSTATUS(notice->wait_status) == LINK_PAIR_AGAIN;
+}
+
+/* Lets the judge see that nothing more comes over the wire. */
+static void hang_up(int fds[LINK_JOB_FDS])
+{
+    fds[LINK_WIRE_READ] = close_fd(fds[LINK_WIRE_READ]);
+    fds[LINK_WIRE_WRITE] = close_fd(fds[LINK_WIRE_WRITE]);
+}
+
+/* Runs a candidate to its end or the judge's, and closes the wire unless another is to follow.
+ * Returns false if something of it is left. */
+static bool run_program(const struct twin_parts *parts, int code, const struct link_job *request,
+                        int fds[LINK_JOB_FDS], bool is_second, struct link_notice *notice,
+                        enum stop *ret_stop)
 {
     struct candidate candidate = {
         .pidfd = -1,
         .output = {.from = -1, .to = fds[LINK_STDERR]},
     };
-    struct link_notice notice = {.type = LINK_ENDED, .job_no = request->job_no};
-    enum stop stop = STOP_NOT_YET;
-    int r = begin(parts, code, request, fds, &candidate);
-    fds[LINK_WIRE_READ] = close_fd(fds[LINK_WIRE_READ]);
-    fds[LINK_WIRE_WRITE] = close_fd(fds[LINK_WIRE_WRITE]);
-    fds[LINK_CGROUP] = close_fd(fds[LINK_CGROUP]);
+    struct children_usage usage = {notice->cpu_us, notice->max_rss_bytes};
+    int r = begin(parts, code, request, fds, is_second, &candidate);
+    notice->wait_status = 0;
     if (r < 0) {
         complain("starting a candidate", -r);
         fds[LINK_STATUS] = close_fd(fds[LINK_STATUS]); /* the judge sees that it is lost */
     } else {
-        stop = await_end(&candidate, LINK_FD);
+        *ret_stop = await_end(&candidate, LINK_FD);
     }
     if (candidate.pid > 0)
-        notice.leftover = !finish(parts, &candidate, fds[LINK_STATUS], &notice);
+        end_candidate(&candidate, &usage, notice);
+    bool is_last = *ret_stop != STOP_NOT_YET || is_second || !wants_second(notice);
+    if (is_last)
+        hang_up(fds);
+    if (r == 0 && is_last)
+        (void)!write(fds[LINK_STATUS], &notice->wait_status, sizeof(notice->wait_status));
+    bool killed = end_tree(parts, &candidate, &usage);
+    if (r == 0 && !is_last) /* only now, when nobody can write to the wire */
+        (void)!write(fds[LINK_STATUS], &notice->wait_status, sizeof(notice->wait_status));
+    notice->cpu_us = usage.cpu_us;
+    notice->max_rss_bytes = usage.max_rss_bytes;
+    return killed;
+}
+
+/* Runs what one message asks for, up to its notice. Returns false if the twin must exit. */
+static bool run_candidate(const struct twin_parts *parts, int code, const struct link_job *request,
+                          int fds[LINK_JOB_FDS])
+{
+    struct link_notice notice = {.type = LINK_ENDED, .job_no = request->job_no};
+    enum stop stop = STOP_NOT_YET;
+    notice.leftover = !run_program(parts, code, request, fds, false, &notice, &stop);
+    if (stop == STOP_NOT_YET && !notice.leftover && wants_second(&notice))
+        notice.leftover = !run_program(parts, code, request, fds, true, &notice, &stop);
     for (int i = 0; i < LINK_JOB_FDS; i++)
         fds[i] = close_fd(fds[i]);
-    close_fd(candidate.output.from);
-    close_fd(candidate.pidfd);
-    work_leave(&parts->enclosure->work);
     if (stop == STOP_NOT_YET)
         stop = read_stop(LINK_FD);
     return stop == STOP_TOLD && link_send_notice(LINK_FD, &notice, -1) == 0 && !notice.leftover;
@@ -425,6 +464,7 @@ bool twin_end(struct twin *twin, struct children_usage *usage, uint64_t *run_del
         return false;
     }
     usage->cpu_us += notice.cpu_us;
+    twin->used_us += notice.cpu_us;
     usage->max_rss_bytes = MAX(usage->max_rss_bytes, notice.max_rss_bytes);
     *run_delay_ns = run_delay_sum(*run_delay_ns, notice.run_delay_ns);
     return !notice.leftover;

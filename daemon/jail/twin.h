@@ -10,8 +10,10 @@
  *
  * For each pair the jail sends the twin one message with one end of the wire. The twin starts the
  * candidate, moves what it writes to its output into the job's stderr, and writes its wait status
- * to a pipe for the judge. When the judge has ended, the jail tells the twin to stop; the twin
- * kills whatever is left of the candidate's process tree, and answers with what it used.
+ * to a pipe for the judge. A candidate that ends with LINK_PAIR_AGAIN is replaced, once, by a fresh
+ * program on the same wire: the judge asks for that by having it end so. When the judge has ended,
+ * the jail tells the twin to stop; the twin kills whatever is left of the candidate's process tree,
+ * and answers with what it used.
  *
  * A twin that does not answer, and one that has died, is not trusted with another candidate: the
  * jail says `leftover` and makes way for a new one. */
@@ -25,10 +27,11 @@
 #include <sys/types.h>
 
 struct twin {
-    pid_t pid;  /* 0: there is none */
-    int pidfd;  /* of it; -1: none */
-    int link;   /* to it; -1: none */
-    bool is_on; /* it has a candidate */
+    pid_t pid;        /* 0: there is none */
+    int pidfd;        /* of it; -1: none */
+    int link;         /* to it; -1: none */
+    bool is_on;       /* it has a candidate */
+    uint64_t used_us; /* CPU time of its candidates so far */
 };
 
 #define TWIN_NULL                \

@@ -131,6 +131,40 @@ def f(x):
     passes(client, code, "assert f(1) == 1", "assert f(2) == 2")
 
 
+SEEN = "return __import__('os').path.exists('/tmp/x')"
+FORGE = f"""
+import os
+def f(): {SEEN}
+parent = os.getpid()
+if os.fork() == 0:
+    os.setsid()
+    while os.getppid() == parent: pass
+    while True: os.write(4, b"plain\\0\\0\\0\\4pass")
+"""
+
+
+def test_what_the_code_leaves_confirms_no_pass(daemon, client):
+    """The test fails in one process. What the code has started outlives the program that the judge ends, and
+    answers in the place of the one that runs all of it in one process."""
+    if not daemon.has_view():
+        pytest.skip("takes a /tmp of its own")
+    for _ in range(5):
+        result = judge(client, FORGE, "open('/tmp/x', 'w').close()\nassert not f()")
+        assert result["verdict"] == "assertion_fail", result
+        assert result["assertions"][0]["detail"].startswith("passes only in isolation: target 0"), result
+
+
+def test_the_code_cannot_ask_for_a_second_program(client):
+    result = judge(client, "import os\ndef f(): os._exit(77)", "f()")
+    assert result["verdict"] == "error", result
+
+
+def test_time_of_both_programs_counts(client):
+    code = "import time\nl = []\ndef f():\n    l.append(1)\n    while time.process_time() < 0.3: pass\n    return 1"
+    result = judge(client, code, "assert f() == 1")
+    assert (result["verdict"], result["usage"]["cpu_ms"] >= 600) == ("pass", True), result
+
+
 # --- what is shared and what is not -----------------------------------------------------------------
 
 
@@ -178,7 +212,7 @@ assert where() == tempfile.gettempdir() == os.getcwd() + '/tmp'
 """
     passes(client, code, test)
     if daemon.has_view():
-        passes(client, "import os\ndef f(): return os.path.exists('/tmp/x')", "open('/tmp/x', 'w').close()\nassert not f()")
+        assert told(client, f"def f(): {SEEN}", "[open('/tmp/x', 'w').close(), f()]") == [None, False]
 
 
 def test_modules_of_the_checker_are_hidden(client):

@@ -8,10 +8,14 @@ import pytest
 from jobs import Job, plain
 
 
-def confirmed(job, run=plain.run):
-    """Runs JOB in a process of its own, as the judge does."""
+def confirmed(job, run=plain.run, left=b""):
+    """Runs JOB in a process of its own, as the judge does; another has LEFT some bytes on the wire."""
+    status_read, status_write = os.pipe()
     job_read, job_write = os.pipe()
     answer_read, answer_write = os.pipe()
+    os.write(answer_write, left)
+    os.write(status_write, bytes(4))
+    os.close(status_write)
     pid = os.fork()
     if pid == 0:
         os.close(job_write)
@@ -21,8 +25,9 @@ def confirmed(job, run=plain.run):
     os.close(job_read)
     os.close(answer_write)
     try:
-        return plain.confirm(job, (answer_read, job_write), 1)
+        return plain.confirm(job, (answer_read, job_write), status_read, 1)
     finally:
+        os.close(status_read)
         os.close(job_write)
         os.close(answer_read)
         os.waitpid(pid, 0)
@@ -81,6 +86,28 @@ def test_what_the_process_says_is_only_an_answer(answer):
         os._exit(0)
 
     assert confirmed(Job("x = 1", "assert x"), forge)[::2] == (False, 0)
+
+
+FORGED = plain.READY + b"\0\0\0\4pass"
+FAILS, PASSES = Job("x = 1", "assert x == 2"), Job("x = 1", "assert x == 1")
+
+
+@pytest.mark.parametrize("left", [FORGED, FORGED * 2, FORGED + plain.READY, b"\0\0\0\4pass", b"x" * 60000])
+def test_what_the_candidate_left_is_no_answer(left):
+    assert confirmed(FAILS, left=left)[0] is False
+    assert left.endswith(plain.READY) or confirmed(PASSES, left=left)[0] is True
+
+
+def test_it_waits_until_the_candidate_is_gone():
+    status_read, status_write = os.pipe()
+    answer_read, answer_write = os.pipe()
+    os.write(answer_write, FORGED)
+    os.close(status_write)  # it was lost
+    try:
+        assert plain.confirm(FAILS, (answer_read, answer_write), status_read, 1)[::2] == (False, 0)
+    finally:
+        for fd in (status_read, answer_read, answer_write):
+            os.close(fd)
 
 
 def test_without_a_job_it_ends_in_silence():

@@ -19,6 +19,7 @@
 
 #define DEADLINE_NS (60 * NS_PER_S)
 #define ENOUGH_NS (100 * NS_PER_MS)
+#define NOBODY ((struct tree_time_except){0})
 
 static void bind_to_one_cpu(void)
 {
@@ -76,7 +77,7 @@ static int scenario(enum shape shape)
     }
     uint64_t until_ns = clock_now_ns() + (shape == ASLEEP ? 3 * ENOUGH_NS : DEADLINE_NS);
     while ((time.run_ns < ENOUGH_NS || time.wait_ns < ENOUGH_NS) && clock_now_ns() < until_ns) {
-        CHECK(tree_time_read(0, &time) == 0);
+        CHECK(tree_time_read(NOBODY, &time) == 0);
         (void)usleep(10000);
     }
     for (size_t i = 0; i < ARRAY_SIZE(pids); i++) {
@@ -116,7 +117,7 @@ static void test_what_sleeps(void **state)
 static int read_beside_a_stranger(void)
 {
     struct tree_time time = {.run_ns = 1};
-    CHECK(tree_time_read(0, &time) == 0);
+    CHECK(tree_time_read(NOBODY, &time) == 0);
     CHECK(time.run_ns == 0 && time.wait_ns == 0);
     return 0;
 }
@@ -140,7 +141,7 @@ static void test_strangers(void **state)
 /* A child that has ended and was waited for: its CPU time is known. */
 static int read_after_an_end(void)
 {
-    struct tree_time time = {0};
+    struct tree_time time = {0}, of_excepted = {0}, late = {0}, none = {0};
     int ready[2];
     char byte;
     CHECK(pipe(ready) == 0);
@@ -158,10 +159,16 @@ static int read_after_an_end(void)
             (void)pause();
     }
     CHECK(read(ready[0], &byte, 1) == 1);
-    CHECK(tree_time_read(0, &time) == 0);
+    CHECK(tree_time_read(NOBODY, &time) == 0);
+    /* The same where that child is no part of the job, and had waited for others before. */
+    CHECK(tree_time_read((struct tree_time_except){pid, 0}, &of_excepted) == 0);
+    CHECK(tree_time_read((struct tree_time_except){pid, 50 * NS_PER_MS}, &late) == 0);
+    CHECK(tree_time_read((struct tree_time_except){pid, 60 * NS_PER_S}, &none) == 0);
     (void)kill(pid, SIGKILL);
     (void)waitpid(pid, NULL, 0);
     CHECK(time.run_ns >= 80 * NS_PER_MS);
+    CHECK(of_excepted.run_ns >= 80 * NS_PER_MS && of_excepted.run_ns <= time.run_ns);
+    CHECK(late.run_ns == of_excepted.run_ns - 50 * NS_PER_MS && none.run_ns == 0);
     return 0;
 }
 
