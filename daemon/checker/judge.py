@@ -219,6 +219,7 @@ class Checker:
         self.seed = int.from_bytes(os.urandom(8), "little")
         suite.seed_random(job.tests(), self.seed)
         self.prelude, self.prelude_names, self.under_test, self.not_simple = None, set(), set(), ""
+        self.parsed = None
         self.recorder = suite.Recorder()
         self.modules = blame.watch(link.has_raised)
         self.space = Space(
@@ -296,20 +297,17 @@ class Checker:
         return any(word in tests for word in SIGNATURE_WORDS)
 
     def trees(self):
-        for text in (self.job.setup, self.job.test, *self.job.targets):
-            try:
-                yield suite.parse(text, "<tests>")
-            except (SyntaxError, ValueError):
-                pass  # reported when its turn comes
+        """Returns the trees of the tests and their names, as suite.names_of() has them."""
+        if self.parsed is None:
+            texts = filter(None, (self.job.setup, self.job.test, *self.job.targets))
+            trees = filter(None, map(program.parse, texts))  # what cannot be parsed is reported when its turn comes
+            self.parsed = [(tree, *suite.names_of(tree)) for tree in trees]
+        return self.parsed
 
     def set_for_the_code(self):
         """Returns the names that the tests bind and never look at: only the code can make use of them."""
-        used, bound = set(), set()
-        for tree in self.trees():
-            more = suite.names_of(tree)
-            used |= more[0]
-            bound |= more[1]
-        return bound - used
+        used = set().union(*(used for _, used, _ in self.trees()))
+        return set().union(*(bound for _, _, bound in self.trees())) - used
 
     def names_of_prelude(self):
         return set().union(*suite.names_of(self.prelude.tree)) if self.prelude else set()
@@ -317,14 +315,12 @@ class Checker:
     def names_used(self):
         """Returns the global names that the tests look up and do not bind themselves."""
         used = {self.job.entry_point}
-        for tree in self.trees():
-            used |= suite.free_names(tree)
-        return used
+        return used.union(*(looked_up - bound for _, looked_up, bound in self.trees()))
 
     def follow_classes(self):
         """Finds the classes that the tests define and the code uses without defining them. Nothing else that
         the tests bind is for the code to see, but names under test (Space.written)."""
-        defined = {node.name for tree in self.trees() for node in tree.body if isinstance(node, _ast.ClassDef)}
+        defined = {node.name for tree, *_ in self.trees() for node in tree.body if isinstance(node, _ast.ClassDef)}
         if defined:
             text = program.compose(self.job.prelude, self.job.code, names.asked_of(self.job))[0]
             tree = program.parse(text)
@@ -341,7 +337,7 @@ class Checker:
                 self.link.ask("set_global", None, (name, value))
 
     def execute(self, text, name):
-        code = suite.compile_tests(text, name)
+        code = suite.compile_tests(text, name, program.take(text))
         self.space.forget()
         # A class body does not call __missing__, so fetch these names before.
         for name in suite.names_in_classes(code):

@@ -30,6 +30,11 @@ def parse(text):
     return _trees[text]
 
 
+def take(text):
+    """Returns what parse() has returned for TEXT, to be changed; None if it was not asked for."""
+    return _trees.pop(text, None)
+
+
 def children(node):
     """Yields the nodes directly below NODE, in the order of the text."""
     for field in node._fields:

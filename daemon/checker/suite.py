@@ -128,8 +128,9 @@ def last_indentation(text):
     return line[: len(line) - len(line.lstrip())]
 
 
-def compile_tests(text, name):
-    tree = parse(text, name)
+def compile_tests(text, name, tree=None):
+    """Compiles tests. TREE, if there is one, is what TEXT was parsed to, and is changed."""
+    tree = tree or parse(text, name)
     _rewrite(tree)
     return compile(tree, name, "exec", dont_inherit=True, optimize=0)
 
