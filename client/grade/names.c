@@ -201,15 +201,16 @@ static void read_module(struct definitions *of)
     size_t body = SIZE_MAX; /* lines beyond this column are in the body of a definition */
     step(of);
     while (of->token.kind != PYLEX_END && !of->failed) {
-        if (of->token.indent > body) {
-            skip_line(of);
+        if (at_statement_end(of) || at(of, "async")) {
             step(of);
             continue;
         }
+        if (of->token.indent > body) {
+            skip_line(of);
+            continue;
+        }
         body = SIZE_MAX;
-        if (at_statement_end(of) || at(of, "async")) {
-            step(of);
-        } else if (at(of, "def") || at(of, "class")) {
+        if (at(of, "def") || at(of, "class")) {
             body = of->token.indent;
             read_definition(of);
         } else if (at_block(of)) {
@@ -286,7 +287,8 @@ static void mark(const char *text, size_t n, json_t *wanted)
             in_import = pylex_is(&token, "import") || pylex_is(&token, "from");
         if (token.kind == PYLEX_FORMATTED)
             mark_fields(&token, wanted);
-        bool is_argument = token.depth > 0 && pylex_is(&next, "=");
+        bool is_argument = token.depth > 0 && pylex_is(&next, "=") &&
+                           (pylex_is(&before, "(") || pylex_is(&before, ","));
         bool is_theirs = in_import || pylex_is(&before, "def") || pylex_is(&before, "class");
         if (token.kind == PYLEX_NAME && !is_theirs && !is_argument && !pylex_is(&before, "."))
             mark_name(token.text, token.n, wanted);
