@@ -93,6 +93,8 @@ static int make_job(struct grading *grading, struct task *task, enum sample_form
     if (!ret->note)
         return -ENOMEM;
     ret->left_out = grading->isolated_only && policy.shared;
+    if (ret->left_out)
+        tally_refuse(&grading->tally, task_no);
     r = jobline_from_object(job, &id, &grading->line, &ret->submission, fault);
     /* The id goes into `run`: the line is the sample's own and may have another id. */
     if (r == 0 &&

@@ -50,7 +50,7 @@ ssize_t tally_task(struct tally *tally, const char *id)
 void tally_clear(struct tally *tally)
 {
     for (size_t i = 0; i < tally->n; i++)
-        tally->tasks[i] = (struct tally_task){.samples = 0};
+        tally->tasks[i] = (struct tally_task){.refused = tally->tasks[i].refused};
     tally->not_graded = 0;
 }
 
@@ -63,6 +63,12 @@ void tally_add(struct tally *tally, size_t task, enum grade grade)
     }
     tally->tasks[task].samples++;
     tally->tasks[task].correct += grade == GRADE_PASSED;
+}
+
+void tally_refuse(struct tally *tally, size_t task)
+{
+    assert(task < tally->n);
+    tally->tasks[task].refused = true;
 }
 
 void tally_note(struct tally *tally, size_t task, bool shared, bool broken)
@@ -94,21 +100,24 @@ void tally_note_line(struct tally *tally, size_t task, const json_t *line)
 double tally_pass_at_k(const struct tally *tally, uint64_t k, size_t *ret_too_few)
 {
     double sum = 0;
-    size_t too_few = 0;
+    size_t too_few = 0, n = 0;
     for (size_t i = 0; i < tally->n; i++) {
         const struct tally_task *task = &tally->tasks[i];
+        if (task->refused)
+            continue;
+        n++;
         too_few += task->samples < k;
         /* One NAN makes the sum NAN. */
         sum += pass_at_k(task->samples, task->correct, k);
     }
     *ret_too_few = too_few;
-    return tally->n == 0 ? NAN : sum / (double)tally->n;
+    return n == 0 ? NAN : sum / (double)n;
 }
 
 /* Of all tasks together. */
 struct sums {
     uint64_t samples, correct, shared;
-    size_t shared_tasks, broken_tasks;
+    size_t shared_tasks, broken_tasks, refused_tasks;
 };
 
 static struct sums sum_of(const struct tally *tally)
@@ -121,6 +130,7 @@ static struct sums sum_of(const struct tally *tally)
         sums.shared += task->shared;
         sums.shared_tasks += task->shared > 0;
         sums.broken_tasks += task->broken;
+        sums.refused_tasks += task->refused;
     }
     return sums;
 }
@@ -172,19 +182,24 @@ static void put_worth(FILE *out, const struct sums *sums)
 /* Writes "(incomplete; 1 task shared)", or nothing. */
 static void put_label(FILE *out, const struct tally *tally, const struct sums *sums)
 {
+    const struct {
+        size_t n;
+        const char *what;
+    } labels[] = {
+        {sums->refused_tasks, "refused"},
+        {sums->shared_tasks, "shared"},
+        {sums->broken_tasks, "broken"},
+    };
     const char *separator = " (";
     if (!is_complete(tally)) {
         (void)fprintf(out, "%sincomplete", separator);
         separator = "; ";
     }
-    if (sums->shared_tasks > 0) {
-        (void)fprintf(out, "%s%zu task%s shared", separator, sums->shared_tasks,
-                      text_plural(sums->shared_tasks));
-        separator = "; ";
-    }
-    if (sums->broken_tasks > 0) {
-        (void)fprintf(out, "%s%zu task%s broken", separator, sums->broken_tasks,
-                      text_plural(sums->broken_tasks));
+    for (size_t i = 0; i < ARRAY_SIZE(labels); i++) {
+        if (labels[i].n == 0)
+            continue;
+        (void)fprintf(out, "%s%zu task%s %s", separator, labels[i].n, text_plural(labels[i].n),
+                      labels[i].what);
         separator = "; ";
     }
     (void)fputs(*separator == ';' ? ")" : "", out);
@@ -196,10 +211,15 @@ static void put_k(FILE *out, const struct tally *tally, const struct sums *sums,
     size_t too_few;
     double value = tally_pass_at_k(tally, k, &too_few);
     (void)snprintf(name, sizeof(name), "pass@%" PRIu64 ":", k);
+    size_t n = tally->n - sums->refused_tasks;
+    if (isnan(value) && n == 0) {
+        (void)fprintf(out, "%-10s not computed: every task was refused\n", name);
+        return;
+    }
     if (isnan(value)) {
-        (void)fprintf(
-            out, "%-10s not computed: %zu of %zu task%s fewer than %" PRIu64 " sample%s\n", name,
-            too_few, tally->n, tally->n == 1 ? " has" : "s have", k, text_plural(k));
+        (void)fprintf(out,
+                      "%-10s not computed: %zu of %zu task%s fewer than %" PRIu64 " sample%s\n",
+                      name, too_few, n, n == 1 ? " has" : "s have", k, text_plural(k));
         return;
     }
     (void)fprintf(out, "%-10s %.4f", name, value);

@@ -119,11 +119,25 @@ static void test_labels(void **state)
                "forge its verdict\n"
                "broken: 1 task that the data set's own solution fails\n"
                "pass@1:    0.7500 (incomplete; 1 task shared; 1 task broken)\n");
+    tally_refuse(&tally, 1);
+    assert_put(&tally, "1,3",
+               "2 tasks, 4 samples, 3 correct\n"
+               "incomplete: 2 refused (a shared verdict; --isolated-only)\n"
+               "shared: 2 samples of 1 task ran in one process with the tests, where code can "
+               "forge its verdict\n"
+               "broken: 1 task that the data set's own solution fails\n"
+               "pass@1:    1.0000 (incomplete; 1 task refused; 1 task shared; 1 task broken)\n"
+               "pass@3:    not computed: 1 of 1 task has fewer than 3 samples\n");
     tally_clear(&tally);
     assert_put(&tally, "1",
                "2 tasks, 0 samples, 0 correct\n"
                "incomplete: 2 refused (a shared verdict; --isolated-only)\n"
-               "pass@1:    not computed: 2 of 2 tasks have fewer than 1 sample\n");
+               "pass@1:    not computed: 1 of 1 task has fewer than 1 sample\n");
+    tally_refuse(&tally, 0);
+    assert_put(&tally, "1",
+               "2 tasks, 0 samples, 0 correct\n"
+               "incomplete: 2 refused (a shared verdict; --isolated-only)\n"
+               "pass@1:    not computed: every task was refused\n");
 }
 
 /* The own fields of a sample say nothing about how it was judged. */
