@@ -50,8 +50,9 @@ def defined(statements):
 
 
 def mentioned(tree):
-    """Returns the names that TREE looks up or assigns, and those that may be counted, too."""
-    must, may = set(), {"match", "case", "_"}
+    """Returns the names that TREE looks up or assigns, and those that may be counted, too; neither with what
+    it defines or imports."""
+    must, may, own = set(), {"match", "case", "_"}, set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             must.add(node.id)
@@ -67,7 +68,14 @@ def mentioned(tree):
             may.update(node.kwd_attrs)
         elif isinstance(node, ast.JoinedStr):
             may.update(re.findall(r"\w+", ast.unparse(node)))
-    return must, must | may
+        elif isinstance(node, DEFINITIONS):
+            own.add(node.name)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            own.update(alias.asname or alias.name for alias in node.names)
+            own.update(alias.name.partition(".")[0] for alias in node.names)
+            if not getattr(node, "level", 0):
+                own.add((getattr(node, "module", None) or "").partition(".")[0])
+    return must - own, (must | may) - own
 
 
 class Driver:

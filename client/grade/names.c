@@ -246,11 +246,13 @@ static int find_defined(const struct names_texts *texts, json_t **ret)
 
 /* --- what the tests mention --------------------------------------------------------------- */
 
-/* Marks the name in N bytes of TEXT, if it is one of WANTED, an object. */
-static void mark_name(const char *text, size_t n, json_t *wanted)
+/* Marks the name in N bytes of TEXT, if it is one of WANTED, an object: true if the tests look it
+ * up, null for good if they define it themselves. */
+static void mark_name(const char *text, size_t n, bool is_theirs, json_t *wanted)
 {
-    if (json_object_getn(wanted, text, n))
-        (void)json_object_setn_new(wanted, text, n, json_true());
+    const json_t *known = json_object_getn(wanted, text, n);
+    if (known && !json_is_null(known))
+        (void)json_object_setn_new(wanted, text, n, is_theirs ? json_null() : json_true());
 }
 
 /* Marks what the fields of a formatted string mention. Takes what else is between braces for
@@ -268,7 +270,7 @@ static void mark_fields(const struct pylex_token *token, json_t *wanted)
         struct pylex_token inner = pylex_next(&lex);
         for (; inner.kind != PYLEX_END; inner = pylex_next(&lex))
             if (inner.kind == PYLEX_NAME)
-                mark_name(inner.text, inner.n, wanted);
+                mark_name(inner.text, inner.n, false, wanted);
         from = to + 1;
     }
 }
@@ -282,7 +284,8 @@ static void mark(const char *text, size_t n, json_t *wanted)
     bool in_import = false;
     for (; token.kind != PYLEX_END; before = token, token = next) {
         next = pylex_next(&lex);
-        bool begins = before.kind == PYLEX_NEWLINE || pylex_is(&before, ";");
+        bool begins = before.kind == PYLEX_NEWLINE || pylex_is(&before, ";") ||
+                      (token.depth == 0 && pylex_is(&before, ":"));
         if (begins)
             in_import = pylex_is(&token, "import") || pylex_is(&token, "from");
         if (token.kind == PYLEX_FORMATTED)
@@ -290,8 +293,8 @@ static void mark(const char *text, size_t n, json_t *wanted)
         bool is_argument = token.depth > 0 && pylex_is(&next, "=") &&
                            (pylex_is(&before, "(") || pylex_is(&before, ","));
         bool is_theirs = in_import || pylex_is(&before, "def") || pylex_is(&before, "class");
-        if (token.kind == PYLEX_NAME && !is_theirs && !is_argument && !pylex_is(&before, "."))
-            mark_name(token.text, token.n, wanted);
+        if (token.kind == PYLEX_NAME && !is_argument && !pylex_is(&before, "."))
+            mark_name(token.text, token.n, is_theirs, wanted);
     }
 }
 

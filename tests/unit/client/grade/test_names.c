@@ -67,6 +67,8 @@ static void test_what_tests_mention(void **state)
     ASSERT_NAMES("[\"b\"]", .solution = solution, .target = "'a'; x.c; assert f(c=b) # a");
     ASSERT_NAMES("[\"a\"]", .solution = solution, .target = "f'b {a(1)!r} c'");
     ASSERT_NAMES("", .solution = solution, .target = "from c import b\ndef a(): pass");
+    ASSERT_NAMES("[\"b\"]", .solution = solution, .target = "a(b)\ndef a(x): pass\nc(a)",
+                 .setup = "import c");
     ASSERT_NAMES("[\"a\"]", .solution = solution, .entry_point = "c",
                  .test = "def check(candidate): assert a(candidate) and c");
 }
