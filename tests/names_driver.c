@@ -7,7 +7,7 @@ int main(void)
 {
     _cleanup_json_ json_t *object = NULL;
     json_error_t error;
-    while ((object = json_loadf(stdin, JSON_DISABLE_EOF_CHECK, &error))) {
+    while ((object = json_loadf(stdin, JSON_DISABLE_EOF_CHECK | JSON_ALLOW_NUL, &error))) {
         _cleanup_json_ json_t *names = NULL;
         const struct names_texts texts = {
             .prompt = json_object_get(object, "prompt"),
