@@ -40,7 +40,8 @@ struct engine_work {
     struct input *input; /* polled and read after INPUT_WAIT; may be NULL */
 
     /* INPUT_LINE sets *ret, which the engine takes over; INPUT_WRONG sets FAULT, which names the
-     * place. INPUT_WAIT without an INPUT waits for an answer. */
+     * place. INPUT_WAIT without an INPUT waits for an answer; with none to come it ends the input.
+     */
     enum input_state (*next)(void *arg, struct engine_job *ret, struct fault *fault);
 
     /* Makes the line for MESSAGE, a `result` or an `error`, and may take parts of it. The line is a

@@ -134,7 +134,9 @@ void engine_submit_jobs(struct engine *engine)
             refuse_input(engine, fault.text);
             break;
         case INPUT_WAIT:
-            return;
+            if (engine->work.input || pending_count(&engine->pending) > 0)
+                return;
+            __attribute__((fallthrough)); /* no answer will come */
         case INPUT_END:
             engine->exhausted = true;
             engine_enter(engine, PHASE_FINISHING);

@@ -173,8 +173,8 @@ static enum input_state next_reference(void *arg, struct engine_job *ret, struct
         if (r == 0)
             return INPUT_LINE;
         if (r == -ENOMEM || preflight_fail(preflight, number, fault->text) < 0) {
-            (void)fault_set(fault, "out of memory");
-            return INPUT_WRONG;
+            complain("out of memory");
+            return INPUT_END;
         }
         engine_job_deinit(ret);
     }

@@ -507,5 +507,6 @@ def test_names_from_the_reference(place):
     """Without them, code that defines `mean` beside `total` would have to be refused."""
     wrong = "def mean(xs):\n    return 0\ndef total(xs):\n    return sum(xs)\n"
     done = graded(place, [("library", TASKS[4][1]), ("library", wrong)])
-    assert done.returncode == 2, "the other tasks have no samples"
-    assert [(line["verdict"], line["score"]) for line in place.lines()] == [("pass", 1.0), ("assertion_fail", 0.5)]
+    assert done.returncode == 2, done.stderr  # the other tasks have no samples
+    lines = sorted(place.lines(), key=lambda line: line["sample"])  # two slots: they end in any order
+    assert [(line["verdict"], line["score"]) for line in lines] == [("pass", 1.0), ("assertion_fail", 0.5)]
