@@ -25,6 +25,8 @@ static int make_line(struct engine *engine, struct message *message, struct pend
                      struct bytes *ret)
 {
     int r = engine->work.answer(engine->work.arg, message, job->note, ret);
+    if (engine->work.aside)
+        return r;
     if (r == 0)
         r = runinfo_finish(job->run, engine->session.version);
     if (r == 0)
@@ -43,7 +45,7 @@ static void record(struct engine *engine, struct message *message, struct pendin
     _cleanup_bytes_ struct bytes line = BYTES_NULL;
     count(engine, message);
     if (make_line(engine, message, job, &line) < 0 ||
-        output_line(&engine->output, line.data, line.length) < 0) {
+        (!engine->work.aside && output_line(&engine->output, line.data, line.length) < 0)) {
         engine_complain(engine, "out of memory");
         engine_note_lost(engine);
         engine_enter(engine, PHASE_ABORTED);

@@ -56,6 +56,8 @@ static int add_line(struct tally *tally, const char *text, size_t n, struct faul
     if (task < 0)
         return (int)task;
     tally_add(tally, (size_t)task, grade);
+    if (grade != GRADE_NONE)
+        tally_note_line(tally, (size_t)task, line);
     return 0;
 }
 
@@ -157,7 +159,8 @@ const struct command command_passk = {
         "correct one with probability 1 - C(n-c, k) / C(n, k). pass@k is the mean of that\n"
         "over all tasks, and is computed if each has at least k samples. A sample whose\n"
         "passed is null was not graded: n does not include it, and pass@k is labelled\n"
-        "incomplete.\n",
+        "incomplete. Other labels count the tasks with verdicts of mode `shared`, which\n"
+        "the code could have forged, and those whose reference solution fails the tests.\n",
     .examples = "  rubricctl passk samples.jsonl_results.jsonl\n"
                 "  rubricctl passk --k 1,5,20 --json a_results.jsonl b_results.jsonl.gz\n",
     .exits = "  0    pass@k was computed, whatever it is\n"

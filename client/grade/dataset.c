@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "dataset.h"
 #include "evalplus.h"
+#include "names.h"
 #include "records.h"
 
 #include "client/batch/gunzip.h"
@@ -18,6 +19,7 @@ static void task_deinit(struct task *task)
     json_decref(task->object);
     json_decref(task->test_setup);
     json_decref(task->made);
+    json_decref(task->names);
     *task = (struct task){.object = NULL};
 }
 
@@ -161,12 +163,23 @@ static bool task_uses(const char *name, size_t n)
     return json_name_is_among(name, n, used, ARRAY_SIZE(used)) || evalplus_uses(name, n);
 }
 
-/* Fills TASK from task->object, which was read from RECORD. */
-static int take_task(struct task *task, const struct record *record, struct fault *fault)
+/* Finds the names under test. The tests of EvalPlus call nothing but their argument. */
+static int take_names(struct task *task)
 {
-    int r = task_id_of(task->object, task->id, fault);
-    if (r < 0)
-        return r;
+    const struct names_texts texts = {
+        .prompt = task->prompt,
+        .solution = task->solution,
+        .entry_point = task->entry_point,
+        .test = task->test,
+        .targets = task->targets,
+        .setup = task->test_setup,
+    };
+    return task->test && task->made ? 0 : names_find(&texts, &task->names);
+}
+
+/* Fills TASK from task->object, which was read from RECORD. */
+static int take_format(struct task *task, const struct record *record, struct fault *fault)
+{
     if (evalplus_is_raw(task->object))
         return take_evalplus(task, record, fault);
     if (is_there(task->object, "test") && is_there(task->object, "entry_point"))
@@ -174,6 +187,14 @@ static int take_task(struct task *task, const struct record *record, struct faul
     if (is_there(task->object, "test_list"))
         return take_mbpp(task, fault);
     return fault_set(fault, "neither test and entry_point (HumanEval) nor test_list (MBPP)");
+}
+
+static int take_task(struct task *task, const struct record *record, struct fault *fault)
+{
+    int r = task_id_of(task->object, task->id, fault);
+    if (r == 0)
+        r = take_format(task, record, fault);
+    return r == 0 ? take_names(task) : r;
 }
 
 /* --- all of them -------------------------------------------------------------------------- */

@@ -20,6 +20,7 @@ struct task {
     json_t *test_setup;        /* a string, owned: runs before the targets */
     json_t *made;              /* owned: what `test` or `targets` borrows from; NULL: the record */
     const json_t *solution;    /* a string: the data set's own solution */
+    json_t *names;             /* names under test, owned: see names.h */
     uint64_t samples;          /* counted by the caller */
 };
 

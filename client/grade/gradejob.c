@@ -37,7 +37,8 @@ json_t *gradejob_make(const struct task *task, enum sample_form form, json_t *te
     _cleanup_json_ json_t *job = json_pack("{s:s,s:O}", "kind", "code_exec", name, text);
     if (job && put(job, "prelude", task->prompt) && put(job, "test", task->test) &&
         put(job, "entry_point", task->entry_point) && put(job, "targets", task->targets) &&
-        put(job, "test_setup", task->test_setup) && put_policy(job, policy))
+        put(job, "test_setup", task->test_setup) && put(job, "names", task->names) &&
+        put_policy(job, policy))
         return TAKE_PTR(job);
     return NULL;
 }

@@ -25,8 +25,8 @@ def plain(programs):
 
 def graded(daemon, dataset, samples):
     output = daemon.directory / "graded.jsonl"
-    command = [*daemon.client(), "grade", "--no-fail", "--quiet", "--dataset", dataset, "--samples", samples,
-               "--force", "--output", output]  # fmt: skip
+    command = [*daemon.client(), "grade", "--no-fail", "--no-preflight", "--quiet", "--dataset", dataset,
+               "--samples", samples, "--force", "--output", output]  # fmt: skip
     began = time.monotonic()
     done = subprocess.run(command, capture_output=True)
     took = time.monotonic() - began
