@@ -257,7 +257,12 @@ class Link(membrane.Space):
         return answer
 
     def get(self, value, name):
-        return self.ask_pure(("get", id(value), name), "get", value, (name,))
+        return self.ask_pure(("get", self.mark_of(value), name), "get", value, (name,))
+
+    def mark_of(self, value):
+        """What tells VALUE from all others. An address would be that of another object once VALUE is gone."""
+        number = self.stand_in_numbers.get(id(value))
+        return ("at", id(value)) if number is None else number
 
     def property(self, info, value, name):
         self.check_named(info, value, name)
@@ -297,7 +302,7 @@ class Link(membrane.Space):
         return super().special(info, name, function, value, arguments, keywords)
 
     def pure_special(self, name, function, value, arguments):
-        key = ("special", name, id(value), *map(self.key_of, arguments))
+        key = ("special", name, self.mark_of(value), *map(self.key_of, arguments))
         if function is not None:
             operation, target, given = "call", function, (value, *arguments)
         else:
