@@ -21,7 +21,7 @@ def confirmed(job, run=plain.run):
     os.close(job_read)
     os.close(answer_write)
     try:
-        return plain.confirm(job, (answer_read, job_write))
+        return plain.confirm(job, (answer_read, job_write), 1)
     finally:
         os.close(job_write)
         os.close(answer_read)
@@ -75,6 +75,7 @@ def test_not_confirmed(name):
 )  # fmt: skip
 def test_what_the_process_says_is_only_an_answer(answer):
     def forge(job_read, answer_write):
+        os.write(answer_write, plain.READY)
         plain._receive(job_read, plain.JOB_MAX)
         os.write(answer_write, answer)
         os._exit(0)
