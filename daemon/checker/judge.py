@@ -536,9 +536,21 @@ def begin(job, report):
             report.verdict("error", "the transcript was made by another version of the judge or of Python")
             os._exit(0)
         link, report = transcript.ReplayedLink(player), Replay(report.fd, player)
-    if link.transcript is not None:
-        watch.observe(link, job.tests())
     return link, report
+
+
+def judge(job, link, report):
+    """Judges a job. Returns False if the candidate is lost, or if a replay diverges."""
+    sys.modules[program.TESTS] = tests = TestsModule(program.TESTS)
+    try:
+        if link.transcript is not None:
+            watch.observe(link, job.tests())
+        link.ambient = ambient.Ambient(job.tests())
+        checker = Checker(job, link, report)
+        tests.__dict__["__space__"] = checker.space
+        return checker.run()
+    except membrane.Lost:
+        return False
 
 
 def main():
@@ -549,16 +561,12 @@ def main():
         report.write('{"broken":%s}' % quote(suite.describe(error)))
         os._exit(70)
     _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
-    sys.modules[program.TESTS] = tests = TestsModule(program.TESTS)
     with os.fdopen(0, "rb", closefd=False) as stdin:
         job = Job(stdin.read())
     keep_apart()
     link, report = begin(job, report)
-    link.ambient = ambient.Ambient(job.tests())
-    checker = Checker(job, link, report)
-    tests.__dict__["__space__"] = checker.space
     try:
-        if not checker.run():
+        if not judge(job, link, report):
             report.verdict("error", "" if job.replay is not None else how_it_ended(link))
     except NoCandidate:
         report.write('{"broken":"the process that runs the code is lost"}')
