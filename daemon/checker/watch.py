@@ -129,15 +129,20 @@ def seed_through(events):
 
 
 def state_of(path):
-    """Returns what changes when a file does; None if there is no file."""
+    """Returns what changes when a file does; None if there is no file. What is in a directory counts when it is
+    listed."""
     try:
         found = RAW_STAT(path, follow_symlinks=False)
     except OSError:
         return None
-    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode
+    if found.st_mode & 0o170000 == 0o040000:
+        return found.st_ino, found.st_mode
+    return found.st_ino, found.st_mode, found.st_size, found.st_mtime_ns
 
 
 RAW_STAT, RAW_LIST, RAW_CWD = os.stat, os.listdir, os.getcwd
+# Where modules come from, as it is before any test runs: nothing of the code lies there.
+LIBRARY = tuple(place + "/" for place in sys.path if place.startswith("/"))
 
 
 class Watch:
@@ -227,6 +232,8 @@ class Watch:
         if isinstance(value, int):
             return None
         path = os.path.abspath(os.fsdecode(value))
+        if path.startswith(LIBRARY):
+            return None
         return path if any(path == area or path.startswith(area + "/") for area in self.areas) else None
 
     def is_own(self, path):
@@ -264,6 +271,8 @@ class Watch:
             return  # relative to a descriptor: shutil.rmtree()
         paths = [self.path(value) for value in places]
         self.look(places[0])
+        if event == "os.rmdir":
+            self.list(places[0])
         if event in ("os.rename", "os.link") and paths[1]:
             self.make(paths[1])
 
@@ -271,7 +280,7 @@ class Watch:
         path = self.path(value)
         if path is None:
             return
-        for name in RAW_LIST(path):
+        for name in RAW_LIST(path) if os.path.isdir(path) else ():
             if not self.is_own(os.path.join(path, name)) and os.path.join(path, name) != self.root + "/tmp":
                 return self.foreign(os.path.join(path, name))
 

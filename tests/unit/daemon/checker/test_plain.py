@@ -110,3 +110,13 @@ def test_a_directory_is_emptied_of_everything(tmp_path):
     inner.chmod(0)
     plain.empty(tmp_path)
     assert list(tmp_path.iterdir()) == [] and os.listdir("/")
+
+
+def test_a_job_has_one_form_for_transcripts():
+    """Whether two texts are one object does not show in what the process is sent."""
+    sent = []
+    link = type("", (), {"confirm": staticmethod(lambda data: sent.append(data) or b"pass")})
+    text = "assert f(1) == 1"
+    for other in (text, "".join(list(text))):
+        assert plain.confirm(Job("def f(x): return x", text, other), link, 1) == (True, "", 0)
+    assert sent[0] == sent[1]

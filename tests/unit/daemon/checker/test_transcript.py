@@ -205,7 +205,7 @@ def test_a_reading_that_is_none(referee, recorded, reading):
     diverges(referee, JOB, closed(mark, [(READ, reading), *events[1:]]), "no number")
 
 
-@pytest.mark.parametrize("name", ["nothing", "text", "no stream", "no end", "more", "too large"])
+@pytest.mark.parametrize("name", ["nothing", "text", "another format", "no stream", "no end", "more", "too large"])
 def test_no_transcript(referee, recorded, name):
     mark, events = recorded
     data = closed(mark, events)
@@ -213,6 +213,7 @@ def test_no_transcript(referee, recorded, name):
     made = {
         "nothing": b"",
         "text": b"transcript",
+        "another format": data.replace(b"transcript 1", b"transcript 2"),
         "no stream": mark + b"xyz",
         "no end": data[:-5],
         "more": data + b"x",
