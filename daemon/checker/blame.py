@@ -14,11 +14,12 @@ class Missing(BaseException):
 
 
 class Modules:
-    """The last finder of this process: it knows the modules that no other one has found. An exception that
-    came from the candidate names none of them, unless the tests have failed to import it, too."""
+    """The last finder of this process: it knows the modules that no other one has found. IS_OF_CODE(error)
+    tells the exceptions that came from the candidate."""
 
-    def __init__(self):
+    def __init__(self, is_of_code):
         self.missing = set()
+        self.is_of_code = is_of_code
 
     def find_spec(self, name, path=None, target=None):
         self.missing.add(name)
@@ -28,14 +29,14 @@ class Modules:
         try:
             step()
         except ModuleNotFoundError as error:
-            if error.name in self.missing:
+            if error.name in self.missing and not self.is_of_code(error):
                 raise Missing(error.name, by) from None
             raise
 
 
-def watch():
+def watch(is_of_code):
     """Returns the finder, which sees all imports of this process from now on."""
-    modules = Modules()
+    modules = Modules(is_of_code)
     sys.meta_path.append(modules)
     return modules
 

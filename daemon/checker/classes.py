@@ -11,6 +11,7 @@ import wire
 
 HEAP_TYPE = describe.HEAP_TYPE
 MEMBER = describe.MEMBER
+SLOT = type(BaseException.__init__)
 TEXT = "str()"  # where a stand-in for an exception keeps its text; no program has such an attribute
 
 
@@ -251,6 +252,8 @@ def rebuild(kind, arguments, text, state, cause, suppressed, context):
         raise wire.WireError("a bad cause")
     try:
         error = kind(*arguments) if is_built_in(kind) else kind.__new__(kind, *arguments)
+        if isinstance(kind.__init__, SLOT):  # of a built-in class, which keeps more than the arguments
+            kind.__init__(error, *arguments)
     except Exception:
         error = kind.__new__(kind)
         error.args = arguments

@@ -125,8 +125,10 @@ def built_in_function(value, by_reference):
     name = f"{value.__name__}"
     if by_reference:
         owner = getattr(value, "__objclass__", None)
-        if owner is not None and class_of_library(owner):
-            return ("q", *class_of_library(owner)[:1], f"{owner.__qualname__}.{name}")
+        # A method that is bound to an object would lose it, and the types that the interpreter hides have no path.
+        place = owner and type(value) is not METHOD and class_of_library(owner)
+        if place and _path(place[0], f"{owner.__qualname__}.{name}") is not None:
+            return ("q", place[0], f"{owner.__qualname__}.{name}")
         module = getattr(value, "__self__", None)
         if type(module) is MODULE and vars(module).get(name) is value:
             return ("q", module.__name__, name)

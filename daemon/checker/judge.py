@@ -247,7 +247,7 @@ class Checker:
         suite.seed_random(job.tests(), self.seed)
         self.prelude, self.prelude_names, self.under_test, self.not_simple = None, set(), set(), ""
         self.recorder = suite.Recorder()
-        self.modules = blame.watch()
+        self.modules = blame.watch(link.has_raised)
         self.space = Space(
             link,
             __name__=TESTS,

@@ -6,6 +6,7 @@ not decide how two values of the judge compare. The rules are in `special` and `
 the tests may do with an object of the candidate's, the second what the candidate may do with an object of
 the tests'."""
 
+import collections
 import sys
 from marshal import dumps
 
@@ -30,6 +31,7 @@ SKIPPING = ("SkipTest", "_ShouldStop", "_UnexpectedSuccess", "Skipped", "XFailed
 FRAMEWORKS = ("unittest", "_pytest", "pytest")
 # What may end an iteration by an exception.
 ENDING = ("__next__", "__anext__", "send", "throw")
+MISSING_MAX = 64  # exceptions of the code that are remembered
 
 
 def _traceback_type():
@@ -165,7 +167,7 @@ class Link(membrane.Space):
         self.alias_mixtures = {}
         self.originals = {}  # of those two, by id()
         self.denied = False
-        self.missing = None
+        self.missing = collections.deque(maxlen=MISSING_MAX)  # exceptions of the code that name a module
         self.crossings = simple.Crossings()
         self.asking = ""  # the operation of the question that has no answer yet
         self.observed = {}  # by id(): the function of the library that each function of watch.py stands for
@@ -328,7 +330,7 @@ class Link(membrane.Space):
         if name == "__hash__":
             return object.__hash__(value)
         if name == "__bool__":
-            return True
+            return base.__len__(value) > 0 if hasattr(base, "__len__") else True
         if name in ("__repr__", "__str__"):
             return object.__repr__(value)
         if name == "__format__":
@@ -459,11 +461,16 @@ class Link(membrane.Space):
         if len(parts) != 8 or not classes.is_exception(parts[1]):
             raise WireError("a bad exception")
         kind = self.original(parts[1])
-        if issubclass(kind, ImportError) and type(parts[2]) is tuple:
-            self.missing = parts[2][0] if parts[2] else None
         if kind is SystemExit:
             kind = CandidateExit
-        return classes.rebuild(self.mixed_with_aliases(kind), *parts[2:])
+        error = classes.rebuild(self.mixed_with_aliases(kind), *parts[2:])
+        if isinstance(error, ModuleNotFoundError):
+            self.missing.append(error)
+        return error
+
+    def has_raised(self, error):
+        """Returns whether a ModuleNotFoundError came from the code."""
+        return any(error is one for one in self.missing)
 
     def raised(self, operation, error, arguments=()):
         kind = type(error)
@@ -526,7 +533,9 @@ class Link(membrane.Space):
         made = self.alias_mixtures.get(key)
         if made is None:
             try:
-                made = type(kind.__name__, (kind, *above), {"__module__": kind.__module__})
+                above = sorted(above, key=lambda alias: -len(alias.__mro__))
+                bases = above if any(issubclass(alias, kind) for alias in above) else (kind, *above)
+                made = type(kind.__name__, tuple(bases), {"__module__": kind.__module__})
                 self.originals[id(made)] = kind
             except TypeError:
                 made = kind

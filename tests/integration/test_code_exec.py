@@ -137,29 +137,44 @@ def test_timeout_of_the_module_body(client):
     assert result["assertions"] == []
 
 
-@pytest.mark.parametrize(
-    "statement, detail",
-    [
-        ("sys.exit(0)", "it exited with status 0 from inside"),
-        ("sys.exit(3)", "it exited with status 3 from inside"),
-        ("sys.exit('words')", "it exited with status 1 from inside"),
-        ("os._exit(0)", "it exited with status 0 from inside"),
-        ("raise SystemExit", "it exited with status 0 from inside"),
-        ("raise KeyboardInterrupt", "it exited with status 1 from inside"),
-        ("raise GeneratorExit", "it exited with status 1 from inside"),
-        ("os.kill(os.getpid(), 9)", "signal 9"),
-        ("os.abort()", "signal 6"),
-    ],
-)
-def test_leaving(client, statement, detail):
-    """The code exits at top level, or in a call after an assertion has passed."""
+ENDS = [("os._exit(0)", "it exited with status 0 from inside"), ("os.kill(os.getpid(), 9)", "signal 9"), ("os.abort()", "signal 6")]
+LEAVES = [
+    ("sys.exit(0)", "it exited with status 0 from inside", "SystemExit: 0"),
+    ("sys.exit(3)", "it exited with status 3 from inside", "SystemExit: 3"),
+    ("sys.exit('words')", "it exited with status 1 from inside", "SystemExit: words"),
+    ("raise SystemExit", "it exited with status 0 from inside", "SystemExit: None"),
+    ("raise KeyboardInterrupt", "it exited with status 1 from inside", "KeyboardInterrupt"),
+    ("raise GeneratorExit", "it exited with status 1 from inside", "GeneratorExit"),
+]
+
+
+def leaving_in_a_call(client, statement):
+    code = f"import os, sys\ndef f(x):\n    if x == 2:\n        {statement}\n    return x"
+    return judge(client, code, "assert f(1) == 1", "assert f(2) == 2", "assert f(3) == 3")
+
+
+@pytest.mark.parametrize("statement, detail", ENDS + [(statement, detail) for statement, detail, _ in LEAVES])
+def test_leaving_at_top_level(client, statement, detail):
     top = judge(client, f"import os, sys\nf = 1\n{statement}", "assert True", "assert True")
     assert_verdict(top, "error", 0, detail)
-    code = f"import os, sys\ndef f(x):\n    if x == 2:\n        {statement}\n    return x"
-    targets = ["assert f(1) == 1", "assert f(2) == 2", "assert f(3) == 3"]
-    inside = judge(client, code, *targets)
+
+
+@pytest.mark.parametrize("statement, detail", ENDS)
+def test_the_end_of_its_process_in_a_call(client, statement, detail):
+    inside = leaving_in_a_call(client, statement)
     assert_verdict(inside, "error", 1 / 3, detail)
     assert inside["assertions"] == [{"passed": True}]
+
+
+@pytest.mark.parametrize("statement, detail", [(statement, raised) for statement, _, raised in LEAVES])
+def test_leaving_a_call_is_an_exception(client, statement, detail):
+    """The tests may expect it, as in one process; nothing ends with it."""
+    result = leaving_in_a_call(client, statement)
+    assert_verdict(result, "assertion_fail", 2 / 3)
+    assert details(result) == [None, detail, None]
+    code = f"import sys\ndef f():\n    {statement}"
+    kind = detail.partition(":")[0]
+    assert_passed(judge(client, code, f"try: f()\nexcept {kind} as e: pass\nelse: assert False"))
 
 
 @pytest.mark.parametrize(
@@ -558,7 +573,7 @@ SEMANTICS = {
         "@functools.lru_cache(None)\ndef fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)\n"
         "@dataclasses.dataclass(order=True)\nclass P:\n    x: int\n    y: int = 2\nclass C(enum.Enum):\n    RED = 1\n"
         "def p(): return P(1)\ndef c(): return C.RED\ndef s(x): return sorted(map(int, re.findall(r'\\d+', x)))",
-        "assert fib(60) == 1548008755920 and s('a10b9') == [9, 10] and p().y == 2 and str(p()) == 'P(x=1, y=2)'",
+        "assert fib(60) == 1548008755920 and s('a10b9') == [9, 10] and p().y == 2 and str(p()) == str(P(1)) == 'P(x=1, y=2)'",
         "assert c() is C.RED and c() == C.RED and C.RED.value == 1 and c().name == 'RED'",
     ),
     "async": ("import asyncio\nasync def f(x): return x + 1\ndef run(x): return asyncio.run(f(x))", "assert run(1) == 2"),
@@ -648,7 +663,7 @@ LIARS = {
         ALWAYS + "def f(*a): return Always()",
         "assert f(2) == 4",
         "assert 4 == f(2)",
-        "assert f(2)",
+        "assert not f(2)",
         "assert f(2) in (4,)",
         "assert 4 in f(2)",
         "assert f(2) < 4",
@@ -1066,9 +1081,11 @@ def test_hostile_values(client, name):
 
 
 def test_what_cannot_be_shown_ends_with_the_clock(client):
+    """The tests name the class, so its special methods answer."""
     code = "class A:\n    def __repr__(s):\n        while True: pass\ndef f(x): return A()"
-    result = judge(client, code, "assert f(1) == 4", metadata={"timeout_s": 1})
+    result = judge(client, code, "assert isinstance(f(1), A)", "assert f(1) == 4", metadata={"timeout_s": 1})
     assert_verdict(result, "timeout")
+    assert_verdict(judge(client, code, "assert f(1) == 4"), "assertion_fail", 0)
 
 
 def test_functions_that_a_test_hands_over_run_nothing_in_the_checker(client):

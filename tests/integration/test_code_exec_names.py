@@ -124,7 +124,7 @@ FORGED = {
     "a constant of the prelude": ({"code": "WANTED = None\n" + WRONG, "prelude": "WANTED = 10\n",
                                    "targets": ["assert f(1) == WANTED"]}, "rebinds `WANTED`"),
     "a shared default": ({"code": "def f(x, l=[]):\n    l.append(x)\n    return l",
-                          "targets": ["a = f(1)\nf(2)\nassert a == [1]"]}, "passes only in isolation: target 0"),
+                          "targets": ["a = f(1)\nf(2)\nassert a == [1]"]}, "got [1, 2], expected [1]"),
     "a patched module": ({"code": "import math\nmath.isclose = lambda *a: True\n" + WRONG,
                           "targets": ["assert f(1) is None"]}, "patches `math`"),
 }  # fmt: skip
@@ -158,17 +158,21 @@ def test_what_an_alias_of_an_exception_still_does(client):
 
 
 def test_a_prelude_that_fails_is_an_error_of_the_job(client):
-    for prelude, detail in (("import there_is_none\n", "prelude: ModuleNotFoundError: No module named 'there_is_none'"),
+    for prelude, detail in (("1 / 0\n", "prelude: ZeroDivisionError: division by zero"),
                             ("raise SystemExit(0)\n", "prelude: SystemExit: 0")):  # fmt: skip
         result = grade(client, "def f(x): return x", "assert f(1) == 1", prelude=prelude)
         assert result["verdict"] == "error" and result["assertions"] == [], result
         assert result["score"]["failure_modes"][0]["detail"] == detail
 
 
-def test_a_listed_name_that_the_tests_assign_reaches_the_code(client):
+def test_a_name_that_the_tests_assign_reaches_the_code(client):
+    """If `names` lists it, or the tests have no use for it themselves."""
     code, target = "LIMIT = 1\ndef f(): return LIMIT", "LIMIT = 7\nassert f() == 7"
     assert grade(client, code, target, names=["f", "LIMIT"])["verdict"] == "pass"
-    assert grade(client, code, target)["verdict"] == "assertion_fail"
+    assert grade(client, code, target)["verdict"] == "pass"
+    looks = "LIMIT = 7\nassert f() == LIMIT"
+    assert grade(client, code, looks, names=["f", "LIMIT"])["verdict"] == "pass"
+    assert grade(client, code, looks)["verdict"] == "assertion_fail"
 
 
 def test_unittest_main_runs_the_tests(client):
