@@ -33,6 +33,9 @@ enum job_kind_id { JOB_KINDS(JOB_KIND_ID_) JOB_KIND_COUNT };
 #define CODE_EXEC_TARGETS_MAX 4096
 #define CODE_EXEC_ENTRY_POINT_MAX 255 /* bytes; also of each of the names */
 #define CODE_EXEC_NAMES_MAX 256
+/* Maximum bytes of the line in which a job's program tells a transcript: 3 MiB in base64, and the
+ * rest of the line (DATA_MAX in daemon/checker/transcript.py). */
+#define CODE_EXEC_TRANSCRIPT_MAX ((4u << 20) + 256)
 
 /* How the system under test ended, as its harness reports. Anything but OK decides the verdict, and
  * the rubric does not run. */
@@ -97,6 +100,9 @@ struct code_exec_spec {
     struct bytes test_setup; /* runs before the assertions; data NULL: nothing */
     bool shared;             /* the assertions run in the process of the code */
     bool cold;               /* start a new interpreter instead of forking the waiting one */
+    bool transcript;         /* a pass is to come with its transcript */
+    bool is_replay;          /* there is a transcript to judge from, without the code */
+    struct bytes replay;     /* it; data NULL: there is none, or only its job's process has it */
 };
 
 #define JOB_PRIORITY_MAX 10

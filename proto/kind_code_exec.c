@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests of kind `code_exec`: code of a model and the assertions that it has to pass. */
+#include "base64.h"
 #include "jobfields.h"
 
 #include <string.h>
@@ -13,6 +14,7 @@ static void free_spec(struct job_spec *job)
     bytes_deinit(&spec->test);
     bytes_deinit(&spec->prelude);
     bytes_deinit(&spec->test_setup);
+    bytes_deinit(&spec->replay);
     free(spec->entry_point);
     for (size_t i = 0; i < spec->name_count; i++)
         free(spec->names[i]);
@@ -25,8 +27,8 @@ static void free_spec(struct job_spec *job)
 static size_t measure(const struct job_spec *job)
 {
     const struct code_exec_spec *spec = &job->code_exec;
-    size_t size =
-        spec->text.length + spec->test.length + spec->prelude.length + spec->test_setup.length;
+    size_t size = spec->text.length + spec->test.length + spec->prelude.length +
+                  spec->test_setup.length + spec->replay.length;
     if (spec->entry_point)
         size += strlen(spec->entry_point) + 1;
     for (size_t i = 0; i < spec->name_count; i++)
@@ -206,6 +208,20 @@ static int decode_verdict(const json_t *value, bool *ret_shared, struct fault *f
     return fault_set(fault, "job.verdict: expected isolated or shared");
 }
 
+/* A replay judges from a transcript, which only an isolated pass has. */
+static int decode_replay(const json_t *value, struct code_exec_spec *spec, struct fault *fault)
+{
+    if (spec->transcript)
+        return fault_set(fault, "job.transcript: a job with replay has none of its own");
+    if (spec->shared)
+        return fault_set(fault, "job.verdict: a job with replay is judged as isolated");
+    spec->is_replay = true;
+    int r = base64_decode(json_string_value(value), json_string_length(value), &spec->replay);
+    if (r == -EINVAL || (r == 0 && spec->replay.length == 0))
+        return fault_set(fault, "job.replay: not base64 (RFC 4648, with padding), or empty");
+    return r;
+}
+
 /* Reads `timeout_s`; the other fields of `metadata` belong to the client. */
 static int decode_timeout(const json_t *metadata, const json_t *limits_given,
                           const struct limits *ceilings, struct limits *limits, struct fault *fault)
@@ -235,6 +251,8 @@ enum {
     CODE_EXEC_VERDICT,
     CODE_EXEC_METADATA,
     CODE_EXEC_WARM,
+    CODE_EXEC_TRANSCRIPT,
+    CODE_EXEC_REPLAY,
     CODE_EXEC_FIELDS,
 };
 
@@ -251,6 +269,8 @@ static const struct field code_exec_fields[CODE_EXEC_FIELDS] = {
     [CODE_EXEC_VERDICT] = {"verdict", FIELD_TEXT, FIELD_NULLABLE},
     [CODE_EXEC_METADATA] = {"metadata", FIELD_OBJECT, FIELD_NULLABLE},
     [CODE_EXEC_WARM] = {"warm", FIELD_BOOLEAN, FIELD_NULLABLE},
+    [CODE_EXEC_TRANSCRIPT] = {"transcript", FIELD_BOOLEAN, FIELD_NULLABLE},
+    [CODE_EXEC_REPLAY] = {"replay", FIELD_STRING, FIELD_NULLABLE},
 };
 _Static_assert(CODE_EXEC_FIELDS <= JOB_FIELDS_MAX, "JOB_FIELDS_MAX");
 
@@ -259,6 +279,7 @@ static int decode_code_exec(const json_t *const values[], const struct request_p
 {
     struct code_exec_spec *code_exec = &spec->code_exec;
     code_exec->cold = json_is_false(values[CODE_EXEC_WARM]);
+    code_exec->transcript = json_is_true(values[CODE_EXEC_TRANSCRIPT]);
     int r = decode_text(values[CODE_EXEC_GENERATION], values[CODE_EXEC_CODE], code_exec, fault);
     if (r == 0)
         r = decode_assertions(values[CODE_EXEC_TARGETS], values[CODE_EXEC_TEST],
@@ -271,6 +292,8 @@ static int decode_code_exec(const json_t *const values[], const struct request_p
         r = job_copy_string(values[CODE_EXEC_TEST_SETUP], &code_exec->test_setup);
     if (r == 0 && values[CODE_EXEC_VERDICT])
         r = decode_verdict(values[CODE_EXEC_VERDICT], &code_exec->shared, fault);
+    if (r == 0 && values[CODE_EXEC_REPLAY])
+        r = decode_replay(values[CODE_EXEC_REPLAY], code_exec, fault);
     if (r == 0 && values[CODE_EXEC_METADATA])
         r = decode_timeout(values[CODE_EXEC_METADATA], values[JOB_FIELD_LIMITS],
                            &policy->ceilings[JOB_CODE_EXEC], &spec->limits, fault);

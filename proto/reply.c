@@ -163,6 +163,10 @@ static void print_optional(struct printer *printer, const struct reply_result *r
         printer_name(printer, "assertions");
         printer_value(printer, result->assertions);
     }
+    if (result->transcript) {
+        printer_name(printer, "transcript");
+        printer_value(printer, result->transcript);
+    }
 }
 
 int reply_result(const struct reply_result *result, struct bytes *ret)

@@ -85,9 +85,10 @@ struct reply_result {
     const struct bytes *isolation;    /* {class, layers, digest} as JSON text */
     const struct bytes *stdout_bytes; /* arbitrary bytes; NULL: this kind leaves it out */
     const char *verdict;              /* a word; NULL: this kind has none */
-    const char *mode;                 /* "isolated" or "shared"; NULL: this kind has none */
+    const char *mode;                 /* "isolated" ...; NULL: this kind has none */
     const char *interpreter;          /* "warm" or "cold"; NULL: none ran */
     const json_t *assertions;         /* [{passed, detail?}], borrowed; NULL: this kind has none */
+    const json_t *transcript;         /* {replayable, ...}, borrowed; NULL: none was asked for */
 };
 
 /* Maximum bytes of stdout in a result. Even if every byte is escaped it fits in a frame of 64 MiB,

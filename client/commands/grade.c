@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "grade_preflight.h"
 #include "grade_tasks.h"
+#include "transcripts.h"
 
 #include "client/batch/engine.h"
 #include "client/cli/files.h"
@@ -25,6 +26,7 @@ struct grade_options {
     const char *samples;
     const char *ks;
     const char *timeout;
+    const char *transcripts;
     bool canonical;
     bool shared;
     bool isolated_only;
@@ -50,12 +52,14 @@ struct grading {
     struct jobline_policy line;
     struct preflight preflight;
     bool isolated_only;
+    struct transcripts transcripts;
     json_t *lacking; /* owned; object of what jobs lack, in words, to how many; NULL: nothing */
 };
 
 #define GRADING_NULL                                                         \
     {                                                                        \
         .dataset = DATASET_NULL, .tally = TALLY_NULL, .samples = INPUT_NULL, \
+        .transcripts = TRANSCRIPTS_NULL,                                     \
     }
 
 static void grading_deinit(struct grading *grading)
@@ -64,6 +68,7 @@ static void grading_deinit(struct grading *grading)
     input_deinit(&grading->samples);
     preflight_deinit(&grading->preflight); /* borrows the data set */
     dataset_deinit(&grading->dataset);
+    transcripts_deinit(&grading->transcripts);
     json_decref(grading->lacking);
 }
 
@@ -74,8 +79,8 @@ static void plan_deinit(struct plan *plan)
 
 /* --- jobs --------------------------------------------------------------------------------- */
 
-/* Makes the job of TEXT and the note that comes back with its answer: the index of the task and
- * LINE, to which the answer adds its fields. */
+/* Makes the job of TEXT and the note that comes back with its answer: the index of the task, LINE,
+ * to which the answer adds its fields, and for a transcript the job. */
 static int make_job(struct grading *grading, struct task *task, enum sample_form form, json_t *text,
                     json_t *line, struct engine_job *ret, struct fault *fault)
 {
@@ -90,7 +95,7 @@ static int make_job(struct grading *grading, struct task *task, enum sample_form
     /* Samples may come from a file of results; drop what that says of its run. */
     (void)json_object_del(line, "run");
     ret->note = json_pack("[I,O]", (json_int_t)task_no, line);
-    if (!ret->note)
+    if (!ret->note || (policy.transcript && json_array_append(ret->note, job) < 0))
         return -ENOMEM;
     ret->left_out = grading->isolated_only && policy.shared;
     if (ret->left_out)
@@ -204,7 +209,8 @@ static int answer_line(void *arg, struct message *message, json_t *note, struct 
     struct grading *grading = arg;
     json_t *line = json_array_get(note, 1);
     enum grade grade;
-    if (gradejob_put_verdict(line, message, &grade) < 0 || note_lacking(grading, message) < 0)
+    if (gradejob_put_verdict(line, message, &grade) < 0 || note_lacking(grading, message) < 0 ||
+        transcripts_add(&grading->transcripts, json_array_get(note, 2), line, message) < 0)
         return -ENOMEM;
     size_t task = (size_t)json_integer_value(json_array_get(note, 0));
     const char *mode = message_text(message, "mode");
@@ -306,6 +312,8 @@ static int check_options(const struct grade_options *options, struct fault *faul
     if (!options->engine.output && (options->canonical ? dataset_is_stdin : samples_are_stdin))
         return fault_set(fault, "--output FILE is missing: standard input has no name to derive "
                                 "one from");
+    if (options->transcripts && options->shared)
+        return fault_set(fault, "--transcripts: verdicts of --shared have none");
     if (options->json && options->engine.output && strcmp(options->engine.output, "-") == 0)
         return fault_set(fault, "--json and --output - both want standard output");
     return 0;
@@ -330,6 +338,7 @@ static int read_options(const struct grade_options *options, struct plan *plan)
     struct fault fault = FAULT_NULL;
     plan->engine = options->engine;
     plan->policy.shared = options->shared;
+    plan->policy.transcript = options->transcripts != NULL;
     int r = check_options(options, &fault);
     if (r == 0)
         r = passk_parse_ks(options->ks, &plan->ks, &fault);
@@ -382,6 +391,17 @@ static bool prepare(const struct grade_options *options, const struct plan *plan
     return !engine->ending.interrupted && !engine->ending.lost;
 }
 
+static int open_transcripts(const struct grade_options *options, const struct plan *plan,
+                            struct grading *grading)
+{
+    const char *const others[] = {plan->engine.output, options->dataset, options->samples};
+    enum output_mode mode = plan->engine.resume  ? OUTPUT_CONTINUE
+                            : plan->engine.force ? OUTPUT_OVERWRITE
+                                                 : OUTPUT_NEW;
+    return transcripts_open(&grading->transcripts, options->transcripts, mode, others,
+                            options->samples ? 3 : 2);
+}
+
 static enum exit_status grade(const struct globals *globals, const struct grade_options *options,
                               const struct plan *plan, struct grading *grading)
 {
@@ -390,7 +410,8 @@ static enum exit_status grade(const struct globals *globals, const struct grade_
     size_t n_inputs = options->samples ? 2 : 1;
     if (connect_session(globals, CONNECT_OR_START, &engine.session) < 0)
         return STATUS_NO_DAEMON;
-    if (engine_open(&engine, &plan->engine, inputs, n_inputs) < 0)
+    if (engine_open(&engine, &plan->engine, inputs, n_inputs) < 0 ||
+        open_transcripts(options, plan, grading) < 0)
         return STATUS_USAGE;
     grading->line.max_frame = engine.session.max_frame;
     if (!prepare(options, plan, grading, &engine))
@@ -418,6 +439,8 @@ static enum exit_status grade(const struct globals *globals, const struct grade_
             grade_tasks_tell_unattempted(&grading->dataset, grading->dataset_name);
     complain_lacking(grading);
     engine.ending.errors |= engine.left_out > 0;
+    if (!transcripts_finish(&grading->transcripts, options->engine.quiet))
+        engine.ending.unwritten = true;
     if (!options->engine.quiet) {
         engine_put_summary(&engine);
         grade_tasks_tell_plus(&grading->dataset, grading->dataset_name);
@@ -501,6 +524,15 @@ static const struct option_spec grade_specs[] = {
         .offset = offsetof(struct grade_options, no_preflight),
         .help = "do not run the data set's own solutions first; every task then has the same mode "
                 "and time limit",
+    },
+    {
+        .name = "transcripts",
+        .argument = "FILE",
+        .kind = OPTION_TEXT,
+        .value = VALUE_FILE,
+        .offset = offsetof(struct grade_options, transcripts),
+        .help = "write to FILE, for each sample that passes, what rubricctl replay needs to judge "
+                "it again without running it",
     },
     {
         .name = "json",

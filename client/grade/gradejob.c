@@ -24,6 +24,8 @@ static bool put_policy(json_t *job, const struct gradejob_policy *policy)
     if (policy->timeout_s > 0)
         ok = json_object_set_new(job, "metadata",
                                  json_pack("{s:f}", "timeout_s", policy->timeout_s)) == 0;
+    if (policy->transcript)
+        ok = ok && json_object_set_new(job, "transcript", json_true()) == 0;
     if (policy->shared)
         ok = ok && json_object_set_new(job, "verdict", json_string("shared")) == 0;
     return ok;

@@ -14,6 +14,7 @@
 struct gradejob_policy {
     double timeout_s; /* 0: the daemon's default */
     bool shared;      /* run the tests in the process of the code */
+    bool transcript;  /* ask for the transcripts of passes */
 };
 
 /* Makes the job of TEXT, the sample's code. Returns NULL when memory runs out. */

@@ -24,11 +24,13 @@ candidate ptrace and everything in /proc/PID.
 Standard input is a list of parts, each "NAME LENGTH\\n" and that many bytes: mode (isolated, shared),
 code, prelude, entry_point, setup, test, one name for each further name under test, and one target for
 each assertion. If the code was found in free text,
-there are also that text, answer, and one block for each fence in it (extract.py).
+there are also that text, answer, and one block for each fence in it (extract.py). An empty transcript asks
+for a transcript; with replay, one, there is no candidate and the job is judged again (transcript.py).
 
 The report has {"passed": true} or {"passed": false, "detail": "..."} for each assertion as soon as it is
 known, {"revised": NUMBER, "detail": "..."} if a passed one counts as failed after all, and
-{"verdict": "...", "detail": "..."} at the end; without that line there is no verdict. A checker
+{"verdict": "...", "detail": "..."} at the end; without that line there is no verdict. Before the verdict `pass`
+stands {"transcript": "..."} in base64, or {"unreplayable": "..."}, if the job asks for one. A checker
 that cannot protect itself writes {"broken": "..."} and nothing else. If the tests or the prelude import a module
 that the host lacks, the last line is {"lacking": MODULE, "by": "tests" or "prelude"} instead of a verdict."""
 
@@ -52,6 +54,8 @@ import plain
 import program
 import simple
 import suite
+import transcript
+import watch
 
 DETAILS_MAX = 64  # maximum number of failed assertions that the report explains
 PR_SET_DUMPABLE = 4
@@ -97,12 +101,16 @@ class Job:
         self.targets = []
         names_given = []
         self.blocks = []
+        self.replay = None
         parts = {}
         at = 0
         while at < len(data):
             end = data.index(b"\n", at)
             name, length = data[at:end].split(b" ")
             at = end + 1 + int(length)
+            if name == b"replay":
+                self.replay = data[end + 1 : at]
+                continue
             text = str(data[end + 1 : at], "utf-8")
             if name == b"target":
                 self.targets.append(text)
@@ -115,6 +123,7 @@ class Job:
         self.code = parts["code"]
         self.answer = parts.get("answer", "")
         self.shared = parts["mode"] == "shared"
+        self.transcript = "transcript" in parts
         self.prelude = parts.get("prelude", "")
         self.entry_point = parts.get("entry_point", "")
         self.names = names_given
@@ -157,11 +166,29 @@ class Report:
         self.results[number] = False
         self.write('{"revised":%d,"detail":%s}' % (number, quote(detail)))
 
+    def transcript(self, data, why):
+        self.write('{"transcript":"%s"}' % data if data else '{"unreplayable":%s}' % quote(suite.shorten(why, 200)))
+
     def lacking(self, missing):
         self.write('{"lacking":%s,"by":%s}' % (quote(suite.shorten(missing.module, 100)), quote(missing.by)))
 
     def verdict(self, verdict, detail=""):
         self.write('{"verdict":%s,"detail":%s}' % (quote(verdict), quote(suite.shorten(detail, 200))))
+
+
+class Replay(Report):
+    """The report of a replay. Whatever is no pass diverges: only passes have transcripts."""
+
+    def __init__(self, fd, player):
+        super().__init__(fd)
+        self.player = player
+
+    def verdict(self, verdict, detail=""):
+        why = self.player.why
+        if not why and verdict != "pass":
+            why = f"the tests do not pass: {detail}" if detail else "the tests do not pass"
+        why = why or self.player.how_it_ended()
+        super().verdict("diverged" if why else "pass", why)
 
 
 class Space(dict):
@@ -395,8 +422,10 @@ class Checker:
         if not self.not_simple and not self.link.crossings.why:
             return
         self.link.end()
+        if self.link.transcript is not None:
+            self.link.transcript.is_paused = True
         plain.empty(os.getcwd())
-        passed, detail, number = plain.confirm(self.job, self.link.fds, STATUS, self.seed)
+        passed, detail, number = plain.confirm(self.job, self.link, self.seed)
         if not passed:
             self.report.revise(number, detail)
 
@@ -420,6 +449,8 @@ class Checker:
                 self.run_shared()
             else:
                 for step in self.steps():
+                    if self.link.transcript is not None:
+                        self.link.transcript.collect()
                     passed, detail = suite.run(lambda: self.modules.guarded(step, "tests"), self.recorder)
                     if self.link.lost is not None:
                         raise membrane.Lost
@@ -434,11 +465,23 @@ class Checker:
         except Exception as error:
             self.report.verdict("error", f"test_setup: {suite.describe(error)}")
             return True
-        if all(self.report.results):
-            self.report.verdict("pass")
-        else:
+        if not all(self.report.results):
             self.report.verdict("assertion_fail")
+            return True
+        if self.job.transcript:
+            self.report.transcript(*self.transcribed())
+        self.report.verdict("pass")
         return True
+
+    def transcribed(self):
+        """Returns the transcript of a pass, or None and why there is none."""
+        if self.job.shared:
+            return None, "the tests ran in the process of the code"
+        trees = [*self.trees(), *([self.prelude.tree] if self.prelude else ())]
+        why = watch.reason_against(trees, self.job.tests())
+        if why:
+            self.link.transcript.refuse(why)
+        return transcript.line_of(self.link.transcript)
 
 
 class NoCandidate(Exception):
@@ -474,6 +517,38 @@ def keep_apart():
     os.dup2(2, 1)
 
 
+def begin(job, report):
+    """Returns the link of a job and its report. A replay leaves the candidate without a word."""
+    if job.replay is None:
+        link = Link(WIRE_READ, WIRE_WRITE, STATUS)
+        if job.transcript and not job.shared:
+            link.transcript = transcript.Recorder()
+            watch.Watch(link).begin()
+    else:
+        for fd in (WIRE_READ, WIRE_WRITE, STATUS):
+            os.close(fd)
+        player = transcript.Player(job.replay)
+        if player.is_foreign:
+            report.verdict("error", "the transcript was made by another version of the judge or of Python")
+            os._exit(0)
+        link, report = transcript.ReplayedLink(player), Replay(report.fd, player)
+    return link, report
+
+
+def judge(job, link, report):
+    """Judges a job. Returns False if the candidate is lost, or if a replay diverges."""
+    sys.modules[program.TESTS] = tests = TestsModule(program.TESTS)
+    try:
+        if link.transcript is not None:
+            watch.observe(link, job.tests())
+        link.ambient = ambient.Ambient(job.tests())
+        checker = Checker(job, link, report)
+        tests.__dict__["__space__"] = checker.space
+        return checker.run()
+    except membrane.Lost:
+        return False
+
+
 def main():
     report = Report(os.dup(1))
     try:
@@ -482,17 +557,13 @@ def main():
         report.write('{"broken":%s}' % quote(suite.describe(error)))
         os._exit(70)
     _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
-    link = Link(WIRE_READ, WIRE_WRITE)
-    sys.modules[program.TESTS] = tests = TestsModule(program.TESTS)
     with os.fdopen(0, "rb", closefd=False) as stdin:
         job = Job(stdin.read())
     keep_apart()
-    link.ambient = ambient.Ambient(job.tests())
-    checker = Checker(job, link, report)
-    tests.__dict__["__space__"] = checker.space
+    link, report = begin(job, report)
     try:
-        if not checker.run():
-            report.verdict("error", how_it_ended(link))
+        if not judge(job, link, report):
+            report.verdict("error", "" if job.replay is not None else how_it_ended(link))
     except NoCandidate:
         report.write('{"broken":"the process that runs the code is lost"}')
     sys.stdout.flush()

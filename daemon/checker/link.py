@@ -16,6 +16,7 @@ import classes
 import describe
 import membrane
 import mirrors
+import plain
 import program
 import simple
 import values
@@ -141,7 +142,7 @@ def _is_for_tests(function):
 
 
 OWN_MODULES = ("judge", "link", "membrane", "mirrors", "describe", "classes", "wire", "suite", "candidate", "names",
-               "values", "ambient", "plain", "transcript", "start", "bulk", "trusted", "asynchronous", "names",
+               "values", "ambient", "plain", "transcript", "watch", "start", "bulk", "trusted", "asynchronous", "names",
                "program", "simple", "aliases", "states", "mirror", "numpy_values")  # fmt: skip
 
 
@@ -156,8 +157,9 @@ class Alias(type):
 
 
 class Link(membrane.Space):
-    def __init__(self, read_fd, write_fd):
+    def __init__(self, read_fd, write_fd, status_fd):
         super().__init__(read_fd, write_fd, 0)
+        self.status_fd = status_fd
         self.named_names = frozenset()  # global names by which the tests name classes of the candidate's
         self.shadows = set()
         self.tainted = set()  # numbers of objects that an operator made of a value of the judge's
@@ -169,6 +171,7 @@ class Link(membrane.Space):
         self.missing = collections.deque(maxlen=MISSING_MAX)  # exceptions of the code that name a module
         self.crossings = simple.Crossings()
         self.asking = ""  # the operation of the question that has no answer yet
+        self.observed = {}  # by id(): the function of the library that each function of watch.py stands for
         self.operators = {
             "call": self.call_for_candidate,
             "method": self.method_for_candidate,
@@ -247,8 +250,22 @@ class Link(membrane.Space):
         """Ends the candidate, without an answer."""
         self.send(self.write(("?", None, "end", None, (), ())))
 
+    def confirm(self, data):
+        """Has the plain process run a job, DATA. Returns its answer."""
+        if self.transcript is not None:
+            self.transcript.sent(data)
+        answer = plain.exchange(self.fds, self.status_fd, data)
+        if self.transcript is not None:
+            self.transcript.received(answer)
+        return answer
+
     def get(self, value, name):
-        return self.ask_pure(("get", id(value), name), "get", value, (name,))
+        return self.ask_pure(("get", self.mark_of(value), name), "get", value, (name,))
+
+    def mark_of(self, value):
+        """What tells VALUE from all others. An address would be that of another object once VALUE is gone."""
+        number = self.stand_in_numbers.get(id(value))
+        return ("at", id(value)) if number is None else number
 
     def property(self, info, value, name):
         self.check_named(info, value, name)
@@ -288,7 +305,7 @@ class Link(membrane.Space):
         return super().special(info, name, function, value, arguments, keywords)
 
     def pure_special(self, name, function, value, arguments):
-        key = ("special", name, id(value), *map(self.key_of, arguments))
+        key = ("special", name, self.mark_of(value), *map(self.key_of, arguments))
         if function is not None:
             operation, target, given = "call", function, (value, *arguments)
         else:
@@ -494,7 +511,7 @@ class Link(membrane.Space):
     def export(self, writer, value):
         original = self.originals.get(id(value))
         if original is None:
-            super().export(writer, value)
+            super().export(writer, self.observed.get(id(value), value))
         else:
             writer.node_of(original)
 

@@ -135,19 +135,26 @@ def _is_ready(read_fd, status_fd):
     return True
 
 
-def confirm(job, fds, status_fd, seed):
-    """Has the process behind FDS (read end, write end; they stay the caller's) run JOB, after the candidate
-    whose wait status comes over STATUS_FD. Returns (True, "", 0), or (False, reason, number of the first
-    assertion that fails). Waits as long as it takes: the job's deadline ends the judge, too."""
-    text = program.compose(job.prelude, job.code, names.asked_of(job))[0]
-    data = marshal.dumps((text, seed, job.setup, job.test, job.targets, job.entry_point))
-    answer = b""
+def exchange(fds, status_fd, data):
+    """Has the process behind FDS (read end, write end; they stay the caller's) run the job DATA, after the
+    candidate whose wait status comes over STATUS_FD. Returns its answer, b"" if there is none. Waits as long as
+    it takes: the job's deadline ends the judge, too."""
     try:
         if _is_ready(fds[0], status_fd):
             _send(fds[1], data)
-            answer = _receive(fds[0], ANSWER_MAX)
+            return _receive(fds[0], ANSWER_MAX)
+        return b""
     except OSError:
-        answer = b""
+        return b""
+
+
+def confirm(job, link, seed):
+    """Has LINK run JOB in one process. Returns (True, "", 0), or (False, reason, number of the first assertion
+    that fails)."""
+    text = program.compose(job.prelude, job.code, names.asked_of(job))[0]
+    # Version 2 of the format, since later ones depend on reference counts.
+    data = marshal.dumps((text, seed, job.setup, job.test, job.targets, job.entry_point), 2)
+    answer = link.confirm(data)
     if answer == b"pass":
         return True, "", 0
     number, _, detail = str(answer, "utf-8", "replace").partition(" ")

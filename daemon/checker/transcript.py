@@ -1,127 +1,187 @@
 # SPDX-License-Identifier: MIT
 """What the judge sent, received and read while it judged a job: enough to judge again without the candidate.
 
-A transcript is a sequence of events: messages in both directions, and what the judge read of the clock and
-of the kernel's random numbers. A replay runs the same tests in a judge that has no candidate: each question
-must be the recorded one, byte for byte, and is given the recorded answer. If the verdict is a pass again, it
-follows from the transcript and the tests alone."""
+A transcript is a sequence of events: messages in both directions, those of the confirmation included, and
+what the judge read of the clock, of the kernel's random numbers and of process ids; its own seed is one of
+these. A replay runs the same tests in a judge that has no candidate. Each question must be the recorded one,
+byte for byte, and is given the recorded answer. If the verdict is a pass again, it follows from the
+transcript and the tests alone.
 
+That needs a judge that does the same twice. What could differ is recorded, made equal (Events), or makes
+the job one that cannot be replayed, with the reason (watch.py)."""
+
+import gc
 import sys
 
-TRANSCRIPT_MAX = 16 << 20
+import membrane
+from link import Link
+from trusted import load
+
+EVENTS_MAX = 16 << 20  # bytes of all events
+DATA_MAX = 3 << 20  # bytes of the compressed transcript: as base64 it has to fit into a frame with its job
 SENT, RECEIVED, READ = 0, 1, 2
-CLOCKS = ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "process_time",
-          "process_time_ns", "thread_time", "thread_time_ns")  # fmt: skip
-# Names in the tests that lead to what a transcript does not have, and what that is.
-ELSEWHERE = {
-    "now": "the clock",
-    "utcnow": "the clock",
-    "today": "the clock",
-    "localtime": "the clock",
-    "gmtime": "the clock",
-    "ctime": "the clock",
-    "strftime": "the clock",
-    "open": "files",
-    "listdir": "files",
-    "exists": "files",
-    "isfile": "files",
-    "isdir": "files",
-    "stat": "files",
-    "getsize": "files",
-    "read_text": "files",
-    "read_bytes": "files",
-    "tempfile": "files",
-    "Popen": "processes",
-    "subprocess": "processes",
-    "popen": "processes",
-    "system": "processes",
-    "getpid": "processes",
-    "multiprocessing": "processes",
-    "Thread": "threads",
-    "threading": "threads",
-    "ThreadPoolExecutor": "threads",
-    "asyncio": "an event loop",
-    "id": "addresses",
-    "tracemalloc": "memory",
-    "getrusage": "memory",
-}
+COLLECT_EVERY = 256  # questions
+FORMAT = b"rubricd transcript 1 "
+ADDRESS = b" at 0x"  # followed by at least six digits
+DIGITS = frozenset(b"0123456789abcdef")
 
 
-class Diverged(BaseException):
+def mark():
+    """What a transcript begins with: its format, and the kind of Python that can read it."""
+    return FORMAT + sys.implementation.cache_tag.encode() + b"\n"
+
+
+def has_address(data):
+    at = data.find(ADDRESS)
+    while at >= 0:
+        at += len(ADDRESS)
+        if len(data) >= at + 6 and DIGITS.issuperset(data[at : at + 6]):
+            return True
+        at = data.find(ADDRESS, at)
+    return False
+
+
+class Diverged(membrane.Lost):
     """The tests ask something else than they asked when the transcript was made."""
 
 
-def reason_against(names):
-    """Returns why tests that use NAMES cannot be replayed; None if they can."""
-    for name in sorted(names):
-        if name in ELSEWHERE:
-            return f"the tests depend on {ELSEWHERE[name]} (`{name}`)"
-    return None
+class Events:
+    """What recording and replaying have in common. Automatic collection of cycles would drop stand-ins
+    sooner or later, so it happens at certain events only."""
+
+    def __init__(self):
+        self.why = ""  # why there is no transcript, or what diverges
+        self.sends = 0
+        gc.freeze()
+        gc.disable()
+
+    def collect(self):
+        gc.collect()
+
+    def count_sent(self):
+        self.sends += 1
+        if self.sends % COLLECT_EVERY == 0:
+            gc.collect()
+
+    def refuse(self, why):
+        """Says that the tests depend on something that no transcript has."""
+
+    def is_silent(self):
+        """Returns whether the judge's own doings are not to be watched now."""
+        return True
 
 
-class Recorder:
+class Recorder(Events):
     """Records the events of a job."""
 
     def __init__(self):
+        super().__init__()
         self.events = []
         self.size = 0
-        self.is_complete = True
+        self.is_paused = False
+        self.before_sent = self.after_received = lambda: None  # for watch.py
 
     def event(self, kind, data):
         self.size += len(data) + 5
-        if self.size > TRANSCRIPT_MAX:
-            self.is_complete = False
-            self.events.clear()
-        elif self.is_complete:
+        if self.size > EVENTS_MAX:
+            self.refuse(f"its transcript has more than {EVENTS_MAX >> 20} MiB")
+        if not self.why:
             self.events.append((kind, bytes(data)))
 
+    def refuse(self, why):
+        if not self.why:
+            self.why = why
+            self.events.clear()
+
+    def is_silent(self):
+        return self.is_paused or bool(self.why)
+
     def sent(self, data):
+        if has_address(data):
+            self.refuse("an address in memory is part of a message")
         self.event(SENT, data)
+        self.count_sent()
+        self.before_sent()
 
     def received(self, data):
+        self.after_received()
         self.event(RECEIVED, data)
 
     def read(self, make):
-        value = make()
+        before, self.is_paused = self.is_paused, True
+        try:
+            value = make()
+        finally:
+            self.is_paused = before
         self.event(READ, repr(value).encode())
         return value
 
     def data(self):
-        return b"".join(bytes((kind,)) + len(data).to_bytes(4, "big") + data for kind, data in self.events)
+        """Returns the transcript, or None and sets `why`."""
+        if self.why:
+            return None
+        data = b"".join(bytes((kind,)) + len(data).to_bytes(4, "big") + data for kind, data in self.events)
+        data = mark() + load("zlib").compress(data, 1 if len(data) > 1 << 20 else 6)
+        if len(data) > DATA_MAX:
+            self.refuse(f"its transcript has more than {DATA_MAX >> 20} MiB when compressed")
+            return None
+        return data
 
 
-class Player:
-    """Gives back the events of a transcript."""
+class Player(Events):
+    """Gives back the events of a transcript. Once one differs, `why` says so for good: tests may catch what is
+    raised."""
 
     def __init__(self, data):
-        self.data = data
-        self.at = 0
+        super().__init__()
+        self.data, self.at = b"", 0
+        begin = mark()
+        self.is_foreign = data.startswith(FORMAT) and not data.startswith(begin)
+        zlib = load("zlib")
+        try:
+            unpack = zlib.decompressobj()
+            self.data = unpack.decompress(data[len(begin) :], EVENTS_MAX + 1)
+            is_whole = unpack.eof and not unpack.unused_data and len(self.data) <= EVENTS_MAX
+        except zlib.error:
+            is_whole = False
+        if not is_whole or not data.startswith(begin):
+            self.why = "this is no transcript"
 
-    def next(self, kind):
+    def diverge(self, why):
+        self.why = self.why or why
+        raise Diverged
+
+    def next(self, kind, due):
         head = self.data[self.at : self.at + 5]
         size = int.from_bytes(head[1:], "big")
         found = self.data[self.at + 5 : self.at + 5 + size]
-        if len(head) < 5 or head[0] != kind or len(found) != size:
-            raise Diverged("the transcript has ended" if not head else "another event is due")
+        if len(head) < 5 or len(found) != size:
+            self.diverge(f"the transcript has ended where {due} is due")
+        if head[0] != kind:
+            self.diverge(f"the transcript has another event where {due} is due")
         self.at += 5 + size
         return found
 
     def sent(self, data):
-        if self.next(SENT) != data:
-            raise Diverged("the tests ask another question")
+        if self.next(SENT, "a question") != data:
+            self.diverge("the tests ask another question")
+        self.count_sent()
 
     def received(self):
-        return self.next(RECEIVED)
+        return self.next(RECEIVED, "an answer")
 
     def read(self, make):
-        text = self.next(READ)
+        text = self.next(READ, "a reading of the clock or the like")
         try:
             return literal(str(text, "ascii"))
         except (ValueError, SyntaxError):
-            raise Diverged("a value that nothing reads") from None
+            self.diverge("a reading that is no number")
 
-    def is_over(self):
-        return self.at == len(self.data)
+    def how_it_ended(self):
+        """Returns why the replay is no pass although all tests have passed, or ""."""
+        if self.why:
+            return self.why
+        return "" if self.at == len(self.data) else "the transcript goes on where the tests have ended"
 
 
 def literal(text):
@@ -130,27 +190,35 @@ def literal(text):
 
     tree = compile(text, "<transcript>", "eval", 0x400, dont_inherit=True)
     node = tree.body
-    if isinstance(node, _ast.UnaryOp) and isinstance(node.op, _ast.USub):
-        return -node.operand.value
-    if not isinstance(node, _ast.Constant) or type(node.value) not in (int, float, bytes):
+    is_negative = isinstance(node, _ast.UnaryOp) and isinstance(node.op, _ast.USub)
+    value = getattr(node.operand if is_negative else node, "value", None)
+    if type(value) not in (int, float, bytes) or is_negative and type(value) is bytes:
         raise ValueError(text)
-    return node.value
+    return -value if is_negative else value
 
 
-def observe(events):
-    """Has the clock and the kernel's random numbers read through EVENTS, a Recorder or a Player."""
-    import time
+class ReplayedLink(Link):
+    """The judge's side of a wire that has no other side."""
 
-    def observed(function):
-        def read(*arguments):
-            return events.read(lambda: function(*arguments))
+    def __init__(self, player):
+        super().__init__(-1, -1, -1)
+        self.transcript = player
 
-        read.__name__ = read.__qualname__ = function.__name__
-        return read
+    def send(self, data):
+        self.transcript.sent(data)
 
-    for name in CLOCKS:
-        setattr(time, name, observed(getattr(time, name)))
-    os = sys.modules["os"]
-    os.urandom = observed(os.urandom)
-    if "random" in sys.modules:
-        sys.modules["random"]._urandom = os.urandom
+    def receive(self):
+        return self.transcript.received()
+
+    def confirm(self, data):
+        self.transcript.sent(data)
+        return self.transcript.received()
+
+
+def line_of(recorder):
+    """Returns the line of the report for the transcript, and None; or None, and why there is none."""
+    data = recorder.data()
+    if data is None:
+        return None, recorder.why
+    return str(load("binascii").b2a_base64(data, newline=False), "ascii"), None
+

@@ -129,6 +129,37 @@ class ListContainer(Container):
                 raise WireError(f"{error}") from None
 
 
+def in_order(space, values):
+    """Returns the values of a set in an order that is the same in each process that a transcript must be the
+    same in: some hashes are addresses."""
+    values = list(values)
+    events = getattr(space, "transcript", None)
+    if events is None or len(values) < 2 or all(type(value) in HASHED_BY_VALUE for value in values):
+        return values
+    try:
+        return sorted(values, key=_place)
+    except TypeError:
+        events.refuse("a set of objects is part of a message: its order is that of addresses")
+        return values
+
+
+HASHED_BY_VALUE = frozenset((int, str, bytes, bool))
+
+
+def _place(value):
+    if type(value) in (tuple, frozenset):
+        parts = list(map(_place, value))
+        return f"{type(value).__name__} {sorted(parts) if type(value) is frozenset else parts}"
+    if type(value) in (*HASHED_BY_VALUE, float, complex, type(None), range):
+        return f"{type(value).__name__} {value!r}"
+    raise TypeError
+
+
+class SetContainer(Container):
+    def write(self, writer, value):
+        writer.children(in_order(writer.space, value))
+
+
 class BytesContainer(Container):
     def write(self, writer, value):
         writer.bytes(value)
@@ -270,7 +301,7 @@ CONTAINERS = {
 CONTAINER_BY_TAG = {
     b"l"[0]: ListContainer(list, list, _fill_list),
     b"D"[0]: Container(dict, _dictionary_parts, _fill_dictionary),
-    b"S"[0]: Container(set, list, _fill_set),
+    b"S"[0]: SetContainer(set, list, _fill_set),
     b"a"[0]: BytesContainer(bytearray, bytes, None),
     b"O"[0]: Container(OrderedDict, _ordered_parts, _fill_dictionary),
     b"f"[0]: FactoryContainer(),
@@ -532,12 +563,9 @@ def _boolean(writer, value):
     writer.out += b"T" if value else b"F"
 
 
-def _sequence(tag):
-    def write(writer, value):
-        writer.out += tag
-        writer.children(value)
-
-    return write
+def _frozenset(writer, value):
+    writer.out += b"Z"
+    writer.children(in_order(writer.space, value))
 
 
 def _tuple(writer, value):
@@ -570,7 +598,7 @@ SCALARS = {
     str: _string,
     bytes: _bytes,
     tuple: _tuple,
-    frozenset: _sequence(b"Z"),
+    frozenset: _frozenset,
     range: _range(b"r"),
     slice: _range(b"p"),
 }

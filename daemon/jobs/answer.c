@@ -56,6 +56,7 @@ static int print_result(const struct job *job, const struct result_parts *parts,
         .verdict = judgement ? judgement->verdict : NULL,
         .mode = judgement ? judgement->mode : NULL,
         .assertions = judgement ? judgement->assertions : NULL,
+        .transcript = judgement ? judgement->transcript : NULL,
     };
     answer->is_result = true;
     answer->limit = parts->outcome->limit;

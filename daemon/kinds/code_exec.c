@@ -52,6 +52,9 @@ static void add_all(FILE *input, const struct code_exec_spec *spec, const struct
 {
     const char *mode = spec->shared ? "shared" : "isolated";
     add(input, "mode", mode, strlen(mode));
+    if (spec->transcript)
+        add(input, "transcript", "", 0);
+    add_bytes(input, "replay", &spec->replay);
     add_code(input, spec, found);
     add_bytes(input, "prelude", &spec->prelude);
     if (spec->entry_point)
@@ -136,6 +139,7 @@ int code_exec_plan_init(struct code_exec_plan *plan, const struct job_spec *job,
         .envp = host->environment,
         .warm = !job->code_exec.cold,
         .limits = job->limits,
+        .free_output = job->code_exec.transcript ? CODE_EXEC_TRANSCRIPT_MAX : 0,
         .input = &plan->input,
     };
     return 0;
@@ -179,6 +183,7 @@ static void drop_input(struct job_spec *spec)
     bytes_deinit(&code_exec->test);
     bytes_deinit(&code_exec->prelude);
     bytes_deinit(&code_exec->test_setup);
+    bytes_deinit(&code_exec->replay);
     for (size_t i = 0; i < code_exec->target_count; i++)
         bytes_deinit(&code_exec->targets[i]);
 }
@@ -196,8 +201,11 @@ static int judge(const struct kind_run *run, struct judgement *ret)
     if (ret->score.passed)
         outcome_drop_stderr(run->outcome);
     ret->verdict = report.verdict;
-    ret->mode = run->spec->code_exec.shared ? "shared" : "isolated";
+    const struct code_exec_spec *spec = &run->spec->code_exec;
+    ret->mode = spec->is_replay ? "replay" : spec->shared ? "shared" : "isolated";
     ret->assertions = TAKE_PTR(report.assertions);
+    if (ret->score.passed)
+        ret->transcript = TAKE_PTR(report.transcript);
     ret->broken = TAKE_PTR(report.broken);
     ret->broken_code = report.broken_code;
     return 0;

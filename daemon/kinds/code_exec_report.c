@@ -8,12 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const verdicts[] = {"pass", "assertion_fail", "syntax_error", "timeout",
-                                       "error"};
+static const char *const verdicts[] = {"pass",    "assertion_fail", "syntax_error",
+                                       "timeout", "error",          "diverged"};
 
 void code_exec_report_deinit(struct code_exec_report *report)
 {
     json_decref(report->assertions);
+    json_decref(report->transcript);
     free(report->broken);
     *report = (struct code_exec_report)CODE_EXEC_REPORT_NULL;
 }
@@ -21,6 +22,7 @@ void code_exec_report_deinit(struct code_exec_report *report)
 /* The report as read so far. Its strings are borrowed from `last`. */
 struct state {
     json_t *assertions;
+    json_t *transcript; /* NULL: none was told */
     size_t passed;
     json_t *last; /* the line that ends the report; NULL: not read yet */
     const char *verdict, *detail, *broken;
@@ -58,8 +60,24 @@ static int revise(struct state *state, const json_t *number, const json_t *detai
     return failed && json_array_set_new(state->assertions, (size_t)i, failed) == 0 ? 0 : -ENOMEM;
 }
 
+/* Takes a transcript, or why there is none. Returns 1 if LINE is no such line. */
+static int take_transcript(struct state *state, const json_t *line)
+{
+    json_t *data = json_object_get(line, "transcript"),
+           *why = json_object_get(line, "unreplayable");
+    if (!json_is_string(data) && !json_is_string(why))
+        return 1;
+    json_decref(state->transcript);
+    state->transcript = data ? json_pack("{s:b,s:O}", "replayable", 1, "data", data)
+                             : json_pack("{s:b,s:O}", "replayable", 0, "reason", why);
+    return state->transcript ? 0 : -ENOMEM;
+}
+
 static int take_line(struct state *state, json_t *line, size_t total)
 {
+    int r = take_transcript(state, line);
+    if (r <= 0)
+        return r;
     const json_t *revised = json_object_get(line, "revised");
     if (json_is_integer(revised))
         return revise(state, revised, json_object_get(line, "detail"));
@@ -132,7 +150,7 @@ static const char *decide(const struct state *state, size_t total, const struct 
     if (state->malformed || !state->verdict)
         return "error";
     bool all = state->passed == total && json_array_size(state->assertions) == total;
-    if (is_verdict(state->verdict, "pass") != all)
+    if (is_verdict(state->verdict, "pass") != all && !is_verdict(state->verdict, "diverged"))
         return "error";
     *ret_detail = state->detail;
     return state->verdict;
@@ -209,6 +227,7 @@ int code_exec_report_judge(const struct bytes *out, size_t total, const struct o
         r = make_score(report.verdict, detail, &state, total, ret_score);
     }
     report.assertions = state.assertions;
+    report.transcript = state.transcript;
     json_decref(state.last);
     if (r < 0)
         code_exec_report_deinit(&report);

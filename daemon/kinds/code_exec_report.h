@@ -11,6 +11,7 @@
 struct code_exec_report {
     const char *verdict;         /* a word of the protocol; NULL: the checker is broken */
     json_t *assertions;          /* owned: [{passed, detail?}] of those that ended */
+    json_t *transcript;          /* owned: {replayable, data or reason}; NULL: none */
     char *broken;                /* owned: why there is no verdict; NULL: there is one */
     enum error_code broken_code; /* the error to answer with then */
 };

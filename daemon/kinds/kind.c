@@ -27,6 +27,7 @@ void judgement_deinit(struct judgement *judgement)
 {
     bench_score_deinit(&judgement->score);
     json_decref(judgement->assertions);
+    json_decref(judgement->transcript);
     free(judgement->broken);
     *judgement = (struct judgement)JUDGEMENT_NULL;
 }

@@ -66,8 +66,9 @@ struct judgement {
     struct bench_score score;
     bool program_failed; /* the program gave no verdict of its own, which its stderr may explain */
     const char *verdict; /* a word of the protocol; NULL: this kind has none */
-    const char *mode;    /* "isolated" or "shared"; NULL: this kind has none */
+    const char *mode;    /* "isolated", "shared" or "replay"; NULL: this kind has none */
     json_t *assertions;  /* owned; NULL: this kind has none */
+    json_t *transcript;  /* owned: {replayable, data or reason}; NULL: none */
     char *broken;        /* owned: why there is no verdict at all; NULL: there is one */
     enum error_code broken_code; /* the error to answer with then */
 };

@@ -32,6 +32,7 @@ struct launch {
     const char *const *argv;         /* NULL-terminated; argv[0] is the program's absolute path */
     const char *const *envp;
     struct limits limits;
+    size_t free_output;        /* bytes of stdout that do not count as output */
     const struct bytes *input; /* its stdin */
     const char *const
         *candidate; /* arguments of the candidate of a pair (jail/link.h); NULL: none */

@@ -269,8 +269,7 @@ static void note_exit(struct slot *slot, uint64_t ended_ns)
 static void on_output(struct capture *capture, size_t n, void *userdata)
 {
     struct slot *slot = userdata;
-    (void)capture;
-    if (!slot_job_count_output(&slot->job, n))
+    if (!slot_job_count_output(&slot->job, capture, n))
         kill_job(slot, SLOT_KILL_OUTPUT);
     if (n == 0)
         complete_if_over(slot);

@@ -54,6 +54,7 @@ int slot_job_init(struct slot_job *job, const struct launch *launch, uint64_t nu
     job->owner = owner;
     job->number = number;
     job->limits = launch->limits;
+    job->free_output = launch->free_output;
     job->cpu_percent = launch->cpu_percent;
     job->confinement = confinement_ref(launch->confinement);
     job->wish = (struct jail_wish){.networked = launch->network, .warm = launch->warm};
@@ -76,8 +77,8 @@ void slot_job_move(struct slot_job *to, struct slot_job *from)
 static int open_captures(struct slot_job *job, const struct slot_job_host *host)
 {
     size_t limit = job->limits.of[LIMIT_OUTPUT];
-    int r = capture_open(&job->out, host->base, limit, host->on_output, host->userdata,
-                         &job->packet.fds[LINK_STDOUT]);
+    int r = capture_open(&job->out, host->base, limit + job->free_output, host->on_output,
+                         host->userdata, &job->packet.fds[LINK_STDOUT]);
     if (r >= 0)
         r = capture_open(&job->err, host->base, MIN(limit, (size_t)STDERR_KEPT_MAX),
                          host->on_output, host->userdata, &job->packet.fds[LINK_STDERR]);
@@ -194,9 +195,11 @@ void slot_job_fail(struct slot_job *job, const struct link_notice *notice)
 
 /* --- limits -------------------------------------------------------------------------------- */
 
-bool slot_job_count_output(struct slot_job *job, size_t n)
+bool slot_job_count_output(struct slot_job *job, const struct capture *from, size_t n)
 {
-    job->output_bytes += n;
+    size_t is_free = from == &job->out ? MIN(n, job->free_output) : 0;
+    job->free_output -= is_free;
+    job->output_bytes += n - is_free;
     return job->output_bytes <= job->limits.of[LIMIT_OUTPUT];
 }
 

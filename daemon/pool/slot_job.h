@@ -48,7 +48,8 @@ struct slot_job {
     uint64_t sent_ns;                /* when it was handed to the jail; 0: no jail has it */
     struct job_cgroup cgroup;
     struct capture out, err;
-    size_t output_bytes;
+    size_t output_bytes;         /* that count */
+    size_t free_output;          /* bytes of stdout that do not count */
     int program_pidfd;           /* -1: the program has not started */
     struct event *program_event; /* its exit is watched; NULL: not watched, or known already */
     uint64_t deadline_ns;        /* of the program */
@@ -115,8 +116,9 @@ void slot_job_note_end(struct slot_job *job, const struct link_notice *notice);
 /* Takes over what NOTICE, of type FAILED, says of a program that could not be started. */
 void slot_job_fail(struct slot_job *job, const struct link_notice *notice);
 
-/* Counts N bytes of output. Returns whether the job is within its limit. */
-bool slot_job_count_output(struct slot_job *job, size_t n);
+/* Counts N bytes of output that came from one of the job's captures. Returns whether the job is
+ * within its limit. */
+bool slot_job_count_output(struct slot_job *job, const struct capture *from, size_t n);
 
 /* Milliseconds until a limit of time may be reached, and slot_job_check_time() is due: the
  * deadline, the jail's answer, or the CPU time of the tree. Never 0. */

@@ -17,6 +17,7 @@ import random
 import resource
 import signal
 import sys
+import tempfile
 import time
 from collections import Counter
 from fractions import Fraction
@@ -152,11 +153,12 @@ def record(job):
     read_fd, write_fd = os.pipe()
     if os.fork() == 0:
         os.close(read_fd)
-        null = os.open("/dev/null", os.O_WRONLY)
-        pid, link = judge.start_candidate(null)
-        link.transcript = transcript.Recorder()
-        report = judge.Report(null)
-        judge.Checker(referee.Request(job), link, report).run()
+        null = os.dup2(os.open("/dev/null", os.O_WRONLY), referee.REPORT)
+        write_fd = os.dup2(write_fd, referee.REPORT + 1)
+        pid = referee.start_candidate()
+        asked = referee.request({**job, "how": "record"})
+        link, report = judge.begin(asked, judge.Report(null))
+        judge.judge(asked, link, report)
         if report.results and all(report.results):
             data = b"".join(len(data).to_bytes(4, "big") + data for kind, data in link.transcript.events if kind == transcript.RECEIVED)
             os.write(write_fd, data) if len(data) < 60000 else None
@@ -177,9 +179,9 @@ def record(job):
 def checked(function):
     """Whatever arrives, reading it and writing the answer raise nothing but WireError."""
 
-    def call(argument):
+    def call(*arguments):
         try:
-            return function(argument)
+            return function(*arguments)
         except (wire.WireError, judge.membrane.Lost, Violation):
             raise
         except BaseException as error:
@@ -193,7 +195,7 @@ CHECKED = checked(None).__code__
 
 def judge_again(job, messages):
     """Returns the verdict of a judge that receives MESSAGES."""
-    link = judge.Link(-1, -1)
+    link = judge.Link(-1, -1, -1)
     left = iter(messages)
     link.send = lambda data: None
 
@@ -204,8 +206,9 @@ def judge_again(job, messages):
         return data
 
     link.receive = receive
+    link.confirm = lambda data: next(left, b"")
     link.read, link.written = checked(link.read), checked(link.written)
-    checker = judge.Checker(referee.Request(job), link, judge.Report(os.open("/dev/null", os.O_WRONLY)))
+    checker = judge.Checker(referee.request(job), link, judge.Report(os.open("/dev/null", os.O_WRONLY)))
     checker.recorder = Recorder()
     checker.space["__compare__"], checker.space["__truth__"] = checker.recorder.compare, checker.recorder.truth
     Violation.noted.clear()
@@ -377,6 +380,8 @@ def run_batch(job, messages, corpus, seed):
 def main():
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 60
     seed = sys.argv[2] if len(sys.argv) > 2 else f"{time.time_ns()}"
+    directory = tempfile.TemporaryDirectory()
+    os.chdir(directory.name)  # the judge empties the working directory
     recorded = [(job, messages) for job in jobs() for messages in (record(job),) if messages]
     for job, messages in recorded:
         assert judge_again(job, messages) == "pass", job["id"]

@@ -20,7 +20,7 @@ from embed import code_of  # noqa: E402
 
 MODULES = ("trusted", "numpy_values", "values", "bulk", "describe", "wire", "classes", "asynchronous", "mirrors",
            "membrane", "blame", "suite", "program", "names", "simple", "plain", "aliases", "states", "ambient",
-           "mirror", "link", "transcript", "candidate", "extract", "judge")  # fmt: skip
+           "mirror", "link", "transcript", "watch", "candidate", "extract", "judge")  # fmt: skip
 BOOT = "import os\nexec(os.pread(6, 65536, 0).partition(b'\\0')[0])"  # LINK_PAIR_BOOT
 
 

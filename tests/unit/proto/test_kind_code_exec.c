@@ -387,6 +387,26 @@ static void test_verdict(void **state)
     }
 }
 
+static void test_transcript(void **state)
+{
+    _cleanup_request_ struct request asked = REQUEST_NULL, none = REQUEST_NULL,
+                                     replay = REQUEST_NULL, nothing = REQUEST_NULL;
+    const struct code_exec_spec *spec = accept(TARGETS("'transcript':true"), &asked);
+    (void)state;
+    assert_true(spec->transcript);
+    assert_false(spec->is_replay);
+    spec = accept(TARGETS("'transcript':false,'replay':null"), &none);
+    assert_false(spec->transcript);
+    assert_false(spec->is_replay);
+    assert_null(spec->replay.data);
+    size_t size = job_spec_size(none.job);
+    spec = accept(TARGETS("'replay':'eAB5','transcript':false,'verdict':'isolated'"), &replay);
+    assert_true(spec->is_replay);
+    assert_bytes(&spec->replay, "x\0y", 3);
+    assert_int_equal(job_spec_size(replay.job), size + 3);
+    assert_false(accept(TARGETS("'transcript':null"), &nothing)->transcript);
+}
+
 static void test_bad_rest(void **state)
 {
     static const struct refusal cases[] = {
@@ -400,6 +420,14 @@ static void test_bad_rest(void **state)
         {TARGETS("'test_setup':{}"), "job.test_setup: expected a string, got an object"},
         {TARGETS("'metadata':[]"), "job.metadata: expected an object, got an array"},
         {TARGETS("'metadata':3"), "job.metadata: expected an object, got a number"},
+        {TARGETS("'transcript':1"), "job.transcript: expected a boolean, got a number"},
+        {TARGETS("'replay':true"), "job.replay: expected a string, got a boolean"},
+        {TARGETS("'replay':'eA='"), "job.replay: not base64 (RFC 4648, with padding), or empty"},
+        {TARGETS("'replay':''"), "job.replay: not base64 (RFC 4648, with padding), or empty"},
+        {TARGETS("'replay':'eAB5','transcript':true"),
+         "job.transcript: a job with replay has none of its own"},
+        {TARGETS("'replay':'eAB5','verdict':'shared'"),
+         "job.verdict: a job with replay is judged as isolated"},
         {TARGETS("'priority':11"), "job.priority: expected an integer from -10 to 10"},
     };
     (void)state;
@@ -542,6 +570,7 @@ int main(void)
         cmocka_unit_test(test_number_of_names),
         cmocka_unit_test(test_prelude_and_setup),
         cmocka_unit_test(test_verdict),
+        cmocka_unit_test(test_transcript),
         cmocka_unit_test(test_bad_rest),
         cmocka_unit_test(test_timeout),
         cmocka_unit_test(test_bad_timeout),

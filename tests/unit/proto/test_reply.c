@@ -415,6 +415,7 @@ static void test_result_with_some(void **state)
     struct parts parts;
     struct bytes payload = BYTES_NULL, out = {.data = (char[]){"x"}, .length = 1};
     json_t *none = json_array();
+    json_t *transcript = json_pack("{s:b,s:s}", "replayable", 1, "data", "eA==");
     (void)state;
     set_up(&parts);
     struct reply_result bare = {
@@ -436,10 +437,17 @@ static void test_result_with_some(void **state)
     expect_end(&payload,
                "'queue_ms':5},'stdout':'x','mode':'shared','isolation':{'class':'subprocess'}}");
     result = bare;
+    result.mode = "isolated";
+    result.transcript = transcript;
+    assert_int_equal(reply_result(&result, &payload), 0);
+    expect_end(&payload, "'queue_ms':5},'mode':'isolated','transcript':{'replayable':true,"
+                         "'data':'eA=='},'isolation':{'class':'subprocess'}}");
+    result = bare;
     result.verdict = "timeout";
     assert_int_equal(reply_result(&result, &payload), 0);
     expect_end(&payload, "'queue_ms':5},'verdict':'timeout','isolation':{'class':'subprocess'}}");
     json_decref(none);
+    json_decref(transcript);
     tear_down(&parts);
 }
 

@@ -6,6 +6,7 @@ import json
 import marshal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -37,11 +38,14 @@ class Referee:
     def __init__(self):
         environment = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "PYTHONHASHSEED": "0"}
         command = [sys.executable, "-s", "-B", HERE / "referee.py", CHECKER]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+        self.directory = tempfile.TemporaryDirectory()
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        self.process = subprocess.Popen(command, **pipes, env=environment, cwd=self.directory.name)
 
     def judge(self, job, how="isolated"):
-        """Returns what became of a job: {"verdict", "detail", "stderr"}. HOW is "isolated", or "plain" for
-        code and tests in one process. The verdict "hung" means that it had to be ended."""
+        """Returns what became of a job: {"verdict", "detail", "stderr"}. HOW is "isolated", "plain" for code and
+        tests in one process, or "record" for a pass with its "transcript", or "unreplayable" and why. With
+        "replay" in it, a transcript, the job is replayed. The verdict "hung" means that it had to be ended."""
         marshal.dump({**job, "how": how}, self.process.stdin)
         self.process.stdin.flush()
         found = marshal.load(self.process.stdout)
@@ -49,9 +53,11 @@ class Referee:
             return {"verdict": "hung", **found}
         lines = [json.loads(line) for line in found.pop("report").splitlines()] or [{}]
         details = [line["detail"] for line in lines if line.get("detail")]
+        found.update((name, line[name]) for line in lines for name in ("transcript", "unreplayable") if name in line)
         return {"verdict": lines[-1].get("verdict", "none"), "detail": "; ".join(details), **found}
 
     def close(self):
         self.process.stdin.close()
         self.process.wait(SECONDS)
         self.process.stdout.close()
+        self.directory.cleanup()

@@ -2,7 +2,9 @@
 """The interpreter that duel.Referee starts. It imports nothing but the checker and what the interpreter has
 anyway, so that a job finds the modules loaded that it finds in a jail.
 
-    referee.py CHECKER      (reads jobs from stdin and writes what became of them, both with marshal)"""
+    referee.py CHECKER      (reads jobs from stdin and writes what became of them, both with marshal)
+
+Start it in an empty directory, in which the jobs run."""
 
 import _signal
 import marshal
@@ -13,6 +15,7 @@ import time
 
 SECONDS = 30  # for a job that takes some ms, on a machine that has other work
 STDERR_MAX = 4000
+REPORT = 40  # a descriptor above those of a pair
 
 
 def plain(job):
@@ -26,26 +29,67 @@ def plain(job):
     return ""
 
 
-class Request:
-    """What judge.Job reads from its input."""
+def request(job):
+    """Returns the job as the judge reads it from its input."""
+    import judge
 
-    def __init__(self, job):
-        self.shared, self.test = False, ""
-        self.prelude, self.code, self.setup = job.get("prelude", ""), job["code"], job.get("test_setup", "")
-        self.entry_point, self.targets = job.get("entry_point", ""), job["targets"]
-        self.names = ()
+    parts = [("mode", "isolated"), ("code", job["code"])]
+    names = {"prelude": "prelude", "entry_point": "entry_point", "test_setup": "setup", "test": "test", "replay": "replay"}
+    parts += [(part, job[field]) for field, part in names.items() if job.get(field) is not None]
+    parts += [("transcript", "")] if job.get("how") == "record" else []
+    parts += [("name", name) for name in job.get("names", ())]
+    parts += [("target", target) for target in job["targets"]]
+    out = b""
+    for name, value in parts:
+        data = value if isinstance(value, bytes) else value.encode()
+        out += b"%s %d\n%s" % (name.encode(), len(data), data)
+    return judge.Job(out)
 
-    def count(self):
-        return len(self.targets)
+
+def start_candidate():
+    """Starts a candidate that shares the descriptors of a pair with this process, as a jail would. Returns the
+    pid of what stands for the jail."""
+    import judge
+
+    ends = [os.dup2(end, 20 + n, inheritable=False) for n, end in enumerate((*os.pipe(), *os.pipe(), *os.pipe()))]
+    questions, questions_write, answers, answers_write, status, status_write = ends
+    pid = os.fork()
+    if pid == 0:
+        child = os.fork()
+        if child == 0:
+            run_candidate(questions, answers_write)
+        os.closerange(3, status_write)
+        os.write(status_write, os.waitpid(child, 0)[1].to_bytes(4, sys.byteorder))
+        os._exit(0)
+    for end, number in ((answers, judge.WIRE_READ), (questions_write, judge.WIRE_WRITE), (status, judge.STATUS)):
+        os.dup2(end, number, inheritable=False)
+    os.closerange(6, status_write + 1)
+    return pid
+
+
+def run_candidate(read_fd, write_fd):
+    import candidate
+
+    os.dup2(read_fd, candidate.WIRE_READ)
+    os.dup2(write_fd, candidate.WIRE_WRITE)
+    os.closerange(5, 64)
+    os.dup2(2, 1)
+    for name in [name for name in sys.modules if os.path.exists(f"{sys.path[0]}/{name}.py")]:
+        sys.modules.pop(name)
+    del sys.path[0]  # of the checker
+    candidate.main()
 
 
 def isolated(job, report_fd):
+    """Judges a job, records it, or replays the transcript in it."""
     import judge
 
-    report = judge.Report(report_fd)
-    pid, link = judge.start_candidate(report_fd)
-    if not judge.Checker(Request(job), link, report).run():
-        report.verdict("error", judge.how_it_ended(pid, link))
+    os.dup2(report_fd, REPORT)
+    start_candidate()  # of a replay, too
+    asked = request(job)
+    link, report = judge.begin(asked, judge.Report(REPORT))
+    if not judge.judge(asked, link, report):
+        report.verdict("error", "" if asked.replay is not None else judge.how_it_ended(link))
 
 
 def say(report_fd, verdict, detail):
@@ -88,6 +132,7 @@ def gather(fds, end):
 
 
 def referee(job):
+    clear()
     report, report_write = os.pipe()
     errors, errors_write = os.pipe()
     pid = os.fork()
@@ -108,7 +153,18 @@ def referee(job):
     return {"report": told if has_ended else None, "stderr": stderr[-STDERR_MAX:].decode("utf-8", "replace")}
 
 
+def clear():
+    """Makes the working directory what it is for a job in a jail."""
+    import plain
+
+    plain.empty(os.getcwd())
+    os.mkdir("tmp")
+    os.environ["TMPDIR"] = os.path.join(os.getcwd(), "tmp")
+
+
 def main():
+    if os.listdir():
+        sys.exit("the working directory has to be empty: the judge empties it")
     sys.path[0] = sys.argv[1]
     import judge
 

@@ -8,6 +8,16 @@ import pytest
 from jobs import Job, plain
 
 
+class Ends:
+    """What stands for a link: its descriptors."""
+
+    def __init__(self, status_fd, *fds):
+        self.status_fd, self.fds = status_fd, fds
+
+    def confirm(self, data):
+        return plain.exchange(self.fds, self.status_fd, data)
+
+
 def confirmed(job, run=plain.run, left=b""):
     """Runs JOB in a process of its own, as the judge does; another has LEFT some bytes on the wire."""
     status_read, status_write = os.pipe()
@@ -25,7 +35,7 @@ def confirmed(job, run=plain.run, left=b""):
     os.close(job_read)
     os.close(answer_write)
     try:
-        return plain.confirm(job, (answer_read, job_write), status_read, 1)
+        return plain.confirm(job, Ends(status_read, answer_read, job_write), 1)
     finally:
         os.close(status_read)
         os.close(job_write)
@@ -127,3 +137,13 @@ def test_a_directory_is_emptied_of_everything(tmp_path):
     inner.chmod(0)
     plain.empty(tmp_path)
     assert list(tmp_path.iterdir()) == [] and os.listdir("/")
+
+
+def test_a_job_has_one_form_for_transcripts():
+    """Whether two texts are one object does not show in what the process is sent."""
+    sent = []
+    link = type("", (), {"confirm": staticmethod(lambda data: sent.append(data) or b"pass")})
+    text = "assert f(1) == 1"
+    for other in (text, "".join(list(text))):
+        assert plain.confirm(Job("def f(x): return x", text, other), link, 1) == (True, "", 0)
+    assert sent[0] == sent[1]

@@ -86,6 +86,27 @@ static void test_program(void **state)
                       "ftest 20\ndef check(c):\n pass\n");
 }
 
+/* A transcript is asked for by an empty part, and what it takes of stdout is free. */
+static void test_transcript(void **state)
+{
+    (void)state;
+    struct code_exec_spec spec = {
+        .text = BYTES("x"), .targets = one_target, .target_count = 1, .transcript = true};
+    _cleanup_code_exec_plan_ struct code_exec_plan asked = CODE_EXEC_PLAN_NULL,
+                                                   other = CODE_EXEC_PLAN_NULL;
+    CHECK_INPUT(spec, "mode 8\nisolatedtranscript 0\ncode 1\nxtarget 15\nassert f() == 1");
+    struct job_spec job = job_of(spec);
+    assert_int_equal(code_exec_plan_init(&asked, &job, &host), 0);
+    assert_int_equal(asked.launch.free_output, CODE_EXEC_TRANSCRIPT_MAX);
+    spec.transcript = false;
+    spec.is_replay = true;
+    spec.replay = (struct bytes)BYTES("a\0b");
+    CHECK_INPUT(spec, "mode 8\nisolatedreplay 3\na\0bcode 1\nxtarget 15\nassert f() == 1");
+    job = job_of(spec);
+    assert_int_equal(code_exec_plan_init(&other, &job, &host), 0);
+    assert_int_equal(other.launch.free_output, 0);
+}
+
 /* The input has exactly the parts that the job has, in a fixed order. */
 static void test_every_combination(void **state)
 {
@@ -299,6 +320,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_code_and_targets),
         cmocka_unit_test(test_program),
+        cmocka_unit_test(test_transcript),
         cmocka_unit_test(test_every_combination),
         cmocka_unit_test(test_generation),
         cmocka_unit_test(test_many_blocks),

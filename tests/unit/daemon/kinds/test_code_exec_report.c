@@ -583,6 +583,51 @@ static void test_entries(void **state)
     json_decref(wanted);
 }
 
+/* --- transcripts -------------------------------------------------------------------------- */
+
+static void check_transcript(const char *text, const char *wanted)
+{
+    _cleanup_bytes_ struct bytes out = captured(text, strlen(text));
+    _cleanup_code_exec_report_ struct code_exec_report report = CODE_EXEC_REPORT_NULL;
+    _cleanup_bench_score_ struct bench_score score = BENCH_SCORE_NULL;
+    struct outcome outcome = ended_well();
+    assert_int_equal(code_exec_report_judge(&out, 1, &outcome, &report, &score), 0);
+    assert_string_equal(report.verdict, "pass");
+    char *got = report.transcript ? json_dumps(report.transcript, JSON_COMPACT) : NULL;
+    if (wanted) {
+        assert_non_null(got);
+        assert_string_equal(got, wanted);
+    } else {
+        assert_null(got);
+    }
+    free(got);
+}
+
+static void test_transcript(void **state)
+{
+    (void)state;
+    check_transcript(T PASS, NULL);
+    check_transcript(T "{'transcript':'eA=='}\n" PASS, "{\"replayable\":true,\"data\":\"eA==\"}");
+    check_transcript(T "{'unreplayable':'why'}\n" PASS,
+                     "{\"replayable\":false,\"reason\":\"why\"}");
+    /* The last one counts. */
+    check_transcript(T "{'transcript':'eA=='}\n{'unreplayable':'why'}\n" PASS,
+                     "{\"replayable\":false,\"reason\":\"why\"}");
+    check(T "{'transcript':'eA=='}\n", 1, "error", UNREADABLE, 0, "1");
+    check("{'transcript':'eA=='}\n" PASS, 1, "error", UNREADABLE, 0, "");
+    check(T PASS "{'transcript':'eA=='}\n", 1, "error", UNREADABLE, 0, "1");
+    check(T "{'transcript':1}\n" PASS, 1, "error", UNREADABLE, 0, "1");
+}
+
+/* A replay diverges whatever its assertions say. */
+static void test_diverged(void **state)
+{
+    (void)state;
+    check(T "{'verdict':'diverged','detail':'why'}\n", 1, "diverged", "why", 0, "1");
+    check(F "{'verdict':'diverged','detail':'why'}\n", 1, "diverged", "why", 0, "0");
+    check("{'verdict':'diverged','detail':'why'}\n", 1, "diverged", "why", 0, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -607,6 +652,8 @@ int main(void)
         cmocka_unit_test(test_lacking),
         cmocka_unit_test(test_details_are_cut),
         cmocka_unit_test(test_entries),
+        cmocka_unit_test(test_transcript),
+        cmocka_unit_test(test_diverged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

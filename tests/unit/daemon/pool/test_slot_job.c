@@ -361,6 +361,20 @@ static void test_the_arrows_between_phases(void **state)
                 fail_msg("%c to %c", letters[from], letters[to]);
 }
 
+/* Of stdout, and of nothing else, a part may not count. */
+static void test_free_output(void **state)
+{
+    struct fixture *f = *state;
+    f->job.free_output = 500;
+    assert_true(slot_job_count_output(&f->job, &f->job.out, 300));
+    assert_true(slot_job_count_output(&f->job, &f->job.err, 900));
+    assert_true(slot_job_count_output(&f->job, &f->job.out, 300));
+    assert_false(slot_job_count_output(&f->job, &f->job.out, 1));
+    f->job.output_bytes = 0;
+    f->job.free_output = 500;
+    assert_false(slot_job_count_output(&f->job, &f->job.err, 1001));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -380,6 +394,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_job_that_gets_no_time_is_starved, setup, teardown),
         cmocka_unit_test_setup_teardown(test_wrong_phases_are_caught, setup, teardown),
         cmocka_unit_test(test_the_arrows_between_phases),
+        cmocka_unit_test_setup_teardown(test_free_output, setup, teardown),
         cmocka_unit_test_setup_teardown(test_taken_it_cannot_be_sent_again, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
