@@ -492,9 +492,9 @@ def test_usage_of_memory(client, bench):
 
 def test_usage_of_a_timeout(client, bench):
     code = "block = b'x' * (50 << 20)\nwhile True: pass"
-    usage = client.run(bench.job(code, case={"rubric_wall_clock_seconds": 0.5}))["usage"]
-    assert 500 <= usage["wall_clock_ms"] < 3000
-    assert 50 <= usage["cpu_ms"] < 3000
+    usage = client.run(bench.job(code, case={"rubric_wall_clock_seconds": 3}))["usage"]
+    assert 3000 <= usage["wall_clock_ms"] < 5500
+    assert 50 <= usage["cpu_ms"] < 5500
     assert 50 * MIB <= usage["max_rss_bytes"] < 150 * MIB
 
 

@@ -533,11 +533,11 @@ def test_a_timeout(client, bench):
         bench.job(
             "import sys, time\nprint('{\"passed\": true, \"score\": 1}', flush=True)\n"
             "sys.stderr.write('so far'); sys.stderr.flush()\ntime.sleep(60)",
-            case={"rubric_wall_clock_seconds": 0.3},
+            case={"rubric_wall_clock_seconds": 3},  # enough for it to write, also on a busy host
         )
     )
     assert_failed(result, failure("rubric.timeout"))
-    assert 300 <= result["score"]["wall_clock_ms"] < 5000
+    assert 3000 <= result["score"]["wall_clock_ms"] < 7700
     assert result["outcome"] == {
         "success": False,
         "exit_code": None,
