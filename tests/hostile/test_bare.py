@@ -110,8 +110,8 @@ def lacks(attack, output):
         return len(os.listdir("/sys/class/net")) < 2
     if attack.name == "perf_event":  # 3 is Debian's value: root only
         return int(Path("/proc/sys/kernel/perf_event_paranoid").read_text()) > 2
-    if attack.name == "i386":  # a kernel without 32-bit system calls ends the caller, as a protection fault
-        return "signal 11 (SEGV)" in output
+    if attack.name == "i386" and "signal 11 (SEGV)" in output:
+        return True  # a kernel without 32-bit system calls: the instruction is a protection fault
     if user_namespaces_are_refused():
         return True  # not a bare host, but perhaps a chroot or container
     said = {line.rsplit(": ", 1)[-1] for line in output.splitlines() if line.startswith("refused")}

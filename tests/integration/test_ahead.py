@@ -110,7 +110,7 @@ def test_queue_ms_includes_the_wait_in_the_slot(held, gate):
     gate.open()
     assert client.recv_answer(slow)["score"]["passed"] is True
     usage = client.recv_answer(ahead)["usage"]
-    assert waited * 1000 - 1 <= usage["queue_ms"] < DEADLINE * 1000
+    assert waited * 1000 - 1 <= usage["queue_ms"] < 30_000
     recent = client.status()["kinds"]["rubric"]["recent"][0]["queue_ms"]
     assert recent["p99"] >= waited * 1000 * 0.9, "quantiles are accurate to a bucket"
 
