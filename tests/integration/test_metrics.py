@@ -113,7 +113,7 @@ def test_latencies(client, bench):
     name = "rubricd_job_wall_clock_seconds"
     counts = [seen(f"{name}_count", kind=kind) for kind in KINDS]
     assert counts == [2, 2, 2]
-    assert 0.2 <= seen(f"{name}_sum", kind="sandbox") < DEADLINE
+    assert 0.2 <= seen(f"{name}_sum", kind="sandbox") < 30
     assert seen(f"{name}_bucket", kind="sandbox", le="0.1") <= 1
     assert seen(f"{name}_bucket", kind="sandbox", le="3600.0") == 2
     waited = [seen("rubricd_job_queue_wait_seconds_count", kind=kind) for kind in KINDS]
@@ -154,10 +154,10 @@ def test_the_process(daemon):
             assert fds == len(os.listdir(f"/proc/{daemon.process.pid}/fd"))
     assert 3 < fds < seen("process_max_fds")
     assert seen("process_resident_memory_bytes") == pytest.approx(memory, rel=0.5)
-    assert 0 < seen("rubricd_uptime_seconds") < DEADLINE
+    assert 0 < seen("rubricd_uptime_seconds") < 30
     start = seen("process_start_time_seconds")
-    assert start + seen("rubricd_uptime_seconds") == pytest.approx(time.time(), abs=DEADLINE)
-    assert 0 < seen("process_cpu_seconds_total") < DEADLINE
+    assert start + seen("rubricd_uptime_seconds") == pytest.approx(time.time(), abs=30)
+    assert 0 < seen("process_cpu_seconds_total") < 30
 
 
 def test_isolation_and_configuration(start_daemon):
