@@ -28,6 +28,8 @@ enum config_log_format {
 /* The daemon falls back to `nobody` on a host without this account. */
 #define CONFIG_DEFAULT_USER "rubricd"
 
+#define CONFIG_SLOTS_MAX 1024
+
 /* Whether interpreters are kept waiting in the jails. */
 enum config_warm {
     CONFIG_WARM_AUTO, /* if this host allows it */
@@ -61,6 +63,7 @@ struct config {
     uint64_t frame_timeout_ms;
     uint64_t receive_bytes;
     uint64_t reply_high_water;
+    uint64_t reply_timeout_ms;
 
     /* [rubric] */
     char *interpreter;
@@ -88,6 +91,7 @@ struct config {
     unsigned cpu_percent;         /* of one CPU, for each job; 0: no limit */
     struct string_list readable;  /* host paths that every job sees */
     struct string_list env_allow; /* NAME=VALUE, each NAME once */
+    char *idmap_socket;           /* of the helper that gives each slot a uid; "": none */
 
     /* [warm] */
     enum config_warm warm;

@@ -26,12 +26,14 @@
 #define LIMIT_KEY(ID, name, key, unit, low, high, ceiling, section, member) \
     {section, key, TYPE_##unit, LIMIT_FIELD(member, LIMIT_##ID), {low, high}, NULL},
 #define LIMIT_KEYS(section, member) LIMIT_ROWS(LIMIT_KEY, section, member)
+#define LIMIT_KEYS_OF_KIND(section, KIND) LIMIT_KEYS(section, limits[KIND])
 /* The same for a kind with a ceiling of its own for the wall clock. */
 #define LIMIT_KEYS_WITH_CEILING(section, KIND)                                                      \
     LIMIT_ROW_WALL_CLOCK(LIMIT_KEY, section, limits[KIND])                                          \
     {section, "wall_clock_ceiling", &type_duration, FIELD(wall_clock_ceiling_ms[KIND]), {100, DAY}, \
      NULL},                                                                                         \
     LIMIT_ROWS_OTHER(LIMIT_KEY, section, limits[KIND])
+#define KIND_KEYS(ID, name, keys) keys(#name, JOB_##ID)
 
 static const struct config_key keys[] = {
     {"daemon", "user", &type_account, FIELD(user), {1, 32}, CONFIG_DEFAULT_USER},
@@ -39,7 +41,7 @@ static const struct config_key keys[] = {
     {"daemon", "socket_mode", &type_mode, FIELD(socket_mode), {0, 0777}, "0660"},
     {"daemon", "socket_group", &type_group, FIELD(socket_group), {0, 255}, "rubricd"},
     {"daemon", "work_dir", &type_path, FIELD(work_dir), {1, 1023}, "/run/rubricd/work"},
-    {"daemon", "slots", &type_count_or_auto, FIELD(slots), {1, 1024}, "auto"},
+    {"daemon", "slots", &type_count_or_auto, FIELD(slots), {1, CONFIG_SLOTS_MAX}, "auto"},
     {"daemon", "max_clients", &type_count, FIELD(max_clients), {1, 100000}, "2048"},
     {"daemon", "admin_groups", &type_groups, FIELD(admin_groups), {0, 64}, ""},
     {"daemon", "grace_period", &type_duration, FIELD(grace_period_ms), {0, HOUR}, "30s"},
@@ -53,20 +55,18 @@ static const struct config_key keys[] = {
     {"protocol", "max_frame", &type_size, FIELD(max_frame), {KIB, GIB}, "16M"},
     {"protocol", "frame_timeout", &type_duration, FIELD(frame_timeout_ms), {100, HOUR}, "30s"},
     {"protocol", "receive_bytes", &type_size, FIELD(receive_bytes), {KIB, TIB}, "64M"},
+    {"protocol", "reply_timeout", &type_duration, FIELD(reply_timeout_ms), {100, HOUR}, "60s"},
     {"protocol", "reply_high_water", &type_size, FIELD(reply_high_water), {KIB, GIB}, "4M"},
 
     {"rubric", "interpreter", &type_path, FIELD(interpreter), {1, 1023}, "/usr/bin/python3"},
     {"rubric", "bench_root", &type_path, FIELD(bench_root), {0, 1023}, ""},
     {"rubric", "allowed_roots", &type_paths, FIELD(allowed_roots), {0, 64}, "/"},
-    LIMIT_KEYS_WITH_CEILING("rubric", JOB_RUBRIC)
 
-    LIMIT_KEYS("sandbox", limits[JOB_SANDBOX])
     {"sandbox", "allow_network", &type_boolean, FIELD(sandbox_allow_network), {0, 1}, "no"},
     {"sandbox", "env_names", &type_env_names, FIELD(sandbox_env_names), {0, 64}, ""},
     {"sandbox", "readable_roots", &type_paths, FIELD(sandbox_readable_roots), {0, 64}, ""},
 
-    LIMIT_KEYS_WITH_CEILING("code_exec", JOB_CODE_EXEC)
-
+    JOB_KINDS(KIND_KEYS)
     LIMIT_KEYS("ceilings", ceilings)
 
     {"metrics", "listen", &type_address, FIELD(metrics_listen), {0, ADDRESS_TEXT_MAX}, ""},
@@ -77,6 +77,8 @@ static const struct config_key keys[] = {
     {"isolation", "cpu_percent", &type_count, FIELD(cpu_percent), {0, 100000}, "0"},
     {"isolation", "readable", &type_paths, FIELD(readable), {0, 32}, ""},
     {"isolation", "env_allow", &type_environment, FIELD(env_allow), {0, 64}, ""},
+    {"isolation", "idmap_socket", &type_path, FIELD(idmap_socket), {0, 107},
+     "/run/rubricd-idmap.sock"},
 
     {"warm", "use", &type_warm, FIELD(warm), {0, CONFIG_WARM_YES}, "auto"},
     {"warm", "modules", &type_modules, FIELD(warm_modules), {0, 60},

@@ -37,10 +37,10 @@ static int read_raw(struct lines *lines)
     return 1;
 }
 
-static int check_characters(const struct lines *lines, struct fault *why)
+int lines_check(const char *text, size_t n, struct fault *why)
 {
-    for (size_t i = 0; i < lines->length; i++) {
-        unsigned char c = (unsigned char)lines->text[i];
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)text[i];
         if (c == '\0')
             return fault_set(why, "NUL byte at column %zu", i + 1);
         if ((c < 0x20 && c != '\t') || c == 0x7F)
@@ -48,13 +48,13 @@ static int check_characters(const struct lines *lines, struct fault *why)
     }
 
     size_t length = 0;
-    _cleanup_free_ char *valid = utf8_replace(lines->text, lines->length, &length);
+    _cleanup_free_ char *valid = utf8_replace(text, n, &length);
     if (!valid)
         return -ENOMEM;
     size_t same = 0;
-    while (same < lines->length && same < length && valid[same] == lines->text[same])
+    while (same < n && same < length && valid[same] == text[same])
         same++;
-    if (same < lines->length || same < length)
+    if (same < n || same < length)
         return fault_set(why, "invalid UTF-8 near column %zu", same + 1);
     return 0;
 }
@@ -80,6 +80,6 @@ int lines_next(struct lines *lines, struct fault *why)
     assert(lines->length < sizeof(lines->text));
     lines->text[lines->length] = '\0';
 
-    r = check_characters(lines, why);
+    r = lines_check(lines->text, lines->length, why);
     return r < 0 ? r : 1;
 }

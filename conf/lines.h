@@ -31,3 +31,7 @@ void lines_init(struct lines *lines, FILE *stream);
  * which the next call reads the next line. Any other error ends the file: -EFBIG above
  * LINES_FILE_MAX, or the errno of the read. */
 int lines_next(struct lines *lines, struct fault *why);
+
+/* Checks the characters of a line of N bytes, as lines_next() does: 0; -EINVAL with WHY; -ENOMEM.
+ */
+int lines_check(const char *text, size_t n, struct fault *why);

@@ -11,6 +11,8 @@
  * for which libinih did not call take_pair before it asked for the next was no NAME = VALUE. */
 #include "loader.h"
 
+#include "proto/shortage.h"
+
 #include <assert.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -137,6 +139,14 @@ static bool offer_line(struct loader *loader, char *buffer, size_t size)
     return true;
 }
 
+/* A shortage is no mistake of whoever wrote the file. */
+static void report_failure(struct loader *loader, const char *file, const char *what, int r)
+{
+    loader_report(loader, file, 0, NULL, NULL, "%s: %s", what, strerror(-r));
+    if (is_shortage(-r) && loader->error != -ENOMEM)
+        loader->error = r;
+}
+
 /* The ini_reader: like fgets, returns the next line for libinih, or NULL at the end. */
 static char *feed_line(char *buffer, int size, void *user)
 {
@@ -155,8 +165,7 @@ static char *feed_line(char *buffer, int size, void *user)
             loader_report(loader, current_file(loader), 0, NULL, NULL, "larger than %u bytes",
                           LINES_FILE_MAX);
         else if (r < 0)
-            loader_report(loader, current_file(loader), 0, NULL, NULL, "cannot be read: %s",
-                          strerror(-r));
+            report_failure(loader, current_file(loader), "cannot be read", r);
         if (r <= 0 && r != -EINVAL)
             return NULL;
         if (r == 1 && offer_line(loader, buffer, (size_t)size))
@@ -257,6 +266,8 @@ void loader_read_file(struct loader *loader, const char *path, bool must_exist)
         loader->error = r;
     else if (r < 0)
         loader_report(loader, path, 0, NULL, NULL, "%s", why.text);
+    if (is_shortage(-r))
+        loader->error = r;
     if (r < 0)
         return;
 
@@ -292,7 +303,7 @@ void loader_read_drop_ins(struct loader *loader, const char *path)
     if (count < 0 && errno == ENOMEM)
         loader->error = -ENOMEM;
     else if (count < 0 && errno != ENOENT)
-        loader_report(loader, directory, 0, NULL, NULL, "cannot be listed: %s", strerror(errno));
+        report_failure(loader, directory, "cannot be listed", -errno);
 
     for (int i = 0; i < count; i++) {
         _cleanup_free_ char *file = NULL;
@@ -313,10 +324,14 @@ static void read_setting(struct loader *loader, const char *setting)
     char *value = copy ? strchr(copy, '=') : NULL;
     char *name = value ? strchr(copy, '.') : NULL;
 
-    if (!copy) {
-        loader->error = -ENOMEM;
+    struct fault why = FAULT_NULL;
+    int r = copy ? lines_check(copy, strlen(copy), &why) : -ENOMEM;
+    if (r == -ENOMEM)
+        loader->error = r;
+    else if (r < 0)
+        report_here(loader, NULL, NULL, "%s", why.text);
+    if (r < 0)
         return;
-    }
     if (!name || name > value) {
         report_here(loader, NULL, NULL, "expected SECTION.KEY=VALUE, got '%s'", setting);
         return;

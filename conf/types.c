@@ -14,7 +14,7 @@
 
 #define LAYERS                                                                                 \
     "env tempdir rlimits no_new_privs tree_kill user_namespace pid_namespace mount_namespace " \
-    "net_namespace network filesystem landlock seccomp cgroup"
+    "net_namespace network filesystem landlock seccomp cgroup own_uid"
 
 /* Variables that every job has with fixed values; the configuration must not set them. */
 #define FIXED_ENVIRONMENT "PATH LANG PYTHONHASHSEED PYTHONIOENCODING"

@@ -23,7 +23,7 @@ enum {
 /* clang-format on */
 
 /* The most fields that any kind has. */
-#define JOB_FIELDS_MAX 16
+#define JOB_FIELDS_MAX 18
 
 /* Arguments for "%.*s" that show the beginning of a client's text in whole characters. */
 #define SHOWN_MAX 80

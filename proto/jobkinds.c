@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DECLARE_(ID, name) extern const struct job_kind job_kind_##name;
+#define DECLARE_(ID, name, keys) extern const struct job_kind job_kind_##name;
 JOB_KINDS(DECLARE_)
 #undef DECLARE_
 
-#define ENTRY_(ID, name) [JOB_##ID] = &job_kind_##name,
+#define ENTRY_(ID, name, keys) [JOB_##ID] = &job_kind_##name,
 static const struct job_kind *const kinds[JOB_KIND_COUNT] = {JOB_KINDS(ENTRY_)};
 #undef ENTRY_
 

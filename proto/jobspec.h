@@ -8,16 +8,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* One row per kind: ROW(ID, name). The name is the one in messages; the configuration has a section
- * and an array entry of limits for each; proto/kind_NAME.c defines its struct job_kind,
- * daemon/kinds/NAME.c its struct kind_ops. A new row also needs its member in struct job_spec, its
- * LIMIT_KEYS line in conf/keys.c, and its name in proto/meson.build. */
-#define JOB_KINDS(ROW)    \
-    ROW(RUBRIC, rubric)   \
-    ROW(SANDBOX, sandbox) \
-    ROW(CODE_EXEC, code_exec)
+/* One row per kind: ROW(ID, name, keys). The name is the one in messages; the configuration has a
+ * section and an array entry of limits for each, whose keys the macro `keys` of conf/keys.c makes;
+ * proto/kind_NAME.c defines its struct job_kind, daemon/kinds/NAME.c its struct kind_ops. A new row
+ * also needs its member in struct job_spec, and its name in proto/meson.build. */
+#define JOB_KINDS(ROW)                           \
+    ROW(RUBRIC, rubric, LIMIT_KEYS_WITH_CEILING) \
+    ROW(SANDBOX, sandbox, LIMIT_KEYS_OF_KIND)    \
+    ROW(CODE_EXEC, code_exec, LIMIT_KEYS_WITH_CEILING)
 
-#define JOB_KIND_ID_(ID, name) JOB_##ID,
+#define JOB_KIND_ID_(ID, name, keys) JOB_##ID,
 enum job_kind_id { JOB_KINDS(JOB_KIND_ID_) JOB_KIND_COUNT };
 #undef JOB_KIND_ID_
 
@@ -31,7 +31,11 @@ enum job_kind_id { JOB_KINDS(JOB_KIND_ID_) JOB_KIND_COUNT };
 #define SANDBOX_PATH_MAX 4095
 
 #define CODE_EXEC_TARGETS_MAX 4096
-#define CODE_EXEC_ENTRY_POINT_MAX 255 /* bytes */
+#define CODE_EXEC_ENTRY_POINT_MAX 255 /* bytes; also of each of the names */
+#define CODE_EXEC_NAMES_MAX 256
+/* Maximum bytes of the line in which a job's program tells a transcript: 3 MiB in base64, and the
+ * rest of the line (DATA_MAX in daemon/checker/transcript.py). */
+#define CODE_EXEC_TRANSCRIPT_MAX ((4u << 20) + 256)
 
 /* How the system under test ended, as its harness reports. Anything but OK decides the verdict, and
  * the rubric does not run. */
@@ -88,12 +92,17 @@ struct code_exec_spec {
     struct bytes text;     /* may be empty */
     struct bytes *targets; /* assertions, none of them blank; NULL if there is a `test` */
     size_t target_count;
-    struct bytes test;       /* a program that defines check(candidate); data NULL: `targets` */
-    char *entry_point;       /* a Python name; NULL: none. Always there with `test` */
+    struct bytes test; /* a program that defines check(candidate); data NULL: `targets` */
+    char *entry_point; /* a Python name; NULL: none. Always there with `test` */
+    char **names;      /* Python names that are under test, all different; NULL if none */
+    size_t name_count;
     struct bytes prelude;    /* runs before the code; data NULL: nothing */
     struct bytes test_setup; /* runs before the assertions; data NULL: nothing */
     bool shared;             /* the assertions run in the process of the code */
     bool cold;               /* start a new interpreter instead of forking the waiting one */
+    bool transcript;         /* a pass is to come with its transcript */
+    bool is_replay;          /* there is a transcript to judge from, without the code */
+    struct bytes replay;     /* it; data NULL: there is none, or only its job's process has it */
 };
 
 #define JOB_PRIORITY_MAX 10

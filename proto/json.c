@@ -1,61 +1,124 @@
 /* SPDX-License-Identifier: MIT */
 #include "json.h"
+#include "json_guard.h"
 #include "utf8.h"
 
 #include <string.h>
 
-/* Returns the byte offset at which nesting exceeds JSON_DEPTH_MAX, or N. jansson has a bound of its
- * own, 2048, fixed at its build. Ignores brackets in strings. For bytes that are not JSON the
- * answer does not matter: the parser refuses them. */
-static size_t too_deep_at(const char *text, size_t n)
+/* What jansson takes for a value besides its text: at least as much, with the place of the value in
+ * its container. A key costs time rather than memory. The first value of a container counts with
+ * it, each further one with its comma, and a key with its colon. */
+#define OBJECT_OVERHEAD 384
+#define ARRAY_OVERHEAD 320
+#define VALUE_OVERHEAD 128
+#define KEY_OVERHEAD 448
+
+/* What one pass over a text finds. */
+struct outline {
+    size_t too_deep; /* byte offset at which nesting exceeds JSON_DEPTH_MAX, or N */
+    size_t too_many; /* byte offset at which the overhead exceeds its bound, or N */
+    size_t overhead; /* of the whole text, if neither */
+};
+
+/* jansson has a bound of the depth of its own, 2048, fixed at its build. Ignores brackets in
+ * strings. For bytes that are not JSON the answer does not matter: the parser refuses them. */
+static struct outline outline_of(const char *text, size_t n, size_t max_overhead)
 {
+    static const uint16_t overheads[256] = {['{'] = OBJECT_OVERHEAD,
+                                            ['['] = ARRAY_OVERHEAD,
+                                            [','] = VALUE_OVERHEAD,
+                                            [':'] = KEY_OVERHEAD};
+    size_t overhead = 0;
     unsigned depth = 0;
-    bool in_string = false;
 
     for (size_t i = 0; i < n; i++) {
-        char c = text[i];
-        if (in_string) {
-            if (c == '\\')
-                i++;
-            else if (c == '"')
-                in_string = false;
-        } else if (c == '"') {
-            in_string = true;
-        } else if (c == '[' || c == '{') {
+        unsigned char c = (unsigned char)text[i];
+        if (c == '"') {
+            for (i++; i < n && text[i] != '"'; i++)
+                i += text[i] == '\\';
+            continue;
+        }
+        overhead += overheads[c];
+        if (overhead > max_overhead)
+            return (struct outline){.too_deep = n, .too_many = i};
+        if (c == '[' || c == '{') {
             if (++depth > JSON_DEPTH_MAX)
-                return i;
+                return (struct outline){.too_deep = i, .too_many = n};
         } else if ((c == ']' || c == '}') && depth > 0) {
             depth--;
         }
     }
-    return n;
+    return (struct outline){.too_deep = n, .too_many = n, .overhead = overhead};
+}
+
+/* What a text of N bytes can take at most while it is parsed. A byte may stand in a token, whose
+ * buffer doubles (and pieces of the guard are not used again), in the string that is made of it,
+ * and in the key that this becomes. */
+static size_t parse_max(size_t n, const struct outline *outline)
+{
+    return outline->overhead + (4 + 1 + 1) * n + 4096;
+}
+
+/* 0, -ENOMEM, or -EBADMSG with *ret_error. */
+static int parse(const char *text, size_t n, size_t memory, json_t **ret, json_error_t *ret_error)
+{
+    int r = json_guard_begin(memory);
+    if (r < 0)
+        return r;
+    json_t *value =
+        json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY, ret_error);
+    if (json_guard_was_needed()) {
+        json_decref(value);
+        r = -ENOMEM;
+    } else {
+        *ret = value;
+        r = value ? 0 : -EBADMSG;
+    }
+    json_guard_end();
+    return r;
 }
 
 int json_read_object(const char *text, size_t n, json_t **ret, struct fault *fault)
 {
+    size_t at;
+    return json_read_bounded(text, n, SIZE_MAX, ret, &at, fault);
+}
+
+int json_read_bounded(const char *text, size_t n, size_t max_overhead, json_t **ret, size_t *ret_at,
+                      struct fault *fault)
+{
     if (!text)
         text = "";
-    size_t deep = too_deep_at(text, n);
-    if (deep < n) {
-        fault_set(fault, "JSON: nested deeper than %d levels at byte %zu", JSON_DEPTH_MAX, deep);
+    struct outline outline = outline_of(text, n, max_overhead);
+    if (outline.too_deep < n) {
+        fault_set(fault, "JSON: nested deeper than %d levels at byte %zu", JSON_DEPTH_MAX,
+                  outline.too_deep);
+        *ret_at = outline.too_deep + 1;
+        return -EBADMSG;
+    }
+    if (outline.too_many < n) {
+        fault_set(fault, "JSON: too large: its values would take more than %zu MiB",
+                  max_overhead >> 20);
+        *ret_at = outline.too_many + 1;
         return -EBADMSG;
     }
 
     const char *nul = memchr(text, '\0', n);
     if (nul) { /* jansson takes some of them for the end of the text */
         fault_set(fault, "JSON: NUL at byte %td", nul - text);
+        *ret_at = (size_t)(nul - text) + 1;
         return -EBADMSG;
     }
 
-    json_error_t error;
-    _cleanup_json_ json_t *value =
-        json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY, &error);
-    if (!value && (error.line < 0 || json_error_code(&error) == json_error_out_of_memory))
-        return -ENOMEM;
-    if (!value) {
+    json_error_t error = {.line = 0};
+    _cleanup_json_ json_t *value = NULL;
+    int r = parse(text, n, parse_max(n, &outline), &value, &error);
+    if (r == -EBADMSG) {
         fault_set(fault, "JSON: line %d column %d: %s", error.line, error.column, error.text);
-        return -EBADMSG;
+        *ret_at = MIN((size_t)MAX(error.position, 0), n);
     }
+    if (r < 0)
+        return r;
     if (!json_is_object(value))
         return fault_set(fault, "expected an object, got %s", json_type_name(value));
     *ret = TAKE_PTR(value);

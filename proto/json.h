@@ -20,6 +20,12 @@
  * object, with FAULT saying what and where; -ENOMEM. The caller owns *ret. */
 int json_read_object(const char *text, size_t n, json_t **ret, struct fault *fault);
 
+/* The same, but also refuses a text whose values would take more than MAX_OVERHEAD bytes besides
+ * their text, by an estimate that is never too low and is made before anything is allocated. Sets
+ * *ret_at, if it returns -EBADMSG, to the offset behind what is wrong. */
+int json_read_bounded(const char *text, size_t n, size_t max_overhead, json_t **ret, size_t *ret_at,
+                      struct fault *fault);
+
 /* Makes a JSON string of arbitrary bytes, with U+FFFD for ill-formed UTF-8. NULL when memory runs
  * out. */
 json_t *json_text(const char *bytes, size_t n);

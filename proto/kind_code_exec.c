@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests of kind `code_exec`: code of a model and the assertions that it has to pass. */
+#include "base64.h"
 #include "jobfields.h"
+#include "python.h"
 
 #include <string.h>
 
@@ -13,7 +15,11 @@ static void free_spec(struct job_spec *job)
     bytes_deinit(&spec->test);
     bytes_deinit(&spec->prelude);
     bytes_deinit(&spec->test_setup);
+    bytes_deinit(&spec->replay);
     free(spec->entry_point);
+    for (size_t i = 0; i < spec->name_count; i++)
+        free(spec->names[i]);
+    free(spec->names);
     for (size_t i = 0; i < spec->target_count; i++)
         bytes_deinit(&spec->targets[i]);
     free(spec->targets);
@@ -22,10 +28,12 @@ static void free_spec(struct job_spec *job)
 static size_t measure(const struct job_spec *job)
 {
     const struct code_exec_spec *spec = &job->code_exec;
-    size_t size =
-        spec->text.length + spec->test.length + spec->prelude.length + spec->test_setup.length;
+    size_t size = spec->text.length + spec->test.length + spec->prelude.length +
+                  spec->test_setup.length + spec->replay.length;
     if (spec->entry_point)
         size += strlen(spec->entry_point) + 1;
+    for (size_t i = 0; i < spec->name_count; i++)
+        size += sizeof(spec->names[i]) + strlen(spec->names[i]) + 1;
     for (size_t i = 0; i < spec->target_count; i++)
         size += sizeof(spec->targets[i]) + spec->targets[i].length;
     return size;
@@ -98,20 +106,6 @@ static int decode_test(const json_t *value, struct code_exec_spec *spec, struct 
     return r == 0 ? job_copy_string(value, &spec->test) : r;
 }
 
-static bool is_keyword(const char *name)
-{
-    static const char *const keywords[] = {
-        "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
-        "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
-        "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
-        "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield",
-    };
-    for (size_t i = 0; i < ARRAY_SIZE(keywords); i++)
-        if (strcmp(name, keywords[i]) == 0)
-            return true;
-    return false;
-}
-
 /* Accepts every byte beyond ASCII, because the characters that Python allows in a name depend on
  * its version. The checker reports a name that does not exist. */
 static bool is_identifier(const char *name)
@@ -128,16 +122,60 @@ static bool is_identifier(const char *name)
     return true;
 }
 
-static int decode_entry_point(const json_t *value, struct code_exec_spec *spec, struct fault *fault)
+/* Copies the name that VALUE, a string without NUL at PATH, consists of. */
+static int decode_name(const json_t *value, const char *path, char **ret, struct fault *fault)
 {
     const char *name = json_string_value(value);
     if (!is_identifier(name))
-        return fault_set(fault,
-                         "job.entry_point: \"%.*s\" is not a name in Python of at most %d bytes",
+        return fault_set(fault, "%s: \"%.*s\" is not a name in Python of at most %d bytes", path,
                          SHOWN(name), CODE_EXEC_ENTRY_POINT_MAX);
-    if (is_keyword(name))
-        return fault_set(fault, "job.entry_point: \"%s\" is a keyword of Python", name);
-    return job_copy_text(value, &spec->entry_point);
+    if (python_is_keyword(name, strlen(name)))
+        return fault_set(fault, "%s: \"%s\" is a keyword of Python", path, name);
+    return job_copy_text(value, ret);
+}
+
+static bool is_among(const char *name, const struct code_exec_spec *spec)
+{
+    for (size_t i = 0; i < spec->name_count; i++)
+        if (spec->names[i] && strcmp(spec->names[i], name) == 0)
+            return true;
+    return false;
+}
+
+static int decode_one_of_names(const json_t *item, const char *path, struct code_exec_spec *spec,
+                               struct fault *fault)
+{
+    int r = field_check_type(item, FIELD_TEXT, path, fault);
+    if (r < 0)
+        return r;
+    if (is_among(json_string_value(item), spec))
+        return fault_set(fault, "%s: \"%s\" is there twice", path, json_string_value(item));
+    r = decode_name(item, path, &spec->names[spec->name_count], fault);
+    if (r == 0)
+        spec->name_count++;
+    return r;
+}
+
+static int decode_names(const json_t *value, struct code_exec_spec *spec, struct fault *fault)
+{
+    static const char path[] = "job.names";
+    size_t n = json_array_size(value);
+    if (n > CODE_EXEC_NAMES_MAX)
+        return fault_set(fault, "%s: expected at most %d names, got %zu", path, CODE_EXEC_NAMES_MAX,
+                         n);
+    if (n == 0)
+        return 0;
+    spec->names = calloc(n, sizeof(*spec->names));
+    if (!spec->names)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++) {
+        char item_path[FIELD_PATH_MAX];
+        (void)snprintf(item_path, sizeof(item_path), "%s[%zu]", path, i);
+        int r = decode_one_of_names(json_array_get(value, i), item_path, spec, fault);
+        if (r < 0)
+            return r;
+    }
+    return 0;
 }
 
 static int decode_assertions(const json_t *targets, const json_t *test, const json_t *entry_point,
@@ -147,7 +185,7 @@ static int decode_assertions(const json_t *targets, const json_t *test, const js
         return fault_set(fault, "job: expected exactly one of targets and test");
     int r = targets ? decode_targets(targets, spec, fault) : decode_test(test, spec, fault);
     if (r == 0 && entry_point)
-        r = decode_entry_point(entry_point, spec, fault);
+        r = decode_name(entry_point, "job.entry_point", &spec->entry_point, fault);
     else if (r == 0 && test)
         r = fault_set(fault, "job.entry_point: missing; check() of test is called with it");
     return r;
@@ -162,6 +200,20 @@ static int decode_verdict(const json_t *value, bool *ret_shared, struct fault *f
     if (*ret_shared || strcmp(verdict, "isolated") == 0)
         return 0;
     return fault_set(fault, "job.verdict: expected isolated or shared");
+}
+
+/* A replay judges from a transcript, which only an isolated pass has. */
+static int decode_replay(const json_t *value, struct code_exec_spec *spec, struct fault *fault)
+{
+    if (spec->transcript)
+        return fault_set(fault, "job.transcript: a job with replay has none of its own");
+    if (spec->shared)
+        return fault_set(fault, "job.verdict: a job with replay is judged as isolated");
+    spec->is_replay = true;
+    int r = base64_decode(json_string_value(value), json_string_length(value), &spec->replay);
+    if (r == -EINVAL || (r == 0 && spec->replay.length == 0))
+        return fault_set(fault, "job.replay: not base64 (RFC 4648, with padding), or empty");
+    return r;
 }
 
 /* Reads `timeout_s`; the other fields of `metadata` belong to the client. */
@@ -187,11 +239,14 @@ enum {
     CODE_EXEC_TARGETS,
     CODE_EXEC_TEST,
     CODE_EXEC_ENTRY_POINT,
+    CODE_EXEC_NAMES,
     CODE_EXEC_PRELUDE,
     CODE_EXEC_TEST_SETUP,
     CODE_EXEC_VERDICT,
     CODE_EXEC_METADATA,
     CODE_EXEC_WARM,
+    CODE_EXEC_TRANSCRIPT,
+    CODE_EXEC_REPLAY,
     CODE_EXEC_FIELDS,
 };
 
@@ -202,11 +257,14 @@ static const struct field code_exec_fields[CODE_EXEC_FIELDS] = {
     [CODE_EXEC_TARGETS] = {"targets", FIELD_ANY, FIELD_NULLABLE},
     [CODE_EXEC_TEST] = {"test", FIELD_STRING, FIELD_NULLABLE},
     [CODE_EXEC_ENTRY_POINT] = {"entry_point", FIELD_TEXT, FIELD_NULLABLE},
+    [CODE_EXEC_NAMES] = {"names", FIELD_ARRAY, FIELD_NULLABLE},
     [CODE_EXEC_PRELUDE] = {"prelude", FIELD_STRING, FIELD_NULLABLE},
     [CODE_EXEC_TEST_SETUP] = {"test_setup", FIELD_STRING, FIELD_NULLABLE},
     [CODE_EXEC_VERDICT] = {"verdict", FIELD_TEXT, FIELD_NULLABLE},
     [CODE_EXEC_METADATA] = {"metadata", FIELD_OBJECT, FIELD_NULLABLE},
     [CODE_EXEC_WARM] = {"warm", FIELD_BOOLEAN, FIELD_NULLABLE},
+    [CODE_EXEC_TRANSCRIPT] = {"transcript", FIELD_BOOLEAN, FIELD_NULLABLE},
+    [CODE_EXEC_REPLAY] = {"replay", FIELD_STRING, FIELD_NULLABLE},
 };
 _Static_assert(CODE_EXEC_FIELDS <= JOB_FIELDS_MAX, "JOB_FIELDS_MAX");
 
@@ -215,16 +273,21 @@ static int decode_code_exec(const json_t *const values[], const struct request_p
 {
     struct code_exec_spec *code_exec = &spec->code_exec;
     code_exec->cold = json_is_false(values[CODE_EXEC_WARM]);
+    code_exec->transcript = json_is_true(values[CODE_EXEC_TRANSCRIPT]);
     int r = decode_text(values[CODE_EXEC_GENERATION], values[CODE_EXEC_CODE], code_exec, fault);
     if (r == 0)
         r = decode_assertions(values[CODE_EXEC_TARGETS], values[CODE_EXEC_TEST],
                               values[CODE_EXEC_ENTRY_POINT], code_exec, fault);
+    if (r == 0 && values[CODE_EXEC_NAMES])
+        r = decode_names(values[CODE_EXEC_NAMES], code_exec, fault);
     if (r == 0 && values[CODE_EXEC_PRELUDE])
         r = job_copy_string(values[CODE_EXEC_PRELUDE], &code_exec->prelude);
     if (r == 0 && values[CODE_EXEC_TEST_SETUP])
         r = job_copy_string(values[CODE_EXEC_TEST_SETUP], &code_exec->test_setup);
     if (r == 0 && values[CODE_EXEC_VERDICT])
         r = decode_verdict(values[CODE_EXEC_VERDICT], &code_exec->shared, fault);
+    if (r == 0 && values[CODE_EXEC_REPLAY])
+        r = decode_replay(values[CODE_EXEC_REPLAY], code_exec, fault);
     if (r == 0 && values[CODE_EXEC_METADATA])
         r = decode_timeout(values[CODE_EXEC_METADATA], values[JOB_FIELD_LIMITS],
                            &policy->ceilings[JOB_CODE_EXEC], &spec->limits, fault);

@@ -25,6 +25,11 @@ bool limit_is_time(enum limit limit)
     return limit < LIMIT_COUNT && table[limit].unit == LIMIT_TIME;
 }
 
+bool limit_is_in_bytes(enum limit limit)
+{
+    return limit < LIMIT_COUNT && table[limit].unit == LIMIT_BYTES;
+}
+
 const char *limit_name(enum limit limit)
 {
     return limit < LIMIT_COUNT ? table[limit].name : NULL;

@@ -69,6 +69,7 @@ extern const struct limits limits_ceiling_default;
 
 /* Whether requests and replies give this limit in seconds (and fractions). */
 bool limit_is_time(enum limit limit);
+bool limit_is_in_bytes(enum limit limit);
 
 /* The name in replies, as in `limit_exceeded`; NULL for LIMIT_NONE. */
 const char *limit_name(enum limit limit);

@@ -15,7 +15,9 @@ static const struct {
     [ERROR_DRAINING] = {"draining", true},
     [ERROR_RUBRIC_NOT_FOUND] = {"rubric_not_found", false},
     [ERROR_NOT_PERMITTED] = {"not_permitted", false},
+    [ERROR_MODULE_NOT_FOUND] = {"module_not_found", false},
     [ERROR_SANDBOX_FAILED] = {"sandbox_failed", true},
+    [ERROR_STARVED] = {"starved", true},
     [ERROR_INTERNAL] = {"internal", true},
 };
 
@@ -115,6 +117,14 @@ static void print_usage(struct printer *printer, const struct usage *usage)
     printer_close(printer);
 }
 
+static void print_deadline(struct printer *printer, const struct deadline *deadline)
+{
+    printer_open(printer);
+    name_integer(printer, "moves", deadline->moves);
+    name_integer(printer, "wall_clock_ms", deadline->wall_clock_ms);
+    printer_close(printer);
+}
+
 /* Begins a message about a job. */
 static void print_head(struct printer *printer, const char *type, const struct bytes *id,
                        uint64_t job_no)
@@ -153,6 +163,10 @@ static void print_optional(struct printer *printer, const struct reply_result *r
         printer_name(printer, "assertions");
         printer_value(printer, result->assertions);
     }
+    if (result->transcript) {
+        printer_name(printer, "transcript");
+        printer_value(printer, result->transcript);
+    }
 }
 
 int reply_result(const struct reply_result *result, struct bytes *ret)
@@ -169,6 +183,10 @@ int reply_result(const struct reply_result *result, struct bytes *ret)
     print_outcome(&printer, result->outcome);
     printer_name(&printer, "usage");
     print_usage(&printer, result->usage);
+    if (result->deadline.moves > 0) {
+        printer_name(&printer, "deadline");
+        print_deadline(&printer, &result->deadline);
+    }
     print_optional(&printer, result);
     printer_name(&printer, "isolation");
     printer_bytes(&printer, result->isolation);

@@ -21,7 +21,9 @@ enum error_code {
     ERROR_DRAINING,
     ERROR_RUBRIC_NOT_FOUND,
     ERROR_NOT_PERMITTED,
+    ERROR_MODULE_NOT_FOUND,
     ERROR_SANDBOX_FAILED,
+    ERROR_STARVED,
     ERROR_INTERNAL,
 };
 
@@ -65,6 +67,12 @@ struct usage {
     int64_t queue_ms;
 };
 
+/* A deadline that was moved because others had the CPUs. */
+struct deadline {
+    unsigned moves;        /* how often; 0: it was not moved */
+    int64_t wall_clock_ms; /* the limit in the end */
+};
+
 struct reply_result {
     const struct bytes *id;
     uint64_t job_no;
@@ -73,12 +81,14 @@ struct reply_result {
     const char *reason;              /* a word; NULL if there is a score */
     const struct outcome *outcome;
     const struct usage *usage;
+    struct deadline deadline;
     const struct bytes *isolation;    /* {class, layers, digest} as JSON text */
     const struct bytes *stdout_bytes; /* arbitrary bytes; NULL: this kind leaves it out */
     const char *verdict;              /* a word; NULL: this kind has none */
-    const char *mode;                 /* "isolated" or "shared"; NULL: this kind has none */
+    const char *mode;                 /* "isolated" ...; NULL: this kind has none */
     const char *interpreter;          /* "warm" or "cold"; NULL: none ran */
     const json_t *assertions;         /* [{passed, detail?}], borrowed; NULL: this kind has none */
+    const json_t *transcript;         /* {replayable, ...}, borrowed; NULL: none was asked for */
 };
 
 /* Maximum bytes of stdout in a result. Even if every byte is escaped it fits in a frame of 64 MiB,
@@ -120,5 +130,5 @@ struct reply_reloaded {
 
 int reply_reloaded(const struct reply_reloaded *reloaded, struct bytes *ret);
 
-/* REASON is a word ("draining", "too_many_clients"), MESSAGE a sentence. */
+/* REASON is a word ("draining", "replies_unread"), MESSAGE a sentence. */
 int reply_bye(const char *reason, const char *message, struct bytes *ret);

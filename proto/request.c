@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "request.h"
 #include "jobfields.h"
+#include "salvage.h"
 
 #include <string.h>
 
@@ -180,9 +181,44 @@ int request_decode(const json_t *message, const struct request_policy *policy, s
     return r;
 }
 
-const json_t *request_peek_id(const json_t *message)
+/* --- a frame ------------------------------------------------------------------------------- */
+
+/* Returns the `id` of a message that is wrong otherwise: borrowed, or NULL. */
+static json_t *peek_id(const json_t *message)
 {
-    const json_t *id = json_object_get(message, "id");
+    json_t *id = json_object_get(message, "id");
     size_t length = json_string_length(id);
     return json_is_string(id) && length > 0 && length <= REQUEST_ID_MAX ? id : NULL;
+}
+
+/* Adds to FAULT where in the message it is, AT bytes into it, and finds the id. */
+static void explain(const char *text, size_t n, size_t at, json_t **ret_id, struct fault *fault)
+{
+    struct salvage salvage;
+    struct fault what = *fault;
+    salvage_read(text, n, at, REQUEST_ID_MAX, &salvage);
+    *ret_id = salvage.id;
+    fault_set(fault, "%s (byte %zu%s%s)", what.text, at, *salvage.path ? ", in " : "",
+              salvage.path);
+}
+
+int request_read(const char *text, size_t n, const struct request_policy *policy,
+                 struct request *ret, json_t **ret_id, struct fault *fault)
+{
+    _cleanup_json_ json_t *message = NULL;
+    size_t at;
+    *ret_id = NULL;
+    int r = json_read_bounded(text, n, REQUEST_OVERHEAD_MAX, &message, &at, fault);
+    if (r == -ENOMEM) { /* there may be enough for the id alone */
+        struct salvage salvage;
+        salvage_read(text, n, n, REQUEST_ID_MAX, &salvage);
+        *ret_id = salvage.id;
+    }
+    if (r == -EBADMSG)
+        explain(text, n, at, ret_id, fault);
+    if (r == 0)
+        r = request_decode(message, policy, ret, fault);
+    if (r < 0 && message)
+        *ret_id = json_incref(peek_id(message));
+    return r;
 }

@@ -10,6 +10,9 @@
 #include <stdint.h>
 
 #define REQUEST_ID_MAX 128
+/* How much memory the values of a frame may take besides their text. Reading so many takes less
+ * than a tenth of a second, for which nobody else is served. */
+#define REQUEST_OVERHEAD_MAX ((size_t)64 << 20)
 
 enum request_type {
     REQUEST_SUBMIT,
@@ -41,6 +44,9 @@ void request_deinit(struct request *request);
 int request_decode(const json_t *message, const struct request_policy *policy, struct request *ret,
                    struct fault *fault);
 
-/* Returns the `id` of a message that may be wrong otherwise, for the error that answers it:
- * borrowed, or NULL if there is no usable one. */
-const json_t *request_peek_id(const json_t *message);
+/* Reads and decodes the N bytes of a frame. Returns as request_decode() does, or -EBADMSG if they
+ * are no JSON, with FAULT saying what is wrong and where. On failure *ret_id is the `id` of the
+ * message, for the error that answers it: NULL if there is no usable one, or which one it is is
+ * unsure. The caller owns *ret and *ret_id. */
+int request_read(const char *text, size_t n, const struct request_policy *policy,
+                 struct request *ret, json_t **ret_id, struct fault *fault);
