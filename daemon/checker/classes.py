@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: MIT
-"""Sends instances of classes beyond the built-in ones over the pipe.
+"""Instances that exist on both sides: of the classes that the prelude defines, of classes that derive from
+built-in types, and exceptions.
 
 Both sides have a copy of each class that the prelude defines. Only the state of an instance crosses; the
-reader puts it into an instance of its own class. To the checker that is plain data: what the instance does
-is what the prelude says, whatever the candidate has made of its copy.
+reader puts it into an instance of its own class. To the judge that is plain data: what the instance does is
+what the prelude says, whatever the candidate has made of its copy."""
 
-For an exception of any other class, a stub with the same name and bases is made, so that tests can catch
-it."""
-
-import sys
-
+import describe
+import sharing
 import wire
+from trusted import is_protocol
 
-HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement
-MEMBER = type(type(lambda: 0).__globals__)  # the type of a name in __slots__
-STUB_MODULE = "other_side"
+HEAP_TYPE = describe.HEAP_TYPE
+MEMBER = describe.MEMBER
+SLOT = type(BaseException.__init__)
+TEXT = "str()"  # where a stand-in for an exception keeps its text; no program has such an attribute
 
 
-def _found_on(of_class, name):
+def found_on(of_class, name):
     for one in of_class.__mro__:
         if name in vars(one):
             return vars(one)[name]
@@ -27,7 +27,7 @@ def _found_on(of_class, name):
 def may_be_set(of_class, name):
     """Returns whether NAME may be set on an instance. Methods and computed attributes of the class may
     not: in the instance's own dictionary such a value would take precedence."""
-    found = _found_on(of_class, name)
+    found = found_on(of_class, name)
     if hasattr(type(found), "__set__"):
         return True
     return not callable(found) and not hasattr(type(found), "__get__")
@@ -46,24 +46,16 @@ def state_of(value):
 
 def set_state(value, parts):
     of_class = type(value)
-    for name, part in zip(parts[::2], parts[1::2], strict=True):
-        if type(name) is not str:
-            raise wire.WireError("a bad attribute")
-        if type(_found_on(of_class, name)) is MEMBER:
+    if not all(type(name) is str for name in parts[::2]):
+        raise wire.WireError("a bad attribute")
+    for name, part in wire.dictionary_of(parts).items():
+        if type(found_on(of_class, name)) is MEMBER:
             object.__setattr__(value, name, part)
-        elif may_be_set(of_class, name) and hasattr(value, "__dict__"):
+        elif not is_protocol(name) and may_be_set(of_class, name) and hasattr(value, "__dict__"):
             value.__dict__[name] = part
 
 
-def _fill_state(value, parts):
-    if hasattr(value, "__dict__"):
-        value.__dict__.clear()
-    set_state(value, parts)
-
-
-def _is_enumeration(value):
-    enum = sys.modules.get("enum")
-    return enum is not None and isinstance(value, enum.EnumMeta)
+# --- classes that both sides have -----------------------------------------------------------------
 
 
 def kind_of(value):
@@ -71,12 +63,40 @@ def kind_of(value):
     class."""
     if not isinstance(value, type) or not value.__flags__ & HEAP_TYPE:
         return ""
-    if _is_enumeration(value):
+    if describe.is_enumeration(value):
         return "enumeration"
     base = next(one for one in value.__mro__ if not one.__flags__ & HEAP_TYPE)
     if issubclass(base, Exception):
         return "exception"
     return {object: "object", tuple: "tuple"}.get(base, "")
+
+
+class SharedObject(sharing.Container):
+    """Instances of a class that both sides have, as containers of their attributes."""
+
+    def __init__(self, name, kind):
+        super().__init__(kind, self.parts, self.refill)
+        self.name = name
+
+    @staticmethod
+    def parts(value):
+        return [part for item in state_of(value).items() for part in item]
+
+    @staticmethod
+    def refill(value, parts):
+        if hasattr(value, "__dict__"):
+            value.__dict__.clear()
+        set_state(value, parts)
+
+    def write(self, writer, value):
+        writer.text(self.name)
+        writer.children(self.flat(value))
+
+    def make(self, reader):
+        try:
+            return object.__new__(self.kind)
+        except TypeError:
+            raise wire.WireError("an instance of an abstract class") from None
 
 
 class Shared:
@@ -85,10 +105,12 @@ class Shared:
     def __init__(self):
         self.classes = {}
         self.names = {}  # by id(), because a metaclass may define equality
+        self.codecs = {}
 
     def add(self, name, value):
         self.classes[name] = value
         self.names[id(value)] = name
+        self.codecs[name] = SharedObject(name, value)
 
     def write(self, writer, value):
         """Returns whether VALUE or its class is one of them; if so, writes its node."""
@@ -100,39 +122,37 @@ class Shared:
         kind = "class" if is_class else kind_of(of_class)
         if kind == "exception" or kind == "enumeration" and value.name not in of_class.__members__:
             return False
-        writer.out += {"class": b"K", "enumeration": b"m", "tuple": b"u", "object": b"o"}[kind]
+        if kind == "object":
+            writer.container(b"o", self.codecs[name], value)
+            return True
+        writer.out += {"class": b"K", "enumeration": b"e", "tuple": b"u"}[kind]
         writer.text(name)
         if kind == "enumeration":
             writer.text(value.name)
         elif kind == "tuple":
             writer.children(list(value))
-        elif kind == "object":
-            writer.origin(value)
-            writer.children([part for item in state_of(value).items() for part in item])
         return True
 
-    TAGS = b"Kmuo"
+    TAGS = b"Keuo"
 
     def read(self, tag, reader, table):
-        of_class = self.classes.get(reader.text())
+        number = reader.number() if tag == 111 else None  # o
+        name = reader.text()
+        of_class = self.classes.get(name)
         if of_class is None:
             raise wire.WireError("an unknown class")
         if tag == 75:  # K
             return of_class
-        if kind_of(of_class) != {109: "enumeration", 117: "tuple", 111: "object"}[tag]:  # m u o
+        if kind_of(of_class) != {101: "enumeration", 117: "tuple", 111: "object"}[tag]:  # e u o
             raise wire.WireError("no such object")
-        if tag == 109:
-            name = reader.text()
-            if name not in of_class.__members__:
+        if tag == 101:
+            member = reader.text()
+            if member not in of_class.__members__:
                 raise wire.WireError("an unknown member")
-            return of_class.__members__[name]
+            return of_class.__members__[member]
         if tag == 117:
             return table.put_off(lambda parts: _make_tuple(of_class, parts), reader)
-        value = table.read_original(reader, of_class)
-        if value is None:
-            value = object.__new__(of_class)
-        table.fill_later(value, _fill_state, reader, is_state=True)
-        return value
+        return table.take_container(reader, number, self.codecs[name])
 
 
 def _make_tuple(of_class, parts):
@@ -141,62 +161,120 @@ def _make_tuple(of_class, parts):
     return tuple.__new__(of_class, parts)
 
 
+# --- instances of classes that derive from mutable built-in types ---------------------------------
+
+
+class Derived(sharing.Container):
+    def __init__(self, base, flat, fill):
+        super().__init__(base, flat, fill)
+
+    def write(self, writer, value):
+        parts = self.flat(value)
+        writer.children((type(value), *((parts,) if type(parts) is bytes else parts)))
+
+
+def _fill_list(value, parts):
+    list.__setitem__(value, slice(None), parts)
+
+
+def _fill_dictionary(value, parts):
+    half, odd = divmod(len(parts), 2)
+    if odd:
+        raise wire.WireError("a key without a value")
+    dict.clear(value)
+    dict.update(value, zip(parts[:half], parts[half:]))
+    wire.need_different(dict.keys(value), parts[:half])
+
+
+def _fill_set(value, parts):
+    set.clear(value)
+    set.update(value, parts)
+    wire.need_different(list(set.__iter__(value)), parts)
+
+
+def _fill_bytes(value, parts):
+    if len(parts) != 1 or type(parts[0]) is not bytes:
+        raise wire.WireError("no bytes")
+    bytearray.__setitem__(value, slice(None), parts[0])
+
+
+DERIVED = {
+    list: Derived(list, lambda value: list(list.__iter__(value)), _fill_list),
+    dict: Derived(dict, lambda value: [*dict.keys(value), *dict.values(value)], _fill_dictionary),
+    set: Derived(set, lambda value: list(set.__iter__(value)), _fill_set),
+    bytearray: Derived(bytearray, lambda value: bytes(memoryview(value)), _fill_bytes),
+}
+
+
+def derived(base):
+    return DERIVED[base]
+
+
+def _check_class(value, parts):
+    if not isinstance(parts[0], type):
+        raise wire.WireError("no class of containers")
+
+
+def read_derived(reader, table, space):
+    """Reads a container whose class is its first part."""
+    number = reader.number()
+    parts = reader.children()
+    if not parts:
+        raise wire.WireError("a container without a class")
+    node = len(table.objects)
+    entry = space.sharing.by_number.get(number)
+    if entry is not None:
+        if entry.codec not in DERIVED.values():
+            raise wire.WireError("a container changes its type")
+        table.fills += [(entry.value, _check_class, parts[:1]), (entry.value, entry.codec.fill, parts[1:])]
+        table.bring(node, number, entry.codec)
+        return entry.value
+
+    def make(made):
+        kind = made[0]
+        base = describe.solid_base(kind) if isinstance(kind, type) else None
+        if base not in DERIVED or not space.may_make(kind):
+            raise wire.WireError("no class of containers")
+        codec = DERIVED[base]
+        table.late.append((node, codec.fill, parts[1:]))
+        table.bring(node, number, codec)
+        return base.__new__(kind)
+
+    table.pending[node] = (make, parts[:1])
+    return None
+
+
 # --- exceptions -----------------------------------------------------------------------------------
 
 
 def is_exception(value):
-    return isinstance(value, type) and issubclass(value, Exception)
+    return isinstance(value, type) and issubclass(value, BaseException)
 
 
 def is_built_in(value):
     return wire.TYPES.get(value.__name__) is value
 
 
-def write_exception(writer, value):
-    """Writes the rest of a class's node, after its number: its names and its bases that are exception
-    classes."""
-    writer.text(f"{value.__module__}")
-    writer.text(value.__name__)
-    writer.children([base for base in value.__bases__ if is_exception(base)])
-
-
-def read_exception(reader, table, keep, namespace):
-    """Reads an exception class, made as soon as its bases are there: the library's own class if this
-    process has loaded it, otherwise a stub with NAMESPACE. KEEP(class) returns the one to keep."""
-    module, name = reader.text(), reader.text()
-
-    def make(bases):
-        if not bases or not all(map(is_exception, bases)) or "\0" in name:
-            raise wire.WireError("a bad exception")
-        known = None
-        if module.partition(".")[0] in sys.stdlib_module_names and module in sys.modules:
-            known = vars(sys.modules[module]).get(name)
-        return keep(known if is_exception(known) else type(name, tuple(bases), dict(namespace)))
-
-    return table.put_off(make, reader)
-
-
-def tell(error):
-    """Returns the roots of a message: class, arguments, text, attributes, and, unless the class is built
-    in, the exception itself, so that the other side can ask for more."""
+def rebuild(kind, arguments, text, state, cause, suppressed, context):
+    """Makes an exception. No constructor of a class that is not built in runs."""
+    kinds = (type(arguments), type(text), type(state), type(suppressed))
+    if not is_exception(kind) or kinds != (tuple, str, tuple, bool):
+        raise wire.WireError("a bad exception")
+    if not all(one is None or isinstance(one, BaseException) for one in (cause, context)):
+        raise wire.WireError("a bad cause")
     try:
-        text = str(error)
-    except Exception:
-        text = ""
-    arguments = tuple(error.args)
-    if isinstance(error, OSError) and len(arguments) == 2 and error.filename is not None:
-        arguments += (error.filename,)
-    more = None if is_built_in(type(error)) else error
-    return ["raise", type(error), arguments, text, dict(vars(error)), more]
-
-
-def rebuild(kind, arguments, attributes):
-    """Makes an exception without running its class's constructor, unless the class is built in or a stub."""
-    try:
-        plain = all(is_built_in(one) or one.__module__ == STUB_MODULE for one in kind.__mro__)
-        error = kind(*arguments) if plain else kind.__new__(kind, *arguments)
+        error = kind(*arguments) if is_built_in(kind) else kind.__new__(kind, *arguments)
+        if isinstance(kind.__init__, SLOT):  # of a built-in class, which keeps more than the arguments
+            kind.__init__(error, *arguments)
     except Exception:
         error = kind.__new__(kind)
         error.args = arguments
-    set_state(error, [part for item in attributes.items() for part in item])
+    set_state(error, state)
+    if not is_built_in(kind):
+        error.__dict__[TEXT] = text
+        error.args = arguments
+    if cause is not None:
+        error.__cause__ = cause
+    error.__context__ = context
+    error.__suppress_context__ = suppressed
     return error

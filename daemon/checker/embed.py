@@ -1,8 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Writes the checker's files and their compiled code as C source.
+"""Writes the checker's code as C source.
 
-    embed.py OUTPUT MAIN MODULE...      (no module imports one that is named after it)"""
+    embed.py OUTPUT START MODULE...     (no module imports one that is named after it)
+
+The code is START, a NUL, and what START reads: the number by which Python tells its versions, the length of
+the compiled modules, these, and the modules' source."""
 
 import importlib.util
 import marshal
@@ -19,25 +22,18 @@ def array(data):
     return ",\n".join("    " + ", ".join(f"{byte}" for byte in row) for row in rows)
 
 
-def files_of(program, modules):
-    source = {path.stem: path.read_bytes() for path in modules}
-    code = {path.stem: compiled(path) for path in modules}
-    return {
-        program.name: program.read_bytes(),
-        "compiled": importlib.util.MAGIC_NUMBER + marshal.dumps(code),
-        "source": marshal.dumps(source, 2),  # every Python reads version 2
-    }
+def code_of(program, modules):
+    code = marshal.dumps({path.stem: compiled(path) for path in modules})
+    source = marshal.dumps({path.stem: path.read_bytes() for path in modules}, 2)  # every Python reads 2
+    text = program.read_bytes()
+    return b"".join((text, b"\0", importlib.util.MAGIC_NUMBER, len(code).to_bytes(4, "little"), code, source))
 
 
 def main():
     output, program, *modules = map(Path, sys.argv[1:])
-    files = files_of(program, modules)
-    text = ["/* Made by daemon/checker/embed.py. */", '#include "daemon/kinds/checker_files.h"', ""]
-    for i, data in enumerate(files.values()):
-        text.append(f"static const unsigned char file_{i}[] = {{\n{array(data)}}};\n")
-    text.append("const struct checker_file checker_files[] = {")
-    text += [f'    {{".checker/{name}", file_{i}, sizeof(file_{i})}},' for i, name in enumerate(files)]
-    text += ["};", "", f"const size_t checker_file_count = {len(files)};"]
+    text = ["/* Made by daemon/checker/embed.py. */", '#include "daemon/kinds/checker_code.h"', ""]
+    text.append(f"const unsigned char checker_code[] = {{\n{array(code_of(program, modules))}}};\n")
+    text.append("const size_t checker_code_length = sizeof(checker_code);")
     output.write_text("\n".join(text) + "\n")
 
 

@@ -6,23 +6,33 @@ The room daemon/checker. Duty: run model-written code against assertions so that
 own verdict. It runs inside a jail and includes nothing of the daemon; candidate.py and the modules that
 both processes share import each other only in the order of daemon/meson.build. Invariants:
 
-- The checker never believes the candidate: whatever arrives is checked (wire.py) and never executed.
+- The checker never believes the candidate: whatever arrives is checked (wire_reader.py) and never executed.
 - The candidate never sees the tests, only the calls that they make (in mode `shared` it does, and its
   verdict can be forged). It never gets an object of the checker that could read files, run text or look
   into others.
 - A verdict exists only if the last line of the report says so.
 
-There are two processes. This one, the checker, knows the tests and writes the report. It forks its child,
-the candidate, before it reads any of the job: the candidate receives nothing of the job but the code, and
-shares a pair of pipes with the checker and nothing else. Both have the same identity, but the checker is
-not dumpable, so the kernel refuses the candidate ptrace and everything in /proc/PID.
+names.py decides whose a name is that the tests use. What passes is confirmed in a third process, in which
+tests and code share everything (plain.py), unless simple.py shows that it cannot differ there.
+
+There are two programs. This one, the checker, knows the tests and writes the report. The candidate runs in
+a jail of its own inside this one's (daemon/jail/twin.h): it receives nothing of the job but the code, and
+shares a pair of pipes and the working directory with the checker, and nothing else. Where the host grants
+no namespaces both have the same identity, but the checker is not dumpable, so the kernel refuses the
+candidate ptrace and everything in /proc/PID.
 
 Standard input is a list of parts, each "NAME LENGTH\\n" and that many bytes: mode (isolated, shared),
-code, prelude, entry_point, setup, test, and one target for each assertion.
+code, prelude, entry_point, setup, test, one name for each further name under test, and one target for
+each assertion. If the code was found in free text,
+there are also that text, answer, and one block for each fence in it (extract.py). An empty transcript asks
+for a transcript; with replay, one, there is no candidate and the job is judged again (transcript.py).
 
 The report has {"passed": true} or {"passed": false, "detail": "..."} for each assertion as soon as it is
-known, and {"verdict": "...", "detail": "..."} at the end; without that line there is no verdict. A checker
-that cannot protect itself writes {"broken": "..."} and nothing else."""
+known, {"revised": NUMBER, "detail": "..."} if a passed one counts as failed after all, and
+{"verdict": "...", "detail": "..."} at the end; without that line there is no verdict. Before the verdict `pass`
+stands {"transcript": "..."} in base64, or {"unreplayable": "..."}, if the job asks for one. A checker
+that cannot protect itself writes {"broken": "..."} and nothing else. If the tests or the prelude import a module
+that the host lacks, the last line is {"lacking": MODULE, "by": "tests" or "prelude"} instead of a verdict."""
 
 import _ast
 import _ctypes
@@ -32,18 +42,39 @@ import os
 import sys
 import time
 
+import addresses
+import ambient
+import blame
 import candidate
+import class_names
 import classes
-import proxies
+import exits
+import extract
+import formats
+import gates
+from link import TESTS, Link
+import membrane
+import names
+import namespace
+import plain
+import program
+import rests
+import signatures
+import simple
+import sinks
 import suite
-import wire
+import tasks
+import texts
+import transcript
+import unittests
+import unreached
+import watch
 
 DETAILS_MAX = 64  # maximum number of failed assertions that the report explains
 PR_SET_DUMPABLE = 4
-# Modules with functions that assertions apply to a result.
-JUDGING_MODULES = ("math", "cmath", "collections", "itertools", "functools", "operator", "statistics", "decimal",
-                   "fractions", "heapq", "copy", "json")  # fmt: skip
 END_WAIT_SECONDS = 0.2
+READ_MAX = 1 << 20
+WIRE_READ, WIRE_WRITE, STATUS = 3, 4, 5  # descriptors
 
 
 class _Int(_ctypes._SimpleCData):
@@ -55,10 +86,12 @@ class _Function(_ctypes.CFuncPtr):
     _restype_ = _Int
 
 
+# As ctypes would have it, without the cost of importing ctypes.
+_prctl = _Function(_ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl"))
+
+
 def set_dumpable(value):
-    """Calls prctl() as ctypes would, without the cost of importing ctypes."""
-    prctl = _Function(_ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl"))
-    if prctl(PR_SET_DUMPABLE, value, 0, 0, 0) != 0:
+    if _prctl(PR_SET_DUMPABLE, value, 0, 0, 0) != 0:
         raise OSError("prctl(PR_SET_DUMPABLE) is refused")
 
 
@@ -81,26 +114,47 @@ def quote(text):
 class Job:
     def __init__(self, data):
         self.targets = []
+        names_given = []
+        self.blocks = []
+        self.replay = None
         parts = {}
         at = 0
         while at < len(data):
             end = data.index(b"\n", at)
             name, length = data[at:end].split(b" ")
             at = end + 1 + int(length)
+            if name == b"replay":
+                self.replay = data[end + 1 : at]
+                continue
             text = str(data[end + 1 : at], "utf-8")
             if name == b"target":
                 self.targets.append(text)
+            elif name == b"name":
+                names_given.append(text)
+            elif name == b"block":
+                self.blocks.append(text)
             else:
                 parts[str(name, "ascii")] = text
         self.code = parts["code"]
+        self.answer = parts.get("answer", "")
         self.shared = parts["mode"] == "shared"
+        self.transcript = "transcript" in parts
         self.prelude = parts.get("prelude", "")
         self.entry_point = parts.get("entry_point", "")
+        self.names = names_given
         self.setup = parts.get("setup", "")
         self.test = parts.get("test", "")
 
+    def tests(self):
+        return "\n".join((self.prelude, self.setup, self.test, *self.targets))
+
     def count(self):
         return 1 if self.test else len(self.targets)
+
+    def find_code(self):
+        """Replaces the daemon's pick by what the tests ask for, if the answer has it somewhere else."""
+        used = () if self.entry_point or not self.answer else extract.used_names(self.setup, self.targets)
+        self.code = extract.find(self.code, self.blocks, self.answer, self.prelude, self.entry_point, used)
 
 
 class Report:
@@ -122,157 +176,196 @@ class Report:
             self.details += 1
             self.write('{"passed":false,"detail":%s}' % quote(detail))
 
+    def revise(self, number, detail):
+        """Says that an assertion that has passed counts as failed."""
+        self.results[number] = False
+        self.write('{"revised":%d,"detail":%s}' % (number, quote(detail)))
+
+    def transcript(self, data, why):
+        self.write('{"transcript":"%s"}' % data if data else '{"unreplayable":%s}' % quote(suite.shorten(why, 200)))
+
+    def lacking(self, missing):
+        self.write('{"lacking":%s,"by":%s}' % (quote(suite.shorten(missing.module, 100)), quote(missing.by)))
+
     def verdict(self, verdict, detail=""):
         self.write('{"verdict":%s,"detail":%s}' % (quote(verdict), quote(suite.shorten(detail, 200))))
 
 
-def is_complete(node):
-    """Returns whether a definition has a body beyond a docstring. A derived class needs none."""
-    if not isinstance(node, (_ast.FunctionDef, _ast.AsyncFunctionDef, _ast.ClassDef)):
-        return True
-    if isinstance(node, _ast.ClassDef) and node.bases:
-        return True
-    return not all(
-        isinstance(part, _ast.Pass) or isinstance(part, _ast.Expr) and isinstance(part.value, _ast.Constant)
-        for part in node.body
-    )
+class Replay(Report):
+    """The report of a replay. Whatever is no pass diverges: only passes have transcripts."""
 
+    def __init__(self, fd, player):
+        super().__init__(fd)
+        self.player = player
 
-def parse_prelude(text):
-    """Parses a prelude, even one that ends in the head of a function whose body is missing."""
-    indentation = suite.last_indentation(text)
-    for end in ("", f"\n{indentation}pass", f"\n{indentation}    pass"):
-        try:
-            return suite.parse(text.rstrip() + end if end else text, "<prelude>")
-        except (SyntaxError, ValueError):
-            pass
-    return None
-
-
-def complete_part(job):
-    """Returns what the prelude defines completely: everything but the entry point and what the code
-    continues."""
-    tree = parse_prelude(job.prelude)
-    if tree is None:
-        return None
-    definitions = (_ast.FunctionDef, _ast.AsyncFunctionDef, _ast.ClassDef)
-    if not job.entry_point and tree.body and isinstance(tree.body[-1], definitions):
-        if candidate.compose(job.prelude, job.code, "")[1]:
-            tree.body.pop()
-    tree.body = [n for n in tree.body if is_complete(n) and getattr(n, "name", "") != job.entry_point]
-    return tree
-
-
-class Space(dict):
-    """The names of the tests. Each lookup of a name in THEIRS fetches it from the candidate as it is at
-    that time. Objects that stay in the candidate are fetched once for each assertion."""
-
-    def __init__(self, link, **names):
-        super().__init__(names)
-        self.link = link
-        self.theirs = set()
-        self.fetched = {}
-
-    def __missing__(self, name):
-        if name not in self.theirs:
-            raise KeyError(name)
-        value = self.link.ask("global", (name,))
-        if type(value) in proxies.PROXIES:
-            self.keep(name, value)
-        return value
-
-    def keep(self, name, value):
-        self[name] = self.fetched[name] = value
-
-    def forget(self):
-        for name, value in self.fetched.items():
-            if self.get(name) is value:  # otherwise the tests have replaced it
-                del self[name]
-        self.fetched.clear()
+    def verdict(self, verdict, detail=""):
+        why = self.player.why
+        if not why and verdict != "pass":
+            why = f"the tests do not pass: {detail}" if detail else "the tests do not pass"
+        why = why or self.player.how_it_ended()
+        super().verdict("diverged" if why else "pass", why)
 
 
 class Checker:
     def __init__(self, job, link, report):
         self.job, self.link, self.report = job, link, report
+        self.seed = int.from_bytes(os.urandom(8), "little")
+        suite.seed_random(job.tests(), self.seed)
+        self.prelude, self.prelude_names, self.under_test, self.not_simple = None, set(), set(), ""
+        self.parsed = None
         self.recorder = suite.Recorder()
-        self.space = Space(
+        self.modules = blame.watch(link.has_raised, job.tests())
+        self.space = namespace.Space(
             link,
-            __name__=proxies.TESTS,
+            __name__=TESTS,
             __builtins__=builtins,
             __compare__=self.recorder.compare,
             __truth__=self.recorder.truth,
         )
+        self.texts = texts.Gate(job, link, self.space)
+        self.formats = formats.Formats(self.texts, self.trees)
+        self.addresses = None  # of tests that are recorded or replayed
+        if link.transcript is not None:
+            self.addresses = addresses.Addresses(link.transcript.refuse, link.is_numbered)
+            self.addresses.install()
 
     def load_prelude(self):
-        """Executes what the prelude defines completely. Those definitions are the checker's own, whatever
-        the candidate makes of its copy."""
-        tree = complete_part(self.job)
-        if tree is None:
-            return
+        """Executes the prelude. What it defines completely is the checker's own, whatever the candidate makes
+        of its copy. Returns whether it ran."""
+        if not self.job.prelude:
+            return True
+        self.prelude = program.Prelude(self.job.prelude)
         before = set(self.space)
         try:
-            exec(compile(tree, "<prelude>", "exec", dont_inherit=True), self.space)
-        except Exception:
-            pass  # the candidate, which runs the prelude too, reports it
-        own = set(self.space) - before
-        self.space.theirs -= own
-        self.share_classes(own)
+            tree = self.formats.rewritten(None, self.prelude.text, "<prelude>")  # the other is not to be changed
+            if self.addresses:
+                tree = tree or suite.parse(self.prelude.text, "<prelude>")
+                addresses.rewrite(tree)
+            compiled = suite.compile_plain(tree or self.prelude.tree, "<prelude>")
+            self.modules.guarded(lambda: exec(compiled, self.space), "prelude")
+        except (Exception, SystemExit) as error:
+            self.report.verdict("error", f"prelude: {suite.describe(error)}")
+            return False
+        self.prelude_names = set(self.space) - before
+        return True
+
+    def settle_names(self, names_there):
+        """Gives each name to its owner. Returns whether the code may be judged at all."""
+        decided = names.decide(self.job, names_there, self.prelude, self.prelude_names)
+        if decided.refuse:
+            for _ in range(self.job.count()):
+                self.report.assertion(False, decided.refuse)
+            self.report.verdict("assertion_fail", decided.refuse)
+            return False
+        for name in self.prelude_names - decided.kept:
+            del self.space[name]
+        # Libraries look for names of their own in the tests' module (load_tests): the code's are no answer.
+        job_text = self.job.tests()
+        text = f"{job_text} {self.job.entry_point} {self.job.names}"
+        self.space.theirs = {name for name in decided.fetched & set(names_there) if name in text}
+        # What only the code imports the tests may patch there.
+        known = self.names_used().union(*(bound for _, _, bound in self.trees())) | self.prelude_names
+        self.space.theirs |= namespace.of_main(job_text) & set(names_there) - known
+        self.space.written = decided.written | self.set_for_the_code(names_there)
+        for name, sources in decided.replaced.items():
+            found = next(filter(lambda value: value is not None, (names.load_from(*one) for one in sources)), None)
+            if found is not None:
+                dict.__setitem__(self.space, name, found)
+        self.share_classes(self.prelude_names & decided.kept)
+        self.under_test = decided.under_test
+        for name in decided.aliases & self.space.theirs:
+            self.space[name]  # its stand-in must exist before the candidate raises what it stands for
+        return True
 
     def share_classes(self, names):
         kinds = {}
         for name in names:
             value = self.space[name]
             kind = classes.kind_of(value)
-            if kind and value.__module__ == proxies.TESTS and value.__name__ == name:
+            if kind and value.__module__ == TESTS and value.__name__ == name:
                 kinds[name] = kind
         if kinds:
-            for name in self.link.ask("share", (kinds,)):
+            shared = self.link.ask("share", None, (tuple(kinds.items()),))
+            if type(shared) is not tuple:
+                raise membrane.Lost
+            for name in shared:
                 if type(name) is not str or name not in kinds:
-                    raise proxies.Lost
-                self.link.shared.add(name, self.space[name])
+                    raise membrane.Lost
+                self.link.shared_classes.add(name, self.space[name])
 
-    def leave_built_in(self):
-        """Keeps the names of built-in functions, unless one of them is what the task asks for: the entry
-        point, or, if none is given, the only name of the candidate that the assertions and their setup
-        use."""
-        used = set()
-        for target in (self.job.setup, *self.job.targets):
-            try:
-                used |= suite.names_in(suite.compile_tests(target, "<target>")) & self.space.theirs
-            except (SyntaxError, ValueError):
-                pass  # reported when its turn comes
-        asked = {self.job.entry_point} if self.job.entry_point else used
-        if len(asked) != 1:
-            asked = set()
-        self.space.theirs -= set(dir(builtins)) - asked
+    def name_classes(self):
+        """Special methods answer only for classes that the tests name. Exception classes that the code
+        merely renames are known before the first call."""
+        kinds, told = {}, {}
+        for name in sorted((self.names_used() | self.names_of_prelude()) & self.space.theirs):
+            told["global", name] = self.link.ask("global", None, (name,))
+            value = self.link.without_aliases(name, told["global", name])
+            if isinstance(value, type):
+                kinds[name] = value
+        if kinds:
+            trees = [tree for tree, *_ in self.trees()]
+            prelude = self.prelude.tree if self.prelude else None
+            functions = class_names.are_functions(set(kinds), trees, prelude, self.job.entry_point)
+            for name, kind in kinds.items():
+                self.link.name(kind, name in functions)
+        self.link.answers.update(told)  # nothing of the code has run since
 
-    def find_real_ones(self):
-        """Tests may use a module, or a function around a result, that only the candidate has imported.
-        Gives them the real one: the candidate's math.isclose would be as good as its own word."""
-        uses, functions = {}, set()
-        for text in (self.job.test, self.job.setup, *self.job.targets):
-            try:
-                tree = suite.parse(text, "<tests>")
-            except (SyntaxError, ValueError):
-                continue  # reported when its turn comes
-            functions |= suite.judging_functions(tree, self.space.theirs)
-            for name, attributes in suite.attributes_used(tree).items():
-                uses.setdefault(name, set()).update(attributes)
-        for name in set(uses) & self.space.theirs & sys.stdlib_module_names:
-            module = __import__(name)
-            if all(hasattr(module, attribute) for attribute in uses[name]):
-                self.take(name, module)
-        for name in functions:
-            for module in map(__import__, JUDGING_MODULES):
-                if hasattr(module, name):
-                    self.take(name, getattr(module, name))
+    def looks_at_signatures(self):
+        tests = self.job.tests()
+        return any(word in tests for word in signatures.WORDS)
 
-    def take(self, name, value):
-        self.space.setdefault(name, value)
-        self.space.theirs.discard(name)
+    def trees(self):
+        """Returns the trees of the tests and their names, as suite.names_of() has them."""
+        if self.parsed is None:
+            texts = filter(None, (self.job.setup, self.job.test, *self.job.targets))
+            trees = filter(None, map(program.parse, texts))  # what cannot be parsed is reported when its turn comes
+            self.parsed = [(tree, *suite.names_of(tree)) for tree in trees]
+        return self.parsed
+
+    def set_for_the_code(self, names_there):
+        """Returns which of NAMES_THERE, the code's, the tests bind and never look at: only the code can make use of
+        them. What the tests merely import is not meant for the code."""
+        used = set().union(*(used for _, used, _ in self.trees()))
+        found = (set().union(*(bound for _, _, bound in self.trees())) - used) & set(names_there)
+        for tree, *_ in self.trees() if found else ():
+            found -= {name for name, how in program.bindings(tree.body)[0].items() if program.imports_only(how)}
+        return found
+
+    def names_of_prelude(self):
+        return set().union(*suite.names_of(self.prelude.tree)) if self.prelude else set()
+
+    def names_used(self):
+        """Returns the global names that the tests look up and do not bind themselves."""
+        used = {self.job.entry_point}
+        return used.union(*(looked_up - bound for _, looked_up, bound in self.trees()))
+
+    def follow_classes(self):
+        """Finds the classes that the tests define and the code uses without defining them. Nothing else that
+        the tests bind is for the code to see, but names under test (Space.written); nor is a class that judges."""
+        statements = [node for tree, *_ in self.trees() for node in tree.body]
+        defined = {node.name for node in statements if isinstance(node, _ast.ClassDef) and not unreached.judges(node)}
+        if defined:
+            text = program.compose(self.job.prelude, self.job.code, names.asked_of(self.job))[0]
+            tree = program.parse(text)
+            found = defined & suite.free_names(tree) if tree else set()
+            self.followed = dict.fromkeys(sorted(found), self)
+            if found:
+                self.link.before = self.tell_classes
+
+    def tell_classes(self):
+        for name, told in self.followed.items():
+            value = self.space.get(name, self)
+            if value is not told:
+                self.followed[name] = value
+                self.link.ask("set_global", None, (name, value))
 
     def execute(self, text, name):
-        code = suite.compile_tests(text, name)
+        self.link.sources[name] = text
+        tree = self.formats.rewritten(program.take(text), text, name)
+        if self.addresses:
+            tree = tree or suite.parse(text, name)
+            addresses.rewrite(tree)
+        code = suite.compile_tests(text, name, tree)
         self.space.forget()
         # A class body does not call __missing__, so fetch these names before.
         for name in suite.names_in_classes(code):
@@ -295,33 +388,65 @@ class Checker:
 
     def load(self):
         job = self.job
-        answer = self.link.ask("load", (job.prelude, job.code, job.entry_point))
-        if type(answer) is not tuple or len(answer) != 2:
-            raise proxies.Lost
-        outcome, names = answer
-        if outcome != "loaded":
-            verdict = "error" if outcome == "denied" else "syntax_error"
-            self.report.verdict(verdict, f"{names}")
+        job.find_code()
+        if not self.load_prelude():
             return False
-        if type(names) is not list or not all(type(name) is str for name in names):
-            raise proxies.Lost
-        self.space.theirs = set(names)
-        self.load_prelude()
-        self.leave_built_in()
-        if not job.shared:
-            self.find_real_ones()
-        if job.setup and not job.shared:
-            self.execute(job.setup, "<test_setup>")
+        asked = tuple(names.asked_of(job))
+        if self.looks_at_signatures():
+            gates.guard_annotations()
+        if any(word in f"{job.prelude} {job.code}" for word in signatures.WORDS_OF_CODE):
+            self.link.teller = signatures.Teller(self.link.is_theirs)
+        if tasks.are_looked_at(f"{job.prelude} {job.code}"):
+            self.link.tasks = tasks.Told(self.link.tell_task)
+        answer = self.link.ask("load", None, (job.prelude, job.code, asked, self.looks_at_signatures(), self.seed))
+        if type(answer) is not tuple or len(answer) != 2:
+            raise membrane.Lost
+        outcome, there = answer
+        if outcome != "loaded":
+            self.report.verdict("syntax_error", f"{there}")
+            return False
+        if type(there) is not tuple or not all(type(name) is str for name in there):
+            raise membrane.Lost
+        if job.shared:
+            return True
+        if not self.settle_names(there):
+            return False
+        self.name_classes()
+        self.follow_classes()
+        if unittests.is_asked_for(job.tests()):
+            unittests.guard_sets(self.link)
+        self.prepare_confirmation()
+        if job.setup:
+            self.modules.guarded(lambda: self.execute(job.setup, "<test_setup>"), "tests")
         return True
+
+    def prepare_confirmation(self):
+        job = self.job
+        text = program.compose(job.prelude, job.code, names.asked_of(job))[0]
+        tree = program.parse(text)
+        self.not_simple = simple.why_not(tree, text, job, self.under_test) if tree else "no program"
+
+    def confirm(self):
+        """A pass must hold in one process, too, unless it cannot be otherwise."""
+        if not self.not_simple and not self.link.crossings.why:
+            return
+        self.link.end()
+        if self.link.transcript is not None:
+            self.link.transcript.is_paused = True
+        passed, detail, number = plain.confirm(self.job, self.link, self.seed)
+        if not passed:
+            self.report.revise(number, detail)
 
     def run_shared(self):
         job = self.job
-        answer = self.link.ask("shared", (job.test, job.entry_point, job.setup, job.targets))
-        if type(answer) is not list or len(answer) != job.count():
-            raise proxies.Lost
+        answer = self.link.ask("shared", None, (job.test, job.entry_point, job.setup, tuple(job.targets)))
+        if type(answer) is str:
+            raise blame.Missing(answer, "tests")
+        if type(answer) is not tuple or len(answer) != job.count():
+            raise membrane.Lost
         for result in answer:
             if type(result) is not tuple or tuple(map(type, result)) != (bool, str):
-                raise proxies.Lost
+                raise membrane.Lost
             self.report.assertion(*result)
 
     def run(self):
@@ -332,67 +457,129 @@ class Checker:
                 self.run_shared()
             else:
                 for step in self.steps():
-                    passed, detail = suite.run(step, self.recorder)
+                    if self.link.transcript is not None:
+                        self.link.transcript.collect()
+                    passed, detail = suite.run(lambda: self.modules.guarded(step, "tests"), self.recorder)
                     if self.link.lost is not None:
-                        raise proxies.Lost
-                    self.report.assertion(passed, detail)
-        except proxies.Lost:
+                        raise membrane.Lost
+                    self.report.assertion(*self.texts.judged(passed, detail))
+                if all(self.report.results):
+                    self.confirm()
+        except membrane.Lost:
             return False
-        except Exception as error:
+        except blame.Missing as missing:
+            self.report.lacking(missing)
+            return True
+        except BaseException as error:  # an exit, too: the code can answer any question with one
             self.report.verdict("error", f"test_setup: {suite.describe(error)}")
             return True
-        if all(self.report.results):
-            self.report.verdict("pass")
-        elif self.link.denied:
-            self.report.verdict("error", "denied import")
-        else:
+        if not all(self.report.results):
             self.report.verdict("assertion_fail")
+            return True
+        if self.job.transcript:
+            self.report.transcript(*self.transcribed())
+        self.report.verdict("pass")
         return True
 
+    def transcribed(self):
+        """Returns the transcript of a pass, or None and why there is none."""
+        if self.job.shared:
+            return None, "the tests ran in the process of the code"
+        trees = [tree for tree, *_ in self.trees()]
+        if self.prelude:
+            trees.append(self.prelude.tree)
+        why = watch.reason_against(trees, self.job.tests())
+        if why:
+            self.link.transcript.refuse(why)
+        return transcript.line_of(self.link.transcript)
 
-def how_it_ended(pid, link):
+
+class NoCandidate(Exception):
+    """The candidate's jail is lost."""
+
+
+def how_it_ended(link):
     """Describes how a candidate ended that no longer answers."""
     if link.lost:
         return f"it does not keep to the protocol: {link.lost}"
+    os.set_blocking(STATUS, False)
     end = time.monotonic() + END_WAIT_SECONDS
     while time.monotonic() < end:
-        ended, status = os.waitpid(pid, os.WNOHANG)
-        if ended:
-            code = os.waitstatus_to_exitcode(status)
-            return f"it exited with status {code} from inside" if code >= 0 else f"signal {-code}"
-        time.sleep(0.002)
+        try:
+            status = os.read(STATUS, 4)
+        except BlockingIOError:
+            time.sleep(0.002)
+            continue
+        if not status:
+            raise NoCandidate
+        code = os.waitstatus_to_exitcode(int.from_bytes(status, sys.byteorder))
+        return f"it exited with status {code} from inside" if code >= 0 else f"signal {-code}"
     return "it has closed its pipe"
 
 
-def start_candidate(report_fd):
-    question_read, question_write = os.pipe()
-    answer_read, answer_write = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        null = os.open("/dev/null", os.O_RDONLY)
-        os.dup2(null, 0)
-        os.dup2(2, 1)
-        for fd in (null, report_fd, question_write, answer_read):
+def read_all(fd):
+    parts = []
+    while part := os.read(fd, READ_MAX):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def keep_apart():
+    """Leaves nothing of the job to what the tests start, and nothing of what they print to the report."""
+    for fd in (WIRE_READ, WIRE_WRITE, STATUS):
+        os.set_inheritable(fd, False)
+    null = os.open("/dev/null", os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    os.dup2(2, 1)
+
+
+def make_link():
+    """Makes the link of the one job of this process, or of a fork of it."""
+    sinks.keep_real()
+    return Link(WIRE_READ, WIRE_WRITE, STATUS)
+
+
+def begin(job, report, link=None):
+    """Returns the link of a job, LINK if one was made before, and its report. A replay leaves the candidate
+    without a word."""
+    if job.replay is None:
+        link = link or make_link()
+        if job.transcript and not job.shared:
+            link.transcript = transcript.Recorder()
+            watch.Watch(link).begin()
+    else:
+        for fd in (WIRE_READ, WIRE_WRITE, STATUS):
             os.close(fd)
-        set_dumpable(1)
-        sys.argv = [candidate.NAME]
-        for module in ("classes", "wire", "suite", "proxies", "judge", "candidate", "__main__"):
-            sys.modules.pop(module, None)
-        candidate.run(question_read, answer_write)
-    os.close(question_read)
-    os.close(answer_write)
-    return pid, proxies.Link(answer_read, question_write)
+        player = transcript.Player(job.replay)
+        if player.is_foreign:
+            report.verdict("error", "the transcript was made by another version of the judge or of Python")
+            os._exit(0)
+        link, report = transcript.ReplayedLink(player), Replay(report.fd, player)
+    return link, report
 
 
-def remove(here):
-    """Removes the checker's own files, so that the candidate can neither read nor import them."""
-    for name in os.listdir(here):
-        os.unlink(f"{here}/{name}")
-    os.rmdir(here)
+def judge(job, link, report):
+    """Judges a job. Returns False if the candidate is lost, or if a replay diverges."""
+    sys.modules[program.TESTS] = tests = namespace.TestsModule(program.TESTS)
+    # The module that the code's classes say they are of: functions that dataclasses makes for such a class run in it.
+    sys.modules[candidate.NAME] = type(sys)(f"{candidate.NAME} classes")
+    try:
+        if link.transcript is not None:
+            watch.observe(link, job.tests())
+        rests.Rests(link).install(job.prelude + job.code)  # before ambient looks what the tests replace
+        link.ambient = ambient.Ambient(job.tests())
+        checker = Checker(job, link, report)
+        namespace.give(tests, checker.space)
+        checker.formats.install()
+        exits.Exits(checker.texts).install()
+        sinks.Sinks(checker.texts).install()
+        return checker.run()
+    except membrane.Lost:
+        return False
 
 
-def main(here):
-    remove(here)
+def main(link=None):
     report = Report(os.dup(1))
     try:
         set_dumpable(0)
@@ -400,11 +587,13 @@ def main(here):
         report.write('{"broken":%s}' % quote(suite.describe(error)))
         os._exit(70)
     _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
-    pid, link = start_candidate(report.fd)
-    os.dup2(2, 1)  # what the tests print must not get into the report
-    with os.fdopen(0, "rb", closefd=False) as stdin:
-        job = Job(stdin.read())
-    if not Checker(job, link, report).run():
-        report.verdict("error", how_it_ended(pid, link))
+    job = Job(read_all(0))
+    keep_apart()
+    link, report = begin(job, report, link)
+    try:
+        if not judge(job, link, report):
+            report.verdict("error", "" if job.replay is not None else how_it_ended(link))
+    except NoCandidate:
+        report.write('{"broken":"the process that runs the code is lost"}')
     sys.stdout.flush()
     os._exit(0)

@@ -2,6 +2,10 @@
 """Runs assertions and says how each came out. For an assert that compares two values it shows both."""
 
 import _ast
+import sys
+
+import blame
+import membrane
 
 PARSE_ONLY = 0x400  # ast.PyCF_ONLY_AST, without all that importing ast brings
 DETAIL_MAX = 200
@@ -21,6 +25,14 @@ COMPARISONS = {
     _ast.NotIn: ("not in", lambda a, b: a not in b),
 }
 OPERATORS = dict(COMPARISONS.values())
+
+
+def frames():
+    """Returns how many functions of Python are running in this thread, this one left out."""
+    frame, count = sys._getframe(1), 0
+    while frame is not None:
+        frame, count = frame.f_back, count + 1
+    return count
 
 
 def shorten(text, most):
@@ -51,7 +63,10 @@ class Recorder:
 
     def compare(self, operator, left, right, swapped):
         self.seen = (operator, right, left) if swapped else (operator, left, right)
-        return OPERATORS[operator](left, right)
+        result = OPERATORS[operator](left, right)
+        if result is True:
+            self.seen = None  # keeps nothing alive that the tests do not
+        return result
 
     def truth(self, value, negated):
         self.seen = ("not" if negated else "", value, None)
@@ -102,14 +117,38 @@ def _recorded(test):
     return _at(_ast.Call(func=function, args=arguments, keywords=[]), test)
 
 
-def _rewrite(node):
-    for field in node._fields:
-        value = getattr(node, field, None)
-        for part in value if isinstance(value, list) else [value]:
-            if isinstance(part, _ast.AST):
-                _rewrite(part)
-    if isinstance(node, _ast.Assert):
-        node.test = _recorded(node.test)
+_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")  # fields that hold statements, or parts that do
+
+
+def _blocks_of(node):
+    """Returns the statements directly below NODE, and the parts that hold some. No expression does."""
+    found, names = [], vars(node)
+    for field in _BLOCKS:
+        block = names.get(field)
+        if type(block) is list:
+            found += block
+    return found
+
+
+def _rewrite(tree):
+    """Has each assert note what it compares."""
+    stack = [tree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, _ast.Assert):
+            node.test = _recorded(node.test)
+        stack += _blocks_of(node)
+
+
+def declared_global(tree):
+    """Returns the names that statements below TREE declare global."""
+    found, stack = set(), [tree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, _ast.Global):
+            found.update(node.names)
+        stack += _blocks_of(node)
+    return found
 
 
 def parse(text, name):
@@ -122,10 +161,15 @@ def last_indentation(text):
     return line[: len(line) - len(line.lstrip())]
 
 
-def compile_tests(text, name):
-    tree = parse(text, name)
+def compile_tests(text, name, tree=None):
+    """Compiles tests. TREE, if there is one, is what TEXT was parsed to, and is changed."""
+    tree = tree or parse(text, name)
     _rewrite(tree)
     return compile(tree, name, "exec", dont_inherit=True, optimize=0)
+
+
+def compile_plain(text, name):
+    return compile(text, name, "exec", dont_inherit=True, optimize=0)
 
 
 def _codes(code):
@@ -148,58 +192,101 @@ def names_in_classes(code):
     return {name for part in inner for name in part.co_names}
 
 
-def _called(node):
-    """Returns F if NODE is F(...), else None."""
-    is_call = isinstance(node, _ast.Call) and isinstance(node.func, _ast.Name)
-    return node.func.id if is_call else None
+def free_names(tree):
+    """Returns the names that a module looks up and binds nowhere."""
+    used, bound = names_of(tree)
+    return used - bound
 
 
-def _nodes(node):
+def names_of(tree):
+    """Returns the names that a module looks up and those that it binds, wherever that is."""
+    used, bound, stack = set(), set(), [tree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, _ast.Name):
+            (used if isinstance(node.ctx, _ast.Load) else bound).add(node.id)
+            continue
+        stack += children(node)
+        if isinstance(node, _ast.arg):
+            bound.add(node.arg)
+        elif isinstance(node, (_ast.FunctionDef, _ast.AsyncFunctionDef, _ast.ClassDef)):
+            bound.add(node.name)
+        elif isinstance(node, _ast.alias):
+            bound.add((node.asname or node.name).partition(".")[0])
+        elif isinstance(node, _ast.ExceptHandler) and node.name:
+            bound.add(node.name)
+    return used, bound
+
+
+# Fields without a node that tells anything: names, numbers, operators, the context of a name.
+_LEAVES = frozenset(
+    ("id", "attr", "ctx", "op", "ops", "module", "level", "kind", "conversion", "is_async", "simple", "type_comment")
+)
+_fields = {_ast.Constant: (), _ast.Name: (), _ast.alias: ()}  # by class of a node: the others
+
+
+def fields_of(kind):
+    """Returns the names of the fields of a class of nodes that may hold nodes."""
+    fields = _fields.get(kind)
+    if fields is None:
+        fields = _fields[kind] = tuple(field for field in kind._fields if field not in _LEAVES)
+    return fields
+
+
+def children(node):
+    """Returns the nodes directly below NODE, in the order of the text, without operators and contexts (Load)."""
+    found = []
+    fields = _fields.get(type(node))
+    if fields is None:
+        fields = fields_of(type(node))
+    names = vars(node)  # getattr() would look for each name in the class first
+    for field in fields:
+        value = names.get(field)
+        if type(value) is list:
+            found += [part for part in value if isinstance(part, _ast.AST)]
+        elif isinstance(value, _ast.AST):
+            found.append(value)
+    return found
+
+
+def nodes(node):
+    """Yields NODE and all nodes below it."""
     stack = [node]
     while stack:
         node = stack.pop()
         yield node
-        for field in node._fields:
-            value = getattr(node, field, None)
-            stack.extend(v for v in (value if isinstance(value, list) else [value]) if isinstance(v, _ast.AST))
+        stack += children(node)
 
 
-def attributes_used(tree):
-    """Returns which attributes are used of which names: {"math": {"isclose"}} for `math.isclose(x, y)`."""
-    uses = {}
-    for node in _nodes(tree):
-        if isinstance(node, _ast.Attribute) and isinstance(node.value, _ast.Name):
-            uses.setdefault(node.value.id, set()).add(node.attr)
-    return uses
+def seed_random(text, seed):
+    """Gives the generators that a program mentions a known state, the same on both sides."""
+    if "random" in text:
+        __import__("random").seed(seed)
+        if "numpy" in text:
+            try:
+                __import__("numpy.random").random.seed(seed % (1 << 32))
+            except ImportError:
+                pass
 
 
-def judging_functions(tree, theirs):
-    """Returns the functions that an assert applies to a result that it judges: F in F(f(x)) == F(y), and
-    in F(f(x), y) alone. If one were the candidate's, its word would be the verdict."""
-    found = set()
-    for node in _nodes(tree):
-        test = node.test if isinstance(node, _ast.Assert) else None
-        if isinstance(test, _ast.UnaryOp):
-            test = test.operand
-        if isinstance(test, _ast.Compare):
-            sides = [_called(side) for side in (test.left, *test.comparators)]
-            found.update(name for name in sides if name and sides.count(name) > 1)
-        elif _called(test):
-            inner = (part for argument in test.args for part in _nodes(argument))
-            if any(_called(part) in theirs for part in inner):
-                found.add(_called(test))
-    return found & theirs
+HAS_CROSSED = "has_crossed"  # an attribute of exits that the tests raised in a callback, and the code let through
 
 
 def run(step, recorder):
-    """Returns whether STEP() completed, and why not. Catches Exception only."""
+    """Returns whether STEP() completed, and why not. A test that exits with status 0, as unittest.main()
+    does, has completed, unless it is the code that exits."""
     recorder.seen = None
     try:
         step()
+    except (membrane.Lost, blame.Missing):
+        raise
+    except SystemExit as leaving:
+        own = type(leaving) is SystemExit and not hasattr(leaving, HAS_CROSSED)
+        return own and leaving.code in (None, 0), f"SystemExit: {leaving.code}"
     except AssertionError as error:
         message = str(error) if error.args else ""
         parts = [part for part in (recorder.explanation(), message) if part]
         return False, shorten("; ".join(parts) or "assertion failed", DETAIL_MAX)
-    except Exception as error:
+    except BaseException as error:
         return False, describe(error)
     return True, ""

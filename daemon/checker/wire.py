@@ -1,53 +1,40 @@
 # SPDX-License-Identifier: MIT
-"""The format of what crosses the pipe between checker and candidate: plain data, and numbers for objects
-that stay where they are.
+"""The format of what crosses the wire between judge and candidate.
 
 A message is a table of nodes. So neither writing nor reading recurses, whatever the depth, and objects
-that are shared or cyclic on one side are so on the other. The first nodes are the roots. A reader believes
-nothing: it makes objects of exact built-in types only, checks every size and index, and raises WireError
-for anything malformed. It never executes anything, and looks up no name that arrived but those of built-in
-types and exceptions."""
+that are shared or cyclic on one side are so on the other. Before the nodes stand the numbers of the roots,
+of the containers that have changed, and of the containers that are no longer shared.
+
+Plain data is copied. A mutable container gets a number when it first crosses, and both sides keep their
+copies in step (sharing.py): each message brings the new contents of what has changed. All else is up to
+the space that the message belongs to (membrane.py).
+
+Here is what wire_writer.py and wire_reader.py have in common, and the way of a message through a pipe. Whoever
+reads believes nothing: it makes objects of exact types only, checks every size and index, and raises
+WireError for anything malformed. It never executes anything, and looks up no name that arrived but those
+in fixed tables."""
 
 import builtins
-import math
 import os
-import sys
-from _collections import OrderedDict, defaultdict, deque  # without the cost of importing collections
+from _struct import Struct
 
-# Flags of an object that is not copied: its abilities. OBJECT: the tests define its class.
-CALLABLE, ITERATOR, CLASS, EXCEPTION, OBJECT = 1, 2, 4, 8, 16
-# Questions that are functions of `operator`, with two operands and with one.
-BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_", "or_", "xor", "lshift",
-          "rshift")  # fmt: skip
-UNARY = ("neg", "pos", "abs", "invert")
+import bulk
 
-MESSAGE_MAX = 16 << 20
-NODES_MAX = 2 << 20
+MESSAGE_MAX = 96 << 20
+NODES_MAX = 4 << 20
 INTEGER_MAX = 1 << 20  # bytes
+
+pack_float, unpack_float = Struct("<d").pack, Struct("<d").unpack_from
 
 
 class WireError(Exception):
     """A received message is malformed, or a value to send does not fit into a message."""
 
 
-# Built-in classes by name. No function is sent to the checker: some run text.
-TYPES = {name: value for name, value in vars(builtins).items() if type(value) is type}
-FUNCTIONS = {name: value for name, value in vars(builtins).items() if type(value) is type(len)}
-DICTIONARY_VIEWS = {type({}.keys()): b"k", type({}.values()): b"v", type({}.items()): b"w"}
-# The copy on one side of these follows changes of the copy on the other.
-MUTABLE = {list: b"l", dict: b"D", set: b"S", bytearray: b"a", OrderedDict: b"O", defaultdict: b"f", deque: b"Q"}
-MUTABLE_BY_TAG = {tag[0]: kind for kind, tag in MUTABLE.items()}
-
-
-def is_counter(kind):
-    collections = sys.modules.get("collections")
-    return collections is not None and kind is collections.Counter
-
-
-def _counter():
-    from collections import Counter
-
-    return Counter
+# Built-in classes by name. Among the names of builtins is one of an importer, too, and some stand there twice.
+TYPES = {name: value for name, value in vars(builtins).items() if type(value) is type and name == value.__name__}
+TYPES["NoneType"] = type(None)
+TYPE_NAMES = {value: name for name, value in TYPES.items()}
 
 
 def write_number(out, n):
@@ -71,6 +58,10 @@ class Reader:
         return piece
 
     def number(self):
+        at = self.at
+        if at < len(self.data) and self.data[at] < 0x80:
+            self.at = at + 1
+            return self.data[at]
         n = shift = 0
         while True:
             if self.at >= len(self.data) or shift > 56:
@@ -79,8 +70,27 @@ class Reader:
             self.at += 1
             n |= (byte & 0x7F) << shift
             if byte < 0x80:
+                if byte == 0 and shift:
+                    raise WireError("a bad number")  # nobody writes it longer than it is
                 return n
             shift += 7
+
+    def ahead(self):
+        """Returns a reader of what comes next, which leaves this one where it is."""
+        reader = Reader(self.data)
+        reader.at = self.at
+        return reader
+
+    def children(self):
+        count = self.number()
+        if count > len(self.data) - self.at:
+            raise WireError("a bad count")
+        piece = self.data[self.at : self.at + count]
+        if piece.isascii():  # each is a number of its own
+            self.at += count
+            return list(piece)
+        number = self.number
+        return [number() for _ in range(count)]
 
     def text(self):
         try:
@@ -88,389 +98,85 @@ class Reader:
         except UnicodeDecodeError:
             raise WireError("a bad string") from None
 
-
-# --- writing --------------------------------------------------------------------------------------
-
-
-class Writer:
-    """Writes a message. ORIGINS maps the id() of an object to the node by which it came, so that the other
-    side finds its own object again (Table.origins). EXPORT(writer, object) writes the node of an object
-    that is not plain data."""
-
-    def __init__(self, export, origins=None):
-        self.out = bytearray()
-        self.objects = []
-        self.numbers = {}
-        self.export = export
-        self.origins = origins or {}
-
-    def number_of(self, value):
-        number = self.numbers.get(id(value))
-        if number is None:
-            number = self.numbers[id(value)] = len(self.objects)
-            self.objects.append(value)
-            if number >= NODES_MAX:
-                raise WireError("too many values")
-        return number
-
-    def children(self, values):
-        out = self.out
-        write_number(out, len(values))
-        for value in values:
-            write_number(out, self.number_of(value))
-
-    def text(self, text):
-        data = text.encode("utf-8", "surrogatepass")
-        write_number(self.out, len(data))
-        self.out += data
-
-    def message(self, roots):
-        self.children(list(roots))
-        at = 0
-        while at < len(self.objects):
-            self.node(self.objects[at])
-            at += 1
-            if len(self.out) > MESSAGE_MAX:
-                raise WireError("too much data")
-        return bytes(self.out)
-
-    def node(self, value):
-        kind = type(value)
-        write = SCALARS.get(kind)
-        if write:
-            write(self, value)
-        elif kind in MUTABLE or is_counter(kind):
-            self.out += MUTABLE.get(kind, b"C")
-            self.origin(value)
-            self.contents(kind, value)
-        elif kind in DICTIONARY_VIEWS:
-            self.out += DICTIONARY_VIEWS[kind]
-            self.children([part for item in value for part in item] if kind is ITEMS else list(value))
-        elif kind is type and TYPES.get(value.__name__) is value:
-            self.out += b"y"
-            self.text(value.__name__)
-        else:
-            self.export(self, value)
-
-    def origin(self, value):
-        write_number(self.out, self.origins.get(id(value), -1) + 1)
-
-    def contents(self, kind, value):
-        if kind is bytearray:
-            write_number(self.out, len(value))
-            self.out += value
-        elif kind in (list, set):
-            self.children(list(value))
-        elif kind is deque:
-            write_number(self.out, 0 if value.maxlen is None else value.maxlen + 1)
-            self.children(list(value))
-        else:
-            if kind is defaultdict:
-                factory = value.default_factory
-                known = type(factory) is type and TYPES.get(factory.__name__) is factory
-                self.text(factory.__name__ if known else "")
-            items = OrderedDict.items if kind is OrderedDict else dict.items
-            self.children([part for item in items(value) for part in item])
-
-
-ITEMS = type({}.items())
-
-
-def _integer(writer, value):
-    size = value.bit_length() // 8 + 1
-    if size > INTEGER_MAX:
-        raise WireError("too large an integer")
-    writer.out += b"i"
-    write_number(writer.out, size)
-    writer.out += value.to_bytes(size, "little", signed=True)
-
-
-def _float(writer, value):
-    if value != value:
-        # A NaN equals nothing, but a list finds it by identity.
-        writer.out += b"q"
-        write_number(writer.out, 1 if value is math.nan else 0)
-        writer.origin(value)
-        return
-    writer.out += b"d"
-    writer.text(value.hex())  # also writes infinities and -0.0
-
-
-def _complex(writer, value):
-    writer.out += b"c"
-    writer.text(value.real.hex())
-    writer.text(value.imag.hex())
-
-
-def _string(writer, value):
-    writer.out += b"s"
-    writer.text(value)
-
-
-def _bytes(writer, value):
-    writer.out += b"b"
-    write_number(writer.out, len(value))
-    writer.out += value
-
-
-def _constant(tag):
-    def write(writer, value):
-        if type(value) is bool:
-            writer.out += b"T" if value else b"F"
-        else:
-            writer.out += tag
-
-    return write
-
-
-def _sequence(tag):
-    def write(writer, value):
-        writer.out += tag
-        writer.children(list(value))
-
-    return write
-
-
-def _range(writer, value):
-    writer.out += b"r"
-    writer.children([value.start, value.stop, value.step])
-
-
-def _slice(writer, value):
-    writer.out += b"p"
-    writer.children([value.start, value.stop, value.step])
-
-
-SCALARS = {
-    type(None): _constant(b"N"),
-    bool: _constant(b""),
-    type(...): _constant(b"E"),
-    type(NotImplemented): _constant(b"X"),
-    int: _integer,
-    float: _float,
-    complex: _complex,
-    str: _string,
-    bytes: _bytes,
-    tuple: _sequence(b"t"),
-    frozenset: _sequence(b"Z"),
-    range: _range,
-    slice: _slice,
-}
-
-
-# --- reading --------------------------------------------------------------------------------------
-
-
-class Table:
-    """A message that was read: ROOTS, and OBJECTS by node. ORIGINALS are the objects that the nodes of an
-    earlier message stand for; what comes back for them is put into them. RESOLVE(tag, reader, table)
-    returns the object for a node that is not plain data, and may use put_off() and fill_later()."""
-
-    def __init__(self, data, resolve, originals=()):
-        reader = Reader(data)
-        self.resolve = resolve
-        self.originals = originals
-        root_numbers = self.read_children(reader)
-        self.objects = []
-        self.identities = []  # nodes of objects that have an identity
-        self.states, self.fills = [], []  # what may contain itself: objects first, then containers
-        self.pending = {}  # what can only be made once its parts exist
-        while reader.at < len(data):
-            if len(self.objects) >= NODES_MAX:
-                raise WireError("too many values")
-            self.objects.append(self.read_node(reader))
-        self.build()
-        self.roots = [self.objects[number] for number in self.checked(root_numbers)]
-
-    def origins(self):
-        """Returns the ORIGINS for a Writer that answers this message."""
-        return {id(self.objects[number]): number for number in self.identities}
-
-    @staticmethod
-    def read_children(reader):
-        count = reader.number()
-        if count > len(reader.data) - reader.at:
-            raise WireError("a bad count")
-        return [reader.number() for _ in range(count)]
-
-    def checked(self, numbers):
-        for number in numbers:
-            if number >= len(self.objects):
-                raise WireError("a bad index")
-        return numbers
-
-    def read_node(self, reader):
-        tag = reader.take(1)[0]
-        if tag in MUTABLE_BY_TAG:
-            return self.read_mutable(reader, MUTABLE_BY_TAG[tag])
-        if tag == 67:  # C
-            return self.read_mutable(reader, _counter())
-        if tag in CONSTANTS:
-            return CONSTANTS[tag]
-        if tag == 105:  # i
-            size = reader.number()
-            if size > INTEGER_MAX:
-                raise WireError("too large an integer")
-            return int.from_bytes(reader.take(size), "little", signed=True)
-        if tag == 115:  # s
-            return reader.text()
-        if tag == 100:  # d
-            return self.read_float(reader)
-        if tag == 99:  # c
-            return complex(self.read_float(reader), self.read_float(reader))
-        if tag == 98:  # b
-            return bytes(reader.take(reader.number()))
-        if tag == 121:  # y
-            name = reader.text()
-            if name not in TYPES:
-                raise WireError("not a built-in type")
-            return TYPES[name]
-        if tag == 113:  # q
-            return self.read_nan(reader)
-        if tag in MADE_OF:
-            return self.put_off(MADE_OF[tag], reader)
-        return self.resolve(tag, reader, self)
-
-    def put_off(self, make, reader):
-        """Makes the current node later, as MAKE(parts), of the parts that READER yields now."""
-        self.pending[len(self.objects)] = (make, self.read_children(reader))
-
-    def fill_later(self, value, fill, reader, is_state=False):
-        """Calls FILL(VALUE, parts) once all parts exist; states first, since containers may need their
-        hash."""
-        into = self.states if is_state else self.fills
-        into.append((value, fill, self.read_children(reader)))
-
-    def read_original(self, reader, kind):
-        """Returns the object that came back, if it is exactly of KIND; else None."""
-        self.identities.append(len(self.objects))
-        origin = reader.number()
-        value = self.originals[origin - 1] if 0 < origin <= len(self.originals) else None
-        return value if type(value) is kind else None
-
-    def read_nan(self, reader):
-        known = reader.number()
-        value = self.read_original(reader, float)
-        if known == 1:
-            return math.nan
-        return float("nan") if value is None or value == value else value
-
-    @staticmethod
-    def read_float(reader):
+    def packed(self):
         try:
-            return float.fromhex(reader.text())
-        except (ValueError, OverflowError):
-            raise WireError("a bad float") from None
-
-    def read_mutable(self, reader, kind):
-        value = self.read_original(reader, kind)
-        if kind is bytearray:
-            data = bytes(reader.take(reader.number()))
-            value = bytearray() if value is None else value
-            value[:] = data
-            return value
-        extra = None
-        if kind is deque:
-            extra = reader.number()
-        elif kind is defaultdict:
-            extra = TYPES.get(reader.text())
-        if value is None:
-            value = deque(maxlen=extra - 1) if kind is deque and extra else kind()
-            if kind is defaultdict:
-                value.default_factory = extra
-        self.fill_later(value, FILLS.get(kind, _fill_dictionary), reader)
-        return value
-
-    def build(self):
-        for number in list(self.pending):
-            self.make(number)
-        for value, fill, numbers in self.states + self.fills:
-            parts = [self.objects[n] for n in self.checked(numbers)]
-            try:
-                fill(value, parts)
-            except WireError:
-                raise
-            except Exception:  # also from a test class whose __hash__ met something unexpected
-                raise WireError("a key that cannot be one") from None
-
-    def make(self, number):
-        """Makes the node NUMBER, its parts first, without recursing."""
-        stack, begun = [number], set()
-        while stack:
-            top = stack[-1]
-            if top not in self.pending:
-                stack.pop()
-                continue
-            make, numbers = self.pending[top]
-            missing = [n for n in self.checked(numbers) if n in self.pending]
-            if not missing:
-                del self.pending[top]
-                self.objects[top] = self.made(make, [self.objects[n] for n in numbers])
-                stack.pop()
-            elif top in begun:
-                raise WireError("a value that is part of itself")
-            else:
-                begun.add(top)
-                stack.extend(missing)
-
-    @staticmethod
-    def made(make, parts):
-        try:
-            return make(parts)
-        except WireError:
-            raise
-        except Exception:
-            raise WireError("parts that do not fit") from None
+            return bulk.unpack(self.take(self.number()))
+        except ValueError as error:
+            raise WireError(f"{error}") from None
 
 
-def _fill_list(value, parts):
-    value[:] = parts
+def integer_of(data):
+    value = int.from_bytes(data, "little", signed=True)
+    if len(data) != value.bit_length() // 8 + 1:
+        raise WireError("a bad integer")
+    return value
 
 
-def _fill_set(value, parts):
-    value.clear()
-    value.update(parts)
+def need_different(made, keys):
+    """Refuses plain KEYS of which two are the same. Objects with an equality of their own may have become equal
+    after they went into the dictionary or set that is MADE here."""
+    if len(made) != len(keys) and all(type(key) in BRIEF_TYPES for key in keys):
+        raise WireError("a key twice")
 
 
-def _fill_deque(value, parts):
-    value.clear()
-    value.extend(parts)
-
-
-def _fill_dictionary(value, parts):
+def dictionary_of(parts):
+    """Makes a dictionary of its keys and values, in turn."""
     if len(parts) % 2:
         raise WireError("a key without a value")
-    value.clear()
-    # An OrderedDict keeps its own order; a Counter's update() would add.
-    update = OrderedDict.update if type(value) is OrderedDict else dict.update
-    update(value, zip(parts[::2], parts[1::2]))
+    made = dict(zip(parts[::2], parts[1::2]))
+    need_different(made, parts[::2])
+    return made
 
 
-FILLS = {list: _fill_list, set: _fill_set, deque: _fill_deque}
+# --- calls with plain arguments -------------------------------------------------------------------
+
+# A call whose arguments are of these types, while no container is shared, is most of what most tests do. It
+# has a shorter form: BRIEF, then for a question what marshal makes of the function's number and the
+# arguments, which only the candidate reads, and for an answer a tag and the value.
+BRIEF = 0xFE
+BRIEF_TYPES = frozenset((type(None), bool, int, float, str, bytes))
+BRIEF_MAX = 4096
 
 
-def _make_range(parts):
-    if len(parts) != 3 or not all(type(part) is int for part in parts):
-        raise TypeError
-    return range(*parts)
+def brief_answer(value):
+    """Returns the short form of an answer; None if it has none."""
+    kind = type(value)
+    if kind is int:
+        return b"\xfei" + value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True)
+    if kind is str:
+        return b"\xfes" + value.encode("utf-8", "surrogatepass")
+    if kind is bool:
+        return b"\xfeT" if value else b"\xfeF"
+    if value is None:
+        return b"\xfeN"
+    if kind is float and value == value:
+        return b"\xfed" + pack_float(value)
+    return b"\xfeb" + value if kind is bytes else None
 
 
-def _make_slice(parts):
-    if len(parts) != 3:
-        raise TypeError
-    return slice(*parts)
+def read_brief_answer(data):
+    if len(data) > BRIEF_MAX:
+        raise WireError("too long an answer")
+    tag = data[1:2]
+    if tag == b"i":
+        return integer_of(data[2:])
+    if tag == b"s":
+        try:
+            return str(memoryview(data)[2:], "utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            raise WireError("a bad string") from None
+    if tag == b"d" and len(data) == 10:
+        value = unpack_float(data, 2)[0]
+        if value == value:
+            return value
+    elif tag == b"b":
+        return data[2:]
+    elif len(data) == 2 and tag in BRIEF_CONSTANTS:
+        return BRIEF_CONSTANTS[tag]
+    raise WireError("a bad answer")
 
 
-CONSTANTS = {78: None, 84: True, 70: False, 69: ..., 88: NotImplemented}  # N T F E X
-MADE_OF = {
-    ord("t"): tuple,
-    ord("Z"): frozenset,
-    ord("r"): _make_range,
-    ord("p"): _make_slice,
-    ord("k"): lambda parts: dict.fromkeys(parts).keys(),
-    ord("v"): lambda parts: dict(enumerate(parts)).values(),
-    ord("w"): lambda parts: dict(zip(parts[::2], parts[1::2], strict=True)).items(),
-}
+BRIEF_CONSTANTS = {b"N": None, b"T": True, b"F": False}
 
 
 # --- messages on a pipe ---------------------------------------------------------------------------
@@ -479,23 +185,33 @@ MADE_OF = {
 def send(fd, data):
     if len(data) > MESSAGE_MAX:
         raise WireError("too much data")
-    view = memoryview(len(data).to_bytes(4, "big") + data)
-    while view:
-        view = view[os.write(fd, view) :]
+    data = len(data).to_bytes(4, "big") + data
+    sent = os.write(fd, data)
+    if sent < len(data):
+        view = memoryview(data)[sent:]
+        while view:
+            view = view[os.write(fd, view) :]
 
 
-def receive(fd):
+def receive(turns):
     """Returns the next message. Raises EOFError at the end, even in the middle of a message."""
-    size = int.from_bytes(_read(fd, 4), "big")
+    data = turns.read()
+    while len(data) < 4:
+        more = turns.read_part(1 << 16)
+        if not more:
+            raise EOFError
+        data += more
+    size = int.from_bytes(data[:4], "big")
     if size > MESSAGE_MAX:
         raise WireError("too much data")
-    return _read(fd, size)
-
-
-def _read(fd, size):
-    parts, left = [], size
+    left = size + 4 - len(data)
+    if left == 0:
+        return data[4:]
+    if left < 0:
+        raise WireError("more than one message")
+    parts = [data[4:]]
     while left > 0:
-        part = os.read(fd, min(left, 1 << 20))
+        part = turns.read_part(min(left, 1 << 20))
         if not part:
             raise EOFError
         parts.append(part)

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: MIT
+"""Which classes of Python's library the judge takes as its own when the candidate names one, and what stand-ins
+for instances of the library's classes answer. Both lists say what is allowed: any other class that a name
+leads to can be compared and no more."""
+
+import sys
+
+import aliases
+import classes
+import describe
+from describe import COMPARISONS, CONVERSIONS
+from trusted import load
+
+_NUMPY = ("ndarray", "dtype", "generic")
+# Classes that do nothing but hold values or describe types, by module.
+CLASSES = {
+    "abc": ("ABC", "ABCMeta"),
+    "array": ("array",),
+    "collections": ("ChainMap", "Counter", "OrderedDict", "UserDict", "UserList", "UserString", "defaultdict",
+                    "deque"),
+    "collections.abc": (
+        "AsyncGenerator", "AsyncIterable", "AsyncIterator", "Awaitable", "ByteString", "Callable", "Collection",
+        "Container", "Coroutine", "Generator", "Hashable", "ItemsView", "Iterable", "Iterator", "KeysView", "Mapping",
+        "MappingView", "MutableMapping", "MutableSequence", "MutableSet", "Reversible", "Sequence", "Set", "Sized",
+        "ValuesView"),
+    "datetime": ("date", "datetime", "time", "timedelta", "timezone", "tzinfo"),
+    "decimal": ("Context", "Decimal", "DecimalTuple"),
+    "enum": ("Enum", "EnumMeta", "EnumType", "Flag", "IntEnum", "IntFlag", "ReprEnum", "StrEnum", "auto"),
+    "fractions": ("Fraction",),
+    "ipaddress": ("IPv4Address", "IPv4Interface", "IPv4Network", "IPv6Address", "IPv6Interface", "IPv6Network"),
+    "numbers": ("Complex", "Integral", "Number", "Rational", "Real"),
+    "pathlib": ("Path", "PosixPath", "PurePath", "PurePosixPath", "PureWindowsPath", "WindowsPath"),
+    "typing": ("Any", "BinaryIO", "Generic", "IO", "Protocol", "SupportsAbs", "SupportsBytes", "SupportsComplex",
+               "SupportsFloat", "SupportsIndex", "SupportsInt", "SupportsRound", "TextIO"),
+    "uuid": ("SafeUUID", "UUID"),
+}  # fmt: skip
+# Exceptions that do not derive from Exception, and that do not end a test in the judge.
+BASE_EXCEPTIONS = (("asyncio.exceptions", "CancelledError"),)
+# Modules of packages that it loads for that.
+SUBMODULES = ("email.message", "xml.etree.ElementTree", "http.cookies",
+              *(f"email.mime.{name}" for name in ("base", "text", "multipart", "application", "image", "audio")))  # fmt: skip
+# Modules in which the judge looks up the special methods of an instance's class.
+MODULES_KNOWN = ("contextlib", "re", "functools", "io", "itertools", "collections", "threading", "types", "queue",
+                 "builtins", "dataclasses", "typing", "string", "operator", "asyncio", "_asyncio", "_io", "_thread", "random",
+                 "weakref", "contextvars", "logging", "heapq", "csv", "configparser", "argparse",
+                 "struct", "zlib", "hashlib", "_hashlib", "time", "inspect", "datetime", "enum", "abc")  # fmt: skip
+# What stand-ins for the library's objects answer: their items, texts and steps, which are data. They do no
+# arithmetic and compare with nothing, a proxy or a mock least of all; what they contain the judge finds among
+# their items.
+ANSWERED = frozenset((
+    "__len__", "__iter__", "__next__", "__reversed__", "__length_hint__", "__getitem__", "__setitem__", "__delitem__",
+    "__missing__", "__call__", "__enter__", "__exit__", "__aenter__", "__aexit__", "__aiter__", "__anext__", "__await__",
+    "__get__", "__set__", "__delete__", "__set_name__", "__str__", "__repr__", "__format__", "__bytes__", "__fspath__",
+    "__instancecheck__", "__subclasscheck__", "__class_getitem__", "__copy__", "__deepcopy__",
+))  # fmt: skip
+OF_TYPES = ("__or__", "__ror__")  # int | None, list[int] | None
+
+
+def _is_known_of_numpy(value):
+    numpy = sys.modules["numpy"]
+    return any(issubclass(value, vars(numpy)[name]) for name in _NUMPY)
+
+
+def may_cross(module, qualified, value):
+    """Returns whether the class VALUE, which describe.class_at() has found, is one that the candidate may name."""
+    if qualified in CLASSES.get(module, ()):
+        return True
+    if module == "numpy" or module.startswith("numpy.dtype"):
+        return _is_known_of_numpy(value)
+    if module.partition(".")[0] not in sys.stdlib_module_names or not classes.is_exception(value):
+        return False
+    is_ordinary = issubclass(value, Exception) or (module, qualified) in BASE_EXCEPTIONS
+    return is_ordinary and not aliases.is_control(value)
+
+
+def load_numpy(module):
+    """Looks for the classes of numpy's functions and generators; its other objects cross as values."""
+    if module in ("numpy", "numpy.random._generator"):
+        try:
+            load("numpy")
+        except ImportError:
+            pass
+
+
+HIDDEN = {("_elementtree", "_element_iterator"): ("xml.etree.ElementTree", lambda module: type(module.Element("x").iter()))}
+
+
+def hidden_type(module, qualified):
+    """Returns a type that no module has under the name that it gives."""
+    where, find_in = HIDDEN.get((module, qualified), (None, None))
+    return find_in(load(where)) if where else None
+
+
+def find(module, qualified):
+    """Returns the judge's own class of that name, if the candidate may name it; else None. Built-in classes have a
+    way of their own."""
+    if module in CLASSES and module not in sys.modules:
+        __import__(module)
+    value = describe.class_at(module, qualified) if module != "builtins" else None
+    return value if value is not None and may_cross(module, qualified, value) else None
+
+
+def answered_by(kind):
+    """Returns the special methods that a stand-in for an instance of KIND, a class of the library, answers."""
+    names = ANSWERED.union(OF_TYPES) if kind.__module__ in ("types", "typing") else ANSWERED
+    return tuple(name for name in describe.specials_of(kind) if name in names)
+
+
+# --- comparisons of abstract classes ---------------------------------------------------------------
+
+
+def answered_for_mixin(bases):
+    """Returns what a class has from an abstract one of the library among BASES, and must not have here: comparisons
+    that ask the object what it contains, and conversions that ask it for its parts."""
+    found = set()
+    for one in bases:
+        if describe.class_of_library(one) and one.__module__ in ("collections.abc", "numbers"):
+            kept = COMPARISONS if one.__module__ == "collections.abc" and compares_items_of(one) else CONVERSIONS
+            found.update(name for above in one.__mro__[:-1] for name in kept if callable(vars(above).get(name)))
+    return tuple(sorted(found - {"__hash__", "__len__"}))
+
+
+def compares_items_of(kind):
+    abc = sys.modules.get("collections.abc")
+    return abc is not None and issubclass(kind, abc.Set)
+
+
+def compares_items(value):
+    return compares_items_of(type(value))
+
+
+def class_of_items(bases):
+    """Returns the dictionary of the library among BASES, as which an object is compared."""
+    collections = sys.modules.get("collections")
+    known = (collections.OrderedDict, collections.defaultdict, collections.Counter) if collections is not None else ()
+    return next((one for one in bases if any(one is kind for kind in known)), None)
+
+
+def compare_mapping(kind, name, items, other):
+    """Compares a dictionary of the code's, of which ITEMS are told, with a value of the judge."""
+    pairs = list(items)
+    if not all(type(one) is tuple and len(one) == 2 for one in pairs):
+        return NotImplemented
+    made = kind() if kind.__name__ != "defaultdict" else {}
+    for key, value in pairs:
+        made[key] = value
+    return getattr(made, name)(other)
+
+
+def compare_items(name, value, other):
+    """Compares a set of the code's with one of the judge's by its items, which are data here."""
+    if not compares_items(other):
+        return NotImplemented
+    return getattr(frozenset, name)(frozenset(value), frozenset(other))

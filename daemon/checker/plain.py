@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: MIT
+"""The plain confirmation: runs prelude, code and tests of a job once more in one process, as a script would
+have them. What fails there does not pass. The process is started when all assertions have passed in
+isolation and nothing of the code runs any more, so nothing that the code did before can tell it anything.
+Its word turns a pass into a failure, and never the reverse. Code that attacks this process can forge it; it gains
+the pass that isolation alone would give."""
+
+import _ast
+import marshal
+import os
+import sys
+
+import names
+import program
+import suite
+
+NAME = "candidate"  # __name__ of the code's module where there are two processes
+ANSWER_MAX = 1024
+JOB_MAX = 1 << 30
+FRAMES = 6  # of Python between run() and a statement of the tests
+PIPE_MAX = 1 << 20  # bytes that a pipe holds
+STATUS_SIZE = 4
+HELLO = b"\xff" * 4  # no message, and no length: a judge that has not asked for this process is lost
+FAILS = "passes only in isolation"
+
+__all__ = ("confirm", "run", "run_tests")
+
+
+# --- in the process of the code --------------------------------------------------------------------
+
+
+def _now(function, *arguments):
+    return function(*arguments)
+
+
+def run_tests(namespace, job, compiled=suite.compile_plain, recorder=None, do=_now):
+    """Runs the tests of a job in the NAMESPACE of the code; COMPILED(text, name) makes code of them. Yields
+    (passed, detail) for each assertion. JOB is (setup, test, targets, entry_point). DO(function, arguments...)
+    calls what is of the tests."""
+    setup, test, targets, entry_point = job
+    recorder = recorder or suite.Recorder()
+    if setup:
+        do(exec, compile(setup, "<test_setup>", "exec", dont_inherit=True), namespace)
+
+    def check():
+        do(exec, compiled(test, "<test>"), namespace)
+        do(namespace["check"], namespace[entry_point])
+
+    if test:
+        yield suite.run(check, recorder)
+    for number, target in enumerate(targets):
+        yield suite.run(lambda: do(exec, compiled(target, f"<target {number}>"), namespace), recorder)
+
+
+def _as_script(text):
+    """Compiles the code as it is in a script, where `__name__` is `__main__`: code that looks at it elsewhere than
+    in a main guard must not learn which of the two runs this is. Main guards run in neither."""
+    tree = compile(text, f"<{NAME}>", "exec", _ast.PyCF_ONLY_AST, True)
+    stack = [tree]
+    while stack:
+        node = stack.pop()
+        if program.is_main_guard(node):
+            node.test = _ast.Constant(False, lineno=node.lineno, col_offset=0, end_lineno=node.lineno, end_col_offset=0)
+        if not isinstance(node, program.FUNCTIONS):
+            stack += suite.children(node)
+    return compile(tree, f"<{NAME}>", "exec", 0, True)
+
+
+def _first_failure(program_text, job):
+    """Returns the number of the first assertion that fails and why, or None."""
+    module = sys.modules[NAME] = sys.modules[program.TESTS] = type(sys)(program.TESTS)
+    namespace = vars(module)
+    try:
+        exec(_as_script(program_text), namespace)
+    except Exception as error:
+        return 0, suite.describe(error)
+    try:
+        for number, (passed, detail) in enumerate(run_tests(namespace, job)):
+            if not passed:
+                return number, detail
+    except Exception as error:
+        return 0, f"test_setup: {suite.describe(error)}"
+    return None
+
+
+def run(read_fd, write_fd, begin=lambda: None):
+    """Waits for one job, calls BEGIN() and answers b"pass", or b"NUMBER DETAIL" of the first assertion that
+    fails. Ends the process; also without a word, if the judge goes away or wants no confirmation."""
+    try:
+        os.write(write_fd, HELLO)
+        job = _receive(read_fd, JOB_MAX)
+        if job:
+            os.close(read_fd)
+            begin()
+            program_text, seed, *rest = marshal.loads(job)
+            suite.seed_random(program_text, seed)
+            if "recursionlimit" not in f"{program_text}{rest}":  # as many levels as in a script
+                sys.setrecursionlimit(sys.getrecursionlimit() + suite.frames() + FRAMES)
+            failed = _first_failure(program_text, rest)
+            answer = "pass" if failed is None else f"{failed[0]} {failed[1]}"
+            _send(write_fd, answer.encode("utf-8", "replace")[:ANSWER_MAX])
+    finally:
+        os._exit(0)
+
+
+def _send(fd, data):
+    view = memoryview(len(data).to_bytes(4, "big") + data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def _receive(fd, most, hello=None):
+    """Reads one message of at most MOST bytes, behind HELLO if that comes first; b"" if there is none."""
+    size = _read(fd, 4)
+    size = int.from_bytes(_read(fd, 4) if size == hello else size, "big")
+    return _read(fd, size) if 0 < size <= most else b""
+
+
+def _read(fd, size):
+    parts, left = [], size
+    while left > 0:
+        part = os.read(fd, min(left, 1 << 20))
+        if not part:
+            return b""
+        parts.append(part)
+        left -= len(part)
+    return b"".join(parts)
+
+
+# --- in the judge ----------------------------------------------------------------------------------
+
+
+def _drop(fd):
+    """Drops what is in the pipe."""
+    os.set_blocking(fd, False)
+    try:
+        while os.read(fd, PIPE_MAX):
+            pass
+    except BlockingIOError:
+        pass
+    os.set_blocking(fd, True)
+
+
+def exchange(fds, status_fd, data):
+    """Has the process behind FDS (read end, write end; they stay the caller's) run the job DATA, after the
+    candidate whose wait status comes over STATUS_FD. Nothing of that one lives then, and the process after it
+    only says hello before it has a job: what is in the pipe is no answer. Returns the answer, b"" if there is none.
+    Waits as long as it takes: the job's deadline ends the judge, too."""
+    read_fd, write_fd = fds
+    try:
+        if len(_read(status_fd, STATUS_SIZE)) != STATUS_SIZE:
+            return b""
+        _drop(read_fd)
+        _send(write_fd, data)
+        return _receive(read_fd, ANSWER_MAX, HELLO)
+    except OSError:
+        return b""
+
+
+def confirm(job, link, seed):
+    """Has LINK run JOB in one process. Returns (True, "", 0), or (False, reason, number of the first assertion
+    that fails)."""
+    text = program.compose(job.prelude, job.code, names.asked_of(job))[0]
+    # Version 2 of the format, since later ones depend on reference counts.
+    data = marshal.dumps((text, seed, job.setup, job.test, job.targets, job.entry_point), 2)
+    answer = link.confirm(data)
+    if answer == b"pass":
+        return True, "", 0
+    number, _, detail = str(answer, "utf-8", "replace").partition(" ")
+    is_number = number.isascii() and number.isdigit() and len(number) < 6 and int(number) < job.count()
+    if not is_number:
+        return False, f"{FAILS}: the process ended", 0
+    return False, f"{FAILS}: {'the test' if job.test else f'target {number}'}: {detail}", int(number)

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: MIT
+"""The places where a text, a file or a name becomes a program, each with the gate of texts.py before it: the built-in
+functions, pickles, the import system, and what an audit hook tells of all others."""
+
+import builtins
+import sys
+
+import callbacks
+import children
+import pickles
+from restricted import REAL_COMPILE, REAL_EVAL, REAL_EXEC, is_data
+from suite import shorten
+from texts import CODE, SHOWN_MAX, inner_codes, is_module_of_library, is_of_library, spaces_of
+
+# Tests without one of these run no text of the code's, unless a library does, which must not.
+WORDS = ("eval", "exec", "compile", "doctest", "timeit", "code", "marshal", "pickle", "run")
+# Modules that run texts which they have made themselves. All others run what they are given.
+MAKERS = frozenset("collections dataclasses enum typing inspect functools unittest numpy attr hypothesis".split())
+RUNNERS = ("numpy.testing", "numpy.f2py", "numpy.distutils", "unittest.main", "unittest.loader")
+# Functions that look up what a text names, and then call it.
+RESOLVERS = {
+    "Config": (("logging.config", "BaseConfigurator", "resolve"),),
+    "TestLoader": (("unittest.loader", "TestLoader", "loadTestsFromName"),),
+    "resolve_name": (("pkgutil", "", "resolve_name"),),
+    "yaml": (("yaml.constructor", "FullConstructor", "find_python_name"),
+             ("yaml.constructor", "UnsafeConstructor", "find_python_name")),
+}  # fmt: skip
+REAL = {"eval": REAL_EVAL, "exec": REAL_EXEC, "compile": REAL_COMPILE}
+IMPORTERS = ("_frozen_importlib", "_frozen_importlib_external")
+
+
+_kept = set()  # what keep_real() returns
+
+
+def keep_real():
+    """Has the checker's own modules find the real functions, whatever stands in their place among the built-in ones.
+    Returns the id() of each module's dictionary. A new name in a module makes Python forget where it has found
+    others: better in the interpreter that waits than in each of its forks."""
+    if not _kept:
+        for name in callbacks.OWN_MODULES:
+            if name in sys.modules:
+                names = vars(sys.modules[name])
+                names.update((name, function) for name, function in REAL.items() if name not in names)
+                _kept.add(id(names))
+    return _kept
+
+
+class Sinks:
+    """GATE is the texts.Gate of the job."""
+
+    def __init__(self, gate):
+        self.gate = gate
+        self.pickles = pickles.Pickles(gate)
+        self.modules = _kept
+
+    def hook(self, event, arguments):
+        watched = self.EVENTS.get(event)
+        if watched is not None:
+            watched(self, sys._getframe(1), *arguments)
+
+    def on_exec(self, frame, code):
+        space = frame.f_globals
+        if id(space) in self.modules:
+            return
+        if not any(space is vars(sys.modules[name]) for name in IMPORTERS):
+            self.gate.refuse("a text is run in a way that is not known")
+        while frame is not None and "module" not in frame.f_locals:
+            frame = frame.f_back
+        spec = getattr(frame and frame.f_locals["module"], "__spec__", None)
+        if spec is None or spec.origin not in ("frozen", "built-in") and not is_of_library(spec.origin) and id(code) not in self.gate.own_codes:
+            self.gate.refuse("the tests import a file that they have not written")
+        if spec.name.endswith("__main__") and spec.name.rpartition(".")[0] not in self.gate.job.tests():
+            self.gate.refuse(f"the tests import `{spec.name}`, which they do not name")
+
+    def on_import(self, _frame, name, path, *_rest):
+        if path is not None and not is_of_library(path):
+            self.gate.refuse("the tests import a file that they have not written")
+
+    def on_library(self, _frame, name):
+        if type(name) is str and "/" in name and not is_of_library(name):
+            self.gate.refuse("the tests load a library that is not the host's")
+
+    def on_code(self, frame, *_parts):
+        if id(frame.f_globals) not in self.modules and not is_module_of_library(frame.f_globals):
+            self.gate.refuse("the tests make code of their own")
+
+    def on_function(self, _frame, code):
+        if id(code) in self.gate.codes:
+            self.gate.refuse("the tests make a function of a text that is not theirs")
+
+    def on_setattr(self, frame, value, name, code):
+        if name == "__code__":
+            self.on_function(frame, code)
+
+    def on_find_class(self, frame, module, name):
+        self.pickles.on_find(frame, module, name)
+
+    def on_process(self, _frame, executable, command, directory, environment):
+        words = [command] if isinstance(command, (str, bytes)) else command
+        children.check(self.gate, [executable, *words], directory, environment)
+
+    def on_command(self, _frame, command):
+        children.check(self.gate, command)
+
+    def on_program(self, _frame, path, arguments, environment):
+        children.check(self.gate, [path, *arguments], None, environment)
+
+    EVENTS = {
+        "subprocess.Popen": on_process,
+        "os.system": on_command,
+        "os.exec": on_program,
+        "os.posix_spawn": on_program,
+        "pickle.find_class": on_find_class,
+        "exec": on_exec,
+        "import": on_import,
+        "ctypes.dlopen": on_library,
+        "code.__new__": on_code,
+        "function.__new__": on_function,
+        "object.__setattr__": on_setattr,
+    }
+
+    def guard_resolver(self, module, owner, name):
+        """Has a function of the library that finds functions by name find those that the tests name."""
+        try:
+            found = __import__(module, fromlist=[""])
+        except ImportError:
+            return
+        found = getattr(found, owner) if owner else found
+        original = getattr(found, name)
+        tests = self.gate.job.tests()
+
+        def resolve(*arguments, **keywords):
+            named = [one for one in (*arguments, *keywords.values()) if type(one) is str]
+            if not all(one in tests for one in named):
+                self.gate.refuse(f"`{module}` looks up a name that is not in the tests: {shorten(named[0], SHOWN_MAX)}")
+            return original(*arguments, **keywords)
+
+        resolve.__name__ = resolve.__qualname__ = name
+        setattr(found, name, resolve)
+
+    def guard_marshal(self):
+        """Has marshal give the tests no code but their own."""
+        import marshal
+
+        def checked(load):
+            def loaded(source, /):
+                value = load(source)
+                stack = [value]
+                while stack:
+                    part = stack.pop()
+                    if type(part) is CODE:
+                        self.gate.codes[id(part)] = part, None, "exec"
+                        self.gate.codes.update((id(one), (one, None, "exec")) for one in inner_codes(part))
+                    elif isinstance(part, (tuple, list, set, frozenset, dict)):
+                        stack += [one for item in part.items() for one in item] if type(part) is dict else part
+                return value
+
+            return loaded
+
+        for name in ("load", "loads"):
+            original = getattr(marshal, name)
+            made = checked(original)
+            made.__name__ = made.__qualname__ = name
+            made.__module__ = "marshal"
+            setattr(marshal, name, made)
+
+    def compiled_module(self, data, path, mode, **more):
+        """Is compile() for the import system."""
+        code = REAL_COMPILE(data, path, mode, **more)
+        text = "" if is_of_library(path) else self.gate.text_of(data)
+        if text and (self.gate.is_own(text) or is_data(text)):
+            self.gate.own_codes[id(code)] = code, None
+        return code
+
+    def install(self):
+        text = self.gate.job.tests()
+        if any(word in text for word in WORDS):
+            self.gate.follow()
+        if "pickle" in text:
+            self.pickles.install()
+        if "marshal" in text:
+            self.guard_marshal()
+        for word, resolvers in RESOLVERS.items():
+            if word in text:
+                for resolver in resolvers:
+                    self.guard_resolver(*resolver)
+        self.modules = keep_real()
+        for name in IMPORTERS:
+            vars(sys.modules[name]).update(exec=REAL_EXEC, compile=self.compiled_module)
+        for stand_in, name in zip(stand_ins(self.gate), REAL):
+            stand_in.__name__ = stand_in.__qualname__ = name
+            stand_in.__module__ = "builtins"
+            stand_in.__doc__ = REAL[name].__doc__
+            setattr(builtins, name, stand_in)
+        sys.addaudithook(self.hook)
+
+
+def stand_ins(gate):
+    """Returns what stands for eval(), exec() and compile()."""
+
+    def evaluate(source, /, globals=None, locals=None):
+        frame = sys._getframe(1)
+        if makes_texts(frame.f_globals):
+            return REAL_EVAL(source, *spaces_of(frame, globals, locals))
+        return gate.evaluated(source, "eval", (globals, locals), REAL_EVAL)
+
+    def execute(source, /, globals=None, locals=None, *, closure=None):
+        frame = sys._getframe(1)
+        more = {} if closure is None else {"closure": closure}
+        if makes_texts(frame.f_globals):
+            return REAL_EXEC(source, *spaces_of(frame, globals, locals), **more)
+        return gate.evaluated(source, "exec", (globals, locals), REAL_EXEC, **more)
+
+    def compile(source, filename, mode, flags=0, dont_inherit=False, optimize=-1, *, _feature_version=-1):
+        more = {"dont_inherit": True, "optimize": optimize, "_feature_version": _feature_version}
+        if makes_texts(sys._getframe(1).f_globals):
+            return REAL_COMPILE(source, filename, mode, flags, **more)
+        return gate.compiled(source, filename, mode, flags, **more)
+
+    return evaluate, execute, compile
+
+
+def makes_texts(namespace):
+    name = namespace.get("__name__")
+    if type(name) is not str or name.partition(".")[0] not in MAKERS or name.startswith(RUNNERS):
+        return False
+    return is_module_of_library(namespace)

@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: MIT
+"""What the judge makes of what the candidate says of its objects: stand-ins for classes, modules and exceptions.
+Of a name of the library's it takes its own class only where library.py says so. Exception classes that the code
+merely renames stay apart from those by which the tests fail."""
+
+import collections
+import sys
+
+import aliases
+import callbacks
+import classes
+import describe
+import library
+import membrane
+import mirrors
+import names
+import plain_methods
+import sharing
+import values
+import wire
+from callbacks import PLAIN
+from trusted import load
+from wire import WireError
+
+MISSING_MAX = 64  # exceptions of the code that are remembered
+# Every failure of a test is one of these, or ends it.
+FAILURES = (AssertionError, Exception, BaseException, SystemExit, KeyboardInterrupt, GeneratorExit)
+
+
+class CandidateExit(SystemExit):
+    """The code exits. In the tests a SystemExit is one of their own."""
+
+
+CandidateExit.__name__ = CandidateExit.__qualname__ = "SystemExit"
+
+
+class Alias(type):
+    """The class of aliases of built-in exception classes: equal to them, and not the same."""
+
+    def __eq__(cls, other):
+        return other is cls or other is getattr(cls, "original", None)
+
+    def __hash__(cls):
+        return hash(getattr(cls, "original", None))
+
+
+class Makers(membrane.Space):
+    """The part of a link (link.py) that makes stand-ins."""
+
+    def __init__(self, read_fd, write_fd, first):
+        super().__init__(read_fd, write_fd, first)
+        self.tamed = {}  # classes that stand for those by which a framework skips a test
+        self.modules = {}  # of the library that only the code has loaded, by name and by id()
+        self.aliases = {}  # built-in exception classes that the code has given another name
+        self.alias_mixtures = {}
+        self.originals = {}  # of those two, by id()
+        self.missing = collections.deque(maxlen=MISSING_MAX)  # exceptions of the code that name a module
+
+    def make_class(self, number, parts):
+        if len(parts) == 9 and type(parts[5]) is tuple:
+            parts = (*parts[:5], tuple(map(self.original, parts[5])), *parts[6:])
+        made = super().make_class(number, parts)
+        info = self.infos[id(made)]
+        info.named = info.named or any(one in self.named_classes for one in (number,))
+        plain_methods.guard(self.infos, made)
+        return made
+
+    named_classes = frozenset()
+
+    def name(self, kind, is_function=False):
+        """The tests name a class of the candidate's: its special methods answer, and those of its bases. With
+        IS_FUNCTION its name stands for a function, and few of them do."""
+        for one in kind.__mro__:
+            info = self.infos.get(id(one))
+            if info is not None:
+                info.limited = is_function and (info.limited or not info.named)
+                info.named = True
+
+    def derive(self, metaclass, name, bases, namespace, keywords):
+        made = super().derive(metaclass, name, bases, namespace, keywords)
+        if id(made) in self.infos:
+            self.name(made)  # a class statement of the tests names it
+        return made
+
+    def make_library_object(self, number, parts):
+        kind, module, qualified = parts
+        if kind != "Y" or type(module) is not str or type(qualified) is not str:
+            raise WireError("a name of the library")
+        if module == "builtins" and qualified in wire.TYPES:
+            return self.built_in(wire.TYPES[qualified])
+        found = library.find(module, qualified)
+        if found is not None:
+            return found
+        kind = describe.class_at(module, qualified)
+        if kind is not None and classes.is_exception(kind) and aliases.is_control(kind):
+            return self.tame(kind)
+        return self.opaque_class(module, qualified)
+
+    def tame(self, kind):
+        """Returns what stands for a class by which a framework skips a test: an error as any other."""
+        made = self.tamed.get(kind)
+        if made is None:
+            made = self.tamed[kind] = Alias(kind.__name__, (RuntimeError,), {"__module__": "candidate", "original": kind})
+            self.tamed[id(made)] = kind
+        return made
+
+    def opaque_class(self, module, qualified):
+        """A class of the library that the judge does not take as its own: it can be compared and no more."""
+        key = ("class", module, qualified)
+        made = self.library_classes.get(key)
+        if made is None:
+            names = {"__module__": module, "__qualname__": qualified}
+            made = self.library_classes[key] = type(mirrors.checked_name(qualified), (), names)
+        return made
+
+    def make_module(self, number, parts):
+        name = parts[1]
+        if type(name) is not str or name.partition(".")[0] not in sys.stdlib_module_names:
+            raise WireError("an unknown module")
+        if name in sys.modules and name in names.TAKEN_FROM:
+            return sys.modules[name]
+        made = self.modules.get(name)
+        if made is None:
+            made = self.modules[name] = type("module", (), {"__slots__": ()})()
+            self.modules[id(made)] = name
+        return made
+
+    def specials_of_library(self, module, qualified, specials):
+        """Those of the judge's own class of that name: the candidate cannot add any."""
+        root = module.partition(".")[0]
+        if root in library.MODULES_KNOWN and root in sys.stdlib_module_names:
+            __import__(module if module in library.CLASSES else root)
+        if module in library.SUBMODULES:
+            load(module)
+        library.load_numpy(module)
+        kind = describe.class_at(module, qualified)
+        if kind is None:
+            kind = HIDDEN_TYPES.get((module, qualified)) or library.hidden_type(module, qualified)
+        if isinstance(kind, type) and self.is_plain(kind):
+            raise WireError("a value that is an object")
+        if not isinstance(kind, type) or self.is_value(kind):
+            return ()
+        return library.answered_by(kind)
+
+    @staticmethod
+    def is_plain(kind):
+        """Returns whether an honest description of an instance is never one of an object of the library."""
+        plain = (*PLAIN, type(...), type(NotImplemented), describe.FUNCTION, describe.BOUND_METHOD)
+        is_one = any(kind is one for one in plain) or sharing.container_tag(kind) is not None
+        return is_one or classes.is_exception(kind) or issubclass(kind, type)
+
+    @staticmethod
+    def is_value(kind):
+        """Returns whether instances of a class cross as values: none of them stays on the other side, where
+        it could answer now one thing and now another."""
+        plain = (*describe.IMMUTABLE_BASES, *describe.MUTABLE_BASES, bool)
+        return kind in plain or sharing.container_tag(kind) is not None or values.has_parts(kind)
+
+    def class_shown(self, info, kind):
+        module, qualified = info.library
+        found = describe.class_at(module, qualified) or HIDDEN_TYPES.get((module, qualified))
+        return kind if found is None else found
+
+    def may_make(self, kind):
+        return id(kind) in self.infos or isinstance(kind, type) and callbacks.is_of_tests(kind)
+
+    def make_exception(self, number, parts):
+        if len(parts) != 8 or not classes.is_exception(parts[1]):
+            raise WireError("a bad exception")
+        kind = self.original(parts[1])
+        if kind is SystemExit:
+            kind = CandidateExit
+        error = classes.rebuild(self.mixed_with_aliases(kind), *parts[2:])
+        if isinstance(error, ModuleNotFoundError):
+            self.missing.append(error)
+        return error
+
+    def has_raised(self, error):
+        """Returns whether a ModuleNotFoundError came from the code."""
+        return any(error is one for one in self.missing)
+
+    # --- exception classes that the code merely renames ---
+
+    def alias(self, kind):
+        """Returns a class that stands for a built-in exception class under a name of the code's: it catches
+        what the code raises, and nothing that the judge raises itself."""
+        made = self.aliases.get(kind)
+        if made is None:
+            made = self.aliases[kind] = Alias(kind.__name__, (kind,), {"__module__": "candidate"})
+            made.original = kind
+            self.originals[id(made)] = kind
+        return made
+
+    def built_in(self, kind):
+        """A built-in class that arrives as a value, from wherever: `except Account.Error` is no better than
+        `except Error`. SystemExit is the code's own, which ends no test."""
+        if kind is SystemExit:
+            self.originals[id(CandidateExit)] = kind
+            return CandidateExit
+        return self.alias(kind) if any(kind is one for one in FAILURES) else kind
+
+    def original(self, kind):
+        return self.originals.get(id(kind), kind)
+
+    def export(self, writer, value):
+        original = self.originals.get(id(value))
+        if id(value) in self.tamed:
+            super().export(writer, self.tamed[id(value)])
+        elif original is None:
+            super().export(writer, self.observed.get(id(value), value))
+        else:
+            writer.node_of(original)
+
+    def without_aliases(self, name, value):
+        """The value of a global name of the code's, as the tests see it."""
+        if type(value) is tuple:
+            return tuple(self.without_aliases(name, part) for part in value)
+        if id(value) in self.originals:
+            return self.original(value) if value.__name__ == name else value
+        is_own = classes.is_exception(value) and id(value) not in self.stand_in_numbers
+        return self.alias(value) if is_own and value.__name__ != name else value
+
+    def mixed_with_aliases(self, kind):
+        if not self.aliases:
+            return kind
+        above = tuple(alias for original, alias in self.aliases.items() if issubclass(kind, original))
+        if not above:
+            return kind
+        key = (kind, len(self.aliases))
+        made = self.alias_mixtures.get(key)
+        if made is None:
+            try:
+                above = sorted(above, key=lambda alias: -len(alias.__mro__))
+                bases = above if any(issubclass(alias, kind) for alias in above) else (kind, *above)
+                made = type(kind.__name__, tuple(bases), {"__module__": kind.__module__})
+                self.originals[id(made)] = kind
+            except TypeError:
+                made = kind
+            self.alias_mixtures[key] = made
+        return made
+
+
+def _hidden_types():
+    """Types that no module has under the name that they give."""
+    found = [type(iter(one)) for one in ([], (), {}, set(), "", b"", range(0), {}.values(), {}.items())]
+    found += [type(reversed([])), type((i for i in ())), describe.FUNCTION, describe.BOUND_METHOD]
+    found += [type(iter(int, 0)), type(map), type(zip())]
+    ordered = collections.OrderedDict()
+    found += [type(one) for one in (iter(ordered), ordered.keys(), ordered.values(), ordered.items())]
+
+    async def coroutine():
+        pass
+
+    async def generator():
+        yield
+
+    running, stepping = coroutine(), generator().asend(None)
+    running.close()
+    stepping.close()
+    found += [type(running), type(stepping), type(generator()), type(generator().athrow(ValueError))]
+    return {(one.__module__, one.__qualname__): one for one in found}
+
+
+HIDDEN_TYPES = _hidden_types()

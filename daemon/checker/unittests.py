@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: MIT
+"""Assertions of unittest that would hand what the tests expect to an object of the code's: assertSetEqual() calls
+`first.difference(second)`."""
+
+
+def is_asked_for(text):
+    return "unittest" in text or "TestCase" in text
+
+
+def _as_set(link, value):
+    """Returns a set of the code's as the plain one that the judge has of it; None for any other object of its."""
+    if not link.is_theirs(value):
+        return value
+    for base in (set, frozenset):
+        if isinstance(value, base):
+            return base(base.__iter__(value))
+    return None
+
+
+def guard_sets(link):
+    """Has assertSetEqual() compare plain sets only, where a set is the code's."""
+    from unittest import TestCase
+
+    plain = TestCase.assertSetEqual
+
+    def assertSetEqual(self, first, second, msg=None):
+        first_set, second_set = _as_set(link, first), _as_set(link, second)
+        if first_set is None or second_set is None:
+            place = "first" if first_set is None else "second"
+            self.fail(self._formatMessage(msg, f"the {place} argument is an object of the code's and no set"))
+        plain(self, first_set, second_set, msg)
+
+    assertSetEqual.__doc__ = plain.__doc__
+    TestCase.assertSetEqual = assertSetEqual

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+"""Assertions that are not reached because a context manager of the code suppresses what was raised before them. A
+block that begins with a method that the code lacks would end there, and pass."""
+
+import _ast
+
+import suite
+
+LOOPS = (_ast.For, _ast.AsyncFor, _ast.While)
+FUNCTIONS = (_ast.FunctionDef, _ast.AsyncFunctionDef, _ast.Lambda, _ast.ClassDef)
+
+
+def _asserts(node):
+    """Returns whether a statement or a call checks something. What always fails stands where nobody is to come."""
+    if isinstance(node, _ast.Assert):
+        return not isinstance(node.test, _ast.Constant)
+    function = node.func if isinstance(node, _ast.Call) else None
+    name = function.attr if isinstance(function, _ast.Attribute) else getattr(function, "id", "")
+    return name.startswith("assert") or name == "fail"
+
+
+def judges(node):
+    """Returns whether a class of the tests' has tests or assertions in it, or derives from one of a test framework's."""
+    bases = [base.attr if isinstance(base, _ast.Attribute) else getattr(base, "id", "") for base in node.bases]
+    methods = [part.name for part in node.body if isinstance(part, FUNCTIONS) and not isinstance(part, _ast.Lambda)]
+    is_test = any("TestCase" in name for name in bases) or any(name.startswith("test") for name in methods)
+    return is_test or any(map(_asserts, suite.nodes(node)))
+
+
+def _inside(node):
+    """Yields what a block runs: no bodies of functions that it only defines."""
+    stack = [*node.body]
+    while stack:
+        part = stack.pop()
+        yield part
+        if not isinstance(part, FUNCTIONS):
+            stack += suite.children(part)
+
+
+def has_any(text, line):
+    """Returns whether the innermost `with` around LINE of TEXT has assertions there or behind."""
+    blocks = [one for one in suite.nodes(suite.parse(text, "<tests>")) if isinstance(one, (_ast.With, _ast.AsyncWith))]
+    around = [one for one in blocks if one.body[0].lineno <= line <= one.end_lineno]
+    if not around:
+        return False
+    block = max(around, key=lambda one: one.body[0].lineno)
+    for part in _inside(block):  # the next round of a loop is left out, too
+        if isinstance(part, LOOPS) and part.lineno <= line <= part.end_lineno:
+            line = part.lineno
+    return any(_asserts(part) and part.end_lineno >= line for part in _inside(block))
+
+
+def because_of(error, sources):
+    """Returns whether assertions of the tests are left out if ERROR, which was raised in a `with`, is suppressed there.
+    SOURCES are the tests' texts by file name."""
+    at = error.__traceback__
+    file = at.tb_frame.f_code.co_filename if at is not None else ""
+    return file in sources and has_any(sources[file], at.tb_lineno)
