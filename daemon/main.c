@@ -6,6 +6,7 @@
 #include "conf/config.h"
 #include "daemon/base/environment.h"
 #include "daemon/base/privileges.h"
+#include "daemon/base/reserve.h"
 #include "daemon/supervisor/supervisor.h"
 #include "daemon/version.h"
 
@@ -229,8 +230,13 @@ int main(int argc, char **argv)
     _cleanup_arguments_ struct arguments arguments = ARGUMENTS_NULL;
     _cleanup_config_ struct config config = CONFIG_NULL;
 
-    if (options_parse(argc, argv, &arguments) < 0)
-        return EX_USAGE;
+    if (reserve_init() < 0) {
+        (void)fprintf(stderr, "rubricd: out of memory\n");
+        return EX_OSERR;
+    }
+    int r = options_parse(argc, argv, &arguments);
+    if (r < 0)
+        return r == -ENOMEM ? EX_OSERR : EX_USAGE;
     if (arguments.help) {
         options_help(stdout);
         return 0;
@@ -239,8 +245,9 @@ int main(int argc, char **argv)
         (void)puts("rubricd " RUBRICD_VERSION);
         return 0;
     }
-    if (load_config(&arguments, &config) < 0)
-        return EX_CONFIG;
+    r = load_config(&arguments, &config);
+    if (r < 0)
+        return r == -EINVAL ? EX_CONFIG : EX_OSERR; /* the service manager tries again after this */
     if (arguments.check_config) {
         (void)puts("The configuration is good.");
         return 0;

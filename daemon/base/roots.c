@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "roots.h"
 
+#include "proto/shortage.h"
 #include "proto/util.h"
 
 #include <fcntl.h>
@@ -13,6 +14,8 @@ char *roots_path_of(int fd)
     char link[32], path[PATH_MAX];
     (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
     ssize_t n = readlink(link, path, sizeof(path) - 1);
+    if (n == (ssize_t)sizeof(path) - 1)
+        errno = ENAMETOOLONG;
     if (n < 0 || n == (ssize_t)sizeof(path) - 1)
         return NULL;
     path[n] = '\0';
@@ -42,12 +45,24 @@ bool roots_contain(const char *root, const char *path)
     return strncmp(path, root, n) == 0 && (path[n] == '/' || path[n] == '\0');
 }
 
-bool roots_allow(const struct roots *roots, const char *path)
+const char *roots_covered(const char *path)
 {
+    static const char *const covers[] = {"/work", "/bench", "/dev/shm"};
+    for (size_t i = 0; i < ARRAY_SIZE(covers); i++)
+        if (roots_contain(covers[i], path))
+            return covers[i];
+    return NULL;
+}
+
+int roots_allow(const struct roots *roots, const char *path)
+{
+    int r = 0;
     for (size_t i = 0; i < roots->count; i++) {
         _cleanup_free_ char *root = realpath(roots->item[i], NULL);
         if (root && roots_contain(root, path))
-            return true;
+            return 1;
+        if (!root && is_shortage(errno))
+            r = -errno;
     }
-    return false;
+    return r;
 }

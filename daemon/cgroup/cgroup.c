@@ -133,6 +133,13 @@ int cgroup_leaf_read_cpu(const struct cgroup_leaf *leaf, uint64_t *ret_cpu_us)
     return read_values(leaf->fd, "cpu.stat", keys, ARRAY_SIZE(keys), ret_cpu_us);
 }
 
+int cgroup_leaf_read_cpu_pressure(const struct cgroup_leaf *leaf, uint64_t *ret_us)
+{
+    char text[CGROUP_FILE_MAX];
+    int r = cgroup_file_read(leaf->fd, "cpu.pressure", text, sizeof(text));
+    return r < 0 ? r : cgroup_text_pressure(text, "full", ret_us);
+}
+
 int cgroup_leaf_read(const struct cgroup_tree *tree, const struct cgroup_leaf *leaf,
                      struct cgroup_usage *ret)
 {

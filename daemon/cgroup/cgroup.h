@@ -137,6 +137,11 @@ int cgroup_leaf_read(const struct cgroup_tree *tree, const struct cgroup_leaf *l
 /* Reads the CPU time only, to enforce a limit on the whole tree's CPU time while it runs. */
 int cgroup_leaf_read_cpu(const struct cgroup_leaf *leaf, uint64_t *ret_cpu_us);
 
+/* Reads for how long the leaf was ready to run and none of it had a CPU, as the kernel last worked
+ * it out: every two seconds. -ENOENT: the kernel has no such file (no PSI), or does not tell
+ * (before Linux 5.13). */
+int cgroup_leaf_read_cpu_pressure(const struct cgroup_leaf *leaf, uint64_t *ret_us);
+
 /* Returns 1 if a process in the leaf is alive (zombies do not count), 0 if not, or a negative
  * errno. */
 int cgroup_leaf_is_populated(const struct cgroup_leaf *leaf);

@@ -38,10 +38,14 @@ static bool is_ours(int fd)
         return false;
     char self[24];
     int n = snprintf(self, sizeof(self), "%d\n", (int)getpid());
-    for (const char *line = procs; line; line = strchr(line, '\n'), line += line ? 1 : 0)
-        if (strncmp(line, self, (size_t)n) == 0)
-            return true;
-    return false;
+    const char *line = procs;
+    while (strncmp(line, self, (size_t)n) != 0) {
+        const char *end = strchr(line, '\n');
+        if (!end)
+            return false;
+        line = end + 1;
+    }
+    return true;
 }
 
 /* Opens this process's group through one of the mounts in the text of mountinfo. */

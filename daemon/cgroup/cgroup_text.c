@@ -140,6 +140,19 @@ int cgroup_text_value(const char *text, const char *key, uint64_t *ret)
     return -ENOENT;
 }
 
+int cgroup_text_pressure(const char *text, const char *kind, uint64_t *ret_us)
+{
+    static const char key[] = " total=";
+    size_t n = strlen(kind);
+    for (; *text; text = next_line(text)) {
+        if (strncmp(text, kind, n) != 0 || text[n] != ' ')
+            continue;
+        const char *at = strstr(text, key), *end = text + strcspn(text, "\n");
+        return at && at < end ? cgroup_text_number(at + strlen(key), ret_us) : -EBADMSG;
+    }
+    return -ENOENT;
+}
+
 bool cgroup_text_has_word(const char *text, const char *word)
 {
     while (*text) {

@@ -30,6 +30,11 @@ int cgroup_text_path(const struct cgroup_mount *mount, const char *group, char *
  * such line; -EBADMSG: no number. */
 int cgroup_text_value(const char *text, const char *key, uint64_t *ret);
 
+/* Reads the total in microseconds from the line of KIND ("some", "full") of a file like
+ * cpu.pressure: "full avg10=0.00 avg60=0.00 avg300=0.00 total=123". -ENOENT: no such line;
+ * -EBADMSG: no number. */
+int cgroup_text_pressure(const char *text, const char *kind, uint64_t *ret_us);
+
 /* Reads the number in a file of one value; UINT64_MAX for "max". -EBADMSG: no number. */
 int cgroup_text_number(const char *text, uint64_t *ret);
 

@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <fcntl.h>
 #include <linux/filter.h>
+#include <linux/fs.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <seccomp.h>
@@ -23,6 +24,10 @@
 #define NEWEST_KNOWN 450
 
 #define IOPRIO_WHO_PROCESS 1
+
+#ifndef F_SETDELEG
+#define F_SETDELEG 1040 /* since Linux 6.19 */
+#endif
 
 /* Theory of operation. The jail installs the filter once and every job inherits it. If each job
  * installed its own, the kernel would compile it each time, which costs as much as the rest of a
@@ -46,7 +51,7 @@ static const struct pass_call {
 };
 
 struct group {
-    int error;
+    int error;             /* 0: the call does nothing, and succeeds */
     const char *names[24]; /* NULL-terminated; skipped if libseccomp does not know it */
 };
 
@@ -55,10 +60,11 @@ static const struct group groups[] = {
     {EPERM,
      {"ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "kcmp", "process_madvise",
       "process_mrelease", "move_pages", "migrate_pages", NULL}},
+    /* Binding itself to a few CPUs: threads that take these from each other would look as if others
+     * took them, and move the job's deadline (pool/starvation.h). */
+    {EPERM, {"sched_setaffinity", NULL}},
     /* Mounts: the view stays as the jail made it. */
-    {EPERM,
-     {"mount", "umount", "pivot_root", "chroot", "fsopen", "fsmount", "quotactl", "quotactl_fd",
-      NULL}},
+    {EPERM, {"mount", "umount", "pivot_root", "chroot", "quotactl", "quotactl_fd", NULL}},
     /* File handles reach a file wherever it is. */
     {EPERM, {"name_to_handle_at", "open_by_handle_at", NULL}},
     /* Keyrings outlive a job and belong to the account. */
@@ -67,6 +73,7 @@ static const struct group groups[] = {
     {EPERM,
      {"bpf", "perf_event_open", "userfaultfd", "lookup_dcookie", "fanotify_init", "fanotify_mark",
       NULL}},
+    {ENOSYS, {"memfd_secret", NULL}}, /* memory that not even the kernel's own map shows */
     {ENOSYS, {"io_uring_setup", "io_uring_enter", "io_uring_register", NULL}},
     /* The kernel itself. */
     {EPERM,
@@ -102,6 +109,9 @@ static const struct group groups[] = {
       NULL}},
     /* All jobs and the host share /usr: a job that watches it sees what they run. */
     {ENOSYS, {"inotify_init", "inotify_init1", NULL}},
+    /* The host's disks. What a job writes is thrown away, so there is nothing to wait for: the
+     * answer is that it is done. (fsync() and the like reach no further than one file.) */
+    {0, {"sync", "syncfs", NULL}},
     /* Obsolete calls: other memory layouts, other semantics. */
     {ENOSYS,
      {"modify_ldt", "uselib", "ustat", "sysfs", "_sysctl", "remap_file_pages", "vm86", "vm86old",
@@ -175,6 +185,35 @@ static int add_terminals(scmp_filter_ctx ctx)
     return r < 0 ? r : deny_if(ctx, EPERM, "ioctl", equals(1, TIOCLINUX));
 }
 
+/* Refuses what tells of others' use of a file, or delays it, like inotify: a directory's notices,
+ * and leases. */
+static int add_watching(scmp_filter_ctx ctx)
+{
+    static const uint32_t commands[] = {F_NOTIFY, F_SETLEASE, F_SETDELEG};
+    int r = 0;
+    for (size_t i = 0; i < ARRAY_SIZE(commands) && r == 0; i++)
+        r = deny_if(ctx, EPERM, "fcntl", equals(1, commands[i]));
+    return r;
+}
+
+/* Refuses to set the flags of an inode: they hinder whoever cleans up, and no grader needs them. */
+static int add_inode_flags(scmp_filter_ctx ctx)
+{
+    static const uint32_t requests[] = {FS_IOC_SETFLAGS, FS_IOC32_SETFLAGS, FS_IOC_FSSETXATTR,
+                                        FS_IOC_SETVERSION, FS_IOC32_SETVERSION};
+    int r = 0;
+    for (size_t i = 0; i < ARRAY_SIZE(requests) && r == 0; i++)
+        r = deny_if(ctx, EPERM, "ioctl", equals(1, requests[i]));
+    return r;
+}
+
+/* Refuses files without a name, outside of the tmpfs that bounds the others. No limit of a process
+ * counts them: as many as it has descriptors, each as large as a file may be. */
+static int add_memory_files(scmp_filter_ctx ctx)
+{
+    return deny(ctx, ENOSYS, "memfd_create", 0, NULL);
+}
+
 /* Refuses set-id files. In a view, whose mounts are nosuid, they have no effect; in a directory of
  * the host they would. */
 static int add_set_id(scmp_filter_ctx ctx)
@@ -208,9 +247,8 @@ static int add_processes(scmp_filter_ctx ctx, bool own_pids)
     static const struct {
         const char *name;
         unsigned pid; /* index of the argument */
-    } calls[] = {{"prlimit64", 0},          {"sched_setaffinity", 0}, {"sched_setattr", 0},
-                 {"sched_setscheduler", 0}, {"sched_setparam", 0},    {"setpriority", 1},
-                 {"ioprio_set", 1}};
+    } calls[] = {{"prlimit64", 0},      {"sched_setattr", 0}, {"sched_setscheduler", 0},
+                 {"sched_setparam", 0}, {"setpriority", 1},   {"ioprio_set", 1}};
     int r = 0;
     for (size_t i = 0; i < ARRAY_SIZE(calls) && r == 0; i++)
         r = deny_if(ctx, EPERM, calls[i].name,
@@ -237,7 +275,7 @@ static int add_sockets(scmp_filter_ctx ctx, bool own_names)
     return r;
 }
 
-static int fill(scmp_filter_ctx ctx, uint32_t layers, uint64_t pass)
+static int fill(scmp_filter_ctx ctx, uint32_t layers, bool bounds_memory, uint64_t pass)
 {
     bool own_names =
         layer_in(layers, LAYER_MOUNT_NAMESPACE) && layer_in(layers, LAYER_NET_NAMESPACE);
@@ -256,6 +294,12 @@ static int fill(scmp_filter_ctx ctx, uint32_t layers, uint64_t pass)
         r = add_personality(ctx);
     if (r == 0)
         r = add_terminals(ctx);
+    if (r == 0)
+        r = add_watching(ctx);
+    if (r == 0)
+        r = add_inode_flags(ctx);
+    if (r == 0 && !(bounds_memory && layer_in(layers, LAYER_CGROUP)))
+        r = add_memory_files(ctx);
     if (r == 0 && !layer_in(layers, LAYER_MOUNT_NAMESPACE))
         r = add_set_id(ctx);
     if (r == 0)
@@ -277,7 +321,7 @@ static int write_newer(int fd)
     return write(fd, newer, sizeof(newer)) == (ssize_t)sizeof(newer) ? 0 : -errno;
 }
 
-int filter_program(uint32_t layers, uint64_t pass)
+int filter_program(uint32_t layers, bool bounds_memory, uint64_t pass)
 {
     assert((layers & ~LAYERS_ALL) == 0);
     _cleanup_close_ int fd = memfd_create("seccomp", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -286,7 +330,7 @@ int filter_program(uint32_t layers, uint64_t pass)
     scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
     if (!ctx)
         return -ENOMEM;
-    int r = fill(ctx, layers, pass);
+    int r = fill(ctx, layers, bounds_memory, pass);
     if (r == 0)
         r = write_newer(fd);
     if (r == 0)

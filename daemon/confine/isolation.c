@@ -33,7 +33,7 @@
 #include <sys/wait.h>
 
 /* Increase when the code's confinement changes in a way that no other part of the digest shows. */
-#define POLICY_REVISION 3
+#define POLICY_REVISION 6
 
 #define VERSION_TIMEOUT_MS UINT64_C(10000)
 
@@ -95,27 +95,38 @@ static bool ends_well(pid_t pid, uint64_t deadline_ns)
     return waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-char *isolation_interpreter_version(const char *interpreter, struct fault *fault)
+int isolation_version_begin(const char *interpreter, struct version_query *ret, struct fault *fault)
 {
-    uint64_t deadline_ns = clock_now_ns() + VERSION_TIMEOUT_MS * NS_PER_MS;
     int pipe_fds[2];
+    if (pipe2(pipe_fds, O_CLOEXEC) < 0) {
+        int r = -errno;
+        fault_set(fault, "pipe: %s", strerror(-r));
+        return r;
+    }
+    struct version_query query = {
+        .output = pipe_fds[0],
+        .deadline_ns = clock_now_ns() + VERSION_TIMEOUT_MS * NS_PER_MS,
+    };
+    int r = spawn_version(interpreter, pipe_fds[1], &query.pid);
+    close_fd(pipe_fds[1]);
+    if (r < 0) {
+        close_fd(pipe_fds[0]);
+        fault_set(fault, "[rubric] interpreter: cannot run %s: %s", interpreter, strerror(-r));
+        return -EINVAL;
+    }
+    *ret = query;
+    return 0;
+}
+
+char *isolation_version_end(struct version_query *query, const char *interpreter,
+                            struct fault *fault)
+{
     char text[256] = "";
     size_t length;
-    pid_t pid = 0;
-    if (pipe2(pipe_fds, O_CLOEXEC) < 0) {
-        fault_set(fault, "pipe: %s", strerror(errno));
-        return NULL;
-    }
-    int r = spawn_version(interpreter, pipe_fds[1], &pid);
-    close_fd(pipe_fds[1]);
-    bool good = r == 0 && read_to_end(pipe_fds[0], deadline_ns, text, sizeof(text));
-    close_fd(pipe_fds[0]);
-    if (r < 0) {
-        fault_set(fault, "[rubric] interpreter: cannot run %s: %s", interpreter, strerror(-r));
-        return NULL;
-    }
+    bool good = read_to_end(query->output, query->deadline_ns, text, sizeof(text));
+    query->output = close_fd(query->output);
     /* If the end of its output did not come in time, do not wait any longer. */
-    good = ends_well(pid, good ? deadline_ns : 0) && good;
+    good = ends_well(query->pid, good ? query->deadline_ns : 0) && good;
     text[strcspn(text, "\r\n")] = '\0';
     _cleanup_free_ char *version = utf8_replace(text, strlen(text), &length);
     if (!good || !version) {
@@ -181,6 +192,25 @@ static int check_interpreter(const struct probe *probe, const struct config *con
               "installation, in [isolation] readable",
               config->interpreter);
     return -EINVAL;
+}
+
+/* Each view has directories of its own that lie over what the host has there. */
+static int check_readable(const struct probe *probe, const struct config *config,
+                          struct fault *fault)
+{
+    if (!layer_in(probe->layers, LAYER_MOUNT_NAMESPACE))
+        return 0;
+    for (size_t i = 0; i < config->readable.count; i++) {
+        const char *path = config->readable.item[i], *cover = roots_covered(path);
+        if (!cover)
+            continue;
+        fault_set(fault,
+                  "[isolation] readable: %s: jobs have a %s of their own, which hides it; move it, "
+                  "or bind-mount it elsewhere",
+                  path, cover);
+        return -EINVAL;
+    }
+    return 0;
 }
 
 static int check_warm(const struct probe *probe, const struct config *config, struct fault *fault)
@@ -313,6 +343,8 @@ int isolation_init(struct isolation *isolation, const struct config *config,
 {
     *isolation = (struct isolation){.layers = probe->layers, .is_warm = probe->is_warm};
     int r = check_required(probe, config, fault);
+    if (r == 0)
+        r = check_readable(probe, config, fault);
     if (r == 0)
         r = check_interpreter(probe, config, fault);
     if (r == 0)

@@ -44,6 +44,19 @@ int isolation_without(const struct config *config, uint32_t *ret, struct fault *
 
 void isolation_deinit(struct isolation *isolation);
 
-/* Runs `INTERPRETER -V` and returns its first line, which the caller frees; NULL with FAULT on
- * failure. Blocks, for 10 seconds at most. */
-char *isolation_interpreter_version(const char *interpreter, struct fault *fault);
+/* A running `INTERPRETER -V`. */
+struct version_query {
+    pid_t pid;
+    int output; /* owned */
+    uint64_t deadline_ns;
+};
+
+/* Starts `INTERPRETER -V`, which runs while the caller does other things. A negative errno with
+ * FAULT. */
+int isolation_version_begin(const char *interpreter, struct version_query *ret,
+                            struct fault *fault);
+
+/* Returns the first line that the query printed, which the caller frees; NULL with FAULT on
+ * failure. Blocks, until 10 seconds after the beginning at most. Nothing is left of the query. */
+char *isolation_version_end(struct version_query *query, const char *interpreter,
+                            struct fault *fault);

@@ -2,9 +2,11 @@
 #include "probe.h"
 #include "filter.h"
 
+#include "conf/config.h"
 #include "daemon/base/await.h"
 #include "daemon/base/clock.h"
 #include "daemon/jail/link.h"
+#include "proto/shortage.h"
 #include "proto/util.h"
 
 #include <assert.h>
@@ -14,6 +16,8 @@
 #include <sys/wait.h>
 
 #define ANSWER_MS 10000
+/* A jail that met a shortage is tried again this often at most. */
+#define TRIES_MAX 3
 
 static const uint32_t needs_user_namespace = LAYER_BIT(LAYER_PID_NAMESPACE) |
                                              LAYER_BIT(LAYER_MOUNT_NAMESPACE) |
@@ -29,12 +33,15 @@ static void end_jail(struct jailproc *jail)
     jail->pidfd = close_fd(jail->pidfd);
 }
 
-static int make_shape(uint32_t layers, struct jail_shape *ret)
+static int make_shape(const struct jailproc_config *config, uint32_t layers, struct jail_shape *ret)
 {
-    struct jail_shape shape = {.layers = layers, .filter = -1};
+    /* The last slot: its uid is there if those of the others are. */
+    struct jail_shape shape = {.layers = layers, .filter = -1, .slot = CONFIG_SLOTS_MAX - 1};
     if (getrandom(&shape.pass, sizeof(shape.pass), 0) != (ssize_t)sizeof(shape.pass))
         return -EIO;
-    if (layer_in(layers, LAYER_SECCOMP) && (shape.filter = filter_program(layers, shape.pass)) < 0)
+    if (layer_in(layers, LAYER_SECCOMP))
+        shape.filter = filter_program(layers, config->bounds_memory, shape.pass);
+    if (layer_in(layers, LAYER_SECCOMP) && shape.filter < 0)
         return shape.filter;
     *ret = shape;
     return 0;
@@ -47,7 +54,7 @@ static int ask(const struct jailproc_config *config, uint32_t layers, const char
     struct jail_shape shape;
     struct jailproc jail;
     int unexpected = -1;
-    int r = make_shape(layers, &shape);
+    int r = make_shape(config, layers, &shape);
     if (r < 0)
         return r;
     r = jailproc_spawn(config, &shape, directory, &jail);
@@ -94,6 +101,23 @@ static void explain_means(struct probe *probe, const struct link_notice *notice)
                 strerror(errors[LAYER_SECCOMP]));
 }
 
+static void explain_own_uid(struct probe *probe, const struct jailproc_config *config, int error)
+{
+    if (!config->idmap)
+        because(probe, LAYER_OWN_UID, "%s", config->no_idmap ? config->no_idmap : "");
+    else if (error == ENOENT || error == ECONNREFUSED)
+        because(probe, LAYER_OWN_UID, "rubricd-idmap does not listen at %.108s: %s", config->idmap,
+                strerror(error));
+    else if (error == ENODATA)
+        because(probe, LAYER_OWN_UID, "/etc/subuid grants the account no ids");
+    else if (error == ERANGE)
+        because(probe, LAYER_OWN_UID, "/etc/subuid grants the account fewer than %d ids",
+                CONFIG_SLOTS_MAX);
+    else if (error != 0)
+        because(probe, LAYER_OWN_UID, "rubricd-idmap at %.108s: %s", config->idmap,
+                strerror(error));
+}
+
 static void explain_user_namespace(struct probe *probe, int error)
 {
     because(probe, LAYER_USER_NAMESPACE,
@@ -126,18 +150,50 @@ static bool is_refusal(int r)
            r == -EINVAL || r == -ECONNRESET;
 }
 
+/* Returns the first error by which a jail lost a layer to a shortage, or 0. */
+static int shortage_in(const struct link_notice *notice)
+{
+    for (enum layer layer = 0; layer < LAYER_COUNT; layer++)
+        if (is_shortage(notice->layer_errors[layer]))
+            return notice->layer_errors[layer];
+    return 0;
+}
+
+/* Asks until the answer is the host's: jobs would run with fewer layers for as long as the daemon
+ * does, only because something was short for a moment. A jail that ends without a word may have met
+ * a shortage as well. */
+static int ask_surely(const struct jailproc_config *config, uint32_t layers, const char *directory,
+                      struct link_notice *ret)
+{
+    int r = 0;
+    for (int tries = 0; tries < TRIES_MAX; tries++) {
+        r = ask(config, layers, directory, ret);
+        bool is_sure = r == 0 ? shortage_in(ret) == 0 : is_refusal(r) && r != -ECONNRESET;
+        if (is_sure || r == -ETIMEDOUT) /* the daemon waits meanwhile, and has waited for long */
+            return r;
+    }
+    /* The host says ENOSPC as well where its administrator allows no such namespace. */
+    if (r == 0 && shortage_in(ret) != ENOSPC)
+        return -shortage_in(ret);
+    return r;
+}
+
 int probe_jails(struct probe *probe, const struct jailproc_config *config, uint32_t without,
                 const char *no_cgroups, const char *directory, struct fault *fault)
 {
     *probe = (struct probe)PROBE_NULL;
     struct link_notice notice = {.type = LINK_READY};
-    uint32_t wanted =
-        layers_consistent(LAYERS_ALL & ~without & ~(no_cgroups ? LAYER_BIT(LAYER_CGROUP) : 0));
-    int r = ask(config, wanted, directory, &notice);
+    uint32_t without_too = without;
+    if (no_cgroups)
+        without_too |= LAYER_BIT(LAYER_CGROUP);
+    if (!config->idmap)
+        without_too |= LAYER_BIT(LAYER_OWN_UID);
+    uint32_t wanted = layers_consistent(LAYERS_ALL & ~without_too);
+    int r = ask_surely(config, wanted, directory, &notice);
     if (layer_in(wanted, LAYER_USER_NAMESPACE) && is_refusal(r)) {
         explain_user_namespace(probe, -r);
         wanted = layers_consistent(wanted & ~LAYER_BIT(LAYER_USER_NAMESPACE));
-        r = ask(config, wanted, directory, &notice);
+        r = ask_surely(config, wanted, directory, &notice);
     }
     (void)rmdir(directory);
     if (r < 0) {
@@ -145,6 +201,7 @@ int probe_jails(struct probe *probe, const struct jailproc_config *config, uint3
         return r;
     }
     explain_means(probe, &notice);
+    explain_own_uid(probe, config, notice.layer_errors[LAYER_OWN_UID]);
     explain_the_rest(probe, without, no_cgroups);
     probe->layers = notice.layers & wanted;
     probe->is_warm = notice.warm == 1;
@@ -154,9 +211,9 @@ int probe_jails(struct probe *probe, const struct jailproc_config *config, uint3
         if (!layer_in(probe->layers, layer) && !*probe->missing_because[layer])
             because(probe, layer, "it goes with a layer that is missing");
     const uint32_t network = LAYER_BIT(LAYER_NETWORK) | LAYER_BIT(LAYER_NET_NAMESPACE);
-    r = make_shape(probe->layers, &probe->shape);
+    r = make_shape(config, probe->layers, &probe->shape);
     if (r == 0)
-        r = make_shape(layers_consistent(probe->layers & ~network), &probe->networked);
+        r = make_shape(config, layers_consistent(probe->layers & ~network), &probe->networked);
     if (r < 0)
         fault_set(fault, "making the filter of system calls: %s", strerror(-r));
     return r;

@@ -20,7 +20,7 @@ pid_t cgroup_fork(int leaf_fd, uint64_t flags, uint64_t pass, int *ret_pidfd, bo
     struct clone_args args = {
         .flags = flags | CLONE_PIDFD | (leaf_fd >= 0 ? CLONE_INTO_CGROUP : 0),
         .pidfd = (uintptr_t)&pidfd,
-        .exit_signal = SIGCHLD,
+        .exit_signal = flags & CLONE_PARENT ? 0 : SIGCHLD, /* a sibling has that of its parent */
         .cgroup = leaf_fd >= 0 ? (uint64_t)leaf_fd : 0,
     };
     bool must_enter = false;

@@ -92,20 +92,23 @@ int children_reap(pid_t pid, struct children_usage *usage)
     struct rusage of_one = {0};
     int status = 0;
     assert(pid > 0); /* 0 and -1 would reap whichever child ends next */
-    while (wait4(pid, &status, 0, &of_one) < 0 && errno == EINTR)
+    while (wait4(pid, &status, __WALL, &of_one) < 0 && errno == EINTR)
         ;
     add(usage, &of_one);
     return status;
 }
 
-/* Reaps all dead children. Returns whether any child is left. */
-static bool reap_dead(struct children_usage *usage)
+/* Reaps all dead children. Returns whether any child is left. Without __WALL in OPTIONS, neither
+ * sees one that was cloned without an exit signal. */
+static bool reap_dead(int options, pid_t twin, struct children_usage *usage)
 {
     for (;;) {
         struct rusage of_one = {0};
-        pid_t pid = wait4(-1, NULL, WNOHANG, &of_one);
-        if (pid > 0)
+        pid_t pid = wait4(-1, NULL, WNOHANG | options, &of_one);
+        if (pid > 0 && pid != twin)
             add(usage, &of_one);
+        else if (pid > 0)
+            continue;
         else if (pid == 0 || errno != EINTR)
             return pid == 0;
     }
@@ -118,10 +121,12 @@ static bool kill_children(struct children_usage *usage)
     return kill_but(NULL, 0, usage) >= 0;
 }
 
-bool children_kill_all(unsigned deadline_ms, struct children_usage *usage)
+bool children_kill_all(unsigned deadline_ms, pid_t twin, struct children_usage *usage)
 {
     uint64_t deadline_ns = clock_now_ns() + deadline_ms * NS_PER_MS;
-    while (reap_dead(usage)) {
+    /* The twin alone is no reason to kill anything. Where there is another reason, the twin goes
+     * with the rest: kill(-1) outruns processes that fork, and spares none. */
+    for (int options = 0; reap_dead(options, twin, usage); options = __WALL) {
         if (!kill_children(usage) || clock_now_ns() >= deadline_ns)
             return false;
         /* Killed processes take some time to die. */

@@ -25,6 +25,8 @@ struct children_usage {
 int children_reap(pid_t pid, struct children_usage *usage);
 
 /* Kills and reaps children until none is left, and adds their usage to *usage. As process 1 of a
- * pid namespace, kills everything in it. Returns false if some are left after DEADLINE_MS, for
- * example one in uninterruptible sleep. */
-bool children_kill_all(unsigned deadline_ms, struct children_usage *usage);
+ * pid namespace, kills everything in it. TWIN (0: none) is a child that was cloned without an exit
+ * signal: it is spared if it is the only child and killed with the others otherwise, and its usage
+ * is never added. Returns false if some are left after DEADLINE_MS, for example one in
+ * uninterruptible sleep. */
+bool children_kill_all(unsigned deadline_ms, pid_t twin, struct children_usage *usage);

@@ -5,7 +5,8 @@
  * namespace and none over the host. enclosure_build() uses them, each step before one that would
  * forbid it:
  *
- *  1. map one user and one group into the user namespace, and set a neutral host name;
+ *  1. map one user, or two (idmap.h), and one group into the user namespace, and set a neutral
+ *     host name;
  *  2. unshare the network namespace, which has only a loopback device;
  *  3. open and empty the slot's directory, the work directory on hosts without a view;
  *  4. enter the view (view.c), attach the tmpfs that jobs write to (work.c), seal the view;
@@ -20,8 +21,11 @@
  * only the identity, the slot's directory and the capabilities are indispensable. The per-job part
  * below shows and hides directories, by the capabilities that the jail has kept for itself. */
 #include "enclosure.h"
+#include "identity.h"
+#include "idmap.h"
 #include "landlock.h"
 #include "mounts.h"
+#include "sockets.h"
 
 #include "proto/util.h"
 
@@ -38,30 +42,6 @@
 #include <sys/syscall.h>
 
 /* --- identity ------------------------------------------------------------------------------ */
-
-static int write_text(const char *path, const char *text)
-{
-    _cleanup_close_ int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0)
-        return -errno;
-    size_t n = strlen(text);
-    return write(fd, text, n) == (ssize_t)n ? 0 : -errno;
-}
-
-/* Maps one identity inside to the supervisor's outside: the most that the kernel allows without
- * privilege. */
-static int map_identity(const struct link_setup *setup)
-{
-    char uids[48], gids[48];
-    (void)snprintf(uids, sizeof(uids), "%d %u 1", VIEW_UID, setup->uid);
-    (void)snprintf(gids, sizeof(gids), "%d %u 1", VIEW_GID, setup->gid);
-    int r = write_text("/proc/self/setgroups", "deny");
-    if (r == 0)
-        r = write_text("/proc/self/uid_map", uids);
-    if (r == 0)
-        r = write_text("/proc/self/gid_map", gids);
-    return r;
-}
 
 /* Clears the ambient, bounding and inheritable sets. The jail keeps its permitted capabilities over
  * its user namespace, but no execve can pass them on. */
@@ -95,6 +75,7 @@ static int enter_view(struct enclosure *c, const char *slot_directory, const cha
     struct view_options options = {
         .mountpoint = slot_directory,
         .readable = c->readable,
+        .uid = VIEW_UID,
         .own_proc = layer_in(c->layers, LAYER_PID_NAMESPACE),
         .network = !layer_in(c->layers, LAYER_NETWORK),
         .pass = c->pass,
@@ -103,7 +84,7 @@ static int enter_view(struct enclosure *c, const char *slot_directory, const cha
     if (r < 0)
         return r;
     *ret_step = "making the work directory";
-    r = work_open_tmpfs(&c->work, &c->view, shows_tmp(c));
+    r = work_open_tmpfs(&c->work, &c->view, shows_tmp(c), slot_directory);
     if (r == 0) {
         *ret_step = "sealing it";
         r = view_seal(&c->view);
@@ -121,6 +102,24 @@ static void lose(struct enclosure *c, struct link_notice *notice, enum layer lay
     assert(layer_in(c->layers, layer) && error < 0);
     c->layers &= ~LAYER_BIT(layer);
     notice->layer_errors[layer] = -error;
+}
+
+/* Maps the users and the group. The zygote has written the map of users of a jail that it has made
+ * with a uid per slot; the jail has that identity then. */
+static int set_up_identity(struct enclosure *c, const struct link_setup *setup,
+                           struct link_notice *notice)
+{
+    const struct idmap_request request = {.slot = setup->slot};
+    struct idmap_reply reply;
+    if (!layer_in(c->layers, LAYER_USER_NAMESPACE))
+        return 0;
+    if (!layer_in(c->layers, LAYER_OWN_UID))
+        return identity_map(VIEW_UID, setup->uid, VIEW_GID, setup->gid);
+    int r = geteuid() == IDMAP_JAIL ? 0 : idmap_ask(setup->idmap, &request, &reply);
+    if (r == 0)
+        return identity_map_group(VIEW_GID, setup->gid);
+    lose(c, notice, LAYER_OWN_UID, r);
+    return identity_map(VIEW_UID, setup->uid, VIEW_GID, setup->gid);
 }
 
 static int set_up_files(struct enclosure *c, const char *slot_directory, struct link_notice *notice,
@@ -180,7 +179,7 @@ static int allow_of_host(const struct enclosure *c, int ruleset)
 static int allow_of_view(const struct enclosure *c, int ruleset)
 {
     int r = landlock_allow_path(ruleset, c->landlock_version, "/", LANDLOCK_READ);
-    for (size_t i = 0; i < WORK_DIRECTORIES && r == 0; i++)
+    for (size_t i = 0; i < WORK_SEEN && r == 0; i++)
         if (c->work.directories[i] >= 0)
             r = landlock_allow(ruleset, c->landlock_version, c->work.directories[i],
                                LANDLOCK_WRITE);
@@ -251,7 +250,45 @@ static int set_up_seccomp(const struct enclosure *c, int filter)
 static bool bar_user_namespaces(const struct enclosure *c)
 {
     return layer_in(c->layers, LAYER_USER_NAMESPACE) &&
-           write_text("/proc/sys/user/max_user_namespaces", "0") == 0;
+           identity_write("/proc/sys/user/max_user_namespaces", "0") == 0;
+}
+
+/* --- the first state ----------------------------------------------------------------------- */
+
+static int count_sockets(struct enclosure *c)
+{
+    if (!layer_in(c->layers, LAYER_NET_NAMESPACE))
+        return 0;
+    c->socket_count = close_fd(c->socket_count);
+    int fd = sockets_open(c->view.proc);
+    /* ENOENT: this kernel's /proc has no such file, or what covers it. */
+    if (fd < 0)
+        return fd == -ENOENT ? 0 : fd;
+    c->socket_count = fd;
+    c->sockets = sockets_read(fd);
+    return 0;
+}
+
+int enclosure_check_sockets(const struct enclosure *c, unsigned own)
+{
+    bool is_first = c->socket_count < 0 || sockets_read(c->socket_count) == c->sockets + own;
+    return is_first ? 0 : -EBUSY;
+}
+
+/* Needs CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN over the pid namespace, which the jail keeps. */
+static void open_last_pid(struct enclosure *c)
+{
+    if (c->view.proc >= 0)
+        c->last_pid = openat(c->view.proc, "sys/kernel/ns_last_pid", O_WRONLY | O_CLOEXEC);
+}
+
+void enclosure_restart_pids(const struct enclosure *c, enum enclosure_pids from)
+{
+    char text[16];
+    int n = snprintf(text, sizeof(text), "%d", (int)from - 1);
+    /* The namespace is that of the writer, be that the jail or its twin. */
+    if (c->last_pid >= 0)
+        (void)!pwrite(c->last_pid, text, (size_t)n, 0);
 }
 
 /* --- all of it ----------------------------------------------------------------------------- */
@@ -260,16 +297,15 @@ int enclosure_build(struct enclosure *c, const struct link_setup *setup, char *c
                     const char *slot_directory, int filter, struct link_notice *notice,
                     const char **ret_step)
 {
-    int r = 0;
+    int r;
     c->layers = layers_consistent(setup->layers & LAYERS_ALL);
     c->view = (struct view)VIEW_NULL;
     c->work = (struct work)WORK_NULL;
-    c->ruleset = -1;
+    c->ruleset = c->socket_count = c->last_pid = -1;
     c->readable = readable;
     c->pass = setup->pass;
     *ret_step = "mapping the identity of the user namespace";
-    if (layer_in(c->layers, LAYER_USER_NAMESPACE))
-        r = map_identity(setup);
+    r = set_up_identity(c, setup, notice);
     if (r < 0)
         return r;
     if (layer_in(c->layers, LAYER_PID_NAMESPACE) && getpid() != 1)
@@ -289,6 +325,7 @@ int enclosure_build(struct enclosure *c, const struct link_setup *setup, char *c
         lose(c, notice, LAYER_SECCOMP, r);
     c->gives_up_pass =
         layer_in(c->layers, LAYER_SECCOMP) && !bar_user_namespaces(c) && setup->argc > 0;
+    open_last_pid(c);
     *ret_step = "giving up capabilities";
     r = bound_capabilities();
     /* Jobs must not inspect the jail's memory and environment. */
@@ -296,7 +333,7 @@ int enclosure_build(struct enclosure *c, const struct link_setup *setup, char *c
     c->layers = layers_consistent(c->layers);
     assert(!has_view(c) || c->view.root >= 0);
     notice->layers = c->layers;
-    return r;
+    return r < 0 ? r : count_sockets(c);
 }
 
 /* --- per job ------------------------------------------------------------------------------- */
@@ -330,7 +367,7 @@ static int show_bench(struct enclosure *c, const struct link_job *job, const cha
     _cleanup_close_ int tree = view_fetch(&c->view, path, false);
     r = tree < 0 ? tree : check_bench(tree, job);
     if (r == 0)
-        r = view_attach(&c->view, tree, VIEW_BENCH);
+        r = view_attach(&c->view, tree, VIEW_BENCH, NULL);
     if (r < 0)
         return r;
     (void)snprintf(c->bench, sizeof(c->bench), "%s", path);
@@ -339,15 +376,39 @@ static int show_bench(struct enclosure *c, const struct link_job *job, const cha
     return 0;
 }
 
-static int show_readable(const struct enclosure *c, char *const *paths)
+static int show_readable(struct enclosure *c, char *const *paths)
 {
-    for (; *paths; paths++) {
-        _cleanup_close_ int tree = view_fetch(&c->view, *paths, false);
-        int r = tree < 0 ? tree : view_attach(&c->view, tree, *paths);
+    for (size_t i = 0; paths[i]; i++) {
+        _cleanup_close_ int tree = view_fetch(&c->view, paths[i], false);
+        int r = tree < 0 ? tree : view_attach(&c->view, tree, paths[i], &c->kept[i]);
         if (r < 0)
             return r;
     }
     return 0;
+}
+
+int enclosure_enter_twin(struct enclosure *c, const char **ret_step)
+{
+    *ret_step = "hiding the bench of an earlier job";
+    int r = hide_bench(c);
+    if (r == 0 && has_view(c)) {
+        *ret_step = "mounting its own /proc";
+        r = view_enter_twin(&c->view, layer_in(c->layers, LAYER_PID_NAMESPACE));
+    }
+    if (r == 0) {
+        *ret_step = "separating its directories";
+        r = work_enter_twin(&c->work);
+    }
+    if (r == 0 && c->ruleset >= 0) {
+        *ret_step = "making its Landlock ruleset";
+        c->ruleset = close_fd(c->ruleset);
+        r = c->ruleset = new_ruleset(c);
+    }
+    if (r >= 0) {
+        *ret_step = "counting its sockets";
+        r = count_sockets(c);
+    }
+    return r < 0 ? r : 0;
 }
 
 int enclosure_show(struct enclosure *c, const struct link_job *job, const struct link_lists *lists,
@@ -373,7 +434,7 @@ int enclosure_hide(struct enclosure *c, const struct link_lists *lists)
         count++;
     /* In reverse order: one may be mounted inside another. */
     while (count-- > 0) {
-        int of_one = mounts_detach(lists->readable[count], c->pass);
+        int of_one = view_detach(&c->view, lists->readable[count], c->kept[count]);
         r = r < 0 ? r : of_one;
     }
     return r;

@@ -26,10 +26,14 @@ struct enclosure {
     uint64_t pass;         /* see mounts.h */
     bool gives_up_pass;    /* jobs must give it up: one could learn the pass and use it (pass.h) */
     char *const *readable; /* host paths that every job may read; borrowed */
+    int socket_count;      /* see sockets.h; -1: jobs share a network namespace with others */
+    uint64_t sockets;      /* before any job */
+    int last_pid;          /* sets the pid after which the next are looked for; -1: no means to */
 
     /* The host directory that the view shows at VIEW_BENCH; an empty path: none. */
     char bench[PATH_MAX];
     uint64_t bench_device, bench_inode;
+    size_t kept[LINK_LIST_MAX]; /* of each path shown to the job (view_detach()) */
 };
 
 /* Builds ENCLOSURE around the calling process, which the supervisor has already put into the
@@ -39,6 +43,25 @@ struct enclosure {
 int enclosure_build(struct enclosure *enclosure, const struct link_setup *setup,
                     char *const *readable, const char *slot_directory, int filter,
                     struct link_notice *notice, const char **ret_step);
+
+/* Makes ENCLOSURE, of which this process has a copy in namespaces of its own (twin.h), that of a
+ * twin, which shows its jobs neither bench nor readable paths of their own. On failure returns a
+ * negative errno and names the step in *ret_step. */
+int enclosure_enter_twin(struct enclosure *enclosure, const char **ret_step);
+
+/* Returns 0 if no socket that a job has made is left, once no process of it lives; otherwise
+ * -EBUSY. OWN: number of sockets that the jail has made since enclosure_build(). */
+int enclosure_check_sockets(const struct enclosure *enclosure, unsigned own);
+
+/* From which pid on the next processes of the pid namespace are numbered. */
+enum enclosure_pids {
+    ENCLOSURE_PIDS_OF_JAIL = 2, /* the jail's own children: its twin */
+    ENCLOSURE_PIDS_OF_JOB = 100,
+};
+
+/* Starts to number processes as for the first job: so none learns how many others have started. Has
+ * no effect where the kernel does not let the jail do that. */
+void enclosure_restart_pids(const struct enclosure *enclosure, enum enclosure_pids from);
 
 /* Shows a job its bench, hides that of the previous job, and shows the other paths that it may
  * read. On failure *ret_stage says which of these failed. */

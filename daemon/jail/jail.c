@@ -8,11 +8,15 @@
  *  1. shows the job its bench and the paths that it may read (enclosure.c), bounds the work
  *     directory and writes the job's files there (work.c);
  *  2. starts the job's process (start.c), which gives up the remaining rights and becomes the
- *     program (lockdown.c);
- *  3. waits for two events at once: the end of the program and the end of the supervisor;
+ *     program (lockdown.c); if it is to judge a candidate, has the twin start that (twin.c);
+ *  3. waits for two events at once: the end of the program and the end of the supervisor; and
+ *     says how long the job has waited for a CPU when the supervisor asks (tree_time.c). Where no
+ *     control group bounds memory, it looks how much memory the processes take (tree_memory.c);
  *  4. kills what is left of the job's process tree. The jail is process 1 of its pid namespace, or
  *     at least a child subreaper, so every orphan becomes its child;
- *  5. takes away what it showed, empties the directory, and sends the notice of the job's end.
+ *  5. takes away what it showed, empties the directory, and sends the notice of the job's end. If
+ *     the next job would not find the first state, because files without a name or sockets are
+ *     left, the notice says so, and the supervisor replaces the jail (it counts as lost).
  *
  * If the supervisor goes away, the jail performs steps 4 and 5 and exits, so that nothing outlives
  * the daemon. The jail knows nothing of JSON, clients or verdicts, holds no secret of the daemon's
@@ -20,8 +24,14 @@
 #include "jail.h"
 #include "children.h"
 #include "enclosure.h"
+#include "idmap.h"
 #include "link.h"
+#include "run_delay.h"
 #include "start.h"
+#include "tree_memory.h"
+#include "tree_time.h"
+#include "twin.h"
+#include "zygote.h"
 
 #include "daemon/base/clock.h"
 #include "proto/util.h"
@@ -33,6 +43,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -41,6 +52,10 @@
 
 /* Time that a killed process tree has to die before the jail gives up on it. */
 #define TREE_KILL_MS 5000
+/* Between two looks at the tmpfs of a job, and at its memory where no control group bounds that;
+ * longer if looking takes long, so that it takes no more than one part in LOOK_SHARE of a CPU. */
+#define LOOK_MS UINT64_C(50)
+#define LOOK_SHARE 20
 
 struct jail {
     int link;
@@ -49,14 +64,21 @@ struct jail {
     char *strings;            /* the current job's; LINK_STRINGS_MAX bytes */
     struct lockdown lockdown; /* the current job's */
     struct start start;
+    struct twin twin;
 };
 
 struct jailed_job {
+    uint64_t number;
     pid_t pid;
     int pidfd;
     uint64_t started_ns;
     bool warm;
     struct link_lists lists;
+    struct twin_ends ends; /* of the wire, until the program has them */
+    uint64_t memory_bytes; /* limit of its tree that the jail enforces; 0: none */
+    bool took_too_much;    /* it was killed for that */
+    bool lacked_room;      /* the host's file system was full when the jail looked */
+    bool met_full_disk; /* its tmpfs was full when the jail looked, whatever is there at its end */
 };
 
 /* Performs the part of a job's set-up that precedes the fork. *ret_stage says how far it came. */
@@ -78,8 +100,13 @@ static int prepare(struct jail *jail, const struct link_job *request, const int 
     if (r < 0)
         return r;
     *ret_stage = LINK_STAGE_FILES;
-    if (fds[LINK_FILES] >= 0)
+    if (fds[LINK_FILES] >= 0 && request->candidate_argc == 0) {
+        /* They belong to the job, whose uid may be another than the jail's. */
+        if (layer_in(enclosure->layers, LAYER_OWN_UID))
+            (void)setfsuid(IDMAP_JOB);
         r = work_unpack(lockdown->cwd, fds[LINK_FILES]);
+        (void)setfsuid(geteuid());
+    }
     if (r < 0)
         return r;
     *ret_stage = LINK_STAGE_LANDLOCK;
@@ -88,6 +115,8 @@ static int prepare(struct jail *jail, const struct link_job *request, const int 
         .layers = enclosure->layers,
         .cwd = lockdown->cwd,
         .fds = {fds[LINK_STDIN], fds[LINK_STDOUT], fds[LINK_STDERR]},
+        .fd_count = LINK_STANDARD_FDS,
+        .processes = twin_is_alive(&jail->twin) ? 2 : 1,
         .ruleset = *ret_ruleset >= 0 ? *ret_ruleset : enclosure->ruleset,
         .own_cgroup = fds[LINK_CGROUP] >= 0,
         .enter_cgroup = -1,
@@ -98,7 +127,38 @@ static int prepare(struct jail *jail, const struct link_job *request, const int 
         .ceilings = jail->ceilings,
         .argv = job->lists.argv,
         .envp = job->lists.envp,
+        .script = job->lists.bench ? job->lists.argv[request->argc - 1] : NULL,
+        .readable = job->lists.readable,
     };
+    return r;
+}
+
+/* Makes the twin for the candidate of a pair. */
+static int make_twin(struct jail *jail, const struct link_job *request, const int fds[LINK_JOB_FDS])
+{
+    const struct jail_interpreter *interpreter = jail->start.interpreter;
+    const struct twin_parts parts = {&jail->enclosure, &jail->start, jail->ceilings, jail->strings};
+    if (request->candidate_argc == 0)
+        return 0;
+    if (fds[LINK_CODE] < 0)
+        return -EPROTO;
+    if (interpreter)
+        interpreter->learn(fds[LINK_CODE]);
+    return twin_make(&jail->twin, &parts, fds);
+}
+
+/* Has the twin start the candidate of a pair, and gives the job's process its ends of the pipes. */
+static int begin_candidate(struct jail *jail, const struct link_job *request,
+                           const int fds[LINK_JOB_FDS], struct jailed_job *job)
+{
+    if (request->candidate_argc == 0)
+        return 0;
+    int r = twin_begin(&jail->twin, request, jail->strings, fds, &job->ends);
+    jail->lockdown.fds[LINK_PAIR_READ] = job->ends.wire_read;
+    jail->lockdown.fds[LINK_PAIR_WRITE] = job->ends.wire_write;
+    jail->lockdown.fds[LINK_PAIR_STATUS] = job->ends.status;
+    jail->lockdown.fds[LINK_PAIR_CODE] = fds[LINK_CODE];
+    jail->lockdown.fd_count = LINK_PAIR_FDS;
     return r;
 }
 
@@ -106,16 +166,22 @@ static int prepare(struct jail *jail, const struct link_job *request, const int 
 static bool spawn(struct jail *jail, const struct link_job *request, const int fds[LINK_JOB_FDS],
                   struct jailed_job *job, struct lockdown_error *ret_error)
 {
-    enum link_stage stage;
+    enum link_stage stage = LINK_STAGE_TWIN;
     _cleanup_close_ int ruleset = -1;
-    int r = prepare(jail, request, fds, job, &ruleset, &stage);
+    int r = make_twin(jail, request, fds);
+    if (r == 0)
+        r = prepare(jail, request, fds, job, &ruleset, &stage);
+    if (r == 0 && (r = begin_candidate(jail, request, fds, job)) < 0)
+        stage = LINK_STAGE_TWIN;
     if (r < 0) {
         *ret_error = (struct lockdown_error){stage, -r};
         return false;
     }
+    enclosure_restart_pids(&jail->enclosure, ENCLOSURE_PIDS_OF_JOB);
     job->started_ns = clock_now_ns();
     job->pid =
         start_job(&jail->start, &jail->lockdown, fds[LINK_CGROUP], request->warm, &job->pidfd);
+    twin_ends_close(&job->ends);
     if (job->pid < 0)
         *ret_error = (struct lockdown_error){LINK_STAGE_FORK, -job->pid};
     return job->pid > 0;
@@ -145,37 +211,36 @@ static bool begin(const struct jail *jail, const struct link_job *request, struc
     return false;
 }
 
-/* Opens the file in which the kernel tells how long PID waited for a CPU. It must be opened while
- * PID runs: once PID has made itself undumpable, it is too late. */
-static int open_schedstat(pid_t pid)
+/* Answers a question about JOB_NO while JOB runs. Stays silent about another one, which has
+ * ended. Returns false if the supervisor cannot be told. */
+static bool answer_question(struct jail *jail, const struct jailed_job *job, uint64_t job_no)
 {
-    char path[40];
-    (void)snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)pid);
-    return open(path, O_RDONLY | O_CLOEXEC);
+    struct link_notice notice = {.type = LINK_TIMES, .job_no = job_no, .run_delay_ns = UINT64_MAX};
+    struct tree_time time;
+    notice.is_second = twin_runs_second(&jail->twin);
+    if (job_no != job->number)
+        return true;
+    uint64_t elapsed_ns = clock_now_ns() - job->started_ns;
+    const struct tree_time_except twin = {jail->twin.pid, jail->twin.used_us * 1000};
+    if (tree_time_read_settled(jail->enclosure.view.proc, elapsed_ns, twin, &time) == 0) {
+        notice.cpu_us = time.run_ns / 1000;
+        notice.run_delay_ns = time.wait_ns + jail->twin.first_delay_ns;
+        notice.ended_ns = clock_now_ns();
+    }
+    return link_send_notice(jail->link, &notice, -1) == 0;
 }
 
-/* Reads how long the program was runnable without a CPU; the program must be a zombie. UINT64_MAX:
- * not known. */
-static uint64_t read_run_delay(int schedstat)
-{
-    char text[80];
-    ssize_t n = schedstat < 0 ? -1 : read(schedstat, text, sizeof(text) - 1);
-    if (n <= 0)
-        return UINT64_MAX;
-    text[n] = '\0';
-    char *end; /* "run_ns delay_ns timeslices" */
-    (void)strtoull(text, &end, 10);
-    return *end == ' ' ? strtoull(end + 1, NULL, 10) : UINT64_MAX;
-}
-
-/* Receives a job that was sent while another one runs, and hands it back. Returns false if no valid
- * job arrived. */
-static bool return_job(const struct jail *jail)
+/* Receives what the supervisor sends while JOB runs: a question, which it answers, or a job,
+ * which it hands back. Returns false if nothing valid arrived. */
+static bool hear_supervisor(struct jail *jail, const struct jailed_job *job)
 {
     static char strings[LINK_STRINGS_MAX]; /* jail->strings belong to the running job */
     struct link_job request;
     int fds[LINK_JOB_FDS];
-    if (link_receive_job(jail->link, &request, strings, fds) <= 0)
+    int r = link_receive_job(jail->link, &request, strings, fds);
+    if (r == LINK_ASKED)
+        return answer_question(jail, job, request.job_no);
+    if (r <= 0)
         return false;
     explicit_bzero(strings, request.strings_length); /* the next job may be a copy of this memory */
     for (int i = 0; i < LINK_JOB_FDS; i++)
@@ -184,22 +249,50 @@ static bool return_job(const struct jail *jail)
     return link_send_notice(jail->link, &notice, -1) == 0;
 }
 
-/* Waits for the program's end. Kills the program if the supervisor goes away or sends anything but
- * a job. Returns false if the jail must exit. */
-static bool wait_for_end(const struct jail *jail, const struct jailed_job *job)
+/* Notes whether the disk is full, and kills JOB if its processes take more memory than they may.
+ * Returns after how many milliseconds to look again; -1: never. */
+static int look_at_limits(const struct jail *jail, struct jailed_job *job)
+{
+    const struct work *work = &jail->enclosure.work;
+    bool bounds_memory = job->memory_bytes > 0 && !job->took_too_much;
+    job->met_full_disk = job->met_full_disk || work_is_full(work);
+    job->lacked_room = job->lacked_room || work_lacks_room(work);
+    if (!bounds_memory)
+        return !job->met_full_disk && !job->lacked_room ? (int)LOOK_MS : -1;
+    uint64_t began_ns = clock_now_ns();
+    if (tree_memory_exceeds(jail->enclosure.view.proc, jail->twin.pid, job->memory_bytes)) {
+        job->took_too_much = true;
+        (void)kill(job->pid, SIGKILL); /* clean_up() kills the others */
+    }
+    uint64_t took_ms = (clock_now_ns() - began_ns) / NS_PER_MS;
+    return (int)MAX(LOOK_MS, took_ms * LOOK_SHARE);
+}
+
+/* Waits until the program has ended or the supervisor sends something. Returns whether it ended. */
+static bool wait_for_any(struct jail *jail, struct jailed_job *job)
 {
     struct pollfd fds[2] = {
         {.fd = job->pidfd, .events = POLLIN},
         {.fd = jail->link, .events = POLLIN},
     };
+    int n;
     do {
-        while (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno == EINTR)
-            ;
-        if (fds[0].revents)
+        n = poll(fds, ARRAY_SIZE(fds), look_at_limits(jail, job));
+    } while (n == 0 || (n < 0 && errno == EINTR));
+    return fds[0].revents != 0;
+}
+
+/* Waits for the program's end. Kills the program if the supervisor goes away or sends anything but
+ * a job or a question. Returns false if the jail must exit. */
+static bool wait_for_end(struct jail *jail, struct jailed_job *job)
+{
+    do {
+        if (wait_for_any(jail, job))
             return true;
-    } while (return_job(jail));
+    } while (hear_supervisor(jail, job));
+    struct pollfd end = {.fd = job->pidfd, .events = POLLIN};
     (void)kill(job->pid, SIGKILL);
-    while (poll(fds, 1, -1) < 0 && errno == EINTR)
+    while (poll(&end, 1, -1) < 0 && errno == EINTR)
         ;
     return false;
 }
@@ -209,15 +302,16 @@ static void complain(const char *what, int error)
     (void)fprintf(stderr, "rubricd-jail: %s: %s\n", what, strerror(error));
 }
 
-/* Kills the rest of the tree and empties the work directory. Returns false if something is left. */
+/* Kills the rest of the tree and empties the work directory. Returns false if something is left, so
+ * that the next job would not find the first state. */
 static bool clean_up(struct jail *jail, const struct jailed_job *job, struct link_notice *notice)
 {
     struct enclosure *enclosure = &jail->enclosure;
     struct children_usage usage = {.cpu_us = notice->cpu_us,
                                    .max_rss_bytes = notice->max_rss_bytes};
-    bool killed = true;
+    bool killed = twin_end(&jail->twin, &usage, &notice->run_delay_ns);
     if (layer_in(enclosure->layers, LAYER_TREE_KILL))
-        killed = children_kill_all(TREE_KILL_MS, &usage);
+        killed = children_kill_all(TREE_KILL_MS, jail->twin.pid, &usage) && killed;
     if (!killed)
         complain("processes of a job could not be killed", ETIMEDOUT);
     notice->cpu_us = usage.cpu_us;
@@ -231,37 +325,55 @@ static bool clean_up(struct jail *jail, const struct jailed_job *job, struct lin
     int r = work_empty(&enclosure->work);
     if (r < 0)
         complain("a job's directory could not be emptied", -r);
-    return killed && r == 0 && hidden == 0;
+    int left = killed ? enclosure_check_sockets(enclosure, twin_sockets(&jail->twin)) : 0;
+    if (left < 0)
+        complain("a job holds sockets, of which no process is left", -left);
+    return killed && r == 0 && hidden == 0 && left == 0;
 }
 
 /* Waits for the program's end unless it HAS_ENDED, and enters its exit and usage into NOTICE.
  * Returns false if the jail must exit. */
-static bool see_to_end(const struct jail *jail, struct jailed_job *job, bool has_ended,
+static bool see_to_end(struct jail *jail, struct jailed_job *job, bool has_ended,
                        struct link_notice *notice)
 {
     struct children_usage usage = {0};
+    int proc = jail->enclosure.view.proc;
     assert(job->pid > 0);
-    _cleanup_close_ int schedstat = has_ended ? -1 : open_schedstat(job->pid);
+    _cleanup_close_ int schedstat = has_ended ? -1 : run_delay_open(proc, job->pid);
     bool wanted = has_ended || wait_for_end(jail, job);
     notice->ended_ns = clock_now_ns();
+    if (job->took_too_much)
+        notice->evidence |= 1u << LIMIT_MEMORY;
+    if (job->met_full_disk)
+        notice->evidence |= 1u << LIMIT_DISK;
     /* Results give this delay in whole milliseconds, and reading it costs the kernel more time than
      * some programs run: skip it for those. */
     bool matters = notice->ended_ns - job->started_ns >= NS_PER_MS;
     if (has_ended && matters)
-        schedstat = open_schedstat(job->pid);
-    notice->run_delay_ns = matters ? read_run_delay(schedstat) : 0;
+        schedstat = run_delay_open(proc, job->pid);
+    notice->run_delay_ns = matters ? run_delay_read(schedstat) : 0;
     notice->wait_status = children_reap(job->pid, &usage);
     notice->cpu_us = usage.cpu_us;
     notice->max_rss_bytes = usage.max_rss_bytes;
     return wanted;
 }
 
+/* Whether the jail has to see to it that a job's processes together keep the limit of memory, which
+ * each alone does: if no control group does. It takes a /proc of their own. */
+static bool bounds_memory(const struct jail *jail, const struct link_job *request)
+{
+    return request->cgroup_bounds_memory != 1 && layer_in(jail->enclosure.layers, LAYER_RLIMITS) &&
+           jail->enclosure.view.proc >= 0;
+}
+
 /* Runs one job, from its message to its last notice. Returns false if the jail must exit. */
 static bool run_job(struct jail *jail, const struct link_job *request, int fds[LINK_JOB_FDS])
 {
-    struct jailed_job job = {.pidfd = -1};
+    struct jailed_job job = {.number = request->job_no, .pidfd = -1, .ends = TWIN_ENDS_NULL};
     struct lockdown_error error = {0};
     bool over = false, started = spawn(jail, request, fds, &job, &error);
+    if (bounds_memory(jail, request))
+        job.memory_bytes = request->limits.of[LIMIT_MEMORY];
     for (int i = 0; i < LINK_JOB_FDS; i++)
         fds[i] = close_fd(fds[i]);
     started = started && begin(jail, request, &job, &over, &error);
@@ -287,7 +399,10 @@ static bool run_job(struct jail *jail, const struct link_job *request, int fds[L
         pidfd = close_fd(pidfd);
 
     notice.type = LINK_ENDED;
+    notice.error = job.lacked_room || work_lacks_room(&jail->enclosure.work) ? ENOSPC : 0;
     notice.leftover = !clean_up(jail, &job, &notice);
+    if (!wanted) /* the jail itself has killed the program: its end is not the program's */
+        return false;
     /* A jail that could not clean up says so and makes way for a new one. */
     return link_send_notice(jail->link, &notice, pidfd) == 0 && wanted && !notice.leftover;
 }
@@ -300,15 +415,16 @@ static void warm_up(struct jail *jail, const struct jail_interpreter *interprete
     if (!interpreter)
         (void)snprintf(notice->cold_because, sizeof(notice->cold_because), "%s",
                        "the jail has no interpreter");
-    else if (interpreter->prepare(lists, version, notice->cold_because,
+    else if (interpreter->prepare(lists, version, -1, notice->cold_because,
                                   sizeof(notice->cold_because)) == 0)
         jail->start.interpreter = interpreter;
     notice->warm = jail->start.interpreter != NULL;
 }
 
-/* Receives the set-up, builds the enclosure accordingly, and sends the notice READY. */
+/* Receives the set-up, builds the enclosure accordingly, and sends the notice READY. IS_COPY: of
+ * the zygote, so the interpreter is prepared. */
 static int set_up(struct jail *jail, const struct jail_interpreter *interpreter,
-                  const char *slot_directory)
+                  const char *slot_directory, bool is_copy)
 {
     /* The interpreter keeps pointers to these for all later jobs. */
     static char strings[LINK_STRINGS_MAX];
@@ -327,43 +443,72 @@ static int set_up(struct jail *jail, const struct jail_interpreter *interpreter,
                             &step);
     if (r < 0) {
         complain(step, -r);
+        notice.type = LINK_FAILED;
+        notice.error = -r;
+        (void)snprintf(notice.view_step, sizeof(notice.view_step), "%s", step);
+        (void)link_send_notice(jail->link, &notice, -1);
         return r;
     }
-    if (setup.argc > 0)
+    if (is_copy) {
+        jail->start.interpreter = interpreter;
+        notice.warm = 1;
+    } else if (setup.argc > 0) {
         warm_up(jail, interpreter, &lists, setup.version, &notice);
+    }
     return link_send_notice(jail->link, &notice, -1);
+}
+
+/* Keeps the numbers of a pair's descriptors from everything that the jail opens: what becomes one
+ * of them in a job must not be another before. */
+static int reserve_descriptors(void)
+{
+    for (int fd = LINK_FD + 1; fd < LINK_PAIR_FDS; fd++)
+        if (dup3(STDIN_FILENO, fd, O_CLOEXEC) < 0)
+            return -errno;
+    return 0;
 }
 
 int jail_main(int argc, char **argv, const struct jail_interpreter *interpreter)
 {
-    if (argc != 2) {
+    const bool is_copy = argc == 3 && strcmp(argv[2], LINK_ZYGOTE) == 0;
+    if (argc != 2 && !is_copy) {
         (void)fprintf(stderr, "rubricd-jail is started by rubricd, not by hand\n");
         return 64;
     }
     /* Static because they are too large for the stack; only this function uses them. */
     static char strings[LINK_STRINGS_MAX];
-    static struct jail jail = {.link = LINK_FD, .strings = strings};
+    static struct jail jail = {.link = LINK_FD, .strings = strings, .twin = TWIN_NULL};
+    char *directory = argv[1];
     lockdown_prepare(jail.ceilings);
+    if (is_copy) {
+        directory = zygote_run(interpreter, directory);
+        memset(argv[2], 0, strlen(argv[2])); /* ps(1) and the like show a jail as any other */
+    }
     (void)setsid();
     (void)prctl(PR_SET_NAME, "rubricd-jail");
     if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0) {
         complain("becoming a child subreaper", errno);
         return 71;
     }
-    int r = start_init(&jail.start);
+    int r = reserve_descriptors();
+    if (r == 0)
+        r = start_init(&jail.start);
     if (r < 0) {
-        complain("sharing memory with jobs", -r);
+        complain("reserving descriptors and sharing memory with jobs", -r);
         return 71;
     }
     /* From here on leave by _exit(): the leak check of a sanitizer would run at exit() and needs
      * ptrace, which the filter refuses. */
-    r = set_up(&jail, interpreter, argv[1]);
+    r = set_up(&jail, interpreter, directory, is_copy);
     if (r < 0)
         _exit(r == -ENOTCONN || r == -EPIPE ? 0 : 71);
 
     struct link_job request;
     int fds[LINK_JOB_FDS];
-    while (link_receive_job(jail.link, &request, jail.strings, fds) > 0) {
+    int received;
+    while ((received = link_receive_job(jail.link, &request, jail.strings, fds)) > 0) {
+        if (received == LINK_ASKED)
+            continue; /* about a job that has just ended */
         bool wanted = run_job(&jail, &request, fds);
         /* The next job may be a copy of this memory. */
         explicit_bzero(jail.strings, request.strings_length);

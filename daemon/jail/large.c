@@ -30,6 +30,9 @@
 
 #define LARGE ((uintptr_t)2 << 20)
 
+/* Bytes that are copied at once: few enough that the C library leaves them in the caches. */
+#define PIECE ((size_t)64 << 10)
+
 /* Address space reserved for objects; the unused part is returned. */
 #define ARENAS_MAX (32 * LARGE)
 /* The interpreter allocates pieces of its stack (16 KiB) by the same allocator as arenas (1 MiB).
@@ -112,15 +115,37 @@ void large_begin(struct large *large)
     PyObject_SetArenaAllocator(&allocator);
 }
 
+void large_mark(struct large *large)
+{
+    large->busy = down(large->next, LARGE);
+}
+
 void large_end(struct large *large)
 {
     uintptr_t now = (uintptr_t)sbrk(0), heap_end = up(now, LARGE), taken = up(large->next, LARGE);
     assert(large->arenas <= large->next && large->next <= large->end);
     PyObject_SetArenaAllocator(&large->usual);
     release(taken, large->end);
-    (void)make_large(large->arenas, taken);
+    /* Of the last page not much is in use. */
+    large->busy_end = make_large(large->arenas, taken) ? down(large->next - 1, LARGE) : 0;
     if (large->heap < now && sbrk((intptr_t)(heap_end - now)) != (void *)-1)
         (void)make_large(large->heap, heap_end);
+}
+
+void large_renew(const struct large *large)
+{
+    size_t n = large->busy && large->busy < large->busy_end ? large->busy_end - large->busy : 0;
+    uintptr_t there = n > 0 ? reserve(n) : 0;
+    if (!there)
+        return;
+    if (madvise((void *)there, n, MADV_HUGEPAGE) == 0) {
+        for (size_t at = 0; at < n; at += PIECE)
+            memcpy((void *)(there + at), (const void *)(large->busy + at), PIECE);
+        if (mremap((void *)there, n, n, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)large->busy) !=
+            MAP_FAILED)
+            return;
+    }
+    release(there, there + n);
 }
 
 /* --- what is only read of a library -------------------------------------------------------- */

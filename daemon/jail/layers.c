@@ -18,6 +18,7 @@ static const char *const names[LAYER_COUNT] = {
     [LAYER_LANDLOCK] = "landlock",
     [LAYER_SECCOMP] = "seccomp",
     [LAYER_CGROUP] = "cgroup",
+    [LAYER_OWN_UID] = "own_uid",
 };
 
 const char *layer_name(enum layer layer)
@@ -52,5 +53,8 @@ uint32_t layers_consistent(uint32_t set)
         set &= ~LAYER_BIT(LAYER_NET_NAMESPACE);
     if (!layer_in(set, LAYER_NET_NAMESPACE) && !layer_in(set, LAYER_SECCOMP))
         set &= ~LAYER_BIT(LAYER_NETWORK);
+    /* Without a view, jobs work in a directory of the host, which belongs to the daemon. */
+    if (!layer_in(set, LAYER_MOUNT_NAMESPACE))
+        set &= ~LAYER_BIT(LAYER_OWN_UID);
     return set;
 }

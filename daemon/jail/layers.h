@@ -22,6 +22,7 @@ enum layer {
     LAYER_LANDLOCK,
     LAYER_SECCOMP,
     LAYER_CGROUP,
+    LAYER_OWN_UID, /* jobs of a slot have a kernel uid that nothing else has (idmap.h) */
     LAYER_COUNT,
 };
 

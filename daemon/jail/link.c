@@ -23,7 +23,9 @@ const char *link_stage_name(enum link_stage stage)
         [LINK_STAGE_CGROUP] = "entering its control group",
         [LINK_STAGE_PRIVILEGES] = "giving up privileges",
         [LINK_STAGE_LANDLOCK] = "confining it with Landlock",
+        [LINK_STAGE_ACCESS] = "reading what it was given",
         [LINK_STAGE_EXEC] = "executing the program",
+        [LINK_STAGE_TWIN] = "starting the candidate's jail",
     };
     return stage < LINK_STAGE_COUNT ? names[stage] : "an unknown stage";
 }
@@ -113,8 +115,9 @@ static void close_all(const int *fds, size_t count)
         close_fd(fds[i]);
 }
 
-/* Receives HEADER and STRINGS with up to MAX descriptors. Returns 1, 0 at end of file, or -EPROTO;
- * the caller owns descriptors only on 1. */
+/* Receives HEADER and STRINGS with up to MAX descriptors. Returns 1; LINK_ASKED for a question,
+ * with the beginning of HEADER; 0 at end of file, or -EPROTO; the caller owns descriptors only
+ * on 1. */
 static int receive_message(int fd, struct iovec header, char *strings, int *fds, size_t max,
                            size_t *ret_length, size_t *ret_count)
 {
@@ -124,6 +127,8 @@ static int receive_message(int fd, struct iovec header, char *strings, int *fds,
     if (n <= 0)
         return (int)n;
     *ret_count = count;
+    if ((size_t)n == sizeof(struct link_question) && count == 0)
+        return LINK_ASKED;
     if ((size_t)n < header.iov_len) {
         close_all(fds, count);
         return -EPROTO;
@@ -150,6 +155,8 @@ int link_receive_setup(int fd, struct link_setup *ret_setup, char *strings, int 
     int r = receive_message(fd, header, strings, &filter, 1, &length, &count);
     if (r <= 0)
         return r;
+    if (r == LINK_ASKED)
+        return -EPROTO;
     if (setup.strings_length != length || setup.has_filter != count) {
         close_all(&filter, count);
         return -EPROTO;
@@ -174,9 +181,19 @@ int link_send_job(int fd, const struct link_job *job, const char *strings,
     return send_packet(fd, iov, ARRAY_SIZE(iov), sent, count);
 }
 
+int link_send_question(int fd, uint64_t job_no)
+{
+    struct link_question question = {.job_no = job_no};
+    struct iovec iov = {.iov_base = &question, .iov_len = sizeof(question)};
+    return send_packet(fd, &iov, 1, NULL, 0);
+}
+
 int link_receive_job(int fd, struct link_job *ret_job, char *strings, int ret_fds[LINK_JOB_FDS])
 {
     const unsigned standard = (1u << LINK_STANDARD_FDS) - 1, known = (1u << LINK_JOB_FDS) - 1;
+    /* A question arrives in the job's first bytes. */
+    _Static_assert(offsetof(struct link_job, job_no) == offsetof(struct link_question, job_no),
+                   "both begin with the number of a job");
     struct link_job job;
     int fds[LINK_JOB_FDS];
     size_t length = 0, count = 0;
@@ -184,6 +201,10 @@ int link_receive_job(int fd, struct link_job *ret_job, char *strings, int ret_fd
     int r = receive_message(fd, header, strings, fds, LINK_JOB_FDS, &length, &count);
     if (r <= 0)
         return r;
+    if (r == LINK_ASKED) {
+        ret_job->job_no = job.job_no;
+        return r;
+    }
     if (job.strings_length != length || (job.fd_mask & standard) != standard ||
         (job.fd_mask & ~known) || (size_t)__builtin_popcount(job.fd_mask) != count) {
         close_all(fds, count);
@@ -216,7 +237,7 @@ int link_receive_notice(int fd, struct link_notice *ret_notice, int *ret_pidfd)
     ssize_t n = receive_packet(fd, &iov, 1, &pidfd, 1, &count);
     if (n <= 0)
         return (int)n;
-    if ((size_t)n != sizeof(notice) || notice.type > LINK_RETURNED ||
+    if ((size_t)n != sizeof(notice) || notice.type > LINK_SECOND ||
         !may_carry(notice.type, count)) {
         if (count > 0)
             close_fd(pidfd);
@@ -249,7 +270,8 @@ int link_split_job(const struct link_job *job, char *strings, struct link_lists 
     char *bench[2], *at = strings, *end = strings + job->strings_length;
     if (job->argc == 0 || job->has_bench > 1 || split(&at, end, job->argc, ret->argv) < 0 ||
         split(&at, end, job->envc, ret->envp) < 0 || split(&at, end, job->has_bench, bench) < 0 ||
-        split(&at, end, job->readable_count, ret->readable) < 0 || at != end)
+        split(&at, end, job->readable_count, ret->readable) < 0 ||
+        split(&at, end, job->candidate_argc, ret->candidate) < 0 || at != end)
         return -EPROTO;
     ret->bench = bench[0];
     return 0;
@@ -264,4 +286,58 @@ int link_split_setup(const struct link_setup *setup, char *strings, struct link_
         split(&at, end, setup->module_count, ret->modules) < 0 || at != end)
         return -EPROTO;
     return 0;
+}
+
+/* --- the zygote ---------------------------------------------------------------------------- */
+
+int link_send_birth(int fd, const struct link_birth *birth, const char *directory, int jail_link)
+{
+    struct iovec iov[2] = {
+        {.iov_base = (void *)(uintptr_t)birth, .iov_len = sizeof(*birth)},
+        {.iov_base = (void *)(uintptr_t)directory, .iov_len = strlen(directory) + 1},
+    };
+    return send_packet(fd, iov, ARRAY_SIZE(iov), &jail_link, 1);
+}
+
+int link_receive_birth(int fd, struct link_birth *ret, char *strings, int *ret_jail_link)
+{
+    struct link_birth birth;
+    int jail_link = -1;
+    size_t length = 0, count = 0;
+    struct iovec header = {.iov_base = &birth, .iov_len = sizeof(birth)};
+    int r = receive_message(fd, header, strings, &jail_link, 1, &length, &count);
+    if (r <= 0)
+        return r;
+    if (count != 1 || length == 0 || strings[length - 1] != '\0') {
+        close_all(&jail_link, count);
+        return -EPROTO;
+    }
+    *ret = birth;
+    *ret_jail_link = jail_link;
+    return 1;
+}
+
+int link_send_born(int fd, const struct link_born *born, int pidfd)
+{
+    struct iovec iov = {.iov_base = (void *)(uintptr_t)born, .iov_len = sizeof(*born)};
+    return send_packet(fd, &iov, 1, &pidfd, pidfd >= 0 ? 1 : 0);
+}
+
+int link_receive_born(int fd, struct link_born *ret, int *ret_pidfd)
+{
+    struct link_born born;
+    int pidfd = -1;
+    size_t count = 0;
+    struct iovec iov = {.iov_base = &born, .iov_len = sizeof(born)};
+    ssize_t n = receive_packet(fd, &iov, 1, &pidfd, 1, &count);
+    if (n <= 0)
+        return (int)n;
+    bool lives = born.error == 0 && born.pid > 0;
+    if ((size_t)n != sizeof(born) || count != (lives ? 1 : 0) || (!lives && born.error <= 0)) {
+        close_all(&pidfd, count);
+        return -EPROTO;
+    }
+    *ret = born;
+    *ret_pidfd = pidfd;
+    return 1;
 }

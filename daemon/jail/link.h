@@ -6,7 +6,9 @@
  * The supervisor sends a set-up first. The jail confines itself and answers READY, once. Then, for
  * each job, the jail sends STARTED (with a pidfd) and later ENDED; or ENDED alone if the program
  * was quick; or FAILED. The supervisor may send a job while another one runs: the jail accepts it
- * if the running job ends quickly, and answers RETURNED otherwise.
+ * if the running job ends quickly, and answers RETURNED otherwise. While a job runs the supervisor
+ * may ask how long it has waited for a CPU: the jail answers TIMES. It says nothing to a question
+ * about a job that has ended meanwhile.
  *
  * A jail's messages are untrusted: the receiver checks size and type here, and whether the message
  * makes sense in daemon/pool. */
@@ -21,6 +23,9 @@
 /* Number of the jail's end of the socketpair. */
 #define LINK_FD 3
 
+/* Of the zygote alone, while it starts: the code of programs of a pair; closed if there is none. */
+#define LINK_CODE_FD 5
+
 /* Maximum total size of the strings of one message, in bytes, and maximum length of each list. */
 #define LINK_STRINGS_MAX (48u << 10)
 #define LINK_LIST_MAX 64
@@ -28,6 +33,9 @@
 /* One notice tells the start and the end of a program that ends within this time (milliseconds):
  * waking the supervisor once more would cost as much as many programs do. */
 #define LINK_SHORT_MS 8
+
+/* Bytes of the path of a Unix socket, with its NUL. */
+#define LINK_IDMAP_MAX 108
 
 /* The set-up: how a jail must confine itself. Strings follow, each with its NUL: the host paths
  * that every job may read; and, for an interpreter that waits in the jail, the program and its
@@ -41,9 +49,11 @@ struct link_setup {
     uint32_t envc;
     uint32_t module_count;
     uint32_t strings_length;
-    uint32_t has_filter; /* 1: the memfd accompanies the message */
-    char version[64];    /* the daemon's interpreter: "Python 3.11.2" */
-    uint64_t pass;       /* authorises the jail's calls in that filter (mounts.h) */
+    uint32_t has_filter;        /* 1: the memfd accompanies the message */
+    uint32_t slot;              /* whose uid jobs get (idmap.h) */
+    char version[64];           /* the daemon's interpreter: "Python 3.11.2" */
+    char idmap[LINK_IDMAP_MAX]; /* socket of the helper that gives it (idmap.h) */
+    uint64_t pass;              /* authorises the jail's calls in that filter (mounts.h) */
 };
 
 /* The strings of a set-up as NULL-terminated lists. */
@@ -53,7 +63,21 @@ struct link_setup_lists {
 };
 
 /* A job. Strings follow, each with its NUL: arguments, environment, the bench (one or none),
- * readable paths. */
+ * readable paths, and the arguments of a candidate.
+ *
+ * A job with a candidate is a pair of programs: this one, which judges, in the jail, and the
+ * candidate in the jail's twin (twin.h). They share the working directory and two pipes, the wire.
+ * Both start as `INTERPRETER OPTIONS... -c LINK_PAIR_BOOT ROLE`. Their descriptors:
+ *
+ *     0 to 2  of the judge: as of any job. Of the candidate: /dev/null, and a pipe twice whose
+ *             content is added to the job's stderr
+ *     3, 4    reading and writing end of the wire
+ *     5       of the judge: a pipe with the candidate's wait status (an int) once it has ended, and
+ *             with that of the second (see below); end of file without one if the twin is lost
+ *     6       their code, if the program is executed; closed where an interpreter has learnt it
+ *
+ * A candidate that exits with LINK_PAIR_AGAIN is followed by another program in its place, whose
+ * role is LINK_PAIR_SECOND; nothing that the first has started lives then. */
 struct link_job {
     uint64_t job_no;
     struct limits limits;
@@ -63,9 +87,11 @@ struct link_job {
     uint32_t has_bench; /* 1: one directory, shown at VIEW_BENCH in a view and at its own path
                            without one */
     uint32_t readable_count;
+    uint32_t candidate_argc; /* 0: no candidate */
     uint32_t strings_length;
-    uint32_t cgroup_counts; /* 1: the cgroup limits processes and counts refused forks */
-    uint32_t warm;          /* 1: run in a fork of the jail's interpreter if that takes it */
+    uint32_t cgroup_counts;        /* 1: the cgroup limits processes and counts refused forks */
+    uint32_t cgroup_bounds_memory; /* 1: the cgroup limits memory; otherwise the jail looks */
+    uint32_t warm;                 /* 1: run in a fork of the jail's interpreter if that takes it */
     uint32_t fd_mask; /* bits of enum link_job_fd: descriptors that accompany it; always the first
                          three */
 };
@@ -79,6 +105,36 @@ enum link_job_fd {
         LINK_STANDARD_FDS, /* files to write into the working directory: link_file records */
     LINK_CGROUP,           /* the cgroup in which the job starts */
     LINK_JOB_FDS,
+
+    /* With a candidate, files are its code. */
+    LINK_CODE = LINK_FILES,
+
+    /* From a jail to its twin. */
+    LINK_WIRE_READ = LINK_STDIN,
+    LINK_WIRE_WRITE = LINK_STDOUT,
+    LINK_STATUS = LINK_FILES,
+};
+
+/* The descriptors of a pair's program, from 3 on. */
+enum {
+    LINK_PAIR_READ = LINK_STANDARD_FDS,
+    LINK_PAIR_WRITE,
+    LINK_PAIR_STATUS,
+    LINK_PAIR_CODE,
+    LINK_PAIR_FDS,
+};
+
+/* The exit status, and the role. */
+#define LINK_PAIR_AGAIN 77
+#define LINK_PAIR_SECOND "plain"
+#define LINK_PAIR_JUDGE "judge"
+
+/* Runs the code up to its first NUL, which finds the rest by itself. */
+#define LINK_PAIR_BOOT "import os\nexec(os.pread(6, 65536, 0).partition(b'\\0')[0])"
+
+/* How long has the job that runs waited for a CPU? */
+struct link_question {
+    uint64_t job_no;
 };
 
 /* Header before each file's name (without NUL) and content. */
@@ -92,15 +148,19 @@ struct link_file {
 struct link_lists {
     char *argv[LINK_LIST_MAX + 1], *envp[LINK_LIST_MAX + 1], *readable[LINK_LIST_MAX + 1];
     char *bench; /* NULL: none */
+    char *candidate[LINK_LIST_MAX + 1];
 };
 
 enum link_notice_type {
     LINK_READY,    /* the slot's directory is empty; send jobs */
     LINK_STARTED,  /* the program has been running for LINK_SHORT_MS; a pidfd accompanies it */
-    LINK_FAILED,   /* the program could not be started: stage and error */
+    LINK_FAILED,   /* the program could not be started: stage and error. Without a job (job_no 0),
+                      instead of READY: the jail could not be set up: view_step and error */
     LINK_ENDED,    /* the program, its descendants and its files are gone; without a STARTED before,
                       the pidfd accompanies this one */
     LINK_RETURNED, /* a job that was sent ahead would have to wait; the jail did nothing with it */
+    LINK_TIMES,    /* answers a question */
+    LINK_SECOND,   /* from a twin to its jail: the second program of the pair starts */
 };
 
 enum link_stage {
@@ -116,7 +176,9 @@ enum link_stage {
     LINK_STAGE_CGROUP,
     LINK_STAGE_PRIVILEGES,
     LINK_STAGE_LANDLOCK,
+    LINK_STAGE_ACCESS, /* finding, with a uid of its own, that it can read its files */
     LINK_STAGE_EXEC,
+    LINK_STAGE_TWIN, /* starting the jail in the jail */
     LINK_STAGE_COUNT,
 };
 
@@ -127,19 +189,24 @@ struct link_notice {
     uint32_t stage;      /* FAILED */
     uint64_t job_no;     /* all but READY */
     int32_t pid;         /* STARTED: pid in the jail's pid namespace, for people */
-    int32_t error;       /* FAILED: errno */
+    int32_t error;       /* FAILED: errno; ENDED: ENOSPC if the host had no room for files; 0 */
     int32_t wait_status; /* ENDED: as wait(2) gives it */
     uint32_t leftover;   /* ENDED, FAILED: 1: something could not be removed, and the jail exits */
     uint32_t layers;     /* READY: bits of enum layer: layers in force */
     uint32_t warm;       /* READY: 1: an interpreter waits; ENDED: 1: the program ran in it */
     uint32_t evidence;   /* ENDED: bits (1 << enum limit) of limits that the job certainly hit */
-    uint64_t cpu_us;     /* ENDED: user and system time of the program and its whole tree */
+    uint32_t is_second;  /* TIMES: 1: the second program of a pair has started */
+    uint64_t cpu_us;     /* ENDED, TIMES: user and system time of the program and its whole tree */
     uint64_t max_rss_bytes; /* ENDED: of the largest process */
     uint64_t started_ns;    /* STARTED, ENDED: CLOCK_MONOTONIC just before the fork */
-    uint64_t ended_ns;      /* ENDED: CLOCK_MONOTONIC when the program had ended */
-    uint64_t run_delay_ns;  /* ENDED: time runnable without a CPU; UINT64_MAX: not known */
+    uint64_t ended_ns;      /* ENDED: CLOCK_MONOTONIC when the program had ended; TIMES: when they
+                               were read */
+    uint64_t run_delay_ns;  /* ENDED, SECOND: time that the program that ended was runnable without
+                               a CPU; TIMES: the sum over all threads of its tree; UINT64_MAX: not
+                               known */
     int32_t layer_errors[LAYER_COUNT]; /* READY: errno of each layer that was wanted and failed */
-    char view_step[64];    /* READY: failed step in making the view; the NUL may be missing */
+    char view_step[64];    /* READY: failed step in making the view; FAILED without a job: failed
+                              step of the set-up; the NUL may be missing */
     char cold_because[96]; /* READY: why no interpreter waits; the NUL may be missing */
 };
 
@@ -156,9 +223,16 @@ int link_receive_setup(int fd, struct link_setup *ret_setup, char *strings, int 
 int link_send_job(int fd, const struct link_job *job, const char *strings,
                   const int fds[LINK_JOB_FDS]);
 
+/* Asks about job JOB_NO. 0 or a negative errno, as link_send_job(). */
+int link_send_question(int fd, uint64_t job_no);
+
+/* link_receive_job() has received a question. */
+#define LINK_ASKED 2
+
 /* Receives a job into *ret_job and STRINGS (LINK_STRINGS_MAX bytes). The caller owns ret_fds, in
- * which descriptors that did not come are -1. Returns 1 for a job, 0 if the other end is closed,
- * -EPROTO for an invalid message. */
+ * which descriptors that did not come are -1. Returns 1 for a job; LINK_ASKED for a question about
+ * ret_job->job_no, with nothing else set and no descriptors; 0 if the other end is closed; -EPROTO
+ * for an invalid message. */
 int link_receive_job(int fd, struct link_job *ret_job, char *strings, int ret_fds[LINK_JOB_FDS]);
 
 /* Sends a notice, with PIDFD (borrowed) unless that is -1. 0 or a negative errno. */
@@ -174,3 +248,36 @@ int link_split_job(const struct link_job *job, char *strings, struct link_lists 
 
 /* Like link_split_job(), for a set-up. */
 int link_split_setup(const struct link_setup *setup, char *strings, struct link_setup_lists *ret);
+
+/* --- the zygote (zygote.h) ----------------------------------------------------------------- */
+
+/* Last argument of the jail program, after the directory, that makes it the zygote. */
+#define LINK_ZYGOTE "zygote"
+
+/* A jail that the supervisor asks the zygote for. Its directory follows, with its NUL, and the
+ * jail's end of its link accompanies the message. */
+struct link_birth {
+    uint64_t namespaces; /* CLONE_NEWUSER, CLONE_NEWPID, ... */
+    uint32_t own_uid;    /* 1: its jobs get the uid of the slot (idmap.h) */
+    uint32_t slot;
+};
+
+/* The zygote's answer. A pidfd accompanies it unless there is an error. */
+struct link_born {
+    int32_t pid;   /* as the zygote sees it */
+    int32_t error; /* errno of the clone; 0: the jail lives */
+};
+
+/* Sends a request for a jail. 0 or a negative errno. */
+int link_send_birth(int fd, const struct link_birth *birth, const char *directory, int jail_link);
+
+/* Receives such a request, with the directory in STRINGS (LINK_STRINGS_MAX bytes). Returns 1 and
+ * gives the caller *ret_jail_link; 0 at end of file; -EPROTO or another negative errno. */
+int link_receive_birth(int fd, struct link_birth *ret, char *strings, int *ret_jail_link);
+
+/* Sends the answer with PIDFD, which is -1 on error. 0 or a negative errno. */
+int link_send_born(int fd, const struct link_born *born, int pidfd);
+
+/* Receives an answer. Returns 1 and gives the caller *ret_pidfd, -1 on error; 0 at end of file;
+ * -EPROTO or another negative errno. */
+int link_receive_born(int fd, struct link_born *ret, int *ret_pidfd);

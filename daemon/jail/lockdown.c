@@ -5,11 +5,13 @@
  *
  *  1. enter its control group, if clone3() could not start it there, while the group is in reach;
  *  2. put the job's files on 0, 1 and 2, mark all others close-on-exec, enter the work directory;
- *  3. leave the jail's process group or session; without a pid namespace, die with the jail;
- *  4. set the resource limits;
- *  5. unshare the cgroup namespace, which takes a capability and the pass;
- *  6. set no_new_privs, enforce the Landlock ruleset, give up the pass if jobs must;
- *  7. drop all capabilities. Nothing can be undone from here on.
+ *  3. become the slot's own user, if it has one (idmap.h), and take its pipes along;
+ *  4. leave the jail's process group or session; without a pid namespace, die with the jail;
+ *  5. set the resource limits;
+ *  6. unshare the cgroup namespace, which takes a capability and the pass;
+ *  7. set no_new_privs, enforce the Landlock ruleset, give up the pass if jobs must;
+ *  8. drop all capabilities. Nothing can be undone from here on;
+ *  9. as another user than the daemon, see whether it can read what it was given.
  *
  * lockdown_exec() then executes the program, or the waiting interpreter runs the script.
  *
@@ -18,6 +20,7 @@
  * by _exit(). */
 #include "lockdown.h"
 #include "cgroup_fork.h"
+#include "idmap.h"
 #include "landlock.h"
 #include "pass.h"
 
@@ -37,8 +40,11 @@
 /* Enough for deep recursion. An unlimited stack would also change the layout of the address
  * space. */
 #define STACK_BYTES ((rlim_t)8 << 20)
-/* The jail has the job's identity, so it counts against the job's RLIMIT_NPROC. */
-#define JAIL_PROCESSES 1
+
+/* Signals that a job may have queued, timers included: at most the latter, and no more than one
+ * part in SIGNALS_SHARE of what all jails may have. */
+#define SIGNALS_SHARE 32
+#define SIGNALS_MAX ((rlim_t)1024)
 
 _Noreturn static void fail(const struct lockdown *lockdown, enum link_stage stage)
 {
@@ -46,14 +52,49 @@ _Noreturn static void fail(const struct lockdown *lockdown, enum link_stage stag
     _exit(127);
 }
 
-/* Arranges 0, 1 and 2; execve closes everything else, whatever the jail had open. */
+/* Arranges the job's descriptors; execve closes everything else, whatever the jail had open. */
 static bool arrange_descriptors(const struct lockdown *lockdown)
 {
-    for (int i = 0; i < LINK_STANDARD_FDS; i++)
-        if (dup2(lockdown->fds[i], i) < 0)
+    for (unsigned i = 0; i < lockdown->fd_count; i++)
+        if (lockdown->fds[i] < 0)
+            (void)close((int)i);
+        else if (dup2(lockdown->fds[i], (int)i) < 0)
             return false;
-    return close_range(LINK_STANDARD_FDS, ~0U, CLOSE_RANGE_CLOEXEC) == 0 &&
+    return close_range(lockdown->fd_count, ~0U, CLOSE_RANGE_CLOEXEC) == 0 &&
            fchdir(lockdown->cwd) == 0;
+}
+
+/* --- the user ------------------------------------------------------------------------------ */
+
+/* Gives the job the pipes on its descriptors, which belong to the daemon or the jail: their owner
+ * may open them again, as /dev/stdout does. */
+static bool take_pipes(const struct lockdown *lockdown)
+{
+    for (unsigned i = 0; i < lockdown->fd_count; i++) {
+        struct stat st;
+        if (lockdown->fds[i] >= 0 && fstat((int)i, &st) == 0 && S_ISFIFO(st.st_mode) &&
+            fchown((int)i, IDMAP_JOB, (gid_t)-1) < 0)
+            return false;
+    }
+    return true;
+}
+
+/* Keeps the capabilities, since neither user is root. Makes this process undumpable and forgets its
+ * parent-death signal. By system call: the C library would tell the other threads, and this may be
+ * the jail's memory. */
+static bool become_job(const struct lockdown *lockdown)
+{
+    return take_pipes(lockdown) && syscall(SYS_setresuid, IDMAP_JOB, IDMAP_JOB, IDMAP_JOB) == 0;
+}
+
+/* The daemon has found these files readable, but by its own uid. */
+static void check_files(const struct lockdown *lockdown)
+{
+    if (lockdown->script && access(lockdown->script, R_OK) < 0)
+        fail(lockdown, LINK_STAGE_ACCESS);
+    for (char *const *path = lockdown->readable; path && *path; path++)
+        if (access(*path, R_OK) < 0)
+            fail(lockdown, LINK_STAGE_ACCESS);
 }
 
 /* --- resource limits ------------------------------------------------------------------------ */
@@ -67,12 +108,25 @@ static bool limit(const struct rlimit *ceilings, __rlimit_resource_t resource, r
     return setrlimit(resource, &wanted) == 0;
 }
 
+/* The kernel counts queued signals and timers for the user in this namespace, and again for the
+ * user who made it, so that all jails together have no more than one account. */
+static bool limit_signals(const struct lockdown *lockdown)
+{
+    const struct rlimit *most = lockdown->ceilings;
+    rlim_t share = MIN(most[RLIMIT_SIGPENDING].rlim_max / SIGNALS_SHARE, SIGNALS_MAX);
+    return !layer_in(lockdown->layers, LAYER_USER_NAMESPACE) ||
+           limit(most, RLIMIT_SIGPENDING, share, share);
+}
+
 static bool set_limits(const struct lockdown *lockdown)
 {
     const struct rlimit *most = lockdown->ceilings;
     const uint64_t *of = lockdown->limits->of;
     rlim_t cpu = (of[LIMIT_CPU] + 999) / 1000;
-    rlim_t processes = of[LIMIT_PROCESSES] + JAIL_PROCESSES;
+    rlim_t processes = of[LIMIT_PROCESSES];
+    /* If the jail and its twin have the job's identity, they count against its RLIMIT_NPROC. */
+    if (!layer_in(lockdown->layers, LAYER_OWN_UID))
+        processes += lockdown->processes;
     /* The kernel checks RLIMIT_NPROC before the cgroup, but only the cgroup's refusal leaves
      * evidence. So let the cgroup's limit be met first. */
     if (lockdown->cgroup_counts)
@@ -84,7 +138,7 @@ static bool set_limits(const struct lockdown *lockdown)
         return false;
     return limit(most, RLIMIT_AS, of[LIMIT_MEMORY], of[LIMIT_MEMORY]) &&
            /* SIGXCPU at the limit is the evidence, SIGKILL one second later the end. */
-           limit(most, RLIMIT_CPU, cpu, cpu + 1) &&
+           limit(most, RLIMIT_CPU, cpu, cpu + 1) && limit_signals(lockdown) &&
            limit(most, RLIMIT_NOFILE, of[LIMIT_OPEN_FILES], of[LIMIT_OPEN_FILES]) &&
            limit(most, RLIMIT_FSIZE, of[LIMIT_DISK], of[LIMIT_DISK]);
 }
@@ -175,6 +229,9 @@ void lockdown_confine(const struct lockdown *lockdown)
         fail(lockdown, LINK_STAGE_CGROUP);
     if (!arrange_descriptors(lockdown))
         fail(lockdown, LINK_STAGE_DESCRIPTORS);
+    bool own_uid = layer_in(lockdown->layers, LAYER_OWN_UID);
+    if (own_uid && !become_job(lockdown))
+        fail(lockdown, LINK_STAGE_PRIVILEGES);
     if (!leave_group(lockdown))
         fail(lockdown, LINK_STAGE_SESSION);
     /* If the jail dies, the program must die. In a pid namespace the kernel sees to that for all
@@ -191,6 +248,8 @@ void lockdown_confine(const struct lockdown *lockdown)
     /* Last: without no_new_privs, restrict_kernel() needs these capabilities for Landlock. */
     if (!drop_capabilities())
         fail(lockdown, LINK_STAGE_PRIVILEGES);
+    if (own_uid)
+        check_files(lockdown);
 }
 
 _Noreturn void lockdown_exec(const struct lockdown *lockdown)

@@ -27,17 +27,18 @@ static int set_options(int context, const struct mount_option *options, uint64_t
     return 0;
 }
 
-int mounts_new(const char *type, const struct mount_option *options, uint64_t attributes)
+int mounts_new(const char *type, const struct mount_option *options, uint64_t attributes,
+               uint64_t pass)
 {
-    _cleanup_close_ int context = fsopen(type, FSOPEN_CLOEXEC);
+    _cleanup_close_ int context = (int)syscall(SYS_fsopen, type, FSOPEN_CLOEXEC, 0, 0, 0, pass);
     if (context < 0)
         return -errno;
-    int r = set_options(context, options, MOUNTS_NO_PASS);
+    int r = set_options(context, options, pass);
     if (r < 0)
         return r;
-    if (configure(context, FSCONFIG_CMD_CREATE, NULL, NULL, MOUNTS_NO_PASS) < 0)
+    if (configure(context, FSCONFIG_CMD_CREATE, NULL, NULL, pass) < 0)
         return -errno;
-    int mount = fsmount(context, FSMOUNT_CLOEXEC, (unsigned)attributes);
+    int mount = (int)syscall(SYS_fsmount, context, FSMOUNT_CLOEXEC, attributes, 0, 0, pass);
     return mount < 0 ? -errno : mount;
 }
 

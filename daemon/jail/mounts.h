@@ -17,9 +17,9 @@ struct mount_option {
 };
 
 /* Makes a new file system of TYPE, e.g. "tmpfs", attached nowhere. OPTIONS end with a NULL key;
- * ATTRIBUTES are MOUNT_ATTR_*. The caller owns the descriptor. The filter refuses this to the jail
- * too: no pass helps. */
-int mounts_new(const char *type, const struct mount_option *options, uint64_t attributes);
+ * ATTRIBUTES are MOUNT_ATTR_*. The caller owns the descriptor. */
+int mounts_new(const char *type, const struct mount_option *options, uint64_t attributes,
+               uint64_t pass);
 
 /* Clones the mount at PATH beneath DIR (an empty PATH: DIR itself) and adds ATTRIBUTES; later
  * mounts elsewhere do not propagate into the clone. RECURSIVE includes the mounts beneath it.

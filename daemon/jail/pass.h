@@ -16,6 +16,8 @@
 /* X(name, error that jobs get) */
 #define PASS_CALLS(X)                                    \
     X(umount2, EPERM)                                    \
+    X(fsopen, EPERM)                                     \
+    X(fsmount, EPERM)                                    \
     X(open_tree, EPERM)                                  \
     X(move_mount, EPERM)                                 \
     X(fsconfig, EPERM)                                   \

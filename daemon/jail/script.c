@@ -134,6 +134,11 @@ static bool find_usual_hooks(void)
     return are_usual;
 }
 
+void script_renew_main(void)
+{
+    script()->main = PyImport_AddModule("__main__");
+}
+
 int script_prepare(void)
 {
     struct script *s = script();
@@ -141,7 +146,7 @@ int script_prepare(void)
         PyErr_Clear();
         return -ENOMEM;
     }
-    s->main = PyImport_AddModule("__main__");
+    script_renew_main();
     s->forget = find_forget();
     s->has_usual_hooks = find_usual_hooks();
     return 0;

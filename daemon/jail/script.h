@@ -8,6 +8,9 @@
 /* Call in the waiting interpreter after it has loaded all modules. 0 or a negative errno. */
 int script_prepare(void);
 
+/* Call when the waiting interpreter has got another __main__. */
+void script_renew_main(void);
+
 /* Opens the script PATH. Returns NULL with no exception set if PATH cannot be opened or is anything
  * but a file of Python text; Py_RunMain() handles those cases. */
 FILE *script_open(PyObject *path);

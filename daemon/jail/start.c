@@ -33,6 +33,8 @@ int start_init(struct start *start)
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
         return -errno;
+    if (start->status)
+        (void)munmap(start->status, sizeof(*start->status));
     start->status = shared;
     return 0;
 }
@@ -87,7 +89,8 @@ static void forget_signals(void)
 _Noreturn static void run_warm(const struct start *start, struct lockdown *lockdown)
 {
     lockdown_confine(lockdown);
-    if (!start->interpreter->takes(lockdown->argv, lockdown->envp))
+    bool is_pair = lockdown->fd_count > LINK_STANDARD_FDS;
+    if (!start->interpreter->takes(lockdown->argv, lockdown->envp, is_pair))
         lockdown_exec(lockdown);
     start->status->warm = 1;
     (void)munmap(start->status, sizeof(*start->status));
@@ -95,8 +98,8 @@ _Noreturn static void run_warm(const struct start *start, struct lockdown *lockd
     /* As after an execve, the program may inspect itself. */
     (void)prctl(PR_SET_DUMPABLE, 1);
     /* Close everything that execve would have closed. That includes the job's end of the pipe, and
-     * so tells the jail that the program runs. */
-    (void)close_range(LINK_STANDARD_FDS, ~0U, 0);
+     * so tells the jail that the program runs. The code is here already. */
+    (void)close_range(MIN(lockdown->fd_count, (unsigned)LINK_PAIR_CODE), ~0U, 0);
     start->interpreter->run(lockdown->argv);
 }
 

@@ -29,7 +29,7 @@ struct start {
     _Alignas(16) char stack[START_STACK_BYTES];
 };
 
-/* Maps the shared memory. 0 or a negative errno. */
+/* Maps the shared memory; in a copy of a jail, new memory for the copy. 0 or a negative errno. */
 int start_init(struct start *start);
 
 /* Starts the program that LOCKDOWN describes, in the cgroup CGROUP unless that is -1. WARM: in the

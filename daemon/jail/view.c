@@ -32,6 +32,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#define PROC_ATTRIBUTES (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC)
 #define READ_ONLY (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 
 const char *const view_system[] = {"usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", NULL};
@@ -60,9 +61,6 @@ static const char *const links[][2] = {
 };
 
 static const char *const files[][2] = {
-    {"etc/passwd", "root:x:0:0:root:/root:/usr/sbin/nologin\n"
-                   "job:x:1000:1000:job:/work:/bin/sh\n"
-                   "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"},
     {"etc/group", "root:x:0:\njob:x:1000:\nnogroup:x:65534:\n"},
     {"etc/hosts", "127.0.0.1\tlocalhost job\n::1\tlocalhost\n"},
     {"etc/hostname", "job\n"},
@@ -77,15 +75,26 @@ static int make_file(int root, const char *path, const char *text)
     return write(fd, text, n) == (ssize_t)n ? 0 : -errno;
 }
 
-static int make_skeleton(int root, bool network)
+static int make_passwd(int root, uid_t uid)
 {
-    int r = 0;
+    char text[256];
+    (void)snprintf(text, sizeof(text),
+                   "root:x:0:0:root:/root:/usr/sbin/nologin\n"
+                   "job:x:%u:%u:job:%s:/bin/sh\n"
+                   "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
+                   (unsigned)uid, VIEW_GID, VIEW_WORK);
+    return make_file(root, "etc/passwd", text);
+}
+
+static int make_skeleton(int root, uid_t uid, bool network)
+{
     for (size_t i = 0; i < ARRAY_SIZE(directories); i++)
         if (mkdirat(root, directories[i], 0755) < 0)
             return -errno;
     for (size_t i = 0; i < ARRAY_SIZE(links); i++)
         if (symlinkat(links[i][0], root, links[i][1]) < 0)
             return -errno;
+    int r = make_passwd(root, uid);
     for (size_t i = 0; i < ARRAY_SIZE(files) && r == 0; i++)
         r = make_file(root, files[i][0], files[i][1]);
     if (r == 0)
@@ -96,31 +105,40 @@ static int make_skeleton(int root, bool network)
 }
 
 /* Makes the directories that lead to the absolute PATH beneath ROOT, and PATH itself as an empty
- * file or directory. MADE is scratch space. */
-static int make_parts(int root, const char *path, bool directory, char made[PATH_MAX])
+ * file or directory. *ret_kept is the length of the part of PATH that was there. MADE is scratch
+ * space. */
+static int make_parts(int root, const char *path, bool directory, char made[PATH_MAX],
+                      size_t *ret_kept)
 {
     size_t n = strlen(path);
     if (n >= PATH_MAX)
         return -ENAMETOOLONG;
+    *ret_kept = 0;
     for (size_t i = 1; i <= n; i++) {
         if (path[i] != '/' && path[i] != '\0')
             continue;
         memcpy(made, path + 1, i - 1);
         made[i - 1] = '\0';
         if (i == n && !directory) {
-            _cleanup_close_ int fd = openat(root, made, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-            return fd < 0 ? -errno : 0;
+            _cleanup_close_ int fd =
+                openat(root, made, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+            if (fd < 0 && errno == EEXIST)
+                *ret_kept = i;
+            return fd < 0 && errno != EEXIST ? -errno : 0;
         }
-        if (i > 1 && mkdirat(root, made, 0755) < 0 && errno != EEXIST)
-            return -errno;
+        if (i > 1 && mkdirat(root, made, 0755) < 0) {
+            if (errno != EEXIST)
+                return -errno;
+            *ret_kept = i;
+        }
     }
     return 0;
 }
 
-static int make_mountpoint(int root, const char *path, bool directory)
+static int make_mountpoint(int root, const char *path, bool directory, size_t *ret_kept)
 {
     char made[PATH_MAX];
-    int r = make_parts(root, path, directory, made);
+    int r = make_parts(root, path, directory, made, ret_kept);
     explicit_bzero(made, sizeof(made)); /* the next job may be a copy of this memory */
     return r;
 }
@@ -143,7 +161,8 @@ static int show(int root, const char *path, uint64_t attributes)
     _cleanup_close_ int tree = mounts_clone(AT_FDCWD, path, attributes, true, MOUNTS_NO_PASS);
     if (tree < 0)
         return tree;
-    int r = make_mountpoint(root, path, S_ISDIR(st.st_mode));
+    size_t kept;
+    int r = make_mountpoint(root, path, S_ISDIR(st.st_mode), &kept);
     return r < 0 ? r : mounts_attach(tree, root, path + 1, MOUNTS_NO_PASS);
 }
 
@@ -167,33 +186,35 @@ static int show_resolver(int root)
         mounts_clone(AT_FDCWD, "/etc/resolv.conf", READ_ONLY, false, MOUNTS_NO_PASS);
     if (tree < 0)
         return tree == -ENOENT ? 0 : tree;
-    int r = make_mountpoint(root, "/etc/resolv.conf", false);
+    size_t kept;
+    int r = make_mountpoint(root, "/etc/resolv.conf", false, &kept);
     return r < 0 ? r : mounts_attach(tree, root, "etc/resolv.conf", MOUNTS_NO_PASS);
+}
+
+/* Makes a /proc of this process's pid namespace, attached nowhere. HIDEPID says of which processes
+ * it keeps silent: "invisible" for jobs, "off" for the jail. */
+static int new_proc(const char *hidepid, uint64_t pass)
+{
+    /* Where parts of the host's /proc are covered, as in many containers, the kernel refuses a full
+     * proc mount and grants at most one that holds only processes. */
+    const struct mount_option full[] = {{"hidepid", hidepid}, {NULL, NULL}};
+    const struct mount_option processes[] = {{"hidepid", hidepid}, {"subset", "pid"}, {NULL, NULL}};
+    int proc = mounts_new("proc", full, PROC_ATTRIBUTES, pass);
+    return proc < 0 ? mounts_new("proc", processes, PROC_ATTRIBUTES, pass) : proc;
 }
 
 static int mount_proc(int root, bool own)
 {
-    /* Where parts of the host's /proc are covered, as in many containers, the kernel refuses a full
-     * proc mount and grants at most one that holds only processes. */
-    static const struct mount_option full[] = {{"hidepid", "invisible"}, {NULL, NULL}};
-    static const struct mount_option processes[] = {
-        {"hidepid", "invisible"}, {"subset", "pid"}, {NULL, NULL}};
-    const uint64_t attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
-    _cleanup_close_ int proc = -1;
-    if (own) {
-        proc = mounts_new("proc", full, attributes);
-        if (proc < 0)
-            proc = mounts_new("proc", processes, attributes);
-    } else {
-        proc = mounts_clone(AT_FDCWD, "/proc", attributes, true, MOUNTS_NO_PASS);
-    }
+    _cleanup_close_ int proc =
+        own ? new_proc("invisible", MOUNTS_NO_PASS)
+            : mounts_clone(AT_FDCWD, "/proc", PROC_ATTRIBUTES, true, MOUNTS_NO_PASS);
     return proc < 0 ? proc : mounts_attach(proc, root, "proc", MOUNTS_NO_PASS);
 }
 
 static int populate(int root, const struct view_options *options, const char **ret_step)
 {
     *ret_step = "making its directories";
-    int r = make_skeleton(root, options->network);
+    int r = make_skeleton(root, options->uid, options->network);
     if (r == 0) {
         *ret_step = "showing the system's programs and libraries";
         r = show_list(root, "", view_system, READ_ONLY);
@@ -227,7 +248,8 @@ static int mount_root(const char *mountpoint)
 {
     static const struct mount_option options[] = {
         {"size", "1m"}, {"nr_inodes", "4096"}, {"mode", "0755"}, {NULL, NULL}};
-    _cleanup_close_ int tmpfs = mounts_new("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+    _cleanup_close_ int tmpfs =
+        mounts_new("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, MOUNTS_NO_PASS);
     int r = tmpfs < 0 ? tmpfs : mounts_attach(tmpfs, AT_FDCWD, mountpoint, MOUNTS_NO_PASS);
     if (r < 0)
         return r;
@@ -245,7 +267,7 @@ static int pivot(int root)
 
 int view_enter(struct view *view, const struct view_options *options, const char **ret_step)
 {
-    _cleanup_close_ int host = -1, own = -1, root = -1;
+    _cleanup_close_ int host = -1, own = -1, root = -1, proc = -1;
     *ret_step = "unsharing mounts";
     /* See step 1 above. */
     if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
@@ -260,7 +282,9 @@ int view_enter(struct view *view, const struct view_options *options, const char
         r = root = mount_root(options->mountpoint);
     if (r >= 0)
         r = populate(root, options, ret_step);
-    if (r == 0) {
+    if (r == 0 && options->own_proc)
+        r = proc = new_proc("off", MOUNTS_NO_PASS);
+    if (r >= 0) {
         *ret_step = "pivoting to the new root";
         r = pivot(root);
     }
@@ -272,6 +296,7 @@ int view_enter(struct view *view, const struct view_options *options, const char
         .host = TAKE_FD(host),
         .own = TAKE_FD(own),
         .root = TAKE_FD(root),
+        .proc = TAKE_FD(proc),
         .pass = options->pass,
     };
     return 0;
@@ -289,14 +314,33 @@ int view_seal(const struct view *view)
     return dup3(writable, view->root, O_CLOEXEC) < 0 ? -errno : 0;
 }
 
+int view_enter_twin(struct view *view, bool own_proc)
+{
+    /* The twin shows nothing of the host to anybody, so it needs none of these. */
+    view->host = close_fd(view->host);
+    view->own = close_fd(view->own);
+    view->root = close_fd(view->root);
+    view->proc = close_fd(view->proc);
+    if (!own_proc)
+        return 0;
+    _cleanup_close_ int proc = new_proc("invisible", view->pass);
+    int r = proc;
+    if (r >= 0)
+        r = view->proc = new_proc("off", view->pass);
+    if (r >= 0)
+        r = mounts_detach("/proc", view->pass);
+    return r < 0 ? r : mounts_attach(proc, AT_FDCWD, "/proc", view->pass);
+}
+
 bool view_is_tmp(const char *path)
 {
     return strncmp(path, "/tmp/", 5) == 0 || strncmp(path, "/var/tmp/", 9) == 0;
 }
 
-int view_attach(const struct view *view, int tree, const char *target)
+int view_attach(const struct view *view, int tree, const char *target, size_t *ret_kept)
 {
     struct stat st;
+    size_t kept;
     assert(view->root >= 0);
     _cleanup_close_ int attached = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (attached < 0 || fstat(tree, &st) < 0)
@@ -304,8 +348,33 @@ int view_attach(const struct view *view, int tree, const char *target)
     /* /tmp is a separate mount, which jobs can write to; the mount point must be made on that
      * one. */
     int root = view_is_tmp(target) ? attached : view->root;
-    int r = make_mountpoint(root, target, S_ISDIR(st.st_mode));
+    int r = make_mountpoint(root, target, S_ISDIR(st.st_mode), &kept);
+    if (r == 0 && ret_kept) /* who empties that mount removes the mount point, too */
+        *ret_kept = view_is_tmp(target) ? strlen(target) : kept;
     return r < 0 ? r : mounts_attach(tree, AT_FDCWD, target, view->pass);
+}
+
+static int remove_parts(int root, char *path, size_t kept)
+{
+    for (char *end = path + strlen(path); end > path + kept; end = strrchr(path, '/')) {
+        *end = '\0';
+        if (unlinkat(root, path + 1, AT_REMOVEDIR) < 0 &&
+            (errno != ENOTDIR || unlinkat(root, path + 1, 0) < 0))
+            return -errno;
+    }
+    return 0;
+}
+
+int view_detach(const struct view *view, const char *target, size_t kept)
+{
+    char path[PATH_MAX];
+    int r = mounts_detach(target, view->pass);
+    if (r < 0 || strlen(target) <= kept)
+        return r;
+    (void)snprintf(path, sizeof(path), "%s", target);
+    r = remove_parts(view->root, path, kept);
+    explicit_bzero(path, sizeof(path)); /* the next job may be a copy of this memory */
+    return r;
 }
 
 static int open_without_links(const char *path, uint64_t pass)
@@ -329,6 +398,31 @@ int view_fetch(const struct view *view, const char *path, bool recursive)
     tree = found < 0 ? found : mounts_clone(found, "", READ_ONLY, recursive, view->pass);
     /* Come back even on failure. A jail that cannot is useless, and its next job fails and says
      * so. */
+    r = mounts_enter(view->own, view->pass);
+    if (r == 0)
+        r = tree;
+    return r < 0 ? r : TAKE_FD(tree);
+}
+
+int view_put_by(const struct view *view, int tree, const char *place)
+{
+    int r = mounts_enter(view->host, view->pass);
+    if (r < 0)
+        return r;
+    int put = mounts_attach(tree, AT_FDCWD, place, view->pass);
+    r = mounts_enter(view->own, view->pass);
+    return r < 0 ? r : put;
+}
+
+int view_take(const struct view *view, const char *place, const char *name, uint64_t attributes)
+{
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof(path), "%s/%s", place, name) >= PATH_MAX)
+        return -ENAMETOOLONG;
+    int r = mounts_enter(view->host, view->pass);
+    if (r < 0)
+        return r;
+    _cleanup_close_ int tree = mounts_clone(AT_FDCWD, path, attributes, false, view->pass);
     r = mounts_enter(view->own, view->pass);
     if (r == 0)
         r = tree;

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* User and group of the jail and its jobs inside the jail's user namespace. */
 #define VIEW_UID 1000
@@ -20,17 +21,20 @@ struct view {
     int host;      /* the mount namespace that shows what the host shows */
     int own;       /* the mount namespace in which jobs run */
     int root;      /* the view's root directory, writable; jobs see it read-only */
+    int proc;      /* a /proc of the jail's pid namespace that hides no process, attached nowhere;
+                      -1: there is none, and /proc is the host's */
     uint64_t pass; /* see mounts.h */
 };
 
-#define VIEW_NULL                         \
-    {                                     \
-        .host = -1, .own = -1, .root = -1 \
+#define VIEW_NULL                                     \
+    {                                                 \
+        .host = -1, .own = -1, .root = -1, .proc = -1 \
     }
 
 struct view_options {
     const char *mountpoint; /* an existing host directory; covered while the view is made */
     char *const *readable;  /* NULL-terminated: further host paths that every job may read */
+    uid_t uid;              /* of the user `job`, whose home is the work directory */
     bool own_proc;          /* mount a new /proc; takes an own pid namespace */
     bool network;           /* show the files that name resolution needs */
     uint64_t pass;          /* authorises later changes (mounts.h) */
@@ -51,15 +55,31 @@ int view_enter(struct view *view, const struct view_options *options, const char
 /* Makes the view read-only. From then on only the jail can change it, by view->root. */
 int view_seal(const struct view *view);
 
+/* Makes the view, of which this process has a copy in a mount namespace of its own, that of a twin
+ * (twin.h): with OWN_PROC its /proc shows this process's pid namespace. A negative errno. */
+int view_enter_twin(struct view *view, bool own_proc);
+
 /* Returns whether the absolute PATH lies in /tmp of the view, by either of its names (/tmp,
  * /var/tmp). */
 bool view_is_tmp(const char *path);
 
-/* Attaches TREE (mounts.h; borrowed) at TARGET, an absolute path of the view. Makes missing
- * directories on the way. A negative errno. */
-int view_attach(const struct view *view, int tree, const char *target);
+/* Attaches TREE (mounts.h; borrowed) at TARGET, an absolute path of the view. Makes what is missing
+ * on the way. *ret_kept (NULL: not wanted) is for view_detach(). A negative errno. */
+int view_attach(const struct view *view, int tree, const char *target, size_t *ret_kept);
+
+/* Detaches what was attached last at TARGET, and removes what was made for it: all but the first
+ * KEPT bytes of TARGET. A negative errno. */
+int view_detach(const struct view *view, const char *target, size_t kept);
 
 /* Clones the directory or file PATH of the host as a read-only tree for view_attach(); the caller
  * owns the descriptor. Follows no symbolic link in PATH. If something is mounted beneath PATH,
  * clones that too with RECURSIVE and fails with -EINVAL otherwise. */
 int view_fetch(const struct view *view, const char *path, bool recursive);
+
+/* Attaches TREE (borrowed) at the host path PLACE where only view_take() finds it, and the host
+ * does not. A negative errno. */
+int view_put_by(const struct view *view, int tree, const char *place);
+
+/* Clones what NAME is in the tree that was put by at PLACE, with ATTRIBUTES (MOUNT_ATTR_*), for
+ * attaching it here or in a twin; the caller owns the descriptor. */
+int view_take(const struct view *view, const char *place, const char *name, uint64_t attributes);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* rubricd-jail-warm: the jail with a Python interpreter waiting in it. A job that is a script runs
  * in a fork of the jail. Starting the interpreter and importing the usual modules costs ten to
- * twenty milliseconds; each jail pays that once instead of once per job.
+ * twenty milliseconds; each jail pays that once instead of once per job, or the zygote, of which
+ * jails are copies, once for all of them.
  *
  * Theory of operation. prepare() starts the interpreter as `python3 -s -B SCRIPT` would start, up
  * to the point at which it opens its script; by then it has run nothing but the standard library.
@@ -9,6 +10,9 @@
  * and streams, and continues with the interpreter's own Py_RunMain(), which therefore decides about
  * the path, __main__, uncaught exceptions, exit statuses and the end. Scripts of the common form
  * take the shorter way of script.c.
+ *
+ * Programs of a pair (link.h) start in modules that learn() has loaded and hidden: no other job can
+ * import them, and none pays for loading them.
  *
  * takes() refuses every job that could tell the difference from a fresh start, and the fork
  * executes it instead: a script beside a file that has the name of a module loaded here, other
@@ -18,6 +22,7 @@
 
 #include "jail.h"
 #include "large.h"
+#include "pack.h"
 #include "script.h"
 
 #include "proto/util.h"
@@ -45,7 +50,8 @@
 /* load() freezes the garbage collector, which keeps the pages of everything loaded so far shared.
  * The collector must still find what a script leaves in __main__, so fresh_main() makes a new one
  * after the freeze. open_streams() makes the standard streams as the interpreter does when it
- * starts. */
+ * starts. learn() makes them again, because modules that it loads and hides may keep those that it
+ * finds: then a script's last words would not be flushed. */
 static const char prelude[] =
     "import _io, sys\n"
     "known = set(sys.modules)\n"
@@ -71,6 +77,17 @@ static const char prelude[] =
     "    vars(fresh).update(vars(main))\n"
     "    fresh.__annotations__ = {}\n"
     "\n"
+    "def learn(code):\n"
+    "    names = {'__name__': 'start'}\n"
+    "    exec(code.partition(b'\\0')[0], names)\n"
+    "    begin = names['prepare'](code)\n"
+    "    open_streams()\n"
+    "    import gc\n"
+    "    gc.collect()\n"
+    "    gc.freeze()\n"
+    "    fresh_main()\n"
+    "    return begin\n"
+    "\n"
     "def open_streams():\n"
     "    stream('stdin', 0, 'r')\n"
     "    stream('stdout', 1, 'w')\n"
@@ -94,7 +111,10 @@ struct warm {
     PyObject *names;  /* the prelude's names */
     PyObject *loaded; /* sorted bytes objects: top-level modules loaded here. A file beside the
                          script that has one of these names would be imported in its place. */
+    PyObject *begin;  /* starts a program of a pair; NULL: nothing was learnt */
+    bool has_learnt;  /* or tried to */
     char directory[PATH_MAX]; /* in a fork: the directory of its script */
+    bool is_pair;             /* in a fork: it runs a program of a pair */
     struct large large;
 };
 
@@ -193,13 +213,26 @@ static int load(char *const *modules, char *why, size_t size)
     return r;
 }
 
+/* Makes a file without a name. Where the filter is in force and refuses the first way, which takes
+ * memory that nothing bounds, another tmpfs has room for an empty one. */
+static int make_file(void)
+{
+    static const char *const places[] = {"/dev/shm", "/tmp"};
+    int file = memfd_create("stdin", MFD_CLOEXEC);
+    for (size_t i = 0; i < ARRAY_SIZE(places) && file < 0; i++)
+        file = open(places[i], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    return file < 0 ? -errno : file;
+}
+
 /* Puts the kinds of files that a job has onto 0, 1 and 2: a seekable file at its start, and pipes.
  * All scripts share the stream objects that are then made on these descriptors. */
 static int lay_streams(void)
 {
-    _cleanup_close_ int input = memfd_create("stdin", MFD_CLOEXEC);
+    _cleanup_close_ int input = make_file();
     int ends[2];
-    if (input < 0 || pipe2(ends, O_CLOEXEC) < 0)
+    if (input < 0)
+        return input;
+    if (pipe2(ends, O_CLOEXEC) < 0)
         return -errno;
     int r = dup2(input, STDIN_FILENO) < 0 || dup2(ends[1], STDOUT_FILENO) < 0 ||
                     dup2(ends[1], STDERR_FILENO) < 0
@@ -210,16 +243,9 @@ static int lay_streams(void)
     return r;
 }
 
-static int load_with_streams(char *const *modules, char *why, size_t size)
+/* Puts those of this process, which begin_streams() has KEPT, in their places. */
+static void end_streams(const int kept[LINK_STANDARD_FDS])
 {
-    int kept[LINK_STANDARD_FDS];
-    for (int i = 0; i < LINK_STANDARD_FDS; i++)
-        kept[i] = fcntl(i, F_DUPFD_CLOEXEC, LINK_STANDARD_FDS);
-    int r = lay_streams();
-    if (r == 0)
-        r = load(modules, why, size);
-    else
-        (void)fail(why, size, "there are no streams to be made");
     for (int i = 0; i < LINK_STANDARD_FDS; i++) {
         if (kept[i] >= 0)
             (void)dup2(kept[i], i);
@@ -227,6 +253,22 @@ static int load_with_streams(char *const *modules, char *why, size_t size)
             (void)close(i);
         close_fd(kept[i]);
     }
+}
+
+/* Lays out streams as a job has them, for an interpreter that makes its own of them. To be ended in
+ * any case. */
+static int begin_streams(int kept[LINK_STANDARD_FDS])
+{
+    for (int i = 0; i < LINK_STANDARD_FDS; i++)
+        kept[i] = fcntl(i, F_DUPFD_CLOEXEC, LINK_STANDARD_FDS);
+    return lay_streams();
+}
+
+static int load_with_streams(char *const *modules, char *why, size_t size)
+{
+    int kept[LINK_STANDARD_FDS], r = begin_streams(kept);
+    r = r == 0 ? load(modules, why, size) : fail(why, size, "there are no streams to be made");
+    end_streams(kept);
     return r;
 }
 
@@ -243,7 +285,35 @@ static int check_version(const char *version, char *why, size_t size)
     return -ENOEXEC;
 }
 
-static int prepare(const struct link_setup_lists *lists, const char *version, char *why,
+/* Reads all of FILE. Returns a new reference, or NULL with an exception set. */
+static PyObject *read_all(int file)
+{
+    struct stat st;
+    if (fstat(file, &st) < 0)
+        return PyErr_SetFromErrno(PyExc_OSError);
+    PyObject *data = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)st.st_size);
+    if (data && pread(file, PyBytes_AS_STRING(data), (size_t)st.st_size, 0) != st.st_size)
+        Py_CLEAR(data);
+    return data;
+}
+
+static void learn(int code)
+{
+    struct warm *w = warm();
+    if (w->has_learnt)
+        return;
+    w->has_learnt = true;
+    PyObject *data = read_all(code);
+    PyErr_Clear();
+    int kept[LINK_STANDARD_FDS];
+    if (begin_streams(kept) == 0 && data)
+        w->begin = call("learn", data);
+    end_streams(kept);
+    script_renew_main();
+    Py_XDECREF(data);
+}
+
+static int prepare(const struct link_setup_lists *lists, const char *version, int code, char *why,
                    size_t size)
 {
     struct warm *w = warm();
@@ -265,6 +335,13 @@ static int prepare(const struct link_setup_lists *lists, const char *version, ch
         r = load_with_streams(lists->modules, why, size);
     if (r == 0)
         r = script_prepare();
+    if (r == 0)
+        pack_memory();
+    if (r == 0 && code >= 0) {
+        large_mark(&w->large);
+        learn(code);
+        pack_memory();
+    }
     large_end(&w->large);
     if (r == 0)
         large_copy_library((uintptr_t)Py_RunMain);
@@ -324,18 +401,31 @@ static bool find_directory(const char *script, char ret[PATH_MAX])
     return true;
 }
 
-static bool takes(char *const *argv, char *const *envp)
+static bool has_memory(void)
+{
+    struct rlimit memory;
+    return getrlimit(RLIMIT_AS, &memory) == 0 && memory.rlim_cur >= MEMORY_MIN;
+}
+
+/* Returns whether ARGS, what follows the options, start a program of a pair. */
+static bool is_known_pair(char *const *args)
+{
+    return warm()->begin && args[0] && strcmp(args[0], "-c") == 0 && args[1] &&
+           strcmp(args[1], LINK_PAIR_BOOT) == 0 && args[2] && !args[3];
+}
+
+static bool takes(char *const *argv, char *const *envp, bool is_pair)
 {
     struct warm *w = warm();
-    struct rlimit memory;
     for (size_t i = 0; i < w->argc; i++)
         if (!argv[i] || strcmp(argv[i], w->argv[i]) != 0)
             return false;
+    w->is_pair = is_pair;
+    if (is_pair)
+        return is_known_pair(argv + w->argc) && same(envp, w->envp) && has_memory();
     if (!argv[w->argc] || *argv[w->argc] == '-' || argv[w->argc + 1] || !same(envp, w->envp))
         return false;
-    if (getrlimit(RLIMIT_AS, &memory) < 0 || memory.rlim_cur < MEMORY_MIN)
-        return false;
-    return find_directory(argv[w->argc], w->directory) && !has_module(w->directory);
+    return has_memory() && find_directory(argv[w->argc], w->directory) && !has_module(w->directory);
 }
 
 /* Changes the interpreter's own copy of its start configuration, from which Py_RunMain()
@@ -366,14 +456,27 @@ static bool make_path(const char *script, char ret[PATH_MAX])
            snprintf(ret, PATH_MAX, "%s/%s", directory, script) < PATH_MAX;
 }
 
+/* Runs the program of a pair that ROLE names; as any program, it ends the process itself. */
+_Noreturn static void run_pair(const char *role)
+{
+    PyObject *done = PyObject_CallFunction(warm()->begin, "s", role);
+    PyErr_Print();
+    Py_XDECREF(done);
+    _exit(1);
+}
+
 /* An attribute, because clang leaves _Noreturn out of a function's type. */
 __attribute__((noreturn)) static void run(char *const *argv)
 {
     struct warm *w = warm();
     const char *script = argv[w->argc], *slash = strrchr(argv[0], '/');
     char path[PATH_MAX];
+    if (w->is_pair && strcmp(argv[w->argc + 2], LINK_PAIR_JUDGE) == 0)
+        large_renew(&w->large);
     PyOS_AfterFork_Child();
     (void)prctl(PR_SET_NAME, slash ? slash + 1 : argv[0]);
+    if (w->is_pair)
+        run_pair(argv[w->argc + 2]);
     if (!make_path(script, path) || !set_list("orig_argv", argv) ||
         !set_list("argv", argv + w->argc) || !set_script(path, script)) {
         (void)fprintf(stderr, "rubricd-jail-warm: out of memory\n");
@@ -391,6 +494,7 @@ int main(int argc, char **argv)
 {
     static const struct jail_interpreter python = {
         .prepare = prepare,
+        .learn = learn,
         .before_fork = PyOS_BeforeFork,
         .after_fork = PyOS_AfterFork_Parent,
         .takes = takes,

@@ -9,8 +9,10 @@
 #include <assert.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -24,6 +26,8 @@
 /* Size of the tmpfs until the first job names its limit. */
 #define SIZE_AT_FIRST (UINT64_C(1) << 20)
 
+#define ATTRIBUTES (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+
 /* Where the view holds the tmpfs while its parts are cloned from it. */
 #define STAGING "/.work"
 
@@ -35,6 +39,8 @@ static const struct {
     [WORK_CWD] = {"work", VIEW_WORK, 0700},
     [WORK_TMP] = {"tmp", "/tmp", 01777},
     [WORK_SHM] = {"shm", "/dev/shm", 01777},
+    [WORK_TWIN_TMP] = {"twin-tmp", "/tmp", 01777},
+    [WORK_TWIN_SHM] = {"twin-shm", "/dev/shm", 01777},
 };
 
 /* --- the tmpfs ----------------------------------------------------------------------------- */
@@ -61,8 +67,7 @@ static int attach_part(struct work *work, size_t i)
     char path[32];
     assert(work->directories[i] < 0);
     (void)snprintf(path, sizeof(path), STAGING "/%s", places[i].name);
-    _cleanup_close_ int part =
-        mounts_clone(AT_FDCWD, path, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, false, MOUNTS_NO_PASS);
+    _cleanup_close_ int part = mounts_clone(AT_FDCWD, path, ATTRIBUTES, false, MOUNTS_NO_PASS);
     int r = part < 0 ? part : mounts_attach(part, AT_FDCWD, places[i].target, MOUNTS_NO_PASS);
     if (r < 0)
         return r;
@@ -70,22 +75,49 @@ static int attach_part(struct work *work, size_t i)
     return work->directories[i] < 0 ? -errno : 0;
 }
 
-static int attach_parts(struct work *work, int tmpfs, const struct view *view, bool shown_tmp)
+/* Keeps the tmpfs where twins can be given parts of it. */
+static int put_by(struct work *work, int tmpfs, const struct view *view, const char *place)
 {
-    int r = view_attach(view, tmpfs, STAGING);
+    _cleanup_close_ int all = mounts_clone(AT_FDCWD, STAGING, ATTRIBUTES, false, MOUNTS_NO_PASS);
+    int r = all < 0 ? all : view_put_by(view, all, place);
+    work->place = place;
+    for (size_t i = WORK_SEEN; i < WORK_DIRECTORIES && r == 0; i++) {
+        work->directories[i] = openat(tmpfs, places[i].name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (work->directories[i] < 0)
+            r = -errno;
+    }
+    return r;
+}
+
+static int attach_parts(struct work *work, int tmpfs, const struct view *view, bool shown_tmp,
+                        const char *place)
+{
+    int r = view_attach(view, tmpfs, STAGING, NULL);
     if (r < 0)
         return r;
-    for (size_t i = 0; i < WORK_DIRECTORIES && r == 0; i++)
+    for (size_t i = 0; i < WORK_SEEN && r == 0; i++)
         if (i != WORK_TMP || !shown_tmp)
             r = attach_part(work, i);
+    if (r == 0)
+        r = put_by(work, tmpfs, view, place);
     if (umount2(STAGING, MNT_DETACH) < 0 && r == 0)
         r = -errno;
     (void)unlinkat(view->root, &STAGING[1], AT_REMOVEDIR);
     return r;
 }
 
+/* Clears the inode flags. Where the filter is in force, neither a job nor the jail can set any. */
+static int reset_flags(int directory)
+{
+    int flags = 0;
+    if (ioctl(directory, FS_IOC_GETFLAGS, &flags) < 0 || flags == 0) /* older kernels have none */
+        return 0;
+    flags = 0;
+    return ioctl(directory, FS_IOC_SETFLAGS, &flags) < 0 ? -errno : 0;
+}
+
 /* Resets the attributes of a directory that a job may have changed and the next job could see:
- * mode, extended attributes, times. */
+ * mode, flags, extended attributes, times. */
 static int reset(int directory, mode_t mode)
 {
     static const struct timespec times[2] = {{0, 0}, {0, 0}};
@@ -93,6 +125,9 @@ static int reset(int directory, mode_t mode)
     struct stat st;
     if (fstat(directory, &st) < 0 || ((st.st_mode & 07777) != mode && fchmod(directory, mode) < 0))
         return -errno;
+    int r = reset_flags(directory);
+    if (r < 0)
+        return r;
     ssize_t n = flistxattr(directory, names, sizeof(names));
     if (n < 0 && errno != ENOTSUP)
         return -errno;
@@ -112,18 +147,19 @@ static int reset_all(const struct work *work)
     return r;
 }
 
-int work_open_tmpfs(struct work *work, const struct view *view, bool shown_tmp)
+int work_open_tmpfs(struct work *work, const struct view *view, bool shown_tmp, const char *place)
 {
     struct bounds bounds;
     make_bounds(&bounds, SIZE_AT_FIRST);
     _cleanup_close_ int tmpfs =
-        mounts_new("tmpfs", bounds.options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+        mounts_new("tmpfs", bounds.options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, MOUNTS_NO_PASS);
     if (tmpfs < 0)
         return tmpfs;
     for (size_t i = 0; i < WORK_DIRECTORIES; i++)
-        if (mkdirat(tmpfs, places[i].name, 0700) < 0)
+        if (mkdirat(tmpfs, places[i].name, 0700) < 0 ||
+            fchownat(tmpfs, places[i].name, VIEW_UID, VIEW_GID, AT_SYMLINK_NOFOLLOW) < 0)
             return -errno;
-    int r = attach_parts(work, tmpfs, view, shown_tmp);
+    int r = attach_parts(work, tmpfs, view, shown_tmp, place);
     if (r == 0)
         r = reset_all(work);
     if (r < 0)
@@ -149,20 +185,31 @@ static int begin_tmpfs(struct work *work, uint64_t disk_bytes, int *ret_cwd)
     return 0;
 }
 
-static int empty_tmpfs(const struct work *work)
+/* Returns 0 if the tmpfs has nothing in it but its own directories. -EBUSY: there is more, be it
+ * files without a name that something holds open. */
+static int check_use(const struct work *work)
 {
     struct statfs st;
-    int r = reset_all(work);
-    if (r < 0)
-        return r;
     if (fstatfs(work->top, &st) < 0)
         return -errno;
-    if (st.f_files - st.f_ffree == WORK_DIRECTORIES + 1)
-        return 0;
+    bool is_first = st.f_files - st.f_ffree == WORK_DIRECTORIES + 1 && st.f_bfree == st.f_blocks;
+    return is_first ? 0 : -EBUSY;
+}
+
+static int empty_tmpfs(const struct work *work)
+{
+    int r = reset_all(work);
+    if (r == 0)
+        r = check_use(work);
+    if (r != -EBUSY)
+        return r;
+    r = 0;
     for (size_t i = 0; i < WORK_DIRECTORIES && r == 0; i++)
         if (work->directories[i] >= 0)
             r = wipe_contents(work->directories[i]);
-    return r < 0 ? r : reset_all(work); /* wiping changes times */
+    if (r == 0)
+        r = reset_all(work); /* wiping changes times */
+    return r < 0 ? r : check_use(work);
 }
 
 /* --- a directory --------------------------------------------------------------------------- */
@@ -213,6 +260,100 @@ static int empty_directory(struct work *work)
     return wipe_contents(work->top);
 }
 
+/* --- the twin's part ------------------------------------------------------------------------- */
+
+int work_prepare_twin(struct work *work, const struct view *view)
+{
+    assert(work->twin_tmp < 0 && work->twin_shm < 0);
+    int r = 0;
+    if (!work->is_tmpfs)
+        return 0;
+    if (work->directories[WORK_TMP] >= 0)
+        r = work->twin_tmp = view_take(view, work->place, places[WORK_TWIN_TMP].name, ATTRIBUTES);
+    if (r >= 0)
+        r = work->twin_shm = view_take(view, work->place, places[WORK_TWIN_SHM].name, ATTRIBUTES);
+    return r < 0 ? r : 0;
+}
+
+void work_forget_twin(struct work *work)
+{
+    work->twin_tmp = close_fd(work->twin_tmp);
+    work->twin_shm = close_fd(work->twin_shm);
+}
+
+static int replace_part(struct work *work, size_t i, int *mount)
+{
+    if (*mount < 0)
+        return 0;
+    int r = mounts_detach(places[i].target, work->pass);
+    if (r == 0)
+        r = mounts_attach(*mount, AT_FDCWD, places[i].target, work->pass);
+    *mount = close_fd(*mount);
+    return r;
+}
+
+/* The descriptors of the jail belong to mounts of the jail's namespace. */
+static int reopen_parts(struct work *work)
+{
+    for (size_t i = 0; i < WORK_DIRECTORIES; i++) {
+        bool is_seen = i < WORK_SEEN && work->directories[i] >= 0;
+        work->directories[i] = close_fd(work->directories[i]);
+        if (!is_seen)
+            continue;
+        work->directories[i] = open(places[i].target, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (work->directories[i] < 0)
+            return -errno;
+    }
+    return 0;
+}
+
+int work_enter_twin(struct work *work)
+{
+    assert(work->top >= 0 && work->job < 0);
+    if (!work->is_tmpfs)
+        return 0;
+    work->top = close_fd(work->top);
+    int r = replace_part(work, WORK_TMP, &work->twin_tmp);
+    if (r == 0)
+        r = replace_part(work, WORK_SHM, &work->twin_shm);
+    return r < 0 ? r : reopen_parts(work);
+}
+
+static int open_job(struct work *work, uint64_t job_no)
+{
+    char name[32];
+    (void)snprintf(name, sizeof(name), "job-%llu", (unsigned long long)job_no);
+    assert(work->job < 0);
+    work->job = openat(work->top, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return work->job < 0 ? -errno : 0;
+}
+
+int work_join(struct work *work, uint64_t job_no, int *ret_cwd)
+{
+    int r = work->is_tmpfs ? 0 : open_job(work, job_no);
+    if (r == 0)
+        *ret_cwd = work->is_tmpfs ? work->directories[WORK_CWD] : work->job;
+    return r;
+}
+
+int work_clear(const struct work *work)
+{
+    int r = 0;
+    if (!work->is_tmpfs) {
+        (void)fchmod(work->job, 0700);
+        return wipe_contents(work->job);
+    }
+    for (size_t i = 0; i < WORK_SEEN && r == 0; i++)
+        if (work->directories[i] >= 0)
+            r = wipe_contents(work->directories[i]);
+    return r < 0 ? r : reset_all(work);
+}
+
+void work_leave(struct work *work)
+{
+    work->job = close_fd(work->job);
+}
+
 /* --- either -------------------------------------------------------------------------------- */
 
 int work_begin(struct work *work, uint64_t job_no, uint64_t disk_bytes, int *ret_cwd)
@@ -226,6 +367,13 @@ bool work_is_full(const struct work *work)
 {
     struct statfs st;
     return work->is_tmpfs && fstatfs(work->top, &st) == 0 && (st.f_bfree == 0 || st.f_ffree == 0);
+}
+
+bool work_lacks_room(const struct work *work)
+{
+    struct statfs st;
+    return !work->is_tmpfs && fstatfs(work->top, &st) == 0 &&
+           (st.f_bavail == 0 || (st.f_files > 0 && st.f_ffree == 0));
 }
 
 int work_empty(struct work *work)

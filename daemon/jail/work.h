@@ -1,33 +1,45 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 /* Where a job may write. In a view (view.h), that is one tmpfs with limits on bytes and inodes,
- * seen as /work, /tmp and /dev/shm. Without a view, it is one directory per job inside the slot's
- * directory, limited only by RLIMIT_FSIZE per file. It is empty before and after each job. */
+ * seen as /work, /tmp and /dev/shm; the last two differ for a jail and its twin. Without a view, it
+ * is one directory per job inside the slot's directory, limited only by RLIMIT_FSIZE per file. It
+ * is empty before and after each job. */
 
 #include "view.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { WORK_CWD, WORK_TMP, WORK_SHM, WORK_DIRECTORIES };
+enum {
+    WORK_CWD,
+    WORK_TMP,
+    WORK_SHM,
+    WORK_SEEN, /* number of directories that jobs see */
+    WORK_TWIN_TMP = WORK_SEEN,
+    WORK_TWIN_SHM,
+    WORK_DIRECTORIES
+};
 
 struct work {
     int top;                           /* the tmpfs, or the slot's directory */
     int directories[WORK_DIRECTORIES]; /* of the tmpfs; -1: jobs do not see it */
+    const char *place;      /* where the tmpfs was put by for the twin (view.h); borrowed */
+    int twin_tmp, twin_shm; /* mounts for the next twin, attached nowhere; -1: there is none */
     bool is_tmpfs;
     uint64_t size; /* size limit of the tmpfs in bytes */
     uint64_t pass; /* authorises changing it (mounts.h) */
     int job;       /* the job's directory if there is no tmpfs */
 };
 
-#define WORK_NULL                                         \
-    {                                                     \
-        .top = -1, .directories = {-1, -1, -1}, .job = -1 \
+#define WORK_NULL                                                                                 \
+    {                                                                                             \
+        .top = -1, .directories = {-1, -1, -1, -1, -1}, .twin_tmp = -1, .twin_shm = -1, .job = -1 \
     }
 
 /* Makes the tmpfs and attaches its parts in VIEW; at /tmp only unless SHOWN_TMP, which says that
- * the view shows a path of the host there. A negative errno. */
-int work_open_tmpfs(struct work *work, const struct view *view, bool shown_tmp);
+ * the view shows a path of the host there. Puts the tmpfs by at PLACE, a directory of the host,
+ * which is borrowed for the life of WORK. A negative errno. */
+int work_open_tmpfs(struct work *work, const struct view *view, bool shown_tmp, const char *place);
 
 /* Opens the slot's directory at PATH, whatever a job has made of it, and empties it. A negative
  * errno. */
@@ -37,6 +49,27 @@ int work_open_directory(struct work *work, const char *path);
  * tmpfs. A negative errno. */
 int work_begin(struct work *work, uint64_t job_no, uint64_t disk_bytes, int *ret_cwd);
 
+/* Prepares the mounts of the next twin; work_forget_twin() closes them in the jail, which has given
+ * them to it. A negative errno. */
+int work_prepare_twin(struct work *work, const struct view *view);
+void work_forget_twin(struct work *work);
+
+/* Makes WORK, which is a copy of a jail's, that of its twin: the working directory is the jail's,
+ * /tmp and /dev/shm are the twin's own. The jail empties all of them. A negative errno. */
+int work_enter_twin(struct work *work);
+
+/* Prepares for the twin's part of a job, for which the jail has called work_begin(). Returns
+ * what work_begin() does, and *ret_cwd, which is borrowed. */
+int work_join(struct work *work, uint64_t job_no, int *ret_cwd);
+
+/* Removes what a pair's first program and the tests have left where the second program works: it
+ * finds what a script would find. For a twin, after work_join(); no process of the candidate may be
+ * alive. A negative errno if something is left. */
+int work_clear(const struct work *work);
+
+/* Closes what work_join() opened. */
+void work_leave(struct work *work);
+
 /* Writes the files packed in FILES (struct link_file) beneath the directory CWD. -EPROTO if they
  * are malformed. */
 int work_unpack(int cwd, int files);
@@ -44,6 +77,10 @@ int work_unpack(int cwd, int files);
 /* Returns whether the tmpfs is full, which is evidence for why a job failed; false if that is not
  * known. */
 bool work_is_full(const struct work *work);
+
+/* Returns whether the host's file system on which the job's directory lies is full, so that the job
+ * may have failed for want of what is not its own; false where the job has a tmpfs. */
+bool work_lacks_room(const struct work *work);
 
 /* Removes everything that a job left; no process of it may be alive. A negative errno if something
  * is left. */

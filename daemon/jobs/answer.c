@@ -5,6 +5,7 @@
 #include "daemon/kinds/outcome.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,12 +49,14 @@ static int print_result(const struct job *job, const struct result_parts *parts,
         .reason = parts->reason,
         .outcome = parts->outcome,
         .usage = &answer->usage,
+        .deadline = answer->deadline,
         .isolation = isolation,
         .stdout_bytes = parts->stdout_bytes,
         .interpreter = parts->interpreter,
         .verdict = judgement ? judgement->verdict : NULL,
         .mode = judgement ? judgement->mode : NULL,
         .assertions = judgement ? judgement->assertions : NULL,
+        .transcript = judgement ? judgement->transcript : NULL,
     };
     answer->is_result = true;
     answer->limit = parts->outcome->limit;
@@ -61,6 +64,11 @@ static int print_result(const struct job *job, const struct result_parts *parts,
     answer->score = parts->score ? parts->score->score : NAN;
     describe_failure(parts, answer);
     return reply_result(&reply, &answer->payload);
+}
+
+static struct deadline deadline_of(const struct slot_result *result)
+{
+    return (struct deadline){result->deadline_moves, (int64_t)result->deadline_ms};
 }
 
 static int answer_verdict(const struct job *job, const struct slot_result *result,
@@ -79,10 +87,11 @@ static int answer_verdict(const struct job *job, const struct slot_result *resul
     if (r < 0)
         return r;
     if (judgement.broken)
-        return answer_error(job, ERROR_SANDBOX_FAILED, judgement.broken, ret);
+        return answer_error(job, judgement.broken_code, judgement.broken, ret);
     answer.program_failed = judgement.program_failed;
     answer.usage = usage_from_result(result, job_queue_ms(job));
     answer.ran_ns = result->started_ns ? result->ended_ns - result->started_ns : 0;
+    answer.deadline = deadline_of(result);
     judgement.score.wall_clock_ms = answer.usage.wall_clock_ms;
     struct result_parts parts = {
         .score = &judgement.score,
@@ -142,10 +151,18 @@ int answer_error(const struct job *job, enum error_code code, const char *messag
 }
 
 /* The end of the program is not known, and the supervisor did not cause it. */
-static int answer_jail_lost(const struct job *job, struct answer *ret)
+static int answer_jail_lost(const struct job *job, const struct slot_result *result,
+                            struct answer *ret)
 {
-    return answer_error(job, ERROR_SANDBOX_FAILED,
-                        "the jail was lost while the job ran; it has been replaced", ret);
+    char message[256];
+    if (!result->no_jail)
+        return answer_error(job, ERROR_SANDBOX_FAILED,
+                            "the jail was lost while the job ran; it has been replaced", ret);
+    (void)snprintf(message, sizeof(message), "%s could not be started: %s",
+                   result->started_ns ? "the jail was lost while the job ran, and the next one"
+                                      : "the job's jail",
+                   result->no_jail);
+    return answer_error(job, ERROR_SANDBOX_FAILED, message, ret);
 }
 
 /* Tells whether execve() failed because of the program that the client named. */
@@ -160,6 +177,21 @@ static bool is_clients_program(const struct job *job, const struct slot_result *
         if (result->error == errors[i])
             return true;
     return false;
+}
+
+/* Only a job with another uid than the daemon's looks for itself. */
+static int answer_closed(const struct job *job, struct answer *ret)
+{
+    char message[JOB_LABEL_MAX + 200], label[JOB_LABEL_MAX] = "";
+    bool is_rubric = job->spec->kind == JOB_RUBRIC;
+    if (is_rubric)
+        job_describe(job->spec, label);
+    (void)snprintf(message, sizeof(message),
+                   "%s%s%s: closed to jobs, which have a uid of their own: let others read it, or "
+                   "do without the layer own_uid",
+                   is_rubric ? "job.task_class: " : "job.readable", label,
+                   is_rubric ? "/rubric.py" : "");
+    return answer_error(job, ERROR_NOT_PERMITTED, message, ret);
 }
 
 static int answer_not_started(const struct job *job, const struct slot_result *result,
@@ -178,6 +210,8 @@ static int answer_not_started(const struct job *job, const struct slot_result *r
                             "job.bench_root: something is mounted beneath it, which jobs may not "
                             "see; name a directory further down",
                             ret);
+    if (result->stage == LINK_STAGE_ACCESS && result->error == EACCES)
+        return answer_closed(job, ret);
     if (result->stage == LINK_STAGE_READABLE && result->error == EINVAL)
         return answer_error(
             job, ERROR_NOT_PERMITTED,
@@ -187,6 +221,30 @@ static int answer_not_started(const struct job *job, const struct slot_result *r
     (void)snprintf(message, sizeof(message), "the program could not be started: %s: %s",
                    link_stage_name(result->stage), strerror(result->error));
     return answer_error(job, ERROR_SANDBOX_FAILED, message, ret);
+}
+
+static int answer_starved(const struct job *job, const struct slot_result *result,
+                          struct answer *ret)
+{
+    char message[160];
+    struct usage usage = usage_from_result(result, 0);
+    (void)snprintf(message, sizeof(message),
+                   "the host was too busy: of %" PRId64 " ms the job waited %" PRId64
+                   " ms for a CPU, with a wall clock of %" PRIu64 " ms",
+                   usage.wall_clock_ms, usage.cpu_wait_ms, job->spec->limits.of[LIMIT_WALL_CLOCK]);
+    int r = answer_error(job, ERROR_STARVED, message, ret);
+    if (r == 0)
+        ret->deadline = deadline_of(result);
+    return r;
+}
+
+/* What cannot be read in full cannot be judged. */
+static int answer_lost(const struct job *job, const struct slot_result *result, struct answer *ret)
+{
+    char message[160];
+    (void)snprintf(message, sizeof(message), "the job's %s could not be read in full: %s",
+                   result->lost, strerror(-result->lost_error));
+    return answer_error(job, ERROR_INTERNAL, message, ret);
 }
 
 static int answer_cancelled(const struct job *job, bool has_run, struct answer *ret)
@@ -203,14 +261,26 @@ int answer_from_slot(const struct job *job, const struct slot_result *result,
 {
     if (result->killed == SLOT_KILL_CANCELLED)
         return answer_cancelled(job, result->started_ns > 0, ret);
+    if (result->killed == SLOT_KILL_STARVED)
+        return answer_starved(job, result, ret);
     if (result->end == SLOT_END_NOT_STARTED)
         return answer_not_started(job, result, ret);
     /* A jail lost after the supervisor killed its job does not change why it did. */
     if (result->end == SLOT_END_JAIL_LOST && result->killed == SLOT_KILL_NONE)
-        return answer_jail_lost(job, ret);
+        return answer_jail_lost(job, result, ret);
     if (result->starved && result->killed == SLOT_KILL_NONE && result->end == SLOT_END_EXITED &&
         result->wait_status != 0)
         return answer_error(job, ERROR_SANDBOX_FAILED,
                             "the host ran out of memory, and the kernel ended the job for it", ret);
+    /* Whether the job has met it cannot be known, and it may have ended well with what it has not.
+     */
+    if (result->lacked_room && result->killed == SLOT_KILL_NONE)
+        return answer_error(
+            job, ERROR_INTERNAL,
+            "the host had no room for files while the job ran, whose directory is on a "
+            "full file system",
+            ret);
+    if (result->lost)
+        return answer_lost(job, result, ret);
     return answer_verdict(job, result, isolation, ret);
 }

@@ -18,6 +18,7 @@ struct answer {
     struct usage usage;         /* of a result */
     enum limit limit;           /* the exceeded one; LIMIT_NONE: none, or an error */
     uint64_t ran_ns;            /* as measured; 0: nothing ran, or an error */
+    struct deadline deadline;   /* of a job that ran */
     double score;               /* NAN: none */
     bool program_failed;        /* the daemon made the verdict: the rubric gave no valid one, or the
                                  * sandbox job's program did not end well */

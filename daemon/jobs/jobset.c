@@ -49,3 +49,12 @@ void job_set_remove(struct job_set *set, struct job *job)
         job_set_count(set, -1);
     job->set = NULL;
 }
+
+size_t job_set_size(const struct job_set *set)
+{
+    size_t count = 0;
+    const struct job *job;
+    TAILQ_FOREACH(job, &set->list, of_conn)
+    count++;
+    return count;
+}

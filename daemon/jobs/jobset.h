@@ -17,6 +17,9 @@ int job_set_add(struct job_set *set, struct job *job);
 /* Takes out a job that is in SET. */
 void job_set_remove(struct job_set *set, struct job *job);
 
+/* How many jobs are in SET; counts them. */
+size_t job_set_size(const struct job_set *set);
+
 /* How many jobs of SET are on a slot. */
 static inline unsigned job_set_running(const struct job_set *set)
 {

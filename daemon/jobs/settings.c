@@ -2,10 +2,14 @@
 #include "settings.h"
 
 #include "daemon/base/clock.h"
+#include "daemon/kinds/code_exec.h"
 #include "proto/reply.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
 
 /* --- the hello message ----------------------------------------------------------------- */
 
@@ -59,6 +63,7 @@ static void make_policy(struct settings *settings)
     settings->kind_host = (struct kind_host){
         .interpreter = config->interpreter,
         .environment = (const char *const *)settings->isolation.environment,
+        .checker = settings->checker,
         .rubric_roots =
             {
                 .default_root = *config->bench_root ? config->bench_root : NULL,
@@ -73,34 +78,77 @@ static int make_isolation(struct settings *settings, const struct settings_host 
                           struct confinement *confinement, struct fault *fault)
 {
     const struct config *config = &settings->config;
-    _cleanup_free_ char *version = isolation_interpreter_version(config->interpreter, fault);
-    if (!version)
-        return -EINVAL;
+    const struct confinement_host of = {
+        .jail_program = host->jail_program,
+        .warm_program = host->warm_program,
+        .code = settings->checker,
+        .no_cgroups = host->no_cgroups,
+        .bounds_memory = host->bounds_memory,
+        .is_private = host->is_private,
+    };
+    struct version_query query;
+    char directory[4096];
+    (void)snprintf(directory, sizeof(directory), "%s/probe", config->work_dir);
+    int r = isolation_version_begin(config->interpreter, &query, fault);
+    if (r < 0)
+        return r;
+    if (confinement)
+        settings->confinement = confinement_ref(confinement);
+    else
+        r = confinement_new(config, &of, directory, &settings->confinement, fault);
+    _cleanup_free_ char *version =
+        isolation_version_end(&query, config->interpreter, r < 0 ? NULL : fault);
+    if (r < 0 || !version)
+        return r < 0 ? r : -EINVAL;
     settings->hello_interpreter =
         json_pack("{s:s,s:s}", "path", config->interpreter, "version", version);
-    int r = 0;
-    if (confinement) {
-        settings->confinement = confinement_ref(confinement);
-    } else {
-        char directory[4096];
-        (void)snprintf(directory, sizeof(directory), "%s/probe", config->work_dir);
-        const struct confinement_host of = {
-            .jail_program = host->jail_program,
-            .warm_program = host->warm_program,
-            .no_cgroups = host->no_cgroups,
-            .interpreter = version,
-        };
-        r = confinement_new(config, &of, directory, &settings->confinement, fault);
-    }
+    if (!confinement)
+        r = confinement_warm_up(settings->confinement, config, &of, version, directory, fault);
     return r < 0 ? r
                  : isolation_init(&settings->isolation, config, version,
                                   &settings->confinement->probe, fault);
 }
 
+/* --- slots --------------------------------------------------------------------------------- */
+
+/* Descriptors that the daemon has open for itself, and for each slot when it has a job: its jail
+ * and timers, and the pipes, the program and the client of the job. */
+#define DESCRIPTORS_OWN 32
+#define DESCRIPTORS_OF_SLOT 9
+
+/* How many slots can all have a job under the process's limit of open files. */
+static uint64_t most_slots(uint64_t *ret_limit)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        limit.rlim_cur = RLIM_INFINITY;
+    *ret_limit = limit.rlim_cur;
+    return limit.rlim_cur < DESCRIPTORS_OWN
+               ? 0
+               : (limit.rlim_cur - DESCRIPTORS_OWN) / DESCRIPTORS_OF_SLOT;
+}
+
 static unsigned count_slots(const struct config *config)
 {
+    uint64_t limit;
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    return config->slots > 0 ? config->slots : (unsigned)MAX(cpus, 1L);
+    return config->slots > 0
+               ? config->slots
+               : (unsigned)MAX(MIN((uint64_t)MAX(cpus, 1L), most_slots(&limit)), UINT64_C(1));
+}
+
+/* Refuses a limit under which the slots could not all have a job: each would be an error. */
+static int check_descriptors(unsigned slots, struct fault *fault)
+{
+    uint64_t limit;
+    if (most_slots(&limit) >= slots)
+        return 0;
+    fault_set(fault,
+              "[daemon] slots: %u slots take %" PRIu64
+              " open files, and the limit of the process is %" PRIu64
+              ": raise it (LimitNOFILE= of the service, ulimit -n), or configure fewer slots",
+              slots, DESCRIPTORS_OWN + (uint64_t)slots * DESCRIPTORS_OF_SLOT, limit);
+    return -EMFILE;
 }
 
 /* --- the object ---------------------------------------------------------------------------- */
@@ -120,7 +168,14 @@ int settings_new(struct config *config, const struct settings_host *host, uint64
     settings->config = *config;
     *config = (struct config)CONFIG_NULL;
     settings->slots = count_slots(&settings->config);
-    int r = make_isolation(settings, host, confinement, fault);
+    int r = check_descriptors(settings->slots, fault);
+    settings->checker = r < 0 ? -1 : code_exec_checker();
+    if (r == 0 && settings->checker < 0) {
+        r = settings->checker;
+        fault_set(fault, "putting the checker into memory: %s", strerror(-r));
+    }
+    if (r == 0)
+        r = make_isolation(settings, host, confinement, fault);
     if (r == 0) {
         make_policy(settings);
         r = make_hello(settings);
@@ -149,6 +204,7 @@ struct settings *settings_unref(struct settings *settings)
         json_decref(settings->hello_interpreter);
         isolation_deinit(&settings->isolation);
         confinement_unref(settings->confinement);
+        close_fd(settings->checker);
         config_deinit(&settings->config);
         free(settings);
     }

@@ -19,6 +19,7 @@ struct settings {
     struct confinement *confinement;
     struct isolation isolation;
     struct request_policy policy;
+    int checker; /* code_exec_checker(), owned */
     struct kind_host kind_host;
     json_t *hello_limits;
     json_t *hello_interpreter; /* {path, version} */
@@ -29,6 +30,8 @@ struct settings_host {
     int jail_program;       /* rubricd-jail, open; borrowed for the life of the settings */
     int warm_program;       /* rubricd-jail-warm likewise; a negative errno: not available */
     const char *no_cgroups; /* why there are no control groups; NULL: there are some */
+    bool bounds_memory;     /* control groups bound the memory of jobs */
+    bool is_private;        /* one client is served */
 };
 
 /* Makes settings of CONFIG and takes what it holds, also on failure. Asks the interpreter for its

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "code_exec.h"
-#include "checker_files.h"
+#include "checker_code.h"
 #include "code_exec_report.h"
 #include "extraction.h"
 #include "outcome.h"
 
+#include "daemon/jail/link.h"
+#include "proto/util.h"
+
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-
-#define CHECKER_MAIN ".checker/main.py"
-/* Only processes of the job reach the files, so all of them may read. */
-#define CHECKER_MODE 0444
+#include <sys/mman.h>
+#include <unistd.h>
 
 void code_exec_plan_deinit(struct code_exec_plan *plan)
 {
-    free(plan->files);
-    free(plan->contents);
     bytes_deinit(&plan->input);
     *plan = (struct code_exec_plan)CODE_EXEC_PLAN_NULL;
 }
@@ -36,28 +36,45 @@ static void add_bytes(FILE *input, const char *name, const struct bytes *bytes)
         add(input, name, bytes->data, bytes->length);
 }
 
-static void add_all(FILE *input, const struct code_exec_spec *spec, const struct bytes *code)
+/* Adds the code, and what it was found in if the checker is to look for better. */
+static void add_code(FILE *input, const struct code_exec_spec *spec, const struct extraction *found)
+{
+    if (spec->is_generation)
+        add_bytes(input, "code", &found->code);
+    else
+        add(input, "code", spec->text.data, spec->text.length);
+    for (size_t i = 0; i < found->block_count; i++)
+        add_bytes(input, "block", &found->blocks[i]);
+    add_bytes(input, "answer", &found->answer);
+}
+
+static void add_all(FILE *input, const struct code_exec_spec *spec, const struct extraction *found)
 {
     const char *mode = spec->shared ? "shared" : "isolated";
     add(input, "mode", mode, strlen(mode));
-    add(input, "code", code->data, code->length);
+    if (spec->transcript)
+        add(input, "transcript", "", 0);
+    add_bytes(input, "replay", &spec->replay);
+    add_code(input, spec, found);
     add_bytes(input, "prelude", &spec->prelude);
     if (spec->entry_point)
         add(input, "entry_point", spec->entry_point, strlen(spec->entry_point));
+    for (size_t i = 0; i < spec->name_count; i++)
+        add(input, "name", spec->names[i], strlen(spec->names[i]));
     add_bytes(input, "setup", &spec->test_setup);
     add_bytes(input, "test", &spec->test);
     for (size_t i = 0; i < spec->target_count; i++)
         add_bytes(input, "target", &spec->targets[i]);
 }
 
-static int write_input(const struct code_exec_spec *spec, const struct bytes *code,
+static int write_input(const struct code_exec_spec *spec, const struct extraction *found,
                        struct bytes *ret)
 {
     struct bytes text = BYTES_NULL;
     FILE *input = open_memstream(&text.data, &text.length);
     if (!input)
         return -ENOMEM;
-    add_all(input, spec, code);
+    add_all(input, spec, found);
     bool failed = ferror(input) != 0;
     if (fclose(input) != 0 || failed) {
         bytes_deinit(&text);
@@ -67,61 +84,63 @@ static int write_input(const struct code_exec_spec *spec, const struct bytes *co
     return 0;
 }
 
-/* Free text without code yields empty code, which defines nothing. */
-static int find_code(const struct code_exec_spec *spec, struct bytes *ret)
+/* Finds the code in free text; text without code yields empty code, which defines nothing. Code is
+ * taken as it is, unless a fence shows that it may be free text: the checker then decides. */
+static int find_code(const struct code_exec_spec *spec, struct extraction *ret)
 {
-    bool fenced;
-    if (spec->is_generation)
-        return extraction_find(spec->text.data, spec->text.length, extraction_python_tags, ret,
-                               &fenced);
-    return bytes_copy(spec->text.data, spec->text.length, ret);
+    size_t n = spec->text.length;
+    const char *text = n > 0 ? spec->text.data : "";
+    if (!spec->is_generation && !memmem(text, n, "```", 3) && !memmem(text, n, "~~~", 3))
+        return 0;
+    return extraction_read(text, n, extraction_python_tags, ret);
 }
 
 /* --- the launch --------------------------------------------------------------------------- */
 
-static int list_files(struct code_exec_plan *plan)
+int code_exec_checker(void)
 {
-    plan->files = calloc(checker_file_count, sizeof(*plan->files));
-    plan->contents = calloc(checker_file_count, sizeof(*plan->contents));
-    if (!plan->files || !plan->contents)
-        return -ENOMEM;
-    for (size_t i = 0; i < checker_file_count; i++) {
-        const struct checker_file *file = &checker_files[i];
-        plan->contents[i] = (struct bytes){
-            .data = (char *)(uintptr_t)file->data,
-            .length = file->length,
-        };
-        plan->files[i] = (struct launch_file){
-            .name = file->name,
-            .mode = CHECKER_MODE,
-            .content = &plan->contents[i],
-        };
+    _cleanup_close_ int fd = memfd_create("rubricd-checker", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0)
+        return -errno;
+    for (size_t done = 0; done < checker_code_length;) {
+        ssize_t n = write(fd, checker_code + done, checker_code_length - done);
+        if (n < 0)
+            return -errno;
+        done += (size_t)n;
     }
-    return 0;
+    if (fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
+        return -errno;
+    return TAKE_FD(fd);
 }
 
+/* -s: no packages from the account's home; -B: write no __pycache__. */
+#define START(interpreter, role)                                  \
+    {                                                             \
+        interpreter, "-s", "-B", "-c", LINK_PAIR_BOOT, role, NULL \
+    }
+
 int code_exec_plan_init(struct code_exec_plan *plan, const struct job_spec *job,
-                        const char *interpreter, const char *const *environment)
+                        const struct kind_host *host)
 {
-    _cleanup_bytes_ struct bytes code = BYTES_NULL;
-    int r = find_code(&job->code_exec, &code);
+    _cleanup_extraction_ struct extraction found = EXTRACTION_NULL;
+    int r = find_code(&job->code_exec, &found);
     if (r == 0)
-        r = write_input(&job->code_exec, &code, &plan->input);
-    if (r == 0)
-        r = list_files(plan);
+        r = write_input(&job->code_exec, &found, &plan->input);
     if (r < 0)
         return r;
-    /* -s: no packages from the account's home; -B: write no __pycache__. */
-    const char *argv[] = {interpreter, "-s", "-B", CHECKER_MAIN, NULL};
-    memcpy(plan->argv, argv, sizeof(argv));
+    const char *judge[] = START(host->interpreter, LINK_PAIR_JUDGE);
+    const char *candidate[] = START(host->interpreter, "candidate");
+    memcpy(plan->argv, judge, sizeof(judge));
+    memcpy(plan->candidate, candidate, sizeof(candidate));
     plan->launch = (struct launch){
         .argv = plan->argv,
-        .envp = environment,
+        .candidate = plan->candidate,
+        .code = host->checker,
+        .envp = host->environment,
         .warm = !job->code_exec.cold,
         .limits = job->limits,
+        .free_output = job->code_exec.transcript ? CODE_EXEC_TRANSCRIPT_MAX : 0,
         .input = &plan->input,
-        .files = plan->files,
-        .file_count = checker_file_count,
     };
     return 0;
 }
@@ -146,8 +165,7 @@ static int plan_job(struct kind_plan *plan, const struct job_spec *spec,
     struct code_exec_plan *code_exec = calloc(1, sizeof(*code_exec));
     plan->parts = code_exec;
     plan->free_parts = free_parts;
-    int r = code_exec ? code_exec_plan_init(code_exec, spec, host->interpreter, host->environment)
-                      : -ENOMEM;
+    int r = code_exec ? code_exec_plan_init(code_exec, spec, host) : -ENOMEM;
     if (r < 0) {
         fault_set(fault, "out of memory");
         *ret_code = ERROR_INTERNAL;
@@ -165,6 +183,7 @@ static void drop_input(struct job_spec *spec)
     bytes_deinit(&code_exec->test);
     bytes_deinit(&code_exec->prelude);
     bytes_deinit(&code_exec->test_setup);
+    bytes_deinit(&code_exec->replay);
     for (size_t i = 0; i < code_exec->target_count; i++)
         bytes_deinit(&code_exec->targets[i]);
 }
@@ -182,9 +201,13 @@ static int judge(const struct kind_run *run, struct judgement *ret)
     if (ret->score.passed)
         outcome_drop_stderr(run->outcome);
     ret->verdict = report.verdict;
-    ret->mode = run->spec->code_exec.shared ? "shared" : "isolated";
+    const struct code_exec_spec *spec = &run->spec->code_exec;
+    ret->mode = spec->is_replay ? "replay" : spec->shared ? "shared" : "isolated";
     ret->assertions = TAKE_PTR(report.assertions);
+    if (ret->score.passed)
+        ret->transcript = TAKE_PTR(report.transcript);
     ret->broken = TAKE_PTR(report.broken);
+    ret->broken_code = report.broken_code;
     return 0;
 }
 

@@ -8,12 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const verdicts[] = {"pass", "assertion_fail", "syntax_error", "timeout",
-                                       "error"};
+static const char *const verdicts[] = {"pass",    "assertion_fail", "syntax_error",
+                                       "timeout", "error",          "diverged"};
 
 void code_exec_report_deinit(struct code_exec_report *report)
 {
     json_decref(report->assertions);
+    json_decref(report->transcript);
     free(report->broken);
     *report = (struct code_exec_report)CODE_EXEC_REPORT_NULL;
 }
@@ -21,9 +22,11 @@ void code_exec_report_deinit(struct code_exec_report *report)
 /* The report as read so far. Its strings are borrowed from `last`. */
 struct state {
     json_t *assertions;
+    json_t *transcript; /* NULL: none was told */
     size_t passed;
     json_t *last; /* the line that ends the report; NULL: not read yet */
     const char *verdict, *detail, *broken;
+    const char *lacking, *lacking_by; /* a module, and who imports it */
     bool malformed;
 };
 
@@ -42,8 +45,43 @@ static json_t *entry(bool passed, const json_t *detail)
     return entry;
 }
 
+/* Takes back that an assertion passed. Never makes a failed one pass. */
+static int revise(struct state *state, const json_t *number, const json_t *detail)
+{
+    json_int_t i = json_integer_value(number);
+    size_t count = json_array_size(state->assertions);
+    if (i < 0 || (size_t)i >= count ||
+        !json_is_true(json_object_get(json_array_get(state->assertions, (size_t)i), "passed"))) {
+        state->malformed = true;
+        return 0;
+    }
+    state->passed--;
+    json_t *failed = entry(false, detail);
+    return failed && json_array_set_new(state->assertions, (size_t)i, failed) == 0 ? 0 : -ENOMEM;
+}
+
+/* Takes a transcript, or why there is none. Returns 1 if LINE is no such line. */
+static int take_transcript(struct state *state, const json_t *line)
+{
+    json_t *data = json_object_get(line, "transcript"),
+           *why = json_object_get(line, "unreplayable");
+    if (!json_is_string(data) && !json_is_string(why))
+        return 1;
+    json_decref(state->transcript);
+    state->transcript = json_is_string(data)
+                            ? json_pack("{s:b,s:O}", "replayable", 1, "data", data)
+                            : json_pack("{s:b,s:O}", "replayable", 0, "reason", why);
+    return state->transcript ? 0 : -ENOMEM;
+}
+
 static int take_line(struct state *state, json_t *line, size_t total)
 {
+    int r = take_transcript(state, line);
+    if (r <= 0)
+        return r;
+    const json_t *revised = json_object_get(line, "revised");
+    if (json_is_integer(revised))
+        return revise(state, revised, json_object_get(line, "detail"));
     const json_t *passed = json_object_get(line, "passed");
     if (json_is_boolean(passed)) {
         state->malformed |= json_array_size(state->assertions) >= total;
@@ -62,7 +100,9 @@ static int take_line(struct state *state, json_t *line, size_t total)
             state->verdict = verdicts[i];
     state->detail = json_string_value(json_object_get(line, "detail"));
     state->broken = json_string_value(json_object_get(line, "broken"));
-    state->malformed |= !state->verdict && !state->broken;
+    state->lacking = json_string_value(json_object_get(line, "lacking"));
+    state->lacking_by = json_string_value(json_object_get(line, "by"));
+    state->malformed |= !state->verdict && !state->broken && !state->lacking;
     state->last = json_incref(line);
     return 0;
 }
@@ -111,7 +151,7 @@ static const char *decide(const struct state *state, size_t total, const struct 
     if (state->malformed || !state->verdict)
         return "error";
     bool all = state->passed == total && json_array_size(state->assertions) == total;
-    if (is_verdict(state->verdict, "pass") != all)
+    if (is_verdict(state->verdict, "pass") != all && !is_verdict(state->verdict, "diverged"))
         return "error";
     *ret_detail = state->detail;
     return state->verdict;
@@ -151,20 +191,44 @@ static int make_score(const char *verdict, const char *detail, const struct stat
     return r;
 }
 
+/* Says in REPORT why there is no verdict, if there is none. */
+static int tell_broken(const struct state *state, struct code_exec_report *report)
+{
+    if (state->broken) {
+        report->broken_code = ERROR_SANDBOX_FAILED;
+        report->broken = strdup(state->broken);
+        return report->broken ? 0 : -ENOMEM;
+    }
+    if (!state->lacking)
+        return 0;
+    const char *by = state->lacking_by ? state->lacking_by : "tests";
+    report->broken_code = ERROR_MODULE_NOT_FOUND;
+    if (asprintf(
+            &report->broken,
+            "the job's %.20s import%s the module %.120s, which the Python of this host does not "
+            "have",
+            by, strcmp(by, "prelude") == 0 ? "s" : "", state->lacking) < 0) {
+        report->broken = NULL; /* undefined after a failure */
+        return -ENOMEM;
+    }
+    return 0;
+}
+
 int code_exec_report_judge(const struct bytes *out, size_t total, const struct outcome *outcome,
                            struct code_exec_report *ret, struct bench_score *ret_score)
 {
     struct state state = {.assertions = json_array()};
     struct code_exec_report report = CODE_EXEC_REPORT_NULL;
     int r = state.assertions ? read_lines(out, total, &state) : -ENOMEM;
-    if (r == 0 && state.broken && !(report.broken = strdup(state.broken)))
-        r = -ENOMEM;
+    if (r == 0)
+        r = tell_broken(&state, &report);
     if (r == 0 && !report.broken) {
         const char *detail;
         report.verdict = decide(&state, total, outcome, &detail);
         r = make_score(report.verdict, detail, &state, total, ret_score);
     }
     report.assertions = state.assertions;
+    report.transcript = state.transcript;
     json_decref(state.last);
     if (r < 0)
         code_exec_report_deinit(&report);

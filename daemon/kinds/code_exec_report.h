@@ -9,9 +9,11 @@
 #include <stddef.h>
 
 struct code_exec_report {
-    const char *verdict; /* a word of the protocol; NULL: the checker is broken */
-    json_t *assertions;  /* owned: [{passed, detail?}] of those that ended */
-    char *broken;        /* owned: why there is no verdict; NULL: there is one */
+    const char *verdict;         /* a word of the protocol; NULL: the checker is broken */
+    json_t *assertions;          /* owned: [{passed, detail?}] of those that ended */
+    json_t *transcript;          /* owned: {replayable, data or reason}; NULL: none */
+    char *broken;                /* owned: why there is no verdict; NULL: there is one */
+    enum error_code broken_code; /* the error to answer with then */
 };
 
 #define CODE_EXEC_REPORT_NULL \

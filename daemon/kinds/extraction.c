@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "extraction.h"
+#include "extraction_text.h"
 
 #include <stdint.h>
 #include <string.h>
 #include <strings.h>
 
-/* Theory of operation: extraction_find() copies the text once, drops thoughts and turns CR LF into
- * LF. scan() then goes through the copy from fence to fence: fence_at() judges a run of fence
+/* Theory of operation: extraction_clean() copies the text once, without what is not looked into.
+ * scan() then goes through the copy from fence to fence: fence_at() judges a run of fence
  * characters outside a block, and find_block_end() searches line by line for the end of a block.
  * scan() keeps only the first block and the best one. Finally the chosen part moves to the
  * beginning of the copy, which becomes the result.
@@ -32,11 +33,11 @@ enum rank {
 
 /* All positions are offsets into the cleaned copy. */
 struct block {
-    enum rank rank;
     size_t fence;      /* start of the opening fence */
     size_t start, end; /* the code */
-    bool bare;         /* the opening fence has no info string */
-    bool ended;        /* the block ends before the text does */
+    enum rank rank;
+    bool bare;  /* the opening fence has no info string */
+    bool ended; /* the block ends before the text does */
 };
 
 struct scan {
@@ -45,6 +46,8 @@ struct scan {
     const char *const *tags;
     size_t count; /* of blocks found */
     struct block first, best;
+    struct block *full; /* the first EXTRACTION_BLOCKS_MAX that are not empty; NULL: not wanted */
+    size_t full_count;
 };
 
 enum fence_kind {
@@ -59,21 +62,6 @@ struct fence {
     size_t inner, inner_end; /* the info string, or the code of a one-line block */
     size_t next;             /* where the scan resumes */
 };
-
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r';
-}
-
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static bool is_word(char c)
-{
-    return is_letter(c) || (c >= '0' && c <= '9') || (unsigned char)c >= 0x80;
-}
 
 static bool is_mark(char c)
 {
@@ -117,89 +105,6 @@ static size_t find_run(const char *text, size_t at, size_t end, char mark, size_
         at = behind;
     }
     return at;
-}
-
-/* --- thoughts and line ends --------------------------------------------------------------- */
-
-static bool begins_with(const char *text, size_t n, const char *word)
-{
-    size_t length = strlen(word);
-    return n >= length && memcmp(text, word, length) == 0;
-}
-
-static bool is_quote(char c)
-{
-    return c == '\'' || c == '"' || c == '`';
-}
-
-/* Returns whether the <think> at AT follows a quote, so that the text only mentions the tag. */
-static bool is_start_quoted(const char *text, size_t at)
-{
-    return at > 0 && is_quote(text[at - 1]);
-}
-
-/* The same for a </think> that ends at END and precedes a quote. A code fence is not a quote. */
-static bool is_end_quoted(const char *text, size_t n, size_t end)
-{
-    return end < n && is_quote(text[end]) &&
-           !(text[end] == '`' && begins_with(text + end, n - end, "```"));
-}
-
-/* Returns the end of the thought whose content begins at AT. */
-static size_t skip_thought(const char *text, size_t n, size_t at)
-{
-    size_t last_end = n;
-    for (unsigned depth = 1; at < n;) {
-        if (begins_with(text + at, n - at, "<think>") && !is_start_quoted(text, at)) {
-            depth++;
-            at += strlen("<think>");
-        } else if (begins_with(text + at, n - at, "</think>") &&
-                   !is_end_quoted(text, n, at + strlen("</think>"))) {
-            at += strlen("</think>");
-            last_end = at;
-            if (--depth == 0)
-                break;
-        } else {
-            at++;
-        }
-    }
-    return last_end;
-}
-
-/* Copies TEXT without its thoughts to OUT. Returns the number of bytes copied. */
-static size_t drop_thoughts(const char *text, size_t n, char *out)
-{
-    bool spoken = false; /* the text has mentioned <think> */
-    size_t length = 0;
-    for (size_t i = 0; i < n;) {
-        if (text[i] == '<' && begins_with(text + i, n - i, "<think>")) {
-            if (!is_start_quoted(text, i)) {
-                i = skip_thought(text, n, i + strlen("<think>"));
-                continue;
-            }
-            spoken = true;
-        } else if (text[i] == '<' && begins_with(text + i, n - i, "</think>")) {
-            size_t end = i + strlen("</think>");
-            if (!spoken && !is_end_quoted(text, n, end)) {
-                length = 0;
-                i = end;
-                continue;
-            }
-        }
-        out[length++] = text[i++];
-    }
-    return length;
-}
-
-static size_t unify_line_ends(char *text, size_t n)
-{
-    size_t length = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (text[i] == '\r' && i + 1 < n && text[i + 1] == '\n')
-            continue;
-        text[length++] = text[i];
-    }
-    return length;
 }
 
 /* --- fences ------------------------------------------------------------------------------- */
@@ -285,9 +190,7 @@ static bool line_ends_block(const struct scan *s, const struct fence *fence, siz
                             struct block_end *ret)
 {
     const char *text = s->text;
-    size_t first = skip_blanks(text, at, eol), last = eol;
-    while (last > first && is_blank(text[last - 1]))
-        last--;
+    size_t first = skip_blanks(text, at, eol), last = extraction_skip_end_marks(text, first, eol);
     size_t run = last;
     while (run > first && text[run - 1] == fence->mark)
         run--;
@@ -399,6 +302,8 @@ static size_t take_block(struct scan *s, const struct fence *fence, enum fence_k
         s->first = block;
     if (block.rank < s->best.rank)
         s->best = block;
+    if (s->full && block.rank != RANK_NONE && s->full_count < EXTRACTION_BLOCKS_MAX)
+        s->full[s->full_count++] = block;
     return next;
 }
 
@@ -504,28 +409,79 @@ static size_t dedent(char *text, size_t at, size_t end)
     return length;
 }
 
+/* Moves what S has found to be the code to the start of TEXT, which S has scanned. Returns whether
+ * a fence has marked it. */
+static bool keep_code(const struct scan *s, struct bytes *text)
+{
+    bool fenced = false;
+    if (s->count > 0 && is_stray_closing(s, end_before(s))) {
+        fenced = true;
+        text->length = end_before(s);
+    } else if (s->count > 0) {
+        fenced = s->best.rank != RANK_NONE;
+        text->length = fenced ? dedent(text->data, s->best.start, s->best.end) : 0;
+    }
+    text->data[text->length] = '\0';
+    return fenced;
+}
+
 int extraction_find(const char *text, size_t n, const char *const *tags, struct bytes *ret_code,
                     bool *ret_fenced)
 {
-    char *copy = malloc(n + 1);
-    if (!copy)
-        return -ENOMEM;
-
-    size_t length = unify_line_ends(copy, drop_thoughts(text, n, copy));
-    struct scan s = {.text = copy, .n = length, .tags = tags};
+    struct bytes copy = BYTES_NULL;
+    int r = extraction_clean(text, n, &copy);
+    if (r < 0)
+        return r;
+    struct scan s = {.text = copy.data, .n = copy.length, .tags = tags};
     s.best.rank = RANK_NONE;
     scan(&s);
+    *ret_fenced = keep_code(&s, &copy);
+    *ret_code = copy;
+    return 0;
+}
 
-    bool fenced = false;
-    if (s.count > 0 && is_stray_closing(&s, end_before(&s))) {
-        fenced = true;
-        length = end_before(&s);
-    } else if (s.count > 0) {
-        fenced = s.best.rank != RANK_NONE;
-        length = fenced ? dedent(copy, s.best.start, s.best.end) : 0;
+void extraction_deinit(struct extraction *extraction)
+{
+    bytes_deinit(&extraction->code);
+    bytes_deinit(&extraction->answer);
+    for (size_t i = 0; i < extraction->block_count; i++)
+        bytes_deinit(&extraction->blocks[i]);
+    *extraction = (struct extraction)EXTRACTION_NULL;
+}
+
+static int copy_blocks(const struct scan *s, struct extraction *extraction)
+{
+    for (size_t i = 0; i < s->full_count; i++) {
+        const struct block *block = &s->full[i];
+        struct bytes *copy = &extraction->blocks[i];
+        int r = bytes_copy(s->text + block->start, block->end - block->start, copy);
+        if (r < 0)
+            return r;
+        extraction->block_count = i + 1;
+        if (block->rank != RANK_ONE_LINE)
+            copy->length = dedent(copy->data, 0, copy->length);
+        copy->data[copy->length] = '\0';
     }
-    copy[length] = '\0';
-    *ret_code = (struct bytes){.data = copy, .length = length};
-    *ret_fenced = fenced;
+    return 0;
+}
+
+int extraction_read(const char *text, size_t n, const char *const *tags, struct extraction *ret)
+{
+    _cleanup_extraction_ struct extraction extraction = EXTRACTION_NULL;
+    struct block full[EXTRACTION_BLOCKS_MAX];
+    int r = extraction_clean(text, n, &extraction.code);
+    if (r < 0)
+        return r;
+    struct bytes *code = &extraction.code;
+    struct scan s = {.text = code->data, .n = code->length, .tags = tags, .full = full};
+    s.best.rank = RANK_NONE;
+    scan(&s);
+    r = bytes_copy(code->data, code->length, &extraction.answer);
+    if (r == 0)
+        r = copy_blocks(&s, &extraction);
+    if (r < 0)
+        return r;
+    (void)keep_code(&s, code);
+    *ret = TAKE_STRUCT(extraction, EXTRACTION_NULL);
     return 0;
 }

@@ -13,6 +13,10 @@
  *    before ', " or a ` that begins no fence are text, and a </think> without a start is text too
  *    once the answer has spoken of <think>.
  *  - CRLF becomes LF [c]; a CR alone stays.
+ *  - A byte order mark at the beginning of the text is dropped [c].
+ *  - An end mark is what models end their turn with: </s>, <eos>, <end_of_turn>, or <|WORD|>, where
+ *    WORD consists of ASCII letters, digits and _. Those that end the text are dropped, with the
+ *    white space between and behind them [c].
  *
  * What opens a block
  *  - A fence is three or more of ` or of ~ [c]. It may stand anywhere [c]; what follows on its line
@@ -31,7 +35,8 @@
  * What ends a block
  *  - A fence of the same character, at least as long, that is alone on its line, however indented,
  *    or that ends a line of code (glued) [c]; not if another such fence stands before it on that
- *    line. A shorter fence, or one of the other character, is content.
+ *    line. End marks and blanks may follow it on its line [c]. A shorter fence, or one of the other
+ *    character, is content.
  *  - A line that begins with such a fence and a wanted tag ends the block and opens the next: the
  *    closing one was forgotten, or the opening one was itself a stray closing one.
  *  - Neither does inside a """ or ''' string that begins and ends in the block: a docstring may
@@ -50,7 +55,9 @@
  *  - With blocks, all empty, and no stray closing fence: no code, which is an empty one.
  *  - With no fence: the text, as it is [c], without its thoughts and with LF.
  *
- * Takes time linear in N and allocates N + 1 bytes once. */
+ * Takes time linear in N and allocates N + 1 bytes once, extraction_read() at most three times
+ * that.
+ */
 
 #include "proto/json.h"
 
@@ -68,3 +75,27 @@ extern const char *const extraction_shell_tags[];
  * caller owns *ret_code. */
 int extraction_find(const char *text, size_t n, const char *const *tags, struct bytes *ret_code,
                     bool *ret_fenced);
+
+/* Blocks that extraction_read() keeps. */
+#define EXTRACTION_BLOCKS_MAX 32
+
+/* A text and what stands in its fences. */
+struct extraction {
+    struct bytes code;   /* as extraction_find() finds it */
+    struct bytes answer; /* the text without its thoughts, marks and CRs, as the rules above say */
+    struct bytes blocks[EXTRACTION_BLOCKS_MAX]; /* those that are not empty, dedented; in order */
+    size_t block_count;
+};
+
+#define EXTRACTION_NULL         \
+    {                           \
+        .code = {.data = NULL } \
+    }
+
+/* Finds the code in N bytes of TEXT as extraction_find() does, and tells the rest as well: for who
+ * can judge better which block is the code. Further blocks than EXTRACTION_BLOCKS_MAX are left out.
+ * 0 or -ENOMEM; the caller owns *ret. */
+int extraction_read(const char *text, size_t n, const char *const *tags, struct extraction *ret);
+
+void extraction_deinit(struct extraction *extraction);
+#define _cleanup_extraction_ _cleanup_(extraction_deinit)

@@ -3,13 +3,13 @@
 
 #include <assert.h>
 
-#define DECLARE_(ID, name) extern const struct kind_ops name##_ops;
+#define DECLARE_(ID, name, keys) extern const struct kind_ops name##_ops;
 JOB_KINDS(DECLARE_)
 #undef DECLARE_
 
 const struct kind_ops *kind_ops_get(enum job_kind_id id)
 {
-#define ENTRY_(ID, name) [JOB_##ID] = &name##_ops,
+#define ENTRY_(ID, name, keys) [JOB_##ID] = &name##_ops,
     static const struct kind_ops *const table[JOB_KIND_COUNT] = {JOB_KINDS(ENTRY_)};
 #undef ENTRY_
     assert(id < JOB_KIND_COUNT);
@@ -27,6 +27,7 @@ void judgement_deinit(struct judgement *judgement)
 {
     bench_score_deinit(&judgement->score);
     json_decref(judgement->assertions);
+    json_decref(judgement->transcript);
     free(judgement->broken);
     *judgement = (struct judgement)JUDGEMENT_NULL;
 }

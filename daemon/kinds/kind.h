@@ -29,6 +29,7 @@ struct rubric_roots {
 struct kind_host {
     const char *interpreter;        /* absolute path of the configured Python */
     const char *const *environment; /* NULL-terminated: what every job gets */
+    int checker;                    /* code_exec_checker() */
     struct rubric_roots rubric_roots;
     struct roots readable_roots; /* under which a sandbox job may ask for files */
     bool has_view;               /* jails have a view of their own, with the bench at VIEW_BENCH */
@@ -65,9 +66,11 @@ struct judgement {
     struct bench_score score;
     bool program_failed; /* the program gave no verdict of its own, which its stderr may explain */
     const char *verdict; /* a word of the protocol; NULL: this kind has none */
-    const char *mode;    /* "isolated" or "shared"; NULL: this kind has none */
+    const char *mode;    /* "isolated", "shared" or "replay"; NULL: this kind has none */
     json_t *assertions;  /* owned; NULL: this kind has none */
+    json_t *transcript;  /* owned: {replayable, data or reason}; NULL: none */
     char *broken;        /* owned: why there is no verdict at all; NULL: there is one */
+    enum error_code broken_code; /* the error to answer with then */
 };
 
 #define JUDGEMENT_NULL             \

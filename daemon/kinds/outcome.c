@@ -64,22 +64,20 @@ static size_t append_line(char *summary, size_t length, const char *line, size_t
 }
 
 /* Returns the first SUMMARY_LINES lines of TEXT that are not blank, cut at SUMMARY_MAX bytes and at
- * a NUL. NULL if there are none or memory runs out. */
+ * a NUL: empty if there are none. NULL if memory runs out. */
 static char *first_lines(const char *text)
 {
     char *summary = calloc(1, SUMMARY_MAX + 1);
+    if (!summary)
+        return NULL;
     size_t length = 0;
-    for (int lines = 0; summary && *text && lines < SUMMARY_LINES;) {
+    for (int lines = 0; *text && lines < SUMMARY_LINES;) {
         size_t n = strcspn(text, "\n");
         if (strspn(text, " \t\r\f\v") < n) {
             length = append_line(summary, length, text, text[n - 1] == '\r' ? n - 1 : n);
             lines++;
         }
         text += n + (text[n] == '\n');
-    }
-    if (length == 0) {
-        free(summary);
-        return NULL;
     }
     return summary;
 }
@@ -106,8 +104,9 @@ static char *summarise(const struct outcome *outcome)
         return strdup("ok");
     } else {
         char *lines = first_lines(outcome->stderr_text);
-        if (lines)
+        if (!lines || *lines)
             return lines;
+        free(lines);
         if (outcome->signal != 0)
             (void)snprintf(text, sizeof(text), "signal %d", outcome->signal);
         else

@@ -2,6 +2,7 @@
 #include "rubric_files.h"
 
 #include "proto/fields.h"
+#include "proto/shortage.h"
 
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -38,6 +39,8 @@ static int decode_list(const json_t *list, const char *path, json_t **ret, struc
     if (!list)
         return 0;
     _cleanup_json_ json_t *set = json_object();
+    if (!set)
+        return -ENOMEM; /* without a list, scores would not be checked */
     for (size_t i = 0; i < json_array_size(list); i++) {
         char where[FIELD_PATH_MAX];
         const json_t *item = json_array_get(list, i);
@@ -103,6 +106,12 @@ static int refuse(enum error_code *ret_code, enum error_code code)
     return -EINVAL;
 }
 
+/* The same for what failed with ERROR, an errno: a shortage is no answer to the request. */
+static int refuse_for(enum error_code *ret_code, int error, enum error_code code)
+{
+    return refuse(ret_code, is_shortage(error) ? ERROR_INTERNAL : code);
+}
+
 static int open_root(const struct rubric_spec *spec, const struct rubric_roots *roots,
                      enum error_code *ret_code, struct fault *fault)
 {
@@ -120,10 +129,16 @@ static int open_root(const struct rubric_spec *spec, const struct rubric_roots *
             fault_set(fault,
                       "job.bench_root: %.200s: %s: jobs run as uid %u, which may not enter %.200s",
                       root, strerror(error), geteuid(), closed);
-        return refuse(ret_code, error == EACCES ? ERROR_NOT_PERMITTED : ERROR_RUBRIC_NOT_FOUND);
+        return refuse_for(ret_code, error,
+                          error == EACCES ? ERROR_NOT_PERMITTED : ERROR_RUBRIC_NOT_FOUND);
     }
     _cleanup_free_ char *canonical = roots_path_of(fd);
-    if (!canonical || !roots_allow(&roots->allowed, canonical)) {
+    int r = canonical ? roots_allow(&roots->allowed, canonical) : -errno;
+    if (is_shortage(-r)) {
+        fault_set(fault, "job.bench_root: %.200s: %s", root, strerror(-r));
+        return refuse(ret_code, ERROR_INTERNAL);
+    }
+    if (r <= 0) {
         fault_set(fault, "job.bench_root: %.200s is not under an allowed root", root);
         return refuse(ret_code, ERROR_NOT_PERMITTED);
     }
@@ -146,17 +161,23 @@ static int open_member(int root, const char *task_class, const char *file, int f
     if (fd < 0) {
         int r = fd;
         fault_set(fault, "job.task_class: %s: %s", name, strerror(-r));
-        (void)refuse(ret_code, r == -EACCES ? ERROR_NOT_PERMITTED : ERROR_RUBRIC_NOT_FOUND);
+        (void)refuse_for(ret_code, -r, r == -EACCES ? ERROR_NOT_PERMITTED : ERROR_RUBRIC_NOT_FOUND);
         return r;
     }
-    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+    if (fstat(fd, &st) < 0) {
+        int error = errno;
+        fault_set(fault, "job.task_class: %s: %s", name, strerror(error));
+        return refuse_for(ret_code, error, ERROR_NOT_PERMITTED);
+    }
+    if (!S_ISREG(st.st_mode)) {
         fault_set(fault, "job.task_class: %s is not a regular file", name);
         return refuse(ret_code, ERROR_NOT_PERMITTED);
     }
     /* O_PATH opens a file without permission to read it. */
     if (faccessat(fd, "", R_OK, AT_EACCESS | AT_EMPTY_PATH) < 0) {
-        fault_set(fault, "job.task_class: %s: %s", name, strerror(errno));
-        return refuse(ret_code, ERROR_NOT_PERMITTED);
+        int error = errno;
+        fault_set(fault, "job.task_class: %s: %s", name, strerror(error));
+        return refuse_for(ret_code, error, ERROR_NOT_PERMITTED);
     }
     return TAKE_FD(fd);
 }
@@ -207,7 +228,7 @@ static int read_task_class(int root, const char *name, struct task_class **ret,
     if (r < 0) {
         fault_set(fault, "job.task_class: %.255s/task_class.json: %.200s", name,
                   *inner.text ? inner.text : strerror(-r));
-        return refuse(ret_code, r == -ENOMEM ? ERROR_INTERNAL : ERROR_BAD_REQUEST);
+        return refuse_for(ret_code, -r, ERROR_BAD_REQUEST);
     }
     return 0;
 }
@@ -223,9 +244,8 @@ static int locate(int root, int rubric, struct rubric_place *place)
 {
     struct stat st;
     place->path = roots_path_of(rubric);
-    place->root = roots_path_of(root);
-    if (!place->path || !place->root || fstat(root, &st) < 0)
-        return -ENAMETOOLONG;
+    if (!place->path || !(place->root = roots_path_of(root)) || fstat(root, &st) < 0)
+        return -errno;
     size_t n = strlen(place->root);
     while (n > 0 && place->root[n - 1] == '/')
         n--;
@@ -256,7 +276,7 @@ int rubric_find(const struct rubric_spec *spec, const struct rubric_roots *roots
     r = locate(root, rubric, &place);
     if (r < 0) {
         fault_set(fault, "job.task_class: %.255s/rubric.py: %s", spec->task_class, strerror(-r));
-        return refuse(ret_code, ERROR_NOT_PERMITTED);
+        return refuse_for(ret_code, -r, ERROR_NOT_PERMITTED);
     }
     *ret_place = place;
     place = (struct rubric_place)RUBRIC_PLACE_NULL;

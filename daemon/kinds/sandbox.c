@@ -3,6 +3,8 @@
 #include "extraction.h"
 #include "score.h"
 
+#include "proto/shortage.h"
+
 #include <fcntl.h>
 #include <string.h>
 
@@ -141,14 +143,24 @@ static int plan_program(struct sandbox_plan *plan, const struct sandbox_spec *sa
 
 /* --- readable ----------------------------------------------------------------------------- */
 
-static int find_readable(const char *path, size_t i, const struct roots *roots, char **ret,
+static int find_readable(const char *path, size_t i, const struct kind_host *host, char **ret,
                          enum error_code *ret_code, struct fault *fault)
 {
+    const struct roots *roots = &host->readable_roots;
     _cleanup_close_ int fd = open(path, O_PATH | O_CLOEXEC);
-    int error = errno;
+    int error = fd < 0 ? errno : 0;
     _cleanup_free_ char *canonical = fd < 0 ? NULL : roots_path_of(fd);
+    if (fd >= 0 && !canonical)
+        error = errno;
     /* Do not tell the client whether a path outside the roots exists. */
-    bool allowed = fd < 0 ? roots_allow(roots, path) : canonical && roots_allow(roots, canonical);
+    const char *judged = fd < 0 ? path : canonical;
+    int allowed = judged ? roots_allow(roots, judged) : 0;
+    if (allowed < 0)
+        error = -allowed;
+    if (is_shortage(error)) {
+        fault_set(fault, "job.readable[%zu]: %.200s: %s", i, path, strerror(error));
+        return refuse(ret_code, ERROR_INTERNAL);
+    }
     if (!allowed) {
         fault_set(fault, "job.readable[%zu]: %.200s is under no root that the configuration allows",
                   i, path);
@@ -158,12 +170,21 @@ static int find_readable(const char *path, size_t i, const struct roots *roots, 
         fault_set(fault, "job.readable[%zu]: %.200s: %s", i, path, strerror(error));
         return refuse(ret_code, error == EACCES ? ERROR_NOT_PERMITTED : ERROR_BAD_REQUEST);
     }
+    const char *cover = host->has_view ? roots_covered(canonical) : NULL;
+    if (cover && strcmp(cover, canonical) != 0) {
+        fault_set(fault,
+                  "job.readable[%zu]: %.200s: jobs have a %s of their own, which hides it; move "
+                  "it, or bind-mount it elsewhere",
+                  i, path, cover);
+        return refuse(ret_code, ERROR_NOT_PERMITTED);
+    }
     *ret = TAKE_PTR(canonical);
     return 0;
 }
 
 static int plan_readable(struct sandbox_plan *plan, const struct sandbox_spec *sandbox,
-                         const struct roots *roots, enum error_code *ret_code, struct fault *fault)
+                         const struct kind_host *host, enum error_code *ret_code,
+                         struct fault *fault)
 {
     size_t n = count((const char *const *)sandbox->readable);
     if (n == 0)
@@ -172,7 +193,7 @@ static int plan_readable(struct sandbox_plan *plan, const struct sandbox_spec *s
     if (!plan->readable)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++) {
-        int r = find_readable(sandbox->readable[i], i, roots, &plan->readable[i], ret_code, fault);
+        int r = find_readable(sandbox->readable[i], i, host, &plan->readable[i], ret_code, fault);
         if (r < 0)
             return r;
     }
@@ -193,7 +214,7 @@ int sandbox_plan_init(struct sandbox_plan *plan, const struct job_spec *job,
     if (r == 0)
         r = plan_program(plan, sandbox, host);
     if (r == 0)
-        r = plan_readable(plan, sandbox, &host->readable_roots, ret_code, fault);
+        r = plan_readable(plan, sandbox, host, ret_code, fault);
     if (r == -ENOMEM) {
         fault_set(fault, "out of memory");
         *ret_code = ERROR_INTERNAL;

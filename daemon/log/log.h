@@ -10,8 +10,8 @@
  *
  * Invariants:
  *  - Writing never blocks. The log keeps entries that the other end does not take at once and
- * writes them later. It drops and counts entries beyond its bound, and reports them by an entry of
- * its own (LOG_MESSAGE_DROPPED).
+ *    writes them later. It drops and counts entries beyond its bound, and reports them by an entry
+ *    of its own (LOG_MESSAGE_DROPPED).
  *  - Entries keep their order, and one that follows a gap is never written before the gap is
  *    reported.
  *  - Log once, where the decision is made; libraries do not log.

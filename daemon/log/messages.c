@@ -20,6 +20,7 @@ static const struct {
     [LOG_MESSAGE_JOB_ERROR] = {"8fa39225900b471b937ba5b3652bda90", "job_error"},
     [LOG_MESSAGE_JAIL_LOST] = {"f096f34c558d4da791bb33b6906a0954", "jail_lost"},
     [LOG_MESSAGE_JAIL_NOT_STARTED] = {"11ea4fb23b6f44219af44bc1f50e1dc8", "jail_not_started"},
+    [LOG_MESSAGE_ZYGOTE_LOST] = {"ac3bfe0d9a854b42809fc64a54f30625", "zygote_lost"},
     [LOG_MESSAGE_CGROUPS_UNUSABLE] = {"5c0d1dd94556417e8f16577fca78e813", "cgroups_unusable"},
     [LOG_MESSAGE_CGROUP_LEFT] = {"acac8aac50454e6aaba74a1d31937914", "cgroup_left"},
     [LOG_MESSAGE_OUTPUT_HELD] = {"4f1f5c43c09043dfbc66edbc64604f79", "output_held"},

@@ -2,6 +2,7 @@
 #include "conn.h"
 
 #include "daemon/base/events.h"
+#include "daemon/base/reserve.h"
 #include "daemon/jobs/settings.h"
 #include "proto/frame.h"
 
@@ -10,6 +11,8 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -23,6 +26,12 @@ static void pump(struct conn *conn);
 
 /* --- parking ------------------------------------------------------------------------------- */
 
+/* What is not read would not take its turn in the line, and is not to blame for sending nothing. */
+static void settle_share(struct conn *conn)
+{
+    receive_share_pause(&conn->share, conn->is_parked || conn->is_choked, conn->is_parked);
+}
+
 /* The one function that moves CONN into and out of env->parked, and REQUEST with it: in from
  * *REQUEST (taken), out to it. */
 static void set_parked(struct conn *conn, bool parked, struct parked_request *request)
@@ -30,6 +39,7 @@ static void set_parked(struct conn *conn, bool parked, struct parked_request *re
     struct conn_list *list = &conn->env->parked;
     assert(conn->is_parked != parked);
     conn->is_parked = parked;
+    settle_share(conn);
     if (parked) {
         assert(conn_is_served(conn));
         TAILQ_INSERT_TAIL(list, conn, of_parked);
@@ -56,11 +66,11 @@ static void drop_parked(struct conn *conn)
 
 /* --- the way out --------------------------------------------------------------------------- */
 
-static void set_timer(struct conn *conn, uint64_t ms)
+/* Takes a choked connection out of the list, and ends the time that it has to read. */
+static void leave_choked(struct conn *conn)
 {
-    struct timeval delay = {.tv_sec = (time_t)(ms / 1000),
-                            .tv_usec = (suseconds_t)(ms % 1000 * 1000)};
-    (void)event_add(conn->timer, &delay);
+    TAILQ_REMOVE(&conn->env->choked, conn, of_choked);
+    (void)event_del(conn->unread_timer);
 }
 
 static _unused_ bool may_follow(enum conn_state state, enum conn_state next)
@@ -89,6 +99,8 @@ static void enter(struct conn *conn, enum conn_state next)
     if (was_served && !conn_is_served(conn)) {
         receive_share_give_back(&conn->share);
         drop_parked(conn);
+        if (conn->is_choked)
+            leave_choked(conn);
         conn->env->ops->gone(conn, conn->env->userdata);
     }
 }
@@ -112,7 +124,7 @@ static void linger(struct conn *conn)
     (void)shutdown(bufferevent_getfd(conn->bev), SHUT_WR);
     (void)evbuffer_drain(bufferevent_get_input(conn->bev), SIZE_MAX);
     (void)bufferevent_enable(conn->bev, EV_READ);
-    set_timer(conn, LINGER_MS);
+    start_timer(conn->timer, LINGER_MS);
 }
 
 void conn_close(struct conn *conn)
@@ -122,7 +134,7 @@ void conn_close(struct conn *conn)
     enter(conn, CONN_FLUSHING);
     (void)bufferevent_disable(conn->bev, EV_READ);
     (void)event_del(conn->timer);
-    set_timer(conn, FLUSH_MS);
+    start_timer(conn->timer, FLUSH_MS);
     if (conn_unsent(conn) == 0)
         linger(conn);
 }
@@ -147,8 +159,14 @@ static void set_choked(struct conn *conn, bool choked)
     if (conn->is_choked == choked)
         return;
     conn->is_choked = choked;
-    if (choked)
-        receive_share_leave_line(&conn->share); /* it would not take its turn */
+    settle_share(conn);
+    if (choked) {
+        TAILQ_INSERT_TAIL(&conn->env->choked, conn, of_choked);
+        if (conn->env->reply_timeout_ms > 0)
+            start_timer(conn->unread_timer, conn->env->reply_timeout_ms);
+    } else {
+        leave_choked(conn);
+    }
     conn->env->ops->choked(conn, choked, conn->env->userdata);
     if (!choked)
         pump(conn);
@@ -176,52 +194,81 @@ void conn_send(struct conn *conn, struct bytes *payload)
         set_choked(conn, true);
 }
 
-static void send_error(struct conn *conn, const json_t *id, enum error_code code,
-                       const char *message)
+void conn_send_error(struct conn *conn, const struct bytes *id, uint64_t job_no,
+                     enum error_code code, const char *message)
 {
-    struct bytes payload = BYTES_NULL;
-    struct bytes id_bytes = {.data = (char *)(uintptr_t)json_string_value(id),
-                             .length = json_string_length(id)};
-    if (reply_error(id ? &id_bytes : NULL, 0, code, message, &payload) == 0)
+    _cleanup_bytes_ struct bytes payload = BYTES_NULL;
+    int r = reply_error(id, job_no, code, message, &payload);
+    if (r < 0 && reserve_give_up())
+        r = reply_error(id, job_no, code, message, &payload);
+    if (r == 0)
         conn_send(conn, &payload);
+    else
+        conn_close(conn); /* its client learns that there is no answer */
 }
 
-/* Dismisses a client whose framing or JSON is broken: its next message cannot be found. */
-static void refuse(struct conn *conn, enum error_code code, const char *message)
+/* Dismisses a client whose next message cannot be found or received. */
+_printf_(3, 4) static void refuse(struct conn *conn, enum error_code code, const char *format, ...)
 {
+    char message[160];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(message, sizeof(message), format, args);
+    va_end(args);
     log_event(conn->env->log, LOG_INFO, LOG_MESSAGE_CLIENT_DISMISSED,
               "client %" PRIu64 " (uid %d, pid %d) is dismissed: %s", conn->number,
               (int)conn->peer.uid, (int)conn->peer.pid, message);
-    send_error(conn, NULL, code, message);
+    conn_send_error(conn, NULL, 0, code, message);
     conn_close(conn);
+}
+
+/* epoll refuses to watch the socket (fs.epoll.max_user_watches): a client that is neither read from
+ * nor sent away would wait for ever. */
+static void refuse_unwatched(struct conn *conn)
+{
+    log_write(conn->env->log, LOG_WARNING, "client %" PRIu64 " cannot be watched: %s", conn->number,
+              strerror(errno));
+    refuse(conn, ERROR_INTERNAL, "the daemon cannot watch one more connection");
+}
+
+void conn_dismiss_choked(struct conn *conn)
+{
+    assert(conn_is_served(conn) && conn->is_choked);
+    conn->env->ops->left_unread(conn, conn->env->userdata);
+    conn_close(conn);
+}
+
+static void on_unread(evutil_socket_t fd, short what, void *userdata)
+{
+    (void)fd;
+    (void)what;
+    conn_dismiss_choked(userdata);
 }
 
 /* --- receiving ----------------------------------------------------------------------------- */
 
+static enum error_code code_of(int error)
+{
+    return error == -ENOMEM  ? ERROR_INTERNAL
+           : error == -EPERM ? ERROR_NOT_PERMITTED
+                             : ERROR_BAD_REQUEST;
+}
+
+/* Whatever is in the frame, the next one begins behind it: a bad one costs nobody else's job. */
 static void handle_payload(struct conn *conn, const char *text, size_t n)
 {
-    _cleanup_json_ json_t *message = NULL;
+    _cleanup_json_ json_t *id = NULL;
     _cleanup_request_ struct request request = REQUEST_NULL;
     struct fault fault = FAULT_NULL;
     struct settings *settings = conn->env->settings;
 
-    int r = json_read_object(text, n, &message, &fault);
-    if (r == -EBADMSG) {
-        refuse(conn, ERROR_BAD_REQUEST, fault.text);
-        return;
-    }
-    if (r == 0)
-        r = request_decode(message, &settings->policy, &request, &fault);
+    int r = request_read(text, n, &settings->policy, &request, &id, &fault);
     if (r < 0) {
-        enum error_code code = r == -ENOMEM  ? ERROR_INTERNAL
-                               : r == -EPERM ? ERROR_NOT_PERMITTED
-                                             : ERROR_BAD_REQUEST;
-        send_error(conn, request_peek_id(message), code,
-                   r == -ENOMEM ? "out of memory" : fault.text);
+        struct bytes name = {(char *)(uintptr_t)json_string_value(id), json_string_length(id)};
+        conn_send_error(conn, id ? &name : NULL, 0, code_of(r),
+                        r == -ENOMEM ? "out of memory" : fault.text);
         return;
     }
-    /* The request has copies of all that is needed from here on. */
-    json_decref(TAKE_PTR(message));
     conn->env->ops->request(conn, &request, n, settings, conn->env->userdata);
 }
 
@@ -231,7 +278,6 @@ static size_t next_frame(struct conn *conn, struct evbuffer *input)
 {
     uint8_t header[FRAME_HEADER_SIZE];
     uint32_t length;
-    char message[96];
     if (evbuffer_copyout(input, header, sizeof(header)) < (ssize_t)sizeof(header))
         return 0;
     switch (frame_read_header(header, conn->max_frame, &length)) {
@@ -241,16 +287,17 @@ static size_t next_frame(struct conn *conn, struct evbuffer *input)
         refuse(conn, ERROR_BAD_REQUEST, "frame: length 0");
         return 0;
     case FRAME_TOO_LARGE:
-        (void)snprintf(message, sizeof(message),
-                       "frame: length %" PRIu32 " is above the maximum of %" PRIu32 " bytes",
-                       length, conn->max_frame);
-        refuse(conn, ERROR_FRAME_TOO_LARGE, message);
+        refuse(conn, ERROR_FRAME_TOO_LARGE,
+               "frame: length %" PRIu32 " is above the maximum of %" PRIu32 " bytes", length,
+               conn->max_frame);
         return 0;
     }
     size_t size = (size_t)length + FRAME_HEADER_SIZE;
-    if (!receive_share_take(&conn->share, size))
-        return 0;
-    return evbuffer_get_length(input) >= size ? size : 0;
+    size_t arrived = evbuffer_get_length(input);
+    if (arrived >= size)
+        return size;
+    (void)receive_share_take(&conn->share, size, arrived);
+    return 0;
 }
 
 /* Lets the timeout run exactly while a frame is incomplete and the client could complete it. */
@@ -264,12 +311,22 @@ static void settle_frame_timer(struct conn *conn, struct evbuffer *input, bool p
     if (!wanted || progressed)
         (void)event_del(conn->timer);
     if (wanted && (!armed || progressed))
-        set_timer(conn, conn->frame_timeout_ms);
+        start_timer(conn->timer, conn->frame_timeout_ms);
 }
 
 static bool may_read(const struct conn *conn)
 {
     return conn_is_served(conn) && !conn->is_parked && !conn->is_choked;
+}
+
+/* What is left of a client that sends no more is a part of a frame. */
+static void settle_end_of_file(struct conn *conn, struct evbuffer *input)
+{
+    size_t left = evbuffer_get_length(input);
+    if (left > 0 && may_read(conn))
+        refuse(conn, ERROR_BAD_REQUEST, "frame: the connection ended after %zu bytes of it", left);
+    else
+        conn_job_finished(conn);
 }
 
 /* Handles every whole frame in the input buffer, until something pauses the connection. */
@@ -293,10 +350,11 @@ static void pump(struct conn *conn)
     }
     settle_frame_timer(conn, input, progressed);
     if (conn->state == CONN_HALF_CLOSED)
-        conn_job_finished(conn);
-    else if (conn->state == CONN_OPEN)
-        (void)(may_read(conn) && !conn->share.is_waiting ? bufferevent_enable(conn->bev, EV_READ)
-                                                         : bufferevent_disable(conn->bev, EV_READ));
+        settle_end_of_file(conn, input);
+    else if (conn->state == CONN_OPEN && (!may_read(conn) || conn->share.is_waiting))
+        (void)bufferevent_disable(conn->bev, EV_READ);
+    else if (conn->state == CONN_OPEN && bufferevent_enable(conn->bev, EV_READ) < 0)
+        refuse_unwatched(conn);
 }
 
 void conn_park(struct conn *conn, struct request *request, size_t size, struct settings *settings)
@@ -347,7 +405,7 @@ static void on_writable(struct bufferevent *bev, void *userdata)
     if (conn->state == CONN_FLUSHING && conn_unsent(conn) == 0)
         linger(conn);
     else if (conn->state == CONN_FLUSHING)
-        set_timer(conn, FLUSH_MS); /* the client takes something */
+        start_timer(conn->timer, FLUSH_MS); /* the client takes something */
     else if (conn_is_served(conn))
         set_choked(conn, false);
     conn_job_finished(conn);
@@ -365,7 +423,10 @@ static void on_flush(evutil_socket_t fd, short what, void *userdata)
         return;
     if (evbuffer_get_length(bufferevent_get_output(conn->bev)) == 0)
         (void)evbuffer_write(conn->fresh, bufferevent_getfd(conn->bev));
-    if (bufferevent_write_buffer(conn->bev, conn->fresh) < 0)
+    bool is_lost = bufferevent_write_buffer(conn->bev, conn->fresh) < 0;
+    if (!is_lost && conn_unsent(conn) > 0)
+        is_lost = bufferevent_enable(conn->bev, EV_WRITE) < 0; /* epoll does not watch it */
+    if (is_lost)
         end(conn);
     else if (conn_unsent(conn) <= conn->high_water / 2)
         on_writable(conn->bev, conn);
@@ -373,8 +434,6 @@ static void on_flush(evutil_socket_t fd, short what, void *userdata)
 
 static void on_end_of_file(struct conn *conn)
 {
-    char message[96];
-    size_t left = evbuffer_get_length(bufferevent_get_input(conn->bev));
     if (conn->state != CONN_OPEN || peer_is_gone(conn)) {
         end(conn);
         return;
@@ -383,12 +442,6 @@ static void on_end_of_file(struct conn *conn)
     (void)event_del(conn->timer);
     (void)bufferevent_disable(conn->bev, EV_READ);
     pump(conn);
-    left = MIN(left, evbuffer_get_length(bufferevent_get_input(conn->bev)));
-    if (conn->state == CONN_HALF_CLOSED && left > 0 && may_read(conn) && !conn->share.is_waiting) {
-        (void)snprintf(message, sizeof(message),
-                       "frame: the connection ended after %zu bytes of it", left);
-        refuse(conn, ERROR_BAD_REQUEST, message);
-    }
 }
 
 static void on_event(struct bufferevent *bev, short what, void *userdata)
@@ -411,19 +464,26 @@ static void on_hangup(evutil_socket_t fd, short what, void *userdata)
         end(conn);
 }
 
+void conn_lose_share(struct receive_share *share)
+{
+    struct conn *conn = container_of(share, struct conn, share);
+    if (conn->state == CONN_OPEN)
+        refuse(conn, ERROR_BAD_REQUEST,
+               "frame: incomplete, with %zu bytes received and no more in time, while others wait "
+               "for the memory",
+               evbuffer_get_length(bufferevent_get_input(conn->bev)));
+}
+
 static void on_timer(evutil_socket_t fd, short what, void *userdata)
 {
     struct conn *conn = userdata;
-    char message[96];
     (void)fd;
     (void)what;
     switch (conn->state) {
     case CONN_OPEN:
-        (void)snprintf(message, sizeof(message),
-                       "frame: incomplete after %g s, with %zu bytes received",
-                       (double)conn->frame_timeout_ms / 1000,
-                       evbuffer_get_length(bufferevent_get_input(conn->bev)));
-        refuse(conn, ERROR_BAD_REQUEST, message);
+        refuse(conn, ERROR_BAD_REQUEST, "frame: incomplete after %g s, with %zu bytes received",
+               (double)conn->frame_timeout_ms / 1000,
+               evbuffer_get_length(bufferevent_get_input(conn->bev)));
         break;
     case CONN_FLUSHING:
     case CONN_LINGERING:
@@ -457,14 +517,15 @@ static int set_up_events(struct conn *conn, int fd)
     conn->hangup_event =
         event_new(base, conn->hangup_fd, EV_READ | EV_CLOSED | EV_ET | EV_PERSIST, on_hangup, conn);
     conn->timer = event_new(base, -1, 0, on_timer, conn);
+    conn->unread_timer = event_new(base, -1, 0, on_unread, conn);
     conn->flush_event = event_new(base, -1, 0, on_flush, conn);
     conn->fresh = evbuffer_new();
-    if (!conn->hangup_event || !conn->timer || !conn->flush_event || !conn->fresh ||
-        event_add(conn->hangup_event, NULL) < 0)
+    if (!conn->hangup_event || !conn->timer || !conn->unread_timer || !conn->flush_event ||
+        !conn->fresh)
         return -ENOMEM;
     bufferevent_setcb(conn->bev, on_readable, on_writable, on_event, conn);
     bufferevent_setwatermark(conn->bev, EV_WRITE, conn->high_water / 2, 0);
-    receive_share_init(&conn->share, &conn->env->budget, conn->bev);
+    receive_share_init(&conn->share, &conn->env->budget, conn->user, conn->bev);
     (void)bufferevent_set_max_single_read(conn->bev, SMALL_FRAME_MAX);
     return 0;
 }
@@ -482,13 +543,15 @@ int conn_new(struct conn_env *env, int fd, uint64_t number, struct conn **ret)
     conn->high_water = env->high_water;
     conn->hangup_fd = -1;
     job_set_init(&conn->jobs);
-    queue_lane_init(&conn->lane);
     socklen_t length = sizeof(conn->peer);
     int r = 0;
     if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0 ||
         getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &conn->peer, &length) < 0)
         r = -errno;
+    if (r == 0 && !(conn->user = users_join(&env->users, conn->peer.uid)))
+        r = -ENOMEM;
     if (r == 0) {
+        queue_lane_init(&conn->lane, &conn->user->queue);
         conn->bev = bufferevent_socket_new(env->base, fd, BEV_OPT_CLOSE_ON_FREE);
         if (conn->bev)
             (void)TAKE_FD(taken);
@@ -506,7 +569,9 @@ int conn_new(struct conn_env *env, int fd, uint64_t number, struct conn **ret)
 
 void conn_start(struct conn *conn)
 {
-    (void)bufferevent_enable(conn->bev, EV_READ | EV_WRITE);
+    if (event_add(conn->hangup_event, NULL) < 0 ||
+        bufferevent_enable(conn->bev, EV_READ | EV_WRITE) < 0)
+        refuse_unwatched(conn);
 }
 
 struct conn *conn_free(struct conn *conn)
@@ -517,11 +582,15 @@ struct conn *conn_free(struct conn *conn)
     assert(queue_lane_count(&conn->lane) == 0);
     receive_share_give_back(&conn->share);
     drop_parked(conn);
+    if (conn_is_served(conn) && conn->is_choked)
+        leave_choked(conn);
     conn->hangup_event = consume_event(conn->hangup_event);
     conn->timer = consume_event(conn->timer);
+    conn->unread_timer = consume_event(conn->unread_timer);
     conn->flush_event = consume_event(conn->flush_event);
     if (conn->fresh)
         evbuffer_free(conn->fresh);
+    conn->user = user_leave(conn->user);
     close_fd(conn->hangup_fd);
     if (conn->bev)
         bufferevent_free(conn->bev);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 /* The room: sockets. listener.c accepts connections, peer.c tells what a client's account may do,
- * receive_budget.c bounds large frames, and this file serves one client: bytes in and out, frames
+ * users.c counts what the connections of one user share, receive_budget.c bounds large frames, and
+ * this file serves one client: bytes in and out, frames
  * and JSON, backpressure, unfinished jobs.
  *
  * May include jobs, pool, log, base and the libraries. Knows nothing of the supervisor, which it
@@ -14,11 +15,13 @@
  * Invariants, each kept by one function:
  *  - The state only moves forward. Leaving the states in which requests are served calls `gone`,
  *    once, and unparks the connection.
- *  - A connection is in env->parked exactly while is_parked.
+ *  - A connection is in env->parked exactly while is_parked, and in env->choked exactly while it is
+ *    served and is_choked.
  *  - A connection is never freed inside one of its own callbacks: conn_close() starts its end, and
  *    the event loop calls `closed` when nothing uses it any more. It has no jobs by then. */
 
 #include "receive_budget.h"
+#include "users.h"
 
 #include "daemon/jobs/jobset.h"
 #include "daemon/log/log.h"
@@ -43,6 +46,8 @@ struct conn_ops {
     void (*gone)(struct conn *conn, void *userdata);
     /* Unsent replies have passed the high-water mark (true), or are below half of it again. */
     void (*choked)(struct conn *conn, bool choked, void *userdata);
+    /* They have stayed there for too long. The connection is then closed. */
+    void (*left_unread)(struct conn *conn, void *userdata);
     /* The last call: answer it with conn_free(). */
     void (*closed)(struct conn *conn, void *userdata);
 };
@@ -56,12 +61,16 @@ struct conn_env {
     uint32_t max_frame;
     uint64_t frame_timeout_ms;
     size_t high_water; /* bytes of unsent replies */
+    /* Of pauses that begin from now on; 0: without a limit. */
+    uint64_t reply_timeout_ms;
 
     const struct conn_ops *ops;
     void *userdata;
 
+    struct users users;           /* who are connected */
     struct receive_budget budget; /* of large frames */
     struct conn_list parked;      /* wait for room in the queue, oldest first */
+    struct conn_list choked;      /* are served and choked, oldest first */
 };
 
 enum conn_state {
@@ -88,6 +97,7 @@ struct conn {
     struct conn_env *env;
     uint64_t number; /* daemon-wide, from 1 */
     struct ucred peer;
+    struct user *user; /* in env->users */
     enum conn_state state;
     uint64_t frame_timeout_ms; /* these three: from env when the connection was made */
     size_t high_water;
@@ -99,11 +109,12 @@ struct conn {
     struct event *hangup_event;
     struct event
         *timer; /* frame timeout while open, then end of flushing or lingering, then free */
+    struct event *unread_timer; /* runs while it is choked */
 
     bool is_parked, is_choked; /* paused; and so it is while its share is waiting */
     struct parked_request parked;
     struct receive_share share; /* of env->budget */
-    TAILQ_ENTRY(conn) of_parked;
+    TAILQ_ENTRY(conn) of_parked, of_choked;
 
     /* For the supervisor. */
     TAILQ_ENTRY(conn) of_supervisor;
@@ -144,6 +155,12 @@ static inline int conn_fd(const struct conn *conn)
 /* Sends one frame; takes PAYLOAD. Drops it if the connection is closing. */
 void conn_send(struct conn *conn, struct bytes *payload);
 
+/* Sends an error, for which the reserve of memory is given up if need be. Closes the connection if
+ * there is no memory even so: nobody waits for an answer that does not come. ID may be NULL and
+ * JOB_NO 0, as for reply_error(). */
+void conn_send_error(struct conn *conn, const struct bytes *id, uint64_t job_no,
+                     enum error_code code, const char *message);
+
 /* Keeps REQUEST (taken), decoded under SETTINGS (referenced), and pauses the connection until
  * conn_unpark(). For the `request` callback alone. */
 void conn_park(struct conn *conn, struct request *request, size_t size, struct settings *settings);
@@ -155,12 +172,18 @@ void conn_unpark(struct conn *conn);
 /* Sends what is unsent, then closes. */
 void conn_close(struct conn *conn);
 
+/* Dismisses CONN, which is choked, for the replies that it leaves unread. */
+void conn_dismiss_choked(struct conn *conn);
+
 /* Closes a half-closed connection whose last answer is on its way. To be called whenever an
  * unfinished job was answered. */
 void conn_job_finished(struct conn *conn);
 
 /* Bytes of replies that the kernel has not taken yet. */
 size_t conn_unsent(const struct conn *conn);
+
+/* Dismisses the connection of SHARE, which sends too slowly while others wait for the memory. */
+void conn_lose_share(struct receive_share *share);
 
 /* Frees CONN at once, in whatever state. It has no jobs. Accepts NULL and returns NULL. */
 struct conn *conn_free(struct conn *conn);

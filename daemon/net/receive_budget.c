@@ -1,83 +1,214 @@
 /* SPDX-License-Identifier: MIT */
 #include "receive_budget.h"
 
+#include "daemon/base/clock.h"
+#include "daemon/base/events.h"
 #include "proto/frame.h"
+#include "proto/util.h"
 
 #include <assert.h>
 
-static void set_read_bound(const struct receive_share *share, size_t bytes)
+/* How much more a share may be than what is left. */
+#define SHARE_PER_FREE 3
+
+static void set_read_bound(const struct receive_share *share)
 {
-    bufferevent_setwatermark(share->bev, EV_READ, 0, bytes);
+    bufferevent_setwatermark(share->bev, EV_READ, 0,
+                             SMALL_FRAME_MAX + FRAME_HEADER_SIZE + share->bytes);
 }
 
-void receive_budget_init(struct receive_budget *budget, size_t max)
+/* --- who has to go ------------------------------------------------------------------------- */
+
+/* Returns the one that has sent too little for the longest time; NULL if all send. */
+static struct receive_share *find_stalled(const struct receive_budget *budget)
 {
-    *budget = (struct receive_budget){.max = max};
+    uint64_t now = clock_now_ns();
+    struct receive_share *share, *found = NULL;
+    TAILQ_FOREACH(share, &budget->holders, of_holders)
+    {
+        /* Of the guest, nothing but a whole frame is an excuse. */
+        bool is_excused = share->is_whole || (share->is_paused && share != budget->guest);
+        if (!share->is_waiting && !is_excused &&
+            now - share->seen_ns >= budget->stall_ms * NS_PER_MS &&
+            (!found || share->seen_ns < found->seen_ns))
+            found = share;
+    }
+    return found;
+}
+
+/* Looks several times in the time that it takes to be stalled. */
+static void look_later(const struct receive_budget *budget)
+{
+    start_timer(budget->timer, budget->stall_ms / 4 + 1);
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *userdata)
+{
+    struct receive_budget *budget = userdata;
+    (void)fd;
+    (void)what;
+    struct receive_share *stalled = find_stalled(budget);
+    if (stalled)
+        budget->lost(stalled);
+    if (!TAILQ_EMPTY(&budget->waiting))
+        look_later(budget);
+}
+
+/* --- the budget ---------------------------------------------------------------------------- */
+
+int receive_budget_init(struct receive_budget *budget, struct event_base *base,
+                        void (*lost)(struct receive_share *share))
+{
+    *budget = (struct receive_budget){.lost = lost};
     TAILQ_INIT(&budget->waiting);
+    TAILQ_INIT(&budget->holders);
+    budget->timer = event_new(base, -1, 0, on_timer, budget);
+    return budget->timer ? 0 : -ENOMEM;
 }
 
-void receive_share_init(struct receive_share *share, struct receive_budget *budget,
-                        struct bufferevent *bev)
+void receive_budget_deinit(struct receive_budget *budget)
 {
-    *share = (struct receive_share){.budget = budget, .bev = bev};
-    set_read_bound(share, SMALL_FRAME_MAX + FRAME_HEADER_SIZE);
+    budget->timer = consume_event(budget->timer);
 }
 
-/* The first in line may fit now. It reads from the event loop, not from inside another connection's
- * callback. */
-static void wake_first(const struct receive_budget *budget)
+void receive_budget_bound(struct receive_budget *budget, size_t max, uint64_t stall_ms)
 {
-    struct receive_share *first = TAILQ_FIRST(&budget->waiting);
-    if (first)
-        bufferevent_trigger(first->bev, EV_READ,
+    budget->max = max;
+    budget->stall_ms = stall_ms;
+}
+
+/* Whether HAVE and STEP more are at most SHARE_PER_FREE times what is then left of ROOM. */
+static bool is_fair(size_t have, size_t step, size_t room)
+{
+    return step <= room && (have + step) / SHARE_PER_FREE <= room - step;
+}
+
+/* How much more USER may have, by the same rule. What the guest has is beyond the budget. */
+static size_t room_of(const struct receive_budget *budget, const struct user *user)
+{
+    const struct receive_share *guest = budget->guest;
+    size_t reserved = budget->reserved - (guest ? guest->bytes : 0);
+    size_t received = user->received - (guest && guest->user == user ? guest->bytes : 0);
+    size_t free = budget->max > reserved ? budget->max - reserved : 0;
+    size_t most = free - free / (SHARE_PER_FREE + 1), has = received / (SHARE_PER_FREE + 1);
+    return most > has ? most - has : 0;
+}
+
+static bool has_room(const struct receive_share *share, size_t step)
+{
+    return is_fair(share->bytes, step, room_of(share->budget, share->user));
+}
+
+/* --- the line ------------------------------------------------------------------------------ */
+
+/* Wakes those who may get more now. They read from the event loop, not from inside another
+ * connection's callback. */
+static void wake(const struct receive_budget *budget)
+{
+    const struct receive_share *share;
+    bool has_guest = budget->guest != NULL;
+    TAILQ_FOREACH(share, &budget->waiting, of_waiting)
+    {
+        if (has_guest && !has_room(share, SMALL_FRAME_MAX))
+            continue;
+        has_guest = true; /* the first one becomes it, if there is none */
+        bufferevent_trigger(share->bev, EV_READ,
                             BEV_TRIG_IGNORE_WATERMARKS | BEV_TRIG_DEFER_CALLBACKS);
+    }
 }
 
 /* The one function that moves SHARE into and out of the line. */
 static void set_waiting(struct receive_share *share, bool waiting)
 {
+    struct receive_budget *budget = share->budget;
     if (share->is_waiting == waiting)
         return;
     share->is_waiting = waiting;
     if (waiting) {
-        assert(share->bytes == 0);
-        TAILQ_INSERT_TAIL(&share->budget->waiting, share, link);
+        TAILQ_INSERT_TAIL(&budget->waiting, share, of_waiting);
+        if (!event_pending(budget->timer, EV_TIMEOUT, NULL))
+            look_later(budget);
     } else {
-        TAILQ_REMOVE(&share->budget->waiting, share, link);
-        wake_first(share->budget);
+        TAILQ_REMOVE(&budget->waiting, share, of_waiting);
     }
 }
 
-bool receive_share_take(struct receive_share *share, size_t size)
+/* --- a share ------------------------------------------------------------------------------- */
+
+void receive_share_init(struct receive_share *share, struct receive_budget *budget,
+                        struct user *user, struct bufferevent *bev)
+{
+    *share = (struct receive_share){.budget = budget, .user = user, .bev = bev};
+    set_read_bound(share);
+}
+
+/* The one function that changes how much SHARE has. */
+static void set_bytes(struct receive_share *share, size_t bytes)
 {
     struct receive_budget *budget = share->budget;
-    if (size <= SMALL_FRAME_MAX || share->bytes > 0)
-        return true;
-    bool fits = budget->reserved == 0 || budget->reserved + size <= budget->max;
-    if (fits && (TAILQ_EMPTY(&budget->waiting) || TAILQ_FIRST(&budget->waiting) == share)) {
-        share->bytes = size;
-        budget->reserved += size;
-        set_read_bound(share, size);
-        set_waiting(share, false);
-        return true;
-    }
-    set_waiting(share, true);
-    return false;
+    assert(budget->reserved >= share->bytes && share->user->received >= share->bytes);
+    budget->reserved = budget->reserved - share->bytes + bytes;
+    share->user->received = share->user->received - share->bytes + bytes;
+    if (share->bytes == 0 && bytes > 0)
+        TAILQ_INSERT_TAIL(&budget->holders, share, of_holders);
+    else if (share->bytes > 0 && bytes == 0)
+        TAILQ_REMOVE(&budget->holders, share, of_holders);
+    share->bytes = bytes;
+    set_read_bound(share);
 }
 
-void receive_share_leave_line(struct receive_share *share)
+static void see(struct receive_share *share, size_t arrived)
 {
+    share->seen = arrived;
+    share->seen_ns = clock_now_ns();
+}
+
+bool receive_share_take(struct receive_share *share, size_t size, size_t arrived)
+{
+    struct receive_budget *budget = share->budget;
+    size_t bound = SMALL_FRAME_MAX + FRAME_HEADER_SIZE + share->bytes;
+    if (arrived >= share->seen + SMALL_FRAME_MAX)
+        see(share, arrived);
+    if (size <= bound || arrived < bound)
+        return true;
+    size_t step = MIN(size - bound, MAX(share->bytes, SMALL_FRAME_MAX));
+    if (!has_room(share, step)) {
+        if (budget->guest) {
+            set_waiting(share, true);
+            return false;
+        }
+        budget->guest = share;
+        step = size - bound;
+    }
+    set_bytes(share, share->bytes + step);
     set_waiting(share, false);
+    see(share, arrived);
+    return true;
+}
+
+void receive_share_pause(struct receive_share *share, bool paused, bool is_whole)
+{
+    bool was_waiting = share->is_waiting;
+    share->is_whole = is_whole;
+    share->is_paused = paused;
+    if (!paused) {
+        share->seen_ns = clock_now_ns();
+        return;
+    }
+    set_waiting(share, false);
+    if (was_waiting)
+        wake(share->budget); /* it may have been about to become the guest */
 }
 
 void receive_share_give_back(struct receive_share *share)
 {
+    bool was_waiting = share->is_waiting;
     set_waiting(share, false);
-    if (share->bytes == 0)
+    share->seen = 0;
+    if (!was_waiting && share->bytes == 0)
         return;
-    assert(share->budget->reserved >= share->bytes);
-    share->budget->reserved -= share->bytes;
-    share->bytes = 0;
-    set_read_bound(share, SMALL_FRAME_MAX + FRAME_HEADER_SIZE);
-    wake_first(share->budget);
+    if (share->budget->guest == share)
+        share->budget->guest = NULL;
+    set_bytes(share, 0);
+    wake(share->budget);
 }

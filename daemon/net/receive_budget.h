@@ -1,54 +1,82 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Bounds the bytes of large frames that are being received, over all connections. A connection that
- * gets no share of the budget waits in line, unread, and is woken when it is first and may fit.
+/* Bounds the bytes of large frames that are being received, over all connections, and divides them
+ * between users and then between the connections of each.
  *
- * Invariants: `reserved` is the sum of all shares; a share is in `waiting` exactly while
- * is_waiting, and has no bytes then. */
+ * A share grows with what has arrived, not with what was announced: its frame may fill the buffer
+ * up to a bound, which is raised step by step to at most twice what is there. A user may have three
+ * times as much as is left for others, and a connection three times as much as is left for its
+ * user, so that one who comes later always finds some. What gets no more waits in line, unread.
+ *
+ * Frames that all wait for each other's memory would wait for ever. So one share at a time, the
+ * guest, gets the whole of its frame, beyond the budget. And while somebody waits, those
+ * who have a share and send too little lose it, one after the other: `lost` is called for them.
+ *
+ * Invariants: `reserved` is the sum of all shares, and a user's `received` that of his; a share is
+ * in `waiting` exactly while is_waiting, and in `holders` exactly while it has bytes. The timer
+ * runs while somebody waits. */
+
+#include "users.h"
 
 #include <event2/bufferevent.h>
 #include <event2/event.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/queue.h>
 
-/* Larger frames need a share before they are received. */
+/* What a connection may buffer without a share: frames up to this size need none. */
 #define SMALL_FRAME_MAX (64u << 10)
 
+TAILQ_HEAD(receive_line, receive_share);
+
 struct receive_budget {
-    size_t max;                          /* bytes */
-    size_t reserved;                     /* bytes */
-    TAILQ_HEAD(, receive_share) waiting; /* oldest first */
+    size_t max;                  /* bytes */
+    size_t reserved;             /* bytes */
+    struct receive_line waiting; /* oldest first */
+    struct receive_line holders;
+    struct receive_share *guest; /* NULL: none */
+    uint64_t stall_ms;
+    struct event *timer;
+    /* SHARE has not got SMALL_FRAME_MAX bytes within stall_ms, and others wait: end its frame. */
+    void (*lost)(struct receive_share *share);
 };
 
 /* Embedded in a connection. All zero: not in use. */
 struct receive_share {
     struct receive_budget *budget;
+    struct user *user;       /* borrowed */
     struct bufferevent *bev; /* borrowed */
-    size_t bytes;            /* 0: no share */
+    size_t bytes;            /* beyond SMALL_FRAME_MAX; 0: no share */
+    size_t seen;             /* bytes that had arrived at seen_ns */
+    uint64_t seen_ns;
     bool is_waiting;
-    TAILQ_ENTRY(receive_share) link;
+    bool is_paused; /* its connection is not read from */
+    bool is_whole;  /* the frame has arrived */
+    TAILQ_ENTRY(receive_share) of_waiting, of_holders;
 };
 
-void receive_budget_init(struct receive_budget *budget, size_t max);
+/* 0 or -ENOMEM. */
+int receive_budget_init(struct receive_budget *budget, struct event_base *base,
+                        void (*lost)(struct receive_share *share));
 
-/* Changes the bound, at any time. Shares that exceed it stay. */
-static inline void receive_budget_set_max(struct receive_budget *budget, size_t max)
-{
-    budget->max = max;
-}
+/* Accepts a zeroed BUDGET. */
+void receive_budget_deinit(struct receive_budget *budget);
 
-/* Lets BEV buffer what needs no share, from now on. BUDGET and BEV outlive SHARE. */
+/* Changes the bounds, at any time. Shares that exceed MAX stay. */
+void receive_budget_bound(struct receive_budget *budget, size_t max, uint64_t stall_ms);
+
+/* From now on BEV may buffer only what needs no share. BUDGET, USER and BEV outlive SHARE. */
 void receive_share_init(struct receive_share *share, struct receive_budget *budget,
-                        struct bufferevent *bev);
+                        struct user *user, struct bufferevent *bev);
 
-/* Takes bytes for a frame of SIZE bytes, if it needs a share. False: SHARE waits in line, and BEV
- * will be triggered to read from the event loop. A frame larger than the budget fits when no other
- * is received. */
-bool receive_share_take(struct receive_share *share, size_t size);
+/* Lets more of a frame of SIZE bytes arrive, of which ARRIVED have. False: SHARE waits in line, and
+ * BEV will be triggered to read from the event loop. */
+bool receive_share_take(struct receive_share *share, size_t size, size_t arrived);
 
-/* Leaves the line. */
-void receive_share_leave_line(struct receive_share *share);
+/* Notes whether SHARE's connection is not read from, which leaves the line then, and whether that
+ * is for a frame that has arrived. */
+void receive_share_pause(struct receive_share *share, bool paused, bool is_whole);
 
 /* Leaves the line and gives the bytes back. */
 void receive_share_give_back(struct receive_share *share);

@@ -10,9 +10,9 @@
  *  - a job that may run waits, a slot is idle, and nothing was dispatched since the last look: the
  *    loop dispatches at once, so something in the daemon is broken;
  *  - a job runs well past its deadline: deadlines are not enforced;
- *  - jobs wait, and for three periods no slot has had a jail that came up. The daemon retries by
- *    itself, but with the layers that it found at its start. A restarted one probes what the host
- *    grants now, and does with less, or ends and says which layer cannot be had and why.
+ *  - jobs wait or were refused for want of a jail, and for three periods no slot has had one. The
+ * daemon retries by itself, but with the layers that it found at its start. A restarted one probes
+ * what the host grants now, and does with less, or ends and says which layer cannot be had and why.
  *
  * A daemon is healthy while all its slots are busy, however long; while its clients do not read;
  * while it drains; and while it has nothing to do, with jails or without. Pure. */
@@ -30,7 +30,7 @@ struct health_view {
     uint64_t dispatched; /* jobs, since the start */
     bool is_overdue;     /* a job runs well past its deadline */
     bool has_no_jail;    /* no slot has one, and each slot's last try to start one failed */
-    bool has_jobs;       /* some wait */
+    bool has_jobs;       /* some wait, or have been refused since there is no jail */
 };
 
 struct health {

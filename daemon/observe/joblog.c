@@ -15,7 +15,8 @@ int joblog_level(const struct answer *answer)
 {
     if (!answer->is_result && answer->code == ERROR_INTERNAL)
         return LOG_ERR;
-    if (!answer->is_result && answer->code == ERROR_SANDBOX_FAILED)
+    if (!answer->is_result &&
+        (answer->code == ERROR_SANDBOX_FAILED || answer->code == ERROR_STARVED))
         return LOG_WARNING;
     return LOG_INFO;
 }

@@ -196,6 +196,13 @@ static void put_connections(struct exposition *e, const struct status_view *view
               "Clients that have connected.", view->accepted);
     put_plain(e, "rubricd_connections_refused", EXPOSITION_COUNTER, NULL,
               "Clients that were refused because too many were connected.", view->stats->refused);
+    put_plain(e, "rubricd_connections_unread", EXPOSITION_COUNTER, NULL,
+              "Clients that were dismissed because they left replies unread for too long.",
+              view->stats->unread);
+    put_plain(e, "rubricd_unread_jobs", EXPOSITION_COUNTER, NULL,
+              "Unanswered jobs that were cancelled because their client left replies unread for "
+              "too long.",
+              view->stats->unread_jobs);
 }
 
 /* --- jobs ---------------------------------------------------------------------------------- */
@@ -251,6 +258,11 @@ static void put_results(struct exposition *e, const struct stats *stats)
     for (enum job_kind_id kind = 0; kind < JOB_KIND_COUNT; kind++)
         for (enum limit limit = 0; limit < LIMIT_COUNT; limit++)
             put_of_kind(e, kind, "limit", limit_name(limit), stats->kinds[kind].limits[limit]);
+
+    exposition_family(e, "rubricd_deadline_moves", EXPOSITION_COUNTER, NULL,
+                      "How often the deadline of a job moved because it waited for a CPU.");
+    for (enum job_kind_id kind = 0; kind < JOB_KIND_COUNT; kind++)
+        put_labelled(e, "kind", job_kind_name(kind), stats->kinds[kind].moves);
 }
 
 static void put_latencies(struct exposition *e, const struct stats *stats)

@@ -48,6 +48,12 @@ void stats_count_refused(struct stats *stats)
     stats->refused++;
 }
 
+void stats_count_unread(struct stats *stats, size_t jobs)
+{
+    stats->unread++;
+    stats->unread_jobs += jobs;
+}
+
 void stats_count_reload_refused(struct stats *stats)
 {
     stats->reloads_refused++;
@@ -73,6 +79,11 @@ void stats_count_result(struct stats *stats, enum job_kind_id kind,
         histogram_add(&of->wall_clock, result->ran_ns);
         window_observe(&of->recent, WINDOW_WALL_CLOCK, result->ran_ns, now_ns);
     }
+}
+
+void stats_count_moves(struct stats *stats, enum job_kind_id kind, unsigned moves)
+{
+    stats->kinds[kind].moves += moves;
 }
 
 void stats_count_error(struct stats *stats, enum job_kind_id kind, enum error_code code,

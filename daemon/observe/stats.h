@@ -31,6 +31,7 @@ struct stats_kind {
     uint64_t dropped;        /* their client was gone before they started */
     uint64_t errors[STATS_ERROR_CODES];
     uint64_t limits[LIMIT_COUNT]; /* results by the limit that was exceeded */
+    uint64_t moves;               /* of deadlines, since others had the CPUs */
     struct histogram wall_clock;  /* of jobs that ran and have a result */
     struct histogram queue_wait;  /* of jobs that were given to a slot, until they began */
     struct window recent;
@@ -39,7 +40,9 @@ struct stats_kind {
 struct stats {
     struct stats_kind *kinds; /* owned; JOB_KIND_COUNT of them */
     uint64_t reloads_refused;
-    uint64_t refused;                              /* clients, above the maximum */
+    uint64_t refused;     /* clients, above the maximum */
+    uint64_t unread;      /* clients that were dismissed for the replies that they left unread */
+    uint64_t unread_jobs; /* unanswered jobs of those */
     struct stats_failure failures[STATS_FAILURES]; /* a ring */
     size_t next_failure;
 };
@@ -68,11 +71,17 @@ struct stats_result {
 void stats_count_result(struct stats *stats, enum job_kind_id kind,
                         const struct stats_result *result, uint64_t now_ns);
 
+/* Counts MOVES of a job's deadline. */
+void stats_count_moves(struct stats *stats, enum job_kind_id kind, unsigned moves);
+
 void stats_count_error(struct stats *stats, enum job_kind_id kind, enum error_code code,
                        uint64_t now_ns);
 
 /* Counts a client that was refused because too many are connected. */
 void stats_count_refused(struct stats *stats);
+
+/* Counts a client that was dismissed for the replies that it left unread, with JOBS unanswered. */
+void stats_count_unread(struct stats *stats, size_t jobs);
 
 /* Counts a configuration that was refused. */
 void stats_count_reload_refused(struct stats *stats);

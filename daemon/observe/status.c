@@ -50,11 +50,11 @@ static json_t *slots_json(const struct pool *pool, uint64_t now_ns)
     struct slot_view slot;
     for (unsigned at = 0; pool_look(pool, &at, &slot);) {
         (void)json_array_append_new(
-            list, json_pack("{s:i,s:s,s:b,s:o,s:o}", "slot", (int)slot.index, "state",
+            list, json_pack("{s:i,s:s,s:b,s:o,s:o,s:s*}", "slot", (int)slot.index, "state",
                             status_slot_state_name(status_slot_state(&slot)), "retiring",
                             slot.is_retiring, "jail_pid",
                             slot.jail_pid > 0 ? json_integer(slot.jail_pid) : json_null(), "job",
-                            job_json(&slot, now_ns)));
+                            job_json(&slot, now_ns), "trouble", slot.trouble));
     }
     return list;
 }

@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define READ_SIZE (32u << 10)
@@ -41,11 +42,13 @@ static bool read_once(struct capture *capture)
     ssize_t n = read(capture->fd, data, sizeof(data));
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
+    if (n < 0)
+        capture->error = -errno; /* not the end: there may be more that cannot be had */
     if (n <= 0) {
         capture_close(capture);
         n = 0;
-    } else if (keep(capture, data, (size_t)n) < 0) {
-        capture->keep_max = capture->kept.length; /* out of memory: no more is kept */
+    } else if (capture->error == 0) {
+        capture->error = keep(capture, data, (size_t)n);
     }
     capture->callback(capture, (size_t)n, capture->userdata);
     return true;
@@ -58,12 +61,21 @@ static void on_readable(evutil_socket_t fd, short what, void *userdata)
     (void)read_once(userdata);
 }
 
-int capture_open(struct capture *capture, struct event_base *base, size_t keep_max,
-                 capture_callback callback, void *userdata, int *ret_write_fd)
+static int open_ends(enum capture_kind kind, int ret_ends[2])
 {
-    int fds[2];
-    if (pipe2(fds, O_CLOEXEC) < 0)
-        return -errno;
+    int r = kind == CAPTURE_PIPE ? pipe2(ret_ends, O_CLOEXEC)
+                                 : socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ret_ends);
+    if (r == 0 && kind == CAPTURE_SOCKET)
+        (void)shutdown(ret_ends[0], SHUT_WR); /* one way, as a pipe */
+    return r < 0 ? -errno : 0;
+}
+
+int capture_open(struct capture *capture, enum capture_kind kind, struct event_base *base,
+                 size_t keep_max, capture_callback callback, void *userdata, int *ret_write_fd)
+{
+    int fds[2], r = open_ends(kind, fds);
+    if (r < 0)
+        return r;
     _cleanup_close_ int write_fd = fds[1];
     *capture = (struct capture){
         .base = base,
@@ -72,7 +84,7 @@ int capture_open(struct capture *capture, struct event_base *base, size_t keep_m
         .callback = callback,
         .userdata = userdata,
     };
-    /* Our end alone: the job expects an ordinary blocking pipe. */
+    /* Our end alone: the job expects an ordinary blocking one. */
     if (fcntl(fds[0], F_SETFL, O_NONBLOCK) < 0) {
         capture_close(capture);
         return -errno;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* One output pipe of a job, read as bytes come or once its writers are gone. The capture counts all
- * of the output and keeps it up to a bound.
+/* One output of a job, a pipe or a socket, read as bytes come or once its writers are gone. The
+ * capture counts all of the output and keeps it up to a bound.
  *
  * May include: base and proto.
  *
- * Invariants: at most `keep_max` bytes are kept; a pipe that is at its end is not watched. A
+ * Invariants: at most `keep_max` bytes are kept; a pipe that is at its end is not watched. Output
+ * within the bound is kept, or `error` says why it was lost. A
  * capture may be copied only while it is not watched: libevent has its address. */
 
 #include "proto/json.h"
@@ -26,6 +27,7 @@ struct capture {
     struct bytes kept;
     size_t capacity;
     size_t keep_max;
+    int error; /* a negative errno: bytes were lost, and `kept` is not what was written; 0: none */
     capture_callback callback;
     void *userdata;
 };
@@ -35,10 +37,15 @@ struct capture {
         .fd = -1     \
     }
 
-/* Opens a pipe of which up to KEEP_MAX bytes will be kept, and reads nothing from it yet. The
- * caller owns the write end, *ret_write_fd. A negative errno on failure. */
-int capture_open(struct capture *capture, struct event_base *base, size_t keep_max,
-                 capture_callback callback, void *userdata, int *ret_write_fd);
+enum capture_kind {
+    CAPTURE_PIPE,
+    CAPTURE_SOCKET, /* nobody can open it once more through /proc */
+};
+
+/* Opens a pipe or a socket of which up to KEEP_MAX bytes will be kept, and reads nothing from it
+ * yet. The caller owns the write end, *ret_write_fd. A negative errno on failure. */
+int capture_open(struct capture *capture, enum capture_kind kind, struct event_base *base,
+                 size_t keep_max, capture_callback callback, void *userdata, int *ret_write_fd);
 
 /* Reads as bytes come from now on. May be called again. -ENOMEM if the base takes no event. */
 int capture_watch(struct capture *capture);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "job_cgroup.h"
 
+#include "proto/shortage.h"
 #include "proto/util.h"
 
 #include <fcntl.h>
@@ -40,6 +41,11 @@ bool job_cgroup_counts_processes(const struct job_cgroup *cgroup)
     return job_cgroup_is_open(cgroup) && cgroup->tree->has[CGROUP_PIDS];
 }
 
+bool job_cgroup_bounds_memory(const struct job_cgroup *cgroup)
+{
+    return job_cgroup_is_open(cgroup) && cgroup->tree->has[CGROUP_MEMORY];
+}
+
 void job_cgroup_kill(const struct job_cgroup *cgroup)
 {
     if (job_cgroup_is_open(cgroup))
@@ -62,10 +68,34 @@ uint64_t job_cgroup_cpu_remaining_ms(const struct job_cgroup *cgroup, uint64_t l
     return (cpu_ms - used_us / 1000) / (uint64_t)MAX(cpus, 1L) + 1;
 }
 
+uint64_t job_cgroup_cpu_us(const struct job_cgroup *cgroup)
+{
+    uint64_t used_us;
+    bool is_known =
+        job_cgroup_is_open(cgroup) && cgroup_leaf_read_cpu(&cgroup->leaf, &used_us) == 0;
+    return is_known ? used_us : 0;
+}
+
+uint64_t job_cgroup_pressure_us(const struct job_cgroup *cgroup)
+{
+    uint64_t stalled_us;
+    bool is_known = job_cgroup_is_open(cgroup) &&
+                    cgroup_leaf_read_cpu_pressure(&cgroup->leaf, &stalled_us) == 0;
+    return is_known ? stalled_us : 0;
+}
+
 void job_cgroup_collect(const struct job_cgroup *cgroup, struct slot_result *result)
 {
     struct cgroup_usage usage;
-    if (!job_cgroup_is_open(cgroup) || cgroup_leaf_read(cgroup->tree, &cgroup->leaf, &usage) < 0)
+    if (!job_cgroup_is_open(cgroup))
+        return;
+    int r = cgroup_leaf_read(cgroup->tree, &cgroup->leaf, &usage);
+    /* Without the evidence a limit that ended the job would look like a failure of the job. */
+    if (is_shortage(-r) && result->wait_status != 0) {
+        result->lost = "control group";
+        result->lost_error = r;
+    }
+    if (r < 0)
         return;
     result->cpu_us = MAX(result->cpu_us, usage.cpu_us);
     if (usage.memory_peak_bytes != UINT64_MAX)

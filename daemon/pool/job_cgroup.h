@@ -43,6 +43,9 @@ static inline bool job_cgroup_is_open(const struct job_cgroup *cgroup)
 /* Whether the cgroup bounds the number of processes. */
 bool job_cgroup_counts_processes(const struct job_cgroup *cgroup);
 
+/* Whether the cgroup bounds memory. */
+bool job_cgroup_bounds_memory(const struct job_cgroup *cgroup);
+
 /* Kills everything in the cgroup. */
 void job_cgroup_kill(const struct job_cgroup *cgroup);
 
@@ -50,6 +53,13 @@ void job_cgroup_kill(const struct job_cgroup *cgroup);
  * seconds, and a little more), at the earliest: if it runs on all CPUs. 0: it has used that.
  * UINT64_MAX if nothing counts its CPU time. */
 uint64_t job_cgroup_cpu_remaining_ms(const struct job_cgroup *cgroup, uint64_t limit_ms);
+
+/* Microseconds of CPU time that the tree of processes has used; 0 if nothing counts it. */
+uint64_t job_cgroup_cpu_us(const struct job_cgroup *cgroup);
+
+/* Microseconds for which the tree was ready to run and none of it ran; 0 if nothing counts that.
+ * The kernel tells it up to two seconds late. */
+uint64_t job_cgroup_pressure_us(const struct job_cgroup *cgroup);
 
 /* Adds to RESULT what the cgroup knows better than the jail: usage of the whole tree, evidence of
  * limits that were met. */

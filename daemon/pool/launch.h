@@ -32,7 +32,11 @@ struct launch {
     const char *const *argv;         /* NULL-terminated; argv[0] is the program's absolute path */
     const char *const *envp;
     struct limits limits;
+    size_t free_output;        /* bytes of stdout that do not count as output */
     const struct bytes *input; /* its stdin */
+    const char *const
+        *candidate; /* arguments of the candidate of a pair (jail/link.h); NULL: none */
+    int code;       /* sealed memory with what both programs of a pair run; a pair has no files */
     /* No name is a directory of another. */
     const struct launch_file *files;
     size_t file_count;

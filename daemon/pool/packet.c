@@ -66,6 +66,13 @@ static int pack_files(const struct launch *launch)
     return r < 0 ? r : TAKE_FD(fd);
 }
 
+static int pack_code(const struct launch *launch)
+{
+    assert(launch->file_count == 0);
+    int fd = fcntl(launch->code, F_DUPFD_CLOEXEC, 0);
+    return fd < 0 ? -errno : fd;
+}
+
 /* Appends the strings of LIST (NULL: none) to STRINGS at *LENGTH and advances that. Only measures
  * if STRINGS is NULL. Returns how many strings there are. */
 static uint32_t pack_list(const char *const *list, char *strings, size_t *length)
@@ -90,6 +97,7 @@ static size_t pack_lists(struct link_job *job, const struct launch *launch, char
     job->envc = pack_list(launch->envp, strings, &length);
     job->has_bench = pack_list(bench, strings, &length);
     job->readable_count = pack_list(launch->readable, strings, &length);
+    job->candidate_argc = pack_list(launch->candidate, strings, &length);
     return length;
 }
 
@@ -98,7 +106,7 @@ static int pack_strings(struct packet *packet, const struct launch *launch)
     struct link_job *job = &packet->job;
     size_t length = pack_lists(job, launch, NULL);
     if (length > LINK_STRINGS_MAX || job->argc > LINK_LIST_MAX || job->envc > LINK_LIST_MAX ||
-        job->readable_count > LINK_LIST_MAX)
+        job->readable_count > LINK_LIST_MAX || job->candidate_argc > LINK_LIST_MAX)
         return -E2BIG;
     packet->strings = malloc(MAX(length, (size_t)1));
     if (!packet->strings)
@@ -118,7 +126,9 @@ int packet_init(struct packet *packet, const struct launch *launch, uint64_t job
     int r = pack_strings(packet, launch);
     if (r == 0)
         r = packet->fds[LINK_STDIN] = pack_input(launch->input);
-    if (r >= 0 && launch->file_count > 0)
+    if (r >= 0 && launch->candidate)
+        r = packet->fds[LINK_CODE] = pack_code(launch);
+    else if (r >= 0 && launch->file_count > 0)
         r = packet->fds[LINK_FILES] = pack_files(launch);
     if (r < 0)
         packet_deinit(packet);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "pool.h"
 
+#include "stale.h"
+
 #include "daemon/base/clock.h"
 #include "daemon/jail/children.h"
 
@@ -64,20 +66,29 @@ static void on_done(struct slot *slot, void *owner, const struct slot_result *re
 
 static void on_idle(struct slot *slot, void *userdata)
 {
+    struct pool *pool = userdata;
     (void)slot;
-    pool_dispatch(userdata);
+    pool->ops->idle(pool->userdata);
 }
 
-/* A dead jail's orphans become children of this process, as the other slots' jails are. */
+/* A dead jail's orphans become children of this process, as the other slots' jails and the zygotes
+ * are. (The zygote of a confinement that only queued jobs know would be killed too; another one
+ * would be started for them.) */
 static int on_sweep(void *userdata)
 {
     struct pool *pool = userdata;
-    _cleanup_free_ pid_t *jails = calloc(pool->slot_count, sizeof(*jails));
-    if (!jails)
+    size_t n = 0;
+    _cleanup_free_ pid_t *keep = calloc(2 * (size_t)pool->slot_count + 1, sizeof(*keep));
+    if (!keep)
         return -ENOMEM;
-    for (unsigned i = 0; i < pool->slot_count; i++)
-        jails[i] = slot_jail_pid(&pool->slots[i]->slot);
-    return children_kill(jails, pool->slot_count);
+    keep[n++] = confinement_zygote(pool->slot_config.confinement);
+    for (unsigned i = 0; i < pool->slot_count; i++) {
+        const struct slot *slot = &pool->slots[i]->slot;
+        keep[n++] = slot_jail_pid(slot);
+        if (slot->jail.confinement)
+            keep[n++] = confinement_zygote(slot->jail.confinement);
+    }
+    return children_kill(keep, n);
 }
 
 static void on_stopped(struct slot *slot, void *userdata)
@@ -114,6 +125,7 @@ int pool_init(struct pool *pool, const struct pool_config *config)
         .ops = config->ops,
         .userdata = config->userdata,
     };
+    stale_put_away(config->work_directory_fd, config->slot_count);
     return pool_resize(pool, config->slot_count);
 }
 
@@ -170,17 +182,23 @@ static bool launch(struct pool *pool, struct slot *slot)
     return true;
 }
 
-void pool_dispatch(struct pool *pool)
+/* A slot that TAKES jobs when those are passed on that wait elsewhere, NULL if there is none. */
+static struct slot *find_for_entry(struct pool *pool, bool (*takes)(const struct pool_slot *member))
 {
     struct slot *slot;
+    while ((slot = find(pool, takes)) && pass_on(pool, slot))
+        continue;
+    return slot;
+}
+
+bool pool_dispatch(struct pool *pool)
+{
     if (pool->stopping)
-        return;
-    while ((slot = find(pool, is_idle)))
-        if (!pass_on(pool, slot) && !launch(pool, slot))
-            return;
-    while ((slot = find(pool, takes_next)))
-        if (!pass_on(pool, slot) && !launch(pool, slot))
-            return;
+        return false;
+    struct slot *slot = find_for_entry(pool, is_idle);
+    if (!slot)
+        slot = find_for_entry(pool, takes_next);
+    return slot && launch(pool, slot);
 }
 
 bool pool_can_dispatch(const struct pool *pool)
@@ -205,6 +223,15 @@ bool pool_has_no_jail(const struct pool *pool)
         if (!slot_lacks_jail(&pool->slots[i]->slot))
             return false;
     return !pool->stopping;
+}
+
+const char *pool_why_no_jail(const struct pool *pool)
+{
+    const char *why = NULL;
+    for (unsigned i = 0; i < pool->slot_count; i++)
+        if (!(why = slot_why_no_jail(&pool->slots[i]->slot)))
+            return NULL;
+    return pool->stopping ? NULL : why;
 }
 
 unsigned pool_busy(const struct pool *pool)

@@ -36,6 +36,9 @@ struct pool_ops {
     void (*started)(struct slot *slot, void *owner, uint64_t started_ns, void *userdata);
     /* The job is over; OWNER is the caller's again. */
     void (*done)(struct slot *slot, void *owner, const struct slot_result *result, void *userdata);
+    /* A slot takes a job, or has failed at a jail: pool_dispatch() and pool_why_no_jail() are due,
+     * from the event loop. */
+    void (*idle)(void *userdata);
     /* A slot has stopped: pool_reap() is due, from the event loop. */
     void (*stopped)(void *userdata);
 };
@@ -85,8 +88,10 @@ bool pool_may_become(enum pool_membership from, enum pool_membership to);
  * still the caller's to call. */
 int pool_init(struct pool *pool, const struct pool_config *config);
 
-/* Launches queued entries on idle slots, then ahead on busy ones. */
-void pool_dispatch(struct pool *pool);
+/* Launches the queue's next entry on an idle slot, or else ahead on a busy one. Returns whether it
+ * did. The caller admits those who wait for room before the next call, so that no user loses a turn
+ * because his next job was not queued yet. */
+bool pool_dispatch(struct pool *pool);
 
 /* How many slots have a job, those that are retiring among them. */
 unsigned pool_busy(const struct pool *pool);
@@ -105,6 +110,10 @@ bool pool_is_overdue(const struct pool *pool, uint64_t slack_ms);
 
 /* Whether every slot failed in its last attempt at a jail. */
 bool pool_has_no_jail(const struct pool *pool);
+
+/* Why no job can be run: every slot has failed in SLOT_ATTEMPTS attempts at a jail, for 6 seconds
+ * or longer. NULL if one has not. The slots go on trying. */
+const char *pool_why_no_jail(const struct pool *pool);
 
 /* Calls BEFORE with the owner of each job that a slot has, and cancels the job then. */
 void pool_cancel_all(struct pool *pool, void (*before)(void *owner));

@@ -17,9 +17,14 @@ void queue_bound(struct queue *queue, size_t max_count, size_t max_bytes, size_t
     queue->max_lane_count = max_lane_count;
 }
 
-void queue_lane_init(struct queue_lane *lane)
+void queue_user_init(struct queue_user *user)
 {
-    *lane = (struct queue_lane){.state = QUEUE_LANE_EMPTY};
+    TAILQ_INIT(&user->ring);
+}
+
+void queue_lane_init(struct queue_lane *lane, struct queue_user *user)
+{
+    *lane = (struct queue_lane){.state = QUEUE_LANE_EMPTY, .user = user};
     for (size_t p = 0; p < QUEUE_PRIORITIES; p++)
         TAILQ_INIT(&lane->entries[p]);
 }
@@ -32,15 +37,25 @@ static size_t min(size_t a, size_t b)
 enum queue_room queue_has_room(const struct queue *queue, const struct queue_lane *lane,
                                size_t size)
 {
-    if (lane->count >= queue->max_lane_count)
+    if (queue_lane_is_held(lane) || lane->count >= queue->max_lane_count)
         return QUEUE_LANE_FULL;
+    if (queue_user_is_owed(lane))
+        return QUEUE_ROOM;
     size_t count = queue->count - min(queue->held_count, queue->max_count);
     size_t bytes = queue->bytes - min(queue->held_bytes, queue->max_bytes);
-    if (count == 0)
-        return QUEUE_ROOM;
     if (count >= queue->max_count || size > queue->max_bytes || bytes > queue->max_bytes - size)
         return QUEUE_FULL;
     return QUEUE_ROOM;
+}
+
+bool queue_user_is_owed(const struct queue_lane *lane)
+{
+    return !queue_lane_is_held(lane) && TAILQ_EMPTY(&lane->user->ring);
+}
+
+bool queue_is_overfull(const struct queue *queue)
+{
+    return queue->held_count / 2 > queue->max_count || queue->held_bytes / 2 > queue->max_bytes;
 }
 
 /* --- the state of a lane ------------------------------------------------------------------- */
@@ -51,6 +66,22 @@ static enum queue_lane_state free_state(const struct queue_lane *lane)
     return lane->count > 0 ? QUEUE_LANE_IN_RING : QUEUE_LANE_EMPTY;
 }
 
+static void leave_ring(struct queue *queue, struct queue_lane *lane)
+{
+    struct queue_user *user = lane->user;
+    TAILQ_REMOVE(&user->ring, lane, link);
+    if (TAILQ_EMPTY(&user->ring))
+        TAILQ_REMOVE(&queue->ring, user, link);
+}
+
+static void enter_ring(struct queue *queue, struct queue_lane *lane)
+{
+    struct queue_user *user = lane->user;
+    if (TAILQ_EMPTY(&user->ring))
+        TAILQ_INSERT_TAIL(&queue->ring, user, link);
+    TAILQ_INSERT_TAIL(&user->ring, lane, link);
+}
+
 /* Changes the state, and with it whether the lane is in the ring and its entries count as held. A
  * lane that comes into the ring goes to the back. */
 static void lane_enter(struct queue *queue, struct queue_lane *lane, enum queue_lane_state state)
@@ -59,7 +90,7 @@ static void lane_enter(struct queue *queue, struct queue_lane *lane, enum queue_
     if (lane->state == state)
         return;
     if (lane->state == QUEUE_LANE_IN_RING)
-        TAILQ_REMOVE(&queue->ring, lane, link);
+        leave_ring(queue, lane);
     if (queue_lane_is_held(lane)) {
         assert(queue->held_count >= lane->count && queue->held_bytes >= lane->bytes);
         queue->held_count -= lane->count;
@@ -67,7 +98,7 @@ static void lane_enter(struct queue *queue, struct queue_lane *lane, enum queue_
     }
     lane->state = state;
     if (state == QUEUE_LANE_IN_RING)
-        TAILQ_INSERT_TAIL(&queue->ring, lane, link);
+        enter_ring(queue, lane);
     if (state == QUEUE_LANE_HELD) {
         queue->held_count += lane->count;
         queue->held_bytes += lane->bytes;
@@ -142,14 +173,18 @@ bool queue_can_pop(const struct queue *queue)
 
 struct queue_entry *queue_pop(struct queue *queue)
 {
-    struct queue_lane *lane = TAILQ_FIRST(&queue->ring);
-    if (!lane)
+    struct queue_user *user = TAILQ_FIRST(&queue->ring);
+    if (!user)
         return NULL;
+    struct queue_lane *lane = TAILQ_FIRST(&user->ring);
     assert(lane->state == QUEUE_LANE_IN_RING && lane->count > 0);
     struct queue_entry *entry = queue_lane_first(lane);
-    /* To the back first: queue_remove() takes the lane out if this was its last entry. */
-    TAILQ_REMOVE(&queue->ring, lane, link);
-    TAILQ_INSERT_TAIL(&queue->ring, lane, link);
+    /* To the back first: queue_remove() takes the lane out if this was its last entry, and the user
+     * if that was his last lane. */
+    TAILQ_REMOVE(&user->ring, lane, link);
+    TAILQ_INSERT_TAIL(&user->ring, lane, link);
+    TAILQ_REMOVE(&queue->ring, user, link);
+    TAILQ_INSERT_TAIL(&queue->ring, user, link);
     queue_remove(queue, entry);
     return entry;
 }

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* The queue of admitted jobs: bounded over all and per connection, round-robin between connections
- * ("lanes"), by priority and then by age within one. Every operation is O(1). Pure.
+/* The queue of admitted jobs: bounded over all and per connection ("lane"), round-robin between
+ * users, round-robin between the connections of one, by priority and then by age within a
+ * connection. Every operation is O(1). Pure.
  *
  * May include: nothing of the tree.
  *
  * Invariants (queue.c asserts them):
  *  - An entry is in a list of its lane exactly while its `lane` is set.
- *  - A lane is in the ring exactly while its state is QUEUE_LANE_IN_RING; it has entries then. One
- *    function changes the state.
+ *  - A lane is in its user's ring exactly while its state is QUEUE_LANE_IN_RING; it has entries
+ *    then. One function changes the state. A user is in the queue's ring exactly while a lane is in
+ *    his.
  *  - The counts and bytes of the queue are the sums over its lanes, those of held lanes included.
  */
 
@@ -21,6 +23,12 @@
 #define QUEUE_PRIORITIES (2 * QUEUE_PRIORITY_MAX + 1)
 
 struct queue_lane;
+
+/* Whose lanes share one turn. */
+struct queue_user {
+    TAILQ_ENTRY(queue_user) link;
+    TAILQ_HEAD(, queue_lane) ring; /* the first is served next */
+};
 
 /* Embedded in a job. */
 struct queue_entry {
@@ -41,6 +49,7 @@ enum queue_lane_state {
 /* Embedded in a connection. */
 struct queue_lane {
     TAILQ_ENTRY(queue_lane) link;
+    struct queue_user *user; /* borrowed */
     struct queue_entries entries[QUEUE_PRIORITIES];
     uint32_t occupied; /* bit p: entries[p] is not empty */
     size_t count, bytes;
@@ -48,7 +57,7 @@ struct queue_lane {
 };
 
 struct queue {
-    TAILQ_HEAD(, queue_lane) ring; /* the first is served next */
+    TAILQ_HEAD(, queue_user) ring; /* the first is served next */
     size_t count, bytes;
     size_t held_count, held_bytes; /* those of them in lanes that are held */
     size_t max_count, max_bytes, max_lane_count;
@@ -71,21 +80,31 @@ void queue_init(struct queue *queue, size_t max_count, size_t max_bytes, size_t 
 /* Changes the bounds. Entries that are queued beyond them stay queued. */
 void queue_bound(struct queue *queue, size_t max_count, size_t max_bytes, size_t max_lane_count);
 
-void queue_lane_init(struct queue_lane *lane);
+void queue_user_init(struct queue_user *user);
+
+/* A lane of USER, who outlives it. */
+void queue_lane_init(struct queue_lane *lane, struct queue_user *user);
 
 /* Whether an entry of SIZE bytes may be pushed. Held entries get a separate allowance of the same
- * size as the bounds, so the total stays below twice the bounds; only those beyond it take room
- * from others. An entry that is larger than the whole bound has room in an empty queue, so that
- * nothing waits for ever. */
+ * size as the bounds; only those beyond it take room from others. As long as none of a user's
+ * entries could be served there is room for one, whatever its size and whatever others have queued:
+ * nothing waits while a slot is idle, and nobody for more than one job of each other user. A held
+ * lane has no room. */
 enum queue_room queue_has_room(const struct queue *queue, const struct queue_lane *lane,
                                size_t size);
+
+/* Whether no entry of LANE's user could be served, so that there is room for one. */
+bool queue_user_is_owed(const struct queue_lane *lane);
+
+/* Whether held entries are beyond twice the bounds. */
+bool queue_is_overfull(const struct queue *queue);
 
 /* Queues ENTRY, whose size and priority are set and which is in no queue. The caller has checked
  * that there is room. */
 void queue_push(struct queue *queue, struct queue_lane *lane, struct queue_entry *entry);
 
-/* Removes and returns the next entry, NULL if none may run. Its lane goes to the back of the ring.
- */
+/* Removes and returns the next entry, NULL if none may run. Its lane goes to the back of its user's
+ * ring, and the user to the back of the queue's. */
 struct queue_entry *queue_pop(struct queue *queue);
 
 /* Whether queue_pop() would return an entry. */

@@ -21,13 +21,16 @@ enum slot_kill {
     SLOT_KILL_NONE,
     SLOT_KILL_DEADLINE,
     SLOT_KILL_OUTPUT,
-    SLOT_KILL_CPU, /* its whole tree has used up the CPU time */
+    SLOT_KILL_CPU,     /* its whole tree has used up the CPU time */
+    SLOT_KILL_STARVED, /* at a deadline that could not move further; it has not had its time */
     SLOT_KILL_CANCELLED,
 };
 
 struct slot_result {
     enum slot_end end;
     enum slot_kill killed;
+    const char *no_jail; /* JAIL_LOST: why no jail can be started in its place; borrowed. NULL: one
+                          * was */
     enum link_stage stage; /* NOT_STARTED */
     int error;             /* NOT_STARTED: errno */
     int wait_status;       /* EXITED, as wait(2) gives it */
@@ -36,9 +39,14 @@ struct slot_result {
     uint64_t cpu_us;
     uint64_t max_rss_bytes;
     uint64_t run_delay_ns;         /* UINT64_MAX: not known */
+    unsigned deadline_moves;       /* how often its deadline moved, since others had the CPUs */
+    uint64_t deadline_ms;          /* to this wall clock in the end; 0: it did not move */
     unsigned evidence;             /* 1u << enum limit: the job certainly met this limit (a cgroup
                                     * event, a full tmpfs) */
     bool warm;                     /* it ran in the jail's waiting interpreter */
+    const char *lost;              /* a part of the job's end that was lost; NULL: nothing was */
+    int lost_error;                /* for this, a negative errno */
+    bool lacked_room;              /* the host's disk, which the job shares, was full */
     bool starved;                  /* killed because the host, not the job, ran out of memory */
     const struct bytes *out, *err; /* borrowed; the part of stdout and stderr that was kept */
 };

@@ -20,7 +20,7 @@
  *     DOWN       a jail, which has a timer of its own
  *     IDLE       a job
  *     LAUNCHING  STARTED, ENDED or FAILED of the jail  JAIL_ANSWER_MS             gives up the jail
- *     RUNNING    the program's exit                    the deadline, or CPU time  kills the job
+ *     RUNNING    the program's exit                    the deadline, or CPU time  kills or moves
  *     ENDING     1. ENDED of the jail                  JAIL_CLEAN_UP_MS           gives up the jail
  *                2. end of file on both pipes          END_OF_FILE_MS             closes them
  *                3. an empty cgroup                    JOB_CGROUP_RETRY_MS        looks again
@@ -42,7 +42,7 @@
  *
  * A lost jail. A job that loses its jail is given back only when a new jail has come up, which has
  * emptied the slot's directory, or when none could be started. Whoever gets the answer can rely on
- * nothing of the job being left. */
+ * nothing of the job being left. The answer is an error, unless the jail had told the job's end. */
 #include "slot.h"
 
 #include "daemon/base/await.h"
@@ -66,46 +66,12 @@
 
 /* --- states -------------------------------------------------------------------------------- */
 
-#define TO(state) (1u << SLOT_##state)
-
-bool slot_may_enter(enum slot_state from, enum slot_state to)
-{
-    static const unsigned next[] = {
-        [SLOT_DOWN] = TO(IDLE),
-        [SLOT_IDLE] = TO(LAUNCHING) | TO(DOWN),
-        [SLOT_LAUNCHING] = TO(RUNNING) | TO(IDLE) | TO(DOWN),
-        [SLOT_RUNNING] = TO(RUNNING) | TO(ENDING) | TO(DOWN), /* itself: CPU time is left */
-        [SLOT_ENDING] = TO(ENDING) | TO(IDLE) | TO(DOWN),     /* itself: 1, 2 and 3 above */
-    };
-    return next[from] >> to & 1;
-}
-
-/* Whether the slot's jail and job are as its state says. */
-static _unused_ bool is_consistent(const struct slot *slot)
-{
-    bool is_up = slot->jail.state == SLOT_JAIL_UP;
-    enum slot_job_phase phase = slot->job.phase;
-    switch (slot->state) {
-    case SLOT_DOWN:
-        return !is_up;
-    case SLOT_IDLE:
-        return is_up;
-    case SLOT_LAUNCHING:
-        return is_up && phase == SLOT_JOB_TAKEN;
-    case SLOT_RUNNING:
-        return is_up && phase == SLOT_JOB_TAKEN && slot->job.program_pidfd >= 0;
-    case SLOT_ENDING:
-        return is_up && (phase == SLOT_JOB_TAKEN || phase == SLOT_JOB_ENDED);
-    }
-    return false;
-}
-
 /* TIMEOUT_MS 0: the state lasts as long as it takes. */
 static void slot_enter(struct slot *slot, enum slot_state state, uint64_t timeout_ms)
 {
     assert(slot_may_enter(slot->state, state));
     slot->state = state;
-    assert(is_consistent(slot));
+    assert(slot_is_consistent(slot));
     timer_set(&slot->timer, timeout_ms);
 }
 
@@ -153,7 +119,7 @@ static int send_job(struct slot *slot, struct slot_job *job)
 
 static bool jail_fits(const struct slot *slot, const struct slot_job *job)
 {
-    return slot_jail_is_of(&slot->jail, job->confinement, job->networked);
+    return slot_jail_is_of(&slot->jail, job->confinement, &job->wish);
 }
 
 /* The jail has the slot's job and may start it at any time. */
@@ -269,8 +235,7 @@ static void note_exit(struct slot *slot, uint64_t ended_ns)
 static void on_output(struct capture *capture, size_t n, void *userdata)
 {
     struct slot *slot = userdata;
-    (void)capture;
-    if (!slot_job_count_output(&slot->job, n))
+    if (!slot_job_count_output(&slot->job, capture, n))
         kill_job(slot, SLOT_KILL_OUTPUT);
     if (n == 0)
         complete_if_over(slot);
@@ -293,6 +258,22 @@ static const char unwatched[] = "its program cannot be watched";
 static void run_on(struct slot *slot)
 {
     slot_enter(slot, SLOT_RUNNING, slot_job_check_after_ms(&slot->job, clock_now_ns()));
+}
+
+static void on_deadline(struct slot *slot)
+{
+    uint64_t now_ns = clock_now_ns();
+    /* An exit that the kernel already knows of comes before the deadline, in whatever order the
+     * two events are handed out. */
+    if (await_readable(slot->job.program_pidfd, 0)) {
+        note_exit(slot, now_ns);
+        return;
+    }
+    enum slot_kill why = slot_job_check_time(&slot->job, slot->jail.link_fd, now_ns);
+    if (why == SLOT_KILL_NONE)
+        run_on(slot);
+    else
+        kill_job(slot, why);
 }
 
 /* Takes PIDFD. */
@@ -355,6 +336,12 @@ static const char *on_notice(const struct link_notice *notice, int pidfd, void *
         complete(slot, SLOT_END_NOT_STARTED);
         return NULL;
     }
+    if (notice->type == LINK_TIMES &&
+        slot_job_hear_times(&slot->job, notice, slot->jail.pid, clock_now_ns())) {
+        if (slot->state == SLOT_RUNNING)
+            on_deadline(slot);
+        return NULL;
+    }
     if (notice->type == LINK_ENDED && (slot->state == SLOT_RUNNING || slot->state == SLOT_ENDING))
         return job_has_ended(slot, notice);
     return unexpected;
@@ -362,18 +349,35 @@ static const char *on_notice(const struct link_notice *notice, int pidfd, void *
 
 /* --- what becomes of the jail -------------------------------------------------------------- */
 
+/* A job whose end the jail has told keeps its result: one that holds its own output, so that the
+ * jail cannot bring the slot back to its first state, does not become an error by that. */
+static enum slot_end end_without_jail(const struct slot *slot)
+{
+    return slot->job.phase == SLOT_JOB_ENDED ? SLOT_END_EXITED : SLOT_END_JAIL_LOST;
+}
+
 static void on_choose(void *userdata)
 {
     struct slot *slot = userdata;
-    if (slot->job.phase == SLOT_JOB_PENDING)
-        slot_jail_reshape(&slot->jail, slot->job.confinement, slot->job.networked);
-    else
-        slot_jail_reshape(&slot->jail, slot->config->confinement, slot->jail.networked);
+    bool is_pending = slot->job.phase == SLOT_JOB_PENDING;
+    struct confinement *confinement =
+        is_pending ? slot->job.confinement : slot->config->confinement;
+    struct jail_wish wish = is_pending ? slot->job.wish : slot->jail.wish;
+    /* A shape that nobody waits for must not keep the slot from one that the host may grant. */
+    if (!is_pending && slot_lacks_jail(slot))
+        wish.networked = false;
+    /* A slot that has once had a job for an interpreter keeps one. */
+    wish.warm = wish.warm || slot->jail.wish.warm || confinement_is_eager(confinement);
+    slot_jail_reshape(&slot->jail, confinement, &wish);
 }
 
 static void on_spawned(int r, void *userdata)
 {
     struct slot *slot = userdata;
+    const char *reason = confinement_take_reason(slot->jail.confinement);
+    if (reason)
+        log_slot(slot->config->log, LOG_WARNING, LOG_MESSAGE_ZYGOTE_LOST, slot->index, 0,
+                 "the zygote, of which jails with an interpreter are copies, is lost: %s", reason);
     if (r == 0) {
         slot->config->tally->jails_started++;
         return;
@@ -390,7 +394,7 @@ static void on_up(void *userdata)
     if (slot->job.phase == SLOT_JOB_PENDING)
         begin_accepted(slot);
     else if (slot->job.phase != SLOT_JOB_NONE)
-        complete(slot, SLOT_END_JAIL_LOST); /* it ran in the jail before, or was withdrawn */
+        complete(slot, end_without_jail(slot)); /* it ran in the jail before, or was withdrawn */
     else if (slot->next.phase != SLOT_JOB_NONE)
         advance(slot, 0);
     else
@@ -415,8 +419,15 @@ static void on_down(const char *why, void *userdata)
 static void on_unavailable(void *userdata)
 {
     struct slot *slot = userdata;
-    if (slot->job.phase != SLOT_JOB_NONE)
-        complete(slot, SLOT_END_JAIL_LOST);
+    if (slot->job.phase != SLOT_JOB_NONE) {
+        slot->job.result.no_jail = slot->jail.trouble;
+        complete(slot, end_without_jail(slot));
+    }
+    if (slot->next.phase != SLOT_JOB_NONE && slot_why_no_jail(slot)) {
+        slot->next.result.no_jail = slot->jail.trouble;
+        give_next_back(slot);
+    }
+    slot->config->ops->idle(slot, slot->config->userdata);
 }
 
 static bool on_sweep(void *userdata)
@@ -424,14 +435,16 @@ static bool on_sweep(void *userdata)
     struct slot *slot = userdata;
     bool is_empty = job_cgroup_close(&slot->job.cgroup);
     is_empty = job_cgroup_close(&slot->next.cgroup) && is_empty;
-    return slot->config->ops->sweep(slot->config->userdata) > 0 || !is_empty;
+    return (confinement_leaves_orphans(slot->jail.confinement) &&
+            slot->config->ops->sweep(slot->config->userdata) > 0) ||
+           !is_empty;
 }
 
 static void on_stopped(void *userdata)
 {
     struct slot *slot = userdata;
     if (slot->job.phase != SLOT_JOB_NONE)
-        complete(slot, SLOT_END_JAIL_LOST);
+        complete(slot, end_without_jail(slot));
     if (slot->next.phase != SLOT_JOB_NONE)
         give_next_back(slot);
     slot->config->ops->stopped(slot, slot->config->userdata);
@@ -449,22 +462,6 @@ static const struct slot_jail_ops jail_ops = {
 };
 
 /* --- the timer ----------------------------------------------------------------------------- */
-
-static void on_deadline(struct slot *slot)
-{
-    uint64_t now_ns = clock_now_ns();
-    /* An exit that the kernel already knows of comes before the deadline, in whatever order the
-     * two events are handed out. */
-    if (await_readable(slot->job.program_pidfd, 0)) {
-        note_exit(slot, now_ns);
-        return;
-    }
-    enum slot_kill why = slot_job_check_time(&slot->job, now_ns);
-    if (why == SLOT_KILL_NONE)
-        run_on(slot);
-    else
-        kill_job(slot, why);
-}
 
 static void on_no_end(struct slot *slot)
 {

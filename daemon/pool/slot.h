@@ -44,7 +44,8 @@ struct slot_ops {
     void (*started)(struct slot *slot, void *owner, uint64_t started_ns, void *userdata);
     /* The job is over; OWNER is the caller's again and the slot keeps nothing of it. */
     void (*done)(struct slot *slot, void *owner, const struct slot_result *result, void *userdata);
-    /* The slot can take a job: it is idle, takes one ahead, or holds one for another slot. */
+    /* The slot can take a job: it is idle, takes one ahead, or holds one for another slot. Or it
+     * has failed at a jail once more. */
     void (*idle)(struct slot *slot, void *userdata);
     /* Kills children of the supervisor that are not jails; returns how many there were. */
     int (*sweep)(void *userdata);
@@ -84,6 +85,9 @@ struct slot {
 
 /* Whether a slot in state FROM may pass to state TO. */
 bool slot_may_enter(enum slot_state from, enum slot_state to);
+
+/* Whether the slot's jail and job are as its state says. For assertions. */
+bool slot_is_consistent(const struct slot *slot);
 
 /* Starts the slot's first jail; SLOT must not move afterwards. On failure a
  * negative errno; slot_deinit() is still the caller's to call. A jail that cannot be started is not
@@ -171,6 +175,14 @@ static inline bool slot_delays_next(const struct slot *slot)
 static inline bool slot_lacks_jail(const struct slot *slot)
 {
     return slot->jail.failed_starts > 0;
+}
+
+/* Why the last SLOT_ATTEMPTS attempts at a jail failed, and more of them before; NULL if one of
+ * them did not. */
+#define SLOT_ATTEMPTS 6
+static inline const char *slot_why_no_jail(const struct slot *slot)
+{
+    return slot->jail.failed_starts >= SLOT_ATTEMPTS ? slot->jail.trouble : NULL;
 }
 
 /* Whether what slot_stop() began is finished, so that the slot may be freed. */

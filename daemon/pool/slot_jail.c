@@ -6,6 +6,7 @@
 #include "proto/util.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -14,6 +15,8 @@
 #define READY_MS 10000
 /* An idle jail whose link was closed has this long to clean up and exit. */
 #define LEAVE_MS 8000
+/* Between two attempts at a jail that takes a process which is starting itself. */
+#define WAIT_MS 2
 /* Between two looks for what a dead jail's job left behind. */
 #define SWEEP_INTERVAL_MS 10
 /* A process that SIGKILL does not end within this many looks sleeps in the kernel for good. */
@@ -86,14 +89,29 @@ void slot_jail_replace(struct slot_jail *jail)
     kill_jail(jail, NULL);
 }
 
+static void note_failed_start(struct slot_jail *jail, const char *why)
+{
+    jail->failed_starts++;
+    if (why != jail->trouble)
+        (void)snprintf(jail->trouble, sizeof(jail->trouble), "%s", why);
+}
+
 void slot_jail_give_up(struct slot_jail *jail, const char *why)
 {
     if (jail->state == SLOT_JAIL_STARTING && !jail->is_stopping)
-        jail->failed_starts++;
+        note_failed_start(jail, why);
     kill_jail(jail, jail->is_stopping ? NULL : why);
 }
 
 /* --- what the jail says -------------------------------------------------------------------- */
+
+/* Says which step of its set-up a jail failed at. */
+static const char *describe_failure(struct slot_jail *jail, const struct link_notice *notice)
+{
+    (void)snprintf(jail->trouble, sizeof(jail->trouble), "%.*s: %s", (int)sizeof(notice->view_step),
+                   notice->view_step, strerror(notice->error));
+    return jail->trouble;
+}
 
 /* Takes PIDFD. Returns the fault of NOTICE, NULL if it is valid. */
 static const char *handle_notice(struct slot_jail *jail, const struct link_notice *notice,
@@ -104,10 +122,12 @@ static const char *handle_notice(struct slot_jail *jail, const struct link_notic
     _cleanup_close_ int taken = pidfd;
     if (jail->state == SLOT_JAIL_UP && notice->type != LINK_READY)
         return ops->notice(notice, TAKE_FD(taken), jail->host.userdata);
+    if (jail->state == SLOT_JAIL_STARTING && notice->type == LINK_FAILED)
+        return describe_failure(jail, notice);
     if (jail->state != SLOT_JAIL_STARTING || notice->type != LINK_READY)
         return unexpected;
     /* Hello messages name the layers of the first jail. */
-    if (notice->layers != confinement_shape(jail->confinement, jail->networked)->layers)
+    if (notice->layers != confinement_shape(jail->confinement, jail->wish.networked)->layers)
         return "it lacks a layer of isolation";
     jail->failed_starts = 0;
     enter(jail, SLOT_JAIL_UP, 0);
@@ -150,16 +170,20 @@ void slot_jail_listen(struct slot_jail *jail)
 
 /* --- from one jail to the next ------------------------------------------------------------- */
 
-/* Spawns the next jail after a while: at once, or later and later while jails fail to come up. */
+static void sweep(struct slot_jail *jail);
+
+/* Spawns the next jail: at once, or later and later while jails fail to come up. */
 static void restart(struct slot_jail *jail)
 {
-    uint64_t delay_ms = 1;
+    uint64_t delay_ms = 0;
     if (jail->failed_starts > 0)
         delay_ms = MIN(RESTART_STEP_MS << MIN(jail->failed_starts, 6u), RESTART_MAX_MS);
     jail->sweeps = 0;
     enter(jail, SLOT_JAIL_SWEEPING, delay_ms);
     if (jail->failed_starts > 0)
         jail->host.ops->unavailable(jail->host.userdata);
+    else
+        sweep(jail);
 }
 
 static void on_exit_of_jail(evutil_socket_t fd, short what, void *userdata)
@@ -186,10 +210,14 @@ static void spawn(struct slot_jail *jail)
     host->ops->choose(host->userdata);
     /* A job of our own user may have closed the directory to the next jail. */
     (void)fchmod(host->work_directory_fd, 0700);
-    int r = confinement_spawn(jail->confinement, jail->networked, host->work_directory, jail->index,
+    int r = confinement_spawn(jail->confinement, &jail->wish, host->work_directory, jail->index,
                               &process);
+    if (r == -EINPROGRESS) {
+        enter(jail, SLOT_JAIL_SWEEPING, WAIT_MS);
+        return;
+    }
     if (r < 0) {
-        jail->failed_starts++;
+        note_failed_start(jail, strerror(-r));
         host->ops->spawned(r, host->userdata);
         restart(jail);
         return;
@@ -254,16 +282,18 @@ void slot_jail_start(struct slot_jail *jail)
 }
 
 bool slot_jail_is_of(const struct slot_jail *jail, const struct confinement *confinement,
-                     bool networked)
+                     const struct jail_wish *wish)
 {
-    return jail->confinement == confinement && jail->networked == networked;
+    return jail->confinement == confinement && jail->wish.networked == wish->networked &&
+           (jail->wish.warm || !wish->warm);
 }
 
-void slot_jail_reshape(struct slot_jail *jail, struct confinement *confinement, bool networked)
+void slot_jail_reshape(struct slot_jail *jail, struct confinement *confinement,
+                       const struct jail_wish *wish)
 {
     assert(jail->state == SLOT_JAIL_SWEEPING);
     confinement_replace(&jail->confinement, confinement);
-    jail->networked = networked;
+    jail->wish = *wish;
 }
 
 void slot_jail_stop(struct slot_jail *jail, bool is_idle)

@@ -17,7 +17,8 @@
  *  - There is a process in STARTING, UP, LEAVING and DYING, a link in STARTING and UP.
  *  - Nothing is heard of a jail after `down` but its exit.
  *  - A jail is spawned only after the sweep that follows the one before.
- *  - A jail keeps its shape, that is its confinement and whether it may use the network. */
+ *  - A jail keeps its shape, that is its confinement, whether it may use the network and whether an
+ *    interpreter waits in it. */
 
 #include "daemon/base/timer.h"
 #include "daemon/confine/confinement.h"
@@ -69,6 +70,8 @@ struct slot_jail_host {
     void *userdata;
 };
 
+#define SLOT_JAIL_TROUBLE_MAX 160
+
 struct slot_jail {
     struct slot_jail_host host;
     unsigned index; /* of the slot */
@@ -76,15 +79,16 @@ struct slot_jail {
     bool is_stopping;
     bool is_ignored; /* the link is open but is not listened to */
 
-    pid_t pid;                       /* 0: there is no process */
-    int pidfd, link_fd;              /* owned; -1: none */
-    struct event *exit_event;        /* the process has exited */
-    struct event *link_event;        /* the link can be read */
-    struct timer timer;              /* goes off when the state ends at the latest */
-    struct confinement *confinement; /* of this jail, or of the next; a reference */
-    bool networked;                  /* it may use the host's network */
-    unsigned failed_starts;          /* in a row; the next start is delayed accordingly */
-    unsigned sweeps;                 /* since the last process was reaped */
+    pid_t pid;                           /* 0: there is no process */
+    int pidfd, link_fd;                  /* owned; -1: none */
+    struct event *exit_event;            /* the process has exited */
+    struct event *link_event;            /* the link can be read */
+    struct timer timer;                  /* goes off when the state ends at the latest */
+    struct confinement *confinement;     /* of this jail, or of the next; a reference */
+    struct jail_wish wish;               /* likewise */
+    unsigned failed_starts;              /* in a row; the next start is delayed accordingly */
+    char trouble[SLOT_JAIL_TROUBLE_MAX]; /* why the last of them failed, for people */
+    unsigned sweeps;                     /* since the last process was reaped */
 };
 
 #define SLOT_JAIL_NULL                                  \
@@ -102,12 +106,14 @@ int slot_jail_init(struct slot_jail *jail, const struct slot_jail_host *host, un
 /* Spawns the first jail. Reports failures through HOST's operations. */
 void slot_jail_start(struct slot_jail *jail);
 
-/* Whether the jail is of CONFINEMENT and NETWORKED or not. */
+/* Whether the jail is of CONFINEMENT and as WISH says. Any jail will do for a job that wants no
+ * interpreter. */
 bool slot_jail_is_of(const struct slot_jail *jail, const struct confinement *confinement,
-                     bool networked);
+                     const struct jail_wish *wish);
 
 /* Chooses the shape of the jail that is to be spawned; takes a reference. For `choose` alone. */
-void slot_jail_reshape(struct slot_jail *jail, struct confinement *confinement, bool networked);
+void slot_jail_reshape(struct slot_jail *jail, struct confinement *confinement,
+                       const struct jail_wish *wish);
 
 /* Stops listening to the link, which stays open, or listens again. No effect without a link. */
 void slot_jail_ignore(struct slot_jail *jail);

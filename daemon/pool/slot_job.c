@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "slot_job.h"
+#include "starvation.h"
 
 #include "daemon/base/await.h"
 #include "daemon/base/clock.h"
@@ -7,6 +8,8 @@
 #include "proto/util.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <sched.h>
 
 /* stderr beyond this is counted but not kept. */
 #define STDERR_KEPT_MAX (64u << 10)
@@ -52,9 +55,11 @@ int slot_job_init(struct slot_job *job, const struct launch *launch, uint64_t nu
     job->owner = owner;
     job->number = number;
     job->limits = launch->limits;
+    job->free_output = launch->free_output;
+    job->is_pair = launch->candidate != NULL;
     job->cpu_percent = launch->cpu_percent;
     job->confinement = confinement_ref(launch->confinement);
-    job->networked = launch->network;
+    job->wish = (struct jail_wish){.networked = launch->network, .warm = launch->warm};
     job->result.run_delay_ns = UINT64_MAX;
     enter(job, SLOT_JOB_PENDING);
     return 0;
@@ -70,14 +75,17 @@ void slot_job_move(struct slot_job *to, struct slot_job *from)
 
 /* --- to the jail and back ------------------------------------------------------------------ */
 
-/* Passes the write ends to the packet. */
+/* Passes the write ends to the packet. The judge of a pair writes its report to stdout. It shares
+ * its working directory with the code, which can put a link to the judge's own descriptors in the
+ * place of a file that the tests write: so the report is a socket. */
 static int open_captures(struct slot_job *job, const struct slot_job_host *host)
 {
     size_t limit = job->limits.of[LIMIT_OUTPUT];
-    int r = capture_open(&job->out, host->base, limit, host->on_output, host->userdata,
+    int r = capture_open(&job->out, job->is_pair ? CAPTURE_SOCKET : CAPTURE_PIPE, host->base,
+                         limit + job->free_output, host->on_output, host->userdata,
                          &job->packet.fds[LINK_STDOUT]);
     if (r >= 0)
-        r = capture_open(&job->err, host->base, MIN(limit, (size_t)STDERR_KEPT_MAX),
+        r = capture_open(&job->err, CAPTURE_PIPE, host->base, MIN(limit, (size_t)STDERR_KEPT_MAX),
                          host->on_output, host->userdata, &job->packet.fds[LINK_STDERR]);
     return r;
 }
@@ -104,6 +112,7 @@ int slot_job_send(struct slot_job *job, const struct slot_job_host *host, int li
         r = job_cgroup_open(&job->cgroup, host->cgroups, job->number, &job->limits,
                             job->cpu_percent, &job->packet.fds[LINK_CGROUP]);
     job->packet.job.cgroup_counts = job_cgroup_counts_processes(&job->cgroup);
+    job->packet.job.cgroup_bounds_memory = job_cgroup_bounds_memory(&job->cgroup);
     uint64_t now_ns = clock_now_ns();
     if (r >= 0)
         r = packet_send(&job->packet, link_fd);
@@ -172,8 +181,12 @@ void slot_job_note_end(struct slot_job *job, const struct link_notice *notice)
     job->result.wait_status = notice->wait_status;
     job->result.cpu_us = notice->cpu_us;
     job->result.max_rss_bytes = notice->max_rss_bytes;
-    job->result.run_delay_ns = notice->run_delay_ns;
+    /* At its deadline the jail may have told more, of the whole tree. */
+    if (notice->run_delay_ns != UINT64_MAX &&
+        (job->result.run_delay_ns == UINT64_MAX || job->result.run_delay_ns < notice->run_delay_ns))
+        job->result.run_delay_ns = notice->run_delay_ns;
     job->result.evidence = notice->evidence;
+    job->result.lacked_room = notice->error == ENOSPC;
     job->result.warm = notice->warm == 1;
     job_cgroup_collect(&job->cgroup, &job->result);
 }
@@ -189,26 +202,84 @@ void slot_job_fail(struct slot_job *job, const struct link_notice *notice)
 
 /* --- limits -------------------------------------------------------------------------------- */
 
-bool slot_job_count_output(struct slot_job *job, size_t n)
+bool slot_job_count_output(struct slot_job *job, const struct capture *from, size_t n)
 {
-    job->output_bytes += n;
+    size_t is_free = from == &job->out ? MIN(n, job->free_output) : 0;
+    job->free_output -= is_free;
+    job->output_bytes += n - is_free;
     return job->output_bytes <= job->limits.of[LIMIT_OUTPUT];
 }
 
 uint64_t slot_job_check_after_ms(const struct slot_job *job, uint64_t now_ns)
 {
     uint64_t left_ms = slot_job_remaining_ms(job, now_ns);
+    if (job->answer_by_ns > now_ns)
+        left_ms = (job->answer_by_ns - now_ns) / NS_PER_MS;
     uint64_t cpu_ms = job_cgroup_cpu_remaining_ms(&job->cgroup, job->limits.of[LIMIT_CPU]);
     return MAX(MIN(left_ms, cpu_ms), UINT64_C(1));
 }
 
-enum slot_kill slot_job_check_time(const struct slot_job *job, uint64_t now_ns)
+/* Whether the job, whose deadline has passed, may go on for a while. */
+static bool has_respite(struct slot_job *job, int link_fd, uint64_t now_ns)
 {
-    if (now_ns >= job->deadline_ns)
-        return SLOT_KILL_DEADLINE;
+    if (job->past_deadline)
+        return false;
+    if (job->answer_by_ns == 0 && link_send_question(link_fd, job->number) == 0)
+        job->answer_by_ns = now_ns + SLOT_JOB_ANSWER_MS * NS_PER_MS;
+    return job->answer_by_ns > now_ns;
+}
+
+enum slot_kill slot_job_check_time(struct slot_job *job, int link_fd, uint64_t now_ns)
+{
+    if (now_ns >= job->deadline_ns && !has_respite(job, link_fd, now_ns))
+        return job->late == SLOT_KILL_NONE ? SLOT_KILL_DEADLINE : job->late;
     if (job_cgroup_cpu_remaining_ms(&job->cgroup, job->limits.of[LIMIT_CPU]) == 0)
         return SLOT_KILL_CPU;
     return SLOT_KILL_NONE;
+}
+
+/* What the job can use at most, in percent of one CPU. */
+static unsigned usable_percent(const struct slot_job *job, pid_t jail_pid)
+{
+    cpu_set_t set; /* too small for more than 1,024 CPUs; the call fails then */
+    bool is_known = sched_getaffinity(jail_pid, sizeof(set), &set) == 0;
+    long cpus = is_known ? CPU_COUNT(&set) : sysconf(_SC_NPROCESSORS_ONLN);
+    unsigned percent = (unsigned)MAX(cpus, 1L) * 100;
+    bool is_throttled = job->cpu_percent > 0 && job_cgroup_is_open(&job->cgroup);
+    return is_throttled ? MIN(percent, job->cpu_percent) : percent;
+}
+
+bool slot_job_hear_times(struct slot_job *job, const struct link_notice *notice, pid_t jail_pid,
+                         uint64_t now_ns)
+{
+    if (job->answer_by_ns == 0)
+        return false;
+    job->answer_by_ns = 0;
+    /* On a busy host the answer may have been under way for long. It was given after the deadline,
+     * at which the jail was asked. */
+    uint64_t read_ns = MIN(MAX(notice->ended_ns, job->deadline_ns), now_ns);
+    struct starvation starvation = {
+        .elapsed_ns = read_ns - job->result.started_ns,
+        .run_ns = MAX(notice->cpu_us, job_cgroup_cpu_us(&job->cgroup)) * 1000,
+        .wait_ns = notice->run_delay_ns == UINT64_MAX ? 0 : notice->run_delay_ns,
+        .pressure_ns = job_cgroup_pressure_us(&job->cgroup) * 1000,
+        .cpu_percent = usable_percent(job, jail_pid),
+    };
+    /* The limit is that of each program of a pair. */
+    uint64_t limit_ns = job->limits.of[LIMIT_WALL_CLOCK] * NS_PER_MS * (notice->is_second ? 2 : 1);
+    uint64_t lost_ns = starvation_lost_ns(&starvation), deadline_ns;
+    enum starvation_verdict verdict = starvation_judge(limit_ns, starvation.elapsed_ns, lost_ns,
+                                                       job->result.deadline_moves, &deadline_ns);
+    job->result.run_delay_ns = lost_ns;
+    job->past_deadline = verdict != STARVATION_MOVE;
+    if (verdict == STARVATION_MOVE) {
+        job->result.deadline_moves++;
+        job->result.deadline_ms = (deadline_ns + NS_PER_MS - 1) / NS_PER_MS;
+        job->deadline_ns = job->result.started_ns + deadline_ns;
+    } else if (verdict == STARVATION_STARVED) {
+        job->late = SLOT_KILL_STARVED;
+    }
+    return true;
 }
 
 uint64_t slot_job_remaining_ms(const struct slot_job *job, uint64_t now_ns)
@@ -249,6 +320,10 @@ void slot_job_finish(struct slot_job *job, enum slot_end end)
         job->result.ended_ns = clock_now_ns();
     job->result.out = &job->out.kept;
     job->result.err = &job->err.kept;
+    if (job->out.error < 0 || job->err.error < 0) {
+        job->result.lost = "output";
+        job->result.lost_error = job->out.error < 0 ? job->out.error : job->err.error;
+    }
     enter(job, SLOT_JOB_OVER);
 }
 

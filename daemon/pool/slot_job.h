@@ -43,15 +43,20 @@ struct slot_job {
     struct limits limits;
     unsigned cpu_percent;            /* of one CPU; 0: no limit */
     struct confinement *confinement; /* of the jail that it wants; a reference */
-    bool networked;                  /* it wants the shape of jails that may use the network */
+    struct jail_wish wish;           /* what it wants of its jail */
     struct packet packet;            /* PACKET_NULL once it cannot be sent any more */
     uint64_t sent_ns;                /* when it was handed to the jail; 0: no jail has it */
     struct job_cgroup cgroup;
     struct capture out, err;
-    size_t output_bytes;
+    size_t output_bytes;         /* that count */
+    size_t free_output;          /* bytes of stdout that do not count */
+    bool is_pair;                /* its stdout is the report of a judge */
     int program_pidfd;           /* -1: the program has not started */
     struct event *program_event; /* its exit is watched; NULL: not watched, or known already */
     uint64_t deadline_ns;        /* of the program */
+    uint64_t answer_by_ns; /* the jail was asked at the deadline; 0: it was not, or has answered */
+    bool past_deadline;    /* the deadline has passed and does not move again: kill it for `late` */
+    enum slot_kill late;
     struct slot_result result;
     bool spent; /* the jail could not clean up after it, and ends */
 };
@@ -112,15 +117,27 @@ void slot_job_note_end(struct slot_job *job, const struct link_notice *notice);
 /* Takes over what NOTICE, of type FAILED, says of a program that could not be started. */
 void slot_job_fail(struct slot_job *job, const struct link_notice *notice);
 
-/* Counts N bytes of output. Returns whether the job is within its limit. */
-bool slot_job_count_output(struct slot_job *job, size_t n);
+/* Counts N bytes of output that came from one of the job's captures. Returns whether the job is
+ * within its limit. */
+bool slot_job_count_output(struct slot_job *job, const struct capture *from, size_t n);
 
 /* Milliseconds until a limit of time may be reached, and slot_job_check_time() is due: the
- * deadline, or the CPU time of the tree. Never 0. */
+ * deadline, the jail's answer, or the CPU time of the tree. Never 0. */
 uint64_t slot_job_check_after_ms(const struct slot_job *job, uint64_t now_ns);
 
-/* The limit of time for which the job is to be killed now, or SLOT_KILL_NONE. */
-enum slot_kill slot_job_check_time(const struct slot_job *job, uint64_t now_ns);
+/* The limit of time for which the job is to be killed now, or SLOT_KILL_NONE. At the deadline asks
+ * the jail behind LINK_FD first whether the job has waited for a CPU, and keeps the job alive until
+ * slot_job_hear_times(), but no longer than SLOT_JOB_ANSWER_MS. */
+enum slot_kill slot_job_check_time(struct slot_job *job, int link_fd, uint64_t now_ns);
+
+#define SLOT_JOB_ANSWER_MS 5000
+
+/* Takes the jail's answer, NOTICE, and moves the deadline or decides that the job is over. JAIL_PID
+ * tells which CPUs it may use. Returns false if nobody has asked. slot_job_check_time() is due
+ * then.
+ */
+bool slot_job_hear_times(struct slot_job *job, const struct link_notice *notice, pid_t jail_pid,
+                         uint64_t now_ns);
 
 /* Milliseconds until the deadline; 0 if it has passed or is not yet set. */
 uint64_t slot_job_remaining_ms(const struct slot_job *job, uint64_t now_ns);

@@ -27,6 +27,7 @@ void slot_look(const struct slot *slot, struct slot_view *ret)
         .jail_pid = slot->jail.pid,
         .owner = slot->job.owner,
         .started_ns = slot->job.result.started_ns,
+        .trouble = slot_lacks_jail(slot) ? slot->jail.trouble : NULL,
         .remaining_ms = is_running ? slot_job_remaining_ms(&slot->job, clock_now_ns()) : 0,
     };
 }

@@ -20,6 +20,7 @@ struct slot_view {
     void *owner;           /* of the job; NULL: no job */
     uint64_t started_ns;   /* when the job's program started; 0: it has not */
     uint64_t remaining_ms; /* while the program runs: until its deadline */
+    const char *trouble;   /* why the last attempt at a jail failed; NULL: it did not. Borrowed */
     bool is_retiring;      /* the pool has one slot too many (pool.h) */
 };
 

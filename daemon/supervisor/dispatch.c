@@ -2,6 +2,7 @@
 #include "dispatch.h"
 
 #include "daemon/base/clock.h"
+#include "daemon/base/reserve.h"
 #include "daemon/jobs/answer.h"
 #include "daemon/jobs/settings.h"
 #include "daemon/kinds/kind.h"
@@ -36,6 +37,7 @@ static void count_answer(struct stats *stats, enum job_kind_id kind, const struc
         .limit = answer->limit,
         .ran_ns = answer->ran_ns,
     };
+    stats_count_moves(stats, kind, answer->deadline.moves);
     if (answer->is_result)
         stats_count_result(stats, kind, &result, clock_now_ns());
     else
@@ -48,6 +50,8 @@ static void deliver(struct supervisor *supervisor, struct job *job, int r, struc
                     const struct bytes *err)
 {
     if (r < 0)
+        r = answer_error(job, ERROR_INTERNAL, "out of memory", answer);
+    if (r < 0 && reserve_give_up())
         r = answer_error(job, ERROR_INTERNAL, "out of memory", answer);
     count_answer(&supervisor->stats, job->spec->kind, answer);
     if (answer->program_failed ||
@@ -178,7 +182,7 @@ static void on_done(struct slot *slot, void *owner, const struct slot_result *re
     deliver(supervisor, job, r, &answer, result->err);
 }
 
-static void on_stopped(void *userdata)
+static void on_turn_due(void *userdata)
 {
     struct supervisor *supervisor = userdata;
     event_active(supervisor->turn, 0, 0);
@@ -189,5 +193,6 @@ const struct pool_ops dispatch_pool_ops = {
     .moved = on_moved,
     .started = on_started,
     .done = on_done,
-    .stopped = on_stopped,
+    .idle = on_turn_due,
+    .stopped = on_turn_due,
 };

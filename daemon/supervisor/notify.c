@@ -83,6 +83,9 @@ static void describe(const struct supervisor *supervisor, uint64_t now_ns,
         add(text, "; %zu %s missing", missing, missing == 1 ? "layer" : "layers");
     if (supervisor->reload_refused)
         add(text, "; the last reload was refused");
+    const char *no_jail = pool_why_no_jail(&supervisor->pool);
+    if (no_jail)
+        add(text, "; no jail can be started: %s", no_jail);
     if (supervisor->illness)
         add(text, "; not healthy: %s", supervisor->illness);
 }
@@ -106,12 +109,14 @@ bool notify_is_healthy(void *userdata)
 {
     struct supervisor *supervisor = userdata;
     const struct pool *pool = &supervisor->pool;
+    bool has_no_jail = pool_has_no_jail(pool);
+    supervisor->has_refused = supervisor->has_refused && has_no_jail;
     struct health_view view = {
         .can_dispatch = pool_can_dispatch(pool),
         .dispatched = pool_dispatched(pool),
         .is_overdue = pool_is_overdue(pool, OVERDUE_MS),
-        .has_no_jail = pool_has_no_jail(pool),
-        .has_jobs = queue_count(&supervisor->queue) > 0,
+        .has_no_jail = has_no_jail,
+        .has_jobs = queue_count(&supervisor->queue) > 0 || supervisor->has_refused,
     };
     const char *illness = health_look(&supervisor->health, &view);
     if (illness && !supervisor->illness)

@@ -2,6 +2,8 @@
 #include "reload.h"
 #include "notify.h"
 
+#include "proto/shortage.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -57,8 +59,12 @@ static int read_configuration(const struct supervisor *supervisor, struct config
     if (r == 0)
         r = config_load_with(ret, source->path, source->must_exist, source->settings,
                              source->setting_count, &problems);
-    if (r == -EINVAL)
-        return refuse_problems(done, &problems);
+    if (r == -EINVAL || (is_shortage(-r) && problems.count > 0)) {
+        (void)refuse_problems(done, &problems);
+        if (r != -EINVAL)
+            done->code = ERROR_INTERNAL;
+        return r;
+    }
     if (r == 0)
         r = config_change_find(&supervisor->settings->config, ret, &done->change);
     return r < 0 ? refuse(done, ERROR_INTERNAL, &fault) : 0;
@@ -89,8 +95,8 @@ static bool changes_any(const struct config_change *change, const char *const *k
 /* Whether existing jails suit the changed configuration. */
 static bool same_jails(const struct supervisor *supervisor, const struct config_change *change)
 {
-    static const char *const of_all[] = {"isolation.without", "isolation.readable", "warm.use",
-                                         NULL};
+    static const char *const of_all[] = {"isolation.without", "isolation.readable",
+                                         "isolation.idmap_socket", "warm.use", NULL};
     static const char *const of_warm[] = {"isolation.env_allow", "rubric.interpreter",
                                           "warm.modules", NULL};
     bool may_be_warm =

@@ -18,16 +18,6 @@
 
 /* --- small answers ------------------------------------------------------------------------- */
 
-static void send_error(struct conn *conn, const struct bytes *id, uint64_t job_no,
-                       enum error_code code, const char *message)
-{
-    _cleanup_bytes_ struct bytes payload = BYTES_NULL;
-    if (reply_error(id, job_no, code, message, &payload) == 0)
-        conn_send(conn, &payload);
-    else
-        conn_close(conn);
-}
-
 static bool is_admin(const struct supervisor *supervisor, const struct conn *conn)
 {
     gid_t gids[ADMIN_GROUPS_MAX];
@@ -51,7 +41,7 @@ static void admit(struct supervisor *supervisor, struct conn *conn, struct reque
     const struct job_client client = {conn, conn->number, conn->peer};
     struct job *job = job_new(request, size, settings, supervisor->last_job_no + 1, &client);
     if (!job || job_set_add(&conn->jobs, job) < 0) {
-        send_error(conn, job ? &job->id : &request->id, 0, ERROR_INTERNAL, "out of memory");
+        conn_send_error(conn, job ? &job->id : &request->id, 0, ERROR_INTERNAL, "out of memory");
         job_free(job);
         return;
     }
@@ -74,10 +64,10 @@ static void handle_submit(struct supervisor *supervisor, struct conn *conn, stru
     if (state_refuses_jobs(supervisor)) {
         stats_count_submitted(&supervisor->stats, request->job->kind);
         stats_count_error(&supervisor->stats, request->job->kind, ERROR_DRAINING, clock_now_ns());
-        send_error(conn, &request->id, 0, ERROR_DRAINING, "the daemon takes no new jobs");
+        conn_send_error(conn, &request->id, 0, ERROR_DRAINING, "the daemon takes no new jobs");
     } else if (job_set_find(&conn->jobs, &request->id)) {
-        send_error(conn, &request->id, 0, ERROR_BAD_REQUEST,
-                   "id: already in use by an unfinished job of this connection");
+        conn_send_error(conn, &request->id, 0, ERROR_BAD_REQUEST,
+                        "id: already in use by an unfinished job of this connection");
     } else if (is_run(request->job) &&
                queue_has_room(&supervisor->queue, &conn->lane, size) != QUEUE_ROOM) {
         conn_park(conn, request, size, settings);
@@ -90,13 +80,16 @@ void requests_resume(struct supervisor *supervisor)
 {
     const struct conn_list *parked = &supervisor->conn_env.parked;
     struct conn *conn = TAILQ_FIRST(parked), *next;
+    bool is_full = false;
     for (; conn; conn = next) {
         bool refused = state_refuses_jobs(supervisor);
         enum queue_room room = queue_has_room(&supervisor->queue, &conn->lane, conn->parked.size);
-        if (room == QUEUE_FULL && !refused)
-            return; /* the first in line gets the next room */
         next = TAILQ_NEXT(conn, of_parked);
-        if (room == QUEUE_LANE_FULL && !refused)
+        /* The first in line gets the next room, but for that which is kept for each user. */
+        if (room == QUEUE_ROOM && is_full && !queue_user_is_owed(&conn->lane))
+            room = QUEUE_FULL;
+        is_full |= room == QUEUE_FULL;
+        if (room != QUEUE_ROOM && !refused)
             continue;
         conn_unpark(conn); /* its next job may park it at the end of the list */
         if (next && !conn_is_parked(next))
@@ -104,7 +97,8 @@ void requests_resume(struct supervisor *supervisor)
     }
 }
 
-void requests_refuse_queued(struct supervisor *supervisor)
+void requests_refuse_queued(struct supervisor *supervisor, enum error_code code,
+                            const char *message)
 {
     struct conn *conn;
     TAILQ_FOREACH(conn, &supervisor->conns, of_supervisor)
@@ -112,8 +106,8 @@ void requests_refuse_queued(struct supervisor *supervisor)
         struct queue_entry *entry;
         while ((entry = queue_lane_first(&conn->lane))) {
             queue_remove(&supervisor->queue, entry);
-            dispatch_answer_error(supervisor, container_of(entry, struct job, entry),
-                                  ERROR_DRAINING, "the daemon stops before the job was started");
+            dispatch_answer_error(supervisor, container_of(entry, struct job, entry), code,
+                                  message);
         }
     }
     requests_resume(supervisor);
@@ -149,16 +143,16 @@ static void cancel_by_number(struct supervisor *supervisor, struct conn *conn, u
     if (!job) {
         (void)snprintf(message, sizeof(message), "job_no: there is no unfinished job %" PRIu64,
                        number);
-        send_error(conn, NULL, number, ERROR_BAD_REQUEST, message);
+        conn_send_error(conn, NULL, number, ERROR_BAD_REQUEST, message);
     } else if (job->peer.uid != conn->peer.uid && !is_admin(supervisor, conn)) {
         (void)snprintf(message, sizeof(message),
                        "job %" PRIu64 " is another user's; cancelling it takes an administrator",
                        number);
-        send_error(conn, NULL, number, ERROR_DENIED, message);
+        conn_send_error(conn, NULL, number, ERROR_DENIED, message);
     } else {
         if (job->conn != conn) {
             (void)snprintf(message, sizeof(message), "job %" PRIu64 " is cancelled", number);
-            send_error(conn, NULL, number, ERROR_CANCELLED, message);
+            conn_send_error(conn, NULL, number, ERROR_CANCELLED, message);
         }
         cancel(supervisor, job);
     }
@@ -175,8 +169,8 @@ static void handle_cancel(struct supervisor *supervisor, struct conn *conn,
     if (job)
         cancel(supervisor, job);
     else
-        send_error(conn, &request->id, 0, ERROR_BAD_REQUEST,
-                   "id: this connection has no such unfinished job");
+        conn_send_error(conn, &request->id, 0, ERROR_BAD_REQUEST,
+                        "id: this connection has no such unfinished job");
 }
 
 /* --- the others ---------------------------------------------------------------------------- */
@@ -190,7 +184,7 @@ static void send_view(struct supervisor *supervisor, struct conn *conn,
     if (print(&view, &payload) == 0)
         conn_send(conn, &payload);
     else
-        send_error(conn, NULL, 0, ERROR_INTERNAL, "out of memory");
+        conn_send_error(conn, NULL, 0, ERROR_INTERNAL, "out of memory");
 }
 
 static void handle_ping(struct conn *conn)
@@ -198,6 +192,8 @@ static void handle_ping(struct conn *conn)
     _cleanup_bytes_ struct bytes payload = BYTES_NULL;
     if (reply_pong(&payload) == 0)
         conn_send(conn, &payload);
+    else
+        conn_send_error(conn, NULL, 0, ERROR_INTERNAL, "out of memory");
 }
 
 static void handle_drain(struct supervisor *supervisor, struct conn *conn)
@@ -209,13 +205,13 @@ static void handle_drain(struct supervisor *supervisor, struct conn *conn)
         event_active(supervisor->drain, 0, 0);
         return;
     }
-    send_error(conn, NULL, 0, ERROR_DENIED, "draining the daemon takes an administrator");
+    conn_send_error(conn, NULL, 0, ERROR_DENIED, "draining the daemon takes an administrator");
 }
 
 static void handle_reload(struct supervisor *supervisor, struct conn *conn)
 {
     if (!is_admin(supervisor, conn)) {
-        send_error(conn, NULL, 0, ERROR_DENIED, "reloading the daemon takes an administrator");
+        conn_send_error(conn, NULL, 0, ERROR_DENIED, "reloading the daemon takes an administrator");
         return;
     }
     _cleanup_reload_ struct reload done = RELOAD_NULL;
@@ -224,9 +220,9 @@ static void handle_reload(struct supervisor *supervisor, struct conn *conn)
     if (done.is_done && reload_reply(supervisor, &done, &payload) == 0)
         conn_send(conn, &payload);
     else if (done.problem)
-        send_error(conn, NULL, 0, done.code, done.problem);
+        conn_send_error(conn, NULL, 0, done.code, done.problem);
     else
-        send_error(conn, NULL, 0, ERROR_INTERNAL, "out of memory");
+        conn_send_error(conn, NULL, 0, ERROR_INTERNAL, "out of memory");
 }
 
 static void on_request(struct conn *conn, struct request *request, size_t size,
@@ -289,6 +285,29 @@ static void on_choked(struct conn *conn, bool choked, void *userdata)
     event_active(supervisor->turn, 0, 0);
 }
 
+/* Its last words; it reads them if it reads on before the connection is closed for good. */
+static void on_left_unread(struct conn *conn, void *userdata)
+{
+    struct supervisor *supervisor = userdata;
+    _cleanup_bytes_ struct bytes payload = BYTES_NULL;
+    size_t unread = conn_unsent(conn), jobs = job_set_size(&conn->jobs);
+    stats_count_unread(&supervisor->stats, jobs);
+    log_event(&supervisor->log, LOG_WARNING, LOG_MESSAGE_CLIENT_DISMISSED,
+              "client %" PRIu64 " (uid %d, pid %d) is dismissed: it has left %zu bytes of replies "
+              "unread for too long; its %zu unanswered jobs are cancelled",
+              conn->number, (int)conn->peer.uid, (int)conn->peer.pid, unread, jobs);
+    if (reply_bye("replies_unread", "too many replies were left unread for too long", &payload) ==
+        0)
+        conn_send(conn, &payload);
+}
+
+void requests_relieve(struct supervisor *supervisor)
+{
+    const struct conn_list *choked = &supervisor->conn_env.choked;
+    while (queue_is_overfull(&supervisor->queue) && !TAILQ_EMPTY(choked))
+        conn_dismiss_choked(TAILQ_FIRST(choked));
+}
+
 static void on_closed(struct conn *conn, void *userdata)
 {
     struct supervisor *supervisor = userdata;
@@ -301,6 +320,7 @@ const struct conn_ops requests_conn_ops = {
     .request = on_request,
     .gone = on_gone,
     .choked = on_choked,
+    .left_unread = on_left_unread,
     .closed = on_closed,
 };
 
@@ -319,6 +339,22 @@ static void refuse_client(int fd)
     (void)!send(taken, payload.data, payload.length, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
+/* Says in the log why not. */
+static bool may_connect(struct supervisor *supervisor, int fd)
+{
+    size_t max = supervisor->settings->config.max_clients, count = supervisor->conn_count;
+    size_t free = max > count ? max - count : 0;
+    struct ucred peer = {.uid = (uid_t)-1};
+    socklen_t length = sizeof(peer);
+    (void)getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length);
+    if (users_admit(&supervisor->conn_env.users, peer.uid, free))
+        return true;
+    log_event(&supervisor->log, LOG_WARNING, LOG_MESSAGE_CLIENT_REFUSED,
+              "client refused (uid %d): %zu are connected%s", (int)peer.uid, count,
+              free > 0 ? ", and the rest is kept for other users" : "");
+    return false;
+}
+
 void requests_accept(int fd, void *userdata)
 {
     struct supervisor *supervisor = userdata;
@@ -331,10 +367,8 @@ void requests_accept(int fd, void *userdata)
     };
     _cleanup_bytes_ struct bytes payload = BYTES_NULL;
 
-    if (supervisor->conn_count >= supervisor->settings->config.max_clients) {
+    if (!may_connect(supervisor, fd)) {
         stats_count_refused(&supervisor->stats);
-        log_event(&supervisor->log, LOG_WARNING, LOG_MESSAGE_CLIENT_REFUSED,
-                  "client refused: %zu are connected", supervisor->conn_count);
         refuse_client(fd);
         return;
     }
@@ -347,5 +381,7 @@ void requests_accept(int fd, void *userdata)
     state_add_conn(supervisor, conn);
     if (reply_hello(&hello, &payload) == 0)
         conn_send(conn, &payload);
+    else
+        conn_close(conn);
     conn_start(conn);
 }

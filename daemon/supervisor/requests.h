@@ -11,9 +11,15 @@ extern const struct conn_ops requests_conn_ops;
 /* Serves a client that has connected on FD (taken), or refuses one too many. */
 void requests_accept(int fd, void *userdata);
 
+/* Dismisses those who have left replies unread for the longest, as long as the jobs that they keep
+ * waiting take more than twice the room of the queue. */
+void requests_relieve(struct supervisor *supervisor);
+
 /* Unparks connections for whose job the queue has room, oldest first. Where jobs are refused it
  * unparks all of them. */
 void requests_resume(struct supervisor *supervisor);
 
-/* Answers every queued and every parked job with `draining`. */
-void requests_refuse_queued(struct supervisor *supervisor);
+/* Answers every queued job with an error. A parked job goes the same way, by the queue or at once.
+ */
+void requests_refuse_queued(struct supervisor *supervisor, enum error_code code,
+                            const char *message);

@@ -3,6 +3,11 @@
 
 #include <assert.h>
 
+/* While others wait for the memory of a frame, it gets its next part in this part of the time in
+ * which it has to be complete, or is given up. */
+#define STALLS_PER_TIMEOUT 30
+#define STALL_MIN_MS UINT64_C(100)
+
 /* --- the phase ----------------------------------------------------------------------------- */
 
 static _unused_ bool may_follow(enum phase phase, enum phase next)
@@ -69,6 +74,13 @@ int state_log_level(const struct config *config)
     return levels[config->log_level];
 }
 
+void state_bound_receiving(struct supervisor *supervisor)
+{
+    const struct config *config = &supervisor->settings->config;
+    receive_budget_bound(&supervisor->conn_env.budget, config->receive_bytes,
+                         MAX(config->frame_timeout_ms / STALLS_PER_TIMEOUT, STALL_MIN_MS));
+}
+
 void state_adopt(struct supervisor *supervisor, struct settings *settings)
 {
     const struct config *config = &settings->config;
@@ -82,7 +94,9 @@ void state_adopt(struct supervisor *supervisor, struct settings *settings)
     env->max_frame = config->max_frame;
     env->frame_timeout_ms = config->frame_timeout_ms;
     env->high_water = config->reply_high_water;
-    receive_budget_set_max(&env->budget, config->receive_bytes);
+    /* A private daemon has one client and nobody whom that could keep waiting. */
+    env->reply_timeout_ms = supervisor->single_client ? 0 : config->reply_timeout_ms;
+    state_bound_receiving(supervisor);
 }
 
 struct settings_host state_host(const struct supervisor *supervisor)
@@ -90,7 +104,9 @@ struct settings_host state_host(const struct supervisor *supervisor)
     return (struct settings_host){
         .jail_program = supervisor->jail_program,
         .warm_program = supervisor->warm_program,
+        .is_private = supervisor->single_client,
         .no_cgroups = supervisor->cgroups.fd >= 0 ? NULL : supervisor->no_cgroups.text,
+        .bounds_memory = supervisor->cgroups.fd >= 0 && supervisor->cgroups.has[CGROUP_MEMORY],
     };
 }
 

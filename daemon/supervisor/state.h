@@ -43,6 +43,7 @@ struct supervisor {
     struct health health;
     const char *illness; /* what the last look at the health found wrong; NULL: nothing */
     bool reload_refused; /* the last one */
+    bool has_refused;    /* jobs, for want of a jail; until the health finds one */
     struct scrape scrape;
     struct queue queue;
     struct pool pool;
@@ -86,6 +87,9 @@ static inline bool state_is_draining(const struct supervisor *supervisor)
 /* Adds a new connection to the list, and takes a closed one out. Frees nothing. */
 void state_add_conn(struct supervisor *supervisor, struct conn *conn);
 void state_remove_conn(struct supervisor *supervisor, struct conn *conn);
+
+/* Puts the bounds of the settings in force on what clients send. */
+void state_bound_receiving(struct supervisor *supervisor);
 
 /* Puts SETTINGS (taken) into force for everything but the pool. */
 void state_adopt(struct supervisor *supervisor, struct settings *settings);

@@ -87,7 +87,8 @@ static void begin_drain(struct supervisor *supervisor)
               "draining: %u jobs run, %zu are queued", pool_busy(&supervisor->pool),
               queue_count(&supervisor->queue));
     close_listeners(supervisor);
-    requests_refuse_queued(supervisor);
+    requests_refuse_queued(supervisor, ERROR_DRAINING,
+                           "the daemon stops before the job was started");
     (void)event_add(supervisor->grace, &grace);
     notify_tell(supervisor);
     event_active(supervisor->turn, 0, 0);
@@ -95,15 +96,31 @@ static void begin_drain(struct supervisor *supervisor)
 
 /* --- events -------------------------------------------------------------------------------- */
 
+/* Answers the jobs that wait for a jail which cannot be had: their clients know better than this
+ * daemon how long to wait for a host that is short of something. */
+static void refuse_for_no_jail(struct supervisor *supervisor)
+{
+    char message[512];
+    const char *why = pool_why_no_jail(&supervisor->pool);
+    if (!why || queue_count(&supervisor->queue) == 0)
+        return;
+    (void)snprintf(message, sizeof(message), "no jail can be started in %.256s: %s",
+                   supervisor->work_dir, why);
+    supervisor->has_refused = true;
+    requests_refuse_queued(supervisor, ERROR_SANDBOX_FAILED, message);
+}
+
 static void on_turn(evutil_socket_t fd, short what, void *userdata)
 {
     struct supervisor *supervisor = userdata;
     (void)fd;
     (void)what;
     pool_reap(&supervisor->pool);
-    pool_dispatch(&supervisor->pool);
-    requests_resume(supervisor);
-    pool_dispatch(&supervisor->pool);
+    requests_relieve(supervisor);
+    do
+        requests_resume(supervisor);
+    while (pool_dispatch(&supervisor->pool));
+    refuse_for_no_jail(supervisor);
     if (supervisor->single_client && supervisor->conn_count == 0)
         begin_drain(supervisor);
     if (state_is_draining(supervisor))
@@ -177,14 +194,19 @@ static int set_up_events(struct supervisor *supervisor)
     return service_init(&supervisor->service, base, notify_is_healthy, supervisor);
 }
 
-static void set_up_conn_env(struct supervisor *supervisor)
+static int set_up_conn_env(struct supervisor *supervisor)
 {
     supervisor->conn_env.base = supervisor->base;
     supervisor->conn_env.log = &supervisor->log;
     supervisor->conn_env.ops = &requests_conn_ops;
     supervisor->conn_env.userdata = supervisor;
-    receive_budget_init(&supervisor->conn_env.budget, supervisor->settings->config.receive_bytes);
+    users_init(&supervisor->conn_env.users);
     TAILQ_INIT(&supervisor->conn_env.parked);
+    TAILQ_INIT(&supervisor->conn_env.choked);
+    int r = receive_budget_init(&supervisor->conn_env.budget, supervisor->base, conn_lose_share);
+    if (r == 0)
+        state_bound_receiving(supervisor);
+    return r;
 }
 
 /* Makes and locks the work directory: two daemons in one would empty each other's slots. */
@@ -274,7 +296,6 @@ static int set_up_clients(struct supervisor *supervisor, const struct supervisor
 {
     const struct config *config = &supervisor->settings->config;
     if (options->serve_fd >= 0) {
-        supervisor->single_client = true;
         requests_accept(options->serve_fd, supervisor);
         return 0;
     }
@@ -325,11 +346,12 @@ static int set_up(struct supervisor *supervisor, const struct supervisor_options
                   struct fault *fault)
 {
     int r = set_up_events(supervisor);
+    if (r == 0)
+        r = set_up_conn_env(supervisor);
     if (r < 0) {
         fault_set(fault, "setting up the event loop: %s", strerror(-r));
         return r;
     }
-    set_up_conn_env(supervisor);
     r = set_up_pool(supervisor, fault);
     if (r == 0)
         r = set_up_clients(supervisor, options, fault);
@@ -357,6 +379,7 @@ int supervisor_init(struct supervisor *supervisor, struct config *config,
         .source = options->source,
         .jail_program = options->jail_program,
         .warm_program = options->warm_program,
+        .single_client = options->serve_fd >= 0,
         .scrape = SCRAPE_NULL,
         .work_dir_fd = -1,
         .cgroups = CGROUP_TREE_NULL,
@@ -420,6 +443,7 @@ void supervisor_deinit(struct supervisor *supervisor)
     free_conns(supervisor);
     pool_deinit(&supervisor->pool);
     service_deinit(&supervisor->service);
+    receive_budget_deinit(&supervisor->conn_env.budget);
     supervisor->turn = consume_event(supervisor->turn);
     supervisor->drain = consume_event(supervisor->drain);
     supervisor->grace = consume_event(supervisor->grace);

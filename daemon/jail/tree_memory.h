@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* How much memory the processes of a job take together, where no control group tells. */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Returns whether all processes that PROC shows but the jail and its twin have more than BYTES
+ * resident or swapped out. PROC is a /proc of the jail's pid namespace that hides none. Shared
+ * pages count once. */
+bool tree_memory_exceeds(int proc, pid_t twin, uint64_t bytes);

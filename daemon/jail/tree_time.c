@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+#include "tree_time.h"
+
+#include "daemon/base/clock.h"
+#include "proto/util.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Without a pid namespace, /proc shows the whole host. What lies beyond these bounds is not
+ * counted; a job has far fewer processes. */
+#define PROCESSES_MAX 8192
+#define THREADS_MAX 8192
+
+struct process {
+    pid_t pid, parent;
+    uint64_t alive_ns; /* CPU time of its threads, past and present */
+    uint64_t dead_ns;  /* of the children that it has waited for, and of theirs */
+    bool is_ours;
+};
+
+static void closedir_pointer(DIR **dir)
+{
+    if (*dir)
+        (void)closedir(*dir);
+}
+
+/* Opens the directory PATH below AT. NULL with errno on failure. */
+static DIR *open_directory(int at, const char *path)
+{
+    int fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (!dir)
+        close_fd(fd);
+    return dir;
+}
+
+static bool read_text(int at, const char *path, char *text, size_t size)
+{
+    _cleanup_close_ int fd = openat(at, path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
+    text[MAX(n, (ssize_t)0)] = '\0';
+    return n > 0;
+}
+
+/* Returns the number that NAME is, 0 if it is none. */
+static pid_t number_of(const char *name)
+{
+    char *end;
+    long number = strtol(name, &end, 10);
+    return number > 0 && *end == '\0' ? (pid_t)number : 0;
+}
+
+/* Reads process PID. Returns false if it is gone. */
+static bool read_process(int proc, pid_t pid, struct process *ret)
+{
+    enum { PARENT = 1, USER = 11, SYSTEM, DEAD_USER, DEAD_SYSTEM, FIELDS };
+    uint64_t fields[FIELDS] = {0}, tick_ns = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
+    char path[32], text[1024];
+    (void)snprintf(path, sizeof(path), "%d/stat", (int)pid);
+    if (!read_text(proc, path, text, sizeof(text)))
+        return false;
+    /* "42 (name) S 1 ...": the name may contain anything, even ')'. */
+    char *at = strrchr(text, ')');
+    if (!at || strlen(at) < 4)
+        return false;
+    at += 3;
+    for (size_t i = PARENT; i < FIELDS; i++)
+        fields[i] = strtoull(at, &at, 10);
+    *ret = (struct process){
+        .pid = pid,
+        .parent = (pid_t)fields[PARENT],
+        .alive_ns = (fields[USER] + fields[SYSTEM]) * tick_ns,
+        .dead_ns = (fields[DEAD_USER] + fields[DEAD_SYSTEM]) * tick_ns,
+    };
+    return true;
+}
+
+/* Reads all processes, at most PROCESSES_MAX. Returns how many. */
+static size_t read_processes(DIR *proc, struct process *processes)
+{
+    size_t n = 0;
+    for (const struct dirent *entry; n < PROCESSES_MAX && (entry = readdir(proc));) {
+        pid_t pid = number_of(entry->d_name);
+        if (pid > 0 && read_process(dirfd(proc), pid, &processes[n]))
+            n++;
+    }
+    return n;
+}
+
+/* Marks the children of PARENT. Returns whether there are any. */
+static bool mark_children(struct process *processes, size_t n, pid_t parent)
+{
+    bool found = false;
+    for (size_t i = 0; i < n; i++)
+        if (processes[i].parent == parent && !processes[i].is_ours)
+            found = processes[i].is_ours = true;
+    return found;
+}
+
+/* Marks the descendants of this process. */
+static void mark_ours(struct process *processes, size_t n)
+{
+    bool found = mark_children(processes, n, getpid());
+    while (found) {
+        found = false;
+        for (size_t i = 0; i < n; i++)
+            if (processes[i].is_ours)
+                found = mark_children(processes, n, processes[i].pid) || found;
+    }
+}
+
+/* Whether thread THREAD runs or could run. */
+static bool is_ready(int tasks, const char *thread)
+{
+    char path[32], text[1024];
+    (void)snprintf(path, sizeof(path), "%.15s/stat", thread);
+    const char *after_name = read_text(tasks, path, text, sizeof(text)) ? strrchr(text, ')') : NULL;
+    return after_name && strncmp(after_name, ") R", 3) == 0;
+}
+
+/* Adds the times of the threads of PROCESS, and takes their number from *THREADS: how many threads
+ * may still be read. */
+static void add_threads(int proc, const struct process *process, size_t *threads,
+                        struct tree_time *time)
+{
+    char path[32], text[80];
+    uint64_t run_ns = 0;
+    (void)snprintf(path, sizeof(path), "%d/task", (int)process->pid);
+    _cleanup_(closedir_pointer) DIR *tasks = open_directory(proc, path);
+    for (const struct dirent *entry; tasks && *threads > 0 && (entry = readdir(tasks));) {
+        if (number_of(entry->d_name) == 0)
+            continue;
+        (*threads)--;
+        (void)snprintf(path, sizeof(path), "%.15s/schedstat", entry->d_name);
+        if (!read_text(dirfd(tasks), path, text, sizeof(text)))
+            continue;
+        char *end; /* "run_ns wait_ns timeslices" */
+        run_ns += strtoull(text, &end, 10);
+        uint64_t wait_ns = strtoull(end, &end, 10), slices = strtoull(end, NULL, 10);
+        time->wait_ns += wait_ns;
+        if (!is_ready(dirfd(tasks), entry->d_name))
+            continue;
+        time->is_ready = true;
+        time->usual_wait_ns = MAX(time->usual_wait_ns, wait_ns / MAX(slices, UINT64_C(1)));
+    }
+    /* Ticks are coarse; but they include the threads that have ended. */
+    time->run_ns += MAX(run_ns, process->alive_ns) + process->dead_ns;
+}
+
+int tree_time_read(int proc, struct tree_time_except except, struct tree_time *ret)
+{
+    /* Static because it is too large for the stack; this function is not called twice at once. */
+    static struct process processes[PROCESSES_MAX];
+    _cleanup_(closedir_pointer) DIR *dir = open_directory(proc, proc < 0 ? "/proc" : ".");
+    if (!dir)
+        return -errno;
+    struct tree_time time = {0};
+    size_t threads = THREADS_MAX, n = read_processes(dir, processes);
+    mark_ours(processes, n);
+    for (size_t i = 0; i < n; i++)
+        if (processes[i].is_ours && processes[i].pid == except.pid)
+            time.run_ns += processes[i].dead_ns - MIN(processes[i].dead_ns, except.earlier_ns);
+        else if (processes[i].is_ours)
+            add_threads(dirfd(dir), &processes[i], &threads, &time);
+    *ret = time;
+    return 0;
+}
+
+/* Whether a wait that matters may be under way: something could run, and either waits were long
+ * before, or much of the time is not accounted for. */
+static bool is_in_doubt(const struct tree_time *time, uint64_t elapsed_ns)
+{
+    return time->is_ready && (time->wait_ns >= time->run_ns / 2 ||
+                              time->run_ns + time->wait_ns < elapsed_ns / 10 * 9);
+}
+
+int tree_time_read_settled(int proc, uint64_t elapsed_ns, struct tree_time_except except,
+                           struct tree_time *ret)
+{
+    struct tree_time time = {0};
+    uint64_t began_ns = clock_now_ns(), settling_ns = 0;
+    int r = tree_time_read(proc, except, &time);
+    uint64_t run_ns = r == 0 ? time.run_ns : 0;
+    while (r == 0 && is_in_doubt(&time, elapsed_ns) && time.run_ns <= run_ns &&
+           settling_ns < TREE_TIME_SETTLE_MS * NS_PER_MS) {
+        (void)nanosleep(&(struct timespec){.tv_nsec = 2000000L}, NULL);
+        r = tree_time_read(proc, except, &time);
+        settling_ns = clock_now_ns() - began_ns;
+    }
+    if (r < 0)
+        return r;
+    if (is_in_doubt(&time, elapsed_ns)) {
+        uint64_t now_ns = elapsed_ns + settling_ns;
+        uint64_t rest_ns = now_ns - MIN(now_ns, time.run_ns + time.wait_ns);
+        time.wait_ns += time.run_ns <= run_ns ? rest_ns : MIN(rest_ns, time.usual_wait_ns);
+    }
+    *ret = time;
+    return 0;
+}

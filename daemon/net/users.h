@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* The users who are connected, by uid: what the connections of one share.
+ *
+ * Invariant: a user is in the table exactly while he has connections. */
+
+#include "daemon/pool/queue.h"
+
+#include <sys/types.h>
+
+/* A user may have this many times as many connections as are still free, so that a lone one gets
+ * three quarters of them, and there is always room for the next user. */
+#define USER_CONNECTIONS_PER_FREE 3
+
+struct user {
+    uid_t uid;
+    size_t connections;
+    struct queue_user queue;
+    size_t received; /* bytes of his shares of the receive budget */
+    LIST_ENTRY(user) link;
+};
+
+LIST_HEAD(user_list, user);
+
+#define USER_BUCKETS 64
+
+struct users {
+    struct user_list buckets[USER_BUCKETS];
+};
+
+void users_init(struct users *users);
+
+/* Counts one more connection of UID. NULL when memory runs out. */
+struct user *users_join(struct users *users, uid_t uid);
+
+/* Counts one connection less; frees a user who has none left. Accepts and returns NULL. */
+struct user *user_leave(struct user *user);
+
+/* Whether UID may connect once more while FREE more connections are possible. */
+bool users_admit(const struct users *users, uid_t uid, size_t free);

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+#include "starvation.h"
+
+#include "daemon/base/clock.h"
+#include "proto/util.h"
+
+/* A deadline moves by at least this part of the limit, and by at least this time: an idle sleeper
+ * waits for a CPU too, whenever it wakes. */
+#define STEP_PART 20
+#define STEP_MIN_NS (10 * NS_PER_MS)
+
+/* By the threads' own account. Of the time that they waited together, `foreign` is what others had
+ * of the job's CPUs. The rest is what the job's threads took from each other. The same share of the
+ * time in which any of them was runnable, which is at most `active`, is lost. */
+static double lost_by_threads(const struct starvation *s)
+{
+    double elapsed = (double)s->elapsed_ns, run = (double)s->run_ns, wait = (double)s->wait_ns;
+    double left_by_job = MAX(elapsed * s->cpu_percent / 100 - run, 0.0);
+    double foreign = MIN(wait, left_by_job), active = MIN(elapsed, run + wait);
+    return foreign > 0 ? active * foreign / (run + foreign) : 0;
+}
+
+/* By the account of the cgroup, which includes processes that have ended. It is too high where the
+ * kernel holds the group back for its own limit: while the job ran on all that it may use, it lost
+ * nothing. */
+static double lost_by_cgroup(const struct starvation *s)
+{
+    double at_full_speed = (double)s->run_ns * 100 / MAX(s->cpu_percent, 1u);
+    double most = MAX((double)s->elapsed_ns - at_full_speed, 0.0);
+    return MIN((double)s->pressure_ns, most);
+}
+
+uint64_t starvation_lost_ns(const struct starvation *starvation)
+{
+    double threads = lost_by_threads(starvation), cgroup = lost_by_cgroup(starvation);
+    return MIN((uint64_t)MAX(threads, cgroup), starvation->elapsed_ns);
+}
+
+enum starvation_verdict starvation_judge(uint64_t limit_ns, uint64_t elapsed_ns, uint64_t lost_ns,
+                                         unsigned moves, uint64_t *ret_deadline_ns)
+{
+    uint64_t step_ns = MAX(limit_ns / STEP_PART, STEP_MIN_NS);
+    uint64_t most_ns = limit_ns * STARVATION_FACTOR_MAX;
+    double had = (double)(elapsed_ns - MIN(lost_ns, elapsed_ns));
+    double wanted = (double)limit_ns * (double)elapsed_ns / MAX(had, 1.0);
+    if (wanted < (double)(elapsed_ns + step_ns))
+        return STARVATION_OVER;
+    uint64_t deadline_ns = wanted < (double)most_ns ? (uint64_t)wanted : most_ns;
+    if (moves >= STARVATION_MOVES_MAX || deadline_ns <= elapsed_ns)
+        return STARVATION_STARVED;
+    *ret_deadline_ns = deadline_ns;
+    return STARVATION_MOVE;
+}

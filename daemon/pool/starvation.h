@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* Decides what becomes of a job at its deadline: whether it is over, or has to get the time back
+ * for which it waited for a CPU. Pure.
+ *
+ * Theory of operation. A job may take LIMIT of wall clock on a host that does nothing else. While
+ * it is ready to run and others have the CPU, its clock stands still, so to say: the time that it
+ * has lost so far is taken off the time that has passed. If less than LIMIT is left, the deadline
+ * moves to where the job would reach LIMIT if it went on losing time at the same rate:
+ *
+ *     deadline = LIMIT * elapsed / (elapsed - lost)
+ *
+ * For a job that does nothing but compute this is LIMIT * (run + wait) / run. Time that it sleeps
+ * counts against it as ever.
+ *
+ * A job cannot make itself starve. Threads that wait for each other's CPU time leave no CPU idle:
+ * what they wait counts only as far as the job's CPUs were not running the job itself. In any case
+ * a deadline moves at most STARVATION_MOVES_MAX times, to at most STARVATION_FACTOR_MAX times
+ * LIMIT. A job that has not had its time by then is starved: nothing is known about it. */
+
+#include <stdint.h>
+
+#define STARVATION_FACTOR_MAX 10
+#define STARVATION_MOVES_MAX 10
+
+/* What is known of a job while it runs. Times in nanoseconds. */
+struct starvation {
+    uint64_t elapsed_ns;  /* since its program started */
+    uint64_t run_ns;      /* CPU time of the whole tree */
+    uint64_t wait_ns;     /* sum over its threads: runnable without a CPU; 0 if not known */
+    uint64_t pressure_ns; /* its cgroup was runnable and none of it ran; 0 if not known */
+    unsigned cpu_percent; /* what the job could use at most: 100 for each CPU, or a lower limit */
+};
+
+/* How long the job stood still because others had the CPUs, at most elapsed_ns. Trusts no member of
+ * STARVATION but elapsed_ns and cpu_percent. */
+uint64_t starvation_lost_ns(const struct starvation *starvation);
+
+enum starvation_verdict {
+    STARVATION_OVER,    /* it has had its time */
+    STARVATION_MOVE,    /* *ret_deadline_ns is later than now */
+    STARVATION_STARVED, /* it has not had its time, and its deadline cannot move further */
+};
+
+/* Judges a job with the limit LIMIT_NS that has lost LOST_NS of ELAPSED_NS, after MOVES moves. For
+ * STARVATION_MOVE stores the new deadline, counted as elapsed_ns is, in *ret_deadline_ns. */
+enum starvation_verdict starvation_judge(uint64_t limit_ns, uint64_t elapsed_ns, uint64_t lost_ns,
+                                         unsigned moves, uint64_t *ret_deadline_ns);
