@@ -2,6 +2,8 @@
 #include "engine_private.h"
 #include "runinfo.h"
 
+#include "proto/printer.h"
+
 #include <string.h>
 
 static void count(struct engine *engine, const struct message *message)
@@ -25,8 +27,12 @@ static int make_line(struct engine *engine, struct message *message, struct pend
                      struct bytes *ret)
 {
     int r = engine->work.answer(engine->work.arg, message, job->note, ret);
+    if (engine->work.aside)
+        return r;
     if (r == 0)
         r = runinfo_finish(job->run, engine->session.version);
+    if (r == 0)
+        r = runinfo_set_deadline(job->run, message->object);
     /* A line that keeps its job's id in `run` lacks the fields of the answer. */
     if (r == 0 && json_object_get(job->run, "id"))
         r = runinfo_set_circumstances(job->run, message->object);
@@ -41,7 +47,7 @@ static void record(struct engine *engine, struct message *message, struct pendin
     _cleanup_bytes_ struct bytes line = BYTES_NULL;
     count(engine, message);
     if (make_line(engine, message, job, &line) < 0 ||
-        output_line(&engine->output, line.data, line.length) < 0) {
+        (!engine->work.aside && output_line(&engine->output, line.data, line.length) < 0)) {
         engine_complain(engine, "out of memory");
         engine_note_lost(engine);
         engine_enter(engine, PHASE_ABORTED);
@@ -65,8 +71,26 @@ static bool confirms_withdrawal(const struct pending_job *job, const struct mess
            strcmp(message_text(message, "code"), "cancelled") == 0;
 }
 
+/* An error that names no job is about one that the daemon could not read, or about the connection,
+ * which ends then: asks for a sign of life. */
+static void suspect(struct engine *engine, const struct message *message)
+{
+    static const char ping[] = "{\"type\":\"ping\"}";
+    engine->doubtful++;
+    json_decref(engine->unread_error);
+    engine->unread_error = json_incref(message->object);
+    (void)session_send(&engine->session, ping, strlen(ping));
+}
+
+static bool names_a_job(const struct message *message)
+{
+    return json_object_get(message->object, "id") || json_object_get(message->object, "job_no");
+}
+
 static void take_unexpected(struct engine *engine, const struct message *message)
 {
+    if (message->type == MESSAGE_ERROR && !names_a_job(message))
+        suspect(engine, message);
     /* A cancel may cross the answer of its job; the daemon then answers that it knows no such
      * job. */
     if (message->type == MESSAGE_ERROR && !engine_submits(engine))
@@ -134,6 +158,48 @@ static void take_answer(struct engine *engine, struct message *message)
     engine_check_cost(engine);
 }
 
+static bool find_queued(struct pending_job *job, void *arg)
+{
+    struct pending_job **found = arg;
+    if (job->state == PENDING_QUEUED)
+        *found = job;
+    return !*found;
+}
+
+/* Gives JOB the last error that named no job. */
+static int answer_unread(struct engine *engine, const struct pending_job *job)
+{
+    _cleanup_bytes_ struct bytes payload = BYTES_NULL;
+    _cleanup_message_ struct message message = MESSAGE_NULL;
+    struct fault fault = FAULT_NULL;
+    _cleanup_json_ json_t *object = json_copy(engine->unread_error);
+    if (!object ||
+        json_object_set_new(object, "id", json_stringn(job->id.data, job->id.length)) < 0 ||
+        json_print(object, &payload) < 0 ||
+        message_decode(&payload, &engine->session.tail, &message, &fault) < 0)
+        return -ENOMEM;
+    take_answer(engine, &message);
+    return 0;
+}
+
+/* The daemon answers every job that it has read. So as soon as no other job waits to start, those
+ * that do are the ones that it could not read. */
+static void settle_unread(struct engine *engine)
+{
+    const size_t *counts = engine->pending.counts;
+    while (engine->unread > 0 && engine_submits(engine) && counts[PENDING_WITHDRAWN] == 0 &&
+           counts[PENDING_QUEUED] == engine->unread) {
+        struct pending_job *job = NULL;
+        pending_each(&engine->pending, find_queued, &job);
+        engine->unread--;
+        if (answer_unread(engine, job) < 0) {
+            engine_complain(engine, "out of memory");
+            engine_note_lost(engine);
+            engine_enter(engine, PHASE_ABORTED);
+        }
+    }
+}
+
 static void take_started(struct engine *engine, const struct message *message)
 {
     struct pending_job *job = job_of(engine, message);
@@ -147,6 +213,9 @@ static void take_message(struct engine *engine, struct message *message)
         take_answer(engine, message);
     } else if (message->type == MESSAGE_STARTED) {
         take_started(engine, message);
+    } else if (message->type == MESSAGE_PONG) {
+        engine->unread += engine->doubtful;
+        engine->doubtful = 0;
     } else {
         progress_clear(&engine->progress);
         session_unexpected(message);
@@ -170,6 +239,7 @@ void engine_take_messages(struct engine *engine)
             return;
         }
         take_message(engine, &message);
+        settle_unread(engine);
     }
 }
 

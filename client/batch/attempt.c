@@ -23,12 +23,16 @@ int64_t attempt_delay_ms(size_t n)
     return MIN((int64_t)DELAY_FIRST_MS << doublings, (int64_t)DELAY_MAX_MS);
 }
 
-bool attempt_is_starved(const struct message *result)
+bool attempt_is_starved(const struct message *answer)
 {
-    const json_t *usage = json_object_get(result->object, "usage");
+    const json_t *usage = json_object_get(answer->object, "usage");
     const char *limit = json_string_value(
-        json_object_get(json_object_get(result->object, "outcome"), "limit_exceeded"));
+        json_object_get(json_object_get(answer->object, "outcome"), "limit_exceeded"));
     json_int_t wall = json_integer_value(json_object_get(usage, "wall_clock_ms"));
     json_int_t wait = json_integer_value(json_object_get(usage, "cpu_wait_ms"));
+    if (answer->type == MESSAGE_ERROR)
+        return strcmp(message_text(answer, "code"), "starved") == 0;
+    if (json_object_get(answer->object, "deadline"))
+        return false;
     return limit && strcmp(limit, "wall_clock") == 0 && wait > 0 && wait >= wall - wait;
 }

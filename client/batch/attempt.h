@@ -12,5 +12,7 @@ bool attempt_is_retriable(const struct message *error, bool all);
 /* Returns the milliseconds from the N'th failed attempt (from 1) to the next one. */
 int64_t attempt_delay_ms(size_t n);
 
-/* Whether RESULT is a timeout of a job that waited for a CPU half of its time or longer. */
-bool attempt_is_starved(const struct message *result);
+/* Whether ANSWER says that others had the CPUs that the job needed: the error `starved`, or a
+ * timeout of a job that waited for a CPU half of its time or longer. If the daemon
+ * had moved the deadline, the job has had its time, and its timeout does not count. */
+bool attempt_is_starved(const struct message *answer);

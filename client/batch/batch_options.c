@@ -81,9 +81,11 @@ const struct option_spec engine_specs[ENGINE_SPECS] = {
         .name = "no-rerun-starved",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct engine_options, no_rerun_starved),
-        .help =
-            "count a timeout even if the job waited for a CPU half of its time; otherwise run it "
-            "once more, with nothing of this run beside it",
+        .help = "count a timeout even if the job waited for a CPU half of its time, and retry a "
+                "job that "
+                "got no CPU like any other; otherwise run it once more, with nothing of this run "
+                "beside "
+                "it",
     },
     {
         .name = "cost-cap",

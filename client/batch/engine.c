@@ -200,6 +200,9 @@ static int turn(struct engine *engine)
 void engine_run(struct engine *engine, const struct engine_work *work)
 {
     engine->work = *work;
+    engine->started_ms = engine->progressed_ms = monotonic_ms();
+    engine->stall_ms = ENGINE_STALL_FIRST_MS;
+    progress_init(&engine->progress, engine->options.quiet, engine->started_ms);
     /* Grow the map once, not again and again while jobs run. A resumed run has mostly the same
      * ids. */
     uint64_t ids = work->cases * MAX(work->samples, (uint64_t)1);
@@ -282,15 +285,12 @@ int engine_open(struct engine *engine, const struct engine_options *options,
         return r;
     }
     engine->cost_usd = engine->ledger.cost_usd;
-    progress_init(&engine->progress, options->quiet, monotonic_ms());
     long patience_s = options->reconnect ? options->reconnect : RECONNECT_DEFAULT_S;
     bool waits = !options->no_reconnect && engine->session.daemon.pid <= 0;
     reconnect_init(&engine->reconnect, waits ? patience_s * 1000 : 0);
     engine->window = options->jobs > 0
                          ? (size_t)options->jobs
                          : (size_t)MIN(engine->session.jobs_per_client, WINDOW_DEFAULT);
-    engine->started_ms = engine->progressed_ms = monotonic_ms();
-    engine->stall_ms = ENGINE_STALL_FIRST_MS;
     let_jobs_run_on();
     return 0;
 }
@@ -303,6 +303,7 @@ void engine_deinit(struct engine *engine)
     summary_deinit(&engine->summary);
     session_deinit(&engine->session);
     interrupt_deinit(&engine->interrupt);
+    json_decref(engine->unread_error);
 }
 
 uint64_t engine_unanswered(const struct engine *engine)

@@ -24,6 +24,7 @@ struct engine_job {
     struct submission submission;
     json_t *note;       /* handed to engine_work.answer with the answer; may be NULL */
     struct fault place; /* where the input has the job, "jobs.jsonl:7": for messages */
+    bool left_out;      /* the input names it, but it is not to run */
 };
 
 #define ENGINE_JOB_NULL                \
@@ -36,15 +37,21 @@ void engine_job_deinit(struct engine_job *job);
 
 struct engine_work {
     void *arg;
-    struct input *input; /* polled and read after INPUT_WAIT; NULL if NEXT never returns that */
+    struct input *input; /* polled and read after INPUT_WAIT; may be NULL */
 
     /* INPUT_LINE sets *ret, which the engine takes over; INPUT_WRONG sets FAULT, which names the
-     * place. */
+     * place. INPUT_WAIT without an INPUT waits for an answer; with none to come it ends the input.
+     */
     enum input_state (*next)(void *arg, struct engine_job *ret, struct fault *fault);
 
     /* Makes the line for MESSAGE, a `result` or an `error`, and may take parts of it. The line is a
-     * JSON object; the engine adds `run`. Returns 0 or -ENOMEM. */
+     * JSON object; the engine adds `run`. With ASIDE set no line is wanted. Returns 0 or -ENOMEM.
+     */
     int (*answer)(void *arg, struct message *message, json_t *note, struct bytes *ret_line);
+
+    /* Names jobs that only prepare another run and leave no lines ("reference solutions"): the
+     * first signal cancels them. NULL: the jobs leave lines. */
+    const char *aside;
 
     /* How many jobs NEXT will give. */
     uint64_t cases;   /* 0: unknown */
@@ -123,6 +130,7 @@ struct engine {
     double cost_cap; /* INFINITY: none */
     double cost_usd; /* of all attempts so far, and of the runs that this one continues */
     uint64_t withdrawn;
+    uint64_t left_out; /* wanted jobs of the input that are not to run */
     bool reader_gone;
     int64_t started_ms;
     int64_t ended_ms;
@@ -130,8 +138,12 @@ struct engine {
     int64_t stall_ms;      /* this long without progress: next notice */
     int64_t cancel_deadline_ms;
     struct engine_nap nap;
-    uint64_t answered; /* in this run */
-    uint64_t taken;    /* wanted jobs of the input, whether or not an earlier run answered them */
+    /* Submissions that the daemon could not read, so that it does not know whose they are: those
+     * after whose error it has answered a ping, and those whose connection may be about to end. */
+    size_t unread, doubtful;
+    json_t *unread_error; /* the last such error */
+    uint64_t answered;    /* in this run */
+    uint64_t taken; /* wanted jobs of the input, whether or not an earlier run answered them */
 };
 
 #define ENGINE_NULL                                                                  \

@@ -111,7 +111,7 @@ int jobline_from_object(json_t *job, const struct bytes *default_id,
         r = fill_bench_root(job, policy->bench_root);
     if (r < 0)
         return r;
-    /* The message adds a level, and a daemon closes the connection if a message is too deep. */
+    /* The message adds a level, so a daemon would name a place that is not in the file. */
     if (depth_of(job) >= JSON_DEPTH_MAX)
         return fault_set(fault, "nested deeper than %d levels", JSON_DEPTH_MAX - 1);
 
@@ -127,11 +127,12 @@ int jobline_from_object(json_t *job, const struct bytes *default_id,
     return 0;
 }
 
-int jobline_read_object(const char *text, size_t n, json_t **ret, struct fault *fault)
+int jobline_read_object(const char *text, size_t n, json_is_used *is_used, json_t **ret,
+                        struct fault *fault)
 {
     static const char place[] = "JSON: line 1 ";
     struct fault why = FAULT_NULL;
-    int r = json_read_object(text, n, ret, &why);
+    int r = json_read_lenient(text, n, is_used, ret, &why);
     if (r == 0)
         return 0;
     /* The caller names the line of the file. */
@@ -142,11 +143,17 @@ int jobline_read_object(const char *text, size_t n, json_t **ret, struct fault *
     return r;
 }
 
+bool jobline_is_used(const char *name, size_t n)
+{
+    static const char notes[] = "metadata";
+    return n != strlen(notes) || memcmp(name, notes, n) != 0;
+}
+
 int jobline_from_text(const char *text, size_t n, const struct bytes *default_id,
                       const struct jobline_policy *policy, struct submission *ret,
                       struct fault *fault)
 {
     _cleanup_json_ json_t *job = NULL;
-    int r = jobline_read_object(text, n, &job, fault);
+    int r = jobline_read_object(text, n, jobline_is_used, &job, fault);
     return r < 0 ? r : jobline_from_object(job, default_id, policy, ret, fault);
 }

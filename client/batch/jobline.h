@@ -2,7 +2,7 @@
 #pragma once
 /* Turns a job as people write it (the job's fields, and `id` among them) into a submit message. */
 
-#include "proto/json.h"
+#include "proto/lenient.h"
 
 #include <sys/types.h>
 
@@ -38,9 +38,13 @@ int jobline_from_object(json_t *job, const struct bytes *default_id,
                         const struct jobline_policy *policy, struct submission *ret,
                         struct fault *fault);
 
-/* Reads the JSON object in the N bytes of a line. -EBADMSG or -EINVAL with FAULT, which says where
- * in the line, or -ENOMEM. */
-int jobline_read_object(const char *text, size_t n, json_t **ret, struct fault *fault);
+/* Reads the JSON object in the N bytes of a line, as json_read_lenient() does. -EBADMSG or -EINVAL
+ * with FAULT, which says where in the line, or -ENOMEM. */
+int jobline_read_object(const char *text, size_t n, json_is_used *is_used, json_t **ret,
+                        struct fault *fault);
+
+/* Whether a member of a job is used: all but the client's own notes, `metadata`. */
+bool jobline_is_used(const char *name, size_t n);
 
 /* Makes the submission from the N bytes of a line. Fails as jobline_from_object() and
  * jobline_read_object() do. */

@@ -71,7 +71,7 @@ static const char *state_of(const struct engine *engine)
         return "cancelling";
     if (engine->phase == PHASE_STOPPING)
         return "stopping: waiting for what runs";
-    return engine->alone ? "running starved jobs alone" : NULL;
+    return engine->alone ? "running starved jobs alone" : engine->work.aside;
 }
 
 void engine_show_progress(struct engine *engine, int64_t now)

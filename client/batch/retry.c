@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Theory of operation: an answer that does not count goes into the job's `run`, and the job stays
  * pending. A job that ended in an error runs again after a while, beside everything else. A job
- * that timed out for lack of CPU runs again with nothing of this run beside it: while `alone` is
+ * that ended for lack of CPU runs again with nothing of this run beside it: while `alone` is
  * set the engine submits nothing else, and once everything in flight is answered the starved jobs
  * run one after the other. They wait until nothing else is left to do, or until too many of them
  * wait, so that the daemon need not run empty for each. */
@@ -39,7 +39,8 @@ static bool retry(struct engine *engine, struct pending_job *job, const struct m
     return true;
 }
 
-/* Only once: a job that times out with nothing beside it has had its chance. */
+/* Only once: a job that ends so with nothing beside it has had its chance. An error is retried then
+ * like any other. */
 static bool rerun(struct engine *engine, struct pending_job *job, const struct message *message)
 {
     if (engine->options.no_rerun_starved || !attempt_is_starved(message) ||
@@ -56,8 +57,8 @@ bool engine_tries_again(struct engine *engine, struct pending_job *job,
     assert(pending_is_in_flight(job));
     if (!engine_submits(engine))
         return false;
-    return message->type == MESSAGE_RESULT ? rerun(engine, job, message)
-                                           : retry(engine, job, message);
+    return rerun(engine, job, message) ||
+           (message->type != MESSAGE_RESULT && retry(engine, job, message));
 }
 
 static bool find_due(struct pending_job *job, void *arg)

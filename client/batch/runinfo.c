@@ -103,6 +103,12 @@ size_t runinfo_earlier(const json_t *run)
     return json_array_size(json_object_get(run, "earlier"));
 }
 
+int runinfo_set_deadline(json_t *run, const json_t *answer)
+{
+    json_t *deadline = json_object_get(answer, "deadline");
+    return deadline && json_object_set(run, "deadline", deadline) < 0 ? -ENOMEM : 0;
+}
+
 int runinfo_finish(json_t *run, const char *version)
 {
     json_int_t attempts = (json_int_t)runinfo_earlier(run) + 1;

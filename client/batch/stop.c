@@ -78,7 +78,7 @@ static void begin_to_stop(struct engine *engine)
     size_t n = pending_in_flight(&engine->pending);
     if (engine_submits(engine)) /* otherwise the cost cap or --fail-fast has stopped it */
         engine_enter(engine, PHASE_STOPPING);
-    if (n > 0)
+    if (n > 0 && !engine->work.aside)
         engine_complain(engine,
                         "interrupted: submitting nothing more; waiting for %zu job%s in flight "
                         "(interrupt again to cancel)",
@@ -108,10 +108,10 @@ void engine_take_signal(struct engine *engine)
         engine_enter(engine, PHASE_ABORTED);
     else if (!engine_is_connected(engine))
         engine_lose_daemon(engine, "interrupted while rubricd was gone");
-    else if (again)
-        cancel_all(engine);
-    else
+    else if (!again)
         begin_to_stop(engine);
+    if (engine->phase == PHASE_STOPPING && (again || engine->work.aside))
+        cancel_all(engine);
 }
 
 void engine_check_cancelling(struct engine *engine, int64_t now)

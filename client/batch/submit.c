@@ -63,10 +63,13 @@ static int submit(struct engine *engine, struct engine_job *job, struct fault *f
     return r;
 }
 
-/* Whether the filters and the limit let the job pass. */
-static bool is_selected(struct engine *engine, const struct submission *submission)
+/* Whether the job is to run, and the filters and the limit let it pass. */
+static bool is_selected(struct engine *engine, const struct engine_job *job)
 {
-    if (!selection_wants(&engine->selection, submission)) {
+    const struct submission *submission = &job->submission;
+    bool matches = selection_wants(&engine->selection, submission);
+    if (!matches || job->left_out) {
+        engine->left_out += matches;
         ledger_skip_job(&engine->ledger, submission->id.data, submission->id.length);
         return false;
     }
@@ -78,7 +81,7 @@ static bool is_selected(struct engine *engine, const struct submission *submissi
 
 static void take_job(struct engine *engine, struct engine_job *job)
 {
-    if (!is_selected(engine, &job->submission))
+    if (!is_selected(engine, job))
         return;
     if (engine->daemon_drains) {
         engine_complain(engine, "rubricd is draining: %s and what follows was not submitted",
@@ -131,7 +134,9 @@ void engine_submit_jobs(struct engine *engine)
             refuse_input(engine, fault.text);
             break;
         case INPUT_WAIT:
-            return;
+            if (engine->work.input || pending_count(&engine->pending) > 0)
+                return;
+            __attribute__((fallthrough)); /* no answer will come */
         case INPUT_END:
             engine->exhausted = true;
             engine_enter(engine, PHASE_FINISHING);

@@ -28,7 +28,7 @@ static size_t syntax_of(enum limit limit)
 {
     if (limit_is_time(limit))
         return 0;
-    return strstr(limit_key(limit), "bytes") ? 1 : 2;
+    return limit_is_in_bytes(limit) ? 1 : 2;
 }
 
 static json_t *limit_value(enum limit limit, uint64_t value)

@@ -94,7 +94,7 @@ static int take_job(struct batch *batch, const char *line, size_t n, struct engi
     _cleanup_json_ json_t *job = NULL;
     int r = jobline_default_id(input->name, input->line_no, &default_id);
     if (r == 0)
-        r = jobline_read_object(line, n, &job, fault);
+        r = jobline_read_object(line, n, jobline_is_used, &job, fault);
     if (r == 0)
         r = jobline_from_object(job, &default_id, &batch->policy, &ret->submission, fault);
     return r < 0 ? r : keep_case(batch, job, ret);

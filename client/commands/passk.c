@@ -34,12 +34,18 @@ static int grade_of(const json_t *line, enum grade *ret, struct fault *fault)
     return 0;
 }
 
+static bool is_used(const char *name, size_t n)
+{
+    static const char *const used[] = {"task_id", "passed", "score", "type"};
+    return json_name_is_among(name, n, used, ARRAY_SIZE(used));
+}
+
 static int add_line(struct tally *tally, const char *text, size_t n, struct fault *fault)
 {
     _cleanup_json_ json_t *line = NULL;
     char id[TASK_ID_MAX + 1];
     enum grade grade = GRADE_NONE;
-    int r = jobline_read_object(text, n, &line, fault);
+    int r = jobline_read_object(text, n, is_used, &line, fault);
     if (r == 0)
         r = task_id_of(line, id, fault);
     if (r == 0)
@@ -50,6 +56,8 @@ static int add_line(struct tally *tally, const char *text, size_t n, struct faul
     if (task < 0)
         return (int)task;
     tally_add(tally, (size_t)task, grade);
+    if (grade != GRADE_NONE)
+        tally_note_line(tally, (size_t)task, line);
     return 0;
 }
 
@@ -151,7 +159,8 @@ const struct command command_passk = {
         "correct one with probability 1 - C(n-c, k) / C(n, k). pass@k is the mean of that\n"
         "over all tasks, and is computed if each has at least k samples. A sample whose\n"
         "passed is null was not graded: n does not include it, and pass@k is labelled\n"
-        "incomplete.\n",
+        "incomplete. Other labels count the tasks with verdicts of mode `shared`, which\n"
+        "the code could have forged, and those whose reference solution fails the tests.\n",
     .examples = "  rubricctl passk samples.jsonl_results.jsonl\n"
                 "  rubricctl passk --k 1,5,20 --json a_results.jsonl b_results.jsonl.gz\n",
     .exits = "  0    pass@k was computed, whatever it is\n"

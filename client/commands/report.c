@@ -173,7 +173,8 @@ static int put_file(const char *path, const struct plan *plan, bool force, const
     return r;
 }
 
-/* Writes the files, then to standard output unless a file has the chosen form. */
+/* Writes the files, and then the report to standard output unless a file has the format that was
+ * chosen. */
 static int put_all(const struct report_options *options, const struct plan *plan,
                    const json_t *report, const struct results *results)
 {

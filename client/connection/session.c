@@ -226,7 +226,8 @@ static int pump_in(struct session *session)
 }
 
 /* Writes what the socket accepts. After an error only the output is dropped: the daemon may have
- * sent something before it stopped reading. */
+ * sent something before it stopped reading. If it has not stopped, it must not wait for the rest:
+ * at the end of what it gets it answers what is whole, and closes. */
 static void pump_out(struct session *session)
 {
     while (evbuffer_get_length(session->out) > 0) {
@@ -235,6 +236,7 @@ static void pump_out(struct session *session)
             continue;
         if (n < 0 && errno != EAGAIN) {
             session->write_ended = true;
+            (void)shutdown(session->fd, SHUT_WR);
             (void)evbuffer_drain(session->out, evbuffer_get_length(session->out));
         }
         return;

@@ -44,8 +44,8 @@ int session_connect(const char *path, struct session *ret, struct fault *fault);
  * FAULT. */
 int session_embed(const char *config, long slots, struct session *ret, struct fault *fault);
 
-/* Waits for the daemon's hello and checks it as session_take_hello() does. -ETIMEDOUT, or as that.
- */
+/* Waits for the daemon's hello and checks it as session_take_hello() does. Returns
+ * -ETIMEDOUT, or what that returns. */
 int session_greet(struct session *session, struct fault *fault);
 
 /* Checks HELLO, the first message, and takes the daemon's limits from it. -ECONNREFUSED if it is an

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "dataset.h"
+#include "evalplus.h"
+#include "names.h"
 #include "records.h"
 
 #include "client/batch/gunzip.h"
@@ -16,6 +18,8 @@ static void task_deinit(struct task *task)
 {
     json_decref(task->object);
     json_decref(task->test_setup);
+    json_decref(task->made);
+    json_decref(task->names);
     *task = (struct task){.object = NULL};
 }
 
@@ -106,12 +110,41 @@ static int join_setup(const json_t *imports, const json_t *code, json_t **ret)
     return n > 0 && !*ret ? -ENOMEM : 0;
 }
 
+/* The raw format of EvalPlus: inputs for the data set's own solution. It may have the tests of
+ * HumanEval, too, which are fewer. */
+static int take_evalplus(struct task *task, const struct record *record, struct fault *fault)
+{
+    int r = take_string(task->object, "prompt", &task->prompt, fault);
+    if (r == 0)
+        r = take_string(task->object, "entry_point", &task->entry_point, fault);
+    if (r == 0)
+        r = take_string(task->object, "canonical_solution", &task->solution, fault);
+    if (r == 0)
+        r = evalplus_make_test(task->object, record->text, record->n, &task->made, fault);
+    task->test = task->made;
+    return r;
+}
+
+/* The original format of EvalPlus for MBPP: `test` is a whole program, with the assertions of
+ * `test_list` and more. */
+static int take_mbpp_plus(struct task *task, struct fault *fault)
+{
+    const json_t *test = NULL;
+    int r = take_string(task->object, "test", &test, fault);
+    if (r < 0)
+        return r;
+    task->targets = task->made = json_pack("[O]", test);
+    return task->made ? 0 : -ENOMEM;
+}
+
 static int take_mbpp(struct task *task, struct fault *fault)
 {
     const json_t *imports = NULL, *code = NULL;
     int r = take_strings(task->object, "test_list", &task->targets, fault);
     if (r == 0 && json_array_size(task->targets) == 0)
         r = fault_set(fault, "test_list: it has no assertion");
+    if (r == 0 && is_there(task->object, "test"))
+        r = take_mbpp_plus(task, fault);
     if (r == 0 && is_there(task->object, "test_imports"))
         r = take_strings(task->object, "test_imports", &imports, fault);
     if (r == 0 && is_there(task->object, "test_setup_code"))
@@ -121,17 +154,47 @@ static int take_mbpp(struct task *task, struct fault *fault)
     return r < 0 ? r : take_solution(task, "code", fault);
 }
 
-/* Fills TASK from task->object. */
-static int take_task(struct task *task, struct fault *fault)
+static bool task_uses(const char *name, size_t n)
 {
-    int r = task_id_of(task->object, task->id, fault);
-    if (r < 0)
-        return r;
+    static const char *const used[] = {
+        "task_id",   "prompt", "test",         "entry_point",     "canonical_solution",
+        "test_list", "code",   "test_imports", "test_setup_code",
+    };
+    return json_name_is_among(name, n, used, ARRAY_SIZE(used)) || evalplus_uses(name, n);
+}
+
+/* Finds the names under test. The tests of EvalPlus call nothing but their argument. */
+static int take_names(struct task *task)
+{
+    const struct names_texts texts = {
+        .prompt = task->prompt,
+        .solution = task->solution,
+        .entry_point = task->entry_point,
+        .test = task->test,
+        .targets = task->targets,
+        .setup = task->test_setup,
+    };
+    return task->test && task->made ? 0 : names_find(&texts, &task->names);
+}
+
+/* Fills TASK from task->object, which was read from RECORD. */
+static int take_format(struct task *task, const struct record *record, struct fault *fault)
+{
+    if (evalplus_is_raw(task->object))
+        return take_evalplus(task, record, fault);
     if (is_there(task->object, "test") && is_there(task->object, "entry_point"))
         return take_human_eval(task, fault);
     if (is_there(task->object, "test_list"))
         return take_mbpp(task, fault);
     return fault_set(fault, "neither test and entry_point (HumanEval) nor test_list (MBPP)");
+}
+
+static int take_task(struct task *task, const struct record *record, struct fault *fault)
+{
+    int r = task_id_of(task->object, task->id, fault);
+    if (r == 0)
+        r = take_format(task, record, fault);
+    return r == 0 ? take_names(task) : r;
 }
 
 /* --- all of them -------------------------------------------------------------------------- */
@@ -150,6 +213,7 @@ static int append(struct dataset *dataset, struct task *task)
     json_int_t number = (json_int_t)dataset->n;
     if (json_object_set_new(dataset->index, task->id, json_integer(number)) < 0)
         return -ENOMEM;
+    dataset->plus += task->made != NULL;
     dataset->tasks[dataset->n++] = TAKE_STRUCT(*task, {.object = NULL});
     return 0;
 }
@@ -158,9 +222,9 @@ static int append(struct dataset *dataset, struct task *task)
 static int add_record(struct dataset *dataset, const struct record *record, struct fault *fault)
 {
     _cleanup_(task_deinit) struct task task = {.line = record->line};
-    int r = jobline_read_object(record->text, record->n, &task.object, fault);
+    int r = jobline_read_object(record->text, record->n, task_uses, &task.object, fault);
     if (r == 0)
-        r = take_task(&task, fault);
+        r = take_task(&task, record, fault);
     if (r < 0)
         return r;
     ssize_t first = dataset_find(dataset, task.id);

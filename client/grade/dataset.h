@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Reads the tasks that models write code for, in the formats of HumanEval and MBPP. Pure except for
- * dataset_read(). */
+/* Reads the tasks that models write code for, in the formats of HumanEval and MBPP, and in those of
+ * EvalPlus, whose further tests it takes. Pure except for dataset_read(). */
 
 #include "taskid.h"
 
@@ -18,7 +18,9 @@ struct task {
     const json_t *entry_point; /* a string: what check() is called with */
     const json_t *targets;     /* instead of `test`: assertions, an array of strings, not empty */
     json_t *test_setup;        /* a string, owned: runs before the targets */
+    json_t *made;              /* owned: what `test` or `targets` borrows from; NULL: the record */
     const json_t *solution;    /* a string: the data set's own solution */
+    json_t *names;             /* names under test, owned: see names.h */
     uint64_t samples;          /* counted by the caller */
 };
 
@@ -26,6 +28,7 @@ struct dataset {
     struct task *tasks;
     size_t n;
     size_t room;
+    size_t plus;   /* tasks with the further tests of EvalPlus */
     json_t *index; /* object of id to number of the task */
 };
 

@@ -24,6 +24,8 @@ static bool put_policy(json_t *job, const struct gradejob_policy *policy)
     if (policy->timeout_s > 0)
         ok = json_object_set_new(job, "metadata",
                                  json_pack("{s:f}", "timeout_s", policy->timeout_s)) == 0;
+    if (policy->transcript)
+        ok = ok && json_object_set_new(job, "transcript", json_true()) == 0;
     if (policy->shared)
         ok = ok && json_object_set_new(job, "verdict", json_string("shared")) == 0;
     return ok;
@@ -37,7 +39,8 @@ json_t *gradejob_make(const struct task *task, enum sample_form form, json_t *te
     _cleanup_json_ json_t *job = json_pack("{s:s,s:O}", "kind", "code_exec", name, text);
     if (job && put(job, "prelude", task->prompt) && put(job, "test", task->test) &&
         put(job, "entry_point", task->entry_point) && put(job, "targets", task->targets) &&
-        put(job, "test_setup", task->test_setup) && put_policy(job, policy))
+        put(job, "test_setup", task->test_setup) && put(job, "names", task->names) &&
+        put_policy(job, policy))
         return TAKE_PTR(job);
     return NULL;
 }

@@ -8,9 +8,13 @@
 
 #include "client/connection/message.h"
 
+/* The code of the error of a job whose tests or prelude need a module that the host lacks. */
+#define GRADEJOB_LACKING "module_not_found"
+
 struct gradejob_policy {
     double timeout_s; /* 0: the daemon's default */
     bool shared;      /* run the tests in the process of the code */
+    bool transcript;  /* ask for the transcripts of passes */
 };
 
 /* Makes the job of TEXT, the sample's code. Returns NULL when memory runs out. */

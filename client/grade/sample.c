@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "sample.h"
 
+#include "proto/lenient.h"
+
 static const char *const form_names[] = {
     [SAMPLE_COMPLETION] = "completion",
     [SAMPLE_SOLUTION] = "solution",
     [SAMPLE_GENERATION] = "generation",
 };
+
+bool sample_uses(const char *name, size_t n)
+{
+    static const char *const id[] = {"task_id"};
+    return json_name_is_among(name, n, id, ARRAY_SIZE(id)) ||
+           json_name_is_among(name, n, form_names, ARRAY_SIZE(form_names));
+}
 
 int sample_decode(const json_t *object, struct sample *ret, struct fault *fault)
 {

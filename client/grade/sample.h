@@ -16,6 +16,9 @@ struct sample {
     json_t *text; /* a string, borrowed from the object */
 };
 
+/* Whether the member NAME, of N bytes, of a sample's record is decoded. */
+bool sample_uses(const char *name, size_t n);
+
 /* Decodes OBJECT, which must have exactly one of `completion`, `solution` and `generation`. -EINVAL
  * with FAULT. */
 int sample_decode(const json_t *object, struct sample *ret, struct fault *fault);

@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #define ROOM_FIRST 256
 
@@ -49,7 +50,7 @@ ssize_t tally_task(struct tally *tally, const char *id)
 void tally_clear(struct tally *tally)
 {
     for (size_t i = 0; i < tally->n; i++)
-        tally->tasks[i] = (struct tally_task){.samples = 0};
+        tally->tasks[i] = (struct tally_task){.refused = tally->tasks[i].refused};
     tally->not_graded = 0;
 }
 
@@ -64,33 +65,80 @@ void tally_add(struct tally *tally, size_t task, enum grade grade)
     tally->tasks[task].correct += grade == GRADE_PASSED;
 }
 
+void tally_refuse(struct tally *tally, size_t task)
+{
+    assert(task < tally->n);
+    tally->tasks[task].refused = true;
+}
+
+void tally_note(struct tally *tally, size_t task, bool shared, bool broken)
+{
+    assert(task < tally->n);
+    tally->tasks[task].shared += shared;
+    tally->tasks[task].broken |= broken;
+}
+
+static bool is_text(const json_t *object, const char *name, const char *text)
+{
+    const char *value = json_string_value(json_object_get(object, name));
+    return value && strcmp(value, text) == 0;
+}
+
+bool tally_is_shared(const json_t *line)
+{
+    /* The line of a sample has its job's id in `run`. Its own fields say nothing about the run. */
+    const json_t *run = json_object_get(line, "run");
+    return is_text(json_object_get(run, "id") ? run : line, "mode", "shared");
+}
+
+void tally_note_line(struct tally *tally, size_t task, const json_t *line)
+{
+    const json_t *preflight = json_object_get(json_object_get(line, "run"), "preflight");
+    tally_note(tally, task, tally_is_shared(line), is_text(preflight, "reference", "broken"));
+}
+
 double tally_pass_at_k(const struct tally *tally, uint64_t k, size_t *ret_too_few)
 {
     double sum = 0;
-    size_t too_few = 0;
+    size_t too_few = 0, n = 0;
     for (size_t i = 0; i < tally->n; i++) {
         const struct tally_task *task = &tally->tasks[i];
+        if (task->refused)
+            continue;
+        n++;
         too_few += task->samples < k;
         /* One NAN makes the sum NAN. */
         sum += pass_at_k(task->samples, task->correct, k);
     }
     *ret_too_few = too_few;
-    return tally->n == 0 ? NAN : sum / (double)tally->n;
+    return n == 0 ? NAN : sum / (double)n;
 }
 
-static struct tally_task sum_of(const struct tally *tally)
+/* Of all tasks together. */
+struct sums {
+    uint64_t samples, correct, shared;
+    size_t shared_tasks, broken_tasks, refused_tasks;
+};
+
+static struct sums sum_of(const struct tally *tally)
 {
-    struct tally_task sum = {.samples = 0};
+    struct sums sums = {.samples = 0};
     for (size_t i = 0; i < tally->n; i++) {
-        sum.samples += tally->tasks[i].samples;
-        sum.correct += tally->tasks[i].correct;
+        const struct tally_task *task = &tally->tasks[i];
+        sums.samples += task->samples;
+        sums.correct += task->correct;
+        sums.shared += task->shared;
+        sums.shared_tasks += task->shared > 0;
+        sums.broken_tasks += task->broken;
+        sums.refused_tasks += task->refused;
     }
-    return sum;
+    return sums;
 }
 
 static bool is_complete(const struct tally *tally)
 {
-    return !tally->cut_short && tally->not_graded + tally->unanswered + tally->unusable == 0;
+    return !tally->cut_short &&
+           tally->not_graded + tally->unanswered + tally->refused + tally->unusable == 0;
 }
 
 /* --- for people --------------------------------------------------------------------------- */
@@ -110,35 +158,84 @@ static void put_incomplete(FILE *out, const struct tally *tally)
         return;
     put_reason(out, &separator, tally->not_graded, "not graded (an error, no verdict)");
     put_reason(out, &separator, tally->unanswered, "unanswered");
+    put_reason(out, &separator, tally->refused, "refused (a shared verdict; --isolated-only)");
     put_reason(out, &separator, tally->unusable, "unusable (named above)");
     if (tally->cut_short)
         (void)fprintf(out, "%snot all samples were read", separator);
     (void)fputc('\n', out);
 }
 
-static void put_k(FILE *out, const struct tally *tally, uint64_t k)
+/* Says what the verdicts are worth. */
+static void put_worth(FILE *out, const struct sums *sums)
+{
+    if (sums->shared > 0)
+        (void)fprintf(out,
+                      "shared: %" PRIu64 " sample%s of %zu task%s ran in one process with the "
+                      "tests, where code can forge its verdict\n",
+                      sums->shared, text_plural(sums->shared), sums->shared_tasks,
+                      text_plural(sums->shared_tasks));
+    if (sums->broken_tasks > 0)
+        (void)fprintf(out, "broken: %zu task%s that the data set's own solution fails\n",
+                      sums->broken_tasks, text_plural(sums->broken_tasks));
+}
+
+/* Writes "(incomplete; 1 task shared)", or nothing. */
+static void put_label(FILE *out, const struct tally *tally, const struct sums *sums)
+{
+    const struct {
+        size_t n;
+        const char *what;
+    } labels[] = {
+        {sums->refused_tasks, "refused"},
+        {sums->shared_tasks, "shared"},
+        {sums->broken_tasks, "broken"},
+    };
+    const char *separator = " (";
+    if (!is_complete(tally)) {
+        (void)fprintf(out, "%sincomplete", separator);
+        separator = "; ";
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(labels); i++) {
+        if (labels[i].n == 0)
+            continue;
+        (void)fprintf(out, "%s%zu task%s %s", separator, labels[i].n, text_plural(labels[i].n),
+                      labels[i].what);
+        separator = "; ";
+    }
+    (void)fputs(*separator == ';' ? ")" : "", out);
+}
+
+static void put_k(FILE *out, const struct tally *tally, const struct sums *sums, uint64_t k)
 {
     char name[32];
     size_t too_few;
     double value = tally_pass_at_k(tally, k, &too_few);
     (void)snprintf(name, sizeof(name), "pass@%" PRIu64 ":", k);
-    if (!isnan(value))
-        (void)fprintf(out, "%-10s %.4f%s\n", name, value,
-                      is_complete(tally) ? "" : " (incomplete)");
-    else
-        (void)fprintf(
-            out, "%-10s not computed: %zu of %zu task%s fewer than %" PRIu64 " sample%s\n", name,
-            too_few, tally->n, tally->n == 1 ? " has" : "s have", k, text_plural(k));
+    size_t n = tally->n - sums->refused_tasks;
+    if (isnan(value) && n == 0) {
+        (void)fprintf(out, "%-10s not computed: every task was refused\n", name);
+        return;
+    }
+    if (isnan(value)) {
+        (void)fprintf(out,
+                      "%-10s not computed: %zu of %zu task%s fewer than %" PRIu64 " sample%s\n",
+                      name, too_few, n, n == 1 ? " has" : "s have", k, text_plural(k));
+        return;
+    }
+    (void)fprintf(out, "%-10s %.4f", name, value);
+    put_label(out, tally, sums);
+    (void)fputc('\n', out);
 }
 
 void tally_put(FILE *out, const struct tally *tally, const struct passk_ks *ks)
 {
-    struct tally_task sum = sum_of(tally);
+    struct sums sum = sum_of(tally);
     (void)fprintf(out, "%zu task%s, %" PRIu64 " sample%s, %" PRIu64 " correct\n", tally->n,
                   text_plural(tally->n), sum.samples, text_plural(sum.samples), sum.correct);
     put_incomplete(out, tally);
+    put_worth(out, &sum);
     for (size_t i = 0; i < ks->n; i++)
-        put_k(out, tally, ks->k[i]);
+        put_k(out, tally, &sum, ks->k[i]);
 }
 
 /* --- for machines ------------------------------------------------------------------------- */
@@ -150,7 +247,7 @@ static bool put_json(json_t *object, const char *name, json_t *take_value)
 
 json_t *tally_json(const struct tally *tally, const struct passk_ks *ks)
 {
-    struct tally_task sum = sum_of(tally);
+    struct sums sum = sum_of(tally);
     _cleanup_json_ json_t *values = json_object();
     _cleanup_json_ json_t *lacking = json_object();
     bool ok = values && lacking;
@@ -164,12 +261,14 @@ json_t *tally_json(const struct tally *tally, const struct passk_ks *ks)
     }
     if (!ok)
         return NULL;
-    return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:b,s:O,s:O}", "tasks", (json_int_t)tally->n,
-                     "samples", (json_int_t)sum.samples, "correct", (json_int_t)sum.correct,
-                     "not_graded", (json_int_t)tally->not_graded, "unanswered",
-                     (json_int_t)tally->unanswered, "unusable", (json_int_t)tally->unusable,
-                     "complete", is_complete(tally), "pass_at_k", values, "too_few_samples",
-                     lacking);
+    return json_pack(
+        "{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:b,s:O,s:O}", "tasks", (json_int_t)tally->n,
+        "samples", (json_int_t)sum.samples, "correct", (json_int_t)sum.correct, "not_graded",
+        (json_int_t)tally->not_graded, "unanswered", (json_int_t)tally->unanswered, "refused",
+        (json_int_t)tally->refused, "unusable", (json_int_t)tally->unusable, "shared_tasks",
+        (json_int_t)sum.shared_tasks, "shared_samples", (json_int_t)sum.shared, "broken_tasks",
+        (json_int_t)sum.broken_tasks, "complete", is_complete(tally), "pass_at_k", values,
+        "too_few_samples", lacking);
 }
 
 int tally_print(FILE *out, const struct tally *tally, const struct passk_ks *ks, bool as_json)

@@ -8,6 +8,9 @@
 struct tally_task {
     uint64_t samples; /* with a verdict */
     uint64_t correct;
+    uint64_t shared; /* samples whose code could have forged its verdict */
+    bool broken;     /* the reference solution fails the tests */
+    bool refused;    /* its samples are not to be graded: pass@k leaves it out */
 };
 
 struct tally {
@@ -19,6 +22,7 @@ struct tally {
     /* Any of these makes the tally incomplete. */
     uint64_t not_graded; /* samples whose job ended in an error */
     uint64_t unanswered; /* samples whose job was not answered */
+    uint64_t refused;    /* samples left out because only a shared verdict is possible */
     uint64_t unusable;   /* records and lines that could not be used */
     bool cut_short;      /* not all samples were read */
 };
@@ -35,13 +39,25 @@ void tally_deinit(struct tally *tally);
 /* Returns the index of the task ID and adds it if it is new. -ENOMEM. */
 ssize_t tally_task(struct tally *tally, const char *id);
 
-/* Forgets the samples and keeps the tasks. */
+/* Forgets the samples and keeps the tasks, and which of them are refused. */
 void tally_clear(struct tally *tally);
 
 void tally_add(struct tally *tally, size_t task, enum grade grade);
 
-/* Returns the mean over all tasks of their pass@k, and in *ret_too_few how many tasks have fewer
- * than k samples. NAN if that is not 0, or if there is no task. */
+/* Leaves TASK out of pass@k, which is then incomplete. */
+void tally_refuse(struct tally *tally, size_t task);
+
+/* Notes what a verdict on a sample of TASK is worth. */
+void tally_note(struct tally *tally, size_t task, bool shared, bool broken);
+
+/* Notes the same as LINE tells it, a line of results. */
+void tally_note_line(struct tally *tally, size_t task, const json_t *line);
+
+/* Whether LINE, a line of results, tells a verdict that the code could have forged. */
+bool tally_is_shared(const json_t *line);
+
+/* Returns the mean over all tasks but the refused ones of their pass@k, and in *ret_too_few how
+ * many of these have fewer than k samples. NAN if that is not 0, or if there is no task. */
 double tally_pass_at_k(const struct tally *tally, uint64_t k, size_t *ret_too_few);
 
 /* Writes lines for people. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "line.h"
 
+#include "proto/lenient.h"
 #include "proto/request.h"
 
 #include <math.h>
@@ -19,6 +20,15 @@ static const char *text_of(const json_t *object, const char *name)
 static bool is_text(const json_t *value, const char *text)
 {
     return json_is_string(value) && strcmp(json_string_value(value), text) == 0;
+}
+
+bool line_uses(const char *name, size_t n)
+{
+    static const char *const used[] = {"code",   "id",     "isolation",  "kind",    "message",
+                                       "mode",   "passed", "reason",     "result",  "run",
+                                       "sample", "score",  "task_class", "task_id", "type",
+                                       "usage",  "verdict"};
+    return json_name_is_among(name, n, used, ARRAY_SIZE(used));
 }
 
 /* --- which case --------------------------------------------------------------------------- */

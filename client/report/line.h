@@ -43,6 +43,9 @@ struct line {
     const json_t *run; /* what the client says about the run */
 };
 
+/* Whether the member NAME, of N bytes, of a line is decoded. */
+bool line_uses(const char *name, size_t n);
+
 /* Decodes OBJECT. *RET points into OBJECT and, if the id is a number, into itself: do not copy it.
  * 0, or -EINVAL with a FAULT that names the JSON path. */
 int line_decode(const json_t *object, struct line *ret, struct fault *fault);

@@ -37,7 +37,7 @@ static int add_line(struct loading *loading, const char *text, size_t n, struct 
     struct runreport_file *file = &loading->files[loading->input.next_file - 1];
     _cleanup_json_ json_t *object = NULL;
     struct line line = {.state = LINE_NOTE};
-    int r = jobline_read_object(text, n, &object, fault);
+    int r = jobline_read_object(text, n, line_uses, &object, fault);
     if (r == 0)
         r = line_decode(object, &line, fault);
     if (r < 0 || line.state == LINE_NOTE)

@@ -120,6 +120,17 @@ static struct slot_counts count_slots(const json_t *slots)
     return counts;
 }
 
+/* Why a slot has no jail; NULL if none says so. */
+static const char *find_trouble(const json_t *slots)
+{
+    for (size_t i = 0; i < json_array_size(slots); i++) {
+        const json_t *trouble = json_object_get(json_array_get(slots, i), "trouble");
+        if (json_is_string(trouble))
+            return json_string_value(trouble);
+    }
+    return NULL;
+}
+
 static bool queue_is_full(const json_t *queue)
 {
     return json_is_object(queue) &&
@@ -143,6 +154,7 @@ _printf_(3, 4) static void put_notice(const struct page *page, const char *code,
 static void put_notices(const struct page *page, const json_t *status)
 {
     struct slot_counts slots = count_slots(json_object_get(status, "slots"));
+    const char *trouble = find_trouble(json_object_get(status, "slots"));
     int64_t dropped = member_integer(json_object_get(status, "log"), "dropped");
     if (strcmp(member_text(status, "state"), "draining") == 0)
         put_notice(page, YELLOW,
@@ -151,6 +163,8 @@ static void put_notices(const struct page *page, const json_t *status)
         put_notice(page, RED,
                    "%zu of %zu slots broken: being replaced (journalctl -u rubricd -p warning)",
                    slots.broken, slots.all);
+    if (trouble)
+        put_notice(page, RED, "a slot cannot start its jail: %s", trouble);
     if (queue_is_full(json_object_get(status, "queue")))
         put_notice(page, YELLOW, "the queue is full: clients that submit more wait");
     if (dropped > 0)

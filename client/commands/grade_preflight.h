@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* Runs the reference solutions of a data set before its samples are graded, and says on stderr what
+ * that means for the tasks (client/grade/preflight.h). */
+
+#include "client/batch/engine.h"
+#include "client/grade/preflight.h"
+
+struct grade_preflight {
+    const struct engine_options *options; /* of the run that follows */
+    const char *dataset;                  /* its name, for messages */
+    const char *samples;                  /* file; NULL: each task has its reference as a sample */
+    struct gradejob_policy policy;        /* of all tasks */
+    bool isolated_only;                   /* tasks that only pass shared are not graded */
+};
+
+/* Runs the references of the tasks of DATASET that have samples through SESSION. Of a run that is
+ * resumed, takes over what it decided. Complains about what goes wrong, and names the tasks that
+ * are not graded as usual. The session is of no more use if *ENDING says that the run was
+ * interrupted or the daemon lost. 0 or -ENOMEM; the caller owns *ret, which borrows DATASET. */
+int grade_preflight(const struct grade_preflight *with, const struct dataset *dataset,
+                    struct session *session, struct ending *ending, struct preflight *ret);
+
+/* Writes to stderr what the preflight has cost, and what came of it. */
+void grade_preflight_put(const struct preflight *preflight);
