@@ -1,21 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* libFuzzer target: checks properties that hold for any text and the code extracted from it.
- *
- *   CC=clang meson setup build-fuzz -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false
- *   ninja -C build-fuzz tests/fuzz-extraction
- *   build-fuzz/tests/fuzz-extraction -max_total_time=300 CORPUS tests/data/extraction */
+/* Fuzz target: a model's answer in which code is found. Checks properties that hold for any text
+ * and the code extracted from it. */
+#include "tests/fuzz/fuzz.h"
+
 #include "daemon/kinds/extraction.h"
 
 #include <string.h>
-
-/* Like assert(), but aborts in NDEBUG builds, too. */
-#define CHECK(condition)      \
-    do {                      \
-        if (!(condition))     \
-            __builtin_trap(); \
-    } while (0)
-
-__attribute__((visibility("default"))) int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static bool holds(const struct bytes *code, const char *word)
 {
@@ -28,6 +18,16 @@ static bool is_empty(const struct bytes *code)
         if (!strchr(" \t\r\n\v\f", code->data[i]) || code->data[i] == '\0')
             return false;
     return true;
+}
+
+/* Returns whether something may be left out of TEXT besides fences: a thought, the CR before an LF,
+ * or what a model ends its turn with. */
+static bool is_trimmed(const struct bytes *text)
+{
+    size_t n = text->length;
+    while (n > 0 && text->data[n - 1] != '\0' && strchr(" \t\r\n\v\f", text->data[n - 1]))
+        n--;
+    return (n > 0 && text->data[n - 1] == '>') || holds(text, "think>") || holds(text, "\r");
 }
 
 /* Returns the length of the longest run of backquotes in CODE. */
@@ -72,20 +72,24 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     _cleanup_bytes_ struct bytes code = BYTES_NULL, shell = BYTES_NULL;
     bool fenced, shell_fenced;
+    if (!data) /* nothing is added to a null pointer */
+        data = (const uint8_t *)"";
     find((const char *)data, size, &code, &fenced);
     CHECK(extraction_find((const char *)data, size, extraction_shell_tags, &shell, &shell_fenced) ==
           0);
     if (fenced)
         CHECK(!is_empty(&code));
 
-    struct bytes text = {.data = (char *)(uintptr_t)data, .length = size};
+    /* A byte order mark is no part of the text. */
+    size_t mark = size >= 3 && memcmp(data, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+    struct bytes text = {.data = (char *)(uintptr_t)data + mark, .length = size - mark};
     if (!memmem(data, size, "```", 3) && !memmem(data, size, "~~~", 3)) {
         CHECK(!fenced);
-        if (!holds(&text, "think>") && !holds(&text, "\r"))
-            CHECK(code.length == size && memcmp(code.data, data, size) == 0);
+        if (!is_trimmed(&text))
+            CHECK(code.length == text.length && memcmp(code.data, text.data, text.length) == 0);
     }
     /* Extraction dedents once; extracting its result again changes nothing. */
-    if (fenced && !holds(&text, "think>") && !holds(&text, "\r")) {
+    if (fenced && !is_trimmed(&text)) {
         _cleanup_bytes_ struct bytes once = BYTES_NULL, twice = BYTES_NULL;
         find_wrapped(&code, &once);
         find_wrapped(&once, &twice);
