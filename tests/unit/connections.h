@@ -29,7 +29,7 @@ struct connections {
     void (*request)(struct connections *all, struct conn *conn, size_t size,
                     const struct settings *settings); /* called for requests that are not parked */
     bool parks;                                       /* park each request */
-    unsigned requests, gone, closed;                  /* numbers of calls */
+    unsigned requests, gone, left_unread, closed;     /* numbers of calls */
 };
 
 static inline void connections_on_request(struct conn *conn, struct request *request, size_t size,
@@ -67,10 +67,18 @@ static inline void connections_on_closed(struct conn *conn, void *userdata)
     conn_free(conn);
 }
 
+static inline void connections_on_left_unread(struct conn *conn, void *userdata)
+{
+    struct connections *all = userdata;
+    (void)conn;
+    all->left_unread++;
+}
+
 static const struct conn_ops connections_ops = {
     .request = connections_on_request,
     .gone = connections_on_gone,
     .choked = connections_on_choked,
+    .left_unread = connections_on_left_unread,
     .closed = connections_on_closed,
 };
 
@@ -92,8 +100,11 @@ static inline void connections_init(struct connections *all,
         .ops = &connections_ops,
         .userdata = all,
     };
-    receive_budget_init(&all->env.budget, 1u << 20);
+    assert_int_equal(receive_budget_init(&all->env.budget, all->base, conn_lose_share), 0);
+    receive_budget_bound(&all->env.budget, 1u << 20, 1000);
+    users_init(&all->env.users);
     TAILQ_INIT(&all->env.parked);
+    TAILQ_INIT(&all->env.choked);
     for (size_t i = 0; i < CONNECTIONS; i++) {
         int fds[2];
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
@@ -136,6 +147,7 @@ static inline void connections_deinit(struct connections *all)
         conn_free(all->conn[i]);
         close_fd(all->client[i]);
     }
+    receive_budget_deinit(&all->env.budget);
     log_deinit(&all->log);
     event_base_free(all->base);
 }

@@ -155,6 +155,7 @@ static void assert_defaults(const struct config *config)
     assert_int_equal(config->frame_timeout_ms, 30000);
     assert_int_equal(config->receive_bytes, 64 << 20);
     assert_int_equal(config->reply_high_water, 4 << 20);
+    assert_int_equal(config->reply_timeout_ms, 60000);
     assert_string_equal(config->interpreter, "/usr/bin/python3");
     assert_string_equal(config->bench_root, "");
     assert_list(&config->allowed_roots, "/");
@@ -250,7 +251,7 @@ static void test_every_key_is_set(void **state)
            "log_format=json\n"
            "[queue]\njobs=100\nbytes=1GiB\njobs_per_client=100\n"
            "[protocol]\nmax_frame=1M\nframe_timeout=5min\nreceive_bytes=2M\n"
-           "reply_high_water=4096\n"
+           "reply_high_water=4096\nreply_timeout=2min\n"
            "[rubric]\ninterpreter=/usr/bin/python3.11\nbench_root=/srv/bench\n"
            "allowed_roots=/home /srv/\nwall_clock=10\nwall_clock_ceiling=20\ncpu=2s\n"
            "memory_bytes=512M\nmax_open_files=64\nmax_processes=8\noutput_bytes=1K\n"
@@ -286,6 +287,7 @@ static void test_every_key_is_set(void **state)
     assert_int_equal(c->frame_timeout_ms, 300000);
     assert_int_equal(c->receive_bytes, 2 << 20);
     assert_int_equal(c->reply_high_water, 4096);
+    assert_int_equal(c->reply_timeout_ms, 120000);
     assert_string_equal(c->interpreter, "/usr/bin/python3.11");
     assert_string_equal(c->bench_root, "/srv/bench");
     assert_list(&c->allowed_roots, "/home|/srv");
@@ -414,6 +416,31 @@ static void write_long_line(struct fixture *f, size_t length, const char *end)
     memset(text + n, 'x', head + length - n);
     strcpy(text + head + length, end);
     write_file(f, "main.conf", text);
+}
+
+/* A setting of the command line is held to the rules of a line of a file. */
+static void test_characters_of_settings(void **state)
+{
+    struct fixture *f = *state;
+    const char *const settings[] = {
+        "isolation.env_allow=A=b\nB=c",
+        "daemon.user=\xFF",
+        "queue.jobs=9\x1B[2J",
+        "daemon.user=\xC3\xA9\ttab",
+    };
+    assert_int_equal(
+        config_load_with(&f->config, NULL, false, settings, ARRAY_SIZE(settings), &f->problems),
+        -EINVAL);
+    const char *const wrong[] = {"control character 0x0A at column 24",
+                                 "invalid UTF-8 near column 13",
+                                 "control character 0x1B at column 13"};
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+        assert_string_equal(f->problems.item[i].file, "--set");
+        assert_int_equal(f->problems.item[i].line, i + 1);
+        assert_string_equal(f->problems.item[i].text, wrong[i]);
+    }
+    assert_true(f->problems.count > ARRAY_SIZE(wrong)); /* the last one is no name of an account */
+    assert_int_equal(f->config.queue_jobs, 1024);
 }
 
 static void test_long_lines(void **state)
@@ -634,6 +661,7 @@ int main(void)
         TEST(test_syntax),
         TEST(test_syntax_mistakes),
         TEST(test_nul_byte),
+        TEST(test_characters_of_settings),
         TEST(test_long_lines),
         TEST(test_repeatable_key),
         TEST(test_keys_that_do_not_go_together),

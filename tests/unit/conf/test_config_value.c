@@ -164,16 +164,13 @@ static void test_limit_keys_are_those_of_requests(void **state)
         assert_int_equal(rubric->bounds.min, table->least.of[limit]);
         assert_int_equal(rubric->bounds.max, table->most.of[limit]);
         assert_memory_equal(&ceiling->bounds, &rubric->bounds, sizeof(ceiling->bounds));
-        const struct config_key *sandbox = config_key_find("sandbox", limit_key(limit));
-        assert_non_null(sandbox);
-        assert_int_equal(sandbox->offset, offsetof(struct config, limits[JOB_SANDBOX].of[limit]));
-        assert_memory_equal(&sandbox->bounds, &rubric->bounds, sizeof(sandbox->bounds));
-        const struct config_key *code_exec = config_key_find("code_exec", limit_key(limit));
-        assert_non_null(code_exec);
-        assert_int_equal(code_exec->offset,
-                         offsetof(struct config, limits[JOB_CODE_EXEC].of[limit]));
-        assert_memory_equal(&code_exec->bounds, &rubric->bounds, sizeof(code_exec->bounds));
-        assert_int_equal(rubric->offset, offsetof(struct config, limits[JOB_RUBRIC].of[limit]));
+        for (enum job_kind_id kind = 0; kind < JOB_KIND_COUNT; kind++) {
+            const struct config_key *key = config_key_find(job_kind_name(kind), limit_key(limit));
+            assert_non_null(key);
+            assert_int_equal(key->offset, offsetof(struct config, limits[kind].of[limit]));
+            assert_memory_equal(&key->bounds, &rubric->bounds, sizeof(key->bounds));
+            assert_ptr_equal(key->type, rubric->type);
+        }
         assert_int_equal(ceiling->offset, offsetof(struct config, ceilings.of[limit]));
         assert_int_equal(limit_is_time(limit), rubric->type == &type_duration);
     }
@@ -183,7 +180,8 @@ static void test_limit_keys_are_those_of_requests(void **state)
 #define DURATION_HINT "(as 500ms, 1.5s, 30s, 5min or 1h; seconds without a unit)"
 #define LAYERS_HINT                                                             \
     "(env tempdir rlimits no_new_privs tree_kill user_namespace pid_namespace " \
-    "mount_namespace net_namespace network filesystem landlock seccomp cgroup)"
+    "mount_namespace net_namespace network filesystem landlock seccomp cgroup " \
+    "own_uid)"
 #define PATH_HINT "an absolute path without . and .. in it"
 
 static void test_refusals(void **state)

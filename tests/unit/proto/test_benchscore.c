@@ -467,6 +467,17 @@ static void test_block_detail_of_200_bytes(void **state)
     assert_string_equal(json_string_value(text) + 199, "\xEF\xBF\xBD");
 }
 
+static void test_pass(void **state)
+{
+    _cleanup_bench_score_ struct bench_score score = BENCH_SCORE_NULL;
+    (void)state;
+    assert_int_equal(bench_score_pass(&score), 0);
+    assert_true(score.passed && score.score == 1 && score.cost_usd == 0);
+    assert_int_equal(score.wall_clock_ms, 1);
+    assert_int_equal(json_object_size(score.breakdown), 0);
+    assert_int_equal(json_array_size(score.failure_modes), 0);
+}
+
 static void test_deinit_of_nothing(void **state)
 {
     struct bench_score score = BENCH_SCORE_NULL;
@@ -548,6 +559,7 @@ int main(void)
         cmocka_unit_test(test_score_of_null),
         cmocka_unit_test(test_block),
         cmocka_unit_test(test_block_detail_of_200_bytes),
+        cmocka_unit_test(test_pass),
         cmocka_unit_test(test_deinit_of_nothing),
         cmocka_unit_test(test_without_memory),
     };

@@ -292,6 +292,64 @@ static void test_keywords(void **state)
     }
 }
 
+static void test_names(void **state)
+{
+    _cleanup_request_ struct request request = REQUEST_NULL, empty = REQUEST_NULL,
+                                     none = REQUEST_NULL, with_test = REQUEST_NULL;
+    (void)state;
+    const struct code_exec_spec *spec =
+        accept(TARGETS("'names':['f','If','\xC3\xA9'],'entry_point':'f'"), &request);
+    assert_int_equal(spec->name_count, 3);
+    assert_string_equal(spec->names[0], "f");
+    assert_string_equal(spec->names[1], "If");
+    assert_string_equal(spec->names[2], "\xC3\xA9");
+    assert_string_equal(spec->entry_point, "f");
+    assert_int_equal(accept(TEST("'names':['g'],'entry_point':'f'"), &with_test)->name_count, 1);
+    assert_int_equal(accept(TARGETS("'names':[]"), &empty)->name_count, 0);
+    assert_null(accept(TARGETS("'names':null"), &none)->names);
+}
+
+static void test_bad_names(void **state)
+{
+    static const struct refusal cases[] = {
+        {TARGETS("'names':'f'"), "job.names: expected an array, got a string"},
+        {TARGETS("'names':{}"), "job.names: expected an array, got an object"},
+        {TARGETS("'names':['f',1]"), "job.names[1]: expected a string, got a number"},
+        {TARGETS("'names':[null]"), "job.names[0]: expected a string, got null"},
+        {TARGETS("'names':['f\\u0000']"), "job.names[0]: contains a NUL character"},
+        {TARGETS("'names':['f','a b']"),
+         "job.names[1]: \"a b\" is not a name in Python of at most 255 bytes"},
+        {TARGETS("'names':['']"),
+         "job.names[0]: \"\" is not a name in Python of at most 255 bytes"},
+        {TARGETS("'names':['if']"), "job.names[0]: \"if\" is a keyword of Python"},
+        {TARGETS("'names':['f','g','f']"), "job.names[2]: \"f\" is there twice"},
+        {TEST("'names':['f']"), "job.entry_point: missing; check() of test is called with it"},
+    };
+    (void)state;
+    refuse_all(cases, ARRAY_SIZE(cases));
+}
+
+/* Names n0, n1, ...: as many as there may be, and one more. */
+static void test_number_of_names(void **state)
+{
+    char text[4096];
+    (void)state;
+    for (int n = CODE_EXEC_NAMES_MAX; n <= CODE_EXEC_NAMES_MAX + 1; n++) {
+        int at = snprintf(text, sizeof(text),
+                          "{'type':'submit','id':'a','job':{'kind':'code_exec','code':'x',"
+                          "'targets':['x'],'names':[");
+        for (int i = 0; i < n; i++)
+            at += snprintf(text + at, sizeof(text) - (size_t)at, "%s'n%d'", i > 0 ? "," : "", i);
+        (void)snprintf(text + at, sizeof(text) - (size_t)at, "]}}");
+        if (n > CODE_EXEC_NAMES_MAX) {
+            refuse(text, "job.names: expected at most 256 names, got 257");
+            return;
+        }
+        _cleanup_request_ struct request request = REQUEST_NULL;
+        assert_int_equal(accept(text, &request)->name_count, CODE_EXEC_NAMES_MAX);
+    }
+}
+
 /* --- limits and interpreter ----------------------------------------------------------------- */
 
 static void test_prelude_and_setup(void **state)
@@ -329,6 +387,26 @@ static void test_verdict(void **state)
     }
 }
 
+static void test_transcript(void **state)
+{
+    _cleanup_request_ struct request asked = REQUEST_NULL, none = REQUEST_NULL,
+                                     replay = REQUEST_NULL, nothing = REQUEST_NULL;
+    const struct code_exec_spec *spec = accept(TARGETS("'transcript':true"), &asked);
+    (void)state;
+    assert_true(spec->transcript);
+    assert_false(spec->is_replay);
+    spec = accept(TARGETS("'transcript':false,'replay':null"), &none);
+    assert_false(spec->transcript);
+    assert_false(spec->is_replay);
+    assert_null(spec->replay.data);
+    size_t size = job_spec_size(none.job);
+    spec = accept(TARGETS("'replay':'eAB5','transcript':false,'verdict':'isolated'"), &replay);
+    assert_true(spec->is_replay);
+    assert_bytes(&spec->replay, "x\0y", 3);
+    assert_int_equal(job_spec_size(replay.job), size + 3);
+    assert_false(accept(TARGETS("'transcript':null"), &nothing)->transcript);
+}
+
 static void test_bad_rest(void **state)
 {
     static const struct refusal cases[] = {
@@ -342,6 +420,14 @@ static void test_bad_rest(void **state)
         {TARGETS("'test_setup':{}"), "job.test_setup: expected a string, got an object"},
         {TARGETS("'metadata':[]"), "job.metadata: expected an object, got an array"},
         {TARGETS("'metadata':3"), "job.metadata: expected an object, got a number"},
+        {TARGETS("'transcript':1"), "job.transcript: expected a boolean, got a number"},
+        {TARGETS("'replay':true"), "job.replay: expected a string, got a boolean"},
+        {TARGETS("'replay':'eA='"), "job.replay: not base64 (RFC 4648, with padding), or empty"},
+        {TARGETS("'replay':''"), "job.replay: not base64 (RFC 4648, with padding), or empty"},
+        {TARGETS("'replay':'eAB5','transcript':true"),
+         "job.transcript: a job with replay has none of its own"},
+        {TARGETS("'replay':'eAB5','verdict':'shared'"),
+         "job.verdict: a job with replay is judged as isolated"},
         {TARGETS("'priority':11"), "job.priority: expected an integer from -10 to 10"},
     };
     (void)state;
@@ -424,8 +510,11 @@ static void test_limits(void **state)
 
 /* --- memory --------------------------------------------------------------------------------- */
 
-#define REST "'entry_point':'name','prelude':'12345','test_setup':'123456','verdict':'shared'"
+#define REST                                                                                       \
+    "'entry_point':'name','names':['n2','n456'],'prelude':'12345','test_setup':'123456','verdict'" \
+    ":'shared'"
 #define EVERYTHING CODE("'targets':['1','22','333']," REST)
+#define NAMES (2 * sizeof(char *) + 3 + 5)
 #define EVERYTHING_ELSE JOB("'generation':'1234567','test':'12345678'," REST)
 
 /* The size that the queue counts covers at least every byte that the job keeps. */
@@ -435,9 +524,9 @@ static void test_size(void **state)
     (void)state;
     (void)accept(EVERYTHING, &request);
     assert_int_equal(job_spec_size(request.job),
-                     3 + 1 + 2 + 3 + 3 * sizeof(struct bytes) + 5 + 5 + 6);
+                     3 + 1 + 2 + 3 + 3 * sizeof(struct bytes) + 5 + 5 + 6 + NAMES);
     (void)accept(EVERYTHING_ELSE, &other);
-    assert_int_equal(job_spec_size(other.job), 7 + 8 + 5 + 5 + 6);
+    assert_int_equal(job_spec_size(other.job), 7 + 8 + 5 + 5 + 6 + NAMES);
 }
 
 /* Only jansson's allocations can be made to fail. */
@@ -476,8 +565,12 @@ int main(void)
         cmocka_unit_test(test_bad_entry_point),
         cmocka_unit_test(test_length_of_entry_point),
         cmocka_unit_test(test_keywords),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_bad_names),
+        cmocka_unit_test(test_number_of_names),
         cmocka_unit_test(test_prelude_and_setup),
         cmocka_unit_test(test_verdict),
+        cmocka_unit_test(test_transcript),
         cmocka_unit_test(test_bad_rest),
         cmocka_unit_test(test_timeout),
         cmocka_unit_test(test_bad_timeout),

@@ -11,11 +11,13 @@ static void test_names(void **state)
         assert_string_equal(limit_key(limit), row->key);
         assert_int_equal(limit_from_key(row->key), limit);
         assert_int_equal(limit_is_time(limit), row->is_time);
+        assert_int_equal(limit_is_in_bytes(limit), strstr(limit_key(limit), "bytes") != NULL);
     }
     assert_int_equal(LIMIT_NONE, LIMIT_COUNT);
     assert_null(limit_name(LIMIT_NONE));
     assert_null(limit_key(LIMIT_NONE));
     assert_false(limit_is_time(LIMIT_NONE));
+    assert_false(limit_is_in_bytes(LIMIT_NONE));
 }
 
 /* A reply's name for a limit is not a key in requests if the two differ. */

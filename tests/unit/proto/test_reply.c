@@ -140,7 +140,9 @@ static void test_error_codes(void **state)
         {ERROR_DRAINING, "draining", true},
         {ERROR_RUBRIC_NOT_FOUND, "rubric_not_found", false},
         {ERROR_NOT_PERMITTED, "not_permitted", false},
+        {ERROR_MODULE_NOT_FOUND, "module_not_found", false},
         {ERROR_SANDBOX_FAILED, "sandbox_failed", true},
+        {ERROR_STARVED, "starved", true},
         {ERROR_INTERNAL, "internal", true},
     };
     (void)state;
@@ -348,6 +350,32 @@ static void test_result_with_stdout(void **state)
     tear_down(&parts);
 }
 
+static void test_result_with_a_moved_deadline(void **state)
+{
+    struct parts parts;
+    struct bytes payload = BYTES_NULL;
+    (void)state;
+    set_up(&parts);
+    struct reply_result result = {
+        .id = ID("s"),
+        .job_no = 12,
+        .kind = "sandbox",
+        .reason = "no_code",
+        .outcome = &parts.outcome,
+        .usage = &parts.usage,
+        .deadline = {.moves = 2, .wall_clock_ms = 7500},
+        .isolation = &parts.isolation,
+    };
+    assert_int_equal(reply_result(&result, &payload), 0);
+    expect(&payload,
+           "{'type':'result','id':'s','job_no':12,'kind':'sandbox','score':null,'outcome':{"
+           "'success':true,'exit_code':0,'signal':null,'limit_exceeded':null,'stderr':'',"
+           "'summary':'ok'},'usage':{'wall_clock_ms':41,'cpu_ms':30,'cpu_wait_ms':2,"
+           "'max_rss_bytes':9437184,'queue_ms':5},'deadline':{'moves':2,'wall_clock_ms':7500},"
+           "'reason':'no_code','isolation':{'class':'subprocess'}}");
+    tear_down(&parts);
+}
+
 /* Members of a single kind of job. `isolation` comes last in every case. */
 static void test_result_with_verdict(void **state)
 {
@@ -387,6 +415,7 @@ static void test_result_with_some(void **state)
     struct parts parts;
     struct bytes payload = BYTES_NULL, out = {.data = (char[]){"x"}, .length = 1};
     json_t *none = json_array();
+    json_t *transcript = json_pack("{s:b,s:s}", "replayable", 1, "data", "eA==");
     (void)state;
     set_up(&parts);
     struct reply_result bare = {
@@ -408,10 +437,17 @@ static void test_result_with_some(void **state)
     expect_end(&payload,
                "'queue_ms':5},'stdout':'x','mode':'shared','isolation':{'class':'subprocess'}}");
     result = bare;
+    result.mode = "isolated";
+    result.transcript = transcript;
+    assert_int_equal(reply_result(&result, &payload), 0);
+    expect_end(&payload, "'queue_ms':5},'mode':'isolated','transcript':{'replayable':true,"
+                         "'data':'eA=='},'isolation':{'class':'subprocess'}}");
+    result = bare;
     result.verdict = "timeout";
     assert_int_equal(reply_result(&result, &payload), 0);
     expect_end(&payload, "'queue_ms':5},'verdict':'timeout','isolation':{'class':'subprocess'}}");
     json_decref(none);
+    json_decref(transcript);
     tear_down(&parts);
 }
 
@@ -661,6 +697,25 @@ static void test_without_memory(void **state)
     tear_down(&parts);
 }
 
+/* Times are seconds for people, with a fraction only if there is one, and milliseconds where they
+ * are hashed. */
+static void test_limits_as_json(void **state)
+{
+    struct limits limits = LIMITS_DEFAULT(1500, 2000);
+    (void)state;
+    json_t *seconds = limits_json(&limits, LIMITS_IN_SECONDS);
+    json_t *hashed = limits_json(&limits, LIMITS_IN_MILLISECONDS);
+    assert_int_equal(json_object_size(seconds), LIMIT_COUNT);
+    assert_true(json_real_value(json_object_get(seconds, "wall_clock")) == 1.5);
+    assert_true(json_is_integer(json_object_get(seconds, "cpu")));
+    assert_int_equal(json_integer_value(json_object_get(seconds, "cpu")), 2);
+    assert_int_equal(json_integer_value(json_object_get(seconds, "memory_bytes")), LIMIT_GIB);
+    assert_int_equal(json_integer_value(json_object_get(hashed, "wall_clock")), 1500);
+    assert_int_equal(json_integer_value(json_object_get(hashed, "cpu")), 2000);
+    json_decref(seconds);
+    json_decref(hashed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -676,6 +731,7 @@ int main(void)
         cmocka_unit_test(test_result),
         cmocka_unit_test(test_result_of_a_failure),
         cmocka_unit_test(test_result_with_stdout),
+        cmocka_unit_test(test_result_with_a_moved_deadline),
         cmocka_unit_test(test_result_with_verdict),
         cmocka_unit_test(test_result_with_some),
         cmocka_unit_test(test_many_assertions),
@@ -684,6 +740,7 @@ int main(void)
         cmocka_unit_test(test_result_of_an_empty_outcome),
         cmocka_unit_test(test_result_numbers),
         cmocka_unit_test(test_outcome_deinit),
+        cmocka_unit_test(test_limits_as_json),
         cmocka_unit_test(test_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -835,41 +835,77 @@ static void test_bad_cancel(void **state)
 
 /* --- the id for an error ------------------------------------------------------------------- */
 
-static void test_peek_id(void **state)
+/* Reads TEXT, which is refused; the caller owns the id. */
+static json_t *refused_id(const char *text)
+{
+    struct request_policy defaults = policy();
+    struct request request;
+    struct fault fault = FAULT_NULL;
+    json_t *id = NULL;
+    assert_true(request_read(text, strlen(text), &defaults, &request, &id, &fault) < 0);
+    assert_string_not_equal(fault.text, "");
+    return id;
+}
+
+static void test_id_of_a_refused_message(void **state)
 {
     static const struct {
-        const char *text;
-        bool usable;
+        const char *text, *id;
     } cases[] = {
-        {"{'id':'a'}", true},          {"{'type':'zzz','id':'\\u0000'}", true},
-        {"{'id':'a','job':7}", true},  {"{}", false},
-        {"{'id':''}", false},          {"{'id':null}", false},
-        {"{'id':1}", false},           {"{'id':['a']}", false},
-        {"{'job':{'id':'a'}}", false},
+        {"{'id':'a'}", "a"},
+        {"{'type':'zzz','id':'b'}", "b"},
+        {"{'id':'a','job':7}", "a"},
+        {"{}", NULL},
+        {"{'id':''}", NULL},
+        {"{'id':null}", NULL},
+        {"{'id':1}", NULL},
+        {"{'id':['a']}", NULL},
+        {"{'job':{'id':'a'}}", NULL},
+        {"['id']", NULL},
+        {"{'id':'a','job':NaN}", "a"},
+        {"{'job':NaN,'id':'a'}", "a"},
+        {"{'job':NaN}", NULL},
     };
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        json_t *message = parse(cases[i].text);
-        const json_t *id = request_peek_id(message);
-        assert_ptr_equal(id, cases[i].usable ? json_object_get(message, "id") : NULL);
-        json_decref(message);
+        _cleanup_free_ char *text = to_json(cases[i].text);
+        json_t *id = refused_id(text);
+        if (cases[i].id)
+            assert_string_equal(json_string_value(id), cases[i].id);
+        else
+            assert_null(id);
+        json_decref(id);
     }
-    assert_null(request_peek_id(NULL));
-    json_t *array = json_pack("[s]", "id");
-    assert_null(request_peek_id(array));
-    json_decref(array);
 }
 
-static void test_peek_id_length(void **state)
+static void test_length_of_a_refused_id(void **state)
 {
     (void)state;
     for (int length = 127; length <= 130; length++) {
-        char id[200];
+        char id[200], text[300];
         memset(id, 'i', sizeof(id));
-        json_t *message = json_pack("{s:s#}", "id", id, length);
-        assert_int_equal(request_peek_id(message) != NULL, length <= REQUEST_ID_MAX);
-        json_decref(message);
+        for (int fault = 0; fault < 2; fault++) {
+            (void)snprintf(text, sizeof(text), "{\"id\":\"%.*s\",\"job\":%s}", length, id,
+                           fault ? "NaN" : "1");
+            json_t *found = refused_id(text);
+            assert_int_equal(found != NULL, length <= REQUEST_ID_MAX);
+            json_decref(found);
+        }
     }
+}
+
+static void test_where_a_message_is_no_json(void **state)
+{
+    static const char text[] = "{\"type\":\"submit\",\"job\":{\"case\":{\"x\":[1,NaN]}}}";
+    struct request_policy defaults = policy();
+    struct request request;
+    struct fault fault = FAULT_NULL;
+    json_t *id = NULL;
+    (void)state;
+    assert_int_equal(request_read(text, strlen(text), &defaults, &request, &id, &fault), -EBADMSG);
+    assert_null(id);
+    assert_string_equal(fault.text, "JSON: line 1 column 42: invalid token near 'NaN' "
+                                    "(byte 42, in job.case.x[1])");
 }
 
 /* --- messages are text ---------------------------------------------------------------------- */
@@ -979,8 +1015,9 @@ int main(void)
         cmocka_unit_test(test_bad_sut),
         cmocka_unit_test(test_cancel),
         cmocka_unit_test(test_bad_cancel),
-        cmocka_unit_test(test_peek_id),
-        cmocka_unit_test(test_peek_id_length),
+        cmocka_unit_test(test_id_of_a_refused_message),
+        cmocka_unit_test(test_length_of_a_refused_id),
+        cmocka_unit_test(test_where_a_message_is_no_json),
         cmocka_unit_test(test_long_values_in_messages),
         cmocka_unit_test(test_deinit),
         cmocka_unit_test(test_without_memory),

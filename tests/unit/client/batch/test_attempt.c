@@ -46,6 +46,13 @@ static bool starved(const char *limit, json_t *wait, json_int_t wall)
     return attempt_is_starved(&result);
 }
 
+static bool error_starved(const char *code)
+{
+    _cleanup_json_ json_t *object = json_pack("{s:s,s:b}", "code", code, "retriable", true);
+    const struct message error = {.type = MESSAGE_ERROR, .object = object};
+    return attempt_is_starved(&error);
+}
+
 static void test_starved(void **state)
 {
     (void)state;
@@ -60,12 +67,25 @@ static void test_starved(void **state)
     assert_false(starved("wall_clock", json_integer(0), 0));
 }
 
+static void test_starved_at_a_moved_deadline(void **state)
+{
+    (void)state;
+    _cleanup_json_ json_t *object = json_pack(
+        "{s:{s:s},s:{s:i,s:i},s:{s:i,s:i}}", "outcome", "limit_exceeded", "wall_clock", "usage",
+        "cpu_wait_ms", 3000, "wall_clock_ms", 4000, "deadline", "moves", 1, "wall_clock_ms", 4000);
+    const struct message result = {.type = MESSAGE_RESULT, .object = object};
+    assert_false(attempt_is_starved(&result));
+    assert_true(error_starved("starved"));
+    assert_false(error_starved("sandbox_failed"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_retriable),
         cmocka_unit_test(test_delay),
         cmocka_unit_test(test_starved),
+        cmocka_unit_test(test_starved_at_a_moved_deadline),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

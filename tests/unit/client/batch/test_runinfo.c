@@ -116,12 +116,24 @@ static void test_line(void **state)
     bytes_deinit(&line);
 }
 
+static void test_moved_deadline(void **state)
+{
+    (void)state;
+    _cleanup_json_ json_t *run = make("{\"kind\":\"sandbox\"}"), *plain = json_object(),
+                          *answer = json_pack("{s:{s:i}}", "deadline", "moves", 1);
+    assert_int_equal(runinfo_set_deadline(run, plain), 0);
+    assert_null(json_object_get(run, "deadline"));
+    assert_int_equal(runinfo_set_deadline(run, answer), 0);
+    assert_true(json_equal(json_object_get(run, "deadline"), json_object_get(answer, "deadline")));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_digests),
         cmocka_unit_test(test_rubric_digest),
         cmocka_unit_test(test_line),
+        cmocka_unit_test(test_moved_deadline),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -102,9 +102,59 @@ static void test_no_attempt_is_due_without_a_daemon(void **state)
     assert_int_equal(engine_unanswered(engine), 1);
 }
 
+/* Nobody needs the answers of such a run. */
+static void test_a_signal_cancels_what_leaves_no_lines(void **state)
+{
+    struct engine *engine = *state;
+    struct bytes id = BYTES_NULL, payload = BYTES_NULL;
+    engine->work.aside = "trials";
+    engine->session.out = evbuffer_new();
+    engine->session.max_frame = 1000;
+    assert_int_equal(bytes_copy("a", 1, &id), 0);
+    assert_int_equal(bytes_copy("{}", 2, &payload), 0);
+    assert_int_equal(pending_add(&engine->pending, &id, &payload, NULL, NULL, 0), 0);
+    engine_take_signal(engine);
+    assert_int_equal(engine->phase, PHASE_CANCELLING);
+    assert_true(engine->ending.interrupted);
+    assert_true(session_unsent(&engine->session) > 0);
+    engine_take_signal(engine);
+    assert_int_equal(engine->phase, PHASE_ABORTED);
+}
+
+static enum input_state wait_for_answers(void *arg, struct engine_job *ret, struct fault *fault)
+{
+    (void)arg;
+    (void)ret;
+    (void)fault;
+    return INPUT_WAIT;
+}
+
+/* The input waits for an answer that decides what comes next: there must be one to come. */
+static void test_a_wait_that_nothing_ends(void **state)
+{
+    struct engine *engine = *state;
+    struct bytes id = BYTES_NULL, payload = BYTES_NULL;
+    engine->window = 2;
+    engine->work.next = wait_for_answers;
+    engine->session.out = evbuffer_new();
+    engine->output.buffer = evbuffer_new();
+    assert_int_equal(bytes_copy("a", 1, &id), 0);
+    assert_int_equal(bytes_copy("{}", 2, &payload), 0);
+    assert_int_equal(pending_add(&engine->pending, &id, &payload, NULL, NULL, 0), 0);
+    engine_submit_jobs(engine);
+    assert_int_equal(engine->phase, PHASE_SUBMITTING);
+    pending_job_free(pending_take(&engine->pending, pending_find(&engine->pending, "a", 1)));
+    engine_submit_jobs(engine);
+    assert_int_equal(engine->phase, PHASE_FINISHING);
+    assert_true(engine->exhausted);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_a_signal_cancels_what_leaves_no_lines, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_a_wait_that_nothing_ends, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_signals, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_cancelling_ends, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_signal_after_the_cost_cap, set_up, tear_down),

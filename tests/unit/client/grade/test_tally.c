@@ -94,6 +94,80 @@ static void test_incomplete(void **state)
                "pass@1:    1.0000 (incomplete)\n");
 }
 
+/* What verdicts are worth stands beside each number that rests on them. */
+static void test_labels(void **state)
+{
+    _cleanup_tally_ struct tally tally = TALLY_NULL;
+    (void)state;
+    assert_int_equal(tally_init(&tally), 0);
+    add(&tally, "a", 2, 0, 0);
+    add(&tally, "b", 1, 1, 0);
+    tally_note(&tally, 0, true, false);
+    tally_note(&tally, 0, true, false);
+    tally_note(&tally, 1, false, false);
+    assert_put(&tally, "1",
+               "2 tasks, 4 samples, 3 correct\n"
+               "shared: 2 samples of 1 task ran in one process with the tests, where code can "
+               "forge its verdict\n"
+               "pass@1:    0.7500 (1 task shared)\n");
+    tally_note(&tally, 1, false, true);
+    tally.refused = 2;
+    assert_put(&tally, "1",
+               "2 tasks, 4 samples, 3 correct\n"
+               "incomplete: 2 refused (a shared verdict; --isolated-only)\n"
+               "shared: 2 samples of 1 task ran in one process with the tests, where code can "
+               "forge its verdict\n"
+               "broken: 1 task that the data set's own solution fails\n"
+               "pass@1:    0.7500 (incomplete; 1 task shared; 1 task broken)\n");
+    tally_refuse(&tally, 1);
+    assert_put(&tally, "1,3",
+               "2 tasks, 4 samples, 3 correct\n"
+               "incomplete: 2 refused (a shared verdict; --isolated-only)\n"
+               "shared: 2 samples of 1 task ran in one process with the tests, where code can "
+               "forge its verdict\n"
+               "broken: 1 task that the data set's own solution fails\n"
+               "pass@1:    1.0000 (incomplete; 1 task refused; 1 task shared; 1 task broken)\n"
+               "pass@3:    not computed: 1 of 1 task has fewer than 3 samples\n");
+    tally_clear(&tally);
+    assert_put(&tally, "1",
+               "2 tasks, 0 samples, 0 correct\n"
+               "incomplete: 2 refused (a shared verdict; --isolated-only)\n"
+               "pass@1:    not computed: 1 of 1 task has fewer than 1 sample\n");
+    tally_refuse(&tally, 0);
+    assert_put(&tally, "1",
+               "2 tasks, 0 samples, 0 correct\n"
+               "incomplete: 2 refused (a shared verdict; --isolated-only)\n"
+               "pass@1:    not computed: every task was refused\n");
+}
+
+/* The own fields of a sample say nothing about how it was judged. */
+static void assert_notes(const char *text, bool shared, bool broken)
+{
+    _cleanup_tally_ struct tally tally = TALLY_NULL;
+    _cleanup_json_ json_t *line = json_loads(text, 0, NULL);
+    assert_non_null(line);
+    assert_int_equal(tally_init(&tally), 0);
+    add(&tally, "a", 1, 0, 0);
+    tally_note_line(&tally, 0, line);
+    assert_int_equal(tally.tasks[0].shared, shared);
+    assert_int_equal(tally.tasks[0].broken, broken);
+    assert_int_equal(tally_is_shared(line), shared);
+}
+
+static void test_lines(void **state)
+{
+    (void)state;
+    assert_notes("{}", false, false);
+    assert_notes("{\"mode\":\"shared\"}", true, false);
+    assert_notes("{\"mode\":\"shared\",\"run\":{\"id\":\"a\",\"mode\":\"isolated\"}}", false,
+                 false);
+    assert_notes("{\"run\":{\"id\":\"a\",\"mode\":\"shared\"}}", true, false);
+    assert_notes("{\"run\":{\"id\":\"a\",\"mode\":\"isolated\",\"preflight\":{\"reference\":"
+                 "\"broken\"}}}",
+                 false, true);
+    assert_notes("{\"preflight\":{\"reference\":\"broken\"}}", false, false);
+}
+
 static void test_json(void **state)
 {
     _cleanup_tally_ struct tally tally = TALLY_NULL;
@@ -108,7 +182,8 @@ static void test_json(void **state)
     assert_int_equal(json_print(object, &text), 0);
     assert_string_equal(
         text.data, "{\"tasks\":1,\"samples\":2,\"correct\":1,\"not_graded\":1,\"unanswered\":0,"
-                   "\"unusable\":0,\"complete\":false,\"pass_at_k\":{\"1\":0.5,\"3\":null},"
+                   "\"refused\":0,\"unusable\":0,\"shared_tasks\":0,\"shared_samples\":0,"
+                   "\"broken_tasks\":0,\"complete\":false,\"pass_at_k\":{\"1\":0.5,\"3\":null},"
                    "\"too_few_samples\":{\"3\":1}}");
 }
 
@@ -132,7 +207,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_mean_over_tasks), cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_incomplete),      cmocka_unit_test(test_json),
-        cmocka_unit_test(test_many_tasks),
+        cmocka_unit_test(test_many_tasks),      cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -248,6 +248,26 @@ static void test_sixteen(void **state)
     assert_near(high, 91.43, 0.005 * 91.43, "the high end");
 }
 
+/* The mean of many values is nearly normal: both intervals reach 1.96 standard errors to each side,
+ * within the noise of the resamples. */
+static void test_both_intervals_of_even_values(void **state)
+{
+    double values[101];
+    const double z = normal_quantile(0.975);
+    (void)state;
+    for (int i = 0; i < 101; i++)
+        values[i] = i - 50;
+    struct bootstrap got = bootstrap_of(values, ARRAY_SIZE(values), 0.95, 1);
+    const double standard_error = sqrt(850.0 / 101); /* the variance is (101^2 - 1) / 12 */
+    const struct interval both[] = {got.bca, got.percentile};
+    assert_near(got.standard_error, standard_error, 0.05 * standard_error, "the standard error");
+    for (size_t i = 0; i < ARRAY_SIZE(both); i++) {
+        assert_null(both[i].why_not);
+        assert_near(both[i].low, -z * standard_error, 0.05 * z * standard_error, "a low end");
+        assert_near(both[i].high, z * standard_error, 0.05 * z * standard_error, "a high end");
+    }
+}
+
 static double variance(const double *values, size_t n)
 {
     double mean = 0, squares = 0;
@@ -409,17 +429,12 @@ static void test_wilson(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_normal),
-        cmocka_unit_test(test_binomial),
-        cmocka_unit_test(test_zeros_and_ones),
-        cmocka_unit_test(test_98_of_164),
-        cmocka_unit_test(test_sixteen),
-        cmocka_unit_test(test_spatial_data),
-        cmocka_unit_test(test_order_does_not_matter),
-        cmocka_unit_test(test_standard_error),
-        cmocka_unit_test(test_ties_of_fractions),
-        cmocka_unit_test(test_undefined),
-        cmocka_unit_test(test_wilson),
+        cmocka_unit_test(test_normal),         cmocka_unit_test(test_binomial),
+        cmocka_unit_test(test_zeros_and_ones), cmocka_unit_test(test_98_of_164),
+        cmocka_unit_test(test_sixteen),        cmocka_unit_test(test_both_intervals_of_even_values),
+        cmocka_unit_test(test_spatial_data),   cmocka_unit_test(test_order_does_not_matter),
+        cmocka_unit_test(test_standard_error), cmocka_unit_test(test_ties_of_fractions),
+        cmocka_unit_test(test_undefined),      cmocka_unit_test(test_wilson),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

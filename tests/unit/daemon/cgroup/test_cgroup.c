@@ -193,6 +193,25 @@ static void values_are_read_by_their_whole_key(void **state)
     assert_int_equal(cgroup_text_value("oom x\n", "oom", &value), -EBADMSG);
 }
 
+static void pressure_is_a_total(void **state)
+{
+    static const char text[] = "some avg10=1.00 avg60=0.00 avg300=0.00 total=17\n"
+                               "full avg10=0.00 avg60=0.00 avg300=0.00 total=4\n";
+    uint64_t value = 0;
+    (void)state;
+    assert_int_equal(cgroup_text_pressure(text, "some", &value), 0);
+    assert_int_equal(value, 17);
+    assert_int_equal(cgroup_text_pressure(text, "full", &value), 0);
+    assert_int_equal(value, 4);
+    assert_int_equal(cgroup_text_pressure(text, "som", &value), -ENOENT);
+    assert_int_equal(cgroup_text_pressure("some total=1\n", "full", &value), -ENOENT);
+    assert_int_equal(cgroup_text_pressure("", "full", &value), -ENOENT);
+    assert_int_equal(cgroup_text_pressure("full avg10=1\nsome total=1\n", "full", &value),
+                     -EBADMSG);
+    assert_int_equal(cgroup_text_pressure("full total=x\n", "full", &value), -EBADMSG);
+    assert_int_equal(value, 4);
+}
+
 static void words_and_processes_are_found(void **state)
 {
     (void)state;
@@ -681,6 +700,7 @@ int main(void)
         cmocka_unit_test(paths_are_made),
         cmocka_unit_test(numbers_are_read),
         cmocka_unit_test(values_are_read_by_their_whole_key),
+        cmocka_unit_test(pressure_is_a_total),
         cmocka_unit_test(words_and_processes_are_found),
         fake_test(a_group_of_ours_is_found),
         fake_test(a_mount_without_us_is_passed_over),

@@ -9,6 +9,7 @@
 #include <ftw.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/fs.h>
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
@@ -61,13 +62,18 @@ struct program {
 };
 
 /* Returns false if there is no program or a jail would not accept it. */
-static bool read_program(uint32_t layers, struct program *program)
+static bool read_with(uint32_t layers, bool bounds_memory, struct program *program)
 {
-    _cleanup_close_ int fd = filter_program(layers, PASS);
+    _cleanup_close_ int fd = filter_program(layers, bounds_memory, PASS);
     ssize_t n = fd < 0 ? -1 : pread(fd, program->instructions, sizeof(program->instructions), 0);
     program->count = n < 0 ? 0 : (size_t)n / sizeof(program->instructions[0]);
     return n > 0 && n < (ssize_t)sizeof(program->instructions) &&
            n % (ssize_t)sizeof(program->instructions[0]) == 0;
+}
+
+static bool read_program(uint32_t layers, struct program *program)
+{
+    return read_with(layers, true, program);
 }
 
 struct verdict {
@@ -160,7 +166,7 @@ static void test_memory_is_sealed(void **state)
     struct stat st;
     (void)state;
     size_t descriptors = count_descriptors();
-    int fd = filter_program(LAYERS_ALL, PASS);
+    int fd = filter_program(LAYERS_ALL, true, PASS);
     assert_true(fd >= 0);
     assert_int_equal(count_descriptors(), descriptors + 1);
     assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
@@ -177,7 +183,7 @@ static int no_descriptor(void)
     int next = dup(STDERR_FILENO);
     close_fd(next);
     CHECK(setrlimit(RLIMIT_NOFILE, &(struct rlimit){(rlim_t)next, (rlim_t)next}) == 0);
-    CHECK_EQUAL(filter_program(LAYERS_ALL, PASS), -EMFILE);
+    CHECK_EQUAL(filter_program(LAYERS_ALL, true, PASS), -EMFILE);
     return 0;
 }
 
@@ -198,6 +204,7 @@ static const struct call refused[] = {
     {448 /* process_mrelease: of a descriptor, which any number may be */, EPERM},
     {SYS_move_pages, EPERM},
     {SYS_migrate_pages, EPERM},
+    {SYS_sched_setaffinity, EPERM},
     {SYS_mount, EPERM},
     {SYS_umount2, EPERM},
     {SYS_pivot_root, EPERM},
@@ -222,6 +229,7 @@ static const struct call refused[] = {
     {SYS_lookup_dcookie, EPERM},
     {SYS_fanotify_init, EPERM},
     {SYS_fanotify_mark, EPERM},
+    {447 /* memfd_secret */, ENOSYS},
     {SYS_io_uring_setup, ENOSYS},
     {SYS_io_uring_enter, ENOSYS},
     {SYS_io_uring_register, ENOSYS},
@@ -279,19 +287,31 @@ static const struct call refused[] = {
     {SYS_inotify_init1, ENOSYS},
 };
 
-/* Calls that are judged by their arguments. */
+/* Calls that are judged by their arguments, or by what holds beside the filter. */
 static const int judged[] = {
-    SYS_clone,         SYS_personality,
-    SYS_ioctl,         SYS_chmod,
-    SYS_fchmod,        SYS_fchmodat,
-    SYS_creat,         SYS_mkdir,
-    SYS_mkdirat,       SYS_mknod,
-    SYS_mknodat,       SYS_open,
-    SYS_openat,        SYS_prlimit64,
-    SYS_sched_setattr, SYS_sched_setaffinity,
-    SYS_setpriority,   SYS_sched_setscheduler,
-    SYS_ioprio_set,    SYS_sched_setparam,
-    SYS_kill,          SYS_socket,
+    SYS_clone,
+    SYS_personality,
+    SYS_ioctl,
+    SYS_fcntl,
+    SYS_memfd_create,
+    SYS_chmod,
+    SYS_fchmod,
+    SYS_fchmodat,
+    SYS_creat,
+    SYS_mkdir,
+    SYS_mkdirat,
+    SYS_mknod,
+    SYS_mknodat,
+    SYS_open,
+    SYS_openat,
+    SYS_prlimit64,
+    SYS_sched_setattr,
+    SYS_setpriority,
+    SYS_sched_setscheduler,
+    SYS_ioprio_set,
+    SYS_sched_setparam,
+    SYS_kill,
+    SYS_socket,
     SYS_socketpair,
 };
 
@@ -303,12 +323,15 @@ static bool is_judged(uint32_t number)
     return false;
 }
 
-static int error_of(uint32_t number)
+/* What the filter says to a call with any arguments. */
+static uint32_t answer_to(uint32_t number)
 {
+    if (number == SYS_sync || number == SYS_syncfs)
+        return DENIED(0); /* done, without the kernel */
     for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
         if ((uint32_t)refused[i].number == number)
-            return refused[i].error;
-    return number > 450 ? ENOSYS : 0;
+            return DENIED((uint32_t)refused[i].error);
+    return number > 450 ? DENIED(ENOSYS) : SECCOMP_RET_ALLOW;
 }
 
 /* Every number: refused if and only if it is listed above. */
@@ -323,8 +346,7 @@ static void test_every_number(void **state)
     for (size_t s = 0; s < ARRAY_SIZE(layer_sets); s++) {
         assert_true(read_program(layer_sets[s], &program));
         for (uint32_t number = 0; number <= 600; number++) {
-            int error = error_of(number);
-            uint32_t expected = error ? DENIED((uint32_t)error) : SECCOMP_RET_ALLOW;
+            uint32_t expected = answer_to(number);
             for (size_t i = 0; i < ARRAY_SIZE(arguments) && !is_judged(number); i++)
                 if (action_of(&program, number, arguments[i]) != expected)
                     fail_msg("layers %#x, number %u, arguments %zu: %#x, expected %#x",
@@ -337,11 +359,10 @@ static void test_every_number(void **state)
 /* The calls that a jail uses go through with the complete pass in its place, and only then. */
 static void test_pass(void **state)
 {
-    static const int of_jail[] = {SYS_umount2,          SYS_setns,
-                                  SYS_unshare,          428 /* open_tree */,
-                                  429 /* move_mount */, 431 /* fsconfig */,
-                                  433 /* fspick */,     435 /* clone3 */,
-                                  437 /* openat2 */,    442 /* mount_setattr */};
+    static const int of_jail[] = {
+        SYS_umount2,          SYS_setns,        SYS_unshare,        428 /* open_tree */,
+        429 /* move_mount */, 430 /* fsopen */, 431 /* fsconfig */, 432 /* fsmount */,
+        433 /* fspick */,     435 /* clone3 */, 437 /* openat2 */,  442 /* mount_setattr */};
     static const uint64_t wrong[] = {
         0,          PASS ^ 1, PASS ^ (UINT64_C(1) << 63), (uint32_t)PASS,
         PASS >> 32, ~PASS,    PASS + (UINT64_C(1) << 32)};
@@ -531,9 +552,8 @@ static const struct {
     int number;
     unsigned pid;
 } steering[] = {
-    {SYS_prlimit64, 0},          {SYS_sched_setaffinity, 0}, {SYS_sched_setattr, 0},
-    {SYS_sched_setscheduler, 0}, {SYS_sched_setparam, 0},    {SYS_setpriority, 1},
-    {SYS_ioprio_set, 1},
+    {SYS_prlimit64, 0},      {SYS_sched_setattr, 0}, {SYS_sched_setscheduler, 0},
+    {SYS_sched_setparam, 0}, {SYS_setpriority, 1},   {SYS_ioprio_set, 1},
 };
 
 /* IOPRIO_WHO_PROCESS is 1, PRIO_PROCESS is 0: the other argument that counts. */
@@ -612,7 +632,7 @@ static int try_pids_of_a_jail(void)
     CHECK(syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &limit) == 0);
     CHECK(syscall(SYS_prlimit64, getpid(), RLIMIT_NOFILE, NULL, &limit) == 0);
     CHECK(sched_getaffinity(0, sizeof(cpus), &cpus) == 0);
-    CHECK(sched_setaffinity(0, sizeof(cpus), &cpus) == 0);
+    CHECK_ERRNO(sched_setaffinity(0, sizeof(cpus), &cpus), EPERM);
     CHECK(setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0)) == 0);
     CHECK_ERRNO(setpriority(PRIO_USER, 0, 19), EPERM);
     CHECK_ERRNO(setpriority(PRIO_PGRP, 0, 19), EPERM);
@@ -831,6 +851,23 @@ static void test_terminals(void **state)
     }
 }
 
+static void test_inode_flags(void **state)
+{
+    static const uint64_t requests[] = {FS_IOC_SETFLAGS, FS_IOC32_SETFLAGS, FS_IOC_FSSETXATTR,
+                                        FS_IOC_SETVERSION, FS_IOC32_SETVERSION};
+    static struct program program;
+    (void)state;
+    for (size_t s = 0; s < ARRAY_SIZE(layer_sets); s++) {
+        assert_true(read_program(layer_sets[s], &program));
+        for (size_t i = 0; i < ARRAY_SIZE(requests); i++) {
+            assert_int_equal(ACTION(&program, SYS_ioctl, 0, requests[i]), DENIED(EPERM));
+            assert_int_equal(ACTION(&program, SYS_ioctl, 0, GARBAGE | requests[i]), DENIED(EPERM));
+        }
+        assert_int_equal(ACTION(&program, SYS_ioctl, 0, FS_IOC_GETFLAGS), SECCOMP_RET_ALLOW);
+        assert_int_equal(ACTION(&program, SYS_ioctl, 0, FS_IOC_FSGETXATTR), SECCOMP_RET_ALLOW);
+    }
+}
+
 /* A pseudo-terminal of its own, into whose input nothing can be inserted. */
 static int try_terminals(void)
 {
@@ -844,6 +881,44 @@ static int try_terminals(void)
     CHECK_ERRNO(syscall(SYS_ioctl, master, GARBAGE | TIOCSTI, &letter), EPERM);
     CHECK_ERRNO(syscall(SYS_ioctl, master, TIOCLINUX, link), EPERM);
     return 0;
+}
+
+/* --- others' files ------------------------------------------------------------------------ */
+
+static void test_watching(void **state)
+{
+    static const uint64_t commands[] = {F_NOTIFY, F_SETLEASE, 1040 /* F_SETDELEG */};
+    static const uint64_t others[] = {F_DUPFD,    F_GETFD,  F_SETFD,     F_GETFL,        F_SETFL,
+                                      F_SETLK,    F_GETLK,  F_SETLKW,    F_OFD_SETLK,    F_SETOWN,
+                                      F_GETLEASE, F_SETSIG, F_ADD_SEALS, F_DUPFD_CLOEXEC};
+    static struct program program;
+    (void)state;
+    for (size_t s = 0; s < ARRAY_SIZE(layer_sets); s++) {
+        assert_true(read_program(layer_sets[s], &program));
+        for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+            assert_int_equal(ACTION(&program, SYS_fcntl, 0, commands[i]), DENIED(EPERM));
+            assert_int_equal(ACTION(&program, SYS_fcntl, 0, GARBAGE | commands[i]), DENIED(EPERM));
+        }
+        for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+            assert_int_equal(ACTION(&program, SYS_fcntl, 0, others[i]), SECCOMP_RET_ALLOW);
+    }
+}
+
+/* --- memory ------------------------------------------------------------------------------- */
+
+/* Files without a name are allowed only where a control group bounds what they take. */
+static void test_memory_files(void **state)
+{
+    static struct program program;
+    (void)state;
+    for (size_t s = 0; s < ARRAY_SIZE(layer_sets); s++)
+        for (unsigned bounds = 0; bounds < 2; bounds++) {
+            bool may = bounds && layer_in(layer_sets[s], LAYER_CGROUP);
+            assert_true(read_with(layer_sets[s], bounds, &program));
+            assert_int_equal(ACTION(&program, SYS_memfd_create, 1, 1),
+                             may ? SECCOMP_RET_ALLOW : DENIED(ENOSYS));
+            assert_int_equal(ACTION(&program, 447 /* memfd_secret */, 1), DENIED(ENOSYS));
+        }
 }
 
 /* --- what must go on ---------------------------------------------------------------------- */
@@ -890,7 +965,6 @@ static int use_descriptors(void)
     CHECK(epoll_ctl(epoll, EPOLL_CTL_ADD, event, &(struct epoll_event){.events = EPOLLIN}) == 0);
     CHECK(epoll_wait(epoll, &(struct epoll_event){0}, 1, 1000) == 1);
     CHECK(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC) >= 0);
-    CHECK(memfd_create("x", MFD_CLOEXEC) >= 0);
     return 0;
 }
 
@@ -965,6 +1039,9 @@ int main(void)
         cmocka_unit_test(test_personality),
         cmocka_unit_test(test_terminals),
         SCENARIO(try_terminals),
+        cmocka_unit_test(test_inode_flags),
+        cmocka_unit_test(test_watching),
+        cmocka_unit_test(test_memory_files),
         cmocka_unit_test(test_ordinary_things),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -303,6 +303,7 @@ static void change_queue_and_protocol(struct config *config)
     config->frame_timeout_ms++;
     config->receive_bytes++;
     config->reply_high_water++;
+    config->reply_timeout_ms++;
 }
 
 static void change_roots(struct config *config)
@@ -428,15 +429,11 @@ static void test_digest_changes_with_every_limit(void **state)
     init_config(&config);
     add_digest(&digests, digest_of(&config, VERSION));
     for (enum limit limit = 0; limit < LIMIT_COUNT; limit++) {
-        config.limits[JOB_RUBRIC].of[limit]--;
-        add_digest(&digests, digest_of(&config, VERSION));
-        config.limits[JOB_RUBRIC].of[limit]++;
-        config.limits[JOB_SANDBOX].of[limit]--;
-        add_digest(&digests, digest_of(&config, VERSION));
-        config.limits[JOB_SANDBOX].of[limit]++;
-        config.limits[JOB_CODE_EXEC].of[limit]--;
-        add_digest(&digests, digest_of(&config, VERSION));
-        config.limits[JOB_CODE_EXEC].of[limit]++;
+        for (enum job_kind_id kind = 0; kind < JOB_KIND_COUNT; kind++) {
+            config.limits[kind].of[limit]--;
+            add_digest(&digests, digest_of(&config, VERSION));
+            config.limits[kind].of[limit]++;
+        }
         config.ceilings.of[limit]++;
         add_digest(&digests, digest_of(&config, VERSION));
         config.ceilings.of[limit]--;
@@ -738,11 +735,20 @@ static void write_program(const struct fixture *f, const char *script, mode_t mo
     assert_int_equal(chmod(f->program, mode), 0);
 }
 
+/* Asks for the version and waits for it. */
+static char *ask_version(const char *program, struct fault *fault)
+{
+    struct version_query query;
+    return isolation_version_begin(program, &query, fault) < 0
+               ? NULL
+               : isolation_version_end(&query, program, fault);
+}
+
 /* Asks for the version and checks that no descriptor and no child is left. */
 static char *version_of(const char *program, struct fault *fault)
 {
     size_t descriptors = count_descriptors();
-    char *version = isolation_interpreter_version(program, fault);
+    char *version = ask_version(program, fault);
     assert_int_equal(count_descriptors(), descriptors);
     assert_true(waitpid(-1, NULL, WNOHANG) < 0);
     return version;
@@ -904,7 +910,7 @@ static pid_t start_asking(const char *program)
     if (pid == 0) {
         (void)setpgid(0, 0);
         (void)alarm(30);
-        _exit(isolation_interpreter_version(program, NULL) == NULL ? 0 : 1);
+        _exit(ask_version(program, NULL) == NULL ? 0 : 1);
     }
     assert_true(pid > 0);
     return pid;

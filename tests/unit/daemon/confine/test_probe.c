@@ -51,7 +51,7 @@ static const char *directory_of(const char *name)
 static int probe_with(int program, uint32_t without, const char *name, struct probe *probe,
                       struct fault *fault)
 {
-    const struct jailproc_config config = {.program = program};
+    const struct jailproc_config config = {.program = program, .code = -1};
     struct stat st;
     size_t descriptors = count_descriptors();
     memset(probe, 0x5A, sizeof(*probe));
@@ -424,7 +424,7 @@ static int no_descriptor_is_left(void)
     for (rlim_t left = 1; left < 5; left++) {
         struct probe probe;
         struct rlimit limit = {(rlim_t)next + left, 1024};
-        const struct jailproc_config config = {.program = program};
+        const struct jailproc_config config = {.program = program, .code = -1};
         CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
         int r = probe_jails(&probe, &config, 0, NO_CGROUPS, directory_of("few"), NULL);
         probe_deinit(&probe);
@@ -438,6 +438,14 @@ static int no_descriptor_is_left(void)
 }
 
 /* --- a jail that lies --------------------------------------------------------------------- */
+
+/* What a jail that meets a shortage once leaves behind, to know it when it is started again. */
+static const char *seen_path(const char *directory)
+{
+    static char path[100];
+    (void)snprintf(path, sizeof(path), "%s-seen", directory);
+    return path;
+}
 
 /* The behaviour of this program when it is started as a jail, by the name of its directory. */
 static int play_jail(const char *directory)
@@ -464,6 +472,12 @@ static int play_jail(const char *directory)
         report.layer_errors[i] = i % 2 ? INT32_MIN : INT32_MAX;
     if (strcmp(name, "none") == 0)
         report.layers = 0;
+    bool is_short = strcmp(name, "scarce") == 0 ||
+                    (strcmp(name, "once") == 0 && mkdir(seen_path(directory), 0700) == 0);
+    if (is_short) {
+        report.layers &= ~BIT(MOUNT_NAMESPACE);
+        report.layer_errors[LAYER_MOUNT_NAMESPACE] = EMFILE;
+    }
     (void)link_send_notice(LINK_FD, &report, report.type == LINK_STARTED ? STDIN_FILENO : -1);
     while (strcmp(name, "stays") == 0)
         (void)pause(); /* though its link is closed */
@@ -515,6 +529,33 @@ static int jail_with_odd_errors(void)
         r = check_reason(&probe, LAYER_MOUNT_NAMESPACE, "xxxx: ");
     probe_deinit(&probe);
     return r;
+}
+
+/* A layer that a jail lost to a shortage is not one that the host refuses. */
+static int jail_that_met_a_shortage(void)
+{
+    struct probe probe;
+    int everything = have_everything();
+    if (everything != 0)
+        return everything;
+    _cleanup_close_ int self = open_self();
+    CHECK_EQUAL(probe_with(self, 0, "once", &probe, NULL), 0);
+    CHECK_EQUAL(rmdir(seen_path(directory_of("once"))), 0);
+    CHECK_EQUAL(probe.layers, WANTED);
+    probe_deinit(&probe);
+    return 0;
+}
+
+/* A daemon that finds no other jail does not serve with fewer layers. */
+static int jail_that_always_meets_a_shortage(void)
+{
+    struct probe probe;
+    struct fault fault = FAULT_NULL;
+    _cleanup_close_ int self = open_self();
+    CHECK_EQUAL(probe_with(self, 0, "scarce", &probe, &fault), -EMFILE);
+    CHECK(strcmp(fault.text, "no jail can be started: Too many open files") == 0);
+    probe_deinit(&probe);
+    return 0;
 }
 
 static int jail_without_any_layer(void)
@@ -569,6 +610,8 @@ int main(int argc, char **argv)
         SCENARIO(jail_that_makes_no_sense),
         SCENARIO(jail_that_claims_too_much),
         SCENARIO(jail_with_odd_errors),
+        SCENARIO(jail_that_met_a_shortage),
+        SCENARIO(jail_that_always_meets_a_shortage),
         SCENARIO(jail_without_any_layer),
         SCENARIO(jail_that_stays),
     };

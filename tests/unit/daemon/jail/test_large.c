@@ -8,6 +8,7 @@
 #include "tests/unit/scenario.h"
 
 #include <sys/mman.h>
+#include <sys/wait.h>
 
 #define LARGE ((uintptr_t)2 << 20)
 #define MADV_COLLAPSE_ 25
@@ -166,14 +167,46 @@ static int what_was_freed_leaves_no_holes(void)
     return 0;
 }
 
+/* Writes to all objects that were made late; returns whether they are in large pages then. */
+static bool late_ones_stay_large(void)
+{
+    struct mapping objects;
+    return PyRun_SimpleString("assert all(text == str(n) for text, n in late)\n") == 0 &&
+           find_mapping(address_of("late[50000]"), &objects) && objects.large_kib >= 4096 &&
+           objects.large_kib == (objects.to - objects.from) >> 10 && PyRun_SimpleString(use) == 0;
+}
+
+static int fork_has_large_pages_of_its_own(void)
+{
+    int status = 0;
+    if (!has_large_pages())
+        SKIP("this kernel makes no large pages");
+    struct large *large = start(fill);
+    large_mark(large);
+    CHECK(PyRun_SimpleString("late = [(str(n), n) for n in range(100000)]\n") == 0);
+    large_end(large);
+    pid_t pid = fork();
+    CHECK(pid >= 0);
+    if (pid == 0) {
+        large_renew(large);
+        _exit(late_ones_stay_large() ? 0 : 1);
+    }
+    CHECK(waitpid(pid, &status, 0) == pid);
+    CHECK_EQUAL(status, 0);
+    return 0;
+}
+
 static int goes_on_without_large_pages(void)
 {
     struct mapping objects, code;
     CHECK(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0);
     CHECK(!has_large_pages());
-    struct large *large = start(fill);
+    struct large *large = start("");
+    large_mark(large);
+    CHECK(PyRun_SimpleString(fill) == 0);
     large_end(large);
     large_copy_library((uintptr_t)Py_RunMain);
+    large_renew(large);
     CHECK(find_mapping(address_of("objects[50000]"), &objects));
     CHECK_EQUAL(objects.large_kib, 0);
     CHECK(find_mapping((uintptr_t)Py_RunMain, &code));
@@ -202,6 +235,7 @@ int main(void)
         SCENARIO(library_is_the_same),
         SCENARIO(interpreter_goes_on),
         SCENARIO(what_was_freed_leaves_no_holes),
+        SCENARIO(fork_has_large_pages_of_its_own),
         SCENARIO(goes_on_without_large_pages),
         SCENARIO(more_than_there_is_room_for),
     };

@@ -53,6 +53,7 @@ static void test_names(void **state)
         {LAYER_LANDLOCK, "landlock"},
         {LAYER_SECCOMP, "seccomp"},
         {LAYER_CGROUP, "cgroup"},
+        {LAYER_OWN_UID, "own_uid"},
     };
     (void)state;
     assert_int_equal(ARRAY_SIZE(names), LAYER_COUNT);
@@ -94,6 +95,7 @@ static const struct need needs[] = {
     {LAYER_FILESYSTEM, BIT(MOUNT_NAMESPACE) | BIT(LANDLOCK)},
     {LAYER_NET_NAMESPACE, BIT(NETWORK)},
     {LAYER_NETWORK, BIT(NET_NAMESPACE) | BIT(SECCOMP)},
+    {LAYER_OWN_UID, BIT(MOUNT_NAMESPACE)},
 };
 
 /* Returns the largest subset of SET in which every need is met; there is exactly one. */
@@ -137,15 +139,17 @@ static void test_one_left_out(void **state)
         {LAYER_RLIMITS, 0},
         {LAYER_NO_NEW_PRIVS, 0},
         {LAYER_TREE_KILL, 0},
-        {LAYER_USER_NAMESPACE, BIT(PID_NAMESPACE) | BIT(MOUNT_NAMESPACE) | BIT(NET_NAMESPACE)},
+        {LAYER_USER_NAMESPACE,
+         BIT(PID_NAMESPACE) | BIT(MOUNT_NAMESPACE) | BIT(NET_NAMESPACE) | BIT(OWN_UID)},
         {LAYER_PID_NAMESPACE, 0},
-        {LAYER_MOUNT_NAMESPACE, 0},
+        {LAYER_MOUNT_NAMESPACE, BIT(OWN_UID)},
         {LAYER_NET_NAMESPACE, 0},
         {LAYER_NETWORK, BIT(NET_NAMESPACE)},
-        {LAYER_FILESYSTEM, BIT(MOUNT_NAMESPACE)},
+        {LAYER_FILESYSTEM, BIT(MOUNT_NAMESPACE) | BIT(OWN_UID)},
         {LAYER_LANDLOCK, 0},
         {LAYER_SECCOMP, 0},
         {LAYER_CGROUP, 0},
+        {LAYER_OWN_UID, 0},
     };
     (void)state;
     assert_int_equal(layers_consistent(LAYERS_ALL), LAYERS_ALL);
@@ -163,18 +167,20 @@ static void test_two_left_out(void **state)
     static const struct {
         uint32_t left_out, goes_too;
     } cases[] = {
-        {BIT(MOUNT_NAMESPACE) | BIT(LANDLOCK), BIT(FILESYSTEM)},
+        {BIT(MOUNT_NAMESPACE) | BIT(LANDLOCK), BIT(FILESYSTEM) | BIT(OWN_UID)},
         {BIT(NET_NAMESPACE) | BIT(SECCOMP), BIT(NETWORK)},
-        {BIT(USER_NAMESPACE) | BIT(LANDLOCK),
-         BIT(PID_NAMESPACE) | BIT(MOUNT_NAMESPACE) | BIT(NET_NAMESPACE) | BIT(FILESYSTEM)},
-        {BIT(USER_NAMESPACE) | BIT(SECCOMP),
-         BIT(PID_NAMESPACE) | BIT(MOUNT_NAMESPACE) | BIT(NET_NAMESPACE) | BIT(NETWORK)},
+        {BIT(USER_NAMESPACE) | BIT(LANDLOCK), BIT(OWN_UID) | BIT(PID_NAMESPACE) |
+                                                  BIT(MOUNT_NAMESPACE) | BIT(NET_NAMESPACE) |
+                                                  BIT(FILESYSTEM)},
+        {BIT(USER_NAMESPACE) | BIT(SECCOMP), BIT(OWN_UID) | BIT(PID_NAMESPACE) |
+                                                 BIT(MOUNT_NAMESPACE) | BIT(NET_NAMESPACE) |
+                                                 BIT(NETWORK)},
         {BIT(USER_NAMESPACE) | BIT(NO_NEW_PRIVS),
-         BIT(PID_NAMESPACE) | BIT(MOUNT_NAMESPACE) | BIT(NET_NAMESPACE) | BIT(LANDLOCK) |
-             BIT(SECCOMP) | BIT(FILESYSTEM) | BIT(NETWORK)},
-        {BIT(MOUNT_NAMESPACE) | BIT(SECCOMP), 0},
+         BIT(OWN_UID) | BIT(PID_NAMESPACE) | BIT(MOUNT_NAMESPACE) | BIT(NET_NAMESPACE) |
+             BIT(LANDLOCK) | BIT(SECCOMP) | BIT(FILESYSTEM) | BIT(NETWORK)},
+        {BIT(MOUNT_NAMESPACE) | BIT(SECCOMP), BIT(OWN_UID)},
         {BIT(NET_NAMESPACE) | BIT(LANDLOCK), 0},
-        {BIT(NETWORK) | BIT(FILESYSTEM), BIT(NET_NAMESPACE) | BIT(MOUNT_NAMESPACE)},
+        {BIT(NETWORK) | BIT(FILESYSTEM), BIT(NET_NAMESPACE) | BIT(MOUNT_NAMESPACE) | BIT(OWN_UID)},
     };
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

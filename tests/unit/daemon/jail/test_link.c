@@ -463,6 +463,34 @@ static void test_setup_from_nobody(void **state)
     assert_int_equal(link_send_setup(f->ours, &set_up, "", -1), -EPIPE);
 }
 
+/* --- a question --------------------------------------------------------------------------- */
+
+static void test_question_round_trip(void **state)
+{
+    static char strings[LINK_STRINGS_MAX];
+    const struct fixture *f = *state;
+    struct link_job job;
+    int fds[LINK_JOB_FDS];
+    assert_int_equal(link_send_question(f->theirs, UINT64_MAX - 7), 0);
+    assert_int_equal(link_receive_job(f->ours, &job, strings, fds), LINK_ASKED);
+    assert_true(job.job_no == UINT64_MAX - 7);
+    assert_int_equal(count_descriptors(), f->descriptors);
+}
+
+/* Neither with descriptors nor in place of a set-up. */
+static void test_question_out_of_place(void **state)
+{
+    struct link_question question = {.job_no = 1};
+    struct fixture *f = *state;
+    send_raw(f, &question, sizeof(question), 1);
+    refuse_job(f, -EPROTO);
+    assert_int_equal(link_send_question(f->theirs, 1), 0);
+    refuse_setup(f, -EPROTO);
+    f->theirs = close_fd(f->theirs);
+    f->descriptors--;
+    assert_int_equal(link_send_question(f->ours, 1), -EPIPE);
+}
+
 /* --- a notice ----------------------------------------------------------------------------- */
 
 static struct link_notice make_report(uint32_t type)
@@ -503,7 +531,8 @@ static void refuse_report(const struct fixture *f, int expected)
 
 static void test_report_round_trip(void **state)
 {
-    static const uint32_t types[] = {LINK_READY, LINK_FAILED, LINK_ENDED, LINK_RETURNED};
+    static const uint32_t types[] = {LINK_READY,    LINK_FAILED, LINK_ENDED,
+                                     LINK_RETURNED, LINK_TIMES,  LINK_SECOND};
     const struct fixture *f = *state;
     for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
         struct link_notice notice = make_report(types[i]), received;
@@ -537,7 +566,7 @@ static void test_report_with_a_pidfd(void **state)
 static void test_report_with_a_wrong_number_of_descriptors(void **state)
 {
     const struct fixture *f = *state;
-    for (uint32_t type = LINK_READY; type <= LINK_RETURNED; type++) {
+    for (uint32_t type = LINK_READY; type <= LINK_SECOND; type++) {
         struct link_notice notice = make_report(type);
         for (size_t count = 0; count <= FDS_MAX; count++) {
             if (count == (type == LINK_STARTED) || (type == LINK_ENDED && count == 1))
@@ -550,7 +579,7 @@ static void test_report_with_a_wrong_number_of_descriptors(void **state)
 
 static void test_report_of_an_unknown_type(void **state)
 {
-    static const uint32_t types[] = {LINK_RETURNED + 1, 6, 255, 1u << 31, UINT32_MAX};
+    static const uint32_t types[] = {LINK_SECOND + 1, 8, 255, 1u << 31, UINT32_MAX};
     const struct fixture *f = *state;
     for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
         struct link_notice notice = make_report(types[i]);
@@ -649,7 +678,7 @@ static size_t make_noise(uint64_t *random, enum kind kind, char *packet, size_t 
     size_t n = 1 + noise(random) % size;
     for (size_t i = 0; i < size; i++)
         packet[i] = (char)(noise(random) % 4 ? 0 : noise(random));
-    packet[0] = (char)(noise(random) % (LINK_RETURNED + 2));
+    packet[0] = (char)(noise(random) % (LINK_SECOND + 2));
     if (kind == AS_JOB && noise(random) % 2) {
         memcpy(&job, packet, sizeof(job));
         job.fd_mask = noise(random) % (2 * EVERYTHING) | (noise(random) % 2 ? STANDARD : 0);
@@ -685,7 +714,7 @@ static bool receive_noise(const struct fixture *f, enum kind kind)
     case KINDS:
         break;
     }
-    assert_true(r == 1 || r == -EPROTO);
+    assert_true(r == 1 || r == -EPROTO || (kind == AS_JOB && r == LINK_ASKED));
     if (r == 1)
         close_fd(fd);
     return r == 1;
@@ -964,6 +993,8 @@ int main(void)
         ON_LINK(test_job_with_a_wrong_mask),
         ON_LINK(test_truncated_job),
         ON_LINK(test_job_whose_text_is_not_as_long_as_it_says),
+        ON_LINK(test_question_round_trip),
+        ON_LINK(test_question_out_of_place),
         ON_LINK(test_peer_is_gone),
         ON_LINK(test_peer_is_gone_with_messages_unread),
         ON_LINK(test_what_the_peer_sent_last_arrives),

@@ -9,12 +9,14 @@
 
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -472,6 +474,27 @@ static int wipe_immutable_top(int top)
     return wipe_immutable(top, "job");
 }
 
+/* A directory in which something is mounted cannot be removed, whoever asks. */
+static int wipe_mount_point(int top)
+{
+    char link[40], path[100] = "";
+    int job = make_dir(top, "job");
+    CHECK(job >= 0 && make_file(job, "a", "x") && mkdirat(job, "deeper", 0700) == 0);
+    _cleanup_close_ int deeper = open_dir(job, "deeper");
+    close_fd(job);
+    (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", deeper);
+    CHECK(readlink(link, path, sizeof(path) - 1) > 0); /* the descriptor is of the old namespace */
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0 || mount(path, path, NULL, MS_BIND, NULL) < 0)
+        return SKIPPED;
+    path[strlen(path) - strlen("/job/deeper")] = '\0';
+    _cleanup_close_ int again = open_dir(AT_FDCWD, path);
+    CHECK(wipe_tree(again, "job") == -EBUSY);
+    _cleanup_close_ int left = open_dir(again, "job");
+    CHECK(left >= 0 && wipe_contents(left) == -EBUSY);
+    CHECK(!is_there(left, "a") && is_there(left, "deeper")); /* all else is gone */
+    return 0;
+}
+
 /* --- running them ------------------------------------------------------------------------- */
 
 enum user {
@@ -580,6 +603,7 @@ int main(void)
         AS(wipe_immutable_directory, "", SELF),
         AS(wipe_immutable_directory_below, "", SELF),
         AS(wipe_immutable_top, "", SELF),
+        AS(wipe_mount_point, "", ORDINARY),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

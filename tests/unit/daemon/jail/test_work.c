@@ -9,7 +9,9 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/capability.h>
+#include <linux/fs.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -52,7 +54,8 @@ static int enter_namespaces(void)
 static int enter(struct fixture *f)
 {
     char *const nothing[] = {NULL};
-    const struct view_options options = {.mountpoint = f->top, .readable = nothing};
+    const struct view_options options = {
+        .mountpoint = f->top, .readable = nothing, .uid = VIEW_UID};
     const char *step = "";
     int r = enter_namespaces();
     if (r != 0)
@@ -60,17 +63,17 @@ static int enter(struct fixture *f)
     r = view_enter(&f->view, &options, &step);
     if (r < 0)
         SKIP("no view can be had: %s: %s", step, strerror(-r));
-    CHECK_EQUAL(work_open_tmpfs(&f->work, &f->view, false), 0);
+    CHECK_EQUAL(work_open_tmpfs(&f->work, &f->view, false, f->top), 0);
     CHECK_EQUAL(view_seal(&f->view), 0);
     return 0;
 }
 
-static const char *const places[WORK_DIRECTORIES] = {"/work", "/tmp", "/dev/shm"};
+static const char *const places[WORK_SEEN] = {"/work", "/tmp", "/dev/shm"};
 
 /* Returns 0 if everything is as before the first job. */
 static int is_fresh(const struct work *work)
 {
-    static const mode_t modes[WORK_DIRECTORIES] = {0700, 01777, 01777};
+    static const mode_t modes[WORK_DIRECTORIES] = {0700, 01777, 01777, 01777, 01777};
     struct statfs fs;
     struct stat st;
     for (size_t i = 0; i < WORK_DIRECTORIES; i++) {
@@ -84,6 +87,8 @@ static int is_fresh(const struct work *work)
         CHECK(is_empty(dir));
         CHECK_EQUAL(st.st_nlink, 2);
         CHECK(flistxattr(dir, NULL, 0) <= 0);
+        int flags = 0;
+        CHECK(ioctl(dir, FS_IOC_GETFLAGS, &flags) < 0 || flags == 0);
     }
     CHECK(fstatfs(work->top, &fs) == 0);
     CHECK_EQUAL(fs.f_bfree, fs.f_blocks);
@@ -203,7 +208,7 @@ static int only_places_are_writable(void *argument)
     for (size_t i = 0; i < ARRAY_SIZE(others); i++)
         CHECK(open(others[i], O_WRONLY | O_CREAT | O_CLOEXEC, 0600) < 0 &&
               (errno == EROFS || errno == ENOENT));
-    for (size_t i = 0; i < WORK_DIRECTORIES; i++) {
+    for (size_t i = 0; i < WORK_SEEN; i++) {
         struct stat place, directory;
         struct statfs fs;
         CHECK(stat(places[i], &place) == 0 && fstat(f->work.directories[i], &directory) == 0);
@@ -219,14 +224,15 @@ static int no_tmp_of_its_own(void *argument)
 {
     struct fixture *f = argument;
     char *const nothing[] = {NULL};
-    const struct view_options options = {.mountpoint = f->top, .readable = nothing};
+    const struct view_options options = {
+        .mountpoint = f->top, .readable = nothing, .uid = VIEW_UID};
     const char *step = "";
     int cwd, r = enter_namespaces();
     if (r != 0)
         return r;
     if (view_enter(&f->view, &options, &step) < 0)
         SKIP("no view can be had");
-    CHECK_EQUAL(work_open_tmpfs(&f->work, &f->view, true), 0);
+    CHECK_EQUAL(work_open_tmpfs(&f->work, &f->view, true, f->top), 0);
     CHECK_EQUAL(view_seal(&f->view), 0);
     CHECK_EQUAL(f->work.directories[WORK_TMP], -1);
     CHECK_EQUAL(work_begin(&f->work, 1, MIB, &cwd), 0);
@@ -287,12 +293,15 @@ static int spoil_top(void)
     CHECK(setxattr(".", "user.note", "to the next job", 15, 0) == 0 || errno == ENOTSUP);
     CHECK(setxattr(".", "user.other", "", 0, 0) == 0 || errno == ENOTSUP);
     CHECK(utimensat(AT_FDCWD, ".", times, 0) == 0);
+    _cleanup_close_ int top = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int flags = FS_NODUMP_FL;
+    CHECK(ioctl(top, FS_IOC_SETFLAGS, &flags) == 0 || errno == ENOTTY || errno == EPERM);
     return 0;
 }
 
 static int hostile_job(void)
 {
-    for (size_t i = 0; i < WORK_DIRECTORIES; i++) {
+    for (size_t i = 0; i < WORK_SEEN; i++) {
         CHECK(chdir(places[i]) == 0);
         if (make_things() != 0 || spoil_top() != 0 || make_deep(1000) != 0)
             return 1;
@@ -317,10 +326,72 @@ static int hostile_trees_go_away(void *argument)
     return r;
 }
 
+/* What a file without a name takes is not free while anything holds the file. */
+static int held_files_are_noticed(void *argument)
+{
+    struct fixture *f = argument;
+    int r = enter(f);
+    if (r != 0)
+        return r;
+    CHECK(begin(f, MIB) == 0);
+    int fd = open("held", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    CHECK(fd >= 0 && unlink("held") == 0);
+    CHECK_EQUAL(work_empty(&f->work), -EBUSY);
+    CHECK(fallocate(fd, 0, 0, PAGE) == 0);
+    CHECK_EQUAL(work_empty(&f->work), -EBUSY);
+    close_fd(fd);
+    CHECK_EQUAL(work_empty(&f->work), 0);
+    return is_fresh(&f->work);
+}
+
+static bool touch(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    close_fd(fd);
+    return fd >= 0;
+}
+
+static int twin(struct fixture *f)
+{
+    int cwd = -1;
+    CHECK(unshare(CLONE_NEWNS) == 0);
+    CHECK_EQUAL(work_enter_twin(&f->work), 0);
+    CHECK_EQUAL(work_join(&f->work, 1, &cwd), 0);
+    CHECK(fchdir(cwd) == 0 && access("/tmp/of-jail", F_OK) < 0);
+    CHECK(touch("here") && touch("/tmp/of-twin") && touch("/dev/shm/of-twin"));
+    return 0;
+}
+
+/* A twin shares the working directory and nothing else, and the jail empties all of it. */
+static int a_twin_has_its_own(void *argument)
+{
+    struct fixture *f = argument;
+    int r = enter(f), status = -1;
+    if (r != 0)
+        return r;
+    /* A second one is as good as the first. */
+    for (unsigned i = 0; r == 0 && i < 2; i++) {
+        CHECK(begin(f, MIB) == 0 && touch("/tmp/of-jail"));
+        CHECK_EQUAL(work_prepare_twin(&f->work, &f->view), 0);
+        pid_t pid = fork();
+        if (pid == 0)
+            _exit(twin(f));
+        work_forget_twin(&f->work);
+        CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+        CHECK(access("/work/here", F_OK) == 0);
+        CHECK(access("/tmp/of-twin", F_OK) < 0 && access("/dev/shm/of-twin", F_OK) < 0);
+        CHECK(!is_empty(f->work.directories[WORK_TWIN_TMP]));
+        CHECK(!is_empty(f->work.directories[WORK_TWIN_SHM]));
+        CHECK_EQUAL(work_empty(&f->work), 0);
+        r = is_fresh(&f->work);
+    }
+    return r;
+}
+
 /* Not even attributes, which use no inode, are left. */
 static int spoiling_job(void)
 {
-    for (size_t i = 0; i < WORK_DIRECTORIES; i++)
+    for (size_t i = 0; i < WORK_SEEN; i++)
         if (chdir(places[i]) != 0 || spoil_top() != 0 || chmod(places[i], 07070) != 0)
             return 1;
     return 0;
@@ -805,6 +876,8 @@ int main(void)
         WITH_FIXTURE(only_places_are_writable),
         WITH_FIXTURE(no_tmp_of_its_own),
         WITH_FIXTURE(hostile_trees_go_away),
+        WITH_FIXTURE(held_files_are_noticed),
+        WITH_FIXTURE(a_twin_has_its_own),
         WITH_FIXTURE(top_directories_are_reset),
         WITH_FIXTURE(too_many_attributes),
         WITH_FIXTURE(unpack_files),

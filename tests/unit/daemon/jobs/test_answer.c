@@ -121,8 +121,10 @@ static void expect_same(const struct answer *answer, const json_t *result)
     assert_int_equal(answer->usage.wall_clock_ms, wall_clock);
     assert_true(wall_clock >= 1);
     assert_int_equal(json_integer_value(json_object_get(score, "wall_clock_ms")), wall_clock);
-    /* `interpreter` is present only if an interpreter ran. */
-    assert_int_equal(json_object_size(result), json_object_get(result, "interpreter") ? 9 : 8);
+    /* `interpreter` is present only if an interpreter ran, `deadline` only if it was moved. */
+    size_t optional =
+        !!json_object_get(result, "interpreter") + !!json_object_get(result, "deadline");
+    assert_int_equal(json_object_size(result), 8 + optional);
 }
 
 struct result_case {
@@ -339,6 +341,20 @@ static void test_usage(void **state)
     check_result(f, &c);
 }
 
+static void test_moved_deadline(void **state)
+{
+    static const struct result_case cases[] = {
+        {SLOT_END_EXITED, SLOT_KILL_NONE, EXITED(0), GOOD, "",
+         "{'score':{'passed':true},'deadline':{'moves':2,'wall_clock_ms':7500}}", "", false},
+        {SLOT_END_EXITED, SLOT_KILL_DEADLINE, SIGKILL, "", "",
+         "{" TIMEOUT ",'deadline':{'moves':2,'wall_clock_ms':7500}}", "rubric.timeout", true},
+    };
+    struct fixture *f = *state;
+    f->result.deadline_moves = 2;
+    f->result.deadline_ms = 7500;
+    check_results(f, cases, ARRAY_SIZE(cases));
+}
+
 /* A client may choose any bytes as the id. */
 static void test_id_comes_back_as_it_was(void **state)
 {
@@ -420,6 +436,64 @@ static void test_jail_lost(void **state)
     f->job.draining = true; /* but the daemon did not kill it */
     check_error(f, ERROR_SANDBOX_FAILED,
                 "the jail was lost while the job ran; it has been replaced");
+    f->result.no_jail = "no room";
+    f->result.started_ns = 1;
+    check_error(
+        f, ERROR_SANDBOX_FAILED,
+        "the jail was lost while the job ran, and the next one could not be started: no room");
+    f->result.started_ns = 0;
+    check_error(f, ERROR_SANDBOX_FAILED, "the job's jail could not be started: no room");
+}
+
+/* Nor is a result made of a part of what the job wrote, however it ended. */
+static void test_lost_output(void **state)
+{
+    static const int statuses[] = {EXITED(0), EXITED(1), SIGKILL};
+    struct fixture *f = *state;
+    set_output(f, GOOD, "");
+    f->result.lost = "output";
+    f->result.lost_error = -ENOMEM;
+    for (size_t i = 0; i < ARRAY_SIZE(statuses); i++) {
+        f->result.wait_status = statuses[i];
+        check_error(f, ERROR_INTERNAL,
+                    "the job's output could not be read in full: Cannot allocate memory");
+    }
+    f->result.killed = SLOT_KILL_CANCELLED;
+    f->result.started_ns = 1;
+    check_error(f, ERROR_CANCELLED, "cancelled while running");
+}
+
+/* The job may have met the host's full disk, however it ended, unless the daemon ended it. */
+static void test_lacked_room(void **state)
+{
+    static const int statuses[] = {EXITED(0), EXITED(1), SIGKILL};
+    struct fixture *f = *state;
+    set_output(f, GOOD, "");
+    f->result.lacked_room = true;
+    for (size_t i = 0; i < ARRAY_SIZE(statuses); i++) {
+        f->result.wait_status = statuses[i];
+        check_error(f, ERROR_INTERNAL,
+                    "the host had no room for files while the job ran, whose directory is on a "
+                    "full file system");
+    }
+    static const struct result_case late = {SLOT_END_EXITED, SLOT_KILL_DEADLINE, SIGKILL, "", "",
+                                            "{" TIMEOUT "}", "rubric.timeout",   true};
+    check_results(f, &late, 1);
+}
+
+static void test_starved(void **state)
+{
+    struct fixture *f = *state;
+    set_output(f, GOOD, "why");
+    f->result.killed = SLOT_KILL_STARVED;
+    f->result.wait_status = SIGKILL;
+    f->job.spec->limits.of[LIMIT_WALL_CLOCK] = 4;
+    for (size_t i = 0; i < ARRAY_SIZE(every_end); i++) {
+        f->result.end = every_end[i];
+        check_error(f, ERROR_STARVED,
+                    "the host was too busy: of 42 ms the job waited 2 ms for a CPU, with a wall "
+                    "clock of 4 ms");
+    }
 }
 
 static void test_not_started(void **state)
@@ -435,9 +509,28 @@ static void test_not_started(void **state)
                            link_stage_name(stage), strerror(errors[i]));
             f->result.stage = stage;
             f->result.error = errors[i];
-            check_error(f, ERROR_SANDBOX_FAILED, message);
+            if (stage != LINK_STAGE_ACCESS || errors[i] != EACCES)
+                check_error(f, ERROR_SANDBOX_FAILED, message);
         }
     }
+}
+
+/* A file that the daemon can read and a job with a uid of its own cannot: the error names it. */
+static void test_closed(void **state)
+{
+    struct fixture *f = *state;
+    f->result.end = SLOT_END_NOT_STARTED;
+    f->result.stage = LINK_STAGE_ACCESS;
+    f->result.error = EACCES;
+    f->spec =
+        (struct job_spec){.kind = JOB_RUBRIC, .rubric = {.task_class = (char[]){"sql-query"}}};
+    check_error(f, ERROR_NOT_PERMITTED,
+                "job.task_class: sql-query/rubric.py: closed to jobs, which have a uid of their "
+                "own: let others read it, or do without the layer own_uid");
+    f->spec = (struct job_spec){.kind = JOB_SANDBOX};
+    check_error(f, ERROR_NOT_PERMITTED,
+                "job.readable: closed to jobs, which have a uid of their own: let others read it, "
+                "or do without the layer own_uid");
 }
 
 static void test_errors(void **state)
@@ -753,11 +846,16 @@ int main(void)
         ON_JOB(test_jail_lost_after_a_kill),
         ON_JOB(test_result_while_draining),
         ON_JOB(test_usage),
+        ON_JOB(test_moved_deadline),
         ON_JOB(test_id_comes_back_as_it_was),
         ON_JOB(test_long_failure_mode),
         ON_JOB(test_cancelled),
         ON_JOB(test_jail_lost),
+        ON_JOB(test_lost_output),
+        ON_JOB(test_lacked_room),
+        ON_JOB(test_starved),
         ON_JOB(test_not_started),
+        ON_JOB(test_closed),
         ON_JOB(test_errors),
         ON_JOB(test_odd_error_messages),
         ON_JOB(test_sut),

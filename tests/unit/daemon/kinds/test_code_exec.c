@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests what a code_exec job passes to its checker: the input, the files and the command line. */
-#include "daemon/kinds/checker_files.h"
+/* Tests what a code_exec job passes to its checker: the input, the code and the command lines. */
+#include "daemon/jail/link.h"
+#include "daemon/kinds/checker_code.h"
 #include "daemon/kinds/code_exec.h"
+#include "daemon/kinds/extraction.h"
 #include "proto/request.h"
+#include "proto/util.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #define PYTHON "/opt/python/bin/python3"
-#define CHECKER ".checker/"
 
 /* The bytes of a literal, including NUL bytes inside. */
 #define BYTES(literal)                                                       \
@@ -21,6 +25,8 @@
     }
 
 static const char *const environment[] = {"A=1", NULL};
+static const struct kind_host host = {
+    .interpreter = PYTHON, .environment = environment, .checker = 77};
 
 static struct job_spec job_of(struct code_exec_spec spec)
 {
@@ -31,7 +37,7 @@ static void check_input(struct code_exec_spec spec, const char *wanted, size_t n
 {
     _cleanup_code_exec_plan_ struct code_exec_plan plan = CODE_EXEC_PLAN_NULL;
     struct job_spec job = job_of(spec);
-    assert_int_equal(code_exec_plan_init(&plan, &job, PYTHON, environment), 0);
+    assert_int_equal(code_exec_plan_init(&plan, &job, &host), 0);
     assert_ptr_equal(plan.launch.input, &plan.input);
     if (plan.input.length != n || memcmp(plan.input.data, wanted, n) != 0)
         fail_msg("got %zu bytes\n%.*s\nexpected %zu\n%.*s", plan.input.length,
@@ -69,9 +75,36 @@ static void test_program(void **state)
         .entry_point = (char *)(uintptr_t) "f",
     };
     CHECK_INPUT(spec, "mode 8\nisolatedcode 1\nxentry_point 1\nftest 20\ndef check(c):\n pass\n");
+    char *names[] = {(char *)(uintptr_t) "f", (char *)(uintptr_t) "gh"};
+    spec.names = names;
+    spec.name_count = 2;
+    CHECK_INPUT(spec, "mode 8\nisolatedcode 1\nxentry_point 1\nfname 1\nfname 2\ngh"
+                      "test 20\ndef check(c):\n pass\n");
+    spec.name_count = 0;
     spec.prelude = (struct bytes)BYTES("import re\n");
     CHECK_INPUT(spec, "mode 8\nisolatedcode 1\nxprelude 10\nimport re\nentry_point 1\n"
                       "ftest 20\ndef check(c):\n pass\n");
+}
+
+/* A transcript is asked for by an empty part, and what it takes of stdout is free. */
+static void test_transcript(void **state)
+{
+    (void)state;
+    struct code_exec_spec spec = {
+        .text = BYTES("x"), .targets = one_target, .target_count = 1, .transcript = true};
+    _cleanup_code_exec_plan_ struct code_exec_plan asked = CODE_EXEC_PLAN_NULL,
+                                                   other = CODE_EXEC_PLAN_NULL;
+    CHECK_INPUT(spec, "mode 8\nisolatedtranscript 0\ncode 1\nxtarget 15\nassert f() == 1");
+    struct job_spec job = job_of(spec);
+    assert_int_equal(code_exec_plan_init(&asked, &job, &host), 0);
+    assert_int_equal(asked.launch.free_output, CODE_EXEC_TRANSCRIPT_MAX);
+    spec.transcript = false;
+    spec.is_replay = true;
+    spec.replay = (struct bytes)BYTES("a\0b");
+    CHECK_INPUT(spec, "mode 8\nisolatedreplay 3\na\0bcode 1\nxtarget 15\nassert f() == 1");
+    job = job_of(spec);
+    assert_int_equal(code_exec_plan_init(&other, &job, &host), 0);
+    assert_int_equal(other.launch.free_output, 0);
 }
 
 /* The input has exactly the parts that the job has, in a fixed order. */
@@ -111,13 +144,40 @@ static void test_generation(void **state)
                                   .targets = one_target,
                                   .target_count = 1,
                                   .text = BYTES("Sure:\n```python\n  a = 1\r\n  b\n```\nDone.\n")};
-    CHECK_INPUT(spec, "mode 8\nisolatedcode 8\na = 1\nb\ntarget 15\nassert f() == 1");
+    CHECK_INPUT(spec, "mode 8\nisolatedcode 8\na = 1\nb\nblock 8\na = 1\nb\n"
+                      "answer 38\nSure:\n```python\n  a = 1\n  b\n```\nDone.\n"
+                      "target 15\nassert f() == 1");
     /* Without a fence the code is the whole text. */
     spec.text = (struct bytes)BYTES("a = 1");
-    CHECK_INPUT(spec, "mode 8\nisolatedcode 5\na = 1target 15\nassert f() == 1");
+    CHECK_INPUT(spec, "mode 8\nisolatedcode 5\na = 1answer 5\na = 1target 15\nassert f() == 1");
     /* Only fences with a tag of Python count, not those of a shell. */
     spec.text = (struct bytes)BYTES("```sh\nls\n```\n```py3\nx\n```\n");
-    CHECK_INPUT(spec, "mode 8\nisolatedcode 2\nx\ntarget 15\nassert f() == 1");
+    CHECK_INPUT(spec, "mode 8\nisolatedcode 2\nx\nblock 3\nls\nblock 2\nx\n"
+                      "answer 26\n```sh\nls\n```\n```py3\nx\n```\ntarget 15\nassert f() == 1");
+    /* Marks are no part of the answer. */
+    spec.text = (struct bytes)BYTES("\xEF\xBB\xBF"
+                                    "a = 1\n</s>\n");
+    CHECK_INPUT(spec, "mode 8\nisolatedcode 6\na = 1\nanswer 6\na = 1\ntarget 15\nassert f() == 1");
+}
+
+/* The checker gets a bounded number of blocks, and none that is empty. */
+static void test_many_blocks(void **state)
+{
+    (void)state;
+    enum { GIVEN = EXTRACTION_BLOCKS_MAX + 8 };
+    char text[GIVEN * 20] = "", wanted[sizeof(text) * 3];
+    for (size_t i = 0; i < GIVEN; i++)
+        (void)sprintf(text + strlen(text), "```\n%s```\n", i == 1 ? "" : "  x\n");
+    size_t n = (size_t)sprintf(wanted, "mode 8\nisolatedcode 2\nx\n");
+    for (size_t i = 0; i < EXTRACTION_BLOCKS_MAX; i++)
+        n += (size_t)sprintf(wanted + n, "block 2\nx\n");
+    n +=
+        (size_t)sprintf(wanted + n, "answer %zu\n%starget 15\nassert f() == 1", strlen(text), text);
+    struct code_exec_spec spec = {.is_generation = true,
+                                  .targets = one_target,
+                                  .target_count = 1,
+                                  .text = {.data = text, .length = strlen(text)}};
+    check_input(spec, wanted, n);
 }
 
 static void test_generation_without_code(void **state)
@@ -125,22 +185,24 @@ static void test_generation_without_code(void **state)
     (void)state;
     struct code_exec_spec spec = {
         .is_generation = true, .targets = one_target, .target_count = 1, .text = BYTES("")};
-    static const char wanted[] = "mode 8\nisolatedcode 0\ntarget 15\nassert f() == 1";
-    CHECK_INPUT(spec, wanted);
+    CHECK_INPUT(spec, "mode 8\nisolatedcode 0\nanswer 0\ntarget 15\nassert f() == 1");
     spec.text = (struct bytes)BYTES("<think>I wonder\n```python\nx\n```\n");
-    CHECK_INPUT(spec, wanted);
+    CHECK_INPUT(spec, "mode 8\nisolatedcode 0\nanswer 0\ntarget 15\nassert f() == 1");
     spec.text = (struct bytes)BYTES("Look:\n```python\n```\nand\n```\n\n```\n");
-    CHECK_INPUT(spec, wanted);
+    CHECK_INPUT(spec, "mode 8\nisolatedcode 0\nanswer 33\n"
+                      "Look:\n```python\n```\nand\n```\n\n```\ntarget 15\nassert f() == 1");
 }
 
-/* `code` is passed on unchanged. */
+/* `code` is passed on unchanged. With a fence in it, what is in there goes with it. */
 static void test_code_as_it_is(void **state)
 {
     (void)state;
     struct code_exec_spec spec = {
-        .targets = one_target, .target_count = 1, .text = BYTES("  <think>```py\r\nx\n```")};
-    CHECK_INPUT(spec,
-                "mode 8\nisolatedcode 21\n  <think>```py\r\nx\n```target 15\nassert f() == 1");
+        .targets = one_target, .target_count = 1, .text = BYTES("  <think>``py\r\nx\n``")};
+    CHECK_INPUT(spec, "mode 8\nisolatedcode 19\n  <think>``py\r\nx\n``target 15\nassert f() == 1");
+    spec.text = (struct bytes)BYTES("x\n~~~py\r\ny\r\n~~~");
+    CHECK_INPUT(spec, "mode 8\nisolatedcode 15\nx\n~~~py\r\ny\r\n~~~block 2\ny\n"
+                      "answer 13\nx\n~~~py\ny\n~~~target 15\nassert f() == 1");
 }
 
 /* Lengths are in bytes, and no byte is special: neither a NUL nor text that looks like a part. */
@@ -186,8 +248,8 @@ static void test_launch(void **state)
     _cleanup_code_exec_plan_ struct code_exec_plan plan = CODE_EXEC_PLAN_NULL;
     struct job_spec job = job_of((struct code_exec_spec){.text = BYTES("x")});
     job.limits = job_kind_get(JOB_SANDBOX)->defaults;
-    assert_int_equal(code_exec_plan_init(&plan, &job, PYTHON, environment), 0);
-    static const char *const argv[] = {PYTHON, "-s", "-B", ".checker/main.py"};
+    assert_int_equal(code_exec_plan_init(&plan, &job, &host), 0);
+    static const char *const argv[] = {PYTHON, "-s", "-B", "-c", LINK_PAIR_BOOT, "judge"};
     assert_ptr_equal(plan.launch.argv, plan.argv);
     for (size_t i = 0; i < ARRAY_SIZE(argv); i++)
         assert_string_equal(plan.launch.argv[i], argv[i]);
@@ -200,42 +262,41 @@ static void test_launch(void **state)
     assert_null(plan.launch.bench.path);
 }
 
-static void test_files(void **state)
+static void test_candidate(void **state)
 {
     (void)state;
     _cleanup_code_exec_plan_ struct code_exec_plan plan = CODE_EXEC_PLAN_NULL;
     struct job_spec job = job_of((struct code_exec_spec){.text = BYTES("x")});
-    assert_int_equal(code_exec_plan_init(&plan, &job, PYTHON, environment), 0);
+    assert_int_equal(code_exec_plan_init(&plan, &job, &host), 0);
     const struct launch *launch = &plan.launch;
-    bool has_main = false;
-    assert_ptr_equal(launch->files, plan.files);
-    assert_int_equal(launch->file_count, checker_file_count);
-    assert_true(checker_file_count > 0);
-    for (size_t i = 0; i < launch->file_count; i++) {
-        const struct launch_file *file = &launch->files[i];
-        assert_string_equal(file->name, checker_files[i].name);
-        assert_int_equal(file->mode, 0444);
-        assert_int_equal(file->content->length, checker_files[i].length);
-        assert_true(file->content->length > 0);
-        assert_memory_equal(file->content->data, checker_files[i].data, file->content->length);
+    assert_int_equal(launch->code, host.checker);
+    assert_int_equal(launch->file_count, 0); /* the candidate would see them */
+    for (size_t i = 0; i < 5; i++)
+        assert_string_equal(launch->candidate[i], launch->argv[i]);
+    assert_string_equal(launch->candidate[5], "candidate");
+    assert_null(launch->candidate[6]);
+}
 
-        assert_int_equal(strncmp(file->name, CHECKER, strlen(CHECKER)), 0);
-        assert_true(strlen(file->name) > strlen(CHECKER));
-        assert_null(strstr(file->name, ".."));
-        assert_null(strstr(file->name, "//"));
-        has_main |= strcmp(file->name, launch->argv[3]) == 0;
-        for (size_t j = 0; j < i; j++)
-            assert_string_not_equal(file->name, launch->files[j].name);
-    }
-    assert_true(has_main);
+/* Whoever has the code cannot change it. */
+static void test_checker(void **state)
+{
+    (void)state;
+    _cleanup_close_ int fd = code_exec_checker();
+    assert_true(fd >= 0);
+    char *there = malloc(checker_code_length);
+    assert_non_null(there);
+    assert_int_equal(pread(fd, there, checker_code_length, 0), checker_code_length);
+    assert_memory_equal(there, checker_code, checker_code_length);
+    free(there);
+    assert_int_equal(pwrite(fd, "x", 1, 0), -1);
+    assert_int_equal(ftruncate(fd, 0), -1);
+    assert_int_equal(lseek(fd, 0, SEEK_END), checker_code_length);
 }
 
 /* --- ownership ---------------------------------------------------------------------------- */
 
 static void expect_empty(const struct code_exec_plan *plan)
 {
-    assert_null(plan->files);
-    assert_null(plan->contents);
     assert_null(plan->input.data);
     assert_int_equal(plan->input.length, 0);
 }
@@ -247,7 +308,7 @@ static void test_deinit(void **state)
     code_exec_plan_deinit(&plan); /* never filled */
     expect_empty(&plan);
     struct job_spec job = job_of((struct code_exec_spec){.text = BYTES("x")});
-    assert_int_equal(code_exec_plan_init(&plan, &job, PYTHON, environment), 0);
+    assert_int_equal(code_exec_plan_init(&plan, &job, &host), 0);
     code_exec_plan_deinit(&plan);
     expect_empty(&plan);
     code_exec_plan_deinit(&plan);
@@ -259,14 +320,17 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_code_and_targets),
         cmocka_unit_test(test_program),
+        cmocka_unit_test(test_transcript),
         cmocka_unit_test(test_every_combination),
         cmocka_unit_test(test_generation),
+        cmocka_unit_test(test_many_blocks),
         cmocka_unit_test(test_generation_without_code),
         cmocka_unit_test(test_code_as_it_is),
         cmocka_unit_test(test_odd_bytes),
         cmocka_unit_test(test_empty_parts),
         cmocka_unit_test(test_launch),
-        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_candidate),
+        cmocka_unit_test(test_checker),
         cmocka_unit_test(test_deinit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

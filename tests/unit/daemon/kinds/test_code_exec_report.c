@@ -154,6 +154,25 @@ static void test_assertion_fail(void **state)
           "0 of 1 assertions passed: no", 0, "0");
 }
 
+#define REVISE(n) "{'revised':" #n ",'detail':'later'}\n"
+
+/* The checker may take back that an assertion passed, and nothing else. */
+static void test_revised(void **state)
+{
+    (void)state;
+    static const char fail[] = T T REVISE(1) FAIL;
+    check(fail, 2, "assertion_fail", "1 of 2 assertions passed: later", 0.5, "10");
+    check(T T REVISE(0) REVISE(1) FAIL, 2, "assertion_fail", "0 of 2 assertions passed: later", 0,
+          "00");
+    check(T "{'revised':0}\n" FAIL, 1, "assertion_fail", "0 of 1 assertions passed", 0, "0");
+    check(T REVISE(0) PASS, 1, "error", UNREADABLE, 0, "0");
+    check(T REVISE(1) FAIL, 1, "error", UNREADABLE, 0, "1");
+    check(T T REVISE(-1) FAIL, 2, "error", UNREADABLE, 0, "11");
+    check(T F REVISE(1) FAIL, 2, "error", UNREADABLE, 0.5, "10");
+    check(T T REVISE(1) REVISE(1) FAIL, 2, "error", UNREADABLE, 0.5, "10");
+    check(T PASS REVISE(0), 1, "error", UNREADABLE, 0, "1");
+}
+
 static void test_syntax_error(void **state)
 {
     (void)state;
@@ -169,8 +188,7 @@ static void test_error(void **state)
 {
     (void)state;
     check("{'verdict':'error','detail':'signal 11'}\n", 2, "error", "signal 11", 0, "");
-    check(T "{'verdict':'error','detail':'denied import'}\n", 4, "error", "denied import", 0.25,
-          "1");
+    check(T "{'verdict':'error','detail':'it is lost'}\n", 4, "error", "it is lost", 0.25, "1");
     check(T F "{'verdict':'error','detail':''}\n", 2, "error", "1 of 2 assertions passed: no", 0.5,
           "10");
 }
@@ -443,7 +461,8 @@ static void test_truncations(void **state)
 
 /* --- broken checkers ---------------------------------------------------------------------- */
 
-static void expect_broken(const char *text, struct outcome outcome, const char *why)
+static void expect_no_verdict(const char *text, struct outcome outcome, enum error_code code,
+                              const char *why)
 {
     _cleanup_bytes_ struct bytes out = captured(text, strlen(text));
     _cleanup_code_exec_report_ struct code_exec_report report = CODE_EXEC_REPORT_NULL;
@@ -451,9 +470,36 @@ static void expect_broken(const char *text, struct outcome outcome, const char *
     assert_int_equal(code_exec_report_judge(&out, 1, &outcome, &report, &score), 0);
     assert_non_null(report.broken);
     assert_string_equal(report.broken, why);
+    assert_int_equal(report.broken_code, code);
     assert_null(report.verdict);
     assert_false(score.passed);
     assert_null(score.failure_modes);
+}
+
+static void expect_broken(const char *text, struct outcome outcome, const char *why)
+{
+    expect_no_verdict(text, outcome, ERROR_SANDBOX_FAILED, why);
+}
+
+/* The tests or the prelude import a module that is not there. */
+static void test_lacking(void **state)
+{
+    (void)state;
+    expect_no_verdict("{'lacking':'numpy','by':'tests'}\n", ended_well(), ERROR_MODULE_NOT_FOUND,
+                      "the job's tests import the module numpy, which the Python of this host does "
+                      "not have");
+    expect_no_verdict(
+        "{'lacking':'a.b','by':'prelude'}\n", ended_well(), ERROR_MODULE_NOT_FOUND,
+        "the job's prelude imports the module a.b, which the Python of this host does "
+        "not have");
+    expect_no_verdict(T "{'lacking':'x'}\n", ended_well(), ERROR_MODULE_NOT_FOUND,
+                      "the job's tests import the module x, which the Python of this host does not "
+                      "have");
+    static const struct forgery cases[] = {
+        {T "{'lacking':true}\n", 1, 0, "1"},
+        {"{'lacking':'x'}", 1, 0, ""},
+    };
+    check_forgeries(cases, ARRAY_SIZE(cases));
 }
 
 static void test_broken(void **state)
@@ -537,11 +583,59 @@ static void test_entries(void **state)
     json_decref(wanted);
 }
 
+/* --- transcripts -------------------------------------------------------------------------- */
+
+static void check_transcript(const char *text, const char *wanted)
+{
+    _cleanup_bytes_ struct bytes out = captured(text, strlen(text));
+    _cleanup_code_exec_report_ struct code_exec_report report = CODE_EXEC_REPORT_NULL;
+    _cleanup_bench_score_ struct bench_score score = BENCH_SCORE_NULL;
+    struct outcome outcome = ended_well();
+    assert_int_equal(code_exec_report_judge(&out, 1, &outcome, &report, &score), 0);
+    assert_string_equal(report.verdict, "pass");
+    char *got = report.transcript ? json_dumps(report.transcript, JSON_COMPACT) : NULL;
+    if (wanted) {
+        assert_non_null(got);
+        assert_string_equal(got, wanted);
+    } else {
+        assert_null(got);
+    }
+    free(got);
+}
+
+static void test_transcript(void **state)
+{
+    (void)state;
+    check_transcript(T PASS, NULL);
+    check_transcript(T "{'transcript':'eA=='}\n" PASS, "{\"replayable\":true,\"data\":\"eA==\"}");
+    check_transcript(T "{'unreplayable':'why'}\n" PASS,
+                     "{\"replayable\":false,\"reason\":\"why\"}");
+    /* The last one counts. */
+    check_transcript(T "{'transcript':1,'unreplayable':'why'}\n" PASS,
+                     "{\"replayable\":false,\"reason\":\"why\"}");
+    check_transcript(T "{'transcript':'eA=='}\n{'unreplayable':'why'}\n" PASS,
+                     "{\"replayable\":false,\"reason\":\"why\"}");
+    check(T "{'transcript':'eA=='}\n", 1, "error", UNREADABLE, 0, "1");
+    check("{'transcript':'eA=='}\n" PASS, 1, "error", UNREADABLE, 0, "");
+    check(T PASS "{'transcript':'eA=='}\n", 1, "error", UNREADABLE, 0, "1");
+    check(T "{'transcript':1}\n" PASS, 1, "error", UNREADABLE, 0, "1");
+}
+
+/* A replay diverges whatever its assertions say. */
+static void test_diverged(void **state)
+{
+    (void)state;
+    check(T "{'verdict':'diverged','detail':'why'}\n", 1, "diverged", "why", 0, "1");
+    check(F "{'verdict':'diverged','detail':'why'}\n", 1, "diverged", "why", 0, "0");
+    check("{'verdict':'diverged','detail':'why'}\n", 1, "diverged", "why", 0, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pass),
         cmocka_unit_test(test_assertion_fail),
+        cmocka_unit_test(test_revised),
         cmocka_unit_test(test_syntax_error),
         cmocka_unit_test(test_error),
         cmocka_unit_test(test_timeout_that_is_reported),
@@ -557,8 +651,11 @@ int main(void)
         cmocka_unit_test(test_nul),
         cmocka_unit_test(test_truncations),
         cmocka_unit_test(test_broken),
+        cmocka_unit_test(test_lacking),
         cmocka_unit_test(test_details_are_cut),
         cmocka_unit_test(test_entries),
+        cmocka_unit_test(test_transcript),
+        cmocka_unit_test(test_diverged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -99,6 +99,16 @@ static const struct hostile texts[] = {
     {"```\n", "%a\n", "", GROWS, ' '},
     {"```\n", "%a\n", "", SHRINKS, ' '},
     {"```\n", "\"\"\"%```\n", "", GROWS, ' '},
+    {"", "</s>", "", PLAIN, 0},
+    {"", "</s>", "x", PLAIN, 0},
+    {"```\n", "```</s>\n", "", PLAIN, 0},
+    {"```\n", "</s> ", "\n", PLAIN, 0},
+    {"```\n", "<|abcd|>", "\nxyz", PLAIN, 0}, /* at either size the last unit is whole */
+    {"", "<|", "|>", PLAIN, 0},
+    {"", "a", "|>", PLAIN, 0},
+    {"", "|>", "", PLAIN, 0},
+    {"```\n", "%|>\n", "", GROWS, 'a'},
+    {"```\n", "<|%|>", "", GROWS, 'a'},
 };
 
 /* Makes N bytes of HOSTILE. */

@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -962,6 +963,42 @@ static void test_root_through_a_descriptor(void **state)
     (void)close(fd);
 }
 
+/* Looks for the rubric with ROOM descriptors left. Returns 0, or the code of the error. */
+static int find_with_room(const struct fixture *f, unsigned room, struct fault *fault)
+{
+    char name[] = "class", root[PATH_MAX];
+    const struct rubric_spec spec = {.task_class = name, .bench_root = strcpy(root, at(f, "root"))};
+    const struct rubric_roots roots = {.allowed = {(const char *const[]){"/"}, 1}};
+    struct rubric_place place = RUBRIC_PLACE_NULL;
+    struct task_class *task_class = NULL;
+    enum error_code code = 12345;
+    struct rlimit before;
+    int next = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+    assert_true(next >= 0);
+    close_fd(next);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    struct rlimit limit = {.rlim_cur = (rlim_t)next + room, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    int r = rubric_find(&spec, &roots, &place, &task_class, &code, fault);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    rubric_place_deinit(&place);
+    task_class_free(task_class);
+    return r < 0 ? (int)code : 0;
+}
+
+/* A rubric that cannot be opened for want of descriptors is not one that is not there. */
+static void test_a_shortage_says_nothing_of_the_rubric(void **state)
+{
+    const struct fixture *f = *state;
+    make_task_class(f, "root/class", "{}");
+    for (unsigned room = 0; room < 3; room++) { /* the root, rubric.py, task_class.json */
+        struct fault fault = FAULT_NULL;
+        assert_int_equal(find_with_room(f, room, &fault), ERROR_INTERNAL);
+        assert_non_null(strstr(fault.text, ": Too many open files"));
+    }
+    assert_int_equal(find_with_room(f, 3, NULL), 0);
+}
+
 #define ON_TREE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -992,6 +1029,7 @@ int main(void)
         cmocka_unit_test(test_long_root),
         ON_TREE(test_path_that_is_too_long),
         ON_TREE(test_root_through_a_descriptor),
+        ON_TREE(test_a_shortage_says_nothing_of_the_rubric),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests who gets a share of the receive budget, and when. */
 #include "daemon/net/receive_budget.h"
+
+#include "daemon/base/clock.h"
+#include "proto/frame.h"
 #include "proto/util.h"
 #include "tests/unit/caught.h"
 
 #include <sys/socket.h>
 
 #define SHARES 3
-#define LARGE ((size_t)SMALL_FRAME_MAX + 1)
+#define STEP ((size_t)SMALL_FRAME_MAX)
 
 struct fixture {
     struct event_base *base;
     struct receive_budget budget;
     struct receive_share share[SHARES];
+    struct user users[2];
+    const struct receive_share *lost; /* the last one */
     unsigned woken[SHARES];
     int other[SHARES];
 };
@@ -24,20 +29,27 @@ static void on_readable(struct bufferevent *bev, void *userdata)
     ++*woken;
 }
 
+static void on_lost(struct receive_share *share)
+{
+    struct fixture *f = container_of(share->budget, struct fixture, budget);
+    f->lost = share;
+}
+
 static int setup(void **state)
 {
     struct fixture *f = calloc(1, sizeof(*f));
     assert_non_null(f);
     f->base = event_base_new();
     assert_non_null(f->base);
-    receive_budget_init(&f->budget, 3 * LARGE);
+    assert_int_equal(receive_budget_init(&f->budget, f->base, on_lost), 0);
+    receive_budget_bound(&f->budget, 100 * STEP, 1000);
     for (size_t i = 0; i < SHARES; i++) {
         int fds[2];
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
         struct bufferevent *bev = bufferevent_socket_new(f->base, fds[0], BEV_OPT_CLOSE_ON_FREE);
         assert_non_null(bev);
         bufferevent_setcb(bev, on_readable, NULL, NULL, &f->woken[i]);
-        receive_share_init(&f->share[i], &f->budget, bev);
+        receive_share_init(&f->share[i], &f->budget, &f->users[0], bev);
         f->other[i] = fds[1];
     }
     *state = f;
@@ -47,13 +59,18 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     struct fixture *f = *state;
-    for (size_t i = 0; i < SHARES; i++) {
+    for (size_t i = 0; i < SHARES; i++)
         receive_share_give_back(&f->share[i]);
+    (void)event_base_loop(f->base, EVLOOP_NONBLOCK); /* those that this has woken */
+    for (size_t i = 0; i < SHARES; i++) {
         bufferevent_free(f->share[i].bev);
         close_fd(f->other[i]);
     }
     assert_int_equal(f->budget.reserved, 0);
     assert_true(TAILQ_EMPTY(&f->budget.waiting));
+    assert_true(TAILQ_EMPTY(&f->budget.holders));
+    assert_null(f->budget.guest);
+    receive_budget_deinit(&f->budget);
     event_base_free(f->base);
     free(f);
     return 0;
@@ -67,57 +84,146 @@ static void expect_woken(struct fixture *f, unsigned first, unsigned second, uns
     assert_int_equal(f->woken[2], third);
 }
 
+/* How much may be buffered of a frame whose share has BYTES. */
+static size_t bound(size_t bytes)
+{
+    return SMALL_FRAME_MAX + FRAME_HEADER_SIZE + bytes;
+}
+
+/* Takes all of SIZE as if it arrived; returns how much has arrived when it has to wait. */
+static size_t take_all(struct receive_share *share, size_t size)
+{
+    size_t arrived = bound(share->bytes);
+    while (arrived < size && receive_share_take(share, size, arrived))
+        arrived = bound(share->bytes);
+    return MIN(arrived, size);
+}
+
 static void small_frames_need_none(void **state)
 {
     struct fixture *f = *state;
-    receive_budget_set_max(&f->budget, 0);
-    assert_true(receive_share_take(&f->share[0], LARGE)); /* alone */
-    assert_true(receive_share_take(&f->share[1], SMALL_FRAME_MAX));
-    assert_int_equal(f->budget.reserved, LARGE);
+    receive_budget_bound(&f->budget, 0, 1000);
+    assert_true(receive_share_take(&f->share[1], SMALL_FRAME_MAX, SMALL_FRAME_MAX));
+    assert_int_equal(f->budget.reserved, 0);
 }
 
-static void what_exceeds_the_budget_waits(void **state)
+static void memory_follows_what_has_arrived(void **state)
 {
     struct fixture *f = *state;
-    assert_true(receive_share_take(&f->share[0], 2 * LARGE));
-    assert_true(receive_share_take(&f->share[0], 2 * LARGE)); /* it has it already */
-    assert_false(receive_share_take(&f->share[1], 2 * LARGE));
-    assert_false(receive_share_take(&f->share[1], 2 * LARGE));
-    assert_int_equal(f->budget.reserved, 2 * LARGE);
+    struct receive_share *share = &f->share[0];
+    assert_true(receive_share_take(share, 64 * STEP, 4));
+    assert_true(receive_share_take(share, 64 * STEP, bound(0) - 1));
+    assert_int_equal(f->budget.reserved, 0);
+    for (size_t has = 0, next = STEP; next < 32 * STEP; has = next, next *= 2) {
+        assert_true(receive_share_take(share, 64 * STEP, bound(has)));
+        assert_int_equal(share->bytes, has ? 2 * has : STEP);
+        assert_int_equal(share->user->received, share->bytes);
+    }
+}
+
+static void one_frame_may_be_larger_than_the_budget(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(take_all(&f->share[0], 1000 * STEP), 1000 * STEP);
+    assert_ptr_equal(f->budget.guest, &f->share[0]);
+    /* It takes nothing from the others. */
+    assert_int_equal(take_all(&f->share[1], 4 * STEP), 4 * STEP);
+    assert_int_equal(take_all(&f->share[2], 4 * STEP), 4 * STEP);
+}
+
+static void there_is_one_guest(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(take_all(&f->share[0], 1000 * STEP), 1000 * STEP);
+    assert_true(take_all(&f->share[1], 1000 * STEP) < f->budget.max);
+    assert_true(f->share[1].is_waiting);
     expect_woken(f, 0, 0, 0);
     receive_share_give_back(&f->share[0]);
     expect_woken(f, 0, 1, 0);
-    assert_true(receive_share_take(&f->share[1], 2 * LARGE));
+    assert_int_equal(take_all(&f->share[1], 1000 * STEP), 1000 * STEP);
     assert_false(f->share[1].is_waiting);
 }
 
-/* One that would fit does not overtake the first in line. */
-static void the_line_is_kept(void **state)
+/* However much one user takes, and however much one of his connections, there is room for a frame.
+ */
+static void there_is_room_for_the_next(void **state)
 {
     struct fixture *f = *state;
-    assert_true(receive_share_take(&f->share[0], 2 * LARGE));
-    assert_false(receive_share_take(&f->share[1], 2 * LARGE));
-    assert_false(receive_share_take(&f->share[2], LARGE));
-    receive_share_leave_line(&f->share[1]);
-    expect_woken(f, 0, 0, 1);
-    assert_true(receive_share_take(&f->share[2], LARGE));
+    (void)take_all(&f->share[0], 1000 * STEP); /* the guest */
+    (void)take_all(&f->share[1], 1000 * STEP);
+    assert_true(f->share[1].is_waiting);
+    f->share[2].user = &f->users[1];
+    size_t another = take_all(&f->share[2], 1000 * STEP);
+    assert_true(another >= 8 * STEP);
+    receive_share_give_back(&f->share[2]);
+    f->share[2].user = &f->users[0];
+    size_t same = take_all(&f->share[2], 1000 * STEP);
+    assert_true(same >= 4 * STEP && same <= another);
+}
+
+static void one_that_leaves_the_line_wakes_the_next(void **state)
+{
+    struct fixture *f = *state;
+    (void)take_all(&f->share[0], 1000 * STEP);
+    (void)take_all(&f->share[1], 1000 * STEP);
+    (void)take_all(&f->share[2], 1000 * STEP);
+    receive_share_give_back(&f->share[0]);
+    receive_share_pause(&f->share[1], true, false);
+    (void)event_base_loop(f->base, EVLOOP_NONBLOCK);
+    assert_true(f->woken[2] > 0);
+}
+
+static void expect_lost(struct fixture *f, const struct receive_share *lost)
+{
+    uint64_t end = clock_now_ns() + 10 * NS_PER_S;
+    while (!f->lost && clock_now_ns() < end)
+        (void)event_base_loop(f->base, EVLOOP_ONCE);
+    assert_ptr_equal(f->lost, lost);
+}
+
+static void who_stalls_loses_his_share(void **state)
+{
+    struct fixture *f = *state;
+    receive_budget_bound(&f->budget, 100 * STEP, 20);
+    (void)take_all(&f->share[0], 4 * STEP);    /* has enough, and sends no more */
+    (void)take_all(&f->share[1], 1000 * STEP); /* the guest */
+    (void)take_all(&f->share[2], 1000 * STEP); /* waits */
+    receive_share_pause(&f->share[1], true, true);
+    expect_lost(f, &f->share[0]);
+    receive_share_give_back(&f->share[0]);
+    f->lost = NULL;
+    receive_share_pause(&f->share[1], true, false); /* a guest that does not read */
+    expect_lost(f, &f->share[1]);
+}
+
+static void nobody_loses_a_share_that_nobody_wants(void **state)
+{
+    struct fixture *f = *state;
+    receive_budget_bound(&f->budget, 100 * STEP, 1);
+    (void)take_all(&f->share[0], 4 * STEP);
+    assert_false(event_pending(f->budget.timer, EV_TIMEOUT, NULL));
 }
 
 static void no_more_is_given_back_than_was_taken(void **state)
 {
     struct fixture *f = *state;
-    assert_true(receive_share_take(&f->share[0], LARGE));
-    f->budget.reserved--;
+    (void)take_all(&f->share[0], 3 * STEP);
+    f->budget.reserved = 0;
     assert_caught(receive_share_give_back(&f->share[0]));
-    f->budget.reserved++;
+    f->budget.reserved = f->share[0].bytes;
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(small_frames_need_none, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_exceeds_the_budget_waits, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_line_is_kept, setup, teardown),
+        cmocka_unit_test_setup_teardown(memory_follows_what_has_arrived, setup, teardown),
+        cmocka_unit_test_setup_teardown(one_frame_may_be_larger_than_the_budget, setup, teardown),
+        cmocka_unit_test_setup_teardown(there_is_one_guest, setup, teardown),
+        cmocka_unit_test_setup_teardown(there_is_room_for_the_next, setup, teardown),
+        cmocka_unit_test_setup_teardown(one_that_leaves_the_line_wakes_the_next, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_stalls_loses_his_share, setup, teardown),
+        cmocka_unit_test_setup_teardown(nobody_loses_a_share_that_nobody_wants, setup, teardown),
         cmocka_unit_test_setup_teardown(no_more_is_given_back_than_was_taken, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -164,6 +164,7 @@ static void test_errors(void **state)
     } cases[] = {
         {ERROR_INTERNAL, LOG_ERR, "internal"},
         {ERROR_SANDBOX_FAILED, LOG_WARNING, "sandbox_failed"},
+        {ERROR_STARVED, LOG_WARNING, "starved"},
         {ERROR_RUBRIC_NOT_FOUND, LOG_INFO, "rubric_not_found"},
         {ERROR_NOT_PERMITTED, LOG_INFO, "not_permitted"},
         {ERROR_CANCELLED, LOG_INFO, "cancelled"},

@@ -24,6 +24,9 @@
 #define SLOW "slow"     /* its programs run until they are killed */
 #define SILENT "silent" /* it takes jobs and sends no notice */
 #define LIAR "liar"     /* it says that a running program has ended */
+#define UNFIT "unfit"   /* it cannot be set up */
+#define HASTY "hasty"   /* it sends what belongs to a job before it is ready */
+#define TWICE "twice"   /* it says twice that it is ready */
 #define SPENT "spent"   /* a process keeps the output open, so it cannot clean up and exits */
 
 static inline void fork_program(bool exits, int *ret_pidfd)
@@ -80,9 +83,15 @@ static inline int be_fake_jail(const char *directory)
     struct link_job job;
     struct link_notice ready = {.type = LINK_READY};
     int filter, fds[LINK_JOB_FDS];
+    if (strstr(directory, UNFIT))
+        ready = (struct link_notice){.type = LINK_FAILED, .error = ENOSPC, .view_step = "a step"};
+    if (strstr(directory, HASTY))
+        ready.type = LINK_ENDED;
     if (link_receive_setup(LINK_FD, &setup, strings, &filter) != 1 ||
         link_send_notice(LINK_FD, &ready, -1) < 0)
         return 1;
+    if (strstr(directory, TWICE))
+        (void)link_send_notice(LINK_FD, &ready, -1);
     while (link_receive_job(LINK_FD, &job, strings, fds) == 1) {
         do_job(&job, directory);
         for (size_t i = 0; i < LINK_JOB_FDS; i++)
@@ -109,4 +118,5 @@ static inline void confine(struct confinement *confinement, const char *program)
     *confinement = (struct confinement){.references = 1, .probe = PROBE_NULL};
     confinement->jail.program = open(program, O_RDONLY | O_CLOEXEC);
     assert_true(confinement->jail.program >= 0);
+    confinement->plain = confinement->jail;
 }

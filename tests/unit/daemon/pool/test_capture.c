@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* One output pipe: the capture counts everything, keeps no more than its bound, and tells the end
  * once. */
+#include "daemon/base/events.h"
 #include "daemon/pool/capture.h"
 #include "tests/unit/files.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -42,8 +44,9 @@ static void on_capture(struct capture *capture, size_t n, void *userdata)
     } else {
         f->reads++;
         assert_false(capture_is_closed(capture));
-        assert_int_equal(capture->kept.length, MIN(f->counted, capture->keep_max));
-        assert_int_equal(capture->kept.data[capture->kept.length], '\0');
+        if (capture->error == 0)
+            assert_int_equal(capture->kept.length, MIN(f->counted, capture->keep_max));
+        assert_true(!capture->kept.data || capture->kept.data[capture->kept.length] == '\0');
     }
     if (n > 0 && f->reads == f->close_at)
         capture_close(capture);
@@ -79,7 +82,7 @@ static int teardown(void **state)
 /* Opens the capture; our end does not block, so that one process can write and read. */
 static void open_unwatched(struct fixture *f, size_t keep_max)
 {
-    int r = capture_open(&f->capture, f->base, keep_max, on_capture, f, &f->write_fd);
+    int r = capture_open(&f->capture, CAPTURE_PIPE, f->base, keep_max, on_capture, f, &f->write_fd);
     assert_int_equal(r, 0);
     assert_false(capture_is_closed(&f->capture));
     assert_int_equal(fcntl(f->write_fd, F_SETFL, O_NONBLOCK), 0);
@@ -308,6 +311,48 @@ static void test_watching_twice_is_watching_once(void **state)
     assert_null(f->capture.event);
 }
 
+/* --- losing output -------------------------------------------------------------------------- */
+
+/* An error is not the end of what a job wrote. */
+static void test_an_error_is_no_end(void **state)
+{
+    struct fixture *f = *state;
+    open_unwatched(f, 1000);
+    assert_int_equal(write(f->write_fd, "abc", 3), 3);
+    assert_int_equal(capture_read_rest(&f->capture), 0);
+    int broken = open("/proc/self/mem", O_RDONLY | O_CLOEXEC); /* nothing is mapped at 0 */
+    assert_true(broken >= 0);
+    f->capture.event = consume_event(f->capture.event);
+    assert_int_equal(dup2(broken, f->capture.fd), f->capture.fd);
+    close_fd(broken);
+    assert_int_equal(capture_read_rest(&f->capture), 0);
+    assert_true(capture_is_closed(&f->capture));
+    assert_int_equal(f->ends, 1); /* nothing more will come */
+    assert_int_equal(f->capture.error, -EIO);
+}
+
+#ifndef __SANITIZE_ADDRESS__
+/* Output that there is no memory for is counted, and is known to be lost. */
+static void test_output_without_memory_is_lost(void **state)
+{
+    struct fixture *f = *state;
+    struct rlimit before, limit;
+    open_capture(f, 8u << 20);
+    (void)malloc_trim(0); /* what other tests left would do */
+    assert_int_equal(getrlimit(RLIMIT_DATA, &before), 0);
+    limit = (struct rlimit){.rlim_cur = 1, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_DATA, &limit), 0);
+    write_all(f, 4u << 20, 1u << 16, true);
+    assert_int_equal(setrlimit(RLIMIT_DATA, &before), 0);
+    assert_int_equal(f->capture.error, -ENOMEM);
+    size_t kept = f->capture.kept.length;
+    assert_int_equal(write(f->write_fd, "abc", 3), 3);
+    finish(f);
+    assert_int_equal(f->counted, (4u << 20) + 3);
+    assert_int_equal(f->capture.kept.length, kept); /* no gap within */
+}
+#endif
+
 /* --- closing ------------------------------------------------------------------------------ */
 
 static void test_close_in_the_callback(void **state)
@@ -379,7 +424,7 @@ static void test_deinit_leaves_an_empty_one(void **state)
 static void test_flags_of_the_pipe(void **state)
 {
     struct fixture *f = *state;
-    int r = capture_open(&f->capture, f->base, 10, on_capture, f, &f->write_fd);
+    int r = capture_open(&f->capture, CAPTURE_PIPE, f->base, 10, on_capture, f, &f->write_fd);
     assert_int_equal(r, 0);
     assert_int_equal(fcntl(f->write_fd, F_GETFL) & (O_NONBLOCK | O_ACCMODE), O_WRONLY);
     assert_int_equal(fcntl(f->capture.fd, F_GETFL) & (O_NONBLOCK | O_ACCMODE), O_NONBLOCK);
@@ -401,7 +446,7 @@ static void check_no_room(struct fixture *f, size_t left)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
     struct capture capture = CAPTURE_NULL;
     int write_fd = -7;
-    int r = capture_open(&capture, f->base, 10, on_capture, f, &write_fd);
+    int r = capture_open(&capture, CAPTURE_PIPE, f->base, 10, on_capture, f, &write_fd);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     assert_int_equal(r, -EMFILE);
     assert_int_equal(write_fd, -7);
@@ -434,6 +479,10 @@ int main(void)
         ON_PIPE(test_the_rest_is_read_to_its_end),
         ON_PIPE(test_a_rest_without_an_end_is_watched),
         ON_PIPE(test_watching_twice_is_watching_once),
+        ON_PIPE(test_an_error_is_no_end),
+#ifndef __SANITIZE_ADDRESS__
+        ON_PIPE(test_output_without_memory_is_lost),
+#endif
         ON_PIPE(test_close_in_the_callback),
         ON_PIPE(test_close_before_anything_is_read),
         ON_PIPE(test_deinit_in_the_callback),

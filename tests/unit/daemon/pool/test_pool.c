@@ -5,6 +5,8 @@
 #include "tests/unit/caught.h"
 #include "tests/unit/daemon/pool/fake_jail.h"
 
+#include <sys/resource.h>
+
 #define ITEMS 8
 
 struct item {
@@ -18,6 +20,7 @@ struct fixture {
     struct log log;
     struct confinement confinement, other;
     struct queue queue;
+    struct queue_user user;
     struct queue_lane lane;
     struct pool pool;
     struct event_base *base;
@@ -66,6 +69,13 @@ static void on_done(struct slot *slot, void *owner, const struct slot_result *re
     f->done++;
 }
 
+static void on_idle(void *userdata)
+{
+    struct fixture *f = userdata;
+    while (pool_dispatch(&f->pool))
+        continue;
+}
+
 static void on_stopped(void *userdata)
 {
     struct fixture *f = userdata;
@@ -77,6 +87,7 @@ static const struct pool_ops ops = {
     .moved = on_moved,
     .started = on_started,
     .done = on_done,
+    .idle = on_idle,
     .stopped = on_stopped,
 };
 
@@ -84,7 +95,8 @@ static void push(struct fixture *f, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
         queue_push(&f->queue, &f->lane, &f->items[i].entry);
-    pool_dispatch(&f->pool);
+    while (pool_dispatch(&f->pool))
+        continue;
 }
 
 #define RUN_UNTIL(f, condition)                                           \
@@ -123,7 +135,8 @@ static struct fixture *start(const char *behaviour, unsigned size)
     log_set_level(&f->log, -1);
     f->base = event_base_new();
     queue_init(&f->queue, ITEMS, SIZE_MAX, ITEMS);
-    queue_lane_init(&f->lane);
+    queue_user_init(&f->user);
+    queue_lane_init(&f->lane, &f->user);
     const struct pool_config config = {
         .base = f->base,
         .log = &f->log,
@@ -169,6 +182,21 @@ static void test_all_that_is_queued_is_launched(void **state)
     assert_int_equal(f->started, ITEMS);
     assert_int_equal(pool_dispatched(&f->pool), ITEMS);
     assert_int_equal(pool_tally(&f->pool)->jails_started, 2);
+    finish(f);
+}
+
+/* Between two launches those who wait for room may be let in. */
+static void test_one_entry_is_launched_at_a_time(void **state)
+{
+    struct fixture *f = start(SLOW, 2);
+    (void)state;
+    for (unsigned i = 0; i < 3; i++)
+        queue_push(&f->queue, &f->lane, &f->items[i].entry);
+    assert_true(pool_dispatch(&f->pool));
+    assert_int_equal(pool_dispatched(&f->pool), 1);
+    assert_true(pool_dispatch(&f->pool));
+    assert_int_equal(pool_dispatched(&f->pool), 2);
+    assert_false(pool_dispatch(&f->pool));
     finish(f);
 }
 
@@ -249,6 +277,101 @@ static void test_idle_jails_are_replaced(void **state)
     finish(f);
 }
 
+/* Waits for an event. Lets no slot wait for its next attempt at a jail. */
+static void hurry(struct fixture *f)
+{
+    for (unsigned i = 0; i < f->pool.slot_count; i++)
+        if (f->pool.slots[i]->slot.jail.state == SLOT_JAIL_SWEEPING)
+            timer_set(&f->pool.slots[i]->slot.jail.timer, 1);
+    assert_int_equal(event_base_loop(f->base, EVLOOP_ONCE), 0);
+}
+
+/* Jobs are told why there is no jail once every slot has tried often enough. */
+static void test_no_jail_can_be_started(void **state)
+{
+    struct fixture *f = start(QUICK, 2);
+    (void)state;
+    f->pool.slot_config.work_directory = UNFIT;
+    f->pool.slots[0]->slot.jail.host.work_directory = UNFIT;
+    f->pool.slots[1]->slot.jail.host.work_directory = HASTY;
+    pool_set_confinement(&f->pool, &f->other);
+    const struct slot_jail *jails[] = {&f->pool.slots[0]->slot.jail, &f->pool.slots[1]->slot.jail};
+    while (jails[0]->failed_starts < SLOT_ATTEMPTS && jails[1]->failed_starts < SLOT_ATTEMPTS)
+        hurry(f);
+    assert_true(pool_has_no_jail(&f->pool));
+    while (jails[0]->failed_starts < SLOT_ATTEMPTS) {
+        assert_null(pool_why_no_jail(&f->pool));
+        hurry(f);
+    }
+    while (jails[1]->failed_starts < SLOT_ATTEMPTS) {
+        assert_null(pool_why_no_jail(&f->pool)); /* not while one slot may still succeed */
+        hurry(f);
+    }
+    assert_string_equal(pool_why_no_jail(&f->pool), "it sends what is not expected of it");
+    assert_string_equal(jails[0]->trouble, "a step: No space left on device");
+    assert_int_equal(pool_tally(&f->pool)->jails_lost,
+                     jails[0]->failed_starts + jails[1]->failed_starts);
+    f->pool.slots[1]->slot.jail.host.work_directory = QUICK;
+    while (pool_has_no_jail(&f->pool))
+        hurry(f);
+    assert_null(pool_why_no_jail(&f->pool));
+    finish(f);
+}
+
+/* Lets this process open no more than N further files, or as many as before if N is negative. */
+static void let_open(int n)
+{
+    static struct rlimit before;
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    if (n >= 0) {
+        int next = dup(STDERR_FILENO);
+        assert_true(next >= 0);
+        (void)close(next);
+        before = limit;
+        limit.rlim_cur = (rlim_t)(next + n);
+    }
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, n < 0 ? &before : &limit), 0);
+}
+
+/* The pool keeps the slots that it has, and none of those that it has made meanwhile. */
+static void test_slots_that_cannot_be_made(void **state)
+{
+    struct fixture *f = start(QUICK, 2);
+    (void)state;
+    let_open(1); /* the second timer of a slot is one too many */
+    assert_int_equal(pool_resize(&f->pool, 5), -EMFILE);
+    let_open(-1);
+    assert_int_equal(pool_size(&f->pool), 2);
+    push(f, 2);
+    RUN_UNTIL(f, f->done == 2);
+    finish(f);
+}
+
+static void test_a_pool_that_cannot_be_made(void **state)
+{
+    struct fixture *f = start(QUICK, 1);
+    (void)state;
+    const struct pool_config config = {
+        .base = f->base,
+        .log = &f->log,
+        .confinement = &f->confinement,
+        .work_directory = QUICK,
+        .work_directory_fd = -1,
+        .slot_count = 3,
+        .queue = &f->queue,
+        .ops = &ops,
+        .userdata = f,
+    };
+    struct pool pool;
+    let_open(0);
+    assert_int_equal(pool_init(&pool, &config), -EMFILE);
+    let_open(-1);
+    assert_int_equal(pool_size(&pool), 0);
+    pool_deinit(&pool);
+    finish(f); /* it counts references */
+}
+
 /* Active, Retiring, retired (G), Closing: each with those that may follow. */
 static void test_the_arrows_between_memberships(void **state)
 {
@@ -281,10 +404,14 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_that_is_queued_is_launched),
+        cmocka_unit_test(test_one_entry_is_launched_at_a_time),
         cmocka_unit_test(test_a_retiring_slot_ends_its_job),
         cmocka_unit_test(test_an_idle_surplus_slot_is_not_shown),
         cmocka_unit_test(test_all_jobs_are_cancelled),
         cmocka_unit_test(test_idle_jails_are_replaced),
+        cmocka_unit_test(test_no_jail_can_be_started),
+        cmocka_unit_test(test_slots_that_cannot_be_made),
+        cmocka_unit_test(test_a_pool_that_cannot_be_made),
         cmocka_unit_test(test_the_arrows_between_memberships),
         cmocka_unit_test(test_what_must_not_be_is_caught),
     };

@@ -62,11 +62,17 @@ static void check(const struct queue *queue, const struct queue_lane *lanes, siz
     assert_int_equal(queue->count, count);
     assert_int_equal(queue->bytes, bytes);
 
+    const struct queue_user *user;
     const struct queue_lane *lane;
-    TAILQ_FOREACH(lane, &queue->ring, link)
+    TAILQ_FOREACH(user, &queue->ring, link)
     {
-        assert_true(is_in_ring(lane));
-        assert_true(in_ring-- > 0);
+        assert_false(TAILQ_EMPTY(&user->ring));
+        TAILQ_FOREACH(lane, &user->ring, link)
+        {
+            assert_ptr_equal(lane->user, user);
+            assert_true(is_in_ring(lane));
+            assert_true(in_ring-- > 0);
+        }
     }
     assert_int_equal(in_ring, 0);
 }
@@ -76,16 +82,25 @@ static void check(const struct queue *queue, const struct queue_lane *lanes, siz
 /* A script works on lanes a, b, c, d and on entries that are named by one character. */
 struct world {
     struct queue queue;
+    struct queue_user users[LANES];
     struct queue_lane lanes[LANES];
     struct queue_entry entries[128];
 };
 
-static void world_init(struct world *world)
+/* USERS has a digit for each lane: whose it is. */
+static void world_of(struct world *world, const char *users)
 {
     *world = (struct world){.queue.count = 0};
     queue_init(&world->queue, SIZE_MAX, SIZE_MAX, SIZE_MAX);
     for (size_t i = 0; i < LANES; i++)
-        queue_lane_init(&world->lanes[i]);
+        queue_user_init(&world->users[i]);
+    for (size_t i = 0; i < LANES; i++)
+        queue_lane_init(&world->lanes[i], &world->users[users[i] - '0']);
+}
+
+static void world_init(struct world *world)
+{
+    world_of(world, "0000");
 }
 
 static struct queue_lane *lane_named(struct world *world, char name)
@@ -153,12 +168,12 @@ static void script_word(struct world *world, const char *word, const char *scrip
     check(&world->queue, world->lanes, LANES);
 }
 
-static void run_script(const char *script)
+static void run_script_of(const char *users, const char *script)
 {
     struct world world;
     char *copy = strdup(script), *rest = NULL;
     assert_non_null(copy);
-    world_init(&world);
+    world_of(&world, users);
     check(&world.queue, world.lanes, LANES);
     for (char *word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
         script_word(&world, word, script);
@@ -168,7 +183,7 @@ static void run_script(const char *script)
 static void run_scripts(const char *const *scripts, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        run_script(scripts[i]);
+        run_script_of("0000", scripts[i]);
 }
 
 static void test_lanes_take_turns(void **state)
@@ -190,6 +205,47 @@ static void test_lanes_take_turns(void **state)
     };
     (void)state;
     run_scripts(scripts, ARRAY_SIZE(scripts));
+}
+
+static void test_users_take_turns(void **state)
+{
+    static const struct {
+        const char *users, *script;
+    } cases[] = {
+        /* However many lanes one has, each other gets every second turn. */
+        {"0001", "+1@a +2@b +3@c +4@d +5@d +6@d ?1 ?4 ?2 ?5 ?3 ?6 ?."},
+        {"0001", "+1@a +2@a +3@b +4@b +5@c +6@d ?1 ?6 ?3 ?5 ?2 ?4 ?."},
+        {"0012", "+1@a +2@b +3@c +4@d +5@a ?1 ?3 ?4 ?2 ?5 ?."},
+        {"0011", "+1@a +2@b +3@c +4@d ?1 ?3 ?2 ?4 ?."},
+        {"0123", "+1@a +2@a +3@b +4@c +5@d ?1 ?3 ?4 ?5 ?2 ?."},
+        /* One who had nothing comes back at the end. */
+        {"0012", "+1@a +2@c +3@d ?1 +4@b ?2 ?3 ?4 ?."},
+        /* Held lanes and removed entries leave the others' turns alone. */
+        {"0011", "+1@a +2@b +3@c !a ?2 ?3 ?. ~a ?1 ?."},
+        {"0011", "+1@a +2@b +3@c !a !b ?3 ?. ~b ~a ?2 ?1 ?."},
+        {"0011", "+1@a +2@b +3@c -1 ?2 ?3 ?."},
+        {"0011", "+1@a +2@b +3@c -1 -2 ?3 ?."},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        run_script_of(cases[i].users, cases[i].script);
+}
+
+static void test_each_user_has_room_for_one(void **state)
+{
+    struct world world;
+    (void)state;
+    world_of(&world, "0012");
+    queue_bound(&world.queue, 2, 1000, 9);
+    script_push(&world, "1@a");
+    script_push(&world, "2@b");
+    assert_int_equal(queue_has_room(&world.queue, &world.lanes[0], 1), QUEUE_FULL);
+    assert_false(queue_user_is_owed(&world.lanes[0]));
+    assert_true(queue_user_is_owed(&world.lanes[2]));
+    assert_int_equal(queue_has_room(&world.queue, &world.lanes[2], 5000), QUEUE_ROOM);
+    script_push(&world, "3@c");
+    assert_int_equal(queue_has_room(&world.queue, &world.lanes[2], 1), QUEUE_FULL);
+    assert_int_equal(queue_has_room(&world.queue, &world.lanes[3], 1), QUEUE_ROOM);
 }
 
 static void test_priority_then_age(void **state)
@@ -380,6 +436,49 @@ static void test_held_entries_are_bounded_too(void **state)
     assert_int_equal(queue_has_room(&world.queue, c, 1), QUEUE_ROOM);
 }
 
+/* Whatever is held, there is room for one entry that can be served. */
+static void test_held_entries_keep_nobody_from_an_idle_slot(void **state)
+{
+    struct world world;
+    (void)state;
+    world_init(&world);
+    queue_init(&world.queue, 2, 100, 9);
+    struct queue_lane *a = &world.lanes[0], *b = &world.lanes[1];
+    queue_hold(&world.queue, a, true);
+    for (size_t i = 0; i < 5; i++) {
+        world.entries[i].size = 1;
+        queue_push(&world.queue, a, &world.entries[i]);
+        assert_false(queue_is_overfull(&world.queue));
+    }
+    assert_int_equal(queue_has_room(&world.queue, a, 1), QUEUE_LANE_FULL);
+    assert_int_equal(queue_has_room(&world.queue, b, 1), QUEUE_ROOM);
+    world.entries[5].size = 1000;
+    queue_push(&world.queue, b, &world.entries[5]);
+    assert_int_equal(queue_has_room(&world.queue, b, 1), QUEUE_FULL);
+    world.entries[6].size = 1;
+    queue_push(&world.queue, a, &world.entries[6]);
+    assert_true(queue_is_overfull(&world.queue));
+}
+
+static void test_held_bytes_are_bounded(void **state)
+{
+    struct world world;
+    (void)state;
+    world_init(&world);
+    queue_init(&world.queue, 100, 100, 9);
+    struct queue_lane *a = &world.lanes[0];
+    world.entries[0].size = 201;
+    world.entries[1].size = 1;
+    queue_push(&world.queue, a, &world.entries[0]);
+    assert_false(queue_is_overfull(&world.queue));
+    queue_hold(&world.queue, a, true);
+    assert_false(queue_is_overfull(&world.queue));
+    queue_push(&world.queue, a, &world.entries[1]);
+    assert_true(queue_is_overfull(&world.queue));
+    queue_hold(&world.queue, a, false);
+    assert_false(queue_is_overfull(&world.queue));
+}
+
 /* --- assertions ---------------------------------------------------------------------------- */
 
 static void push_with_priority(struct world *world, int priority)
@@ -455,6 +554,7 @@ struct model {
 /* The real queue, the model, and how long each lane has been waiting. */
 struct pair {
     struct queue queue;
+    struct queue_user user;
     struct queue_lane lanes[MODEL_LANES];
     struct queue_entry entries[MODEL_ENTRIES];
     struct model model;
@@ -550,9 +650,10 @@ static enum queue_room model_room(const struct pair *pair, size_t lane, size_t s
     }
     count += beyond(held_count, pair->queue.max_count);
     bytes += beyond(held_bytes, pair->queue.max_bytes);
-    if (model_count(model, lane) >= pair->queue.max_lane_count)
+    if (model->held[lane] || model_count(model, lane) >= pair->queue.max_lane_count)
         return QUEUE_LANE_FULL;
-    if (count > 0 && (count + 1 > pair->queue.max_count || bytes + size > pair->queue.max_bytes))
+    if (model->order_count > 0 &&
+        (count + 1 > pair->queue.max_count || bytes + size > pair->queue.max_bytes))
         return QUEUE_FULL;
     return QUEUE_ROOM;
 }
@@ -572,8 +673,9 @@ static void pair_init(struct pair *pair, uint64_t seed)
 {
     *pair = (struct pair){.random = seed * UINT64_C(0x9E3779B97F4A7C15) + 1};
     queue_init(&pair->queue, 70, 4000, 20);
+    queue_user_init(&pair->user);
     for (size_t i = 0; i < MODEL_LANES; i++)
-        queue_lane_init(&pair->lanes[i]);
+        queue_lane_init(&pair->lanes[i], &pair->user);
 }
 
 static void pair_push(struct pair *pair)
@@ -664,7 +766,7 @@ static void pair_compare(struct pair *pair)
     assert_int_equal(pair->queue.bytes, model_bytes(model));
     size_t place = 0;
     const struct queue_lane *lane;
-    TAILQ_FOREACH(lane, &pair->queue.ring, link)
+    TAILQ_FOREACH(lane, &pair->user.ring, link)
     assert_int_equal(lane - pair->lanes, model->order[place++]);
     assert_int_equal(place, model->order_count);
 
@@ -727,12 +829,16 @@ int main(void)
     uint64_t seeds[] = {1, 2, 3};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lanes_take_turns),
+        cmocka_unit_test(test_users_take_turns),
+        cmocka_unit_test(test_each_user_has_room_for_one),
         cmocka_unit_test(test_priority_then_age),
         cmocka_unit_test(test_remove),
         cmocka_unit_test(test_hold),
         cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_room_comes_back),
         cmocka_unit_test(test_held_entries_are_bounded_too),
+        cmocka_unit_test(test_held_entries_keep_nobody_from_an_idle_slot),
+        cmocka_unit_test(test_held_bytes_are_bounded),
         cmocka_unit_test(test_what_must_not_be_is_caught),
         cmocka_unit_test(test_what_can_be_seen),
         {"test_differential_seed_1", test_differential, NULL, NULL, &seeds[0]},

@@ -47,7 +47,8 @@ static void on_done(struct slot *slot, void *owner, const struct slot_result *re
 static void on_idle(struct slot *slot, void *userdata)
 {
     struct fixture *f = userdata;
-    assert_true(slot_is_idle(slot) || slot_takes_next(slot) || slot_holds_next(slot));
+    assert_true(slot_is_idle(slot) || slot_takes_next(slot) || slot_holds_next(slot) ||
+                slot_lacks_jail(slot));
     f->idle++;
 }
 
@@ -103,6 +104,7 @@ static struct fixture *start(const char *behaviour)
 static void finish(struct fixture *f)
 {
     slot_deinit(&f->slot);
+    assert_int_equal(event_base_get_num_events(f->config.base, EVENT_BASE_COUNT_ADDED), 0);
     assert_int_equal(f->confinement.references, 1);
     assert_int_equal(f->unusable.references, 1);
     close_fd(f->confinement.jail.program);
@@ -175,6 +177,22 @@ static void test_one_job_after_the_other(void **state)
     finish(f);
 }
 
+/* A job whose output is at its end when it ends is over then. The slot would otherwise wait for the
+ * end of the output, a second for each. */
+static void test_a_job_that_is_over_is_not_waited_for(void **state)
+{
+    struct fixture *f = start(QUICK);
+    const uint64_t began_ns = clock_now_ns();
+    (void)state;
+    for (unsigned i = 0; i < 30; i++) {
+        f->done = 0;
+        assert_int_equal(submit(f, 0), 0);
+        RUN_UNTIL(f, f->done == 1);
+    }
+    assert_true(clock_now_ns() - began_ns < 20000 * NS_PER_MS);
+    finish(f);
+}
+
 static void test_a_quick_slot_takes_a_job_ahead(void **state)
 {
     struct fixture *f = start(QUICK);
@@ -209,6 +227,45 @@ static void test_a_job_ahead_of_another_shape_is_held(void **state)
     RUN_UNTIL(f, f->done == 3);
     expect_done(f, 2, 1, SLOT_END_EXITED);
     assert_int_equal(f->tally.jails_started, 1);
+    finish(f);
+}
+
+/* The job that the lost jail had is given back at the first failure, the one behind it when it is
+ * clear that no jail comes; both with the reason. */
+static void test_a_job_ahead_without_a_jail(void **state)
+{
+    struct fixture *f = start(QUICK);
+    (void)state;
+    assert_int_equal(submit(f, 0), 0);
+    RUN_UNTIL(f, f->done == 1);
+    assert_int_equal(submit(f, 1), 0);
+    assert_int_equal(submit_with(f, 2, &f->confinement, true), 0);
+    f->slot.jail.host.work_directory = UNFIT;
+    slot_jail_give_up(&f->slot.jail, "a test");
+    RUN_UNTIL(f, f->done == 2);
+    expect_done(f, 1, 1, SLOT_END_JAIL_LOST);
+    assert_int_equal(f->slot.jail.failed_starts, 1);
+    RUN_UNTIL(f, f->done == 3);
+    expect_done(f, 2, 2, SLOT_END_JAIL_LOST);
+    assert_int_equal(f->slot.jail.failed_starts, SLOT_ATTEMPTS);
+    assert_string_equal(f->result[1].no_jail, "a step: No space left on device");
+    assert_string_equal(f->result[2].no_jail, "a step: No space left on device");
+    finish(f);
+}
+
+/* A jail whose first word is not that it is ready is given up, and so is one that says it twice. */
+static void test_a_jail_that_is_hasty(void **state)
+{
+    struct fixture *f = start(QUICK);
+    (void)state;
+    f->slot.jail.host.work_directory = HASTY;
+    slot_jail_replace(&f->slot.jail);
+    RUN_UNTIL(f, slot_lacks_jail(&f->slot));
+    assert_string_equal(f->slot.jail.trouble, "it sends what is not expected of it");
+    f->slot.jail.host.work_directory = TWICE;
+    RUN_UNTIL(f, f->slot.jail.state == SLOT_JAIL_UP);
+    RUN_UNTIL(f, f->slot.jail.state != SLOT_JAIL_UP);
+    assert_int_equal(f->tally.jails_lost, 2);
     finish(f);
 }
 
@@ -301,14 +358,32 @@ static void test_a_jail_that_does_not_come_up(void **state)
     finish(f);
 }
 
-/* The jail that could not clean up is gone: its job must not cost the next one its life. */
+/* Nor does a shape that one job wanted and that cannot be had keep the slot from the others. */
+static void test_a_shape_that_cannot_be_had(void **state)
+{
+    struct fixture *f = start(QUICK);
+    (void)state;
+    f->confinement.probe.networked.layers = LAYER_BIT(LAYER_SECCOMP); /* fake jails have none */
+    assert_int_equal(submit_with(f, 0, &f->confinement, true), 0);
+    RUN_UNTIL(f, f->done == 1);
+    expect_done(f, 0, 0, SLOT_END_JAIL_LOST);
+    assert_string_equal(f->result[0].no_jail, "it lacks a layer of isolation");
+    RUN_UNTIL(f, slot_is_idle(&f->slot));
+    assert_int_equal(submit(f, 1), 0);
+    RUN_UNTIL(f, f->done == 2);
+    expect_done(f, 1, 1, SLOT_END_EXITED);
+    finish(f);
+}
+
+/* The jail that could not clean up is gone: its job keeps its result, and must not cost the next
+ * one its life. */
 static void test_a_spent_jail_is_replaced_once(void **state)
 {
     struct fixture *f = start(SPENT);
     (void)state;
     assert_int_equal(submit(f, 0), 0);
     RUN_UNTIL(f, f->done == 1);
-    expect_done(f, 0, 0, SLOT_END_JAIL_LOST);
+    expect_done(f, 0, 0, SLOT_END_EXITED);
     RUN_UNTIL(f, slot_is_idle(&f->slot));
     assert_int_equal(f->tally.jails_started, 2);
     assert_int_equal(f->tally.jails_lost, 1);
@@ -323,7 +398,7 @@ static void test_a_slot_stops_after_a_spent_jail(void **state)
     RUN_UNTIL(f, slot_jail_pid(&f->slot) == 0); /* a sweep comes, and the next jail after that */
     assert_int_equal(f->started, 1);
     stop(f);
-    expect_done(f, 0, 0, SLOT_END_JAIL_LOST);
+    expect_done(f, 0, 0, SLOT_END_EXITED);
     finish(f);
 }
 
@@ -355,12 +430,13 @@ static void sweep_around_a_jail(struct fixture *f)
 
 static void test_what_must_not_be_is_caught(void **state)
 {
+    const struct jail_wish networked = {.networked = true};
     struct fixture *f = start(SILENT);
     (void)state;
     assert_caught(slot_cancel(&f->slot, &f->owners[0])); /* the slot does not have it */
     assert_caught(slot_pass_on(&f->slot, &f->slot));
     assert_caught(slot_jail_start(&f->slot.jail)); /* one is up */
-    assert_caught(slot_jail_reshape(&f->slot.jail, &f->confinement, true));
+    assert_caught(slot_jail_reshape(&f->slot.jail, &f->confinement, &networked));
     assert_caught(f->slot.jail.host.ops->up(&f->slot)); /* idle to idle */
     assert_caught(run_without_a_job(f));
     assert_caught(sweep_around_a_jail(f));
@@ -381,6 +457,28 @@ static void test_what_must_not_be_is_caught(void **state)
                     fail_msg("%c to %c", (letters)[from_], (letters)[to_]);                  \
     } while (0)
 
+/* A slot that is RUNNING has a jail that has taken its job, and a program. */
+static void test_a_running_slot_is_consistent(void **state)
+{
+    struct fixture *f = start(SLOW);
+    (void)state;
+    assert_int_equal(submit(f, 0), 0);
+    RUN_UNTIL(f, f->slot.state == SLOT_RUNNING);
+    assert_true(slot_is_consistent(&f->slot));
+    const int program = f->slot.job.program_pidfd;
+    f->slot.job.program_pidfd = -1;
+    assert_false(slot_is_consistent(&f->slot));
+    f->slot.job.program_pidfd = program;
+    f->slot.job.phase = SLOT_JOB_SENT;
+    assert_false(slot_is_consistent(&f->slot));
+    f->slot.job.phase = SLOT_JOB_TAKEN;
+    f->slot.jail.state = SLOT_JAIL_DYING;
+    assert_false(slot_is_consistent(&f->slot));
+    f->slot.jail.state = SLOT_JAIL_UP;
+    stop(f);
+    finish(f);
+}
+
 static void test_the_arrows_between_states(void **state)
 {
     /* Down, Idle, Launching, Running, Ending */
@@ -396,17 +494,22 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_job_after_the_other),
+        cmocka_unit_test(test_a_job_that_is_over_is_not_waited_for),
         cmocka_unit_test(test_a_quick_slot_takes_a_job_ahead),
         cmocka_unit_test(test_a_job_ahead_of_another_shape_is_held),
+        cmocka_unit_test(test_a_job_ahead_without_a_jail),
+        cmocka_unit_test(test_a_jail_that_is_hasty),
         cmocka_unit_test(test_a_job_of_another_shape_gets_another_jail),
         cmocka_unit_test(test_a_cancelled_job),
         cmocka_unit_test(test_what_can_be_seen),
         cmocka_unit_test(test_a_jail_that_lies),
         cmocka_unit_test(test_a_jail_that_does_not_come_up),
+        cmocka_unit_test(test_a_shape_that_cannot_be_had),
         cmocka_unit_test(test_a_spent_jail_is_replaced_once),
         cmocka_unit_test(test_a_slot_stops_after_a_spent_jail),
         cmocka_unit_test(test_a_slot_stops_while_a_job_is_launched),
         cmocka_unit_test(test_what_must_not_be_is_caught),
+        cmocka_unit_test(test_a_running_slot_is_consistent),
         cmocka_unit_test(test_the_arrows_between_states),
     };
     if (is_fake_jail(argc, argv))

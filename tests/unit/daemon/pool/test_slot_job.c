@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* A job on its way to a jail, back, and to another: its phases, and that the descriptors which the
  * first jail was given are worth nothing afterwards. */
+#include "daemon/base/clock.h"
 #include "daemon/pool/slot_job.h"
 #include "tests/unit/caught.h"
 #include "tests/unit/scenario.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 /* Both ends of a jail's link, and what came out of the jail's. */
@@ -156,6 +158,155 @@ static void test_moved_it_is_in_one_place(void **state)
     assert_int_equal(f->job.phase, SLOT_JOB_TAKEN);
 }
 
+/* --- the deadline -------------------------------------------------------------------------- */
+
+/* The job, whose wall clock is 1 s, has run for NOW_MS. */
+static uint64_t run_for(struct fixture *f, uint64_t now_ms)
+{
+    const uint64_t started_ns = NS_PER_S * 1000;
+    if (f->job.phase == SLOT_JOB_PENDING) {
+        send_to(f, &f->first);
+        slot_job_commit(&f->job);
+        f->job.sent_ns = started_ns;
+        f->job.limits.of[LIMIT_WALL_CLOCK] = 1000;
+        slot_job_start(&f->job, started_ns, dup(f->first.link[1]));
+        f->job.result.started_ns = started_ns;
+        f->job.deadline_ns = started_ns + NS_PER_S;
+    }
+    return started_ns + now_ms * NS_PER_MS;
+}
+
+static bool is_asked(const struct fixture *f)
+{
+    static char strings[LINK_STRINGS_MAX];
+    struct link_job job;
+    int fds[LINK_JOB_FDS];
+    struct pollfd readable = {.fd = f->first.link[1], .events = POLLIN};
+    if (poll(&readable, 1, 0) == 0)
+        return false;
+    assert_int_equal(link_receive_job(f->first.link[1], &job, strings, fds), LINK_ASKED);
+    assert_int_equal(job.job_no, 77);
+    return true;
+}
+
+static enum slot_kill check(struct fixture *f, uint64_t now_ms)
+{
+    return slot_job_check_time(&f->job, f->first.link[0], run_for(f, now_ms));
+}
+
+static bool hear(struct fixture *f, uint64_t now_ms, uint64_t run_ms, uint64_t wait_ms)
+{
+    struct link_notice notice = {.type = LINK_TIMES,
+                                 .cpu_us = run_ms * 1000,
+                                 .run_delay_ns = wait_ms * NS_PER_MS,
+                                 .ended_ns = run_for(f, now_ms)};
+    return slot_job_hear_times(&f->job, &notice, getpid(), run_for(f, now_ms));
+}
+
+static void test_at_the_deadline_the_jail_is_asked(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(check(f, 999), SLOT_KILL_NONE);
+    assert_false(is_asked(f));
+    assert_false(hear(f, 999, 0, 999));
+    assert_int_equal(check(f, 1000), SLOT_KILL_NONE);
+    assert_true(is_asked(f));
+    assert_int_equal(slot_job_check_after_ms(&f->job, run_for(f, 1000)), SLOT_JOB_ANSWER_MS);
+    assert_int_equal(check(f, 1001), SLOT_KILL_NONE);
+    assert_false(is_asked(f)); /* once */
+    assert_true(hear(f, 1002, 1000, 0));
+    assert_int_equal(check(f, 1002), SLOT_KILL_DEADLINE);
+    assert_false(hear(f, 1002, 1000, 0));
+    assert_int_equal(f->job.result.deadline_moves, 0);
+    assert_int_equal(f->job.result.deadline_ms, 0);
+}
+
+static void test_a_jail_that_does_not_answer(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(check(f, 1000), SLOT_KILL_NONE);
+    assert_int_equal(check(f, 999 + SLOT_JOB_ANSWER_MS), SLOT_KILL_NONE);
+    assert_int_equal(check(f, 1000 + SLOT_JOB_ANSWER_MS), SLOT_KILL_DEADLINE);
+}
+
+static void test_a_jail_that_cannot_be_asked(void **state)
+{
+    struct fixture *f = *state;
+    (void)run_for(f, 0);
+    assert_int_equal(slot_job_check_time(&f->job, -1, run_for(f, 1000)), SLOT_KILL_DEADLINE);
+}
+
+static void test_the_deadline_moves(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(check(f, 1000), SLOT_KILL_NONE);
+    assert_true(is_asked(f) && hear(f, 1000, 500, 500));
+    assert_int_equal(check(f, 1000), SLOT_KILL_NONE);
+    assert_false(is_asked(f));
+    assert_int_equal(slot_job_remaining_ms(&f->job, run_for(f, 1000)), 1000);
+    assert_int_equal(check(f, 1999), SLOT_KILL_NONE);
+    assert_int_equal(check(f, 2000), SLOT_KILL_NONE);
+    assert_true(is_asked(f) && hear(f, 2000, 800, 1200));
+    assert_int_equal(check(f, 2499), SLOT_KILL_NONE);
+    assert_false(is_asked(f));
+    assert_int_equal(check(f, 2500), SLOT_KILL_NONE);
+    assert_true(is_asked(f) && hear(f, 2500, 1000, 1500));
+    assert_int_equal(check(f, 2500), SLOT_KILL_DEADLINE);
+    assert_int_equal(f->job.result.deadline_moves, 2);
+    assert_int_equal(f->job.result.deadline_ms, 2500);
+    assert_true(f->job.result.run_delay_ns == 1500 * NS_PER_MS);
+}
+
+/* What was read when the job had run for 1100 ms is no older and no newer on its way. */
+static void test_an_answer_that_was_under_way_for_long(void **state)
+{
+    struct fixture *f = *state;
+    struct link_notice notice = {
+        .type = LINK_TIMES, .run_delay_ns = 600 * NS_PER_MS, .cpu_us = 500000};
+    assert_int_equal(check(f, 1000), SLOT_KILL_NONE);
+    assert_true(is_asked(f));
+    notice.ended_ns = run_for(f, 1100);
+    assert_true(slot_job_hear_times(&f->job, &notice, getpid(), run_for(f, 1800)));
+    assert_int_equal(f->job.result.deadline_ms, 2200);
+    assert_int_equal(check(f, 2200), SLOT_KILL_NONE);
+    assert_true(is_asked(f));
+    notice.ended_ns = 0; /* a jail that lies: not before it was asked */
+    notice.run_delay_ns = 1100 * NS_PER_MS;
+    assert_true(slot_job_hear_times(&f->job, &notice, getpid(), run_for(f, 2300)));
+    assert_int_equal(check(f, 2300), SLOT_KILL_DEADLINE);
+}
+
+/* Each program of a pair has the limit. */
+static void test_the_second_program_of_a_pair(void **state)
+{
+    struct fixture *f = *state;
+    struct link_notice notice = {.type = LINK_TIMES, .cpu_us = 1000000, .is_second = 1};
+    assert_int_equal(check(f, 1000), SLOT_KILL_NONE);
+    notice.ended_ns = run_for(f, 1000);
+    assert_true(slot_job_hear_times(&f->job, &notice, getpid(), run_for(f, 1000)));
+    assert_int_equal(f->job.result.deadline_ms, 2000);
+    assert_int_equal(check(f, 1999), SLOT_KILL_NONE);
+    assert_int_equal(check(f, 2000), SLOT_KILL_NONE);
+    notice.ended_ns = run_for(f, 2000);
+    assert_true(slot_job_hear_times(&f->job, &notice, getpid(), run_for(f, 2000)));
+    assert_int_equal(check(f, 2000), SLOT_KILL_DEADLINE);
+    assert_int_equal(f->job.result.deadline_moves, 1);
+}
+
+static void test_a_job_that_gets_no_time_is_starved(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t now_ms = 1000;
+    assert_int_equal(check(f, now_ms), SLOT_KILL_NONE);
+    assert_true(is_asked(f) && hear(f, now_ms, 1, now_ms));
+    now_ms = 10000;
+    assert_int_equal(check(f, now_ms - 1), SLOT_KILL_NONE);
+    assert_false(is_asked(f));
+    assert_int_equal(check(f, now_ms), SLOT_KILL_NONE);
+    assert_true(is_asked(f) && hear(f, now_ms, 1, now_ms));
+    assert_int_equal(check(f, now_ms), SLOT_KILL_STARVED);
+}
+
 /* --- assertions ---------------------------------------------------------------------------- */
 
 static void send_twice(struct slot_job *job)
@@ -227,6 +378,20 @@ static void test_the_arrows_between_phases(void **state)
                 fail_msg("%c to %c", letters[from], letters[to]);
 }
 
+/* Of stdout, and of nothing else, a part may not count. */
+static void test_free_output(void **state)
+{
+    struct fixture *f = *state;
+    f->job.free_output = 500;
+    assert_true(slot_job_count_output(&f->job, &f->job.out, 300));
+    assert_true(slot_job_count_output(&f->job, &f->job.err, 900));
+    assert_true(slot_job_count_output(&f->job, &f->job.out, 300));
+    assert_false(slot_job_count_output(&f->job, &f->job.out, 1));
+    f->job.output_bytes = 0;
+    f->job.free_output = 500;
+    assert_false(slot_job_count_output(&f->job, &f->job.err, 1001));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -237,8 +402,17 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_cancelled_at_a_jail_it_waits_for_no_other, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_moved_it_is_in_one_place, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_at_the_deadline_the_jail_is_asked, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_jail_that_does_not_answer, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_jail_that_cannot_be_asked, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_the_deadline_moves, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_an_answer_that_was_under_way_for_long, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_the_second_program_of_a_pair, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_job_that_gets_no_time_is_starved, setup, teardown),
         cmocka_unit_test_setup_teardown(test_wrong_phases_are_caught, setup, teardown),
         cmocka_unit_test(test_the_arrows_between_phases),
+        cmocka_unit_test_setup_teardown(test_free_output, setup, teardown),
         cmocka_unit_test_setup_teardown(test_taken_it_cannot_be_sent_again, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

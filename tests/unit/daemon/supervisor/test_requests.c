@@ -31,8 +31,9 @@ static int setup(void **state)
     connections_init(&f->all, on_request);
     queue_init(&f->supervisor.queue, 10, 1000, 10);
     f->supervisor.conn_env = f->all.env;
-    receive_budget_init(&f->supervisor.conn_env.budget, 1u << 20);
+    users_init(&f->supervisor.conn_env.users);
     TAILQ_INIT(&f->supervisor.conn_env.parked);
+    TAILQ_INIT(&f->supervisor.conn_env.choked);
     for (size_t i = 0; i < CONNECTIONS; i++) {
         f->all.conn[i]->env = &f->supervisor.conn_env;
         connections_park(&f->all, i);

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests that what is allocated after pack_memory() lies side by side, though much was free between
+ * older objects. */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "daemon/jail/pack.h"
+#include "tests/unit/scenario.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+
+#define HOLES 2000
+#define PAGE ((uintptr_t)4096)
+
+typedef void *allocate_fn(size_t size);
+typedef void release_fn(void *memory);
+
+/* Leaves free every second of many pieces of SIZE. */
+static void make_holes(allocate_fn *allocate, release_fn *release, size_t size)
+{
+    static void *pieces[HOLES];
+    for (size_t i = 0; i < HOLES; i++)
+        pieces[i] = allocate(size);
+    for (size_t i = 0; i < HOLES; i += 2)
+        release(pieces[i]);
+}
+
+/* Allocates COUNT pieces of SIZE and returns in how many pages they begin. */
+static size_t spread(allocate_fn *allocate, size_t size, size_t count)
+{
+    size_t pages = 0;
+    uintptr_t *seen = calloc(count, sizeof(*seen));
+    for (size_t i = 0; seen && i < count; i++) {
+        uintptr_t page = (uintptr_t)allocate(size) / PAGE;
+        size_t at = 0;
+        while (at < pages && seen[at] != page)
+            at++;
+        seen[at] = page;
+        pages = MAX(pages, at + 1);
+    }
+    free(seen);
+    return pages;
+}
+
+static int objects_lie_side_by_side(void)
+{
+    Py_InitializeEx(0);
+    for (size_t size = 16; size <= 512; size += 16)
+        make_holes(PyObject_Malloc, PyObject_Free, size);
+    pack_memory();
+    for (size_t size = 16; size <= 512; size += 16) {
+        size_t pages = spread(PyObject_Malloc, size, 200);
+        CHECK(pages <= 200 * size / PAGE + 3);
+    }
+    CHECK(PyRun_SimpleString(
+              "assert [(str(n), n) for n in range(90000)][-1] == ('89999', 89999)") == 0);
+    CHECK(Py_FinalizeEx() == 0);
+    return 0;
+}
+
+static int chunks_lie_side_by_side(void)
+{
+    Py_InitializeEx(0);
+    make_holes(malloc, free, 1000);
+    pack_memory();
+    CHECK(spread(malloc, 1000, 200) <= 200 * 1024 / PAGE + 3);
+    CHECK(spread(malloc, 600, 200) <= 200 * 624 / PAGE + 3);
+    CHECK(Py_FinalizeEx() == 0);
+    return 0;
+}
+
+static int it_can_be_done_again(void)
+{
+    Py_InitializeEx(0);
+    pack_memory();
+    struct mallinfo2 before = mallinfo2();
+    pack_memory();
+    struct mallinfo2 after = mallinfo2();
+    /* There is next to nothing left to take. */
+    CHECK(after.uordblks - before.uordblks < (256u << 10));
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCENARIO(objects_lie_side_by_side),
+        SCENARIO(chunks_lie_side_by_side),
+        SCENARIO(it_can_be_done_again),
+    };
+    return cmocka_run_group_tests_name("pack", tests, NULL, NULL);
+}

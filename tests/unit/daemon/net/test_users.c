@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/net/users.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static void test_a_user_lives_as_long_as_his_connections(void **state)
+{
+    struct users users;
+    (void)state;
+    users_init(&users);
+    struct user *a = users_join(&users, 1), *b = users_join(&users, 1 + USER_BUCKETS);
+    assert_ptr_not_equal(a, b);
+    assert_ptr_equal(users_join(&users, 1), a);
+    assert_int_equal(a->connections, 2);
+    assert_null(user_leave(a));
+    assert_ptr_equal(users_join(&users, 1), a);
+    (void)user_leave(a);
+    (void)user_leave(a);
+    (void)user_leave(b);
+    for (size_t i = 0; i < USER_BUCKETS; i++)
+        assert_true(LIST_EMPTY(&users.buckets[i]));
+}
+
+/* Connects as UID until that is refused; returns how many connections that made. */
+static size_t connect_all(struct users *users, uid_t uid, size_t *free)
+{
+    size_t count = 0;
+    for (; users_admit(users, uid, *free); count++, (*free)--)
+        assert_non_null(users_join(users, uid));
+    return count;
+}
+
+static void test_shares_of_the_connections(void **state)
+{
+    static const struct {
+        size_t max, shares[4];
+    } cases[] = {
+        {2048, {1536, 384, 96, 24}}, {100, {75, 19, 5, 1}}, {4, {3, 1, 0, 0}},
+        {3, {3, 0, 0, 0}},           {1, {1, 0, 0, 0}},     {0, {0, 0, 0, 0}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct users users;
+        size_t free = cases[i].max;
+        users_init(&users);
+        for (uid_t uid = 0; uid < 4; uid++)
+            assert_int_equal(connect_all(&users, uid, &free), cases[i].shares[uid]);
+        for (size_t bucket = 0; bucket < USER_BUCKETS; bucket++)
+            while (!LIST_EMPTY(&users.buckets[bucket]))
+                (void)user_leave(LIST_FIRST(&users.buckets[bucket]));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_user_lives_as_long_as_his_connections),
+        cmocka_unit_test(test_shares_of_the_connections),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
