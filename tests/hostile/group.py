@@ -45,6 +45,14 @@ class Group:
         found = self.path.glob("jobs/*/") if self.path else []
         return sorted(path.name for path in found if path.is_dir())
 
+    def closes(self):
+        """Closes it. Returns False as long as processes are in it."""
+        try:
+            self.close()
+        except OSError:
+            return False
+        return True
+
     def close(self):
         if self.path:
             for path in sorted(self.path.rglob("*/"), reverse=True):

@@ -19,4 +19,5 @@ Closed = _module.Closed
 Daemon = _module.Daemon
 wait_until = _module.wait_until
 user_namespaces_are_refused = _module.user_namespaces_are_refused
+IDMAP = BUILD / "daemon" / "rubricd-idmap"
 ATTACKS = BUILD / "tests" / "hostile"

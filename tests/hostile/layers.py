@@ -10,7 +10,7 @@ RECORD = Path(__file__).resolve().parent / "layers.json"
 
 ALL = frozenset(
     "rlimits no_new_privs tree_kill user_namespace pid_namespace mount_namespace net_namespace "
-    "network filesystem landlock seccomp cgroup".split()
+    "network filesystem landlock seccomp cgroup own_uid".split()
 )
 
 # The layers in force when one is measured alone: itself and those that it depends on. `network` and
@@ -26,6 +26,7 @@ ALONE = {
     "landlock": {"no_new_privs", "landlock", "filesystem", "network"},
     "seccomp": {"no_new_privs", "seccomp", "network"},
     "cgroup": {"cgroup"},
+    "own_uid": {"user_namespace", "mount_namespace", "filesystem", "own_uid"},
 }
 
 # The layers that a layer depends on. If those alone hold an attack, the layer itself does not count.
@@ -35,6 +36,7 @@ BRINGS = {
     "net_namespace": {"user_namespace"},
     "landlock": {"no_new_privs"},
     "seccomp": {"no_new_privs"},
+    "own_uid": {"user_namespace", "mount_namespace"},
 }
 
 

@@ -12,8 +12,11 @@ Fields of an attack in manifest.toml:
     steps     instead of args: the arguments of several jobs in turn; the last one decides
     bare      the account that succeeds without confinement: "user" (the default), "root" if the attack
               needs a right that no job starts with, "never" if every kernel refuses it
+    neighbour the arguments of the same program as the job that runs at the same time; it makes the file
+              {neighbour_secret} when it is ready
     needs     the runner must provide: "neighbour" (another job runs), "own_user" (the daemon runs as a
-              user of its own), "usage" (something opens files of /usr/bin all the time); or the host
+              user of its own), "own_uid" (slots have a uid each, which takes root), "few_watches" (the
+              kernel grants a uid few epoll watches, which takes root), "usage" (something reads files of /usr/bin all the time); or the host
               must have: "group" (a control group, because nothing else holds the attack)
     limits    the limits of the job
     limit     the limit that the outcome names if a limit stopped the attack
@@ -42,6 +45,7 @@ class Attack:
     source: str = ""
     args: list = field(default_factory=list)
     steps: list = field(default_factory=list)
+    neighbour: list = field(default_factory=list)
     bare: str = "user"
     needs: list = field(default_factory=list)
     limits: dict = field(default_factory=dict)

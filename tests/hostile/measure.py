@@ -24,7 +24,7 @@ BEGIN, END = "<!-- measured: begin -->\n", "<!-- measured: end -->\n"
 class Measurement:
     def __init__(self, targets):
         self.targets = targets
-        self.in_force = targets.get().in_force
+        self.in_force = targets.get(own_uid=True).in_force
 
     def succeeds(self, attack, without):
         for attempt in range(3):  # on a busy host a run may fail by chance
@@ -41,7 +41,7 @@ class Measurement:
         for layer, needed in layers.ALONE.items():
             if layer == "cgroup" and attack.group:
                 continue  # test_a_control_group_alone_holds_it measures it, where all controllers exist
-            if layer not in self.in_force or layers.BRINGS.get(layer, set()) & set(held):
+            if layer not in self.in_force or (layer == "own_uid" and layer not in attack.needs) or layers.BRINGS.get(layer, set()) & set(held):
                 continue
             if not self.succeeds(attack, layers.ALL - needed):
                 held.append(layer)
@@ -58,7 +58,7 @@ class Measurement:
 
     def of(self, attack):
         nothing = {"alone": [], "together": []}
-        if self.targets.get().lacks(attack):
+        if self.targets.of(attack).lacks(attack):
             return {"held": "not measured", **nothing}
         if self.succeeds(attack, ()):
             return {"held": "by nothing", **nothing}

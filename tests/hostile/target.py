@@ -5,6 +5,8 @@ processes, descriptors, mounts, files and control groups before and after."""
 import base64
 import contextlib
 import os
+import select
+import signal
 import subprocess
 import tempfile
 import time
@@ -14,8 +16,9 @@ from pathlib import Path
 
 import layers
 from group import Group
-from harness import ATTACKS, Closed, Daemon, wait_until
-from world import ACCOUNT, Usage, World, as_account, fill_in, processes_with
+from harness import ATTACKS, IDMAP, Closed, Daemon, wait_until
+from idmap_helper import Helper
+from world import ACCOUNT, FewWatches, Usage, World, as_account, fill_in, processes_with
 
 # A variable of the daemon's environment that jobs must not see.
 CREDENTIAL = "RUBRICD_SECRET"
@@ -91,17 +94,29 @@ def outlives(token):
 
 
 class Neighbour:
-    """A job that runs in the other slot, with a file that other jobs must not see."""
+    """A job that runs in the other slot, with a file that other jobs must not see; or the one that
+    ATTACK names."""
 
-    def __init__(self, target, world):
+    def __init__(self, target, world, attack):
         self.secret = f"{world.token}-secret"
         self.client = target.daemon.connect()
         job = {"kind": "sandbox", "argv": ["/bin/sh", "-c", NEIGHBOUR, "sh", self.secret]}
+        if attack.neighbour:
+            job = job_of(attack, fill_in(attack.neighbour, world.facts()))
+            job["limits"]["wall_clock"] = PATIENCE
         self.client.submit("neighbour", job)
         # Before its child calls execve, both have the same command line.
         only = wait_until(lambda: len(found := processes_with(self.secret)) == 1 and found, "it runs")
         self.pid = only.pop()
+        if attack.neighbour:
+            self._let_go()
         wait_until(self._has_secret, "the neighbour has its secret")
+
+    def _let_go(self):
+        """Lets the attack begin once the daemon needs nothing more for its job."""
+        wait_until(lambda: Path(f"/proc/{self.pid}/cwd/{self.secret}-waits").exists(), "the neighbour waits")
+        assert self.client.recv()["type"] == "started"
+        os.kill(self.pid, signal.SIGUSR1)
 
     def _has_secret(self):
         return Path(f"/proc/{self.pid}/cwd/{self.secret}").exists()
@@ -118,11 +133,12 @@ class Neighbour:
 
 
 class Target:
-    """A daemon with a number of slots and WITHOUT some layers, under an account of its own."""
+    """A daemon with a number of slots and WITHOUT some layers, under an account of its own. OWN_UID: with
+    the helper that gives each slot a uid."""
 
     count = 0
 
-    def __init__(self, slots=1, without=()):
+    def __init__(self, slots=1, without=(), own_uid=False):
         Target.count += 1
         account = ACCOUNT + Target.count if os.geteuid() == 0 else ACCOUNT
         self.slots, self.without = slots, frozenset(without)
@@ -131,7 +147,9 @@ class Target:
         self.group = Group(self.directory.name, account)
         self.directory.chmod(0o755)
         self.metrics = self.directory / "metrics"
+        self.helper = Helper(IDMAP, self.directory, account, as_account(account)[:-1]) if own_uid else None
         settings = [
+            f"isolation.idmap_socket={self.helper.path if self.helper else ''}",
             f"daemon.slots={slots}",
             "ceilings.wall_clock=300s",
             f"metrics.listen=unix:{self.metrics}",
@@ -151,15 +169,10 @@ class Target:
         self.client.close()
         if self.is_alive():
             assert self.daemon.stop() == 0, self.daemon.log()
+        if self.helper:
+            self.helper.close()
         subprocess.run(["rm", "-rf", self.directory], check=True)  # any depth
-        wait_until(self._closes_group, "the control group is empty")
-
-    def _closes_group(self):
-        try:
-            self.group.close()
-        except OSError:
-            return False
-        return True
+        wait_until(self.group.closes, "the control group is empty")
 
     def is_alive(self):
         return self.daemon.process.poll() is None
@@ -250,6 +263,14 @@ class Target:
             "groups": self.group.of_jobs(),
         }
 
+    def census_after(self, before):
+        """Counts until the result is BEFORE or PATIENCE is over: the daemon closes a connection some
+        time after its client did. Returns the last count."""
+        end = time.monotonic() + PATIENCE
+        while (now := self.census()) != before and time.monotonic() < end:
+            select.select([], [], [], 0.005)
+        return now
+
 
 def sleeps(pid):
     text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
@@ -271,14 +292,18 @@ class Targets:
     def __init__(self):
         self.running = {}
 
-    def get(self, slots=1, without=()):
-        key = (slots, frozenset(without))
+    def get(self, slots=1, without=(), own_uid=False):
+        key = (slots, frozenset(without), own_uid)
         target = self.running.get(key)
         if target and not target.is_alive():  # an attack has ended it
             self.running.pop(key).close()
         if key not in self.running:
-            self.running[key] = Target(slots, without)
+            self.running[key] = Target(slots, without, own_uid)
         return self.running[key]
+
+    def of(self, attack, without=()):
+        """Returns the daemon for ATTACK."""
+        return self.get(2 if "neighbour" in attack.needs else 1, without, "own_uid" in attack.needs)
 
     def close(self):
         for target in self.running.values():
@@ -288,7 +313,8 @@ class Targets:
 def end_processes(pids):
     """Kills the processes that a successful attack has left."""
     for pid in pids:
-        subprocess.run(["kill", "-9", str(pid)], check=False, stderr=subprocess.DEVNULL)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 @contextlib.contextmanager
@@ -297,13 +323,15 @@ def company(attack, target, world):
     with contextlib.ExitStack() as stack:
         if "usage" in attack.needs:
             stack.enter_context(Usage())
-        yield Neighbour(target, world) if "neighbour" in attack.needs else None
+        if "few_watches" in attack.needs:
+            stack.enter_context(FewWatches())
+        yield Neighbour(target, world, attack) if "neighbour" in attack.needs else None
 
 
 def let_through(attack, targets, without):
     """Returns whether the attack succeeds on a daemon WITHOUT those layers, and how it ended. Fails the
     test if the result is inconclusive."""
-    target = targets.get(2 if "neighbour" in attack.needs else 1, without)
+    target = targets.of(attack, without)
     with World() as world, company(attack, target, world) as neighbour:
         ending = target.run(attack, world, neighbour)
         if neighbour:

@@ -5,6 +5,7 @@ it needs a right that no job starts with. Otherwise its failure in a jail would 
 The shell that starts an attack plays the jail, one sleeping process plays the daemon, and another plays
 the job that runs at the same time."""
 
+import contextlib
 import os
 import resource
 import shutil
@@ -16,7 +17,7 @@ from pathlib import Path
 import manifest
 import pytest
 from harness import ATTACKS, user_namespaces_are_refused, wait_until
-from world import ACCOUNT, Usage, World, as_account, fill_in, processes_with
+from world import ACCOUNT, FewWatches, Usage, World, as_account, fill_in, processes_with
 
 TIMEOUT = 60
 IS_ROOT = os.geteuid() == 0
@@ -104,6 +105,23 @@ def run(attack, program, arguments, cwd, inherited):
         return process.returncode, output.read().decode(errors="replace")
 
 
+@contextlib.contextmanager
+def company(attack, program, facts, scratch):
+    """Runs what the attack needs beside it."""
+    with contextlib.ExitStack() as stack:
+        if "few_watches" in attack.needs:
+            stack.enter_context(FewWatches())
+        if attack.neighbour:
+            command = [*as_account(), program, *fill_in(attack.neighbour, facts)]
+            neighbour = stack.enter_context(subprocess.Popen(command, cwd=scratch / "cwd"))
+            stack.callback(neighbour.kill)
+            secret = scratch / "cwd" / facts["neighbour_secret"]
+            wait_until(secret.with_name(f"{secret.name}-waits").exists, "the neighbour waits")
+            neighbour.send_signal(signal.SIGUSR1)
+            wait_until(secret.exists, "the neighbour is ready")
+        yield
+
+
 def lacks(attack, output):
     """Returns whether this host lacks the attacked feature, as every refusal of the kernel says."""
     if attack.name == "netlink":
@@ -125,12 +143,14 @@ ATTACKS_HERE = [attack for attack in manifest.load().values() if attack.is_here]
 def test_it_works_where_nothing_confines_it(attack, world, scratch, stand_ins):
     if attack.bare == "root" and not IS_ROOT:
         pytest.skip("the attack needs a right that only root has")
-    if "own_user" in attack.needs and not IS_ROOT:
+    if "few_watches" in attack.needs and not IS_ROOT:
+        pytest.skip("only root can change what the kernel grants")
+    if {"own_user", "own_uid"} & set(attack.needs) and not IS_ROOT:
         pytest.skip("the attack would hit every process of this test's own account")
     program = shutil.copy(ATTACKS / attack.program, world.directory / "attack")
     facts = world.facts(**stand_ins)
     reader, inherited = os.pipe()
-    with Usage():
+    with Usage(), company(attack, program, facts, scratch):
         for turn in attack.turns:
             status, output = run(attack, program, fill_in(turn, facts), scratch / "cwd", inherited)
     os.close(reader)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Allocates memory in files without a name, which no tmpfs counts and which are not mapped.
  * Argument: MiB.
- * Stopped by: cgroup (memory.max). rlimits bound it to RLIMIT_FSIZE times RLIMIT_NOFILE. */
+ * Stopped by: cgroup (memory.max); seccomp, unless a cgroup bounds memory. rlimits bound it to
+ * RLIMIT_FSIZE times RLIMIT_NOFILE. */
 #include "attack.h"
 
 #include <sys/mman.h>

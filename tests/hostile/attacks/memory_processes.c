@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Allocates memory in many processes, each below the limit of one. Arguments: processes, MiB of
- * each. Stopped by: cgroup (memory.max). */
+ * each. Stopped by: cgroup (memory.max), or, without one, the jail, which looks again and again: it
+ * needs rlimits and a /proc of the job's pid namespace. */
 #include "attack.h"
 
 #include <sys/mman.h>
+
+#define HELD_US 500000
 
 int main(int argc, char **argv)
 {
@@ -33,6 +36,8 @@ int main(int argc, char **argv)
     char byte;
     while (having < count && read(ready[0], &byte, 1) == 1 && byte == 'y')
         having++;
+    if (having == count)
+        (void)usleep(HELD_US);
     if (having == count)
         succeeded("%ld MiB in %ld processes at once", count * each, count);
     refused("only %ld of %ld processes got their memory: %s", having, count, errno_name(ENOMEM));
