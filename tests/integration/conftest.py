@@ -65,7 +65,6 @@ def pytest_configure(config):
     if os.geteuid() == 0 and not config.option.basetemp:
         config.option.basetemp = f"{tempfile.gettempdir()}/rubricd-tests-{os.getpid()}"
         config.rubricd_place = config.option.basetemp
-    config.addinivalue_line("markers", "alone: needs the machine for itself")
     config.addinivalue_line("markers", "long: takes many seconds")
     config.addinivalue_line("markers", "once: checks no C code, so one build is enough")
 
@@ -413,8 +412,8 @@ class Daemon:
         return Client(self.socket, **kwargs)
 
     def descendants(self):
-        """Returns the pids of all the daemon's descendants, jails included."""
-        parents = {}
+        """Returns the pids of all the daemon's descendants, jails included, but not its zygotes."""
+        parents, daemon = {}, self.process.pid
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit():
                 try:
@@ -422,7 +421,8 @@ class Daemon:
                 except OSError:
                     continue
                 fields = text[text.rindex(")") + 2 :].split()
-                if fields[0] != "Z":
+                is_zygote = "(rubricd-zygote)" in text and int(fields[1]) == daemon
+                if fields[0] != "Z" and not is_zygote:
                     parents[int(entry.name)] = int(fields[1])
         found, frontier = set(), {self.process.pid}
         while frontier:

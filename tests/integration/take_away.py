@@ -6,7 +6,8 @@ For user_namespace, COMMAND runs in a user namespace that allows no further one,
 user.max_user_namespaces were 0. It keeps its account; root keeps its rights over all files and
 accounts. A system call filter takes the others away. landlock, seccomp and clone3 are missing, as in
 some kernels; IPv4 and IPv6 sockets (internet) are missing, as in some units; mount_namespace and
-net_namespace are refused, as by some security modules."""
+net_namespace are refused, as by some security modules. Children that are siblings of their maker
+(siblings) are refused, and with them clone3, whose arguments no filter sees."""
 
 import ctypes
 import errno
@@ -18,12 +19,14 @@ import sys
 
 CLONE_NEWUSER = 0x10000000
 CLONE_NEWNET = 0x40000000
+CLONE_PARENT = 0x00008000
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
 CANNOT = 125  # exit status if the host does not allow taking WHAT away
 
 SECCOMP = {"x86_64": 317, "aarch64": 277}
 UNSHARE = {"x86_64": 272, "aarch64": 97}
 SOCKET = {"x86_64": 41, "aarch64": 198}
+CLONE = {"x86_64": 56, "aarch64": 220}
 LANDLOCK_CREATE_RULESET, FSOPEN, CLONE3 = 444, 430, 435  # on every architecture
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -133,6 +136,7 @@ def rules():
         "mount_namespace": rule(FSOPEN, errno.EPERM),
         "clone3": rule(CLONE3, errno.ENOSYS),
         "internet": rule(SOCKET[machine], errno.EAFNOSUPPORT, socket.AF_INET),
+        "siblings": rule(CLONE3, errno.ENOSYS) + rule(CLONE[machine], errno.EPERM, CLONE_PARENT),
         "net_namespace": rule(UNSHARE[machine], errno.EPERM, CLONE_NEWNET),
     }
 

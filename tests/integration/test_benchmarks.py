@@ -15,10 +15,12 @@ pytestmark = pytest.mark.once
 BENCH = ROOT / "tests" / "bench"
 sys.path.insert(0, str(BENCH))
 import bench  # noqa: E402
+import code_rate  # noqa: E402
 import protocol_rate  # noqa: E402
 import rubric_rate  # noqa: E402
 import rubrics  # noqa: E402
 import table  # noqa: E402
+import tasks  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -152,6 +154,32 @@ def test_asyncio_runner_fails_as_it_is_told_to(tmp_path):
     jobs.write_text("".join(json.dumps(line) + "\n" for line in lines))
     output = subprocess.check_output([PYTHON, BENCH / "asyncio_runner.py", jobs, "2"])
     assert json.loads(output)["scores"] == [1, 0, 0, 0, 1]
+
+
+OWN = tasks.own_tasks()
+
+
+@pytest.mark.parametrize("how", ["plain", "fork"])
+def test_runners_without_a_judge_tell_right_answers_from_wrong_ones(how):
+    right = code_rate.pairs_of(OWN, tasks.canonical_answers(OWN, len(OWN)))
+    wrong = code_rate.pairs_of(OWN, tasks.own_answers(2 * len(OWN))[len(OWN) :])
+    assert code_rate.run_without(how, [tasks.program(*pair) for pair in right])["passed"] == len(OWN)
+    assert code_rate.run_without(how, [tasks.program(*pair) for pair in wrong])["passed"] == 0
+
+
+def test_a_program_that_does_not_end_is_ended():
+    for how in ("plain", "fork"):
+        assert code_rate.run_without(how, ["while True: pass", "x = 1"])["passed"] == 1
+
+
+def test_judged_code_has_the_verdicts_of_a_plain_process(daemon):
+    pairs = code_rate.pairs_of(OWN, tasks.own_answers(3 * len(OWN)))
+    jobs = daemon.write_jobs("judged", (tasks.job(*pair) for pair in pairs))
+    assert code_rate.judge(daemon, jobs)[1] == len(OWN)
+    rows = {row.what: row.values for row in code_rate.part_rows("x", daemon, pairs, 1)}
+    assert min(map(min, rows.values())) > 0, rows
+    parts = sum(values[0] for what, values in rows.items() if not what.endswith("all"))
+    assert rows["x, CPU per job, all"][0] == pytest.approx(parts)
 
 
 def test_our_own_work_does_not_count_as_other_work(monkeypatch):

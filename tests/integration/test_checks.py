@@ -11,6 +11,7 @@ from conftest import ROOT
 sys.path.insert(0, str(ROOT / "tests"))
 import check_includes  # noqa: E402
 import schema_check  # noqa: E402
+import security_check  # noqa: E402
 import tidy  # noqa: E402
 
 # Tests the scripts that check the tree.
@@ -180,3 +181,42 @@ def test_tidy_judges_again_what_changed(tmp_path):
     others.append(key())
     assert len({first, *others}) == 5
     assert tidy.key_of(source, [entry], {}, "14") is None, "no key without ninja's record of the includes"
+
+
+SECURITY_PAGE = """
+| claim | layers | held by |
+|---|---|---|
+| good | none | `fork` `tests/a.py::test_a` `tests/b.c::test_b` |
+
+| what | why | shown by |
+|---|---|---|
+| open | so | `lock` |
+| open too | so | |
+"""
+
+
+@pytest.mark.parametrize(
+    "old, new, fault",
+    [
+        ("", "", None),
+        ("`fork`", "`spoon`", "there is no attack spoon"),
+        ("a.py::test_a", "c.py::test_a", "there is no file tests/c.py"),
+        ("a.py::test_a", "a.py::test_", "tests/a.py has no test_"),
+        ("b.c::test_b", "b.c::test_c", "tests/b.c has no test_c"),  # it is never run
+        ("`fork` `tests/a.py::test_a` `tests/b.c::test_b`", "", "no test is named"),
+        ("`fork`", "`lock`", "lock is open"),
+        ("`lock`", "`fork`", "fork is not open"),
+        ("`lock`", "", "not named: lock"),
+        ("held by", "held", "no table ends with the column `held by`"),
+    ],
+)
+def test_a_claim_without_its_test_is_found(tmp_path, old, new, fault):
+    (tmp_path / "tests" / "hostile").mkdir(parents=True)
+    (tmp_path / "tests" / "hostile" / "manifest.toml").write_text('[fork]\n[lock]\nopen = "x"\n')
+    (tmp_path / "tests" / "a.py").write_text("def test_a():\n    pass\n")
+    (tmp_path / "tests" / "b.c").write_text(
+        "static void test_b(void **state)\n{\n}\nstatic void test_c(void)\n{\n}\ncmocka_unit_test(test_b);\n"
+    )
+    (tmp_path / "SECURITY.md").write_text(SECURITY_PAGE.replace(old, new))
+    faults = [found for _, found in security_check.check(tmp_path) if found]
+    assert faults[:1] == ([fault] if fault else []), faults

@@ -3,23 +3,28 @@
 of them delays another client, and no message is lost."""
 
 import json
+import os
+import re
 import resource
+import select
+import shutil
 import socket
 import struct
+import subprocess
+import tempfile
 import threading
 import time
+from pathlib import Path
 
 import pytest
-from conftest import DEADLINE, PASSING, RUBRICD, Closed, cpu_seconds, wait_until
+from conftest import DEADLINE, PASSING, ROOT, RUBRICD, Closed, cpu_seconds, wait_until
 from test_queue import (
     SHELL_PASSING,
     answers,
     assert_all_passed,
-    client_of,
     frame_of,
     hold_slots,
     make_shell,  # noqa: F401  fixture
-    newest,
     numbered,
     running,
     submit_all,
@@ -123,14 +128,18 @@ def test_a_client_that_submits_without_reading(start_daemon, bench, shell):
         deaf.ping()
 
 
-def test_queued_jobs_of_a_client_that_does_not_read_delay_nobody(start_daemon, bench):
+def test_queued_jobs_of_a_client_that_does_not_read_delay_nobody(start_daemon, bench, gate):
     """They fill the queue and do not run while their client is paused; others are served all the same."""
     daemon = start_daemon(
         "queue.jobs=4", "queue.jobs_per_client=4", "protocol.reply_high_water=1K"
     )
     verbose = bench.job(VERBOSE)
     with daemon.connect() as deaf, daemon.connect() as other:
+        hold_slots(other, bench.job(gate.python + PASSING))
         submit_all(deaf, {id: verbose for id in numbered("deaf", 16)})
+        wait_until(lambda: other.status()["queue"]["jobs"] == 4, "the queue is full")
+        gate.open(2)
+        answers(other, 2)
         shown = wait_until(
             lambda: next(
                 (
@@ -147,6 +156,77 @@ def test_queued_jobs_of_a_client_that_does_not_read_delay_nobody(start_daemon, b
         assert other.run(bench.job(PASSING), "other")["score"]["passed"] is True
         other.sock.settimeout(DEADLINE)
         assert sorted(m["id"] for m in answers(deaf, 16)) == sorted(numbered("deaf", 16))
+
+
+def leave_unread(daemon, bench, count):
+    """Returns COUNT clients, each with queued jobs that do not run because it leaves replies unread."""
+    verbose = bench.job(VERBOSE)
+    clients = [daemon.connect() for _ in range(count)]
+    for client in clients:
+        client.send_bytes(b"".join(frame_of(id, verbose) for id in numbered("deaf", 16)))
+    with daemon.connect() as other:
+        wait_until(
+            lambda: paused(other) == count
+            and all(slot["job"] is None for slot in other.status()["slots"]),
+            "all are paused and nothing runs",
+        )
+    return clients
+
+
+def test_replies_that_many_leave_unread_keep_nobody_from_an_idle_slot(start_daemon, bench):
+    """Their jobs take more room than the queue has. A client that reads is served, one job or several."""
+    daemon = start_daemon(
+        "queue.jobs=4", "queue.jobs_per_client=4", "protocol.reply_high_water=1K", slots=3
+    )
+    deaf = leave_unread(daemon, bench, 4)
+    passing = bench.job(PASSING)
+    with daemon.connect() as other:
+        assert other.status()["queue"]["jobs"] >= 4, "as many as the queue has room for"
+        other.sock.settimeout(10)
+        for n in range(5):
+            asked = time.monotonic()
+            assert other.run(passing, f"other-{n}")["score"]["passed"] is True
+            assert time.monotonic() < asked + 1
+        submit_all(other, {id: passing for id in numbered("more", 20)})
+        assert_all_passed(answers(other, 20), numbered("more", 20))
+    for client in deaf:
+        assert sorted(m["id"] for m in answers(client, 16)) == sorted(numbered("deaf", 16))
+        client.close()
+
+
+def metric(other, name):
+    other.send({"type": "metrics"})
+    text = other.recv()["text"]
+    return float(re.search(rf"^{name} (.*)$", text, re.MULTILINE)[1])
+
+
+def test_replies_that_stay_unread_end_the_connection(start_daemon, bench):
+    """The daemon cancels the jobs, logs and counts both, and says why to a client that reads on."""
+    daemon = start_daemon(
+        "queue.jobs=4",
+        "queue.jobs_per_client=4",
+        "protocol.reply_high_water=1K",
+        "protocol.reply_timeout=500ms",
+    )
+    with daemon.connect() as other, daemon.connect() as deaf:
+        deaf.send_bytes(b"".join(frame_of(id, bench.job(VERBOSE)) for id in numbered("deaf", 16)))
+        wait_until(lambda: metric(other, "rubricd_connections_unread_total") == 1, "it is dismissed")
+        cancelled = metric(other, "rubricd_unread_jobs_total")
+        assert cancelled >= 4
+        assert other.status()["queue"]["jobs"] == 0
+        assert other.run(bench.job(PASSING))["score"]["passed"] is True
+        logged = re.search(
+            r"client \d+ \(uid \d+, pid \d+\) is dismissed: it has left (\d+) bytes of replies unread for "
+            r"too long; its (\d+) unanswered jobs are cancelled",
+            daemon.log(),
+        )
+        assert int(logged[1]) > 1024 and int(logged[2]) == cancelled
+        messages = [deaf.recv()]
+        while messages[-1]["type"] != "bye":
+            messages.append(deaf.recv())
+        assert messages[-1]["reason"] == "replies_unread"
+        deaf.expect_closed()
+        assert metric(other, "rubricd_connections_unread_total") == 1
 
 
 # Many clients
@@ -421,7 +501,8 @@ def test_two_hundred_clients_that_send_all_they_may(start_daemon):
             send_all_that_is_taken(clients, b"{" * 65536)
             other.ping()
         after = other.status()["memory"]["rss_bytes"]
-        assert after < before + 16 * MIB + 200 * 100_000 or SANITIZED
+        # One of them may fill the whole of its frame beyond the budget.
+        assert after < before + 16 * MIB + 8 * MIB + 200 * 100_000 or SANITIZED
         for client in clients:
             client.close()
         wait_until(lambda: other.status()["clients_total"] == 1, "all are forgotten")
@@ -430,7 +511,8 @@ def test_two_hundred_clients_that_send_all_they_may(start_daemon):
 
 def test_large_frames_of_many_clients(start_daemon):
     """Twelve frames of 8 MiB share 16 MiB: all begin at once, and each is answered in its turn."""
-    daemon = start_daemon("protocol.receive_bytes=16M")
+    # A busy host must not pass for a client that stalls.
+    daemon = start_daemon("protocol.receive_bytes=16M", "protocol.frame_timeout=600s")
     frames = {id: large_frame(id, 8 * MIB) for id in numbered("large", 12)}
     with daemon.connect() as other:
         before = other.status()["memory"]["rss_bytes"]
@@ -448,33 +530,8 @@ def test_large_frames_of_many_clients(start_daemon):
         assert most < before + 16 * MIB + 5 * 8 * MIB or SANITIZED
 
 
-# A frame above 64 KiB reserves a share of receive_bytes, here 2 MiB. Two frames of a million bytes are
-# begun, which leaves room for one of 80,000 bytes, but not for two of those or for one of 100,000.
-
-
-@pytest.fixture(name="two_begun")
-def begin_two_large_frames(start_daemon):
-    """Yields (daemon, first, second): two clients, each in the middle of a frame of a million bytes."""
-    daemon = start_daemon(
-        "protocol.receive_bytes=2M",
-        "protocol.max_frame=1M",
-        "protocol.frame_timeout=1h",
-        "protocol.reply_high_water=1K",
-    )
-    begun = [daemon.connect() for _ in range(2)]
-    for client in begun:
-        client.send_bytes(large_frame("begun", 1_000_000)[:1000])
-        client.sock.settimeout(5)
-    with daemon.connect() as other:
-        other.ping()
-    yield daemon, *begun
-    for client in begun:
-        client.close()
-
-
-def finish(client):
-    client.send_bytes(large_frame("begun", 1_000_000)[1000:])
-    assert_answered(client, "begun")
+# Above 64 KiB a frame takes shares of receive_bytes as it arrives. Those who fill it leave their frames
+# incomplete, so none of them gives anything back by itself.
 
 
 def begin(daemon, id, size, sent=None):
@@ -487,64 +544,108 @@ def begin(daemon, id, size, sent=None):
     return client
 
 
-def test_freed_room_goes_to_every_frame_that_fits(two_begun):
-    """The first in line gets its share and stops sending; those behind it still get theirs."""
-    daemon, first, _ = two_begun
-    silent = begin(daemon, "silent", 100_000, sent=1000)
-    behind = [begin(daemon, f"behind-{n}", 100_000) for n in range(3)]
-    finish(first)
-    for n, client in enumerate(behind):
-        assert_answered(client, f"behind-{n}")
+def fill_room(daemon, count=30, clients=None):
+    """Returns COUNT clients, or CLIENTS, that have sent as much of a frame of a million bytes as is taken of them,
+    without its last bytes."""
+    clients = clients or [daemon.connect() for _ in range(count)]
+    part, sent = b"x" * 100_000, dict.fromkeys(clients, 0)
+    for client in clients:
+        client.send_bytes(struct.pack(">I", 1_000_000))
+        client.sock.setblocking(False)
+    with daemon.connect() as other:
+        for _ in range(1000):
+            before = sum(sent.values())
+            for client, n in sent.items():
+                try:
+                    sent[client] += client.sock.send(part[: 999_990 - n])
+                except BlockingIOError:
+                    pass
+            other.ping()
+            if sum(sent.values()) == before and max(sent.values()) == 999_990:
+                break
+    assert max(sent.values()) == 999_990, "one of them is the guest"
+    for client in clients:
+        client.sock.settimeout(DEADLINE)
+    return clients
+
+
+def test_a_prompt_client_is_served_among_those_that_dribble(start_daemon):
+    """Fifty clients announce more than 64 MiB together and send a byte now and then: that takes no memory."""
+    daemon = start_daemon("protocol.frame_timeout=5s")
+    dribbling = [begin(daemon, "slow", 1_600_000, sent=1000) for _ in range(50)]
+    ended = threading.Event()
+
+    def dribble():
+        while not ended.wait(0.02):
+            for client in dribbling:
+                client.sock.send(b"x")
+
+    dribbler = in_background(dribble)
+    try:
+        for _ in range(3):
+            asked = time.monotonic()
+            with begin(daemon, "prompt", 100 << 10) as prompt:
+                assert_answered(prompt, "prompt")
+            assert time.monotonic() < asked + 1
+    finally:
+        ended.set()
+        dribbler.join()
+    for client in dribbling:
         client.close()
-    silent.close()
 
 
-def test_a_client_that_disconnects_while_it_waits_for_room_delays_nobody(two_begun):
-    """The first in line needs more room than there is. Once it has gone, the one behind it fits."""
-    daemon, _, _ = two_begun
-    gone = begin(daemon, "gone", 500_000, sent=1000)
-    behind = begin(daemon, "behind", 80_000)
-    gone.close()
-    assert_answered(behind, "behind")
-    behind.close()
+def test_those_who_stall_lose_their_memory_to_those_who_wait(start_daemon):
+    """The frame timeout is 30 s. While others wait a client has a thirtieth of it for each part."""
+    daemon = start_daemon("protocol.receive_bytes=1M", "protocol.max_frame=1M")
+    stalled = fill_room(daemon, 8)
+    asked = time.monotonic()
+    with daemon.connect() as prompt:
+        prompt.send_bytes(large_frame("prompt", 900_000))
+        assert_answered(prompt, "prompt")
+    assert time.monotonic() < asked + 25
+    error = next(c for c in stalled if c.sock in select.select([c.sock], [], [], 0)[0]).recv()
+    assert error["code"] == "bad_request"
+    assert re.fullmatch(
+        r"frame: incomplete, with \d+ bytes received and no more in time, while others wait for the memory",
+        error["message"],
+    )
+    for client in stalled:
+        client.close()
 
 
-def test_a_client_that_waits_for_room_and_does_not_read_delays_nobody(two_begun, bench, gate):
-    """The first in line is paused until it reads its answers; those behind it continue."""
-    daemon, first, _ = two_begun
-    deaf = daemon.connect()
-    submit_all(deaf, {id: bench.job(gate.python + VERBOSE) for id in numbered("job", 8)})
-    large = large_frame("deaf", 500_000)
-    sender = in_background(deaf.send_bytes, large)
-    with daemon.connect() as other:
-        number = newest(other) - 1
-        wait_until(lambda: client_of(number, other)["running"] == 2, "its jobs run")
-        wait_until(lambda: client_of(number, other)["queued"] == 6, "the others are queued")
-        behind = begin(daemon, "behind", 100_000)
-        gate.open(8)
-        wait_until(lambda: client_of(number, other)["paused"], "it is paused for not reading")
-        finish(first)
-        assert_answered(behind, "behind")
-        behind.close()
-        ids = {deaf.recv_answer()["id"] for _ in range(9)}
+def test_clients_that_disconnect_while_they_wait_for_room_delay_nobody(start_daemon):
+    """Each that goes away makes room, or its place in line goes to the next."""
+    daemon = start_daemon(
+        "protocol.receive_bytes=1M", "protocol.max_frame=1M", "protocol.frame_timeout=1h"
+    )
+    for order in (1, -1):
+        clients = fill_room(daemon)
+        waiting = daemon.connect()
+        sender = in_background(waiting.send_bytes, large_frame("waiting", 1_000_000))
+        for client in clients[::order]:
+            client.close()
         sender.join()
-        assert ids == {*numbered("job", 8), "deaf"}
-        deaf.close()
+        assert_answered(waiting, "waiting")
+        waiting.close()
 
 
-def test_small_frames_need_no_room(two_begun):
+def test_small_frames_need_no_room(start_daemon):
     """They overtake every frame that waits for room."""
-    daemon, _, _ = two_begun
-    waiting = begin(daemon, "waiting", 500_000, sent=1000)
+    daemon = start_daemon(
+        "protocol.receive_bytes=1M", "protocol.max_frame=1M", "protocol.frame_timeout=1h"
+    )
+    clients = fill_room(daemon)
     with daemon.connect() as other:
+        other.sock.settimeout(5)
         other.ping()
         other.send_bytes(large_frame("small", 65_536))
         assert_answered(other, "small")
-    waiting.close()
+    for client in clients:
+        client.close()
 
 
-def test_a_client_in_line_is_not_timed_out(start_daemon):
-    """The daemon keeps a waiting frame incomplete itself. A client that has room must finish in time."""
+def test_a_silent_client_is_timed_out_and_another_is_not(start_daemon):
+    """A client that sends nothing must finish in time, and keeps no memory from another until then."""
     daemon = start_daemon(
         "protocol.receive_bytes=1M", "protocol.max_frame=1M", "protocol.frame_timeout=0.3"
     )
@@ -559,15 +660,96 @@ def test_a_client_in_line_is_not_timed_out(start_daemon):
         client.close()
 
 
+def peak_of(daemon):
+    """Returns the most memory that the daemon has taken, in bytes."""
+    text = Path(f"/proc/{daemon.process.pid}/status").read_text()
+    return int(re.search(r"VmHWM:\s+(\d+) kB", text)[1]) * 1024
+
+
+@pytest.mark.parametrize("value", ["{}", "[]", "1", '""', '{"a":1}', "[[[]]]"])
+def test_a_frame_of_very_many_values_is_refused_with_its_id(start_daemon, value):
+    """The largest frame takes at most 200 MiB, whatever is in it, and costs its own job alone."""
+    daemon = start_daemon()
+    job = {**SUT, "harness_output": {"x": "HERE"}}
+    frame = json.dumps({"type": "submit", "id": "large", "job": job}).encode()
+    values = b",".join([value.encode()] * ((16 * MIB - 500) // (len(value) + 1)))
+    with daemon.connect() as client:
+        client.send_frame(frame.replace(b'"HERE"', b"[" + values + b"]"))
+        error = client.recv()
+        assert (error["code"], error["id"]) == ("bad_request", "large")
+        place = r"\(byte \d+, in job\.harness_output\.x[^ ]*\)"
+        assert re.fullmatch(
+            r"JSON: too large: its values would take more than 64 MiB " + place, error["message"]
+        )
+        client.ping()
+        client.send_frame(frame.replace(b'"HERE"', b'"' + b"x" * (16 * MIB - 500) + b'"'))
+        assert_answered(client, "large")
+        assert peak_of(daemon) < 200 * MIB or SANITIZED
+
+
+# Connections that the kernel does not watch
+
+
+@pytest.fixture(name="epoll")
+def make_full_epoll(tmp_path):
+    """Returns (the environment of a daemon, a file): while the file exists the daemon's epoll is full."""
+    if SANITIZED:
+        pytest.skip("a sanitizer wants to be the first library")
+    if not shutil.which("cc"):
+        pytest.skip("there is no C compiler")
+    library, full = tmp_path / "epoll_full.so", Path(tempfile.mkdtemp()) / "full"
+    full.parent.chmod(0o755)
+    source = ROOT / "tests" / "integration" / "epoll_full.c"
+    subprocess.run(["cc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", library, source], check=True)
+    yield {**os.environ, "LD_PRELOAD": str(library), "EPOLL_FULL": str(full)}, full
+    shutil.rmtree(full.parent)
+
+
+def test_a_connection_that_cannot_be_watched_is_closed(start_daemon, epoll):
+    """It would be deaf otherwise. It gets its hello, an error and the end; others are served on."""
+    env, full = epoll
+    daemon = start_daemon(env=env)
+    with daemon.connect() as before:
+        full.touch()
+        with daemon.connect() as client:
+            client.sock.settimeout(10)
+            assert client.recv() == {
+                "type": "error",
+                "code": "internal",
+                "message": "the daemon cannot watch one more connection",
+                "retriable": True,
+            }
+            client.expect_closed()
+        before.ping()
+        assert "cannot be watched: No space left on device" in daemon.log()
+        full.unlink()
+        wait_until(lambda: before.status()["clients_total"] == 1, "it is forgotten")
+    with daemon.connect() as after:
+        after.ping()
+
+
+def test_a_paused_connection_that_cannot_be_watched_again_is_closed(start_daemon, bench, gate, epoll):
+    """While it is paused its socket is not watched."""
+    env, full = epoll
+    daemon = start_daemon("queue.jobs_per_client=1", env=env)
+    with daemon.connect() as other, daemon.connect() as client:
+        client.sock.settimeout(20)
+        submit_all(client, {id: bench.job(gate.python + PASSING) for id in numbered("a", 4)})
+        wait_until(lambda: paused(other) == 1, "it is paused")
+        started = [client.recv() for _ in range(2)]
+        full.touch()
+        other.send({"type": "cancel", "job_no": max(m["job_no"] for m in started) + 1})
+        assert [client.recv()["code"] for _ in range(2)] == ["cancelled", "internal"]
+        client.expect_closed()
+        full.unlink()
+        wait_until(lambda: daemon.descendants() == daemon.jails(), "its jobs are gone")
+
+
 # Time
 
 
 def wait_for_room(daemon, bench):
-    return [
-        *(begin(daemon, "begun", 1_000_000, sent=1000) for _ in range(2)),
-        *(begin(daemon, "waiting", size) for size in (100_000, 200_000)),
-        begin(daemon, "begins to wait", 100_000, sent=1000),
-    ]
+    return fill_room(daemon)
 
 
 def read_nothing(daemon, bench):

@@ -123,14 +123,6 @@ HONEST = {
         "assert work(2) == list(Color) and work(3) == {(1, 2)} and work(4) is Color",
         "t = Tree('t')\nassert work(t) is None and t == Tree('changed', [Tree('new')])",
     ),
-    "the candidate writes the prelude's class anew": (
-        "class Box:\n    def __init__(self, v):\n        self.v = v\n",
-        "class Box:\n    def __init__(self, v):\n        self.v = v\n        self.more = 1\n    def double(self):\n"
-        "        return self.v * 2\ndef f(b):\n    return Box(b.v + 1)\ndef g(b):\n    return Box(b.v).double()",
-        "f",
-        "assert f(Box(1)).v == 2 and isinstance(f(Box(1)), Box)",
-        "assert g(Box(4)) == 8",
-    ),
     "the prelude's exceptions": (
         ERRORS,
         "    if x == 1: raise AppError('one')\n    if x == 2: raise Coded(12, hint=['h'])\n    if x == 3: raise Both('b')\n"
@@ -265,7 +257,7 @@ HONEST = {
     "a prelude that the code goes on with": (
         "def helper(x):\n    return x + 1\n\ndef twice(x):\n    y = helper(x)\n",
         "    return 2 * y\n",
-        "",
+        "twice",
         "assert twice(3) == 8 and helper(1) == 2",
     ),
 }  # fmt: skip

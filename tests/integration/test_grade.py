@@ -181,6 +181,8 @@ class Place:
         return name
 
     def command(self, *arguments, daemon=None):
+        if arguments[0] == "grade":  # test_preflight.py has tests of what comes before the samples
+            arguments = ("grade", "--no-preflight", *arguments[1:])
         socket_option = ["--socket", daemon.path] if daemon else []
         return [RUBRICCTL, *socket_option, *arguments]
 
@@ -291,7 +293,7 @@ def test_jobs_of_mbpp(place, fake, indent):
     )
     done = place.grade(daemon, dataset="tasks.json")
     assert (done.returncode, done.stderr) == (0, "")
-    job = {"kind": "code_exec", "targets": HALF["test_list"]}
+    job = {"kind": "code_exec", "targets": HALF["test_list"], "names": ["half"]}
     assert daemon.jobs == {
         "7:0": {"code": "good", **job},
         "8:0": {"code": "good", "test_setup": "import math\nimport re\n", **job},
@@ -440,6 +442,22 @@ def test_a_result_without_a_score(place, fake):
     assert (result["passed"], result["verdict"], result["score"]) == (False, None, None)
 
 
+def test_samples_that_carry_a_run(place, fake):
+    """Samples may be the results of an earlier run, of this program or another. Nothing of its `run` is kept."""
+    daemon = fake(lambda job: passing())
+    place.write("tasks.jsonl", ADD)
+    runs = [{"id": "theirs", "job_digest": "0" * 64, "mode": "shared", "preflight": {"reference": "broken"}}, "x", None]
+    place.write("samples.jsonl", *[{"task_id": "Own/0", "completion": "a", "run": run} for run in runs])
+    done = place.grade(daemon)
+    assert done.returncode == 0, done
+    lines = [json.loads(line) for line in place.path("samples.jsonl_results.jsonl").read_text().splitlines()]
+    assert len(lines) == len(runs)
+    for line in lines:
+        schema_check.validate_by("run", line["run"])
+        assert line["run"]["id"] != "theirs" and line["run"]["job_digest"] != "0" * 64, line
+        assert line["passed"] is True and "preflight" not in line["run"], line
+
+
 def test_results_are_written_as_they_come(place, fake):
     """Kills the client while one job is unanswered; the results so far are readable."""
     daemon = fake(lambda job: passing() if "good" in job["code"] else None)
@@ -560,7 +578,11 @@ def test_pass_at_k_for_machines(place, fake):
         "correct": 4,
         "not_graded": 0,
         "unanswered": 0,
+        "refused": 0,
         "unusable": 0,
+        "shared_tasks": 0,
+        "shared_samples": 0,
+        "broken_tasks": 0,
         "complete": True,
         "too_few_samples": {"6": 1},
     }
@@ -723,6 +745,17 @@ NO_TESTS = {name: value for name, value in ADD.items() if name != "test"}
         ({**HALF, "test_setup_code": 1}, "test_setup_code: expected a string, got a number"),
         ({**HALF, "code": False}, "code: expected a string, got a boolean"),
         ({**TWICE, "task_id": "Own/0"}, 'task_id "Own/0" is already that of line 1'),
+        ({**TWICE, "task_id": 3, "plus_input": {}, "base_input": []}, "plus_input: expected an array, got an object"),
+        ({**TWICE, "task_id": 3, "plus_input": [1], "base_input": []}, "plus_input[0]: expected an array, got a number"),
+        ({**TWICE, "task_id": 3, "plus_input": []}, "base_input: expected an array, got nothing"),
+        ({**TWICE, "task_id": 3, "plus_input": [], "base_input": []}, "plus_input: there is no input"),
+        (
+            {**TWICE, "task_id": 3, "plus_input": [[]], "base_input": [], "atol": "a"},
+            "atol: expected a number, got a string",
+        ),
+        ({**TWICE, "task_id": "Mbpp/3", "plus_input": [[]]}, "plus_input: EvalPlus turns the inputs of MBPP+"),
+        ({**HALF, "test": 1}, "test: expected a string, got a number"),
+        ('{"task_id": 3, "prompt": NaN}', "prompt: NaN is not a number in JSON"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -741,6 +774,142 @@ def test_bad_records_of_a_data_set(place, fake, record, complaint):
         "pass@1:    1.0000 (incomplete)",
     ]
     assert daemon.jobs["Own/0:0"]["test"] == ADD["test"], "the first task with an id counts"
+
+
+# The formats of EvalPlus
+
+POWER = {
+    "task_id": "HumanEval/900",
+    "prompt": 'def power(x, n):\n    """É"""\n',
+    "entry_point": "power",
+    "canonical_solution": "    return x ** n\n",
+    "test": "def check(candidate):\n    pass\n",
+    "contract": "",
+    "base_input": [[2, 3]],
+    "plus_input": [[2, 100], [1.5, 2]],
+    "atol": 0,
+}
+
+
+def passes(job, code):
+    """Runs the test of a job in this process."""
+    space, tests = {}, {}
+    exec(code, space)
+    exec(job["test"], tests)
+    try:
+        tests["check"](space[job["entry_point"]])
+    except AssertionError:
+        return False
+    return True
+
+
+def graded_on(place, fake, record):
+    daemon = fake()
+    place.write("tasks.jsonl", record)
+    done = place.run("grade", "--dataset", "tasks.jsonl", "--canonical", "--k", "1", "--force", daemon=daemon)
+    (job,) = daemon.jobs.values()
+    return job, done
+
+
+def test_the_raw_format_of_evalplus(place, fake):
+    """The tests are its inputs, not those of HumanEval that a record may have, too."""
+    job, done = graded_on(place, fake, POWER)
+    assert job["entry_point"] == "power"
+    assert (job["prelude"], job["code"]) == (POWER["prompt"], POWER["canonical_solution"])
+    assert "rubricctl: tasks.jsonl: 1 task with the tests of EvalPlus (base and plus)" in done.stderr.splitlines()
+    assert passes(job, "def power(x, n): return x ** n")
+    assert passes(job, "def power(x, n): return x ** n + (1e-9 if n == 2 else 0)"), "a float is compared with room"
+    assert not passes(job, "def power(x, n): return x ** n + (1e-3 if n == 2 else 0)")
+    assert not passes(job, "def power(x, n): return float(x ** n)") or 2.0**100 == 2**100
+    assert not passes(job, "def power(x, n): return pow(x, n, 2**64) if n == 100 else x ** n"), "the plus inputs count"
+    assert not passes(job, "def power(x, n): return 0 if n == 3 else x ** n"), "the base inputs count"
+
+
+def test_inputs_of_evalplus_that_are_not_quite_json(place, fake):
+    """Integers of any size, NaN and infinity go to the tests as they are."""
+    text = json.dumps({**POWER, "plus_input": [[2**70 + 1, 1], [float("inf"), 1], [float("-inf"), 1]]})
+    assert "Infinity" in text and str(2**70 + 1) in text
+    job, _ = graded_on(place, fake, text)
+    assert passes(job, "def power(x, n): return x ** n")
+    assert not passes(job, "def power(x, n): return x ** n - (x == 2**70 + 1)")
+    assert not passes(job, "import math\ndef power(x, n): return 0.0 if x == math.inf else x ** n")
+
+
+def test_how_evalplus_compares(place, fake):
+    def job_of(solution, inputs, atol=0, entry_point="power"):
+        record = {**POWER, "prompt": "", "entry_point": entry_point, "canonical_solution": solution}
+        return graded_on(place, fake, {**record, "base_input": [], "plus_input": inputs, "atol": atol})[0]
+
+    floats = job_of("def power(x): return [x / 3, 1.0]\n", [[1], [2]])
+    assert passes(floats, "def power(x): return [x / 3 + 1e-8, 1.0]")
+    for wrong in ("(x / 3 + 1e-8, 1.0)", "[x / 3 + 1e-8]", "[x / 3, 1.1]", "[x / 3, 'a']", "None", "float('nan')"):
+        assert not passes(floats, f"def power(x): return {wrong}"), wrong
+    atol = job_of("def power(x): return {'a': x}['a']\n", [[10]], atol=0.5)
+    assert passes(atol, "def power(x): return 10") and passes(atol, "def power(x): return 11 - 1")
+    assert not passes(atol, "def power(x): return 10.1"), "the type counts where the value differs"
+    assert not passes(atol, "def power(x): return 11")
+    # Neither sees that the other has changed its arguments.
+    assert passes(job_of("def power(x):\n    x.append(1)\n    return x\n", [[[]]]), "def power(x): return x + [1]")
+    # Any zero of the polynomial will do.
+    zero = job_of("def find_zero(xs): return 1.0\n", [[[-1, 0, 1]]], 1e-4, "find_zero")
+    assert passes(zero, "def find_zero(xs): return -1.0")
+    assert not passes(zero, "def find_zero(xs): return -1.1")
+
+
+def test_mbpp_plus_in_the_original_format(place, fake):
+    """`test` is a whole program with more assertions than test_list."""
+    test = "def assertion(a, b): assert a == b\nfor x in range(9): assertion(half(2 * x), x)\n"
+    job, done = graded_on(place, fake, {**HALF, "test_imports": ["import math"], "test": test})
+    assert job["targets"] == [test] and job["test_setup"] == "import math\n"
+    assert "rubricctl: tasks.jsonl: 1 task with the tests of EvalPlus (base and plus)" in done.stderr.splitlines()
+    _, done = graded_on(place, fake, HALF)
+    assert "EvalPlus" not in done.stderr
+
+
+# Numbers that have no room
+
+
+def test_odd_numbers_in_fields_that_nobody_uses(place, fake):
+    daemon = fake()
+    place.write("tasks.jsonl", json.dumps({**ADD, "loss": float("nan"), "seed": 2**70}))
+    sample = {"task_id": "Own/0", "completion": "good", "logprob": float("-inf"), "more": {"seed": [2**64, 1]}}
+    place.write("samples.jsonl", json.dumps(sample))
+    done = place.grade(daemon, "--k", "1")
+    assert (done.returncode, done.stderr) == (0, "")
+    (line,) = place.results()
+    assert line["logprob"] == "-Infinity" and line["more"] == {"seed": [str(2**64), 1]}
+    place.write("jobs.jsonl", json.dumps({"id": "a", "code": "x", "metadata": {"seed": 2**64, "timeout_s": 2}}))
+    assert place.run("batch", "jobs.jsonl", daemon=daemon).returncode == 1
+    assert daemon.jobs["a"]["metadata"] == {"seed": str(2**64), "timeout_s": 2}
+    place.write("odd.jsonl", '{"task_id": 1, "passed": true, "x": NaN}')
+    assert place.run("passk", "odd.jsonl", "--k", "1").returncode == 0
+    place.write("lines.jsonl", '{"task_id": 1, "passed": true, "x": NaN, "y": 99999999999999999999}')
+    assert "verdicts   1 passed, 0 failed" in place.run("report", "lines.jsonl").stdout
+
+
+def test_odd_numbers_in_fields_that_are_used(place, fake):
+    daemon = fake()
+    place.write("tasks.jsonl", ADD)
+    place.write("samples.jsonl", '{"task_id": "Own/0", "completion": NaN}', '{"task_id": 99999999999999999999}')
+    assert complaints(place.grade(daemon, "--k", "1"))[:2] == [
+        "samples.jsonl:1: completion: NaN is not a number in JSON",
+        "samples.jsonl:2: task_id: 99999999999999999999 is an integer beyond 64 bits",
+    ]
+    place.write("jobs.jsonl", '{"kind": "rubric", "case": {"a": [1e999]}}')
+    done = place.run("batch", "--quiet", "jobs.jsonl", daemon=daemon)
+    assert complaints(done)[0] == "jobs.jsonl:1: case: 1e999 is a number that overflows"
+
+
+def test_a_missing_module_is_said_once(place, fake):
+    why = "the job's tests import the module numpy, which the Python of this host does not have"
+    answer = {**error("module_not_found", why), "retriable": False}
+    daemon = fake(lambda job: answer if "good" in job["code"] else passing())
+    place.write("tasks.jsonl", ADD)
+    place.write("samples.jsonl", *[{"task_id": "Own/0", "completion": text} for text in ("good", "x", "good", "good")])
+    done = place.grade(daemon, "--k", "1")
+    assert complaints(done) == [f"3 samples were not graded: {why}"]
+    assert done.returncode == 4
+    assert done.stdout.splitlines()[1] == "incomplete: 3 not graded (an error, no verdict)"
 
 
 @pytest.mark.parametrize(
@@ -870,6 +1039,10 @@ def test_files_that_are_not_there(place, fake):
         (
             ["--dataset", "d", "--samples", "s", "--canonical"],
             "--canonical grades the data set's own solutions and takes no --samples",
+        ),
+        (
+            ["--dataset", "d", "--samples", "s", "--shared", "--isolated-only"],
+            "--shared and --isolated-only contradict each other",
         ),
         (
             ["--dataset", "-", "--samples", "-"],

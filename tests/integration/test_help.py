@@ -11,7 +11,7 @@ import termios
 
 import pytest
 
-from conftest import LIMITS, RUBRICCTL
+from conftest import DEADLINE, LIMITS, RUBRICCTL
 
 
 def commands():
@@ -79,3 +79,40 @@ def test_help_on_a_narrow_terminal(command):
     # Narrow output has the same words as wide output.
     full = on_terminal(*command, "--help", columns=80)
     assert text.split() == full.split()
+
+
+@pytest.mark.parametrize("command", commands())
+def test_help_command(command):
+    """`rubricctl help COMMAND` is what people type."""
+    asked = subprocess.run([RUBRICCTL, "help", command], capture_output=True, text=True)
+    told = subprocess.run([RUBRICCTL, command, "--help"], capture_output=True, text=True)
+    assert (asked.returncode, asked.stderr, asked.stdout) == (0, "", told.stdout)
+
+
+def test_help_without_a_command_and_of_none():
+    everything = subprocess.run([RUBRICCTL, "help"], capture_output=True, text=True)
+    assert everything.returncode == 0
+    assert everything.stdout == subprocess.run([RUBRICCTL, "--help"], capture_output=True, text=True).stdout
+    unknown = subprocess.run([RUBRICCTL, "help", "nonsense"], capture_output=True, text=True)
+    assert (unknown.returncode, unknown.stdout) == (2, "")
+    assert unknown.stderr == 'rubricctl: unknown command "nonsense"; see rubricctl --help\n'
+
+
+READS = {
+    "batch": ["batch", "--embedded", "{place}"],
+    "report": ["report", "{place}"],
+    "passk": ["passk", "{place}"],
+    "run": ["run", "--embedded", "--bench-root=/", "--task-class=x", "--case={place}", "--harness-output={{}}"],
+    "grade, data set": ["grade", "--embedded", "--dataset={place}", "--samples={place}"],
+    "replay": ["replay", "--embedded", "{place}"],
+    "configuration": ["ping", "--embedded", "--config={place}"],
+}
+
+
+@pytest.mark.parametrize("name", READS)
+def test_a_directory_is_no_file(name, tmp_path):
+    """Whatever reads a file says so of a directory, and does not take it for an empty one."""
+    command = [word.format(place=tmp_path) for word in READS[name]]
+    done = subprocess.run([RUBRICCTL, *command], capture_output=True, text=True, timeout=DEADLINE)
+    assert done.returncode not in (0, 1), done
+    assert f"{tmp_path}: is a directory" in done.stderr.replace("Is a", "is a"), done

@@ -17,6 +17,8 @@ from conftest import (
     ACCOUNT,
     ALL_LAYERS,
     BARE,
+    CEILINGS,
+    DEFAULTS,
     NO_USER_NAMESPACES,
     PASSING,
     REPORT,
@@ -258,26 +260,10 @@ def test_equal_configurations_have_equal_digests(start_daemon):
 
 @in_one_shape
 def test_every_limit_and_ceiling_is_in_the_digest(start_daemon):
-    settings = [
-        "rubric.wall_clock=59s",
-        "rubric.wall_clock_ceiling=299s",
-        "rubric.cpu=299s",
-        "rubric.memory_bytes=1023M",
-        "rubric.max_open_files=255",
-        "rubric.max_processes=63",
-        "rubric.output_bytes=255K",
-        "rubric.disk_bytes=63M",
-        "code_exec.wall_clock=2s",
-        "code_exec.wall_clock_ceiling=29s",
-        "code_exec.memory_bytes=1023M",
-        "ceilings.wall_clock=299s",
-        "ceilings.cpu=301s",
-        "ceilings.memory_bytes=4095M",
-        "ceilings.max_open_files=1023",
-        "ceilings.max_processes=255",
-        "ceilings.output_bytes=3M",
-        "ceilings.disk_bytes=1023M",
-    ]
+    settings = ["rubric.wall_clock_ceiling=299s", "code_exec.wall_clock_ceiling=29s"]
+    for kind, defaults in DEFAULTS.items():
+        settings += [f"{kind}.{key}={value - 1}" for key, value in defaults.items()]
+    settings += [f"ceilings.{key}={value + 1}" for key, value in CEILINGS.items()]
     digests = [digest(start_daemon())] + [digest(start_daemon(setting)) for setting in settings]
     assert len(set(digests)) == len(settings) + 1
 

@@ -4,12 +4,13 @@ The daemon answers each mistake with the exact error and goes on to serve other 
 
 import json
 import os
+import re
 import select
 import struct
 import time
 
 import pytest
-from conftest import CEILINGS, DEFAULTS, Daemon, wait_until
+from conftest import CEILINGS, DEFAULTS, PASSING, Daemon, wait_until
 from request_check import (
     ABSENT,
     BAD_SUBMITS,
@@ -267,18 +268,14 @@ def test_a_frame_that_trickles_in_is_cut_off_too(start_daemon):
 # JSON
 
 
-def outcome(client, payload):
-    """Sends PAYLOAD, which must be answered with a bad_request. Returns "closed" or "usable" for the
-    connection, and the error's message."""
+def refusal(client, payload, **id):
+    """Sends PAYLOAD, which must be answered with a bad_request. Returns the error's message. The connection
+    must stay usable."""
     client.send_frame(payload)
     error = client.recv()
-    error.pop("id", None)
-    assert error == bad_request(error["message"])
-    if error["message"].startswith(("JSON: ", "frame: ")):
-        client.expect_closed()
-        return "closed", error["message"]
+    assert error == bad_request(error["message"], **id)
     client.ping()
-    return "usable", error["message"]
+    return error["message"]
 
 
 @pytest.mark.parametrize(
@@ -287,7 +284,7 @@ def outcome(client, payload):
 def test_json_of_the_built_in_selection(client, name):
     """request_check.py tests all cases without a daemon."""
     case = JSON_CASES / f"{name}.json"
-    assert outcome(client, case.read_bytes()) == expected_of(case)
+    assert refusal(client, case.read_bytes()) == expected_of(case)
 
 
 def test_json_as_deep_as_may_be_is_graded(client):
@@ -302,9 +299,9 @@ def test_json_as_deep_as_may_be_is_graded(client):
         client.send_frame(submit(key, 197))
         assert_sut_result(client.recv())
     message = submit("case", 198)
-    becomes, text = outcome(client, message)
     deepest = message.index(b"[") + 197
-    assert (becomes, text) == ("closed", f"JSON: nested deeper than 200 levels at byte {deepest}")
+    text = f"JSON: nested deeper than 200 levels at byte {deepest} (byte {deepest + 1}, in job.case.deep[0]"
+    assert refusal(client, message, id="a").startswith(text)
 
 
 def test_numbers_and_strings_reach_the_rubric_unchanged(client, bench):
@@ -329,6 +326,52 @@ def test_numbers_and_strings_reach_the_rubric_unchanged(client, bench):
     seen = json.loads(result["score"]["failure_modes"][0]["detail"])
     assert seen == {"case": case, "harness_output": {"x": case}}
     assert isinstance(seen["case"]["integer"], int)
+
+
+def python_writes(id, value):
+    """Returns a submit with VALUE in its case, as json.dumps() writes it by default."""
+    job = {**SUT, "case": {"scores": [1.5, value]}}
+    return json.dumps({"type": "submit", "id": id, "job": job}).encode()
+
+
+@pytest.mark.parametrize(
+    "value, what",
+    [
+        (float("nan"), "invalid token near 'NaN'"),
+        (float("-inf"), "invalid token near '-'"),
+        ("\ud800", "invalid Unicode '\\uD800'"),
+        (10**30, "too big integer"),
+    ],
+    ids=["NaN", "infinity", "lone surrogate", "integer"],
+)
+def test_a_bad_value_costs_its_own_job_alone(client, bench, gate, value, what):
+    """What Python writes and JSON does not have is answered with the id of its job, the path and the
+    offset. The jobs before and behind it are graded."""
+    client.submit("before", bench.job(gate.python + PASSING))
+    assert client.recv()["type"] == "started"
+    payload = python_writes("bad", value)
+    message = refusal(client, payload, id="bad")
+    assert message.startswith("JSON: line 1 column ") and what in message
+    place = re.search(r"\(byte (\d+), in (.*)\)$", message)
+    assert place[2] == "job.case.scores[1]"
+    assert payload.index(b"[1.5") + 5 < int(place[1]) <= payload.index(b"]}") + 1
+    assert refusal(client, payload.replace(b'"id": "bad", ', b"")[:-1] + b', "id": "end"}', id="end")
+    gate.open()
+    assert client.recv_answer("before")["score"]["passed"] is True
+    assert_sut_result(client.run(SUT, "behind"), "behind")
+
+
+def test_an_id_that_is_unsure_is_left_out(client):
+    """The answer to a broken message must not be taken for that of another job."""
+    for payload in (
+        b'{"type": "submit", "id": "a", "job": {"id": "b"',
+        b'{"id": "a", "id": "b"}',
+        b'{"job": {"id": "a"}, "x": NaN}',
+        b'{"id": "a"} {"id": "b"}',
+        b'{"x": "said "id": "a" ", "y": 1}',
+        b"x" * 1000,
+    ):
+        assert refusal(client, payload).startswith("JSON: ")
 
 
 # The fields of every message: request_check.py has the tables and tests all of them without a daemon

@@ -418,8 +418,8 @@ def test_a_busy_daemon_is_healthy(start_daemon, bench, gate, notified):
 
 
 def test_a_daemon_without_jails_is_not_healthy(start_daemon, notified):
-    """The daemon stops feeding the watchdog when jobs wait and no jail can start. It feeds it while no
-    jobs wait, and again once jails start."""
+    """The daemon stops feeding the watchdog when a job came and no jail can start. It feeds it while no job
+    comes, and again once jails start."""
     bound, environment = notified
     daemon = start_daemon(env={**environment, "WATCHDOG_USEC": "300000"})
     with daemon.connect() as client, daemon.connect() as other:
@@ -439,14 +439,17 @@ def test_a_daemon_without_jails_is_not_healthy(start_daemon, notified):
         for _ in range(8):
             assert notification(bound, "WATCHDOG=") == "WATCHDOG=1"
         client.submit("a", TRUE)
-        why = "not healthy: jobs wait, and no slot can start a jail"
-        assert why in status_that_has(bound, "not healthy")
+        answer = client.recv_answer("a")
+        assert (answer["code"], answer["retriable"]) == ("sandbox_failed", True)
+        status = status_that_has(bound, "; no jail can be started")
+        assert "; no jail can be started: opening the slot's directory: No such file or directory" in status
+        assert "not healthy: jobs wait, and no slot can start a jail" in status
         assert "error: not healthy, the watchdog is not fed: jobs wait" in daemon.log()
         wait_until(lambda: is_silent(bound, 0.5), "it is fed no more")
         away.rename(daemon.work)
-        assert client.recv_answer("a")["score"]["passed"] is True
         for _ in range(4):
             assert notification(bound, "WATCHDOG=") == "WATCHDOG=1"
+        assert client.run(TRUE)["score"]["passed"] is True
         assert "healthy again" in daemon.log()
 
 

@@ -285,7 +285,7 @@ def test_a_daemon_that_is_started_again(daemon, shape, terminal):
     page.wait_for(f"pid {first},")
     daemon.process.kill()
     daemon.process.wait()
-    page.wait_for("! the daemon is away: .*; what follows is")
+    page.wait_for(r"! the daemon is away:[\s\S]*; what\s+follows\s+is")
     page.wait_for(f"pid {first},")
     daemon.log_file.close()
     again = Daemon(daemon.directory, shape=shape)

@@ -10,8 +10,9 @@ import subprocess
 import pytest
 from conftest import BUILD, ROOT
 
-UNITS = ("rubricd.service", "rubricd.socket", "rubricd@.service", "rubricd@.socket")
-EXPOSURE_MAX = 25  # tenths
+IDMAP = ("rubricd-idmap.service", "rubricd-idmap.socket")
+UNITS = ("rubricd.service", "rubricd.socket", "rubricd@.service", "rubricd@.socket", *IDMAP)
+EXPOSURE_MAX = {"rubricd-idmap.service": 7}  # tenths
 PAGE = ROOT / "packaging/systemd/README.md"
 
 # These tests check the units, which are the same in every build.
@@ -37,7 +38,7 @@ def make_units(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("unit", ["rubricd.service", "rubricd.socket", "rubricd@a.service", "rubricd@a.socket"])
+@pytest.mark.parametrize("unit", ["rubricd.service", "rubricd.socket", "rubricd@a.service", "rubricd@a.socket", *IDMAP])
 def test_verify_is_silent(units, unit):
     if "@" in unit:
         shutil.copy(units / re.sub("@a", "@", unit), units / unit)
@@ -52,18 +53,35 @@ def test_verify_would_complain(units):
     assert "NoSuchKey" in analyze("verify", "--man=no", "./rubricd.service", cwd=units).stdout
 
 
-@pytest.mark.parametrize("unit", ["rubricd.service", "rubricd@.service"])
+@pytest.mark.parametrize("unit", ["rubricd.service", "rubricd@.service", "rubricd-idmap.service"])
 def test_exposure(units, unit, record_property):
-    done = analyze("security", "--offline=yes", f"--threshold={EXPOSURE_MAX}", f"./{unit}", cwd=units)
+    done = analyze("security", "--offline=yes", f"--threshold={EXPOSURE_MAX.get(unit, 25)}", f"./{unit}", cwd=units)
     record_property("exposure", done.stdout.splitlines()[-1].split(":")[-1].strip())
     assert done.returncode == 0, done.stdout
 
 
-def test_the_page_has_a_reason_for_each_point(units):
-    done = analyze("security", "--offline=yes", "./rubricd.service", cwd=units)
+@pytest.mark.parametrize(
+    "unit, title", [("rubricd.service", "What stays exposed"), ("rubricd-idmap.service", "A uid for each slot")]
+)
+def test_the_page_has_a_reason_for_each_point(units, unit, title):
+    done = analyze("security", "--offline=yes", f"./{unit}", cwd=units)
     left = {line.split()[1] for line in done.stdout.splitlines() if line.startswith("✗")}
-    rows = re.findall(r"^\| `([^`]+)` \| \S.+ \|$", PAGE.read_text().split("## What stays exposed")[1], re.MULTILINE)
-    assert left == set(rows)
+    section = PAGE.read_text().split(f"\n## {title}\n")[1].split("\n## ")[0]
+    assert left == set(re.findall(r"^\| `([^`]+)` \| \S.+ \|$", section, re.MULTILINE))
+
+
+def test_the_helper_and_its_client_agree(units):
+    """They agree on the socket, which only the account may use; the helper has one capability."""
+    socket = (units / "rubricd-idmap.socket").read_text()
+    service = (BUILD / "packaging/rubricd-idmap.service").read_text()
+    path = re.search(r"^ListenSequentialPacket=(.+)$", socket, re.MULTILINE)[1]
+    assert f"\n#idmap_socket = {path}\n" in (ROOT / "conf/rubricd.conf").read_text()
+    assert {"SocketUser=rubricd", "SocketMode=0600"} <= set(socket.splitlines())
+    lines = set(service.splitlines())
+    assert {"User=rubricd", "CapabilityBoundingSet=CAP_SETUID", "AmbientCapabilities=CAP_SETUID"} <= lines
+    assert re.search(r"^ExecStart=\S+/rubricd/rubricd-idmap$", service, re.MULTILINE)
+    for name in "rubricd", "rubricd@":
+        assert "\nWants=rubricd-idmap.socket\n" in (BUILD / "packaging" / f"{name}.service").read_text()
 
 
 def test_programs_and_places(units):

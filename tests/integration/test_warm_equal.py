@@ -18,6 +18,7 @@ NOT_RUN = {name for name, job in CASES.items() if job.get("sut", {}).get("status
 IN_FLIGHT = 32
 WITH = ["warm", "cold"]
 # Addresses, random names, and directories with a job's number.
+NEVER_EQUAL = ("id", "job_no", "usage", "interpreter", "deadline")
 NEVER_THE_SAME = re.compile(r"(?<= at 0x)[0-9a-f]+|(?<=/psm_)[0-9a-f]+|(?<=/slot-)[0-9]+/job-[0-9]+")
 
 
@@ -58,7 +59,7 @@ def answers(tmp_path_factory):
 def taken(answer):
     """Returns a result as text, without measured values and without text that differs in every run."""
     assert answer["type"] == "result", answer
-    kept = {key: value for key, value in answer.items() if key not in ("id", "job_no", "usage", "interpreter")}
+    kept = {key: value for key, value in answer.items() if key not in NEVER_EQUAL}
     kept["score"] = {key: value for key, value in answer["score"].items() if key != "wall_clock_ms"}
     return NEVER_THE_SAME.sub("X", json.dumps(kept, indent=1, sort_keys=True))
 

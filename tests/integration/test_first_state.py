@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT
+"""A job finds a slot in its first state: nothing that an earlier job held there is left, although no process
+of that job lives. A jail that cannot be brought back to that state is replaced."""
+
+import json
+import re
+
+import pytest
+from conftest import ALL_LAYERS, PYTHON, Daemon, make_shape
+
+MIB = 1 << 20
+
+
+@pytest.fixture(scope="module", name="daemon")
+def start_shared(tmp_path_factory):
+    daemon = Daemon(tmp_path_factory.mktemp("d"), shape=make_shape(ALL_LAYERS), slots=1)
+    yield daemon
+    assert daemon.stop() == 0, daemon.log()
+    assert not any(daemon.work.iterdir()), "the work directory is empty at the end"
+
+
+def python(client, code):
+    job = {"kind": "sandbox", "argv": [PYTHON, "-c", code], "limits": {"disk_bytes": 64 * MIB}}
+    result = client.run(job)
+    assert result["type"] == "result" and result["score"]["passed"] is True, result
+    return json.loads(result["stdout"] or "null")
+
+
+def code_exec(code):
+    return {"kind": "code_exec", "code": code, "targets": ["assert found == []"], "metadata": {"timeout_s": 30}}
+
+
+def jails_lost(client):
+    client.send({"type": "metrics"})
+    return int(re.search(r"^rubricd_jails_lost_total (\d+)$", client.recv()["text"], re.M)[1])
+
+
+# Nobody holds the pair but the message in its own queue: the kernel frees it, and what came with it, only
+# when it next looks for such circles.
+CIRCLE = """
+import array, os, socket
+a, b = socket.socketpair()
+name = socket.socket(socket.AF_UNIX)
+name.bind("\\0left")
+file = os.open("left", os.O_RDWR | os.O_CREAT)
+os.unlink("left")
+if WITH_FILE: os.posix_fallocate(file, 0, 60 << 20)
+held = [a.fileno(), b.fileno(), name.fileno()]
+if WITH_FILE: held.append(file)
+a.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", held))])
+os._exit(0)
+"""
+LOOK = """
+import json, os, socket
+found = []
+try: socket.socket(socket.AF_UNIX).bind("\\0left")
+except OSError as error: found.append(str(error))
+st = os.statvfs(".")
+if st.f_blocks - st.f_bfree: found.append(f"{(st.f_blocks - st.f_bfree) * st.f_frsize} bytes")
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.parametrize("with_file", [True, False], ids=["file", "name"])
+def test_a_circle_of_descriptors_does_not_reach_the_next_job(client, with_file):
+    """The next job found the name in use and 60 of its 64 MiB."""
+    before = jails_lost(client)
+    for _ in range(5):
+        python(client, f"WITH_FILE = {with_file}" + CIRCLE)
+        assert python(client, LOOK) == []
+    # Where another process of the host closes a socket in time, the kernel frees the circle before.
+    assert jails_lost(client) > before, "a jail that is not in its first state is replaced"
+
+
+def test_a_circle_of_a_candidate_does_not_reach_the_next_one(client):
+    """The process that runs code under test has a network namespace of its own."""
+    before = jails_lost(client)
+    for _ in range(5):
+        result = client.run(code_exec("WITH_FILE = False" + CIRCLE))
+        assert result["type"] == "result", result
+        result = client.run(code_exec(LOOK))
+        assert result["verdict"] == "pass", result
+    assert jails_lost(client) > before, "a jail that is not in its first state is replaced"
+
+
+def test_a_circle_with_its_own_output_keeps_its_result(client):
+    """The job's output does not end before the kernel frees the circle."""
+    for _ in range(5):
+        code = CIRCLE.replace("WITH_FILE", "False").replace("b.fileno(), ", "b.fileno(), 1, ")
+        result = client.run({"kind": "sandbox", "argv": [PYTHON, "-c", "print('told', flush=True)" + code]})
+        assert result["type"] == "result", result
+        assert (result["score"]["passed"], result["stdout"]) == (True, "told\n")
+        assert python(client, LOOK) == []
+
+
+def test_sockets_that_are_closed_cost_no_jail(client):
+    """An honest job uses sockets, sends descriptors and leaves what it has not read."""
+    before = jails_lost(client)
+    for _ in range(5):
+        python(client, CIRCLE.replace("a.fileno(), b.fileno(), ", "").replace("WITH_FILE", "True"))
+        assert python(client, LOOK) == []
+    assert jails_lost(client) == before
+
+
+PIDS = """
+import json, os
+seen = [os.getpid(), os.fork()]
+if not seen[1]: os._exit(0)
+os.wait()
+"""
+USE_PIDS = """
+for _ in range(200):
+    if not os.fork(): os._exit(0)
+    os.wait()
+"""
+
+
+def pids_of_pair(client):
+    """Returns what a candidate sees of its own pid and a child's."""
+    result = client.run(code_exec(PIDS + "print('told', json.dumps(seen))" + USE_PIDS + "found = 1\n"))
+    return next(line[5:] for line in result["outcome"]["stderr"].splitlines() if line.startswith("told "))
+
+
+def test_no_job_sees_how_many_processes_others_had(client):
+    """A job that starts processes told the next one a number of its choice."""
+    tell = PIDS + "print(json.dumps(seen))"
+    python(client, USE_PIDS.replace("\n", "\nimport os\n", 1))
+    first = python(client, tell)
+    assert python(client, tell + USE_PIDS) == first
+    assert python(client, tell) == first
+    pair = pids_of_pair(client)
+    assert pids_of_pair(client) == pair
+    assert python(client, tell) == first, "the process that starts candidates lives, and takes no number"
+
+
+def test_no_job_sees_the_names_of_what_others_may_read(tmp_path):
+    """The directories at which another job's paths were shown stayed, with their names."""
+    look = "import json, os\nprint(json.dumps([sorted(os.listdir('/')), [p for p in %r if os.path.lexists(p)]]))"
+    names = ["/var/lib/dpkg/info", "/var/lib/dpkg/status", "/var/lib/dpkg", "/var/lib/apt", "/var/lib"]
+    job = {"kind": "sandbox", "argv": [PYTHON, "-c", look % names]}
+    daemon = Daemon(tmp_path, "sandbox.readable_roots=/var/lib", shape=make_shape(ALL_LAYERS), slots=1)
+    with daemon.connect() as client:
+        first = json.loads(client.run(job)["stdout"])
+        assert {"usr", "run", "home", "var", "tmp", "work", "bench"} <= set(first[0]) and first[1] == []
+        for shown in (
+            ["/var/lib/dpkg/info"],
+            ["/var/lib/dpkg/status"],
+            ["/var/lib/dpkg", "/var/lib/dpkg/info", "/var/lib/apt"],
+            ["/var/lib/dpkg/info", "/var/lib/dpkg/status"],
+        ):
+            seen = json.loads(client.run({**job, "readable": shown})["stdout"])
+            assert seen[0] == first[0] and set(shown) <= set(seen[1])
+            assert json.loads(client.run(job)["stdout"]) == first
+        assert jails_lost(client) == 0
+    assert daemon.stop() == 0, daemon.log()
