@@ -35,6 +35,7 @@ DAEMON = [
     "daemon/confine",
     "daemon/cgroup",
     "daemon/log",
+    "daemon/idmap",
     "daemon/jail",
     "daemon/base",
 ]

@@ -55,6 +55,17 @@ def without_thoughts(text):
     return kept + text[position:]
 
 
+END_MARK = r"(?:</s>|<eos>|<end_of_turn>|<\|[a-zA-Z0-9_]+\|>)"
+
+
+def without_marks(text):
+    """Drops a byte order mark (its three bytes) and the marks that models end with."""
+    text = text.removeprefix("\xef\xbb\xbf")
+    while m := re.search(rf"{END_MARK}[{SPACE}]*\Z", text):
+        text = text[: m.start()]
+    return text
+
+
 def tag_of(info):
     return re.match(rf"[{BLANK}]*(?:\{{[{BLANK}]*\.?)?([{WORD}_+#.-]*)", info)[1].lower()
 
@@ -83,8 +94,8 @@ def end_in(line, fence, wanted):
     """Returns where on the line the block's code ends and whether the line is used up, or None if the code
     continues."""
     run = rf"{fence[0]}{{{len(fence)},}}"
-    stripped = line.rstrip(BLANK)
-    if re.search(run + "$", stripped):
+    stripped = re.sub(rf"(?:[{BLANK}]|{END_MARK})*\Z", "", line)
+    if re.search(run + r"\Z", stripped):
         runs = list(re.finditer(run, stripped))
         if len(runs) > 1:
             return None
@@ -163,7 +174,7 @@ def like_prose(text):
 
 def extract(text, wanted):
     """Returns (whether there is a fence, code)."""
-    text = without_thoughts(text).replace("\r\n", "\n")
+    text = without_marks(without_thoughts(text).replace("\r\n", "\n"))
     blocks = blocks_of(text, wanted)
     if not blocks:
         return False, text
@@ -185,7 +196,8 @@ PIECES = (
     + ["~~~"] * 3 + ["~~~~", "~", "python"] + ["```python\n"] * 3 + ["```bash\n", "~~~py\n", "\n```\n", "\n```\n"]
     + ["python", "Py", "py3", "PYTHON3", "bash", "sh", "json", "{.python}", "{python}", "{ .py .x}", " title=x"]
     + [" "] * 6 + ["    "] * 3 + ["\t", "x = 1", "def f():", "    return 1", "Text", "TEXT", "some text", "##", "*"]
-    + ['"""', '"""', "'''", "'", '"', "<think>", "<think>", "</think>", "</think>", "\0", "\xc3\xa9", ":", "{", ".", "\v", "\f"]
+    + ['"""', '"""', "'''", "'", '"', "<think>", "<think>", "</think>", "</think>", "\0", "\xc3\xa9", ":",
+       "</s>", "</s>", "<|im_end|>", "<|im_end|>", "<|", "|>", "<eos>", "\xef\xbb\xbf", "{", ".", "\v", "\f"]
 )
 
 
@@ -207,12 +219,13 @@ def answer(rng):
             k=rng.randint(0, 6),
         )
         body = "".join(indent + line + "\n" for line in lines)
-        end = rng.choice([mark + "\n", mark + "\n", indent + mark + "\n", mark, "", mark + "`\n", mark + " then\n"])
+        end = rng.choice([mark + "\n", mark + "\n", mark + "</s>", mark + " <|im_end|> </s>\n", indent + mark + "\n", mark, "", mark + "`\n", mark + " then\n"])
         if rng.random() < 0.2:
             body = body.rstrip("\n")
         prose = rng.choice(["Sure!\n", "Here: ", "so\n", "", "\n", "x = 2\n", "Wrap it in ``` please.\n", "Call ```f``` so.\n"])
         out.append(prose + indent + mark + tag + "\n" + body + end)
-    return rng.choice(["", "", "<think>```\nno\n```</think>", "hm</think>"]) + "".join(out)
+    head = rng.choice(["", "", "\xef\xbb\xbf", "<think>```\nno\n```</think>", "hm</think>"])
+    return head + "".join(out) + rng.choice(["", "", "", "</s>", "\n<|endoftext|>\n"])
 
 
 def to_dedent(rng):

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads messages of clients as the daemon does, for tests/request_check.py. Standard input has
  * frames: a length in 4 bytes, big-endian, and the payload. Standard output gets three things for
- * each: one byte that says what becomes of it ('+' a request, 'u' refused and the connection stays
- * usable, 'c' refused and the connection is closed), the id that the answer carries, and the
- * error's text. Id and text have a length in 4 bytes before them; 0xffffffff means that there is no
- * id. */
+ * each: one byte that says what becomes of it ('+' a request, '-' refused), the id that the answer
+ * carries, and the error's text. Id and text have a length in 4 bytes before them; 0xffffffff means
+ * that there is no id. */
 #include "proto/request.h"
 
 #include <arpa/inet.h>
@@ -20,23 +19,18 @@ static void put(const char *text, size_t n)
         (void)fwrite(text, 1, n, stdout);
 }
 
-/* The same steps as handle_payload() in daemon/net/conn.c. */
 static void judge(const char *text, size_t n)
 {
     const struct request_policy policy = {
         .defaults = {[JOB_RUBRIC] = job_kind_get(JOB_RUBRIC)->defaults},
         .ceilings = {[JOB_RUBRIC] = limits_ceiling_default},
     };
-    _cleanup_json_ json_t *message = NULL;
+    _cleanup_json_ json_t *id = NULL;
     _cleanup_request_ struct request request = REQUEST_NULL;
     struct fault fault = FAULT_NULL;
 
-    int r = json_read_object(text, n, &message, &fault);
-    bool closes = r == -EBADMSG;
-    if (r == 0)
-        r = request_decode(message, &policy, &request, &fault);
-    const json_t *id = r < 0 && !closes ? request_peek_id(message) : NULL;
-    (void)putchar(r == 0 ? '+' : closes ? 'c' : 'u');
+    int r = request_read(text, n, &policy, &request, &id, &fault);
+    (void)putchar(r == 0 ? '+' : '-');
     if (r == 0)
         put(request.id.data, request.id.length);
     else

@@ -7,52 +7,26 @@ the verdict. The two run in turn.
     grade_rate.py DATASET SAMPLES [ROUNDS]      (files in the form of HumanEval: task_id, prompt, test,
                                                  entry_point; task_id, completion)"""
 
-import concurrent.futures
-import json
 import os
 import subprocess
 import sys
 import time
 
+import code_runner
 from bench import Daemon
 from table import describe
-
-TIMEOUT_SECONDS = 3
-PYTHON = "/usr/bin/python3"
-
-
-def read(path):
-    with open(path) as lines:
-        return [json.loads(line) for line in lines if line.strip()]
-
-
-def program(task, sample):
-    completion = sample["completion"]
-    if completion[:1] not in (" ", "\n"):
-        completion = "    " + completion
-    return f"{task['prompt']}{completion}\n{task['test']}\ncheck({task['entry_point']})\n"
-
-
-def run_plain(text):
-    try:
-        done = subprocess.run([PYTHON, "-c", text], capture_output=True, stdin=subprocess.DEVNULL,
-                              timeout=TIMEOUT_SECONDS)  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return False
-    return done.returncode == 0
+from tasks import program, read
 
 
 def plain(programs):
     began = time.monotonic()
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        passed = sum(pool.map(run_plain, programs))
-    return time.monotonic() - began, passed
+    return code_runner.plain(programs, os.cpu_count()), time.monotonic() - began
 
 
 def graded(daemon, dataset, samples):
     output = daemon.directory / "graded.jsonl"
-    command = [*daemon.client(), "grade", "--no-fail", "--quiet", "--dataset", dataset, "--samples", samples,
-               "--force", "--output", output]  # fmt: skip
+    command = [*daemon.client(), "grade", "--no-fail", "--no-preflight", "--quiet", "--dataset", dataset,
+               "--samples", samples, "--force", "--output", output]  # fmt: skip
     began = time.monotonic()
     done = subprocess.run(command, capture_output=True)
     took = time.monotonic() - began
@@ -69,7 +43,7 @@ def main():
     ratios, rates = [], {"plain": [], "rubricctl grade": []}
     with Daemon(f"daemon.slots={os.cpu_count()}") as daemon:
         for _ in range(rounds):
-            plain_took, plain_passed = plain(programs)
+            plain_passed, plain_took = plain(programs)
             took, passed = graded(daemon, dataset, samples)
             rates["plain"].append(len(programs) / plain_took)
             rates["rubricctl grade"].append(len(programs) / took)

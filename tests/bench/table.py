@@ -23,6 +23,8 @@ ITEMS = {
     "g": "deadlines",
     "h": "cost and size of the daemon",
     "i": "the protocol alone",
+    "j": "how jails start",
+    "k": "judged code to runners without a judge",
 }
 HEAD = ("", "what", "median (least to most)", "goal", "")
 
