@@ -11,8 +11,8 @@ build_packages=(gcc libc6-dev meson ninja-build pkg-config python3 libevent-dev 
     libjansson-dev libmd-dev libpython3-dev libseccomp-dev libsystemd-dev zlib1g-dev)
 # What is needed beside that to test.
 test_packages=(bash-completion clang clang-format clang-tidy groff-base iproute2 libclang-rt-14-dev
-    libcmocka-dev man-db mandoc python3-jsonschema python3-prometheus-client python3-pytest
-    python3-pytest-xdist python3-yaml systemd zsh)
+    libcmocka-dev man-db mandoc python3-jsonschema python3-numpy python3-prometheus-client
+    python3-pytest python3-pytest-xdist python3-yaml systemd zsh)
 # What is needed beside that to make packages.
 package_packages=(debhelper dh-apparmor dpkg-dev fakeroot git libcmocka-dev lintian)
 
