@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -135,10 +136,32 @@ int packet_init(struct packet *packet, const struct launch *launch, uint64_t job
     return r < 0 ? r : 0;
 }
 
-int packet_send(const struct packet *packet, int link_fd)
+/* Opens the file behind *FD anew. To rewind *FD would not do: the processes of a jail that was
+ * killed share its offset, and may still read. */
+static int reopen(int *fd)
+{
+    char path[32];
+    if (*fd < 0)
+        return 0;
+    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", *fd);
+    int again = open(path, O_RDONLY | O_CLOEXEC);
+    if (again < 0)
+        return -errno;
+    close_fd(*fd);
+    *fd = again;
+    return 0;
+}
+
+int packet_send(struct packet *packet, int link_fd)
 {
     struct link_job job = packet->job;
     assert(packet->strings && job.fd_mask == 0);
+    int r = packet->was_sent ? reopen(&packet->fds[LINK_STDIN]) : 0;
+    if (r == 0 && packet->was_sent)
+        r = reopen(&packet->fds[LINK_FILES]);
+    if (r < 0)
+        return r;
+    packet->was_sent = true;
     for (unsigned i = 0; i < LINK_JOB_FDS; i++)
         job.fd_mask |= packet->fds[i] >= 0 ? 1u << i : 0;
     return link_send_job(link_fd, &job, packet->strings, packet->fds);

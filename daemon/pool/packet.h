@@ -12,6 +12,7 @@ struct packet {
     struct link_job job;
     char *strings;         /* owned */
     int fds[LINK_JOB_FDS]; /* by enum link_job_fd, owned; -1: not used */
+    bool was_sent;
 };
 
 #define PACKET_NULL                   \
@@ -24,8 +25,9 @@ struct packet {
  * arguments, environment and paths are too long together. */
 int packet_init(struct packet *packet, const struct launch *launch, uint64_t job_no);
 
-/* Sends the packet, which stays the caller's, to the jail behind LINK_FD. 0 or a negative errno. */
-int packet_send(const struct packet *packet, int link_fd);
+/* Sends the packet, which stays the caller's, to the jail behind LINK_FD. Each jail reads input and
+ * files from their beginning, whatever an earlier one has read. 0 or a negative errno. */
+int packet_send(struct packet *packet, int link_fd);
 
 /* Closes and frees everything; the packet is PACKET_NULL afterwards. */
 void packet_deinit(struct packet *packet);

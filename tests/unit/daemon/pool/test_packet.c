@@ -405,6 +405,53 @@ static void test_send(void **state)
     assert_int_equal(count_descriptors(), descriptors);
 }
 
+/* Reads all that is left in FD. Returns the number of bytes. */
+static size_t read_to_end(int fd)
+{
+    char text[256];
+    size_t length = 0;
+    for (ssize_t n; (n = read(fd, text, sizeof(text))) > 0;)
+        length += (size_t)n;
+    return length;
+}
+
+/* A jail that ends may have begun with the job already, and its processes may still read. */
+static void test_sent_again_it_is_whole(void **state)
+{
+    static char strings[LINK_STRINGS_MAX];
+    const struct bytes content = bytes_of("text", 4);
+    const size_t sizes[] = {content.length, sizeof(struct link_file) + strlen("a") + 4};
+    struct launch_file file;
+    struct launch launch = launch_with_a_file(&content, &file);
+    size_t descriptors = count_descriptors();
+    int link[2], output[2], fds[3][LINK_JOB_FDS];
+    struct link_job job;
+    struct packet packet;
+    (void)state;
+    pack(&packet, &launch);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, link), 0);
+    assert_int_equal(pipe2(output, O_CLOEXEC), 0);
+    packet.fds[LINK_STDOUT] = output[0];
+    packet.fds[LINK_STDERR] = output[1];
+    for (size_t jail = 0; jail < 3; jail++) {
+        assert_int_equal(packet_send(&packet, link[0]), 0);
+        assert_int_equal(link_receive_job(link[1], &job, strings, fds[jail]), 1);
+        if (jail > 0) {
+            assert_int_equal(read_to_end(fds[jail][LINK_STDIN]), sizes[0]);
+            assert_int_equal(read_to_end(fds[jail][LINK_FILES]), sizes[1]);
+            assert_int_equal(lseek(fds[jail - 1][LINK_STDIN], 0, SEEK_CUR),
+                             jail > 1 ? sizes[0] : 0);
+        }
+    }
+    for (size_t jail = 0; jail < 3; jail++)
+        for (size_t i = 0; i < LINK_JOB_FDS; i++)
+            close_fd(fds[jail][i]);
+    packet_deinit(&packet);
+    close_fd(link[0]);
+    close_fd(link[1]);
+    assert_int_equal(count_descriptors(), descriptors);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -418,6 +465,7 @@ int main(void)
         SCENARIO(no_descriptors),
         SCENARIO(no_memory),
         cmocka_unit_test(test_send),
+        cmocka_unit_test(test_sent_again_it_is_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
