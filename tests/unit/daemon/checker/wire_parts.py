@@ -24,6 +24,18 @@ def there_and_back(value):
     return values.make(name, list(map(there_and_back, parts)))
 
 
+class Strange(type):
+    """Of classes that must not be asked whether they are another one."""
+
+    def __hash__(cls):
+        raise AssertionError("hashed")
+
+    def __eq__(cls, other):
+        raise AssertionError("compared")
+
+    __ne__ = __eq__
+
+
 ASKED = []  # the methods of a Liar that ran
 
 
