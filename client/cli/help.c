@@ -10,7 +10,7 @@ static const struct layout_style style = {.column = 27, .separator = ' '};
 
 static const char what_it_is[] =
     "rubricctl sends jobs to rubricd, the daemon that runs and grades each in a sandbox. A job "
-    "has one of three kinds:\n"
+    "has one of these kinds:\n"
     "\n"
     "  rubric     an answer, graded by the rubric.py of its task class\n"
     "  sandbox    any program, which passes if it exits with 0\n"

@@ -6,9 +6,9 @@
 
 #include <stdio.h>
 
-/* Name; endings of the files that are written in it; writer; help of the option --NAME that chooses
- * it. The default form has no option. To add a form, add a row, a file with its writer, and that
- * file to client/meson.build. */
+/* Name, a C identifier; endings of the files that are written in it; writer; help of the option
+ * --NAME that chooses it. The default form has no option. To add a form, add a row, a file with its
+ * writer, and that file to client/meson.build. */
 #define REPORT_FORMATS(DEFAULT, OPTION)                                                        \
     DEFAULT(text, ".txt", format_text, NULL)                                                   \
     OPTION(json, ".json", format_json, "print the BenchRunReport as JSON")                     \

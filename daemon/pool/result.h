@@ -40,7 +40,7 @@ struct slot_result {
     uint64_t max_rss_bytes;
     uint64_t run_delay_ns;         /* UINT64_MAX: not known */
     unsigned deadline_moves;       /* how often its deadline moved, since others had the CPUs */
-    uint64_t deadline_ms;          /* to this wall clock in the end; 0: it did not move */
+    uint64_t deadline_ms;          /* the final limit, of wall clock; 0: it did not move */
     unsigned evidence;             /* 1u << enum limit: the job certainly met this limit (a cgroup
                                     * event, a full tmpfs) */
     bool warm;                     /* it ran in the jail's waiting interpreter */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 /* The life of a slot's jails: one process after another is spawned, watched, killed, reaped and
- * replaced, until the slot stops. What a jail says about jobs, and what becomes of the job of a
- * jail that is lost, is the slot's business.
+ * replaced, until the slot stops. slot.c handles what a jail says about its
+ * jobs, and the job of a jail that is lost.
  *
  *     SWEEPING ------> STARTING ------> UP ------> LEAVING
  *        |  ^             |             |             |
@@ -15,7 +15,7 @@
  *
  * Invariants (slot_jail.c asserts them):
  *  - There is a process in STARTING, UP, LEAVING and DYING, a link in STARTING and UP.
- *  - Nothing is heard of a jail after `down` but its exit.
+ *  - After `down`, the only further event of a jail is its exit.
  *  - A jail is spawned only after the sweep that follows the one before.
  *  - A jail keeps its shape, that is its confinement, whether it may use the network and whether an
  *    interpreter waits in it. */

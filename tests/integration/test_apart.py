@@ -3,6 +3,7 @@
 and the host. Each attack here gave code that knows no answer a pass while both ran in one jail."""
 
 import json
+import os
 import subprocess
 
 import pytest
@@ -285,6 +286,15 @@ def test_namespaces_differ(daemon, client):
     theirs, ours = told(client, code, "[f(), {n: os.readlink('/proc/self/ns/' + n) for n in f()}]")
     for name, layer in NAMESPACES.items():
         assert (theirs[name] != ours[name]) == (layer in daemon.layers()), name
+
+
+def test_namespaces_are_not_the_hosts(daemon, client):
+    code = f"import os\ndef f(): return {{n: os.readlink('/proc/self/ns/' + n) for n in {list(NAMESPACES)}}}"
+    theirs, ours = told(client, code, "[f(), {n: os.readlink('/proc/self/ns/' + n) for n in f()}]")
+    for name, layer in NAMESPACES.items():
+        host = os.readlink(f"/proc/self/ns/{name}")
+        is_apart = layer in daemon.layers()
+        assert (theirs[name] != host, ours[name] != host) == (is_apart, is_apart), name
 
 
 def test_the_code_sees_its_own_processes_alone(daemon, client):
