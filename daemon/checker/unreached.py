@@ -50,6 +50,15 @@ def has_any(text, line):
     return any(_asserts(part) and part.end_lineno >= line for part in _inside(block))
 
 
+def has_any_in(text, first_line):
+    """Returns whether the function of TEXT that begins on FIRST_LINE has assertions."""
+    for node in suite.nodes(suite.parse(text, "<tests>")):
+        if isinstance(node, FUNCTIONS) and not isinstance(node, _ast.Lambda):
+            if min([node.lineno, *(one.lineno for one in node.decorator_list)]) == first_line:
+                return any(map(_asserts, suite.nodes(node)))
+    return False
+
+
 def because_of(error, sources):
     """Returns whether assertions of the tests are left out if ERROR, which was raised in a `with`, is suppressed there.
     SOURCES are the tests' texts by file name."""
