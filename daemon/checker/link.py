@@ -26,6 +26,7 @@ import plain_methods
 import simple
 import stand_ins
 import trusted
+import unheard
 import unreached
 import wire
 from callbacks import PLAIN, TESTS  # noqa: F401  for judge.py
@@ -76,6 +77,7 @@ class Link(stand_ins.Makers):
         self.tasks = None  # what the code is told of tasks (tasks.py), if it looks at them
         self.crossings = simple.Crossings()
         self.sources = {}  # texts of the tests, by file name
+        self.failures = unheard.Failures(self.sources)
         self.main = get_ident()
         self.asking = ""  # the operation of the question that has no answer yet
         self.observed = {}  # by id(): the function of the library that each function of watch.py stands for
@@ -404,7 +406,7 @@ class Link(stand_ins.Makers):
         return result
 
     def exchange(self, message):
-        mark = len(self.leaving)
+        mark, failed = len(self.leaving), self.failures.mark()
         try:
             what, value = super().exchange(message)
         except BaseException:
@@ -412,6 +414,8 @@ class Link(stand_ins.Makers):
             raise
         self.is_left = what == "!" and any(value is one for one in self.leaving[mark:])
         del self.leaving[mark:]
+        if what == "!":
+            self.failures.raised(value, failed)
         return what, value
 
     is_left = False  # the last answer was an exception that the tests had raised in a callback
@@ -465,7 +469,12 @@ class Link(stand_ins.Makers):
         if endings.cancels(operation, target, arguments, self.sources) and not endings.are_cancelled(self.sources):
             raise TypeError("not for the code: the tests cancel nothing")
         try:
-            return handler(target, *arguments, **keywords)
+            result = handler(target, *arguments, **keywords)
+            self.failures.passed(operation, target, arguments)
+            return result
+        except AssertionError as error:
+            self.failures.note(error, operation, target, arguments)
+            raise
         except (SystemExit, KeyboardInterrupt, GeneratorExit) as error:
             if callbacks.is_raised_by_tests(error):
                 self.leaving.append(error)
