@@ -77,7 +77,7 @@ class Link(stand_ins.Makers):
         self.tasks = None  # what the code is told of tasks (tasks.py), if it looks at them
         self.crossings = simple.Crossings()
         self.sources = {}  # texts of the tests, by file name
-        self.failures = unheard.Failures(self.sources)
+        self.failures = unheard.Failures(self.sources, self.export_numbers)
         self.main = get_ident()
         self.asking = ""  # the operation of the question that has no answer yet
         self.observed = {}  # by id(): the function of the library that each function of watch.py stands for
@@ -472,11 +472,10 @@ class Link(stand_ins.Makers):
             result = handler(target, *arguments, **keywords)
             self.failures.passed(operation, target, arguments)
             return result
-        except AssertionError as error:
+        except BaseException as error:
             self.failures.note(error, operation, target, arguments)
-            raise
-        except (SystemExit, KeyboardInterrupt, GeneratorExit) as error:
-            if callbacks.is_raised_by_tests(error):
+            is_exit = isinstance(error, (SystemExit, KeyboardInterrupt, GeneratorExit))
+            if is_exit and callbacks.is_raised_by_tests(error):
                 self.leaving.append(error)
                 setattr(error, HAS_CROSSED, True)
             raise

@@ -2,29 +2,32 @@
 """Assertions that fail in a function of the tests' that the code has called, of which the tests hear nothing. Code that
 calls such a function and catches what it raises has seen a failure, and the tests go on as if there were none."""
 
+import sys
+from marshal import dumps
+
 import unreached
 
-VALUES = (int, float, complex, str, bytes, bool, type(None))
 CAUSES_MAX = 64  # exceptions that are looked at behind one
 
 
-def _key_of(value):
-    return (type(value), value) if type(value) in VALUES else id(value)
+def _is_failure(error):
+    of_pytest = getattr(sys.modules.get("_pytest.outcomes"), "Failed", ())
+    return isinstance(error, AssertionError) or isinstance(error, of_pytest)
 
 
 class Failures:
-    """SOURCES are the tests' texts by file name."""
+    """SOURCES are the tests' texts by file name, and OWN what the code knows of the tests' objects, by id()."""
 
-    def __init__(self, sources):
-        self.sources = sources
+    def __init__(self, sources, own):
+        self.sources, self.own = sources, own
         self.pending = []  # (error, what was called, by what, with what)
 
     def mark(self):
         return len(self.pending)
 
     def note(self, error, operation, target, arguments):
-        """A function of the tests' has raised ERROR, an AssertionError, and the code hears of it."""
-        trace, where = error.__traceback__, None
+        """A function of the tests' has raised ERROR, and the code hears of it."""
+        trace, where = error.__traceback__ if _is_failure(error) else None, None
         while trace is not None:
             if trace.tb_frame.f_code.co_filename in self.sources:
                 where = trace
@@ -32,12 +35,21 @@ class Failures:
         if where is not None:
             text = self.sources[where.tb_frame.f_code.co_filename]
             if unreached.asserts_at(text, where.tb_lineno):
-                self.pending.append((error, operation, target, arguments))
+                self.pending.append((error, operation, target, list(map(self.key_of, arguments))))
+
+    def key_of(self, value):
+        """Returns something equal for the same argument. What an object of the code's is may change from call to call."""
+        try:
+            return dumps(value, 2)
+        except ValueError:
+            return id(value) if id(value) in self.own else object()
 
     def passed(self, operation, target, arguments):
-        """The same function has returned: the code has tried again, with the same arguments."""
-        asked = [operation, id(target), *map(_key_of, arguments)]
-        self.pending = [one for one in self.pending if [one[1], id(one[2]), *map(_key_of, one[3])] != asked]
+        """A function of the tests' has returned. If it has failed before, with the same arguments, the code has tried
+        again."""
+        if self.pending:
+            keys = list(map(self.key_of, arguments))
+            self.pending = [one for one in self.pending if one[1] != operation or one[2] is not target or one[3] != keys]
 
     def raised(self, error, mark):
         """The tests hear of ERROR, an exception of the code, and so of all that has failed since MARK."""
