@@ -69,7 +69,8 @@ def drop(attributes, names):
 def without_splitting(bases, attributes):
     """Returns ATTRIBUTES, which describe those of a class, without what would let a group of exceptions decide which
     `except*` it meets."""
-    if type(attributes) is not tuple or not any(isinstance(one, type) and issubclass(one, BaseExceptionGroup) for one in bases):
+    is_group = any(isinstance(one, type) and issubclass(one, BaseExceptionGroup) for one in bases)
+    if type(attributes) is not tuple or not is_group:
         return attributes
     return tuple(one for one in attributes if type(one) is not tuple or not one or one[0] not in SPLITTING)
 

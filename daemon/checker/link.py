@@ -440,7 +440,7 @@ class Link(stand_ins.Makers):
         return error
 
     def may_end(self, operation, arguments, kind):
-        """As endings.may_close(). Tests that cancel know what comes of it, where they wait for what they have cancelled."""
+        """As endings.may_close(). Tests that cancel know what comes of it, where they wait for what they cancelled."""
         if operation == "step" and not issubclass(kind, GeneratorExit):
             if endings.are_cancelled(self.sources):
                 return True

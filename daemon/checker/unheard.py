@@ -38,7 +38,7 @@ class Failures:
                 self.pending.append((error, operation, target, list(map(self.key_of, arguments))))
 
     def key_of(self, value):
-        """Returns something equal for the same argument. What an object of the code's is may change from call to call."""
+        """Returns something equal for the same argument. What an object of the code's is may change meanwhile."""
         try:
             return dumps(value, 2)
         except ValueError:
@@ -49,7 +49,8 @@ class Failures:
         again."""
         if self.pending:
             keys = list(map(self.key_of, arguments))
-            self.pending = [one for one in self.pending if one[1] != operation or one[2] is not target or one[3] != keys]
+            same = [one for one in self.pending if one[1] == operation and one[2] is target and one[3] == keys]
+            self.pending = [one for one in self.pending if not any(one is other for other in same)]
 
     def raised(self, error, mark):
         """The tests hear of ERROR, an exception of the code, and so of all that has failed since MARK."""

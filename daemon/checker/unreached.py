@@ -69,7 +69,8 @@ def is_left(text, line):
 def asserts_at(text, line):
     """Returns whether a statement or a call on LINE of TEXT checks something. One that looks at constants and no more
     (`assert 1 == 2`) is there to fail."""
-    parts = [one for one in suite.nodes(suite.parse(text, "<tests>")) if getattr(one, "lineno", line + 1) <= line <= one.end_lineno]
+    parts = [one for one in suite.nodes(suite.parse(text, "<tests>")) if hasattr(one, "lineno")]
+    parts = [one for one in parts if one.lineno <= line <= one.end_lineno]
     looked_at = [one for one in parts if _asserts(one)]
     if any(isinstance(one, _ast.Raise) for one in parts):  # an assert in other words
         looked_at += [one.test for one in parts if isinstance(one, _ast.If)]
