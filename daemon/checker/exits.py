@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Exits of the code where nobody hears of them. A thread that a SystemExit ends says nothing, and a process that one
-ends may say that all went well: what the tests had still to check there is not checked."""
+"""Exits of the code where nobody hears of them. A thread that a SystemExit ends says nothing, a pool keeps it in a
+future, and a process that one ends may say that all went well: what the tests had still to check there is not
+checked."""
 
 import os
 import sys
@@ -47,10 +48,11 @@ class Exits:
         self.process = os.getpid()
         self.raised = []  # by the code in threads of the tests: what is no Exception
         self.hit = []  # numbers of these threads
+        self.kept = []  # (future, what has ended a function of the tests in a pool) until they ask the future
 
     def install(self):
         text = self.gate.job.tests().lower()
-        if "thread" not in text and "process" not in text and "fork" not in text:
+        if not any(word in text for word in ("thread", "concurrent", "process", "fork")):
             return
         import threading
 
@@ -67,8 +69,9 @@ class Exits:
             return made
 
         self.link.raised = noted
-        if "thread" in text:
+        if "thread" in text or "concurrent" in text:
             self.watch_threads(threading)
+            self.watch_futures()
 
     @staticmethod
     def fail(error):
@@ -89,6 +92,28 @@ class Exits:
                 time.sleep(0.001)
         self.hit.clear()
 
+    def watch_futures(self):
+        from concurrent.futures._base import Future
+
+        set_exception = Future.set_exception
+
+        def keep(future, exception):
+            if any(exception is one for one in self.raised):
+                self.kept.append((future, exception))
+            return set_exception(future, exception)
+
+        def asked(method):
+            def ask(future, *arguments, **keywords):
+                try:
+                    return method(future, *arguments, **keywords)
+                finally:
+                    self.kept = [one for one in self.kept if one[0] is not future or not future.done()]
+
+            return ask
+
+        Future.set_exception = keep
+        Future.result, Future.exception = asked(Future.result), asked(Future.exception)
+
     def watch_threads(self, threading):
         import _thread
 
@@ -97,6 +122,8 @@ class Exits:
         def judged_later(passed, detail):
             if passed and self.hit:
                 self.settle()
+            for _, error in self.kept:
+                self.ended(error)
             return judged(passed, detail)
 
         self.gate.judged = judged_later

@@ -15,6 +15,8 @@ method_calls mock_calls""".split())
 # By these a framework learns that it is not to run a test, or that a failure is none.
 SKIPPING_NAMES = frozenset(("__unittest_skip__", "__unittest_skip_why__", "__unittest_expecting_failure__",
                             "pytestmark", "pytest_plugins", "__test__"))  # fmt: skip
+# By these `except*` learns what is in a group.
+SPLITTING = ("split", "subgroup")
 # A difference to an expected value turns into plain data by these, as arrays and intervals have them; numpy calls
 # the later ones by name.
 REDUCTIONS = frozenset("""all any item max mean median min prod ptp std sum tolist to_list to_numpy total_seconds
@@ -62,6 +64,15 @@ def drop(attributes, names):
     """Drops NAMES, and those by which a function would take part in protocols of the judge's."""
     for name in [name for name in attributes if type(name) is not str or name in names or trusted.is_protocol(name)]:
         del attributes[name]
+
+
+def without_splitting(bases, attributes):
+    """Returns ATTRIBUTES, which describe those of a class, without what would let a group of exceptions decide which
+    `except*` it meets."""
+    is_group = any(isinstance(one, type) and issubclass(one, BaseExceptionGroup) for one in bases)
+    if type(attributes) is not tuple or not is_group:
+        return attributes
+    return tuple(one for one in attributes if type(one) is not tuple or not one or one[0] not in SPLITTING)
 
 
 def asserts_itself(kind):

@@ -6,7 +6,7 @@ not decide how two values of the judge compare. The rules are in `special` and `
 the tests may do with an object of the candidate's, the second what the candidate may do with an object of
 the tests'."""
 
-import sys
+from _thread import get_ident
 from marshal import dumps
 
 import alarms
@@ -16,6 +16,7 @@ import callbacks
 import classes
 import conversation
 import describe
+import endings
 import gates
 import library
 import membrane
@@ -25,6 +26,7 @@ import plain_methods
 import simple
 import stand_ins
 import trusted
+import unheard
 import unreached
 import wire
 from callbacks import PLAIN, TESTS  # noqa: F401  for judge.py
@@ -45,33 +47,6 @@ ANSWERED = ("__array__", "__class_getitem__")
 
 class Refused(TypeError):
     """What the tests ask of an object of the candidate's would leave the verdict to the candidate."""
-
-
-def _is_in_generator():
-    """Returns whether a generator runs here, which somebody may be closing."""
-    frame = sys._getframe(1)
-    while frame is not None and not frame.f_code.co_flags & describe.FUNCTION_FLAGS:
-        frame = frame.f_back
-    return frame is not None
-
-
-def _is_cancelling(kind):
-    """Returns whether an exception would end a task that runs here as if somebody had cancelled it."""
-    events = sys.modules.get("asyncio.events")
-    if events is None or events._get_running_loop() is None:
-        return False
-    return issubclass(kind, sys.modules["asyncio.exceptions"].CancelledError)
-
-
-def _may_close(operation, arguments, kind):
-    """Returns whether KIND, which ends a generator or a task, may come back from a question: where the judge has
-    thrown it in, or asks for the result of something that may have been cancelled."""
-    if operation == "special":
-        return arguments[0] == "throw"
-    if operation == "step":
-        how, value = arguments
-        return how == "close" or how == "throw" and isinstance(value, kind)
-    return operation == "method" and arguments[0] in ("result", "exception", "throw", "athrow")
 
 
 def _exactly(kind, value):
@@ -102,6 +77,8 @@ class Link(stand_ins.Makers):
         self.tasks = None  # what the code is told of tasks (tasks.py), if it looks at them
         self.crossings = simple.Crossings()
         self.sources = {}  # texts of the tests, by file name
+        self.failures = unheard.Failures(self.sources, self.export_numbers)
+        self.main = get_ident()
         self.asking = ""  # the operation of the question that has no answer yet
         self.observed = {}  # by id(): the function of the library that each function of watch.py stands for
         self.operators = {
@@ -429,7 +406,7 @@ class Link(stand_ins.Makers):
         return result
 
     def exchange(self, message):
-        mark = len(self.leaving)
+        mark, failed = len(self.leaving), self.failures.mark()
         try:
             what, value = super().exchange(message)
         except BaseException:
@@ -437,6 +414,8 @@ class Link(stand_ins.Makers):
             raise
         self.is_left = what == "!" and any(value is one for one in self.leaving[mark:])
         del self.leaving[mark:]
+        if what == "!":
+            self.failures.raised(value, failed)
         return what, value
 
     is_left = False  # the last answer was an exception that the tests had raised in a callback
@@ -451,7 +430,7 @@ class Link(stand_ins.Makers):
         may_end = operation in ("next", "step") or operation == "special" and arguments[0] in ENDING
         if kind is SystemExit and not self.is_left:
             return CandidateExit(*error.args)
-        if self.is_ending(kind) and not self.is_left and not self.may_end(operation, arguments, kind):
+        if endings.ends(kind, self.main) and not self.is_left and not self.may_end(operation, arguments, kind):
             return RuntimeError(f"candidate raised {kind.__name__}")
         if isinstance(error, (StopIteration, StopAsyncIteration)) and not may_end:
             return RuntimeError(f"candidate raised {kind.__name__}")
@@ -460,16 +439,12 @@ class Link(stand_ins.Makers):
             return RuntimeError(f"candidate raised {kind.__name__}")
         return error
 
-    def is_ending(self, kind):
-        """Returns whether an exception would end a generator or a task of the tests without a failure."""
-        return issubclass(kind, GeneratorExit) and _is_in_generator() or _is_cancelling(kind)
-
     def may_end(self, operation, arguments, kind):
-        """As _may_close(). Tests that cancel know what comes of it, where they wait for what they have cancelled."""
+        """As endings.may_close(). Tests that cancel know what comes of it, where they wait for what they cancelled."""
         if operation == "step" and not issubclass(kind, GeneratorExit):
-            if any("cancel" in text.lower() for text in self.sources.values()):
+            if endings.are_cancelled(self.sources):
                 return True
-        return _may_close(operation, arguments, kind)
+        return endings.may_close(operation, arguments, kind)
 
     # --- what the candidate may do ---
 
@@ -491,10 +466,16 @@ class Link(stand_ins.Makers):
             raise TypeError("not for the code")
         if id(target) not in self.export_numbers and not self.is_without_number(target):
             raise WireError("a question about an unknown object")
+        if endings.cancels(operation, target, arguments, self.sources) and not endings.are_cancelled(self.sources):
+            raise TypeError("not for the code: the tests cancel nothing")
         try:
-            return handler(target, *arguments, **keywords)
-        except (SystemExit, KeyboardInterrupt, GeneratorExit) as error:
-            if callbacks.is_raised_by_tests(error):
+            result = handler(target, *arguments, **keywords)
+            self.failures.passed(operation, target, arguments)
+            return result
+        except BaseException as error:
+            self.failures.note(error, operation, target, arguments)
+            is_exit = isinstance(error, (SystemExit, KeyboardInterrupt, GeneratorExit))
+            if is_exit and callbacks.is_raised_by_tests(error):
                 self.leaving.append(error)
                 setattr(error, HAS_CROSSED, True)
             raise

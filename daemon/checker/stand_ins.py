@@ -10,6 +10,7 @@ import aliases
 import callbacks
 import classes
 import describe
+import gates
 import library
 import membrane
 import mirrors
@@ -58,7 +59,8 @@ class Makers(membrane.Space):
 
     def make_class(self, number, parts):
         if len(parts) == 9 and type(parts[5]) is tuple:
-            parts = (*parts[:5], tuple(map(self.original, parts[5])), *parts[6:])
+            bases = tuple(map(self.original, parts[5]))
+            parts = (*parts[:5], bases, gates.without_splitting(bases, parts[6]), *parts[7:])
         made = super().make_class(number, parts)
         info = self.infos[id(made)]
         info.named = info.named or any(one in self.named_classes for one in (number,))

@@ -124,7 +124,8 @@ class Gate:
 
     def judged(self, passed, detail):
         """Returns what becomes of an assertion that came out as (PASSED, DETAIL)."""
-        return (False, self.why) if self.why else (passed, detail)
+        why = self.link.failures.why() or self.why
+        return (False, why) if why else (passed, detail)
 
     # --- what has crossed ---
 

@@ -3,6 +3,7 @@
 block that begins with a method that the code lacks would end there, and pass."""
 
 import _ast
+import builtins
 
 import suite
 
@@ -43,16 +44,56 @@ def has_any(text, line):
     around = [one for one in blocks if one.body[0].lineno <= line <= one.end_lineno]
     if not around:
         return False
-    block = max(around, key=lambda one: one.body[0].lineno)
+    return _is_behind(max(around, key=lambda one: one.body[0].lineno), line)
+
+
+def _is_behind(block, line):
+    """Returns whether BLOCK has assertions on LINE or behind."""
     for part in _inside(block):  # the next round of a loop is left out, too
         if isinstance(part, LOOPS) and part.lineno <= line <= part.end_lineno:
             line = part.lineno
     return any(_asserts(part) and part.end_lineno >= line for part in _inside(block))
 
 
+def _functions(text):
+    parts = suite.nodes(suite.parse(text, "<tests>"))
+    return [one for one in parts if isinstance(one, (_ast.FunctionDef, _ast.AsyncFunctionDef))]
+
+
+def is_left(text, line):
+    """Returns whether the innermost function around LINE of TEXT has assertions there or behind."""
+    around = [one for one in _functions(text) if one.body[0].lineno <= line <= one.end_lineno]
+    return bool(around) and _is_behind(max(around, key=lambda one: one.body[0].lineno), line)
+
+
+def asserts_at(text, line):
+    """Returns whether a statement or a call on LINE of TEXT checks something. One that looks at constants and no more
+    (`assert 1 == 2`) is there to fail."""
+    parts = [one for one in suite.nodes(suite.parse(text, "<tests>")) if hasattr(one, "lineno")]
+    parts = [one for one in parts if one.lineno <= line <= one.end_lineno]
+    looked_at = [one for one in parts if _asserts(one)]
+    if any(isinstance(one, _ast.Raise) for one in parts):  # an assert in other words
+        looked_at += [one.test for one in parts if isinstance(one, _ast.If)]
+    return any(suite.names_of(one)[0] - vars(builtins).keys() for one in looked_at)
+
+
+def has_any_in(text, first_line):
+    """Returns whether the function of TEXT that begins on FIRST_LINE has assertions."""
+    for node in _functions(text):
+        if min([node.lineno, *(one.lineno for one in node.decorator_list)]) == first_line:
+            return any(map(_asserts, suite.nodes(node)))
+    return False
+
+
 def because_of(error, sources):
-    """Returns whether assertions of the tests are left out if ERROR, which was raised in a `with`, is suppressed there.
-    SOURCES are the tests' texts by file name."""
-    at = error.__traceback__
-    file = at.tb_frame.f_code.co_filename if at is not None else ""
-    return file in sources and has_any(sources[file], at.tb_lineno)
+    """Returns whether assertions of the tests are left out if ERROR, which was raised in a `with`, is suppressed there:
+    in the block or in functions that it calls. SOURCES are the tests' texts by file name."""
+    at, is_any = error.__traceback__, has_any
+    while at is not None:
+        code = at.tb_frame.f_code
+        # A comprehension has none, and is within the function around it.
+        if code.co_filename in sources and (is_any is has_any or not code.co_name.startswith("<")):
+            if is_any(sources[code.co_filename], at.tb_lineno):
+                return True
+        at, is_any = at.tb_next, is_left  # in what the block calls
+    return False

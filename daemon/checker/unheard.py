@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""Assertions that fail in a function of the tests' that the code has called, of which the tests hear nothing. Code that
+calls such a function and catches what it raises has seen a failure, and the tests go on as if there were none."""
+
+import sys
+from marshal import dumps
+
+import unreached
+
+CAUSES_MAX = 64  # exceptions that are looked at behind one
+
+
+def _is_failure(error):
+    of_pytest = getattr(sys.modules.get("_pytest.outcomes"), "Failed", ())
+    return isinstance(error, AssertionError) or isinstance(error, of_pytest)
+
+
+class Failures:
+    """SOURCES are the tests' texts by file name, and OWN what the code knows of the tests' objects, by id()."""
+
+    def __init__(self, sources, own):
+        self.sources, self.own = sources, own
+        self.pending = []  # (error, what was called, by what, with what)
+
+    def mark(self):
+        return len(self.pending)
+
+    def note(self, error, operation, target, arguments):
+        """A function of the tests' has raised ERROR, and the code hears of it."""
+        trace, where = error.__traceback__ if _is_failure(error) else None, None
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename in self.sources:
+                where = trace
+            trace = trace.tb_next
+        if where is not None:
+            text = self.sources[where.tb_frame.f_code.co_filename]
+            if unreached.asserts_at(text, where.tb_lineno):
+                self.pending.append((error, operation, target, list(map(self.key_of, arguments))))
+
+    def key_of(self, value):
+        """Returns something equal for the same argument. What an object of the code's is may change meanwhile."""
+        try:
+            return dumps(value, 2)
+        except ValueError:
+            return id(value) if id(value) in self.own else object()
+
+    def passed(self, operation, target, arguments):
+        """A function of the tests' has returned. If it has failed before, with the same arguments, the code has tried
+        again."""
+        if self.pending:
+            keys = list(map(self.key_of, arguments))
+            same = [one for one in self.pending if one[1] == operation and one[2] is target and one[3] == keys]
+            self.pending = [one for one in self.pending if not any(one is other for other in same)]
+
+    def raised(self, error, mark):
+        """The tests hear of ERROR, an exception of the code, and so of all that has failed since MARK."""
+        del self.pending[mark:]
+        for _ in range(CAUSES_MAX):
+            if error is None:
+                return
+            self.pending = [one for one in self.pending if one[0] is not error]
+            error = error.__cause__ or error.__context__
+
+    def why(self):
+        """Says why an assertion that has completed does not pass, "" if it does."""
+        failed = self.pending[0][0] if self.pending else None
+        self.pending.clear()
+        if failed is None:
+            return ""
+        return f"the code catches what fails in a function of the tests: {failed}".rstrip(": ")
