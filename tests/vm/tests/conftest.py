@@ -4,6 +4,8 @@ ended. The tests run as root, and only there."""
 
 import itertools
 import json
+import os
+import pwd
 import subprocess
 from pathlib import Path
 
@@ -76,3 +78,13 @@ def is_clean(result):
         and result["subtree_control_after"].strip() == ""
         and result["own_group_after"] == result["own_group"].replace("/daemon\n", "\n")
     )
+
+
+@pytest.fixture(name="place")
+def make_place(tmp_path):
+    """A folder that an ordinary user can write to and the daemon's account can read."""
+    for path in (tmp_path, *tmp_path.parents):
+        if path.stat().st_mode & 0o5 != 0o5:
+            path.chmod(path.stat().st_mode | 0o55)
+    os.chown(tmp_path, pwd.getpwnam("tester").pw_uid, -1)
+    return tmp_path
