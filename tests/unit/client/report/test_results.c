@@ -124,6 +124,22 @@ static void test_examples_are_of_what_counts(void **state)
     assert_only_example(failures_errors_json(&results), "d");
 }
 
+/* Those that block come first, whatever their length. */
+static void test_codes(void **state)
+{
+    _cleanup_results_ struct results results = RESULTS_NULL;
+    (void)state;
+    assert_int_equal(
+        add(&results, 0,
+            "{\"type\":\"result\",\"id\":\"a\",\"kind\":\"rubric\",\"score\":{\"passed\":false,"
+            "\"score\":0,\"failure_modes\":[{\"code\":\"w\",\"severity\":\"warn\"},{\"code\":"
+            "\"b\",\"severity\":\"block\"},{\"code\":\"long\",\"severity\":\"block\"}]}}"),
+        0);
+    _cleanup_free_ char *codes = failures_codes(&results, &results.items[0]);
+    assert_non_null(codes);
+    assert_string_equal(codes, "b, long, w");
+}
+
 /* The same id in another file is another sample of the case; cases count once. */
 static void test_samples(void **state)
 {
@@ -337,6 +353,7 @@ int main(void)
         cmocka_unit_test(test_intern),
         cmocka_unit_test(test_replaced),
         cmocka_unit_test(test_examples_are_of_what_counts),
+        cmocka_unit_test(test_codes),
         cmocka_unit_test(test_samples),
         cmocka_unit_test(test_numbered),
         cmocka_unit_test(test_many_items),
