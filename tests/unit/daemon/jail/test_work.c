@@ -805,6 +805,10 @@ static int slot_is_something_else(void *argument)
     if (step_down(f) != 0)
         return 1;
     CHECK(mkdir("other", 0700) == 0 && close(creat("other/file", 0600)) == 0);
+    work = (struct work)WORK_NULL;
+    CHECK_EQUAL(work_open_directory(&work, "missing/slot"), -ENOENT);
+    CHECK_EQUAL(work_open_directory(&work, "other/file/slot"), -ENOTDIR);
+    CHECK_EQUAL(work.top, -1);
     for (unsigned kind = 0; kind < 7; kind++) {
         if (lstat("slot", &st) == 0)
             CHECK(rmdir("slot") == 0);
