@@ -6,14 +6,15 @@
 
 Chooses COUNT places in the rooms by SEED: an operator is exchanged, a constant changed, a condition
 negated, a statement removed, or a returned value replaced. Each mutant is built in a copy of the tree.
-The unit tests of its room run first, and if they pass, the integration tests that tests/rooms.toml names
-for the room. A mutant is
+The unit tests of its room run first, for all mutants. For those that pass, the integration tests run that
+tests/rooms.toml names for the room. A mutant is
 
     killed       a test failed, or did not end
     survived     every test passed; printed with its diff. It may still be equivalent, which takes a person
                  to tell
     same code    the compiler makes the same code of it: equivalent for certain
     no program   it does not compile; another place is chosen instead
+    unit passed  no unit test failed, and the integration tests have not run: there is --unit-only
 
 Results go to DIRECTORY/results.jsonl, one line each. A run with the same DIRECTORY skips what is there,
 so an interrupted run goes on where it stopped. DIRECTORY also keeps the copy and its build; delete it after
@@ -42,7 +43,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PYTHON = "/usr/bin/python3"
-LEAST_SECONDS = 120  # a test that takes this long may be slow; after several times its usual time it hangs
+LEAST_SECONDS = 45  # a test that takes this long may be slow; after several times its usual time it hangs
 PATIENCE = 6
 
 # --- places -----------------------------------------------------------------------------------
@@ -221,10 +222,11 @@ def apart(state, command, seconds, **environment):
 class Copy:
     """A copy of the tree with a build of its own, in which one file at a time is changed."""
 
-    def __init__(self, state, unit_only):
+    def __init__(self, state):
         self.state, self.source, self.build = state, state / "src", state / "build"
-        self.unit_only = unit_only
-        self.usual, self.left_out = {}, []
+        self.unchanged = {}
+        self.kept = state / "checked.json"
+        self.checked = json.loads(self.kept.read_text()) if self.kept.exists() else {}
         if not (self.build / "build.ninja").exists():
             self.make()
         self.restore()
@@ -269,86 +271,88 @@ class Copy:
 
     def timed(self, key, command, **environment):
         """Runs a test, which has several times as long as it took when nothing was changed."""
-        usual = self.usual.get(key)
-        began = time.monotonic()
-        good, output = apart(self.state, command, max(LEAST_SECONDS, PATIENCE * (usual or 100)), **environment)
-        if usual is None:
-            self.usual[key] = time.monotonic() - began
-        return good, output
+        usual = self.checked.get(key, {"seconds": 100})["seconds"]
+        return apart(self.state, command, max(LEAST_SECONDS, PATIENCE * usual), **environment)
+
+    def unit_tests(self, room):
+        tests = json.loads((self.build / "meson-info/intro-tests.json").read_text())
+        return [test for test in tests if room in {suite.partition(":")[2] or suite for suite in test["suite"]}]
 
     def unit_targets(self, room):
         """Returns the programs of the unit tests of ROOM, and what they start."""
-        info = self.build / "meson-info"
         files = {}
-        for target in json.loads((info / "intro-targets.json").read_text()):
+        for target in json.loads((self.build / "meson-info/intro-targets.json").read_text()):
             files[target["id"]] = [os.path.relpath(name, self.build) for name in target["filename"]]
-        tests = json.loads((info / "intro-tests.json").read_text())
-        wanted = [test for test in tests if room in {suite.partition(":")[2] or suite for suite in test["suite"]}]
-        return sorted({name for test in wanted for id in test["depends"] for name in files[id]})
+        return sorted({name for test in self.unit_tests(room) for id in test["depends"] for name in files[id]})
 
     def programs(self):
         found = [f"daemon/{name}" for name in ("rubricd", "rubricd-jail", "rubricd-jail-warm")]
         return [name for name in [*found, "client/rubricctl"] if (self.build / name).exists()]
 
-    def run_unit(self, room):
-        command = ["meson", "test", "-C", str(self.build), "--no-rebuild", "--suite", room, "--print-errorlogs"]
-        return self.timed(("unit", room), command)
+    def run_unit(self, room, *options):
+        left_out = self.checked.get(f"unit {room}", {}).get("left out", [])
+        names = [test["name"] for test in self.unit_tests(room) if test["name"] not in left_out]
+        command = ["meson", "test", "-C", str(self.build), "--no-rebuild", "--print-errorlogs", *options, *names]
+        if not names:
+            return True, ""
+        return self.timed(f"unit {room}", command)
 
     def run_integration(self, room, *options):
         row = self.table.get(room, {})
+        left_out = [f"--deselect={name}" for name in self.checked.get(f"integration {room}", {}).get("left out", [])]
         files = [f"tests/integration/{name}" for name in [*row.get("tests", []), *row.get("mutants", [])]]
         command = [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "--dist", "loadfile",
-                   "-m", "not alone and not long", *options, *self.left_out, *files]  # fmt: skip
-        return self.timed(("integration", room), command, RUBRICD_BUILD=str(self.build))
+                   "-m", "not alone and not long", *options, *left_out, *files]  # fmt: skip
+        return self.timed(f"integration {room}", command, RUBRICD_BUILD=str(self.build))
 
-    def check(self, rooms):
-        """Looks what the tests say without a change. An integration test that fails then (on a busy host, or
-        one that lacks something) cannot notice anything and is left out."""
-        kept = self.state / "checked.json"
-        known = json.loads(kept.read_text()) if kept.exists() else {}
-        self.left_out = [f"--deselect={name}" for names in known.values() for name in names]
+    def check(self, stage, room):
+        """Looks what the tests say without a change, once. A test that fails then (on a busy host, or one that
+        lacks something) cannot notice anything and is left out."""
+        key = f"{stage} {room}"
+        if key in self.checked:
+            return
         if not self.ninja():
             sys.exit("mutate.py: the copy does not build")
-        for room in [room for room in rooms if room not in known]:
-            good, output = self.run_unit(room)
-            if not good:
-                sys.exit(f"{output}\nmutate.py: the unit tests of {room} fail without a change")
-            good, output = (True, "") if self.unit_only else self.run_integration(room)
-            failed = FAILED.findall(output)
-            if not good and not failed:
-                sys.exit(f"{output}\nmutate.py: the integration tests of {room} fail without a change")
-            for name in failed:
-                print(f"left out: {name}", flush=True)
-                self.left_out.append(f"--deselect={name}")
-            known[room] = failed
-            kept.write_text(json.dumps(known))
+        began = time.monotonic()
+        good, output = self.run_unit(room) if stage == "unit" else self.run_integration(room)
+        failed = (UNIT_FAILED if stage == "unit" else FAILED).findall(output)
+        if not good and not failed:
+            sys.exit(f"{output}\nmutate.py: the {stage} tests of {room} fail without a change")
+        for name in failed:
+            print(f"left out: {name}", flush=True)
+        self.checked[key] = {"seconds": time.monotonic() - began, "left out": failed}
+        self.kept.write_text(json.dumps(self.checked))
 
-    def judge(self, place, room):
-        """Builds and tests the mutant at PLACE. Returns its fate, and which test noticed."""
+    def judge(self, stage, place):
+        """Builds the mutant at PLACE and runs its tests of STAGE. Returns its fate, and which test noticed."""
+        room = str(Path(place["file"]).parent)
+        self.check(stage, room)
         file = self.source / place["file"]
         kept = file.with_suffix(file.suffix + ".orig")
-        before = self.objects_of(place["file"])
+        if file not in self.unchanged:
+            self.unchanged[file] = self.objects_of(place["file"])
         shutil.copy2(file, kept)
         try:
             file.write_text(mutate(file.read_text(), place))
-            after = self.objects_of(place["file"])
-            if after is None:
-                return "no program", ""
-            if after == before:
-                return "same code", ""
-            if not self.ninja(*self.unit_targets(room)):
-                return "no program", ""
-            return self.test(room)
+            return self.test_unit(place["file"], room) if stage == "unit" else self.test_integration(room)
         finally:
             self.restore()
 
-    def test(self, room):
-        good, output = self.run_unit(room)
-        if not good:
-            failed = UNIT_FAILED.findall(output)
-            return "killed", "unit: " + (failed[0] if failed else " ".join(output[-60:].split()))
-        if self.unit_only:
-            return "survived", ""
+    def test_unit(self, name, room):
+        after = self.objects_of(name)
+        if after is None:
+            return "no program", ""
+        if after == self.unchanged[self.source / name]:
+            return "same code", ""
+        if not self.ninja(*self.unit_targets(room)):
+            return "no program", ""
+        good, output = self.run_unit(room, "--maxfail", "1")
+        if good:
+            return "unit passed", ""
+        failed = UNIT_FAILED.findall(output)
+        return "killed", "unit: " + (failed[0] if failed else " ".join(output[-60:].split()))
+
+    def test_integration(self, room):
         if not self.ninja(*self.programs()):
             return "no program", ""
         good, output = self.run_integration(room, "-x")
@@ -364,10 +368,11 @@ def report(results, count):
     fates = {}
     for result in results:
         fates.setdefault(result["fate"], []).append(result)
-    for result in fates.get("survived", []):
-        print(f"\nsurvived: {result['name']}\n{result['diff']}", end="")
+    left = [*fates.get("survived", []), *fates.get("unit passed", [])]
+    for result in left:
+        print(f"\n{result['fate']}: {result['name']}\n{result['diff']}", end="")
     told = {fate: len(list_) for fate, list_ in sorted(fates.items())}
-    killed, survived = told.get("killed", 0), told.get("survived", 0)
+    killed, survived = told.get("killed", 0), len(left)
     by_unit = sum(result["by"].startswith("unit") for result in fates.get("killed", []))
     same = told.get("same code", 0)
     print(f"\n{killed + survived + same} of {count} mutants: {killed} killed ({by_unit} by unit tests), "
@@ -376,37 +381,45 @@ def report(results, count):
         print(f"{100 * killed / (killed + survived):.0f} % killed of those that are different code")
 
 
+class Results:
+    """What is known of each mutant; the last line of a name in the file holds."""
+
+    def __init__(self, file):
+        self.file, self.known = file, {}
+        if file.exists():
+            self.known = {entry["name"]: entry for entry in map(json.loads, file.read_text().splitlines())}
+
+    def judge(self, copy, stage, place):
+        name = name_of(copy.source, place)
+        began = time.monotonic()
+        fate, by = copy.judge(stage, place)
+        diff = diff_of((copy.source / place["file"]).read_text(), place)
+        seconds = round(time.monotonic() - began, 1)
+        self.known[name] = {"name": name, "fate": fate, "by": by, "seconds": seconds, "diff": diff}
+        with open(self.file, "a") as lines:
+            lines.write(json.dumps(self.known[name]) + "\n")
+        print(f"{fate:11s} {seconds:6.1f} s  {name}  {by}", flush=True)
+
+
 def run(arguments, rooms):
     state = arguments.state.resolve()
     state.mkdir(parents=True, exist_ok=True)
-    copy = Copy(state, arguments.unit_only)
+    copy, results = Copy(state), Results(state / "results.jsonl")
     places = all_places(copy.source, rooms)
     random.Random(arguments.seed).shuffle(places)
-    log = state / "results.jsonl"
-    known = {}
-    if log.exists():
-        known = {entry["name"]: entry for entry in map(json.loads, log.read_text().splitlines())}
-    results, checked = [], False
+    chosen = {}
     for place in places:
-        if len(results) == arguments.count:
+        if len(chosen) == arguments.count:
             break
         name = name_of(copy.source, place)
-        entry = known.get(name)
-        if not entry:
-            if not checked:
-                copy.check(rooms)
-                checked = True
-            began = time.monotonic()
-            fate, by = copy.judge(place, str(Path(place["file"]).parent))
-            diff = diff_of((copy.source / place["file"]).read_text(), place)
-            seconds = round(time.monotonic() - began, 1)
-            entry = {"name": name, "fate": fate, "by": by, "seconds": seconds, "diff": diff}
-            with open(log, "a") as lines:
-                lines.write(json.dumps(entry) + "\n")
-            print(f"{fate:10s} {seconds:6.1f} s  {name}  {by}", flush=True)
-        if entry["fate"] != "no program":
-            results.append(entry)
-    report(results, arguments.count)
+        if name not in results.known:
+            results.judge(copy, "unit", place)
+        if results.known[name]["fate"] != "no program":
+            chosen[name] = place
+    left = [] if arguments.unit_only else [name for name in chosen if results.known[name]["fate"] == "unit passed"]
+    for name in sorted(left):  # each room's together
+        results.judge(copy, "integration", chosen[name])
+    report([results.known[name] for name in chosen], arguments.count)
 
 
 def main():

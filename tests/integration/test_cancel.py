@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from conftest import PASSING, Bench, Client, Daemon, Shape, started_by_account, wait_until
+from conftest import DEADLINE, PASSING, RUBRICCTL, Bench, Client, Daemon, Shape, started_by_account, wait_until
 from test_queue import answers, assert_all_passed, hold_slots, running, submit_all
 
 NOBODY = 65534  # the account of root's daemons here
@@ -304,3 +304,46 @@ def test_the_daemons_own_user(by_account, start_public):
         own.send({"type": "drain"})
         assert own.recv()["type"] == "bye"
     assert daemon.process.wait(30) == 0
+
+
+# rubricctl cancel
+
+
+def run_cancel(daemon, *numbers, options=()):
+    return subprocess.run(
+        [RUBRICCTL, "--socket", daemon.socket, *options, "cancel", *map(str, numbers)],
+        capture_output=True, text=True, timeout=DEADLINE, check=False,
+    )  # fmt: skip
+
+
+def no_such_job(number):
+    return f"rubricctl: job {number}: denied: job_no: no such unfinished job\n"
+
+
+def test_rubricctl_cancels_by_number(daemon, client, bench):
+    """It says so of each job, and its status is that of the worst."""
+    numbers = [submit_sleeping(client, bench, id) for id in "ab"]
+    done = run_cancel(daemon, *numbers)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "".join(f"job {number} cancelled\n" for number in numbers)
+    for id, number in zip("ab", numbers):
+        assert client.recv() == error("cancelled", "cancelled while running", id=id, job_no=number)
+
+    number = submit_sleeping(client, bench, "c")
+    done = run_cancel(daemon, 999, number, options=["--no-fail"])
+    assert (done.returncode, done.stdout) == (4, f"job {number} cancelled\n")
+    assert done.stderr.startswith("rubricctl: job 999: ") and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "", "1x", "a", "99999999999999999999"])
+def test_rubricctl_cancels_nothing_if_a_number_is_none(number, daemon, client, bench):
+    running = submit_sleeping(client, bench, "a")
+    done = run_cancel(daemon, running, "--", number)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f'rubricctl: cancel: "{number}" is not a job number; rubricctl status shows them\n'
+    assert client.status()["queue"]["jobs"] == 0 and client.status()["slots"][0]["job"]["id"] == "a"
+
+
+def test_rubricctl_cancels_without_a_daemon(tmp_path):
+    command = [RUBRICCTL, "--socket", tmp_path / "none", "cancel", "1"]
+    assert subprocess.run(command, capture_output=True, timeout=DEADLINE, check=False).returncode == 3

@@ -315,6 +315,25 @@ def test_pages_where_it_is_no_terminal(daemon):
         assert process.wait(DEADLINE) == 0, "it ends once nobody reads its output"
 
 
+def test_pages_stop_while_the_daemon_is_away(daemon):
+    """Where it is no terminal, one line of complaint and no page that is out of date."""
+    with subprocess.Popen(
+        [RUBRICCTL, "--socket", daemon.socket, "status", "--watch=3600"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    ) as process:
+        while not process.stdout.readline().startswith("digest "):
+            pass
+        assert process.stdout.readline() == "\n"
+        daemon.process.kill()
+        daemon.process.wait()
+        assert process.stderr.readline().endswith("; waiting for it to come back\n")
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.read() == "" and process.wait(DEADLINE) == 130
+
+
 def test_lines_of_json(daemon):
     with subprocess.Popen(
         [RUBRICCTL, "--socket", daemon.socket, "status", "--watch=1", "--json"],

@@ -4,6 +4,7 @@
 #include "conf/config.h"
 #include "conf/keys.h"
 #include "conf/lines.h"
+#include "conf/value.h"
 #include "tests/unit/files.h"
 #include "tests/unit/limit_table.h"
 
@@ -239,6 +240,40 @@ static void test_defaults_and_shipped_file(void **state)
     assert_defaults(&f->config);
 }
 
+/* Makes one line of TEXT, in which a blank stands for each line break and bracket. */
+static void join_lines(char *text)
+{
+    char *to = text;
+    for (const char *from = text; *from; from++) {
+        bool breaks = strncmp(from, "\n# ", 3) == 0;
+        *to++ = breaks || *from == '(' ? ' ' : *from;
+        from += breaks ? 2 : 0;
+    }
+    *to = '\0';
+}
+
+/* The bounds of each number stand in the comments of the shipped file, as in "1K to 1T". */
+static void test_shipped_file_tells_bounds(void **state)
+{
+    char *text = read_shipped();
+    (void)state;
+    join_lines(text);
+    for (size_t i = 0; i < config_key_count(); i++) {
+        const struct config_key *key = config_key_at(i);
+        char low[VALUE_TEXT_MAX], high[VALUE_TEXT_MAX], both[2 * VALUE_TEXT_MAX + 8];
+        bool is_a_word = key->type == &type_log_level || key->type == &type_log_format ||
+                         key->type == &type_warm;
+        if (key->type->kind != CONFIG_NUMBER || is_a_word)
+            continue;
+        key->type->write(key->bounds.min, low);
+        key->type->write(key->bounds.max, high);
+        (void)snprintf(both, sizeof(both), " %s to %s", low, high);
+        if (!strstr(text, both))
+            fail_msg("[%s] %s:%s is not told", key->section, key->name, both);
+    }
+    free(text);
+}
+
 /* --- one file --- */
 
 static void test_every_key_is_set(void **state)
@@ -373,6 +408,7 @@ static void test_syntax_mistakes(void **state)
         {"[dameon]\nslots=lots\n", "main.conf:1: [dameon]: unknown section, did you mean "
                                    "[daemon]?"},
         {"[Daemon]\n", "main.conf:1: [Daemon]: unknown section, did you mean [daemon]?"},
+        {"[wrn]\n", "main.conf:1: [wrn]: unknown section"}, /* too far from [warm] */
         {"[limits]\ncpu=1\n", "main.conf:1: [limits]: unknown section"},
         {"[]\n", "main.conf:1: []: unknown section"},
         {"[?]\na=1\n", "main.conf:1: [?]: unknown section"},
@@ -657,6 +693,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_defaults_and_shipped_file),
+        cmocka_unit_test(test_shipped_file_tells_bounds),
         TEST(test_every_key_is_set),
         TEST(test_syntax),
         TEST(test_syntax_mistakes),

@@ -296,6 +296,32 @@ static void test_socket_length(void **state)
     assert_set(config, "daemon", "socket", text, expected);
 }
 
+/* How long a text may be: one byte more is too long. */
+static void test_lengths(void **state)
+{
+    static const struct {
+        const char *section, *name;
+        size_t most;
+    } cases[] = {
+        {"daemon", "user", 32},         {"daemon", "socket_group", 255},
+        {"daemon", "work_dir", 1023},   {"rubric", "interpreter", 1023},
+        {"rubric", "bench_root", 1023}, {"isolation", "idmap_socket", 107},
+    };
+    struct config *config = *state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        const struct config_key *key = config_key_find(cases[i].section, cases[i].name);
+        char text[1200] = {0}, expected[40];
+        struct fault why = FAULT_NULL;
+        memset(text, 'a', cases[i].most);
+        text[0] = key->type == &type_path ? '/' : 'a';
+        assert_int_equal(config_key_set(key, config, text, NULL), 0);
+        text[cases[i].most] = 'a';
+        assert_int_equal(config_key_set(key, config, text, &why), -EINVAL);
+        (void)snprintf(expected, sizeof(expected), "at most %zu bytes", cases[i].most);
+        assert_non_null(strstr(why.text, expected));
+    }
+}
+
 #define ADDRESS_WHAT "expected unix:PATH, or a loopback address with a port"
 #define ADDRESS_HINT " (as unix:/run/rubricd/metrics.sock, 127.0.0.1:9643 or [::1]:9643), got "
 
@@ -477,6 +503,35 @@ static void test_names_of_variables(void **state)
     assert_int_equal(config->sandbox_env_names.count, 6);
 }
 
+/* Sets NAME of SECTION to COUNT items, which begin with START. */
+static int set_items(struct config *config, const char *section, const char *name,
+                     const char *start, int count)
+{
+    char text[1024] = "";
+    for (int i = 0; i < count; i++)
+        (void)snprintf(text + strlen(text), 16, "%s%s%d", i > 0 ? " " : "", start, i);
+    return config_key_set(config_key_find(section, name), config, text, NULL);
+}
+
+static void test_lengths_of_lists(void **state)
+{
+    static const struct {
+        const char *section, *name, *start;
+        int most;
+    } cases[] = {
+        {"rubric", "allowed_roots", "/r", 64},
+        {"sandbox", "env_names", "N", 64},
+        {"sandbox", "readable_roots", "/r", 64},
+        {"isolation", "readable", "/r", 32},
+        {"warm", "modules", "m", 60},
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        const char *section = cases[i].section, *name = cases[i].name, *start = cases[i].start;
+        assert_int_equal(set_items(*state, section, name, start, cases[i].most), 0);
+        assert_int_equal(set_items(*state, section, name, start, cases[i].most + 1), -EINVAL);
+    }
+}
+
 static void test_number_of_items(void **state)
 {
     struct config *config = *state;
@@ -542,10 +597,12 @@ int main(void)
         TEST(test_socket_length),
         TEST(test_addresses),
         TEST(test_address_length),
+        TEST(test_lengths),
         TEST(test_bounds),
         TEST(test_environment),
         TEST(test_boolean),
         TEST(test_names_of_variables),
+        TEST(test_lengths_of_lists),
         TEST(test_number_of_items),
         TEST(test_settings),
     };

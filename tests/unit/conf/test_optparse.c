@@ -18,7 +18,7 @@ struct values {
     bool flag;
     bool end;
     long number;
-    struct text_list list;
+    struct text_list list, single;
 };
 
 static const struct option_spec specs[] = {
@@ -40,6 +40,11 @@ static const struct option_spec specs[] = {
      .kind = OPTION_LIST,
      .offset = offsetof(struct values, list),
      .max = 2},
+    {.name = "single",
+     .argument = "ITEM",
+     .kind = OPTION_LIST,
+     .offset = offsetof(struct values, single),
+     .max = 1},
 };
 
 #define WORDS_MAX 8
@@ -78,6 +83,7 @@ static void test_complaints(void **state)
         {"--number=4x", "--number: expected a whole number from 3 to 5, got \"4x\""},
         {"--number=", "--number: expected a whole number from 3 to 5, got \"\""},
         {"-la -lb -lc", "--list: given more than 2 times"},
+        {"--single=a --single=b", "--single: given more than 1 times"},
     };
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

@@ -55,12 +55,27 @@ static void test_empty_specs(void **state)
     assert_null(job_spec_free(NULL));
 }
 
+/* What the queue's bound counts: the input of the rubric, and the note on the system under test. */
+static void test_size_of_a_rubric(void **state)
+{
+    (void)state;
+    struct job_spec *spec = calloc(1, sizeof(*spec));
+    assert_non_null(spec);
+    spec->kind = JOB_RUBRIC;
+    assert_int_equal(bytes_copy("input", 5, &spec->rubric.input), 0);
+    assert_int_equal(job_spec_size(spec), 5);
+    assert_int_equal(bytes_copy("sut", 3, &spec->rubric.sut_detail), 0);
+    assert_int_equal(job_spec_size(spec), 8);
+    assert_null(job_spec_free(spec));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_empty_specs),
+        cmocka_unit_test(test_size_of_a_rubric),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,6 +91,7 @@ static void test_what_is_wrong_otherwise(void **state)
     assert_refused("{\"a\":NaN,\"a\":1}", "JSON: line 1 column");
     assert_refused("{\"a\":NaN", "JSON: line 1 ");
     assert_refused("{\"a\":0099999999999999999999}", "JSON: line 1 ");
+    assert_refused("{\"a\":09999999999999999999999}", "JSON: line 1 ");
     assert_refused("{\"a\":NaN}}", "JSON: line 1 ");
     assert_refused("{\"a\":\"", "JSON: line 1 ");
     assert_refused("{\"a\":\"\\", "JSON: line 1 ");

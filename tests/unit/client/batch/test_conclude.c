@@ -55,7 +55,11 @@ static void test_all_is_counted(void **state)
 {
     struct engine *engine = &((struct place *)*state)->engine;
     engine->summary.passed = 7; /* counted on the way; the file has these, too */
-    engine->summary.unusable = 3;
+    engine_note_unusable(engine, 0);
+    assert_false(engine->ending.bad_input);
+    engine_note_unusable(engine, 1);
+    engine_note_unusable(engine, 2);
+    assert_true(engine->ending.bad_input);
     engine_conclude(engine);
     assert_false(engine->ending.interrupted);
     assert_int_equal(engine->summary.passed, LINES / 2);

@@ -116,6 +116,19 @@ static void test_line(void **state)
     bytes_deinit(&line);
 }
 
+/* What a line lacks that carries no answer: the rest of the run goes on after it. */
+static void test_circumstances(void **state)
+{
+    (void)state;
+    _cleanup_json_ json_t *run = json_object();
+    _cleanup_json_ json_t *answer =
+        json_pack("{s:s,s:{s:i},s:s}", "mode", "warm", "usage", "cpu_ms", 5, "id", "x");
+    assert_int_equal(runinfo_set_circumstances(run, answer), 0);
+    assert_int_equal(json_object_size(run), 2);
+    assert_string_equal(text(run, "mode"), "warm");
+    assert_true(json_equal(json_object_get(run, "usage"), json_object_get(answer, "usage")));
+}
+
 static void test_moved_deadline(void **state)
 {
     (void)state;
@@ -130,9 +143,8 @@ static void test_moved_deadline(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_digests),
-        cmocka_unit_test(test_rubric_digest),
-        cmocka_unit_test(test_line),
+        cmocka_unit_test(test_digests),        cmocka_unit_test(test_rubric_digest),
+        cmocka_unit_test(test_line),           cmocka_unit_test(test_circumstances),
         cmocka_unit_test(test_moved_deadline),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

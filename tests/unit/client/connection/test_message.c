@@ -57,6 +57,18 @@ static void test_types(void **state)
     }
 }
 
+static void test_nothing_is_kept(void **state)
+{
+    struct message message;
+    (void)state;
+    assert_int_equal(decode("{\"type\":\"started\",\"id\":\"a\"}", &message, NULL), 0);
+    json_t *object = json_incref(message.object);
+    message_deinit(&message);
+    assert_null(message.object);
+    assert_int_equal(object->refcount, 1);
+    json_decref(object);
+}
+
 static void test_refused(void **state)
 {
     static const struct {
@@ -209,11 +221,9 @@ static void test_tail_is_shared(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_types),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_tail_is_the_last_ones),
-        cmocka_unit_test(test_tail_is_shared),
-        cmocka_unit_test(test_verdict),
+        cmocka_unit_test(test_types),          cmocka_unit_test(test_nothing_is_kept),
+        cmocka_unit_test(test_refused),        cmocka_unit_test(test_tail_is_the_last_ones),
+        cmocka_unit_test(test_tail_is_shared), cmocka_unit_test(test_verdict),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

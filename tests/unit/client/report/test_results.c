@@ -124,6 +124,53 @@ static void test_examples_are_of_what_counts(void **state)
     assert_only_example(failures_errors_json(&results), "d");
 }
 
+/* Those that block come first, whatever their length. */
+static void test_codes(void **state)
+{
+    _cleanup_results_ struct results results = RESULTS_NULL;
+    (void)state;
+    assert_int_equal(
+        add(&results, 0,
+            "{\"type\":\"result\",\"id\":\"a\",\"kind\":\"rubric\",\"score\":{\"passed\":false,"
+            "\"score\":0,\"failure_modes\":[{\"code\":\"w\",\"severity\":\"warn\"},{\"code\":"
+            "\"b\",\"severity\":\"block\"},{\"code\":\"long\",\"severity\":\"block\"}]}}"),
+        0);
+    _cleanup_free_ char *codes = failures_codes(&results, &results.items[0]);
+    assert_non_null(codes);
+    assert_string_equal(codes, "b, long, w");
+}
+
+/* The code that most results have comes first. */
+static void test_codes_are_sorted(void **state)
+{
+    _cleanup_results_ struct results results = RESULTS_NULL;
+    static const char *const codes[] = {"few", "most", "some", "most", "some", "most"};
+    static const char *const expected[] = {"most", "some", "few"};
+    (void)state;
+    for (size_t i = 0; i < 2 * ARRAY_SIZE(codes); i++) {
+        bool failed = i < ARRAY_SIZE(codes);
+        const char *code = codes[i % ARRAY_SIZE(codes)];
+        char text[256];
+        (void)snprintf(text, sizeof(text),
+                       failed ? "{\"type\":\"result\",\"id\":\"%zu\",\"score\":{\"passed\":false,"
+                                "\"score\":0,\"failure_modes\":[{\"code\":\"%s\",\"severity\":"
+                                "\"block\"}]}}"
+                              : "{\"type\":\"error\",\"id\":\"%zu\",\"code\":\"%s\"}",
+                       i, code);
+        assert_int_equal(add(&results, 0, text), 0);
+    }
+    _cleanup_json_ json_t *modes = failures_modes_json(&results);
+    _cleanup_json_ json_t *errors = failures_errors_json(&results);
+    assert_int_equal(json_array_size(modes), 3);
+    assert_int_equal(json_array_size(errors), 3);
+    for (size_t i = 0; i < 3; i++) {
+        const json_t *mode = json_array_get(modes, i), *of_error = json_array_get(errors, i);
+        assert_string_equal(json_string_value(json_object_get(mode, "code")), expected[i]);
+        assert_string_equal(json_string_value(json_object_get(of_error, "code")), expected[i]);
+        assert_int_equal(json_integer_value(json_object_get(mode, "count")), 3 - i);
+    }
+}
+
 /* The same id in another file is another sample of the case; cases count once. */
 static void test_samples(void **state)
 {
@@ -272,6 +319,24 @@ static void test_times(void **state)
     assert_string_equal(facts_print_time(1795283701123, text), "2026-11-21T17:55:01Z");
 }
 
+/* A line that does not know when it ended says nothing of when the run began. */
+static void test_unknown_times(void **state)
+{
+    _cleanup_results_ struct results results = RESULTS_NULL;
+    (void)state;
+    assert_int_equal(add_score(&results, 0, "a", 1), 0);
+    assert_int_equal(results.facts.started_ms, 0);
+    assert_int_equal(results.facts.finished_ms, 0);
+    assert_int_equal(add(&results, 0,
+                         "{\"type\":\"result\",\"id\":\"b\",\"score\":{\"passed\":true,"
+                         "\"score\":1},\"usage\":{\"wall_clock_ms\":100},"
+                         "\"run\":{\"finished_at\":\"2026-11-21T17:55:01.123Z\"}}"),
+                     0);
+    assert_int_equal(add_score(&results, 0, "c", 1), 0);
+    assert_int_equal(results.facts.started_ms, 1795283701023);
+    assert_int_equal(results.facts.finished_ms, 1795283701123);
+}
+
 static void test_case_digest(void **state)
 {
     static const char text[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
@@ -337,6 +402,8 @@ int main(void)
         cmocka_unit_test(test_intern),
         cmocka_unit_test(test_replaced),
         cmocka_unit_test(test_examples_are_of_what_counts),
+        cmocka_unit_test(test_codes),
+        cmocka_unit_test(test_codes_are_sorted),
         cmocka_unit_test(test_samples),
         cmocka_unit_test(test_numbered),
         cmocka_unit_test(test_many_items),
@@ -344,6 +411,7 @@ int main(void)
         cmocka_unit_test(test_estimates),
         cmocka_unit_test(test_latency),
         cmocka_unit_test(test_times),
+        cmocka_unit_test(test_unknown_times),
         cmocka_unit_test(test_case_digest),
         cmocka_unit_test(test_formats),
         cmocka_unit_test(test_markup),

@@ -416,6 +416,18 @@ static int top_directories_are_reset(void *argument)
     return r || is_fresh(&f->work);
 }
 
+/* Between the two programs of a pair, while the directories stay in use. */
+static int cleared_is_as_fresh(void *argument)
+{
+    struct fixture *f = argument;
+    int r = enter(f);
+    if (r != 0)
+        return r;
+    CHECK(begin(f, 32 * MIB) == 0 && as_a_job(hostile_job) == 0);
+    CHECK_EQUAL(work_clear(&f->work), 0);
+    return is_fresh(&f->work);
+}
+
 static int many_names_job(void)
 {
     char name[220];
@@ -793,6 +805,10 @@ static int slot_is_something_else(void *argument)
     if (step_down(f) != 0)
         return 1;
     CHECK(mkdir("other", 0700) == 0 && close(creat("other/file", 0600)) == 0);
+    work = (struct work)WORK_NULL;
+    CHECK_EQUAL(work_open_directory(&work, "missing/slot"), -ENOENT);
+    CHECK_EQUAL(work_open_directory(&work, "other/file/slot"), -ENOTDIR);
+    CHECK_EQUAL(work.top, -1);
     for (unsigned kind = 0; kind < 7; kind++) {
         if (lstat("slot", &st) == 0)
             CHECK(rmdir("slot") == 0);
@@ -833,6 +849,23 @@ static int job_renames_its_directory(void *argument)
     CHECK(is_empty(work.top));
     CHECK_EQUAL(mode_of("slot"), 0700);
     CHECK_EQUAL(work_begin(&work, 8, MIB, &cwd), 0);
+    return 0;
+}
+
+/* What the first program of a pair leaves goes, and the directory stays for the second. */
+static int job_directory_is_cleared(void *argument)
+{
+    struct work work = WORK_NULL;
+    int cwd;
+    if (step_down(argument) != 0)
+        return 1;
+    CHECK_EQUAL(work_open_directory(&work, "slot"), 0);
+    CHECK_EQUAL(work_begin(&work, 1, MIB, &cwd), 0);
+    CHECK(fchdir(cwd) == 0 && make_things() == 0 && fchmod(cwd, 0) == 0);
+    CHECK_EQUAL(work_clear(&work), 0);
+    CHECK(is_empty(cwd));
+    CHECK(fchdir(work.top) == 0 && touch("job-1/of-second"));
+    CHECK_EQUAL(work_empty(&work), 0);
     return 0;
 }
 
@@ -879,6 +912,7 @@ int main(void)
         WITH_FIXTURE(held_files_are_noticed),
         WITH_FIXTURE(a_twin_has_its_own),
         WITH_FIXTURE(top_directories_are_reset),
+        WITH_FIXTURE(cleared_is_as_fresh),
         WITH_FIXTURE(too_many_attributes),
         WITH_FIXTURE(unpack_files),
         WITH_FIXTURE(unpack_truncated),
@@ -891,6 +925,7 @@ int main(void)
         WITH_FIXTURE(slot_is_used),
         WITH_FIXTURE(slot_is_something_else),
         WITH_FIXTURE(job_renames_its_directory),
+        WITH_FIXTURE(job_directory_is_cleared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,9 +2,14 @@
 /* Tests which format a scraper gets. The integration tests cover HTTP itself. */
 #include "daemon/observe/scrape.h"
 #include "proto/util.h"
+#include "tests/unit/files.h"
+#include "tests/unit/scarce.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -62,11 +67,47 @@ static void the_older_format(void **state)
             fail_msg("%s", accepts[i] ? accepts[i] : "nothing");
 }
 
+/* However early memory runs out: it is told unless libevent can do without, and nothing is left. */
+static void out_of_memory(void **state)
+{
+    static struct log log;
+    char path[64], listen[80];
+    bool has_failed = true;
+    (void)state;
+    (void)snprintf(path, sizeof(path), "/tmp/test_scrape.%d", (int)getpid());
+    (void)snprintf(listen, sizeof(listen), "unix:%s", path);
+    const struct scrape_config config = {.listen = listen, .group = ""};
+    log_init(&log, LOG_WARNING, CONFIG_LOG_PLAIN);
+    event_set_mem_functions(scarce_malloc, realloc, free);
+    allocations_left = 1000;
+    struct event_base *base = event_base_new();
+    assert_non_null(base);
+    size_t descriptors = count_descriptors();
+    for (int successes = 0; has_failed; successes++) {
+        struct scrape scrape;
+        struct fault fault = FAULT_NULL;
+        allocations_left = successes;
+        int r = scrape_init(&scrape, base, &log, &config, &fault);
+        if (r < 0) {
+            assert_int_equal(r, -ENOMEM);
+            assert_string_equal(fault.text, "[metrics] listen: out of memory");
+        }
+        assert_true(r < 0 || scrape.listener);
+        has_failed = allocations_left < 0;
+        allocations_left = 1000;
+        scrape_deinit(&scrape);
+        assert_int_equal(count_descriptors(), descriptors);
+        assert_int_equal(access(path, F_OK), -1);
+    }
+    event_base_free(base);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(openmetrics),
         cmocka_unit_test(the_older_format),
+        cmocka_unit_test(out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -203,6 +203,50 @@ static bool hear(struct fixture *f, uint64_t now_ms, uint64_t run_ms, uint64_t w
     return slot_job_hear_times(&f->job, &notice, getpid(), run_for(f, now_ms));
 }
 
+/* What the jail tells of the end is the job's result. */
+static void test_the_end(void **state)
+{
+    struct fixture *f = *state;
+    const struct link_notice notice = {.type = LINK_ENDED,
+                                       .wait_status = 9,
+                                       .cpu_us = 12345,
+                                       .max_rss_bytes = 678,
+                                       .run_delay_ns = 5,
+                                       .evidence = 3,
+                                       .error = ENOSPC,
+                                       .leftover = true,
+                                       .warm = 1};
+    (void)run_for(f, 0);
+    slot_job_note_end(&f->job, &notice);
+    const struct slot_result *result = &f->job.result;
+    assert_int_equal(f->job.phase, SLOT_JOB_ENDED);
+    assert_true(f->job.spent && result->lacked_room && result->warm);
+    assert_int_equal(result->wait_status, 9);
+    assert_int_equal(result->cpu_us, 12345);
+    assert_int_equal(result->max_rss_bytes, 678);
+    assert_int_equal(result->run_delay_ns, 5);
+    assert_int_equal(result->evidence, 3);
+}
+
+/* What it told at the deadline, of the whole tree, is not taken back; what it does not know is no
+ * news. */
+static void test_the_end_after_the_deadline(void **state)
+{
+    struct fixture *f = *state;
+    static const struct {
+        uint64_t before, told, after;
+    } cases[] = {{7, 5, 7}, {5, 7, 7}, {7, UINT64_MAX, 7}, {UINT64_MAX, 5, 5}};
+    (void)run_for(f, 0);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        const struct link_notice notice = {.type = LINK_ENDED, .run_delay_ns = cases[i].told};
+        struct slot_job job = f->job;
+        job.result.run_delay_ns = cases[i].before;
+        slot_job_note_end(&job, &notice);
+        assert_true(job.result.run_delay_ns == cases[i].after);
+        assert_false(job.spent || job.result.lacked_room || job.result.warm);
+    }
+}
+
 static void test_at_the_deadline_the_jail_is_asked(void **state)
 {
     struct fixture *f = *state;
@@ -402,6 +446,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_cancelled_at_a_jail_it_waits_for_no_other, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_moved_it_is_in_one_place, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_the_end, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_the_end_after_the_deadline, setup, teardown),
         cmocka_unit_test_setup_teardown(test_at_the_deadline_the_jail_is_asked, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_jail_that_does_not_answer, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_jail_that_cannot_be_asked, setup, teardown),

@@ -64,12 +64,28 @@ static void connections_are_counted(void **state)
     assert_true(TAILQ_EMPTY(&supervisor.conns));
 }
 
+/* Only a group with the controller bounds the memory of jobs. */
+static void settings_know_the_control_groups(void **state)
+{
+    static struct supervisor supervisor;
+    (void)state;
+    fault_set(&supervisor.no_cgroups, "there are none");
+    for (int i = 0; i < 4; i++) {
+        supervisor.cgroups.fd = i & 1 ? 5 : -1;
+        supervisor.cgroups.has[CGROUP_MEMORY] = i & 2;
+        const struct settings_host host = state_host(&supervisor);
+        assert_int_equal(host.bounds_memory, i == 3);
+        assert_string_equal(host.no_cgroups ? host.no_cgroups : "", i & 1 ? "" : "there are none");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(phases_that_may_follow),
         cmocka_unit_test(what_phases_mean),
         cmocka_unit_test(connections_are_counted),
+        cmocka_unit_test(settings_know_the_control_groups),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
