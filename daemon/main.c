@@ -9,6 +9,7 @@
 #include "daemon/base/reserve.h"
 #include "daemon/supervisor/supervisor.h"
 #include "daemon/version.h"
+#include "proto/shortage.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -91,10 +92,13 @@ static void ask_for_short_turns(void)
     (void)syscall(SYS_sched_setattr, 0, &attr, 0);
 }
 
-/* Finds rubricd-jail beside this program, as in a build tree, or where it is installed. */
-static void find_jail(char *path, size_t size)
+/* Finds rubricd-jail beside this program, as in a build tree, or where it is installed. A negative
+ * errno if something is short: another jail, or none that is warm, would change the digest. */
+static int find_jail(char *path, size_t size)
 {
     ssize_t n = readlink("/proc/self/exe", path, size - 1);
+    if (n < 0 && is_shortage(errno))
+        return -errno;
     char *slash = NULL;
     if (n > 0) {
         path[n] = '\0';
@@ -103,30 +107,39 @@ static void find_jail(char *path, size_t size)
     if (slash) {
         (void)snprintf(slash, size - (size_t)(slash - path), "/rubricd-jail");
         if (access(path, X_OK) == 0)
-            return;
+            return 0;
+        if (is_shortage(errno))
+            return -errno;
     }
     (void)snprintf(path, size, RUBRICD_LIBEXEC "/rubricd-jail");
+    return 0;
 }
 
-static int open_jail(struct fault *fault)
+/* Opens the jail, and the optional one that holds a warm interpreter, or says in its place why
+ * there is none. Only the one beside rubricd-jail will do: a jail of another build could
+ * misunderstand this daemon. 0 or a negative errno with FAULT; the caller owns what is open. */
+static int open_jails(struct supervisor_options *options, struct fault *fault)
 {
-    char path[4096];
-    find_jail(path, sizeof(path));
-    int fd = open(path, O_PATH | O_CLOEXEC);
-    if (fd < 0)
-        fault_set(fault, "%s: %s", path, strerror(errno));
-    return fd < 0 ? -errno : fd;
-}
-
-/* Opens the optional jail that holds a warm interpreter. Only the one beside rubricd-jail will do:
- * a jail of another build could misunderstand this daemon. */
-static int open_warm_jail(void)
-{
-    char jail[4096], path[sizeof(jail) + sizeof("-warm")];
-    find_jail(jail, sizeof(jail));
-    (void)snprintf(path, sizeof(path), "%s-warm", jail);
-    int fd = open(path, O_PATH | O_CLOEXEC);
-    return fd < 0 ? -errno : fd;
+    char jail[4096], warm[sizeof(jail) + sizeof("-warm")];
+    int r = find_jail(jail, sizeof(jail));
+    if (r < 0) {
+        fault_set(fault, "rubricd-jail cannot be looked for: %s", strerror(-r));
+        return r;
+    }
+    options->jail_program = open(jail, O_PATH | O_CLOEXEC);
+    if (options->jail_program < 0) {
+        r = -errno;
+        fault_set(fault, "%s: %s", jail, strerror(-r));
+        return r;
+    }
+    (void)snprintf(warm, sizeof(warm), "%s-warm", jail);
+    options->warm_program = open(warm, O_PATH | O_CLOEXEC);
+    if (options->warm_program < 0)
+        options->warm_program = -errno;
+    if (options->warm_program >= 0 || !is_shortage(-options->warm_program))
+        return 0;
+    fault_set(fault, "%s: %s", warm, strerror(-options->warm_program));
+    return options->warm_program;
 }
 
 /* Makes what only root can make, the directories and the socket, then gives up root. */
@@ -176,12 +189,12 @@ static int run(struct config *config, const struct arguments *arguments,
     struct supervisor_options options = {
         .version = RUBRICD_VERSION,
         .source = arguments->serve_fd < 0 ? &source : NULL,
-        .jail_program = open_jail(&fault),
-        .warm_program = open_warm_jail(),
+        .jail_program = -1,
+        .warm_program = -ENOENT,
         .serve_fd = (int)arguments->serve_fd,
         .sockets = *sockets,
     };
-    if (options.jail_program < 0 || stop_being_root(config, &options, &fault) < 0) {
+    if (open_jails(&options, &fault) < 0 || stop_being_root(config, &options, &fault) < 0) {
         tell_of_failure(log_format, &fault);
         if (options.owns_socket && socket)
             (void)unlink(socket);

@@ -14,6 +14,8 @@ struct request_policy {
     bool allow_network; /* a sandbox job may ask for it */
 };
 
+struct json_places;
+
 struct job_kind {
     const char *name;            /* in messages and in the configuration */
     const struct field *fields;  /* of the job's object; the common ones first (jobfields.h) */
@@ -28,9 +30,10 @@ struct job_kind {
                         struct job_spec *spec, struct fault *fault);
 
     /* Decodes VALUES, one for each of the fields, into SPEC, whose kind, priority and limits are
-     * set. 0 or negative with FAULT; on failure SPEC is still good for deinit. */
+     * set. PLACES may be NULL: what it has the text of can be copied instead of printed. 0 or
+     * negative with FAULT; on failure SPEC is still good for deinit. */
     int (*decode)(const json_t *const values[], const struct request_policy *policy,
-                  struct job_spec *spec, struct fault *fault);
+                  const struct json_places *places, struct job_spec *spec, struct fault *fault);
 
     /* About how much memory SPEC takes beside its struct, in bytes. */
     size_t (*size)(const struct job_spec *spec);

@@ -12,6 +12,13 @@
 #define ARRAY_OVERHEAD 320
 #define VALUE_OVERHEAD 128
 #define KEY_OVERHEAD 448
+/* A real takes no more memory than an integer, but its digits take time, and most if it has an
+ * exponent. That true and false have an `e`, too, does no harm. */
+#define POINT_OVERHEAD 64
+#define EXPONENT_OVERHEAD 128
+
+/* A longer text that is wrong is explained in fewer words: jansson takes 15 ns for each byte. */
+#define EXPLAINED_MAX (64u << 10)
 
 /* What one pass over a text finds. */
 struct outline {
@@ -24,18 +31,17 @@ struct outline {
  * strings. For bytes that are not JSON the answer does not matter: the parser refuses them. */
 static struct outline outline_of(const char *text, size_t n, size_t max_overhead)
 {
-    static const uint16_t overheads[256] = {['{'] = OBJECT_OVERHEAD,
-                                            ['['] = ARRAY_OVERHEAD,
-                                            [','] = VALUE_OVERHEAD,
-                                            [':'] = KEY_OVERHEAD};
+    static const uint16_t overheads[256] = {
+        ['{'] = OBJECT_OVERHEAD,  ['['] = ARRAY_OVERHEAD, [','] = VALUE_OVERHEAD,
+        [':'] = KEY_OVERHEAD,     ['.'] = POINT_OVERHEAD, ['e'] = EXPONENT_OVERHEAD,
+        ['E'] = EXPONENT_OVERHEAD};
     size_t overhead = 0;
     unsigned depth = 0;
 
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)text[i];
         if (c == '"') {
-            for (i++; i < n && text[i] != '"'; i++)
-                i += text[i] == '\\';
+            i = json_string_end(text, n, i + 1);
             continue;
         }
         overhead += overheads[c];
@@ -59,8 +65,10 @@ static size_t parse_max(size_t n, const struct outline *outline)
     return outline->overhead + (4 + 1 + 1) * n + 4096;
 }
 
-/* 0, -ENOMEM, or -EBADMSG with *ret_error. */
-static int parse(const char *text, size_t n, size_t memory, json_t **ret, json_error_t *ret_error)
+/* Says what jansson says of a text that json_parse() refuses. 0, -ENOMEM, or -EBADMSG with
+ * *ret_error. */
+static int parse_by_jansson(const char *text, size_t n, size_t memory, json_t **ret,
+                            json_error_t *ret_error)
 {
     int r = json_guard_begin(memory);
     if (r < 0)
@@ -78,17 +86,43 @@ static int parse(const char *text, size_t n, size_t memory, json_t **ret, json_e
     return r;
 }
 
+/* Says what is wrong with a text that json_parse() refuses, in jansson's words unless that takes
+ * long. 0 or -ENOMEM. */
+static int explain(const char *text, size_t n, const struct outline *outline,
+                   const struct json_wrong *wrong, size_t *ret_at, struct fault *fault)
+{
+    json_error_t error = {.line = 0};
+    json_t *value = NULL;
+    int r =
+        n > EXPLAINED_MAX ? 0 : parse_by_jansson(text, n, parse_max(n, outline), &value, &error);
+    if (r == -EBADMSG) {
+        fault_set(fault, "JSON: line %d column %d: %s", error.line, error.column, error.text);
+        *ret_at = MIN((size_t)MAX(error.position, 0), n);
+        return 0;
+    }
+    json_decref(value);
+    if (r < 0)
+        return r;
+    size_t lines = 1, columns = 0;
+    for (size_t i = 0; i < wrong->at; i++) {
+        columns = text[i] == '\n' ? 0 : columns + ((text[i] & 0xC0) != 0x80);
+        lines += text[i] == '\n';
+    }
+    fault_set(fault, "JSON: line %zu column %zu: %s", lines, columns, wrong->what);
+    *ret_at = wrong->at;
+    return 0;
+}
+
 int json_read_object(const char *text, size_t n, json_t **ret, struct fault *fault)
 {
     size_t at;
-    return json_read_bounded(text, n, SIZE_MAX, ret, &at, fault);
+    return json_read_bounded(text, n, SIZE_MAX, ret, NULL, &at, fault);
 }
 
-int json_read_bounded(const char *text, size_t n, size_t max_overhead, json_t **ret, size_t *ret_at,
-                      struct fault *fault)
+/* Refuses what would take too much, before anything is allocated for it. */
+static int check_outline(const char *text, size_t n, size_t max_overhead,
+                         struct outline *ret_outline, size_t *ret_at, struct fault *fault)
 {
-    if (!text)
-        text = "";
     struct outline outline = outline_of(text, n, max_overhead);
     if (outline.too_deep < n) {
         fault_set(fault, "JSON: nested deeper than %d levels at byte %zu", JSON_DEPTH_MAX,
@@ -102,20 +136,31 @@ int json_read_bounded(const char *text, size_t n, size_t max_overhead, json_t **
         *ret_at = outline.too_many + 1;
         return -EBADMSG;
     }
-
     const char *nul = memchr(text, '\0', n);
     if (nul) { /* jansson takes some of them for the end of the text */
         fault_set(fault, "JSON: NUL at byte %td", nul - text);
         *ret_at = (size_t)(nul - text) + 1;
         return -EBADMSG;
     }
+    *ret_outline = outline;
+    return 0;
+}
 
-    json_error_t error = {.line = 0};
+int json_read_bounded(const char *text, size_t n, size_t max_overhead, json_t **ret,
+                      struct json_places *places, size_t *ret_at, struct fault *fault)
+{
+    if (!text)
+        text = "";
+    struct outline outline;
+    int r = check_outline(text, n, max_overhead, &outline, ret_at, fault);
+    if (r < 0)
+        return r;
+    struct json_wrong wrong;
     _cleanup_json_ json_t *value = NULL;
-    int r = parse(text, n, parse_max(n, &outline), &value, &error);
+    r = json_parse(text, n, &value, places, &wrong);
     if (r == -EBADMSG) {
-        fault_set(fault, "JSON: line %d column %d: %s", error.line, error.column, error.text);
-        *ret_at = MIN((size_t)MAX(error.position, 0), n);
+        r = explain(text, n, &outline, &wrong, ret_at, fault);
+        return r < 0 ? r : -EBADMSG;
     }
     if (r < 0)
         return r;

@@ -4,14 +4,12 @@
 
 #include "bytes.h"
 #include "fault.h"
+#include "json_parse.h"
 
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* Deepest nesting that is read; the outermost object counts as 1. */
-#define JSON_DEPTH_MAX 200
 
 /* Reads one JSON object of exactly N bytes. Refuses trailing bytes, duplicate keys, nesting deeper
  * than JSON_DEPTH_MAX, NaN, infinity, numbers that overflow, and ill-formed UTF-8. Keeps \u0000 in
@@ -22,9 +20,10 @@ int json_read_object(const char *text, size_t n, json_t **ret, struct fault *fau
 
 /* The same, but also refuses a text whose values would take more than MAX_OVERHEAD bytes besides
  * their text, by an estimate that is never too low and is made before anything is allocated. Sets
- * *ret_at, if it returns -EBADMSG, to the offset behind what is wrong. */
-int json_read_bounded(const char *text, size_t n, size_t max_overhead, json_t **ret, size_t *ret_at,
-                      struct fault *fault);
+ * *PLACES (json_parse.h), which borrows TEXT and may be NULL, and if it returns -EBADMSG *ret_at to
+ * the offset behind what is wrong. */
+int json_read_bounded(const char *text, size_t n, size_t max_overhead, json_t **ret,
+                      struct json_places *places, size_t *ret_at, struct fault *fault);
 
 /* Makes a JSON string of arbitrary bytes, with U+FFFD for ill-formed UTF-8. NULL when memory runs
  * out. */
@@ -32,9 +31,3 @@ json_t *json_text(const char *bytes, size_t n);
 
 /* Returns "an object", "a string", ...: for messages. */
 const char *json_type_name(const json_t *value);
-
-static inline void json_decref_pointer(json_t **value)
-{
-    json_decref(*value);
-}
-#define _cleanup_json_ _cleanup_(json_decref_pointer)

@@ -269,8 +269,10 @@ static const struct field code_exec_fields[CODE_EXEC_FIELDS] = {
 _Static_assert(CODE_EXEC_FIELDS <= JOB_FIELDS_MAX, "JOB_FIELDS_MAX");
 
 static int decode_code_exec(const json_t *const values[], const struct request_policy *policy,
-                            struct job_spec *spec, struct fault *fault)
+                            const struct json_places *places, struct job_spec *spec,
+                            struct fault *fault)
 {
+    (void)places;
     struct code_exec_spec *code_exec = &spec->code_exec;
     code_exec->cold = json_is_false(values[CODE_EXEC_WARM]);
     code_exec->transcript = json_is_true(values[CODE_EXEC_TRANSCRIPT]);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests of kind `rubric`: an answer and the task class whose rubric.py grades it. */
 #include "jobfields.h"
+#include "json_parse.h"
 #include "printer.h"
 
 #include <string.h>
@@ -77,20 +78,6 @@ static int decode_sut(const json_t *sut, struct rubric_spec *rubric, struct faul
     return values[DETAIL] ? job_copy_string(values[DETAIL], &rubric->sut_detail) : 0;
 }
 
-/* Prints the rubric's stdin. A queued job keeps it as text because a parsed tree takes some ten
- * times the memory. */
-static int print_input(const json_t *test_case, const json_t *harness_output, struct bytes *ret)
-{
-    struct printer printer = PRINTER_NULL;
-    printer_open(&printer);
-    printer_name(&printer, "case");
-    printer_value(&printer, test_case);
-    printer_name(&printer, "harness_output");
-    printer_value(&printer, harness_output);
-    printer_close(&printer);
-    return printer_finish(&printer, ret);
-}
-
 enum {
     RUBRIC_TASK_CLASS = JOB_FIELDS_COMMON,
     RUBRIC_CASE,
@@ -112,8 +99,36 @@ static const struct field rubric_fields[RUBRIC_FIELDS] = {
 };
 _Static_assert(RUBRIC_FIELDS <= JOB_FIELDS_MAX, "JOB_FIELDS_MAX");
 
+/* Adds VALUE as the client wrote it, without white space: to print numbers again takes long. */
+static void add_value(struct printer *printer, const json_t *value,
+                      const struct json_places *places)
+{
+    size_t n = json_place_length(places, value);
+    char *room = n > 0 ? printer_room(printer, n) : NULL;
+    if (room)
+        printer_advance(printer, json_place_copy(places, value, room));
+    else
+        printer_value(printer, value);
+}
+
+/* Makes the rubric's stdin. A queued job keeps it as text because a parsed tree takes some ten
+ * times the memory. */
+static int print_input(const json_t *const values[], const struct json_places *places,
+                       struct bytes *ret)
+{
+    struct printer printer = PRINTER_NULL;
+    printer_open(&printer);
+    printer_name(&printer, "case");
+    add_value(&printer, values[RUBRIC_CASE], places);
+    printer_name(&printer, "harness_output");
+    add_value(&printer, values[RUBRIC_HARNESS_OUTPUT], places);
+    printer_close(&printer);
+    return printer_finish(&printer, ret);
+}
+
 static int decode_rubric(const json_t *const values[], const struct request_policy *policy,
-                         struct job_spec *spec, struct fault *fault)
+                         const struct json_places *places, struct job_spec *spec,
+                         struct fault *fault)
 {
     struct rubric_spec *rubric = &spec->rubric;
     rubric->cold = json_is_false(values[RUBRIC_WARM]);
@@ -131,7 +146,7 @@ static int decode_rubric(const json_t *const values[], const struct request_poli
     if (r == 0 && values[RUBRIC_BENCH_ROOT])
         r = job_copy_text(values[RUBRIC_BENCH_ROOT], &rubric->bench_root);
     if (r == 0)
-        r = print_input(values[RUBRIC_CASE], values[RUBRIC_HARNESS_OUTPUT], &rubric->input);
+        r = print_input(values, places, &rubric->input);
     return r;
 }
 

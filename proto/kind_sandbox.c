@@ -430,8 +430,10 @@ static const struct field sandbox_fields[SANDBOX_FIELDS] = {
 _Static_assert(SANDBOX_FIELDS <= JOB_FIELDS_MAX, "JOB_FIELDS_MAX");
 
 static int decode_sandbox(const json_t *const values[], const struct request_policy *policy,
-                          struct job_spec *spec, struct fault *fault)
+                          const struct json_places *places, struct job_spec *spec,
+                          struct fault *fault)
 {
+    (void)places;
     struct sandbox_spec *sandbox = &spec->sandbox;
     int r = decode_program(values[SANDBOX_FIELD_ARGV], values[SANDBOX_FIELD_SNIPPET],
                            values[SANDBOX_FIELD_GENERATION], values[SANDBOX_FIELD_RUNNER], sandbox,

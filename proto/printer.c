@@ -73,6 +73,17 @@ void printer_bytes(struct printer *printer, const struct bytes *printed)
     add(printer, printed->data, printed->length);
 }
 
+char *printer_room(struct printer *printer, size_t n)
+{
+    return reserve(printer, n);
+}
+
+void printer_advance(struct printer *printer, size_t n)
+{
+    assert(printer->failed || n < printer->room - printer->text.length);
+    printer->text.length += printer->failed ? 0 : n;
+}
+
 void printer_boolean(struct printer *printer, bool value)
 {
     printer_word(printer, value ? "true" : "false");

@@ -30,6 +30,11 @@ void printer_name(struct printer *printer, const char *name);
 void printer_word(struct printer *printer, const char *word);
 void printer_bytes(struct printer *printer, const struct bytes *printed);
 
+/* Returns room for N bytes, in which a caller prints itself, and takes the first N of them into the
+ * text. NULL if memory ran out. */
+char *printer_room(struct printer *printer, size_t n);
+void printer_advance(struct printer *printer, size_t n);
+
 void printer_boolean(struct printer *printer, bool value);
 void printer_integer(struct printer *printer, int64_t value);
 

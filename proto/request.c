@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "request.h"
 #include "jobfields.h"
+#include "json_parse.h"
 #include "salvage.h"
 
 #include <string.h>
@@ -44,8 +45,8 @@ static int decode_priority(const json_t *value, int *ret, struct fault *fault)
     return 0;
 }
 
-static int decode_job(const json_t *job, const struct request_policy *policy, struct job_spec **ret,
-                      struct fault *fault)
+static int decode_job(const json_t *job, const struct request_policy *policy,
+                      const struct json_places *places, struct job_spec **ret, struct fault *fault)
 {
     enum job_kind_id id = 0;
     const json_t *values[JOB_FIELDS_MAX] = {NULL};
@@ -66,7 +67,7 @@ static int decode_job(const json_t *job, const struct request_policy *policy, st
     if (r == 0 && values[JOB_FIELD_LIMITS])
         r = job_decode_limits(values[JOB_FIELD_LIMITS], policy, spec, fault);
     if (r == 0)
-        r = kind->decode(values, policy, spec, fault);
+        r = kind->decode(values, policy, places, spec, fault);
     if (r == 0)
         *ret = TAKE_PTR(spec);
     return r;
@@ -81,7 +82,8 @@ static int decode_id(const json_t *value, struct bytes *ret, struct fault *fault
 }
 
 static int decode_submit(const json_t *message, const struct request_policy *policy,
-                         struct request *request, struct fault *fault)
+                         const struct json_places *places, struct request *request,
+                         struct fault *fault)
 {
     enum { TYPE, ID, JOB, FIELDS };
     static const struct field table[FIELDS] = {
@@ -94,7 +96,7 @@ static int decode_submit(const json_t *message, const struct request_policy *pol
     if (r == 0)
         r = decode_id(values[ID], &request->id, fault);
     if (r == 0)
-        r = decode_job(values[JOB], policy, &request->job, fault);
+        r = decode_job(values[JOB], policy, places, &request->job, fault);
     return r;
 }
 
@@ -152,8 +154,8 @@ static int decode_type(const json_t *message, enum request_type *ret, struct fau
     return fault_set(fault, "type: unknown message type \"%.*s\"", SHOWN(json_string_value(value)));
 }
 
-int request_decode(const json_t *message, const struct request_policy *policy, struct request *ret,
-                   struct fault *fault)
+static int decode(const json_t *message, const struct request_policy *policy,
+                  const struct json_places *places, struct request *ret, struct fault *fault)
 {
     _cleanup_request_ struct request request = REQUEST_NULL;
     int r = decode_type(message, &request.type, fault);
@@ -161,7 +163,7 @@ int request_decode(const json_t *message, const struct request_policy *policy, s
         return r;
     switch (request.type) {
     case REQUEST_SUBMIT:
-        r = decode_submit(message, policy, &request, fault);
+        r = decode_submit(message, policy, places, &request, fault);
         break;
     case REQUEST_CANCEL:
         r = decode_cancel(message, &request, fault);
@@ -179,6 +181,12 @@ int request_decode(const json_t *message, const struct request_policy *policy, s
         request = (struct request)REQUEST_NULL;
     }
     return r;
+}
+
+int request_decode(const json_t *message, const struct request_policy *policy, struct request *ret,
+                   struct fault *fault)
+{
+    return decode(message, policy, NULL, ret, fault);
 }
 
 /* --- a frame ------------------------------------------------------------------------------- */
@@ -206,9 +214,10 @@ int request_read(const char *text, size_t n, const struct request_policy *policy
                  struct request *ret, json_t **ret_id, struct fault *fault)
 {
     _cleanup_json_ json_t *message = NULL;
+    struct json_places places;
     size_t at;
     *ret_id = NULL;
-    int r = json_read_bounded(text, n, REQUEST_OVERHEAD_MAX, &message, &at, fault);
+    int r = json_read_bounded(text, n, REQUEST_OVERHEAD_MAX, &message, &places, &at, fault);
     if (r == -ENOMEM) { /* there may be enough for the id alone */
         struct salvage salvage;
         salvage_read(text, n, n, REQUEST_ID_MAX, &salvage);
@@ -217,7 +226,7 @@ int request_read(const char *text, size_t n, const struct request_policy *policy
     if (r == -EBADMSG)
         explain(text, n, at, ret_id, fault);
     if (r == 0)
-        r = request_decode(message, policy, ret, fault);
+        r = decode(message, policy, &places, ret, fault);
     if (r < 0 && message)
         *ret_id = json_incref(peek_id(message));
     return r;

@@ -11,7 +11,7 @@
 
 #define REQUEST_ID_MAX 128
 /* How much memory the values of a frame may take besides their text. Reading so many takes less
- * than a tenth of a second, for which nobody else is served. */
+ * than a tenth of a second, for which nobody else is served (tests/bench/frame_delay.py). */
 #define REQUEST_OVERHEAD_MAX ((size_t)64 << 20)
 
 enum request_type {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "conn.h"
+#include "outgoing.h"
 
+#include "daemon/base/clock.h"
 #include "daemon/base/events.h"
 #include "daemon/base/reserve.h"
 #include "daemon/jobs/settings.h"
@@ -10,7 +12,6 @@
 #include <event2/buffer.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,7 +30,8 @@ static void pump(struct conn *conn);
 /* What is not read would not take its turn in the line, and is not to blame for sending nothing. */
 static void settle_share(struct conn *conn)
 {
-    receive_share_pause(&conn->share, conn->is_parked || conn->is_choked, conn->is_parked);
+    bool is_whole = conn->is_parked || conn->turn.is_waiting;
+    receive_share_pause(&conn->share, is_whole || conn->is_choked, is_whole);
 }
 
 /* The one function that moves CONN into and out of env->parked, and REQUEST with it: in from
@@ -73,30 +75,14 @@ static void leave_choked(struct conn *conn)
     (void)event_del(conn->unread_timer);
 }
 
-static _unused_ bool may_follow(enum conn_state state, enum conn_state next)
-{
-    switch (next) {
-    case CONN_OPEN:
-        return false;
-    case CONN_HALF_CLOSED:
-        return state == CONN_OPEN;
-    case CONN_FLUSHING:
-        return state == CONN_OPEN || state == CONN_HALF_CLOSED;
-    case CONN_LINGERING:
-        return state == CONN_FLUSHING;
-    case CONN_CLOSED:
-        return state != CONN_CLOSED;
-    }
-    return false;
-}
-
 /* The one function that changes the state. */
 static void enter(struct conn *conn, enum conn_state next)
 {
     bool was_served = conn_is_served(conn);
-    assert(may_follow(conn->state, next));
+    assert(conn_may_follow(conn->state, next));
     conn->state = next;
     if (was_served && !conn_is_served(conn)) {
+        frame_turn_leave(&conn->turn);
         receive_share_give_back(&conn->share);
         drop_parked(conn);
         if (conn->is_choked)
@@ -147,13 +133,6 @@ size_t conn_unsent(const struct conn *conn)
            evbuffer_get_length(bufferevent_get_output(conn->bev));
 }
 
-static void free_payload(const void *data, size_t n, void *unused)
-{
-    (void)n;
-    (void)unused;
-    free((void *)(uintptr_t)data);
-}
-
 static void set_choked(struct conn *conn, bool choked)
 {
     if (conn->is_choked == choked)
@@ -179,13 +158,9 @@ void conn_send(struct conn *conn, struct bytes *payload)
         bytes_deinit(&taken);
         return;
     }
-    uint8_t header[FRAME_HEADER_SIZE];
-    frame_write_header(header, (uint32_t)taken.length);
-    if (evbuffer_add(conn->fresh, header, sizeof(header)) < 0 ||
-        evbuffer_add_reference(conn->fresh, taken.data, taken.length, free_payload, NULL) < 0) {
+    if (outgoing_add(conn->fresh, &taken) < 0) {
         /* A part of the frame may be in the buffer for good. */
         log_write(conn->env->log, LOG_ERR, "client %" PRIu64 ": out of memory", conn->number);
-        bytes_deinit(&taken);
         end(conn);
         return;
     }
@@ -300,23 +275,22 @@ static size_t next_frame(struct conn *conn, struct evbuffer *input)
     return 0;
 }
 
+static bool may_read(const struct conn *conn)
+{
+    return conn_is_served(conn) && !conn->is_parked && !conn->is_choked && !conn->turn.is_waiting;
+}
+
 /* Lets the timeout run exactly while a frame is incomplete and the client could complete it. */
 static void settle_frame_timer(struct conn *conn, struct evbuffer *input, bool progressed)
 {
     if (conn->state != CONN_OPEN)
         return;
-    bool wanted = evbuffer_get_length(input) > 0 && !conn->is_parked && !conn->is_choked &&
-                  !conn->share.is_waiting;
+    bool wanted = evbuffer_get_length(input) > 0 && may_read(conn) && !conn->share.is_waiting;
     bool armed = event_pending(conn->timer, EV_TIMEOUT, NULL);
     if (!wanted || progressed)
         (void)event_del(conn->timer);
     if (wanted && (!armed || progressed))
         start_timer(conn->timer, conn->frame_timeout_ms);
-}
-
-static bool may_read(const struct conn *conn)
-{
-    return conn_is_served(conn) && !conn->is_parked && !conn->is_choked;
 }
 
 /* What is left of a client that sends no more is a part of a frame. */
@@ -329,6 +303,24 @@ static void settle_end_of_file(struct conn *conn, struct evbuffer *input)
         conn_job_finished(conn);
 }
 
+/* Handles the frame of SIZE bytes with its header that INPUT begins with. False: it could not. */
+static bool handle_frame(struct conn *conn, struct evbuffer *input, size_t size)
+{
+    uint64_t began_ns = clock_now_ns();
+    const char *frame = (const char *)evbuffer_pullup(input, (ssize_t)size);
+    if (!frame) {
+        refuse(conn, ERROR_INTERNAL, "out of memory");
+        return false;
+    }
+    handle_payload(conn, frame + FRAME_HEADER_SIZE, size - FRAME_HEADER_SIZE);
+    if (conn_is_served(conn))
+        (void)evbuffer_drain(input, size);
+    if (!conn->is_parked)
+        receive_share_give_back(&conn->share);
+    frame_turn_spend(&conn->turn, size, began_ns);
+    return true;
+}
+
 /* Handles every whole frame in the input buffer, until something pauses the connection. */
 static void pump(struct conn *conn)
 {
@@ -336,16 +328,12 @@ static void pump(struct conn *conn)
     bool progressed = false;
     size_t size;
     while (may_read(conn) && (size = next_frame(conn, input)) > 0) {
-        const char *frame = (const char *)evbuffer_pullup(input, (ssize_t)size);
-        if (!frame) {
-            refuse(conn, ERROR_INTERNAL, "out of memory");
-            return;
+        if (!frame_turn_take(&conn->turn, size)) {
+            settle_share(conn);
+            break;
         }
-        handle_payload(conn, frame + FRAME_HEADER_SIZE, size - FRAME_HEADER_SIZE);
-        if (conn_is_served(conn))
-            (void)evbuffer_drain(input, size);
-        if (!conn->is_parked)
-            receive_share_give_back(&conn->share);
+        if (!handle_frame(conn, input, size))
+            return;
         progressed = true;
     }
     settle_frame_timer(conn, input, progressed);
@@ -380,13 +368,14 @@ void conn_unpark(struct conn *conn)
     }
 }
 
-/* --- events -------------------------------------------------------------------------------- */
-
-static bool peer_is_gone(const struct conn *conn)
+void conn_take_turn(struct frame_turn *turn)
 {
-    struct pollfd poll_fd = {.fd = conn->hangup_fd};
-    return poll(&poll_fd, 1, 0) == 1 && (poll_fd.revents & (POLLHUP | POLLERR)) != 0;
+    struct conn *conn = container_of(turn, struct conn, turn);
+    settle_share(conn);
+    pump(conn);
 }
+
+/* --- events -------------------------------------------------------------------------------- */
 
 static void on_readable(struct bufferevent *bev, void *userdata)
 {
@@ -434,7 +423,7 @@ static void on_flush(evutil_socket_t fd, short what, void *userdata)
 
 static void on_end_of_file(struct conn *conn)
 {
-    if (conn->state != CONN_OPEN || peer_is_gone(conn)) {
+    if (conn->state != CONN_OPEN || outgoing_is_gone(conn->hangup_fd)) {
         end(conn);
         return;
     }
@@ -460,7 +449,7 @@ static void on_hangup(evutil_socket_t fd, short what, void *userdata)
     struct conn *conn = userdata;
     (void)fd;
     (void)what;
-    if (peer_is_gone(conn))
+    if (outgoing_is_gone(conn->hangup_fd))
         end(conn);
 }
 
@@ -525,6 +514,7 @@ static int set_up_events(struct conn *conn, int fd)
         return -ENOMEM;
     bufferevent_setcb(conn->bev, on_readable, on_writable, on_event, conn);
     bufferevent_setwatermark(conn->bev, EV_WRITE, conn->high_water / 2, 0);
+    conn->turn.line = &conn->env->line;
     receive_share_init(&conn->share, &conn->env->budget, conn->user, conn->bev);
     (void)bufferevent_set_max_single_read(conn->bev, SMALL_FRAME_MAX);
     return 0;
@@ -580,6 +570,7 @@ struct conn *conn_free(struct conn *conn)
         return NULL;
     assert(TAILQ_EMPTY(&conn->jobs.list));
     assert(queue_lane_count(&conn->lane) == 0);
+    frame_turn_leave(&conn->turn);
     receive_share_give_back(&conn->share);
     drop_parked(conn);
     if (conn_is_served(conn) && conn->is_choked)

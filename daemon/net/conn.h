@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 /* The room: sockets. listener.c accepts connections, peer.c tells what a client's account may do,
- * users.c counts what the connections of one user share, receive_budget.c bounds large frames, and
- * this file serves one client: bytes in and out, frames
- * and JSON, backpressure, unfinished jobs.
+ * users.c counts what the connections of one user share, receive_budget.c bounds large frames,
+ * frame_line.c bounds what they take of a turn of the event loop, and this file serves one client:
+ * bytes in and out, frames and JSON, backpressure, unfinished jobs.
  *
  * May include jobs, pool, log, base and the libraries. Knows nothing of the supervisor, which it
  * calls through struct conn_ops.
  *
  * A connection is paused (not read from) while its next job waits for room in the queue ("parked"),
- * while it leaves too many replies unread ("choked"), or while the large frames of other
- * connections use up the receive budget ("waiting"). Nothing is refused or dropped for that.
+ * while it leaves too many replies unread ("choked"), while the large frames of other connections
+ * use up the receive budget ("waiting"), or while its frame stands in line for a turn of the loop.
+ * Nothing is refused or dropped for that.
  *
  * Invariants, each kept by one function:
  *  - The state only moves forward. Leaving the states in which requests are served calls `gone`,
@@ -20,6 +21,8 @@
  *  - A connection is never freed inside one of its own callbacks: conn_close() starts its end, and
  *    the event loop calls `closed` when nothing uses it any more. It has no jobs by then. */
 
+#include "conn_state.h"
+#include "frame_line.h"
 #include "receive_budget.h"
 #include "users.h"
 
@@ -69,16 +72,9 @@ struct conn_env {
 
     struct users users;           /* who are connected */
     struct receive_budget budget; /* of large frames */
+    struct frame_line line;       /* of frames that take long to handle */
     struct conn_list parked;      /* wait for room in the queue, oldest first */
     struct conn_list choked;      /* are served and choked, oldest first */
-};
-
-enum conn_state {
-    CONN_OPEN,
-    CONN_HALF_CLOSED, /* the client has shut down its sending side and still takes replies */
-    CONN_FLUSHING,    /* closing: sends what is unsent, receives nothing */
-    CONN_LINGERING,   /* our side is shut down; discards what the client still sends */
-    CONN_CLOSED,      /* to be freed from the event loop */
 };
 
 /* A submit that waits for room in the queue. */
@@ -114,6 +110,7 @@ struct conn {
     bool is_parked, is_choked; /* paused; and so it is while its share is waiting */
     struct parked_request parked;
     struct receive_share share; /* of env->budget */
+    struct frame_turn turn;     /* in env->line */
     TAILQ_ENTRY(conn) of_parked, of_choked;
 
     /* For the supervisor. */
@@ -184,6 +181,9 @@ size_t conn_unsent(const struct conn *conn);
 
 /* Dismisses the connection of SHARE, which sends too slowly while others wait for the memory. */
 void conn_lose_share(struct receive_share *share);
+
+/* Handles the frame of TURN's connection, which has waited in line. */
+void conn_take_turn(struct frame_turn *turn);
 
 /* Frees CONN at once, in whatever state. It has no jobs. Accepts NULL and returns NULL. */
 struct conn *conn_free(struct conn *conn);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 /* Speaks the protocols of the service manager: sd_notify, sd_listen_fds, the watchdog. Without a
- * manager every function does nothing. */
+ * manager every function does nothing.
+ *
+ * Never waits for the manager, whose socket holds ten messages: what it has no room for is dropped
+ * if it is repeated anyway, and tried again if not. */
 
 #include "proto/fault.h"
 
@@ -17,9 +20,18 @@ struct service_sockets {
     unsigned count;
 };
 
+/* Notifications that the manager must get and that it has no room for: RELOADING=1 and READY=1 of
+ * two reloads. Those of older ones are dropped. */
+#define SERVICE_OWED_MAX 4
+#define SERVICE_OWED_SIZE 96
+
 struct service {
     bool is_managed; /* a manager receives notifications */
+    int notify_fd;
     struct event *watchdog;
+    struct event *again;                            /* runs while something is owed */
+    char owed[SERVICE_OWED_MAX][SERVICE_OWED_SIZE]; /* oldest first */
+    unsigned owed_count;
     bool (*is_healthy)(void *userdata);
     void *userdata;
     char status[SERVICE_STATUS_MAX]; /* as sent last */
@@ -36,17 +48,17 @@ int service_init(struct service *service, struct event_base *base,
                  bool (*is_healthy)(void *userdata), void *userdata);
 
 /* Reports that the daemon is ready: after its start, and after each reload. */
-void service_ready(const struct service *service);
+void service_ready(struct service *service);
 
 /* Reports that a reload has begun, and feeds the watchdog, because a reload may block for a while.
  * service_ready() ends it, done or refused. */
-void service_reloading(const struct service *service);
+void service_reloading(struct service *service);
 
 /* Reports that the daemon drains. */
-void service_stopping(const struct service *service);
+void service_stopping(struct service *service);
 
 /* Asks the manager to wait for at least MS from now on, whatever it waits for. */
-void service_extend(const struct service *service, uint64_t ms);
+void service_extend(struct service *service, uint64_t ms);
 
 /* Sends TEXT as STATUS=, unless it was sent last. */
 void service_status(struct service *service, const char *text);

@@ -205,6 +205,8 @@ static int set_up_conn_env(struct supervisor *supervisor)
     TAILQ_INIT(&supervisor->conn_env.choked);
     int r = receive_budget_init(&supervisor->conn_env.budget, supervisor->base, conn_lose_share);
     if (r == 0)
+        r = frame_line_init(&supervisor->conn_env.line, supervisor->base, conn_take_turn);
+    if (r == 0)
         state_bound_receiving(supervisor);
     return r;
 }
@@ -444,6 +446,7 @@ void supervisor_deinit(struct supervisor *supervisor)
     pool_deinit(&supervisor->pool);
     service_deinit(&supervisor->service);
     receive_budget_deinit(&supervisor->conn_env.budget);
+    frame_line_deinit(&supervisor->conn_env.line);
     supervisor->turn = consume_event(supervisor->turn);
     supervisor->drain = consume_event(supervisor->drain);
     supervisor->grace = consume_event(supervisor->grace);

@@ -25,6 +25,7 @@ ITEMS = {
     "i": "the protocol alone",
     "j": "how jails start",
     "k": "judged code to runners without a judge",
+    "l": "delay by large frames",
 }
 HEAD = ("", "what", "median (least to most)", "goal", "")
 

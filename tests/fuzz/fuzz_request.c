@@ -305,8 +305,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t at;
 
     int r = request_read((const char *)data, size, &policy, &request, &id, &fault);
-    int same =
-        json_read_bounded((const char *)data, size, REQUEST_OVERHEAD_MAX, &message, &at, NULL);
+    int same = json_read_bounded((const char *)data, size, REQUEST_OVERHEAD_MAX, &message, NULL,
+                                 &at, NULL);
     CHECK(r != 0 || same == 0);
     if (r == 0)
         check_round_trip(&request, message, &policy);

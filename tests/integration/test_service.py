@@ -266,6 +266,25 @@ def test_what_it_tells_its_service_manager(start_daemon, bench, gate, notified):
     assert daemon.process.wait(DEADLINE) == 0
 
 
+def test_a_manager_that_does_not_read_delays_nobody(start_daemon, notified):
+    """Its socket is full: jobs are answered, and reloads are told as soon as there is room."""
+    bound, environment = notified
+    daemon = start_daemon(env=environment)
+    assert bound.recv(4096) == b"READY=1"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as stuffing, daemon.connect() as client:
+        stuffing.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            while True:
+                stuffing.sendto(b"stuffing", bound.getsockname())
+        daemon.process.send_signal(signal.SIGHUP)
+        assert client.run(TRUE)["score"]["passed"] is True
+        wait_until(lambda: "reloaded" in daemon.log(), "the reload is done")
+        assert client.run(TRUE, "again")["score"]["passed"] is True
+        assert notification(bound, "RELOADING=1").startswith("RELOADING=1\nMONOTONIC_USEC=")
+        assert notification(bound, "READY=") == "READY=1"
+        assert status_that_has(bound, "2 graded")
+
+
 def test_ready_means_ready(tmp_path, notified):
     bound, environment = notified
     with started(tmp_path, *places(tmp_path), env=environment):

@@ -102,6 +102,7 @@ static inline void connections_init(struct connections *all,
     };
     assert_int_equal(receive_budget_init(&all->env.budget, all->base, conn_lose_share), 0);
     receive_budget_bound(&all->env.budget, 1u << 20, 1000);
+    assert_int_equal(frame_line_init(&all->env.line, all->base, conn_take_turn), 0);
     users_init(&all->env.users);
     TAILQ_INIT(&all->env.parked);
     TAILQ_INIT(&all->env.choked);
@@ -148,6 +149,7 @@ static inline void connections_deinit(struct connections *all)
         close_fd(all->client[i]);
     }
     receive_budget_deinit(&all->env.budget);
+    frame_line_deinit(&all->env.line);
     log_deinit(&all->log);
     event_base_free(all->base);
 }

@@ -1011,13 +1011,13 @@ static void test_overhead_is_bounded(void **state)
         size_t at = 0, n = strlen(text), low = 0, high = (size_t)64 << 20;
         while (high - low > 1) { /* finds the least bound that lets it pass */
             size_t bound = low + (high - low) / 2;
-            int r = json_read_bounded(text, n, bound, &value, &at, &fault);
+            int r = json_read_bounded(text, n, bound, &value, NULL, &at, &fault);
             json_decref(r == 0 ? TAKE_PTR(value) : NULL);
             *(r == 0 ? &high : &low) = bound;
         }
         allocated = 0;
         json_set_alloc_funcs(count_malloc, count_free);
-        assert_int_equal(json_read_bounded(text, n, high, &value, &at, &fault), 0);
+        assert_int_equal(json_read_bounded(text, n, high, &value, NULL, &at, &fault), 0);
         size_t taken = allocated;
         json_decref(value);
         json_set_alloc_funcs(old_malloc, old_free);
@@ -1033,14 +1033,16 @@ static void test_too_much_is_refused_where_it_is(void **state)
     json_t *value = NULL;
     size_t at = 0;
     (void)state;
-    assert_int_equal(json_read_bounded(text, strlen(text), 10000, &value, &at, &fault), -EBADMSG);
+    assert_int_equal(json_read_bounded(text, strlen(text), 10000, &value, NULL, &at, &fault),
+                     -EBADMSG);
     assert_string_equal(fault.text, "JSON: too large: its values would take more than 0 MiB");
     assert_in_range(at, 10, strlen(text) - 10);
-    assert_int_equal(json_read_bounded(text, strlen(text), 100000, &value, &at, &fault), 0);
+    assert_int_equal(json_read_bounded(text, strlen(text), 100000, &value, NULL, &at, &fault), 0);
     json_decref(value);
     /* What stands in a string is none. */
     const char quoted[] = "{\"a\":\"[[[[{{{{,,,,::::\\\"[[[[{{{{,,,,::::\"}";
-    assert_int_equal(json_read_bounded(quoted, sizeof(quoted) - 1, 1000, &value, &at, &fault), 0);
+    assert_int_equal(json_read_bounded(quoted, sizeof(quoted) - 1, 1000, &value, NULL, &at, &fault),
+                     0);
     json_decref(value);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests how a connection is parked and unparked, and how it ends. Integration tests cover how it
  * receives and sends. */
+#include "daemon/base/clock.h"
 #include "tests/unit/caught.h"
 #include "tests/unit/connections.h"
 
@@ -105,6 +106,42 @@ static void is_in_no_list_once_its_client_is_gone(void **state)
     assert_int_equal(f->all.settings.references, 2);
 }
 
+/* Sends a request on connection 0 that has to wait for the next turn of the loop. */
+static void stand_in_line(struct fixture *f)
+{
+    char text[LIGHT_FRAME_MAX + 100];
+    (void)snprintf(text, sizeof(text), "%-*s", (int)sizeof(text) - 1, PING);
+    f->all.env.line.spent_ns = FRAME_BUDGET_MS * NS_PER_MS;
+    connections_send(&f->all, 0, text);
+    connections_send(&f->all, 1, PING);
+    for (int i = 0; i < 10 && !f->all.conn[0]->turn.is_waiting; i++)
+        (void)event_base_loop(f->all.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+    assert_true(f->all.conn[0]->turn.is_waiting);
+}
+
+static void does_not_delay_another_by_a_large_frame(void **state)
+{
+    struct fixture *f = *state;
+    stand_in_line(f);
+    assert_int_equal(f->all.requests, 1);
+    assert_int_equal(f->last_size, strlen(PING));
+    connections_send(&f->all, 0, PING); /* behind its large frame */
+    connections_turn(&f->all);
+    assert_int_equal(f->all.requests, 3);
+    assert_false(f->all.conn[0]->turn.is_waiting);
+    assert_true(TAILQ_EMPTY(&f->all.env.line.waiting));
+}
+
+static void leaves_the_line_when_its_client_is_gone(void **state)
+{
+    struct fixture *f = *state;
+    stand_in_line(f);
+    conn_close(f->all.conn[0]);
+    assert_true(TAILQ_EMPTY(&f->all.env.line.waiting));
+    connections_turn(&f->all);
+    assert_int_equal(f->all.requests, 1);
+}
+
 static void is_gone_once_however_often_it_is_closed(void **state)
 {
     struct fixture *f = *state;
@@ -176,6 +213,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(keeps_the_settings_that_it_was_decoded_under, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(is_in_no_list_once_its_client_is_gone, setup, teardown),
+        cmocka_unit_test_setup_teardown(does_not_delay_another_by_a_large_frame, setup, teardown),
+        cmocka_unit_test_setup_teardown(leaves_the_line_when_its_client_is_gone, setup, teardown),
         cmocka_unit_test_setup_teardown(is_gone_once_however_often_it_is_closed, setup, teardown),
         cmocka_unit_test_setup_teardown(half_closed_ends_when_nothing_is_left, setup, teardown),
         cmocka_unit_test_setup_teardown(parking_is_asserted, setup, teardown),
