@@ -18,6 +18,7 @@ struct json_places;
 
 struct job_kind {
     const char *name;            /* in messages and in the configuration */
+    const char *summary;         /* what a job of this kind is, for --help and the man page */
     const struct field *fields;  /* of the job's object; the common ones first (jobfields.h) */
     size_t field_count;          /* at most JOB_FIELDS_MAX */
     struct limits defaults;      /* unless the configuration says otherwise */

@@ -299,6 +299,7 @@ static int decode_code_exec(const json_t *const values[], const struct request_p
 extern const struct job_kind job_kind_code_exec;
 const struct job_kind job_kind_code_exec = {
     .name = "code_exec",
+    .summary = "code that a model wrote, which must pass the tests of its task",
     .fields = code_exec_fields,
     .field_count = CODE_EXEC_FIELDS,
     .defaults = LIMITS_DEFAULT(3 * LIMIT_SECOND, 60 * LIMIT_SECOND),

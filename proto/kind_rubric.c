@@ -180,6 +180,7 @@ static int decode_limit(const char *key, const json_t *value, const struct reque
 extern const struct job_kind job_kind_rubric;
 const struct job_kind job_kind_rubric = {
     .name = "rubric",
+    .summary = "an answer, graded by the rubric.py of its task class",
     .fields = rubric_fields,
     .field_count = RUBRIC_FIELDS,
     /* CPU time is left to the wall clock: 300 s is the ceiling of that. */

@@ -476,6 +476,7 @@ static int decode_limit(const char *key, const json_t *value, const struct reque
 extern const struct job_kind job_kind_sandbox;
 const struct job_kind job_kind_sandbox = {
     .name = "sandbox",
+    .summary = "any program, which passes if it exits with 0",
     .fields = sandbox_fields,
     .field_count = SANDBOX_FIELDS,
     .defaults = LIMITS_DEFAULT(120 * LIMIT_SECOND, 60 * LIMIT_SECOND),

@@ -3,19 +3,30 @@
 limits there are: the unit tests compare the programs with it, and other tests take the limits from it."""
 
 import json
+import re
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[1]
+
 # In the order of the programs' table. `least` and `most` bound what may be configured. `default` is
-# one value, or one for each kind of job.
+# one value, or one for each kind of job; a kind that is not there has what the shipped configuration says.
 LIMITS = json.loads((Path(__file__).parent / "data" / "limits.json").read_text())
+
+KINDS = json.loads((ROOT / "proto" / "schema" / "kinds.schema.json").read_text())["$defs"]["name"]["enum"]
+
+
+def shipped_default(key, kind):
+    """Returns the seconds that the shipped configuration gives as the default of KEY for jobs of KIND."""
+    section = (ROOT / "conf" / "rubricd.conf").read_text().partition(f"\n[{kind}]\n")[2].partition("\n[")[0]
+    return int(re.search(rf"^#{key} = (\d+)s$", section, re.MULTILINE)[1])
 
 
 def default_of(row, kind):
-    return row["default"][kind] if isinstance(row["default"], dict) else row["default"]
+    if not isinstance(row["default"], dict):
+        return row["default"]
+    return row["default"].get(kind) or shipped_default(row["key"], kind)
 
 
 # What `hello` tells of an unconfigured daemon. Some kinds have a ceiling of their own for the wall clock.
-DEFAULTS = {
-    kind: {row["key"]: default_of(row, kind) for row in LIMITS} for kind in LIMITS[0]["default"]
-}
+DEFAULTS = {kind: {row["key"]: default_of(row, kind) for row in LIMITS} for kind in KINDS}
 CEILINGS = {row["key"]: row["ceiling"] for row in LIMITS}

@@ -2,6 +2,7 @@
 #include "help.h"
 
 #include "conf/layout.h"
+#include "proto/jobkinds.h"
 #include "proto/util.h"
 
 #include <string.h>
@@ -11,10 +12,7 @@ static const struct layout_style style = {.column = 27, .separator = ' '};
 static const char what_it_is[] =
     "rubricctl sends jobs to rubricd, the daemon that runs and grades each in a sandbox. A job "
     "has one of these kinds:\n"
-    "\n"
-    "  rubric     an answer, graded by the rubric.py of its task class\n"
-    "  sandbox    any program, which passes if it exits with 0\n"
-    "  code_exec  code that a model wrote, which must pass the tests of its task\n";
+    "\n";
 
 const char help_exit_statuses[] = "  0    every job passed\n"
                                   "  1    a job did not pass (with --no-fail: 0)\n"
@@ -64,10 +62,22 @@ static void put_commands(FILE *out, const struct command *const *commands, size_
     }
 }
 
+static void put_kinds(FILE *out, size_t columns)
+{
+    size_t widest = 0;
+    for (enum job_kind_id id = 0; id < JOB_KIND_COUNT; id++)
+        widest = MAX(widest, strlen(job_kind_name(id)));
+    for (enum job_kind_id id = 0; id < JOB_KIND_COUNT; id++) {
+        (void)fprintf(out, "  %-*s  ", (int)widest, job_kind_name(id));
+        layout_words(out, job_kind_get(id)->summary, widest + 4, widest + 4, columns - 1);
+    }
+}
+
 void help_all(FILE *out, const struct command *const *commands, size_t n_commands)
 {
     size_t columns = layout_columns(out);
     layout_put(out, what_it_is, false, columns);
+    put_kinds(out, columns);
     (void)fputs("\nusage: rubricctl [OPTION]... COMMAND [ARGUMENT]...\n\ncommands:\n", out);
     put_commands(out, commands, n_commands, columns);
     layout_put(out, "\nrubricctl COMMAND --help explains a command, with examples.\n", false,

@@ -7,6 +7,7 @@
 #include "daemon/log/messages.h"
 #include "daemon/log/record.h"
 #include "daemon/options.h"
+#include "proto/jobkinds.h"
 #include "proto/limits.h"
 #include "proto/util.h"
 
@@ -66,12 +67,15 @@ static json_t *describe_command(const struct command *command)
 
 static json_t *describe_client(void)
 {
-    json_t *options = json_array(), *list = json_array();
+    json_t *options = json_array(), *list = json_array(), *kinds = json_array();
     describe_options(options, global_options, n_global_options);
     for (size_t i = 0; i < n_commands; i++)
         (void)json_array_append_new(list, describe_command(commands[i]));
-    return json_pack("{s:o,s:o,s:s}", "options", options, "commands", list, "exits",
-                     help_exit_statuses);
+    for (enum job_kind_id id = 0; id < JOB_KIND_COUNT; id++)
+        (void)json_array_append_new(kinds, json_pack("{s:s,s:s}", "name", job_kind_name(id),
+                                                     "summary", job_kind_get(id)->summary));
+    return json_pack("{s:o,s:o,s:o,s:s}", "options", options, "commands", list, "kinds", kinds,
+                     "exits", help_exit_statuses);
 }
 
 static json_t *describe_daemon(void)

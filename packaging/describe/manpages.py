@@ -55,6 +55,7 @@ def fill_from_tables(tables):
         "client options": option_lines(client["options"]),
         "daemon options": option_lines(tables["rubricd"]["options"]),
         "commands": [line for command in commands for line in command_lines(command)],
+        "kinds": mdoc.items([(kind["name"], kind["summary"]) for kind in client["kinds"]]),
         "briefs": mdoc.items([(c["name"], c["brief"]) for c in commands]),
         "messages": mdoc.items([(m["name"], m["id"]) for m in tables["messages"]]),
         "exits": mdoc.help_text(client["exits"], indented_is_prose=True),
