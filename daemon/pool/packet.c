@@ -144,7 +144,8 @@ static int reopen(int *fd)
     if (*fd < 0)
         return 0;
     (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", *fd);
-    int again = open(path, O_RDONLY | O_CLOEXEC);
+    /* What a program may do with its input does not depend on how often it was sent. */
+    int again = open(path, (fcntl(*fd, F_GETFL) & O_ACCMODE) | O_CLOEXEC);
     if (again < 0)
         return -errno;
     close_fd(*fd);

@@ -439,6 +439,8 @@ static void test_sent_again_it_is_whole(void **state)
         if (jail > 0) {
             assert_int_equal(read_to_end(fds[jail][LINK_STDIN]), sizes[0]);
             assert_int_equal(read_to_end(fds[jail][LINK_FILES]), sizes[1]);
+            assert_int_equal(fcntl(fds[jail][LINK_STDIN], F_GETFL),
+                             fcntl(fds[0][LINK_STDIN], F_GETFL));
             assert_int_equal(lseek(fds[jail - 1][LINK_STDIN], 0, SEEK_CUR),
                              jail > 1 ? sizes[0] : 0);
         }
