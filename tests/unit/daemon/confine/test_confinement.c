@@ -147,7 +147,7 @@ static int without_a_zygote(void)
         CHECK_EQUAL(confinement_leaves_orphans(f.confinement), i == 0);
         r = drop(&f);
     }
-    return r || tear_down(&f);
+    return r != 0 ? r : tear_down(&f);
 }
 
 static int expect_cold(struct fixture *f, const char *because)
