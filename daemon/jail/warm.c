@@ -51,7 +51,12 @@
  * The collector must still find what a script leaves in __main__, so fresh_main() makes a new one
  * after the freeze. open_streams() makes the standard streams as the interpreter does when it
  * starts. learn() makes them again, because modules that it loads and hides may keep those that it
- * finds: then a script's last words would not be flushed. */
+ * finds: then a script's last words would not be flushed.
+ *
+ * rehearse() does what nearly every rubric does. Python adapts a program while it runs, and
+ * remembers where it has found attributes: a fork finds that done, instead of writing to memory
+ * that the kernel must then copy. It comes last, because whatever runs replaces what Python
+ * remembers of others. Nothing that a script could see is left of it. */
 static const char prelude[] =
     "import _io, sys\n"
     "known = set(sys.modules)\n"
@@ -64,11 +69,31 @@ static const char prelude[] =
     "            return f'cannot load {name}: {type(error).__name__}: {error}'\n"
     "    loaded = {name.partition('.')[0] for name in set(sys.modules) - known}\n"
     "    open_streams()\n"
+    "    settle()\n"
+    "    return sorted(name.encode() for name in loaded)\n"
+    "\n"
+    "def settle():\n"
     "    import gc\n"
     "    gc.collect()\n"
     "    gc.freeze()\n"
     "    fresh_main()\n"
-    "    return sorted(name.encode() for name in loaded)\n"
+    "\n"
+    "def rehearse():\n"
+    "    json, re = sys.modules.get('json'), sys.modules.get('re')\n"
+    "    kept = dict(re._cache) if re else None\n"
+    "    for _ in range(12 if json and re else 0):\n"
+    "        re.purge()\n"
+    "        file = _io.BytesIO(b'{\"case\": [1, 2.5, null, true], \"answer\": \"\\\\u00e4 "
+    "12.5\"}')\n"
+    "        asked = json.load(_io.TextIOWrapper(file, 'utf-8'))\n"
+    "        found = re.findall(r'-?\\d+(?:\\.\\d+)?', asked['answer'])\n"
+    "        found += re.compile('[^a-z ]', re.I).sub('', asked['answer']).lower().split()\n"
+    "        if re.search('(yes|no)$', ' '.join(found)) is None:\n"
+    "            json.dump({'passed': False, 'score': float(len(found))}, _io.StringIO())\n"
+    "    if kept is not None:\n"
+    "        re.purge()\n"
+    "        re._cache.update(kept)\n"
+    "    settle()\n"
     "\n"
     "def fresh_main():\n"
     "    main = sys.modules['__main__']\n"
@@ -82,10 +107,7 @@ static const char prelude[] =
     "    exec(code.partition(b'\\0')[0], names)\n"
     "    begin = names['prepare'](code)\n"
     "    open_streams()\n"
-    "    import gc\n"
-    "    gc.collect()\n"
-    "    gc.freeze()\n"
-    "    fresh_main()\n"
+    "    rehearse()\n"
     "    return begin\n"
     "\n"
     "def open_streams():\n"
@@ -340,6 +362,10 @@ static int prepare(const struct link_setup_lists *lists, const char *version, in
     if (r == 0 && code >= 0) {
         large_mark(&w->large);
         learn(code);
+        pack_memory();
+    } else if (r == 0) {
+        Py_XDECREF(call("rehearse", NULL));
+        script_renew_main();
         pack_memory();
     }
     large_end(&w->large);

@@ -75,6 +75,8 @@ FACTS = {
         "import multiprocessing\ndef f(x):\n    return x * x\n",
         "(lambda p: (p.map(f, range(5)), p.close(), p.join())[0])(multiprocessing.get_context('fork').Pool(2))",
     ),
+    # Of what the waiting interpreter rehearses (rehearse() in warm.c).
+    "patterns": ("import json, re", "[key for key in re._cache if 'yes|no' in repr(key)], re._compile_repl.cache_info().misses"),
     "fork": (
         "import os\nr, w = os.pipe()\npid = os.fork()\nif pid == 0:\n    os.write(w, b'child'); os._exit(7)\n",
         "os.read(r, 9).decode(), os.waitpid(pid, 0)[1]",
