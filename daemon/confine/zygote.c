@@ -15,6 +15,10 @@
 /* The interpreter has this long to start and to load its modules. */
 #define READY_MS 10000
 
+/* The pauses before another zygote is started, if one did not start. */
+#define PAUSE_MS_MIN 1000
+#define PAUSE_MS_MAX 60000
+
 /* Beside the slots' directories, whose paths are at most as long: a jail shows its directory where
  * the zygote shows this one. */
 #define DIRECTORY "%s/zygote-of-slots"
@@ -30,7 +34,7 @@ static void enter(struct zygote *zygote, enum zygote_state state)
         [ZYGOTE_NONE] = 1u << ZYGOTE_STARTING | 1u << ZYGOTE_LOST,
         [ZYGOTE_STARTING] = 1u << ZYGOTE_READY | 1u << ZYGOTE_LOST,
         [ZYGOTE_READY] = 1u << ZYGOTE_NONE | 1u << ZYGOTE_LOST,
-        [ZYGOTE_LOST] = 0,
+        [ZYGOTE_LOST] = 1u << ZYGOTE_NONE,
     };
     assert(next[zygote->state] >> state & 1);
     zygote->state = state;
@@ -77,12 +81,23 @@ _printf_(2, 3) static void lose(struct zygote *zygote, const char *format, ...)
     bool again = zygote->state == ZYGOTE_READY && zygote->is_useful;
     if (!zygote->is_interpreter_bad && n > 0 && n < (int)sizeof(zygote->reason))
         (void)snprintf(zygote->reason + n, sizeof(zygote->reason) - (size_t)n, "%s",
-                       again ? "; another one is started" : "; jails are made without it");
+                       again                     ? "; another one is started"
+                       : zygote->has_been_useful ? "; jails are made without it for a while"
+                                                 : "; jails are made without it");
     zygote->is_reason_told = false;
     zygote->has_died |= has_process(zygote);
     end_process(zygote);
     zygote->is_useful = false;
+    zygote->pause_ms = MIN(MAX(2 * zygote->pause_ms, PAUSE_MS_MIN), PAUSE_MS_MAX);
+    zygote->again_ns = clock_now_ns() + zygote->pause_ms * NS_PER_MS;
     enter(zygote, again ? ZYGOTE_NONE : ZYGOTE_LOST);
+}
+
+/* Whether what has kept the last one from starting may be over. */
+static bool may_return(const struct zygote *zygote)
+{
+    return zygote->state == ZYGOTE_LOST && zygote->has_been_useful &&
+           clock_now_ns() >= zygote->again_ns;
 }
 
 static void start(struct zygote *zygote)
@@ -157,6 +172,10 @@ bool zygote_await(struct zygote *zygote)
 int zygote_copy(struct zygote *zygote, const struct jail_shape *shape, const char *directory,
                 struct jailproc *ret)
 {
+    if (may_return(zygote)) {
+        zygote->is_interpreter_bad = false;
+        enter(zygote, ZYGOTE_NONE);
+    }
     if (zygote->state == ZYGOTE_NONE)
         start(zygote);
     if (zygote->state == ZYGOTE_STARTING)
@@ -170,7 +189,10 @@ int zygote_copy(struct zygote *zygote, const struct jail_shape *shape, const cha
                                      : "it has died");
         return -EINPROGRESS;
     }
-    zygote->is_useful |= r == 0;
+    if (r == 0) {
+        zygote->is_useful = zygote->has_been_useful = true;
+        zygote->pause_ms = 0;
+    }
     return r;
 }
 

@@ -4,14 +4,16 @@
  * it, and asks it for jails.
  *
  *     NONE -----> STARTING -----> READY
- *      ^             |              |
- *      |             v              |  died after it had made a jail: tried again
- *      |           LOST <-----------+  otherwise
+ *      ^ ^           |              |
+ *      | |           v              |  died after it had made a jail: tried again
+ *      | +-------- LOST <-----------+  otherwise; jails are executed meanwhile
  *      +----------------------------+
  *
  * Invariants (zygote.c asserts them):
  *  - There is a process in STARTING and READY, and none otherwise.
- *  - A zygote that never made a jail is not started twice. Jails are executed then. */
+ *  - LOST is for good unless one zygote of this confinement has made a jail. What kept its
+ * successor from starting may then have been a shortage: another one is started once a pause is
+ * over, which doubles each time. */
 
 #include "jailproc.h"
 
@@ -32,6 +34,8 @@ struct zygote {
     uint64_t deadline_ns;                 /* STARTING: it must be ready by then */
     bool is_proven;                       /* one was READY: the interpreter starts */
     bool is_useful;                       /* it has made a jail */
+    bool has_been_useful;                 /* one has */
+    uint64_t pause_ms, again_ns;          /* LOST: the last pause, and when it is over */
     bool has_died;                        /* one did: jails may live that nobody knows of */
     bool is_interpreter_bad;              /* LOST: it started, its interpreter did not */
     char reason[ZYGOTE_REASON_MAX];       /* why the last one was lost */

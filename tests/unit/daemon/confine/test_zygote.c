@@ -255,6 +255,37 @@ static void test_it_cannot_be_had(void **state)
     expect_lost("/" BAD, false, 0, "there is no such module");
 }
 
+/* As when descriptors or memory run short while the second one starts. */
+static void test_its_successor_does_not_start(void **state)
+{
+    struct fixture *f = start("/" TWICE);
+    int program = f->config.program, nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    struct jailproc jail;
+    (void)state;
+    assert_true(zygote_await(f->zygote));
+    make_and_end(f);
+    assert_int_equal(copy(f, &jail), -EINPROGRESS);
+    expect_reason(f, "it has died; another one is started");
+    uint64_t pauses[2];
+    for (int i = 0; i < 2; i++) {
+        f->config.program = nothing;
+        f->zygote->again_ns = 0;
+        while (copy(f, &jail) == -EINPROGRESS)
+            (void)poll(&(struct pollfd){.fd = f->zygote->process.link_fd, .events = POLLIN}, 1,
+                       10000);
+        pauses[i] = f->zygote->pause_ms;
+        assert_string_equal(zygote_take_reason(f->zygote),
+                            "it ended before it was ready; jails are made without it for a while");
+        f->config.program = program;
+        assert_int_equal(copy(f, &jail), -ENOENT); /* the pause is not over */
+    }
+    assert_true(pauses[1] == 2 * pauses[0]);
+    f->zygote->again_ns = clock_now_ns();
+    make_when_ready(f);
+    close_fd(nothing);
+    stop(f);
+}
+
 static void test_the_kernel_refuses_it(void **state)
 {
     struct fixture *f = start("/" REFUSED);
@@ -357,6 +388,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_it_dies_and_is_started_again),
         cmocka_unit_test(test_it_hangs_and_its_jail_is_ended),
         cmocka_unit_test(test_it_cannot_be_had),
+        cmocka_unit_test(test_its_successor_does_not_start),
         cmocka_unit_test(test_the_kernel_refuses_it),
         cmocka_unit_test(test_the_kernel_refuses_it_once),
         cmocka_unit_test(test_requests_that_are_not),
