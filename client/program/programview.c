@@ -15,6 +15,9 @@
 /* Lines of a program's standard error beneath its test. */
 #define STDERR_LINES 5
 #define INDENT "    "
+#define LABEL 10
+/* Bytes of a line of somebody else's that are looked at: no terminal is wider. */
+#define LINE_SHOWN_MAX 2048
 
 /* --- what others wrote --------------------------------------------------------------------- */
 
@@ -30,6 +33,15 @@ static void put_as_written(FILE *out, const char *text, size_t n)
         (void)fputc('\n', out);
 }
 
+/* Writes TEXT as one line in at most COLUMNS. It may hold NUL. */
+static void put_line(FILE *out, const char *text, size_t n, size_t columns)
+{
+    char shown[LINE_SHOWN_MAX];
+    (void)printable(text, n, PRINTABLE_ESCAPED, shown, sizeof(shown));
+    (void)text_put_fit(out, shown, columns);
+    (void)fputc('\n', out);
+}
+
 /* Writes the last lines of TEXT, each cut to the width. */
 static void put_last_lines(FILE *out, const char *text, size_t n, const struct programview *view)
 {
@@ -43,10 +55,8 @@ static void put_last_lines(FILE *out, const char *text, size_t n, const struct p
     while (from < n) {
         const char *end = memchr(text + from, '\n', n - from);
         size_t length = end ? (size_t)(end - text) - from : n - from;
-        _cleanup_free_ char *line = strndup(text + from, length);
         (void)fputs(INDENT, out);
-        (void)text_put_fit(out, line, view->columns - strlen(INDENT));
-        (void)fputc('\n', out);
+        put_line(out, text + from, length, view->columns - strlen(INDENT));
         from += length + 1;
     }
 }
@@ -64,12 +74,12 @@ static void show_verdict(const char *verdict, char *out, size_t size)
 static void put_side(FILE *out, const char *label, const json_t *text,
                      const struct programview *view)
 {
-    (void)fprintf(out, INDENT "%-9s ", label);
+    (void)fprintf(out, INDENT "%-*s", LABEL, label);
     if (json_string_length(text) == 0)
-        (void)fputs("(nothing)", out);
+        (void)fputs("(nothing)\n", out);
     else
-        (void)text_put_fit(out, json_string_value(text), view->columns - strlen(INDENT) - 10);
-    (void)fputc('\n', out);
+        put_line(out, json_string_value(text), json_string_length(text),
+                 view->columns - strlen(INDENT) - LABEL);
 }
 
 static void put_difference(FILE *out, const json_t *difference, const struct programview *view)
@@ -78,9 +88,10 @@ static void put_difference(FILE *out, const json_t *difference, const struct pro
     const char *why = json_string_value(json_object_get(difference, "why"));
     if (!difference)
         return;
-    (void)snprintf(text, sizeof(text), INDENT "line %lld%s%.400s",
+    (void)snprintf(text, sizeof(text), "line %lld%s%.400s",
                    (long long)member_integer(difference, "line"), why ? ": " : "", why ? why : "");
-    text_put_wrapped(out, text, 0, strlen(INDENT), view->columns);
+    (void)fputs(INDENT, out);
+    text_put_wrapped(out, text, strlen(INDENT), strlen(INDENT), view->columns);
     put_side(out, "got", json_object_get(difference, "got"), view);
     put_side(out, "expected", json_object_get(difference, "expected"), view);
 }
