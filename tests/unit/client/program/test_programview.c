@@ -142,7 +142,7 @@ static void test_long_lines_are_cut(void **state)
         "'expected': '1', 'why': 'the line is not as expected, nor are all of its words the same "
         "numbers'}}]}",
         "['a-name-that-is-too-long-for-forty-columns']", &narrow,
-        "test     time      memory  verdict\n"
+        "test    time      memory  verdict\n"
         "a...    12ms     3.4 MiB  wrong answer\n"
         "    line 1: the line is not as expected,\n"
         "    nor are all of its words the same\n"
