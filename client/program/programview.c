@@ -84,24 +84,33 @@ static void put_side(FILE *out, const char *label, const json_t *text,
 
 static void put_difference(FILE *out, const json_t *difference, const struct programview *view)
 {
-    char text[512];
+    char line[32] = "", text[512];
     const char *why = json_string_value(json_object_get(difference, "why"));
     if (!difference)
         return;
-    (void)snprintf(text, sizeof(text), "line %lld%s%.400s",
-                   (long long)member_integer(difference, "line"), why ? ": " : "", why ? why : "");
+    if (json_object_get(difference, "line"))
+        (void)snprintf(line, sizeof(line), "line %lld",
+                       (long long)member_integer(difference, "line"));
+    (void)snprintf(text, sizeof(text), "%s%s%.400s", line, *line && why ? ": " : "",
+                   why ? why : "");
     (void)fputs(INDENT, out);
     text_put_wrapped(out, text, strlen(INDENT), strlen(INDENT), view->columns);
-    put_side(out, "got", json_object_get(difference, "got"), view);
-    put_side(out, "expected", json_object_get(difference, "expected"), view);
+    if (json_object_get(difference, "got"))
+        put_side(out, "got", json_object_get(difference, "got"), view);
+    if (json_object_get(difference, "expected"))
+        put_side(out, "expected", json_object_get(difference, "expected"), view);
 }
 
 /* Says how a test's process ended if that is why it did not pass. */
 static void put_end(FILE *out, const json_t *test, const struct programview *view)
 {
-    const json_t *err = json_object_get(test, "stderr");
+    const json_t *err = json_object_get(test, "stderr"),
+                 *limit = json_object_get(test, "limit_exceeded");
     int64_t signal = member_integer(test, "signal"), code = member_integer(test, "exit_code");
-    if (signal > 0) {
+    if (json_is_string(limit)) {
+        (void)fputs(INDENT "limit exceeded: ", out);
+        put_line(out, json_string_value(limit), json_string_length(limit), view->columns - 20);
+    } else if (signal > 0) {
         const char *name = sigabbrev_np((int)signal);
         (void)fprintf(out, INDENT "signal %d", (int)signal);
         (void)fprintf(out, name ? " (SIG%s)\n" : "\n", name);

@@ -81,7 +81,7 @@ static void test_ends(void **state)
     expect_view("{'verdict': 'runtime_error', 'tests': [{'verdict': 'runtime_error', " USAGE
                 ", 'exit_code': 1, 'stderr': 'a\\nb\\nc\\nd\\ne\\nf\\n'}, {'verdict': "
                 "'runtime_error', " USAGE ", 'signal': 11}, {'verdict': 'timeout', " USAGE
-                ", 'signal': 9, 'stderr': 'one'}]}",
+                ", 'signal': 9, 'limit_exceeded': 'wall_clock', 'stderr': 'one'}]}",
                 "['1', '2', '3', '4']", &plain,
                 "test    time      memory  verdict\n"
                 "1       12ms     3.4 MiB  runtime error\n"
@@ -95,7 +95,7 @@ static void test_ends(void **state)
                 "2       12ms     3.4 MiB  runtime error\n"
                 "    signal 11 (SIGSEGV)\n"
                 "3       12ms     3.4 MiB  timeout\n"
-                "    signal 9 (SIGKILL)\n"
+                "    limit exceeded: wall_clock\n"
                 "    one\n"
                 "1 test behind the first failure not run; --all runs all\n"
                 "0 of 4 passed\n");
