@@ -12,10 +12,11 @@
  * section and an array entry of limits for each, whose keys the macro `keys` of conf/keys.c makes;
  * proto/kind_NAME.c defines its struct job_kind, daemon/kinds/NAME.c its struct kind_ops. A new row
  * also needs its member in struct job_spec, and its name in proto/meson.build. */
-#define JOB_KINDS(ROW)                           \
-    ROW(RUBRIC, rubric, LIMIT_KEYS_WITH_CEILING) \
-    ROW(SANDBOX, sandbox, LIMIT_KEYS_OF_KIND)    \
-    ROW(CODE_EXEC, code_exec, LIMIT_KEYS_WITH_CEILING)
+#define JOB_KINDS(ROW)                                 \
+    ROW(RUBRIC, rubric, LIMIT_KEYS_WITH_CEILING)       \
+    ROW(SANDBOX, sandbox, LIMIT_KEYS_OF_KIND)          \
+    ROW(CODE_EXEC, code_exec, LIMIT_KEYS_WITH_CEILING) \
+    ROW(PROGRAM, program, LIMIT_KEYS_OF_KIND)
 
 #define JOB_KIND_ID_(ID, name, keys) JOB_##ID,
 enum job_kind_id { JOB_KINDS(JOB_KIND_ID_) JOB_KIND_COUNT };
@@ -105,6 +106,60 @@ struct code_exec_spec {
     struct bytes replay;     /* it; data NULL: there is none, or only its job's process has it */
 };
 
+#define PROGRAM_TESTS_MAX 10000
+#define PROGRAM_TEST_NAME_MAX 255 /* bytes */
+#define PROGRAM_ARGV_MAX 32       /* arguments of one test */
+#define PROGRAM_STRINGS_MAX 8192  /* bytes of them, each with its NUL */
+#define PROGRAM_LANGUAGE_MAX 64   /* bytes of a language's name */
+#define PROGRAM_COMPARE_MAX 128   /* bytes of a comparer with its tolerances */
+#define PROGRAM_CALL_MAX 255      /* bytes of a function's name */
+#define PROGRAM_DIGEST_SIZE 72    /* "sha256:", 64 digits and a NUL */
+
+struct program_test {
+    struct bytes input;  /* its stdin; of a call: the arguments, an array as JSON text */
+    struct bytes output; /* what is expected; of a call: a value as JSON text */
+    char *name;          /* NULL: none */
+    char **argv;         /* NULL-terminated arguments of the program; NULL: none */
+    uint64_t wall_clock; /* milliseconds; 0: the job's */
+};
+
+/* Tests, immutable and reference-counted: those that were put are shared by the jobs that use them
+ * (program_tests.h). */
+struct program_tests {
+    unsigned references;
+    bool is_call; /* they have arguments and values instead of inputs and outputs */
+    struct program_test *test;
+    size_t count;    /* 1 to PROGRAM_TESTS_MAX */
+    size_t size;     /* bytes that all of it takes */
+    size_t *charged; /* a count of bytes that `size` is part of until they are freed; or NULL */
+};
+
+/* A program of the task: its checker. */
+struct program_helper {
+    char *language;
+    struct bytes code;
+    struct sandbox_file *files;
+    size_t file_count;
+};
+
+struct program_spec {
+    char *language;
+    bool is_generation; /* `text` is free text with the code somewhere in it */
+    struct bytes text;
+    struct bytes prelude; /* stands before the code; data NULL: nothing does */
+    struct sandbox_file *files;
+    size_t file_count;
+    struct program_tests *tests; /* a reference; NULL: those that were put as `digest` */
+    char digest[PROGRAM_DIGEST_SIZE];
+    char *compare;                  /* NULL: the default */
+    bool all;                       /* run all tests, also behind one that did not pass */
+    char *call;                     /* name of the function; NULL: the program is run */
+    struct program_helper *checker; /* NULL: none */
+    struct limits defaults;         /* of jobs that set no limits */
+    unsigned limits_given;          /* 1u << enum limit: the request sets it */
+    struct limits compile_limits;   /* 0 where the request sets none */
+};
+
 #define JOB_PRIORITY_MAX 10
 
 struct job_spec {
@@ -116,5 +171,6 @@ struct job_spec {
         struct rubric_spec rubric;
         struct sandbox_spec sandbox;
         struct code_exec_spec code_exec;
+        struct program_spec program;
     };
 };

@@ -16,6 +16,8 @@ static const struct {
     [ERROR_RUBRIC_NOT_FOUND] = {"rubric_not_found", false},
     [ERROR_NOT_PERMITTED] = {"not_permitted", false},
     [ERROR_MODULE_NOT_FOUND] = {"module_not_found", false},
+    [ERROR_LANGUAGE_NOT_FOUND] = {"language_not_found", false},
+    [ERROR_TESTS_NOT_FOUND] = {"tests_not_found", true}, /* once they were put again */
     [ERROR_SANDBOX_FAILED] = {"sandbox_failed", true},
     [ERROR_STARVED] = {"starved", true},
     [ERROR_INTERNAL] = {"internal", true},
@@ -230,6 +232,18 @@ int reply_hello(const struct reply_hello *hello, struct bytes *ret)
 int reply_pong(struct bytes *ret)
 {
     return consume_print(json_pack("{s:s}", "type", "pong"), ret);
+}
+
+int reply_stored(const struct bytes *id, const char *digest, size_t count, size_t bytes,
+                 struct bytes *ret)
+{
+    struct printer printer = PRINTER_NULL;
+    print_head(&printer, "stored", id->data ? id : NULL, 0);
+    name_word(&printer, "digest", digest);
+    name_integer(&printer, "tests", (int64_t)count);
+    name_integer(&printer, "bytes", (int64_t)bytes);
+    printer_close(&printer);
+    return printer_finish(&printer, ret);
 }
 
 static json_t *strings(char *const *item, size_t count)

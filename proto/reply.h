@@ -22,6 +22,8 @@ enum error_code {
     ERROR_RUBRIC_NOT_FOUND,
     ERROR_NOT_PERMITTED,
     ERROR_MODULE_NOT_FOUND,
+    ERROR_LANGUAGE_NOT_FOUND,
+    ERROR_TESTS_NOT_FOUND,
     ERROR_SANDBOX_FAILED,
     ERROR_STARVED,
     ERROR_INTERNAL,
@@ -118,6 +120,10 @@ struct reply_hello {
 int reply_hello(const struct reply_hello *hello, struct bytes *ret);
 
 int reply_pong(struct bytes *ret);
+
+/* COUNT tests of BYTES are kept as DIGEST. Leaves out the id if its data is NULL. */
+int reply_stored(const struct bytes *id, const char *digest, size_t count, size_t bytes,
+                 struct bytes *ret);
 
 struct reply_reloaded {
     uint64_t generation;
