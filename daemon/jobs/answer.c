@@ -66,6 +66,26 @@ static int print_result(const struct job *job, const struct result_parts *parts,
     return reply_result(&reply, &answer->payload);
 }
 
+/* The result of the last step, with what the steps before it have used. */
+static struct slot_result add_up(const struct job *job, const struct slot_result *last)
+{
+    const struct job_steps *before = &job->steps;
+    struct slot_result sum = *last;
+    sum.started_ns -= sum.started_ns > before->ran_ns ? before->ran_ns : 0;
+    sum.cpu_us += before->cpu_us;
+    sum.max_rss_bytes = MAX(sum.max_rss_bytes, before->max_rss_bytes);
+    sum.deadline_moves += before->deadline_moves;
+    sum.deadline_ms = MAX(sum.deadline_ms, before->deadline_ms);
+    bool is_known = before->run_delay_ns != UINT64_MAX && sum.run_delay_ns != UINT64_MAX;
+    sum.run_delay_ns = is_known ? sum.run_delay_ns + before->run_delay_ns : UINT64_MAX;
+    return sum;
+}
+
+static const struct limits *limits_of(const struct job *job, const struct slot_result *result)
+{
+    return result->limits ? result->limits : &job->spec->limits;
+}
+
 static struct deadline deadline_of(const struct slot_result *result)
 {
     return (struct deadline){result->deadline_moves, (int64_t)result->deadline_ms};
@@ -81,7 +101,8 @@ static int answer_verdict(const struct job *job, const struct slot_result *resul
     struct kind_run run = {job->spec, job->kept, result, &outcome};
     struct answer answer = ANSWER_NULL;
 
-    int r = outcome_from_result(result, &job->spec->limits, &outcome);
+    const struct slot_result sum = add_up(job, result);
+    int r = outcome_from_result(result, limits_of(job, result), &outcome);
     if (r == 0)
         r = kind->judge(&run, &judgement);
     if (r < 0)
@@ -89,9 +110,9 @@ static int answer_verdict(const struct job *job, const struct slot_result *resul
     if (judgement.broken)
         return answer_error(job, judgement.broken_code, judgement.broken, ret);
     answer.program_failed = judgement.program_failed;
-    answer.usage = usage_from_result(result, job_queue_ms(job));
-    answer.ran_ns = result->started_ns ? result->ended_ns - result->started_ns : 0;
-    answer.deadline = deadline_of(result);
+    answer.usage = usage_from_result(&sum, job_queue_ms(job));
+    answer.ran_ns = sum.started_ns ? sum.ended_ns - sum.started_ns : 0;
+    answer.deadline = deadline_of(&sum);
     judgement.score.wall_clock_ms = answer.usage.wall_clock_ms;
     struct result_parts parts = {
         .score = &judgement.score,
@@ -231,7 +252,8 @@ static int answer_starved(const struct job *job, const struct slot_result *resul
     (void)snprintf(message, sizeof(message),
                    "the host was too busy: of %" PRId64 " ms the job waited %" PRId64
                    " ms for a CPU, with a wall clock of %" PRIu64 " ms",
-                   usage.wall_clock_ms, usage.cpu_wait_ms, job->spec->limits.of[LIMIT_WALL_CLOCK]);
+                   usage.wall_clock_ms, usage.cpu_wait_ms,
+                   limits_of(job, result)->of[LIMIT_WALL_CLOCK]);
     int r = answer_error(job, ERROR_STARVED, message, ret);
     if (r == 0)
         ret->deadline = deadline_of(result);
@@ -256,11 +278,12 @@ static int answer_cancelled(const struct job *job, bool has_run, struct answer *
                         has_run ? "cancelled while running" : "cancelled while queued", ret);
 }
 
-int answer_from_slot(const struct job *job, const struct slot_result *result,
-                     const struct bytes *isolation, struct answer *ret)
+int answer_from_interruption(const struct job *job, const struct slot_result *result,
+                             struct answer *ret)
 {
-    if (result->killed == SLOT_KILL_CANCELLED)
-        return answer_cancelled(job, result->started_ns > 0, ret);
+    /* Of a job that would go on, no matter what ended its step. */
+    if (result->killed == SLOT_KILL_CANCELLED || (result->cancelled && result->more))
+        return answer_cancelled(job, result->started_ns > 0 || result->step > 0, ret);
     if (result->killed == SLOT_KILL_STARVED)
         return answer_starved(job, result, ret);
     if (result->end == SLOT_END_NOT_STARTED)
@@ -280,7 +303,12 @@ int answer_from_slot(const struct job *job, const struct slot_result *result,
             "the host had no room for files while the job ran, whose directory is on a "
             "full file system",
             ret);
-    if (result->lost)
-        return answer_lost(job, result, ret);
-    return answer_verdict(job, result, isolation, ret);
+    return result->lost ? answer_lost(job, result, ret) : 1;
+}
+
+int answer_from_slot(const struct job *job, const struct slot_result *result,
+                     const struct bytes *isolation, struct answer *ret)
+{
+    int r = answer_from_interruption(job, result, ret);
+    return r > 0 ? answer_verdict(job, result, isolation, ret) : r;
 }

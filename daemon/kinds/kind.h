@@ -41,7 +41,9 @@ struct kind_plan {
     bool no_code;         /* there is no code to run, and nothing to launch */
     void *parts;          /* owned; what `free_parts` frees */
     void (*free_parts)(void *parts);
-    void *kept; /* owned: what judge() needs beside the spec; the kind's free_kept() frees it */
+    void *kept; /* owned: what judge() needs beside the spec; the kind's free_kept() frees it. Of
+                 * plan() alone */
+    bool more;  /* another step may follow this one: next() is asked when it has ended */
 };
 
 #define KIND_PLAN_NULL \
@@ -57,7 +59,7 @@ void kind_plan_deinit(struct kind_plan *plan);
 struct kind_run {
     const struct job_spec *spec;
     const void *kept;                 /* what the plan kept */
-    const struct slot_result *result; /* what the slot saw */
+    const struct slot_result *result; /* what the slot saw, of the last step if there are several */
     struct outcome *outcome;          /* the same for the reply; a judge may drop its stderr */
 };
 
@@ -100,11 +102,30 @@ struct kind_ops {
     int (*plan)(struct kind_plan *plan, const struct job_spec *spec, const struct kind_host *host,
                 enum error_code *ret_code, struct fault *fault);
 
+    /* What follows once a step whose plan said `more` has ended with RESULT. KEPT is what plan()
+     * kept. 1: PLAN is the next step; 0: there is none, and judge() follows, with the last result;
+     * negative: *ret_code and FAULT say what the job is answered with. PLAN is NULL if ahead() has
+     * planned the next step already: 1 goes on with that. NULL: the kind has no steps.
+     *
+     * It is asked only about a step that has run to an end of its own or at a limit, and of no job
+     * that is cancelled: other ends are those of the job. */
+    int (*next)(struct kind_plan *plan, const struct job_spec *spec, void *kept,
+                const struct kind_host *host, const struct slot_result *result,
+                enum error_code *ret_code, struct fault *fault);
+
+    /* Plans the step after the last one that was planned, which may still run. 1: PLAN is it; 0 or
+     * less: it depends on the result of that, and next() will be asked. A step that was planned
+     * ahead may not run, or be killed: if next() says that none follows. NULL: none is planned
+     * ahead. */
+    int (*ahead)(struct kind_plan *plan, const struct job_spec *spec, void *kept,
+                 const struct kind_host *host);
+
     /* Whether the client named the program, so that the request is wrong if the kernel refuses to
      * execute it; NULL: never. */
     bool (*names_program)(const struct job_spec *spec);
 
-    /* Frees what only the job's process needs: the kernel holds it by then. */
+    /* Frees what only the job's processes need: the kernel holds it once the last step was handed
+     * over. */
     void (*drop_input)(struct job_spec *spec);
 
     /* The score of a run that ended by itself or at a limit. *ret is JUDGEMENT_NULL before, and the
