@@ -79,6 +79,15 @@ static void name_word(struct printer *printer, const char *name, const char *wor
     printer_string(printer, word, strlen(word));
 }
 
+/* Prints nothing if there is no VALUE. */
+static void name_value(struct printer *printer, const char *name, const json_t *value)
+{
+    if (!value)
+        return;
+    printer_name(printer, name);
+    printer_value(printer, value);
+}
+
 /* Prints `null` if there is no number. */
 static void name_known(struct printer *printer, const char *name, bool is_known, int64_t value)
 {
@@ -161,14 +170,10 @@ static void print_optional(struct printer *printer, const struct reply_result *r
     name_word(printer, "verdict", result->verdict);
     name_word(printer, "mode", result->mode);
     name_word(printer, "interpreter", result->interpreter);
-    if (result->assertions) {
-        printer_name(printer, "assertions");
-        printer_value(printer, result->assertions);
-    }
-    if (result->transcript) {
-        printer_name(printer, "transcript");
-        printer_value(printer, result->transcript);
-    }
+    name_value(printer, "assertions", result->assertions);
+    name_value(printer, "transcript", result->transcript);
+    name_value(printer, "compile", result->compile);
+    name_value(printer, "tests", result->tests);
 }
 
 int reply_result(const struct reply_result *result, struct bytes *ret)

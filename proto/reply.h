@@ -91,6 +91,8 @@ struct reply_result {
     const char *interpreter;          /* "warm" or "cold"; NULL: none ran */
     const json_t *assertions;         /* [{passed, detail?}], borrowed; NULL: this kind has none */
     const json_t *transcript;         /* {replayable, ...}, borrowed; NULL: none was asked for */
+    const json_t *compile; /* {output, usage ...}, borrowed; NULL: nothing was compiled */
+    const json_t *tests;   /* [{verdict ...}], borrowed; NULL: this kind has none */
 };
 
 /* Maximum bytes of stdout in a result. Even if every byte is escaped it fits in a frame of 64 MiB,

@@ -31,6 +31,7 @@ DAEMON = [
     "daemon/net",
     "daemon/jobs",
     "daemon/kinds",
+    "daemon/compare",
     "daemon/pool",
     "daemon/confine",
     "daemon/cgroup",
@@ -51,6 +52,7 @@ JAIL_MAY_INCLUDE = {"daemon/base/clock.h", "proto/limits.h", "proto/util.h"}
 FORBIDDEN = {
     "proto": ("event2/", "systemd/", "syslog.h", "ini.h", "sys/socket.h"),
     "conf": ("event2/", "systemd/", "syslog.h", "jansson.h"),
+    "daemon/compare": ("event2/", "systemd/", "syslog.h", "jansson.h", "ini.h", "sys/socket.h"),
     JAIL: ("event2/", "systemd/", "syslog.h", "jansson.h", "ini.h"),
 }
 

@@ -57,6 +57,8 @@ static int print_result(const struct job *job, const struct result_parts *parts,
         .mode = judgement ? judgement->mode : NULL,
         .assertions = judgement ? judgement->assertions : NULL,
         .transcript = judgement ? judgement->transcript : NULL,
+        .compile = judgement ? judgement->compile : NULL,
+        .tests = judgement ? judgement->tests : NULL,
     };
     answer->is_result = true;
     answer->limit = parts->outcome->limit;

@@ -3,7 +3,8 @@
 /* What the files of the kind `program` share: a program that is compiled once and run on many
  * tests.
  *
- * Theory of operation. A job takes these steps, each a launch of its own in an empty work directory:
+ * Theory of operation. A job takes these steps, each a launch of its own in an empty work
+ * directory:
  *
  *     compile -> compile the checker -> test 1 -> check 1 -> test 2 -> check 2 -> ...
  *
@@ -102,14 +103,15 @@ struct program_run {
     struct program_unit program, checker; /* the latter without a language: there is none */
     struct string_list command;           /* of the step that was planned last */
     struct bytes input;                   /* likewise, where it is made for the step */
+    struct bytes caller;                  /* program_call; borrowed */
     struct program_result compiled;
-    bool has_compiled;              /* a compiler has ended */
+    bool has_compiled;              /* the compiler of the program has ended */
     struct program_result *results; /* of the tests */
     size_t count;                   /* of the tests */
     size_t planned, judged;         /* of these */
     size_t passed;
     size_t failed;          /* the first that did not pass; `count`: none */
-    struct outcome outcome; /* of what decided the verdict */
+    struct outcome outcome; /* of the process that decided the verdict; else of the last one */
     bool is_decided;        /* there is such a one: something failed */
     size_t details;         /* bytes of texts that are kept */
 };
@@ -119,8 +121,7 @@ struct program_run {
 /* Prepares SOURCE in its language to be compiled and run. Negative with *ret_code and FAULT; the
  * caller calls program_unit_deinit() in any case. */
 int program_unit_init(struct program_unit *unit, const struct program_source *source,
-                      const struct kind_host *host, enum error_code *ret_code,
-                      struct fault *fault);
+                      const struct kind_host *host, enum error_code *ret_code, struct fault *fault);
 
 void program_unit_deinit(struct program_unit *unit);
 
@@ -156,7 +157,8 @@ int program_take_compiler(struct program_run *run, struct program_unit *unit,
                           struct fault *fault);
 int program_take_test(struct program_run *run, const struct job_spec *spec,
                       const struct slot_result *result);
-int program_take_check(struct program_run *run, const struct slot_result *result);
+int program_take_check(struct program_run *run, const struct job_spec *spec,
+                       const struct slot_result *result);
 
 void program_result_deinit(struct program_result *result);
 
@@ -180,14 +182,3 @@ int program_score(const struct program_run *run, const struct job_spec *spec,
 /* Writes why the job did not pass, for people. */
 void program_describe(const struct program_run *run, const struct job_spec *spec, char *text,
                       size_t size);
-
-/* --- program_call.c ----------------------------------------------------------------------- */
-
-/* The Python program that calls a function; embedded. */
-extern const char program_call[];
-
-/* Whether functions of programs in LANGUAGE can be called. */
-bool program_can_call(const struct language *language);
-
-/* The name of its file in the work directory. */
-#define PROGRAM_CALL_FILE ".call.py"

@@ -29,15 +29,14 @@ struct found {
 
 static bool is_name_byte(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '_' || c == '$' || (unsigned char)c >= 0x80;
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '$' || (unsigned char)c >= 0x80;
 }
 
 static bool looks_at(const struct reader *reader, const char *word)
 {
     size_t length = strlen(word);
-    return reader->n - reader->at >= length &&
-           memcmp(reader->text + reader->at, word, length) == 0;
+    return reader->n - reader->at >= length && memcmp(reader->text + reader->at, word, length) == 0;
 }
 
 /* Moves behind the next END, in which a backslash escapes what follows it if ESCAPES. */
@@ -55,11 +54,8 @@ static bool skip_opaque(struct reader *reader)
         const char *begin, *end;
         bool escapes;
     } opaque[] = {
-        {"//", "\n", false},
-        {"/*", "*/", false},
-        {"\"\"\"", "\"\"\"", true},
-        {"\"", "\"", true},
-        {"'", "'", true},
+        {"//", "\n", false}, {"/*", "*/", false}, {"\"\"\"", "\"\"\"", true},
+        {"\"", "\"", true},  {"'", "'", true},
     };
     for (size_t i = 0; i < ARRAY_SIZE(opaque); i++) {
         if (looks_at(reader, opaque[i].begin)) {
@@ -107,8 +103,7 @@ static void read_package(struct reader *reader, struct found *found)
     while (next_token(reader, &token) && !is(&token, ";")) {
         if (!first.at)
             first = token;
-        found->package =
-            (struct span){first.at, (size_t)(token.at + token.length - first.at)};
+        found->package = (struct span){first.at, (size_t)(token.at + token.length - first.at)};
     }
 }
 

@@ -31,8 +31,8 @@ static int find_language(struct program_unit *unit, const struct program_source 
     unit->language = languages_find(host->languages, source->language);
     *ret_code = ERROR_LANGUAGE_NOT_FOUND;
     if (!unit->language)
-        return fault_set(fault, "%s.language: this daemon knows no language \"%.64s\"", source->path,
-                         source->language);
+        return fault_set(fault, "%s.language: this daemon knows no language \"%.64s\"",
+                         source->path, source->language);
     if (!languages_has(host->languages, unit->language, NULL, &why))
         return fault_set(fault, "%s.language: this host has no %s: %s", source->path,
                          unit->language->name, why);
@@ -160,8 +160,8 @@ static int make_files(struct program_unit *unit, const struct program_source *so
             return fault_set(fault, "%s.files.%.64s: the program itself stands there", source->path,
                              file->name);
         }
-        unit->files[unit->file_count++] = (struct launch_file){
-            .name = file->name, .mode = file->mode, .content = &file->content};
+        unit->files[unit->file_count++] =
+            (struct launch_file){.name = file->name, .mode = file->mode, .content = &file->content};
     }
     return 0;
 }
