@@ -3,6 +3,7 @@
 /* The values of a configuration, as plain data. conf/rubricd.conf explains each key; keys.c has the
  * table of keys with types, bounds and defaults. */
 
+#include "language.h"
 #include "string_list.h"
 
 #include "proto/jobspec.h"
@@ -81,6 +82,11 @@ struct config {
 
     /* [ceilings]: how far a request may raise a limit */
     struct limits ceilings;
+
+    /* [languages] */
+    char *languages_directory;            /* "": the files that are built in */
+    struct string_list languages_enabled; /* their names; none: all */
+    struct language_list languages;       /* what the files say, of those that are enabled */
 
     /* [metrics] */
     char *metrics_listen; /* see address.h; "": nowhere */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "keys.h"
 #include "address.h"
+#include "language_keys.h"
 #include "suggest.h"
 
 #include <string.h>
@@ -68,6 +69,10 @@ static const struct config_key keys[] = {
 
     JOB_KINDS(KIND_KEYS)
     LIMIT_KEYS("ceilings", ceilings)
+
+    {"languages", "directory", &type_path, FIELD(languages_directory), {0, 1023},
+     "/etc/rubricd/languages.d"},
+    {"languages", "enabled", &type_languages, FIELD(languages_enabled), {0, LANGUAGES_MAX}, ""},
 
     {"metrics", "listen", &type_address, FIELD(metrics_listen), {0, ADDRESS_TEXT_MAX}, ""},
 
