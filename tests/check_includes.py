@@ -32,6 +32,7 @@ DAEMON = [
     "daemon/jobs",
     "daemon/kinds",
     "daemon/compare",
+    "daemon/languages",
     "daemon/pool",
     "daemon/confine",
     "daemon/cgroup",

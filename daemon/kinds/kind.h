@@ -26,10 +26,13 @@ struct rubric_roots {
 };
 
 /* The parts of the daemon that jobs use; borrowed. */
+struct languages;
+
 struct kind_host {
-    const char *interpreter;        /* absolute path of the configured Python */
-    const char *const *environment; /* NULL-terminated: what every job gets */
-    int checker;                    /* code_exec_checker() */
+    const char *interpreter;           /* absolute path of the configured Python */
+    const char *const *environment;    /* NULL-terminated: what every job gets */
+    int checker;                       /* code_exec_checker() */
+    const struct languages *languages; /* of programs */
     struct rubric_roots rubric_roots;
     struct roots readable_roots; /* under which a sandbox job may ask for files */
     bool has_view;               /* jails have a view of their own, with the bench at VIEW_BENCH */

@@ -17,7 +17,7 @@ static void free_kept(void *kept)
         return;
     program_unit_deinit(&run->program);
     program_unit_deinit(&run->checker);
-    string_list_deinit(&run->command);
+    language_strings_free(run->command);
     bytes_deinit(&run->input);
     program_result_deinit(&run->compiled);
     for (size_t i = 0; run->results && i < run->count; i++)
@@ -141,11 +141,17 @@ static int plan_stage(struct program_run *run, enum program_stage stage,
     return -EINVAL;
 }
 
-static int out_of_memory(enum error_code *ret_code, struct fault *fault)
+/* Says what R means where nothing has been said of it. Returns R. */
+static int explain(int r, enum error_code *ret_code, struct fault *fault)
 {
-    *ret_code = ERROR_INTERNAL;
-    (void)fault_set(fault, "out of memory");
-    return -ENOMEM;
+    if (r == -ENOENT) {
+        *ret_code = ERROR_LANGUAGE_NOT_FOUND;
+        (void)fault_set(fault, "job.language: a program that it takes is gone from this host");
+    } else if (r == -ENOMEM) {
+        *ret_code = ERROR_INTERNAL;
+        (void)fault_set(fault, "out of memory");
+    }
+    return r;
 }
 
 /* What follows the compiler of the program, or begins a job that has none. */
@@ -161,7 +167,7 @@ static int plan_job(struct kind_plan *plan, const struct job_spec *spec,
     struct program_run *run = make_run(spec->program.tests);
     plan->kept = run;
     if (!run)
-        return out_of_memory(ret_code, fault);
+        return explain(-ENOMEM, ret_code, fault);
     int r = make_program(run, spec, host, ret_code, fault);
     if (r == 0 && spec->program.checker)
         r = make_checker(run, spec, host, ret_code, fault);
@@ -172,7 +178,7 @@ static int plan_job(struct kind_plan *plan, const struct job_spec *spec,
                        program_unit_is_compiled(&run->program) ? PROGRAM_COMPILING
                                                                : stage_after_compiler(run),
                        spec, host, NULL, plan);
-    return r == -ENOMEM ? out_of_memory(ret_code, fault) : r;
+    return r < 0 ? explain(r, ret_code, fault) : 0;
 }
 
 /* --- one step after another ----------------------------------------------------------------- */
@@ -215,9 +221,7 @@ static int next(struct kind_plan *plan, const struct job_spec *spec, void *kept,
         return 1; /* ahead() has planned it */
     else if (r == 0)
         return 0;
-    if (r == -ENOMEM)
-        return out_of_memory(ret_code, fault);
-    return r < 0 ? r : 1;
+    return r < 0 ? explain(r, ret_code, fault) : 1;
 }
 
 /* Without a checker, a test does not depend on how the one before it ends. */

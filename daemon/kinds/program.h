@@ -20,6 +20,7 @@
 
 #include "conf/language.h"
 #include "daemon/compare/compare.h"
+#include "daemon/languages/languages.h"
 
 /* Most bytes of a compiler's words in a result. */
 #define PROGRAM_COMPILE_OUTPUT_MAX ((size_t)16 << 10)
@@ -63,13 +64,12 @@ struct program_unit {
     struct bytes code;               /* owned */
     char *source;                    /* owned: the name of its file */
     char *class_name;                /* owned: what has its entry point; NULL: no such thing */
-    const char **envp;               /* owned; its entries are borrowed */
+    char **envp;                     /* owned */
     struct launch_file *files;       /* owned; the source, and what came with it; has room for
                                       * PROGRAM_EXTRA_FILES more */
     size_t file_count;
     struct limits compile_limits, limits;
-    struct string_list words; /* of the program as it is run */
-    int artefact;             /* owned, sealed; -1: none yet, or it is not compiled */
+    int artefact; /* owned, sealed; -1: none yet, or it is not compiled */
 };
 
 #define PROGRAM_EXTRA_FILES 3
@@ -101,7 +101,7 @@ struct program_run {
     enum program_stage stage; /* of the step that ends next */
     struct compare compare;
     struct program_unit program, checker; /* the latter without a language: there is none */
-    struct string_list command;           /* of the step that was planned last */
+    char **command;                       /* owned: of the step that was planned last */
     struct bytes input;                   /* likewise, where it is made for the step */
     struct bytes caller;                  /* program_call; borrowed */
     struct program_result compiled;
@@ -130,17 +130,16 @@ static inline bool program_unit_is_compiled(const struct program_unit *unit)
     return unit->language->compile.count > 0;
 }
 
-/* Writes the command that compiles UNIT. 0 or -ENOMEM. */
-int program_unit_compiler(const struct program_unit *unit, const struct kind_host *host,
-                          struct string_list *ret);
-
-/* Writes the command that runs UNIT, SOURCE (NULL: its own) in the place of its source. */
-int program_unit_command(const struct program_unit *unit, const struct kind_host *host,
-                         const char *source, struct string_list *ret);
+/* Makes the command that compiles UNIT, or runs it, SOURCE (NULL: its own) in the place of its
+ * source; the caller frees it with language_strings_free(). 0, -ENOMEM, or -ENOENT: there is no
+ * such program. */
+int program_unit_command(const struct program_unit *unit, enum language_command command,
+                         const struct kind_host *host, const char *source, char ***ret);
 
 /* --- program_steps.c ---------------------------------------------------------------------- */
 
-/* Plan a step. 0 or -ENOMEM. What they plan borrows from RUN and SPEC. */
+/* Plan a step. 0, -ENOMEM, or -ENOENT: its program is gone. What they plan borrows from RUN and
+ * SPEC. */
 int program_plan_compiler(struct program_run *run, struct program_unit *unit,
                           const struct kind_host *host, struct kind_plan *plan);
 int program_plan_test(struct program_run *run, const struct job_spec *spec,

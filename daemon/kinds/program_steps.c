@@ -7,37 +7,57 @@
 /* Only processes of the checker reach the files. */
 #define EVIDENCE_MODE 0444
 
-/* What a checker is told, in testlib's order. */
-#define CHECKER_INPUT "input"
-#define CHECKER_OUTPUT "output"
-#define CHECKER_ANSWER "answer"
-
 static const struct bytes nothing = BYTES_NULL;
 
-/* Renews the command, which the launch before has been packed with. */
-static struct string_list *renew_command(struct program_run *run)
+/* Renews the command; the launch before has been packed with the old one. ARGUMENTS (NULL: none)
+ * follow it. */
+static int renew_command(struct program_run *run, const struct program_unit *unit,
+                         enum language_command what, const struct kind_host *host,
+                         const char *source, char *const *arguments)
 {
-    string_list_deinit(&run->command);
-    return &run->command;
+    char **command = NULL;
+    size_t n = 0, more = 0;
+    int r = program_unit_command(unit, what, host, source, &command);
+    if (r < 0)
+        return r;
+    run->command = language_strings_free(run->command);
+    run->command = command;
+    while (command[n])
+        n++;
+    while (arguments && arguments[more])
+        more++;
+    if (more == 0)
+        return 0;
+    command = reallocarray(command, n + more + 1, sizeof(*command));
+    if (!command)
+        return -ENOMEM;
+    run->command = command;
+    for (size_t i = 0; i < more; i++) {
+        command[n] = strdup(arguments[i]);
+        if (!command[n++])
+            return -ENOMEM;
+        command[n] = NULL;
+    }
+    return 0;
 }
 
 static void take_command(const struct program_run *run, const struct kind_host *host,
                          struct kind_plan *plan)
 {
-    plan->launch.argv = (const char *const *)run->command.item;
+    plan->launch.argv = (const char *const *)run->command;
     /* The interpreter that waits runs no other program than itself, and looks at the rest. */
-    plan->launch.warm = strcmp(run->command.item[0], host->interpreter) == 0;
+    plan->launch.warm = strcmp(run->command[0], host->interpreter) == 0;
     plan->more = true;
 }
 
 int program_plan_compiler(struct program_run *run, struct program_unit *unit,
                           const struct kind_host *host, struct kind_plan *plan)
 {
-    int r = program_unit_compiler(unit, host, renew_command(run));
+    int r = renew_command(run, unit, LANGUAGE_COMPILE, host, NULL, NULL);
     if (r < 0)
         return r;
     plan->launch = (struct launch){
-        .envp = unit->envp,
+        .envp = (const char *const *)unit->envp,
         .limits = unit->compile_limits,
         .input = &nothing,
         .files = unit->files,
@@ -54,7 +74,7 @@ int program_plan_compiler(struct program_run *run, struct program_unit *unit,
 static void add_program(const struct program_unit *unit, struct kind_plan *plan)
 {
     plan->launch.prepared = unit->artefact;
-    plan->launch.envp = unit->envp;
+    plan->launch.envp = (const char *const *)unit->envp;
     plan->launch.limits = unit->limits;
     plan->launch.files = unit->files;
     plan->launch.file_count = unit->artefact < 0 ? unit->file_count : 0;
@@ -76,16 +96,6 @@ static int describe_call(const struct program_run *run, const char *call,
     return printer_finish(&printer, ret);
 }
 
-static int add_arguments(struct program_run *run, char *const *arguments)
-{
-    for (; arguments && *arguments; arguments++) {
-        int r = string_list_add(&run->command, *arguments);
-        if (r < 0)
-            return r;
-    }
-    return 0;
-}
-
 /* Adds the file of the caller behind those of the program, where there is room for it. */
 static void add_caller(const struct program_run *run, struct kind_plan *plan)
 {
@@ -102,9 +112,8 @@ int program_plan_test(struct program_run *run, const struct job_spec *spec,
     const char *call = spec->program.call;
     const struct program_unit *unit = &run->program;
     const struct program_test *test = &spec->program.tests->test[run->planned];
-    int r = program_unit_command(unit, host, call ? PROGRAM_CALL_FILE : NULL, renew_command(run));
-    if (r == 0)
-        r = add_arguments(run, test->argv);
+    int r =
+        renew_command(run, unit, LANGUAGE_RUN, host, call ? PROGRAM_CALL_FILE : NULL, test->argv);
     bytes_deinit(&run->input);
     if (r == 0 && call)
         r = describe_call(run, call, &test->input, &run->input);
@@ -125,13 +134,13 @@ int program_plan_check(struct program_run *run, const struct job_spec *spec,
                        const struct kind_host *host, const struct bytes *output,
                        struct kind_plan *plan)
 {
-    static char *const names[] = {CHECKER_INPUT, CHECKER_OUTPUT, CHECKER_ANSWER, NULL};
+    /* In testlib's order. */
+    static char input[] = "input", result[] = "output", answer[] = "answer";
+    static char *const names[] = {input, result, answer, NULL};
     struct program_unit *unit = &run->checker;
     const struct program_test *test = &spec->program.tests->test[run->planned - 1];
     const struct bytes *contents[PROGRAM_EXTRA_FILES] = {&test->input, output, &test->output};
-    int r = program_unit_command(unit, host, NULL, renew_command(run));
-    if (r == 0)
-        r = add_arguments(run, names);
+    int r = renew_command(run, unit, LANGUAGE_RUN, host, NULL, names);
     if (r < 0)
         return r;
     add_program(unit, plan);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "extraction.h"
 #include "program.h"
-#include "program_class.h"
 
-#include "daemon/languages/languages.h"
+#include "daemon/languages/source.h"
 
 #include <string.h>
 
@@ -15,9 +14,8 @@ void program_unit_deinit(struct program_unit *unit)
     bytes_deinit(&unit->code);
     free(unit->source);
     free(unit->class_name);
-    free(unit->envp);
+    unit->envp = language_strings_free(unit->envp);
     free(unit->files);
-    string_list_deinit(&unit->words);
     unit->artefact = close_fd(unit->artefact);
 }
 
@@ -88,55 +86,7 @@ static int make_code(struct program_unit *unit, const struct program_source *sou
                 source->is_generation ? &found : source->text, &unit->code);
 }
 
-/* --- names -------------------------------------------------------------------------------- */
-
-/* Names the class, and the file after it: in the directory of its package, as Java wants it. */
-static int name_class(struct program_unit *unit, char **ret_path)
-{
-    _cleanup_free_ char *package = NULL, *name = NULL;
-    int r = program_class_find(unit->code.data, unit->code.length, &package, &name);
-    if (r < 0)
-        return r;
-    if (!package) {
-        unit->class_name = TAKE_PTR(name);
-        *ret_path = strdup(unit->class_name);
-        return *ret_path ? 0 : -ENOMEM;
-    }
-    if (asprintf(&unit->class_name, "%s.%s", package, name) < 0) {
-        unit->class_name = NULL;
-        return -ENOMEM;
-    }
-    *ret_path = strdup(unit->class_name);
-    if (!*ret_path)
-        return -ENOMEM;
-    for (char *p = *ret_path; *p; p++)
-        *p = *p == '.' ? '/' : *p;
-    return 0;
-}
-
-static int name_source(struct program_unit *unit)
-{
-    _cleanup_free_ char *path = NULL;
-    const struct language *language = unit->language;
-    if (!strstr(language->source, "{class}")) {
-        unit->source = strdup(language->source);
-        return unit->source ? 0 : -ENOMEM;
-    }
-    int r = name_class(unit, &path);
-    if (r < 0)
-        return r;
-    char *item[] = {language->source, NULL};
-    const struct string_list words = {.item = item, .count = 1};
-    const struct language_values values = {.class_name = path};
-    _cleanup_string_list_ struct string_list named = STRING_LIST_NULL;
-    r = language_words(language, &words, &values, &named);
-    if (r < 0)
-        return r;
-    unit->source = TAKE_PTR(named.item[0]);
-    return 0;
-}
-
-/* --- files, environment, limits ------------------------------------------------------------- */
+/* --- files -------------------------------------------------------------------------------- */
 
 /* Tells whether one of the names is the other, or a directory of it. */
 static bool collide(const char *a, const char *b)
@@ -166,28 +116,19 @@ static int make_files(struct program_unit *unit, const struct program_source *so
     return 0;
 }
 
-/* A language's own variables come first: they are found before those of every job. */
-static int make_environment(struct program_unit *unit, const struct kind_host *host)
+/* --- commands ----------------------------------------------------------------------------- */
+
+static struct language_values values_of(const struct program_unit *unit,
+                                        enum language_command command, const struct kind_host *host,
+                                        const char *source)
 {
-    const struct string_list *own = &unit->language->env;
-    size_t common = 0, n = 0;
-    while (host->environment[common])
-        common++;
-    unit->envp = calloc(own->count + common + 1, sizeof(*unit->envp));
-    if (!unit->envp)
-        return -ENOMEM;
-    for (size_t i = 0; i < own->count; i++)
-        unit->envp[n++] = own->item[i];
-    for (size_t i = 0; i < common; i++) {
-        const char *entry = host->environment[i];
-        size_t name = strcspn(entry, "=") + 1;
-        bool is_set = false;
-        for (size_t k = 0; k < own->count; k++)
-            is_set |= strncmp(own->item[k], entry, name) == 0;
-        if (!is_set)
-            unit->envp[n++] = entry;
-    }
-    return 0;
+    bool compiles = command == LANGUAGE_COMPILE;
+    return (struct language_values){
+        .source = source ? source : unit->source,
+        .class_name = unit->class_name,
+        .python = host->interpreter,
+        .memory = compiles ? unit->compile_limits.of[LIMIT_MEMORY] : unit->limits.of[LIMIT_MEMORY],
+    };
 }
 
 int program_unit_init(struct program_unit *unit, const struct program_source *source,
@@ -197,34 +138,16 @@ int program_unit_init(struct program_unit *unit, const struct program_source *so
     if (r == 0)
         r = make_code(unit, source);
     if (r == 0)
-        r = name_source(unit);
+        r = language_source_name(unit->language, &unit->code, &unit->source, &unit->class_name);
     if (r == 0)
         r = make_files(unit, source, ret_code, fault);
-    return r == 0 ? make_environment(unit, host) : r;
+    const struct language_values values = values_of(unit, LANGUAGE_RUN, host, NULL);
+    return r == 0 ? language_environment(host->languages, unit->language, &values, &unit->envp) : r;
 }
 
-/* --- commands ----------------------------------------------------------------------------- */
-
-int program_unit_compiler(const struct program_unit *unit, const struct kind_host *host,
-                          struct string_list *ret)
+int program_unit_command(const struct program_unit *unit, enum language_command command,
+                         const struct kind_host *host, const char *source, char ***ret)
 {
-    const struct language_values values = {
-        .source = unit->source,
-        .class_name = unit->class_name,
-        .python = host->interpreter,
-        .memory = unit->compile_limits.of[LIMIT_MEMORY],
-    };
-    return language_words(unit->language, &unit->language->compile, &values, ret);
-}
-
-int program_unit_command(const struct program_unit *unit, const struct kind_host *host,
-                         const char *source, struct string_list *ret)
-{
-    const struct language_values values = {
-        .source = source ? source : unit->source,
-        .class_name = unit->class_name,
-        .python = host->interpreter,
-        .memory = unit->limits.of[LIMIT_MEMORY],
-    };
-    return language_words(unit->language, &unit->language->run, &values, ret);
+    const struct language_values values = values_of(unit, command, host, source);
+    return language_argv(host->languages, unit->language, command, &values, ret);
 }

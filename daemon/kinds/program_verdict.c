@@ -101,17 +101,12 @@ static bool says_memory(const struct language *language, const struct outcome *o
 static enum program_verdict verdict_of(const struct program_unit *unit,
                                        const struct outcome *outcome, const struct bytes *err)
 {
-    switch (outcome->limit) {
-    case LIMIT_WALL_CLOCK:
-    case LIMIT_CPU:
+    if (outcome->limit == LIMIT_WALL_CLOCK || outcome->limit == LIMIT_CPU)
         return PROGRAM_TIMEOUT;
-    case LIMIT_MEMORY:
+    if (outcome->limit == LIMIT_MEMORY)
         return PROGRAM_MEMORY;
-    case LIMIT_OUTPUT:
+    if (outcome->limit == LIMIT_OUTPUT)
         return PROGRAM_OUTPUT_LIMIT;
-    default:
-        break;
-    }
     if (outcome->success)
         return PROGRAM_PASS;
     return says_memory(unit->language, outcome, err) ? PROGRAM_MEMORY : PROGRAM_RUNTIME_ERROR;
