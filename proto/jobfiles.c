@@ -98,8 +98,7 @@ static int decode_file_object(const json_t *value, const char *path, struct sand
                         : decode_base64(values[BASE64], path, &file->content, fault);
 }
 
-/* Tells whether NAME is relative, in normal form, and within the bounds of a path and its parts. */
-static bool is_file_name(const char *name)
+bool job_is_file_name(const char *name)
 {
     if (strlen(name) > SANDBOX_NAME_MAX)
         return false;
@@ -119,7 +118,7 @@ static int decode_file(const char *name, const json_t *value, const char *parent
 {
     char path[FIELD_PATH_MAX];
     field_path(path, parent, name);
-    if (!is_file_name(name))
+    if (!job_is_file_name(name))
         return fault_set(fault,
                          "%s: expected a relative name without empty, . and .. parts, at most %d "
                          "bytes, %d in a part",

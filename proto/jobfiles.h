@@ -19,6 +19,9 @@ int job_decode_content(const json_t *value, const char *path, struct bytes *ret,
 int job_decode_files(const json_t *object, const char *path, struct sandbox_file **files,
                      size_t *count, struct fault *fault);
 
+/* Tells whether NAME is relative, in normal form, and within the bounds of a path and its parts. */
+bool job_is_file_name(const char *name);
+
 /* Tells whether NAME is OUTER or lies in it. */
 bool job_file_lies_in(const char *name, const char *outer);
 

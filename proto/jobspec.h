@@ -30,6 +30,15 @@ enum job_kind_id { JOB_KINDS(JOB_KIND_ID_) JOB_KIND_COUNT };
 #define SANDBOX_COMPONENT_MAX 255    /* and of one part of it */
 #define SANDBOX_READABLE_MAX 16
 #define SANDBOX_PATH_MAX 4095
+#define SANDBOX_STEPS_MAX 64
+#define SANDBOX_COLLECT_MAX 64 /* names and patterns of files to collect */
+/* Bytes of the files in a result. With a full stdout and names of full length they fit in one
+ * frame, even if every byte is escaped that may have to be. */
+#define SANDBOX_COLLECTED_MAX ((size_t)4 << 20)
+/* Bytes of the files that one step leaves for the next. */
+#define SANDBOX_CARRIED_MAX ((size_t)64 << 20)
+/* Bytes of stdout and stderr of all steps together in a result. */
+#define SANDBOX_STEPS_OUTPUT_MAX ((size_t)8 << 20)
 
 #define CODE_EXEC_TARGETS_MAX 4096
 #define CODE_EXEC_ENTRY_POINT_MAX 255 /* bytes; also of each of the names */
@@ -68,6 +77,7 @@ enum sandbox_program {
     SANDBOX_ARGV,
     SANDBOX_SNIPPET,
     SANDBOX_GENERATION, /* free text: the code in it runs like a snippet */
+    SANDBOX_STEPS,      /* several programs, one after another */
 };
 
 struct sandbox_file {
@@ -76,8 +86,19 @@ struct sandbox_file {
     struct bytes content;
 };
 
+/* One program of several. Each finds the files that the one before has left. */
+struct sandbox_step {
+    char **argv; /* as that of a job */
+    struct bytes input;
+    struct limits limits;
+    bool may_fail; /* the next step follows even if this one fails */
+};
+
 struct sandbox_spec {
     enum sandbox_program program;
+    struct sandbox_step *steps; /* SANDBOX_STEPS */
+    size_t step_count;
+    char **collect;    /* NULL-terminated names and patterns (daemon/jail/pattern.h); or NULL */
     char **argv;       /* SANDBOX_ARGV: NULL-terminated; argv[0] is an absolute path */
     struct bytes text; /* SANDBOX_SNIPPET, SANDBOX_GENERATION */
     enum sandbox_runner runner;

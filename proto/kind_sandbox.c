@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests of kind `sandbox`: a program, a snippet or the code in a generation. */
-#include "jobfields.h"
+#include "kind_sandbox.h"
 #include "jobfiles.h"
 
 #include <string.h>
@@ -33,6 +33,12 @@ static void free_spec(struct job_spec *job)
     free_strings(spec->argv);
     free_strings(spec->env);
     free_strings(spec->readable);
+    free_strings(spec->collect);
+    for (size_t i = 0; i < spec->step_count; i++) {
+        free_strings(spec->steps[i].argv);
+        bytes_deinit(&spec->steps[i].input);
+    }
+    free(spec->steps);
     bytes_deinit(&spec->text);
     bytes_deinit(&spec->input);
     job_files_free(spec->files, spec->file_count);
@@ -51,13 +57,18 @@ static size_t measure(const struct job_spec *job)
 {
     const struct sandbox_spec *spec = &job->sandbox;
     size_t size = spec->text.length + spec->input.length + strings_length(spec->argv) +
-                  strings_length(spec->env) + strings_length(spec->readable);
+                  strings_length(spec->env) + strings_length(spec->readable) +
+                  strings_length(spec->collect);
+    for (size_t i = 0; i < spec->step_count; i++)
+        size += sizeof(spec->steps[i]) + strings_length(spec->steps[i].argv) +
+                spec->steps[i].input.length;
     return size + job_files_size(spec->files, spec->file_count);
 }
 
 /* --- the program -------------------------------------------------------------------------- */
 
-static int decode_strings(const json_t *array, const char *name, char ***ret, struct fault *fault)
+int sandbox_decode_strings(const json_t *array, const char *parent, char ***ret,
+                           struct fault *fault)
 {
     size_t n = json_array_size(array);
     *ret = calloc(n + 1, sizeof(**ret)); /* the spec owns it, on failure too */
@@ -65,7 +76,7 @@ static int decode_strings(const json_t *array, const char *name, char ***ret, st
         return -ENOMEM;
     for (size_t i = 0; i < n; i++) {
         char path[FIELD_PATH_MAX];
-        (void)snprintf(path, sizeof(path), "job.%s[%zu]", name, i);
+        (void)snprintf(path, sizeof(path), "%s[%zu]", parent, i);
         int r = field_check_type(json_array_get(array, i), FIELD_TEXT, path, fault);
         if (r == 0)
             r = job_copy_text(json_array_get(array, i), &(*ret)[i]);
@@ -75,17 +86,17 @@ static int decode_strings(const json_t *array, const char *name, char ***ret, st
     return 0;
 }
 
-static int decode_argv(const json_t *array, struct sandbox_spec *spec, struct fault *fault)
+int sandbox_decode_argv(const json_t *array, const char *path, char ***ret, struct fault *fault)
 {
     size_t n = json_array_size(array);
     if (n == 0 || n > SANDBOX_ARGV_MAX)
-        return fault_set(fault, "job.argv: expected 1 to %d strings, got %zu", SANDBOX_ARGV_MAX, n);
-    int r = decode_strings(array, "argv", &spec->argv, fault);
+        return fault_set(fault, "%s: expected 1 to %d strings, got %zu", path, SANDBOX_ARGV_MAX, n);
+    int r = sandbox_decode_strings(array, path, ret, fault);
     if (r < 0)
         return r;
     const char *program = json_string_value(json_array_get(array, 0));
     if (program[0] != '/')
-        return fault_set(fault, "job.argv[0]: \"%.*s\" is not an absolute path", SHOWN(program));
+        return fault_set(fault, "%s[0]: \"%.*s\" is not an absolute path", path, SHOWN(program));
     return 0;
 }
 
@@ -104,14 +115,12 @@ static int decode_runner(const json_t *value, enum sandbox_runner *ret, struct f
 static int decode_program(const json_t *argv, const json_t *snippet, const json_t *generation,
                           const json_t *runner, struct sandbox_spec *spec, struct fault *fault)
 {
-    if (!!argv + !!snippet + !!generation != 1)
-        return fault_set(fault, "job: expected exactly one of argv, snippet and generation");
     if (argv && runner)
         return fault_set(fault, "job.runner: argv has no use for it; it goes with snippet and "
                                 "generation");
     if (argv) {
         spec->program = SANDBOX_ARGV;
-        return decode_argv(argv, spec, fault);
+        return sandbox_decode_argv(argv, "job.argv", &spec->argv, fault);
     }
     spec->program = snippet ? SANDBOX_SNIPPET : SANDBOX_GENERATION;
     int r = runner ? decode_runner(runner, &spec->runner, fault) : 0;
@@ -167,10 +176,14 @@ static int decode_env(const json_t *object, const struct request_policy *policy,
 
 static int check_strings(const struct sandbox_spec *spec, struct fault *fault)
 {
-    size_t length = strings_length(spec->argv) + strings_length(spec->env);
+    size_t length = strings_length(spec->argv);
+    for (size_t i = 0; i < spec->step_count; i++)
+        length = MAX(length, strings_length(spec->steps[i].argv));
+    length += strings_length(spec->env) + strings_length(spec->collect);
     if (length > SANDBOX_STRINGS_MAX)
-        return fault_set(fault, "job: argv and env take %zu bytes, more than %u", length,
-                         SANDBOX_STRINGS_MAX);
+        return fault_set(fault, "job: argv%s%s take %zu bytes, more than %u",
+                         spec->collect ? ", env and collect" : " and env",
+                         spec->step_count > 0 ? " of a step" : "", length, SANDBOX_STRINGS_MAX);
     return 0;
 }
 
@@ -204,7 +217,8 @@ static int check_snippet(const struct sandbox_spec *spec, struct fault *fault)
 static int decode_files(const json_t *object, struct sandbox_spec *spec, struct fault *fault)
 {
     int r = job_decode_files(object, "job.files", &spec->files, &spec->file_count, fault);
-    return r < 0 || spec->program == SANDBOX_ARGV ? r : check_snippet(spec, fault);
+    bool has_snippet = spec->program == SANDBOX_SNIPPET || spec->program == SANDBOX_GENERATION;
+    return r == 0 && has_snippet ? check_snippet(spec, fault) : r;
 }
 
 /* --- readable ----------------------------------------------------------------------------- */
@@ -227,7 +241,7 @@ static int decode_readable(const json_t *array, struct sandbox_spec *spec, struc
     size_t n = json_array_size(array);
     if (n > SANDBOX_READABLE_MAX)
         return fault_set(fault, "job.readable: %zu paths, more than %d", n, SANDBOX_READABLE_MAX);
-    int r = decode_strings(array, "readable", &spec->readable, fault);
+    int r = sandbox_decode_strings(array, "job.readable", &spec->readable, fault);
     for (size_t i = 0; r == 0 && i < n; i++)
         if (!is_absolute_path(json_string_value(json_array_get(array, i))))
             r = fault_set(fault,
@@ -248,6 +262,8 @@ enum {
     SANDBOX_FIELD_STDIN,
     SANDBOX_FIELD_ENV,
     SANDBOX_FIELD_READABLE,
+    SANDBOX_FIELD_STEPS,
+    SANDBOX_FIELD_COLLECT,
     SANDBOX_FIELDS,
 };
 
@@ -261,8 +277,28 @@ static const struct field sandbox_fields[SANDBOX_FIELDS] = {
     [SANDBOX_FIELD_STDIN] = {"stdin", FIELD_ANY, FIELD_NULLABLE},
     [SANDBOX_FIELD_ENV] = {"env", FIELD_OBJECT, FIELD_NULLABLE},
     [SANDBOX_FIELD_READABLE] = {"readable", FIELD_ARRAY, FIELD_NULLABLE},
+    [SANDBOX_FIELD_STEPS] = {"steps", FIELD_ARRAY, FIELD_NULLABLE},
+    [SANDBOX_FIELD_COLLECT] = {"collect", FIELD_ARRAY, FIELD_NULLABLE},
 };
 _Static_assert(SANDBOX_FIELDS <= JOB_FIELDS_MAX, "JOB_FIELDS_MAX");
+
+static int decode_programs(const json_t *const values[], const struct request_policy *policy,
+                           struct job_spec *spec, struct fault *fault)
+{
+    const json_t *argv = values[SANDBOX_FIELD_ARGV], *snippet = values[SANDBOX_FIELD_SNIPPET];
+    const json_t *generation = values[SANDBOX_FIELD_GENERATION];
+    const json_t *steps = values[SANDBOX_FIELD_STEPS], *runner = values[SANDBOX_FIELD_RUNNER];
+    if (!!argv + !!snippet + !!generation + !!steps != 1)
+        return fault_set(fault, "job: expected exactly one of argv, snippet, generation and steps");
+    if (!steps)
+        return decode_program(argv, snippet, generation, runner, &spec->sandbox, fault);
+    if (runner)
+        return fault_set(fault, "job.runner: steps have no use for it; it goes with snippet and "
+                                "generation");
+    if (values[SANDBOX_FIELD_STDIN])
+        return fault_set(fault, "job.stdin: each of the steps has its own");
+    return sandbox_decode_steps(steps, policy, spec, fault);
+}
 
 static int decode_sandbox(const json_t *const values[], const struct request_policy *policy,
                           const struct json_places *places, struct job_spec *spec,
@@ -270,9 +306,7 @@ static int decode_sandbox(const json_t *const values[], const struct request_pol
 {
     (void)places;
     struct sandbox_spec *sandbox = &spec->sandbox;
-    int r = decode_program(values[SANDBOX_FIELD_ARGV], values[SANDBOX_FIELD_SNIPPET],
-                           values[SANDBOX_FIELD_GENERATION], values[SANDBOX_FIELD_RUNNER], sandbox,
-                           fault);
+    int r = decode_programs(values, policy, spec, fault);
     if (r == 0 && values[SANDBOX_FIELD_FILES])
         r = decode_files(values[SANDBOX_FIELD_FILES], sandbox, fault);
     if (r == 0)
@@ -283,6 +317,8 @@ static int decode_sandbox(const json_t *const values[], const struct request_pol
         r = bytes_copy("", 0, &sandbox->input);
     if (r == 0 && values[SANDBOX_FIELD_ENV])
         r = decode_env(values[SANDBOX_FIELD_ENV], policy, sandbox, fault);
+    if (r == 0 && values[SANDBOX_FIELD_COLLECT])
+        r = sandbox_decode_collect(values[SANDBOX_FIELD_COLLECT], sandbox, fault);
     if (r == 0)
         r = check_strings(sandbox, fault);
     if (r == 0 && values[SANDBOX_FIELD_READABLE])

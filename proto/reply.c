@@ -150,15 +150,44 @@ static void print_head(struct printer *printer, const char *type, const struct b
         name_integer(printer, "job_no", (int64_t)job_no);
 }
 
-static void print_stdout(struct printer *printer, const struct bytes *text)
+static void print_stdout(struct printer *printer, const struct bytes *text, size_t max)
 {
+    size_t n = MIN(text->length, max);
     printer_name(printer, "stdout");
-    if (text->length == 0) {
+    if (n == 0) {
         printer_string(printer, "", 0);
         return;
     }
-    _cleanup_json_ json_t *value = json_text(text->data, MIN(text->length, REPLY_STDOUT_MAX));
+    _cleanup_json_ json_t *value = json_text(text->data, n);
     printer_value(printer, value);
+}
+
+void reply_print_step(struct printer *printer, const struct outcome *outcome,
+                      const struct usage *usage, const struct bytes *out, size_t max)
+{
+    printer_open(printer);
+    printer_name(printer, "outcome");
+    print_outcome(printer, outcome);
+    printer_name(printer, "usage");
+    print_usage(printer, usage);
+    print_stdout(printer, out, max);
+    printer_close(printer);
+}
+
+void reply_files_deinit(struct reply_files *files)
+{
+    bytes_deinit(&files->files);
+    bytes_deinit(&files->left_out);
+}
+
+static void print_files(struct printer *printer, const struct reply_files *files)
+{
+    printer_name(printer, "files");
+    printer_bytes(printer, &files->files);
+    printer_name(printer, "left_out");
+    printer_bytes(printer, &files->left_out);
+    printer_name(printer, "files_complete");
+    printer_boolean(printer, files->are_complete);
 }
 
 /* Prints the fields that only some kinds of job have. */
@@ -166,7 +195,7 @@ static void print_optional(struct printer *printer, const struct reply_result *r
 {
     name_word(printer, "reason", result->reason);
     if (result->stdout_bytes)
-        print_stdout(printer, result->stdout_bytes);
+        print_stdout(printer, result->stdout_bytes, REPLY_STDOUT_MAX);
     name_word(printer, "verdict", result->verdict);
     name_word(printer, "mode", result->mode);
     name_word(printer, "interpreter", result->interpreter);
@@ -174,6 +203,12 @@ static void print_optional(struct printer *printer, const struct reply_result *r
     name_value(printer, "transcript", result->transcript);
     name_value(printer, "compile", result->compile);
     name_value(printer, "tests", result->tests);
+    if (result->steps && result->steps->data) {
+        printer_name(printer, "steps");
+        printer_bytes(printer, result->steps);
+    }
+    if (result->files && result->files->files.data)
+        print_files(printer, result->files);
 }
 
 int reply_result(const struct reply_result *result, struct bytes *ret)

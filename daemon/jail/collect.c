@@ -26,7 +26,7 @@
 struct collector {
     const struct collect *what;
     uint64_t left; /* bytes of content that there is room for */
-    unsigned files, left_out;
+    unsigned files, left_out, entries;
     uint64_t deadline_ns;
     dev_t device;                 /* of the work directory */
     int error;                    /* the first; 0: none */
@@ -219,6 +219,8 @@ static int look(struct collector *c, int dir, size_t length, const struct dirent
     size_t n = strlen(entry->d_name);
     if (clock_now_ns() > c->deadline_ns)
         return note(c, -ETIMEDOUT);
+    if (c->entries++ == COLLECT_ENTRIES_MAX)
+        return note(c, -E2BIG);
     if (length + n > LINK_NAME_MAX) {
         (void)note(c, -ENAMETOOLONG);
         return 0;
@@ -292,7 +294,7 @@ int collect_files(const struct collect *what)
         return -errno;
     c.what = what;
     c.left = what->max;
-    c.files = c.left_out = 0;
+    c.files = c.left_out = c.entries = 0;
     c.deadline_ns = clock_now_ns() + COLLECT_MS * NS_PER_MS;
     c.device = st.st_dev;
     c.error = 0;

@@ -59,6 +59,8 @@ static int print_result(const struct job *job, const struct result_parts *parts,
         .transcript = judgement ? judgement->transcript : NULL,
         .compile = judgement ? judgement->compile : NULL,
         .tests = judgement ? judgement->tests : NULL,
+        .steps = judgement ? &judgement->steps : NULL,
+        .files = judgement ? &judgement->files : NULL,
     };
     answer->is_result = true;
     answer->limit = parts->outcome->limit;
@@ -119,7 +121,7 @@ static int answer_verdict(const struct job *job, const struct slot_result *resul
     struct result_parts parts = {
         .score = &judgement.score,
         .outcome = &outcome,
-        .stdout_bytes = kind->tells_output ? result->out : NULL,
+        .stdout_bytes = kind->tells_output && !judgement.hides_output ? result->out : NULL,
         .judgement = &judgement,
     };
     if (kind->tells_interpreter)
@@ -217,14 +219,26 @@ static int answer_closed(const struct job *job, struct answer *ret)
     return answer_error(job, ERROR_NOT_PERMITTED, message, ret);
 }
 
+/* Says which program of the client's cannot be executed, and why. LABEL is that of the job. */
+static void describe_program(const struct job_spec *spec, const struct slot_result *result,
+                             const char *label, char *text, size_t size)
+{
+    bool has_steps = spec->kind == JOB_SANDBOX && spec->sandbox.program == SANDBOX_STEPS;
+    const char *why = strerror(result->error);
+    if (has_steps && result->step < spec->sandbox.step_count)
+        (void)snprintf(text, size, "job.steps[%u].argv[0]: %.200s: %s", result->step,
+                       spec->sandbox.steps[result->step].argv[0], why);
+    else
+        (void)snprintf(text, size, "job.argv[0]: %s: %s", label, why);
+}
+
 static int answer_not_started(const struct job *job, const struct slot_result *result,
                               struct answer *ret)
 {
     char message[JOB_LABEL_MAX + 160], label[JOB_LABEL_MAX];
     if (is_clients_program(job, result)) {
         job_describe(job->spec, label);
-        (void)snprintf(message, sizeof(message), "job.argv[0]: %s: %s", label,
-                       strerror(result->error));
+        describe_program(job->spec, result, label, message, sizeof(message));
         return answer_error(job, ERROR_BAD_REQUEST, message, ret);
     }
     /* The kernel says EINVAL of a directory that has others mounted beneath it. */

@@ -30,6 +30,8 @@ void judgement_deinit(struct judgement *judgement)
     json_decref(judgement->transcript);
     json_decref(judgement->tests);
     json_decref(judgement->compile);
+    bytes_deinit(&judgement->steps);
+    reply_files_deinit(&judgement->files);
     free(judgement->broken);
     *judgement = (struct judgement)JUDGEMENT_NULL;
 }

@@ -76,7 +76,10 @@ struct judgement {
     json_t *tests;       /* owned: what became of each; NULL: this kind has none */
     json_t *compile;     /* owned; NULL: nothing was compiled */
     json_t *transcript;  /* owned: {replayable, data or reason}; NULL: none */
-    char *broken;        /* owned: why there is no verdict at all; NULL: there is one */
+    struct bytes steps;  /* owned: an array, printed; data NULL: this job has no steps to tell of */
+    struct reply_files files;    /* owned; data NULL: none were asked for */
+    bool hides_output;           /* its stdout is told in `steps` */
+    char *broken;                /* owned: why there is no verdict at all; NULL: there is one */
     enum error_code broken_code; /* the error to answer with then */
 };
 
