@@ -20,6 +20,7 @@ CLIENT = [
     "client/report",
     "client/grade",
     "client/batch",
+    "client/program",
     "client/connection",
     "client/cli",
     "client/terminal",
