@@ -85,7 +85,7 @@ static struct lines expected_lines(struct span expected)
 /* Returns the next line that has a character. */
 static bool next_full(struct lines *lines, struct span *ret)
 {
-    while (lines_next(lines, ret))
+    while (text_next_line(lines, ret))
         if (span_length(*ret) > 0)
             return true;
     return false;
@@ -100,7 +100,7 @@ static bool same_stripped_lines(struct span got, struct span expected)
     struct lines left = {.rest = got}, right = {.rest = expected};
     for (;;) {
         struct span mine, theirs;
-        bool more = lines_next(&left, &mine), wanted = lines_next(&right, &theirs);
+        bool more = text_next_line(&left, &mine), wanted = text_next_line(&right, &theirs);
         if (!more || !wanted)
             return more == wanted;
         if (!span_equal(text_strip(mine), theirs))
@@ -113,7 +113,7 @@ static bool same_lists(struct lines got, struct lines expected, bool skip_empty)
 {
     for (;;) {
         struct span mine, theirs;
-        bool more = skip_empty ? next_full(&got, &mine) : lines_next(&got, &mine);
+        bool more = skip_empty ? next_full(&got, &mine) : text_next_line(&got, &mine);
         bool wanted = next_full(&expected, &theirs);
         if (!more || !wanted)
             return more == wanted;

@@ -38,7 +38,7 @@ int livecodebench_compare(struct span got, struct span expected, struct mismatch
     struct lines left = {.rest = got}, right = {.rest = expected};
     for (;;) {
         struct span mine = {got.end, got.end}, theirs = {expected.end, expected.end};
-        bool more = lines_next(&left, &mine), wanted = lines_next(&right, &theirs);
+        bool more = text_next_line(&left, &mine), wanted = text_next_line(&right, &theirs);
         if (!more && !wanted)
             return 0;
         mine = text_strip(mine);

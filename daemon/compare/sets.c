@@ -142,7 +142,7 @@ static size_t collect(struct sets *sets, struct lines lines, bool skip_empty_lin
 {
     struct span line, word;
     size_t elements = 0, n = 0;
-    while (elements + n <= most && lines_next(&lines, &line)) {
+    while (elements + n <= most && text_next_line(&lines, &line)) {
         size_t first = elements;
         if (skip_empty_lines && span_length(line) == 0)
             continue;

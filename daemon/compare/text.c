@@ -4,7 +4,7 @@
 #include "proto/utf8.h"
 #include "proto/util.h"
 
-bool lines_next(struct lines *lines, struct span *ret)
+bool text_next_line(struct lines *lines, struct span *ret)
 {
     if (lines->done)
         return false;

@@ -29,7 +29,7 @@ struct lines {
     bool done;
 };
 
-bool lines_next(struct lines *lines, struct span *ret);
+bool text_next_line(struct lines *lines, struct span *ret);
 
 /* Returns the bytes that the blank at AT takes, or 0: it is none. As Python's str.isspace(), which
  * knows those of Unicode. AT < END. */
