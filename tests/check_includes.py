@@ -34,6 +34,7 @@ DAEMON = [
     "daemon/pool",
     "daemon/confine",
     "daemon/cgroup",
+    "daemon/languages",
     "daemon/log",
     "daemon/idmap",
     "daemon/jail",

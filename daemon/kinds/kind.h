@@ -32,6 +32,7 @@ struct kind_host {
     int checker;                    /* code_exec_checker() */
     struct rubric_roots rubric_roots;
     struct roots readable_roots; /* under which a sandbox job may ask for files */
+    struct languages *languages; /* what there is of those that are configured */
     bool has_view;               /* jails have a view of their own, with the bench at VIEW_BENCH */
 };
 
