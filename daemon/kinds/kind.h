@@ -101,6 +101,11 @@ struct kind_ops {
     int (*plan)(struct kind_plan *plan, const struct job_spec *spec, const struct kind_host *host,
                 enum error_code *ret_code, struct fault *fault);
 
+    /* Whether all is known of the host that an answer to the job takes: 1; 0 while it is being
+     * found out, and the job waits; a shortage as a negative errno, with FAULT. NULL: nothing is to
+     * be found out. */
+    int (*settle)(const struct job_spec *spec, const struct kind_host *host, struct fault *fault);
+
     /* Whether the client named the program, so that the request is wrong if the kernel refuses to
      * execute it; NULL: never. */
     bool (*names_program)(const struct job_spec *spec);

@@ -414,8 +414,10 @@ bool languages_has(const struct languages *languages, const struct language *lan
 {
     const struct entry *entry = entry_of(languages, language);
     bool is_bad = entry->state == STATE_MISSING || entry->state == STATE_FAILED;
-    *ret_version = entry->version;
-    *ret_why_not = !is_bad ? NULL : entry->why_not ? entry->why_not : "out of memory";
+    if (ret_version)
+        *ret_version = entry->version;
+    if (ret_why_not)
+        *ret_why_not = !is_bad ? NULL : entry->why_not ? entry->why_not : "out of memory";
     return !is_bad;
 }
 

@@ -56,8 +56,9 @@ const struct language *languages_find(const struct languages *languages, const c
  * something, which languages_has() names: a job that comes seconds later asks again. */
 int languages_settle(struct languages *languages, const struct language *language);
 
-/* Whether this host has LANGUAGE, as far as is known. The strings are borrowed and may be NULL:
- * *ret_version as long as it was not asked for, *ret_why_not if there is nothing to complain of. */
+/* Whether this host has LANGUAGE, as far as is known. The strings are borrowed and may be NULL, as
+ * the pointers to them may: *ret_version as long as it was not asked for, *ret_why_not if there is
+ * nothing to complain of. */
 bool languages_has(const struct languages *languages, const struct language *language,
                    const char **ret_version, const char **ret_why_not);
 

@@ -3,7 +3,6 @@
 
 #include "daemon/base/await.h"
 #include "daemon/base/events.h"
-#include "proto/printable.h"
 #include "proto/utf8.h"
 #include "proto/util.h"
 
@@ -78,6 +77,9 @@ static char *first_line(struct query *query)
     size_t length;
     char *line = query->text + strspn(query->text, " \t\r\n");
     line[strcspn(line, "\r\n")] = '\0';
+    for (char *c = line; *c; c++)
+        if ((unsigned char)*c < ' ')
+            *c = ' ';
     return utf8_replace(line, strlen(line), &length);
 }
 

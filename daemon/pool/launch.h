@@ -42,7 +42,9 @@ struct launch {
     size_t file_count;
     struct launch_bench bench;
     const char *const
-        *readable; /* NULL-terminated canonical paths that the job may read; or NULL */
-    bool warm;     /* run argv in the jail's waiting interpreter, if there is one */
-    bool network;  /* the job may use the host's network */
+        *readable;          /* NULL-terminated canonical paths that the job may read; or NULL */
+    bool warm;              /* run argv in the jail's waiting interpreter, if there is one */
+    bool any_address_space; /* the memory limit holds for what the processes use alone, not for the
+                               addresses that they reserve */
+    bool network;           /* the job may use the host's network */
 };

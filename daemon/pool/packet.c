@@ -122,8 +122,10 @@ static int pack_strings(struct packet *packet, const struct launch *launch)
 int packet_init(struct packet *packet, const struct launch *launch, uint64_t job_no)
 {
     *packet = (struct packet)PACKET_NULL;
-    packet->job =
-        (struct link_job){.job_no = job_no, .limits = launch->limits, .warm = launch->warm};
+    packet->job = (struct link_job){.job_no = job_no,
+                                    .limits = launch->limits,
+                                    .warm = launch->warm,
+                                    .any_address_space = launch->any_address_space};
     int r = pack_strings(packet, launch);
     if (r == 0)
         r = packet->fds[LINK_STDIN] = pack_input(launch->input);
