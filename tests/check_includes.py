@@ -37,6 +37,7 @@ DAEMON = [
     "daemon/pool",
     "daemon/confine",
     "daemon/cgroup",
+    "daemon/languages",
     "daemon/log",
     "daemon/idmap",
     "daemon/jail",

@@ -140,6 +140,7 @@ static int prepare(struct jail *jail, const struct link_job *request, const int 
         .pass = enclosure->pass,
         .gives_up_pass = enclosure->gives_up_pass,
         .cgroup_counts = request->cgroup_counts,
+        .any_address_space = request->any_address_space == 1,
         .limits = &request->limits,
         .ceilings = jail->ceilings,
         .argv = job->lists.argv,

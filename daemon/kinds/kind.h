@@ -26,15 +26,13 @@ struct rubric_roots {
 };
 
 /* The parts of the daemon that jobs use; borrowed. */
-struct languages;
-
 struct kind_host {
-    const char *interpreter;           /* absolute path of the configured Python */
-    const char *const *environment;    /* NULL-terminated: what every job gets */
-    int checker;                       /* code_exec_checker() */
-    const struct languages *languages; /* of programs */
+    const char *interpreter;        /* absolute path of the configured Python */
+    const char *const *environment; /* NULL-terminated: what every job gets */
+    int checker;                    /* code_exec_checker() */
     struct rubric_roots rubric_roots;
     struct roots readable_roots; /* under which a sandbox job may ask for files */
+    struct languages *languages; /* what there is of those that are configured */
     bool has_view;               /* jails have a view of their own, with the bench at VIEW_BENCH */
 };
 
@@ -127,6 +125,11 @@ struct kind_ops {
      * ahead. */
     int (*ahead)(struct kind_plan *plan, const struct job_spec *spec, void *kept,
                  const struct kind_host *host);
+
+    /* Whether all is known of the host that an answer to the job takes: 1; 0 while it is being
+     * found out, and the job waits; a shortage as a negative errno, with FAULT. NULL: nothing is to
+     * be found out. */
+    int (*settle)(const struct job_spec *spec, const struct kind_host *host, struct fault *fault);
 
     /* Whether the client named the program, so that the request is wrong if the kernel refuses to
      * execute it; NULL: never. */

@@ -242,6 +242,29 @@ static const char *label(const struct job_spec *spec)
     return spec->program.language;
 }
 
+static int settle_language(const char *name, const char *path, const struct kind_host *host,
+                           struct fault *fault)
+{
+    const char *why = NULL;
+    const struct language *language = languages_find(host->languages, name);
+    int r = language ? languages_settle(host->languages, language) : 1;
+    if (r < 0) {
+        (void)languages_has(host->languages, language, NULL, &why);
+        (void)fault_set(fault, "%s: %s: %s", path, language->name, why ? why : strerror(-r));
+    }
+    return r;
+}
+
+static int settle(const struct job_spec *spec, const struct kind_host *host, struct fault *fault)
+{
+    const struct program_helper *checker = spec->program.checker;
+    int own = settle_language(spec->program.language, "job.language", host, fault);
+    if (own < 0 || !checker)
+        return own;
+    int other = settle_language(checker->language, "job.checker.language", host, fault);
+    return MIN(own, other);
+}
+
 /* Keep the tests: their names are told, and their outputs compared. */
 static void drop_input(struct job_spec *spec)
 {
@@ -294,6 +317,7 @@ static int judge(const struct kind_run *run, struct judgement *ret)
 extern const struct kind_ops program_ops;
 const struct kind_ops program_ops = {
     .label = label,
+    .settle = settle,
     .plan = plan_job,
     .next = next,
     .ahead = ahead,

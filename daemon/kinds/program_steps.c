@@ -65,6 +65,7 @@ int program_plan_compiler(struct program_run *run, struct program_unit *unit,
         .collect = (const char *const *)unit->language->artefact.item,
         .collect_max = unit->limits.of[LIMIT_DISK],
         .prepared = -1,
+        .any_address_space = !unit->language->compile_address_space,
     };
     take_command(run, host, plan);
     return 0;
@@ -76,6 +77,7 @@ static void add_program(const struct program_unit *unit, struct kind_plan *plan)
     plan->launch.prepared = unit->artefact;
     plan->launch.envp = (const char *const *)unit->envp;
     plan->launch.limits = unit->limits;
+    plan->launch.any_address_space = !unit->language->address_space;
     plan->launch.files = unit->files;
     plan->launch.file_count = unit->artefact < 0 ? unit->file_count : 0;
 }

@@ -37,23 +37,28 @@ int languages_new(const struct languages_host *host, struct languages **ret);
 /* Ends what is being asked. Accepts NULL and returns NULL. */
 struct languages *languages_free(struct languages *languages);
 
-/* From now on versions can be asked for: in BASE's loop, which calls SETTLED after each answer. */
-void languages_attach(struct languages *languages, struct event_base *base,
-                      void (*settled)(void *userdata), void *userdata);
+/* From now on versions can be asked for: in BASE's loop, which calls SETTLED after each answer. 0
+ * or -ENOMEM. */
+int languages_attach(struct languages *languages, struct event_base *base,
+                     void (*settled)(void *userdata), void *userdata);
 
-/* Asks for all versions in the background, a few at a time. Does nothing if that was done. */
-void languages_ask_all(struct languages *languages);
+/* Ends what is being asked: the loop is about to go. */
+void languages_detach(struct languages *languages);
+
+/* Asks for all versions in the background, one at a time, beginning in DELAY_MS. */
+void languages_ask_all(struct languages *languages, uint64_t delay_ms);
 
 /* The language with this name or alias; NULL if there is none. */
 const struct language *languages_find(const struct languages *languages, const char *name);
 
 /* Returns 1 if it is known whether there is LANGUAGE; 0 if its version is being asked for: the call
- * after `settled` tells more. A negative errno if something was short, which languages_has() names.
- */
+ * after `settled` tells more. A shortage, as a negative errno, if the answer failed for want of
+ * something, which languages_has() names: a job that comes seconds later asks again. */
 int languages_settle(struct languages *languages, const struct language *language);
 
-/* Whether this host has LANGUAGE, as far as is known. The strings are borrowed and may be NULL:
- * *ret_version as long as it was not asked for, *ret_why_not if there is nothing to complain of. */
+/* Whether this host has LANGUAGE, as far as is known. The strings are borrowed and may be NULL, as
+ * the pointers to them may: *ret_version as long as it was not asked for, *ret_why_not if there is
+ * nothing to complain of. */
 bool languages_has(const struct languages *languages, const struct language *language,
                    const char **ret_version, const char **ret_why_not);
 

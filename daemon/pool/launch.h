@@ -47,6 +47,8 @@ struct launch {
     const char *const
         *readable;              /* NULL-terminated canonical paths that the job may read; or NULL */
     bool warm;                  /* run argv in the jail's waiting interpreter, if there is one */
+    bool any_address_space;     /* the memory limit holds for what the processes use alone, not for
+                                   the addresses that they reserve */
     bool network;               /* the job may use the host's network */
     const char *const *collect; /* NULL-terminated patterns (jail/pattern.h) of files that are taken
                                    out when the program's tree is dead; NULL: none. Their names are

@@ -133,6 +133,7 @@ int packet_init(struct packet *packet, const struct launch *launch, uint64_t lin
         .job_no = link_no,
         .limits = launch->limits,
         .warm = launch->warm,
+        .any_address_space = launch->any_address_space,
         .collect_max = launch->collect_max,
     };
     int r = pack_strings(packet, launch);

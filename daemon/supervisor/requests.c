@@ -35,6 +35,13 @@ static bool is_run(const struct job_spec *spec)
     return !kind->is_run || kind->is_run(spec);
 }
 
+/* As the `settle` of kind_ops. */
+static int settle(const struct job_spec *spec, const struct settings *settings, struct fault *fault)
+{
+    const struct kind_ops *kind = kind_ops_get(spec->kind);
+    return kind->settle ? kind->settle(spec, &settings->kind_host, fault) : 1;
+}
+
 static void admit(struct supervisor *supervisor, struct conn *conn, struct request *request,
                   size_t size, struct settings *settings)
 {
@@ -85,6 +92,8 @@ static void handle_submit(struct supervisor *supervisor, struct conn *conn, stru
 {
     /* The decoded job may be longer than the client's text of it. */
     size = MAX(size, job_spec_size(request->job));
+    struct fault fault = FAULT_NULL;
+    int settled = settle(request->job, settings, &fault);
     if (state_refuses_jobs(supervisor)) {
         stats_count_submitted(&supervisor->stats, request->job->kind);
         stats_count_error(&supervisor->stats, request->job->kind, ERROR_DRAINING, clock_now_ns());
@@ -94,6 +103,12 @@ static void handle_submit(struct supervisor *supervisor, struct conn *conn, stru
                         "id: already in use by an unfinished job of this connection");
     } else if (!find_tests(conn, request)) {
         return;
+    } else if (settled < 0) {
+        stats_count_submitted(&supervisor->stats, request->job->kind);
+        stats_count_error(&supervisor->stats, request->job->kind, ERROR_INTERNAL, clock_now_ns());
+        conn_send_error(conn, &request->id, 0, ERROR_INTERNAL, fault.text);
+    } else if (settled == 0) {
+        conn_park(conn, request, size, settings);
     } else if (is_run(request->job) &&
                queue_has_room(&supervisor->queue, &conn->lane, size) != QUEUE_ROOM) {
         conn_park(conn, request, size, settings);
@@ -115,6 +130,9 @@ void requests_resume(struct supervisor *supervisor)
         if (room == QUEUE_ROOM && is_full && !queue_user_is_owed(&conn->lane))
             room = QUEUE_FULL;
         is_full |= room == QUEUE_FULL;
+        if (room == QUEUE_ROOM && !refused &&
+            settle(conn->parked.request.job, conn->parked.settings, NULL) == 0)
+            continue; /* it keeps its place, but takes no room from those behind it */
         if (room != QUEUE_ROOM && !refused)
             continue;
         conn_unpark(conn); /* its next job may park it at the end of the list */
@@ -292,6 +310,7 @@ static void on_request(struct conn *conn, struct request *request, size_t size,
         handle_put(supervisor, conn, request, settings);
         break;
     case REQUEST_STATUS:
+        languages_ask_all(supervisor->settings->languages, 0);
         send_view(supervisor, conn, status_reply);
         break;
     case REQUEST_METRICS:
