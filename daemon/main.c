@@ -46,8 +46,11 @@ static int load_config(const struct arguments *arguments, struct config *config)
     _cleanup_config_problems_ struct config_problems problems = CONFIG_PROBLEMS_NULL;
     const struct config_source source = find_config(arguments);
     int r = config_init(config);
-    if (arguments->serve_fd >= 0)
+    if (arguments->serve_fd >= 0) {
         config->log_level = CONFIG_LOG_WARNING; /* its stderr is its client's terminal */
+        if (r == 0)
+            config->languages_directory[0] = '\0'; /* those that are built in */
+    }
     if (r == 0)
         r = config_load_with(config, source.path, source.must_exist, source.settings,
                              source.setting_count, &problems);
