@@ -71,6 +71,15 @@ static void show_verdict(const char *verdict, char *out, size_t size)
         *c = ' ';
 }
 
+/* Whole milliseconds are all that is known. */
+static const char *show_time(int64_t ms, char out[TEXT_QUANTITY_MAX])
+{
+    if (ms >= 1000)
+        return text_brief_duration((double)ms, out);
+    (void)snprintf(out, TEXT_QUANTITY_MAX, "%dms", (int)ms);
+    return out;
+}
+
 static void put_side(FILE *out, const char *label, const json_t *text,
                      const struct programview *view)
 {
@@ -130,7 +139,7 @@ static bool put_test(const struct table *table, const json_t *test, const char *
     show_verdict(member_text(test, "verdict"), verdict, sizeof(verdict));
     const char *const cells[] = {
         name,
-        usage ? text_brief_duration((double)member_integer(usage, "wall_clock_ms"), time) : "",
+        usage ? show_time(member_integer(usage, "wall_clock_ms"), time) : "",
         usage ? text_size(member_integer(usage, "max_rss_bytes"), memory) : "",
         verdict,
     };

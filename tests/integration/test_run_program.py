@@ -258,7 +258,7 @@ def test_watch_runs_again(daemon, task):
         watched.wait_for("3 of 3 passed\n")
         watched.wait_for("Ctrl-C ends\n")
         path.unlink()
-        source(task, "print(2)\n")
+        source(task, "print(3)\n")
         watched.wait_for("0 of 3 passed\n")
         watched.wait_for("Ctrl-C ends\n")
         watched.process.send_signal(signal.SIGINT)
@@ -281,7 +281,7 @@ def test_watch_leaves_a_run_that_has_become_old(daemon, task):
 
 def is_running(daemon):
     with daemon.connect() as client:
-        return any(job["kind"] == "program" for job in client.status()["running"])
+        return any(slot["job"] for slot in client.status()["slots"])
 
 
 def test_watch_goes_on_behind_a_mistake(daemon, task):
