@@ -201,6 +201,7 @@ static void print_optional(struct printer *printer, const struct reply_result *r
     name_word(printer, "interpreter", result->interpreter);
     name_value(printer, "assertions", result->assertions);
     name_value(printer, "transcript", result->transcript);
+    name_value(printer, "language", result->language);
     name_value(printer, "compile", result->compile);
     name_value(printer, "tests", result->tests);
     if (result->steps && result->steps->data) {

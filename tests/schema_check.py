@@ -33,6 +33,7 @@ BY_TYPE = {
         "ping": "ping",
         "drain": "drain",
         "reload": "reload",
+        "put": "put",
     },
     "daemon": {
         name: name
@@ -45,6 +46,7 @@ BY_TYPE = {
             "metrics",
             "pong",
             "reloaded",
+            "stored",
             "bye",
         )
     },
@@ -408,6 +410,7 @@ FREE_FORM = re.compile(
     r"job\.(case|harness_output)(\.(?!rubric_wall).* as .*| as nested| and an unknown field)$"
     r"|(score\.)?breakdown and an unknown field$"
     r"|job\.files and an unknown field$"
+    r"|job\.tests\.\d+\.(args|expected)(\..*)? as .*$"
     r"|job\.metadata(\.(?!timeout_s).* as .*| as nested| and an unknown field)$"
 )
 

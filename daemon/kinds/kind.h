@@ -71,6 +71,7 @@ struct judgement {
     const char *verdict; /* a word of the protocol; NULL: this kind has none */
     const char *mode;    /* "isolated", "shared" or "replay"; NULL: this kind has none */
     json_t *assertions;  /* owned; NULL: this kind has none */
+    json_t *language;    /* owned: {name, ...} of a program; NULL: this kind has none */
     json_t *tests;       /* owned: what became of each; NULL: this kind has none */
     json_t *compile;     /* owned; NULL: nothing was compiled */
     json_t *transcript;  /* owned: {replayable, data or reason}; NULL: none */

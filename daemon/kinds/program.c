@@ -168,6 +168,7 @@ static int plan_job(struct kind_plan *plan, const struct job_spec *spec,
     plan->kept = run;
     if (!run)
         return explain(-ENOMEM, ret_code, fault);
+    run->languages = host->languages;
     int r = make_program(run, spec, host, ret_code, fault);
     if (r == 0 && spec->program.checker)
         r = make_checker(run, spec, host, ret_code, fault);
@@ -273,13 +274,13 @@ static void drop_input(struct job_spec *spec)
 }
 
 /* Copies what the reply tells of the process that decided the verdict. 0 or -ENOMEM. */
-static int tell_outcome(const struct program_run *run, const char *summary, struct outcome *ret)
+static int tell_outcome(const struct program_run *run, struct outcome *ret)
 {
     _cleanup_outcome_ struct outcome outcome = run->outcome;
     bool tells_stderr = run->is_decided && run->outcome.stderr_length > 0;
     outcome.stderr_text = NULL;
     outcome.stderr_length = 0;
-    outcome.summary = strdup(summary);
+    outcome.summary = strdup(run->outcome.summary);
     if (tells_stderr) {
         outcome.stderr_text = strndup(run->outcome.stderr_text, run->outcome.stderr_length);
         outcome.stderr_length = outcome.stderr_text ? strlen(outcome.stderr_text) : 0;
@@ -294,14 +295,11 @@ static int tell_outcome(const struct program_run *run, const char *summary, stru
 static int judge(const struct kind_run *run, struct judgement *ret)
 {
     const struct program_run *program = run->kept;
-    char summary[512] = "ok";
     bool compiled = !program->has_compiled || program->compiled.verdict == PROGRAM_PASS;
     assert(program->is_decided || program->judged == program->count);
-    if (program->is_decided)
-        program_describe(program, run->spec, summary, sizeof(summary));
     int r = program_score(program, run->spec, &ret->score);
     if (r == 0)
-        r = tell_outcome(program, summary, run->outcome);
+        r = tell_outcome(program, run->outcome);
     if (r < 0)
         return r;
     enum program_verdict verdict = !compiled ? PROGRAM_COMPILE_ERROR
@@ -309,9 +307,11 @@ static int judge(const struct kind_run *run, struct judgement *ret)
                                        ? program->results[program->failed].verdict
                                        : PROGRAM_PASS;
     ret->verdict = program_verdict_name(verdict);
+    ret->language = program_language_json(program);
     ret->tests = program_tests_json(program, run->spec);
     ret->compile = program->has_compiled ? program_compile_json(program) : NULL;
-    return ret->tests && (ret->compile || !program->has_compiled) ? 0 : -ENOMEM;
+    bool is_whole = ret->language && ret->tests && (ret->compile || !program->has_compiled);
+    return is_whole ? 0 : -ENOMEM;
 }
 
 extern const struct kind_ops program_ops;

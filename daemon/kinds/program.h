@@ -98,7 +98,8 @@ enum program_stage {
 
 /* What is kept of a job while it runs. */
 struct program_run {
-    enum program_stage stage; /* of the step that ends next */
+    const struct languages *languages; /* borrowed from the host */
+    enum program_stage stage;          /* of the step that ends next */
     struct compare compare;
     struct program_unit program, checker; /* the latter without a language: there is none */
     char **command;                       /* owned: of the step that was planned last */
@@ -173,11 +174,8 @@ int program_compare_values(const struct bytes *got, const struct bytes *expected
 /* Makes the members of a result. NULL when memory runs out. */
 json_t *program_tests_json(const struct program_run *run, const struct job_spec *spec);
 json_t *program_compile_json(const struct program_run *run);
+json_t *program_language_json(const struct program_run *run);
 
 /* Makes the score. 0 or -ENOMEM. */
 int program_score(const struct program_run *run, const struct job_spec *spec,
                   struct bench_score *ret);
-
-/* Writes why the job did not pass, for people. */
-void program_describe(const struct program_run *run, const struct job_spec *spec, char *text,
-                      size_t size);

@@ -98,6 +98,18 @@ json_t *program_compile_json(const struct program_run *run)
     return TAKE_PTR(object);
 }
 
+json_t *program_language_json(const struct program_run *run)
+{
+    const struct language *language = run->program.language;
+    const char *version, *digest = languages_digest(run->languages, language);
+    (void)languages_has(run->languages, language, &version, NULL);
+    _cleanup_json_ json_t *object = json_pack("{s:s}", "name", language->name);
+    if (!object || (version && !put(object, "version", json_text(version, strlen(version)))) ||
+        (digest && !put(object, "digest", json_string(digest))))
+        return NULL;
+    return TAKE_PTR(object);
+}
+
 /* --- the score ---------------------------------------------------------------------------- */
 
 /* Appends to TEXT of SIZE bytes; what does not fit is cut at a whole character. */
@@ -146,8 +158,9 @@ static const struct program_result *deciding(const struct program_run *run)
     return run->failed < run->count ? &run->results[run->failed] : &run->compiled;
 }
 
-void program_describe(const struct program_run *run, const struct job_spec *spec, char *text,
-                      size_t size)
+/* Writes why the job did not pass, for people. */
+static void describe(const struct program_run *run, const struct job_spec *spec, char *text,
+                     size_t size)
 {
     const struct program_result *result = deciding(run);
     *text = '\0';
@@ -180,7 +193,7 @@ int program_score(const struct program_run *run, const struct job_spec *spec,
     } else {
         (void)snprintf(code, sizeof(code), "program.%s",
                        program_verdict_name(deciding(run)->verdict));
-        program_describe(run, spec, detail, sizeof(detail));
+        describe(run, spec, detail, sizeof(detail));
         r = bench_score_block(code, detail, strlen(detail), &score);
     }
     if (r < 0)
