@@ -36,7 +36,8 @@ struct language {
     struct string_list version;  /* a command whose first line of output tells the version */
     struct string_list env;      /* NAME=VALUE, with placeholders as in the commands */
     struct string_list readable; /* host paths that it needs beyond every job's view */
-    bool needs_tmp; /* jobs without a view of their own have no /tmp, so it does not work there */
+    bool needs_view; /* it does not work for jobs without a view of their own, which have no /tmp
+                        and cannot read /proc */
 
     /* [compile] */
     struct string_list compile;   /* no words: there is nothing to compile */
