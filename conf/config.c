@@ -43,6 +43,7 @@ static const struct {
     {"queue", "jobs_per_client", "queue", "jobs"},
     {"protocol", "max_frame", "protocol", "receive_bytes"},
     {"protocol", "max_frame", "queue", "bytes"},
+    {"program", "put_bytes_per_client", "program", "put_bytes"},
 };
 
 /* Returns whether KEY was set after OTHER: of two keys that contradict each other, the later is

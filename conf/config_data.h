@@ -76,6 +76,10 @@ struct config {
     struct string_list sandbox_env_names;      /* variables that a request may set */
     struct string_list sandbox_readable_roots; /* under which it may ask for files */
 
+    /* [program]: what clients may put */
+    uint64_t program_put_bytes; /* all of them together */
+    uint64_t program_put_bytes_per_client;
+
     /* The section of each kind of job: its default limits. */
     struct limits limits[JOB_KIND_COUNT];
     uint64_t wall_clock_ceiling_ms[JOB_KIND_COUNT]; /* 0: that of [ceilings] */

@@ -67,6 +67,10 @@ static const struct config_key keys[] = {
     {"sandbox", "env_names", &type_env_names, FIELD(sandbox_env_names), {0, 64}, ""},
     {"sandbox", "readable_roots", &type_paths, FIELD(sandbox_readable_roots), {0, 64}, ""},
 
+    {"program", "put_bytes", &type_size, FIELD(program_put_bytes), {KIB, TIB}, "256M"},
+    {"program", "put_bytes_per_client", &type_size, FIELD(program_put_bytes_per_client), {KIB, TIB},
+     "64M"},
+
     JOB_KINDS(KIND_KEYS)
     LIMIT_KEYS("ceilings", ceilings)
 
