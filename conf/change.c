@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "change.h"
 #include "keys.h"
+#include "language.h"
 
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
 #include "keys.h"
+#include "language.h"
 #include "loader.h"
 #include "value.h"
 
@@ -156,16 +157,15 @@ static void check_bench_root(struct loader *loader)
                                                    : loader->files.item[0],           \
                   loader_origin(loader, key)->line, (key)->section, (key)->name, __VA_ARGS__)
 
-/* Reads the files of languages: those of the directory, or the ones that are built in where the
- * configuration leaves the directory as it is and the host has none. */
+/* Reads the files of languages: those of the directory, or the ones that are built in where that is
+ * the default one and the host has none. */
 static void load_languages(struct loader *loader)
 {
     struct config *config = loader->config;
     const struct config_key *key = config_key_find("languages", "directory");
-    const struct origin *origin = loader_origin(loader, key);
     language_list_deinit(&config->languages);
     int r = language_list_load(&config->languages, config->languages_directory, loader->problems);
-    if (r == -ENOENT && origin->order > 0 && !origin->refused)
+    if (r == -ENOENT && strcmp(config->languages_directory, key->preset) != 0)
         report_key(loader, key, "%s: %s", config->languages_directory, strerror(ENOENT));
     else if (r == -ENOENT)
         r = language_list_load(&config->languages, "", loader->problems);

@@ -3,7 +3,7 @@
 /* The values of a configuration, as plain data. conf/rubricd.conf explains each key; keys.c has the
  * table of keys with types, bounds and defaults. */
 
-#include "language.h"
+#include "language_data.h"
 #include "string_list.h"
 
 #include "proto/jobspec.h"
@@ -90,6 +90,7 @@ struct config {
     /* [languages] */
     char *languages_directory;            /* "": the files that are built in */
     struct string_list languages_enabled; /* their names; none: all */
+    bool languages_ask;                   /* a service asks for their versions after its start */
     struct language_list languages;       /* what the files say, of those that are enabled */
 
     /* [metrics] */

@@ -77,6 +77,7 @@ static const struct config_key keys[] = {
     {"languages", "directory", &type_path, FIELD(languages_directory), {0, 1023},
      "/etc/rubricd/languages.d"},
     {"languages", "enabled", &type_languages, FIELD(languages_enabled), {0, LANGUAGES_MAX}, ""},
+    {"languages", "ask_versions", &type_boolean, FIELD(languages_ask), {0, 1}, "yes"},
 
     {"metrics", "listen", &type_address, FIELD(metrics_listen), {0, ADDRESS_TEXT_MAX}, ""},
 

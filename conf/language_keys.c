@@ -161,7 +161,7 @@ static const struct language_key keys[] = {
     {"language", "version", &type_command, FIELD(version), {1, 16}, NULL, true},
     {"language", "env", &type_environment, FIELD(env), {0, 32}, NULL, false},
     {"language", "readable", &type_paths, FIELD(readable), {0, 16}, NULL, false},
-    {"language", "needs_tmp", &type_boolean, FIELD(needs_tmp), {0, 1}, "no", false},
+    {"language", "needs_view", &type_boolean, FIELD(needs_view), {0, 1}, "no", false},
 
     {"compile", "command", &type_command, FIELD(compile), {1, 64}, NULL, false},
     {"compile", "artefact", &type_patterns, FIELD(artefact), {1, 16}, NULL, false},

@@ -2,7 +2,7 @@
 #pragma once
 /* The table of the keys in a language's file. Private to conf/ and its tests. */
 
-#include "language.h"
+#include "language_data.h"
 #include "types.h"
 
 struct language_key {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* rubricd: reads arguments and configuration, prepares the process, gives up root, runs the
  * supervisor. May include every room of the daemon. */
+#include "check_languages.h"
 #include "options.h"
 
 #include "conf/config.h"
@@ -266,7 +267,9 @@ int main(int argc, char **argv)
         return r == -EINVAL ? EX_CONFIG : EX_OSERR; /* the service manager tries again after this */
     if (arguments.check_config) {
         (void)puts("The configuration is good.");
-        return 0;
+        (void)fflush(stdout);
+        int bad = arguments.check_languages ? check_languages(&arguments, &config, stdout) : 0;
+        return bad < 0 ? EX_OSERR : bad > 0 ? EX_CONFIG : 0;
     }
     if (environment_forget() < 0)
         return EX_OSERR;

@@ -14,6 +14,7 @@
  * version comes from running it once, with a deadline and without trusting what it prints. */
 #include "isolation.h"
 
+#include "conf/language.h"
 #include "daemon/base/await.h"
 #include "daemon/base/clock.h"
 #include "daemon/base/roots.h"

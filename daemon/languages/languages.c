@@ -330,9 +330,10 @@ static int init_entry(struct entry *entry)
 {
     const struct languages_host *host = &entry->languages->host;
     const struct string_list *version = &entry->language->version;
-    if (entry->language->needs_tmp && !host->has_view) {
-        enter_bad(entry, STATE_MISSING, 0,
-                  "it needs a /tmp, which jobs have only with the layer mount_namespace");
+    if (entry->language->needs_view && !host->has_view) {
+        enter_bad(
+            entry, STATE_MISSING, 0,
+            "it needs a /tmp and a /proc, which jobs have only with the layer mount_namespace");
         return 0;
     }
     int r = find_programs(entry);

@@ -28,7 +28,7 @@ struct languages_host {
     const char *python;               /* {python} */
     const char *python_version;       /* known already */
     const char *const *environment;   /* of every job: NULL-terminated */
-    bool has_view;                    /* jobs have a view of their own, and in it a /tmp */
+    bool has_view;                    /* jobs have a view of their own, with a /tmp and a /proc */
 };
 
 /* 0; -ENOMEM, or another shortage. */

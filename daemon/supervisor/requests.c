@@ -310,7 +310,6 @@ static void on_request(struct conn *conn, struct request *request, size_t size,
         handle_put(supervisor, conn, request, settings);
         break;
     case REQUEST_STATUS:
-        languages_ask_all(supervisor->settings->languages, 0);
         send_view(supervisor, conn, status_reply);
         break;
     case REQUEST_METRICS:

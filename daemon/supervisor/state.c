@@ -113,7 +113,7 @@ static void on_language(void *userdata)
 int state_attach_languages(struct supervisor *supervisor, const struct settings *settings)
 {
     int r = languages_attach(settings->languages, supervisor->base, on_language, supervisor);
-    if (r == 0 && !supervisor->single_client)
+    if (r == 0 && !supervisor->single_client && settings->config.languages_ask)
         languages_ask_all(settings->languages, LANGUAGES_DELAY_MS);
     return r;
 }
