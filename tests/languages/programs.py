@@ -185,7 +185,7 @@ func main() {
     },
     "rust": {
         "crash": 'fn main() { panic!("x"); }\n',
-        "loop": "fn main() { let mut i = 0u64; loop { i = std::hint::black_box(i) + 1; } }\n",
+        "loop": "fn main() { let i = 0u64; while unsafe { std::ptr::read_volatile(&i) } == 0 { } }\n",
         "hog": "fn main() { let mut kept = Vec::new(); loop { kept.push(vec![1u8; 1 << 20]); } }\n",
         "spy": """
 use std::path::Path;
