@@ -189,8 +189,7 @@ static int take_artefact(struct program_unit *unit, const struct slot_result *re
     if (error == 0)
         return 1;
     *ret_code = ERROR_INTERNAL;
-    fault_set(fault, "what the compiler made could not be kept: %s", strerror(error));
-    return -error;
+    return fault_set(fault, "what the compiler made could not be kept: %s", strerror(error));
 }
 
 /* A program of the task that does not compile is the client's mistake, no verdict. */

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Programming languages as data: what the daemon makes of their files, and of what the host has."""
 
-import json
 import os
+import signal
 import subprocess
+from pathlib import Path
 
 import pytest
-from conftest import DEADLINE, RUBRICCTL, RUBRICD, open_up, wait_until
+from conftest import ACCOUNT, DEADLINE, RUBRICCTL, RUBRICD, open_up, wait_until
 from test_reload import refused, reloaded
 
 FILE = """\
@@ -231,6 +232,133 @@ def test_a_directory_or_language_that_is_not_there(tmp_path, languages):
 def test_languages_goes_with_check_config():
     done = subprocess.run([RUBRICD, "--languages"], capture_output=True, text=True, timeout=DEADLINE, check=False)
     assert (done.returncode, done.stderr) == (64, "rubricd: --languages goes with --check-config\n")
+
+
+# --- programs -----------------------------------------------------------------------------------------
+
+README = Path(__file__).parents[2] / "packaging" / "README.md"
+
+
+def table(done):
+    """Returns {language: (version, what became of its programs)} of --check-config --languages."""
+    lines = done.stdout.splitlines()
+    assert lines[0] == "The configuration is good.", done
+    assert lines[1].split() == ["LANGUAGE", "VERSION", "HELLO"]
+    rows = [(line[:12].strip(), line[14:74].strip(), line[76:]) for line in lines[2:]]
+    return {name: (version, outcome) for name, version, outcome in rows}
+
+
+def check_programs(languages, *settings):
+    # As the service does, the checker starts as root and gives that up.
+    return check("--languages", "--config=/dev/null", f"--set={languages.setting}", f"--set=daemon.user={ACCOUNT}",
+                 *(f"--set={setting}" for setting in settings))  # fmt: skip
+
+
+def test_an_operator_adds_a_language_by_a_file(start_daemon, languages):
+    """The example of the README, as it stands there."""
+    if not os.path.exists("/usr/bin/mawk"):
+        pytest.skip("this host has no mawk")
+    example = README.read_text().split("This is all of `awk.conf`:")[1].split("```ini\n")[1].split("```")[0]
+    (languages.files / "awk.conf").write_text(example)
+    done = check_programs(languages)
+    assert done.returncode == 0, done
+    version, outcome = table(done)["awk"]
+    assert version.startswith("mawk ") and outcome == "ok"
+    job = {"kind": "program", "language": "awk", "code": "{ print $2 }", "tests": [{"input": "a b\n", "output": "b\n"}]}
+    with start_daemon(languages.setting).connect() as client:
+        answer = client.run(job)
+        assert answer["verdict"] == "pass", answer
+        # It was found out when the job wanted it.
+        assert answer["language"] == {**answer["language"], "name": "awk", "version": version}
+        assert told(client)["awk"] == {
+            "available": True, "version": answer["language"]["version"], "digest": answer["language"]["digest"]
+        }  # fmt: skip
+
+
+def test_what_fails_is_told(languages):
+    shell = {"program": Path("/bin/sh")}
+    languages.add("good", **shell)
+    languages.add("missing")
+    for name, hello in (("good", "echo hello"), ("crash", "echo no >&2; exit 3"), ("wrong", "echo Hello")):
+        languages.add(name, **shell)
+        path = languages.files / f"{name}.conf"
+        text = path.read_text().replace("/bin/sh --version", "/bin/echo 1.0").replace("|hello", f"|{hello}")
+        path.write_text(text)
+    done = check_programs(languages)
+    assert done.returncode == 78
+    assert table(done) == {
+        "crash": ("1.0", "hello: runtime_error: no "),
+        "good": ("1.0", "ok"),
+        "missing": (
+            "-",
+            f"job.language: this host has no missing: there is no {languages.programs}/missing; install the "
+            "Debian package missing-lang",
+        ),
+        "wrong": ("1.0", 'hello: wrong_answer: got "Hello", expected "hello"'),
+    }
+    (languages.files / "crash.conf").unlink()
+    (languages.files / "wrong.conf").unlink()
+    assert check_programs(languages).returncode == 0  # a language that the host lacks is no failure
+
+
+def test_a_daemon_that_does_not_start_is_told(languages):
+    languages.add("xx")
+    done = check_programs(languages, "isolation.require=cgroup", "isolation.without=cgroup")
+    assert done.returncode == 71
+    assert "rubricd: the languages could not be checked: the private daemon has ended" in done.stderr
+
+
+@pytest.mark.parametrize("bounded", [True, False])
+def test_address_space_is_bounded_unless_the_language_says_no(start_daemon, languages, bounded):
+    # Reserves what it does not use.
+    code = "import mmap\nmmap.mmap(-1, 4 << 30, prot=mmap.PROT_READ)\nprint('reserved')\n"
+    languages.add("xx", program=Path("/usr/bin/python3"))
+    path = languages.files / "xx.conf"
+    if not bounded:
+        path.write_text(path.read_text().replace("[run]\n", "[run]\naddress_space = no\n"))
+    job = {
+        "kind": "program", "language": "xx", "code": code, "tests": [{"input": "", "output": "reserved\n"}],
+        "limits": {"memory_bytes": 512 << 20},
+    }  # fmt: skip
+    with start_daemon(languages.setting).connect() as client:
+        answer = client.run(job)
+    assert answer["verdict"] == ("runtime_error" if bounded else "pass"), answer
+
+
+def test_jobs_wait_until_the_version_is_known(start_daemon, languages):
+    languages.add("xx", program=Path("/bin/sh"))
+    path = languages.files / "xx.conf"
+    fifo = languages.root / "fifo"
+    os.mkfifo(fifo)
+    fifo.chmod(0o666)
+    asked = languages.programs / "asked"
+    asked.write_text(f"#!/bin/sh\nread -r version <{fifo}\necho $version\n")
+    asked.chmod(0o755)
+    path.write_text(path.read_text().replace("/bin/sh --version", str(asked)))
+    job = {"kind": "program", "language": "xx", "code": "cat", "tests": [{"input": "1\n", "output": "1\n"}]}
+    daemon = start_daemon(languages.setting)
+    with daemon.connect() as one, daemon.connect() as two, daemon.connect() as other:
+        one.submit("a", job)
+        two.submit("b", job)
+        # Others go on meanwhile.
+        assert other.run({"kind": "sandbox", "argv": ["/bin/true"]})["score"]["passed"]
+        wait_until(lambda: sum(c["paused"] for c in other.status()["clients"]) == 2, "both jobs wait")
+        with open(fifo, "w") as pipe:
+            pipe.write("XX 1\n")
+        for client, id in ((one, "a"), (two, "b")):
+            answer = client.recv_answer(id)
+            assert (answer["verdict"], answer["language"]["version"]) == ("pass", "XX 1"), answer
+
+
+def test_jobs_that_wait_for_a_version_are_refused_by_a_drain(start_daemon, languages):
+    languages.add("xx", "sleep 1000")
+    daemon = start_daemon(languages.setting)
+    with daemon.connect() as client, daemon.connect() as other:
+        client.submit("a", {"kind": "program", "language": "xx", "code": "", "tests": [{"input": "", "output": ""}]})
+        wait_until(lambda: sum(c["paused"] for c in other.status()["clients"]) == 1, "the job waits")
+        daemon.process.send_signal(signal.SIGTERM)
+        assert client.recv_answer("a")["code"] == "draining"
+        assert daemon.process.wait(DEADLINE) == 0
 
 
 # --- reload -------------------------------------------------------------------------------------------
