@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import signal
 import subprocess
 import zipfile
@@ -14,6 +15,8 @@ import pytest
 from conftest import DEADLINE, RUBRICCTL, Daemon, wait_until
 
 DOUBLE = "print(2 * int(input()))\n"
+
+needs_gcc = pytest.mark.skipif(not shutil.which("gcc"), reason="there is no gcc to compile C with")
 
 
 @pytest.fixture(scope="module", name="daemon")
@@ -116,6 +119,7 @@ def test_rules_of_comparing(daemon, task):
     assert 'unknown rule "floats"; there are exact, lines, tokens' in done.stderr
 
 
+@needs_gcc
 def test_compile_error(daemon, task):
     done = run_program(daemon, source(task, "int main() { return x; }\n", "main.c"), "-t", task / "tests")
     lines = done.stdout.splitlines()
@@ -132,13 +136,17 @@ def test_json(daemon, task):
 
 
 def test_no_escape_reaches_the_terminal(daemon, task):
-    """Neither of the output of a program, nor of its standard error, nor of a compiler."""
+    """Neither of what a program writes to standard output, nor to standard error."""
     code = "import sys\nprint('\\033[2J\\0\\x9b')\nsys.stderr.write('\\033]0;title\\007')\nsys.exit(3)\n"
     done = run_program(daemon, source(task, code), "-t", task / "tests")
     assert done.returncode == 1 and "\\x1b]0;title\\x07" in done.stdout
     code = "print('\\033[2J')\n"
     done = run_program(daemon, source(task, code), "-t", task / "tests")
     assert "    got       \\x1b[2J" in done.stdout
+
+
+@needs_gcc
+def test_no_escape_of_a_compiler_reaches_the_terminal(daemon, task):
     done = run_program(daemon, source(task, "\033[31m\n", "main.c"), "-t", task / "tests")
     assert "compile error" in done.stdout and "\x1b" not in done.stdout
 
