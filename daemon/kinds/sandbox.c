@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "sandbox.h"
-#include "extraction.h"
 #include "score.h"
 
+#include "proto/extraction.h"
 #include "proto/shortage.h"
 
 #include <fcntl.h>
