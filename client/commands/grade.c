@@ -302,7 +302,8 @@ static const struct option_spec grade_specs[] = {
         .argument = "NAME",
         .kind = OPTION_TEXT,
         .offset = offsetof(struct grade_options, language),
-        .help = "language of the samples, if neither they nor the data set say it (default: python)",
+        .help =
+            "language of the samples, if neither they nor the data set say it (default: python)",
     },
     {
         .name = "canonical",

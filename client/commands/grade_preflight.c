@@ -39,10 +39,9 @@ static bool want_sample(struct wanted *wanted, size_t task)
     if (wanted->tasks[task] && wanted->selection.limit == 0)
         return true;
     if (jobline_default_id(wanted->dataset->tasks[task].id, number, &submission.id) == 0)
-        submission.run = json_pack("{s:s%,s:s}", "case_id", submission.id.data,
-                                   submission.id.length, "kind",
-                                   task_is_program(&wanted->dataset->tasks[task]) ? "program"
-                                                                                 : "code_exec");
+        submission.run =
+            json_pack("{s:s%,s:s}", "case_id", submission.id.data, submission.id.length, "kind",
+                      task_is_program(&wanted->dataset->tasks[task]) ? "program" : "code_exec");
     if (!selection_wants(&wanted->selection, &submission))
         return true;
     if (!selection_count(&wanted->selection, &submission))
@@ -72,8 +71,7 @@ static int read_samples(struct wanted *wanted, const char *path, size_t max_fram
         const char *text;
         size_t n, samples = 0;
         enum input_state state = input_next_blocking(&input, &text, &n, NULL);
-        ssize_t task =
-            state == INPUT_LINE ? task_of_line(wanted->dataset, text, n, &samples) : -1;
+        ssize_t task = state == INPUT_LINE ? task_of_line(wanted->dataset, text, n, &samples) : -1;
         more = state != INPUT_END;
         for (; more && samples > 0 && task >= 0; samples--)
             more = want_sample(wanted, (size_t)task);

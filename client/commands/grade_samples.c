@@ -54,10 +54,10 @@ static int make_job(struct grading *grading, struct task *task, const struct gra
         tally_refuse(&grading->tally, task_no);
     r = jobline_from_object(job, &id, &grading->line, &ret->submission, fault);
     /* The id goes into `run`: the line is the sample's own and may have another id. */
-    if (r == 0 && (put_mode(ret->submission.run, task) < 0 ||
-                   json_object_set_new(ret->submission.run, "id",
-                                       json_stringn(ret->submission.id.data,
-                                                    ret->submission.id.length)) < 0))
+    if (r == 0 &&
+        (put_mode(ret->submission.run, task) < 0 ||
+         json_object_set_new(ret->submission.run, "id",
+                             json_stringn(ret->submission.id.data, ret->submission.id.length)) < 0))
         r = -ENOMEM;
     return r == 0 ? preflight_put_note(&grading->preflight, task_no, ret->submission.run) : r;
 }
@@ -153,8 +153,8 @@ static int take_canonical(struct grading *grading, struct task *task, struct eng
     if (!task->solution)
         return fault_set(fault, "task \"%s\" has no solution of its own (%s)", task->id,
                          task->test ? "canonical_solution" : "code");
-    _cleanup_json_ json_t *line = id ? json_pack("{s:O}", "task_id", id)
-                                     : json_pack("{s:s}", "task_id", task->id);
+    _cleanup_json_ json_t *line =
+        id ? json_pack("{s:O}", "task_id", id) : json_pack("{s:s}", "task_id", task->id);
     struct gradejob_code code = gradejob_solution(task);
     _cleanup_json_ json_t *text = json_copy(code.text);
     code.text = text;
@@ -211,8 +211,7 @@ int grading_answer_line(void *arg, struct message *message, json_t *note, struct
     bool shared = mode ? strcmp(mode, "shared") == 0 : grading->dataset.tasks[task].is_forgeable;
     tally_add(&grading->tally, task, grade);
     if (grade != GRADE_NONE)
-        tally_note(&grading->tally, task, shared,
-                   preflight_is_broken(&grading->preflight, task));
+        tally_note(&grading->tally, task, shared, preflight_is_broken(&grading->preflight, task));
     return json_print(line, ret_line);
 }
 

@@ -17,7 +17,7 @@ static bool recognise(const json_t *record)
 static const json_t *expected_of(const json_t *output)
 {
     return json_is_array(output) && json_array_size(output) == 1 ? json_array_get(output, 0)
-                                                                : output;
+                                                                 : output;
 }
 
 static int add_calls(json_t *tests, const json_t *inputs, const json_t *outputs,
@@ -32,11 +32,12 @@ static int add_calls(json_t *tests, const json_t *inputs, const json_t *outputs,
         json_t *args = json_array_get(inputs, i);
         const json_t *expected = expected_of(json_array_get(outputs, i));
         if (!json_is_array(args))
-            return fault_set(fault, "input_output: inputs[%zu]: expected an array of arguments, got "
-                                    "%s",
+            return fault_set(fault,
+                             "input_output: inputs[%zu]: expected an array of arguments, got "
+                             "%s",
                              i, json_type_name(args));
-        int r = iotests_add_call(tests, json_incref(args),
-                                 json_incref((json_t *)(uintptr_t)expected));
+        int r =
+            iotests_add_call(tests, json_incref(args), json_incref((json_t *)(uintptr_t)expected));
         if (r < 0)
             return r;
     }
@@ -108,10 +109,12 @@ const struct data_format data_format_apps = {
     .title = "APPS/TACO",
     .what = "input_output, by standard input or calls of a function; 4 s each, all tests run",
     .source = "hendrycks/apps, eval/testing_util.py; FlagOpen/TACO, metrics/testing_util.py",
-    .differs = "each test runs in a process of its own, as a program; numpy is not imported for it; "
-               "an output of a call in a list of one is taken out of it; keys of objects stay texts",
-    .samples = "problem_id, id or task_id (or the record's number, from 0), and solution (a program) "
-               "or generation (free text)",
+    .differs =
+        "each test runs in a process of its own, as a program; numpy is not imported for it; "
+        "an output of a call in a list of one is taken out of it; keys of objects stay texts",
+    .samples =
+        "problem_id, id or task_id (or the record's number, from 0), and solution (a program) "
+        "or generation (free text)",
     .ids = (const char *const[]){"task_id", "problem_id", "id", NULL},
     .is_numbered = true,
     .uses = (const char *const[]){"input_output", "solutions", NULL},

@@ -78,8 +78,9 @@ static int check_files(const json_t *record, struct fault *fault)
     static const char *const names[] = {"input_file", "output_file"};
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
         if (formats_has(record, names[i]))
-            return fault_set(fault, "%s: programs of this task read or write a file; only standard "
-                                    "input and output are supported",
+            return fault_set(fault,
+                             "%s: programs of this task read or write a file; only standard "
+                             "input and output are supported",
                              names[i]);
     return 0;
 }

@@ -168,15 +168,15 @@ static int join_input(_unused_ const struct task *task, _unused_ const char *lan
 }
 
 #define SOURCE "facebookresearch/cruxeval, evaluation/evaluate_generations.py"
-#define USES                                                         \
-    (const char *const[])                                            \
-    {                                                                \
-        "code", "input", "output", NULL                              \
+#define USES                            \
+    (const char *const[])               \
+    {                                   \
+        "code", "input", "output", NULL \
     }
-#define IDS                    \
-    (const char *const[])      \
-    {                          \
-        "task_id", "id", NULL  \
+#define IDS                   \
+    (const char *const[])     \
+    {                         \
+        "task_id", "id", NULL \
     }
 
 const struct data_format data_format_cruxeval_o = {
@@ -184,9 +184,11 @@ const struct data_format data_format_cruxeval_o = {
     .title = "CRUXEval-O",
     .what = "the answer is what f(input) returns, by the isolated judge",
     .source = SOURCE,
-    .differs = "the answer does not see the function, so a call of it is wrong however it is written",
-    .samples = "id and solution (the value) or generation (free text with [ANSWER] assert f(...) == "
-               "value [/ANSWER])",
+    .differs =
+        "the answer does not see the function, so a call of it is wrong however it is written",
+    .samples =
+        "id and solution (the value) or generation (free text with [ANSWER] assert f(...) == "
+        "value [/ANSWER])",
     .ids = IDS,
     .uses = USES,
     .recognise = recognise,

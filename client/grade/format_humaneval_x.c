@@ -18,8 +18,9 @@ static int take(struct task *task, const struct task_source *source, struct faul
 const struct data_format data_format_humaneval_x = {
     .name = "humaneval-x",
     .title = "HumanEval-X",
-    .what = "one run of the code with its tests behind it, by exit status (JavaScript: and silent); "
-            "Python by the isolated judge",
+    .what =
+        "one run of the code with its tests behind it, by exit status (JavaScript: and silent); "
+        "Python by the isolated judge",
     .source = "THUDM/CodeGeeX, codegeex/benchmark/evaluate_humaneval_x.py and execution.py",
     .differs = "10 s for a run, where it gives 500 s; Go and Rust call their tests from main(), "
                "without go test, testify and cargo",

@@ -19,8 +19,9 @@ static int take(struct task *task, const struct task_source *source, struct faul
 const struct data_format data_format_humanevalpack = {
     .name = "humanevalpack",
     .title = "HumanEvalPack",
-    .what = "one run of the code with its tests behind it, by exit status (JavaScript: and silent); "
-            "Python by the isolated judge",
+    .what =
+        "one run of the code with its tests behind it, by exit status (JavaScript: and silent); "
+        "Python by the isolated judge",
     .source = "bigcode-evaluation-harness, humanevalpack.py; Muennighoff/code_eval_octopack",
     .differs = "10 s for the run alone, where it gives 10 to 300 s with the compiler; Go and Rust "
                "call their tests from main(), without go test, testify and cargo",

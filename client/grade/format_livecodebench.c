@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* LiveCodeBench (code generation): tests by standard input, or calls of a function. The public tests
- * are JSON, the private ones are packed; a re-export has all of them packed in `test`. */
+/* LiveCodeBench (code generation): tests by standard input, or calls of a function. The public
+ * tests are JSON, the private ones are packed; a re-export has all of them packed in `test`. */
 #include "formats.h"
 #include "iotests.h"
 #include "pyhead.h"
@@ -226,9 +226,10 @@ const struct data_format data_format_livecodebench = {
     .what = "public and private tests, by standard input or calls of a function; 6 s each, the "
             "first failure ends them",
     .source = "LiveCodeBench/LiveCodeBench, lcb_runner/evaluation/testing_util.py",
-    .differs = "each test runs in a process of its own, as a program: it may exit with 0 and is not "
-               "made a function; a wrong exit status fails a test; os and subprocess are not taken "
-               "away, the jail holds instead; samples in other languages run, too (--language)",
+    .differs =
+        "each test runs in a process of its own, as a program: it may exit with 0 and is not "
+        "made a function; a wrong exit status fails a test; os and subprocess are not taken "
+        "away, the jail holds instead; samples in other languages run, too (--language)",
     .samples = "question_id and code_list (programs), or one solution or generation (free text)",
     .ids = (const char *const[]){"question_id", "task_id", "id", NULL},
     .uses = (const char *const[]){"public_test_cases", "private_test_cases", "metadata", "test",

@@ -67,8 +67,8 @@ const struct data_format data_format_mbpp = {
     .source = "google-research/mbpp; evalplus/evalplus (MbppPlus-OriginFmt)",
     .differs = "the code runs in a process of its own, and the assertions in another",
     .samples = "task_id and solution (a whole program), completion or generation (free text)",
-    .uses = (const char *const[]){"code", "test", "test_list", "test_imports", "test_setup_code",
-                                  NULL},
+    .uses =
+        (const char *const[]){"code", "test", "test_list", "test_imports", "test_setup_code", NULL},
     .skips = (const char *const[]){"challenge_test_list", NULL},
     .recognise = recognise,
     .take = take,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* MultiPL-E: HumanEval and MBPP in many languages. The program is the prompt, the completion up to a
- * stop token, and the tests, and passes if it exits with 0. */
+/* MultiPL-E: HumanEval and MBPP in many languages. The program is the prompt, the completion up to
+ * a stop token, and the tests, and passes if it exits with 0. */
 #include "formats.h"
 #include "hxprogram.h"
 #include "langname.h"
@@ -86,9 +86,8 @@ static size_t stop_at(const struct task *task, const char *text, size_t n, size_
     for (size_t i = 0; i < json_array_size(stops); i++) {
         const json_t *stop = json_array_get(stops, i);
         size_t length = json_string_length(stop);
-        const char *found = length > 0 ? memmem(text + from, end - from, json_string_value(stop),
-                                                length)
-                                       : NULL;
+        const char *found =
+            length > 0 ? memmem(text + from, end - from, json_string_value(stop), length) : NULL;
         if (found)
             end = (size_t)(found - text);
     }
@@ -129,6 +128,25 @@ static bool is_whole(const struct task *task, const char *language, enum sample_
     return find_function(task, language, code->data, code->length) > 0 ||
            langname_defines(language, code->data, code->length,
                             json_string_value(task->entry_point)) >= 0;
+}
+
+/* A whole program may leave out what only the tests need: those lines of the prompt stand before
+ * it. They may be there twice. */
+static void put_includes(struct textbuf *out, const struct task *task, const char *language)
+{
+    static const char *const languages[] = {"cpp", "java", "csharp", "d"};
+    static const char *const words[] = {"#include", "import ", "using "};
+    const char *line = json_string_value(task->prompt);
+    bool wanted = false;
+    for (size_t i = 0; i < ARRAY_SIZE(languages); i++)
+        wanted |= strcmp(language, languages[i]) == 0;
+    for (size_t n; wanted && *line; line += n) {
+        n = strcspn(line, "\n");
+        n += line[n] == '\n';
+        for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+            if (strncmp(line, words[i], strlen(words[i])) == 0)
+                textbuf_add(out, line, n);
+    }
 }
 
 /* D's tests are a unittest, which runs only if the compiler is told so: main() does it instead. */
@@ -188,7 +206,9 @@ static int join(const struct task *task, const char *language, enum sample_form 
     if (strcmp(language, "lua") == 0)
         (void)fputs(lua_head, out.out);
     bool whole = is_whole(task, language, form, &code);
-    if (!whole)
+    if (whole)
+        put_includes(&out, task, language);
+    else
         textbuf_add_json(&out, task->prompt);
     end = whole ? code.length : stop_at(task, code.data, code.length, 0);
     if (whole && tests_close(task))
@@ -205,16 +225,19 @@ static int join(const struct task *task, const char *language, enum sample_form 
 const struct data_format data_format_multipl_e = {
     .name = "multipl-e",
     .title = "MultiPL-E",
-    .what = "one run of the prompt, the completion up to a stop token and the tests, by exit status",
+    .what =
+        "one run of the prompt, the completion up to a stop token and the tests, by exit status",
     .source = "nuprl/MultiPL-E, evaluation/src; for whole programs bytedance/SandboxFusion, "
               "multiple.py",
-    .differs = "in a whole program stop tokens count only behind the head of the function; Go calls "
-               "its tests from main(), D makes them main(); Lua needs no luaunit",
-    .samples = "name or task_id, and completions, or one completion (continues the prompt), solution "
-               "(a whole program) or generation (free text)",
+    .differs =
+        "in a whole program stop tokens count only behind the head of the function; Go calls "
+        "its tests from main(), D makes them main(); Lua needs no luaunit",
+    .samples =
+        "name or task_id, and completions, or one completion (continues the prompt), solution "
+        "(a whole program) or generation (free text)",
     .ids = (const char *const[]){"task_id", "name", NULL},
-    .uses = (const char *const[]){"prompt", "tests", "language", "stop_tokens", "gpt_solution",
-                                  NULL},
+    .uses =
+        (const char *const[]){"prompt", "tests", "language", "stop_tokens", "gpt_solution", NULL},
     .recognise = recognise,
     .take = take,
     .join = join,

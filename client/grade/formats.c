@@ -76,9 +76,8 @@ static bool is_of_tests(const char *word, size_t n)
  * none, or because it is known. */
 static bool carries_tests(const char *name)
 {
-    static const char *const known[] = {"input_output", "base_input", "plus_input",
-                                        "base",         "plus",       "assertions",
-                                        "asserts",      "checks",     NULL};
+    static const char *const known[] = {"input_output", "base_input", "plus_input", "base", "plus",
+                                        "assertions",   "asserts",    "checks",     NULL};
     if (is_listed(known, name, strlen(name)))
         return true;
     for (size_t n; *name; name += n) {

@@ -12,9 +12,9 @@
 #define GRADEJOB_LACKING "module_not_found"
 
 struct gradejob_policy {
-    double timeout_s; /* 0: the daemon's default */
-    bool shared;      /* run the tests in the process of the code */
-    bool transcript;  /* ask for the transcripts of passes */
+    double timeout_s;     /* 0: the daemon's default */
+    bool shared;          /* run the tests in the process of the code */
+    bool transcript;      /* ask for the transcripts of passes */
     const char *language; /* of samples that do not say, of tasks that have none; NULL: Python */
 };
 

@@ -49,8 +49,8 @@ static const char helper[] =
 
 /* Packages that HumanEval-X adds where the code uses them. */
 static const char *const usual[] = {
-    "\"math\"",   "\"strings\"", "\"fmt\"",       "\"strconv\"",    "\"time\"", "\"bytes\"",
-    "\"regexp\"", "\"sort\"",    "\"math/rand\"", "\"crypto/md5\"",
+    "\"math\"",  "\"strings\"", "\"fmt\"",  "\"strconv\"",   "\"time\"",
+    "\"bytes\"", "\"regexp\"",  "\"sort\"", "\"math/rand\"", "\"crypto/md5\"",
 };
 
 static void add_import(struct imports *imports, const char *path, size_t n)

@@ -8,7 +8,7 @@ static const struct {
     const char *prefix; /* of the task's id */
     const char *language;
 } prefixes[] = {
-    {"CPP/", "cpp"},   {"Go/", "go"},     {"Java/", "java"}, {"JavaScript/", "javascript"},
+    {"CPP/", "cpp"},       {"Go/", "go"},         {"Java/", "java"}, {"JavaScript/", "javascript"},
     {"JS/", "javascript"}, {"Python/", "python"}, {"Rust/", "rust"},
 };
 
@@ -85,22 +85,28 @@ static int find_entry_point(struct task *task, struct fault *fault)
 /* What CodeGeeX and OctoPack give a run at least, in seconds. */
 #define TIMEOUT 10
 
-/* Python is judged as HumanEval is. The call with which these tests end is the judge's to make. */
+/* Python is judged as HumanEval is. The tests end with a call of check(), which names the function,
+ * and which is the judge's to make. */
 static int take_python(struct task *task, struct fault *fault)
 {
+    static const char call[] = "check(";
     const json_t *test = NULL;
     int r = task_take_string(task->object, "test", &test, fault);
     if (r < 0)
         return r;
-    size_t n = json_string_length(test);
-    const char *line = last_line(json_string_value(test), &n);
-    bool is_call = n > strlen("check(") && memcmp(line, "check(", strlen("check(")) == 0;
-    if (!is_call)
-        n = json_string_length(test);
-    else
-        n = (size_t)(line - json_string_value(test));
-    task->test = task_keep(task, json_stringn(json_string_value(test), n));
+    size_t n = json_string_length(test), name_n;
+    const char *line = last_line(json_string_value(test), &n), *name = line + strlen(call);
+    if (n <= strlen(call) || memcmp(line, call, strlen(call)) != 0)
+        return fault_set(fault, "test: its last line is no call of check()");
+    for (name_n = 0; is_of_name(name[name_n]); name_n++)
+        continue;
+    if (!task->entry_point && name_n > 0)
+        task->entry_point = task_keep(task, json_stringn(name, name_n));
+    task->test = task_keep(
+        task, json_stringn(json_string_value(test), (size_t)(line - json_string_value(test))));
     task->timeout_s = TIMEOUT;
+    if (!task->entry_point)
+        return fault_set(fault, "test: its last line does not name a function");
     return task->test ? 0 : -ENOMEM;
 }
 
@@ -146,8 +152,9 @@ int hx_take(struct task *task, const char *wanted, struct fault *fault)
 {
     task->language = hx_language(task->id);
     if (!task->language)
-        return fault_set(fault, "task_id: \"%.40s\" does not begin with a language: CPP/, Go/, "
-                                "Java/, JavaScript/, Python/, Rust/",
+        return fault_set(fault,
+                         "task_id: \"%.40s\" does not begin with a language: CPP/, Go/, "
+                         "Java/, JavaScript/, Python/, Rust/",
                          task->id);
     if (wanted && strcmp(langname_of(wanted), task->language) != 0)
         return fault_set(fault, "--language %.40s: the task is in %s", wanted,
@@ -157,12 +164,11 @@ int hx_take(struct task *task, const char *wanted, struct fault *fault)
         r = task_take_optional(task->object, "canonical_solution", &task->solution, fault);
     if (r == 0)
         r = task_take_optional(task->object, "entry_point", &task->entry_point, fault);
+    if (r == 0 && strcmp(task->language, "python") == 0)
+        return take_python(task, fault);
     if (r == 0 && !task->entry_point)
         r = find_entry_point(task, fault);
-    if (r < 0)
-        return r;
-    return strcmp(task->language, "python") == 0 ? take_python(task, fault)
-                                                 : take_program(task, fault);
+    return r < 0 ? r : take_program(task, fault);
 }
 
 /* --- programs ----------------------------------------------------------------------------- */
@@ -179,20 +185,34 @@ static const char cpp_head[] = "#include <algorithm>\n#include <climits>\n#inclu
                                "#if __has_include(<boost/any.hpp>)\n#include <boost/any.hpp>\n"
                                "#endif\nusing namespace std;\n";
 
-/* The projects link this one function of OpenSSL, for one task. */
+/* The projects link OpenSSL for one task, which uses only these of its functions. */
 static const char cpp_md5[] =
     "#ifdef OPENSSL_MD5_H\n"
-    "extern \"C\" unsigned char *MD5(const unsigned char *d, size_t n, unsigned char *md)\n"
+    "#include <map>\n"
+    "#include <string>\n"
+    "#include <cmath>\n"
+    "static std::map<const void *, std::string> rubric_md5;\n"
+    "extern \"C\" int MD5_Init(MD5_CTX *c)\n"
     "{\n"
-    "    static unsigned char own[16];\n"
+    "    rubric_md5[c].clear();\n"
+    "    return 1;\n"
+    "}\n"
+    "extern \"C\" int MD5_Update(MD5_CTX *c, const void *data, size_t n)\n"
+    "{\n"
+    "    rubric_md5[c].append((const char *)data, n);\n"
+    "    return 1;\n"
+    "}\n"
+    "extern \"C\" int MD5_Final(unsigned char *md, MD5_CTX *ctx)\n"
+    "{\n"
     "    static const int turns[] = {7, 12, 17, 22, 5, 9, 14, 20, 4, 11, 16, 23, 6, 10, 15, 21};\n"
     "    unsigned s[4] = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476};\n"
-    "    std::string text((const char *)d, n);\n"
+    "    std::string text = rubric_md5[ctx];\n"
+    "    unsigned long long bits = text.size() * 8ULL;\n"
     "    text += '\\x80';\n"
     "    while (text.size() % 64 != 56)\n"
     "        text += '\\0';\n"
     "    for (int i = 0; i < 8; i++)\n"
-    "        text += (char)((unsigned long long)n * 8 >> 8 * i);\n"
+    "        text += (char)(bits >> 8 * i);\n"
     "    for (size_t at = 0; at < text.size(); at += 64) {\n"
     "        unsigned w[16], a = s[0], b = s[1], c = s[2], e = s[3];\n"
     "        for (int i = 0; i < 16; i++) {\n"
@@ -201,21 +221,31 @@ static const char cpp_md5[] =
     "                w[i] = w[i] << 8 | (unsigned char)text[at + 4 * i + j];\n"
     "        }\n"
     "        for (int i = 0; i < 64; i++) {\n"
-    "            int r = i / 16, k = r == 0 ? i : r == 1 ? 5 * i + 1 : r == 2 ? 3 * i + 5 : 7 * i;\n"
+    "            int r = i / 16, k = r == 0 ? i : r == 1 ? 5 * i + 1 : r == 2 ? 3 * i + 5 : 7 * "
+    "i;\n"
     "            unsigned f = r == 0   ? (b & c) | (~b & e)\n"
     "                         : r == 1 ? (e & b) | (~e & c)\n"
     "                         : r == 2 ? b ^ c ^ e\n"
     "                                  : c ^ (b | ~e);\n"
-    "            f += a + (unsigned)(long long)(fabs(sin(i + 1.0)) * 4294967296.0) + w[k % 16];\n"
+    "            double sine = std::fabs(std::sin(i + 1.0)) * 4294967296.0;\n"
+    "            f += a + (unsigned)(long long)sine + w[k % 16];\n"
     "            a = e, e = c, c = b;\n"
     "            b += f << turns[4 * r + i % 4] | f >> (32 - turns[4 * r + i % 4]);\n"
     "        }\n"
     "        s[0] += a, s[1] += b, s[2] += c, s[3] += e;\n"
     "    }\n"
-    "    md = md ? md : own;\n"
     "    for (int i = 0; i < 16; i++)\n"
     "        md[i] = (unsigned char)(s[i / 4] >> 8 * (i % 4));\n"
-    "    return md;\n"
+    "    return 1;\n"
+    "}\n"
+    "extern \"C\" unsigned char *MD5(const unsigned char *d, size_t n, unsigned char *md)\n"
+    "{\n"
+    "    static unsigned char own[16];\n"
+    "    MD5_CTX ctx;\n"
+    "    MD5_Init(&ctx);\n"
+    "    MD5_Update(&ctx, d, n);\n"
+    "    MD5_Final(md ? md : own, &ctx);\n"
+    "    return md ? md : own;\n"
     "}\n"
     "#endif\n";
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Programs in Rust. The tests are functions for `cargo test`; here they are called by a main(), and
- * `use` of crates that the code does not need is left out, since there is no cargo to bring them. */
+ * `use` of crates that the code does not need is left out, since there is no cargo to bring them.
+ */
 #include "hxprogram.h"
 
 #include <string.h>
@@ -54,8 +55,7 @@ static void put_code(struct textbuf *out, const char *text, size_t n)
             (void)fputs("\n", out->out);
         } else if (found) {
             textbuf_add(out, from, (size_t)(found - from));
-            length = (size_t)(found - from) +
-                     main_at(found, left - (size_t)(found - from));
+            length = (size_t)(found - from) + main_at(found, left - (size_t)(found - from));
         } else {
             textbuf_add(out, from, length);
         }

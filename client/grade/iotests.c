@@ -60,8 +60,8 @@ int iotests_add_all(json_t *tests, const json_t *inputs, const json_t *outputs, 
     for (size_t i = 0; i < json_array_size(inputs); i++) {
         char place[128];
         (void)snprintf(place, sizeof(place), "%s[%zu]", where, i);
-        int r = iotests_add(tests, json_array_get(inputs, i), json_array_get(outputs, i), place,
-                            fault);
+        int r =
+            iotests_add(tests, json_array_get(inputs, i), json_array_get(outputs, i), place, fault);
         if (r < 0)
             return r;
     }

@@ -24,6 +24,6 @@ int iotests_add_call(json_t *tests, json_t *take_args, json_t *take_expected);
 /* Hands TESTS over to TASK, if there is at least one. -EINVAL with FAULT. */
 int iotests_give(struct task *task, json_t **tests, struct fault *fault);
 
-/* Takes --language for TASK: the tests by standard input fit every language. A function is called in
- * Python only: -EINVAL with FAULT. */
+/* Takes --language for TASK: the tests by standard input fit every language. A function is called
+ * in Python only: -EINVAL with FAULT. */
 int iotests_take_language(struct task *task, const char *wanted, struct fault *fault);

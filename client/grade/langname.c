@@ -6,17 +6,17 @@
 #include <string.h>
 #include <strings.h>
 
-#define LIST(...)             \
-    (const char *const[])     \
-    {                         \
-        __VA_ARGS__, NULL     \
+#define LIST(...)         \
+    (const char *const[]) \
+    {                     \
+        __VA_ARGS__, NULL \
     }
 /* A definition is as in C. */
 #define AS_IN_C NULL
 
 /* How far from a name the rest of its definition is looked for: what a sample makes us look at is
  * bounded. */
-#define REACH ((size_t)4096)
+#define REACH ((size_t)512)
 
 static const struct langname languages[] = {
     {"bash", "Bash", LIST("bash", "sh", "shell"), LIST("function", "")},
@@ -46,8 +46,7 @@ static const struct langname languages[] = {
     {"rust", "Rust", LIST("rust", "rs"), LIST("fn")},
     {"scala", "Scala", LIST("scala"), LIST("def")},
     {"swift", "Swift", LIST("swift"), LIST("func")},
-    {"typescript", "TypeScript", LIST("typescript", "ts"),
-     LIST("function", "const", "let", "var")},
+    {"typescript", "TypeScript", LIST("typescript", "ts"), LIST("function", "const", "let", "var")},
 };
 
 const struct langname *langname_find(const char *name)
@@ -75,8 +74,8 @@ const char *langname_title(const char *name)
 
 static bool is_of_word(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '_' || c == '$';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '$';
 }
 
 static size_t skip_blanks(const char *text, size_t at, size_t n)

@@ -25,8 +25,8 @@ _unused_ static bool may_follow(enum preflight_state from, enum preflight_state 
     static const unsigned next[PREFLIGHT_STATES] = {
         [PREFLIGHT_LEFT_OUT] = TO(PREFLIGHT_ISOLATED) | TO(PREFLIGHT_SHARED) |
                                TO(PREFLIGHT_PASSED) | TO(PREFLIGHT_BROKEN),
-        [PREFLIGHT_ISOLATED] = TO(PREFLIGHT_SHARED) | TO(PREFLIGHT_PASSED) |
-                               TO(PREFLIGHT_BROKEN) | TO(PREFLIGHT_ERROR),
+        [PREFLIGHT_ISOLATED] = TO(PREFLIGHT_SHARED) | TO(PREFLIGHT_PASSED) | TO(PREFLIGHT_BROKEN) |
+                               TO(PREFLIGHT_ERROR),
         [PREFLIGHT_SHARED] = TO(PREFLIGHT_PASSED) | TO(PREFLIGHT_BROKEN) | TO(PREFLIGHT_ERROR),
         /* Of the lines of an earlier run the last one counts. */
         [PREFLIGHT_PASSED] = TO(PREFLIGHT_PASSED) | TO(PREFLIGHT_BROKEN),

@@ -8,8 +8,8 @@ static const struct {
     enum sample_form form;
     bool is_list;
 } members[] = {
-    {"completion", SAMPLE_COMPLETION, false},  {"solution", SAMPLE_SOLUTION, false},
-    {"generation", SAMPLE_GENERATION, false},  {"completions", SAMPLE_COMPLETION, true},
+    {"completion", SAMPLE_COMPLETION, false}, {"solution", SAMPLE_SOLUTION, false},
+    {"generation", SAMPLE_GENERATION, false}, {"completions", SAMPLE_COMPLETION, true},
     {"code_list", SAMPLE_SOLUTION, true},
 };
 
