@@ -191,6 +191,16 @@ static int open_transcripts(const struct grade_options *options, const struct pl
                             options->samples ? 3 : 2);
 }
 
+/* Results and JSON have standard output for themselves. */
+static void announce(const struct grade_options *options, const struct plan *plan,
+                     const struct grading *grading)
+{
+    bool is_taken = strcmp(plan->engine.output, "-") == 0 || options->json;
+    if (!is_taken || !options->engine.quiet)
+        grade_tasks_announce(is_taken ? stderr : stdout, &grading->dataset, options->language,
+                             plan->policy.timeout_s);
+}
+
 static enum exit_status grade(const struct globals *globals, const struct grade_options *options,
                               const struct plan *plan, struct grading *grading)
 {
@@ -202,6 +212,7 @@ static enum exit_status grade(const struct globals *globals, const struct grade_
     if (engine_open(&engine, &plan->engine, inputs, n_inputs) < 0 ||
         open_transcripts(options, plan, grading) < 0)
         return STATUS_USAGE;
+    announce(options, plan, grading);
     grading->line.max_frame = engine.session.max_frame;
     if (!prepare(options, plan, grading, &engine))
         return ending_status(&engine.ending, globals->no_fail);
@@ -241,15 +252,6 @@ static enum exit_status grade(const struct globals *globals, const struct grade_
     return ending_status(&engine.ending, globals->no_fail);
 }
 
-/* Results and JSON have standard output for themselves. */
-static void announce(const struct grade_options *options, const struct plan *plan,
-                     const struct grading *grading)
-{
-    bool results_are_out = strcmp(plan->engine.output, "-") == 0;
-    grade_tasks_announce(results_are_out || options->json ? stderr : stdout, &grading->dataset,
-                         options->language, plan->policy.timeout_s);
-}
-
 static enum exit_status run_grade(const struct globals *globals, const void *options_,
                                   _unused_ const struct text_list *arguments)
 {
@@ -262,7 +264,6 @@ static enum exit_status run_grade(const struct globals *globals, const void *opt
     }
     if (read_options(options, &plan) < 0 || read_dataset(&grading, options) < 0)
         return STATUS_USAGE;
-    announce(options, &plan, &grading);
     return grade(globals, options, &plan, &grading);
 }
 

@@ -114,8 +114,9 @@ static void put_tests(FILE *out, const struct group *group)
 
 static void put_group(FILE *out, const struct group *group, const char *language, double timeout_s)
 {
-    const char *said = group->language ? group->language : language ? language : NULL;
-    (void)fprintf(out, "%s, %s: %zu task%s", group->format->title,
+    const char *said = group->language ? group->language : language;
+    (void)fprintf(out, "%s%s, %s: %zu task%s", out == stderr ? "rubricctl: " : "",
+                  group->format->title,
                   said ? langname_title(said) : "Python or what a sample says", group->tasks,
                   text_plural(group->tasks));
     put_tests(out, group);

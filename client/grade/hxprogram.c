@@ -62,21 +62,38 @@ static size_t end_of_name(const char *line, size_t n)
     return at;
 }
 
-/* Finds the function that the tests call: the name in the last line of the declaration. */
+/* Whether LINE may be the head of a function: in Java a public one, elsewhere not indented, as what
+ * stands in a body is. */
+static bool is_head(const struct task *task, const char *line, size_t n)
+{
+    bool is_java = strcmp(task->language, "java") == 0;
+    return memchr(line, '(', n) && (is_java ? memmem(line, n, "public ", strlen("public ")) != NULL
+                                            : line[0] != ' ' && line[0] != '\t' && line[0] != '/');
+}
+
+/* Finds the function that the tests call: the last one in the declaration, which may begin with
+ * others that it needs. */
 static int find_entry_point(struct task *task, struct fault *fault)
 {
     const json_t *text = NULL;
+    const char *found = NULL;
+    size_t length = 0;
     int r = task_take_string(task->object, "declaration", &text, fault);
     if (r < 0)
         return r;
-    size_t n = json_string_length(text);
-    const char *line = last_line(json_string_value(text), &n);
-    size_t end = end_of_name(line, n), from = end;
-    while (from > 0 && is_of_name(line[from - 1]))
-        from--;
-    if (from == end)
-        return fault_set(fault, "declaration: there is no name of a function in its last line");
-    task->entry_point = task_keep(task, json_stringn(line + from, end - from));
+    for (const char *line = json_string_value(text); *line;) {
+        size_t n = strcspn(line, "\n"), end = end_of_name(line, n), from = end;
+        while (from > 0 && is_of_name(line[from - 1]))
+            from--;
+        if (from < end && is_head(task, line, n)) {
+            found = line + from;
+            length = end - from;
+        }
+        line += n + (line[n] == '\n');
+    }
+    if (!found)
+        return fault_set(fault, "declaration: there is no head of a function in it");
+    task->entry_point = task_keep(task, json_stringn(found, length));
     return task->entry_point ? 0 : -ENOMEM;
 }
 

@@ -106,10 +106,11 @@ static void test_humanevalpack(void **state)
 /* In JavaScript a failed console.assert() ends nothing, and writes. */
 static void test_javascript(void **state)
 {
-    _cleanup_dataset_ struct dataset set = parse_as(
-        "{\"task_id\":\"JavaScript/0\",\"prompt\":\"const twice = (a) => {\\n\","
-        "\"declaration\":\"\\nconst twice = (a) => {\\n\",\"test\":\"console.assert(1)\\n\"}",
-        NULL, "js", "");
+    _cleanup_dataset_ struct dataset set =
+        parse_as("{\"task_id\":\"JavaScript/0\",\"prompt\":\"const twice = (a) => {\\n\","
+                 "\"declaration\":\"const help = () => {\\n  for (x) {\\n  }\\n}\\nconst twice = "
+                 "(a) => {\\n\",\"test\":\"console.assert(1)\\n\"}",
+                 NULL, "js", "");
     (void)state;
     assert_ptr_equal(set.tasks[0].format, &data_format_humaneval_x);
     assert_string_equal(json_string_value(set.tasks[0].entry_point), "twice");
@@ -122,7 +123,7 @@ static void test_javascript(void **state)
            "d:1: a record of no known format (rubricctl grade --list-formats); HumanEval has test "
            "and entry_point, MBPP test_list");
     refuse("{\"task_id\":\"Go/0\",\"prompt\":\"\",\"declaration\":\"{\\n\",\"test\":\"x\"}",
-           "d:1: declaration: there is no name of a function in its last line");
+           "d:1: declaration: there is no head of a function in it");
 }
 
 /* Go and Rust get a main() that calls their tests. */
