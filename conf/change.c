@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "change.h"
 #include "keys.h"
+#include "language.h"
 
 #include <string.h>
 
@@ -28,6 +29,17 @@ static int add(struct string_list *list, const struct config_key *key)
     return string_list_add(list, name);
 }
 
+/* The same directory may have other files. */
+static int find_languages(const struct config *current, const struct config *next,
+                          struct config_change *change)
+{
+    static const char name[] = "languages.directory";
+    return language_lists_equal(&current->languages, &next->languages) ||
+                   string_list_contains(&change->live, name)
+               ? 0
+               : string_list_add(&change->live, name);
+}
+
 int config_change_find(const struct config *current, struct config *next, struct config_change *ret)
 {
     *ret = (struct config_change)CONFIG_CHANGE_NULL;
@@ -41,7 +53,7 @@ int config_change_find(const struct config *current, struct config *next, struct
         if (r < 0)
             return r;
     }
-    return 0;
+    return find_languages(current, next, ret);
 }
 
 void config_change_deinit(struct config_change *change)

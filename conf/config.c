@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
 #include "keys.h"
+#include "language.h"
 #include "loader.h"
 #include "value.h"
 
@@ -29,6 +30,7 @@ void config_deinit(struct config *config)
 {
     for (size_t i = 0; i < config_key_count(); i++)
         config_key_clear(config_key_at(i), config);
+    language_list_deinit(&config->languages);
 }
 
 /* Pairs of keys of which the first may be at most the second. */
@@ -41,6 +43,7 @@ static const struct {
     {"queue", "jobs_per_client", "queue", "jobs"},
     {"protocol", "max_frame", "protocol", "receive_bytes"},
     {"protocol", "max_frame", "queue", "bytes"},
+    {"program", "put_bytes_per_client", "program", "put_bytes"},
 };
 
 /* Returns whether KEY was set after OTHER: of two keys that contradict each other, the later is
@@ -147,6 +150,42 @@ static void check_bench_root(struct loader *loader)
                   config->bench_root);
 }
 
+/* Reports at the last place that set KEY, which has a default otherwise. */
+#define report_key(loader, key, ...)                                                  \
+    loader_report(loader,                                                             \
+                  loader_origin(loader, key)->file ? loader_origin(loader, key)->file \
+                                                   : loader->files.item[0],           \
+                  loader_origin(loader, key)->line, (key)->section, (key)->name, __VA_ARGS__)
+
+/* Reads the files of languages: those of the directory, or the ones that are built in where that is
+ * the default one and the host has none. */
+static void load_languages(struct loader *loader)
+{
+    struct config *config = loader->config;
+    const struct config_key *key = config_key_find("languages", "directory");
+    language_list_deinit(&config->languages);
+    int r = language_list_load(&config->languages, config->languages_directory, loader->problems);
+    if (r == -ENOENT && strcmp(config->languages_directory, key->preset) != 0)
+        report_key(loader, key, "%s: %s", config->languages_directory, strerror(ENOENT));
+    else if (r == -ENOENT)
+        r = language_list_load(&config->languages, "", loader->problems);
+    if (r < 0 && r != -ENOENT && loader->error != -ENOMEM)
+        loader->error = r;
+}
+
+/* Leaves the languages that [languages] enabled names, or all if it names none. */
+static void choose_languages(struct loader *loader)
+{
+    struct config *config = loader->config;
+    const struct config_key *key = config_key_find("languages", "enabled");
+    const struct string_list *names = &config->languages_enabled;
+    for (size_t i = 0; i < names->count; i++)
+        if (!language_find(&config->languages, names->item[i]))
+            report_key(loader, key, "there is no file for the language %s", names->item[i]);
+    if (names->count > 0)
+        language_list_keep(&config->languages, names);
+}
+
 int config_load(struct config *config, const char *path, bool must_exist,
                 struct config_problems *problems)
 {
@@ -169,5 +208,8 @@ int config_load_with(struct config *config, const char *path, bool must_exist,
         return -ENOMEM;
     check_order(&loader);
     check_bench_root(&loader);
+    load_languages(&loader);
+    if (loader.error == 0)
+        choose_languages(&loader);
     return loader.error;
 }

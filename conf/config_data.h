@@ -3,6 +3,7 @@
 /* The values of a configuration, as plain data. conf/rubricd.conf explains each key; keys.c has the
  * table of keys with types, bounds and defaults. */
 
+#include "language_data.h"
 #include "string_list.h"
 
 #include "proto/jobspec.h"
@@ -75,12 +76,22 @@ struct config {
     struct string_list sandbox_env_names;      /* variables that a request may set */
     struct string_list sandbox_readable_roots; /* under which it may ask for files */
 
+    /* [program]: what clients may put */
+    uint64_t program_put_bytes; /* all of them together */
+    uint64_t program_put_bytes_per_client;
+
     /* The section of each kind of job: its default limits. */
     struct limits limits[JOB_KIND_COUNT];
     uint64_t wall_clock_ceiling_ms[JOB_KIND_COUNT]; /* 0: that of [ceilings] */
 
     /* [ceilings]: how far a request may raise a limit */
     struct limits ceilings;
+
+    /* [languages] */
+    char *languages_directory;            /* "": the files that are built in */
+    struct string_list languages_enabled; /* their names; none: all */
+    bool languages_ask;                   /* a service asks for their versions after its start */
+    struct language_list languages;       /* what the files say, of those that are enabled */
 
     /* [metrics] */
     char *metrics_listen; /* see address.h; "": nowhere */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "keys.h"
 #include "address.h"
+#include "language_keys.h"
 #include "suggest.h"
 
 #include <string.h>
@@ -66,8 +67,17 @@ static const struct config_key keys[] = {
     {"sandbox", "env_names", &type_env_names, FIELD(sandbox_env_names), {0, 64}, ""},
     {"sandbox", "readable_roots", &type_paths, FIELD(sandbox_readable_roots), {0, 64}, ""},
 
+    {"program", "put_bytes", &type_size, FIELD(program_put_bytes), {KIB, TIB}, "256M"},
+    {"program", "put_bytes_per_client", &type_size, FIELD(program_put_bytes_per_client), {KIB, TIB},
+     "64M"},
+
     JOB_KINDS(KIND_KEYS)
     LIMIT_KEYS("ceilings", ceilings)
+
+    {"languages", "directory", &type_path, FIELD(languages_directory), {0, 1023},
+     "/etc/rubricd/languages.d"},
+    {"languages", "enabled", &type_languages, FIELD(languages_enabled), {0, LANGUAGES_MAX}, ""},
+    {"languages", "ask_versions", &type_boolean, FIELD(languages_ask), {0, 1}, "yes"},
 
     {"metrics", "listen", &type_address, FIELD(metrics_listen), {0, ADDRESS_TEXT_MAX}, ""},
 

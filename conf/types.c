@@ -422,7 +422,7 @@ static int set_list(const struct config_type *type, struct config_bounds bounds,
     for (char *item = strtok_r(copy, BLANKS, &rest); item; item = strtok_r(NULL, BLANKS, &rest)) {
         if (!type->accept(item))
             return refuse(type, "", item, why);
-        if (string_list_contains(&list, item))
+        if (!type->repeats && string_list_contains(&list, item))
             return fault_set(why, "'%s' is given twice", item);
         r = string_list_add(&list, item);
         if (r < 0)

@@ -34,6 +34,7 @@ struct config_type {
     /* CONFIG_LIST: each occurrence of the key adds one item, and an empty value empties the list.
      * Otherwise one occurrence gives all items, separated by spaces. */
     bool repeatable;
+    bool repeats; /* CONFIG_LIST: the same item may come twice */
 };
 
 /* Bounds of a number, of the bytes of a string, or of the items of a list. A minimum of 1 forbids

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* rubricd: reads arguments and configuration, prepares the process, gives up root, runs the
  * supervisor. May include every room of the daemon. */
+#include "check_languages.h"
 #include "options.h"
 
 #include "conf/config.h"
@@ -46,8 +47,11 @@ static int load_config(const struct arguments *arguments, struct config *config)
     _cleanup_config_problems_ struct config_problems problems = CONFIG_PROBLEMS_NULL;
     const struct config_source source = find_config(arguments);
     int r = config_init(config);
-    if (arguments->serve_fd >= 0)
+    if (arguments->serve_fd >= 0) {
         config->log_level = CONFIG_LOG_WARNING; /* its stderr is its client's terminal */
+        if (r == 0)
+            config->languages_directory[0] = '\0'; /* those that are built in */
+    }
     if (r == 0)
         r = config_load_with(config, source.path, source.must_exist, source.settings,
                              source.setting_count, &problems);
@@ -263,7 +267,9 @@ int main(int argc, char **argv)
         return r == -EINVAL ? EX_CONFIG : EX_OSERR; /* the service manager tries again after this */
     if (arguments.check_config) {
         (void)puts("The configuration is good.");
-        return 0;
+        (void)fflush(stdout);
+        int bad = arguments.check_languages ? check_languages(&arguments, &config, stdout) : 0;
+        return bad < 0 ? EX_OSERR : bad > 0 ? EX_CONFIG : 0;
     }
     if (environment_forget() < 0)
         return EX_OSERR;

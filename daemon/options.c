@@ -36,6 +36,7 @@ static const char rest[] =
     "  78  the configuration is wrong\n"
     "\n"
     "Examples:\n"
+    "  rubricd --check-config --languages\n"
     "  rubricd --check-config --config=/etc/rubricd/rubricd.conf\n"
     "  rubricd --set=daemon.socket=/tmp/s --set=daemon.work_dir=/tmp/w\n"
     "  systemctl enable --now rubricd.socket\n";
@@ -64,6 +65,13 @@ const struct option_spec daemon_options[] = {
         .kind = OPTION_FLAG,
         .offset = offsetof(struct arguments, check_config),
         .help = "print every mistake in the configuration, then exit",
+    },
+    {
+        .name = "languages",
+        .kind = OPTION_FLAG,
+        .offset = offsetof(struct arguments, check_languages),
+        .help = "with --check-config: also compile and run, in jails, the programs that the "
+                "languages' files come with, and print a table of what works",
     },
     {
         .name = "serve-fd",
@@ -112,6 +120,8 @@ int options_parse(int argc, char **argv, struct arguments *arguments)
         r = fault_set(&fault, "unexpected argument \"%.200s\"; see rubricd --help", argv[r]);
     else if (r >= 0 && arguments->serve_fd >= 0 && !is_socket(arguments->serve_fd))
         r = fault_set(&fault, "--serve-fd: %ld is not an open socket", arguments->serve_fd);
+    else if (r >= 0 && arguments->check_languages && !arguments->check_config)
+        r = fault_set(&fault, "--languages goes with --check-config");
     if (r < 0)
         (void)fprintf(stderr, "rubricd: %s\n", fault.text);
     return MIN(r, 0);

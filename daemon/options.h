@@ -11,7 +11,8 @@ struct arguments {
     const char *config_path;   /* NULL: the default one, which may be missing */
     struct text_list settings; /* --set */
     bool check_config;
-    long serve_fd; /* -1: none */
+    bool check_languages; /* with check_config */
+    long serve_fd;        /* -1: none */
     bool help;
     bool version;
 };

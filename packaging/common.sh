@@ -8,7 +8,7 @@ step() { printf '\n== %s\n' "$*"; }
 
 # What is needed to build and to run.
 build_packages=(gcc libc6-dev meson ninja-build pkg-config python3 libevent-dev libinih-dev
-    libjansson-dev libmd-dev libpython3-dev libseccomp-dev libsystemd-dev zlib1g-dev)
+    libjansson-dev libmd-dev libminizip-dev libpython3-dev libseccomp-dev libsystemd-dev zlib1g-dev)
 # What is needed beside that to test.
 test_packages=(bash-completion clang clang-format clang-tidy groff-base iproute2 libclang-rt-14-dev
     libcmocka-dev man-db mandoc python3-jsonschema python3-numpy python3-prometheus-client

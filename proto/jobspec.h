@@ -12,10 +12,11 @@
  * section and an array entry of limits for each, whose keys the macro `keys` of conf/keys.c makes;
  * proto/kind_NAME.c defines its struct job_kind, daemon/kinds/NAME.c its struct kind_ops. A new row
  * also needs its member in struct job_spec, and its name in proto/meson.build. */
-#define JOB_KINDS(ROW)                           \
-    ROW(RUBRIC, rubric, LIMIT_KEYS_WITH_CEILING) \
-    ROW(SANDBOX, sandbox, LIMIT_KEYS_OF_KIND)    \
-    ROW(CODE_EXEC, code_exec, LIMIT_KEYS_WITH_CEILING)
+#define JOB_KINDS(ROW)                                 \
+    ROW(RUBRIC, rubric, LIMIT_KEYS_WITH_CEILING)       \
+    ROW(SANDBOX, sandbox, LIMIT_KEYS_OF_KIND)          \
+    ROW(CODE_EXEC, code_exec, LIMIT_KEYS_WITH_CEILING) \
+    ROW(PROGRAM, program, LIMIT_KEYS_OF_KIND)
 
 #define JOB_KIND_ID_(ID, name, keys) JOB_##ID,
 enum job_kind_id { JOB_KINDS(JOB_KIND_ID_) JOB_KIND_COUNT };
@@ -29,6 +30,15 @@ enum job_kind_id { JOB_KINDS(JOB_KIND_ID_) JOB_KIND_COUNT };
 #define SANDBOX_COMPONENT_MAX 255    /* and of one part of it */
 #define SANDBOX_READABLE_MAX 16
 #define SANDBOX_PATH_MAX 4095
+#define SANDBOX_STEPS_MAX 64
+#define SANDBOX_COLLECT_MAX 64 /* names and patterns of files to collect */
+/* Bytes of the files in a result. With a full stdout and names of full length they fit in one
+ * frame, even if every byte is escaped that may have to be. */
+#define SANDBOX_COLLECTED_MAX ((size_t)4 << 20)
+/* Bytes of the files that one step leaves for the next. */
+#define SANDBOX_CARRIED_MAX ((size_t)64 << 20)
+/* Bytes of stdout and stderr of all steps together in a result. */
+#define SANDBOX_STEPS_OUTPUT_MAX ((size_t)8 << 20)
 
 #define CODE_EXEC_TARGETS_MAX 4096
 #define CODE_EXEC_ENTRY_POINT_MAX 255 /* bytes; also of each of the names */
@@ -67,6 +77,7 @@ enum sandbox_program {
     SANDBOX_ARGV,
     SANDBOX_SNIPPET,
     SANDBOX_GENERATION, /* free text: the code in it runs like a snippet */
+    SANDBOX_STEPS,      /* several programs, one after another */
 };
 
 struct sandbox_file {
@@ -75,8 +86,19 @@ struct sandbox_file {
     struct bytes content;
 };
 
+/* One program of several. Each finds the files that the one before has left. */
+struct sandbox_step {
+    char **argv; /* as that of a job */
+    struct bytes input;
+    struct limits limits;
+    bool may_fail; /* the next step follows even if this one fails */
+};
+
 struct sandbox_spec {
     enum sandbox_program program;
+    struct sandbox_step *steps; /* SANDBOX_STEPS */
+    size_t step_count;
+    char **collect;    /* NULL-terminated names and patterns (daemon/jail/pattern.h); or NULL */
     char **argv;       /* SANDBOX_ARGV: NULL-terminated; argv[0] is an absolute path */
     struct bytes text; /* SANDBOX_SNIPPET, SANDBOX_GENERATION */
     enum sandbox_runner runner;
@@ -105,6 +127,60 @@ struct code_exec_spec {
     struct bytes replay;     /* it; data NULL: there is none, or only its job's process has it */
 };
 
+#define PROGRAM_TESTS_MAX 10000
+#define PROGRAM_TEST_NAME_MAX 255 /* bytes */
+#define PROGRAM_ARGV_MAX 32       /* arguments of one test */
+#define PROGRAM_STRINGS_MAX 8192  /* bytes of them, each with its NUL */
+#define PROGRAM_LANGUAGE_MAX 64   /* bytes of a language's name */
+#define PROGRAM_COMPARE_MAX 128   /* bytes of a comparer with its tolerances */
+#define PROGRAM_CALL_MAX 255      /* bytes of a function's name */
+#define PROGRAM_DIGEST_SIZE 72    /* "sha256:", 64 digits and a NUL */
+
+struct program_test {
+    struct bytes input;  /* its stdin; of a call: the arguments, an array as JSON text */
+    struct bytes output; /* what is expected; of a call: a value as JSON text */
+    char *name;          /* NULL: none */
+    char **argv;         /* NULL-terminated arguments of the program; NULL: none */
+    uint64_t wall_clock; /* milliseconds; 0: the job's */
+};
+
+/* Tests, immutable and reference-counted: those that were put are shared by the jobs that use them
+ * (program_tests.h). */
+struct program_tests {
+    unsigned references;
+    bool is_call; /* they have arguments and values instead of inputs and outputs */
+    struct program_test *test;
+    size_t count;    /* 1 to PROGRAM_TESTS_MAX */
+    size_t size;     /* bytes that all of it takes */
+    size_t *charged; /* a count of bytes that `size` is part of until they are freed; or NULL */
+};
+
+/* A program of the task: its checker. */
+struct program_helper {
+    char *language;
+    struct bytes code;
+    struct sandbox_file *files;
+    size_t file_count;
+};
+
+struct program_spec {
+    char *language;
+    bool is_generation; /* `text` is free text with the code somewhere in it */
+    struct bytes text;
+    struct bytes prelude; /* stands before the code; data NULL: nothing does */
+    struct sandbox_file *files;
+    size_t file_count;
+    struct program_tests *tests; /* a reference; NULL: those that were put as `digest` */
+    char digest[PROGRAM_DIGEST_SIZE];
+    char *compare;                  /* NULL: the default */
+    bool all;                       /* run all tests, also behind one that did not pass */
+    char *call;                     /* name of the function; NULL: the program is run */
+    struct program_helper *checker; /* NULL: none */
+    struct limits defaults;         /* of jobs that set no limits */
+    unsigned limits_given;          /* 1u << enum limit: the request sets it */
+    struct limits compile_limits;   /* 0 where the request sets none */
+};
+
 #define JOB_PRIORITY_MAX 10
 
 struct job_spec {
@@ -116,5 +192,6 @@ struct job_spec {
         struct rubric_spec rubric;
         struct sandbox_spec sandbox;
         struct code_exec_spec code_exec;
+        struct program_spec program;
     };
 };

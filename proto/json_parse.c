@@ -407,7 +407,7 @@ static int parse_member(struct parser *parser, json_t **ret) // NOLINT(misc-no-r
     (void)skip_space(parser);
     size_t start = parser->at;
     int r = parse_value(parser, ret);
-    if (r == 0 && places && parser->depth == 2 && places->count < JSON_PLACES_MAX)
+    if (r == 0 && places && parser->depth <= 2 && places->count < JSON_PLACES_MAX)
         places->place[places->count++] = (struct json_place){*ret, start, parser->at};
     return r;
 }

@@ -19,11 +19,11 @@ static inline void json_decref_pointer(json_t **value)
 }
 #define _cleanup_json_ _cleanup_(json_decref_pointer)
 
-/* Members of an object in the outermost object that have a known place; more have none. */
+/* Members of the outermost object, and of objects in it, that have a known place; more have none.
+ */
 #define JSON_PLACES_MAX 32
 
-/* Where the text of some values is: of the members of each object in the outermost object, which
- * are those of the job in a request. */
+/* Where the text of some values is: of the members of a request, and of those of its job. */
 struct json_places {
     const char *text; /* borrowed */
     unsigned count;

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests of kind `sandbox`: a program, a snippet or the code in a generation. */
-#include "base64.h"
-#include "jobfields.h"
+#include "kind_sandbox.h"
+#include "jobfiles.h"
 
 #include <string.h>
-
-/* A file takes whole pages of the disk limit, as on a tmpfs. */
-#define PAGE ((size_t)4096)
-#define WHOLE_PAGES(n) (((n) + PAGE - 1) / PAGE * PAGE)
-
-#define FILE_MODE_DEFAULT 0644
-#define FILE_MODE_MAX 0777
 
 static const struct {
     const char *name;
@@ -40,13 +33,15 @@ static void free_spec(struct job_spec *job)
     free_strings(spec->argv);
     free_strings(spec->env);
     free_strings(spec->readable);
+    free_strings(spec->collect);
+    for (size_t i = 0; i < spec->step_count; i++) {
+        free_strings(spec->steps[i].argv);
+        bytes_deinit(&spec->steps[i].input);
+    }
+    free(spec->steps);
     bytes_deinit(&spec->text);
     bytes_deinit(&spec->input);
-    for (size_t i = 0; i < spec->file_count; i++) {
-        free(spec->files[i].name);
-        bytes_deinit(&spec->files[i].content);
-    }
-    free(spec->files);
+    job_files_free(spec->files, spec->file_count);
 }
 
 /* Returns the bytes of STRINGS, each with its NUL. */
@@ -62,16 +57,18 @@ static size_t measure(const struct job_spec *job)
 {
     const struct sandbox_spec *spec = &job->sandbox;
     size_t size = spec->text.length + spec->input.length + strings_length(spec->argv) +
-                  strings_length(spec->env) + strings_length(spec->readable);
-    for (size_t i = 0; i < spec->file_count; i++)
-        size +=
-            sizeof(spec->files[i]) + strlen(spec->files[i].name) + spec->files[i].content.length;
-    return size;
+                  strings_length(spec->env) + strings_length(spec->readable) +
+                  strings_length(spec->collect);
+    for (size_t i = 0; i < spec->step_count; i++)
+        size += sizeof(spec->steps[i]) + strings_length(spec->steps[i].argv) +
+                spec->steps[i].input.length;
+    return size + job_files_size(spec->files, spec->file_count);
 }
 
 /* --- the program -------------------------------------------------------------------------- */
 
-static int decode_strings(const json_t *array, const char *name, char ***ret, struct fault *fault)
+int sandbox_decode_strings(const json_t *array, const char *parent, char ***ret,
+                           struct fault *fault)
 {
     size_t n = json_array_size(array);
     *ret = calloc(n + 1, sizeof(**ret)); /* the spec owns it, on failure too */
@@ -79,7 +76,7 @@ static int decode_strings(const json_t *array, const char *name, char ***ret, st
         return -ENOMEM;
     for (size_t i = 0; i < n; i++) {
         char path[FIELD_PATH_MAX];
-        (void)snprintf(path, sizeof(path), "job.%s[%zu]", name, i);
+        (void)snprintf(path, sizeof(path), "%s[%zu]", parent, i);
         int r = field_check_type(json_array_get(array, i), FIELD_TEXT, path, fault);
         if (r == 0)
             r = job_copy_text(json_array_get(array, i), &(*ret)[i]);
@@ -89,17 +86,17 @@ static int decode_strings(const json_t *array, const char *name, char ***ret, st
     return 0;
 }
 
-static int decode_argv(const json_t *array, struct sandbox_spec *spec, struct fault *fault)
+int sandbox_decode_argv(const json_t *array, const char *path, char ***ret, struct fault *fault)
 {
     size_t n = json_array_size(array);
     if (n == 0 || n > SANDBOX_ARGV_MAX)
-        return fault_set(fault, "job.argv: expected 1 to %d strings, got %zu", SANDBOX_ARGV_MAX, n);
-    int r = decode_strings(array, "argv", &spec->argv, fault);
+        return fault_set(fault, "%s: expected 1 to %d strings, got %zu", path, SANDBOX_ARGV_MAX, n);
+    int r = sandbox_decode_strings(array, path, ret, fault);
     if (r < 0)
         return r;
     const char *program = json_string_value(json_array_get(array, 0));
     if (program[0] != '/')
-        return fault_set(fault, "job.argv[0]: \"%.*s\" is not an absolute path", SHOWN(program));
+        return fault_set(fault, "%s[0]: \"%.*s\" is not an absolute path", path, SHOWN(program));
     return 0;
 }
 
@@ -118,14 +115,12 @@ static int decode_runner(const json_t *value, enum sandbox_runner *ret, struct f
 static int decode_program(const json_t *argv, const json_t *snippet, const json_t *generation,
                           const json_t *runner, struct sandbox_spec *spec, struct fault *fault)
 {
-    if (!!argv + !!snippet + !!generation != 1)
-        return fault_set(fault, "job: expected exactly one of argv, snippet and generation");
     if (argv && runner)
         return fault_set(fault, "job.runner: argv has no use for it; it goes with snippet and "
                                 "generation");
     if (argv) {
         spec->program = SANDBOX_ARGV;
-        return decode_argv(argv, spec, fault);
+        return sandbox_decode_argv(argv, "job.argv", &spec->argv, fault);
     }
     spec->program = snippet ? SANDBOX_SNIPPET : SANDBOX_GENERATION;
     int r = runner ? decode_runner(runner, &spec->runner, fault) : 0;
@@ -181,169 +176,22 @@ static int decode_env(const json_t *object, const struct request_policy *policy,
 
 static int check_strings(const struct sandbox_spec *spec, struct fault *fault)
 {
-    size_t length = strings_length(spec->argv) + strings_length(spec->env);
+    size_t length = strings_length(spec->argv);
+    for (size_t i = 0; i < spec->step_count; i++)
+        length = MAX(length, strings_length(spec->steps[i].argv));
+    length += strings_length(spec->env) + strings_length(spec->collect);
     if (length > SANDBOX_STRINGS_MAX)
-        return fault_set(fault, "job: argv and env take %zu bytes, more than %u", length,
-                         SANDBOX_STRINGS_MAX);
+        return fault_set(fault, "job: argv%s%s take %zu bytes, more than %u",
+                         spec->collect ? ", env and collect" : " and env",
+                         spec->step_count > 0 ? " of a step" : "", length, SANDBOX_STRINGS_MAX);
     return 0;
 }
 
-/* --- stdin and files ---------------------------------------------------------------------- */
-
-static int decode_base64(const json_t *value, const char *parent, struct bytes *ret,
-                         struct fault *fault)
-{
-    char path[FIELD_PATH_MAX];
-    field_path(path, parent, "base64");
-    int r = base64_decode(json_string_value(value), json_string_length(value), ret);
-    return r == -EINVAL ? fault_set(fault, "%s: not base64 (RFC 4648, with padding)", path) : r;
-}
-
-static int decode_stdin(const json_t *value, struct bytes *ret, struct fault *fault)
-{
-    static const struct field table[] = {{"base64", FIELD_STRING, FIELD_REQUIRED}};
-    const json_t *base64;
-    if (json_is_string(value))
-        return job_copy_string(value, ret);
-    if (!json_is_object(value))
-        return fault_set(fault, "job.stdin: expected a string or {\"base64\": ...}, got %s",
-                         json_type_name(value));
-    int r = fields_decode(value, "job.stdin", table, 1, &base64, fault);
-    return r < 0 ? r : decode_base64(base64, "job.stdin", ret, fault);
-}
-
-/* Takes octal digits in a string: JSON numbers are decimal, so 644 would become 01204. */
-static int decode_mode(const json_t *value, const char *parent, unsigned *ret, struct fault *fault)
-{
-    char path[FIELD_PATH_MAX];
-    const char *text = json_string_value(value);
-    size_t n = text ? strlen(text) : 0;
-    field_path(path, parent, "mode");
-    if (n == 0 || n > 4 || n != json_string_length(value) || strspn(text, "01234567") != n ||
-        strtoul(text, NULL, 8) > FILE_MODE_MAX)
-        return fault_set(fault, "%s: expected octal digits in a string, \"0\" to \"0777\"", path);
-    *ret = (unsigned)strtoul(text, NULL, 8);
-    return 0;
-}
-
-static int decode_file_object(const json_t *value, const char *path, struct sandbox_file *file,
-                              struct fault *fault)
-{
-    enum { TEXT, BASE64, MODE, FIELDS };
-    static const struct field table[FIELDS] = {
-        [TEXT] = {"text", FIELD_STRING, FIELD_OPTIONAL},
-        [BASE64] = {"base64", FIELD_STRING, FIELD_OPTIONAL},
-        [MODE] = {"mode", FIELD_ANY, FIELD_NULLABLE},
-    };
-    const json_t *values[FIELDS];
-    int r = fields_decode(value, path, table, FIELDS, values, fault);
-    if (r < 0)
-        return r;
-    if (!values[TEXT] == !values[BASE64])
-        return fault_set(fault, "%s: expected either text or base64", path);
-    if (values[MODE])
-        r = decode_mode(values[MODE], path, &file->mode, fault);
-    if (r < 0)
-        return r;
-    return values[TEXT] ? job_copy_string(values[TEXT], &file->content)
-                        : decode_base64(values[BASE64], path, &file->content, fault);
-}
-
-/* Tells whether NAME is relative, in normal form, and within the bounds of a path and its parts. */
-static bool is_file_name(const char *name)
-{
-    if (strlen(name) > SANDBOX_NAME_MAX)
-        return false;
-    for (const char *part = name;; part++) {
-        size_t n = strcspn(part, "/");
-        if (n == 0 || n > SANDBOX_COMPONENT_MAX || (n == 1 && part[0] == '.') ||
-            (n == 2 && part[0] == '.' && part[1] == '.'))
-            return false;
-        part += n;
-        if (!*part)
-            return true;
-    }
-}
-
-static int decode_file(const char *name, const json_t *value, struct sandbox_file *file,
-                       struct fault *fault)
-{
-    char path[FIELD_PATH_MAX];
-    field_path(path, "job.files", name);
-    if (!is_file_name(name))
-        return fault_set(fault,
-                         "%s: expected a relative name without empty, . and .. parts, at most %d "
-                         "bytes, %d in a part",
-                         path, SANDBOX_NAME_MAX, SANDBOX_COMPONENT_MAX);
-    file->mode = FILE_MODE_DEFAULT;
-    file->name = strdup(name);
-    if (!file->name)
-        return -ENOMEM;
-    if (json_is_string(value))
-        return job_copy_string(value, &file->content);
-    if (!json_is_object(value))
-        return fault_set(fault, "%s: expected a string or an object with text or base64, got %s",
-                         path, json_type_name(value));
-    return decode_file_object(value, path, file, fault);
-}
-
-/* Orders names with '/' before every other character, so that a directory's content follows it. */
-static int compare_files(const void *a, const void *b)
-{
-    const char *x = ((const struct sandbox_file *)a)->name;
-    const char *y = ((const struct sandbox_file *)b)->name;
-    while (*x && *x == *y) {
-        x++;
-        y++;
-    }
-    int left = *x == '/' ? 1 : *x ? (unsigned char)*x + 1 : 0;
-    int right = *y == '/' ? 1 : *y ? (unsigned char)*y + 1 : 0;
-    return left - right;
-}
-
-/* Tells whether NAME is OUTER or lies in it. */
-static bool lies_in(const char *name, const char *outer)
-{
-    size_t n = strlen(outer);
-    return strncmp(name, outer, n) == 0 && (name[n] == '\0' || name[n] == '/');
-}
-
-/* Counts the directories that NAME needs and BEFORE, the name before it in order, does not. */
-static size_t new_directories(const char *name, const char *before)
-{
-    size_t count = 0, common = 0;
-    while (name[common] && name[common] == before[common])
-        common++;
-    for (const char *p = name + common; *p; p++)
-        count += *p == '/';
-    return count;
-}
-
-static int check_names(struct sandbox_spec *spec, struct fault *fault)
-{
-    size_t directories = 0;
-    qsort(spec->files, spec->file_count, sizeof(spec->files[0]), compare_files);
-    for (size_t i = 0; i < spec->file_count; i++) {
-        char path[FIELD_PATH_MAX];
-        const char *name = spec->files[i].name, *before = i > 0 ? spec->files[i - 1].name : "";
-        field_path(path, "job.files", name);
-        if (i > 0 && lies_in(name, before))
-            return fault_set(fault, "%s: \"%.*s\" is a file, too", path, SHOWN(before));
-        if (spec->program != SANDBOX_ARGV && lies_in(name, runners[spec->runner].file))
-            return fault_set(fault, "%s: the snippet itself stands there", path);
-        directories += new_directories(name, before);
-    }
-    if (directories > SANDBOX_DIRECTORIES_MAX)
-        return fault_set(fault, "job.files: %zu directories, more than %d", directories,
-                         SANDBOX_DIRECTORIES_MAX);
-    return 0;
-}
+/* --- files -------------------------------------------------------------------------------- */
 
 static int check_disk(const struct sandbox_spec *spec, uint64_t limit, struct fault *fault)
 {
-    size_t bytes = WHOLE_PAGES(spec->text.length);
-    for (size_t i = 0; i < spec->file_count; i++)
-        bytes += WHOLE_PAGES(spec->files[i].content.length);
+    size_t bytes = WHOLE_PAGES(spec->text.length) + job_files_disk(spec->files, spec->file_count);
     if (bytes > WHOLE_PAGES(limit))
         return fault_set(fault,
                          "job.%s: %zu bytes of disk, in whole pages; the limit disk_bytes is %zu",
@@ -354,22 +202,23 @@ static int check_disk(const struct sandbox_spec *spec, uint64_t limit, struct fa
     return 0;
 }
 
+/* Refuses a file where the snippet itself goes. */
+static int check_snippet(const struct sandbox_spec *spec, struct fault *fault)
+{
+    for (size_t i = 0; i < spec->file_count; i++) {
+        char path[FIELD_PATH_MAX];
+        field_path(path, "job.files", spec->files[i].name);
+        if (job_file_lies_in(spec->files[i].name, runners[spec->runner].file))
+            return fault_set(fault, "%s: the snippet itself stands there", path);
+    }
+    return 0;
+}
+
 static int decode_files(const json_t *object, struct sandbox_spec *spec, struct fault *fault)
 {
-    json_t *walked = (json_t *)(uintptr_t)object;
-    size_t n = json_object_size(object);
-    if (n > SANDBOX_FILES_MAX)
-        return fault_set(fault, "job.files: %zu files, more than %d", n, SANDBOX_FILES_MAX);
-    spec->files = calloc(n + 1, sizeof(*spec->files));
-    if (!spec->files)
-        return -ENOMEM;
-    for (void *i = json_object_iter(walked); i; i = json_object_iter_next(walked, i)) {
-        int r = decode_file(json_object_iter_key(i), json_object_iter_value(i),
-                            &spec->files[spec->file_count++], fault);
-        if (r < 0)
-            return r;
-    }
-    return check_names(spec, fault);
+    int r = job_decode_files(object, "job.files", &spec->files, &spec->file_count, fault);
+    bool has_snippet = spec->program == SANDBOX_SNIPPET || spec->program == SANDBOX_GENERATION;
+    return r == 0 && has_snippet ? check_snippet(spec, fault) : r;
 }
 
 /* --- readable ----------------------------------------------------------------------------- */
@@ -392,7 +241,7 @@ static int decode_readable(const json_t *array, struct sandbox_spec *spec, struc
     size_t n = json_array_size(array);
     if (n > SANDBOX_READABLE_MAX)
         return fault_set(fault, "job.readable: %zu paths, more than %d", n, SANDBOX_READABLE_MAX);
-    int r = decode_strings(array, "readable", &spec->readable, fault);
+    int r = sandbox_decode_strings(array, "job.readable", &spec->readable, fault);
     for (size_t i = 0; r == 0 && i < n; i++)
         if (!is_absolute_path(json_string_value(json_array_get(array, i))))
             r = fault_set(fault,
@@ -413,6 +262,8 @@ enum {
     SANDBOX_FIELD_STDIN,
     SANDBOX_FIELD_ENV,
     SANDBOX_FIELD_READABLE,
+    SANDBOX_FIELD_STEPS,
+    SANDBOX_FIELD_COLLECT,
     SANDBOX_FIELDS,
 };
 
@@ -426,8 +277,28 @@ static const struct field sandbox_fields[SANDBOX_FIELDS] = {
     [SANDBOX_FIELD_STDIN] = {"stdin", FIELD_ANY, FIELD_NULLABLE},
     [SANDBOX_FIELD_ENV] = {"env", FIELD_OBJECT, FIELD_NULLABLE},
     [SANDBOX_FIELD_READABLE] = {"readable", FIELD_ARRAY, FIELD_NULLABLE},
+    [SANDBOX_FIELD_STEPS] = {"steps", FIELD_ARRAY, FIELD_NULLABLE},
+    [SANDBOX_FIELD_COLLECT] = {"collect", FIELD_ARRAY, FIELD_NULLABLE},
 };
 _Static_assert(SANDBOX_FIELDS <= JOB_FIELDS_MAX, "JOB_FIELDS_MAX");
+
+static int decode_programs(const json_t *const values[], const struct request_policy *policy,
+                           struct job_spec *spec, struct fault *fault)
+{
+    const json_t *argv = values[SANDBOX_FIELD_ARGV], *snippet = values[SANDBOX_FIELD_SNIPPET];
+    const json_t *generation = values[SANDBOX_FIELD_GENERATION];
+    const json_t *steps = values[SANDBOX_FIELD_STEPS], *runner = values[SANDBOX_FIELD_RUNNER];
+    if (!!argv + !!snippet + !!generation + !!steps != 1)
+        return fault_set(fault, "job: expected exactly one of argv, snippet, generation and steps");
+    if (!steps)
+        return decode_program(argv, snippet, generation, runner, &spec->sandbox, fault);
+    if (runner)
+        return fault_set(fault, "job.runner: steps have no use for it; it goes with snippet and "
+                                "generation");
+    if (values[SANDBOX_FIELD_STDIN])
+        return fault_set(fault, "job.stdin: each of the steps has its own");
+    return sandbox_decode_steps(steps, policy, spec, fault);
+}
 
 static int decode_sandbox(const json_t *const values[], const struct request_policy *policy,
                           const struct json_places *places, struct job_spec *spec,
@@ -435,19 +306,19 @@ static int decode_sandbox(const json_t *const values[], const struct request_pol
 {
     (void)places;
     struct sandbox_spec *sandbox = &spec->sandbox;
-    int r = decode_program(values[SANDBOX_FIELD_ARGV], values[SANDBOX_FIELD_SNIPPET],
-                           values[SANDBOX_FIELD_GENERATION], values[SANDBOX_FIELD_RUNNER], sandbox,
-                           fault);
+    int r = decode_programs(values, policy, spec, fault);
     if (r == 0 && values[SANDBOX_FIELD_FILES])
         r = decode_files(values[SANDBOX_FIELD_FILES], sandbox, fault);
     if (r == 0)
         r = check_disk(sandbox, spec->limits.of[LIMIT_DISK], fault);
     if (r == 0 && values[SANDBOX_FIELD_STDIN])
-        r = decode_stdin(values[SANDBOX_FIELD_STDIN], &sandbox->input, fault);
+        r = job_decode_content(values[SANDBOX_FIELD_STDIN], "job.stdin", &sandbox->input, fault);
     else if (r == 0)
         r = bytes_copy("", 0, &sandbox->input);
     if (r == 0 && values[SANDBOX_FIELD_ENV])
         r = decode_env(values[SANDBOX_FIELD_ENV], policy, sandbox, fault);
+    if (r == 0 && values[SANDBOX_FIELD_COLLECT])
+        r = sandbox_decode_collect(values[SANDBOX_FIELD_COLLECT], sandbox, fault);
     if (r == 0)
         r = check_strings(sandbox, fault);
     if (r == 0 && values[SANDBOX_FIELD_READABLE])

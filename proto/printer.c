@@ -55,6 +55,21 @@ static void begin_item(struct printer *printer)
         add(printer, ",", 1);
 }
 
+void printer_open_list(struct printer *printer)
+{
+    add(printer, "[", 1);
+}
+
+void printer_close_list(struct printer *printer)
+{
+    add(printer, "]", 1);
+}
+
+void printer_item(struct printer *printer)
+{
+    begin_item(printer);
+}
+
 void printer_name(struct printer *printer, const char *name)
 {
     begin_item(printer);

@@ -23,6 +23,11 @@ struct printer {
 void printer_open(struct printer *printer);
 void printer_close(struct printer *printer);
 
+/* Open and close an array. Call printer_item() before each value in it. */
+void printer_open_list(struct printer *printer);
+void printer_close_list(struct printer *printer);
+void printer_item(struct printer *printer);
+
 /* NAME must not need escapes. */
 void printer_name(struct printer *printer, const char *name);
 

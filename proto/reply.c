@@ -16,6 +16,8 @@ static const struct {
     [ERROR_RUBRIC_NOT_FOUND] = {"rubric_not_found", false},
     [ERROR_NOT_PERMITTED] = {"not_permitted", false},
     [ERROR_MODULE_NOT_FOUND] = {"module_not_found", false},
+    [ERROR_LANGUAGE_NOT_FOUND] = {"language_not_found", false},
+    [ERROR_TESTS_NOT_FOUND] = {"tests_not_found", true}, /* once they were put again */
     [ERROR_SANDBOX_FAILED] = {"sandbox_failed", true},
     [ERROR_STARVED] = {"starved", true},
     [ERROR_INTERNAL] = {"internal", true},
@@ -75,6 +77,15 @@ static void name_word(struct printer *printer, const char *name, const char *wor
         return;
     printer_name(printer, name);
     printer_string(printer, word, strlen(word));
+}
+
+/* Prints nothing if there is no VALUE. */
+static void name_value(struct printer *printer, const char *name, const json_t *value)
+{
+    if (!value)
+        return;
+    printer_name(printer, name);
+    printer_value(printer, value);
 }
 
 /* Prints `null` if there is no number. */
@@ -139,15 +150,44 @@ static void print_head(struct printer *printer, const char *type, const struct b
         name_integer(printer, "job_no", (int64_t)job_no);
 }
 
-static void print_stdout(struct printer *printer, const struct bytes *text)
+static void print_stdout(struct printer *printer, const struct bytes *text, size_t max)
 {
+    size_t n = MIN(text->length, max);
     printer_name(printer, "stdout");
-    if (text->length == 0) {
+    if (n == 0) {
         printer_string(printer, "", 0);
         return;
     }
-    _cleanup_json_ json_t *value = json_text(text->data, MIN(text->length, REPLY_STDOUT_MAX));
+    _cleanup_json_ json_t *value = json_text(text->data, n);
     printer_value(printer, value);
+}
+
+void reply_print_step(struct printer *printer, const struct outcome *outcome,
+                      const struct usage *usage, const struct bytes *out, size_t max)
+{
+    printer_open(printer);
+    printer_name(printer, "outcome");
+    print_outcome(printer, outcome);
+    printer_name(printer, "usage");
+    print_usage(printer, usage);
+    print_stdout(printer, out, max);
+    printer_close(printer);
+}
+
+void reply_files_deinit(struct reply_files *files)
+{
+    bytes_deinit(&files->files);
+    bytes_deinit(&files->left_out);
+}
+
+static void print_files(struct printer *printer, const struct reply_files *files)
+{
+    printer_name(printer, "files");
+    printer_bytes(printer, &files->files);
+    printer_name(printer, "left_out");
+    printer_bytes(printer, &files->left_out);
+    printer_name(printer, "files_complete");
+    printer_boolean(printer, files->are_complete);
 }
 
 /* Prints the fields that only some kinds of job have. */
@@ -155,18 +195,21 @@ static void print_optional(struct printer *printer, const struct reply_result *r
 {
     name_word(printer, "reason", result->reason);
     if (result->stdout_bytes)
-        print_stdout(printer, result->stdout_bytes);
+        print_stdout(printer, result->stdout_bytes, REPLY_STDOUT_MAX);
     name_word(printer, "verdict", result->verdict);
     name_word(printer, "mode", result->mode);
     name_word(printer, "interpreter", result->interpreter);
-    if (result->assertions) {
-        printer_name(printer, "assertions");
-        printer_value(printer, result->assertions);
+    name_value(printer, "assertions", result->assertions);
+    name_value(printer, "transcript", result->transcript);
+    name_value(printer, "language", result->language);
+    name_value(printer, "compile", result->compile);
+    name_value(printer, "tests", result->tests);
+    if (result->steps && result->steps->data) {
+        printer_name(printer, "steps");
+        printer_bytes(printer, result->steps);
     }
-    if (result->transcript) {
-        printer_name(printer, "transcript");
-        printer_value(printer, result->transcript);
-    }
+    if (result->files && result->files->files.data)
+        print_files(printer, result->files);
 }
 
 int reply_result(const struct reply_result *result, struct bytes *ret)
@@ -230,6 +273,18 @@ int reply_hello(const struct reply_hello *hello, struct bytes *ret)
 int reply_pong(struct bytes *ret)
 {
     return consume_print(json_pack("{s:s}", "type", "pong"), ret);
+}
+
+int reply_stored(const struct bytes *id, const char *digest, size_t count, size_t bytes,
+                 struct bytes *ret)
+{
+    struct printer printer = PRINTER_NULL;
+    print_head(&printer, "stored", id->data ? id : NULL, 0);
+    name_word(&printer, "digest", digest);
+    name_integer(&printer, "tests", (int64_t)count);
+    name_integer(&printer, "bytes", (int64_t)bytes);
+    printer_close(&printer);
+    return printer_finish(&printer, ret);
 }
 
 static json_t *strings(char *const *item, size_t count)

@@ -22,6 +22,8 @@ enum error_code {
     ERROR_RUBRIC_NOT_FOUND,
     ERROR_NOT_PERMITTED,
     ERROR_MODULE_NOT_FOUND,
+    ERROR_LANGUAGE_NOT_FOUND,
+    ERROR_TESTS_NOT_FOUND,
     ERROR_SANDBOX_FAILED,
     ERROR_STARVED,
     ERROR_INTERNAL,
@@ -89,7 +91,30 @@ struct reply_result {
     const char *interpreter;          /* "warm" or "cold"; NULL: none ran */
     const json_t *assertions;         /* [{passed, detail?}], borrowed; NULL: this kind has none */
     const json_t *transcript;         /* {replayable, ...}, borrowed; NULL: none was asked for */
+    const json_t *language;          /* {name, ...}, borrowed; NULL: this kind has none */
+    const json_t *compile;           /* {output, usage ...}, borrowed; NULL: nothing was compiled */
+    const json_t *tests;             /* [{verdict ...}], borrowed; NULL: this kind has none */
+    const struct bytes *steps;       /* an array as JSON text; data NULL: the job has none */
+    const struct reply_files *files; /* NULL, or with data NULL: none were asked for */
 };
+
+/* Files that were taken out of the job's work directory. */
+struct reply_files {
+    struct bytes files, left_out; /* arrays as JSON text */
+    bool are_complete;            /* nothing was left out for being too large or too many */
+};
+
+#define REPLY_FILES_NULL                            \
+    {                                               \
+        .files = BYTES_NULL, .left_out = BYTES_NULL \
+    }
+
+void reply_files_deinit(struct reply_files *files);
+
+/* Prints one of several steps: at most MAX bytes of OUT, which may be any bytes. */
+struct printer;
+void reply_print_step(struct printer *printer, const struct outcome *outcome,
+                      const struct usage *usage, const struct bytes *out, size_t max);
 
 /* Maximum bytes of stdout in a result. Even if every byte is escaped it fits in a frame of 64 MiB,
  * which clients can be expected to take. */
@@ -118,6 +143,10 @@ struct reply_hello {
 int reply_hello(const struct reply_hello *hello, struct bytes *ret);
 
 int reply_pong(struct bytes *ret);
+
+/* COUNT tests of BYTES are kept as DIGEST. Leaves out the id if its data is NULL. */
+int reply_stored(const struct bytes *id, const char *digest, size_t count, size_t bytes,
+                 struct bytes *ret);
 
 struct reply_reloaded {
     uint64_t generation;

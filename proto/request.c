@@ -2,6 +2,8 @@
 #include "request.h"
 #include "jobfields.h"
 #include "json_parse.h"
+#include "printer.h"
+#include "program_tests.h"
 #include "salvage.h"
 
 #include <string.h>
@@ -15,6 +17,7 @@ void request_deinit(struct request *request)
 {
     bytes_deinit(&request->id);
     request->job = job_spec_free(request->job);
+    request->tests = program_tests_unref(request->tests);
 }
 
 /* --- submit ------------------------------------------------------------------------------- */
@@ -100,6 +103,64 @@ static int decode_submit(const json_t *message, const struct request_policy *pol
     return r;
 }
 
+/* --- put ---------------------------------------------------------------------------------- */
+
+/* Copies the compact JSON text of VALUE as the client wrote it; where that is not known, as we
+ * would. 0 or -ENOMEM. */
+static int copy_text(const json_t *value, const struct json_places *places, struct bytes *ret)
+{
+    size_t n = json_place_length(places, value);
+    if (n == 0)
+        return json_print(value, ret);
+    char *text = malloc(n);
+    if (!text)
+        return -ENOMEM;
+    *ret = (struct bytes){.data = text, .length = json_place_copy(places, value, text)};
+    return 0;
+}
+
+/* A digest that does not fit its tests is a mistake that later jobs would be judged by. */
+static int check_digest(const json_t *digest, const json_t *tests, const struct json_places *places,
+                        char ret[PROGRAM_DIGEST_SIZE], struct fault *fault)
+{
+    _cleanup_bytes_ struct bytes text = BYTES_NULL;
+    char found[PROGRAM_DIGEST_SIZE];
+    int r = program_digest_check(json_string_value(digest), "digest", fault);
+    if (r == 0)
+        r = copy_text(tests, places, &text);
+    if (r < 0)
+        return r;
+    program_digest(text.data, text.length, found);
+    if (strcmp(found, json_string_value(digest)) != 0)
+        return fault_set(fault, "digest: that of the tests, as JSON without white space, is %s",
+                         found);
+    memcpy(ret, found, PROGRAM_DIGEST_SIZE);
+    return 0;
+}
+
+static int decode_put(const json_t *message, const struct request_policy *policy,
+                      const struct json_places *places, struct request *request,
+                      struct fault *fault)
+{
+    enum { TYPE, ID, DIGEST, TESTS, FIELDS };
+    static const struct field table[FIELDS] = {
+        [TYPE] = {"type", FIELD_TEXT, FIELD_REQUIRED},
+        [ID] = {"id", FIELD_STRING, FIELD_OPTIONAL},
+        [DIGEST] = {"digest", FIELD_TEXT, FIELD_REQUIRED},
+        [TESTS] = {"tests", FIELD_ARRAY, FIELD_REQUIRED},
+    };
+    const json_t *values[FIELDS];
+    int r = fields_decode(message, "", table, FIELDS, values, fault);
+    if (r == 0 && values[ID])
+        r = decode_id(values[ID], &request->id, fault);
+    if (r == 0)
+        r = check_digest(values[DIGEST], values[TESTS], places, request->digest, fault);
+    if (r == 0)
+        r = program_tests_decode(values[TESTS], "tests", &policy->ceilings[JOB_PROGRAM],
+                                 &request->tests, fault);
+    return r;
+}
+
 /* --- other messages --------------------------------------------------------------------------- */
 
 static int decode_cancel(const json_t *message, struct request *request, struct fault *fault)
@@ -137,7 +198,7 @@ static int decode_type(const json_t *message, enum request_type *ret, struct fau
     static const char *const names[] = {
         [REQUEST_SUBMIT] = "submit",   [REQUEST_CANCEL] = "cancel", [REQUEST_STATUS] = "status",
         [REQUEST_METRICS] = "metrics", [REQUEST_PING] = "ping",     [REQUEST_DRAIN] = "drain",
-        [REQUEST_RELOAD] = "reload",
+        [REQUEST_RELOAD] = "reload",   [REQUEST_PUT] = "put",
     };
     const json_t *value = json_object_get(message, "type");
     if (!value)
@@ -167,6 +228,9 @@ static int decode(const json_t *message, const struct request_policy *policy,
         break;
     case REQUEST_CANCEL:
         r = decode_cancel(message, &request, fault);
+        break;
+    case REQUEST_PUT:
+        r = decode_put(message, policy, places, &request, fault);
         break;
     case REQUEST_STATUS:
     case REQUEST_METRICS:

@@ -17,6 +17,7 @@
 enum request_type {
     REQUEST_SUBMIT,
     REQUEST_CANCEL,
+    REQUEST_PUT,
     REQUEST_STATUS,
     REQUEST_METRICS,
     REQUEST_PING,
@@ -26,9 +27,11 @@ enum request_type {
 
 struct request {
     enum request_type type;
-    struct bytes id;      /* submit, cancel; data is NULL if absent */
-    uint64_t job_no;      /* cancel; 0 if absent */
-    struct job_spec *job; /* submit */
+    struct bytes id;                  /* submit, cancel, put; data is NULL if absent */
+    uint64_t job_no;                  /* cancel; 0 if absent */
+    struct job_spec *job;             /* submit */
+    struct program_tests *tests;      /* put; a reference */
+    char digest[PROGRAM_DIGEST_SIZE]; /* put: of the tests */
 };
 
 #define REQUEST_NULL         \

@@ -20,6 +20,7 @@ CLIENT = [
     "client/report",
     "client/grade",
     "client/batch",
+    "client/program",
     "client/connection",
     "client/cli",
     "client/terminal",
@@ -31,9 +32,12 @@ DAEMON = [
     "daemon/net",
     "daemon/jobs",
     "daemon/kinds",
+    "daemon/compare",
+    "daemon/languages",
     "daemon/pool",
     "daemon/confine",
     "daemon/cgroup",
+    "daemon/languages",
     "daemon/log",
     "daemon/idmap",
     "daemon/jail",
@@ -51,6 +55,7 @@ JAIL_MAY_INCLUDE = {"daemon/base/clock.h", "proto/limits.h", "proto/util.h"}
 FORBIDDEN = {
     "proto": ("event2/", "systemd/", "syslog.h", "ini.h", "sys/socket.h"),
     "conf": ("event2/", "systemd/", "syslog.h", "jansson.h"),
+    "daemon/compare": ("event2/", "systemd/", "syslog.h", "jansson.h", "ini.h", "sys/socket.h"),
     JAIL: ("event2/", "systemd/", "syslog.h", "jansson.h", "ini.h"),
 }
 

@@ -33,6 +33,7 @@ BY_TYPE = {
         "ping": "ping",
         "drain": "drain",
         "reload": "reload",
+        "put": "put",
     },
     "daemon": {
         name: name
@@ -45,6 +46,7 @@ BY_TYPE = {
             "metrics",
             "pong",
             "reloaded",
+            "stored",
             "bye",
         )
     },
@@ -290,6 +292,19 @@ BASE_SNIPPET = {
     "job": {"kind": "sandbox", "snippet": "true", "runner": "shell", "stdin": "x"},
 }
 
+BASE_STEPS = {
+    "type": "submit",
+    "id": "a",
+    "job": {
+        "kind": "sandbox",
+        "steps": [
+            {"argv": ["/bin/true"], "limits": {"wall_clock": 0.5}, "may_fail": True},
+            {"argv": ["/bin/cat", "x"], "stdin": {"base64": ""}},
+        ],
+        "collect": ["a", "*.log"],
+    },
+}
+
 BASE_CODE = {
     "type": "submit",
     "id": "a",
@@ -320,6 +335,20 @@ BASE_CODE_TEST = {
 }
 
 BASE_SANDBOX_RESULT = {**BASE_RESULT, "kind": "sandbox", "stdout": "x"}
+BASE_FILES = {
+    **BASE_SANDBOX_RESULT,
+    "files": [
+        {"name": "a", "mode": "0644", "content": ""},
+        {"name": "b/c", "mode": "0000", "content_base64": "AA=="},
+    ],
+    "left_out": [{"name": "d", "why": "missing"}, {"name": "e", "why": "too_large", "size": 1}],
+    "files_complete": False,
+}
+BASE_STEPS_RESULT = {
+    **BASE_RESULT,
+    "kind": "sandbox",
+    "steps": [{key: BASE_RESULT[key] for key in ("outcome", "usage")} | {"stdout": ""}],
+}
 BASE_NO_CODE = {**BASE_SANDBOX_RESULT, "score": None, "reason": "no_code"}
 
 
@@ -357,10 +386,13 @@ BASE_BYE = {"type": "bye", "reason": "draining", "message": "m"}
 BASES = (
     BASE_RESULT,
     BASE_SANDBOX_RESULT,
+    BASE_FILES,
+    BASE_STEPS_RESULT,
     BASE_NO_CODE,
     BASE_SUBMIT,
     BASE_SANDBOX,
     BASE_SNIPPET,
+    BASE_STEPS,
     BASE_CODE,
     BASE_CODE_TEST,
     BASE_PASS,
@@ -378,6 +410,7 @@ FREE_FORM = re.compile(
     r"job\.(case|harness_output)(\.(?!rubric_wall).* as .*| as nested| and an unknown field)$"
     r"|(score\.)?breakdown and an unknown field$"
     r"|job\.files and an unknown field$"
+    r"|job\.tests\.\d+\.(args|expected)(\..*)? as .*$"
     r"|job\.metadata(\.(?!timeout_s).* as .*| as nested| and an unknown field)$"
 )
 
@@ -561,7 +594,36 @@ WRONG_SNIPPET = [
     ("job.generation", "x"),
 ]
 
+WRONG_STEPS = [
+    ("job.steps", []),
+    ("job.steps", None),
+    ("job.steps", [{"argv": ["/bin/true"]}] * 65),
+    ("job.steps.0.argv", DELETE),
+    ("job.steps.0.argv", ["true"]),
+    ("job.steps.0.may_fail", 1),
+    ("job.steps.0.limits.disk_bytes", 1),
+    ("job.steps.0.limits.allow_network", False),
+    ("job.argv", ["/bin/true"]),
+    ("job.snippet", "x"),
+    ("job.runner", "shell"),
+    ("job.stdin", ""),
+    ("job.collect", ["/a"]),
+    ("job.collect", ["a/../b"]),
+    ("job.collect", [""]),
+    ("job.collect", ["a"] * 65),
+]
+
 WRONG_SANDBOX_RESULT = [
+    (BASE_FILES, "left_out", DELETE),
+    (BASE_FILES, "files_complete", DELETE),
+    (BASE_FILES, "files.0.mode", "644"),
+    (BASE_FILES, "files.0.content", DELETE),
+    (BASE_FILES, "files.0.content_base64", ""),
+    (BASE_FILES, "left_out.0.why", "lost"),
+    (BASE_STEPS_RESULT, "steps", []),
+    (BASE_STEPS_RESULT, "steps.0.stdout", DELETE),
+    (BASE_STEPS_RESULT, "stdout", ""),
+    (BASE_RESULT, "files", []),
     (BASE_SANDBOX_RESULT, "stdout", DELETE),
     (BASE_SANDBOX_RESULT, "stdout", None),
     (BASE_SANDBOX_RESULT, "reason", "no_code"),
@@ -851,6 +913,7 @@ def check_tables():
     wrong += [(BASE_SUBMIT, path, value) for path, value in WRONG_SUBMIT]
     wrong += [(BASE_SANDBOX, path, value) for path, value in WRONG_SANDBOX]
     wrong += [(BASE_SNIPPET, path, value) for path, value in WRONG_SNIPPET]
+    wrong += [(BASE_STEPS, path, value) for path, value in WRONG_STEPS]
     wrong += [(BASE_CODE, path, value) for path, value in WRONG_CODE]
     wrong += [(BASE_CODE_TEST, path, value) for path, value in WRONG_CODE_TEST]
     wrong += WRONG_SANDBOX_RESULT + WRONG_CODE_RESULT + WRONG_OTHERS

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "files.h"
 
+#include "proto/base64.h"
 #include "proto/util.h"
 
 #include <fcntl.h>
@@ -48,6 +49,17 @@ int file_read_all(const char *path, size_t max, struct bytes *ret, struct fault 
     if (r < 0)
         (void)fault_set(fault, "%s: %s", is_stdin ? "stdin" : path, strerror(-r));
     return r;
+}
+
+json_t *file_content(const struct bytes *content)
+{
+    json_t *text = json_stringn(content->data, content->length);
+    _cleanup_bytes_ struct bytes encoded = BYTES_NULL;
+    if (text)
+        return text;
+    if (base64_encode(content->data, content->length, &encoded) < 0)
+        return NULL;
+    return json_pack("{s:s%}", "base64", encoded.data, encoded.length);
 }
 
 int file_check_readable(const char *path, struct fault *fault)

@@ -9,6 +9,10 @@
  */
 int file_read_all(const char *path, size_t max, struct bytes *ret, struct fault *fault);
 
+/* Returns CONTENT as requests take it: a string, or {"base64": ...} if it is not UTF-8. NULL for
+ * lack of memory. */
+json_t *file_content(const struct bytes *content);
+
 /* Returns 0 if the file at PATH ("-" is standard input) can be read, otherwise a negative errno
  * with FAULT. Lets a command fail before its first job has run. */
 int file_check_readable(const char *path, struct fault *fault);

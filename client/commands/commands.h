@@ -16,6 +16,7 @@
 extern const struct command command_run;
 extern const struct command command_batch;
 extern const struct command command_sandbox;
+extern const struct command command_run_program;
 extern const struct command command_grade;
 extern const struct command command_replay;
 extern const struct command command_report;

@@ -3,7 +3,6 @@
 
 #include "client/cli/files.h"
 #include "client/cli/limits.h"
-#include "proto/base64.h"
 #include "proto/request.h"
 
 #include <string.h>
@@ -33,16 +32,11 @@ static int put_text(json_t *object, const char *name, const char *text, const ch
     return r < 0 ? r : put(object, name, value);
 }
 
-/* Makes {NAME: TEXT}, or {"base64": ...} if CONTENT is not UTF-8. */
-static json_t *content_json(const struct bytes *content, const char *name)
+/* Makes {"text": ...} or {"base64": ...}. */
+static json_t *content_json(const struct bytes *content)
 {
-    json_t *text = json_stringn(content->data, content->length);
-    _cleanup_bytes_ struct bytes encoded = BYTES_NULL;
-    if (text)
-        return json_pack("{s:o}", name, text);
-    if (base64_encode(content->data, content->length, &encoded) < 0)
-        return NULL;
-    return json_pack("{s:s%}", "base64", encoded.data, encoded.length);
+    json_t *value = file_content(content);
+    return json_is_string(value) ? json_pack("{s:o}", "text", value) : value;
 }
 
 /* --- the program -------------------------------------------------------------------------- */
@@ -151,7 +145,7 @@ static int put_file(json_t *files, const char *text, struct fault *fault)
         (void)fault_set(fault, "--file: %s", why.text);
         return r;
     }
-    file = content_json(&content, "text");
+    file = content_json(&content);
     if (!file || (is_executable(path) && put(file, "mode", json_string("0755")) < 0))
         return -ENOMEM;
     return json_object_set(files, name, file) < 0 ? -ENOMEM : 0;
@@ -213,11 +207,7 @@ static int put_stdin(json_t *job, struct fault *fault)
     int r = file_read_all("-", CONTENT_MAX, &content, fault);
     if (r < 0 || content.length == 0)
         return r;
-    _cleanup_json_ json_t *object = content_json(&content, "text");
-    if (!object)
-        return -ENOMEM;
-    json_t *text = json_object_get(object, "text");
-    return json_object_set(job, "stdin", text ? text : object) < 0 ? -ENOMEM : 0;
+    return put(job, "stdin", file_content(&content));
 }
 
 static int put_limits(json_t *job, const struct sandbox_options *options, struct fault *fault)

@@ -22,16 +22,13 @@ void single_print(const json_t *value)
     (void)fflush(stdout); /* before complaints about it go to stderr */
 }
 
-/* Waits for the job's result or error. -EINTR after SIGINT, SIGTERM or SIGHUP. */
-static int wait_for_answer(struct session *session, struct message *ret, struct fault *fault)
+/* Waits for the job's result or error. -EINTR once WAKE_FD is readable. */
+static int wait_for_answer(struct session *session, int wake_fd, struct message *ret,
+                           struct fault *fault)
 {
-    _cleanup_interrupt_ struct interrupt interrupt = INTERRUPT_NULL;
-    int r = interrupt_init(&interrupt);
-    if (r < 0)
-        return r;
     for (;;) {
         _cleanup_message_ struct message message = MESSAGE_NULL;
-        r = session_wait(session, -1, interrupt.fd, &message, fault);
+        int r = session_wait(session, -1, wake_fd, &message, fault);
         if (r < 0)
             return r;
         if (message.type == MESSAGE_RESULT || message.type == MESSAGE_ERROR) {
@@ -43,8 +40,8 @@ static int wait_for_answer(struct session *session, struct message *ret, struct 
     }
 }
 
-enum exit_status single_job(struct session *session, json_t *job, const char *bench_root,
-                            const char *what, struct message *ret)
+enum exit_status single_send(struct session *session, json_t *job, const char *bench_root,
+                             const char *what)
 {
     const struct bytes default_id = {.data = (char *)(uintptr_t)what, .length = strlen(what)};
     const struct jobline_policy policy = {
@@ -60,7 +57,13 @@ enum exit_status single_job(struct session *session, json_t *job, const char *be
         complain("%s: %s", what, fault.text[0] ? fault.text : strerror(-r));
         return STATUS_USAGE;
     }
-    r = wait_for_answer(session, ret, &fault);
+    return STATUS_OK;
+}
+
+enum exit_status single_wait(struct session *session, int wake_fd, struct message *ret)
+{
+    struct fault fault = FAULT_NULL;
+    int r = wait_for_answer(session, wake_fd, ret, &fault);
     if (r == -EINTR)
         return STATUS_INTERRUPTED;
     if (r < 0) {
@@ -68,4 +71,17 @@ enum exit_status single_job(struct session *session, json_t *job, const char *be
         return STATUS_NO_DAEMON;
     }
     return STATUS_OK;
+}
+
+enum exit_status single_job(struct session *session, json_t *job, const char *bench_root,
+                            const char *what, struct message *ret)
+{
+    _cleanup_interrupt_ struct interrupt interrupt = INTERRUPT_NULL;
+    int r = interrupt_init(&interrupt);
+    if (r < 0) {
+        complain("signals: %s", strerror(-r));
+        return STATUS_NO_DAEMON;
+    }
+    enum exit_status status = single_send(session, job, bench_root, what);
+    return status == STATUS_OK ? single_wait(session, interrupt.fd, ret) : status;
 }

@@ -13,5 +13,12 @@
 enum exit_status single_job(struct session *session, json_t *job, const char *bench_root,
                             const char *what, struct message *ret);
 
+/* The two halves of single_job(), for a command that does something else while it waits. */
+enum exit_status single_send(struct session *session, json_t *job, const char *bench_root,
+                             const char *what);
+
+/* Returns STATUS_INTERRUPTED as soon as WAKE_FD is readable, and may be called again then. */
+enum exit_status single_wait(struct session *session, int wake_fd, struct message *ret);
+
 /* Prints VALUE to stdout: indented on a terminal, on one line otherwise. */
 void single_print(const json_t *value);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "statusview.h"
 #include "member.h"
+#include "statusview_languages.h"
 #include "table.h"
 #include "text.h"
 
@@ -582,4 +583,6 @@ void statusview_put(FILE *out, const json_t *status, const struct statusview *vi
     put_failures(&page, json_object_get(status, "last_failures"));
     put_clients(&page, status);
     put_isolation(&page, json_object_get(status, "isolation"));
+    if (rows == 0)
+        statusview_put_languages(out, json_object_get(status, "languages"), view->columns);
 }

@@ -30,9 +30,10 @@ static int take_idmap(struct confinement *confinement, const struct config *conf
     return 0;
 }
 
-static int copy_paths(struct confinement *confinement, const struct string_list *paths)
+/* All jobs see what [isolation] readable names and what any language needs. */
+static int copy_paths(struct confinement *confinement, const struct config *config)
 {
-    int r = copy(paths, &confinement->readable);
+    int r = isolation_readable(config, &confinement->readable);
     confinement->plain.readable = (const char *const *)confinement->readable.item;
     confinement->plain.readable_count = confinement->readable.count;
     confinement->jail = confinement->plain;
@@ -166,7 +167,7 @@ int confinement_new(const struct config *config, const struct confinement_host *
     const struct query query = {config, host, without, directory};
     r = take_idmap(confinement, config, host);
     if (r == 0)
-        r = copy_paths(confinement, &config->readable);
+        r = copy_paths(confinement, config);
     confinement->plain.program = confinement->jail.program = host->jail_program;
     if (r < 0)
         fault_set(fault, "out of memory");

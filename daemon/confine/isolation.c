@@ -14,6 +14,7 @@
  * version comes from running it once, with a deadline and without trusting what it prints. */
 #include "isolation.h"
 
+#include "conf/language.h"
 #include "daemon/base/await.h"
 #include "daemon/base/clock.h"
 #include "daemon/base/roots.h"
@@ -194,6 +195,19 @@ static int check_interpreter(const struct probe *probe, const struct config *con
     return -EINVAL;
 }
 
+/* WHAT names PATH: jobs must be able to see it. */
+static int check_path(const char *what, const char *path, struct fault *fault)
+{
+    const char *cover = roots_covered(path);
+    if (!cover)
+        return 0;
+    fault_set(fault,
+              "%s: %s: jobs have a %s of their own, which hides it; move it, or bind-mount it "
+              "elsewhere",
+              what, path, cover);
+    return -EINVAL;
+}
+
 /* Each view has directories of its own that lie over what the host has there. */
 static int check_readable(const struct probe *probe, const struct config *config,
                           struct fault *fault)
@@ -201,16 +215,33 @@ static int check_readable(const struct probe *probe, const struct config *config
     if (!layer_in(probe->layers, LAYER_MOUNT_NAMESPACE))
         return 0;
     for (size_t i = 0; i < config->readable.count; i++) {
-        const char *path = config->readable.item[i], *cover = roots_covered(path);
-        if (!cover)
-            continue;
-        fault_set(fault,
-                  "[isolation] readable: %s: jobs have a %s of their own, which hides it; move it, "
-                  "or bind-mount it elsewhere",
-                  path, cover);
-        return -EINVAL;
+        int r = check_path("[isolation] readable", config->readable.item[i], fault);
+        if (r < 0)
+            return r;
+    }
+    for (size_t i = 0; i < config->languages.count; i++) {
+        const struct language *language = &config->languages.item[i];
+        char what[FAULT_MAX];
+        (void)snprintf(what, sizeof(what), "%.256s: [language] readable", language->file);
+        for (size_t j = 0; j < language->readable.count; j++) {
+            int r = check_path(what, language->readable.item[j], fault);
+            if (r < 0)
+                return r;
+        }
     }
     return 0;
+}
+
+int isolation_readable(const struct config *config, struct string_list *ret)
+{
+    _cleanup_string_list_ struct string_list needed = STRING_LIST_NULL;
+    int r = language_list_readable(&config->languages, &needed);
+    for (size_t i = 0; i < config->readable.count && r == 0; i++)
+        r = string_list_add(ret, config->readable.item[i]);
+    for (size_t i = 0; i < needed.count && r == 0; i++)
+        if (!string_list_contains(ret, needed.item[i]))
+            r = string_list_add(ret, needed.item[i]);
+    return r;
 }
 
 static int check_warm(const struct probe *probe, const struct config *config, struct fault *fault)
@@ -282,12 +313,15 @@ static int add_kinds(json_t *policy, const struct config *config)
 static char *canonical_policy(const struct isolation *isolation, const struct config *config,
                               const char *interpreter_version, json_t *layers)
 {
+    _cleanup_string_list_ struct string_list readable = STRING_LIST_NULL;
+    if (isolation_readable(config, &readable) < 0)
+        return NULL;
     _cleanup_json_ json_t *policy = json_pack(
         "{s:i,s:o,s:O,s:o,s:I,s:s,s:s,s:o,s:o}", "revision", POLICY_REVISION, "environment",
         strings_json(isolation->environment), "layers", layers, "ceilings",
         limits_json(&config->ceilings, LIMITS_IN_MILLISECONDS), "cpu_percent",
         (json_int_t)config->cpu_percent, "interpreter", config->interpreter, "interpreter_version",
-        interpreter_version, "readable", strings_json(config->readable.item), "preloads",
+        interpreter_version, "readable", strings_json(readable.item), "preloads",
         strings_json(isolation->is_warm ? config->warm_modules.item : NULL));
     if (!policy || add_kinds(policy, config) < 0)
         return NULL;

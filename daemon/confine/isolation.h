@@ -31,6 +31,11 @@ extern const char *const isolation_scrubbed_env[5];
 char **isolation_environment(const struct config *config);
 char **isolation_environment_free(char **environment); /* accepts NULL; returns NULL */
 
+/* Adds to RET the host paths that every job sees beyond the system's: those of [isolation]
+ * readable, and behind them those of the languages' files, each once. Which of the latter the host
+ * has is no part of it: to install a compiler changes no digest. 0 or -ENOMEM. */
+int isolation_readable(const struct config *config, struct string_list *ret);
+
 /* Judges what PROBE has found against CONFIG and computes the digest, of which INTERPRETER_VERSION
  * is a part. -EPERM with FAULT, which names layer, cause and remedy, if a required layer is not
  * available; -EINVAL with FAULT if jobs could not see the interpreter; -ENOMEM. The caller calls

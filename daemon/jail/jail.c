@@ -14,7 +14,8 @@
  *     control group bounds memory, it looks how much memory the processes take (tree_memory.c);
  *  4. kills what is left of the job's process tree. The jail is process 1 of its pid namespace, or
  *     at least a child subreaper, so every orphan becomes its child;
- *  5. takes away what it showed, empties the directory, and sends the notice of the job's end. If
+ *  5. takes away what it showed, collects the files that the supervisor wants (collect.c), empties
+ *     the directory, and sends the notice of the job's end. If
  *     the next job would not find the first state, because files without a name or sockets are
  *     left, the notice says so, and the supervisor replaces the jail (it counts as lost).
  *
@@ -23,6 +24,7 @@
  * and has an empty environment. */
 #include "jail.h"
 #include "children.h"
+#include "collect.h"
 #include "enclosure.h"
 #include "idmap.h"
 #include "link.h"
@@ -79,7 +81,28 @@ struct jailed_job {
     bool took_too_much;    /* it was killed for that */
     bool lacked_room;      /* the host's file system was full when the jail looked */
     bool met_full_disk; /* its tmpfs was full when the jail looked, whatever is there at its end */
+    int collected;      /* where its files are collected; -1: it has none to collect */
+    uint64_t collect_max;
 };
+
+/* Writes the job's files into its work directory. */
+static int unpack(const struct jail *jail, const struct link_job *request,
+                  const int fds[LINK_JOB_FDS])
+{
+    int cwd = jail->lockdown.cwd, r = 0;
+    bool has_files = fds[LINK_FILES] >= 0 && request->candidate_argc == 0;
+    if (!has_files && fds[LINK_PREPARED] < 0)
+        return 0;
+    /* They belong to the job, whose uid may be another than the jail's. */
+    if (layer_in(jail->enclosure.layers, LAYER_OWN_UID))
+        (void)setfsuid(IDMAP_JOB);
+    if (has_files)
+        r = work_unpack(cwd, fds[LINK_FILES], false);
+    if (r == 0 && fds[LINK_PREPARED] >= 0)
+        r = work_unpack(cwd, fds[LINK_PREPARED], true);
+    (void)setfsuid(geteuid());
+    return r;
+}
 
 /* Performs the part of a job's set-up that precedes the fork. *ret_stage says how far it came. */
 static int prepare(struct jail *jail, const struct link_job *request, const int fds[LINK_JOB_FDS],
@@ -100,13 +123,7 @@ static int prepare(struct jail *jail, const struct link_job *request, const int 
     if (r < 0)
         return r;
     *ret_stage = LINK_STAGE_FILES;
-    if (fds[LINK_FILES] >= 0 && request->candidate_argc == 0) {
-        /* They belong to the job, whose uid may be another than the jail's. */
-        if (layer_in(enclosure->layers, LAYER_OWN_UID))
-            (void)setfsuid(IDMAP_JOB);
-        r = work_unpack(lockdown->cwd, fds[LINK_FILES]);
-        (void)setfsuid(geteuid());
-    }
+    r = unpack(jail, request, fds);
     if (r < 0)
         return r;
     *ret_stage = LINK_STAGE_LANDLOCK;
@@ -123,6 +140,7 @@ static int prepare(struct jail *jail, const struct link_job *request, const int 
         .pass = enclosure->pass,
         .gives_up_pass = enclosure->gives_up_pass,
         .cgroup_counts = request->cgroup_counts,
+        .any_address_space = request->any_address_space == 1,
         .limits = &request->limits,
         .ceilings = jail->ceilings,
         .argv = job->lists.argv,
@@ -302,6 +320,19 @@ static void complain(const char *what, int error)
     (void)fprintf(stderr, "rubricd-jail: %s: %s\n", what, strerror(error));
 }
 
+/* Collects the files that the supervisor wants. Returns 0, or the errno for its notice. */
+static int collect(const struct jail *jail, const struct jailed_job *job)
+{
+    const struct collect what = {
+        .cwd = jail->lockdown.cwd,
+        .to = job->collected,
+        .patterns = (const char *const *)job->lists.collect,
+        .max = job->collect_max,
+        .is_own_disk = jail->enclosure.work.is_tmpfs,
+    };
+    return -collect_files(&what);
+}
+
 /* Kills the rest of the tree and empties the work directory. Returns false if something is left, so
  * that the next job would not find the first state. */
 static bool clean_up(struct jail *jail, const struct jailed_job *job, struct link_notice *notice)
@@ -322,6 +353,9 @@ static bool clean_up(struct jail *jail, const struct jailed_job *job, struct lin
     int hidden = enclosure_hide(enclosure, &job->lists);
     if (hidden < 0)
         complain("paths shown to a job could not be hidden again", -hidden);
+    /* Nothing of the host lies in the directory now, and nobody writes there. */
+    if (job->collected >= 0)
+        notice->collect_error = killed && hidden == 0 ? collect(jail, job) : EBUSY;
     int r = work_empty(&enclosure->work);
     if (r < 0)
         complain("a job's directory could not be emptied", -r);
@@ -369,9 +403,11 @@ static bool bounds_memory(const struct jail *jail, const struct link_job *reques
 /* Runs one job, from its message to its last notice. Returns false if the jail must exit. */
 static bool run_job(struct jail *jail, const struct link_job *request, int fds[LINK_JOB_FDS])
 {
-    struct jailed_job job = {.number = request->job_no, .pidfd = -1, .ends = TWIN_ENDS_NULL};
+    struct jailed_job job = {
+        .number = request->job_no, .pidfd = -1, .ends = TWIN_ENDS_NULL, .collected = -1};
     struct lockdown_error error = {0};
     bool over = false, started = spawn(jail, request, fds, &job, &error);
+    _cleanup_close_ int collected = TAKE_FD(fds[LINK_COLLECTED]);
     if (bounds_memory(jail, request))
         job.memory_bytes = request->limits.of[LIMIT_MEMORY];
     for (int i = 0; i < LINK_JOB_FDS; i++)
@@ -399,6 +435,8 @@ static bool run_job(struct jail *jail, const struct link_job *request, int fds[L
         pidfd = close_fd(pidfd);
 
     notice.type = LINK_ENDED;
+    job.collected = collected;
+    job.collect_max = request->collect_max;
     notice.error = job.lacked_room || work_lacks_room(&jail->enclosure.work) ? ENOSPC : 0;
     notice.leftover = !clean_up(jail, &job, &notice);
     if (!wanted) /* the jail itself has killed the program: its end is not the program's */

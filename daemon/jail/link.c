@@ -271,7 +271,8 @@ int link_split_job(const struct link_job *job, char *strings, struct link_lists 
     if (job->argc == 0 || job->has_bench > 1 || split(&at, end, job->argc, ret->argv) < 0 ||
         split(&at, end, job->envc, ret->envp) < 0 || split(&at, end, job->has_bench, bench) < 0 ||
         split(&at, end, job->readable_count, ret->readable) < 0 ||
-        split(&at, end, job->candidate_argc, ret->candidate) < 0 || at != end)
+        split(&at, end, job->candidate_argc, ret->candidate) < 0 ||
+        split(&at, end, job->collect_count, ret->collect) < 0 || at != end)
         return -EPROTO;
     ret->bench = bench[0];
     return 0;

@@ -63,7 +63,7 @@ struct link_setup_lists {
 };
 
 /* A job. Strings follow, each with its NUL: arguments, environment, the bench (one or none),
- * readable paths, and the arguments of a candidate.
+ * readable paths, the arguments of a candidate, and patterns of the files to collect.
  *
  * A job with a candidate is a pair of programs: this one, which judges, in the jail, and the
  * candidate in the jail's twin (twin.h). They share the working directory and two pipes, the wire.
@@ -82,15 +82,18 @@ struct link_job {
     uint64_t job_no;
     struct limits limits;
     uint64_t bench_device, bench_inode; /* of the directory that the supervisor opened */
+    uint64_t collect_max;               /* bytes of the contents of all files that are collected */
     uint32_t argc;
     uint32_t envc;
     uint32_t has_bench; /* 1: one directory, shown at VIEW_BENCH in a view and at its own path
                            without one */
     uint32_t readable_count;
     uint32_t candidate_argc; /* 0: no candidate */
+    uint32_t collect_count;
     uint32_t strings_length;
     uint32_t cgroup_counts;        /* 1: the cgroup limits processes and counts refused forks */
     uint32_t cgroup_bounds_memory; /* 1: the cgroup limits memory; otherwise the jail looks */
+    uint32_t any_address_space;    /* 1: the memory limit is none of the address space */
     uint32_t warm;                 /* 1: run in a fork of the jail's interpreter if that takes it */
     uint32_t fd_mask; /* bits of enum link_job_fd: descriptors that accompany it; always the first
                          three */
@@ -104,6 +107,8 @@ enum link_job_fd {
     LINK_FILES =
         LINK_STANDARD_FDS, /* files to write into the working directory: link_file records */
     LINK_CGROUP,           /* the cgroup in which the job starts */
+    LINK_PREPARED,         /* more files, of which those are left out whose names LINK_FILES has */
+    LINK_COLLECTED, /* memory that the jail writes the collected files to: link_file records */
     LINK_JOB_FDS,
 
     /* With a candidate, files are its code. */
@@ -140,15 +145,33 @@ struct link_question {
 /* Header before each file's name (without NUL) and content. */
 struct link_file {
     uint32_t name_length;
-    uint32_t mode; /* 0 to 0777 */
+    uint32_t mode; /* 0 to 0777; or LINK_LEFT_OUT with an enum link_left: no content follows */
     uint64_t size;
+};
+
+/* Bounds of files that are collected: how many, bytes of a name, and how many records at most say
+ * that a file was left out. */
+#define LINK_FILES_MAX 1024
+#define LINK_NAME_MAX 1023
+#define LINK_LEFT_MAX 64
+
+/* Why a file that was to be collected is left out. */
+#define LINK_LEFT_OUT (1u << 31)
+enum link_left {
+    LINK_LEFT_MISSING,   /* there is no file of that name */
+    LINK_LEFT_IRREGULAR, /* a link, a directory, a pipe, a socket or a device */
+    LINK_LEFT_SHARED,    /* it may be a file from elsewhere */
+    LINK_LEFT_CLOSED,    /* it could not be read */
+    LINK_LEFT_LARGE,     /* with it there would be more bytes than allowed */
+    LINK_LEFT_MANY,      /* there would be more than LINK_FILES_MAX */
+    LINK_LEFT_COUNT,
 };
 
 /* The strings of a job as NULL-terminated lists. */
 struct link_lists {
     char *argv[LINK_LIST_MAX + 1], *envp[LINK_LIST_MAX + 1], *readable[LINK_LIST_MAX + 1];
     char *bench; /* NULL: none */
-    char *candidate[LINK_LIST_MAX + 1];
+    char *candidate[LINK_LIST_MAX + 1], *collect[LINK_LIST_MAX + 1];
 };
 
 enum link_notice_type {
@@ -186,17 +209,18 @@ const char *link_stage_name(enum link_stage stage);
 
 struct link_notice {
     uint32_t type;
-    uint32_t stage;      /* FAILED */
-    uint64_t job_no;     /* all but READY */
-    int32_t pid;         /* STARTED: pid in the jail's pid namespace, for people */
-    int32_t error;       /* FAILED: errno; ENDED: ENOSPC if the host had no room for files; 0 */
-    int32_t wait_status; /* ENDED: as wait(2) gives it */
-    uint32_t leftover;   /* ENDED, FAILED: 1: something could not be removed, and the jail exits */
-    uint32_t layers;     /* READY: bits of enum layer: layers in force */
-    uint32_t warm;       /* READY: 1: an interpreter waits; ENDED: 1: the program ran in it */
-    uint32_t evidence;   /* ENDED: bits (1 << enum limit) of limits that the job certainly hit */
-    uint32_t is_second;  /* TIMES: 1: the second program of a pair has started */
-    uint64_t cpu_us;     /* ENDED, TIMES: user and system time of the program and its whole tree */
+    uint32_t stage;        /* FAILED */
+    uint64_t job_no;       /* all but READY */
+    int32_t pid;           /* STARTED: pid in the jail's pid namespace, for people */
+    int32_t error;         /* FAILED: errno; ENDED: ENOSPC if the host had no room for files; 0 */
+    int32_t wait_status;   /* ENDED: as wait(2) gives it */
+    int32_t collect_error; /* ENDED: a positive errno: not all files could be collected; 0 */
+    uint32_t leftover;  /* ENDED, FAILED: 1: something could not be removed, and the jail exits */
+    uint32_t layers;    /* READY: bits of enum layer: layers in force */
+    uint32_t warm;      /* READY: 1: an interpreter waits; ENDED: 1: the program ran in it */
+    uint32_t evidence;  /* ENDED: bits (1 << enum limit) of limits that the job certainly hit */
+    uint32_t is_second; /* TIMES: 1: the second program of a pair has started */
+    uint64_t cpu_us;    /* ENDED, TIMES: user and system time of the program and its whole tree */
     uint64_t max_rss_bytes; /* ENDED: of the largest process */
     uint64_t started_ns;    /* STARTED, ENDED: CLOCK_MONOTONIC just before the fork */
     uint64_t ended_ns;      /* ENDED: CLOCK_MONOTONIC when the program had ended; TIMES: when they

@@ -136,7 +136,8 @@ static bool set_limits(const struct lockdown *lockdown)
     if (layer_in(lockdown->layers, LAYER_USER_NAMESPACE) &&
         !limit(most, RLIMIT_NPROC, processes, processes))
         return false;
-    return limit(most, RLIMIT_AS, of[LIMIT_MEMORY], of[LIMIT_MEMORY]) &&
+    return (lockdown->any_address_space ||
+            limit(most, RLIMIT_AS, of[LIMIT_MEMORY], of[LIMIT_MEMORY])) &&
            /* SIGXCPU at the limit is the evidence, SIGKILL one second later the end. */
            limit(most, RLIMIT_CPU, cpu, cpu + 1) && limit_signals(lockdown) &&
            limit(most, RLIMIT_NOFILE, of[LIMIT_OPEN_FILES], of[LIMIT_OPEN_FILES]) &&

@@ -2,83 +2,23 @@
 /* Theory of operation. Removal flattens the tree: every directory found beneath the directory that
  * is being emptied is first moved up into the top directory, under a name made here. So there is
  * never more than one level to look at, and two descriptors and constant memory suffice for a tree
- * of any depth. Passes repeat until no directory is left, or until one of them removes none.
- *
- * File names are job data, and the next job may be a copy of this memory. readdir(3) would leave
- * names in buffers of the C library, so this file calls getdents64() and wipes its own buffer. */
+ * of any depth. Passes repeat until no directory is left, or until one of them removes none. */
 #include "wipe.h"
+#include "listing.h"
 
 #include "proto/util.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-/* A directory being read, independent of the descriptor that it was opened from. */
-struct listing {
-    int fd;
-    size_t at, length;
-    _Alignas(struct dirent64) char entries[8192];
-};
-
-static int listing_init(struct listing *listing, int dir)
-{
-    listing->fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    listing->at = listing->length = 0;
-    return listing->fd < 0 ? -errno : 0;
-}
-
-static void listing_deinit(struct listing *listing)
-{
-    close_fd(listing->fd);
-    explicit_bzero(listing->entries, sizeof(listing->entries));
-}
-
-static bool is_dots(const char *name)
-{
-    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-}
-
-/* Returns the name of the next entry, skipping "." and ".."; NULL at the end. Valid until the next
- * call. */
-static const char *listing_next(struct listing *listing)
-{
-    for (;;) {
-        if (listing->at == listing->length) {
-            ssize_t n = getdents64(listing->fd, listing->entries, sizeof(listing->entries));
-            if (n <= 0)
-                return NULL;
-            listing->at = 0;
-            listing->length = (size_t)n;
-        }
-        const struct dirent64 *entry = (const void *)&listing->entries[listing->at];
-        listing->at += entry->d_reclen;
-        if (!is_dots(entry->d_name))
-            return entry->d_name;
-    }
-}
-
-/* Opens the directory NAME for reading, even if its mode forbids that. */
-static int open_directory(int parent, const char *name)
-{
-    char link[32];
-    _cleanup_close_ int path = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (path < 0)
-        return -errno;
-    (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", path);
-    (void)chmod(link, 0700); /* if this fails, the next call fails too, with the better error */
-    int fd = openat(path, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return fd < 0 ? -errno : fd;
-}
-
 /* Moves DIR/NAME to TOP under a free name, numbered by *SEQUENCE. */
 static int move_up(int dir, const char *name, int top, unsigned long *sequence)
 {
     char moved[40];
-    int fd = open_directory(dir, name); /* renaming rewrites its "..", so it must be writable */
+    int fd = listing_open(dir, name); /* renaming rewrites its "..", so it must be writable */
     if (fd < 0)
         return fd;
     close_fd(fd);
@@ -98,7 +38,8 @@ static int unlink_entries(int dir, int top, unsigned long *sequence, bool *ret_l
     int result = listing_init(&listing, dir);
     if (result < 0)
         return result;
-    for (const char *name; (name = listing_next(&listing));) {
+    for (const struct dirent64 *entry; (entry = listing_next(&listing));) {
+        const char *name = entry->d_name;
         if (unlinkat(dir, name, 0) == 0)
             continue;
         int r = -errno;
@@ -124,8 +65,9 @@ static int remove_directories(int top, unsigned long *sequence, bool *ret_remove
     if (result < 0)
         return result;
     bool left;
-    for (const char *name; (name = listing_next(&listing));) {
-        _cleanup_close_ int dir = open_directory(top, name);
+    for (const struct dirent64 *entry; (entry = listing_next(&listing));) {
+        const char *name = entry->d_name;
+        _cleanup_close_ int dir = listing_open(top, name);
         int r = dir < 0 ? dir : unlink_entries(dir, top, sequence, &left);
         if (r == 0 && unlinkat(top, name, AT_REMOVEDIR) < 0)
             r = -errno;
@@ -155,7 +97,7 @@ int wipe_tree(int parent, const char *name)
 {
     if (unlinkat(parent, name, 0) == 0 || errno == ENOENT)
         return 0;
-    _cleanup_close_ int dir = open_directory(parent, name);
+    _cleanup_close_ int dir = listing_open(parent, name);
     if (dir < 0)
         return dir;
     int r = wipe_contents(dir);

@@ -406,8 +406,8 @@ static int open_parent(int cwd, char *name, const char **ret_last)
     return dir < 0 ? -errno : dir;
 }
 
-/* Copies the next SIZE bytes of FILES into a new file NAME. */
-static int unpack_file(int cwd, char *name, mode_t mode, int files, uint64_t size)
+/* Copies SIZE bytes of FILES from *AT on, which it advances, into a new file NAME. */
+static int unpack_file(int cwd, char *name, mode_t mode, int files, off_t *at, uint64_t size)
 {
     const char *last = name;
     _cleanup_close_ int dir = open_parent(cwd, name, &last);
@@ -420,7 +420,7 @@ static int unpack_file(int cwd, char *name, mode_t mode, int files, uint64_t siz
     if (fd < 0)
         return -errno;
     while (size > 0) {
-        ssize_t n = sendfile(fd, files, NULL, MIN(size, (uint64_t)1 << 30));
+        ssize_t n = sendfile(fd, files, at, MIN(size, (uint64_t)1 << 30));
         if (n < 0 && errno != EINTR)
             return -errno;
         if (n == 0)
@@ -430,28 +430,35 @@ static int unpack_file(int cwd, char *name, mode_t mode, int files, uint64_t siz
     return fchmod(fd, mode & 0777) < 0 ? -errno : 0;
 }
 
-static int unpack_files(int cwd, int files, char name[PATH_MAX])
+static int unpack_files(int cwd, int files, bool spares, char name[PATH_MAX])
 {
-    for (;;) {
+    for (off_t at = 0;;) {
         struct link_file header;
-        ssize_t n = read(files, &header, sizeof(header));
+        ssize_t n = pread(files, &header, sizeof(header), at);
         if (n == 0)
             return 0;
+        at += (off_t)sizeof(header);
         if (n != (ssize_t)sizeof(header) || header.name_length == 0 ||
             header.name_length >= PATH_MAX ||
-            read(files, name, header.name_length) != (ssize_t)header.name_length)
+            pread(files, name, header.name_length, at) != (ssize_t)header.name_length)
             return -EPROTO;
         name[header.name_length] = '\0';
-        int r = unpack_file(cwd, name, (mode_t)header.mode, files, header.size);
-        if (r < 0)
-            return r;
+        at += header.name_length;
+        if (header.mode & LINK_LEFT_OUT)
+            continue;
+        int r = unpack_file(cwd, name, (mode_t)header.mode, files, &at, header.size);
+        bool is_there = spares && (r == -EEXIST || r == -ENOTDIR);
+        if (is_there && header.size <= INT64_MAX / 2)
+            at += (off_t)header.size;
+        else if (r < 0)
+            return is_there ? -EPROTO : r;
     }
 }
 
-int work_unpack(int cwd, int files)
+int work_unpack(int cwd, int files, bool spares)
 {
     char name[PATH_MAX];
-    int r = unpack_files(cwd, files, name);
+    int r = unpack_files(cwd, files, spares, name);
     explicit_bzero(name, sizeof(name)); /* the next job may be a copy of this memory */
     return r;
 }

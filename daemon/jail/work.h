@@ -70,9 +70,10 @@ int work_clear(const struct work *work);
 /* Closes what work_join() opened. */
 void work_leave(struct work *work);
 
-/* Writes the files packed in FILES (struct link_file) beneath the directory CWD. -EPROTO if they
- * are malformed. */
-int work_unpack(int cwd, int files);
+/* Writes the files packed in FILES (struct link_file) beneath the directory CWD, whatever the
+ * offset of FILES, which stays as it is. SPARES: leaves alone what is there. -EPROTO if they are
+ * malformed. */
+int work_unpack(int cwd, int files, bool spares);
 
 /* Returns whether the tmpfs is full, which is evidence for why a job failed; false if that is not
  * known. */

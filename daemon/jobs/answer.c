@@ -57,6 +57,11 @@ static int print_result(const struct job *job, const struct result_parts *parts,
         .mode = judgement ? judgement->mode : NULL,
         .assertions = judgement ? judgement->assertions : NULL,
         .transcript = judgement ? judgement->transcript : NULL,
+        .language = judgement ? judgement->language : NULL,
+        .compile = judgement ? judgement->compile : NULL,
+        .tests = judgement ? judgement->tests : NULL,
+        .steps = judgement ? &judgement->steps : NULL,
+        .files = judgement ? &judgement->files : NULL,
     };
     answer->is_result = true;
     answer->limit = parts->outcome->limit;
@@ -64,6 +69,26 @@ static int print_result(const struct job *job, const struct result_parts *parts,
     answer->score = parts->score ? parts->score->score : NAN;
     describe_failure(parts, answer);
     return reply_result(&reply, &answer->payload);
+}
+
+/* The result of the last step, with what the steps before it have used. */
+static struct slot_result add_up(const struct job *job, const struct slot_result *last)
+{
+    const struct job_steps *before = &job->steps;
+    struct slot_result sum = *last;
+    sum.started_ns -= sum.started_ns > before->ran_ns ? before->ran_ns : 0;
+    sum.cpu_us += before->cpu_us;
+    sum.max_rss_bytes = MAX(sum.max_rss_bytes, before->max_rss_bytes);
+    sum.deadline_moves += before->deadline_moves;
+    sum.deadline_ms = MAX(sum.deadline_ms, before->deadline_ms);
+    bool is_known = before->run_delay_ns != UINT64_MAX && sum.run_delay_ns != UINT64_MAX;
+    sum.run_delay_ns = is_known ? sum.run_delay_ns + before->run_delay_ns : UINT64_MAX;
+    return sum;
+}
+
+static const struct limits *limits_of(const struct job *job, const struct slot_result *result)
+{
+    return result->limits ? result->limits : &job->spec->limits;
 }
 
 static struct deadline deadline_of(const struct slot_result *result)
@@ -81,7 +106,8 @@ static int answer_verdict(const struct job *job, const struct slot_result *resul
     struct kind_run run = {job->spec, job->kept, result, &outcome};
     struct answer answer = ANSWER_NULL;
 
-    int r = outcome_from_result(result, &job->spec->limits, &outcome);
+    const struct slot_result sum = add_up(job, result);
+    int r = outcome_from_result(result, limits_of(job, result), &outcome);
     if (r == 0)
         r = kind->judge(&run, &judgement);
     if (r < 0)
@@ -89,14 +115,14 @@ static int answer_verdict(const struct job *job, const struct slot_result *resul
     if (judgement.broken)
         return answer_error(job, judgement.broken_code, judgement.broken, ret);
     answer.program_failed = judgement.program_failed;
-    answer.usage = usage_from_result(result, job_queue_ms(job));
-    answer.ran_ns = result->started_ns ? result->ended_ns - result->started_ns : 0;
-    answer.deadline = deadline_of(result);
+    answer.usage = usage_from_result(&sum, job_queue_ms(job));
+    answer.ran_ns = sum.started_ns ? sum.ended_ns - sum.started_ns : 0;
+    answer.deadline = deadline_of(&sum);
     judgement.score.wall_clock_ms = answer.usage.wall_clock_ms;
     struct result_parts parts = {
         .score = &judgement.score,
         .outcome = &outcome,
-        .stdout_bytes = kind->tells_output ? result->out : NULL,
+        .stdout_bytes = kind->tells_output && !judgement.hides_output ? result->out : NULL,
         .judgement = &judgement,
     };
     if (kind->tells_interpreter)
@@ -194,14 +220,26 @@ static int answer_closed(const struct job *job, struct answer *ret)
     return answer_error(job, ERROR_NOT_PERMITTED, message, ret);
 }
 
+/* Says which program of the client's cannot be executed, and why. LABEL is that of the job. */
+static void describe_program(const struct job_spec *spec, const struct slot_result *result,
+                             const char *label, char *text, size_t size)
+{
+    bool has_steps = spec->kind == JOB_SANDBOX && spec->sandbox.program == SANDBOX_STEPS;
+    const char *why = strerror(result->error);
+    if (has_steps && result->step < spec->sandbox.step_count)
+        (void)snprintf(text, size, "job.steps[%u].argv[0]: %.200s: %s", result->step,
+                       spec->sandbox.steps[result->step].argv[0], why);
+    else
+        (void)snprintf(text, size, "job.argv[0]: %s: %s", label, why);
+}
+
 static int answer_not_started(const struct job *job, const struct slot_result *result,
                               struct answer *ret)
 {
     char message[JOB_LABEL_MAX + 160], label[JOB_LABEL_MAX];
     if (is_clients_program(job, result)) {
         job_describe(job->spec, label);
-        (void)snprintf(message, sizeof(message), "job.argv[0]: %s: %s", label,
-                       strerror(result->error));
+        describe_program(job->spec, result, label, message, sizeof(message));
         return answer_error(job, ERROR_BAD_REQUEST, message, ret);
     }
     /* The kernel says EINVAL of a directory that has others mounted beneath it. */
@@ -231,7 +269,8 @@ static int answer_starved(const struct job *job, const struct slot_result *resul
     (void)snprintf(message, sizeof(message),
                    "the host was too busy: of %" PRId64 " ms the job waited %" PRId64
                    " ms for a CPU, with a wall clock of %" PRIu64 " ms",
-                   usage.wall_clock_ms, usage.cpu_wait_ms, job->spec->limits.of[LIMIT_WALL_CLOCK]);
+                   usage.wall_clock_ms, usage.cpu_wait_ms,
+                   limits_of(job, result)->of[LIMIT_WALL_CLOCK]);
     int r = answer_error(job, ERROR_STARVED, message, ret);
     if (r == 0)
         ret->deadline = deadline_of(result);
@@ -256,11 +295,12 @@ static int answer_cancelled(const struct job *job, bool has_run, struct answer *
                         has_run ? "cancelled while running" : "cancelled while queued", ret);
 }
 
-int answer_from_slot(const struct job *job, const struct slot_result *result,
-                     const struct bytes *isolation, struct answer *ret)
+int answer_from_interruption(const struct job *job, const struct slot_result *result,
+                             struct answer *ret)
 {
-    if (result->killed == SLOT_KILL_CANCELLED)
-        return answer_cancelled(job, result->started_ns > 0, ret);
+    /* Of a job that would go on, no matter what ended its step. */
+    if (result->killed == SLOT_KILL_CANCELLED || (result->cancelled && result->more))
+        return answer_cancelled(job, result->started_ns > 0 || result->step > 0, ret);
     if (result->killed == SLOT_KILL_STARVED)
         return answer_starved(job, result, ret);
     if (result->end == SLOT_END_NOT_STARTED)
@@ -280,7 +320,12 @@ int answer_from_slot(const struct job *job, const struct slot_result *result,
             "the host had no room for files while the job ran, whose directory is on a "
             "full file system",
             ret);
-    if (result->lost)
-        return answer_lost(job, result, ret);
-    return answer_verdict(job, result, isolation, ret);
+    return result->lost ? answer_lost(job, result, ret) : 1;
+}
+
+int answer_from_slot(const struct job *job, const struct slot_result *result,
+                     const struct bytes *isolation, struct answer *ret)
+{
+    int r = answer_from_interruption(job, result, ret);
+    return r > 0 ? answer_verdict(job, result, isolation, ret) : r;
 }

@@ -32,6 +32,11 @@ struct answer {
 void answer_deinit(struct answer *answer);
 #define _cleanup_answer_ _cleanup_(answer_deinit)
 
+/* Answers a job whose slot has ended it without a program's end to judge: it was cancelled, not
+ * started, starved, lost. 0 or -ENOMEM; 1: there is one to judge, and *ret is not touched. */
+int answer_from_interruption(const struct job *job, const struct slot_result *result,
+                             struct answer *ret);
+
 /* Answers a job that a slot has ended. ISOLATION is the JSON text of what was in force for it. 0 or
  * -ENOMEM. */
 int answer_from_slot(const struct job *job, const struct slot_result *result,

@@ -4,6 +4,7 @@
 
 #include "daemon/base/clock.h"
 #include "daemon/kinds/kind.h"
+#include "daemon/pool/result.h"
 #include "proto/utf8.h"
 
 #include <assert.h>
@@ -57,6 +58,18 @@ void job_enter(struct job *job, enum job_place place, struct slot *slot)
     job->slot = slot;
 }
 
+void job_count_step(struct job *job, const struct slot_result *result)
+{
+    struct job_steps *steps = &job->steps;
+    steps->ran_ns += result->started_ns ? result->ended_ns - result->started_ns : 0;
+    steps->cpu_us += result->cpu_us;
+    steps->max_rss_bytes = MAX(steps->max_rss_bytes, result->max_rss_bytes);
+    steps->deadline_moves += result->deadline_moves;
+    steps->deadline_ms = MAX(steps->deadline_ms, result->deadline_ms);
+    bool is_known = steps->run_delay_ns != UINT64_MAX && result->run_delay_ns != UINT64_MAX;
+    steps->run_delay_ns = is_known ? steps->run_delay_ns + result->run_delay_ns : UINT64_MAX;
+}
+
 void job_drop_input(struct job *job)
 {
     kind_ops_get(job->spec->kind)->drop_input(job->spec);
@@ -84,6 +97,7 @@ struct job *job_free(struct job *job)
         if (kind->free_kept)
             kind->free_kept(job->kept);
         bytes_deinit(&job->id);
+        bytes_deinit(&job->steps.reply);
         job_spec_free(job->spec);
         settings_unref(job->settings);
         free(job);

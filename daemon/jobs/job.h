@@ -13,6 +13,8 @@
  *    changes it: job_enter() calls it, and job_set_remove() for a job that leaves while on a slot.
  *  - A job has a slot exactly while it is JOB_ON_SLOT, and a queue entry in a lane exactly while it
  *    is JOB_QUEUED.
+ *  - A slot has as many steps of a job as were launched and have not ended: two at most, of which
+ *    one is ahead.
  *  - One place at a time owns a job: the queue, a slot, or the function that answers it.
  *  - A job is freed only when it is in no queue, on no slot and in no set. */
 
@@ -37,6 +39,19 @@ enum job_place {
     JOB_ENDED,   /* answered, or dropped because its client is gone */
 };
 
+/* The steps of a job: one launch, or several after another on one slot. */
+struct job_steps {
+    unsigned launched; /* how many the slot was handed */
+    unsigned ended;    /* how many of these it has given back */
+    /* Of those that others followed, together: */
+    uint64_t ran_ns, cpu_us, run_delay_ns, max_rss_bytes, deadline_ms;
+    unsigned deadline_moves;
+    int ahead_error;   /* a negative errno: a step could not be handed over ahead; or 0 */
+    bool is_settled;   /* the answer stands: no step follows, and one that is ahead is not wanted */
+    bool cannot_reply; /* there was no memory for it */
+    struct bytes reply; /* owned: the answer, until it is sent */
+};
+
 struct job {
     uint64_t number; /* daemon-wide, from 1, never used again */
     struct bytes id; /* the client's */
@@ -48,8 +63,9 @@ struct job {
     struct conn *conn;   /* NULL: its client is gone, and nobody waits for the answer */
     struct slot *slot;   /* NULL: on none */
     void *kept;          /* what its kind keeps while it runs; owned */
-    uint64_t client_no;  /* of its connection, also when that is gone */
-    struct ucred peer;   /* the client that submitted it */
+    struct job_steps steps;
+    uint64_t client_no; /* of its connection, also when that is gone */
+    struct ucred peer;  /* the client that submitted it */
     enum job_place place;
     uint64_t queued_ns;
     uint64_t began_ns; /* when its program started, or was found not to be needed; 0 before */
@@ -108,6 +124,10 @@ static inline void job_mark_draining(struct job *job)
     assert(job->place == JOB_ON_SLOT);
     job->draining = true;
 }
+
+/* Counts the step that ended with RESULT into the usage of JOB, of which another step follows. */
+struct slot_result;
+void job_count_step(struct job *job, const struct slot_result *result);
 
 /* Frees the input of a job that was launched: the kernel has it by then. */
 void job_drop_input(struct job *job);

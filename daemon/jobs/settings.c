@@ -69,6 +69,7 @@ static void make_policy(struct settings *settings)
                 .default_root = *config->bench_root ? config->bench_root : NULL,
                 .allowed = roots(&config->allowed_roots),
             },
+        .languages = settings->languages,
         .readable_roots = roots(&config->sandbox_readable_roots),
         .has_view = layer_in(settings->isolation.layers, LAYER_MOUNT_NAMESPACE),
     };
@@ -107,6 +108,22 @@ static int make_isolation(struct settings *settings, const struct settings_host 
     return r < 0 ? r
                  : isolation_init(&settings->isolation, config, version,
                                   &settings->confinement->probe, fault);
+}
+
+static int find_languages(struct settings *settings, struct fault *fault)
+{
+    const struct languages_host host = {
+        .list = &settings->config.languages,
+        .python = settings->config.interpreter,
+        .python_version =
+            json_string_value(json_object_get(settings->hello_interpreter, "version")),
+        .environment = (const char *const *)settings->isolation.environment,
+        .has_view = layer_in(settings->isolation.layers, LAYER_MOUNT_NAMESPACE),
+    };
+    int r = languages_new(&host, &settings->languages);
+    if (r < 0)
+        fault_set(fault, "looking for the programs of languages: %s", strerror(-r));
+    return r;
 }
 
 /* --- slots --------------------------------------------------------------------------------- */
@@ -176,6 +193,8 @@ int settings_new(struct config *config, const struct settings_host *host, uint64
     }
     if (r == 0)
         r = make_isolation(settings, host, confinement, fault);
+    if (r == 0)
+        r = find_languages(settings, fault);
     if (r == 0) {
         make_policy(settings);
         r = make_hello(settings);
@@ -202,6 +221,7 @@ struct settings *settings_unref(struct settings *settings)
     if (settings && --settings->references == 0) {
         json_decref(settings->hello_limits);
         json_decref(settings->hello_interpreter);
+        languages_free(settings->languages);
         isolation_deinit(&settings->isolation);
         confinement_unref(settings->confinement);
         close_fd(settings->checker);

@@ -8,6 +8,7 @@
 #include "daemon/confine/confinement.h"
 #include "daemon/confine/isolation.h"
 #include "daemon/kinds/kind.h"
+#include "daemon/languages/languages.h"
 #include "proto/request.h"
 
 struct settings {
@@ -18,6 +19,7 @@ struct settings {
     unsigned slots; /* never 0 */
     struct confinement *confinement;
     struct isolation isolation;
+    struct languages *languages; /* of config.languages, owned */
     struct request_policy policy;
     int checker; /* code_exec_checker(), owned */
     struct kind_host kind_host;

@@ -28,6 +28,11 @@ void judgement_deinit(struct judgement *judgement)
     bench_score_deinit(&judgement->score);
     json_decref(judgement->assertions);
     json_decref(judgement->transcript);
+    json_decref(judgement->language);
+    json_decref(judgement->tests);
+    json_decref(judgement->compile);
+    bytes_deinit(&judgement->steps);
+    reply_files_deinit(&judgement->files);
     free(judgement->broken);
     *judgement = (struct judgement)JUDGEMENT_NULL;
 }

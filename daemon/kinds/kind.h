@@ -32,6 +32,7 @@ struct kind_host {
     int checker;                    /* code_exec_checker() */
     struct rubric_roots rubric_roots;
     struct roots readable_roots; /* under which a sandbox job may ask for files */
+    struct languages *languages; /* what there is of those that are configured */
     bool has_view;               /* jails have a view of their own, with the bench at VIEW_BENCH */
 };
 
@@ -41,7 +42,9 @@ struct kind_plan {
     bool no_code;         /* there is no code to run, and nothing to launch */
     void *parts;          /* owned; what `free_parts` frees */
     void (*free_parts)(void *parts);
-    void *kept; /* owned: what judge() needs beside the spec; the kind's free_kept() frees it */
+    void *kept; /* owned: what judge() needs beside the spec; the kind's free_kept() frees it. Of
+                 * plan() alone */
+    bool more;  /* another step may follow this one: next() is asked when it has ended */
 };
 
 #define KIND_PLAN_NULL \
@@ -57,7 +60,7 @@ void kind_plan_deinit(struct kind_plan *plan);
 struct kind_run {
     const struct job_spec *spec;
     const void *kept;                 /* what the plan kept */
-    const struct slot_result *result; /* what the slot saw */
+    const struct slot_result *result; /* what the slot saw, of the last step if there are several */
     struct outcome *outcome;          /* the same for the reply; a judge may drop its stderr */
 };
 
@@ -68,8 +71,14 @@ struct judgement {
     const char *verdict; /* a word of the protocol; NULL: this kind has none */
     const char *mode;    /* "isolated", "shared" or "replay"; NULL: this kind has none */
     json_t *assertions;  /* owned; NULL: this kind has none */
+    json_t *language;    /* owned: {name, ...} of a program; NULL: this kind has none */
+    json_t *tests;       /* owned: what became of each; NULL: this kind has none */
+    json_t *compile;     /* owned; NULL: nothing was compiled */
     json_t *transcript;  /* owned: {replayable, data or reason}; NULL: none */
-    char *broken;        /* owned: why there is no verdict at all; NULL: there is one */
+    struct bytes steps;  /* owned: an array, printed; data NULL: this job has no steps to tell of */
+    struct reply_files files;    /* owned; data NULL: none were asked for */
+    bool hides_output;           /* its stdout is told in `steps` */
+    char *broken;                /* owned: why there is no verdict at all; NULL: there is one */
     enum error_code broken_code; /* the error to answer with then */
 };
 
@@ -100,11 +109,35 @@ struct kind_ops {
     int (*plan)(struct kind_plan *plan, const struct job_spec *spec, const struct kind_host *host,
                 enum error_code *ret_code, struct fault *fault);
 
+    /* What follows once a step whose plan said `more` has ended with RESULT. KEPT is what plan()
+     * kept. 1: PLAN is the next step; 0: there is none, and judge() follows, with the last result;
+     * negative: *ret_code and FAULT say what the job is answered with. PLAN is NULL if ahead() has
+     * planned the next step already: 1 goes on with that. NULL: the kind has no steps.
+     *
+     * It is asked only about a step that has run to an end of its own or at a limit, and of no job
+     * that is cancelled: other ends are those of the job. */
+    int (*next)(struct kind_plan *plan, const struct job_spec *spec, void *kept,
+                const struct kind_host *host, const struct slot_result *result,
+                enum error_code *ret_code, struct fault *fault);
+
+    /* Plans the step after the last one that was planned, which may still run. 1: PLAN is it; 0 or
+     * less: it depends on the result of that, and next() will be asked. A step that was planned
+     * ahead may not run, or be killed: if next() says that none follows. NULL: none is planned
+     * ahead. */
+    int (*ahead)(struct kind_plan *plan, const struct job_spec *spec, void *kept,
+                 const struct kind_host *host);
+
+    /* Whether all is known of the host that an answer to the job takes: 1; 0 while it is being
+     * found out, and the job waits; a shortage as a negative errno, with FAULT. NULL: nothing is to
+     * be found out. */
+    int (*settle)(const struct job_spec *spec, const struct kind_host *host, struct fault *fault);
+
     /* Whether the client named the program, so that the request is wrong if the kernel refuses to
      * execute it; NULL: never. */
     bool (*names_program)(const struct job_spec *spec);
 
-    /* Frees what only the job's process needs: the kernel holds it by then. */
+    /* Frees what only the job's processes need: the kernel holds it once the last step was handed
+     * over. */
     void (*drop_input)(struct job_spec *spec);
 
     /* The score of a run that ended by itself or at a limit. *ret is JUDGEMENT_NULL before, and the

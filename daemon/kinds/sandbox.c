@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "sandbox.h"
+#include "collected_files.h"
+#include "sandbox_steps.h"
 #include "score.h"
 
 #include "proto/extraction.h"
@@ -7,6 +9,10 @@
 
 #include <fcntl.h>
 #include <string.h>
+
+_Static_assert(SANDBOX_FILES_MAX == LINK_FILES_MAX && SANDBOX_NAME_MAX == LINK_NAME_MAX &&
+                   SANDBOX_COLLECT_MAX <= LINK_LIST_MAX,
+               "what a jail collects, and what a client may give");
 
 #define SHELL "/bin/sh"
 /* Only processes of the job reach the file. */
@@ -137,6 +143,8 @@ static int plan_program(struct sandbox_plan *plan, const struct sandbox_spec *sa
             plan_snippet(plan, sandbox, &plan->code, host);
         plan->no_code = !found;
         return 0;
+    case SANDBOX_STEPS: /* each plans its own */
+        return 0;
     }
     return -EINVAL;
 }
@@ -206,7 +214,14 @@ int sandbox_plan_init(struct sandbox_plan *plan, const struct job_spec *job,
 {
     const struct sandbox_spec *sandbox = &job->sandbox;
     *plan = (struct sandbox_plan){
-        .launch = {.limits = job->limits, .input = &sandbox->input, .network = job->network},
+        .launch =
+            {
+                .limits = job->limits,
+                .input = &sandbox->input,
+                .network = job->network,
+                .collect = (const char *const *)sandbox->collect,
+                .collect_max = SANDBOX_COLLECTED_MAX,
+            },
     };
     int r = plan_environment(plan, host->environment, (const char *const *)sandbox->env);
     if (r == 0)
@@ -229,6 +244,8 @@ static const char *label(const struct job_spec *spec)
     const struct sandbox_spec *sandbox = &spec->sandbox;
     if (sandbox->program == SANDBOX_ARGV)
         return sandbox->argv[0];
+    if (sandbox->program == SANDBOX_STEPS)
+        return sandbox->steps[0].argv[0];
     return sandbox->runner == SANDBOX_SHELL ? "shell snippet" : "python snippet";
 }
 
@@ -242,6 +259,8 @@ static void free_parts(void *parts)
 static int plan_job(struct kind_plan *plan, const struct job_spec *spec,
                     const struct kind_host *host, enum error_code *ret_code, struct fault *fault)
 {
+    if (spec->sandbox.program == SANDBOX_STEPS)
+        return sandbox_steps_plan(plan, spec, host, ret_code, fault);
     struct sandbox_plan *sandbox = calloc(1, sizeof(*sandbox));
     plan->parts = sandbox;
     plan->free_parts = free_parts;
@@ -258,7 +277,7 @@ static int plan_job(struct kind_plan *plan, const struct job_spec *spec,
 
 static bool names_program(const struct job_spec *spec)
 {
-    return spec->sandbox.program == SANDBOX_ARGV;
+    return spec->sandbox.program == SANDBOX_ARGV || spec->sandbox.program == SANDBOX_STEPS;
 }
 
 static void drop_input(struct job_spec *spec)
@@ -268,10 +287,32 @@ static void drop_input(struct job_spec *spec)
     bytes_deinit(&sandbox->text);
     for (size_t i = 0; i < sandbox->file_count; i++)
         bytes_deinit(&sandbox->files[i].content);
+    for (size_t i = 0; i < sandbox->step_count; i++)
+        bytes_deinit(&sandbox->steps[i].input);
+}
+
+/* A jail that breaks the rules is lost, like one that dies. */
+static int tell_files(const struct kind_run *run, struct judgement *ret)
+{
+    char *const *patterns = run->spec->sandbox.collect;
+    if (!patterns)
+        return 0;
+    int r = collected_files_print(run->result, patterns, SANDBOX_COLLECTED_MAX, &ret->files);
+    if (r == 0 || r == -ENOMEM)
+        return r;
+    ret->broken_code = r == -EPROTO ? ERROR_SANDBOX_FAILED : ERROR_INTERNAL;
+    return asprintf(&ret->broken, "the job's files could not be read: %s", strerror(-r)) < 0
+               ? -ENOMEM
+               : 0;
 }
 
 static int judge(const struct kind_run *run, struct judgement *ret)
 {
+    int r = run->kept ? sandbox_steps_judge(run, ret) : 0;
+    if (r == 0)
+        r = tell_files(run, ret);
+    if (r < 0)
+        return r;
     ret->program_failed = !run->outcome->success;
     return score_sandbox(run->outcome, &ret->score);
 }
@@ -281,7 +322,9 @@ const struct kind_ops sandbox_ops = {
     .tells_output = true,
     .label = label,
     .plan = plan_job,
+    .next = sandbox_steps_next,
     .names_program = names_program,
     .drop_input = drop_input,
     .judge = judge,
+    .free_kept = sandbox_steps_free,
 };

@@ -533,6 +533,7 @@ int conn_new(struct conn_env *env, int fd, uint64_t number, struct conn **ret)
     conn->high_water = env->high_water;
     conn->hangup_fd = -1;
     job_set_init(&conn->jobs);
+    put_set_init(&conn->puts);
     socklen_t length = sizeof(conn->peer);
     int r = 0;
     if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0 ||
@@ -573,6 +574,7 @@ struct conn *conn_free(struct conn *conn)
     frame_turn_leave(&conn->turn);
     receive_share_give_back(&conn->share);
     drop_parked(conn);
+    put_set_deinit(&conn->puts);
     if (conn_is_served(conn) && conn->is_choked)
         leave_choked(conn);
     conn->hangup_event = consume_event(conn->hangup_event);

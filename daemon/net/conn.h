@@ -27,6 +27,7 @@
 #include "users.h"
 
 #include "daemon/jobs/jobset.h"
+#include "daemon/jobs/puts.h"
 #include "daemon/log/log.h"
 #include "daemon/pool/queue.h"
 #include "proto/reply.h"
@@ -117,6 +118,7 @@ struct conn {
     TAILQ_ENTRY(conn) of_supervisor;
     struct queue_lane lane;
     struct job_set jobs; /* unfinished */
+    struct put_set puts; /* what it has put for them */
 };
 
 /* Makes *RET of FD, a connected stream socket, which is taken in every case. The connection reads

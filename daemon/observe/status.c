@@ -126,20 +126,39 @@ static json_t *configuration_json(const struct status_view *view, uint64_t now_n
                      (int)settings->slots);
 }
 
+/* Each language that is configured. `version` comes once it was asked for, `why_not` if it cannot
+ * be had. */
+static json_t *languages_json(const struct settings *settings)
+{
+    json_t *list = json_array();
+    const struct language_list *languages = &settings->config.languages;
+    for (size_t i = 0; i < languages->count; i++) {
+        const struct language *language = &languages->item[i];
+        const char *version, *why_not;
+        bool has = languages_has(settings->languages, language, &version, &why_not);
+        (void)json_array_append_new(
+            list, json_pack("{s:s,s:b,s:s*,s:s*,s:s*}", "name", language->name, "available", has,
+                            "version", version, "digest",
+                            languages_digest(settings->languages, language), "why_not", why_not));
+    }
+    return list;
+}
+
 int status_reply(const struct status_view *view, struct bytes *ret)
 {
     uint64_t now_ns = clock_now_ns();
     size_t total;
     json_t *clients = clients_json(view->conns, &total);
     _cleanup_json_ json_t *status = json_pack(
-        "{s:s,s:s,s:i,s:i,s:I,s:s,s:o,s:o,s:o,s:o,s:I,s:o,s:o,s:o,s:o,s:o,s:o}", "type", "status",
-        "version", view->version, "protocol", PROTOCOL_VERSION, "pid", (int)getpid(), "uptime_ms",
-        (json_int_t)((now_ns - view->started_ns) / NS_PER_MS), "state",
+        "{s:s,s:s,s:i,s:i,s:I,s:s,s:o,s:o,s:o,s:o,s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "type",
+        "status", "version", view->version, "protocol", PROTOCOL_VERSION, "pid", (int)getpid(),
+        "uptime_ms", (json_int_t)((now_ns - view->started_ns) / NS_PER_MS), "state",
         view->draining ? "draining" : "running", "configuration", configuration_json(view, now_ns),
         "slots", slots_json(view->pool, now_ns), "queue", queue_json(view->queue), "clients",
         clients, "clients_total", (json_int_t)total, "counters", stats_counters_json(view->stats),
         "kinds", stats_kinds_json(view->stats, now_ns), "last_failures",
         stats_failures_json(view->stats, now_ns), "isolation", isolation_json(view->settings),
-        "memory", memory_json(), "log", log_json(view->log));
+        "languages", languages_json(view->settings), "memory", memory_json(), "log",
+        log_json(view->log));
     return status ? json_print(status, ret) : -ENOMEM;
 }

@@ -25,6 +25,9 @@ struct launch_bench {
 
 struct confinement;
 
+/* Steps of one job at most. */
+#define LAUNCH_STEPS_MAX 65536
+
 /* All of it is borrowed, for the length of slot_run(). */
 struct launch {
     struct confinement *confinement; /* of the jail that the job wants */
@@ -42,7 +45,18 @@ struct launch {
     size_t file_count;
     struct launch_bench bench;
     const char *const
-        *readable; /* NULL-terminated canonical paths that the job may read; or NULL */
-    bool warm;     /* run argv in the jail's waiting interpreter, if there is one */
-    bool network;  /* the job may use the host's network */
+        *readable;              /* NULL-terminated canonical paths that the job may read; or NULL */
+    bool warm;                  /* run argv in the jail's waiting interpreter, if there is one */
+    bool any_address_space;     /* the memory limit holds for what the processes use alone, not for
+                                   the addresses that they reserve */
+    bool network;               /* the job may use the host's network */
+    const char *const *collect; /* NULL-terminated patterns (jail/pattern.h) of files that are taken
+                                   out when the program's tree is dead; NULL: none. Their names are
+                                   relative to the work directory */
+    uint64_t collect_max;       /* bytes of the contents of all of them */
+    int prepared;  /* sealed memory with files that were collected (collected.h): they are written
+                      to the working directory, but for those whose names are among `files`; 0 or
+                      less: none. Several launches may use it at the same time */
+    unsigned step; /* which launch of its job this is, from 0; below LAUNCH_STEPS_MAX */
+    bool more;     /* another step of the job may follow: no other job gets between them */
 };

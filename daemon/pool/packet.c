@@ -67,11 +67,16 @@ static int pack_files(const struct launch *launch)
     return r < 0 ? r : TAKE_FD(fd);
 }
 
+static int duplicate(int fd)
+{
+    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    return copy < 0 ? -errno : copy;
+}
+
 static int pack_code(const struct launch *launch)
 {
-    assert(launch->file_count == 0);
-    int fd = fcntl(launch->code, F_DUPFD_CLOEXEC, 0);
-    return fd < 0 ? -errno : fd;
+    assert(launch->file_count == 0 && launch->prepared <= 0 && !launch->collect);
+    return duplicate(launch->code);
 }
 
 /* Appends the strings of LIST (NULL: none) to STRINGS at *LENGTH and advances that. Only measures
@@ -99,6 +104,7 @@ static size_t pack_lists(struct link_job *job, const struct launch *launch, char
     job->has_bench = pack_list(bench, strings, &length);
     job->readable_count = pack_list(launch->readable, strings, &length);
     job->candidate_argc = pack_list(launch->candidate, strings, &length);
+    job->collect_count = pack_list(launch->collect, strings, &length);
     return length;
 }
 
@@ -107,7 +113,8 @@ static int pack_strings(struct packet *packet, const struct launch *launch)
     struct link_job *job = &packet->job;
     size_t length = pack_lists(job, launch, NULL);
     if (length > LINK_STRINGS_MAX || job->argc > LINK_LIST_MAX || job->envc > LINK_LIST_MAX ||
-        job->readable_count > LINK_LIST_MAX || job->candidate_argc > LINK_LIST_MAX)
+        job->readable_count > LINK_LIST_MAX || job->candidate_argc > LINK_LIST_MAX ||
+        job->collect_count > LINK_LIST_MAX)
         return -E2BIG;
     packet->strings = malloc(MAX(length, (size_t)1));
     if (!packet->strings)
@@ -119,11 +126,16 @@ static int pack_strings(struct packet *packet, const struct launch *launch)
     return 0;
 }
 
-int packet_init(struct packet *packet, const struct launch *launch, uint64_t job_no)
+int packet_init(struct packet *packet, const struct launch *launch, uint64_t link_no)
 {
     *packet = (struct packet)PACKET_NULL;
-    packet->job =
-        (struct link_job){.job_no = job_no, .limits = launch->limits, .warm = launch->warm};
+    packet->job = (struct link_job){
+        .job_no = link_no,
+        .limits = launch->limits,
+        .warm = launch->warm,
+        .any_address_space = launch->any_address_space,
+        .collect_max = launch->collect_max,
+    };
     int r = pack_strings(packet, launch);
     if (r == 0)
         r = packet->fds[LINK_STDIN] = pack_input(launch->input);
@@ -131,6 +143,8 @@ int packet_init(struct packet *packet, const struct launch *launch, uint64_t job
         r = packet->fds[LINK_CODE] = pack_code(launch);
     else if (r >= 0 && launch->file_count > 0)
         r = packet->fds[LINK_FILES] = pack_files(launch);
+    if (r >= 0 && launch->prepared > 0)
+        r = packet->fds[LINK_PREPARED] = duplicate(launch->prepared);
     if (r < 0)
         packet_deinit(packet);
     return r < 0 ? r : 0;

@@ -15,15 +15,16 @@ struct packet {
     bool was_sent;
 };
 
-#define PACKET_NULL                   \
-    {                                 \
-        .fds = { -1, -1, -1, -1, -1 } \
+#define PACKET_NULL                           \
+    {                                         \
+        .fds = { -1, -1, -1, -1, -1, -1, -1 } \
     }
 
-/* Packs LAUNCH. Writes its input and its files to sealed memory; the caller adds the descriptors of
- * stdout, stderr and the cgroup. On failure a negative errno, with nothing left: -E2BIG if
- * arguments, environment and paths are too long together. */
-int packet_init(struct packet *packet, const struct launch *launch, uint64_t job_no);
+/* Packs LAUNCH as LINK_NO. Writes its input and its files to sealed memory; the caller adds the
+ * descriptors of stdout, stderr, the cgroup and the memory for collected files. On failure a
+ * negative errno, with nothing left: -E2BIG if arguments, environment and paths are too long
+ * together. */
+int packet_init(struct packet *packet, const struct launch *launch, uint64_t link_no);
 
 /* Sends the packet, which stays the caller's, to the jail behind LINK_FD. Each jail reads input and
  * files from their beginning, whatever an earlier one has read. 0 or a negative errno. */

@@ -29,6 +29,10 @@ enum slot_kill {
 struct slot_result {
     enum slot_end end;
     enum slot_kill killed;
+    bool cancelled; /* it was to be killed as cancelled, whatever killed it in the end */
+    const struct limits *limits; /* of the launch; borrowed */
+    unsigned step;               /* likewise */
+    bool more;                   /* likewise: another step may follow */
     const char *no_jail; /* JAIL_LOST: why no jail can be started in its place; borrowed. NULL: one
                           * was */
     enum link_stage stage; /* NOT_STARTED */
@@ -49,4 +53,8 @@ struct slot_result {
     bool lacked_room;              /* the host's disk, which the job shares, was full */
     bool starved;                  /* killed because the host, not the job, ran out of memory */
     const struct bytes *out, *err; /* borrowed; the part of stdout and stderr that was kept */
+    int collected;     /* sealed memory with the files that were collected (collected.h); borrowed:
+                        * dup() it to keep it. 0 or less: none */
+    int collect_error; /* why files are missing among these, an errno: EFBIG: they have more bytes
+                        * than `collect_max`; E2BIG: there are too many; or another. 0: none are */
 };

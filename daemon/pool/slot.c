@@ -37,6 +37,12 @@
  * is pending then, until the first one ends or another slot can take it: one that is idle, or one
  * that takes a job ahead itself (the pool passes it on).
  *
+ * Steps. A job may have several launches, its steps, one after another. When one is given back,
+ * the owner may have the slot go on with the next (slot_continue()), or has sent it ahead before,
+ * if it does not depend on how the one before ends. As long as another step may follow, no other
+ * job is behind it: so the job keeps its slot. Its steps share nothing else; each has a cgroup, a
+ * deadline and a result of its own.
+ *
  * Pipes and cgroups are never reused. A job that is sent again gets new ones: whoever has got hold
  * of the first jail has the write ends of the old pipes.
  *
@@ -44,6 +50,7 @@
  * emptied the slot's directory, or when none could be started. Whoever gets the answer can rely on
  * nothing of the job being left. The answer is an error, unless the jail had told the job's end. */
 #include "slot.h"
+#include "slot_shape.h"
 
 #include "daemon/base/await.h"
 #include "daemon/base/clock.h"
@@ -56,8 +63,10 @@
 /* A jail has this long to start a program. */
 #define JAIL_ANSWER_MS 10000
 /* The jail of a program that was killed or has exited has this long to clean up and say so: longer
- * than it gives itself for killing the tree (jail.c). */
+ * than it gives itself for killing the tree (jail.c); and longer still if it has files to collect
+ * (COLLECT_MS in jail/collect.h). */
 #define JAIL_CLEAN_UP_MS 8000
+#define JAIL_COLLECT_MS 5000
 /* The pipes of a program that has exited with all its tree are at end of file at once, unless it
  * has sent them to a stranger. */
 #define END_OF_FILE_MS 1000
@@ -117,11 +126,6 @@ static int send_job(struct slot *slot, struct slot_job *job)
     return slot_job_send(job, &host, slot->jail.link_fd);
 }
 
-static bool jail_fits(const struct slot *slot, const struct slot_job *job)
-{
-    return slot_jail_is_of(&slot->jail, job->confinement, &job->wish);
-}
-
 /* The jail has the slot's job and may start it at any time. */
 static void launch(struct slot *slot)
 {
@@ -134,7 +138,7 @@ static void launch(struct slot *slot)
 static int begin(struct slot *slot)
 {
     assert(slot->state == SLOT_IDLE && slot->job.phase == SLOT_JOB_PENDING);
-    if (!jail_fits(slot, &slot->job)) {
+    if (!slot_shape_fits(slot, &slot->job)) {
         slot_jail_replace(&slot->jail); /* the job waits for the next one */
         return 0;
     }
@@ -177,7 +181,7 @@ static void advance(struct slot *slot, uint64_t not_before_ns)
 /* Sends the next job ahead, if it can be sent; otherwise it is pending here. */
 static void send_ahead(struct slot *slot)
 {
-    if (jail_fits(slot, &slot->next))
+    if (slot_shape_fits(slot, &slot->next))
         (void)send_job(slot, &slot->next);
 }
 
@@ -218,18 +222,24 @@ static void complete_if_over(struct slot *slot)
     complete(slot, SLOT_END_EXITED);
 }
 
+/* The program has exited, or was killed. */
+static void await_end(struct slot *slot)
+{
+    uint64_t collect_ms = slot->job.collected >= 0 ? JAIL_COLLECT_MS : 0;
+    if (slot->state == SLOT_RUNNING)
+        slot_enter(slot, SLOT_ENDING, JAIL_CLEAN_UP_MS + collect_ms);
+}
+
 static void kill_job(struct slot *slot, enum slot_kill why)
 {
     slot_job_kill(&slot->job, why);
-    if (slot->state == SLOT_RUNNING)
-        slot_enter(slot, SLOT_ENDING, JAIL_CLEAN_UP_MS);
+    await_end(slot);
 }
 
 static void note_exit(struct slot *slot, uint64_t ended_ns)
 {
     slot_job_note_exit(&slot->job, ended_ns);
-    if (slot->state == SLOT_RUNNING)
-        slot_enter(slot, SLOT_ENDING, JAIL_CLEAN_UP_MS);
+    await_end(slot);
 }
 
 static void on_output(struct capture *capture, size_t n, void *userdata)
@@ -313,12 +323,12 @@ static const char *on_notice(const struct link_notice *notice, int pidfd, void *
     struct slot *slot = userdata;
     _cleanup_close_ int taken = pidfd;
     if (notice->type == LINK_RETURNED && slot->next.phase == SLOT_JOB_SENT &&
-        notice->job_no == slot->next.number) {
+        notice->job_no == slot->next.link_no) {
         retract_next(slot);
         slot->config->ops->idle(slot, slot->config->userdata); /* another slot may take it */
         return NULL;
     }
-    if (slot->job.phase == SLOT_JOB_NONE || notice->job_no != slot->job.number)
+    if (slot->job.phase == SLOT_JOB_NONE || notice->job_no != slot->job.link_no)
         return unexpected;
     /* ENDED alone tells the start of a program that was quick. Then nothing is left to watch, and
      * all that it wrote is in the pipes. */
@@ -358,17 +368,7 @@ static enum slot_end end_without_jail(const struct slot *slot)
 
 static void on_choose(void *userdata)
 {
-    struct slot *slot = userdata;
-    bool is_pending = slot->job.phase == SLOT_JOB_PENDING;
-    struct confinement *confinement =
-        is_pending ? slot->job.confinement : slot->config->confinement;
-    struct jail_wish wish = is_pending ? slot->job.wish : slot->jail.wish;
-    /* A shape that nobody waits for must not keep the slot from one that the host may grant. */
-    if (!is_pending && slot_lacks_jail(slot))
-        wish.networked = false;
-    /* A slot that has once had a job for an interpreter keeps one. */
-    wish.warm = wish.warm || slot->jail.wish.warm || confinement_is_eager(confinement);
-    slot_jail_reshape(&slot->jail, confinement, &wish);
+    slot_shape_choose(userdata);
 }
 
 static void on_spawned(int r, void *userdata)
@@ -532,10 +532,11 @@ void slot_deinit(struct slot *slot)
     slot_job_deinit(&slot->next);
 }
 
-int slot_run(struct slot *slot, const struct launch *launch, uint64_t job_no, void *owner)
+/* Takes a job that an idle slot begins, one without a jail has pending, and a busy one sends ahead.
+ */
+static int take(struct slot *slot, const struct launch *launch, uint64_t job_no, void *owner)
 {
-    assert(slot_is_idle(slot) || slot_takes_next(slot));
-    bool is_ahead = slot->state != SLOT_IDLE;
+    bool is_ahead = slot->job.phase != SLOT_JOB_NONE;
     struct slot_job *job = is_ahead ? &slot->next : &slot->job;
     assert(job->phase == SLOT_JOB_NONE);
     int r = slot_job_init(job, launch, job_no, owner);
@@ -545,10 +546,25 @@ int slot_run(struct slot *slot, const struct launch *launch, uint64_t job_no, vo
         send_ahead(slot);
         return 0;
     }
+    if (slot->state == SLOT_DOWN)
+        return 0;
     r = begin(slot);
     if (r < 0)
         slot_job_deinit(job);
     return r;
+}
+
+int slot_run(struct slot *slot, const struct launch *launch, uint64_t job_no, void *owner)
+{
+    assert(slot_is_idle(slot) || slot_takes_next(slot));
+    return take(slot, launch, job_no, owner);
+}
+
+int slot_continue(struct slot *slot, const struct launch *launch, uint64_t job_no, void *owner)
+{
+    bool is_free = slot->job.phase == SLOT_JOB_NONE && slot->next.phase == SLOT_JOB_NONE;
+    assert(is_free || slot_takes_step(slot, owner));
+    return slot->jail.is_stopping ? -ESHUTDOWN : take(slot, launch, job_no, owner);
 }
 
 void *slot_pass_on(struct slot *from, struct slot *to)
@@ -568,23 +584,12 @@ void *slot_pass_on(struct slot *from, struct slot *to)
 
 void slot_cancel(struct slot *slot, const void *owner)
 {
-    assert(owner && (slot->job.owner == owner || slot->next.owner == owner));
-    if (slot->job.owner == owner) {
+    bool is_next = slot->next.owner == owner;
+    assert(owner && (is_next || slot->job.owner == owner));
+    if (slot->job.owner == owner)
         kill_job(slot, SLOT_KILL_CANCELLED);
-        return;
-    }
-    slot_job_kill(&slot->next, SLOT_KILL_CANCELLED);
-    if (slot->next.phase == SLOT_JOB_WITHDRAWN)
+    if (is_next)
+        slot_job_kill(&slot->next, SLOT_KILL_CANCELLED);
+    if (is_next && slot->next.phase == SLOT_JOB_WITHDRAWN)
         give_next_back(slot);
-}
-
-void slot_renew(struct slot *slot)
-{
-    if (slot_is_idle(slot) && slot->jail.confinement != slot->config->confinement)
-        slot_jail_replace(&slot->jail);
-}
-
-void slot_stop(struct slot *slot)
-{
-    slot_jail_stop(&slot->jail, slot->state == SLOT_IDLE);
 }

@@ -13,7 +13,9 @@
  *    and `jail` by the functions of slot_job.h and slot_jail.h.
  *  - The jail is up in all states but SLOT_DOWN, or is leaving an idle slot.
  *  - An idle slot has no job, whenever the event loop looks at it.
- *  - Each job that slot_run() accepts is given back exactly once, by `done`. */
+ *  - Each job that slot_run() accepts, and each step that slot_continue() accepts, is given back
+ *    exactly once, by `done`.
+ *  - Behind a job of which another step may follow there is that step or nothing. */
 
 #include "launch.h"
 #include "slot_jail.h"
@@ -40,9 +42,10 @@ enum slot_state {
 struct slot;
 
 struct slot_ops {
-    /* The program of OWNER's job runs, since STARTED_NS (CLOCK_MONOTONIC). */
+    /* The program of OWNER's job runs, since STARTED_NS (CLOCK_MONOTONIC). For each step. */
     void (*started)(struct slot *slot, void *owner, uint64_t started_ns, void *userdata);
-    /* The job is over; OWNER is the caller's again and the slot keeps nothing of it. */
+    /* The job is over, or a step of it: OWNER is the caller's again and the slot keeps nothing of
+     * it, but for a step that was sent ahead. slot_continue() may be called from here. */
     void (*done)(struct slot *slot, void *owner, const struct slot_result *result, void *userdata);
     /* The slot can take a job: it is idle, takes one ahead, or holds one for another slot. Or it
      * has failed at a jail once more. */
@@ -100,6 +103,10 @@ int slot_init(struct slot *slot, const struct slot_config *config, unsigned inde
  * NULL. */
 int slot_run(struct slot *slot, const struct launch *launch, uint64_t job_no, void *owner);
 
+/* Runs the next step of OWNER's job, whose last step is being given back by `done`; or queues it
+ * behind that, ahead, if slot_takes_step(). Otherwise as slot_run(). -ESHUTDOWN: the slot stops. */
+int slot_continue(struct slot *slot, const struct launch *launch, uint64_t job_no, void *owner);
+
 /* Moves the job that FROM holds to TO, which is idle or takes one ahead. Returns its owner. */
 void *slot_pass_on(struct slot *from, struct slot *to);
 
@@ -107,8 +114,8 @@ void *slot_pass_on(struct slot *from, struct slot *to);
  * job wants another shape, or when they end. */
 void slot_renew(struct slot *slot);
 
-/* Kills the job of OWNER, which the slot has; it ends with SLOT_KILL_CANCELLED unless something
- * else came first. It is an error to call it after `done` for that job. */
+/* Kills the job of OWNER, which the slot has, with its step ahead; it ends with SLOT_KILL_CANCELLED
+ * unless something else came first. It is an error to call it after `done` for that job. */
 void slot_cancel(struct slot *slot, const void *owner);
 
 /* Ends the jail; `stopped` is called when it is gone. A job that runs is killed with it. May be
@@ -152,17 +159,31 @@ static inline bool slot_is_idle(const struct slot *slot)
     return slot->state == SLOT_IDLE && !slot->jail.is_stopping;
 }
 
-/* Whether a slot that is not idle takes a job ahead. */
-static inline bool slot_takes_next(const struct slot *slot)
+/* Whether a slot that is not idle has reason to send a job ahead, and room for it. */
+static inline bool slot_looks_ahead(const struct slot *slot)
 {
     return slot->state == SLOT_LAUNCHING && slot->is_quick && slot->next.phase == SLOT_JOB_NONE &&
            !slot->jail.is_stopping && slot->job.result.killed == SLOT_KILL_NONE;
 }
 
-/* Whether the slot has a job ahead that its jail does not have, and that another slot may take. */
+/* Whether a slot that is not idle takes a job ahead. */
+static inline bool slot_takes_next(const struct slot *slot)
+{
+    return slot_looks_ahead(slot) && !slot->job.result.more;
+}
+
+/* Whether it takes another step of OWNER's job ahead. */
+static inline bool slot_takes_step(const struct slot *slot, const void *owner)
+{
+    return slot_looks_ahead(slot) && slot->job.result.more && slot->job.owner == owner;
+}
+
+/* Whether the slot has a job ahead that its jail does not have, and that another slot may take. A
+ * step stays with its job. */
 static inline bool slot_holds_next(const struct slot *slot)
 {
-    return slot->next.phase == SLOT_JOB_PENDING && !job_cgroup_is_open(&slot->next.cgroup);
+    return slot->next.phase == SLOT_JOB_PENDING && !job_cgroup_is_open(&slot->next.cgroup) &&
+           slot->next.result.step == 0;
 }
 
 /* Whether it holds one that will wait longer here than a quick job takes. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "slot_job.h"
+#include "collected.h"
 #include "starvation.h"
 
 #include "daemon/base/await.h"
@@ -9,10 +10,13 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 
 /* stderr beyond this is counted but not kept. */
 #define STDERR_KEPT_MAX (64u << 10)
+/* Where the step stands in the number that a jail knows a launch by. */
+#define STEP_SHIFT 48
 
 /* --- phases -------------------------------------------------------------------------------- */
 
@@ -49,18 +53,26 @@ int slot_job_init(struct slot_job *job, const struct launch *launch, uint64_t nu
 {
     assert(owner);
     *job = (struct slot_job)SLOT_JOB_NULL;
-    int r = packet_init(&job->packet, launch, number);
-    if (r < 0)
-        return r;
-    job->owner = owner;
+    assert(launch->step < LAUNCH_STEPS_MAX && number < UINT64_C(1) << STEP_SHIFT);
     job->number = number;
+    job->link_no = number | (uint64_t)launch->step << STEP_SHIFT;
+    int r = packet_init(&job->packet, launch, job->link_no);
+    if (r < 0) {
+        *job = (struct slot_job)SLOT_JOB_NULL;
+        return r;
+    }
+    job->owner = owner;
     job->limits = launch->limits;
     job->free_output = launch->free_output;
+    job->collect_max = launch->collect_max;
     job->is_pair = launch->candidate != NULL;
     job->cpu_percent = launch->cpu_percent;
     job->confinement = confinement_ref(launch->confinement);
     job->wish = (struct jail_wish){.networked = launch->network, .warm = launch->warm};
     job->result.run_delay_ns = UINT64_MAX;
+    job->result.step = launch->step;
+    job->result.more = launch->more;
+    job->result.collected = -1;
     enter(job, SLOT_JOB_PENDING);
     return 0;
 }
@@ -90,12 +102,26 @@ static int open_captures(struct slot_job *job, const struct slot_job_host *host)
     return r;
 }
 
+/* Makes the memory for the files that the jail collects, if it is to collect any. */
+static int open_collected(struct slot_job *job)
+{
+    if (job->packet.job.collect_count == 0)
+        return 0;
+    job->collected = collected_new();
+    if (job->collected < 0)
+        return job->collected;
+    job->packet.fds[LINK_COLLECTED] = fcntl(job->collected, F_DUPFD_CLOEXEC, 0);
+    return job->packet.fds[LINK_COLLECTED] < 0 ? -errno : 0;
+}
+
 /* Drops the pipes and the cgroup that were made for one jail. */
 static void drop_jails_own(struct slot_job *job)
 {
-    static const enum link_job_fd of_a_jail[] = {LINK_STDOUT, LINK_STDERR, LINK_CGROUP};
+    static const enum link_job_fd of_a_jail[] = {LINK_STDOUT, LINK_STDERR, LINK_CGROUP,
+                                                 LINK_COLLECTED};
     for (size_t i = 0; i < ARRAY_SIZE(of_a_jail); i++)
         job->packet.fds[of_a_jail[i]] = close_fd(job->packet.fds[of_a_jail[i]]);
+    job->collected = close_fd(job->collected);
     capture_deinit(&job->out);
     capture_deinit(&job->err);
     (void)job_cgroup_close(&job->cgroup); /* nothing was started in it */
@@ -107,9 +133,11 @@ int slot_job_send(struct slot_job *job, const struct slot_job_host *host, int li
     assert(job->phase == SLOT_JOB_PENDING && job->packet.strings);
     assert(capture_is_closed(&job->out) && capture_is_closed(&job->err));
     int r = open_captures(job, host);
+    if (r >= 0)
+        r = open_collected(job);
     /* Not before the job is sent: each jail that ends takes the cgroups of its slot with it. */
     if (r >= 0)
-        r = job_cgroup_open(&job->cgroup, host->cgroups, job->number, &job->limits,
+        r = job_cgroup_open(&job->cgroup, host->cgroups, job->link_no, &job->limits,
                             job->cpu_percent, &job->packet.fds[LINK_CGROUP]);
     job->packet.job.cgroup_counts = job_cgroup_counts_processes(&job->cgroup);
     job->packet.job.cgroup_bounds_memory = job_cgroup_bounds_memory(&job->cgroup);
@@ -174,6 +202,25 @@ void slot_job_note_exit(struct slot_job *job, uint64_t ended_ns)
     job->program_event = consume_event(job->program_event);
 }
 
+/* Takes over the files that the jail has collected. It cannot change them any more. */
+static void note_collected(struct slot_job *job, const struct link_notice *notice)
+{
+    if (job->collected < 0)
+        return;
+    int r = collected_seal(job->collected, job->collect_max);
+    job->result.collect_error = r < 0 ? -r : MAX(notice->collect_error, 0);
+    if (r < 0)
+        job->collected = close_fd(job->collected);
+    job->result.collected = job->collected;
+    /* What a job has made too large or too much is its own doing; the rest is nobody's. */
+    static const int of_the_job[] = {0, EFBIG, E2BIG, ENAMETOOLONG};
+    for (size_t i = 0; i < ARRAY_SIZE(of_the_job); i++)
+        if (job->result.collect_error == of_the_job[i])
+            return;
+    job->result.lost = "files";
+    job->result.lost_error = -job->result.collect_error;
+}
+
 void slot_job_note_end(struct slot_job *job, const struct link_notice *notice)
 {
     enter(job, SLOT_JOB_ENDED);
@@ -188,6 +235,7 @@ void slot_job_note_end(struct slot_job *job, const struct link_notice *notice)
     job->result.evidence = notice->evidence;
     job->result.lacked_room = notice->error == ENOSPC;
     job->result.warm = notice->warm == 1;
+    note_collected(job, notice);
     job_cgroup_collect(&job->cgroup, &job->result);
 }
 
@@ -224,7 +272,7 @@ static bool has_respite(struct slot_job *job, int link_fd, uint64_t now_ns)
 {
     if (job->past_deadline)
         return false;
-    if (job->answer_by_ns == 0 && link_send_question(link_fd, job->number) == 0)
+    if (job->answer_by_ns == 0 && link_send_question(link_fd, job->link_no) == 0)
         job->answer_by_ns = now_ns + SLOT_JOB_ANSWER_MS * NS_PER_MS;
     return job->answer_by_ns > now_ns;
 }
@@ -294,6 +342,7 @@ void slot_job_kill(struct slot_job *job, enum slot_kill why)
     assert(job->phase != SLOT_JOB_NONE && job->phase != SLOT_JOB_OVER);
     if (job->result.killed == SLOT_KILL_NONE)
         job->result.killed = why;
+    job->result.cancelled |= why == SLOT_KILL_CANCELLED;
     if (job->phase == SLOT_JOB_PENDING)
         slot_job_withdraw(job);
     if (job->phase == SLOT_JOB_SENT)
@@ -318,6 +367,7 @@ void slot_job_finish(struct slot_job *job, enum slot_end end)
     job->result.end = end;
     if (job->result.ended_ns == 0)
         job->result.ended_ns = clock_now_ns();
+    job->result.limits = &job->limits;
     job->result.out = &job->out.kept;
     job->result.err = &job->err.kept;
     if (job->out.error < 0 || job->err.error < 0) {
@@ -338,6 +388,7 @@ void slot_job_deinit(struct slot_job *job)
     capture_deinit(&job->out);
     capture_deinit(&job->err);
     packet_deinit(&job->packet);
+    close_fd(job->collected);
     job_cgroup_deinit(&job->cgroup);
     confinement_unref(job->confinement);
     *job = (struct slot_job)SLOT_JOB_NULL;

@@ -40,6 +40,7 @@ struct slot_job {
     enum slot_job_phase phase;
     void *owner; /* NULL: there is no job */
     uint64_t number;
+    uint64_t link_no; /* its number for the jail and of its cgroup, which no other step has */
     struct limits limits;
     unsigned cpu_percent;            /* of one CPU; 0: no limit */
     struct confinement *confinement; /* of the jail that it wants; a reference */
@@ -48,6 +49,8 @@ struct slot_job {
     uint64_t sent_ns;                /* when it was handed to the jail; 0: no jail has it */
     struct job_cgroup cgroup;
     struct capture out, err;
+    int collected; /* memory that the jail writes its files to; -1: none are collected */
+    uint64_t collect_max;
     size_t output_bytes;         /* that count */
     size_t free_output;          /* bytes of stdout that do not count */
     bool is_pair;                /* its stdout is the report of a judge */
@@ -64,7 +67,7 @@ struct slot_job {
 #define SLOT_JOB_NULL                                                          \
     {                                                                          \
         .packet = PACKET_NULL, .cgroup = JOB_CGROUP_NULL, .out = CAPTURE_NULL, \
-        .err = CAPTURE_NULL, .program_pidfd = -1                               \
+        .err = CAPTURE_NULL, .collected = -1, .program_pidfd = -1              \
     }
 
 /* Reads the pipes of a job that is sent, and says where its cgroup goes; all borrowed. */

@@ -34,3 +34,8 @@ bool slot_is_consistent(const struct slot *slot)
     }
     return false;
 }
+
+void slot_stop(struct slot *slot)
+{
+    slot_jail_stop(&slot->jail, slot->state == SLOT_IDLE);
+}

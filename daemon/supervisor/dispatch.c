@@ -44,11 +44,12 @@ static void count_answer(struct stats *stats, enum job_kind_id kind, const struc
         stats_count_error(stats, kind, answer->code, clock_now_ns());
 }
 
-/* Counts, logs and sends the answer, then frees the job. A negative R means that memory ran out
+/* Counts and logs the answer, and keeps it with the job. A negative R means that memory ran out
  * while the answer was made. */
-static void deliver(struct supervisor *supervisor, struct job *job, int r, struct answer *answer,
-                    const struct bytes *err)
+static void settle(struct supervisor *supervisor, struct job *job, int r, struct answer *answer,
+                   const struct bytes *err)
 {
+    assert(!job->steps.is_settled);
     if (r < 0)
         r = answer_error(job, ERROR_INTERNAL, "out of memory", answer);
     if (r < 0 && reserve_give_up())
@@ -58,19 +59,34 @@ static void deliver(struct supervisor *supervisor, struct job *job, int r, struc
         (!answer->is_result && answer->code != ERROR_CANCELLED && answer->code != ERROR_DRAINING))
         stats_add_failure(&supervisor->stats, job, answer->what);
     log_answer(supervisor, job, answer, err);
+    job->steps.is_settled = true;
+    job->steps.cannot_reply = r < 0;
+    job->steps.reply = TAKE_STRUCT(answer->payload, BYTES_NULL);
+}
 
+/* Sends the answer, then frees the job. */
+static void finish(struct supervisor *supervisor, struct job *job)
+{
     struct conn *conn = job->conn;
+    assert(job->steps.is_settled && job->steps.ended == job->steps.launched);
     job_enter(job, JOB_ENDED, NULL);
     if (conn) {
         job_set_remove(&conn->jobs, job);
-        if (r == 0)
-            conn_send(conn, &answer->payload);
+        if (!job->steps.cannot_reply)
+            conn_send(conn, &job->steps.reply);
         else
             conn_close(conn); /* each job is answered, or its client learns that it is not */
         conn_job_finished(conn);
     }
     job_free(job);
     event_active(supervisor->turn, 0, 0);
+}
+
+static void deliver(struct supervisor *supervisor, struct job *job, int r, struct answer *answer,
+                    const struct bytes *err)
+{
+    settle(supervisor, job, r, answer, err);
+    finish(supervisor, job);
 }
 
 void dispatch_answer_error(struct supervisor *supervisor, struct job *job, enum error_code code,
@@ -112,23 +128,83 @@ static void refuse(struct supervisor *supervisor, struct job *job, enum error_co
     dispatch_answer_error(supervisor, job, code, message);
 }
 
-/* --- the pool's callbacks ------------------------------------------------------------------ */
+/* --- launches ------------------------------------------------------------------------------ */
 
-static void launch(struct supervisor *supervisor, struct slot *slot, struct job *job,
-                   struct launch *what)
+/* Has SLOT run PLAN: the first step of JOB with slot_run(), others with slot_continue(). */
+static int launch(struct slot *slot, struct job *job, struct kind_plan *plan)
 {
+    struct launch *what = &plan->launch;
+    assert(what->argv && job->steps.launched < LAUNCH_STEPS_MAX);
     what->confinement = job->settings->confinement;
     what->cpu_percent = job->settings->config.cpu_percent;
-    char message[160];
-    int r = slot_run(slot, what, job->number, job);
+    what->step = job->steps.launched;
+    what->more = plan->more && what->step + 1 < LAUNCH_STEPS_MAX;
+    bool is_first = what->step == 0;
+    int r = is_first ? slot_run(slot, what, job->number, job)
+                     : slot_continue(slot, what, job->number, job);
+    if (r < 0)
+        return r;
+    job->steps.launched++;
+    if (is_first)
+        job_enter(job, JOB_ON_SLOT, slot);
+    if (!what->more)
+        job_drop_input(job);
+    return 0;
+}
+
+static void describe_launch(int r, struct fault *fault)
+{
+    fault_set(fault, "the job could not be handed to its jail: %s", strerror(-r));
+}
+
+/* Has the slot, which runs a step of JOB, get the next one ahead: unless it is not quick enough for
+ * that, or the next one depends on how this one ends. */
+static void look_ahead(struct job *job)
+{
+    const struct kind_ops *kind = kind_ops_get(job->spec->kind);
+    _cleanup_kind_plan_ struct kind_plan plan = KIND_PLAN_NULL;
+    if (kind->ahead && slot_takes_step(job->slot, job) &&
+        kind->ahead(&plan, job->spec, job->kept, &job->settings->kind_host) > 0)
+        job->steps.ahead_error = launch(job->slot, job, &plan);
+}
+
+/* Has the slot go on with JOB after a step that ended with RESULT. Returns 1 if it does, 0 if that
+ * was the last step; or a negative errno, *ret_code and FAULT. */
+static int go_on(struct job *job, const struct slot_result *result, enum error_code *ret_code,
+                 struct fault *fault)
+{
+    const struct kind_ops *kind = kind_ops_get(job->spec->kind);
+    _cleanup_kind_plan_ struct kind_plan plan = KIND_PLAN_NULL;
+    bool is_ahead = job->steps.launched > job->steps.ended || job->steps.ahead_error < 0;
+    assert(kind->next);
+    int r = kind->next(is_ahead ? NULL : &plan, job->spec, job->kept, &job->settings->kind_host,
+                       result, ret_code, fault);
+    if (r <= 0)
+        return r;
+    job_count_step(job, result);
+    r = is_ahead ? job->steps.ahead_error : launch(job->slot, job, &plan);
     if (r < 0) {
-        (void)snprintf(message, sizeof(message), "the job could not be handed to its jail: %s",
-                       strerror(-r));
-        refuse(supervisor, job, ERROR_SANDBOX_FAILED, message);
+        describe_launch(r, fault);
+        *ret_code = ERROR_SANDBOX_FAILED;
+        return r;
+    }
+    look_ahead(job);
+    return 1;
+}
+
+/* --- the pool's callbacks ------------------------------------------------------------------ */
+
+static void launch_first(struct supervisor *supervisor, struct slot *slot, struct job *job,
+                         struct kind_plan *plan)
+{
+    struct fault fault = FAULT_NULL;
+    int r = launch(slot, job, plan);
+    if (r < 0) {
+        describe_launch(r, &fault);
+        refuse(supervisor, job, ERROR_SANDBOX_FAILED, fault.text);
         return;
     }
-    job_enter(job, JOB_ON_SLOT, slot);
-    job_drop_input(job);
+    look_ahead(job);
 }
 
 static void on_launch(struct slot *slot, struct queue_entry *entry, void *userdata)
@@ -147,7 +223,7 @@ static void on_launch(struct slot *slot, struct queue_entry *entry, void *userda
     else if (plan.no_code)
         answer_without_code(supervisor, job);
     else
-        launch(supervisor, slot, job, &plan.launch);
+        launch_first(supervisor, slot, job, &plan);
     event_active(supervisor->turn, 0, 0); /* there is room in the queue */
 }
 
@@ -164,9 +240,32 @@ static void on_started(struct slot *slot, void *owner, uint64_t started_ns, void
     _cleanup_bytes_ struct bytes payload = BYTES_NULL;
     /* Not at the launch: on its slot it may have waited behind another job. */
     assert(job->place == JOB_ON_SLOT && job->slot == slot);
+    if (job->began_ns > 0)
+        return; /* with an earlier step */
     end_wait(userdata, job, started_ns);
     if (job->conn && reply_started(&job->id, job->number, slot_index(slot), &payload) == 0)
         conn_send(job->conn, &payload);
+}
+
+/* Answers JOB, whose step ended with RESULT, or has its slot go on with it: returns 1 then. */
+static int answer_or_go_on(struct job *job, const struct slot_result *result, struct answer *ret)
+{
+    struct fault fault = FAULT_NULL;
+    enum error_code code = ERROR_INTERNAL;
+    int r = answer_from_interruption(job, result, ret);
+    if (r <= 0)
+        return r;
+    r = result->more ? go_on(job, result, &code, &fault) : 0;
+    if (r > 0)
+        return r;
+    return r < 0 ? answer_error(job, code, fault.text, ret)
+                 : answer_from_slot(job, result, isolation_of(job), ret);
+}
+
+/* Whether the slot has given back all of a job. */
+static bool is_off_slot(const struct job *job)
+{
+    return job->steps.launched == job->steps.ended;
 }
 
 static void on_done(struct slot *slot, void *owner, const struct slot_result *result,
@@ -176,10 +275,25 @@ static void on_done(struct slot *slot, void *owner, const struct slot_result *re
     struct job *job = owner;
     _cleanup_answer_ struct answer answer = ANSWER_NULL;
     (void)slot;
-    if (job->began_ns == 0)
-        end_wait(supervisor, job, result->started_ns ? result->started_ns : result->ended_ns);
-    int r = answer_from_slot(job, result, isolation_of(job), &answer);
-    deliver(supervisor, job, r, &answer, result->err);
+    if (!job->steps.is_settled && result->step > job->steps.ended) {
+        job->steps.launched--; /* it was ahead, and cancelled together with the one before it */
+        return;
+    }
+    job->steps.ended++;
+    if (!job->steps.is_settled) {
+        if (job->began_ns == 0)
+            end_wait(supervisor, job, result->started_ns ? result->started_ns : result->ended_ns);
+        int r = answer_or_go_on(job, result, &answer);
+        if (r > 0)
+            return;
+        settle(supervisor, job, r, &answer, result->err);
+        if (!is_off_slot(job)) {
+            slot_cancel(job->slot, job); /* the step ahead is not wanted; it may end at once */
+            return;
+        }
+    }
+    if (is_off_slot(job))
+        finish(supervisor, job);
 }
 
 static void on_turn_due(void *userdata)

@@ -95,8 +95,13 @@ static bool changes_any(const struct config_change *change, const char *const *k
 /* Whether existing jails suit the changed configuration. */
 static bool same_jails(const struct supervisor *supervisor, const struct config_change *change)
 {
-    static const char *const of_all[] = {"isolation.without", "isolation.readable",
-                                         "isolation.idmap_socket", "warm.use", NULL};
+    static const char *const of_all[] = {"isolation.without",
+                                         "isolation.readable",
+                                         "isolation.idmap_socket",
+                                         "languages.directory",
+                                         "languages.enabled",
+                                         "warm.use",
+                                         NULL};
     static const char *const of_warm[] = {"isolation.env_allow", "rubric.interpreter",
                                           "warm.modules", NULL};
     bool may_be_warm =
@@ -115,7 +120,10 @@ static int apply(struct supervisor *supervisor, struct config *take_config, stru
                          &fault);
     if (r < 0)
         return refuse(done, r == -ENOMEM ? ERROR_INTERNAL : ERROR_BAD_REQUEST, &fault);
-    r = change_pool(supervisor, next, done);
+    if (state_attach_languages(supervisor, next) < 0)
+        r = refuse(done, ERROR_INTERNAL, &(struct fault){.text = "out of memory"});
+    else
+        r = change_pool(supervisor, next, done);
     if (r < 0) {
         settings_unref(next);
         return r;

@@ -35,6 +35,13 @@ static bool is_run(const struct job_spec *spec)
     return !kind->is_run || kind->is_run(spec);
 }
 
+/* As the `settle` of kind_ops. */
+static int settle(const struct job_spec *spec, const struct settings *settings, struct fault *fault)
+{
+    const struct kind_ops *kind = kind_ops_get(spec->kind);
+    return kind->settle ? kind->settle(spec, &settings->kind_host, fault) : 1;
+}
+
 static void admit(struct supervisor *supervisor, struct conn *conn, struct request *request,
                   size_t size, struct settings *settings)
 {
@@ -56,11 +63,37 @@ static void admit(struct supervisor *supervisor, struct conn *conn, struct reque
     }
 }
 
+/* Finds the tests that a job names instead of carrying them. Returns false if it was answered. */
+static bool find_tests(struct conn *conn, const struct request *request)
+{
+    struct fault fault = FAULT_NULL;
+    struct program_spec *program = &request->job->program;
+    if (request->job->kind != JOB_PROGRAM || program->tests)
+        return true;
+    struct program_tests *tests = put_set_find(&conn->puts, program->digest);
+    if (!tests) {
+        fault_set(&fault,
+                  "job.tests.put: this connection has put no tests %s, or they had to make "
+                  "room for others: put them again",
+                  program->digest);
+        conn_send_error(conn, &request->id, 0, ERROR_TESTS_NOT_FOUND, fault.text);
+        return false;
+    }
+    if (program_tests_check_call(tests, program->call != NULL, &fault) < 0) {
+        conn_send_error(conn, &request->id, 0, ERROR_BAD_REQUEST, fault.text);
+        return false;
+    }
+    program->tests = program_tests_ref(tests);
+    return true;
+}
+
 static void handle_submit(struct supervisor *supervisor, struct conn *conn, struct request *request,
                           size_t size, struct settings *settings)
 {
     /* The decoded job may be longer than the client's text of it. */
     size = MAX(size, job_spec_size(request->job));
+    struct fault fault = FAULT_NULL;
+    int settled = settle(request->job, settings, &fault);
     if (state_refuses_jobs(supervisor)) {
         stats_count_submitted(&supervisor->stats, request->job->kind);
         stats_count_error(&supervisor->stats, request->job->kind, ERROR_DRAINING, clock_now_ns());
@@ -68,6 +101,14 @@ static void handle_submit(struct supervisor *supervisor, struct conn *conn, stru
     } else if (job_set_find(&conn->jobs, &request->id)) {
         conn_send_error(conn, &request->id, 0, ERROR_BAD_REQUEST,
                         "id: already in use by an unfinished job of this connection");
+    } else if (!find_tests(conn, request)) {
+        return;
+    } else if (settled < 0) {
+        stats_count_submitted(&supervisor->stats, request->job->kind);
+        stats_count_error(&supervisor->stats, request->job->kind, ERROR_INTERNAL, clock_now_ns());
+        conn_send_error(conn, &request->id, 0, ERROR_INTERNAL, fault.text);
+    } else if (settled == 0) {
+        conn_park(conn, request, size, settings);
     } else if (is_run(request->job) &&
                queue_has_room(&supervisor->queue, &conn->lane, size) != QUEUE_ROOM) {
         conn_park(conn, request, size, settings);
@@ -89,6 +130,9 @@ void requests_resume(struct supervisor *supervisor)
         if (room == QUEUE_ROOM && is_full && !queue_user_is_owed(&conn->lane))
             room = QUEUE_FULL;
         is_full |= room == QUEUE_FULL;
+        if (room == QUEUE_ROOM && !refused &&
+            settle(conn->parked.request.job, conn->parked.settings, NULL) == 0)
+            continue; /* it keeps its place, but takes no room from those behind it */
         if (room != QUEUE_ROOM && !refused)
             continue;
         conn_unpark(conn); /* its next job may park it at the end of the list */
@@ -111,6 +155,32 @@ void requests_refuse_queued(struct supervisor *supervisor, enum error_code code,
         }
     }
     requests_resume(supervisor);
+}
+
+/* --- put ----------------------------------------------------------------------------------- */
+
+static void handle_put(struct supervisor *supervisor, struct conn *conn, struct request *request,
+                       const struct settings *settings)
+{
+    const struct put_bounds bounds = {
+        .per_client = settings->config.program_put_bytes_per_client,
+        .total = settings->config.program_put_bytes,
+        .used = &supervisor->put_bytes,
+    };
+    enum error_code code = ERROR_INTERNAL;
+    struct fault fault = FAULT_NULL;
+    const struct bytes *id = request->id.data ? &request->id : NULL;
+    _cleanup_bytes_ struct bytes payload = BYTES_NULL;
+    size_t count = request->tests->count, size = request->tests->size;
+    if (put_set_add(&conn->puts, request->digest, request->tests, &bounds, &code, &fault) < 0) {
+        conn_send_error(conn, id, 0, code, fault.text);
+        return;
+    }
+    request->tests = NULL;
+    if (reply_stored(&request->id, request->digest, count, size, &payload) == 0)
+        conn_send(conn, &payload);
+    else
+        conn_send_error(conn, id, 0, ERROR_INTERNAL, "out of memory");
 }
 
 /* --- cancel -------------------------------------------------------------------------------- */
@@ -236,6 +306,9 @@ static void on_request(struct conn *conn, struct request *request, size_t size,
     case REQUEST_CANCEL:
         handle_cancel(supervisor, conn, request);
         break;
+    case REQUEST_PUT:
+        handle_put(supervisor, conn, request, settings);
+        break;
     case REQUEST_STATUS:
         send_view(supervisor, conn, status_reply);
         break;
@@ -273,6 +346,7 @@ static void on_gone(struct conn *conn, void *userdata)
             job_free(job);
         }
     }
+    put_set_deinit(&conn->puts);
     event_active(supervisor->turn, 0, 0);
 }
 

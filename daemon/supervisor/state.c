@@ -8,6 +8,10 @@
 #define STALLS_PER_TIMEOUT 30
 #define STALL_MIN_MS UINT64_C(100)
 
+/* A service asks for the versions of languages that long after its start or a reload: what is more
+ * urgent then comes first. */
+#define LANGUAGES_DELAY_MS UINT64_C(2000)
+
 /* --- the phase ----------------------------------------------------------------------------- */
 
 static _unused_ bool may_follow(enum phase phase, enum phase next)
@@ -97,6 +101,21 @@ void state_adopt(struct supervisor *supervisor, struct settings *settings)
     /* A private daemon has one client and nobody whom that could keep waiting. */
     env->reply_timeout_ms = supervisor->single_client ? 0 : config->reply_timeout_ms;
     state_bound_receiving(supervisor);
+}
+
+/* Requests may wait for it. */
+static void on_language(void *userdata)
+{
+    const struct supervisor *supervisor = userdata;
+    event_active(supervisor->turn, 0, 0);
+}
+
+int state_attach_languages(struct supervisor *supervisor, const struct settings *settings)
+{
+    int r = languages_attach(settings->languages, supervisor->base, on_language, supervisor);
+    if (r == 0 && !supervisor->single_client && settings->config.languages_ask)
+        languages_ask_all(settings->languages, LANGUAGES_DELAY_MS);
+    return r;
 }
 
 struct settings_host state_host(const struct supervisor *supervisor)

@@ -53,6 +53,7 @@ struct supervisor {
     struct conn_list conns; /* every connection that is not freed yet */
     size_t conn_count;
     uint64_t last_conn_no, last_job_no;
+    size_t put_bytes; /* of the tests that connections have put */
     uint64_t started_ns;    /* CLOCK_MONOTONIC */
     uint64_t started_at_ns; /* since the epoch */
 
@@ -93,6 +94,10 @@ void state_bound_receiving(struct supervisor *supervisor);
 
 /* Puts SETTINGS (taken) into force for everything but the pool. */
 void state_adopt(struct supervisor *supervisor, struct settings *settings);
+
+/* Lets the languages of SETTINGS be asked for their versions: in the background of a service, of a
+ * private daemon those that jobs want. The event loop exists. 0 or -ENOMEM. */
+int state_attach_languages(struct supervisor *supervisor, const struct settings *settings);
 
 /* The lowest priority that is logged under CONFIG, as syslog(3) numbers it. */
 int state_log_level(const struct config *config);

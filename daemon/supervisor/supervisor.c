@@ -349,6 +349,8 @@ static int set_up(struct supervisor *supervisor, const struct supervisor_options
 {
     int r = set_up_events(supervisor);
     if (r == 0)
+        r = state_attach_languages(supervisor, supervisor->settings);
+    if (r == 0)
         r = set_up_conn_env(supervisor);
     if (r < 0) {
         fault_set(fault, "setting up the event loop: %s", strerror(-r));
@@ -454,6 +456,8 @@ void supervisor_deinit(struct supervisor *supervisor)
     for (size_t i = 0; i < SUPERVISOR_SIGNALS; i++)
         supervisor->signals[i] = consume_event(supervisor->signals[i]);
     log_detach(&supervisor->log);
+    if (supervisor->settings)
+        languages_detach(supervisor->settings->languages);
     if (supervisor->base)
         event_base_free(supervisor->base);
     stats_deinit(&supervisor->stats);

@@ -389,6 +389,7 @@ class Daemon:
             f"daemon.socket={self.socket}",
             f"daemon.work_dir={self.work}",
             "daemon.socket_group=",
+            "languages.ask_versions=no",  # tests look at the daemon's children
             f"daemon.user={ACCOUNT}",
             *([f"daemon.slots={slots}"] if slots else []),  # else CONFIG's
             *shape.settings,

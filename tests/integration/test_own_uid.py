@@ -411,3 +411,17 @@ print(ask(bytes(8)), ask(b'\\1' + bytes(7)), ask(bytes(9)), ask(b''))
 def test_the_helper_is_not_started_by_hand():
     done = subprocess.run([HELPER], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (64, "rubricd-idmap is started by its socket unit, not by hand\n")
+
+
+@needs_root
+@needs_namespaces
+def test_files_of_another_uid_come_back_and_go_on(own):
+    """The jail reads what is the job's, whatever its mode, and gives it to the next step as its own."""
+    code = "import os; os.mkdir('d'); open('d/f', 'w').write('x'); os.chmod('d/f', 0); os.chmod('d', 0)"
+    again = "import os; s = os.stat('d/f'); assert s.st_uid == os.getuid() and not s.st_mode & 0o777"
+    with own.connect() as client:
+        result = client.run(script(code, collect=["*"]))
+        assert result["files"] == [{"name": "d/f", "mode": "0000", "content": "x"}], result
+        steps = [{"argv": script(text)["argv"]} for text in (code, again)]
+        result = client.run({"kind": "sandbox", "steps": steps})
+        assert result["score"]["passed"], result

@@ -299,8 +299,8 @@ DENIED = [
 BAD = [
     (argv("true"), 'job.argv[0]: "true" is not an absolute path'),
     (argv(), "job.argv: expected 1 to 60 strings, got 0"),
-    ({"kind": "sandbox"}, "job: expected exactly one of argv, snippet and generation"),
-    (argv("/bin/true", snippet="x"), "job: expected exactly one of argv, snippet and generation"),
+    ({"kind": "sandbox"}, "job: expected exactly one of argv, snippet, generation and steps"),
+    (argv("/bin/true", snippet="x"), "job: expected exactly one of argv, snippet, generation and steps"),
     ({"kind": "sandbox", "snippet": "x", "runner": "perl"},
      'job.runner: unknown runner "perl"; there are shell and python'),
     (argv("/bin/true", cwd="/"), "job.cwd: unknown field"),

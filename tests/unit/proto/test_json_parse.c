@@ -99,12 +99,16 @@ static void test_places(void **state)
     (void)state;
     assert_int_equal(json_parse(text, strlen(text), &value, &places, &wrong), 0);
     const json_t *a = json_object_get(value, "a"), *b = json_object_get(a, "b");
-    assert_int_equal(places.count, 2);
+    const json_t *e = json_object_get(value, "e"), *f = json_object_get(json_array_get(e, 0), "f");
+    assert_int_equal(places.count, 4);
     assert_in_range(json_place_length(&places, b), 30, sizeof(copy));
     size_t n = json_place_copy(&places, b, copy);
     copy[n] = '\0';
     assert_string_equal(copy, "[1.50,\" \\\" ] \",{\"c\":1e0}]");
-    assert_int_equal(json_place_length(&places, a), 0);
+    n = json_place_copy(&places, e, copy);
+    copy[n] = '\0';
+    assert_string_equal(copy, "[{\"f\":1}]");
+    assert_int_equal(json_place_length(&places, f), 0);
     assert_int_equal(json_place_length(NULL, b), 0);
 }
 

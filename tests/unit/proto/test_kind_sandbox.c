@@ -172,7 +172,7 @@ static void test_snippets(void **state)
     assert_string_equal(sandbox_runner_file(SANDBOX_PYTHON), ".snippet.py");
 }
 
-#define ONE_OF "job: expected exactly one of argv, snippet and generation"
+#define ONE_OF "job: expected exactly one of argv, snippet, generation and steps"
 
 static void test_what_is_run(void **state)
 {

@@ -254,15 +254,37 @@ static void test_colour(void **state)
     assert_string_equal(text, page);
 }
 
+static void test_languages(void **state)
+{
+    static const char status[] =
+        "{'languages':[{'name':'c','available':true,'version':'gcc 12\\u001b[31m of a length that "
+        "is "
+        "cut'},{'name':'d','available':true},{'name':'go','available':false,'why_not':'no go'},"
+        "{'name':'r','available':false}]}";
+    static const char expected[] = "\n"
+                                   "language      version\n"
+                                   "c             gcc 12\\x1b[31m of a lengt...\n"
+                                   "d             not asked for its version...\n"
+                                   "not here      go, r\n";
+    (void)state;
+    _cleanup_free_ char *text = render_in(status, 42, 0, false);
+    assert_true(strlen(text) > strlen(expected));
+    assert_string_equal(text + strlen(text) - strlen(expected), expected);
+    /* A page that has to fit a terminal leaves them out. */
+    _cleanup_free_ char *fitted = render_in(status, 42, 40, false);
+    assert_null(strstr(fitted, "language"));
+}
+
 static void test_wrong_types(void **state)
 {
     static const char *const odd[] = {
         "{}",
         "{'version':3,'slots':{},'queue':[],'clients':'x','counters':null,"
-        "'last_failures':7,'isolation':[],'memory':''}",
+        "'last_failures':7,'isolation':[],'memory':'','languages':3}",
         "{'slots':[null,3,{'job':{}},{'state':[]}],'clients':[null,{}],'clients_total':-"
         "5,"
-        "'last_failures':[null,{}],'isolation':{'layers':[3,null],'missing':[null,{}]},"
+        "'last_failures':[null,{}],'languages':[null,3,{},{'available':true}],"
+        "'isolation':{'layers':[3,null],'missing':[null,{}]},"
         "'counters':{'errors':{'x':'y'}},'uptime_ms':-1,'memory':{'rss_bytes':-7}}",
     };
     (void)state;
@@ -279,7 +301,7 @@ int main(void)
         cmocka_unit_test(test_widths),         cmocka_unit_test(test_narrow),
         cmocka_unit_test(test_wide),           cmocka_unit_test(test_short),
         cmocka_unit_test(test_short_of_kinds), cmocka_unit_test(test_colour),
-        cmocka_unit_test(test_wrong_types),
+        cmocka_unit_test(test_wrong_types),    cmocka_unit_test(test_languages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

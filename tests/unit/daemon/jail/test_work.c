@@ -479,7 +479,7 @@ static void add_file(int fd, const char *name, const char *text)
 static int unpack(int cwd, int records)
 {
     (void)lseek(records, 0, SEEK_SET);
-    int r = work_unpack(cwd, records);
+    int r = work_unpack(cwd, records, false);
     (void)close(records);
     return r;
 }

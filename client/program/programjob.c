@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+#include "programjob.h"
+#include "language.h"
+#include "testfiles.h"
+#include "testnames.h"
+
+#include "client/cli/files.h"
+#include "client/cli/limits.h"
+
+#include <string.h>
+
+/* Takes VALUE, which may be NULL for lack of memory. */
+static int put(json_t *object, const char *name, json_t *value)
+{
+    return json_object_set_new(object, name, value) < 0 ? -ENOMEM : 0;
+}
+
+/* --- tests --------------------------------------------------------------------------------- */
+
+/* Reads file I as content of a test; LEFT counts the bytes that the tests may still have. */
+static int read_content(struct test_files *files, size_t i, size_t *left, json_t **ret,
+                        struct fault *fault)
+{
+    _cleanup_bytes_ struct bytes content = BYTES_NULL;
+    int r = test_files_read(files, i, *left, &content, fault);
+    if (r == -EFBIG)
+        (void)fault_set(fault, "%s: the tests have more than %zu MiB", files->path,
+                        PROGRAM_JOB_MAX >> 20);
+    if (r < 0)
+        return r;
+    *left -= content.length;
+    *ret = file_content(&content);
+    return *ret ? 0 : -ENOMEM;
+}
+
+static int add_test(struct test_files *files, const struct test_pair *pair, size_t *left,
+                    json_t *tests, json_t *names, struct fault *fault)
+{
+    _cleanup_json_ json_t *input = NULL, *output = NULL, *name = json_string(pair->name);
+    if (!name)
+        return fault_set(fault, "%s: \"%s\" is not UTF-8", files->path, pair->name);
+    int r = read_content(files, pair->input, left, &input, fault);
+    if (r == 0)
+        r = read_content(files, pair->output, left, &output, fault);
+    if (r < 0)
+        return r;
+    json_t *test = json_pack("{s:O,s:O,s:O}", "name", name, "input", input, "output", output);
+    if (json_array_append_new(tests, test) < 0 || json_array_append(names, name) < 0)
+        return -ENOMEM;
+    return 0;
+}
+
+static int put_tests(json_t *job, const char *path, json_t *names, struct fault *fault)
+{
+    _cleanup_test_files_ struct test_files files = TEST_FILES_NULL;
+    _cleanup_test_pairs_ struct test_pairs pairs = TEST_PAIRS_NULL;
+    struct fault why = FAULT_NULL;
+    size_t left = PROGRAM_JOB_MAX;
+    json_t *tests = json_array();
+    int r = put(job, "tests", tests);
+    if (r == 0)
+        r = test_files_open(path, &files, fault);
+    if (r < 0)
+        return r;
+    r = test_pairs_find((const char *const *)files.names, files.n, &pairs, &why);
+    if (r < 0 && why.text[0])
+        (void)fault_set(fault, "%s: %s", path, why.text);
+    for (size_t i = 0; r == 0 && i < pairs.n; i++)
+        r = add_test(&files, &pairs.pairs[i], &left, tests, names, fault);
+    return r;
+}
+
+/* --- the program --------------------------------------------------------------------------- */
+
+static int put_language(json_t *job, const char *source, const char *language, struct fault *fault)
+{
+    const char *known = language ? language : language_of_file(source);
+    if (!known)
+        return fault_set(fault, "%s: its name does not tell its language; give --language", source);
+    json_t *text = json_string(known);
+    return text ? put(job, "language", text)
+                : fault_set(fault, "--language: \"%s\" is not UTF-8", known);
+}
+
+static int put_code(json_t *job, const char *source, struct fault *fault)
+{
+    _cleanup_bytes_ struct bytes code = BYTES_NULL;
+    int r = file_read_all(source, PROGRAM_JOB_MAX, &code, fault);
+    if (r < 0)
+        return r;
+    json_t *text = json_stringn(code.data, code.length);
+    return text ? put(job, "code", text) : fault_set(fault, "%s: it is not UTF-8", source);
+}
+
+/* Puts the value of OPTION as the limit KEY. */
+static int put_limit(json_t *job, const char *option, const char *key, const char *value,
+                     struct fault *fault)
+{
+    _cleanup_free_ char *text = NULL;
+    struct fault why = FAULT_NULL;
+    if (!value)
+        return 0;
+    if (asprintf(&text, "%s=%s", key, value) < 0) {
+        text = NULL;
+        return -ENOMEM;
+    }
+    const struct text_list list = {.items = (const char *[]){text}, .n = 1};
+    int r = limits_add(job, &list, &why);
+    /* It speaks of --limit KEY; people have given OPTION. */
+    const char *what = strstr(why.text, ": ");
+    if (r < 0 && what)
+        (void)fault_set(fault, "%s%s", option, what);
+    return r;
+}
+
+static int put_rules(json_t *job, const struct program_options *options, struct fault *fault)
+{
+    int r = limits_add(job, &options->limits, fault);
+    if (r == 0)
+        r = put_limit(job, "--time", "wall_clock", options->time, fault);
+    if (r == 0)
+        r = put_limit(job, "--memory", "memory_bytes", options->memory, fault);
+    if (r == 0)
+        r = put(job, "stop", json_string(options->all ? "all" : "first_failure"));
+    if (r < 0 || !options->compare)
+        return r;
+    json_t *compare = json_string(options->compare);
+    return compare ? put(job, "compare", compare)
+                   : fault_set(fault, "--compare: \"%s\" is not UTF-8", options->compare);
+}
+
+int program_job(const char *source, const struct program_options *options, json_t **ret,
+                json_t **ret_names, struct fault *fault)
+{
+    _cleanup_json_ json_t *job = json_pack("{s:s}", "kind", "program"), *names = json_array();
+    if (!job || !names)
+        return -ENOMEM;
+    if (!options->tests)
+        return fault_set(fault,
+                         "run-program: --tests is missing; see rubricctl run-program --help");
+    int r = put_language(job, source, options->language, fault);
+    if (r == 0)
+        r = put_code(job, source, fault);
+    if (r == 0)
+        r = put_rules(job, options, fault);
+    if (r == 0)
+        r = put_tests(job, options->tests, names, fault);
+    if (r == 0) {
+        *ret = TAKE_PTR(job);
+        *ret_names = TAKE_PTR(names);
+    }
+    return r;
+}

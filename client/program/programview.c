@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+#include "programview.h"
+
+#include "client/terminal/member.h"
+#include "client/terminal/table.h"
+#include "client/terminal/text.h"
+#include "proto/printable.h"
+
+#include <string.h>
+
+#define GREEN "32"
+#define RED "31"
+#define FAINT "2"
+
+/* Lines of a program's standard error beneath its test. */
+#define STDERR_LINES 5
+#define INDENT "    "
+#define LABEL 10
+/* Bytes of a line of somebody else's that are looked at: no terminal is wider. */
+#define LINE_SHOWN_MAX 2048
+
+/* --- what others wrote --------------------------------------------------------------------- */
+
+/* Writes TEXT as it was laid out; the terminal obeys none of it. */
+static void put_as_written(FILE *out, const char *text, size_t n)
+{
+    char shown[PRINTABLE_CHARACTER_MAX];
+    for (size_t i = 0; i < n;) {
+        i += printable_character(text + i, n - i, PRINTABLE_KEPT, shown);
+        (void)fputs(shown, out);
+    }
+    if (n > 0 && text[n - 1] != '\n')
+        (void)fputc('\n', out);
+}
+
+/* Writes TEXT as one line in at most COLUMNS. It may hold NUL. */
+static void put_line(FILE *out, const char *text, size_t n, size_t columns)
+{
+    char shown[LINE_SHOWN_MAX];
+    (void)printable(text, n, PRINTABLE_ESCAPED, shown, sizeof(shown));
+    (void)text_put_fit(out, shown, columns);
+    (void)fputc('\n', out);
+}
+
+/* Writes the last lines of TEXT, each cut to the width. */
+static void put_last_lines(FILE *out, const char *text, size_t n, const struct programview *view)
+{
+    while (n > 0 && text[n - 1] == '\n')
+        n--;
+    size_t from = n, lines = 0;
+    while (from > 0 && (lines += text[from - 1] == '\n') < STDERR_LINES)
+        from--;
+    if (from > 0)
+        (void)fputs(INDENT "...\n", out);
+    while (from < n) {
+        const char *end = memchr(text + from, '\n', n - from);
+        size_t length = end ? (size_t)(end - text) - from : n - from;
+        (void)fputs(INDENT, out);
+        put_line(out, text + from, length, view->columns - strlen(INDENT));
+        from += length + 1;
+    }
+}
+
+/* --- one test ------------------------------------------------------------------------------ */
+
+/* "wrong_answer" -> "wrong answer" */
+static void show_verdict(const char *verdict, char *out, size_t size)
+{
+    (void)snprintf(out, size, "%s", verdict);
+    for (char *c = out; (c = strchr(c, '_'));)
+        *c = ' ';
+}
+
+/* Whole milliseconds are all that is known. */
+static const char *show_time(int64_t ms, char out[TEXT_QUANTITY_MAX])
+{
+    if (ms >= 1000)
+        return text_brief_duration((double)ms, out);
+    (void)snprintf(out, TEXT_QUANTITY_MAX, "%dms", (int)ms);
+    return out;
+}
+
+static void put_side(FILE *out, const char *label, const json_t *text,
+                     const struct programview *view)
+{
+    (void)fprintf(out, INDENT "%-*s", LABEL, label);
+    if (json_string_length(text) == 0)
+        (void)fputs("(nothing)\n", out);
+    else
+        put_line(out, json_string_value(text), json_string_length(text),
+                 view->columns - strlen(INDENT) - LABEL);
+}
+
+static void put_difference(FILE *out, const json_t *difference, const struct programview *view)
+{
+    char line[32] = "", text[512];
+    const char *why = json_string_value(json_object_get(difference, "why"));
+    if (!difference)
+        return;
+    if (json_object_get(difference, "line"))
+        (void)snprintf(line, sizeof(line), "line %lld",
+                       (long long)member_integer(difference, "line"));
+    (void)snprintf(text, sizeof(text), "%s%s%.400s", line, *line && why ? ": " : "",
+                   why ? why : "");
+    (void)fputs(INDENT, out);
+    text_put_wrapped(out, text, strlen(INDENT), strlen(INDENT), view->columns);
+    if (json_object_get(difference, "got"))
+        put_side(out, "got", json_object_get(difference, "got"), view);
+    if (json_object_get(difference, "expected"))
+        put_side(out, "expected", json_object_get(difference, "expected"), view);
+}
+
+/* Says how a test's process ended if that is why it did not pass. */
+static void put_end(FILE *out, const json_t *test, const struct programview *view)
+{
+    const json_t *err = json_object_get(test, "stderr"),
+                 *limit = json_object_get(test, "limit_exceeded");
+    int64_t signal = member_integer(test, "signal"), code = member_integer(test, "exit_code");
+    if (json_is_string(limit)) {
+        (void)fputs(INDENT "limit exceeded: ", out);
+        put_line(out, json_string_value(limit), json_string_length(limit), view->columns - 20);
+    } else if (signal > 0) {
+        const char *name = sigabbrev_np((int)signal);
+        (void)fprintf(out, INDENT "signal %d", (int)signal);
+        (void)fprintf(out, name ? " (SIG%s)\n" : "\n", name);
+    } else if (code > 0) {
+        (void)fprintf(out, INDENT "exit status %d\n", (int)code);
+    }
+    if (json_string_length(err) > 0)
+        put_last_lines(out, json_string_value(err), json_string_length(err), view);
+}
+
+static bool put_test(const struct table *table, const json_t *test, const char *name,
+                     const struct programview *view)
+{
+    char time[TEXT_QUANTITY_MAX], memory[TEXT_QUANTITY_MAX], verdict[64];
+    const json_t *usage = json_object_get(test, "usage");
+    bool passed = strcmp(member_text(test, "verdict"), "pass") == 0;
+    show_verdict(member_text(test, "verdict"), verdict, sizeof(verdict));
+    const char *const cells[] = {
+        name,
+        usage ? show_time(member_integer(usage, "wall_clock_ms"), time) : "",
+        usage ? text_size(member_integer(usage, "max_rss_bytes"), memory) : "",
+        verdict,
+    };
+    table_put_row(table, cells, !view->colour ? NULL : passed ? GREEN : RED);
+    if (!passed) {
+        put_difference(table->out, json_object_get(test, "difference"), view);
+        put_end(table->out, test, view);
+    }
+    return passed;
+}
+
+/* --- all of it ----------------------------------------------------------------------------- */
+
+static size_t widest(const json_t *names)
+{
+    size_t most = strlen("test");
+    for (size_t i = 0; i < json_array_size(names); i++) {
+        const json_t *name = json_array_get(names, i);
+        most = MAX(most, text_columns(json_string_value(name), json_string_length(name)));
+    }
+    return most;
+}
+
+static size_t put_tests(FILE *out, const json_t *tests, const json_t *names,
+                        const struct programview *view)
+{
+    const struct table_column columns[] = {
+        {.heading = "test", .width = 4, .most = widest(names)},
+        {.heading = "time", .width = 6, .right = true},
+        {.heading = "memory", .width = 10, .right = true},
+        {.heading = "verdict", .width = 14},
+    };
+    struct table table;
+    size_t passed = 0;
+    table_init(&table, out, columns, ARRAY_SIZE(columns), view->columns);
+    table_put_headings(&table);
+    for (size_t i = 0; i < json_array_size(tests); i++) {
+        const json_t *test = json_array_get(tests, i);
+        const char *name = json_string_value(json_array_get(names, i));
+        passed += put_test(&table, test, name ? name : member_text(test, "name"), view);
+    }
+    return passed;
+}
+
+static void put_compile(FILE *out, const json_t *compile)
+{
+    const json_t *output = json_object_get(compile, "output");
+    put_as_written(out, json_string_value(output), json_string_length(output));
+}
+
+void programview_put(FILE *out, const json_t *result, const json_t *names,
+                     const struct programview *view)
+{
+    const json_t *tests = json_object_get(result, "tests");
+    size_t passed = 0, run = json_array_size(tests), all = MAX(json_array_size(names), run);
+    char verdict[64];
+    put_compile(out, json_object_get(result, "compile"));
+    if (run > 0) {
+        passed = put_tests(out, tests, names, view);
+    } else {
+        show_verdict(member_text(result, "verdict"), verdict, sizeof(verdict));
+        text_put_coloured(out, view->colour ? RED : NULL, verdict);
+        (void)fputc('\n', out);
+    }
+    if (run > 0 && run < all) {
+        char left[96];
+        (void)snprintf(left, sizeof(left),
+                       "%zu test%s behind the first failure not run; --all runs all", all - run,
+                       text_plural(all - run));
+        text_put_coloured(out, view->colour ? FAINT : NULL, left);
+        (void)fputc('\n', out);
+    }
+    (void)fprintf(out, "%zu of %zu passed\n", passed, all);
+}

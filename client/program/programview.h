@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* The answer to a job of kind `program`, for people. Pure. */
+
+#include "proto/json.h"
+
+#include <stdio.h>
+
+struct programview {
+    size_t columns;
+    bool colour;
+};
+
+/* Writes RESULT: the compiler's words if it failed or warned, a row for each test with what went
+ * wrong beneath it, and "N of M passed". NAMES has those of all tests. */
+void programview_put(FILE *out, const json_t *result, const json_t *names,
+                     const struct programview *view);

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+#include "testnames.h"
+#include "language.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Stands for the word that says what a file is; no name has this character (testfiles.h). */
+#define ROLE '\1'
+
+enum role { NONE, INPUT, OUTPUT };
+
+/* A name, as far as its role is known. */
+struct candidate {
+    char *key; /* the name with ROLE for its word; owned */
+    size_t name;
+    enum role role;
+};
+
+struct candidates {
+    struct candidate *items;
+    size_t n;
+};
+
+static void free_candidates(struct candidates *candidates)
+{
+    for (size_t i = 0; i < candidates->n; i++)
+        free(candidates->items[i].key);
+    free(candidates->items);
+}
+
+void test_pairs_deinit(struct test_pairs *pairs)
+{
+    for (size_t i = 0; i < pairs->n; i++)
+        free(pairs->pairs[i].name);
+    free(pairs->pairs);
+    *pairs = (struct test_pairs)TEST_PAIRS_NULL;
+}
+
+/* --- roles --------------------------------------------------------------------------------- */
+
+static enum role role_of_word(const char *word, size_t n)
+{
+    static const struct {
+        const char *word;
+        enum role role;
+    } words[] = {
+        {"in", INPUT},      {"inp", INPUT},     {"input", INPUT},    {"inputs", INPUT},
+        {"stdin", INPUT},   {"out", OUTPUT},    {"output", OUTPUT},  {"outputs", OUTPUT},
+        {"ans", OUTPUT},    {"answer", OUTPUT}, {"answers", OUTPUT}, {"expected", OUTPUT},
+        {"stdout", OUTPUT},
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        if (strlen(words[i].word) == n && strncasecmp(words[i].word, word, n) == 0)
+            return words[i].role;
+    return NONE;
+}
+
+/* Appends ROLE to KEY of LENGTH bytes; "expected_output" is one word. */
+static size_t put_role(char *key, size_t length)
+{
+    size_t at = length;
+    if (at > 0 && (key[at - 1] == '_' || key[at - 1] == '-'))
+        at--;
+    if (at > 0 && key[at - 1] == ROLE)
+        return at;
+    key[length] = ROLE;
+    return length + 1;
+}
+
+/* Makes the key of NAME. The last word that says so decides the role. 0 or -ENOMEM. */
+static int classify(const char *name, char **ret_key, enum role *ret_role)
+{
+    char *key = malloc(strlen(name) + 1);
+    size_t length = 0;
+    if (!key)
+        return -ENOMEM;
+    *ret_role = NONE;
+    while (*name) {
+        size_t n = 0;
+        while (isalpha((unsigned char)name[n]))
+            n++;
+        enum role role = n > 0 ? role_of_word(name, n) : NONE;
+        if (role != NONE) {
+            *ret_role = role;
+            length = put_role(key, length);
+        } else {
+            n = MAX(n, (size_t)1);
+            memcpy(key + length, name, n);
+            length += n;
+        }
+        name += n;
+    }
+    key[length] = '\0';
+    *ret_key = key;
+    return 0;
+}
+
+static int compare_names(const void *a, const void *b, void *names_)
+{
+    const char *const *names = names_;
+    return strcmp(names[*(const size_t *)a], names[*(const size_t *)b]);
+}
+
+/* Whether NAME is that of no test, whatever words it has: hidden, a source, or a document. */
+static bool is_other(const char *name)
+{
+    static const char *const documents[] = {".md",  ".pdf", ".html", ".tex", ".h",
+                                            ".hpp", ".exe", ".json", ".yaml"};
+    if (name[0] == '.' || strstr(name, "/.") || strncmp(name, "__MACOSX/", 9) == 0)
+        return true;
+    const char *dot = strrchr(name, '.');
+    for (size_t i = 0; dot && i < ARRAY_SIZE(documents); i++)
+        if (strcasecmp(dot, documents[i]) == 0)
+            return true;
+    return language_of_file(name) != NULL;
+}
+
+/* Finds pairs of NAME and NAME.a. ORDER sorts the names. */
+static void mark_polygon(const char *const *names, size_t n, const size_t *order, bool *is_answer,
+                         bool *has_answer)
+{
+    /* In that order NAME comes before NAME.a, but others may lie between. */
+    for (size_t i = 0; i < n; i++) {
+        const char *name = names[order[i]];
+        size_t length = strlen(name), low = 0, high = i;
+        if (length < 3 || strcmp(name + length - 2, ".a") != 0)
+            continue;
+        while (low < high) {
+            size_t middle = low + (high - low) / 2;
+            const char *other = names[order[middle]];
+            int r = strncmp(other, name, length - 2);
+            if (r == 0 && other[length - 2] == '\0') {
+                is_answer[order[i]] = has_answer[order[middle]] = true;
+                break;
+            }
+            if (r < 0)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+    }
+}
+
+static int add_candidate(const char *const *names, size_t name, const bool *is_answer,
+                         const bool *has_answer, struct candidates *candidates)
+{
+    struct candidate *item = &candidates->items[candidates->n];
+    *item = (struct candidate){.name = name};
+    if (is_other(names[name]))
+        return 0;
+    if (is_answer[name] || has_answer[name]) {
+        size_t length = strlen(names[name]) - (is_answer[name] ? 2 : 0);
+        item->role = is_answer[name] ? OUTPUT : INPUT;
+        item->key = strndup(names[name], length);
+        if (!item->key)
+            return -ENOMEM;
+    } else {
+        int r = classify(names[name], &item->key, &item->role);
+        if (r < 0)
+            return r;
+    }
+    if (item->role == NONE)
+        free(item->key);
+    else
+        candidates->n++;
+    return 0;
+}
+
+static int find_candidates(const char *const *names, size_t n, struct candidates *candidates)
+{
+    _cleanup_free_ size_t *order = calloc(n + 1, sizeof(*order));
+    _cleanup_free_ bool *is_answer = calloc(n + 1, sizeof(*is_answer)),
+                        *has_answer = calloc(n + 1, sizeof(*has_answer));
+    candidates->items = calloc(n + 1, sizeof(*candidates->items));
+    if (!order || !is_answer || !has_answer || !candidates->items)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++)
+        order[i] = i;
+    qsort_r(order, n, sizeof(*order), compare_names, (void *)(uintptr_t)names);
+    mark_polygon(names, n, order, is_answer, has_answer);
+    for (size_t i = 0; i < n; i++) {
+        int r = add_candidate(names, i, is_answer, has_answer, candidates);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* --- pairs --------------------------------------------------------------------------------- */
+
+static int compare_candidates(const void *a_, const void *b_)
+{
+    const struct candidate *a = a_, *b = b_;
+    int r = strcmp(a->key, b->key);
+    return r != 0 ? r : (int)a->role - (int)b->role;
+}
+
+/* Checks the COUNT candidates of one key, sorted by their roles. */
+static int check_group(const char *const *names, const struct candidate *group, size_t count,
+                       struct fault *fault)
+{
+    const char *first = names[group[0].name], *last = names[group[count - 1].name];
+    if (count == 1)
+        return fault_set(fault,
+                         group[0].role == INPUT
+                             ? "%s is an input without an expected output beside it"
+                             : "%s is an expected output without an input beside it",
+                         first);
+    if (group[0].role == OUTPUT || group[1].role == INPUT)
+        return fault_set(fault, "%s and %s are both the %s of one test", first,
+                         names[group[1].name], group[0].role == INPUT ? "input" : "output");
+    if (count > 2)
+        return fault_set(fault, "%s and %s are both the expected output for %s",
+                         names[group[1].name], last, first);
+    return 0;
+}
+
+/* Makes a name for people of KEY: without the role, what joined it to the rest, and ".txt". */
+static char *make_name(const char *key, const char *input)
+{
+    static const char joints[] = "._-/ ";
+    char *name = malloc(strlen(key) + 1);
+    size_t length = 0;
+    if (!name)
+        return NULL;
+    for (; *key; key++) {
+        bool joint = strchr(joints, *key) != NULL;
+        bool double_joint = joint && (length == 0 || strchr(joints, name[length - 1]));
+        if (*key != ROLE && !double_joint)
+            name[length++] = *key;
+    }
+    if (length > 4 && strncmp(name + length - 4, ".txt", 4) == 0)
+        length -= 4;
+    while (length > 0 && strchr(joints, name[length - 1]))
+        length--;
+    name[length] = '\0';
+    if (length > 0 && strcmp(name, "txt") != 0)
+        return name;
+    free(name);
+    return strdup(input);
+}
+
+static int compare_pairs(const void *a, const void *b)
+{
+    return strverscmp(((const struct test_pair *)a)->name, ((const struct test_pair *)b)->name);
+}
+
+static int make_pairs(const char *const *names, const struct candidates *candidates,
+                      struct test_pairs *pairs, struct fault *fault)
+{
+    const struct candidate *items = candidates->items;
+    for (size_t i = 0, count; i < candidates->n; i += count) {
+        for (count = 1;
+             i + count < candidates->n && strcmp(items[i].key, items[i + count].key) == 0;)
+            count++;
+        int r = check_group(names, &items[i], count, fault);
+        if (r < 0)
+            return r;
+        if (pairs->n == TEST_PAIRS_MAX)
+            return fault_set(fault, "there are more than %d tests", TEST_PAIRS_MAX);
+        struct test_pair *pair = &pairs->pairs[pairs->n];
+        *pair = (struct test_pair){.input = items[i].name, .output = items[i + 1].name};
+        pair->name = make_name(items[i].key, names[pair->input]);
+        if (!pair->name)
+            return -ENOMEM;
+        pairs->n++;
+    }
+    return 0;
+}
+
+/* Has tests whose names became the same be called as their inputs are. */
+static int tell_apart(const char *const *names, struct test_pairs *pairs)
+{
+    bool same = false;
+    for (size_t i = 1; i < pairs->n; i++)
+        same = same || strcmp(pairs->pairs[i - 1].name, pairs->pairs[i].name) == 0;
+    for (size_t i = 0; same && i < pairs->n; i++) {
+        char *name = strdup(names[pairs->pairs[i].input]);
+        if (!name)
+            return -ENOMEM;
+        free(pairs->pairs[i].name);
+        pairs->pairs[i].name = name;
+    }
+    if (same)
+        qsort(pairs->pairs, pairs->n, sizeof(*pairs->pairs), compare_pairs);
+    return 0;
+}
+
+/* Removes the folder that all tests lie in from their names. */
+static void drop_folder(struct test_pairs *pairs)
+{
+    const char *first = pairs->pairs[0].name, *slash = strrchr(first, '/');
+    size_t n = slash ? (size_t)(slash - first) + 1 : 0;
+    for (size_t i = 1; i < pairs->n; i++) {
+        while (n > 0 && strncmp(first, pairs->pairs[i].name, n) != 0)
+            for (n--; n > 0 && first[n - 1] != '/';)
+                n--;
+    }
+    for (size_t i = 0; n > 0 && i < pairs->n; i++) {
+        char *name = pairs->pairs[i].name;
+        memmove(name, name + n, strlen(name + n) + 1);
+    }
+}
+
+int test_pairs_find(const char *const *names, size_t n, struct test_pairs *ret, struct fault *fault)
+{
+    _cleanup_(free_candidates) struct candidates candidates = {NULL, 0};
+    _cleanup_test_pairs_ struct test_pairs pairs = TEST_PAIRS_NULL;
+    int r = find_candidates(names, n, &candidates);
+    if (r < 0)
+        return r;
+    if (candidates.n == 0)
+        return fault_set(fault,
+                         "there are no tests among its %zu file%s; tests are pairs such as "
+                         "1.in and 1.out, 1.in and 1.ans, input1.txt and output1.txt, "
+                         "in/1.txt and out/1.txt, or 1 and 1.a",
+                         n, n == 1 ? "" : "s");
+    qsort(candidates.items, candidates.n, sizeof(*candidates.items), compare_candidates);
+    pairs.pairs = calloc(candidates.n, sizeof(*pairs.pairs));
+    if (!pairs.pairs)
+        return -ENOMEM;
+    r = make_pairs(names, &candidates, &pairs, fault);
+    if (r < 0)
+        return r;
+    qsort(pairs.pairs, pairs.n, sizeof(*pairs.pairs), compare_pairs);
+    r = tell_apart(names, &pairs);
+    if (r == 0)
+        drop_folder(&pairs);
+    if (r == 0)
+        *ret = TAKE_STRUCT(pairs, TEST_PAIRS_NULL);
+    return r;
+}

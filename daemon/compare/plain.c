@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* Rules of our own.
+ *
+ *   exact            every byte is the same.
+ *   lines            the lines are the same but for the blanks at their ends (space, tab, carriage
+ *                    return); empty lines at the end of the output do not count, nor whether the
+ *                    last line ends in a line feed. What most judges call the default.
+ *   tokens           the same words in the same order, whatever blanks lie between (space, tab,
+ *                    line feed, vertical tab, form feed, carriage return). testlib's wcmp.
+ *   float:ABS,REL    as tokens, but where both words are numbers (decimal, with an optional
+ *                    exponent, inf or nan) their distance may be ABS, or REL times the expected
+ *                    one. Both are read as doubles. nan equals nan, and an infinity one of its
+ *                    sign. As testlib's doubleCompare() does, it forgives 1e-15 more, so that
+ *                    a distance of just ABS passes however it was rounded. */
+#include "number.h"
+#include "rules.h"
+
+#include <math.h>
+
+#define SLACK 1e-15
+#define BLANKS " \t\n\v\f\r"
+
+static int differ(struct mismatch *ret, const char *why, struct span got, struct span expected)
+{
+    *ret = (struct mismatch){.why = why, .got = got, .expected = expected, .at = got.at};
+    return 1;
+}
+
+/* --- lines -------------------------------------------------------------------------------------
+ */
+
+/* Walks two texts line by line after `judge` has prepared each. */
+static int compare_lines(struct span got, struct span expected,
+                         struct span (*prepare)(struct span line), struct mismatch *ret)
+{
+    struct lines left = {.rest = got}, right = {.rest = expected};
+    for (;;) {
+        struct span mine = {got.end, got.end}, theirs = {expected.end, expected.end};
+        bool more = text_next_line(&left, &mine), wanted = text_next_line(&right, &theirs);
+        if (!more && !wanted)
+            return 0;
+        mine = prepare(mine);
+        theirs = prepare(theirs);
+        if (!more)
+            return differ(ret, "the output ends too early", mine, theirs);
+        if (!wanted)
+            return differ(ret, "the output goes on where it should end", mine, theirs);
+        if (!span_equal(mine, theirs))
+            return differ(ret, "the line is not as expected", mine, theirs);
+    }
+}
+
+static struct span keep(struct span line)
+{
+    return line;
+}
+
+static struct span without_blanks(struct span line)
+{
+    while (line.at < line.end &&
+           (line.end[-1] == ' ' || line.end[-1] == '\t' || line.end[-1] == '\r'))
+        line.end--;
+    return line;
+}
+
+/* Returns TEXT without the blank lines at its end. */
+static struct span without_end(struct span text)
+{
+    const char *end = text.end;
+    while (text.at < end &&
+           (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '\r' || end[-1] == '\n'))
+        end--;
+    text.end = end;
+    return text;
+}
+
+int plain_exact(struct span got, struct span expected, struct mismatch *ret)
+{
+    return span_equal(got, expected) ? 0 : compare_lines(got, expected, keep, ret);
+}
+
+int plain_lines(struct span got, struct span expected, struct mismatch *ret)
+{
+    return compare_lines(without_end(got), without_end(expected), without_blanks, ret);
+}
+
+/* --- tokens ------------------------------------------------------------------------------------
+ */
+
+struct tolerance {
+    double absolute, relative;
+};
+
+static bool within(const struct tolerance *tolerance, struct span got, struct span expected)
+{
+    struct number mine, theirs;
+    if (!number_parse(got, NUMBER_PLAIN, &mine) || !number_parse(expected, NUMBER_PLAIN, &theirs))
+        return false;
+    double a = number_double(&mine), b = number_double(&theirs);
+    if (isnan(a) || isnan(b))
+        return isnan(a) && isnan(b);
+    if (isinf(a) || isinf(b))
+        return a == b;
+    return fabs(a - b) <= fmax(tolerance->absolute, tolerance->relative * fabs(b)) + SLACK;
+}
+
+/* TOLERANCE is NULL if equal words are wanted. */
+static int compare_tokens(struct span got, struct span expected, const struct tolerance *tolerance,
+                          struct mismatch *ret)
+{
+    for (;;) {
+        struct span mine, theirs;
+        bool more = text_token_between(&got, BLANKS, &mine),
+             wanted = text_token_between(&expected, BLANKS, &theirs);
+        if (!more && !wanted)
+            return 0;
+        if (!more)
+            return differ(ret, "the output ends too early", mine, theirs);
+        if (!wanted)
+            return differ(ret, "the output goes on where it should end", mine, theirs);
+        if (span_equal(mine, theirs))
+            continue;
+        if (!tolerance)
+            return differ(ret, "the word is not as expected", mine, theirs);
+        if (!within(tolerance, mine, theirs))
+            return differ(ret, "the word is not as expected, nor a number close enough to it", mine,
+                          theirs);
+    }
+}
+
+int plain_tokens(struct span got, struct span expected, struct mismatch *ret)
+{
+    return compare_tokens(got, expected, NULL, ret);
+}
+
+int plain_float(struct span got, struct span expected, double absolute, double relative,
+                struct mismatch *ret)
+{
+    const struct tolerance tolerance = {absolute, relative};
+    return compare_tokens(got, expected, &tolerance, ret);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+#include "puts.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+void put_set_init(struct put_set *set)
+{
+    *set = (struct put_set){.count = 0};
+    TAILQ_INIT(&set->list);
+}
+
+static void drop(struct put_set *set, struct put *put)
+{
+    assert(set->count > 0 && set->bytes >= put->tests->size);
+    TAILQ_REMOVE(&set->list, put, of_set);
+    set->count--;
+    set->bytes -= put->tests->size;
+    program_tests_unref(put->tests);
+    free(put);
+}
+
+void put_set_deinit(struct put_set *set)
+{
+    while (!TAILQ_EMPTY(&set->list))
+        drop(set, TAILQ_FIRST(&set->list));
+}
+
+static struct put *find(const struct put_set *set, const char *digest)
+{
+    struct put *put;
+    TAILQ_FOREACH(put, &set->list, of_set)
+    if (strcmp(put->digest, digest) == 0)
+        return put;
+    return NULL;
+}
+
+struct program_tests *put_set_find(struct put_set *set, const char *digest)
+{
+    struct put *put = find(set, digest);
+    if (!put)
+        return NULL;
+    TAILQ_REMOVE(&set->list, put, of_set);
+    TAILQ_INSERT_TAIL(&set->list, put, of_set);
+    return put->tests;
+}
+
+static bool has_room(const struct put_set *set, size_t size, const struct put_bounds *bounds)
+{
+    return set->count < PUTS_MAX && set->bytes + size <= bounds->per_client &&
+           *bounds->used + size <= bounds->total;
+}
+
+/* Drops tests that no job uses, until there is room for SIZE bytes. Returns whether there is. */
+static bool make_room(struct put_set *set, size_t size, const struct put_bounds *bounds)
+{
+    struct put *put = TAILQ_FIRST(&set->list), *next;
+    for (; put && !has_room(set, size, bounds); put = next) {
+        next = TAILQ_NEXT(put, of_set);
+        if (put->tests->references == 1)
+            drop(set, put);
+    }
+    return has_room(set, size, bounds);
+}
+
+static int refuse(const struct put_set *set, size_t size, const struct put_bounds *bounds,
+                  enum error_code *ret_code, struct fault *fault)
+{
+    /* What other tests have, they may give back. */
+    *ret_code = ERROR_INTERNAL;
+    if (size > bounds->per_client) {
+        *ret_code = ERROR_BAD_REQUEST;
+        return fault_set(fault,
+                         "tests: they take %zu bytes, more than %" PRIu64
+                         " (put_bytes_per_client of [program])",
+                         size, bounds->per_client);
+    }
+    if (set->count == PUTS_MAX || set->bytes + size > bounds->per_client)
+        return fault_set(fault,
+                         "tests: no room for %zu bytes among those that this connection's "
+                         "unfinished jobs use, of %" PRIu64 " (put_bytes_per_client of [program])",
+                         size, bounds->per_client);
+    return fault_set(fault,
+                     "tests: no room for %zu bytes: the clients together have %" PRIu64
+                     " (put_bytes of [program])",
+                     size, bounds->total);
+}
+
+int put_set_add(struct put_set *set, const char *digest, struct program_tests *tests,
+                const struct put_bounds *bounds, enum error_code *ret_code, struct fault *fault)
+{
+    if (put_set_find(set, digest)) {
+        program_tests_unref(tests);
+        return 0;
+    }
+    if (!make_room(set, tests->size, bounds))
+        return refuse(set, tests->size, bounds, ret_code, fault);
+    struct put *put = calloc(1, sizeof(*put));
+    if (!put) {
+        *ret_code = ERROR_INTERNAL;
+        (void)fault_set(fault, "out of memory");
+        return -ENOMEM;
+    }
+    memcpy(put->digest, digest, sizeof(put->digest));
+    put->tests = tests;
+    tests->charged = bounds->used;
+    *bounds->used += tests->size;
+    set->count++;
+    set->bytes += tests->size;
+    TAILQ_INSERT_TAIL(&set->list, put, of_set);
+    return 0;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* The tests that a connection has put, for its jobs to name by their digests. They are in the order
+ * of their last use. Those that no unfinished job uses make room for new ones, the least recently
+ * used first: a client puts them again if it still needs them. */
+
+#include "proto/program_tests.h"
+#include "proto/reply.h"
+
+#include <sys/queue.h>
+
+/* Sets of tests that one connection has at most. */
+#define PUTS_MAX 1024
+
+struct put {
+    char digest[PROGRAM_DIGEST_SIZE];
+    struct program_tests *tests; /* a reference */
+    TAILQ_ENTRY(put) of_set;
+};
+
+TAILQ_HEAD(put_list, put);
+
+struct put_set {
+    struct put_list list; /* the least recently used first */
+    size_t count, bytes;
+};
+
+struct put_bounds {
+    uint64_t per_client, total; /* bytes */
+    size_t *used; /* bytes of all connections' tests; borrowed until those are freed */
+};
+
+void put_set_init(struct put_set *set);
+
+/* Drops all of them. Jobs keep theirs. */
+void put_set_deinit(struct put_set *set);
+
+/* Adds TESTS, a reference that is taken on success, under DIGEST; does nothing if they are there.
+ * 0; or negative with *ret_code and FAULT: there is no room for them. */
+int put_set_add(struct put_set *set, const char *digest, struct program_tests *tests,
+                const struct put_bounds *bounds, enum error_code *ret_code, struct fault *fault);
+
+/* The tests with DIGEST, borrowed; NULL: there are none. */
+struct program_tests *put_set_find(struct put_set *set, const char *digest);

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+#include "outcome.h"
+#include "program.h"
+
+#include "proto/shortage.h"
+#include "proto/utf8.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What a checker's exit status says: those of testlib.h. */
+enum {
+    CHECKER_OK = 0,
+    CHECKER_WRONG_ANSWER = 1,
+    CHECKER_PRESENTATION = 2,
+    CHECKER_FAIL = 3,
+    CHECKER_DIRT = 4,
+    CHECKER_POINTS = 7,
+    CHECKER_UNEXPECTED_END = 8,
+};
+
+void program_result_deinit(struct program_result *result)
+{
+    difference_deinit(&result->difference);
+    bytes_deinit(&result->text);
+    bytes_deinit(&result->note);
+}
+
+const char *program_verdict_name(enum program_verdict verdict)
+{
+    static const char *const names[] = {
+        [PROGRAM_PASS] = "pass",
+        [PROGRAM_WRONG_ANSWER] = "wrong_answer",
+        [PROGRAM_RUNTIME_ERROR] = "runtime_error",
+        [PROGRAM_TIMEOUT] = "timeout",
+        [PROGRAM_MEMORY] = "memory",
+        [PROGRAM_OUTPUT_LIMIT] = "output_limit",
+        [PROGRAM_COMPILE_ERROR] = "compile_error",
+        [PROGRAM_ERROR] = "error",
+    };
+    return names[verdict];
+}
+
+/* --- texts -------------------------------------------------------------------------------- */
+
+/* Keeps the beginning of TEXT, as valid UTF-8, as far as there is room for it. 0 or -ENOMEM. */
+static int keep_text(struct program_run *run, const char *text, size_t n, size_t max,
+                     struct bytes *ret)
+{
+    size_t length, room = MIN(max, PROGRAM_DETAILS_MAX - run->details);
+    if (n == 0 || room == 0)
+        return 0;
+    char *copy = utf8_replace(text, MIN(n, room), &length);
+    if (!copy)
+        return -ENOMEM;
+    length = utf8_cut(copy, length, room);
+    copy[length] = '\0';
+    run->details += length;
+    bytes_deinit(ret);
+    *ret = (struct bytes){.data = copy, .length = length};
+    return 0;
+}
+
+/* Drops the excerpts if there is no room for them: the verdict and the line stay. */
+static void keep_difference(struct program_run *run, struct program_result *result)
+{
+    struct difference *difference = &result->difference;
+    size_t n = difference->got.length + difference->expected.length;
+    result->has_difference = true;
+    if (n <= PROGRAM_DETAILS_MAX - run->details) {
+        run->details += n;
+        return;
+    }
+    bytes_deinit(&difference->got);
+    bytes_deinit(&difference->expected);
+}
+
+/* --- how a program ended ------------------------------------------------------------------ */
+
+static bool holds(const struct bytes *text, const char *word)
+{
+    return text->length > 0 && memmem(text->data, text->length, word, strlen(word));
+}
+
+/* Tells whether the runtime itself says that it ran out of memory. */
+static bool says_memory(const struct language *language, const struct outcome *outcome,
+                        const struct bytes *err)
+{
+    if (outcome->success || outcome->limit != LIMIT_NONE)
+        return false;
+    if (language->memory_status > 0 && outcome->exit_code == (int)language->memory_status)
+        return true;
+    for (size_t i = 0; i < language->memory_messages.count; i++)
+        if (holds(err, language->memory_messages.item[i]))
+            return true;
+    return false;
+}
+
+static enum program_verdict verdict_of(const struct program_unit *unit,
+                                       const struct outcome *outcome, const struct bytes *err)
+{
+    if (outcome->limit == LIMIT_WALL_CLOCK || outcome->limit == LIMIT_CPU)
+        return PROGRAM_TIMEOUT;
+    if (outcome->limit == LIMIT_MEMORY)
+        return PROGRAM_MEMORY;
+    if (outcome->limit == LIMIT_OUTPUT)
+        return PROGRAM_OUTPUT_LIMIT;
+    if (outcome->success)
+        return PROGRAM_PASS;
+    return says_memory(unit->language, outcome, err) ? PROGRAM_MEMORY : PROGRAM_RUNTIME_ERROR;
+}
+
+static void describe_end(const struct slot_result *result, const struct outcome *outcome,
+                         struct program_result *ret)
+{
+    ret->usage = usage_from_result(result, 0);
+    ret->exit_code = outcome->exit_code;
+    ret->signal = outcome->signal;
+    ret->limit = outcome->limit;
+}
+
+/* Keeps what the reply says of the process that decided the verdict; of the last one if none has.
+ */
+static void keep_outcome(struct program_run *run, struct outcome *outcome)
+{
+    if (run->is_decided)
+        return;
+    outcome_deinit(&run->outcome);
+    run->outcome = TAKE_STRUCT(*outcome, OUTCOME_NULL);
+}
+
+/* --- compilers ---------------------------------------------------------------------------- */
+
+/* Keeps what a compiler wrote: its stderr, and its stdout behind it. */
+static int keep_words(struct program_run *run, const struct slot_result *result, struct bytes *ret)
+{
+    _cleanup_free_ char *words = NULL;
+    size_t err = MIN(result->err->length, PROGRAM_COMPILE_OUTPUT_MAX);
+    size_t out = MIN(result->out->length, PROGRAM_COMPILE_OUTPUT_MAX - err);
+    if (err + out == 0)
+        return 0;
+    words = malloc(err + out);
+    if (!words)
+        return -ENOMEM;
+    if (err > 0)
+        memcpy(words, result->err->data, err);
+    if (out > 0)
+        memcpy(words + err, result->out->data, out);
+    return keep_text(run, words, err + out, PROGRAM_COMPILE_OUTPUT_MAX, ret);
+}
+
+/* Says why a compiler that ended well has made nothing to run. NULL: it has. */
+static const char *why_no_artefact(const struct slot_result *result)
+{
+    if (result->collect_error == EFBIG)
+        return "what the compiler made is larger than disk_bytes of the tests";
+    if (result->collect_error == E2BIG)
+        return "the compiler made too many files";
+    return result->collected > 0 ? NULL : "the compiler made nothing to run";
+}
+
+static int take_artefact(struct program_unit *unit, const struct slot_result *result,
+                         enum error_code *ret_code, struct fault *fault)
+{
+    int error = result->collect_error;
+    if (error == 0) {
+        unit->artefact = fcntl(result->collected, F_DUPFD_CLOEXEC, 3);
+        error = unit->artefact < 0 ? errno : 0;
+    }
+    if (error == 0)
+        return 1;
+    *ret_code = ERROR_INTERNAL;
+    fault_set(fault, "what the compiler made could not be kept: %s", strerror(error));
+    return -error;
+}
+
+/* A program of the task that does not compile is the client's mistake, no verdict. */
+static int refuse_checker(const struct slot_result *result, const struct outcome *outcome,
+                          const char *why, enum error_code *ret_code, struct fault *fault)
+{
+    char what[80];
+    const struct bytes *words = result->err->length > 0 ? result->err : result->out;
+    outcome_describe(outcome, what, sizeof(what));
+    *ret_code = ERROR_BAD_REQUEST;
+    return fault_set(fault, "job.checker: does not compile: %s%s%.*s", why ? why : what,
+                     words->length > 0 ? ": " : "", (int)MIN(words->length, (size_t)300),
+                     words->length > 0 ? words->data : "");
+}
+
+static int take_words(struct program_run *run, const struct slot_result *result,
+                      struct outcome *outcome, const char *why)
+{
+    run->has_compiled = true;
+    describe_end(result, outcome, &run->compiled);
+    int r = keep_words(run, result, &run->compiled.text);
+    if (r == 0 && why && run->compiled.text.length == 0)
+        r = keep_text(run, why, strlen(why), PROGRAM_COMPILE_OUTPUT_MAX, &run->compiled.text);
+    if (r < 0 || !(why || !outcome->success))
+        return r;
+    run->compiled.verdict = PROGRAM_COMPILE_ERROR;
+    keep_outcome(run, outcome);
+    run->is_decided = true;
+    return 0;
+}
+
+int program_take_compiler(struct program_run *run, struct program_unit *unit,
+                          const struct slot_result *result, enum error_code *ret_code,
+                          struct fault *fault)
+{
+    _cleanup_outcome_ struct outcome outcome = OUTCOME_NULL;
+    int r = outcome_from_result(result, result->limits, &outcome);
+    const char *why = r == 0 && outcome.success ? why_no_artefact(result) : NULL;
+    bool failed = r == 0 && (why || !outcome.success);
+    if (failed && unit == &run->checker)
+        return refuse_checker(result, &outcome, why, ret_code, fault);
+    if (r == 0 && unit == &run->program)
+        r = take_words(run, result, &outcome, why);
+    if (r < 0)
+        return r;
+    return failed ? 0 : take_artefact(unit, result, ret_code, fault);
+}
+
+/* --- tests -------------------------------------------------------------------------------- */
+
+static int compare(const struct program_run *run, const struct job_spec *spec,
+                   const struct slot_result *result, struct difference *ret)
+{
+    const struct program_spec *program = &spec->program;
+    const struct bytes *expected = &program->tests->test[run->judged].output;
+    return program->call ? program_compare_values(result->out, expected, ret)
+                         : compare_outputs(&run->compare, result->out, expected, ret);
+}
+
+/* Counts the test that was judged. Returns whether another one follows. */
+static int count(struct program_run *run, bool all)
+{
+    bool passed = run->results[run->judged].verdict == PROGRAM_PASS;
+    run->passed += passed;
+    if (!passed && run->failed == run->count)
+        run->failed = run->judged;
+    run->is_decided |= !passed;
+    run->judged++;
+    return run->judged < run->count && (passed || all);
+}
+
+int program_take_test(struct program_run *run, const struct job_spec *spec,
+                      const struct slot_result *result)
+{
+    struct program_result *test = &run->results[run->judged];
+    _cleanup_outcome_ struct outcome outcome = OUTCOME_NULL;
+    int r = outcome_from_result(result, result->limits, &outcome);
+    if (r < 0)
+        return r;
+    describe_end(result, &outcome, test);
+    test->verdict = verdict_of(&run->program, &outcome, result->err);
+    if (test->verdict == PROGRAM_PASS && spec->program.checker) {
+        keep_outcome(run, &outcome);
+        return 1;
+    }
+    if (test->verdict == PROGRAM_PASS) {
+        r = compare(run, spec, result, &test->difference);
+        if (r < 0)
+            return r;
+        if (test->difference.differs) {
+            test->verdict = PROGRAM_WRONG_ANSWER;
+            keep_difference(run, test);
+        }
+    }
+    if (test->verdict != PROGRAM_PASS)
+        r = keep_text(run, outcome.stderr_text, outcome.stderr_length, PROGRAM_STDERR_MAX,
+                      &test->text);
+    if (r < 0)
+        return r;
+    keep_outcome(run, &outcome);
+    return count(run, spec->program.all);
+}
+
+/* --- checkers ----------------------------------------------------------------------------- */
+
+/* Reads the points of "points 0.5 because ...". */
+static void read_points(const struct bytes *err, struct program_result *test)
+{
+    char text[64], *end;
+    static const char word[] = "points ";
+    size_t n = strlen(word);
+    if (err->length <= n || memcmp(err->data, word, n) != 0)
+        return;
+    (void)snprintf(text, sizeof(text), "%.*s", (int)MIN(err->length - n, sizeof(text) - 1),
+                   err->data + n);
+    double points = strtod(text, &end);
+    if (end == text || !isfinite(points))
+        return;
+    test->has_points = true;
+    test->points = points;
+}
+
+static enum program_verdict verdict_of_checker(const struct outcome *outcome)
+{
+    if (outcome->limit != LIMIT_NONE)
+        return PROGRAM_ERROR;
+    switch (outcome->exit_code) {
+    case CHECKER_OK:
+        return PROGRAM_PASS;
+    case CHECKER_WRONG_ANSWER:
+    case CHECKER_PRESENTATION:
+    case CHECKER_DIRT:
+    case CHECKER_POINTS:
+    case CHECKER_UNEXPECTED_END:
+        return PROGRAM_WRONG_ANSWER;
+    case CHECKER_FAIL:
+    default:
+        return PROGRAM_ERROR;
+    }
+}
+
+/* Keeps what the checker said, or how it failed if it said nothing. */
+static int keep_note(struct program_run *run, const struct slot_result *result,
+                     const struct outcome *outcome, struct program_result *test)
+{
+    char what[80];
+    const struct bytes *words = result->err->length > 0 ? result->err : result->out;
+    if (test->verdict == PROGRAM_ERROR && (words->length == 0 || outcome->limit != LIMIT_NONE)) {
+        outcome_describe(outcome, what, sizeof(what));
+        return keep_text(run, what, strlen(what), PROGRAM_NOTE_MAX, &test->note);
+    }
+    return keep_text(run, words->data, words->length, PROGRAM_NOTE_MAX, &test->note);
+}
+
+int program_take_check(struct program_run *run, const struct job_spec *spec,
+                       const struct slot_result *result)
+{
+    struct program_result *test = &run->results[run->judged];
+    _cleanup_outcome_ struct outcome outcome = OUTCOME_NULL;
+    int r = outcome_from_result(result, result->limits, &outcome);
+    if (r < 0)
+        return r;
+    test->verdict = verdict_of_checker(&outcome);
+    if (outcome.limit == LIMIT_NONE && outcome.exit_code == CHECKER_POINTS)
+        read_points(result->err, test);
+    r = keep_note(run, result, &outcome, test);
+    return r < 0 ? r : count(run, spec->program.all);
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+#include "program_tests.h"
+#include "jobfiles.h"
+#include "printer.h"
+
+#include <assert.h>
+#include <sha2.h>
+#include <string.h>
+
+#define DIGEST_PREFIX "sha256:"
+
+/* --- ownership ---------------------------------------------------------------------------- */
+
+static size_t strings_length(char *const *strings)
+{
+    size_t length = 0;
+    for (char *const *item = strings; item && *item; item++)
+        length += strlen(*item) + 1;
+    return length;
+}
+
+static void free_test(struct program_test *test)
+{
+    bytes_deinit(&test->input);
+    bytes_deinit(&test->output);
+    free(test->name);
+    for (char **item = test->argv; item && *item; item++)
+        free(*item);
+    free(test->argv);
+}
+
+struct program_tests *program_tests_ref(struct program_tests *tests)
+{
+    assert(tests->references > 0);
+    tests->references++;
+    return tests;
+}
+
+struct program_tests *program_tests_unref(struct program_tests *tests)
+{
+    assert(!tests || tests->references > 0);
+    if (!tests || --tests->references > 0)
+        return NULL;
+    if (tests->charged)
+        *tests->charged -= tests->size;
+    for (size_t i = 0; i < tests->count; i++)
+        free_test(&tests->test[i]);
+    free(tests->test);
+    free(tests);
+    return NULL;
+}
+
+static void unref_pointer(struct program_tests **tests)
+{
+    *tests = program_tests_unref(*tests);
+}
+
+/* --- one test ----------------------------------------------------------------------------- */
+
+enum {
+    TEST_NAME,
+    TEST_WALL_CLOCK,
+    TEST_ARGV,
+    TEST_GIVEN,  /* input, or args */
+    TEST_WANTED, /* output, or expected */
+    TEST_FIELDS,
+};
+
+#define COMMON_FIELDS                                                 \
+    [TEST_NAME] = {"name", FIELD_TEXT, FIELD_NULLABLE},               \
+    [TEST_WALL_CLOCK] = {"wall_clock", FIELD_NUMBER, FIELD_NULLABLE}, \
+    [TEST_ARGV] = {"argv", FIELD_ARRAY, FIELD_NULLABLE}
+
+static const struct field fields_of_program[TEST_FIELDS] = {
+    COMMON_FIELDS,
+    [TEST_GIVEN] = {"input", FIELD_ANY, FIELD_REQUIRED},
+    [TEST_WANTED] = {"output", FIELD_ANY, FIELD_REQUIRED},
+};
+
+static const struct field fields_of_call[TEST_FIELDS] = {
+    COMMON_FIELDS,
+    [TEST_GIVEN] = {"args", FIELD_ARRAY, FIELD_REQUIRED},
+    [TEST_WANTED] = {"expected", FIELD_ANY, FIELD_REQUIRED},
+};
+
+static int decode_name(const json_t *value, const char *parent, char **ret, struct fault *fault)
+{
+    char path[FIELD_PATH_MAX];
+    size_t length = json_string_length(value);
+    field_path(path, parent, "name");
+    if (length == 0 || length > PROGRAM_TEST_NAME_MAX)
+        return fault_set(fault, "%s: expected 1 to %d bytes, got %zu", path, PROGRAM_TEST_NAME_MAX,
+                         length);
+    return job_copy_text(value, ret);
+}
+
+static int decode_argv(const json_t *array, const char *parent, struct program_test *test,
+                       struct fault *fault)
+{
+    char path[FIELD_PATH_MAX];
+    size_t n = json_array_size(array);
+    field_path(path, parent, "argv");
+    if (n > PROGRAM_ARGV_MAX)
+        return fault_set(fault, "%s: %zu strings, more than %d", path, n, PROGRAM_ARGV_MAX);
+    test->argv = calloc(n + 1, sizeof(*test->argv));
+    if (!test->argv)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++) {
+        char item[FIELD_PATH_MAX + 16];
+        (void)snprintf(item, sizeof(item), "%s[%zu]", path, i);
+        int r = field_check_type(json_array_get(array, i), FIELD_TEXT, item, fault);
+        if (r == 0)
+            r = job_copy_text(json_array_get(array, i), &test->argv[i]);
+        if (r < 0)
+            return r;
+    }
+    size_t length = strings_length(test->argv);
+    if (length > PROGRAM_STRINGS_MAX)
+        return fault_set(fault, "%s: %zu bytes, more than %d", path, length, PROGRAM_STRINGS_MAX);
+    return 0;
+}
+
+static int decode_content(const json_t *value, const char *parent, const char *name,
+                          struct bytes *ret, struct fault *fault)
+{
+    char path[FIELD_PATH_MAX];
+    field_path(path, parent, name);
+    return job_decode_content(value, path, ret, fault);
+}
+
+static int decode_test(const json_t *item, const char *path, const struct limits *ceilings,
+                       bool is_call, struct program_test *test, struct fault *fault)
+{
+    const struct field *table = is_call ? fields_of_call : fields_of_program;
+    const json_t *values[TEST_FIELDS];
+    char wall_clock[FIELD_PATH_MAX];
+    int r = field_check_type(item, FIELD_OBJECT, path, fault);
+    if (r == 0)
+        r = fields_decode(item, path, table, TEST_FIELDS, values, fault);
+    if (r == 0 && values[TEST_NAME])
+        r = decode_name(values[TEST_NAME], path, &test->name, fault);
+    field_path(wall_clock, path, "wall_clock");
+    if (r == 0 && values[TEST_WALL_CLOCK])
+        r = job_decode_limit(values[TEST_WALL_CLOCK], LIMIT_WALL_CLOCK, ceilings, wall_clock,
+                             &test->wall_clock, fault);
+    if (r == 0 && values[TEST_ARGV])
+        r = decode_argv(values[TEST_ARGV], path, test, fault);
+    if (r == 0 && is_call)
+        r = json_print(values[TEST_GIVEN], &test->input);
+    else if (r == 0)
+        r = decode_content(values[TEST_GIVEN], path, "input", &test->input, fault);
+    if (r == 0 && is_call)
+        r = json_print(values[TEST_WANTED], &test->output);
+    else if (r == 0)
+        r = decode_content(values[TEST_WANTED], path, "output", &test->output, fault);
+    return r;
+}
+
+static size_t measure(const struct program_test *test)
+{
+    return sizeof(*test) + test->input.length + test->output.length +
+           (test->name ? strlen(test->name) + 1 : 0) + strings_length(test->argv);
+}
+
+/* --- all of them -------------------------------------------------------------------------- */
+
+/* The first test says for all of them whether they are calls. */
+static bool is_call(const json_t *array)
+{
+    const json_t *first = json_array_get(array, 0);
+    return json_object_get(first, "args") || json_object_get(first, "expected");
+}
+
+int program_tests_decode(const json_t *array, const char *path, const struct limits *ceilings,
+                         struct program_tests **ret, struct fault *fault)
+{
+    size_t n = json_array_size(array);
+    if (n == 0 || n > PROGRAM_TESTS_MAX)
+        return fault_set(fault, "%s: expected 1 to %d tests, got %zu", path, PROGRAM_TESTS_MAX, n);
+    _cleanup_(unref_pointer) struct program_tests *tests = calloc(1, sizeof(*tests));
+    if (!tests)
+        return -ENOMEM;
+    tests->references = 1;
+    tests->is_call = is_call(array);
+    tests->size = sizeof(*tests);
+    tests->test = calloc(n, sizeof(*tests->test));
+    if (!tests->test)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++) {
+        char item[FIELD_PATH_MAX];
+        (void)snprintf(item, sizeof(item), "%s[%zu]", path, i);
+        int r = decode_test(json_array_get(array, i), item, ceilings, tests->is_call,
+                            &tests->test[tests->count++], fault);
+        if (r < 0)
+            return r;
+        tests->size += measure(&tests->test[i]);
+    }
+    *ret = TAKE_PTR(tests);
+    return 0;
+}
+
+int program_tests_check_call(const struct program_tests *tests, bool is_call, struct fault *fault)
+{
+    if (is_call && !tests->is_call)
+        return fault_set(fault, "job.tests: a job with call has args and expected in each test, "
+                                "not input and output");
+    if (!is_call && tests->is_call)
+        return fault_set(fault, "job.call: missing; args and expected in tests go with it");
+    return 0;
+}
+
+/* --- digests ------------------------------------------------------------------------------ */
+
+int program_digest_check(const char *text, const char *path, struct fault *fault)
+{
+    size_t prefix = strlen(DIGEST_PREFIX);
+    if (strncmp(text, DIGEST_PREFIX, prefix) == 0 && strlen(text) == PROGRAM_DIGEST_SIZE - 1 &&
+        strspn(text + prefix, "0123456789abcdef") == PROGRAM_DIGEST_SIZE - 1 - prefix)
+        return 0;
+    return fault_set(fault, "%s: \"%.*s\" is not a digest: sha256: and 64 hexadecimal digits", path,
+                     SHOWN(text));
+}
+
+void program_digest(const char *text, size_t n, char ret[PROGRAM_DIGEST_SIZE])
+{
+    SHA2_CTX context;
+    SHA256Init(&context);
+    SHA256Update(&context, (const uint8_t *)text, n);
+    memcpy(ret, DIGEST_PREFIX, strlen(DIGEST_PREFIX));
+    (void)SHA256End(&context, ret + strlen(DIGEST_PREFIX));
+}
