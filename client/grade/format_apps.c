@@ -91,7 +91,7 @@ static int take(struct task *task, const struct task_source *source, struct faul
     return r < 0 ? r : iotests_take_language(task, source->language, fault);
 }
 
-static int join(const struct task *task, const char *language, enum sample_form form,
+static int join(_unused_ const struct task *task, const char *language, enum sample_form form,
                 const json_t *text, json_t **ret)
 {
     static const char head[] =
@@ -101,7 +101,7 @@ static int join(const struct task *task, const char *language, enum sample_form 
         "from functools import lru_cache\n"
         "from math import sqrt, sin, cos, tan, ceil, fabs, floor, gcd, exp, log, log2\n"
         "from typing import List, Tuple\nfrom heapq import *\n";
-    return pyhead_join(head, task, language, form, text, ret);
+    return pyhead_join(head, language, form, text, ret);
 }
 
 const struct data_format data_format_apps = {

@@ -205,7 +205,7 @@ static int take(struct task *task, const struct task_source *source, struct faul
     return r < 0 ? r : iotests_take_language(task, source->language, fault);
 }
 
-static int join(const struct task *task, const char *language, enum sample_form form,
+static int join(_unused_ const struct task *task, const char *language, enum sample_form form,
                 const json_t *text, json_t **ret)
 {
     static const char head[] =
@@ -217,7 +217,7 @@ static int join(const struct task *task, const char *language, enum sample_form 
         "from builtins import *\nfrom typing import *\nimport string, re, datetime, collections\n"
         "import heapq, bisect, copy, math, random, statistics, itertools, functools, operator\n"
         "import io, sys, json\nsys.setrecursionlimit(50000)\n";
-    return pyhead_join(head, task, language, form, text, ret);
+    return pyhead_join(head, language, form, text, ret);
 }
 
 const struct data_format data_format_livecodebench = {

@@ -5,14 +5,8 @@
 
 #include <string.h>
 
-/* The function is one of the module, or a method of LeetCode's class. */
-static void put_finder(FILE *out, const char *name)
-{
-    (void)fprintf(out, "\n\nif \"Solution\" in globals():\n    %s = Solution().%s\n", name, name);
-}
-
-int pyhead_join(const char *head, const struct task *task, const char *language,
-                enum sample_form form, const json_t *text, json_t **ret)
+int pyhead_join(const char *head, const char *language, enum sample_form form, const json_t *text,
+                json_t **ret)
 {
     const char *data = json_string_value(text);
     size_t n = json_string_length(text);
@@ -24,11 +18,8 @@ int pyhead_join(const char *head, const struct task *task, const char *language,
         r = textbuf_open(&out);
     if (r < 0)
         return r;
-    bool is_python = strcmp(language, "python") == 0;
-    if (is_python)
+    if (strcmp(language, "python") == 0)
         (void)fputs(head, out.out);
     textbuf_add(&out, code.data, code.length);
-    if (is_python && task->call)
-        put_finder(out.out, json_string_value(task->call));
     return textbuf_finish(&out, ret);
 }

@@ -4,8 +4,8 @@
 
 #include "task.h"
 
-/* Makes the program: HEAD, the code of TEXT, and if the tests call a function, what finds it in a
- * class Solution. Of another language than Python, the code alone. 0 or -ENOMEM; the caller owns
- * *ret. */
-int pyhead_join(const char *head, const struct task *task, const char *language,
-                enum sample_form form, const json_t *text, json_t **ret);
+/* Makes the program: HEAD and the code of TEXT; of another language than Python, the code alone.
+ * The daemon finds the function that tests call, also in a class Solution. 0 or -ENOMEM; the caller
+ * owns *ret. */
+int pyhead_join(const char *head, const char *language, enum sample_form form, const json_t *text,
+                json_t **ret);

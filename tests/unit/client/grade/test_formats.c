@@ -236,8 +236,7 @@ static void test_livecodebench_calls(void **state)
                   "{\"call\":\"solve\",\"kind\":\"program\",\"language\":\"python\","
                   "\"limits\":{\"wall_clock\":6.0},"
                   "\"tests\":[{\"args\":[[1,2],\"x\"],\"expected\":true}]}",
-                  "class Solution: pass\n\n\nif \"Solution\" in globals():\n"
-                  "    solve = Solution().solve\n");
+                  "class Solution: pass\n");
     refuse("{\"question_id\":\"q\",\"public_test_cases\":\"[]\",\"metadata\":\"{}\"}",
            "d:1: there is no test");
     refuse("{\"question_id\":\"q\",\"private_test_cases\":\"%%\"}",
@@ -279,7 +278,7 @@ static void test_apps(void **state)
         "{\"call\":\"f\",\"kind\":\"program\",\"language\":\"python\",\"limits\":"
         "{\"wall_clock\":4.0},\"stop\":\"all\",\"tests\":[{\"args\":[1,2],\"expected\":5},"
         "{\"args\":[3],\"expected\":[6]}]}",
-        "def f(): pass\n\n\nif \"Solution\" in globals():\n    f = Solution().f\n");
+        "def f(): pass\n");
     refuse("{\"id\":1,\"input_output\":\"{\\\"inputs\\\":[1],\\\"outputs\\\":[\\\"\\\"]}\"}",
            "d:1: input_output[0]: input: expected a string or an array of lines, got a number");
     refuse("{\"id\":1,\"input_output\":{\"inputs\":[\"\"],\"outputs\":[]}}",
