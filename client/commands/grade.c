@@ -288,6 +288,9 @@ static const struct option_spec grade_specs[] = {
         .name = "format",
         .argument = "NAME",
         .kind = OPTION_TEXT,
+        .value = VALUE_CHOICE,
+        .choices = "humaneval mbpp evalplus humanevalpack humaneval-x multipl-e livecodebench apps "
+                   "codecontests bigcodebench classeval cruxeval-o cruxeval-i",
         .offset = offsetof(struct grade_options, format),
         .help = "take the data set as one of this format, whatever its records look like",
     },
@@ -374,7 +377,17 @@ const struct command command_grade = {
     .brief = "grade code that models wrote, and compute pass@k",
     .description =
         "Runs the tests of each task of a data set on the samples that a model wrote for\n"
-        "it, each in the sandbox, and prints pass@k. A task looks as in HumanEval:\n"
+        "it, each in the sandbox, and prints pass@k. It recognises the data sets of the\n"
+        "field, each record by its members, and says on its first line what it grades, as in\n"
+        "\"CodeContests, C++: 10 tasks, 1265 tests by standard input and output, up to the\n"
+        "first failure, 20 s\".\n"
+        "\n"
+        "--list-formats lists them: HumanEval, MBPP, EvalPlus, HumanEvalPack, HumanEval-X,\n"
+        "MultiPL-E, LiveCodeBench, APPS and TACO, CodeContests, BigCodeBench, ClassEval and\n"
+        "CRUXEval; whose rules each follows, and where it differs. Time limits, comparisons\n"
+        "and whether tests go on behind a failure are the data set's own. A record with\n"
+        "tests that would not be run is unusable, and named. A task of one's own looks as in\n"
+        "HumanEval:\n"
         "\n"
         "  {\"task_id\": \"HumanEval/0\", \"prompt\": \"def f(x):\\n\", \"entry_point\": \"f\",\n"
         "   \"test\": \"def check(candidate): ...\", \"canonical_solution\": \"    ...\"}\n"
@@ -383,12 +396,19 @@ const struct command command_grade = {
         "\n"
         "  {\"task_id\": 2, \"code\": \"def g(x): ...\", \"test_list\": [\"assert g(1) == 2\"]}\n"
         "\n"
+        "or, for programs in any language that read their input, as in CodeContests:\n"
+        "\n"
+        "  {\"name\": \"sum\", \"time_limit\": {\"seconds\": 2},\n"
+        "   \"public_tests\": {\"input\": [\"1 2\\n\"], \"output\": [\"3\\n\"]}}\n"
+        "\n"
         "Where a task has tests of EvalPlus, they are run: plus_input and base_input of its\n"
         "raw format, for which the results are compared with those of canonical_solution, and\n"
         "test beside test_list of MBPP+ in the original format.\n"
         "\n"
-        "A sample has a task_id and one of completion (continues the prompt), solution (a\n"
-        "whole program) and generation (free text with code in it).\n"
+        "A sample has a task_id (or question_id, problem_id, name or id, as its data set has)\n"
+        "and one of completion (continues the prompt), solution (a whole program), generation\n"
+        "(free text with code in it), and the lists completions and code_list. Its language\n"
+        "is the task's, or the one that it names (language), or --language, or Python.\n"
         "\n"
         "The results go to SAMPLES_results.jsonl, beside the samples (for --canonical:\n"
         "DATASET_canonical_results.jsonl), unless --output names another file; with\n"
@@ -399,6 +419,11 @@ const struct command command_grade = {
         "as wrong; pass@k is then labelled incomplete. `run` says how the sample was\n"
         "graded. With --resume the same command continues an interrupted run, and pass@k\n"
         "counts everything that the file then has.\n"
+        "\n"
+        "In data sets of other languages the tests are mostly a part of the program, and its\n"
+        "exit status is the verdict. Code can forge such a verdict: it is labelled as those\n"
+        "of mode shared are, and --isolated-only leaves it out. Tests by standard input and\n"
+        "by calls of a function cannot be forged.\n"
         "\n"
         "Before the samples, it runs the data set's own solutions of their tasks, the\n"
         "references. If a reference passes only in one process with the tests, all samples of\n"
@@ -414,7 +439,8 @@ const struct command command_grade = {
         "others are graded.\n",
     .examples = "  rubricctl grade --dataset HumanEval.jsonl.gz --samples s.jsonl --k 1,10\n"
                 "  rubricctl grade --dataset D.jsonl --samples S.jsonl --json | jq .pass_at_k\n"
-                "  rubricctl grade --embedded --dataset sanitized-mbpp.json --canonical\n",
+                "  rubricctl grade --embedded --dataset sanitized-mbpp.json --canonical\n"
+                "  rubricctl grade --dataset C.jsonl --samples S.jsonl --language cpp\n",
     .exits = engine_exits,
     .options = grade_specs,
     .n_options = ARRAY_SIZE(grade_specs),

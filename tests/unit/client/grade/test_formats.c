@@ -117,7 +117,7 @@ static void test_javascript(void **state)
     assert_sample(&set, SAMPLE_COMPLETION, "return 2*a }",
                   "{\"compare\":\"exact\",\"kind\":\"program\",\"language\":\"javascript\","
                   "\"limits\":{\"wall_clock\":10.0},\"tests\":[{\"input\":\"\",\"output\":\"\"}]}",
-                  "(process.stderr.write); const twice = (a) => {\nreturn 2*a }\n"
+                  ".digest('hex'); } }; } const twice = (a) => {\nreturn 2*a }\n"
                   "console.assert(1)\n");
     refuse("{\"task_id\":\"Cobol/0\",\"prompt\":\"\",\"declaration\":\"x\",\"test\":\"x\"}",
            "d:1: a record of no known format (rubricctl grade --list-formats); HumanEval has test "
