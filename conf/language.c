@@ -219,7 +219,8 @@ static bool is_set(const struct reader *reader, const char *section, const char 
     return reader->line_of[language_key_find(section, name) - language_key_at(0)] > 0;
 }
 
-/* The type of variables knows nothing of placeholders. */
+/* The type of variables knows nothing of placeholders. The compiler and the program have the same
+ * variables, but not the same limits. */
 static void check_env(struct reader *reader)
 {
     const struct language_key *key = language_key_find("language", "env");
@@ -228,9 +229,11 @@ static void check_env(struct reader *reader)
         for (const char *at = env->item[i]; *at; at++) {
             enum language_placeholder which = PLACEHOLDER_COUNT;
             size_t n = language_placeholder(at, &which);
-            if (n > 0 && which == PLACEHOLDER_UNKNOWN)
+            bool is_fixed = which == PLACEHOLDER_SOURCE || which == PLACEHOLDER_CLASS ||
+                            which == PLACEHOLDER_PYTHON;
+            if (n > 0 && !is_fixed)
                 report(reader, reader->line_of[key - language_key_at(0)], key->section, key->name,
-                       "%.*s in '%s' is no placeholder", (int)n, at, env->item[i]);
+                       "%.*s in '%s' is no placeholder of a variable", (int)n, at, env->item[i]);
         }
 }
 

@@ -111,7 +111,7 @@ static void test_everything(void **state)
                                                  "package = x-lang\n"
                                                  "version = xc -V ; a comment\n"
                                                  "env = TMPDIR=.\n"
-                                                 "env = X_HEAP={heap_mb}m ;; \n"
+                                                 "env = X_SOURCE={source} ;; \n"
                                                  "readable = /etc/x /var/lib/x\n"
                                                  "needs_view = yes\n"
                                                  "[compile]\n"
@@ -143,7 +143,7 @@ static void test_everything(void **state)
     assert_string_equal(x->source, "{class}.x");
     assert_string_equal(x->package, "x-lang");
     assert_words(&x->version, "xc -V");
-    assert_words(&x->env, "TMPDIR=. X_HEAP={heap_mb}m");
+    assert_words(&x->env, "TMPDIR=. X_SOURCE={source}");
     assert_words(&x->readable, "/etc/x /var/lib/x");
     assert_true(x->needs_view);
     assert_words(&x->compile, "xc -o -o out {source}");
@@ -277,7 +277,10 @@ static void test_placeholders(void **state)
     (void)snprintf(expected, sizeof(expected), "x.conf:5: [run] command: %s", hint);
     ASSERT_MISTAKES(*state, HEAD "[run]\ncommand = x x{sorce}\n" HELLO, expected);
     ASSERT_MISTAKES(*state, HEAD "env = A={b}\n" RUN HELLO,
-                    "x.conf:4: [language] env: {b} in 'A={b}' is no placeholder");
+                    "x.conf:4: [language] env: {b} in 'A={b}' is no placeholder of a variable");
+    ASSERT_MISTAKES(*state, HEAD "env = A={heap_mb}\n" RUN HELLO,
+                    "x.conf:4: [language] env: {heap_mb} in 'A={heap_mb}' is no placeholder of a "
+                    "variable");
     /* Other braces are what they are. */
     const struct language *x = read_good(*state, HEAD "[run]\ncommand = x {} {A} {a\n" HELLO);
     assert_words(&x->run, "x {} {A} {a");

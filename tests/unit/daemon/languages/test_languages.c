@@ -338,7 +338,7 @@ static void test_commands(void **state)
     char **strings;
     const struct language_values values = {.source = "main.x", .memory = LIMIT_GIB};
     make_program(f, "xc", "echo X 3");
-    add(f, "x", "env = EXTRA=2\nenv = X={memory_mb}");
+    add(f, "x", "env = EXTRA=2\nenv = X={source}");
     make(f, true);
     const struct language *x = &f->list.item[0];
     assert_int_equal(language_argv(f->languages, x, LANGUAGE_COMPILE, &values, &strings), 0);
@@ -346,7 +346,7 @@ static void test_commands(void **state)
     assert_int_equal(language_argv(f->languages, x, LANGUAGE_RUN, &values, &strings), 0);
     assert_strings(strings, "./main|1024", "");
     assert_int_equal(language_environment(f->languages, x, &values, &strings), 0);
-    assert_strings(strings, "PATH=@|EXTRA=2|X=1024", f->directory);
+    assert_strings(strings, "PATH=@|EXTRA=2|X=main.x", f->directory);
 }
 
 static void test_no_command(void **state)

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: MIT
+"""Each language that ships, and what programs in it may do: a table of languages by cases. A language whose
+compiler the host lacks is skipped with the daemon's reason. Run it where the packages are:
+
+    RUBRICD_BUILD=$PWD/build /usr/bin/python3 -m pytest -q tests/languages [-k 'java and hog']
+
+RUBRICD_WITHOUT names layers to leave out, as [isolation] without does."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "integration")]
+
+from conftest import Daemon, give_to_account  # noqa: E402
+from programs import BROKEN, PROGRAMS  # noqa: E402
+
+FILES = HERE.parents[1] / "conf" / "languages.d"
+LANGUAGES = sorted(path.stem for path in FILES.glob("*.conf"))
+
+# A slow host must not turn a compile or a start into a timeout: only `loop` is to run into its time.
+PATIENT = {"wall_clock": 60, "cpu": 120, "max_processes": 128}
+MEMORY = 320 << 20
+
+# Nothing tells that C was refused memory but a control group; it goes on with a null pointer.
+HOG_VERDICTS = {"c": {"memory", "runtime_error"}}
+
+
+@pytest.fixture(name="client", scope="module")
+def _client(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("languages")
+    directory.chmod(0o755)
+    give_to_account(directory)
+    without = os.environ.get("RUBRICD_WITHOUT", "")
+    settings = ["languages.directory=", f"isolation.without={without}", "ceilings.wall_clock=600s", "ceilings.cpu=600s"]
+    if without:
+        settings.append("isolation.require=")
+    daemon = Daemon(directory, *settings)
+    with daemon.connect() as client:
+        yield client
+    assert daemon.stop() == 0
+
+
+def section(language, name):
+    """Returns the program in a section of the language's file."""
+    lines = (FILES / f"{language}.conf").read_text().split(f"\n[{name}]\n")[1].split("\n[")[0].splitlines()
+    return "".join(line[1:] + "\n" for line in lines if line.startswith("|"))
+
+
+def run(client, language, code, tests, **fields):
+    found = {entry["name"]: entry for entry in client.status()["languages"]}[language]
+    if not found["available"]:
+        pytest.skip(found["why_not"])
+    limits = {**PATIENT, **fields.pop("limits", {})}
+    job = {"kind": "program", "language": language, "code": code, "tests": tests, "stop": "all", **fields}
+    answer = client.run({**job, "limits": limits, "compile_limits": {"wall_clock": 300, "cpu": 300}})
+    assert answer["type"] == "result", answer
+    return answer
+
+
+def is_compiled(language):
+    return "\n[compile]\n" in (FILES / f"{language}.conf").read_text()
+
+
+def program(language, case):
+    if case not in PROGRAMS[language]:
+        pytest.skip(f"there is no {case} in {language}")
+    return PROGRAMS[language][case]
+
+
+def test_each_language_has_its_programs():
+    assert sorted(PROGRAMS) == LANGUAGES
+    for language, programs in PROGRAMS.items():
+        assert {"crash", "loop", "hog", "spy"} <= set(programs), language
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_hello(client, language):
+    answer = run(client, language, section(language, "hello"), [{"input": "", "output": "hello\n"}])
+    assert answer["verdict"] == "pass", answer
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_sum(client, language):
+    tests = [{"input": f"{n} 1\n-7 {n}\n", "output": f"{2 * n - 6}\n"} for n in (0, 1, 40, 10**9)]
+    tests.append({"input": "1\n", "output": "2\n"})
+    answer = run(client, language, section(language, "sum"), tests)
+    assert [test["verdict"] for test in answer["tests"]] == ["pass"] * 4 + ["wrong_answer"], answer
+    assert answer["tests"][4]["difference"]["got"] == "1"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_broken(client, language):
+    answer = run(client, language, BROKEN, [{"input": "", "output": ""}])
+    # PHP prints what is no PHP.
+    expected = "compile_error" if is_compiled(language) else "wrong_answer" if language == "php" else "runtime_error"
+    assert answer["verdict"] == expected, answer
+    if is_compiled(language):
+        assert answer["compile"]["output"]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_crash(client, language):
+    answer = run(client, language, program(language, "crash"), [{"input": "", "output": ""}])
+    assert answer["verdict"] == "runtime_error", answer
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_loop(client, language):
+    answer = run(client, language, program(language, "loop"), [{"input": "", "output": ""}], limits={"wall_clock": 2})
+    assert answer["verdict"] == "timeout", answer
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_hog(client, language):
+    answer = run(client, language, program(language, "hog"), [{"input": "", "output": ""}], limits={"memory_bytes": MEMORY})
+    assert answer["verdict"] in HOG_VERDICTS.get(language, {"memory"}), answer
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_spy(client, language):
+    tests = [
+        {"input": "look\n", "output": "clean\n"},
+        {"input": "write\n", "output": "done\n"},
+        {"input": "look\n", "output": "clean\n"},
+    ]
+    answer = run(client, language, program(language, "spy"), tests)
+    assert [test["verdict"] for test in answer["tests"]] == ["pass"] * 3, answer
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_bomb(client, language):
+    limits = {"wall_clock": 3, "max_processes": 32}
+    answer = run(client, language, program(language, "bomb"), [{"input": "", "output": "never"}], limits=limits)
+    assert answer["verdict"] != "pass", answer
+    # What it has started is gone, and the next one has its processes.
+    hello = run(client, "bash", section("bash", "hello"), [{"input": "", "output": "hello\n"}])
+    assert hello["verdict"] == "pass", hello
