@@ -7,7 +7,7 @@
 #include "proto/fault.h"
 
 /* The most options that one command line may know. */
-#define OPTPARSE_OPTIONS_MAX 32
+#define OPTPARSE_OPTIONS_MAX 48
 #define OPTPARSE_SETS_MAX 3
 
 /* A table, and the struct that its values go to. */

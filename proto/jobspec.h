@@ -137,10 +137,11 @@ struct code_exec_spec {
 #define PROGRAM_DIGEST_SIZE 72    /* "sha256:", 64 digits and a NUL */
 
 struct program_test {
-    struct bytes input;  /* its stdin; of a call: the arguments, an array as JSON text */
-    struct bytes output; /* what is expected; of a call: a value as JSON text */
-    char *name;          /* NULL: none */
-    char **argv;         /* NULL-terminated arguments of the program; NULL: none */
+    struct bytes input; /* its stdin; of a call: the arguments, an array as JSON text */
+    struct bytes
+        output;  /* what is expected; of a call: a value as JSON text. Data NULL: anything */
+    char *name;  /* NULL: none */
+    char **argv; /* NULL-terminated arguments of the program; NULL: none */
     uint64_t wall_clock; /* milliseconds; 0: the job's */
 };
 

@@ -74,7 +74,7 @@ enum {
 static const struct field fields_of_program[TEST_FIELDS] = {
     COMMON_FIELDS,
     [TEST_GIVEN] = {"input", FIELD_ANY, FIELD_REQUIRED},
-    [TEST_WANTED] = {"output", FIELD_ANY, FIELD_REQUIRED},
+    [TEST_WANTED] = {"output", FIELD_ANY, FIELD_NULLABLE},
 };
 
 static const struct field fields_of_call[TEST_FIELDS] = {
@@ -151,7 +151,7 @@ static int decode_test(const json_t *item, const char *path, const struct limits
         r = decode_content(values[TEST_GIVEN], path, "input", &test->input, fault);
     if (r == 0 && is_call)
         r = json_print(values[TEST_WANTED], &test->output);
-    else if (r == 0)
+    else if (r == 0 && values[TEST_WANTED])
         r = decode_content(values[TEST_WANTED], path, "output", &test->output, fault);
     return r;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Compares daemon/kinds/extraction.c with a second implementation of the rules in its header, written here
+"""Compares proto/extraction.c with a second implementation of the rules in its header, written here
 with Python's own means (regular expressions, textwrap.dedent), and with the files in tests/data/extraction.
 
     extraction_check.py DRIVER [COUNT [SEED]]

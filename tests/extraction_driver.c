@@ -2,7 +2,7 @@
 /* Extracts code from each text on standard input, for tests/extraction_check.py. A text is one byte
  * that says which tags are wanted ('p' or 's'), its length in 4 bytes, big-endian, and the text;
  * the answer is one byte that says whether a fence was found (0 or 1), a length, and the code. */
-#include "daemon/kinds/extraction.h"
+#include "proto/extraction.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

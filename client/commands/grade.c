@@ -1,20 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "commands.h"
 #include "grade_preflight.h"
+#include "grade_samples.h"
 #include "grade_tasks.h"
-#include "transcripts.h"
 
-#include "client/batch/engine.h"
 #include "client/cli/files.h"
 #include "client/connection/connect.h"
-#include "client/grade/dataset.h"
-#include "client/grade/gradejob.h"
-#include "client/grade/tally.h"
 #include "client/terminal/text.h"
-#include "proto/printer.h"
 
-#include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 /* Maximum seconds that a job may ask for. */
@@ -27,6 +20,9 @@ struct grade_options {
     const char *ks;
     const char *timeout;
     const char *transcripts;
+    const char *format;
+    const char *language;
+    bool list_formats;
     bool canonical;
     bool shared;
     bool isolated_only;
@@ -42,231 +38,23 @@ struct plan {
     struct gradejob_policy policy;
 };
 
-struct grading {
-    const char *dataset_name; /* for messages */
-    struct dataset dataset;
-    struct tally tally; /* same task indices as the data set */
-    uint64_t unusable;  /* unusable records of the data set */
-    struct input samples;
-    size_t next_task; /* whose canonical solution is graded next */
-    struct jobline_policy line;
-    struct preflight preflight;
-    bool isolated_only;
-    struct transcripts transcripts;
-    json_t *lacking; /* owned; object of what jobs lack, in words, to how many; NULL: nothing */
-};
-
-#define GRADING_NULL                                                         \
-    {                                                                        \
-        .dataset = DATASET_NULL, .tally = TALLY_NULL, .samples = INPUT_NULL, \
-        .transcripts = TRANSCRIPTS_NULL,                                     \
-    }
-
-static void grading_deinit(struct grading *grading)
-{
-    tally_deinit(&grading->tally);
-    input_deinit(&grading->samples);
-    preflight_deinit(&grading->preflight); /* borrows the data set */
-    dataset_deinit(&grading->dataset);
-    transcripts_deinit(&grading->transcripts);
-    json_decref(grading->lacking);
-}
-
 static void plan_deinit(struct plan *plan)
 {
     free(plan->output);
 }
 
-/* --- jobs --------------------------------------------------------------------------------- */
-
-/* Makes the job of TEXT and the note that comes back with its answer: the index of the task, LINE,
- * to which the answer adds its fields, and for a transcript the job. */
-static int make_job(struct grading *grading, struct task *task, enum sample_form form, json_t *text,
-                    json_t *line, struct engine_job *ret, struct fault *fault)
-{
-    _cleanup_bytes_ struct bytes id = BYTES_NULL;
-    size_t task_no = (size_t)(task - grading->dataset.tasks);
-    const struct gradejob_policy policy = preflight_policy(&grading->preflight, task_no);
-    _cleanup_json_ json_t *job = gradejob_make(task, form, text, &policy);
-    uint64_t number = task->samples++;
-    int r = jobline_default_id(task->id, number, &id);
-    if (r < 0 || !job || json_object_set_new(line, "sample", json_integer((json_int_t)number)) < 0)
-        return -ENOMEM;
-    /* Samples may come from a file of results; drop what that says of its run. */
-    (void)json_object_del(line, "run");
-    ret->note = json_pack("[I,O]", (json_int_t)task_no, line);
-    if (!ret->note || (policy.transcript && json_array_append(ret->note, job) < 0))
-        return -ENOMEM;
-    ret->left_out = grading->isolated_only && policy.shared;
-    if (ret->left_out)
-        tally_refuse(&grading->tally, task_no);
-    r = jobline_from_object(job, &id, &grading->line, &ret->submission, fault);
-    /* The id goes into `run`: the line is the sample's own and may have another id. */
-    if (r == 0 &&
-        json_object_set_new(ret->submission.run, "id",
-                            json_stringn(ret->submission.id.data, ret->submission.id.length)) < 0)
-        r = -ENOMEM;
-    return r == 0 ? preflight_put_note(&grading->preflight, task_no, ret->submission.run) : r;
-}
-
-/* Returns INPUT_LINE; if R is negative, INPUT_WRONG with FAULT, which says where and WHY. */
-static enum input_state conclude(int r, const struct fault *why, struct engine_job *job,
-                                 struct fault *fault)
-{
-    if (r >= 0)
-        return INPUT_LINE;
-    (void)fault_set(fault, "%s: %s", job->place.text, why->text[0] ? why->text : strerror(-r));
-    return INPUT_WRONG;
-}
-
-static int take_sample(struct grading *grading, const char *text, size_t n, struct engine_job *ret,
-                       struct fault *fault)
-{
-    _cleanup_json_ json_t *line = NULL;
-    struct sample sample = {.task_id = ""};
-    int r = jobline_read_object(text, n, sample_uses, &line, fault);
-    if (r == 0)
-        r = sample_decode(line, &sample, fault);
-    if (r < 0)
-        return r;
-    ssize_t task = dataset_find(&grading->dataset, sample.task_id);
-    if (task < 0)
-        return fault_set(fault, "task_id \"%s\" is not in the data set", sample.task_id);
-    return make_job(grading, &grading->dataset.tasks[task], sample.form, sample.text, line, ret,
-                    fault);
-}
-
-static enum input_state next_sample(void *arg, struct engine_job *ret, struct fault *fault)
-{
-    struct grading *grading = arg;
-    const struct input *input = &grading->samples;
-    for (;;) {
-        const char *text;
-        size_t n;
-        struct fault why = FAULT_NULL;
-        enum input_state state = input_next(&grading->samples, &text, &n, fault);
-        if (state != INPUT_LINE)
-            return state;
-        if (jobline_blank(text, n))
-            continue;
-        (void)fault_set(&ret->place, "%s:%" PRIu64, input->name, input->line_no);
-        return conclude(take_sample(grading, text, n, ret, &why), &why, ret, fault);
-    }
-}
-
-static int take_canonical(struct grading *grading, struct task *task, struct engine_job *ret,
-                          struct fault *fault)
-{
-    if (!task->solution)
-        return fault_set(fault, "task \"%s\" has no solution of its own (%s)", task->id,
-                         task->test ? "canonical_solution" : "code");
-    _cleanup_json_ json_t *line =
-        json_pack("{s:O}", "task_id", json_object_get(task->object, "task_id"));
-    _cleanup_json_ json_t *text = json_copy((json_t *)(uintptr_t)task->solution);
-    if (!line || !text)
-        return -ENOMEM;
-    return make_job(grading, task, task->test ? SAMPLE_COMPLETION : SAMPLE_SOLUTION, text, line,
-                    ret, fault);
-}
-
-static enum input_state next_canonical(void *arg, struct engine_job *ret, struct fault *fault)
-{
-    struct grading *grading = arg;
-    struct fault why = FAULT_NULL;
-    if (grading->next_task == grading->dataset.n)
-        return INPUT_END;
-    struct task *task = &grading->dataset.tasks[grading->next_task++];
-    (void)fault_set(&ret->place, "%s:%" PRIu64, grading->dataset_name, task->line);
-    return conclude(take_canonical(grading, task, ret, &why), &why, ret, fault);
-}
-
-/* Counts jobs whose tests or prelude need a module that the daemon's host lacks. */
-static int note_lacking(struct grading *grading, const struct message *message)
-{
-    const char *code = message_text(message, "code");
-    const char *what = message_text(message, "message");
-    if (message->type != MESSAGE_ERROR || strcmp(code, GRADEJOB_LACKING) != 0 ||
-        preflight_knows_lacking(&grading->preflight, what))
-        return 0;
-    if (!grading->lacking && !(grading->lacking = json_object()))
-        return -ENOMEM;
-    json_int_t n = json_integer_value(json_object_get(grading->lacking, what));
-    return json_object_set_new(grading->lacking, what, json_integer(n + 1)) < 0 ? -ENOMEM : 0;
-}
-
-static void complain_lacking(const struct grading *grading)
-{
-    for (void *i = json_object_iter(grading->lacking); i;
-         i = json_object_iter_next(grading->lacking, i)) {
-        json_int_t n = json_integer_value(json_object_iter_value(i));
-        complain("%" JSON_INTEGER_FORMAT " sample%s not graded: %s", n, n == 1 ? " was" : "s were",
-                 json_object_iter_key(i));
-    }
-}
-
-static int answer_line(void *arg, struct message *message, json_t *note, struct bytes *ret_line)
-{
-    struct grading *grading = arg;
-    json_t *line = json_array_get(note, 1);
-    enum grade grade;
-    if (gradejob_put_verdict(line, message, &grade) < 0 || note_lacking(grading, message) < 0 ||
-        transcripts_add(&grading->transcripts, json_array_get(note, 2), line, message) < 0)
-        return -ENOMEM;
-    size_t task = (size_t)json_integer_value(json_array_get(note, 0));
-    const char *mode = message_text(message, "mode");
-    tally_add(&grading->tally, task, grade);
-    if (grade != GRADE_NONE)
-        tally_note(&grading->tally, task, mode && strcmp(mode, "shared") == 0,
-                   preflight_is_broken(&grading->preflight, task));
-    return json_print(line, ret_line);
-}
-
-/* --- what earlier runs have graded -------------------------------------------------------- */
-
-static void recount(void *arg)
-{
-    struct grading *grading = arg;
-    tally_clear(&grading->tally);
-}
-
-/* Counts a line of the file, which answer_line() made. */
-static void recounted(void *arg, const struct result_line *line, struct summary *summary)
-{
-    struct grading *grading = arg;
-    char task_id[TASK_ID_MAX + 1];
-    const json_t *score = json_object_get(line->object, "score");
-    const char *words = json_string_value(json_object_get(line->object, "result"));
-    const char *verdict = json_string_value(json_object_get(line->object, "verdict"));
-    _cleanup_json_ json_t *modes =
-        json_pack("[{s:s+}]", "code", "code_exec.", verdict ? verdict : "?");
-    enum grade grade = !line->answered ? GRADE_NONE : line->passed ? GRADE_PASSED : GRADE_FAILED;
-    ssize_t task = task_id_of(line->object, task_id, NULL) == 0
-                       ? dataset_find(&grading->dataset, task_id)
-                       : -1;
-    if (grading->isolated_only && tally_is_shared(line->object))
-        return; /* of an earlier run that allowed it */
-    if (task >= 0)
-        tally_add(&grading->tally, (size_t)task, grade);
-    if (task >= 0 && line->answered)
-        tally_note_line(&grading->tally, (size_t)task, line->object);
-    const struct score_parts counted = {
-        .passed = line->passed,
-        .score = json_is_number(score) ? json_number_value(score) : NAN,
-        .failure_modes = line->passed ? NULL : modes,
-    };
-    if (line->answered)
-        summary_add_result(summary, &counted);
-    else
-        summary_add_error(summary, words ? words : "?", NULL);
-}
-
 /* --- the data set ------------------------------------------------------------------------- */
 
-static int read_dataset(struct grading *grading, const char *path)
+static int read_dataset(struct grading *grading, const struct grade_options *options)
 {
     struct fault fault = FAULT_NULL;
-    grading->dataset_name = grade_tasks_name(path);
-    int r = grade_tasks_read(path, &grading->dataset, &grading->unusable, &fault);
+    struct dataset_options how = {.language = options->language};
+    int r = 0;
+    grading->dataset_name = grade_tasks_name(options->dataset);
+    if (options->format && !(how.format = formats_find(options->format, &fault)))
+        r = -EINVAL;
+    if (r == 0)
+        r = grade_tasks_read(options->dataset, &how, &grading->dataset, &grading->unusable, &fault);
     if (r == 0)
         r = tally_init(&grading->tally);
     for (size_t i = 0; r == 0 && i < grading->dataset.n; i++)
@@ -338,6 +126,7 @@ static int read_options(const struct grade_options *options, struct plan *plan)
     struct fault fault = FAULT_NULL;
     plan->engine = options->engine;
     plan->policy.shared = options->shared;
+    plan->policy.language = options->language;
     plan->policy.transcript = options->transcripts != NULL;
     int r = check_options(options, &fault);
     if (r == 0)
@@ -402,6 +191,16 @@ static int open_transcripts(const struct grade_options *options, const struct pl
                             options->samples ? 3 : 2);
 }
 
+/* Results and JSON have standard output for themselves. */
+static void announce(const struct grade_options *options, const struct plan *plan,
+                     const struct grading *grading)
+{
+    bool is_taken = strcmp(plan->engine.output, "-") == 0 || options->json;
+    if (!is_taken || !options->engine.quiet)
+        grade_tasks_announce(is_taken ? stderr : stdout, &grading->dataset, options->language,
+                             plan->policy.timeout_s);
+}
+
 static enum exit_status grade(const struct globals *globals, const struct grade_options *options,
                               const struct plan *plan, struct grading *grading)
 {
@@ -413,6 +212,7 @@ static enum exit_status grade(const struct globals *globals, const struct grade_
     if (engine_open(&engine, &plan->engine, inputs, n_inputs) < 0 ||
         open_transcripts(options, plan, grading) < 0)
         return STATUS_USAGE;
+    announce(options, plan, grading);
     grading->line.max_frame = engine.session.max_frame;
     if (!prepare(options, plan, grading, &engine))
         return ending_status(&engine.ending, globals->no_fail);
@@ -426,10 +226,10 @@ static enum exit_status grade(const struct globals *globals, const struct grade_
         .cases = grading->dataset.n,
         .arg = grading,
         .input = options->samples ? &grading->samples : NULL,
-        .next = options->samples ? next_sample : next_canonical,
-        .answer = answer_line,
-        .recount = recount,
-        .recounted = recounted,
+        .next = options->samples ? grading_next_sample : grading_next_canonical,
+        .answer = grading_answer_line,
+        .recount = grading_recount,
+        .recounted = grading_recounted,
     };
     if (options->samples)
         work.cases = input_count(&options->samples, 1, &work.about);
@@ -437,7 +237,7 @@ static enum exit_status grade(const struct globals *globals, const struct grade_
     if (options->samples && engine.exhausted)
         engine.ending.bad_input |=
             grade_tasks_tell_unattempted(&grading->dataset, grading->dataset_name);
-    complain_lacking(grading);
+    grading_complain_lacking(grading);
     engine.ending.errors |= engine.left_out > 0;
     if (!transcripts_finish(&grading->transcripts, options->engine.quiet))
         engine.ending.unwritten = true;
@@ -457,8 +257,12 @@ static enum exit_status run_grade(const struct globals *globals, const void *opt
 {
     const struct grade_options *options = options_;
     _cleanup_(plan_deinit) struct plan plan = {.output = NULL};
-    _cleanup_(grading_deinit) struct grading grading = GRADING_NULL;
-    if (read_options(options, &plan) < 0 || read_dataset(&grading, options->dataset) < 0)
+    _cleanup_grading_ struct grading grading = GRADING_NULL;
+    if (options->list_formats) {
+        formats_list(stdout);
+        return STATUS_OK;
+    }
+    if (read_options(options, &plan) < 0 || read_dataset(&grading, options) < 0)
         return STATUS_USAGE;
     return grade(globals, options, &plan, &grading);
 }
@@ -479,6 +283,31 @@ static const struct option_spec grade_specs[] = {
         .value = VALUE_FILE,
         .offset = offsetof(struct grade_options, samples),
         .help = "read the samples from FILE: JSON Lines, also as .gz",
+    },
+    {
+        .name = "format",
+        .argument = "NAME",
+        .kind = OPTION_TEXT,
+        .value = VALUE_CHOICE,
+        .choices = "humaneval mbpp evalplus humanevalpack humaneval-x multipl-e livecodebench apps "
+                   "codecontests bigcodebench classeval cruxeval-o cruxeval-i",
+        .offset = offsetof(struct grade_options, format),
+        .help = "take the data set as one of this format, whatever its records look like",
+    },
+    {
+        .name = "list-formats",
+        .kind = OPTION_FLAG,
+        .offset = offsetof(struct grade_options, list_formats),
+        .help = "list the formats of data sets: their tests, samples and sources, and where they "
+                "are judged otherwise than there; then exit",
+    },
+    {
+        .name = "language",
+        .argument = "NAME",
+        .kind = OPTION_TEXT,
+        .offset = offsetof(struct grade_options, language),
+        .help =
+            "language of the samples, if neither they nor the data set say it (default: python)",
     },
     {
         .name = "canonical",
@@ -548,7 +377,17 @@ const struct command command_grade = {
     .brief = "grade code that models wrote, and compute pass@k",
     .description =
         "Runs the tests of each task of a data set on the samples that a model wrote for\n"
-        "it, each in the sandbox, and prints pass@k. A task looks as in HumanEval:\n"
+        "it, each in the sandbox, and prints pass@k. It recognises the data sets of the\n"
+        "field, each record by its members, and says on its first line what it grades, as in\n"
+        "\"CodeContests, C++: 10 tasks, 1265 tests by standard input and output, up to the\n"
+        "first failure, 20 s\".\n"
+        "\n"
+        "--list-formats lists them: HumanEval, MBPP, EvalPlus, HumanEvalPack, HumanEval-X,\n"
+        "MultiPL-E, LiveCodeBench, APPS and TACO, CodeContests, BigCodeBench, ClassEval and\n"
+        "CRUXEval; whose rules each follows, and where it differs. Time limits, comparisons\n"
+        "and whether tests go on behind a failure are the data set's own. A record with\n"
+        "tests that would not be run is unusable, and named. A task of one's own looks as in\n"
+        "HumanEval:\n"
         "\n"
         "  {\"task_id\": \"HumanEval/0\", \"prompt\": \"def f(x):\\n\", \"entry_point\": \"f\",\n"
         "   \"test\": \"def check(candidate): ...\", \"canonical_solution\": \"    ...\"}\n"
@@ -557,12 +396,19 @@ const struct command command_grade = {
         "\n"
         "  {\"task_id\": 2, \"code\": \"def g(x): ...\", \"test_list\": [\"assert g(1) == 2\"]}\n"
         "\n"
+        "or, for programs in any language that read their input, as in CodeContests:\n"
+        "\n"
+        "  {\"name\": \"sum\", \"time_limit\": {\"seconds\": 2},\n"
+        "   \"public_tests\": {\"input\": [\"1 2\\n\"], \"output\": [\"3\\n\"]}}\n"
+        "\n"
         "Where a task has tests of EvalPlus, they are run: plus_input and base_input of its\n"
         "raw format, for which the results are compared with those of canonical_solution, and\n"
         "test beside test_list of MBPP+ in the original format.\n"
         "\n"
-        "A sample has a task_id and one of completion (continues the prompt), solution (a\n"
-        "whole program) and generation (free text with code in it).\n"
+        "A sample has a task_id (or question_id, problem_id, name or id, as its data set has)\n"
+        "and one of completion (continues the prompt), solution (a whole program), generation\n"
+        "(free text with code in it), and the lists completions and code_list. Its language\n"
+        "is the task's, or the one that it names (language), or --language, or Python.\n"
         "\n"
         "The results go to SAMPLES_results.jsonl, beside the samples (for --canonical:\n"
         "DATASET_canonical_results.jsonl), unless --output names another file; with\n"
@@ -573,6 +419,11 @@ const struct command command_grade = {
         "as wrong; pass@k is then labelled incomplete. `run` says how the sample was\n"
         "graded. With --resume the same command continues an interrupted run, and pass@k\n"
         "counts everything that the file then has.\n"
+        "\n"
+        "In data sets of other languages the tests are mostly a part of the program, and its\n"
+        "exit status is the verdict. Code can forge such a verdict: it is labelled as those\n"
+        "of mode shared are, and --isolated-only leaves it out. Tests by standard input and\n"
+        "by calls of a function cannot be forged.\n"
         "\n"
         "Before the samples, it runs the data set's own solutions of their tasks, the\n"
         "references. If a reference passes only in one process with the tests, all samples of\n"
@@ -588,7 +439,8 @@ const struct command command_grade = {
         "others are graded.\n",
     .examples = "  rubricctl grade --dataset HumanEval.jsonl.gz --samples s.jsonl --k 1,10\n"
                 "  rubricctl grade --dataset D.jsonl --samples S.jsonl --json | jq .pass_at_k\n"
-                "  rubricctl grade --embedded --dataset sanitized-mbpp.json --canonical\n",
+                "  rubricctl grade --embedded --dataset sanitized-mbpp.json --canonical\n"
+                "  rubricctl grade --dataset C.jsonl --samples S.jsonl --language cpp\n",
     .exits = engine_exits,
     .options = grade_specs,
     .n_options = ARRAY_SIZE(grade_specs),

@@ -39,8 +39,9 @@ static bool want_sample(struct wanted *wanted, size_t task)
     if (wanted->tasks[task] && wanted->selection.limit == 0)
         return true;
     if (jobline_default_id(wanted->dataset->tasks[task].id, number, &submission.id) == 0)
-        submission.run = json_pack("{s:s%,s:s}", "case_id", submission.id.data,
-                                   submission.id.length, "kind", "code_exec");
+        submission.run =
+            json_pack("{s:s%,s:s}", "case_id", submission.id.data, submission.id.length, "kind",
+                      task_is_program(&wanted->dataset->tasks[task]) ? "program" : "code_exec");
     if (!selection_wants(&wanted->selection, &submission))
         return true;
     if (!selection_count(&wanted->selection, &submission))
@@ -50,13 +51,15 @@ static bool want_sample(struct wanted *wanted, size_t task)
 }
 
 /* Returns the task that a line of samples is for; -1 if it cannot be used. */
-static ssize_t task_of_line(const struct dataset *dataset, const char *text, size_t n)
+static ssize_t task_of_line(const struct dataset *dataset, const char *text, size_t n,
+                            size_t *ret_samples)
 {
     _cleanup_json_ json_t *line = NULL;
     struct sample sample;
     if (jobline_blank(text, n) || jobline_read_object(text, n, sample_uses, &line, NULL) < 0 ||
         sample_decode(line, &sample, NULL) < 0)
         return -1;
+    *ret_samples = sample_count(&sample);
     return dataset_find(dataset, sample.task_id);
 }
 
@@ -66,10 +69,12 @@ static int read_samples(struct wanted *wanted, const char *path, size_t max_fram
     int r = input_init(&input, &path, 1, max_frame);
     for (bool more = r == 0; more;) {
         const char *text;
-        size_t n;
+        size_t n, samples = 0;
         enum input_state state = input_next_blocking(&input, &text, &n, NULL);
-        ssize_t task = state == INPUT_LINE ? task_of_line(wanted->dataset, text, n) : -1;
-        more = state != INPUT_END && (task < 0 || want_sample(wanted, (size_t)task));
+        ssize_t task = state == INPUT_LINE ? task_of_line(wanted->dataset, text, n, &samples) : -1;
+        more = state != INPUT_END;
+        for (; more && samples > 0 && task >= 0; samples--)
+            more = want_sample(wanted, (size_t)task);
     }
     input_deinit(&input);
     return r;
@@ -222,15 +227,16 @@ static void tell_of_limit(const struct preflight *preflight, const struct prefli
                           const char *what)
 {
     char took[TEXT_QUANTITY_MAX];
+    double limit_s = preflight_limit(preflight, (size_t)(task - preflight->tasks));
     (void)text_duration(task->wall_ms, took);
     if (task->timeout_s < preflight->limit_max_s)
         complain("%s: time limit raised from %g s to %g s, about %d times what the reference "
                  "takes (%s)",
-                 what, preflight->limit_s, task->timeout_s, PREFLIGHT_TIMES, took);
+                 what, limit_s, task->timeout_s, PREFLIGHT_TIMES, took);
     else
         complain("%s: time limit raised from %g s to %g s, the most that is allowed; the "
                  "reference takes %s",
-                 what, preflight->limit_s, task->timeout_s, took);
+                 what, limit_s, task->timeout_s, took);
 }
 
 static void tell_of_task(const struct grade_preflight *with, const struct preflight *preflight,
@@ -247,7 +253,8 @@ static void tell_of_task(const struct grade_preflight *with, const struct prefli
                  why ? why : "?");
     if (task->state == PREFLIGHT_ERROR && !task->lacks_module)
         complain("%s: its reference solution has no verdict (%s)", what, why ? why : "?");
-    if (task->state == PREFLIGHT_PASSED && task->shared && !preflight->policy.shared)
+    if (task->state == PREFLIGHT_PASSED && task->shared && !preflight->policy.shared &&
+        !task_is_program(of))
         complain("%s is %s: its reference solution passes only in one process with the tests", what,
                  with->isolated_only ? "not graded (--isolated-only)" : "graded shared");
     if (task->timeout_s > 0 && !with->options->quiet)
@@ -271,7 +278,8 @@ static void tell(const struct grade_preflight *with, const struct preflight *pre
     size_t without = 0, n = 0;
     for (size_t i = 0; i < preflight->dataset->n; i++) {
         n += wanted->tasks[i];
-        without += wanted->tasks[i] && !preflight->dataset->tasks[i].solution;
+        without += wanted->tasks[i] && (!preflight->dataset->tasks[i].solution ||
+                                        preflight->dataset->tasks[i].solution_is_doubtful);
         tell_of_task(with, preflight, i);
     }
     tell_of_modules(preflight);
@@ -309,8 +317,9 @@ static int decide(const struct grade_preflight *with, struct session *session,
     if (r < 0)
         return r;
     restore(with, &wanted, preflight);
+    /* With --canonical, the reference of a program is its sample, and nothing depends on it. */
     for (size_t i = 0; i < preflight->dataset->n; i++)
-        if (wanted.tasks[i])
+        if (wanted.tasks[i] && (with->samples || !task_is_program(&preflight->dataset->tasks[i])))
             preflight_want(preflight, i);
     if (preflight->waiting > 0)
         fly(&flight, session, ending);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "grade_tasks.h"
 
+#include "client/grade/langname.h"
 #include "client/terminal/text.h"
 
 #include <inttypes.h>
@@ -18,9 +19,10 @@ static void complain_record(void *arg, const char *what)
     complain("%s", what);
 }
 
-int grade_tasks_read(const char *path, struct dataset *ret, uint64_t *unusable, struct fault *fault)
+int grade_tasks_read(const char *path, const struct dataset_options *options, struct dataset *ret,
+                     uint64_t *unusable, struct fault *fault)
 {
-    int r = dataset_read(path, complain_record, unusable, ret, fault);
+    int r = dataset_read(path, options, complain_record, unusable, ret, fault);
     if (r == 0 && ret->n == 0)
         r = fault_set(fault, "%s: no task in it can be used", grade_tasks_name(path));
     return r;
@@ -45,4 +47,98 @@ void grade_tasks_tell_plus(const struct dataset *dataset, const char *name)
     if (n > 0)
         complain("%s: %zu task%s with the tests of EvalPlus (base and plus)", name, n,
                  text_plural(n));
+}
+
+/* --- the announcement --------------------------------------------------------------------- */
+
+/* The tasks of one format in one language. */
+struct group {
+    const struct data_format *format;
+    const char *language; /* NULL: that of the samples */
+    size_t tasks, programs, forgeable, calls;
+    uint64_t tests;
+    double timeout_min_s, timeout_max_s;
+    bool stop_all;
+    const char *skipped; /* a member with tests that are not run; NULL: there is none */
+};
+
+/* Formats with tasks in more languages than that have further lines without their counts. */
+#define GROUPS_MAX 64
+
+static struct group *group_of(struct group *groups, size_t *n, const struct task *task)
+{
+    const char *language = task_is_program(task) ? task->language : "python";
+    for (size_t i = 0; i < *n; i++)
+        if (groups[i].format == task->format &&
+            (groups[i].language == language ||
+             (groups[i].language && language && strcmp(groups[i].language, language) == 0)))
+            return &groups[i];
+    if (*n == GROUPS_MAX)
+        return &groups[GROUPS_MAX - 1];
+    groups[*n] = (struct group){.format = task->format, .language = language};
+    return &groups[(*n)++];
+}
+
+static void count(struct group *group, const struct task *task)
+{
+    group->timeout_min_s =
+        group->tasks == 0 ? task->timeout_s : MIN(group->timeout_min_s, task->timeout_s);
+    group->timeout_max_s = MAX(group->timeout_max_s, task->timeout_s);
+    group->tasks++;
+    group->programs += task_is_program(task);
+    group->forgeable += task->is_forgeable;
+    group->calls += task->call != NULL;
+    group->tests += json_array_size(task->tests);
+    group->stop_all |= task->stop_all;
+    for (const char *const *name = task->format->skips; name && *name && !group->skipped; name++)
+        group->skipped = formats_has(task->object, *name) ? *name : NULL;
+}
+
+static void put_tests(FILE *out, const struct group *group)
+{
+    if (group->programs == 0) {
+        (void)fputs(", judged in isolation where the reference passes so", out);
+        return;
+    }
+    if (group->forgeable > 0) {
+        (void)fputs(", by exit status: forgeable, the tests are a part of each program", out);
+        return;
+    }
+    (void)fprintf(out, ", %" PRIu64 " test%s by standard input and output", group->tests,
+                  text_plural(group->tests));
+    if (group->calls > 0)
+        (void)fprintf(out, ", of %zu task%s by calls of a function", group->calls,
+                      text_plural(group->calls));
+    (void)fputs(group->stop_all ? ", all are run" : ", up to the first failure", out);
+}
+
+static void put_group(FILE *out, const struct group *group, const char *language, double timeout_s)
+{
+    const char *said = group->language ? group->language : language;
+    (void)fprintf(out, "%s%s, %s: %zu task%s", out == stderr ? "rubricctl: " : "",
+                  group->format->title,
+                  said ? langname_title(said) : "Python or what a sample says", group->tasks,
+                  text_plural(group->tasks));
+    put_tests(out, group);
+    if (timeout_s > 0)
+        (void)fprintf(out, ", %g s", timeout_s);
+    else if (group->timeout_max_s > group->timeout_min_s)
+        (void)fprintf(out, ", %g to %g s", group->timeout_min_s, group->timeout_max_s);
+    else if (group->timeout_max_s > 0)
+        (void)fprintf(out, ", %g s", group->timeout_max_s);
+    if (group->skipped)
+        (void)fprintf(out, "; not run, as in its own project: %s", group->skipped);
+    (void)fputc('\n', out);
+}
+
+void grade_tasks_announce(FILE *out, const struct dataset *dataset, const char *language,
+                          double timeout_s)
+{
+    struct group groups[GROUPS_MAX];
+    size_t n = 0;
+    for (size_t i = 0; i < dataset->n; i++)
+        count(group_of(groups, &n, &dataset->tasks[i]), &dataset->tasks[i]);
+    for (size_t i = 0; i < n; i++)
+        put_group(out, &groups[i], language, timeout_s);
+    (void)fflush(out);
 }

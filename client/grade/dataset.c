@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "dataset.h"
-#include "evalplus.h"
+#include "formats.h"
 #include "names.h"
 #include "records.h"
 
@@ -13,15 +13,6 @@
 #include <string.h>
 
 #define ROOM_FIRST 256
-
-static void task_deinit(struct task *task)
-{
-    json_decref(task->object);
-    json_decref(task->test_setup);
-    json_decref(task->made);
-    json_decref(task->names);
-    *task = (struct task){.object = NULL};
-}
 
 void dataset_deinit(struct dataset *dataset)
 {
@@ -40,130 +31,7 @@ ssize_t dataset_find(const struct dataset *dataset, const char *id)
 
 /* --- one record --------------------------------------------------------------------------- */
 
-static bool is_there(const json_t *object, const char *name)
-{
-    const json_t *value = json_object_get(object, name);
-    return value && !json_is_null(value);
-}
-
-static int take_string(const json_t *object, const char *name, const json_t **ret,
-                       struct fault *fault)
-{
-    const json_t *value = json_object_get(object, name);
-    if (!json_is_string(value))
-        return fault_set(fault, "%s: expected a string, got %s", name, json_type_name(value));
-    *ret = value;
-    return 0;
-}
-
-static int take_strings(const json_t *object, const char *name, const json_t **ret,
-                        struct fault *fault)
-{
-    const json_t *value = json_object_get(object, name);
-    if (!json_is_array(value))
-        return fault_set(fault, "%s: expected an array, got %s", name, json_type_name(value));
-    for (size_t i = 0; i < json_array_size(value); i++)
-        if (!json_is_string(json_array_get(value, i)))
-            return fault_set(fault, "%s[%zu]: expected a string, got %s", name, i,
-                             json_type_name(json_array_get(value, i)));
-    *ret = value;
-    return 0;
-}
-
-static int take_solution(struct task *task, const char *name, struct fault *fault)
-{
-    return is_there(task->object, name) ? take_string(task->object, name, &task->solution, fault)
-                                        : 0;
-}
-
-static int take_human_eval(struct task *task, struct fault *fault)
-{
-    int r = take_string(task->object, "prompt", &task->prompt, fault);
-    if (r == 0)
-        r = take_string(task->object, "test", &task->test, fault);
-    if (r == 0)
-        r = take_string(task->object, "entry_point", &task->entry_point, fault);
-    return r < 0 ? r : take_solution(task, "canonical_solution", fault);
-}
-
-static void put_line(FILE *out, const json_t *text)
-{
-    (void)fwrite(json_string_value(text), 1, json_string_length(text), out);
-    (void)fputc('\n', out);
-}
-
-/* Joins imports and setup code, which run before the assertions. NULL if both are empty. */
-static int join_setup(const json_t *imports, const json_t *code, json_t **ret)
-{
-    _cleanup_free_ char *text = NULL;
-    size_t n = 0;
-    FILE *out = open_memstream(&text, &n);
-    if (!out)
-        return -ENOMEM;
-    for (size_t i = 0; i < json_array_size(imports); i++)
-        put_line(out, json_array_get(imports, i));
-    if (json_string_length(code) > 0)
-        put_line(out, code);
-    if (fclose(out) != 0)
-        return -ENOMEM;
-    *ret = n > 0 ? json_stringn(text, n) : NULL;
-    return n > 0 && !*ret ? -ENOMEM : 0;
-}
-
-/* The raw format of EvalPlus: inputs for the data set's own solution. It may have the tests of
- * HumanEval, too, which are fewer. */
-static int take_evalplus(struct task *task, const struct record *record, struct fault *fault)
-{
-    int r = take_string(task->object, "prompt", &task->prompt, fault);
-    if (r == 0)
-        r = take_string(task->object, "entry_point", &task->entry_point, fault);
-    if (r == 0)
-        r = take_string(task->object, "canonical_solution", &task->solution, fault);
-    if (r == 0)
-        r = evalplus_make_test(task->object, record->text, record->n, &task->made, fault);
-    task->test = task->made;
-    return r;
-}
-
-/* The original format of EvalPlus for MBPP: `test` is a whole program, with the assertions of
- * `test_list` and more. */
-static int take_mbpp_plus(struct task *task, struct fault *fault)
-{
-    const json_t *test = NULL;
-    int r = take_string(task->object, "test", &test, fault);
-    if (r < 0)
-        return r;
-    task->targets = task->made = json_pack("[O]", test);
-    return task->made ? 0 : -ENOMEM;
-}
-
-static int take_mbpp(struct task *task, struct fault *fault)
-{
-    const json_t *imports = NULL, *code = NULL;
-    int r = take_strings(task->object, "test_list", &task->targets, fault);
-    if (r == 0 && json_array_size(task->targets) == 0)
-        r = fault_set(fault, "test_list: it has no assertion");
-    if (r == 0 && is_there(task->object, "test"))
-        r = take_mbpp_plus(task, fault);
-    if (r == 0 && is_there(task->object, "test_imports"))
-        r = take_strings(task->object, "test_imports", &imports, fault);
-    if (r == 0 && is_there(task->object, "test_setup_code"))
-        r = take_string(task->object, "test_setup_code", &code, fault);
-    if (r == 0)
-        r = join_setup(imports, code, &task->test_setup);
-    return r < 0 ? r : take_solution(task, "code", fault);
-}
-
-static bool task_uses(const char *name, size_t n)
-{
-    static const char *const used[] = {
-        "task_id",   "prompt", "test",         "entry_point",     "canonical_solution",
-        "test_list", "code",   "test_imports", "test_setup_code",
-    };
-    return json_name_is_among(name, n, used, ARRAY_SIZE(used)) || evalplus_uses(name, n);
-}
-
-/* Finds the names under test. The tests of EvalPlus call nothing but their argument. */
+/* Finds the names under test, if the tests use any but their argument. */
 static int take_names(struct task *task)
 {
     const struct names_texts texts = {
@@ -174,26 +42,40 @@ static int take_names(struct task *task)
         .targets = task->targets,
         .setup = task->test_setup,
     };
-    return task->test && task->made ? 0 : names_find(&texts, &task->names);
+    return task_is_program(task) || task->has_no_names ? 0 : names_find(&texts, &task->names);
 }
 
-/* Fills TASK from task->object, which was read from RECORD. */
-static int take_format(struct task *task, const struct record *record, struct fault *fault)
+/* Takes the first id that the record has. */
+static int take_id(struct task *task, const struct task_source *source, struct fault *fault)
 {
-    if (evalplus_is_raw(task->object))
-        return take_evalplus(task, record, fault);
-    if (is_there(task->object, "test") && is_there(task->object, "entry_point"))
-        return take_human_eval(task, fault);
-    if (is_there(task->object, "test_list"))
-        return take_mbpp(task, fault);
-    return fault_set(fault, "neither test and entry_point (HumanEval) nor test_list (MBPP)");
+    const char *const *name = task->format->ids;
+    while (name && *name && !task_member(task->object, *name))
+        name++;
+    if (name && !*name && task->format->is_numbered) {
+        (void)snprintf(task->id, sizeof(task->id), "%" PRIu64, source->number);
+        return 0;
+    }
+    return task_id_in(task->object, name && *name ? *name : "task_id", task->id, fault);
 }
 
-static int take_task(struct task *task, const struct record *record, struct fault *fault)
+/* Finds the format of the record, which may be FORCED. */
+static int take_format(struct task *task, const struct data_format *forced, struct fault *fault)
 {
-    int r = task_id_of(task->object, task->id, fault);
+    task->format = forced ? forced : formats_recognise(task->object);
+    if (!task->format)
+        return fault_set(fault, "a record of no known format (rubricctl grade --list-formats); "
+                                "HumanEval has test and entry_point, MBPP test_list");
+    return formats_check(task->format, task->object, fault);
+}
+
+static int take_task(struct task *task, const struct dataset_options *options,
+                     const struct task_source *source, struct fault *fault)
+{
+    int r = take_format(task, options->format, fault);
     if (r == 0)
-        r = take_format(task, record, fault);
+        r = take_id(task, source, fault);
+    if (r == 0)
+        r = task->format->take(task, source, fault);
     return r == 0 ? take_names(task) : r;
 }
 
@@ -213,18 +95,20 @@ static int append(struct dataset *dataset, struct task *task)
     json_int_t number = (json_int_t)dataset->n;
     if (json_object_set_new(dataset->index, task->id, json_integer(number)) < 0)
         return -ENOMEM;
-    dataset->plus += task->made != NULL;
+    dataset->plus += task->has_plus;
     dataset->tasks[dataset->n++] = TAKE_STRUCT(*task, {.object = NULL});
     return 0;
 }
 
 /* Fails with FAULT if the record cannot be used, or with -ENOMEM. */
-static int add_record(struct dataset *dataset, const struct record *record, struct fault *fault)
+static int add_record(struct dataset *dataset, const struct dataset_options *options,
+                      const struct task_source *source, struct fault *fault)
 {
+    const struct record *record = source->record;
     _cleanup_(task_deinit) struct task task = {.line = record->line};
-    int r = jobline_read_object(record->text, record->n, task_uses, &task.object, fault);
+    int r = jobline_read_object(record->text, record->n, formats_use, &task.object, fault);
     if (r == 0)
-        r = take_task(&task, record, fault);
+        r = take_task(&task, options, source, fault);
     if (r < 0)
         return r;
     ssize_t first = dataset_find(dataset, task.id);
@@ -234,12 +118,14 @@ static int add_record(struct dataset *dataset, const struct record *record, stru
     return append(dataset, &task);
 }
 
-int dataset_parse(const char *name, const char *text, size_t n, dataset_complain *complain,
-                  void *arg, struct dataset *ret)
+int dataset_parse(const char *name, const char *text, size_t n,
+                  const struct dataset_options *options, dataset_complain *complain, void *arg,
+                  struct dataset *ret)
 {
     _cleanup_dataset_ struct dataset dataset = {.index = json_object()};
     struct records records;
     struct record record;
+    struct task_source source = {.record = &record, .language = options->language};
     int r = dataset.index ? 0 : -ENOMEM;
     records_init(&records, text, n);
     while (r != -ENOMEM) {
@@ -250,7 +136,8 @@ int dataset_parse(const char *name, const char *text, size_t n, dataset_complain
         if (r < 0) { /* the fault begins with the line */
             (void)fault_set(&where, "%s:%s", name, fault.text);
         } else {
-            r = add_record(&dataset, &record, &fault);
+            r = add_record(&dataset, options, &source, &fault);
+            source.number++;
             (void)fault_set(&where, "%s:%" PRIu64 ": %s", name, record.line, fault.text);
         }
         if (r < 0 && r != -ENOMEM)
@@ -299,8 +186,8 @@ static int inflate_all(struct bytes *text)
     return r;
 }
 
-int dataset_read(const char *path, dataset_complain *complain, void *arg, struct dataset *ret,
-                 struct fault *fault)
+int dataset_read(const char *path, const struct dataset_options *options,
+                 dataset_complain *complain, void *arg, struct dataset *ret, struct fault *fault)
 {
     _cleanup_bytes_ struct bytes text = BYTES_NULL;
     const char *name = strcmp(path, "-") == 0 ? "stdin" : path;
@@ -310,7 +197,7 @@ int dataset_read(const char *path, dataset_complain *complain, void *arg, struct
     if (gunzip_wanted(path))
         r = inflate_all(&text);
     if (r == 0)
-        r = dataset_parse(name, text.data, text.length, complain, arg, ret);
+        r = dataset_parse(name, text.data, text.length, options, complain, arg, ret);
     if (r < 0)
         (void)fault_set(fault, "%s: %s", name, gunzip_strerror(-r));
     return r;

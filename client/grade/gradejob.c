@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "gradejob.h"
+#include "langname.h"
 
 #include "proto/utf8.h"
 
@@ -31,18 +32,94 @@ static bool put_policy(json_t *job, const struct gradejob_policy *policy)
     return ok;
 }
 
-json_t *gradejob_make(const struct task *task, enum sample_form form, json_t *text,
+/* Makes the program of CODE if its format puts it together. RET_NAME is the member for it. */
+static int join(const struct task *task, const struct gradejob_code *code, const char *language,
+                json_t **ret, const char **ret_name)
+{
+    if (task->format->join && (task_is_program(task) || task->is_joined)) {
+        *ret_name = "code";
+        return task->format->join(task, language, code->form, code->text, ret);
+    }
+    *ret_name = code->form == SAMPLE_GENERATION ? "generation" : "code";
+    *ret = json_incref(code->text);
+    return 0;
+}
+
+/* The daemon finds out whether code continues the prompt or is a whole program. */
+static bool put_code_exec(json_t *job, const struct task *task,
+                          const struct gradejob_policy *policy)
+{
+    return put(job, "prelude", task->prompt) && put(job, "test", task->test) &&
+           put(job, "entry_point", task->entry_point) && put(job, "targets", task->targets) &&
+           put(job, "test_setup", task->test_setup) && put(job, "names", task->names) &&
+           put_policy(job, policy);
+}
+
+static bool put_program(json_t *job, const struct task *task, const char *language,
+                        const struct gradejob_policy *policy)
+{
+    _cleanup_json_ json_t *limits = json_object();
+    double timeout_s = policy->timeout_s > 0 ? policy->timeout_s : task->timeout_s;
+    bool ok = limits && json_object_set_new(job, "language", json_string(language)) == 0 &&
+              put(job, "tests", task->tests) && put(job, "call", task->call);
+    if (ok && timeout_s > 0)
+        ok = json_object_set_new(limits, "wall_clock", json_real(timeout_s)) == 0;
+    if (ok && task->memory > 0)
+        ok = json_object_set_new(limits, "memory_bytes", json_integer((json_int_t)task->memory)) ==
+             0;
+    if (ok && json_object_size(limits) > 0)
+        ok = put(job, "limits", limits);
+    if (ok && task->compare)
+        ok = json_object_set_new(job, "compare", json_string(task->compare)) == 0;
+    if (ok && task->stop_all)
+        ok = json_object_set_new(job, "stop", json_string("all")) == 0;
+    return ok;
+}
+
+json_t *gradejob_make(const struct task *task, const struct gradejob_code *code,
                       const struct gradejob_policy *policy)
 {
-    /* The daemon finds out whether code continues the prompt or is a whole program. */
-    const char *name = form == SAMPLE_GENERATION ? "generation" : "code";
-    _cleanup_json_ json_t *job = json_pack("{s:s,s:O}", "kind", "code_exec", name, text);
-    if (job && put(job, "prelude", task->prompt) && put(job, "test", task->test) &&
-        put(job, "entry_point", task->entry_point) && put(job, "targets", task->targets) &&
-        put(job, "test_setup", task->test_setup) && put(job, "names", task->names) &&
-        put_policy(job, policy))
-        return TAKE_PTR(job);
-    return NULL;
+    const char *language = gradejob_language(task, code, policy, NULL), *name = NULL;
+    const char *kind = task_is_program(task) ? "program" : "code_exec";
+    _cleanup_json_ json_t *text = NULL;
+    struct gradejob_policy own = *policy;
+    if (own.timeout_s <= 0)
+        own.timeout_s = task->timeout_s;
+    if (!language || join(task, code, language, &text, &name) < 0)
+        return NULL;
+    _cleanup_json_ json_t *job = json_pack("{s:s,s:O}", "kind", kind, name, text);
+    bool ok = job && (task_is_program(task) ? put_program(job, task, language, &own)
+                                            : put_code_exec(job, task, &own));
+    return ok ? TAKE_PTR(job) : NULL;
+}
+
+struct gradejob_code gradejob_solution(const struct task *task)
+{
+    return (struct gradejob_code){
+        .form = task->solution_form,
+        .text = (json_t *)(uintptr_t)task->solution,
+        .language = task->language ? NULL : task->solution_language,
+    };
+}
+
+const char *gradejob_language(const struct task *task, const struct gradejob_code *code,
+                              const struct gradejob_policy *policy, struct fault *fault)
+{
+    const char *own = task_is_program(task) ? task->language : "python";
+    const char *said = code->language ? langname_of(code->language) : NULL;
+    if (!own)
+        return said ? said : policy->language ? langname_of(policy->language) : "python";
+    if (said && strcmp(said, own) != 0) {
+        (void)fault_set(fault, "language: the sample is in %.40s, but its task in %s",
+                        code->language, langname_title(own));
+        return NULL;
+    }
+    return own;
+}
+
+bool gradejob_is_forgeable(const struct task *task, const struct gradejob_policy *policy)
+{
+    return task_is_program(task) ? task->is_forgeable : policy->shared;
 }
 
 /* --- to a line of results ----------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Turns a task and a sample into a job of kind `code_exec`, and the answer into a line of results.
- * Pure. */
+/* Turns a task and a sample into a job of kind `code_exec` or `program`, and the answer into a line
+ * of results. Pure. */
 
 #include "dataset.h"
 #include "sample.h"
@@ -12,14 +12,32 @@
 #define GRADEJOB_LACKING "module_not_found"
 
 struct gradejob_policy {
-    double timeout_s; /* 0: the daemon's default */
-    bool shared;      /* run the tests in the process of the code */
-    bool transcript;  /* ask for the transcripts of passes */
+    double timeout_s;     /* 0: the daemon's default */
+    bool shared;          /* run the tests in the process of the code */
+    bool transcript;      /* ask for the transcripts of passes */
+    const char *language; /* of samples that do not say, of tasks that have none; NULL: Python */
 };
 
-/* Makes the job of TEXT, the sample's code. Returns NULL when memory runs out. */
-json_t *gradejob_make(const struct task *task, enum sample_form form, json_t *text,
+/* The code of a sample. */
+struct gradejob_code {
+    enum sample_form form;
+    json_t *text;         /* a string */
+    const char *language; /* that the sample names; NULL: none */
+};
+
+/* Makes the job. Returns NULL when memory runs out. */
+json_t *gradejob_make(const struct task *task, const struct gradejob_code *code,
                       const struct gradejob_policy *policy);
+
+/* The data set's own solution as such code. */
+struct gradejob_code gradejob_solution(const struct task *task);
+
+/* The language in which CODE is judged for TASK; NULL with FAULT if the task is in another. */
+const char *gradejob_language(const struct task *task, const struct gradejob_code *code,
+                              const struct gradejob_policy *policy, struct fault *fault);
+
+/* Whether code can forge a verdict on TASK. */
+bool gradejob_is_forgeable(const struct task *task, const struct gradejob_policy *policy);
 
 enum grade {
     GRADE_FAILED,

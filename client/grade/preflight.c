@@ -25,7 +25,8 @@ _unused_ static bool may_follow(enum preflight_state from, enum preflight_state 
     static const unsigned next[PREFLIGHT_STATES] = {
         [PREFLIGHT_LEFT_OUT] = TO(PREFLIGHT_ISOLATED) | TO(PREFLIGHT_SHARED) |
                                TO(PREFLIGHT_PASSED) | TO(PREFLIGHT_BROKEN),
-        [PREFLIGHT_ISOLATED] = TO(PREFLIGHT_SHARED) | TO(PREFLIGHT_PASSED) | TO(PREFLIGHT_ERROR),
+        [PREFLIGHT_ISOLATED] = TO(PREFLIGHT_SHARED) | TO(PREFLIGHT_PASSED) | TO(PREFLIGHT_BROKEN) |
+                               TO(PREFLIGHT_ERROR),
         [PREFLIGHT_SHARED] = TO(PREFLIGHT_PASSED) | TO(PREFLIGHT_BROKEN) | TO(PREFLIGHT_ERROR),
         /* Of the lines of an earlier run the last one counts. */
         [PREFLIGHT_PASSED] = TO(PREFLIGHT_PASSED) | TO(PREFLIGHT_BROKEN),
@@ -89,17 +90,32 @@ static json_t *make_job(const struct preflight *preflight, size_t number,
                         const struct gradejob_policy *policy)
 {
     const struct task *task = &preflight->dataset->tasks[number];
-    return gradejob_make(task, task->test ? SAMPLE_COMPLETION : SAMPLE_SOLUTION,
-                         (json_t *)(uintptr_t)task->solution, policy);
+    const struct gradejob_code code = gradejob_solution(task);
+    return gradejob_make(task, &code, policy);
+}
+
+/* Whether TASK has a solution that says something about its tests. */
+static bool has_reference(const struct preflight *preflight, size_t number)
+{
+    const struct task *task = &preflight->dataset->tasks[number];
+    return task->solution && !task->solution_is_doubtful;
+}
+
+/* The time limit that holds for TASK without a raised one. */
+static double limit_of(const struct preflight *preflight, const struct preflight_task *task)
+{
+    double own_s = preflight->dataset->tasks[task - preflight->tasks].timeout_s;
+    return preflight->policy.timeout_s <= 0 && own_s > 0 ? own_s : preflight->limit_s;
 }
 
 void preflight_want(struct preflight *preflight, size_t number)
 {
     struct preflight_task *task = &preflight->tasks[number];
     assert(number < preflight->dataset->n);
-    if (task->state == PREFLIGHT_LEFT_OUT && preflight->dataset->tasks[number].solution)
-        preflight_enter(preflight, task,
-                        preflight->policy.shared ? PREFLIGHT_SHARED : PREFLIGHT_ISOLATED);
+    /* Programs have one mode, in which there is nothing to decide. */
+    bool shared = preflight->policy.shared && !task_is_program(&preflight->dataset->tasks[number]);
+    if (task->state == PREFLIGHT_LEFT_OUT && has_reference(preflight, number))
+        preflight_enter(preflight, task, shared ? PREFLIGHT_SHARED : PREFLIGHT_ISOLATED);
 }
 
 int preflight_next(struct preflight *preflight, size_t *ret_task, json_t **ret_job)
@@ -107,10 +123,13 @@ int preflight_next(struct preflight *preflight, size_t *ret_task, json_t **ret_j
     if (preflight->taken == preflight->queued)
         return 0;
     size_t number = preflight->queue[preflight->taken];
-    /* With all the time that a job may have, one run tells how much the reference needs. */
+    /* With all the time that a job may have, one run tells how much the reference needs. The time
+     * limit of a program is its data set's own. */
+    bool is_program = task_is_program(&preflight->dataset->tasks[number]);
     const struct gradejob_policy policy = {
-        .timeout_s = preflight->limit_max_s,
+        .timeout_s = is_program ? preflight->policy.timeout_s : preflight->limit_max_s,
         .shared = preflight->tasks[number].state == PREFLIGHT_SHARED,
+        .language = preflight->policy.language,
     };
     json_t *job = make_job(preflight, number, &policy);
     if (!job)
@@ -162,10 +181,11 @@ static int64_t time_needed(const struct message *answer)
 static void raise_limit(const struct preflight *preflight, struct preflight_task *task)
 {
     double needed_s = PREFLIGHT_TIMES * (double)task->wall_ms / 1000;
-    if (needed_s <= preflight->limit_s)
+    double limit_s = limit_of(preflight, task);
+    if (needed_s <= limit_s || task_is_program(&preflight->dataset->tasks[task - preflight->tasks]))
         return;
     needed_s = MIN(ceil(needed_s * STEPS_PER_S) / STEPS_PER_S, preflight->limit_max_s);
-    if (needed_s > preflight->limit_s)
+    if (needed_s > limit_s)
         task->timeout_s = needed_s;
 }
 
@@ -206,13 +226,15 @@ static int set_why(struct preflight_task *task, json_t *take_words)
 static void take_verdict(struct preflight *preflight, struct preflight_task *task, bool passed)
 {
     bool is_shared = task->state == PREFLIGHT_SHARED;
+    const struct task *of = &preflight->dataset->tasks[task - preflight->tasks];
+    bool is_last = is_shared || task_is_program(of);
     if (passed) {
         preflight_enter(preflight, task, PREFLIGHT_PASSED);
-        task->shared = is_shared;
+        task->shared = is_shared || of->is_forgeable;
         raise_limit(preflight, task);
         json_decref(TAKE_PTR(task->why));
     } else {
-        preflight_enter(preflight, task, is_shared ? PREFLIGHT_BROKEN : PREFLIGHT_SHARED);
+        preflight_enter(preflight, task, is_last ? PREFLIGHT_BROKEN : PREFLIGHT_SHARED);
         task->shared = preflight->policy.shared;
     }
 }
@@ -263,7 +285,7 @@ bool preflight_restore(struct preflight *preflight, size_t number, const json_t 
     char text[DIGEST_SIZE];
     double timeout_s = json_number_value(json_object_get(note, "timeout_s"));
     bool broken = is_text(note, "reference", state_names[PREFLIGHT_BROKEN]);
-    if (!preflight->dataset->tasks[number].solution || is_waiting(task->state) ||
+    if (!has_reference(preflight, number) || is_waiting(task->state) ||
         (!broken && !is_text(note, "reference", state_names[PREFLIGHT_PASSED])) ||
         timeout_s > preflight->limit_max_s || digest(preflight, number, text) < 0 ||
         !is_text(note, "digest", text))
@@ -324,4 +346,9 @@ size_t preflight_count_shared(const struct preflight *preflight)
     for (size_t i = 0; preflight->tasks && i < preflight->dataset->n; i++)
         n += preflight->tasks[i].state == PREFLIGHT_PASSED && preflight->tasks[i].shared;
     return n;
+}
+
+double preflight_limit(const struct preflight *preflight, size_t number)
+{
+    return limit_of(preflight, &preflight->tasks[number]);
 }

@@ -3,7 +3,8 @@
 /* Learns from the data set's own solutions, the references, how its tasks can be judged, before any
  * sample is: in isolation or only in one process with the tests, with which time limit, or not at
  * all. Samples have no part in that. A reference runs isolated first; if it fails, it runs once
- * more in mode `shared`. Pure: the caller runs the jobs.
+ * more in mode `shared`. A program has one mode and its data set's time limit: its reference only
+ * tells whether the task is broken. Pure: the caller runs the jobs.
  *
  * preflight_enter() alone changes the state of a task, and asserts that the change is legal. */
 
@@ -88,3 +89,6 @@ bool preflight_knows_lacking(const struct preflight *preflight, const char *mess
 /* Counts the tasks in STATE, or the shared ones among them. */
 size_t preflight_count(const struct preflight *preflight, enum preflight_state state);
 size_t preflight_count_shared(const struct preflight *preflight);
+
+/* The time limit of TASK, in seconds, unless it was raised. */
+double preflight_limit(const struct preflight *preflight, size_t task);

@@ -3,40 +3,103 @@
 
 #include "proto/lenient.h"
 
-static const char *const form_names[] = {
-    [SAMPLE_COMPLETION] = "completion",
-    [SAMPLE_SOLUTION] = "solution",
-    [SAMPLE_GENERATION] = "generation",
+static const struct {
+    const char *name;
+    enum sample_form form;
+    bool is_list;
+} members[] = {
+    {"completion", SAMPLE_COMPLETION, false}, {"solution", SAMPLE_SOLUTION, false},
+    {"generation", SAMPLE_GENERATION, false}, {"completions", SAMPLE_COMPLETION, true},
+    {"code_list", SAMPLE_SOLUTION, true},
 };
+
+/* In LiveCodeBench a sample has a question_id, in MultiPL-E a name, in CRUXEval an id. */
+static const char *const ids[] = {"task_id", "question_id", "problem_id", "name", "id"};
 
 bool sample_uses(const char *name, size_t n)
 {
-    static const char *const id[] = {"task_id"};
-    return json_name_is_among(name, n, id, ARRAY_SIZE(id)) ||
-           json_name_is_among(name, n, form_names, ARRAY_SIZE(form_names));
+    static const char *const language[] = {"language"};
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+        if (json_name_is_among(name, n, &members[i].name, 1))
+            return true;
+    return json_name_is_among(name, n, ids, ARRAY_SIZE(ids)) ||
+           json_name_is_among(name, n, language, 1);
+}
+
+const char *sample_form_name(enum sample_form form)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+        if (members[i].form == form)
+            return members[i].name;
+    return "";
+}
+
+static int take_list(json_t *list, struct sample *sample, struct fault *fault)
+{
+    if (!json_is_array(list))
+        return fault_set(fault, "%s: expected an array, got %s", sample->member,
+                         json_type_name(list));
+    if (json_array_size(list) == 0)
+        return fault_set(fault, "%s: there is no sample in it", sample->member);
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (!json_is_string(json_array_get(list, i)))
+            return fault_set(fault, "%s[%zu]: expected a string, got %s", sample->member, i,
+                             json_type_name(json_array_get(list, i)));
+    sample->list = list;
+    sample->text = json_array_get(list, 0);
+    return 0;
+}
+
+static int take_texts(const json_t *object, struct sample *sample, struct fault *fault)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+        json_t *value = json_object_get(object, members[i].name);
+        if (!value || json_is_null(value))
+            continue;
+        if (sample->text)
+            return fault_set(fault, "both %s and %s: expected only one", sample->member,
+                             members[i].name);
+        sample->member = members[i].name;
+        sample->form = members[i].form;
+        if (!members[i].is_list && !json_is_string(value))
+            return fault_set(fault, "%s: expected a string, got %s", members[i].name,
+                             json_type_name(value));
+        int r = members[i].is_list ? take_list(value, sample, fault) : 0;
+        if (r < 0)
+            return r;
+        if (!members[i].is_list)
+            sample->text = value;
+    }
+    return sample->text ? 0
+                        : fault_set(fault, "neither completion nor solution nor generation (nor "
+                                           "completions nor code_list)");
 }
 
 int sample_decode(const json_t *object, struct sample *ret, struct fault *fault)
 {
     struct sample sample = {.text = NULL};
-    int r = task_id_of(object, sample.task_id, fault);
+    const json_t *language = task_member(object, "language");
+    size_t id = 0;
+    while (id < ARRAY_SIZE(ids) && !task_member(object, ids[id]))
+        id++;
+    int r = task_id_in(object, ids[id < ARRAY_SIZE(ids) ? id : 0], sample.task_id, fault);
+    if (r == 0)
+        r = take_texts(object, &sample, fault);
+    if (r == 0 && language && !json_is_string(language))
+        r = fault_set(fault, "language: expected a string, got %s", json_type_name(language));
     if (r < 0)
         return r;
-    for (size_t i = 0; i < ARRAY_SIZE(form_names); i++) {
-        json_t *text = json_object_get(object, form_names[i]);
-        if (!text || json_is_null(text))
-            continue;
-        if (sample.text)
-            return fault_set(fault, "both %s and %s: expected only one", form_names[sample.form],
-                             form_names[i]);
-        if (!json_is_string(text))
-            return fault_set(fault, "%s: expected a string, got %s", form_names[i],
-                             json_type_name(text));
-        sample.form = (enum sample_form)i;
-        sample.text = text;
-    }
-    if (!sample.text)
-        return fault_set(fault, "neither completion nor solution nor generation");
+    sample.language = json_string_value(language);
     *ret = sample;
     return 0;
+}
+
+size_t sample_count(const struct sample *sample)
+{
+    return sample->list ? json_array_size(sample->list) : 1;
+}
+
+json_t *sample_text(const struct sample *sample, size_t index)
+{
+    return sample->list ? json_array_get(sample->list, index) : sample->text;
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Finds the program in a model's answer with the help of Python's own parser.
 
-The daemon (daemon/kinds/extraction.c) has found the fences and taken a first pick. Here that pick is kept if
+The daemon (proto/extraction.c) has found the fences and taken a first pick. Here that pick is kept if
 it defines what the tests ask for, or continues the prelude so that it does. Otherwise these are tried in
 turn, and the first that succeeds is taken:
 

@@ -2,10 +2,10 @@
 #include "code_exec.h"
 #include "checker_code.h"
 #include "code_exec_report.h"
-#include "extraction.h"
 #include "outcome.h"
 
 #include "daemon/jail/link.h"
+#include "proto/extraction.h"
 #include "proto/util.h"
 
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "extraction.h"
 #include "program.h"
 
 #include "daemon/languages/source.h"
+#include "proto/extraction.h"
 
 #include <string.h>
 

@@ -245,6 +245,10 @@ static int compare(const struct program_run *run, const struct job_spec *spec,
 {
     const struct program_spec *program = &spec->program;
     const struct bytes *expected = &program->tests->test[run->judged].output;
+    if (!expected->data) { /* the exit status alone decides */
+        *ret = (struct difference){.differs = false};
+        return 0;
+    }
     return program->call ? program_compare_values(result->out, expected, ret)
                          : compare_outputs(&run->compare, result->out, expected, ret);
 }

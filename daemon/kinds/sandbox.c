@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "sandbox.h"
 #include "collected_files.h"
-#include "extraction.h"
 #include "sandbox_steps.h"
 #include "score.h"
 
+#include "proto/extraction.h"
 #include "proto/shortage.h"
 
 #include <fcntl.h>

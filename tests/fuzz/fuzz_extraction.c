@@ -3,7 +3,7 @@
  * and the code extracted from it. */
 #include "tests/fuzz/fuzz.h"
 
-#include "daemon/kinds/extraction.h"
+#include "proto/extraction.h"
 
 #include <string.h>
 

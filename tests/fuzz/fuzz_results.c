@@ -13,6 +13,7 @@
 #include "client/batch/jobline.h"
 #include "client/batch/ledger.h"
 #include "client/grade/dataset.h"
+#include "client/grade/gradejob.h"
 #include "client/grade/sample.h"
 #include "client/grade/transcript.h"
 #include "client/report/formats.h"
@@ -256,15 +257,32 @@ static void on_wrong_record(void *arg, const char *what)
     ++*wrong;
 }
 
-static void check_dataset(const char *text, size_t n)
+/* Each form of sample becomes a job, whatever is in the text. */
+static void check_jobs(const struct task *task, const char *text, size_t n)
+{
+    static const enum sample_form forms[] = {SAMPLE_COMPLETION, SAMPLE_SOLUTION, SAMPLE_GENERATION};
+    const struct gradejob_policy policy = {.timeout_s = 0};
+    _cleanup_json_ json_t *code = json_text(text, MIN(n, (size_t)4096));
+    for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+        const struct gradejob_code sample = {.form = forms[i], .text = code};
+        _cleanup_json_ json_t *job = gradejob_make(task, &sample, &policy);
+        const char *member = json_object_get(job, "code") ? "code" : "generation";
+        CHECK(json_is_string(json_object_get(job, member)));
+    }
+}
+
+static void check_dataset(const char *text, size_t n, const struct data_format *format)
 {
     _cleanup_dataset_ struct dataset dataset = DATASET_NULL;
+    const struct dataset_options options = {.format = format};
     size_t wrong = 0;
-    CHECK(dataset_parse("fuzz.jsonl", text, n, on_wrong_record, &wrong, &dataset) == 0);
+    CHECK(dataset_parse("fuzz.jsonl", text, n, &options, on_wrong_record, &wrong, &dataset) == 0);
     for (size_t i = 0; i < dataset.n; i++) {
         const struct task *task = &dataset.tasks[i];
         CHECK(dataset_find(&dataset, task->id) == (ssize_t)i);
-        CHECK(json_is_string(task->test) || json_array_size(task->targets) > 0);
+        CHECK(json_is_string(task->test) || json_array_size(task->targets) > 0 ||
+              json_array_size(task->tests) > 0);
+        check_jobs(task, text, n);
     }
 }
 
@@ -274,7 +292,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct message_tail tail = MESSAGE_TAIL_NULL;
     _cleanup_results_ struct results results = RESULTS_NULL;
     check_resume(text, size);
-    check_dataset(text, size);
+    check_dataset(text, size, NULL);
+    check_dataset(text, size, &data_format_cruxeval_i);
     for (const char *line = text, *next; line < end; line = next) {
         const char *newline = memchr(line, '\n', (size_t)(end - line));
         size_t n = (size_t)((newline ? newline : end) - line);

@@ -182,7 +182,15 @@ def test_every_option(shell):
     assert plain(shell.complete("rubricctl --embedded grade --can")) == {"--canonical"}
 
 
+def formats():
+    """Returns the formats that `grade` has: each begins a line."""
+    text = subprocess.run([RUBRICCTL, "grade", "--list-formats"], capture_output=True, text=True, check=True).stdout
+    return {line.split(":")[0] for line in text.splitlines() if line and not line.startswith(" ")}
+
+
 def test_choices(shell):
+    assert shell.complete("rubricctl grade --format ") == formats()
+    assert shell.complete("rubricctl grade --format cr") == {"cruxeval-o", "cruxeval-i"}
     assert shell.complete("rubricctl run --sut ") == {"ok", "exception", "timeout"}
     assert shell.complete("rubricctl run --sut=e") == {"exception"}
     assert shell.complete("rubricctl sandbox -r ") == {"shell", "python"}

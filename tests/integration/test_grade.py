@@ -7,6 +7,7 @@ in which input, output or daemon can be bad has a test."""
 import gzip
 import json
 import os
+import re
 import signal
 import socket
 import struct
@@ -47,6 +48,16 @@ HALF = {
     "test_list": ["assert half(4) == 2", "assert half(1) == 0.5"],
     "challenge_test_list": ["assert half(0) == 0"],
 }
+
+
+# "HumanEval, Python: 2 tasks, ..."
+ANNOUNCED = re.compile(r"(?:[\w+/-]+, [^:\n]+: \d+ tasks?, .*\n)*")
+
+
+def announced(text):
+    """Returns the lines that say what is graded, and what follows them."""
+    end = ANNOUNCED.match(text).end()
+    return text[:end].splitlines(), text[end:]
 
 
 def passing(**fields):
@@ -187,7 +198,8 @@ class Place:
         return [RUBRICCTL, *socket_option, *arguments]
 
     def run(self, *arguments, daemon=None, stdin=""):
-        return subprocess.run(
+        """Runs the command. What `grade` first says of the data set is in `announced`, not in stdout."""
+        done = subprocess.run(
             self.command(*arguments, daemon=daemon),
             input=stdin,
             cwd=self.directory,
@@ -196,6 +208,8 @@ class Place:
             timeout=DEADLINE,
             check=False,
         )
+        done.announced, done.stdout = announced(done.stdout)
+        return done
 
     def start(self, *arguments, daemon=None):
         return subprocess.Popen(
@@ -680,7 +694,7 @@ def test_interrupted(place, fake):
     out, _ = process.communicate(timeout=DEADLINE)
     assert process.returncode == 130
     assert daemon.cancelled == ["Own/0:1", "Own/0:2"]
-    assert out.splitlines() == [
+    assert announced(out)[1].splitlines() == [
         "1 task, 1 sample, 1 correct",
         "incomplete: 2 not graded (an error, no verdict); not all samples were read",
         "pass@1:    1.0000 (incomplete)",
@@ -725,10 +739,10 @@ NO_TESTS = {name: value for name, value in ADD.items() if name != "test"}
         ({**ADD, "task_id": ""}, "task_id: expected 1 to 100 bytes, got 0"),
         ({**ADD, "task_id": "a" * 101}, "task_id: expected 1 to 100 bytes, got 101"),
         ({**ADD, "task_id": "a\0b"}, "task_id: a NUL is not allowed"),
-        ({"task_id": 3}, "neither test and entry_point (HumanEval) nor test_list (MBPP)"),
+        ({"task_id": 3}, "a record of no known format (rubricctl grade --list-formats); HumanEval has test and entry_point, MBPP test_list"),
         (
             {**NO_TESTS, "task_id": 3},
-            "neither test and entry_point (HumanEval) nor test_list (MBPP)",
+            "a record of no known format (rubricctl grade --list-formats); HumanEval has test and entry_point, MBPP test_list",
         ),
         ({**ADD, "task_id": 3, "prompt": 1}, "prompt: expected a string, got a number"),
         ({**ADD, "task_id": 3, "test": []}, "test: expected a string, got an array"),

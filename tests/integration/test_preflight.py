@@ -9,7 +9,7 @@ import subprocess
 import pytest
 import schema_check
 from conftest import DEADLINE, RUBRICCTL, wait_until
-from test_grade import ADD, HALF, HELLO, TWICE, FakeDaemon, Place, complaints, error, failing, passing
+from test_grade import ADD, HALF, HELLO, TWICE, FakeDaemon, Place, announced, complaints, error, failing, passing
 
 OWN = {ADD["canonical_solution"], TWICE["canonical_solution"], HALF["code"]}
 LIMITS = {kind: {"code_exec": {"wall_clock": s}} for kind, s in (("defaults", 3), ("ceilings", 30))}
@@ -376,7 +376,7 @@ def interrupted(place, daemon, signals=1):
     for _ in range(signals):
         process.send_signal(signal.SIGINT)
     out, text = process.communicate(timeout=DEADLINE)
-    return process.returncode, out, text
+    return process.returncode, announced(out)[1], text
 
 
 def test_interrupted_while_references_run(place, fake):

@@ -82,9 +82,10 @@ static void collect(void *arg, const char *what)
 
 static struct dataset parse(const char *text, const char *complaints)
 {
+    const struct dataset_options options = {.format = NULL};
     struct dataset dataset = DATASET_NULL;
     char said[FAULT_MAX] = "";
-    assert_int_equal(dataset_parse("d", text, strlen(text), collect, said, &dataset), 0);
+    assert_int_equal(dataset_parse("d", text, strlen(text), &options, collect, said, &dataset), 0);
     assert_string_equal(said, complaints);
     return dataset;
 }
@@ -93,7 +94,7 @@ static void test_human_eval(void **state)
 {
     _cleanup_dataset_ struct dataset dataset =
         parse("\n{\"task_id\":\"H/0\"," HUMAN_EVAL ",\"canonical_solution\":\"s\",\"more\":1}\n"
-              "{\"task_id\":\"H/1\"," HUMAN_EVAL ",\"test_list\":[\"x\"]}\n",
+              "{\"task_id\":\"H/1\"," HUMAN_EVAL ",\"test_list\":[]}\n",
               "");
     (void)state;
     assert_int_equal(dataset.n, 2);
@@ -198,7 +199,8 @@ static void test_samples(void **state)
     assert_sample("{\"task_id\":\"a\",\"completion\":\"x\"}", "a 0 x");
     assert_sample("{\"task_id\":7,\"solution\":\"x\",\"completion\":null}", "7 1 x");
     assert_sample("{\"task_id\":\"a\",\"generation\":\"\"}", "a 2 ");
-    assert_sample("{\"task_id\":\"a\"}", "neither completion nor solution nor generation");
+    assert_sample("{\"task_id\":\"a\"}",
+                  "neither completion nor solution nor generation (nor completions nor code_list)");
     assert_sample("{\"task_id\":\"a\",\"solution\":\"x\",\"generation\":\"y\"}",
                   "both solution and generation: expected only one");
     assert_sample("{\"task_id\":\"a\",\"completion\":[]}",
@@ -208,6 +210,34 @@ static void test_samples(void **state)
                   "task_id: a NUL is not allowed");
 }
 
+/* Lists of samples, and other names of the task, as the projects have them. */
+static void test_lists(void **state)
+{
+    static const char text[] = "{\"question_id\":\"q\",\"code_list\":[\"x\",\"y\"],"
+                               "\"language\":\"cpp\"}";
+    _cleanup_json_ json_t *object = NULL;
+    struct sample sample;
+    (void)state;
+    assert_int_equal(json_read_object(text, strlen(text), &object, NULL), 0);
+    assert_int_equal(sample_decode(object, &sample, NULL), 0);
+    assert_int_equal(sample_count(&sample), 2);
+    assert_string_equal(json_string_value(sample_text(&sample, 1)), "y");
+    assert_string_equal(sample.language, "cpp");
+    assert_string_equal(sample_form_name(sample.form), "solution");
+    assert_sample("{\"question_id\":\"q\",\"code_list\":[\"x\"]}", "q 1 x");
+    assert_sample("{\"name\":\"n\",\"id\":3,\"completions\":[\"x\"]}", "n 0 x");
+    assert_sample("{\"id\":3,\"task_id\":null,\"generation\":\"x\"}", "3 2 x");
+    assert_sample("{\"name\":\"n\",\"completions\":[]}", "completions: there is no sample in it");
+    assert_sample("{\"name\":\"n\",\"completions\":\"x\"}",
+                  "completions: expected an array, got a string");
+    assert_sample("{\"name\":\"n\",\"completions\":[\"x\",1]}",
+                  "completions[1]: expected a string, got a number");
+    assert_sample("{\"name\":\"n\",\"completions\":[\"x\"],\"completion\":\"x\"}",
+                  "both completion and completions: expected only one");
+    assert_sample("{\"name\":\"n\",\"completion\":\"x\",\"language\":1}",
+                  "language: expected a string, got a number");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +245,7 @@ int main(void)
         cmocka_unit_test(test_broken_arrays), cmocka_unit_test(test_human_eval),
         cmocka_unit_test(test_mbpp),          cmocka_unit_test(test_bad_records),
         cmocka_unit_test(test_many_tasks),    cmocka_unit_test(test_samples),
+        cmocka_unit_test(test_lists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,7 +28,9 @@ static void begin(struct fixture *fixture, const struct gradejob_policy *policy)
 {
     /* The task c has no solution. */
     static const char text[] = TASK("a") CODE "\n" TASK("b") CODE "\n" TASK("c") "}\n";
-    assert_int_equal(dataset_parse("d", text, strlen(text), refuse, NULL, &fixture->dataset), 0);
+    const struct dataset_options options = {.format = NULL};
+    struct dataset *dataset = &fixture->dataset;
+    assert_int_equal(dataset_parse("d", text, strlen(text), &options, refuse, NULL, dataset), 0);
     assert_int_equal(preflight_init(&fixture->preflight, &fixture->dataset, policy, 3, 30), 0);
 }
 

@@ -3,7 +3,7 @@
 #include "daemon/jail/link.h"
 #include "daemon/kinds/checker_code.h"
 #include "daemon/kinds/code_exec.h"
-#include "daemon/kinds/extraction.h"
+#include "proto/extraction.h"
 #include "proto/request.h"
 #include "proto/util.h"
 

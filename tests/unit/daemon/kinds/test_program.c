@@ -238,6 +238,24 @@ static void test_the_first_failure_ends_it(void **state)
     assert_true(judgement.score.score == 0);
 }
 
+/* Without an output the exit status decides, whatever was written. */
+static void test_exit_status_alone(void **state)
+{
+    struct fixture *f = *state;
+    f->spec.program.all = true;
+    plan_job(f, "asis", 2);
+    for (size_t i = 0; i < 2; i++)
+        f->spec.program.tests->test[i].output = (struct bytes)BYTES_NULL;
+    assert_int_equal(end(f, 0, "anything", ""), 1);
+    assert_int_equal(end(f, 1, "", "words"), 0);
+    _cleanup_judgement_ struct judgement judgement = JUDGEMENT_NULL;
+    const json_t *tests = judge(f, &judgement);
+    const json_t *first = json_object_get(json_array_get(tests, 0), "verdict");
+    const json_t *second = json_object_get(json_array_get(tests, 1), "verdict");
+    assert_string_equal(json_string_value(first), "pass");
+    assert_string_equal(json_string_value(second), "runtime_error");
+}
+
 static void test_all_run(void **state)
 {
     struct fixture *f = *state;
@@ -448,6 +466,7 @@ int main(void)
         TEST(test_all_pass),
         TEST(test_the_first_failure_ends_it),
         TEST(test_all_run),
+        TEST(test_exit_status_alone),
         TEST(test_memory),
         TEST(test_limits),
         TEST(test_a_program_that_is_none),

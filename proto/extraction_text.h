@@ -3,7 +3,7 @@
 /* What extraction does before it looks for fences, and the characters that both steps tell apart.
  * extraction.h has the rules. */
 
-#include "proto/bytes.h"
+#include "bytes.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -59,7 +59,7 @@
  * that.
  */
 
-#include "proto/json.h"
+#include "json.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Checks that extraction takes linear time for every input. Measures no time: for this program
  * extraction.c is compiled so that each basic block calls the function below, which counts. */
-#include "daemon/kinds/extraction.h"
+#include "proto/extraction.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "daemon/kinds/extraction.h"
+#include "proto/extraction.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

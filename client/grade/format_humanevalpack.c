@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* HumanEvalPack (OctoPack): HumanEval in six languages, with a wrong solution of each task. */
+#include "formats.h"
+#include "hxprogram.h"
+
+static bool recognise(const json_t *record)
+{
+    const char *id = json_string_value(json_object_get(record, "task_id"));
+    return id && hx_language(id) && task_member(record, "test") &&
+           task_member(record, "declaration") &&
+           (task_member(record, "buggy_solution") || task_member(record, "bug_type"));
+}
+
+static int take(struct task *task, const struct task_source *source, struct fault *fault)
+{
+    return hx_take(task, source->language, fault);
+}
+
+const struct data_format data_format_humanevalpack = {
+    .name = "humanevalpack",
+    .title = "HumanEvalPack",
+    .what =
+        "one run of the code with its tests behind it, by exit status (JavaScript: and silent); "
+        "Python by the isolated judge",
+    .source = "bigcode-evaluation-harness, humanevalpack.py; Muennighoff/code_eval_octopack",
+    .differs = "10 s for the run alone, where it gives 10 to 300 s with the compiler; Go and Rust "
+               "call their tests from main(), without go test, testify and cargo; MD5 of C++ and "
+               "JavaScript needs no library",
+    .samples = "task_id and generation (with or without the declaration), completion (continues "
+               "the prompt) or solution (all of it)",
+    .uses = (const char *const[]){"prompt", "declaration", "canonical_solution", "test",
+                                  "entry_point", "test_setup", NULL},
+    .skips = (const char *const[]){"example_test", NULL},
+    .recognise = recognise,
+    .take = take,
+    .join = hx_join,
+};

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+#include "iotests.h"
+#include "langname.h"
+#include "textbuf.h"
+
+#include <string.h>
+
+/* Makes a text of VALUE: a string, or lines. */
+static int take_text(const json_t *value, const char *where, const char *which, json_t **ret,
+                     struct fault *fault)
+{
+    if (json_is_string(value)) {
+        *ret = json_incref((json_t *)(uintptr_t)value);
+        return 0;
+    }
+    if (!json_is_array(value))
+        return fault_set(fault, "%s: %s: expected a string or an array of lines, got %s", where,
+                         which, json_type_name(value));
+    _cleanup_textbuf_ struct textbuf text = TEXTBUF_NULL;
+    int r = textbuf_open(&text);
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        const json_t *line = json_array_get(value, i);
+        if (!json_is_string(line))
+            return fault_set(fault, "%s: %s: line %zu: expected a string, got %s", where, which, i,
+                             json_type_name(line));
+        textbuf_add(&text, "\n", i > 0);
+        textbuf_add_json(&text, line);
+    }
+    return textbuf_finish(&text, ret);
+}
+
+static int add(json_t *tests, json_t *take_test)
+{
+    return json_array_append_new(tests, take_test) < 0 ? -ENOMEM : 0;
+}
+
+int iotests_add(json_t *tests, const json_t *input, const json_t *output, const char *where,
+                struct fault *fault)
+{
+    _cleanup_json_ json_t *in = NULL, *out = NULL;
+    if (json_array_size(tests) == IOTESTS_MAX)
+        return fault_set(fault, "%s: more than %d tests", where, IOTESTS_MAX);
+    int r = take_text(input, where, "input", &in, fault);
+    if (r == 0)
+        r = take_text(output, where, "output", &out, fault);
+    return r < 0 ? r : add(tests, json_pack("{s:O,s:O}", "input", in, "output", out));
+}
+
+int iotests_add_all(json_t *tests, const json_t *inputs, const json_t *outputs, const char *where,
+                    struct fault *fault)
+{
+    if (!json_is_array(inputs) || !json_is_array(outputs))
+        return fault_set(fault, "%s: expected arrays of inputs and outputs, got %s and %s", where,
+                         json_type_name(inputs), json_type_name(outputs));
+    if (json_array_size(inputs) != json_array_size(outputs))
+        return fault_set(fault, "%s: %zu inputs, but %zu outputs", where, json_array_size(inputs),
+                         json_array_size(outputs));
+    for (size_t i = 0; i < json_array_size(inputs); i++) {
+        char place[128];
+        (void)snprintf(place, sizeof(place), "%s[%zu]", where, i);
+        int r =
+            iotests_add(tests, json_array_get(inputs, i), json_array_get(outputs, i), place, fault);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+int iotests_add_call(json_t *tests, json_t *take_args, json_t *take_expected)
+{
+    return add(tests, json_pack("{s:o,s:o}", "args", take_args, "expected", take_expected));
+}
+
+int iotests_give(struct task *task, json_t **tests, struct fault *fault)
+{
+    if (json_array_size(*tests) == 0)
+        return fault_set(fault, "there is no test");
+    task->tests = TAKE_PTR(*tests);
+    return 0;
+}
+
+int iotests_take_language(struct task *task, const char *wanted, struct fault *fault)
+{
+    if (task->call && wanted && strcmp(langname_of(wanted), "python") != 0)
+        return fault_set(fault,
+                         "--language %.40s: the tests call the function %.40s, which is done in "
+                         "Python only",
+                         wanted, json_string_value(task->call));
+    if (task->call)
+        task->language = "python";
+    return 0;
+}

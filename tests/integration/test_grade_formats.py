@@ -1,0 +1,411 @@
+# SPDX-License-Identifier: MIT
+"""rubricctl grade reads the formats of the field's data sets: a task of each, made up here, with samples that are
+right and samples that are wrong, graded by a daemon of its own."""
+
+import base64
+import json
+import pickle
+import shutil
+import subprocess
+import zlib
+
+import pytest
+import schema_check
+from conftest import DEADLINE, RUBRICCTL
+
+# What a host needs for a language, and the Debian package to name where it is missing.
+NEEDS = {
+    "bash": ("bash", "bash"),
+    "cpp": ("g++", "g++"),
+    "go": ("go", "golang-go"),
+    "java": ("javac", "default-jdk-headless"),
+    "javascript": ("node", "nodejs"),
+    "lua": ("lua5.4", "lua5.4"),
+    "rust": ("/usr/bin/rustc", "rustc"),
+}
+
+
+def need(*languages):
+    for language in languages:
+        program, package = NEEDS[language]
+        if not shutil.which(program):
+            pytest.skip(f"{language}: there is no {program} (Debian package {package})")
+
+
+class Place:
+    def __init__(self, directory):
+        self.directory = directory
+        directory.chmod(0o755)
+
+    def write(self, name, records):
+        self.directory.joinpath(name).write_text("".join(json.dumps(record) + "\n" for record in records))
+
+    def run(self, *arguments):
+        return subprocess.run(
+            [RUBRICCTL, "--embedded", "--slots", "2", "grade", *arguments],
+            cwd=self.directory, capture_output=True, text=True, timeout=10 * DEADLINE, check=False,
+        )  # fmt: skip
+
+    def grade(self, tasks, samples, *arguments):
+        """Returns what the first line says, and the verdict of each sample in its order."""
+        self.write("tasks.jsonl", tasks)
+        self.write("samples.jsonl", samples)
+        done = self.run("--quiet", "--force", "-k", "1", "--dataset", "tasks.jsonl", "--samples", "samples.jsonl",
+                        *arguments)  # fmt: skip
+        lines = [json.loads(line) for line in self.directory.joinpath("samples.jsonl_results.jsonl").open()]
+        for line in lines:
+            schema_check.validate_by("run", line["run"])
+        order = {(line["task_id"], line["sample"]): line["verdict"] for line in lines}
+        assert len(order) == len(lines)
+        self.done, self.lines = done, lines
+        return done.stdout.splitlines()[0], [order[key] for key in sorted(order, key=lambda key: (str(key[0]), key[1]))]
+
+
+@pytest.fixture(name="place")
+def make_place(tmp_path):
+    return Place(tmp_path)
+
+
+def pack(text):
+    return base64.b64encode(zlib.compress(pickle.dumps(text))).decode()
+
+
+# --- a program and its tests in one ----------------------------------------------------------------------------------
+
+PACK = {
+    "cpp": {
+        "task_id": "CPP/0",
+        "prompt": "#include<vector>\nusing namespace std;\n// Doubles each.\nvector<int> twice(vector<int> v){\n",
+        "canonical_solution": "    for (int &x : v) x *= 2;\n    return v;\n}\n",
+        "test": "#undef NDEBUG\n#include<assert.h>\nint main(){\n    assert(twice({1, 2}) == vector<int>({2, 4}));\n}\n",
+        "wrong": "    return v;\n}\n",
+        "broken": "    return w;\n}\n",
+    },
+    "javascript": {
+        "task_id": "JavaScript/0",
+        "prompt": "// Doubles.\nconst twice = (a) => {\n",
+        "canonical_solution": "  return 2 * a\n}\n",
+        "test": "const testTwice = () => {\n  console.assert(twice(2) === 4)\n}\ntestTwice()\n",
+        "wrong": "  return a\n}\n",
+        "broken": "  console.log('x')\n  return 2 * a\n}\n",
+    },
+    "go": {
+        "task_id": "Go/0",
+        "prompt": "// Doubles.\nfunc Twice(a int) int {\n",
+        "import": "",
+        "test_setup": 'package main\n\nimport (\n    "testing"\n    "github.com/stretchr/testify/assert"\n)\n',
+        "canonical_solution": "    return int(math.Round(2 * float64(a)))\n}\n",
+        "test": "func TestTwice(t *testing.T) {\n    assert := assert.New(t)\n    assert.Equal(4, Twice(2))\n}\n",
+        "wrong": "    return a\n}\n",
+        "broken": "    return x\n}\n",
+    },
+    "java": {
+        "task_id": "Java/0",
+        "prompt": "import java.util.*;\n\nclass Solution {\n    /** Doubles. */\n    public int twice(int a) {\n",
+        "canonical_solution": "        return 2 * a;\n    }\n}",
+        "test": "public class Main {\n    public static void main(String[] args) {\n"
+        "        if (new Solution().twice(2) != 4) throw new AssertionError();\n    }\n}\n",
+        "wrong": "        return a;\n    }\n}",
+        "broken": "        return x;\n    }\n}",
+    },
+    "rust": {
+        "task_id": "Rust/0",
+        "prompt": "\n/* Doubles. */\n",
+        "declaration": "use rand::Rng;\nuse md5;\nfn twice(a: i32) -> i32 {\n",
+        "canonical_solution": "    2 * a\n}\n",
+        "test": "#[cfg(test)]\nmod tests {\n    use super::*;\n\n#[test]\n    fn test_twice() {\n"
+        "        assert_eq!(twice(2), 4);\n    }\n}\n",
+        "wrong": "    a\n}\n",
+        "broken": "    x\n}\n",
+    },
+}
+
+
+def pack_row(language, **fields):
+    row = {name: text for name, text in PACK[language].items() if name not in ("wrong", "broken")}
+    return {"declaration": row["prompt"], "example_test": "left out", **row, **fields}
+
+
+@pytest.mark.parametrize("language", PACK)
+def test_programs_with_their_tests(place, language):
+    """A completion, the same as a whole program in an answer, a wrong one, and one that does not compile."""
+    need(language)
+    row, own = pack_row(language, bug_type="none"), PACK[language]
+    head = row["declaration"] if language == "rust" else row["prompt"]
+    whole = f"Here it is:\n```{language}\n{head}{own['canonical_solution']}\n```\nDone."
+    samples = [{"task_id": row["task_id"], form: text} for form, text in [
+        ("completion", own["canonical_solution"]), ("generation", whole), ("completion", own["wrong"]),
+        ("completion", own["broken"]),
+    ]]  # fmt: skip
+    line, verdicts = place.grade([row], samples)
+    title = {"cpp": "C++", "javascript": "JavaScript", "go": "Go", "java": "Java", "rust": "Rust"}[language]
+    assert line == (
+        f"HumanEvalPack, {title}: 1 task, by exit status: forgeable, the tests are a part of each program, 10 s; "
+        "not run, as in its own project: example_test"
+    )
+    broken = "wrong_answer" if language == "javascript" else "compile_error"
+    assert verdicts == ["pass", "pass", "runtime_error", broken]
+    assert "shared: 4 samples of 1 task ran in one process with the tests, where code can forge its verdict\n" in (
+        place.done.stdout
+    )
+    assert [line["run"]["mode"] for line in place.lines] == ["shared"] * 4
+    refused = place.run("--quiet", "--force", "--isolated-only", "--dataset", "tasks.jsonl", "--canonical")
+    assert (refused.returncode, "1 refused (a shared verdict; --isolated-only)" in refused.stdout) == (4, True)
+
+
+def test_canonical_solutions(place):
+    """HumanEval-X looks the same without what is wrong on purpose. Python is judged in isolation."""
+    need("cpp")
+    python = {
+        "task_id": "Python/0",
+        "prompt": "def twice(a):\n",
+        "declaration": "def twice(a):\n",
+        "canonical_solution": "    return 2 * a\n",
+        "test": "def check(f):\n    assert f(2) == 4\n\ncheck(twice)\n",
+    }
+    place.write("tasks.jsonl", [pack_row("cpp"), python])
+    done = place.run("--quiet", "-k", "1", "--dataset", "tasks.jsonl", "--canonical")
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("HumanEval-X, C++: 1 task, by exit status: forgeable")
+    assert lines[1] == "HumanEval-X, Python: 1 task, judged in isolation where the reference passes so, 10 s"
+    assert lines[2] == "2 tasks, 2 samples, 2 correct"
+    assert (done.returncode, lines[-1]) == (0, "pass@1:    1.0000 (1 task shared)")
+
+
+MULTIPL_E = {
+    "cpp": (
+        "#include<assert.h>\n#include<bits/stdc++.h>\nlong twice(long a) {\n", "    return 2 * a;\n}\nlong more;",
+        "}\nint main() {\n    auto candidate = twice;\n    assert(candidate(2) == 4);\n}\n", ["\n}"],
+        "long help(long a) {\n    return 2 * a;\n}\nlong twice(long a) {\n    return help(a);\n}\nint main() { return 1; }",
+    ),
+    "javascript": (
+        "function twice(a){\n", "  return 2 * a;\n}\nconsole.log('more'", "const assert = require('node:assert');\n"
+        "assert.deepEqual(twice(2), 4);\n", ["\nfunction ", "\nconsole.log"], "const twice = (a) => 2 * a;",
+    ),
+    "lua": (
+        "local function twice(a)\n", "  return {2 * a}\nend\n\nprint(", "lu = require('luaunit')\n\n"
+        "function test_humaneval()\n    lu.assertEquals(twice(2), {4})\nend\n\nos.exit(lu.LuaUnit.run())\n",
+        ["\n\n"], "local function twice(a) return {2 * a} end",
+    ),
+    "bash": (
+        "#!/bin/bash\ntwice() {\n", "    echo $((2 * $1))\n}\nmore", '}\n\ncandidate() {\n    twice "$@"\n}\n\nset -e\n'
+        'run_test() {\n    [[ $(candidate "2") = "4" ]]\n}\n\nrun_test\n', ["\n}"], "twice() {\n    echo $(($1 + $1))\n}",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("language", MULTIPL_E)
+def test_multipl_e(place, language):
+    """Completions are cut at a stop token. In whole programs the tokens count behind the function's head only."""
+    need(language)
+    prompt, right, tests, stops, whole = MULTIPL_E[language]
+    name = "HumanEval_0_twice"
+    row = {"name": name, "language": {"javascript": "js", "bash": "sh"}.get(language, language), "prompt": prompt,
+           "doctests": "transform", "tests": tests, "stop_tokens": stops}  # fmt: skip
+    wrong = right.replace("2 *", "3 *")
+    samples = [{"name": name, "completions": [right, wrong]}, {"name": name, "generation": f"```\n{whole}\n```"}]
+    line, verdicts = place.grade([row], samples)
+    assert line.endswith(": 1 task, by exit status: forgeable, the tests are a part of each program, 15 s")
+    assert verdicts == ["pass", "runtime_error", "pass"]
+    assert {line["task_id"] for line in place.lines} == {name}
+    assert all("completions" not in line for line in place.lines)
+    report = subprocess.run([RUBRICCTL, "report", place.directory / "samples.jsonl_results.jsonl"],
+                            capture_output=True, text=True, timeout=DEADLINE, check=False)  # fmt: skip
+    assert "shared" in report.stdout
+
+
+# --- standard input and calls ----------------------------------------------------------------------------------------
+
+SUM = "a, b = map(int, input().split())\nprint(a + b)\n"
+
+
+def test_livecodebench(place):
+    """Public tests are JSON and private ones packed; all of them count."""
+    tests = [{"input": f"{i} 1\n", "output": f"{i + 1}\n", "testtype": "stdin"} for i in range(4)]
+    calls = [{"input": f"[{i}, 1]\n{i}", "output": str(2 * i + 1), "testtype": "functional"} for i in range(3)]
+    rows = [
+        {"question_id": "a", "contest_id": "x", "public_test_cases": json.dumps(tests[:1]),
+         "private_test_cases": pack(json.dumps(tests[1:])), "metadata": "{}"},
+        {"question_id": "b", "public_test_cases": json.dumps(calls[:1]),
+         "private_test_cases": pack(json.dumps(calls[1:])), "metadata": json.dumps({"func_name": "add"})},
+    ]  # fmt: skip
+    samples = [
+        {"question_id": "a", "code_list": [SUM, "print(1)", "from sys import *\nprint(1 + int(stdin.readline()[0]), '')"]},
+        {"question_id": "b", "code_list": [
+            "class Solution:\n    def add(self, xs: List[int], n):\n        return sum(xs) + n\n",
+            "def add(xs, n):\n    return 1\n", "def sub(xs, n):\n    return 1\n"]},
+    ]  # fmt: skip
+    line, verdicts = place.grade(rows, samples)
+    assert line == (
+        "LiveCodeBench, Python or what a sample says: 1 task, 4 tests by standard input and output, up to the first "
+        "failure, 6 s"
+    )
+    assert place.done.stdout.splitlines()[1] == (
+        "LiveCodeBench, Python: 1 task, 3 tests by standard input and output, of 1 task by calls of a function, up to "
+        "the first failure, 6 s"
+    )
+    assert verdicts == ["pass", "wrong_answer", "pass", "pass", "wrong_answer", "runtime_error"]
+    assert "shared" not in place.done.stdout
+
+
+def test_a_pickle_that_runs_code_is_refused(place):
+    class Evil:
+        def __reduce__(self):
+            return (open, ("evil", "w"))
+
+    tests = base64.b64encode(zlib.compress(pickle.dumps(Evil()))).decode()
+    place.write("tasks.jsonl", [{"question_id": "a", "private_test_cases": tests}])
+    done = place.run("--dataset", "tasks.jsonl", "--canonical")
+    assert done.returncode == 2
+    assert "tasks.jsonl:1: private_test_cases: pickle: byte " in done.stderr.splitlines()[0]
+    assert not place.directory.joinpath("evil").exists()
+
+
+def test_a_reexport(place):
+    """All tests are packed in one member, and the solution beside them is none."""
+    packed = {"input_output": json.dumps({"inputs": ["1 2\n", "3 4\n"], "outputs": ["3", "7"], "fn_name": None})}
+    row = {"id": 5, "content": "Add.", "labels": "{}", "test": pack(packed), "canonical_solution": "pass"}
+    line, verdicts = place.grade([row], [{"id": 5, "solution": SUM}, {"id": 5, "generation": "```python\nprint(3)\n```"}])
+    assert line.startswith("LiveCodeBench, Python or what a sample says: 1 task, 2 tests by standard input")
+    assert verdicts == ["pass", "wrong_answer"]
+
+
+def test_apps(place):
+    rows = [
+        {"problem_id": 1, "input_output": json.dumps({"inputs": ["1 2\n", ["3 4"]], "outputs": ["3\n", ["7"]]}),
+         "solutions": json.dumps([SUM])},
+        {"problem_id": 2, "input_output": json.dumps({"fn_name": "add", "inputs": [[1, 2]], "outputs": [[3]]})},
+    ]  # fmt: skip
+    samples = [{"problem_id": 1, "solution": SUM}, {"problem_id": 1, "solution": "print(3)"},
+               {"problem_id": 2, "solution": "def add(a, b):\n    return a + b\n"}]  # fmt: skip
+    line, verdicts = place.grade(rows, samples)
+    assert line.endswith(": 1 task, 2 tests by standard input and output, all are run, 4 s")
+    assert verdicts == ["pass", "wrong_answer", "pass"]
+
+
+def test_codecontests(place):
+    """Each sample may be in a language of its own."""
+    need("cpp")
+    row = {
+        "name": "1_A. Sum",
+        "public_tests": {"input": ["1 2"], "output": ["3"]},
+        "private_tests": {"input": [], "output": []},
+        "generated_tests": {"input": ["5 5"], "output": ["10"]},
+        "time_limit": {"seconds": 5, "nanos": 0},
+        "solutions": {"language": [3], "solution": [SUM]},
+    }
+    plus = "#include <iostream>\nint main() { int a, b; std::cin >> a >> b; std::cout << a + b << '\\n'; }\n"
+    samples = [
+        {"name": row["name"], "solution": SUM},
+        {"name": row["name"], "solution": plus, "language": "c++"},
+        {"name": row["name"], "generation": f"```cpp\n{plus.replace('+ b', '* 3')}```", "language": "cpp"},
+    ]
+    line, verdicts = place.grade([row], samples)
+    assert line == (
+        "CodeContests, Python or what a sample says: 1 task, 2 tests by standard input and output, up to the first "
+        "failure, 5 s"
+    )
+    assert verdicts == ["pass", "pass", "wrong_answer"]
+    again = place.run("--quiet", "--dataset", "tasks.jsonl", "--canonical", "-k", "1")
+    assert (again.returncode, again.stdout.splitlines()[-1]) == (0, "pass@1:    1.0000")
+
+
+# --- the isolated judge ----------------------------------------------------------------------------------------------
+
+CLASS = "class Count:\n    def __init__(self):\n        self.n = 0\n    def add(self, k):\n        self.n += k\n        return self.n\n"
+CLASS_TEST = """import unittest
+
+
+class CountTestAdd(unittest.TestCase):
+    def setUp(self):
+        self.count = Count()
+
+    def test_add(self):
+        self.assertEqual(self.count.add(2), 2)
+        self.assertEqual(self.count.add(3), 5)
+
+
+class CountTest(unittest.TestCase):
+    def test_error(self):
+        with self.assertRaises(TypeError):
+            Count().add("x")
+"""
+
+
+def test_classes_of_unittest(place):
+    row = {"task_id": "ClassEval_0", "class_name": "Count", "test": CLASS_TEST, "solution_code": CLASS,
+           "test_classes": ["CountTestAdd", "CountTest"], "import_statement": ["import math"]}  # fmt: skip
+    samples = [{"task_id": "ClassEval_0", "solution": text} for text in (CLASS, CLASS.replace("+= k", "= k"), "import os\nos._exit(0)")]
+    line, verdicts = place.grade([row], samples)
+    assert line == "ClassEval, Python: 1 task, judged in isolation where the reference passes so, 10 s"
+    assert verdicts[:2] == ["pass", "assertion_fail"]
+    assert verdicts[2] != "pass"
+    assert [line["run"]["mode"] for line in place.lines] == ["isolated"] * 3
+
+
+def test_bigcodebench(place):
+    row = {
+        "task_id": "BigCodeBench/0",
+        "complete_prompt": "import math\n\ndef task_func(n):\n    \"\"\"Adds up to n.\"\"\"\n",
+        "instruct_prompt": "Add.",
+        "entry_point": "task_func",
+        "canonical_solution": "    return math.comb(n + 1, 2)\n",
+        "test": "import unittest\nclass TestCases(unittest.TestCase):\n    def test_one(self):\n"
+        "        self.assertEqual(task_func(4), 10)\n    def test_two(self):\n"
+        "        self.assertEqual(task_func(0), 0)\n",
+    }
+    samples = [{"task_id": row["task_id"], "solution": text} for text in (
+        "def task_func(n):\n    return sum(range(n + 1))\n", "def task_func(n):\n    return 10\n")]  # fmt: skip
+    line, verdicts = place.grade([row], samples)
+    assert line == "BigCodeBench, Python: 1 task, judged in isolation where the reference passes so"
+    assert verdicts == ["pass", "assertion_fail"]
+
+
+def test_cruxeval(place):
+    """What f returns for an input; and by --format an input for which it returns a value."""
+    row = {"id": "sample_0", "code": "def f(a):\n    return sorted(a) * 2", "input": "[2, 1]", "output": "[1, 2, 1, 2]"}
+    answer = "It sorts.\n[ANSWER]\nassert f([2, 1]) == [1, 2, 1, 2]\n[/ANSWER]"
+    samples = [{"id": "sample_0", "solution": "[1, 2] * 2"}, {"id": "sample_0", "generation": answer},
+               {"id": "sample_0", "solution": "f([2, 1])"}, {"id": "sample_0", "solution": "[1]"}]  # fmt: skip
+    line, verdicts = place.grade([row], samples)
+    assert line == "CRUXEval-O, Python: 1 task, judged in isolation where the reference passes so"
+    assert verdicts[:2] == ["pass", "pass"] and "pass" not in verdicts[2:]
+    samples = [{"id": "sample_0", "solution": "f([1, 2])"}, {"id": "sample_0", "generation": answer},
+               {"id": "sample_0", "solution": "[1, 2]"}, {"id": "sample_0", "solution": "f([2])"}]  # fmt: skip
+    line, verdicts = place.grade([row], samples, "--format", "cruxeval-i")
+    assert line.startswith("CRUXEval-I, Python: 1 task, ")
+    assert verdicts[:2] == ["pass", "pass"] and "pass" not in verdicts[2:]
+
+
+# --- options ---------------------------------------------------------------------------------------------------------
+
+
+def test_tests_that_would_not_be_run(place):
+    """They are named and the record is not used: leaving them out would look like a pass."""
+    row = {"task_id": 1, "prompt": "", "entry_point": "f", "test": "def check(f): pass", "hidden_tests": ["x"]}
+    place.write("tasks.jsonl", [row])
+    done = place.run("--dataset", "tasks.jsonl", "--canonical")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines()[0] == (
+        "rubricctl: tasks.jsonl:1: hidden_tests: it has tests that would not be run: a task of HumanEval has none there "
+        "(--format chooses another format; --list-formats)"
+    )
+
+
+def test_list_formats(place):
+    done = place.run("--list-formats")
+    assert (done.returncode, done.stderr) == (0, "")
+    names = [line.split(":")[0] for line in done.stdout.splitlines() if line and not line.startswith(" ")]
+    assert {"humaneval", "mbpp", "evalplus", "humanevalpack", "humaneval-x", "multipl-e", "livecodebench", "apps",
+            "codecontests", "bigcodebench", "classeval", "cruxeval-o", "cruxeval-i"} == set(names)  # fmt: skip
+    assert done.stdout.count("    differs:  ") == done.stdout.count("    source:   ") == len(names)
+
+
+def test_a_format_and_a_language_that_do_not_fit(place):
+    place.write("tasks.jsonl", [pack_row("cpp")])
+    done = place.run("--dataset", "tasks.jsonl", "--canonical", "--format", "humanevil")
+    assert (done.returncode, done.stderr.count("--format: there is no \"humanevil\"; there are evalplus, ")) == (2, 1)
+    done = place.run("--dataset", "tasks.jsonl", "--canonical", "--language", "rust")
+    assert (done.returncode, done.stderr.splitlines()[0]) == (
+        2, "rubricctl: tasks.jsonl:1: --language rust: the task is in C++",
+    )  # fmt: skip
