@@ -117,6 +117,12 @@ static void handle_submit(struct supervisor *supervisor, struct conn *conn, stru
     }
 }
 
+/* Whether nothing is being found out for a request that waits. Only submits can wait for that. */
+static bool is_settled(const struct parked_request *parked)
+{
+    return !parked->request.job || settle(parked->request.job, parked->settings, NULL) != 0;
+}
+
 void requests_resume(struct supervisor *supervisor)
 {
     const struct conn_list *parked = &supervisor->conn_env.parked;
@@ -130,8 +136,7 @@ void requests_resume(struct supervisor *supervisor)
         if (room == QUEUE_ROOM && is_full && !queue_user_is_owed(&conn->lane))
             room = QUEUE_FULL;
         is_full |= room == QUEUE_FULL;
-        if (room == QUEUE_ROOM && !refused &&
-            settle(conn->parked.request.job, conn->parked.settings, NULL) == 0)
+        if (room == QUEUE_ROOM && !refused && !is_settled(&conn->parked))
             continue; /* it keeps its place, but takes no room from those behind it */
         if (room != QUEUE_ROOM && !refused)
             continue;
