@@ -86,7 +86,7 @@ void help_all(FILE *out, const struct command *const *commands, size_t n_command
     layout_put_options(out, global_options, n_global_options, &style, columns);
     layout_put(out,
                "\nIf no daemon listens on the default socket and --socket is not given, run, "
-               "batch, sandbox and grade start a private daemon, and say so.\n",
+               "batch, sandbox, run-program and grade start a private daemon, and say so.\n",
                false, columns);
     (void)fputs("\nexit status:\n", out);
     layout_put(out, help_exit_statuses, true, columns);

@@ -62,9 +62,12 @@ int limits_add(json_t *job, const struct text_list *list, struct fault *fault)
 {
     if (list->n == 0)
         return 0;
-    json_t *limits = json_object();
-    if (json_object_set_new(job, "limits", limits) < 0)
-        return -ENOMEM;
+    json_t *limits = json_object_get(job, "limits");
+    if (!limits) {
+        limits = json_object();
+        if (json_object_set_new(job, "limits", limits) < 0)
+            return -ENOMEM;
+    }
     for (size_t i = 0; i < list->n; i++) {
         int r = add_limit(limits, list->items[i], fault);
         if (r < 0)

@@ -289,7 +289,7 @@ const struct command command_run_program = {
         "The expected outputs never enter the sandbox: the daemon compares.\n",
     .examples = "  rubricctl run-program main.cpp --tests tests/\n"
                 "  rubricctl run-program main.py -t problem.zip --time 2s --memory 256M --all\n"
-                "  rubricctl run-program --watch --compare float:1e-6,1e-6 Main.java -t samples\n",
+                "  rubricctl run-program --watch --compare tokens Main.java -t samples\n",
     .exits = "  0    all tests passed\n"
              "  1    a test did not, or the program did not compile (--no-fail: 0)\n"
              "  2    wrong usage, no tests, or an unusable file\n"

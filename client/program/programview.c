@@ -15,6 +15,9 @@
 /* Lines of a program's standard error beneath its test. */
 #define STDERR_LINES 5
 #define INDENT "    "
+#define LABEL 10
+/* Bytes of a line of somebody else's that are looked at: no terminal is wider. */
+#define LINE_SHOWN_MAX 2048
 
 /* --- what others wrote --------------------------------------------------------------------- */
 
@@ -30,6 +33,15 @@ static void put_as_written(FILE *out, const char *text, size_t n)
         (void)fputc('\n', out);
 }
 
+/* Writes TEXT as one line in at most COLUMNS. It may hold NUL. */
+static void put_line(FILE *out, const char *text, size_t n, size_t columns)
+{
+    char shown[LINE_SHOWN_MAX];
+    (void)printable(text, n, PRINTABLE_ESCAPED, shown, sizeof(shown));
+    (void)text_put_fit(out, shown, columns);
+    (void)fputc('\n', out);
+}
+
 /* Writes the last lines of TEXT, each cut to the width. */
 static void put_last_lines(FILE *out, const char *text, size_t n, const struct programview *view)
 {
@@ -43,10 +55,8 @@ static void put_last_lines(FILE *out, const char *text, size_t n, const struct p
     while (from < n) {
         const char *end = memchr(text + from, '\n', n - from);
         size_t length = end ? (size_t)(end - text) - from : n - from;
-        _cleanup_free_ char *line = strndup(text + from, length);
         (void)fputs(INDENT, out);
-        (void)text_put_fit(out, line, view->columns - strlen(INDENT));
-        (void)fputc('\n', out);
+        put_line(out, text + from, length, view->columns - strlen(INDENT));
         from += length + 1;
     }
 }
@@ -61,36 +71,55 @@ static void show_verdict(const char *verdict, char *out, size_t size)
         *c = ' ';
 }
 
+/* Whole milliseconds are all that is known. */
+static const char *show_time(int64_t ms, char out[TEXT_QUANTITY_MAX])
+{
+    if (ms >= 1000)
+        return text_brief_duration((double)ms, out);
+    (void)snprintf(out, TEXT_QUANTITY_MAX, "%dms", (int)ms);
+    return out;
+}
+
 static void put_side(FILE *out, const char *label, const json_t *text,
                      const struct programview *view)
 {
-    (void)fprintf(out, INDENT "%-9s ", label);
+    (void)fprintf(out, INDENT "%-*s", LABEL, label);
     if (json_string_length(text) == 0)
-        (void)fputs("(nothing)", out);
+        (void)fputs("(nothing)\n", out);
     else
-        (void)text_put_fit(out, json_string_value(text), view->columns - strlen(INDENT) - 10);
-    (void)fputc('\n', out);
+        put_line(out, json_string_value(text), json_string_length(text),
+                 view->columns - strlen(INDENT) - LABEL);
 }
 
 static void put_difference(FILE *out, const json_t *difference, const struct programview *view)
 {
-    char text[512];
+    char line[32] = "", text[512];
     const char *why = json_string_value(json_object_get(difference, "why"));
     if (!difference)
         return;
-    (void)snprintf(text, sizeof(text), INDENT "line %lld%s%.400s",
-                   (long long)member_integer(difference, "line"), why ? ": " : "", why ? why : "");
-    text_put_wrapped(out, text, 0, strlen(INDENT), view->columns);
-    put_side(out, "got", json_object_get(difference, "got"), view);
-    put_side(out, "expected", json_object_get(difference, "expected"), view);
+    if (json_object_get(difference, "line"))
+        (void)snprintf(line, sizeof(line), "line %lld",
+                       (long long)member_integer(difference, "line"));
+    (void)snprintf(text, sizeof(text), "%s%s%.400s", line, *line && why ? ": " : "",
+                   why ? why : "");
+    (void)fputs(INDENT, out);
+    text_put_wrapped(out, text, strlen(INDENT), strlen(INDENT), view->columns);
+    if (json_object_get(difference, "got"))
+        put_side(out, "got", json_object_get(difference, "got"), view);
+    if (json_object_get(difference, "expected"))
+        put_side(out, "expected", json_object_get(difference, "expected"), view);
 }
 
 /* Says how a test's process ended if that is why it did not pass. */
 static void put_end(FILE *out, const json_t *test, const struct programview *view)
 {
-    const json_t *err = json_object_get(test, "stderr");
+    const json_t *err = json_object_get(test, "stderr"),
+                 *limit = json_object_get(test, "limit_exceeded");
     int64_t signal = member_integer(test, "signal"), code = member_integer(test, "exit_code");
-    if (signal > 0) {
+    if (json_is_string(limit)) {
+        (void)fputs(INDENT "limit exceeded: ", out);
+        put_line(out, json_string_value(limit), json_string_length(limit), view->columns - 20);
+    } else if (signal > 0) {
         const char *name = sigabbrev_np((int)signal);
         (void)fprintf(out, INDENT "signal %d", (int)signal);
         (void)fprintf(out, name ? " (SIG%s)\n" : "\n", name);
@@ -110,7 +139,7 @@ static bool put_test(const struct table *table, const json_t *test, const char *
     show_verdict(member_text(test, "verdict"), verdict, sizeof(verdict));
     const char *const cells[] = {
         name,
-        usage ? text_brief_duration((double)member_integer(usage, "wall_clock_ms"), time) : "",
+        usage ? show_time(member_integer(usage, "wall_clock_ms"), time) : "",
         usage ? text_size(member_integer(usage, "max_rss_bytes"), memory) : "",
         verdict,
     };

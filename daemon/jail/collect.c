@@ -181,7 +181,7 @@ static int open_directory(struct collector *c, const char *name)
 
 static bool is_wanted(const struct collector *c)
 {
-    for (char *const *pattern = c->what->patterns; *pattern; pattern++)
+    for (const char *const *pattern = c->what->patterns; *pattern; pattern++)
         if (!pattern_is_name(*pattern) && pattern_matches(*pattern, c->name))
             return true;
     return false;
@@ -207,7 +207,7 @@ static bool is_directory(int parent, const struct dirent64 *entry)
 
 static bool is_named(const struct collector *c, const char *name)
 {
-    for (char *const *pattern = c->what->patterns; *pattern; pattern++)
+    for (const char *const *pattern = c->what->patterns; *pattern; pattern++)
         if (pattern_is_name(*pattern) && strcmp(*pattern, name) == 0)
             return true;
     return false;
@@ -272,7 +272,7 @@ static int take_all(struct collector *c)
 {
     bool has_patterns = false;
     int r = 0;
-    for (char *const *pattern = c->what->patterns; *pattern && r == 0; pattern++) {
+    for (const char *const *pattern = c->what->patterns; *pattern && r == 0; pattern++) {
         if (pattern_is_name(*pattern))
             r = take_named(c, *pattern);
         else

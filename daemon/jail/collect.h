@@ -10,11 +10,11 @@
 struct collect {
     int cwd; /* the work directory */
     int to;  /* where link_file records are written, from its present offset on */
-    char *const
-        *patterns;    /* of names relative to the work directory (pattern.h); NULL-terminated */
+    /* Of names relative to the work directory (pattern.h); NULL-terminated. */
+    const char *const *patterns;
     uint64_t max;     /* bytes of all contents */
     bool is_own_disk; /* the job's files are on a disk of their own, so that no link to one can
-                         come from elsewhere */
+                       * come from elsewhere */
 };
 
 /* Writes the files that match, and what matches and is left out. Returns 0 or a negative errno,

@@ -326,7 +326,7 @@ static int collect(const struct jail *jail, const struct jailed_job *job)
     const struct collect what = {
         .cwd = jail->lockdown.cwd,
         .to = job->collected,
-        .patterns = job->lists.collect,
+        .patterns = (const char *const *)job->lists.collect,
         .max = job->collect_max,
         .is_own_disk = jail->enclosure.work.is_tmpfs,
     };

@@ -203,7 +203,12 @@ static int empty_tmpfs(const struct work *work)
         r = check_use(work);
     if (r != -EBUSY)
         return r;
-    r = 0;
+    /* Most jobs that have files have them in their working directory alone. */
+    r = wipe_contents(work->directories[WORK_CWD]);
+    if (r == 0)
+        r = reset(work->directories[WORK_CWD], places[WORK_CWD].mode);
+    if (r == 0 && check_use(work) == 0)
+        return 0;
     for (size_t i = 0; i < WORK_DIRECTORIES && r == 0; i++)
         if (work->directories[i] >= 0)
             r = wipe_contents(work->directories[i]);

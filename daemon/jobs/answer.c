@@ -96,10 +96,37 @@ static struct deadline deadline_of(const struct slot_result *result)
     return (struct deadline){result->deadline_moves, (int64_t)result->deadline_ms};
 }
 
+/* Tells whether execve() failed because of the program itself. */
+static bool is_no_program(const struct slot_result *result)
+{
+    static const int errors[] = {ENOENT,       ENOTDIR, EACCES,  EPERM,  EISDIR, ELOOP,
+                                 ENAMETOOLONG, ENOEXEC, ELIBBAD, EINVAL, E2BIG};
+    if (result->end != SLOT_END_NOT_STARTED || result->stage != LINK_STAGE_EXEC)
+        return false;
+    for (size_t i = 0; i < ARRAY_SIZE(errors); i++)
+        if (result->error == errors[i])
+            return true;
+    return false;
+}
+
+/* Tells whether execve() failed because of the program that the client named. */
+static bool is_clients_program(const struct job *job, const struct slot_result *result)
+{
+    const struct kind_ops *kind = kind_ops_get(job->spec->kind);
+    return kind->names_program && kind->names_program(job->spec) && is_no_program(result);
+}
+
+/* Tells whether it failed because of a program that the job itself has made. */
+static bool is_jobs_program(const struct job *job, const struct slot_result *result)
+{
+    const struct kind_ops *kind = kind_ops_get(job->spec->kind);
+    return kind->made_program && kind->made_program(job->kept) && is_no_program(result);
+}
+
 static int answer_verdict(const struct job *job, const struct slot_result *result,
                           const struct bytes *isolation, struct answer *ret)
 {
-    assert(result->end != SLOT_END_NOT_STARTED);
+    assert(result->end != SLOT_END_NOT_STARTED || is_jobs_program(job, result));
     const struct kind_ops *kind = kind_ops_get(job->spec->kind);
     _cleanup_outcome_ struct outcome outcome = OUTCOME_NULL;
     _cleanup_judgement_ struct judgement judgement = JUDGEMENT_NULL;
@@ -189,20 +216,6 @@ static int answer_jail_lost(const struct job *job, const struct slot_result *res
                                       : "the job's jail",
                    result->no_jail);
     return answer_error(job, ERROR_SANDBOX_FAILED, message, ret);
-}
-
-/* Tells whether execve() failed because of the program that the client named. */
-static bool is_clients_program(const struct job *job, const struct slot_result *result)
-{
-    static const int errors[] = {ENOENT,       ENOTDIR, EACCES,  EPERM,  EISDIR, ELOOP,
-                                 ENAMETOOLONG, ENOEXEC, ELIBBAD, EINVAL, E2BIG};
-    const struct kind_ops *kind = kind_ops_get(job->spec->kind);
-    if (!kind->names_program || !kind->names_program(job->spec) || result->stage != LINK_STAGE_EXEC)
-        return false;
-    for (size_t i = 0; i < ARRAY_SIZE(errors); i++)
-        if (result->error == errors[i])
-            return true;
-    return false;
 }
 
 /* Only a job with another uid than the daemon's looks for itself. */
@@ -303,6 +316,8 @@ int answer_from_interruption(const struct job *job, const struct slot_result *re
         return answer_cancelled(job, result->started_ns > 0 || result->step > 0, ret);
     if (result->killed == SLOT_KILL_STARVED)
         return answer_starved(job, result, ret);
+    if (is_jobs_program(job, result))
+        return 1;
     if (result->end == SLOT_END_NOT_STARTED)
         return answer_not_started(job, result, ret);
     /* A jail lost after the supervisor killed its job does not change why it did. */

@@ -52,16 +52,34 @@ static bool has_room(const struct put_set *set, size_t size, const struct put_bo
            *bounds->used + size <= bounds->total;
 }
 
-/* Drops tests that no job uses, until there is room for SIZE bytes. Returns whether there is. */
+static bool is_in_use(const struct put *put)
+{
+    return put->tests->references > 1;
+}
+
+/* Drops tests that no job uses until there is room for SIZE bytes; drops none if all of them would
+ * not do. Returns whether there is room. */
 static bool make_room(struct put_set *set, size_t size, const struct put_bounds *bounds)
 {
-    struct put *put = TAILQ_FIRST(&set->list), *next;
-    for (; put && !has_room(set, size, bounds); put = next) {
+    struct put_set rest = {.count = 0};
+    size_t used = *bounds->used;
+    struct put_bounds then = *bounds;
+    struct put *put, *next;
+    TAILQ_FOREACH(put, &set->list, of_set)
+    {
+        rest.count += is_in_use(put);
+        rest.bytes += is_in_use(put) ? put->tests->size : 0;
+    }
+    used -= set->bytes - rest.bytes;
+    then.used = &used;
+    if (!has_room(&rest, size, &then))
+        return false;
+    for (put = TAILQ_FIRST(&set->list); put && !has_room(set, size, bounds); put = next) {
         next = TAILQ_NEXT(put, of_set);
-        if (put->tests->references == 1)
+        if (!is_in_use(put))
             drop(set, put);
     }
-    return has_room(set, size, bounds);
+    return true;
 }
 
 static int refuse(const struct put_set *set, size_t size, const struct put_bounds *bounds,
@@ -76,7 +94,11 @@ static int refuse(const struct put_set *set, size_t size, const struct put_bound
                          " (put_bytes_per_client of [program])",
                          size, bounds->per_client);
     }
-    if (set->count == PUTS_MAX || set->bytes + size > bounds->per_client)
+    size_t in_use = 0;
+    const struct put *put;
+    TAILQ_FOREACH(put, &set->list, of_set)
+    in_use += is_in_use(put) ? put->tests->size : 0;
+    if (set->count == PUTS_MAX || in_use + size > bounds->per_client)
         return fault_set(fault,
                          "tests: no room for %zu bytes among those that this connection's "
                          "unfinished jobs use, of %" PRIu64 " (put_bytes_per_client of [program])",

@@ -136,6 +136,11 @@ struct kind_ops {
      * execute it; NULL: never. */
     bool (*names_program)(const struct job_spec *spec);
 
+    /* Whether the step that runs is of a program that the job itself has made: then next() is told
+     * if the kernel refuses to execute it, and judge() is. KEPT is what plan() kept. NULL: never.
+     */
+    bool (*made_program)(const void *kept);
+
     /* Frees what only the job's processes need: the kernel holds it once the last step was handed
      * over. */
     void (*drop_input)(struct job_spec *spec);

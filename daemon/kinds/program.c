@@ -266,6 +266,14 @@ static int settle(const struct job_spec *spec, const struct kind_host *host, str
     return MIN(own, other);
 }
 
+static bool made_program(const void *kept)
+{
+    const struct program_run *run = kept;
+    bool checks = run->stage == PROGRAM_CHECKING;
+    bool compiles = run->stage == PROGRAM_COMPILING || run->stage == PROGRAM_COMPILING_CHECKER;
+    return !compiles && (checks ? run->checker.artefact : run->program.artefact) >= 0;
+}
+
 /* Keep the tests: their names are told, and their outputs compared. */
 static void drop_input(struct job_spec *spec)
 {
@@ -321,6 +329,7 @@ const struct kind_ops program_ops = {
     .plan = plan_job,
     .next = next,
     .ahead = ahead,
+    .made_program = made_program,
     .drop_input = drop_input,
     .judge = judge,
     .free_kept = free_kept,

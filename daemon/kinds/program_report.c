@@ -147,7 +147,8 @@ static void describe_end(const struct program_result *result, char *text, size_t
     const struct outcome outcome = {
         .exit_code = result->exit_code, .signal = result->signal, .limit = result->limit};
     outcome_describe(&outcome, what, sizeof(what));
-    append(text, size, ": %s", what);
+    if (result->exit_code >= 0 || result->signal != 0)
+        append(text, size, ": %s", what);
     if (result->text.length > 0)
         append(text, size, ": %.*s", (int)utf8_cut(result->text.data, result->text.length, 300),
                result->text.data);

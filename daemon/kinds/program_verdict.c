@@ -112,6 +112,23 @@ static enum program_verdict verdict_of(const struct program_unit *unit,
     return says_memory(unit->language, outcome, err) ? PROGRAM_MEMORY : PROGRAM_RUNTIME_ERROR;
 }
 
+/* Makes the outcome of a step. Of a program that the kernel refuses to execute stderr says so. */
+static int read_end(const struct slot_result *result, struct outcome *ret)
+{
+    char *text;
+    int r = outcome_from_result(result, result->limits, ret);
+    if (r < 0 || result->end != SLOT_END_NOT_STARTED)
+        return r;
+    int n = asprintf(&text, "the program cannot be executed: %s", strerror(result->error));
+    if (n < 0)
+        return -ENOMEM;
+    free(ret->stderr_text);
+    ret->stderr_text = text;
+    ret->stderr_length = (size_t)n;
+    ret->signal = 0;
+    return 0;
+}
+
 static void describe_end(const struct slot_result *result, const struct outcome *outcome,
                          struct program_result *ret)
 {
@@ -172,8 +189,7 @@ static int take_artefact(struct program_unit *unit, const struct slot_result *re
     if (error == 0)
         return 1;
     *ret_code = ERROR_INTERNAL;
-    fault_set(fault, "what the compiler made could not be kept: %s", strerror(error));
-    return -error;
+    return fault_set(fault, "what the compiler made could not be kept: %s", strerror(error));
 }
 
 /* A program of the task that does not compile is the client's mistake, no verdict. */
@@ -250,7 +266,7 @@ int program_take_test(struct program_run *run, const struct job_spec *spec,
 {
     struct program_result *test = &run->results[run->judged];
     _cleanup_outcome_ struct outcome outcome = OUTCOME_NULL;
-    int r = outcome_from_result(result, result->limits, &outcome);
+    int r = read_end(result, &outcome);
     if (r < 0)
         return r;
     describe_end(result, &outcome, test);
@@ -321,6 +337,9 @@ static int keep_note(struct program_run *run, const struct slot_result *result,
 {
     char what[80];
     const struct bytes *words = result->err->length > 0 ? result->err : result->out;
+    if (result->end == SLOT_END_NOT_STARTED)
+        return keep_text(run, outcome->stderr_text, outcome->stderr_length, PROGRAM_NOTE_MAX,
+                         &test->note);
     if (test->verdict == PROGRAM_ERROR && (words->length == 0 || outcome->limit != LIMIT_NONE)) {
         outcome_describe(outcome, what, sizeof(what));
         return keep_text(run, what, strlen(what), PROGRAM_NOTE_MAX, &test->note);
@@ -333,7 +352,7 @@ int program_take_check(struct program_run *run, const struct job_spec *spec,
 {
     struct program_result *test = &run->results[run->judged];
     _cleanup_outcome_ struct outcome outcome = OUTCOME_NULL;
-    int r = outcome_from_result(result, result->limits, &outcome);
+    int r = read_end(result, &outcome);
     if (r < 0)
         return r;
     test->verdict = verdict_of_checker(&outcome);

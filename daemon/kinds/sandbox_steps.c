@@ -13,7 +13,7 @@ struct sandbox_steps {
     struct sandbox_plan plan; /* of the step that was planned last */
     size_t step;              /* its number */
     int carried;              /* the files that it finds; -1: those of the job */
-    struct bytes told;        /* what the steps before it did, printed, without brackets */
+    struct printer told;      /* what the steps before it did: an array that is not closed */
     size_t output_left;       /* bytes of output that may still be told */
     bool left_too_much;       /* for the next step, which therefore does not follow */
 };
@@ -61,43 +61,24 @@ int sandbox_steps_plan(struct kind_plan *plan, const struct job_spec *spec,
     plan->kept = steps;
     steps->carried = -1;
     steps->output_left = SANDBOX_STEPS_OUTPUT_MAX;
+    printer_open_list(&steps->told);
     int r = sandbox_plan_init(&steps->plan, spec, host, ret_code, fault);
     if (r == 0)
         plan_step(steps, &spec->sandbox, plan);
     return r;
 }
 
-/* Prints what a step did behind TOLD. Its output takes part of *OUTPUT_LEFT. */
-static int tell(const struct bytes *told, const struct slot_result *result, struct outcome *outcome,
-                size_t *output_left, struct bytes *ret)
+/* Prints what a step did. Its output takes part of *OUTPUT_LEFT. */
+static void tell(struct printer *printer, const struct slot_result *result, struct outcome *outcome,
+                 size_t *output_left)
 {
-    struct printer printer = PRINTER_NULL;
     const struct usage usage = usage_from_result(result, 0);
-    size_t out = MIN(result->out->length, *output_left);
-    size_t err = utf8_cut(outcome->stderr_text, outcome->stderr_length, *output_left - out);
-    size_t whole = outcome->stderr_length;
-    printer_bytes(&printer, told);
-    if (told->length > 0)
-        printer_word(&printer, ",");
-    outcome->stderr_length = err;
-    reply_print_step(&printer, outcome, &usage, result->out, out);
+    size_t whole = outcome->stderr_length, out = MIN(result->out->length, *output_left);
+    outcome->stderr_length = utf8_cut(outcome->stderr_text, whole, *output_left - out);
+    *output_left -= out + outcome->stderr_length;
+    printer_item(printer);
+    reply_print_step(printer, outcome, &usage, result->out, out);
     outcome->stderr_length = whole;
-    int r = printer_finish(&printer, ret);
-    if (r == 0)
-        *output_left -= out + err;
-    return r;
-}
-
-static int note_step(struct sandbox_steps *steps, const struct slot_result *result,
-                     struct outcome *outcome)
-{
-    struct bytes told;
-    int r = tell(&steps->told, result, outcome, &steps->output_left, &told);
-    if (r < 0)
-        return r;
-    bytes_deinit(&steps->told);
-    steps->told = told;
-    return 0;
 }
 
 /* Keeps the files of RESULT for the next step. */
@@ -135,9 +116,7 @@ int sandbox_steps_next(struct kind_plan *plan, const struct job_spec *spec, void
         steps->left_too_much = true;
         return 0;
     }
-    r = note_step(steps, result, &outcome);
-    if (r < 0)
-        return out_of_memory(ret_code, fault);
+    tell(&steps->told, result, &outcome, &steps->output_left);
     r = carry(steps, result, ret_code, fault);
     if (r < 0)
         return r;
@@ -164,14 +143,11 @@ int sandbox_steps_judge(const struct kind_run *run, struct judgement *ret)
     const struct sandbox_steps *steps = run->kept;
     size_t output_left = steps->output_left;
     struct printer printer = PRINTER_NULL;
-    _cleanup_bytes_ struct bytes told = BYTES_NULL;
     int r = steps->left_too_much ? blame_disk(run->outcome) : 0;
-    if (r == 0)
-        r = tell(&steps->told, run->result, run->outcome, &output_left, &told);
-    if (r < 0)
-        return r;
-    printer_open_list(&printer);
-    printer_bytes(&printer, &told);
+    if (r < 0 || steps->told.failed)
+        return -ENOMEM;
+    printer_bytes(&printer, &steps->told.text);
+    tell(&printer, run->result, run->outcome, &output_left);
     printer_close_list(&printer);
     ret->hides_output = true;
     return printer_finish(&printer, &ret->steps);
@@ -183,7 +159,7 @@ void sandbox_steps_free(void *kept)
     if (!steps)
         return;
     sandbox_plan_deinit(&steps->plan);
-    bytes_deinit(&steps->told);
+    bytes_deinit(&steps->told.text);
     close_fd(steps->carried);
     free(steps);
 }

@@ -410,7 +410,7 @@ def zsh_option(option, tables):
         if "range" in option:
             what += " ({} to {})".format(*option["range"])
         action = ZSH_ACTIONS[option["value"]].format(
-            choices=option["choices"],
+            choices=(option["choices"] or "").replace(":", r"\:"),
             limits=" ".join(tables["limits"]),
             settings=" ".join(tables["settings"]),
         )

@@ -16,7 +16,8 @@ enum what {
     WHAT_PONG,
     WHAT_STATUS,
     WHAT_METRICS,
-    WHAT_ERROR,     /* surely, with the id if there is one */
+    WHAT_ERROR, /* surely, with the id if there is one */
+    WHAT_STORED,
     WHAT_RELOADED,  /* or an error */
     WHAT_DRAIN,     /* an error, if anything */
     WHAT_SUBMIT,    /* an error, or its answer later */
@@ -100,7 +101,7 @@ static void note_request(struct fake_client *client, const char *payload, size_t
         [REQUEST_SUBMIT] = WHAT_SUBMIT,   [REQUEST_CANCEL] = WHAT_CANCEL,
         [REQUEST_STATUS] = WHAT_STATUS,   [REQUEST_METRICS] = WHAT_METRICS,
         [REQUEST_PING] = WHAT_PONG,       [REQUEST_DRAIN] = WHAT_DRAIN,
-        [REQUEST_RELOAD] = WHAT_RELOADED,
+        [REQUEST_RELOAD] = WHAT_RELOADED, [REQUEST_PUT] = WHAT_STORED,
     };
     _cleanup_request_ struct request request = REQUEST_NULL;
     struct fault fault = FAULT_NULL;
@@ -200,6 +201,8 @@ static void on_message(struct fake_client *client, const json_t *message)
         on_result(client, message);
     } else if (strcmp(type, "started") == 0) {
         on_started(client, message);
+    } else if (strcmp(type, "stored") == 0) {
+        CHECK(take_expected(client, WHAT_STORED, json_object_get(message, "id")));
     } else {
         CHECK(take_expected(client,
                             strcmp(type, "pong") == 0       ? WHAT_PONG

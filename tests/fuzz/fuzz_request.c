@@ -8,6 +8,7 @@
 
 #include "proto/base64.h"
 #include "proto/printer.h"
+#include "proto/program_tests.h"
 #include "proto/reply.h"
 #include "proto/request.h"
 #include "proto/utf8.h"
@@ -173,13 +174,104 @@ static void print_code_exec(const struct code_exec_spec *code_exec, json_t *job)
     }
 }
 
+static json_t *json_of(const struct bytes *text)
+{
+    json_error_t error;
+    json_t *value = json_loadb(text->data, text->length, JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
+    CHECK(value);
+    return value;
+}
+
+static json_t *print_test(const struct program_test *test, bool is_call)
+{
+    json_t *object = json_object();
+    set(object, is_call ? "args" : "input",
+        is_call ? json_of(&test->input) : base64_of(&test->input));
+    set(object, is_call ? "expected" : "output",
+        is_call ? json_of(&test->output) : base64_of(&test->output));
+    set_text_if(object, "name", test->name);
+    if (test->wall_clock > 0)
+        set(object, "wall_clock", json_real((double)test->wall_clock / 1000));
+    if (test->argv)
+        set(object, "argv", strings_of(test->argv));
+    return object;
+}
+
+static json_t *print_tests(const struct program_tests *tests)
+{
+    json_t *array = json_array();
+    CHECK(tests->references == 1 && tests->count > 0 && tests->count <= PROGRAM_TESTS_MAX);
+    for (size_t i = 0; i < tests->count; i++)
+        CHECK(json_array_append_new(array, print_test(&tests->test[i], tests->is_call)) == 0);
+    return array;
+}
+
+/* The digest is that of the tests as they are printed here. */
+static void print_put(const struct program_tests *tests, json_t *message)
+{
+    char digest[PROGRAM_DIGEST_SIZE];
+    json_t *array = print_tests(tests);
+    _cleanup_bytes_ struct bytes text = BYTES_NULL;
+    CHECK(json_print(array, &text) == 0);
+    program_digest(text.data, text.length, digest);
+    set(message, "digest", json_string(digest));
+    set(message, "tests", array);
+}
+
+static json_t *print_files(const struct sandbox_file *file, size_t count)
+{
+    json_t *files = json_object();
+    for (size_t i = 0; i < count; i++)
+        set(files, file[i].name, print_file(&file[i]));
+    CHECK(json_object_size(files) == count);
+    return files;
+}
+
+static json_t *print_checker(const struct program_helper *checker)
+{
+    json_t *object = json_object();
+    set(object, "language", json_string(checker->language));
+    set_if(object, "code", &checker->code);
+    set(object, "files", print_files(checker->files, checker->file_count));
+    return object;
+}
+
+static json_t *print_compile_limits(const struct limits *limits)
+{
+    json_t *object = json_object();
+    for (enum limit limit = 0; limit < LIMIT_COUNT; limit++)
+        if (limits->of[limit] > 0)
+            set(object, limit_key(limit),
+                limit_is_time(limit) ? json_real((double)limits->of[limit] / 1000)
+                                     : json_integer((json_int_t)limits->of[limit]));
+    return object;
+}
+
+static void print_program(const struct program_spec *program, json_t *job)
+{
+    set(job, "language", json_string(program->language));
+    set(job, program->is_generation ? "generation" : "code", string_of(&program->text));
+    set_if(job, "prelude", &program->prelude);
+    set(job, "files", print_files(program->files, program->file_count));
+    CHECK((program->tests != NULL) != (*program->digest != '\0'));
+    set(job, "tests",
+        program->tests ? print_tests(program->tests) : json_pack("{s:s}", "put", program->digest));
+    CHECK(!program->tests || program->tests->is_call == (program->call != NULL));
+    set_text_if(job, "compare", program->compare);
+    set_text_if(job, "call", program->call);
+    set(job, "stop", json_string(program->all ? "all" : "first_failure"));
+    if (program->checker)
+        set(job, "checker", print_checker(program->checker));
+    set(job, "compile_limits", print_compile_limits(&program->compile_limits));
+}
+
 /* Returns a message from which the same REQUEST is decoded, with no default left out. */
 static json_t *print_request(const struct request *request)
 {
     static const char *const types[] = {
         [REQUEST_SUBMIT] = "submit",   [REQUEST_CANCEL] = "cancel", [REQUEST_STATUS] = "status",
         [REQUEST_METRICS] = "metrics", [REQUEST_PING] = "ping",     [REQUEST_DRAIN] = "drain",
-        [REQUEST_RELOAD] = "reload",
+        [REQUEST_RELOAD] = "reload",   [REQUEST_PUT] = "put",
     };
     json_t *message = json_object();
     set(message, "type", json_string(types[request->type]));
@@ -187,6 +279,9 @@ static json_t *print_request(const struct request *request)
     if (request->job_no > 0)
         set(message, "job_no", json_integer((json_int_t)request->job_no));
     CHECK((request->job != NULL) == (request->type == REQUEST_SUBMIT));
+    CHECK((request->tests != NULL) == (request->type == REQUEST_PUT));
+    if (request->tests)
+        print_put(request->tests, message);
     if (!request->job)
         return message;
 
@@ -199,8 +294,10 @@ static json_t *print_request(const struct request *request)
         print_rubric(&spec->rubric, job);
     else if (spec->kind == JOB_SANDBOX)
         print_sandbox(&spec->sandbox, job);
-    else
+    else if (spec->kind == JOB_CODE_EXEC)
         print_code_exec(&spec->code_exec, job);
+    else
+        print_program(&spec->program, job);
     CHECK(job_spec_size(spec) < REQUEST_OVERHEAD_MAX);
     set(message, "job", job);
     return message;
@@ -233,6 +330,8 @@ static void check_round_trip(const struct request *request, const json_t *messag
     read_and_print(&first, policy, &second);
     CHECK(first.length == second.length && memcmp(first.data, second.data, first.length) == 0);
 
+    if (request->type == REQUEST_PUT)
+        return; /* its digest is that of the text as it came */
     CHECK(json_print(message, &compact) == 0);
     read_and_print(&compact, policy, &third);
     CHECK(first.length == third.length && memcmp(first.data, third.data, first.length) == 0);
@@ -241,7 +340,7 @@ static void check_round_trip(const struct request *request, const json_t *messag
 /* Whether TEXT begins with the path of a member of MESSAGE, or of one that it lacks. */
 static bool names_a_member(const char *text, const json_t *message)
 {
-    static const char *const known[] = {"type", "id", "job_no", "job", "cancel"};
+    static const char *const known[] = {"type", "id", "job_no", "job", "cancel", "digest", "tests"};
     json_t *walked = (json_t *)(uintptr_t)message;
     for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
         size_t n = strlen(known[i]);

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.once
 
 COMPLETIONS = BUILD / "packaging" / "describe"
 BASH_COMPLETION = Path("/usr/share/bash-completion/bash_completion")
-COMMANDS = {"run", "batch", "sandbox", "grade", "report", "passk", "status", "ping", "cancel", "drain"}
+COMMANDS = {"run", "run-program", "batch", "sandbox", "grade", "report", "passk", "status", "ping", "cancel", "drain"}
 LIMIT_KEYS = {row["key"] for row in LIMITS}
 
 
@@ -160,7 +160,7 @@ def test_every_command(shell):
     assert COMMANDS | {"help"} <= shell.complete("rubricctl ")
     listed = subprocess.run([RUBRICCTL, "--help"], capture_output=True, text=True).stdout
     listed = listed.split("\ncommands:\n")[1].split("\n\n")[0]
-    commands = set(re.findall(r"^  (\w+)  ", listed, re.M)) - {"rubricctl"}
+    commands = set(re.findall(r"^  ([\w-]+)  ", listed, re.M)) - {"rubricctl"}
     assert shell.complete("rubricctl ") == commands | {"help"}
     assert shell.complete("rubricctl help ") >= commands
     assert shell.complete("rubricctl sa") == {"sandbox"}
@@ -186,6 +186,9 @@ def test_choices(shell):
     assert shell.complete("rubricctl run --sut ") == {"ok", "exception", "timeout"}
     assert shell.complete("rubricctl run --sut=e") == {"exception"}
     assert shell.complete("rubricctl sandbox -r ") == {"shell", "python"}
+    rules = {"exact", "lines", "tokens", "float:1e-6,1e-6", "livecodebench", "apps", "codecontests"}
+    assert shell.complete("rubricctl run-program --compare ") == rules
+    assert shell.complete("rubricctl run-program --compare=li") == {"lines", "livecodebench"}
     assert not shell.complete("rubricctl batch --jobs ")
 
 

@@ -27,6 +27,7 @@
 #define UNFIT "unfit"   /* it cannot be set up */
 #define HASTY "hasty"   /* it sends what belongs to a job before it is ready */
 #define TWICE "twice"   /* it says twice that it is ready */
+#define TIRED "tired"   /* it says that it could not clean up, and exits */
 #define SPENT "spent"   /* a process keeps the output open, so it cannot clean up and exits */
 
 static inline void fork_program(bool exits, int *ret_pidfd)
@@ -62,8 +63,8 @@ static inline void do_job(const struct link_job *job, const char *directory)
     fork_program(!runs_on, &pidfd);
     notice.type = strstr(directory, SLOW) ? LINK_STARTED : LINK_ENDED;
     notice.ended_ns = clock_now_ns();
-    notice.leftover = strstr(directory, SPENT) != NULL;
-    if (notice.leftover)
+    notice.leftover = strstr(directory, SPENT) || strstr(directory, TIRED);
+    if (strstr(directory, SPENT))
         leave_somebody();
     (void)link_send_notice(LINK_FD, &notice, pidfd);
     close_fd(pidfd);

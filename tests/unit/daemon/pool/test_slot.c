@@ -23,7 +23,11 @@ struct fixture {
     int owners[JOBS]; /* each is the owner of a job */
     void *done_owner[JOBS];
     struct slot_result result[JOBS];
+    unsigned steps_to_come; /* on_done() has the slot go on with so many */
+    int continued;          /* what the slot said to the last of them */
 };
+
+static int go_on(struct fixture *f, unsigned i, unsigned step, bool more);
 
 static void on_started(struct slot *slot, void *owner, uint64_t started_ns, void *userdata)
 {
@@ -42,6 +46,11 @@ static void on_done(struct slot *slot, void *owner, const struct slot_result *re
     assert_in_range(f->done, 0, JOBS - 1);
     f->done_owner[f->done] = owner;
     f->result[f->done++] = *result;
+    if (f->steps_to_come > 0) {
+        f->steps_to_come--;
+        f->continued =
+            go_on(f, (unsigned)((int *)owner - f->owners), result->step + 1, f->steps_to_come > 0);
+    }
 }
 
 static void on_idle(struct slot *slot, void *userdata)
@@ -116,15 +125,37 @@ static void finish(struct fixture *f)
     (void)alarm(0);
 }
 
-static int submit_with(struct fixture *f, unsigned i, struct confinement *confinement, bool network)
+static struct launch make_launch(struct confinement *confinement)
 {
     static const char *const argv[] = {"/bin/true", NULL};
     static const struct bytes no_input = BYTES_NULL;
-    struct launch launch = {
-        .argv = argv, .input = &no_input, .confinement = confinement, .network = network};
+    struct launch launch = {.argv = argv, .input = &no_input, .confinement = confinement};
     for (size_t limit = 0; limit < LIMIT_COUNT; limit++)
         launch.limits.of[limit] = 30000;
+    return launch;
+}
+
+static int submit_with(struct fixture *f, unsigned i, struct confinement *confinement, bool network)
+{
+    struct launch launch = make_launch(confinement);
+    launch.network = network;
     return slot_run(&f->slot, &launch, i + 1, &f->owners[i]);
+}
+
+/* Submits the first step of job I. */
+static int submit_step(struct fixture *f, unsigned i)
+{
+    struct launch launch = make_launch(&f->confinement);
+    launch.more = true;
+    return slot_run(&f->slot, &launch, i + 1, &f->owners[i]);
+}
+
+static int go_on(struct fixture *f, unsigned i, unsigned step, bool more)
+{
+    struct launch launch = make_launch(&f->confinement);
+    launch.step = step;
+    launch.more = more;
+    return slot_continue(&f->slot, &launch, i + 1, &f->owners[i]);
 }
 
 static int submit(struct fixture *f, unsigned i)
@@ -208,6 +239,123 @@ static void test_a_quick_slot_takes_a_job_ahead(void **state)
     expect_done(f, 1, 1, SLOT_END_EXITED);
     expect_done(f, 2, 2, SLOT_END_EXITED);
     stop(f);
+    finish(f);
+}
+
+static void test_one_step_after_the_other(void **state)
+{
+    struct fixture *f = start(QUICK);
+    (void)state;
+    f->steps_to_come = JOBS - 1;
+    assert_int_equal(submit_step(f, 2), 0);
+    RUN_UNTIL(f, f->done == JOBS);
+    for (unsigned i = 0; i < JOBS; i++) {
+        expect_done(f, i, 2, SLOT_END_EXITED);
+        assert_int_equal(f->result[i].step, i);
+        assert_int_equal(f->result[i].more, i < JOBS - 1);
+    }
+    assert_int_equal(f->started, JOBS);
+    /* At the beginning, behind the last step, and at the end. */
+    assert_int_equal(f->idle, 3);
+    assert_true(slot_is_idle(&f->slot) && !slot_has_job(&f->slot));
+    stop(f);
+    finish(f);
+}
+
+/* As long as a step may follow there is no place for another job behind it. */
+static void test_a_step_goes_ahead_and_no_other_job(void **state)
+{
+    struct fixture *f = start(QUICK);
+    (void)state;
+    assert_int_equal(submit(f, 0), 0);
+    RUN_UNTIL(f, f->done == 1);
+    assert_int_equal(submit_step(f, 1), 0);
+    assert_false(slot_takes_next(&f->slot));
+    assert_false(slot_takes_step(&f->slot, &f->owners[0]));
+    assert_true(slot_takes_step(&f->slot, &f->owners[1]));
+    assert_int_equal(go_on(f, 1, 1, false), 0);
+    assert_false(slot_takes_step(&f->slot, &f->owners[1]));
+    assert_int_not_equal(f->slot.job.link_no, f->slot.next.link_no);
+    RUN_UNTIL(f, f->done == 2);
+    assert_int_equal(f->slot.state, SLOT_LAUNCHING); /* the jail has had it */
+    assert_true(slot_takes_next(&f->slot));          /* it is the last one */
+    RUN_UNTIL(f, f->done == 3);
+    expect_done(f, 1, 1, SLOT_END_EXITED);
+    expect_done(f, 2, 1, SLOT_END_EXITED);
+    assert_int_equal(f->result[2].step, 1);
+    stop(f);
+    finish(f);
+}
+
+/* A step stays behind that of its own job, though its jail does not have it. */
+static void test_a_step_that_is_held_is_not_for_others(void **state)
+{
+    struct fixture *f = start(QUICK);
+    (void)state;
+    assert_int_equal(submit(f, 0), 0);
+    RUN_UNTIL(f, f->done == 1);
+    assert_int_equal(submit_step(f, 1), 0);
+    struct launch launch = make_launch(&f->confinement);
+    launch.step = 1;
+    launch.network = true; /* another jail */
+    assert_int_equal(slot_continue(&f->slot, &launch, 2, &f->owners[1]), 0);
+    assert_int_equal(f->slot.next.phase, SLOT_JOB_PENDING);
+    assert_false(slot_holds_next(&f->slot));
+    RUN_UNTIL(f, f->done == 3);
+    expect_done(f, 2, 1, SLOT_END_EXITED);
+    assert_int_equal(f->tally.jails_started, 2);
+    finish(f);
+}
+
+static void test_a_cancelled_job_loses_the_step_ahead_too(void **state)
+{
+    struct fixture *f = start(QUICK);
+    (void)state;
+    assert_int_equal(submit(f, 0), 0);
+    RUN_UNTIL(f, f->done == 1);
+    assert_int_equal(submit_step(f, 1), 0);
+    assert_int_equal(go_on(f, 1, 1, true), 0);
+    slot_cancel(&f->slot, &f->owners[1]);
+    RUN_UNTIL(f, f->done == 3);
+    for (unsigned i = 1; i < 3; i++) {
+        assert_ptr_equal(f->done_owner[i], &f->owners[1]);
+        assert_int_equal(f->result[i].killed, SLOT_KILL_CANCELLED);
+        assert_true(f->result[i].cancelled);
+    }
+    assert_true(slot_is_idle(&f->slot) && !slot_has_job(&f->slot));
+    finish(f);
+}
+
+/* A step may follow in the next jail where this one could not clean up after the last, be it that
+ * the next jail has come up by then or not. */
+static void test_a_step_after_a_spent_jail(void **state)
+{
+    static const char *const behaviours[] = {SPENT, TIRED};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(behaviours); i++) {
+        struct fixture *f = start(behaviours[i]);
+        f->steps_to_come = 1;
+        assert_int_equal(submit_step(f, 0), 0);
+        RUN_UNTIL(f, f->done == 2);
+        assert_int_equal(f->continued, 0);
+        expect_done(f, 0, 0, SLOT_END_EXITED);
+        expect_done(f, 1, 0, SLOT_END_EXITED);
+        assert_true(f->tally.jails_started > 1);
+        finish(f);
+    }
+}
+
+static void test_a_slot_that_stops_takes_no_step(void **state)
+{
+    struct fixture *f = start(SPENT);
+    (void)state;
+    f->steps_to_come = 1;
+    assert_int_equal(submit_step(f, 0), 0);
+    slot_stop(&f->slot);
+    RUN_UNTIL(f, f->stopped == 1);
+    assert_int_equal(f->done, 1);
+    assert_int_equal(f->continued, -ESHUTDOWN);
+    assert_false(slot_has_job(&f->slot));
     finish(f);
 }
 
@@ -496,6 +644,12 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_one_job_after_the_other),
         cmocka_unit_test(test_a_job_that_is_over_is_not_waited_for),
         cmocka_unit_test(test_a_quick_slot_takes_a_job_ahead),
+        cmocka_unit_test(test_one_step_after_the_other),
+        cmocka_unit_test(test_a_step_goes_ahead_and_no_other_job),
+        cmocka_unit_test(test_a_step_that_is_held_is_not_for_others),
+        cmocka_unit_test(test_a_cancelled_job_loses_the_step_ahead_too),
+        cmocka_unit_test(test_a_step_after_a_spent_jail),
+        cmocka_unit_test(test_a_slot_that_stops_takes_no_step),
         cmocka_unit_test(test_a_job_ahead_of_another_shape_is_held),
         cmocka_unit_test(test_a_job_ahead_without_a_jail),
         cmocka_unit_test(test_a_jail_that_is_hasty),

@@ -1,0 +1,727 @@
+# SPDX-License-Identifier: MIT
+"""Jobs of kind `program`: every verdict, what a compiler may do and what stops it, tests that were put,
+calls, checkers, and programs that look for what they must not know or leave things for later tests."""
+
+import hashlib
+import json
+import os
+import shutil
+import time
+
+import pytest
+from conftest import open_up, wait_until
+
+needs_gcc = pytest.mark.skipif(not shutil.which("gcc"), reason="there is no gcc")
+needs_gxx = pytest.mark.skipif(not shutil.which("g++"), reason="there is no g++")
+
+ADD = "a, b = map(int, input().split())\nprint(a + b)\n"
+ADD_C = '#include <stdio.h>\nint main(void)\n{\n int a, b;\n scanf("%d %d", &a, &b);\n printf("%d\\n", a + b);\n}\n'
+ONE = [{"input": "1 2\n", "output": "3\n"}]
+TWO = [*ONE, {"input": "4 5", "output": "9"}]
+
+
+@pytest.fixture(name="client")
+def connect(daemon):
+    with daemon.connect() as client:
+        yield client
+
+
+def program(code, tests=ONE, language="python", **fields):
+    return {"kind": "program", "language": language, "code": code, "tests": tests, **fields}
+
+
+def verdicts(result):
+    assert result["type"] == "result", result
+    return [test["verdict"] for test in result["tests"]]
+
+
+def detail(result):
+    (mode,) = result["score"]["failure_modes"]
+    assert mode["code"] == "program." + result["verdict"]
+    return mode["detail"]
+
+
+def refused(client, job, code="bad_request", check=True):
+    error = client.run(job, check=check)
+    assert (error["type"], error["code"]) == ("error", code), error
+    return error["message"]
+
+
+# Verdicts
+
+
+@needs_gcc
+def test_a_program_is_compiled_once_and_passes(client):
+    result = client.run(program(ADD_C, TWO, "c"))
+    assert result["verdict"] == "pass" and verdicts(result) == ["pass", "pass"]
+    assert result["score"]["breakdown"] == {"tests_passed": 1}
+    assert result["compile"]["exit_code"] == 0 and result["compile"]["output"] == ""
+    assert result["language"]["name"] == "c" and "gcc" in result["language"]["version"]
+    parts = [result["compile"], *result["tests"]]
+    assert result["usage"]["wall_clock_ms"] >= max(part["usage"]["wall_clock_ms"] for part in parts)
+    assert result["outcome"]["stderr"] == "" and result["outcome"]["summary"] == "ok"
+
+
+def test_a_program_that_needs_no_compiler_passes(client):
+    result = client.run(program(ADD, TWO))
+    assert result["verdict"] == "pass" and "compile" not in result
+    assert result["language"]["name"] == "python"
+
+
+def test_the_first_difference_is_told(client):
+    tests = [
+        {"input": "", "output": "a\nb\n", "name": "right"},
+        {"input": "", "output": "a\nc\nd\n", "name": "wrong"},
+        {"input": "", "output": "a\nb\n"},
+    ]
+    result = client.run(program("print('a')\nprint('b')", tests))
+    assert result["verdict"] == "wrong_answer" and verdicts(result) == ["pass", "wrong_answer"]
+    wrong = result["tests"][1]
+    assert wrong["name"] == "wrong" and wrong["exit_code"] == 0
+    assert (wrong["difference"]["line"], wrong["difference"]["got"]) == (2, "b")
+    assert wrong["difference"]["expected"] == "c"
+    assert detail(result).startswith("test 2 of 3 (wrong), line 2: ")
+    assert result["score"]["breakdown"]["tests_passed"] == pytest.approx(1 / 3)
+
+
+def test_all_tests_run_if_that_is_asked_for(client):
+    tests = [{"input": "", "output": output} for output in ("x", "a", "x", "a")]
+    result = client.run(program("print('a')", tests, stop="all"))
+    assert verdicts(result) == ["wrong_answer", "pass", "wrong_answer", "pass"]
+    assert result["score"]["score"] == 0 and result["score"]["breakdown"]["tests_passed"] == 0.5
+    assert verdicts(client.run(program("print('a')", tests))) == ["wrong_answer"]
+    assert detail(result).startswith("test 1 of 4, line 1: ")
+
+
+def test_a_crash_is_a_runtime_error(client):
+    result = client.run(program("1 / 0"))
+    assert result["verdict"] == "runtime_error" and result["tests"][0]["exit_code"] == 1
+    assert "ZeroDivisionError" in result["tests"][0]["stderr"]
+    assert "ZeroDivisionError" in result["outcome"]["stderr"]
+    result = client.run(program("import os; os.kill(os.getpid(), 11)"))
+    assert result["verdict"] == "runtime_error" and result["tests"][0]["signal"] == 11
+    assert detail(result) == "test 1 of 1: signal 11 (SIGSEGV)"
+
+
+def test_a_right_output_does_not_make_up_for_a_bad_end(client):
+    assert client.run(program(ADD + "raise SystemExit(3)"))["verdict"] == "runtime_error"
+
+
+def test_time_is_limited_for_each_test(client):
+    wait = "import time\nn = float(input())\ntime.sleep(n)\nprint('done')\n"
+    tests = [
+        {"input": "0.2", "output": "done", "wall_clock": 60},
+        {"input": "600", "output": "done"},
+        {"input": "0", "output": "done"},
+    ]
+    result = client.run(program(wait, tests, stop="all", limits={"wall_clock": 1}))
+    assert verdicts(result) == ["pass", "timeout", "pass"]
+    assert result["tests"][1]["limit_exceeded"] == "wall_clock"
+    assert result["outcome"]["limit_exceeded"] == "wall_clock"
+    assert detail(result) == "test 2 of 3: limit exceeded: wall_clock"
+
+
+def test_a_runtime_says_that_memory_ran_out(client):
+    result = client.run(program("x = bytearray(1 << 40)", limits={"memory_bytes": 1 << 28}))
+    assert result["verdict"] == "memory" and "MemoryError" in result["tests"][0]["stderr"]
+
+
+@needs_gcc
+def test_without_evidence_it_is_a_runtime_error(client):
+    code = "#include <stdlib.h>\nint main(void) { return malloc(1ul << 40) ? 0 : 1; }"
+    assert client.run(program(code, language="c"))["verdict"] == "runtime_error"
+
+
+def test_output_is_limited(client):
+    result = client.run(program("while True: print('x' * 1000)"))
+    assert result["verdict"] == "output_limit"
+    assert result["tests"][0]["limit_exceeded"] == "output"
+
+
+@needs_gcc
+def test_a_compile_error_comes_with_the_words_of_the_compiler(client):
+    result = client.run(program("int main(void) { return x; }", TWO, "c"))
+    assert result["verdict"] == "compile_error" and result["tests"] == []
+    assert "undeclared" in result["compile"]["output"] and result["compile"]["exit_code"] == 1
+    assert detail(result).startswith("compiler: exit status 1: main.c:")
+
+
+def own_language(start_daemon, tmp_path, name, text):
+    """Starts a daemon that knows one language, NAME.conf with TEXT."""
+    directory = tmp_path / "languages"
+    directory.mkdir()
+    (directory / f"{name}.conf").write_text(text + "[hello]\n|x\n")
+    open_up(directory)
+    return start_daemon(f"languages.directory={directory}")
+
+
+def test_a_program_that_cannot_be_executed_is_a_runtime_error(start_daemon, tmp_path):
+    daemon = own_language(
+        start_daemon,
+        tmp_path,
+        "copy",
+        "[language]\nsource = main.c\npackage = coreutils\nversion = install --version\n"
+        "[compile]\ncommand = install -m 755 {source} main\nartefact = main\n[run]\ncommand = ./main\n",
+    )
+    with daemon.connect() as client:
+        result = client.run(program("junk", TWO, "copy", stop="all"))
+        assert verdicts(result) == ["runtime_error", "runtime_error"]
+        assert result["tests"][0]["stderr"] == "the program cannot be executed: Exec format error"
+        script = "#!/bin/sh\nread a b\necho $((a + b))\n"
+        assert client.run(program(script, TWO, "copy"))["verdict"] == "pass"
+
+
+def test_the_rule_of_comparison_is_the_clients(client):
+    tests = [{"input": "", "output": "1.0  2\n"}]
+    for rule, verdict in (
+        ("exact", "wrong_answer"),
+        ("lines", "wrong_answer"),
+        ("tokens", "wrong_answer"),
+        ("float:1e-6,1e-6", "pass"),
+    ):
+        assert client.run(program("print('1.0000001 2')", tests, compare=rule))["verdict"] == verdict, rule
+    assert client.run(program("print('1.0 2')", tests, compare="tokens"))["verdict"] == "pass"
+
+
+# What a job is made of
+
+
+def test_code_is_found_in_a_generation(client):
+    text = f"First the shell:\n```sh\nls\n```\nThen\n```python3\n{ADD}```\nThat is all.\n"
+    job = program(None, TWO, generation=text)
+    del job["code"]
+    assert client.run(job)["verdict"] == "pass"
+    assert client.run({**job, "generation": ADD})["verdict"] == "pass"
+
+
+def test_a_prelude_stands_before_the_code(client):
+    assert client.run(program(ADD, prelude="from builtins import *"))["verdict"] == "pass"
+    result = client.run(program("print(x)", [{"input": "", "output": "7"}], prelude="x = 7"))
+    assert result["verdict"] == "pass"
+
+
+def test_files_and_arguments_reach_a_test(client):
+    code = "import sys\nprint(open('data/f').read(), sys.argv[1:])"
+    tests = [{"input": "", "output": "here ['a', '']", "argv": ["a", ""]}]
+    assert client.run(program(code, tests, files={"data/f": "here"}))["verdict"] == "pass"
+
+
+@needs_gcc
+def test_a_compiled_program_has_nothing_but_itself(client):
+    code = '#include "own.h"\n#include <stdlib.h>\nint main(void) { return system("ls -A"); }\n'
+    result = client.run(program(code, [{"input": "", "output": "main"}], "c", files={"own.h": "\n"}))
+    assert result["verdict"] == "pass", result
+
+
+def test_bytes_that_are_no_text(client):
+    code = "import sys\ndata = sys.stdin.buffer.read()\nsys.stdout.buffer.write(data[::-1])"
+    tests = [{"input": {"base64": "AP+A"}, "output": {"base64": "gP8A"}}]
+    assert client.run(program(code, tests, compare="exact"))["verdict"] == "pass"
+    result = client.run(program(code, [{"input": {"base64": "AP+A"}, "output": "x"}]))
+    assert "\ufffd" in result["tests"][0]["difference"]["got"]
+
+
+@needs_gcc
+def test_many_tests(client):
+    tests = [{"input": f"{i} {i}", "output": f"{2 * i}"} for i in range(1000)]
+    result = client.run(program(ADD_C, tests, "c"))
+    assert result["verdict"] == "pass" and len(result["tests"]) == 1000
+    tests[700]["output"] = "none"
+    result = client.run(program(ADD_C, tests, "c"))
+    assert result["verdict"] == "wrong_answer" and len(result["tests"]) == 701
+
+
+def test_texts_of_many_failures_are_bounded(client):
+    code = "import sys\nsys.stderr.write('e' * 5000)\nprint('g' * 5000)"
+    tests = [{"input": "", "output": "x" * 5000}] * 600
+    result = client.run(program(code, tests, stop="all", limits={"wall_clock": 300}))
+    assert verdicts(result) == ["wrong_answer"] * 600
+    first, last = result["tests"][0], result["tests"][-1]
+    assert len(first["stderr"]) == 2048 and 200 < len(first["difference"]["got"]) <= 240
+    assert "stderr" not in last and "got" not in last["difference"] and last["difference"]["line"] == 1
+
+
+# Requests that are refused
+
+
+def test_languages_that_there_are_not(client, start_daemon):
+    message = refused(client, program("", language="klingon"), "language_not_found")
+    assert message == 'job.language: this daemon knows no language "klingon"'
+    with start_daemon("rubric.interpreter=/usr/bin/python3").connect() as other:
+        checker = {"language": "x", "code": ""}
+        message = refused(other, program("", checker=checker), "language_not_found")
+    assert message == 'job.checker.language: this daemon knows no language "x"'
+
+
+def test_a_missing_language_names_its_package(start_daemon, tmp_path):
+    daemon = own_language(
+        start_daemon,
+        tmp_path,
+        "odd",
+        "[language]\nsource = main.odd\npackage = odd-lang\nversion = odd-none --version\n"
+        "[run]\ncommand = odd-none {source}\n",
+    )
+    with daemon.connect() as client:
+        message = refused(client, program("", language="odd"), "language_not_found")
+    assert message.startswith("job.language: this host has no odd: ") and "odd-lang" in message
+
+
+def test_bad_requests_are_named(client):
+    message = refused(client, program(ADD, compare="alike"), check=False)
+    assert message.startswith("job.compare: ") and "alike" in message
+    assert refused(client, program(ADD, []), check=False) == "job.tests: expected 1 to 10000 tests, got 0"
+    message = refused(client, program(ADD, files={"main.py": ""}))
+    assert message == "job.files.main.py: the program itself stands there"
+    job = program("int f;", [{"args": [], "expected": 1}], "c", call="f")
+    assert refused(client, job) == (
+        "job.call: a function of a program in c cannot be called; in python it can"
+    )
+    message = refused(client, program(ADD, interactor={"language": "c", "code": ""}), check=False)
+    assert message == "job.interactor: this daemon runs no interactors"
+
+
+# Compilers that are attacked
+
+LIMITS = {"wall_clock": 20, "cpu": 10, "memory_bytes": 1 << 28, "output_bytes": 1 << 16, "disk_bytes": 1 << 22}
+
+
+def compile_error(client, code, language="c", **fields):
+    result = client.run(program(code, language=language, compile_limits=LIMITS, **fields))
+    assert result["type"] == "result" and result["verdict"] == "compile_error", result
+    assert len(result["compile"]["output"].encode()) <= 16384
+    return result["compile"]
+
+
+@needs_gcc
+@pytest.mark.parametrize(
+    "code",
+    [
+        '#include "/dev/zero"\nint main(void) {}',
+        '#include "/etc/passwd"\nint main(void) {}',
+        '#include "main.c"\n',
+        "#define A x x x x x x x x x x\n"
+        + "".join(f"#define {b} {f'{a} ' * 10}\n" for a, b in zip("ABCDEFGH", "BCDEFGHI"))
+        + "int y = I;",
+        "int main(void) { " + "(" * 100000 + "1" + ")" * 100000 + "; }",
+        "char large[1 << 30] = {1};\nint main(void) { return large[0]; }",
+        'asm(".rept 1000000000\\n.quad 1\\n.endr");\nint main(void) {}',
+    ],
+    ids=["zero", "passwd", "itself", "macros", "parentheses", "large", "assembler"],
+)
+def test_a_compiler_that_is_attacked_ends_in_a_verdict(client, code):
+    compile_error(client, code)
+    assert client.run(program(ADD))["verdict"] == "pass"
+
+
+@needs_gcc
+def test_a_compiler_that_talks_too_much(client):
+    told = compile_error(client, "".join(f"int f{i} = x{i};\n" for i in range(5000)))
+    assert told["limit_exceeded"] == "output" and "undeclared" in told["output"]
+
+
+@needs_gxx
+def test_deep_templates(client):
+    code = """
+template <int N, int M> struct T { static const long v = T<N - 1, M>::v + T<N, M - 1>::v; };
+template <int M> struct T<0, M> { static const long v = 1; };
+template <int N> struct T<N, 0> { static const long v = 1; };
+template <int N, class... A> struct D : D<N - 1, A..., A..., int> {};
+template <class... A> struct D<0, A...> {};
+D<40> d;
+int main() { return T<400, 400>::v; }
+"""
+    compile_error(client, code, "cpp")
+
+
+def test_the_time_of_a_compiler_is_limited(start_daemon, tmp_path):
+    daemon = own_language(
+        start_daemon,
+        tmp_path,
+        "slow",
+        "[language]\nsource = main\npackage = coreutils\nversion = sleep --version\n"
+        "[compile]\ncommand = sleep 600\nartefact = main\n[run]\ncommand = ./main\n",
+    )
+    with daemon.connect() as client:
+        result = client.run(program("", language="slow", compile_limits={"wall_clock": 1}))
+    assert result["verdict"] == "compile_error" and result["compile"]["limit_exceeded"] == "wall_clock"
+    assert detail(result) == "compiler: limit exceeded: wall_clock"
+
+
+# Tests that were put
+
+
+def put(client, tests, id="put"):
+    text = json.dumps(tests, separators=(",", ":"))
+    digest = "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+    client.send_frame(f'{{"type":"put","id":"{id}","digest":"{digest}","tests":{text}}}'.encode())
+    return digest, client.recv()
+
+
+def test_tests_are_put_once_for_many_jobs(client, daemon):
+    digest, stored = put(client, TWO)
+    assert (stored["type"], stored["id"], stored["digest"]) == ("stored", "put", digest)
+    assert stored["tests"] == 2 and stored["bytes"] > 0
+    job = program(ADD, {"put": digest})
+    assert client.run(job)["verdict"] == "pass"
+    assert client.run({**job, "code": "print(3)"})["verdict"] == "wrong_answer"
+    assert put(client, TWO)[1] == stored
+    with daemon.connect() as other:
+        message = refused(other, job, "tests_not_found")
+        assert message.startswith(f"job.tests.put: this connection has put no tests {digest}")
+        put(other, TWO)
+        assert other.run(job)["verdict"] == "pass"
+
+
+def test_a_wrong_digest_is_refused(client):
+    digest = "sha256:" + "0" * 64
+    client.send({"type": "put", "id": "a", "digest": digest, "tests": ONE})
+    error = client.recv()
+    assert (error["id"], error["code"]) == ("a", "bad_request")
+    assert error["message"].startswith("digest: that of the tests, as JSON without white space, is sha256:")
+
+
+def test_tests_must_fit_the_job_that_names_them(client):
+    digest, _ = put(client, ONE)
+    message = refused(client, program("f = 1", {"put": digest}, call="f"))
+    assert message.startswith("job.tests: a job with call has args and expected")
+
+
+def test_tests_that_are_not_in_use_make_room(start_daemon):
+    settings = ["program.put_bytes=3K", "program.put_bytes_per_client=2K"]
+    sets = [[{"input": str(i), "output": "x" * 700}] for i in range(3)]
+    with start_daemon(*settings).connect() as client:
+        digests = [put(client, tests)[0] for tests in sets[:2]]
+        assert client.run(program("print()", {"put": digests[0]}))["verdict"] == "wrong_answer"
+        assert put(client, sets[2])[1]["type"] == "stored"  # in the place of the second
+        refused(client, program("print()", {"put": digests[1]}), "tests_not_found")
+        assert client.run(program("print()", {"put": digests[0]}))["verdict"] == "wrong_answer"
+        _, error = put(client, [{"input": "", "output": "x" * 3000}])
+        assert error["code"] == "bad_request" and "put_bytes_per_client" in error["message"]
+
+
+def test_tests_in_use_stay_and_a_shortage_is_said(start_daemon):
+    daemon = start_daemon("program.put_bytes=3K", "program.put_bytes_per_client=2K")
+    wait = "import time\nopen('waits', 'w')\ntime.sleep(600)"
+    large = [{"input": "1", "output": "x" * 1500}]
+    with daemon.connect() as client, daemon.connect() as other:
+        digest, _ = put(client, large)
+        client.submit("waits", program(wait, {"put": digest}, limits={"wall_clock": 300}))
+        wait_until(lambda: "waits" in daemon.files(), "the job runs")
+        assert client.recv()["type"] == "started"
+        _, error = put(client, [{"input": "2", "output": "x" * 1500}])
+        assert error["code"] == "internal" and error["retriable"], error
+        assert "unfinished jobs use" in error["message"]
+        _, error = put(other, [{"input": "3", "output": "x" * 1500}])
+        assert error["code"] == "internal" and "clients together" in error["message"]
+        client.close()
+        wait_until(lambda: put(other, large)[1]["type"] == "stored", "there is room again")
+
+
+# Calls
+
+
+def call(code, *tests, **fields):
+    tests = [{"args": args, "expected": expected} for args, expected in tests]
+    return program(code, tests, call="f", **fields)
+
+
+@pytest.mark.parametrize(
+    "code, args, expected",
+    [
+        ("def f(a, b): return a + b", [1, 2], 3),
+        ("class Solution:\n def f(self, a): return a[::-1]", [[1, "x", None]], [None, "x", 1]),
+        ("class Solution:\n def g(self): pass\ndef f(): return 1.0", [], 1),
+        ("def f(a): print('noise'); return (a, [a])", ["\u00e9"], ["\u00e9", ["\u00e9"]]),
+        ("def f(): return {'k': {1: True}}", [], {"k": {"1": 1}}),
+        ("def f(): return None", [], None),
+        ("import os\ndef f(): os.write(1, b'noise'); os.system('echo noise'); return 7", [], 7),
+        ("from dataclasses import dataclass\n@dataclass\nclass P:\n x: int\ndef f(): return P(3).x", [], 3),
+        ("if __name__ == '__main__': raise SystemExit(1)\ndef f(): return 1 << 53", [], 1 << 53),
+        ("import sys\ndef f(): return sys.stdin.read()", [], ""),
+    ],
+)
+def test_calls_that_are_right(client, code, args, expected):
+    result = client.run(call(code, (args, expected)))
+    assert result["verdict"] == "pass", result["tests"]
+
+
+@pytest.mark.parametrize(
+    "code, expected, verdict, words",
+    [
+        ("def f(): return 2", 3, "wrong_answer", "the values differ"),
+        ("def f(): return [1, 2]", [1], "wrong_answer", "the values differ"),
+        ("def f(): return '1'", 1, "wrong_answer", "the values differ"),
+        ("def f(): return {'a': 1, 'b': 2}", {"a": 1}, "wrong_answer", "the values differ"),
+        ("def f(): return (1 << 53) + 1", 9007199254740992.0, "wrong_answer", "the values differ"),
+        ("def f(): return float('nan')", 1, "wrong_answer", "the value is none that JSON has"),
+        ("import os\ndef f(): os._exit(0)", 1, "wrong_answer", "the function gave back nothing"),
+        ("def f(): return {1}", [1], "runtime_error", "JSON has no value of type set"),
+        ("def g(): return 1", 1, "runtime_error", "the program has no function f"),
+        ("def f(x): return 1", 1, "runtime_error", "TypeError"),
+        ("def f(:", 1, "runtime_error", "SyntaxError"),
+        ("while True: pass", 1, "timeout", "limit exceeded"),
+    ],
+)
+def test_calls_that_are_wrong(client, code, expected, verdict, words):
+    result = client.run(call(code, ([], expected), limits={"wall_clock": 2}))
+    assert result["verdict"] == verdict, result
+    test = result["tests"][0]
+    told = test.get("difference", {}).get("why", "") + test.get("stderr", "") + detail(result)
+    assert words in told
+
+
+def test_values_that_differ_are_told(client):
+    result = client.run(call("def f(a): return [a]", (["x" * 1000], ["y"])))
+    difference = result["tests"][0]["difference"]
+    assert difference["got"].startswith('["xxx') and len(difference["got"]) == 240
+    assert difference["expected"] == '["y"]' and "line" not in difference
+
+
+# Checkers
+
+CHECKER = """
+import sys
+given, got, answer = (open(name).read().split() for name in sys.argv[1:])
+sys.stderr.write(f"{given} {got} {answer}")
+sys.exit(int(got[-1]))
+"""
+
+
+def test_a_checker_judges(client):
+    codes = {0: "pass", 1: "wrong_answer", 2: "wrong_answer", 3: "error", 4: "wrong_answer", 8: "wrong_answer", 77: "error"}
+    tests = [{"input": str(code), "output": "answer"} for code in codes]
+    job = program("print(input())", tests, stop="all", checker={"language": "python", "code": CHECKER})
+    result = client.run(job)
+    assert verdicts(result) == list(codes.values())
+    assert result["tests"][1]["checker"] == "['1'] ['1'] ['answer']"
+    assert result["verdict"] == "wrong_answer"
+    assert detail(result) == "test 2 of 7: checker: ['1'] ['1'] ['answer']"
+
+
+def test_a_checker_gives_points(client):
+    code = "import sys\nsys.stderr.write('points 0.25 nearly')\nsys.exit(7)"
+    checker = {"language": "python", "code": code}
+    result = client.run(program(ADD, checker=checker))
+    assert result["verdict"] == "wrong_answer" and result["tests"][0]["points"] == 0.25
+
+
+def test_a_checker_that_fails_is_no_fault_of_the_program(client):
+    for code, words in (
+        ("while True: pass", "limit exceeded: "),
+        ("import os; os.kill(os.getpid(), 9)", "signal 9"),
+        ("print(open('none').read())", "Traceback"),
+    ):
+        checker = {"language": "python", "code": code}
+        result = client.run(program(ADD, checker=checker, limits={"wall_clock": 3}))
+        expected = "wrong_answer" if "none" in code else "error"  # Python's own status is 1
+        assert result["verdict"] == expected and words in result["tests"][0]["checker"], code
+
+
+def test_no_checker_runs_for_a_program_that_failed(client):
+    result = client.run(program("1 / 0", checker={"language": "python", "code": CHECKER}))
+    assert result["verdict"] == "runtime_error" and "checker" not in result["tests"][0]
+
+
+@needs_gcc
+def test_a_compiled_checker_with_files(client):
+    code = '#include "check.h"\nint main(int n, char **name) { return n == 4 ? check(name[2], name[3]) : 3; }\n'
+    header = """
+#include <stdio.h>
+static int check(const char *output, const char *answer)
+{
+    int got = -1, wanted = -2;
+    FILE *a = fopen(output, "r"), *b = fopen(answer, "r");
+    return !a || !b || fscanf(a, "%d", &got) != 1 || fscanf(b, "%d", &wanted) != 1 ? 3 : got != wanted;
+}
+"""
+    checker = {"language": "c", "code": code, "files": {"check.h": header}}
+    assert client.run(program(ADD, TWO, checker=checker))["verdict"] == "pass"
+    assert client.run(program("print(1)", TWO, checker=checker))["verdict"] == "wrong_answer"
+    message = refused(client, program(ADD, checker={"language": "c", "code": "int main("}))
+    assert message.startswith("job.checker: does not compile: exit status 1: main.c:")
+
+
+# Programs that look for what they must not know
+
+SEARCH = r"""
+import os, re, sys
+pattern = re.compile(b"SECRET" + b"-[0-9a-f]{32}")
+found, searched = set(), 0
+
+def search(data):
+    global searched
+    searched += len(data)
+    found.update(pattern.findall(data))
+
+for line in open("/proc/self/maps"):
+    span, mode = line.split()[:2]
+    start, end = (int(word, 16) for word in span.split("-"))
+    if mode[0] == "r" and "vvar" not in line and "vsyscall" not in line:
+        try:
+            with open("/proc/self/mem", "rb", 0) as memory:
+                memory.seek(start)
+                while start < end:
+                    data = memory.read(min(end - start, 1 << 20))
+                    if not data:
+                        break
+                    search(data)
+                    start += len(data)
+        except (OSError, OverflowError):
+            pass
+for top in ("/work", "/tmp", "/dev/shm", "/bench", "/run", "/var"):
+    for directory, _, names in os.walk(top):
+        for name in names:
+            try:
+                with open(os.path.join(directory, name), "rb") as file:
+                    search(file.read(1 << 20))
+            except OSError:
+                pass
+for pid in filter(str.isdigit, os.listdir("/proc")):
+    for name in ("environ", "cmdline"):
+        try:
+            search(open(f"/proc/{pid}/{name}", "rb").read())
+        except OSError:
+            pass
+for fd in os.listdir("/proc/self/fd"):
+    try:
+        search(os.pread(int(fd), 1 << 20, 0))
+    except OSError:
+        pass
+print(b" ".join(sorted(found)).decode() or f"nothing in {searched} bytes")
+"""
+
+
+@pytest.mark.parametrize("checks", [False, True], ids=["compared", "checked"])
+def test_expected_outputs_are_nowhere(client, daemon, checks):
+    if not daemon.has_view():
+        pytest.skip("without a view, jobs see the host's files")
+    secrets = ["SECRET-" + os.urandom(16).hex() for _ in range(3)]
+    fields = {}
+    if checks:
+        code = "import sys\nsys.exit(open(sys.argv[2]).read().strip() != open(sys.argv[3]).read())"
+        fields["checker"] = {"language": "python", "code": code}
+    tests = [{"input": "", "output": secret} for secret in secrets]
+    job = program(SEARCH, tests, stop="all", limits={"wall_clock": 120, "cpu": 120}, **fields)
+    result = client.run(job)
+    assert verdicts(result) == ["wrong_answer"] * 3, result["tests"]
+    if not checks:
+        for test in result["tests"]:
+            assert test["difference"]["got"].startswith("nothing in "), test
+            assert int(test["difference"]["got"].split()[2]) > 1 << 20
+
+
+def test_the_search_finds_what_is_there(client):
+    secret = "SECRET-" + "0123456789abcdef" * 2
+    result = client.run(program(SEARCH + f"\nkept = '{secret}'", [{"input": "", "output": secret}]))
+    assert result["verdict"] == "pass", result["tests"]
+
+
+LEAVE = r"""
+import os, signal, socket, sys, time
+left = [name for name in os.listdir(".") if name != "main.py"]
+left += os.listdir("/tmp") + os.listdir("/dev/shm")
+left += [pid for pid in os.listdir("/proc") if pid.isdigit() and int(pid) not in (1, os.getpid())]
+probe = socket.socket(socket.AF_UNIX)
+try:
+    probe.connect("\0left behind")
+    left.append("socket")
+except OSError:
+    pass
+for place in (".", "/tmp", "/dev/shm"):
+    for name in ("left", "main", "input", ".hidden"):
+        open(f"{place}/{name}", "w").write("left behind")
+os.mkdir("/tmp/directory")
+open("main.py", "a").write("\nprint('changed')")
+print("clean" if not left else left)
+sys.stdout.flush()
+server = socket.socket(socket.AF_UNIX)
+server.bind("\0left behind")
+server.listen()
+for each in range(3):
+    if os.fork() == 0:
+        os.setsid()
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        os.closerange(0, 3)
+        time.sleep(600)
+        os._exit(0)
+os.chmod(".", 0)
+"""
+
+
+def test_nothing_is_left_for_later_tests(client, daemon):
+    if not daemon.has_view():
+        pytest.skip("without a view, jobs see the host's files and processes")
+    tests = [{"input": "", "output": "clean"}] * 6
+    result = client.run(program(LEAVE, tests, stop="all"))
+    assert verdicts(result) == ["pass"] * 6, result["tests"]
+    assert daemon.leftovers() == []
+
+
+# Jobs that end before their last test
+
+SECOND_WAITS = "import time\nif input() == 'wait':\n open('waits', 'w')\n time.sleep(600)\nprint('done')"
+WAITING = [{"input": word, "output": "done"} for word in ("go", "wait", "go")]
+
+
+def submit_waiting(client, daemon):
+    client.submit("waits", program(SECOND_WAITS, WAITING, limits={"wall_clock": 300}))
+    wait_until(lambda: "waits" in daemon.files(), "the second test runs")
+    assert client.recv()["type"] == "started"
+
+
+def test_a_job_is_cancelled_in_the_middle(client, daemon):
+    submit_waiting(client, daemon)
+    client.send({"type": "cancel", "id": "waits"})
+    assert client.recv()["code"] == "cancelled"
+    assert client.run(program(ADD, TWO))["verdict"] == "pass"
+    assert daemon.leftovers() == []
+
+
+def test_a_client_goes_away_in_the_middle(daemon):
+    client = daemon.connect()
+    submit_waiting(client, daemon)
+    client.close()
+    wait_until(lambda: "waits" not in daemon.files(), "its job is gone")
+    with daemon.connect() as other:
+        assert other.run(program(ADD, TWO))["verdict"] == "pass"
+
+
+def test_a_drain_ends_a_job_in_the_middle(start_daemon):
+    daemon = start_daemon("daemon.grace_period=0s")
+    with daemon.connect() as client:
+        submit_waiting(client, daemon)
+        assert daemon.stop() == 0
+        error = client.recv()
+        assert (error["code"], error["retriable"]) == ("draining", True)
+
+
+def test_a_drain_lets_the_other_tests_run(start_daemon):
+    daemon = start_daemon("daemon.grace_period=3600s")
+    code = "import time\nend = float(input())\nwhile time.time() < end: time.sleep(0.01)\nprint('done')"
+    with daemon.connect() as client:
+        end = str(time.time() + 1)
+        client.submit("waits", program(code, [{"input": end, "output": "done"}] * 3))
+        assert client.recv()["type"] == "started"
+        assert daemon.stop() == 0
+        assert client.recv_answer("waits")["verdict"] == "pass"
+
+
+def test_jobs_of_several_clients_run_at_once(daemon):
+    with daemon.connect() as one, daemon.connect() as other:
+        for client in (one, other):
+            for i in range(10):
+                client.submit(str(i), program(ADD if i % 2 else "print(3)", TWO))
+        for client in (one, other):
+            found = {}
+            while len(found) < 10:
+                answer = client.recv_answer()
+                found[answer["id"]] = answer["verdict"]
+            assert found == {str(i): "pass" if i % 2 else "wrong_answer" for i in range(10)}
+
+
+def test_counts_and_log(client, daemon):
+    client.run(program(ADD))
+    client.run(program("1 / 0"))
+    counts = client.status()["kinds"]["program"]
+    assert counts["passed"] == 1 and counts["failed"] == 1
+    assert "python: program.runtime_error, score 0" in daemon.log()

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests what a connection keeps of the tests that it has put, and which of them make room. */
+#include "daemon/jobs/puts.h"
+#include "tests/unit/quoted.h"
+
+#include <stdio.h>
+
+#define BIG (1u << 20)
+
+static size_t used;
+
+/* Makes a set of one test that counts as SIZE bytes. */
+static struct program_tests *make(size_t size)
+{
+    struct program_tests *tests = calloc(1, sizeof(*tests));
+    assert_non_null(tests);
+    tests->test = calloc(1, sizeof(*tests->test));
+    assert_non_null(tests->test);
+    tests->references = 1;
+    tests->count = 1;
+    tests->size = size;
+    return tests;
+}
+
+static int put(struct put_set *set, const char *name, size_t size, uint64_t per_client,
+               uint64_t total, enum error_code *code, struct fault *fault)
+{
+    const struct put_bounds bounds = {.per_client = per_client, .total = total, .used = &used};
+    char digest[PROGRAM_DIGEST_SIZE] = "";
+    struct program_tests *tests = make(size);
+    (void)snprintf(digest, sizeof(digest), "%s", name);
+    int r = put_set_add(set, digest, tests, &bounds, code, fault);
+    if (r < 0)
+        program_tests_unref(tests);
+    return r;
+}
+
+static void keep(struct put_set *set, const char *name, size_t size, uint64_t per_client)
+{
+    enum error_code code;
+    struct fault fault = FAULT_NULL;
+    if (put(set, name, size, per_client, BIG, &code, &fault) != 0)
+        fail_msg("%s: %s", name, fault.text);
+}
+
+static void refuse(struct put_set *set, size_t size, uint64_t per_client, uint64_t total,
+                   enum error_code code, const char *message)
+{
+    enum error_code found = ERROR_DENIED;
+    struct fault fault = FAULT_NULL;
+    size_t count = set->count, before = used;
+    assert_true(put(set, "new", size, per_client, total, &found, &fault) < 0);
+    assert_int_equal(found, code);
+    assert_string_equal(fault.text, message);
+    assert_int_equal(set->count, count);
+    assert_int_equal(used, before);
+}
+
+static void test_find(void **state)
+{
+    struct put_set set;
+    (void)state;
+    put_set_init(&set);
+    keep(&set, "a", 100, 1000);
+    keep(&set, "b", 200, 1000);
+    assert_int_equal(used, 300);
+    assert_int_equal(put_set_find(&set, "a")->size, 100);
+    assert_int_equal(put_set_find(&set, "b")->size, 200);
+    assert_null(put_set_find(&set, "c"));
+    put_set_deinit(&set);
+    put_set_deinit(&set);
+    assert_int_equal(used, 0);
+}
+
+static void test_twice(void **state)
+{
+    struct put_set set;
+    (void)state;
+    put_set_init(&set);
+    keep(&set, "a", 100, 1000);
+    struct program_tests *first = put_set_find(&set, "a");
+    keep(&set, "a", 100, 1000);
+    assert_ptr_equal(put_set_find(&set, "a"), first);
+    assert_int_equal(set.count, 1);
+    assert_int_equal(used, 100);
+    put_set_deinit(&set);
+}
+
+/* The least recently used makes room, but none that a job uses. */
+static void test_room(void **state)
+{
+    struct put_set set;
+    (void)state;
+    put_set_init(&set);
+    keep(&set, "a", 400, 1000);
+    keep(&set, "b", 400, 1000);
+    (void)put_set_find(&set, "a");
+    keep(&set, "c", 400, 1000);
+    assert_null(put_set_find(&set, "b"));
+    struct program_tests *of_job = program_tests_ref(put_set_find(&set, "a"));
+    (void)put_set_find(&set, "c"); /* `a` is now the least recently used */
+    keep(&set, "d", 600, 1000);
+    assert_non_null(put_set_find(&set, "a"));
+    assert_null(put_set_find(&set, "c"));
+    refuse(
+        &set, 601, 1000, BIG, ERROR_INTERNAL,
+        "tests: no room for 601 bytes among those that this connection's unfinished jobs use, of "
+        "1000 (put_bytes_per_client of [program])");
+    program_tests_unref(of_job);
+    put_set_deinit(&set);
+    assert_int_equal(used, 0);
+}
+
+static void test_refused(void **state)
+{
+    struct put_set set, other;
+    (void)state;
+    put_set_init(&set);
+    put_set_init(&other);
+    refuse(&set, 1001, 1000, BIG, ERROR_BAD_REQUEST,
+           "tests: they take 1001 bytes, more than 1000 (put_bytes_per_client of [program])");
+    keep(&other, "a", 600, 1000);
+    refuse(&set, 500, 1000, 1000, ERROR_INTERNAL,
+           "tests: no room for 500 bytes: the clients together have 1000 (put_bytes of [program])");
+    put_set_deinit(&other);
+    keep(&set, "a", 500, 1000);
+    put_set_deinit(&set);
+}
+
+/* What a job still uses counts until it ends. */
+static void test_jobs_outlive_the_connection(void **state)
+{
+    struct put_set set;
+    (void)state;
+    put_set_init(&set);
+    keep(&set, "a", 100, 1000);
+    struct program_tests *of_job = program_tests_ref(put_set_find(&set, "a"));
+    put_set_deinit(&set);
+    assert_int_equal(used, 100);
+    assert_int_equal(of_job->count, 1);
+    program_tests_unref(of_job);
+    assert_int_equal(used, 0);
+}
+
+static void test_many(void **state)
+{
+    struct put_set set;
+    char name[16];
+    (void)state;
+    put_set_init(&set);
+    for (int i = 0; i < PUTS_MAX + 3; i++) {
+        (void)snprintf(name, sizeof(name), "%d", i);
+        keep(&set, name, 1, BIG);
+    }
+    assert_int_equal(set.count, PUTS_MAX);
+    assert_null(put_set_find(&set, "2"));
+    assert_non_null(put_set_find(&set, "3"));
+    put_set_deinit(&set);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_find), cmocka_unit_test(test_twice),
+        cmocka_unit_test(test_room), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_many), cmocka_unit_test(test_jobs_outlive_the_connection),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
