@@ -582,7 +582,7 @@ void statusview_put(FILE *out, const json_t *status, const struct statusview *vi
     put_slots(&page, json_object_get(status, "slots"));
     put_failures(&page, json_object_get(status, "last_failures"));
     put_clients(&page, status);
-    put_isolation(&page, json_object_get(status, "isolation"));
     if (rows == 0)
         statusview_put_languages(out, json_object_get(status, "languages"), view->columns);
+    put_isolation(&page, json_object_get(status, "isolation"));
 }

@@ -110,17 +110,28 @@ static int make_isolation(struct settings *settings, const struct settings_host 
                                   &settings->confinement->probe, fault);
 }
 
-static int find_languages(struct settings *settings, struct fault *fault)
+/* Whether a control group, or the jail's look at the tree, bounds the memory of jobs. */
+static bool bounds_memory(const struct settings *settings, const struct settings_host *host)
 {
-    const struct languages_host host = {
+    const uint32_t layers = settings->isolation.layers;
+    return (layer_in(layers, LAYER_CGROUP) && host->bounds_memory) ||
+           (layer_in(layers, LAYER_RLIMITS) && layer_in(layers, LAYER_PID_NAMESPACE) &&
+            layer_in(layers, LAYER_MOUNT_NAMESPACE));
+}
+
+static int find_languages(struct settings *settings, const struct settings_host *host,
+                          struct fault *fault)
+{
+    const struct languages_host of = {
         .list = &settings->config.languages,
         .python = settings->config.interpreter,
         .python_version =
             json_string_value(json_object_get(settings->hello_interpreter, "version")),
         .environment = (const char *const *)settings->isolation.environment,
         .has_view = layer_in(settings->isolation.layers, LAYER_MOUNT_NAMESPACE),
+        .bounds_memory = bounds_memory(settings, host),
     };
-    int r = languages_new(&host, &settings->languages);
+    int r = languages_new(&of, &settings->languages);
     if (r < 0)
         fault_set(fault, "looking for the programs of languages: %s", strerror(-r));
     return r;
@@ -194,7 +205,7 @@ int settings_new(struct config *config, const struct settings_host *host, uint64
     if (r == 0)
         r = make_isolation(settings, host, confinement, fault);
     if (r == 0)
-        r = find_languages(settings, fault);
+        r = find_languages(settings, host, fault);
     if (r == 0) {
         make_policy(settings);
         r = make_hello(settings);

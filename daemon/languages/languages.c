@@ -326,6 +326,13 @@ int languages_settle(struct languages *languages, const struct language *languag
 
 /* --- the object ---------------------------------------------------------------------------- */
 
+/* Whether one of its commands has the memory limit not as a limit of the address space. */
+static bool reserves(const struct language *language)
+{
+    return !language->address_space ||
+           (language->compile.count > 0 && !language->compile_address_space);
+}
+
 static int init_entry(struct entry *entry)
 {
     const struct languages_host *host = &entry->languages->host;
@@ -334,6 +341,12 @@ static int init_entry(struct entry *entry)
         enter_bad(
             entry, STATE_MISSING, 0,
             "it needs a /tmp and a /proc, which jobs have only with the layer mount_namespace");
+        return 0;
+    }
+    if (reserves(entry->language) && !host->bounds_memory) {
+        enter_bad(entry, STATE_MISSING, 0,
+                  "nothing would bound its memory: that takes a control group, or the layers "
+                  "pid_namespace and mount_namespace");
         return 0;
     }
     int r = find_programs(entry);

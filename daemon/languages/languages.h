@@ -29,6 +29,7 @@ struct languages_host {
     const char *python_version;       /* known already */
     const char *const *environment;   /* of every job: NULL-terminated */
     bool has_view;                    /* jobs have a view of their own, with a /tmp and a /proc */
+    bool bounds_memory; /* something else than the address space bounds the memory of jobs */
 };
 
 /* 0; -ENOMEM, or another shortage. */

@@ -93,7 +93,7 @@ static void handle_submit(struct supervisor *supervisor, struct conn *conn, stru
     /* The decoded job may be longer than the client's text of it. */
     size = MAX(size, job_spec_size(request->job));
     struct fault fault = FAULT_NULL;
-    int settled = settle(request->job, settings, &fault);
+    int settled = state_refuses_jobs(supervisor) ? 1 : settle(request->job, settings, &fault);
     if (state_refuses_jobs(supervisor)) {
         stats_count_submitted(&supervisor->stats, request->job->kind);
         stats_count_error(&supervisor->stats, request->job->kind, ERROR_DRAINING, clock_now_ns());
@@ -107,14 +107,19 @@ static void handle_submit(struct supervisor *supervisor, struct conn *conn, stru
         stats_count_submitted(&supervisor->stats, request->job->kind);
         stats_count_error(&supervisor->stats, request->job->kind, ERROR_INTERNAL, clock_now_ns());
         conn_send_error(conn, &request->id, 0, ERROR_INTERNAL, fault.text);
-    } else if (settled == 0) {
-        conn_park(conn, request, size, settings);
-    } else if (is_run(request->job) &&
-               queue_has_room(&supervisor->queue, &conn->lane, size) != QUEUE_ROOM) {
+    } else if (settled == 0 ||
+               (is_run(request->job) &&
+                queue_has_room(&supervisor->queue, &conn->lane, size) != QUEUE_ROOM)) {
         conn_park(conn, request, size, settings);
     } else {
         admit(supervisor, conn, request, size, settings);
     }
+}
+
+/* Whether nothing is being found out for a request that waits. Only submits can wait for that. */
+static bool is_settled(const struct parked_request *parked)
+{
+    return !parked->request.job || settle(parked->request.job, parked->settings, NULL) != 0;
 }
 
 void requests_resume(struct supervisor *supervisor)
@@ -130,8 +135,7 @@ void requests_resume(struct supervisor *supervisor)
         if (room == QUEUE_ROOM && is_full && !queue_user_is_owed(&conn->lane))
             room = QUEUE_FULL;
         is_full |= room == QUEUE_FULL;
-        if (room == QUEUE_ROOM && !refused &&
-            settle(conn->parked.request.job, conn->parked.settings, NULL) == 0)
+        if (room == QUEUE_ROOM && !refused && !is_settled(&conn->parked))
             continue; /* it keeps its place, but takes no room from those behind it */
         if (room != QUEUE_ROOM && !refused)
             continue;

@@ -86,6 +86,7 @@ static void make(struct fixture *f, bool has_view)
         .python_version = "Python 3.99",
         .environment = f->environment,
         .has_view = has_view,
+        .bounds_memory = has_view,
     };
     f->languages = languages_free(f->languages);
     assert_int_equal(languages_new(&host, &f->languages), 0);
@@ -289,6 +290,20 @@ static void test_missing(void **state)
     assert_lacks(f, &f->list.item[1],
                  "it needs a /tmp and a /proc, which jobs have only with the layer "
                  "mount_namespace");
+    /* Its memory has no bound without that, either. */
+    language_list_deinit(&f->list);
+    add(f, "y", "");
+    f->list.item[0].address_space = false;
+    make(f, false);
+    assert_lacks(f, &f->list.item[0],
+                 "nothing would bound its memory: that takes a control group, or the layers "
+                 "pid_namespace and mount_namespace");
+    f->list.item[0].address_space = true;
+    f->list.item[0].compile_address_space = false;
+    make(f, false);
+    assert_false(languages_has(f->languages, &f->list.item[0], NULL, NULL));
+    make(f, true);
+    assert_has(f, &f->list.item[0], "Y 3");
     language_list_deinit(&f->list);
     f->languages = languages_free(f->languages);
     add(f, "x", "");
