@@ -221,6 +221,9 @@ static void test_apps(void **state)
         EQUAL("1.0\n\n2.00001", "1\n2"), /* step 5 */
         EQUAL("1_000\n\xD9\xA1", "1000.0\n1"),
         EQUAL("1e999\n", "inf"),
+        EQUAL("-inf\n1000001", "-1e999\n1000000"), /* step 5, since 7 rounds to thousandths */
+        DIFFERENT("inf\n1000001", "-inf\n1000000"),
+        DIFFERENT("1000011", "1000000"),
         EQUAL("b a\nc", "c\na b"), /* step 6 */
         EQUAL("a a\nb\nb", "b\na"),
         EQUAL("a\f"
@@ -306,6 +309,8 @@ static void test_first_difference(void **state)
     check_told("livecodebench", "\n\n1\n2 x\n", "1\n2 y", 4, "2 x", "2 y",
                "the line is not as expected, nor are all of its words the same numbers");
     check_told("apps", "a\n\nb", "a\nc", 3, "b", "c",
+               "the output is not as expected, neither as lines, numbers nor sets");
+    check_told("apps", " a \nb", "a\n c", 2, "b", "c",
                "the output is not as expected, neither as lines, numbers nor sets");
     check_told("codecontests", "Yes\n1.1", "yes 1", 2, "1.1", "1",
                "the word is not as expected, nor a number less than 1e-5 from it");
