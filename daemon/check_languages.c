@@ -309,6 +309,7 @@ int check_languages(const struct arguments *arguments, const struct config *conf
         (void)waitpid(checker.pid, NULL, 0); /* it ends without its client */
     if (r < 0)
         (void)fprintf(stderr, "rubricd: the languages could not be checked: %s\n",
-                      r == -EPIPE || r == -ECONNRESET ? "the private daemon has ended" : strerror(-r));
+                      r == -EPIPE || r == -ECONNRESET ? "the private daemon has ended"
+                                                      : strerror(-r));
     return r;
 }

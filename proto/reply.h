@@ -91,7 +91,7 @@ struct reply_result {
     const char *interpreter;          /* "warm" or "cold"; NULL: none ran */
     const json_t *assertions;         /* [{passed, detail?}], borrowed; NULL: this kind has none */
     const json_t *transcript;         /* {replayable, ...}, borrowed; NULL: none was asked for */
-    const json_t *language;          /* {name, ...}, borrowed; NULL: this kind has none */
+    const json_t *language;           /* {name, ...}, borrowed; NULL: this kind has none */
     const json_t *compile;           /* {output, usage ...}, borrowed; NULL: nothing was compiled */
     const json_t *tests;             /* [{verdict ...}], borrowed; NULL: this kind has none */
     const struct bytes *steps;       /* an array as JSON text; data NULL: the job has none */

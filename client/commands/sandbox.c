@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "collect_to.h"
 #include "commands.h"
 #include "sandboxjob.h"
 #include "single.h"
@@ -88,6 +89,25 @@ static enum exit_status show_result(const struct message *answer,
     return no_fail ? STATUS_OK : (enum exit_status)status_of_command(result);
 }
 
+/* Writes the files that came back, and says which did not. Returns whether all were written that
+ * came. */
+static bool keep_files(const json_t *result, const struct sandbox_options *options)
+{
+    struct fault fault = FAULT_NULL;
+    const json_t *left_out = json_object_get(result, "left_out");
+    if (!options->collect_to)
+        return true;
+    for (size_t i = 0; i < json_array_size(left_out) && !options->quiet; i++) {
+        const json_t *file = json_array_get(left_out, i);
+        complain("--collect: %s is left out: %s", json_string_value(json_object_get(file, "name")),
+                 json_string_value(json_object_get(file, "why")));
+    }
+    if (collect_to(result, options->collect_to, &fault) == 0)
+        return true;
+    complain("%s", fault.text);
+    return false;
+}
+
 static enum exit_status show_error(const struct message *answer, bool json)
 {
     if (json)
@@ -116,8 +136,10 @@ static enum exit_status sandbox_run(const struct globals *globals, const void *o
     enum exit_status status = single_job(&session, job, NULL, "sandbox", &answer);
     if (status != STATUS_OK)
         return status;
-    return answer.type == MESSAGE_ERROR ? show_error(&answer, options->json)
-                                        : show_result(&answer, options, globals->no_fail);
+    if (answer.type == MESSAGE_ERROR)
+        return show_error(&answer, options->json);
+    status = show_result(&answer, options, globals->no_fail);
+    return keep_files(answer.object, options) ? status : STATUS_USAGE;
 }
 
 static const struct option_spec sandbox_specs[] = {
@@ -176,6 +198,22 @@ static const struct option_spec sandbox_specs[] = {
                 "that the configuration allows; may be repeated",
     },
     {
+        .name = "collect",
+        .argument = "NAME",
+        .kind = OPTION_LIST,
+        .offset = offsetof(struct sandbox_options, collect),
+        .help = "bring the file NAME of the working directory back when the command has ended; "
+                "NAME may be a pattern, in which * stands for slashes, too; may be repeated",
+    },
+    {
+        .name = "collect-to",
+        .argument = "DIR",
+        .kind = OPTION_TEXT,
+        .value = VALUE_FILE,
+        .offset = offsetof(struct sandbox_options, collect_to),
+        .help = "write the files of --collect below this directory",
+    },
+    {
         .name = "network",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct sandbox_options, network),
@@ -218,11 +256,12 @@ const struct command command_sandbox = {
                 "  rubricctl sandbox -l wall_clock=2s -l memory_bytes=64M -- sh -c 'exit 3'\n"
                 "  rubricctl sandbox --file check.py=tests/check.py --file answer.txt -- \\\n"
                 "      python3 check.py answer.txt\n"
-                "  rubricctl sandbox --runner python --snippet 'print(sum(range(10)))'\n",
+                "  rubricctl sandbox --runner python --snippet 'print(sum(range(10)))'\n"
+                "  rubricctl sandbox -f a.c --collect a.o --collect-to build -- cc -c a.c\n",
     .exits =
         "  N    the command's own exit status; 128 + N if signal N ended it (137: it was\n"
         "       killed, often for exceeding a limit; 1: it exceeded a limit but exited with 0)\n"
-        "  2    wrong usage, or an unusable file\n"
+        "  2    wrong usage, or an unusable file, also one of --collect-to\n"
         "  3    no daemon, or the connection was lost\n"
         "  4    the job ended in an error: the command did not run, or not to its end\n"
         "  130  interrupted\n"

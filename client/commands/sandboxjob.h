@@ -12,6 +12,8 @@ struct sandbox_options {
     struct text_list limits;
     struct text_list env;
     struct text_list readable;
+    struct text_list collect;
+    const char *collect_to;
     bool network;
     bool json;
     bool quiet;

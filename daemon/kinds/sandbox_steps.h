@@ -4,7 +4,7 @@
  * files that the one before has left. These are collected and given to the next: regular files with
  * their modes, and nothing else. */
 
-#include "sandbox.h"
+#include "sandbox_plan.h"
 
 struct sandbox_steps;
 

@@ -50,7 +50,6 @@
  * emptied the slot's directory, or when none could be started. Whoever gets the answer can rely on
  * nothing of the job being left. The answer is an error, unless the jail had told the job's end. */
 #include "slot.h"
-#include "slot_shape.h"
 
 #include "daemon/base/await.h"
 #include "daemon/base/clock.h"

@@ -92,6 +92,11 @@ bool slot_may_enter(enum slot_state from, enum slot_state to);
 /* Whether the slot's jail and job are as its state says. For assertions. */
 bool slot_is_consistent(const struct slot *slot);
 
+/* Whether the slot's jail is of the shape that JOB wants; and gives the jail that is to be spawned
+ * the shape that the slot wants. For slot.c. */
+bool slot_shape_fits(const struct slot *slot, const struct slot_job *job);
+void slot_shape_choose(struct slot *slot);
+
 /* Starts the slot's first jail; SLOT must not move afterwards. On failure a
  * negative errno; slot_deinit() is still the caller's to call. A jail that cannot be started is not
  * a failure: the slot tries again. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "slot_shape.h"
+/* The shape of jail that a slot wants: its confinement, whether with the network, whether with an
+ * interpreter. */
+#include "slot.h"
 
 bool slot_shape_fits(const struct slot *slot, const struct slot_job *job)
 {

@@ -53,7 +53,7 @@ struct supervisor {
     struct conn_list conns; /* every connection that is not freed yet */
     size_t conn_count;
     uint64_t last_conn_no, last_job_no;
-    size_t put_bytes; /* of the tests that connections have put */
+    size_t put_bytes;       /* of the tests that connections have put */
     uint64_t started_ns;    /* CLOCK_MONOTONIC */
     uint64_t started_at_ns; /* since the epoch */
 

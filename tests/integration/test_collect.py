@@ -3,9 +3,12 @@
 job may make anything in its directory; nothing of the host may come back, and nothing may stay."""
 
 import base64
+import json
+import os
+import subprocess
 
 import pytest
-from conftest import ALL_LAYERS, BARE, NO_USER_NAMESPACES
+from conftest import ALL_LAYERS, BARE, DEADLINE, NO_USER_NAMESPACES, RUBRICCTL
 from test_sandbox import assert_failed, assert_passed, python, shell
 
 SHAPES = [ALL_LAYERS, NO_USER_NAMESPACES, BARE]
@@ -249,3 +252,109 @@ def test_bad_requests(client, collect, expected):
     answer = client.run(shell("true", collect=collect), check=False)
     assert (answer["type"], answer["code"], answer["retriable"]) == ("error", "bad_request", False)
     assert answer["message"].startswith(expected), answer["message"]
+
+
+# --- rubricctl -------------------------------------------------------------------------------------
+
+
+def rubricctl(daemon, *arguments, cwd=None):
+    command = [RUBRICCTL, "--socket", daemon.socket, "sandbox", *arguments]
+    return subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=DEADLINE, check=False, cwd=cwd
+    )
+
+
+def test_rubricctl_writes_the_files(daemon, tmp_path):
+    to = tmp_path / "to"
+    code = r"mkdir d; echo one >a; printf '\377' >d/b; chmod 755 d/b; ln -s a l; echo more >c"
+    options = ["--collect", "a", "--collect", "d/*", "--collect", "l", "--collect-to", to]
+    run = rubricctl(daemon, *options, "--", "sh", "-c", code)
+    assert run.returncode == 0, run.stderr
+    assert "--collect: l is left out: irregular\n" in run.stderr
+    assert sorted(str(p.relative_to(to)) for p in to.rglob("*")) == ["a", "d", "d/b"]
+    assert (to / "a").read_text() == "one\n" and (to / "d" / "b").read_bytes() == b"\xff"
+    assert (to / "d" / "b").stat().st_mode & 0o111 == 0o111 & ~current_umask()
+    run = rubricctl(daemon, *options[-2:], "--collect", "a", "--", "sh", "-c", "echo two >a; exit 3")
+    assert (run.returncode, (to / "a").read_text()) == (3, "two\n")
+
+
+RESULT = {
+    "type": "result",
+    "job_no": 1,
+    "kind": "sandbox",
+    "score": {
+        "passed": True,
+        "score": 1,
+        "breakdown": {},
+        "failure_modes": [],
+        "cost_usd": 0,
+        "wall_clock_ms": 1,
+    },
+    "outcome": {
+        "success": True,
+        "exit_code": 0,
+        "signal": None,
+        "limit_exceeded": None,
+        "stderr": "",
+        "summary": "ok",
+    },
+    "usage": {"wall_clock_ms": 1, "cpu_ms": 1, "cpu_wait_ms": 0, "max_rss_bytes": 1, "queue_ms": 0},
+    "isolation": {"class": "subprocess", "layers": ["env"], "digest": "0" * 64},
+    "stdout": "",
+}
+
+
+def current_umask():
+    umask = os.umask(0o77)
+    os.umask(umask)
+    return umask
+
+
+def test_rubricctl_writes_nothing_through_a_link(daemon, tmp_path):
+    """What is below the directory may be of an earlier job."""
+    to, outside = tmp_path / "to", tmp_path / "outside"
+    to.mkdir()
+    outside.mkdir()
+    (outside / "f").write_text("mine")
+    (to / "f").symlink_to(outside / "f")
+    (to / "d").symlink_to(outside)
+    (to / "h").hardlink_to(outside / "f")
+    run = rubricctl(daemon, "--collect=f", "--collect=h", "--collect-to", to, "--", "sh", "-c", "echo x | tee h >f")
+    assert run.returncode == 0, run.stderr
+    assert (to / "f").read_text() == (to / "h").read_text() == "x\n"
+    run = rubricctl(daemon, "--collect=d/f", "--collect-to", to, "--", "sh", "-c", "mkdir d; echo x >d/f")
+    assert run.returncode == 2 and f"--collect-to: {to}/d/f: " in run.stderr
+    assert (outside / "f").read_text() == "mine" and len(list(outside.iterdir())) == 1
+
+
+@pytest.mark.parametrize("name", ["../x", "/x", "a/../../x", "a//x", ".", "", "d/", "x" * 300])
+def test_rubricctl_does_not_believe_the_daemon(daemon_here, tmp_path, name):
+    """A name that leads out of the directory is refused, whoever sends it."""
+    to = tmp_path / "in" / "to"
+    to.parent.mkdir()
+    answer = {
+        **RESULT,
+        "files": [{"name": name, "mode": "0644", "content": "x"}],
+        "left_out": [],
+        "files_complete": True,
+    }
+    command = [RUBRICCTL, "--socket", daemon_here.socket, "sandbox", "--collect=a", "--collect-to", to, "--", "true"]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        peer = daemon_here.accept()
+        id = peer.recv()["id"]
+        peer.send({**answer, "id": id})
+        assert process.wait(DEADLINE) == 2
+        assert f"--collect-to: {to}/{name}: " in process.stderr.read()
+    assert list(to.parent.iterdir()) == [to] and not list(to.iterdir())
+
+
+def test_rubricctl_says_how_its_options_go_together(daemon, tmp_path):
+    run = rubricctl(daemon, "--collect", "a", "--", "true")
+    assert run.returncode == 2 and "--collect: say with --collect-to where the files go" in run.stderr
+    run = rubricctl(daemon, "--collect-to", tmp_path, "--", "true")
+    assert run.returncode == 2 and "--collect-to: goes only with --collect" in run.stderr
+    run = rubricctl(daemon, "--json", "--collect", "a", "--", "sh", "-c", "echo x >a")
+    assert json.loads(run.stdout)["files"] == [{"name": "a", "mode": "0644", "content": "x\n"}]
+    (tmp_path / "file").write_text("")
+    run = rubricctl(daemon, "--collect=a", "--collect-to", tmp_path / "file", "--", "true")
+    assert run.returncode == 2 and f"--collect-to: {tmp_path}/file: Not a directory" in run.stderr

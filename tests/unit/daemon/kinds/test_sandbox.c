@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests the launch that follows from a sandbox job. */
 #include "daemon/jobs/job.h"
-#include "daemon/kinds/sandbox.h"
+#include "daemon/kinds/sandbox_plan.h"
 #include "tests/unit/files.h"
 
 #include <setjmp.h>

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* Writes the files that came back with a result below a directory. The names come from the job,
+ * which is untrusted: no link is followed, and nothing is written outside of the directory. */
+
+#include "proto/fault.h"
+
+#include <jansson.h>
+
+/* Writes the `files` of RESULT below DIRECTORY, which it makes if it is not there. A file that is
+ * there is replaced. 0, or a negative errno with FAULT; then some may be written. */
+int collect_to(const json_t *result, const char *directory, struct fault *fault);
