@@ -44,7 +44,7 @@ static int decode_step(const json_t *object, const char *parent, const struct li
         [LIMITS] = {"limits", FIELD_OBJECT, FIELD_NULLABLE},
         [MAY_FAIL] = {"may_fail", FIELD_BOOLEAN, FIELD_NULLABLE},
     };
-    const json_t *values[FIELDS];
+    const json_t *values[FIELDS] = {NULL};
     char path[FIELD_PATH_MAX];
     int r = field_check_type(object, FIELD_OBJECT, parent, fault);
     if (r == 0)
@@ -59,7 +59,7 @@ static int decode_step(const json_t *object, const char *parent, const struct li
                           : bytes_copy("", 0, &step->input);
     if (r == 0 && values[LIMITS])
         r = decode_limits(values[LIMITS], parent, ceilings, step, fault);
-    step->may_fail = values[MAY_FAIL] && json_is_true(values[MAY_FAIL]);
+    step->may_fail = json_is_true(values[MAY_FAIL]);
     return r;
 }
 

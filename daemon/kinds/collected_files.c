@@ -59,7 +59,8 @@ static bool is_text(const char *text, size_t n)
 {
     while (n > 0) {
         int length = utf8_sequence(text, n);
-        if (length < 0 || ((unsigned char)*text < ' ' && !memchr("\t\n\r", *text, 3)))
+        bool is_control = (unsigned char)*text < ' ';
+        if (length < 0 || (is_control && *text != '\t' && *text != '\n' && *text != '\r'))
             return false;
         text += length;
         n -= (size_t)length;

@@ -178,7 +178,7 @@ def test_deep_directories(client):
     code = """
 import os
 open("top", "w").write("x")
-for i in range(3000):
+for i in range(600):
     os.mkdir("d"); os.chdir("d")
     if i == 100: open("f", "w").write("deep")
 """

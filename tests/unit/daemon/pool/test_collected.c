@@ -25,7 +25,6 @@ static void add(int fd, const char *name, uint32_t mode, uint64_t size, const ch
 /* Reads the records of FD, which it closes, and returns what ends them. Counts the good ones. */
 static int read_all(int fd, size_t *ret_count)
 {
-    _cleanup_close_ int taken = fd;
     _cleanup_collected_ struct collected collected = COLLECTED_NULL;
     struct collected_file file;
     int r;
@@ -34,6 +33,7 @@ static int read_all(int fd, size_t *ret_count)
     assert_int_equal(collected_init(&collected, fd), 0);
     while ((r = collected_next(&collected, &file)) == 1)
         (*ret_count)++;
+    close_fd(fd);
     return r;
 }
 
