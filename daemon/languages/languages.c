@@ -75,7 +75,7 @@ struct languages {
 
 static void enter(struct entry *entry, enum state state)
 {
-    static const unsigned legal[] = {
+    static const _unused_ unsigned legal[] = {
         [STATE_MISSING] = 0,
         [STATE_UNASKED] =
             1U << STATE_MISSING | 1U << STATE_ASKED | 1U << STATE_KNOWN | 1U << STATE_FAILED,

@@ -561,7 +561,7 @@ int slot_run(struct slot *slot, const struct launch *launch, uint64_t job_no, vo
 
 int slot_continue(struct slot *slot, const struct launch *launch, uint64_t job_no, void *owner)
 {
-    bool is_free = slot->job.phase == SLOT_JOB_NONE && slot->next.phase == SLOT_JOB_NONE;
+    bool _unused_ is_free = slot->job.phase == SLOT_JOB_NONE && slot->next.phase == SLOT_JOB_NONE;
     assert(is_free || slot_takes_step(slot, owner));
     return slot->jail.is_stopping ? -ESHUTDOWN : take(slot, launch, job_no, owner);
 }

@@ -26,6 +26,7 @@ ITEMS = {
     "j": "how jails start",
     "k": "judged code to runners without a judge",
     "l": "delay by large frames",
+    "m": "programs to plain loops",
 }
 HEAD = ("", "what", "median (least to most)", "goal", "")
 
