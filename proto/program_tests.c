@@ -226,6 +226,6 @@ void program_digest(const char *text, size_t n, char ret[PROGRAM_DIGEST_SIZE])
     SHA2_CTX context;
     SHA256Init(&context);
     SHA256Update(&context, (const uint8_t *)text, n);
-    memcpy(ret, DIGEST_PREFIX, strlen(DIGEST_PREFIX));
+    memcpy(ret, DIGEST_PREFIX, sizeof(DIGEST_PREFIX));
     (void)SHA256End(&context, ret + strlen(DIGEST_PREFIX));
 }

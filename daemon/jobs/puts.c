@@ -54,6 +54,7 @@ static bool has_room(const struct put_set *set, size_t size, const struct put_bo
 
 static bool is_in_use(const struct put *put)
 {
+    assert(put->tests);
     return put->tests->references > 1;
 }
 

@@ -4,6 +4,7 @@
 #include "proto/request.h"
 #include "proto/utf8.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -65,6 +66,7 @@ static bool same_object(const json_t *a, const json_t *b) // NOLINT(misc-no-recu
 /* The parser has bounded how deep they are. */
 static bool same_value(const json_t *a, const json_t *b) // NOLINT(misc-no-recursion)
 {
+    assert(a && b);
     if (is_countable(a) && is_countable(b))
         return same_count(a, b);
     if (json_typeof(a) != json_typeof(b))
@@ -143,7 +145,7 @@ static int wrap(const struct bytes *value, struct bytes *ret)
 int program_compare_values(const struct bytes *got, const struct bytes *expected,
                            struct difference *ret)
 {
-    const char *why;
+    const char *why = NULL;
     _cleanup_json_ json_t *value = NULL, *wanted = NULL;
     _cleanup_bytes_ struct bytes wrapped = BYTES_NULL;
     int r = wrap(expected, &wrapped);
