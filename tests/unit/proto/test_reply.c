@@ -141,6 +141,8 @@ static void test_error_codes(void **state)
         {ERROR_RUBRIC_NOT_FOUND, "rubric_not_found", false},
         {ERROR_NOT_PERMITTED, "not_permitted", false},
         {ERROR_MODULE_NOT_FOUND, "module_not_found", false},
+        {ERROR_LANGUAGE_NOT_FOUND, "language_not_found", false},
+        {ERROR_TESTS_NOT_FOUND, "tests_not_found", true},
         {ERROR_SANDBOX_FAILED, "sandbox_failed", true},
         {ERROR_STARVED, "starved", true},
         {ERROR_INTERNAL, "internal", true},

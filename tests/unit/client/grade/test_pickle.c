@@ -108,7 +108,7 @@ static void test_beginnings(void **state)
 /* Wherever it is cut off, it is refused. */
 static void test_truncated(void **state)
 {
-    static const char whole[] = "\x80\x04\x95\x17\x00\x00\x00\x00\x00\x00\x00}\x94(\x8c\x02io\x94"
+    static const char whole[] = "\x80\x04\x95\x15\x00\x00\x00\x00\x00\x00\x00}\x94(\x8c\x02io\x94"
                                 "X\x01\x00\x00\x00xr\x01\x00\x00\x00u.";
     (void)state;
     for (size_t n = 0; n < sizeof(whole) - 1; n++) {

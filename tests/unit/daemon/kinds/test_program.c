@@ -52,7 +52,8 @@ static int setup(void **state)
                                         .python = "/usr/bin/python3",
                                         .python_version = "3",
                                         .environment = environment,
-                                        .has_view = true};
+                                        .has_view = true,
+                                        .bounds_memory = true};
     assert_int_equal(languages_new(&host, &f->languages), 0);
     f->host = (struct kind_host){
         .interpreter = "/usr/bin/python3", .environment = environment, .languages = f->languages};
