@@ -136,7 +136,8 @@ def test_no_job_sees_how_many_processes_others_had(client):
 def test_no_job_sees_the_names_of_what_others_may_read(tmp_path):
     """The directories at which another job's paths were shown stayed, with their names."""
     look = "import json, os\nprint(json.dumps([sorted(os.listdir('/')), [p for p in %r if os.path.lexists(p)]]))"
-    names = ["/var/lib/dpkg/info", "/var/lib/dpkg/status", "/var/lib/dpkg", "/var/lib/apt", "/var/lib"]
+    # Not /var/lib itself: what some languages need below it, all jobs see.
+    names = ["/var/lib/dpkg/info", "/var/lib/dpkg/status", "/var/lib/dpkg", "/var/lib/apt"]
     job = {"kind": "sandbox", "argv": [PYTHON, "-c", look % names]}
     daemon = Daemon(tmp_path, "sandbox.readable_roots=/var/lib", shape=make_shape(ALL_LAYERS), slots=1)
     with daemon.connect() as client:

@@ -194,6 +194,7 @@ static void test_multipl_e(void **state)
                   "return 2;\n}\nvoid main()\n{ x }\n");
     _cleanup_dataset_ struct dataset other = parse_as(MULTIPL_E("cpp", "p", "t", "s"), NULL, "js",
                                                       "d:1: --language js: the task is in C++");
+    assert_int_equal(other.n, 0);
 }
 
 /* --- standard input ----------------------------------------------------------------------- */
