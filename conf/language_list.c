@@ -158,23 +158,27 @@ static int by_name(const void *a, const void *b)
 static const struct language *find_other(const struct language_list *list, const char *name,
                                          const struct language *language)
 {
-    for (const struct language *other = list->item; other < list->item + list->count; other++)
+    for (size_t i = 0; i < list->count; i++) {
+        const struct language *other = &list->item[i];
         if (other != language &&
             (strcmp(other->name, name) == 0 || string_list_contains(&other->aliases, name)))
             return other;
+    }
     return NULL;
 }
 
 static int check_names(const struct language_list *list, struct config_problems *problems)
 {
     int r = 0;
-    for (const struct language *of = list->item; of < list->item + list->count; of++)
+    for (size_t n = 0; n < list->count; n++) {
+        const struct language *of = &list->item[n];
         for (size_t i = 0; i < of->aliases.count; i++) {
             const struct language *other = find_other(list, of->aliases.item[i], of);
             if (other)
                 r = worse(r, report(problems, of->file, "[language] aliases",
                                     "%s is a name of %s, too", of->aliases.item[i], other->file));
         }
+    }
     return r;
 }
 

@@ -121,8 +121,8 @@ static int read_text(struct reader *reader, const char **ret, size_t *ret_n)
 /* Reads the dictionary and its member KEY. */
 static int read_member(struct reader *reader, const char *key, const char **ret, size_t *ret_n)
 {
-    const char *name;
-    size_t name_n;
+    const char *name = NULL;
+    size_t name_n = 0;
     int r = expect(reader, EMPTY_DICT, "expected a dictionary");
     if (r == 0)
         r = skip_memo(reader);
@@ -133,7 +133,7 @@ static int read_member(struct reader *reader, const char *key, const char **ret,
         next = read_text(reader, &name, &name_n);
     if (next < 0)
         return next;
-    if (name_n != strlen(key) || memcmp(name, key, name_n) != 0)
+    if (!name || name_n != strlen(key) || memcmp(name, key, name_n) != 0)
         return fault_set(reader->fault, "pickle: expected the member %s, got another", key);
     r = read_text(reader, ret, ret_n);
     if (r < 0)

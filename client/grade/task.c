@@ -77,9 +77,7 @@ int task_read_json(const char *text, size_t n, const char *name, json_t **ret, s
     _cleanup_free_ char *wrapped = malloc(before_n + n + behind_n + 1);
     if (!wrapped)
         return -ENOMEM;
-    memcpy(wrapped, before, before_n);
-    memcpy(wrapped + before_n, text, n);
-    memcpy(wrapped + before_n + n, behind, behind_n + 1);
+    (void)memcpy(mempcpy(mempcpy(wrapped, before, before_n), text, n), behind, behind_n + 1);
     int r = json_read_lenient(wrapped, before_n + n + behind_n, is_used, &object, &why);
     if (r == -ENOMEM)
         return r;

@@ -4,6 +4,7 @@
 
 #include "proto/base64.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <string.h>
 #include <zlib.h>
@@ -63,6 +64,7 @@ int unpack_inflate(const char *data, size_t n, size_t max, struct bytes *ret)
     (void)inflateEnd(&stream);
     if (r < 0)
         return r;
+    assert(out.data); /* inflate_all() has made room */
     out.data[out.length] = '\0';
     *ret = TAKE_STRUCT(out, BYTES_NULL);
     return 0;
