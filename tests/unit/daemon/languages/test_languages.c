@@ -291,6 +291,7 @@ static void test_missing(void **state)
                  "it needs a /tmp and a /proc, which jobs have only with the layer "
                  "mount_namespace");
     /* Its memory has no bound without that, either. */
+    f->languages = languages_free(f->languages);
     language_list_deinit(&f->list);
     add(f, "y", "");
     f->list.item[0].address_space = false;
@@ -304,8 +305,8 @@ static void test_missing(void **state)
     assert_false(languages_has(f->languages, &f->list.item[0], NULL, NULL));
     make(f, true);
     assert_has(f, &f->list.item[0], "Y 3");
-    language_list_deinit(&f->list);
     f->languages = languages_free(f->languages);
+    language_list_deinit(&f->list);
     add(f, "x", "");
     make(f, true);
     assert_lacks(f, &f->list.item[0], "there is no xc");
