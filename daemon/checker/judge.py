@@ -262,11 +262,12 @@ class Checker:
         # Libraries look for names of their own in the tests' module (load_tests): the code's are no answer.
         job_text = self.job.tests()
         text = f"{job_text} {self.job.entry_point} {self.job.names}"
-        self.space.theirs = {name for name in decided.fetched & set(names_there) if name in text}
+        there = decided.fetched & set(names_there)
+        self.space.belong(there, {name for name in there if name in text})
         # What only the code imports the tests may patch there.
         known = self.names_used().union(*(bound for _, _, bound in self.trees())) | self.prelude_names
         self.space.theirs |= namespace.of_main(job_text) & set(names_there) - known
-        self.space.written = decided.written | self.set_for_the_code(names_there)
+        self.space.written = decided.written | names.for_the_code(self.trees(), set(names_there), self.code_tree)
         for name, sources in decided.replaced.items():
             found = next(filter(lambda value: value is not None, (names.load_from(*one) for one in sources)), None)
             if found is not None:
@@ -322,15 +323,6 @@ class Checker:
             self.parsed = [(tree, *suite.names_of(tree)) for tree in trees]
         return self.parsed
 
-    def set_for_the_code(self, names_there):
-        """Returns which of NAMES_THERE, the code's, the tests bind and never look at: only the code can make use of
-        them. What the tests merely import is not meant for the code."""
-        used = set().union(*(used for _, used, _ in self.trees()))
-        found = (set().union(*(bound for _, _, bound in self.trees())) - used) & set(names_there)
-        for tree, *_ in self.trees() if found else ():
-            found -= {name for name, how in program.bindings(tree.body)[0].items() if program.imports_only(how)}
-        return found
-
     def names_of_prelude(self):
         return set().union(*suite.names_of(self.prelude.tree)) if self.prelude else set()
 
@@ -345,9 +337,7 @@ class Checker:
         statements = [node for tree, *_ in self.trees() for node in tree.body]
         defined = {node.name for node in statements if isinstance(node, _ast.ClassDef) and not unreached.judges(node)}
         if defined:
-            text = program.compose(self.job.prelude, self.job.code, names.asked_of(self.job))[0]
-            tree = program.parse(text)
-            found = defined & suite.free_names(tree) if tree else set()
+            found = defined & suite.free_names(self.code_tree) if self.code_tree else set()
             self.followed = dict.fromkeys(sorted(found), self)
             if found:
                 self.link.before = self.tell_classes
@@ -409,10 +399,14 @@ class Checker:
             raise membrane.Lost
         if job.shared:
             return True
+        self.code_text = program.compose(job.prelude, job.code, asked)[0]
+        self.code_tree = program.parse(self.code_text)
         if not self.settle_names(there):
             return False
         self.name_classes()
         self.follow_classes()
+        if unittests.looks_at_modules(job.tests()):
+            unittests.guard_finder(self.link)
         if unittests.is_asked_for(job.tests()):
             unittests.guard_sets(self.link)
         self.prepare_confirmation()
@@ -421,13 +415,13 @@ class Checker:
         return True
 
     def prepare_confirmation(self):
-        job = self.job
-        text = program.compose(job.prelude, job.code, names.asked_of(job))[0]
-        tree = program.parse(text)
-        self.not_simple = simple.why_not(tree, text, job, self.under_test) if tree else "no program"
+        tree = self.code_tree
+        self.not_simple = simple.why_not(tree, self.code_text, self.job, self.under_test) if tree else "no program"
 
     def confirm(self):
-        """A pass must hold in one process, too, unless it cannot be otherwise."""
+        """A pass must hold in one process, too, unless it cannot be otherwise. It must be one of this code."""
+        if not self.space.is_asked and not self.link.has_asked:
+            return self.report.revise(0, "the tests ask nothing of the code")
         if not self.not_simple and not self.link.crossings.why:
             return
         self.link.end()

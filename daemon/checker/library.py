@@ -43,7 +43,10 @@ SUBMODULES = ("email.message", "xml.etree.ElementTree", "http.cookies",
 MODULES_KNOWN = ("contextlib", "re", "functools", "io", "itertools", "collections", "threading", "types", "queue",
                  "builtins", "dataclasses", "typing", "string", "operator", "asyncio", "_asyncio", "_io", "_thread", "random",
                  "weakref", "contextvars", "logging", "heapq", "csv", "configparser", "argparse",
-                 "struct", "zlib", "hashlib", "_hashlib", "time", "inspect", "datetime", "enum", "abc")  # fmt: skip
+                 "struct", "zlib", "hashlib", "_hashlib", "time", "inspect", "datetime", "enum", "abc",
+                 "sqlite3", "gzip", "bz2", "lzma", "zipfile", "tarfile", "shlex", "tempfile", "graphlib", "difflib", "fileinput",
+                 "shelve", "mailbox", "plistlib", "selectors", "concurrent", "mmap", "codecs", "wave", "zoneinfo",
+                 "calendar", "traceback", "email", "http", "array", "os")  # fmt: skip
 # What stand-ins for the library's objects answer: their items, texts and steps, which are data. They do no
 # arithmetic and compare with nothing, a proxy or a mock least of all; what they contain the judge finds among
 # their items.
@@ -80,6 +83,13 @@ def load_numpy(module):
             load("numpy")
         except ImportError:
             pass
+
+
+def load_if_there(module):
+    try:
+        load(module)
+    except ImportError:
+        pass  # nothing of it answers
 
 
 HIDDEN = {("_elementtree", "_element_iterator"): ("xml.etree.ElementTree", lambda module: type(module.Element("x").iter()))}

@@ -117,6 +117,7 @@ class Link(stand_ins.Makers):
         if self.tasks is not None:
             self.tasks.tell()
         self.answers.clear()
+        self.has_asked = self.has_asked or operation not in UNHEARD_OF
         if operation not in PLAIN_QUESTIONS:
             self.crossings.note(f"a question: {operation}")
         self.asking = operation
@@ -418,6 +419,7 @@ class Link(stand_ins.Makers):
             self.failures.raised(value, failed)
         return what, value
 
+    has_asked = False  # the tests have asked something of the code
     is_left = False  # the last answer was an exception that the tests had raised in a callback
 
     def raised(self, operation, error, arguments=()):
@@ -559,3 +561,5 @@ class Link(stand_ins.Makers):
 
 
 PLAIN_QUESTIONS = ("load", "global", "call", "share")
+# What the judge asks by itself, whatever the tests do.
+UNHEARD_OF = ("load", "global", "share", "set_global")

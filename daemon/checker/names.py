@@ -402,6 +402,27 @@ def patched_module(statements):
     return ""
 
 
+def for_the_code(trees, there, code):
+    """Returns the names that the tests, TREES, bind for the code to find: of THERE, which it has, those that they never
+    look up, but none that they merely import; and modules and functions of the library that they import and CODE, its
+    tree, lacks."""
+    used = set().union(*(used for _, used, _ in trees))
+    bound = set().union(*(bound for *_, bound in trees))
+    found, lacking = (bound - used) & there, set()
+    if code is not None:
+        lacking = (bound & suite.free_names(code)) - there
+    hows = [program.bindings(tree.body)[0] for tree, *_ in trees] if found or lacking else ()
+    for how in hows:
+        found -= {name for name, ways in how.items() if program.imports_only(ways)}
+    ways = {name: [one for how in hows for one in how.get(name, ())] for name in lacking}
+    return found | {name for name in lacking if ways[name] and _gives_librarys(name, ways[name])}
+
+
+def _gives_librarys(name, ways):
+    """Returns whether the tests bind NAME to what the candidate has as well, wherever they do."""
+    return program.imports_only(ways) and all(may_take(name, module, attribute) for _, module, attribute in ways)
+
+
 # --- the decision ----------------------------------------------------------------------------------
 
 

@@ -6,16 +6,72 @@ import sys
 import program
 
 
+# Modules of the library that look at a module's names as the tests would. Others look for names of their own there.
+LOOKING = ("doctest", "inspect")
+# Such names are found in no other way than by the tests' own text.
+FOR_LIBRARIES = frozenset(("load_tests", "setUpModule", "tearDownModule"))
+
+
 class Space(dict):
     """The names of the tests. Each lookup of a name in THEIRS fetches it from the candidate as it is at
-    that time. Objects that stay in the candidate are fetched once for each assertion."""
+    that time. Objects that stay in the candidate are fetched once for each assertion. Names in HIDDEN, which the tests
+    do not mention, they find as well where they put a name together or go through all: otherwise a loop over
+    `globals()` would check nothing of the code's."""
 
     def __init__(self, link, **names):
         super().__init__(names)
         self.link = link
-        self.theirs = set()
+        self.theirs, self.hidden = set(), set()
         self.written = set()
         self.fetched = {}
+        self.is_asked = False  # whether the tests have looked up anything of the code's
+
+    def belong(self, names, theirs):
+        """Sets which of NAMES, those of the candidate, are THEIRS, and which of them are hidden."""
+        self.theirs = theirs
+        self.hidden = {name for name in names - theirs if not name.startswith("_")} - FOR_LIBRARIES
+
+    def is_for(self, frame):
+        """Returns whether what runs in FRAME may see the hidden names."""
+        looking = frame.f_globals
+        return looking is self or looking.get("__name__") in LOOKING
+
+    def finds(self, name, frame):
+        return type(name) is str and (name in self.theirs or name in self.hidden) and self.is_for(frame)
+
+    def reveal(self, frame):
+        """Fetches all names of the candidate's, for who goes through them."""
+        if self.is_for(frame):
+            for name in sorted((self.theirs | self.hidden) - set(dict.keys(self))):
+                self.keep(name, self.fetch(name))
+
+    def keys(self):
+        self.reveal(sys._getframe(1))
+        return super().keys()
+
+    def values(self):
+        self.reveal(sys._getframe(1))
+        return super().values()
+
+    def items(self):
+        self.reveal(sys._getframe(1))
+        return super().items()
+
+    def copy(self):
+        self.reveal(sys._getframe(1))
+        return dict(super().items())
+
+    def __iter__(self):
+        self.reveal(sys._getframe(1))
+        return super().__iter__()
+
+    def __contains__(self, name):
+        return super().__contains__(name) or self.finds(name, sys._getframe(1))
+
+    def get(self, name, default=None, /):
+        if not super().__contains__(name) and self.finds(name, sys._getframe(1)):
+            return self.fetch(name)
+        return super().get(name, default)
 
     def __setitem__(self, name, value):
         super().__setitem__(name, value)
@@ -23,8 +79,12 @@ class Space(dict):
             self.link.ask("set_global", None, (name, value))
 
     def __missing__(self, name):
-        if name not in self.theirs:
+        if name not in self.theirs and not self.finds(name, sys._getframe(1)):
             raise KeyError(name)
+        return self.fetch(name)
+
+    def fetch(self, name):
+        self.is_asked = True
         # The next look-up may ask again: a thread of the code's may have given the name another value.
         value = self.link.answers.pop(("global", name), self)
         if value is self:
@@ -40,7 +100,7 @@ class Space(dict):
 
     def forget(self):
         for name, value in self.fetched.items():
-            if self.get(name) is value:  # otherwise the tests have replaced it
+            if super().get(name) is value:  # otherwise the tests have replaced it
                 del self[name]
         self.fetched.clear()
 
@@ -73,7 +133,7 @@ class TestsModule(type(sys)):
         if name == "__dict__":
             return space
         try:
-            return space[name]
+            return space.fetch(name) if name not in dict.keys(space) and space.finds(name, sys._getframe(1)) else space[name]
         except KeyError:
             return super().__getattribute__(name)
 
@@ -86,7 +146,9 @@ class TestsModule(type(sys)):
         del _space_of(self)[name]
 
     def __dir__(self):
-        return list(_space_of(self))
+        space = _space_of(self)
+        space.reveal(sys._getframe(1))
+        return list(space)
 
 
 def give(module, space):

@@ -131,7 +131,7 @@ class Makers(membrane.Space):
         """Those of the judge's own class of that name: the candidate cannot add any."""
         root = module.partition(".")[0]
         if root in library.MODULES_KNOWN and root in sys.stdlib_module_names:
-            __import__(module if module in library.CLASSES else root)
+            library.load_if_there(module if module in library.CLASSES else root)
         if module in library.SUBMODULES:
             load(module)
         library.load_numpy(module)

@@ -1,10 +1,31 @@
 # SPDX-License-Identifier: MIT
 """Assertions of unittest that would hand what the tests expect to an object of the code's: assertSetEqual() calls
-`first.difference(second)`."""
+`first.difference(second)`. And what doctest takes as a part of the tests' module."""
+
+import callbacks
+import program
 
 
 def is_asked_for(text):
     return "unittest" in text or "TestCase" in text
+
+
+def looks_at_modules(text):
+    return "testmod" in text or "DocTestFinder" in text
+
+
+def guard_finder(link):
+    """Has doctest find the functions and classes of the code's among the names of the tests' module."""
+    from doctest import DocTestFinder
+
+    plain = DocTestFinder._from_module
+
+    def _from_module(self, module, object):
+        if link.is_theirs(object):
+            return module.__name__ == program.TESTS and getattr(object, "__module__", None) == callbacks.NAME
+        return plain(self, module, object)
+
+    DocTestFinder._from_module = _from_module
 
 
 def _as_set(link, value):

@@ -259,6 +259,8 @@ class Watch:
             self.guarded(self.remove, event, arguments)
         elif event in LISTING:
             self.guarded(self.list, arguments[0])
+        elif event == "os.chdir":  # also where the tests follow the code
+            self.guarded(self.look, arguments[0])
         elif event == "sqlite3.connect":
             self.guarded(self.connect, arguments[0])
         elif event in ("socket.connect", "socket.bind"):

@@ -8,6 +8,11 @@ from code_exec_jobs import assert_passed, assert_verdict, details, judge
 pytestmark = pytest.mark.once
 
 
+@pytest.fixture(name="daemon")
+def share_daemon(lend):
+    return lend()
+
+
 @pytest.mark.parametrize(
     "statement",
     [

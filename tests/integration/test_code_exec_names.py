@@ -7,6 +7,11 @@ import pytest
 # Python code decides what the checker believes; the daemon sees ordinary reports.
 pytestmark = pytest.mark.once
 
+@pytest.fixture(name="daemon")
+def share_daemon(lend):
+    return lend()
+
+
 WRONG = "def f(x):\n    return None\n"
 
 
