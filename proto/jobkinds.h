@@ -12,6 +12,10 @@ struct request_policy {
     const char *const *env_names; /* variables that a sandbox job may set */
     size_t env_name_count;
     bool allow_network; /* a sandbox job may ask for it */
+
+    /* Judges the rule by which a program's outputs are compared: 0, or -EINVAL with FAULT. NULL:
+     * any text is one. */
+    int (*check_compare)(const char *rule, struct fault *fault);
 };
 
 struct json_places;

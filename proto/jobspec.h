@@ -173,13 +173,13 @@ struct program_spec {
     size_t file_count;
     struct program_tests *tests; /* a reference; NULL: those that were put as `digest` */
     char digest[PROGRAM_DIGEST_SIZE];
-    char *compare;                  /* NULL: the default */
-    bool all;                       /* run all tests, also behind one that did not pass */
-    char *call;                     /* name of the function; NULL: the program is run */
-    struct program_helper *checker; /* NULL: none */
-    struct limits defaults;         /* of jobs that set no limits */
-    unsigned limits_given;          /* 1u << enum limit: the request sets it */
-    struct limits compile_limits;   /* 0 where the request sets none */
+    char *compare; /* NULL: the default */
+    bool all;      /* run all tests, also behind one that did not pass */
+    char *call;    /* name of the function; NULL: the program is run */
+    struct program_helper *checker, *interactor; /* NULL: none; not both */
+    struct limits defaults;                      /* of jobs that set no limits */
+    unsigned limits_given;                       /* 1u << enum limit: the request sets it */
+    struct limits compile_limits;                /* 0 where the request sets none */
 };
 
 #define JOB_PRIORITY_MAX 10

@@ -28,11 +28,19 @@ static void free_spec(struct job_spec *job)
     free(spec->compare);
     free(spec->call);
     free_helper(spec->checker);
+    free_helper(spec->interactor);
 }
 
 static size_t text_length(const char *text)
 {
     return text ? strlen(text) + 1 : 0;
+}
+
+static size_t measure_helper(const struct program_helper *helper)
+{
+    return helper ? sizeof(*helper) + text_length(helper->language) + helper->code.length +
+                        job_files_size(helper->files, helper->file_count)
+                  : 0;
 }
 
 /* Tests that were put are counted where they are kept. */
@@ -44,11 +52,7 @@ static size_t measure(const struct job_spec *job)
                   job_files_size(spec->files, spec->file_count);
     if (spec->tests && !*spec->digest)
         size += spec->tests->size;
-    if (spec->checker)
-        size += sizeof(*spec->checker) + text_length(spec->checker->language) +
-                spec->checker->code.length +
-                job_files_size(spec->checker->files, spec->checker->file_count);
-    return size;
+    return size + measure_helper(spec->checker) + measure_helper(spec->interactor);
 }
 
 /* --- the program -------------------------------------------------------------------------- */
@@ -135,18 +139,24 @@ static int decode_stop(const json_t *value, bool *ret_all, struct fault *fault)
     return fault_set(fault, "job.stop: expected first_failure or all");
 }
 
-static int decode_compare(const json_t *value, struct program_spec *spec, struct fault *fault)
+static int decode_compare(const json_t *value, const struct request_policy *policy,
+                          struct program_spec *spec, struct fault *fault)
 {
+    struct fault why = FAULT_NULL;
     size_t length = json_string_length(value);
     if (spec->call)
         return fault_set(fault, "job.compare: a job with call compares values, not text");
     if (length == 0 || length > PROGRAM_COMPARE_MAX)
         return fault_set(fault, "job.compare: expected 1 to %d bytes, got %zu", PROGRAM_COMPARE_MAX,
                          length);
+    if (policy->check_compare && policy->check_compare(json_string_value(value), &why) < 0)
+        return fault_set(fault, "job.compare: %s", why.text);
     return job_copy_text(value, &spec->compare);
 }
 
-static int decode_checker(const json_t *object, struct program_spec *spec, struct fault *fault)
+/* Decodes OBJECT, the member NAME of the job. */
+static int decode_helper(const json_t *object, const char *name, struct program_helper **ret,
+                         struct fault *fault)
 {
     enum { LANGUAGE, CODE, FILES, FIELDS };
     static const struct field table[FIELDS] = {
@@ -155,23 +165,42 @@ static int decode_checker(const json_t *object, struct program_spec *spec, struc
         [FILES] = {"files", FIELD_OBJECT, FIELD_NULLABLE},
     };
     const json_t *values[FIELDS];
+    char parent[FIELD_PATH_MAX], path[FIELD_PATH_MAX];
+    field_path(parent, "job", name);
+    int r = fields_decode(object, parent, table, FIELDS, values, fault);
+    if (r < 0)
+        return r;
+    struct program_helper *helper = *ret = calloc(1, sizeof(*helper));
+    if (!helper)
+        return -ENOMEM;
+    field_path(path, parent, "language");
+    r = decode_language(values[LANGUAGE], path, &helper->language, fault);
+    if (r == 0)
+        r = job_copy_string(values[CODE], &helper->code);
+    field_path(path, parent, "files");
+    if (r == 0 && values[FILES])
+        r = job_decode_files(values[FILES], path, &helper->files, &helper->file_count, fault);
+    return r;
+}
+
+static int decode_checker(const json_t *object, struct program_spec *spec, struct fault *fault)
+{
     if (spec->call)
         return fault_set(fault, "job.checker: a job with call compares values, and has none");
     if (spec->compare)
         return fault_set(fault, "job.compare: the checker compares; only one of them may");
-    int r = fields_decode(object, "job.checker", table, FIELDS, values, fault);
-    if (r < 0)
-        return r;
-    struct program_helper *checker = spec->checker = calloc(1, sizeof(*checker));
-    if (!checker)
-        return -ENOMEM;
-    r = decode_language(values[LANGUAGE], "job.checker.language", &checker->language, fault);
-    if (r == 0)
-        r = job_copy_string(values[CODE], &checker->code);
-    if (r == 0 && values[FILES])
-        r = job_decode_files(values[FILES], "job.checker.files", &checker->files,
-                             &checker->file_count, fault);
-    return r;
+    return decode_helper(object, "checker", &spec->checker, fault);
+}
+
+static int decode_interactor(const json_t *object, struct program_spec *spec, struct fault *fault)
+{
+    if (spec->call)
+        return fault_set(fault, "job.interactor: a job with call compares values, and has none");
+    if (spec->compare)
+        return fault_set(fault, "job.compare: the interactor judges; only one of them may");
+    if (spec->checker)
+        return fault_set(fault, "job.checker: the interactor judges; only one of them may");
+    return decode_helper(object, "interactor", &spec->interactor, fault);
 }
 
 static int decode_compile_limits(const json_t *object, const struct limits *ceilings,
@@ -237,18 +266,18 @@ static const struct field program_fields[PROGRAM_FIELDS] = {
 };
 _Static_assert(PROGRAM_FIELDS <= JOB_FIELDS_MAX, "JOB_FIELDS_MAX");
 
-static int decode_judging(const json_t *const values[], struct program_spec *spec,
-                          struct fault *fault)
+static int decode_judging(const json_t *const values[], const struct request_policy *policy,
+                          struct program_spec *spec, struct fault *fault)
 {
     int r = 0;
-    if (values[PROGRAM_INTERACTOR])
-        return fault_set(fault, "job.interactor: this daemon runs no interactors");
     if (values[PROGRAM_STOP])
         r = decode_stop(values[PROGRAM_STOP], &spec->all, fault);
     if (r == 0 && values[PROGRAM_COMPARE])
-        r = decode_compare(values[PROGRAM_COMPARE], spec, fault);
+        r = decode_compare(values[PROGRAM_COMPARE], policy, spec, fault);
     if (r == 0 && values[PROGRAM_CHECKER])
         r = decode_checker(values[PROGRAM_CHECKER], spec, fault);
+    if (r == 0 && values[PROGRAM_INTERACTOR])
+        r = decode_interactor(values[PROGRAM_INTERACTOR], spec, fault);
     return r;
 }
 
@@ -274,7 +303,7 @@ static int decode_program(const json_t *const values[], const struct request_pol
     if (r == 0 && values[PROGRAM_CALL])
         r = decode_call(values[PROGRAM_CALL], spec, fault);
     if (r == 0)
-        r = decode_judging(values, spec, fault);
+        r = decode_judging(values, policy, spec, fault);
     if (r == 0)
         r = decode_tests(values[PROGRAM_TESTS], ceilings, spec, fault);
     if (r == 0 && values[PROGRAM_COMPILE_LIMITS])

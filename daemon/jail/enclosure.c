@@ -291,6 +291,14 @@ void enclosure_restart_pids(const struct enclosure *c, enum enclosure_pids from)
         (void)!pwrite(c->last_pid, text, (size_t)n, 0);
 }
 
+rlim_t enclosure_limit_account(struct enclosure *c, const struct link_job *request)
+{
+    if (layer_in(c->layers, LAYER_USER_NAMESPACE) || !layer_in(c->layers, LAYER_RLIMITS) ||
+        request->cgroup_counts)
+        return RLIM_INFINITY;
+    return account_limit(&c->account, request->limits.of[LIMIT_PROCESSES]);
+}
+
 /* --- all of it ----------------------------------------------------------------------------- */
 
 int enclosure_build(struct enclosure *c, const struct link_setup *setup, char *const *readable,
@@ -387,7 +395,7 @@ static int show_readable(struct enclosure *c, char *const *paths)
     return 0;
 }
 
-int enclosure_enter_twin(struct enclosure *c, const char **ret_step)
+int enclosure_enter_twin(struct enclosure *c, bool is_apart, const char **ret_step)
 {
     *ret_step = "hiding the bench of an earlier job";
     int r = hide_bench(c);
@@ -397,7 +405,7 @@ int enclosure_enter_twin(struct enclosure *c, const char **ret_step)
     }
     if (r == 0) {
         *ret_step = "separating its directories";
-        r = work_enter_twin(&c->work);
+        r = work_enter_twin(&c->work, is_apart);
     }
     if (r == 0 && c->ruleset >= 0) {
         *ret_step = "making its Landlock ruleset";

@@ -8,6 +8,7 @@
  * An `enclosure` is what one jail built around itself. (A `confinement`, daemon/confine, is what
  * all jails of one configuration share.) */
 
+#include "account.h"
 #include "link.h"
 #include "view.h"
 #include "work.h"
@@ -28,7 +29,8 @@ struct enclosure {
     char *const *readable; /* host paths that every job may read; borrowed */
     int socket_count;      /* see sockets.h; -1: jobs share a network namespace with others */
     uint64_t sockets;      /* before any job */
-    int last_pid;          /* sets the pid after which the next are looked for; -1: no means to */
+    struct account account;
+    int last_pid; /* sets the pid after which the next are looked for; -1: no means to */
 
     /* The host directory that the view shows at VIEW_BENCH; an empty path: none. */
     char bench[PATH_MAX];
@@ -45,9 +47,10 @@ int enclosure_build(struct enclosure *enclosure, const struct link_setup *setup,
                     struct link_notice *notice, const char **ret_step);
 
 /* Makes ENCLOSURE, of which this process has a copy in namespaces of its own (twin.h), that of a
- * twin, which shows its jobs neither bench nor readable paths of their own. On failure returns a
- * negative errno and names the step in *ret_step. */
-int enclosure_enter_twin(struct enclosure *enclosure, const char **ret_step);
+ * twin, which shows its jobs neither bench nor readable paths of their own, nor, if it IS_APART,
+ * the working directory of its jail. On failure returns a negative errno and names the step in
+ * *ret_step. */
+int enclosure_enter_twin(struct enclosure *enclosure, bool is_apart, const char **ret_step);
 
 /* Returns 0 if no socket that a job has made is left, once no process of it lives; otherwise
  * -EBUSY. OWN: number of sockets that the jail has made since enclosure_build(). */
@@ -62,6 +65,10 @@ enum enclosure_pids {
 /* Starts to number processes as for the first job: so none learns how many others have started. Has
  * no effect where the kernel does not let the jail do that. */
 void enclosure_restart_pids(const struct enclosure *enclosure, enum enclosure_pids from);
+
+/* Returns the RLIMIT_NPROC of a job that no user namespace counts apart; RLIM_INFINITY if there is
+ * none, as its cgroup counts or nothing is to be limited. May fork (account.h). */
+rlim_t enclosure_limit_account(struct enclosure *enclosure, const struct link_job *request);
 
 /* Shows a job its bench, hides that of the previous job, and shows the other paths that it may
  * read. On failure *ret_stage says which of these failed. */

@@ -27,6 +27,7 @@
 #include "collect.h"
 #include "enclosure.h"
 #include "idmap.h"
+#include "joined.h"
 #include "link.h"
 #include "run_delay.h"
 #include "start.h"
@@ -77,6 +78,7 @@ struct jailed_job {
     bool warm;
     struct link_lists lists;
     struct twin_ends ends; /* of the wire, until the program has them */
+    struct joined joined;
     uint64_t memory_bytes; /* limit of its tree that the jail enforces; 0: none */
     bool took_too_much;    /* it was killed for that */
     bool lacked_room;      /* the host's file system was full when the jail looked */
@@ -85,21 +87,22 @@ struct jailed_job {
     uint64_t collect_max;
 };
 
-/* Writes the job's files into its work directory. */
-static int unpack(const struct jail *jail, const struct link_job *request,
-                  const int fds[LINK_JOB_FDS])
+/* Writes the files of the job's programs into their work directories. */
+static int unpack(struct jail *jail, const struct link_job *request, const int fds[LINK_JOB_FDS])
 {
-    int cwd = jail->lockdown.cwd, r = 0;
-    bool has_files = fds[LINK_FILES] >= 0 && request->candidate_argc == 0;
-    if (!has_files && fds[LINK_PREPARED] < 0)
+    const bool is_joined = request->is_joined == 1;
+    bool has_files = request->candidate_argc == 0 || is_joined; /* otherwise they are the code */
+    int files = has_files ? fds[LINK_FILES] : -1, cwd = -1;
+    if (files < 0 && fds[LINK_PREPARED] < 0 && !is_joined)
         return 0;
+    int r = is_joined ? work_begin_candidate(&jail->enclosure.work, request->job_no, &cwd) : 0;
     /* They belong to the job, whose uid may be another than the jail's. */
     if (layer_in(jail->enclosure.layers, LAYER_OWN_UID))
         (void)setfsuid(IDMAP_JOB);
-    if (has_files)
-        r = work_unpack(cwd, fds[LINK_FILES], false);
-    if (r == 0 && fds[LINK_PREPARED] >= 0)
-        r = work_unpack(cwd, fds[LINK_PREPARED], true);
+    if (r == 0)
+        r = work_unpack(jail->lockdown.cwd, files, fds[LINK_PREPARED]);
+    if (r == 0 && is_joined)
+        r = work_unpack(cwd, fds[LINK_CANDIDATE_FILES], fds[LINK_CANDIDATE_PREPARED]);
     (void)setfsuid(geteuid());
     return r;
 }
@@ -140,8 +143,9 @@ static int prepare(struct jail *jail, const struct link_job *request, const int 
         .pass = enclosure->pass,
         .gives_up_pass = enclosure->gives_up_pass,
         .cgroup_counts = request->cgroup_counts,
+        .account_limit = enclosure_limit_account(enclosure, request),
         .any_address_space = request->any_address_space == 1,
-        .limits = &request->limits,
+        .limits = request->is_joined == 1 ? &request->own_limits : &request->limits,
         .ceilings = jail->ceilings,
         .argv = job->lists.argv,
         .envp = job->lists.envp,
@@ -157,12 +161,14 @@ static int make_twin(struct jail *jail, const struct link_job *request, const in
     const struct jail_interpreter *interpreter = jail->start.interpreter;
     const struct twin_parts parts = {&jail->enclosure, &jail->start, jail->ceilings, jail->strings};
     if (request->candidate_argc == 0)
-        return 0;
+        return request->is_joined == 1 ? -EPROTO : 0;
+    if (request->is_joined == 1)
+        return twin_make(&jail->twin, &parts, true, fds);
     if (fds[LINK_CODE] < 0)
         return -EPROTO;
     if (interpreter)
         interpreter->learn(fds[LINK_CODE]);
-    return twin_make(&jail->twin, &parts, fds);
+    return twin_make(&jail->twin, &parts, false, fds);
 }
 
 /* Has the twin start the candidate of a pair, and gives the job's process its ends of the pipes. */
@@ -172,6 +178,12 @@ static int begin_candidate(struct jail *jail, const struct link_job *request,
     if (request->candidate_argc == 0)
         return 0;
     int r = twin_begin(&jail->twin, request, jail->strings, fds, &job->ends);
+    if (request->is_joined == 1) {
+        jail->lockdown.fds[STDIN_FILENO] = job->ends.wire_read;
+        jail->lockdown.fds[STDOUT_FILENO] = job->ends.wire_write;
+        joined_begin(&job->joined, &job->ends);
+        return r;
+    }
     jail->lockdown.fds[LINK_PAIR_READ] = job->ends.wire_read;
     jail->lockdown.fds[LINK_PAIR_WRITE] = job->ends.wire_write;
     jail->lockdown.fds[LINK_PAIR_STATUS] = job->ends.status;
@@ -218,7 +230,8 @@ static bool ends_at_once(const struct jailed_job *job, uint64_t wall_clock_ms)
 static bool begin(const struct jail *jail, const struct link_job *request, struct jailed_job *job,
                   bool *ret_over, struct lockdown_error *ret_error)
 {
-    *ret_over = ends_at_once(job, request->limits.of[LIMIT_WALL_CLOCK]);
+    /* Of a joined pair, the other program may go on. */
+    *ret_over = request->is_joined != 1 && ends_at_once(job, request->limits.of[LIMIT_WALL_CLOCK]);
     if (!*ret_over)
         start_await(&jail->start);
     *ret_error = jail->start.status->error;
@@ -248,9 +261,17 @@ static bool answer_question(struct jail *jail, const struct jailed_job *job, uin
     return link_send_notice(jail->link, &notice, -1) == 0;
 }
 
-/* Receives what the supervisor sends while JOB runs: a question, which it answers, or a job,
- * which it hands back. Returns false if nothing valid arrived. */
-static bool hear_supervisor(struct jail *jail, const struct jailed_job *job)
+/* Ends JOB's program, and the other one of a joined pair with it; clean_up() sees to the rest. */
+static void stop_job(struct jailed_job *job)
+{
+    job->joined.is_stopped = true;
+    if (!job->joined.is_program_over)
+        (void)kill(job->pid, SIGKILL);
+}
+
+/* Receives what the supervisor sends while JOB runs: a question, which it answers, an order to end
+ * it, or a job, which it hands back. Returns false if nothing valid arrived. */
+static bool hear_supervisor(struct jail *jail, struct jailed_job *job)
 {
     static char strings[LINK_STRINGS_MAX]; /* jail->strings belong to the running job */
     struct link_job request;
@@ -258,6 +279,10 @@ static bool hear_supervisor(struct jail *jail, const struct jailed_job *job)
     int r = link_receive_job(jail->link, &request, strings, fds);
     if (r == LINK_ASKED)
         return answer_question(jail, job, request.job_no);
+    if (r == LINK_TOLD_TO_STOP && request.job_no == job->number)
+        stop_job(job);
+    if (r == LINK_TOLD_TO_STOP)
+        return true;
     if (r <= 0)
         return false;
     explicit_bzero(strings, request.strings_length); /* the next job may be a copy of this memory */
@@ -280,34 +305,45 @@ static int look_at_limits(const struct jail *jail, struct jailed_job *job)
     uint64_t began_ns = clock_now_ns();
     if (tree_memory_exceeds(jail->enclosure.view.proc, jail->twin.pid, job->memory_bytes)) {
         job->took_too_much = true;
-        (void)kill(job->pid, SIGKILL); /* clean_up() kills the others */
+        stop_job(job);
     }
     uint64_t took_ms = (clock_now_ns() - began_ns) / NS_PER_MS;
     return (int)MAX(LOOK_MS, took_ms * LOOK_SHARE);
 }
 
-/* Waits until the program has ended or the supervisor sends something. Returns whether it ended. */
+/* Waits until a program has ended or the supervisor sends something. Returns whether it does. */
 static bool wait_for_any(struct jail *jail, struct jailed_job *job)
 {
-    struct pollfd fds[2] = {
-        {.fd = job->pidfd, .events = POLLIN},
+    struct joined *joined = &job->joined;
+    struct pollfd fds[] = {
+        {.fd = joined->is_program_over ? -1 : job->pidfd, .events = POLLIN},
         {.fd = jail->link, .events = POLLIN},
+        {.fd = joined->ends.status, .events = POLLIN},
     };
     int n;
     do {
         n = poll(fds, ARRAY_SIZE(fds), look_at_limits(jail, job));
-    } while (n == 0 || (n < 0 && errno == EINTR));
-    return fds[0].revents != 0;
+    } while ((n == 0 || (n < 0 && errno == EINTR)) && !joined_is_over(joined));
+    if (n <= 0)
+        return false;
+    if (fds[2].revents) /* first: of two that ended together, the candidate was */
+        joined_note_candidate(joined);
+    if (fds[0].revents)
+        joined_note_program(joined, job->pid);
+    return fds[1].revents != 0;
 }
 
 /* Waits for the program's end. Kills the program if the supervisor goes away or sends anything but
  * a job or a question. Returns false if the jail must exit. */
 static bool wait_for_end(struct jail *jail, struct jailed_job *job)
 {
-    do {
-        if (wait_for_any(jail, job))
+    bool is_heard = true;
+    while (is_heard) {
+        bool hears = wait_for_any(jail, job);
+        if (joined_is_over(&job->joined))
             return true;
-    } while (hear_supervisor(jail, job));
+        is_heard = !hears || hear_supervisor(jail, job);
+    }
     struct pollfd end = {.fd = job->pidfd, .events = POLLIN};
     (void)kill(job->pid, SIGKILL);
     while (poll(&end, 1, -1) < 0 && errno == EINTR)
@@ -335,12 +371,13 @@ static int collect(const struct jail *jail, const struct jailed_job *job)
 
 /* Kills the rest of the tree and empties the work directory. Returns false if something is left, so
  * that the next job would not find the first state. */
-static bool clean_up(struct jail *jail, const struct jailed_job *job, struct link_notice *notice)
+static bool clean_up(struct jail *jail, struct jailed_job *job, struct link_notice *notice)
 {
+    joined_end(&job->joined, &notice->candidate);
     struct enclosure *enclosure = &jail->enclosure;
     struct children_usage usage = {.cpu_us = notice->cpu_us,
                                    .max_rss_bytes = notice->max_rss_bytes};
-    bool killed = twin_end(&jail->twin, &usage, &notice->run_delay_ns);
+    bool killed = twin_end(&jail->twin, &usage, &notice->run_delay_ns, &notice->candidate);
     if (layer_in(enclosure->layers, LAYER_TREE_KILL))
         killed = children_kill_all(TREE_KILL_MS, jail->twin.pid, &usage) && killed;
     if (!killed)
@@ -403,8 +440,11 @@ static bool bounds_memory(const struct jail *jail, const struct link_job *reques
 /* Runs one job, from its message to its last notice. Returns false if the jail must exit. */
 static bool run_job(struct jail *jail, const struct link_job *request, int fds[LINK_JOB_FDS])
 {
-    struct jailed_job job = {
-        .number = request->job_no, .pidfd = -1, .ends = TWIN_ENDS_NULL, .collected = -1};
+    struct jailed_job job = {.number = request->job_no,
+                             .pidfd = -1,
+                             .ends = TWIN_ENDS_NULL,
+                             .joined = JOINED_NULL,
+                             .collected = -1};
     struct lockdown_error error = {0};
     bool over = false, started = spawn(jail, request, fds, &job, &error);
     _cleanup_close_ int collected = TAKE_FD(fds[LINK_COLLECTED]);
@@ -545,7 +585,7 @@ int jail_main(int argc, char **argv, const struct jail_interpreter *interpreter)
     int fds[LINK_JOB_FDS];
     int received;
     while ((received = link_receive_job(jail.link, &request, jail.strings, fds)) > 0) {
-        if (received == LINK_ASKED)
+        if (received == LINK_ASKED || received == LINK_TOLD_TO_STOP)
             continue; /* about a job that has just ended */
         bool wanted = run_job(&jail, &request, fds);
         /* The next job may be a copy of this memory. */

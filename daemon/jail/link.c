@@ -115,9 +115,9 @@ static void close_all(const int *fds, size_t count)
         close_fd(fds[i]);
 }
 
-/* Receives HEADER and STRINGS with up to MAX descriptors. Returns 1; LINK_ASKED for a question,
- * with the beginning of HEADER; 0 at end of file, or -EPROTO; the caller owns descriptors only
- * on 1. */
+/* Receives HEADER and STRINGS with up to MAX descriptors. Returns 1; LINK_ASKED for a question or
+ * an order to stop, with the beginning of HEADER; 0 at end of file, or -EPROTO; the caller owns
+ * descriptors only on 1. */
 static int receive_message(int fd, struct iovec header, char *strings, int *fds, size_t max,
                            size_t *ret_length, size_t *ret_count)
 {
@@ -181,11 +181,20 @@ int link_send_job(int fd, const struct link_job *job, const char *strings,
     return send_packet(fd, iov, ARRAY_SIZE(iov), sent, count);
 }
 
-int link_send_question(int fd, uint64_t job_no)
+static int send_question(int fd, struct link_question question)
 {
-    struct link_question question = {.job_no = job_no};
     struct iovec iov = {.iov_base = &question, .iov_len = sizeof(question)};
     return send_packet(fd, &iov, 1, NULL, 0);
+}
+
+int link_send_question(int fd, uint64_t job_no)
+{
+    return send_question(fd, (struct link_question){.job_no = job_no});
+}
+
+int link_send_stop(int fd, uint64_t job_no)
+{
+    return send_question(fd, (struct link_question){.job_no = job_no, .is_stop = 1});
 }
 
 int link_receive_job(int fd, struct link_job *ret_job, char *strings, int ret_fds[LINK_JOB_FDS])
@@ -194,17 +203,23 @@ int link_receive_job(int fd, struct link_job *ret_job, char *strings, int ret_fd
     /* A question arrives in the job's first bytes. */
     _Static_assert(offsetof(struct link_job, job_no) == offsetof(struct link_question, job_no),
                    "both begin with the number of a job");
-    struct link_job job;
+    union {
+        struct link_job job;
+        struct link_question question;
+    } got;
     int fds[LINK_JOB_FDS];
     size_t length = 0, count = 0;
-    struct iovec header = {.iov_base = &job, .iov_len = sizeof(job)};
+    struct iovec header = {.iov_base = &got.job, .iov_len = sizeof(got.job)};
     int r = receive_message(fd, header, strings, fds, LINK_JOB_FDS, &length, &count);
     if (r <= 0)
         return r;
     if (r == LINK_ASKED) {
-        ret_job->job_no = job.job_no;
-        return r;
+        if (got.question.is_stop > 1)
+            return -EPROTO;
+        ret_job->job_no = got.question.job_no;
+        return got.question.is_stop ? LINK_TOLD_TO_STOP : LINK_ASKED;
     }
+    const struct link_job job = got.job;
     if (job.strings_length != length || (job.fd_mask & standard) != standard ||
         (job.fd_mask & ~known) || (size_t)__builtin_popcount(job.fd_mask) != count) {
         close_all(fds, count);
@@ -272,7 +287,8 @@ int link_split_job(const struct link_job *job, char *strings, struct link_lists 
         split(&at, end, job->envc, ret->envp) < 0 || split(&at, end, job->has_bench, bench) < 0 ||
         split(&at, end, job->readable_count, ret->readable) < 0 ||
         split(&at, end, job->candidate_argc, ret->candidate) < 0 ||
-        split(&at, end, job->collect_count, ret->collect) < 0 || at != end)
+        split(&at, end, job->collect_count, ret->collect) < 0 ||
+        split(&at, end, job->candidate_envc, ret->candidate_envp) < 0 || at != end)
         return -EPROTO;
     ret->bench = bench[0];
     return 0;

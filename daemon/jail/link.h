@@ -63,7 +63,8 @@ struct link_setup_lists {
 };
 
 /* A job. Strings follow, each with its NUL: arguments, environment, the bench (one or none),
- * readable paths, the arguments of a candidate, and patterns of the files to collect.
+ * readable paths, the arguments of a candidate, patterns of the files to collect, and the
+ * environment of a candidate that is joined.
  *
  * A job with a candidate is a pair of programs: this one, which judges, in the jail, and the
  * candidate in the jail's twin (twin.h). They share the working directory and two pipes, the wire.
@@ -77,7 +78,18 @@ struct link_setup_lists {
  *     6       their code, if the program is executed; closed where an interpreter has learnt it
  *
  * A candidate that exits with LINK_PAIR_AGAIN is followed by another program in its place, whose
- * role is LINK_PAIR_SECOND; nothing that the first has started lives then. */
+ * role is LINK_PAIR_SECOND; nothing that the first has started lives then.
+ *
+ * A joined pair is another thing: two programs that know nothing of jails, each of which has the
+ * other's stdout for its stdin. They share the wire alone: each has a working directory, files, an
+ * environment and limits of its own. Their descriptors:
+ *
+ *     0, 1    the wire
+ *     2       of the program in the jail: the job's stderr; of the candidate: the job's stdout
+ *
+ * A joined pair is over when both have ended, or the program in the jail has failed. Until then it
+ * counts as running. The candidate can go on writing after the program in the jail has ended well:
+ * nobody reads that. */
 struct link_job {
     uint64_t job_no;
     struct limits limits;
@@ -90,6 +102,7 @@ struct link_job {
     uint32_t readable_count;
     uint32_t candidate_argc; /* 0: no candidate */
     uint32_t collect_count;
+    uint32_t candidate_envc; /* of a joined pair */
     uint32_t strings_length;
     uint32_t cgroup_counts;        /* 1: the cgroup limits processes and counts refused forks */
     uint32_t cgroup_bounds_memory; /* 1: the cgroup limits memory; otherwise the jail looks */
@@ -97,6 +110,12 @@ struct link_job {
     uint32_t warm;                 /* 1: run in a fork of the jail's interpreter if that takes it */
     uint32_t fd_mask; /* bits of enum link_job_fd: descriptors that accompany it; always the first
                          three */
+
+    /* Of a joined pair; `limits` are those of both together. */
+    uint32_t is_joined; /* 1: it is one */
+    uint32_t candidate_any_address_space;
+    uint32_t candidate_warm;
+    struct limits own_limits, candidate_limits;
 };
 
 enum link_job_fd {
@@ -109,6 +128,8 @@ enum link_job_fd {
     LINK_CGROUP,           /* the cgroup in which the job starts */
     LINK_PREPARED,         /* more files, of which those are left out whose names LINK_FILES has */
     LINK_COLLECTED, /* memory that the jail writes the collected files to: link_file records */
+    LINK_CANDIDATE_FILES, /* of a joined pair: as LINK_FILES and LINK_PREPARED, for the candidate */
+    LINK_CANDIDATE_PREPARED,
     LINK_JOB_FDS,
 
     /* With a candidate, files are its code. */
@@ -137,9 +158,10 @@ enum {
 /* Runs the code up to its first NUL, which finds the rest by itself. */
 #define LINK_PAIR_BOOT "import os\nexec(os.pread(6, 65536, 0).partition(b'\\0')[0])"
 
-/* How long has the job that runs waited for a CPU? */
+/* How long has the job that runs waited for a CPU? Or: it must end now. */
 struct link_question {
     uint64_t job_no;
+    uint64_t is_stop; /* 1: end it; there is no answer but ENDED */
 };
 
 /* Header before each file's name (without NUL) and content. */
@@ -157,6 +179,9 @@ struct link_file {
 
 /* Why a file that was to be collected is left out. */
 #define LINK_LEFT_OUT (1u << 31)
+
+/* The step of the view that fails where a container engine covers parts of /proc. */
+#define LINK_STEP_PROC "mounting /proc"
 enum link_left {
     LINK_LEFT_MISSING,   /* there is no file of that name */
     LINK_LEFT_IRREGULAR, /* a link, a directory, a pipe, a socket or a device */
@@ -172,6 +197,7 @@ struct link_lists {
     char *argv[LINK_LIST_MAX + 1], *envp[LINK_LIST_MAX + 1], *readable[LINK_LIST_MAX + 1];
     char *bench; /* NULL: none */
     char *candidate[LINK_LIST_MAX + 1], *collect[LINK_LIST_MAX + 1];
+    char *candidate_envp[LINK_LIST_MAX + 1];
 };
 
 enum link_notice_type {
@@ -207,6 +233,25 @@ enum link_stage {
 
 const char *link_stage_name(enum link_stage stage);
 
+/* What became of the candidate of a joined pair. */
+enum link_candidate_end {
+    LINK_CANDIDATE_NONE,
+    LINK_CANDIDATE_ENDED,   /* by itself */
+    LINK_CANDIDATE_STOPPED, /* it was running when the pair was over */
+    LINK_CANDIDATE_FAILED,  /* it could not be started: stage and error */
+    LINK_CANDIDATE_LOST,    /* nobody can tell */
+    LINK_CANDIDATE_ENDS,
+};
+
+struct link_candidate {
+    uint32_t end;
+    uint32_t was_first; /* 1: the jail saw its end before that of the other program */
+    uint32_t stage;
+    int32_t error;
+    int32_t wait_status;
+    uint64_t cpu_us, max_rss_bytes;
+};
+
 struct link_notice {
     uint32_t type;
     uint32_t stage;        /* FAILED */
@@ -228,6 +273,8 @@ struct link_notice {
     uint64_t run_delay_ns;  /* ENDED, SECOND: time that the program that ended was runnable without
                                a CPU; TIMES: the sum over all threads of its tree; UINT64_MAX: not
                                known */
+    struct link_candidate
+        candidate; /* ENDED of a joined pair; its times are among the above, too */
     int32_t layer_errors[LAYER_COUNT]; /* READY: errno of each layer that was wanted and failed */
     char view_step[64];    /* READY: failed step in making the view; FAILED without a job: failed
                               step of the set-up; the NUL may be missing */
@@ -250,13 +297,18 @@ int link_send_job(int fd, const struct link_job *job, const char *strings,
 /* Asks about job JOB_NO. 0 or a negative errno, as link_send_job(). */
 int link_send_question(int fd, uint64_t job_no);
 
-/* link_receive_job() has received a question. */
+/* Tells the jail to end job JOB_NO, whose program may have ended, but not what is joined with it.
+ * 0 or a negative errno, as link_send_job(). */
+int link_send_stop(int fd, uint64_t job_no);
+
+/* link_receive_job() has received a question, or that the job must end. */
 #define LINK_ASKED 2
+#define LINK_TOLD_TO_STOP 3
 
 /* Receives a job into *ret_job and STRINGS (LINK_STRINGS_MAX bytes). The caller owns ret_fds, in
- * which descriptors that did not come are -1. Returns 1 for a job; LINK_ASKED for a question about
- * ret_job->job_no, with nothing else set and no descriptors; 0 if the other end is closed; -EPROTO
- * for an invalid message. */
+ * which descriptors that did not come are -1. Returns 1 for a job; LINK_ASKED or LINK_TOLD_TO_STOP
+ * about ret_job->job_no, with nothing else set and no descriptors; 0 if the other end is closed;
+ * -EPROTO for an invalid message. */
 int link_receive_job(int fd, struct link_job *ret_job, char *strings, int ret_fds[LINK_JOB_FDS]);
 
 /* Sends a notice, with PIDFD (borrowed) unless that is -1. 0 or a negative errno. */

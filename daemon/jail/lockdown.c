@@ -131,10 +131,9 @@ static bool set_limits(const struct lockdown *lockdown)
      * evidence. So let the cgroup's limit be met first. */
     if (lockdown->cgroup_counts)
         processes *= 2;
-    /* Outside of a user namespace of its own, the kernel would count everything that the account
-     * runs. */
-    if (layer_in(lockdown->layers, LAYER_USER_NAMESPACE) &&
-        !limit(most, RLIMIT_NPROC, processes, processes))
+    if (!layer_in(lockdown->layers, LAYER_USER_NAMESPACE))
+        processes = lockdown->account_limit;
+    if (!limit(most, RLIMIT_NPROC, processes, processes))
         return false;
     return (lockdown->any_address_space ||
             limit(most, RLIMIT_AS, of[LIMIT_MEMORY], of[LIMIT_MEMORY])) &&

@@ -18,17 +18,19 @@ struct lockdown_error {
 };
 
 struct lockdown {
-    uint32_t layers;        /* bits of enum layer: layers in force */
-    int cwd;                /* the work directory; becomes the working directory */
-    int fds[LOCKDOWN_FDS];  /* become 0, 1, 2, ...; above those, as the jail sees to; -1: none */
-    unsigned fd_count;      /* of them in use; the first three always are */
-    unsigned processes;     /* of jails with the job's identity */
-    int ruleset;            /* Landlock ruleset; -1: none */
-    bool own_cgroup;        /* the job is alone in its cgroup, which becomes the root of its cgroup
-                               namespace */
-    int enter_cgroup;       /* that cgroup, if the process was not started in it; -1 otherwise */
-    uint64_t pass;          /* see mounts.h */
-    bool cgroup_counts;     /* the cgroup limits the number of processes */
+    uint32_t layers;       /* bits of enum layer: layers in force */
+    int cwd;               /* the work directory; becomes the working directory */
+    int fds[LOCKDOWN_FDS]; /* become 0, 1, 2, ...; above those, as the jail sees to; -1: none */
+    unsigned fd_count;     /* of them in use; the first three always are */
+    unsigned processes;    /* of jails with the job's identity */
+    int ruleset;           /* Landlock ruleset; -1: none */
+    bool own_cgroup;       /* the job is alone in its cgroup, which becomes the root of its cgroup
+                              namespace */
+    int enter_cgroup;      /* that cgroup, if the process was not started in it; -1 otherwise */
+    uint64_t pass;         /* see mounts.h */
+    bool cgroup_counts;    /* the cgroup limits the number of processes */
+    rlim_t account_limit;  /* RLIMIT_NPROC where no user namespace counts the job apart (account.h);
+                              RLIM_INFINITY: as the jail has it */
     bool any_address_space; /* RLIMIT_AS stays as the jail has it */
     bool gives_up_pass;     /* the job must give up the pass and the calls that it opens */
     const struct limits *limits;

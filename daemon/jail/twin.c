@@ -111,26 +111,30 @@ static enum stop await_end(struct candidate *candidate, int link)
     }
 }
 
+/* Starts it. *ret_stage says how far that came. */
 static int start_candidate(const struct twin_parts *parts, const struct link_job *request,
                            const struct link_lists *lists, const int fds[LINK_PAIR_FDS], int cgroup,
-                           struct candidate *candidate)
+                           struct candidate *candidate, uint32_t *ret_stage)
 {
+    const bool joined = request->is_joined == 1;
     struct enclosure *enclosure = parts->enclosure;
     struct start *start = parts->start;
     _cleanup_close_ int ruleset = -1;
     struct lockdown lockdown = {
         .layers = enclosure->layers,
-        .fd_count = LINK_PAIR_FDS,
+        .fd_count = joined ? LINK_STANDARD_FDS : LINK_PAIR_FDS,
         .processes = JAILS,
         .own_cgroup = cgroup >= 0,
         .enter_cgroup = -1,
         .pass = enclosure->pass,
         .gives_up_pass = enclosure->gives_up_pass,
         .cgroup_counts = request->cgroup_counts,
-        .limits = &request->limits,
+        .account_limit = enclosure_limit_account(enclosure, request),
+        .any_address_space = request->candidate_any_address_space == 1,
+        .limits = joined ? &request->candidate_limits : &request->limits,
         .ceilings = parts->ceilings,
         .argv = lists->candidate,
-        .envp = lists->envp,
+        .envp = joined ? lists->candidate_envp : lists->envp,
     };
     memcpy(lockdown.fds, fds, sizeof(lockdown.fds));
     int r = work_join(&enclosure->work, request->job_no, &lockdown.cwd);
@@ -140,17 +144,21 @@ static int start_candidate(const struct twin_parts *parts, const struct link_job
         return r;
     lockdown.ruleset = ruleset >= 0 ? ruleset : enclosure->ruleset;
     enclosure_restart_pids(enclosure, ENCLOSURE_PIDS_OF_JOB);
-    pid_t pid = start_job(start, &lockdown, cgroup, request->warm, &candidate->pidfd);
+    bool warm = joined ? request->candidate_warm == 1 : request->warm == 1;
+    *ret_stage = LINK_STAGE_FORK;
+    pid_t pid = start_job(start, &lockdown, cgroup, warm, &candidate->pidfd);
     if (pid < 0)
         return pid;
     candidate->pid = pid;
     start_await(start);
+    *ret_stage = start->status->error.stage;
     return -start->status->error.error;
 }
 
 /* Starts the candidate with the ends of its pipes; IS_SECOND: the one after it. */
 static int begin(const struct twin_parts *parts, int code, const struct link_job *request,
-                 const int fds[LINK_JOB_FDS], bool is_second, struct candidate *candidate)
+                 const int fds[LINK_JOB_FDS], bool is_second, struct candidate *candidate,
+                 uint32_t *ret_stage)
 {
     static char second[] = LINK_PAIR_SECOND;
     struct link_lists lists;
@@ -165,10 +173,14 @@ static int begin(const struct twin_parts *parts, int code, const struct link_job
         return -errno;
     _cleanup_close_ int end = output[1];
     candidate->output.from = output[0];
-    const int of_program[LINK_PAIR_FDS] = {
+    const int of_pair[LINK_PAIR_FDS] = {
         input, end, end, fds[LINK_WIRE_READ], fds[LINK_WIRE_WRITE], -1, code,
     };
-    return start_candidate(parts, request, &lists, of_program, fds[LINK_CGROUP], candidate);
+    const int of_joined[LINK_PAIR_FDS] = {
+        fds[LINK_WIRE_READ], fds[LINK_WIRE_WRITE], end, -1, -1, -1, -1,
+    };
+    return start_candidate(parts, request, &lists, request->is_joined == 1 ? of_joined : of_pair,
+                           fds[LINK_CGROUP], candidate, ret_stage);
 }
 
 /* Ends the candidate, and enters its wait status, its usage and its waits. */
@@ -217,9 +229,10 @@ static void renew_wire(const int fds[LINK_JOB_FDS])
     explicit_bzero(dropped, sizeof(dropped)); /* the next candidate may be a copy of this memory */
 }
 
-static bool wants_second(const struct link_notice *notice)
+static bool wants_second(const struct link_job *request, const struct link_notice *notice)
 {
-    return WIFEXITED(notice->wait_status) && WEXITSTATUS(notice->wait_status) == LINK_PAIR_AGAIN;
+    return request->is_joined != 1 && WIFEXITED(notice->wait_status) &&
+           WEXITSTATUS(notice->wait_status) == LINK_PAIR_AGAIN;
 }
 
 /* Lets the judge see that nothing more comes over the wire. */
@@ -240,17 +253,19 @@ static bool run_program(const struct twin_parts *parts, int code, const struct l
         .output = {.from = -1, .to = fds[LINK_STDERR]},
     };
     struct children_usage usage = {notice->cpu_us, notice->max_rss_bytes};
-    int r = begin(parts, code, request, fds, is_second, &candidate);
+    int r = begin(parts, code, request, fds, is_second, &candidate, &notice->stage);
     notice->wait_status = 0;
+    notice->error = -r;
     if (r < 0) {
-        complain("starting a candidate", -r);
+        if (request->is_joined != 1) /* a joined one is no program of ours */
+            complain("starting a candidate", -r);
         fds[LINK_STATUS] = close_fd(fds[LINK_STATUS]); /* the judge sees that it is lost */
     } else {
         *ret_stop = await_end(&candidate, LINK_FD);
     }
     if (candidate.pid > 0)
         end_candidate(parts->enclosure->view.proc, &candidate, &usage, notice);
-    bool is_last = *ret_stop != STOP_NOT_YET || is_second || !wants_second(notice);
+    bool is_last = *ret_stop != STOP_NOT_YET || is_second || !wants_second(request, notice);
     if (is_last)
         hang_up(fds);
     if (r == 0 && is_last)
@@ -272,7 +287,7 @@ static bool run_candidate(const struct twin_parts *parts, int code, const struct
     struct link_notice notice = {.type = LINK_ENDED, .job_no = request->job_no};
     enum stop stop = STOP_NOT_YET;
     notice.leftover = !run_program(parts, code, request, fds, false, &notice, &stop);
-    if (stop == STOP_NOT_YET && !notice.leftover && wants_second(&notice)) {
+    if (stop == STOP_NOT_YET && !notice.leftover && wants_second(request, &notice)) {
         const struct link_notice second = {
             .type = LINK_SECOND, .job_no = request->job_no, .run_delay_ns = notice.run_delay_ns};
         (void)link_send_notice(LINK_FD, &second, -1);
@@ -287,13 +302,13 @@ static bool run_candidate(const struct twin_parts *parts, int code, const struct
 
 /* --- in the twin --------------------------------------------------------------------------- */
 
-/* Makes this copy of the jail the twin. Returns the code for its candidates, or a negative errno.
- */
-static int become_twin(const struct twin_parts *parts, int link, const int fds[LINK_JOB_FDS],
-                       const char **ret_step)
+/* Makes this copy of the jail the twin. Returns the code for its candidates, 0 if they have none,
+ * or a negative errno. */
+static int become_twin(const struct twin_parts *parts, int link, bool is_apart,
+                       const int fds[LINK_JOB_FDS], const char **ret_step)
 {
     *ret_step = "arranging its descriptors";
-    int code = fcntl(fds[LINK_CODE], F_DUPFD_CLOEXEC, LINK_PAIR_FDS);
+    int code = is_apart ? 0 : fcntl(fds[LINK_CODE], F_DUPFD_CLOEXEC, LINK_PAIR_FDS);
     if (code < 0 || dup3(link, LINK_FD, O_CLOEXEC) < 0)
         return -errno;
     close_fd(link);
@@ -307,16 +322,17 @@ static int become_twin(const struct twin_parts *parts, int link, const int fds[L
     *ret_step = "sharing memory with candidates";
     int r = start_init(parts->start);
     if (r == 0)
-        r = enclosure_enter_twin(parts->enclosure, ret_step);
+        r = enclosure_enter_twin(parts->enclosure, is_apart, ret_step);
     return r < 0 ? r : code;
 }
 
-_Noreturn static void live(const struct twin_parts *parts, int link, const int of_job[LINK_JOB_FDS])
+_Noreturn static void live(const struct twin_parts *parts, int link, bool is_apart,
+                           const int of_job[LINK_JOB_FDS])
 {
     struct link_job request;
     int fds[LINK_JOB_FDS];
     const char *step;
-    int code = become_twin(parts, link, of_job, &step);
+    int code = become_twin(parts, link, is_apart, of_job, &step);
     if (code < 0) {
         complain(step, -code);
         _exit(71);
@@ -405,7 +421,7 @@ static int clone_jail(struct twin *twin, const struct twin_parts *parts,
         interpreter->after_fork(); /* in both: the twin is what the jail is */
     if (pid == 0) {
         close_fd(ends[0]);
-        live(parts, ends[1], fds);
+        live(parts, ends[1], twin->is_apart, fds);
     }
     close_fd(ends[1]);
     if (pid < 0) {
@@ -417,14 +433,16 @@ static int clone_jail(struct twin *twin, const struct twin_parts *parts,
     return 0;
 }
 
-int twin_make(struct twin *twin, const struct twin_parts *parts, const int fds[LINK_JOB_FDS])
+int twin_make(struct twin *twin, const struct twin_parts *parts, bool is_apart,
+              const int fds[LINK_JOB_FDS])
 {
     struct enclosure *enclosure = parts->enclosure;
     assert(!twin->is_on);
-    if (twin_is_alive(twin))
+    if (twin_is_alive(twin) && twin->is_apart == is_apart)
         return 0;
-    end_twin(twin); /* it went with what a job had left */
-    int r = work_prepare_twin(&enclosure->work, &enclosure->view);
+    end_twin(twin); /* it went with what a job had left, or is of the other sort */
+    twin->is_apart = is_apart;
+    int r = work_prepare_twin(&enclosure->work, &enclosure->view, is_apart);
     if (r == 0)
         r = clone_jail(twin, parts, fds);
     work_forget_twin(&enclosure->work);
@@ -436,6 +454,8 @@ void twin_ends_close(struct twin_ends *ends)
     close_fd(ends->wire_read);
     close_fd(ends->wire_write);
     close_fd(ends->status);
+    close_fd(ends->candidate_read);
+    close_fd(ends->candidate_write);
     *ends = (struct twin_ends)TWIN_ENDS_NULL;
 }
 
@@ -449,11 +469,13 @@ int twin_begin(struct twin *twin, const struct link_job *request, const char *st
                 : 0;
     _cleanup_close_ int question_read = question[0], answer_write = answer[1],
                         status_write = status[1];
-    struct twin_ends ends = {answer[0], question[1], status[0]};
+    struct twin_ends ends = {answer[0], question[1], status[0], -1, -1};
     struct link_job job = *request;
     const int sent[LINK_JOB_FDS] = {
-        [LINK_WIRE_READ] = question_read, [LINK_WIRE_WRITE] = answer_write,
-        [LINK_STDERR] = fds[LINK_STDERR], [LINK_STATUS] = status_write,
+        [LINK_WIRE_READ] = question_read,
+        [LINK_WIRE_WRITE] = answer_write,
+        [LINK_STDERR] = fds[request->is_joined == 1 ? LINK_STDOUT : LINK_STDERR],
+        [LINK_STATUS] = status_write,
         [LINK_CGROUP] = fds[LINK_CGROUP],
     };
     job.fd_mask = (1u << LINK_STANDARD_FDS) - 1;
@@ -468,6 +490,10 @@ int twin_begin(struct twin *twin, const struct link_job *request, const char *st
     twin->is_on = true;
     twin->is_second = false;
     twin->first_delay_ns = 0;
+    if (request->is_joined == 1) {
+        ends.candidate_read = TAKE_FD(question_read);
+        ends.candidate_write = TAKE_FD(answer_write);
+    }
     *ret = ends;
     return 0;
 }
@@ -506,7 +532,8 @@ bool twin_runs_second(struct twin *twin)
     return twin->is_second;
 }
 
-bool twin_end(struct twin *twin, struct children_usage *usage, uint64_t *run_delay_ns)
+bool twin_end(struct twin *twin, struct children_usage *usage, uint64_t *run_delay_ns,
+              struct link_candidate *candidate)
 {
     struct link_notice notice;
     if (!twin->is_on)
@@ -516,9 +543,17 @@ bool twin_end(struct twin *twin, struct children_usage *usage, uint64_t *run_del
     twin->first_delay_ns = 0;
     bool is_well = send(twin->link, "", 1, MSG_NOSIGNAL) == 1 && hear_end(twin, &notice);
     if (!is_well) {
+        candidate->end = LINK_CANDIDATE_LOST;
         end_twin(twin);
         return false;
     }
+    if (notice.error != 0)
+        candidate->end = LINK_CANDIDATE_FAILED;
+    candidate->stage = notice.stage;
+    candidate->error = notice.error;
+    candidate->wait_status = notice.wait_status;
+    candidate->cpu_us = notice.cpu_us;
+    candidate->max_rss_bytes = notice.max_rss_bytes;
     usage->cpu_us += notice.cpu_us;
     twin->used_us += notice.cpu_us;
     usage->max_rss_bytes = MAX(usage->max_rss_bytes, notice.max_rss_bytes);

@@ -17,6 +17,7 @@
  * returns to view->own and attaches the clone (view_fetch(), view_attach()). Jobs cannot do this:
  * they hold neither descriptor and have no capability over any namespace. */
 #include "view.h"
+#include "link.h"
 #include "mounts.h"
 
 #include "proto/util.h"
@@ -232,7 +233,7 @@ static int populate(int root, const struct view_options *options, const char **r
                       MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
     }
     if (r == 0) {
-        *ret_step = "mounting /proc";
+        *ret_step = LINK_STEP_PROC;
         r = mount_proc(root, options->own_proc);
     }
     if (r == 0)

@@ -41,6 +41,7 @@ static const struct {
     [WORK_SHM] = {"shm", "/dev/shm", 01777},
     [WORK_TWIN_TMP] = {"twin-tmp", "/tmp", 01777},
     [WORK_TWIN_SHM] = {"twin-shm", "/dev/shm", 01777},
+    [WORK_TWIN_CWD] = {"twin-work", VIEW_WORK, 0700},
 };
 
 /* --- the tmpfs ----------------------------------------------------------------------------- */
@@ -245,31 +246,42 @@ int work_open_directory(struct work *work, const char *path)
     return work->top < 0 ? -errno : wipe_contents(work->top);
 }
 
-static int begin_directory(struct work *work, uint64_t job_no, int *ret_cwd)
+/* Opens the directory of job JOB_NO, or of what is joined with it, in the slot's directory. */
+static int open_job(const struct work *work, uint64_t job_no, bool is_candidate, bool makes)
 {
     char name[32];
-    (void)snprintf(name, sizeof(name), "job-%llu", (unsigned long long)job_no);
-    if (mkdirat(work->top, name, 0700) < 0)
+    (void)snprintf(name, sizeof(name), "%s-%llu", is_candidate ? "candidate" : "job",
+                   (unsigned long long)job_no);
+    if (makes && mkdirat(work->top, name, 0700) < 0)
         return -errno;
+    int fd = openat(work->top, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
+static int begin_directory(struct work *work, uint64_t job_no, int *ret_cwd)
+{
+    int fd = open_job(work, job_no, false, true);
+    if (fd < 0)
+        return fd;
     assert(work->job < 0); /* work_empty() has closed that of the job before */
-    work->job = openat(work->top, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    *ret_cwd = work->job;
-    return work->job < 0 ? -errno : 0;
+    *ret_cwd = work->job = fd;
+    return 0;
 }
 
 /* Empties the slot's directory, whatever name the job's directory has by now. */
 static int empty_directory(struct work *work)
 {
     work->job = close_fd(work->job);
+    work->candidate = close_fd(work->candidate);
     (void)fchmod(work->top, 0700); /* jobs run as the same user and may have changed it */
     return wipe_contents(work->top);
 }
 
 /* --- the twin's part ------------------------------------------------------------------------- */
 
-int work_prepare_twin(struct work *work, const struct view *view)
+int work_prepare_twin(struct work *work, const struct view *view, bool is_apart)
 {
-    assert(work->twin_tmp < 0 && work->twin_shm < 0);
+    assert(work->twin_tmp < 0 && work->twin_shm < 0 && work->twin_cwd < 0);
     int r = 0;
     if (!work->is_tmpfs)
         return 0;
@@ -277,6 +289,8 @@ int work_prepare_twin(struct work *work, const struct view *view)
         r = work->twin_tmp = view_take(view, work->place, places[WORK_TWIN_TMP].name, ATTRIBUTES);
     if (r >= 0)
         r = work->twin_shm = view_take(view, work->place, places[WORK_TWIN_SHM].name, ATTRIBUTES);
+    if (r >= 0 && is_apart)
+        r = work->twin_cwd = view_take(view, work->place, places[WORK_TWIN_CWD].name, ATTRIBUTES);
     return r < 0 ? r : 0;
 }
 
@@ -284,6 +298,7 @@ void work_forget_twin(struct work *work)
 {
     work->twin_tmp = close_fd(work->twin_tmp);
     work->twin_shm = close_fd(work->twin_shm);
+    work->twin_cwd = close_fd(work->twin_cwd);
 }
 
 static int replace_part(struct work *work, size_t i, int *mount)
@@ -312,33 +327,30 @@ static int reopen_parts(struct work *work)
     return 0;
 }
 
-int work_enter_twin(struct work *work)
+int work_enter_twin(struct work *work, bool is_apart)
 {
     assert(work->top >= 0 && work->job < 0);
+    work->is_apart = is_apart;
     if (!work->is_tmpfs)
         return 0;
     work->top = close_fd(work->top);
     int r = replace_part(work, WORK_TMP, &work->twin_tmp);
     if (r == 0)
         r = replace_part(work, WORK_SHM, &work->twin_shm);
+    if (r == 0)
+        r = replace_part(work, WORK_CWD, &work->twin_cwd);
     return r < 0 ? r : reopen_parts(work);
-}
-
-static int open_job(struct work *work, uint64_t job_no)
-{
-    char name[32];
-    (void)snprintf(name, sizeof(name), "job-%llu", (unsigned long long)job_no);
-    assert(work->job < 0);
-    work->job = openat(work->top, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    return work->job < 0 ? -errno : 0;
 }
 
 int work_join(struct work *work, uint64_t job_no, int *ret_cwd)
 {
-    int r = work->is_tmpfs ? 0 : open_job(work, job_no);
-    if (r == 0)
-        *ret_cwd = work->is_tmpfs ? work->directories[WORK_CWD] : work->job;
-    return r;
+    assert(work->job < 0);
+    int fd = work->is_tmpfs ? -1 : open_job(work, job_no, work->is_apart, false);
+    if (fd < 0 && !work->is_tmpfs)
+        return fd;
+    work->job = fd;
+    *ret_cwd = work->is_tmpfs ? work->directories[WORK_CWD] : fd;
+    return 0;
 }
 
 int work_clear(const struct work *work)
@@ -366,6 +378,17 @@ int work_begin(struct work *work, uint64_t job_no, uint64_t disk_bytes, int *ret
     assert(work->top >= 0);
     return work->is_tmpfs ? begin_tmpfs(work, disk_bytes, ret_cwd)
                           : begin_directory(work, job_no, ret_cwd);
+}
+
+int work_begin_candidate(struct work *work, uint64_t job_no, int *ret_cwd)
+{
+    int fd = work->is_tmpfs ? -1 : open_job(work, job_no, true, true);
+    if (fd < 0 && !work->is_tmpfs)
+        return fd;
+    assert(work->candidate < 0);
+    work->candidate = fd;
+    *ret_cwd = work->is_tmpfs ? work->directories[WORK_TWIN_CWD] : fd;
+    return 0;
 }
 
 bool work_is_full(const struct work *work)
@@ -460,10 +483,12 @@ static int unpack_files(int cwd, int files, bool spares, char name[PATH_MAX])
     }
 }
 
-int work_unpack(int cwd, int files, bool spares)
+int work_unpack(int cwd, int files, int prepared)
 {
     char name[PATH_MAX];
-    int r = unpack_files(cwd, files, spares, name);
+    int r = files >= 0 ? unpack_files(cwd, files, false, name) : 0;
+    if (r == 0 && prepared >= 0)
+        r = unpack_files(cwd, prepared, true, name);
     explicit_bzero(name, sizeof(name)); /* the next job may be a copy of this memory */
     return r;
 }

@@ -17,23 +17,27 @@ enum {
     WORK_SEEN, /* number of directories that jobs see */
     WORK_TWIN_TMP = WORK_SEEN,
     WORK_TWIN_SHM,
+    WORK_TWIN_CWD, /* of the candidate of a joined pair (link.h) */
     WORK_DIRECTORIES
 };
 
 struct work {
     int top;                           /* the tmpfs, or the slot's directory */
     int directories[WORK_DIRECTORIES]; /* of the tmpfs; -1: jobs do not see it */
-    const char *place;      /* where the tmpfs was put by for the twin (view.h); borrowed */
-    int twin_tmp, twin_shm; /* mounts for the next twin, attached nowhere; -1: there is none */
+    const char *place; /* where the tmpfs was put by for the twin (view.h); borrowed */
+    int twin_tmp, twin_shm, twin_cwd; /* mounts for the next twin, attached nowhere; -1: none */
     bool is_tmpfs;
     uint64_t size; /* size limit of the tmpfs in bytes */
     uint64_t pass; /* authorises changing it (mounts.h) */
     int job;       /* the job's directory if there is no tmpfs */
+    int candidate; /* likewise, that of a joined candidate; -1: there is none */
+    bool is_apart; /* in a twin: its candidates have a working directory of their own */
 };
 
-#define WORK_NULL                                                                                 \
-    {                                                                                             \
-        .top = -1, .directories = {-1, -1, -1, -1, -1}, .twin_tmp = -1, .twin_shm = -1, .job = -1 \
+#define WORK_NULL                                                                           \
+    {                                                                                       \
+        .top = -1, .directories = {-1, -1, -1, -1, -1, -1}, .twin_tmp = -1, .twin_shm = -1, \
+        .twin_cwd = -1, .job = -1, .candidate = -1                                          \
     }
 
 /* Makes the tmpfs and attaches its parts in VIEW; at /tmp only unless SHOWN_TMP, which says that
@@ -49,14 +53,20 @@ int work_open_directory(struct work *work, const char *path);
  * tmpfs. A negative errno. */
 int work_begin(struct work *work, uint64_t job_no, uint64_t disk_bytes, int *ret_cwd);
 
-/* Prepares the mounts of the next twin; work_forget_twin() closes them in the jail, which has given
- * them to it. A negative errno. */
-int work_prepare_twin(struct work *work, const struct view *view);
+/* Prepares the working directory of the candidate of a joined pair, after work_begin(): *ret_cwd is
+ * it, borrowed. A negative errno. */
+int work_begin_candidate(struct work *work, uint64_t job_no, int *ret_cwd);
+
+/* Prepares the mounts of the next twin, whose candidates have a working directory of their own if
+ * IS_APART; work_forget_twin() closes them in the jail, which has given them to it. A negative
+ * errno. */
+int work_prepare_twin(struct work *work, const struct view *view, bool is_apart);
 void work_forget_twin(struct work *work);
 
-/* Makes WORK, which is a copy of a jail's, that of its twin: the working directory is the jail's,
- * /tmp and /dev/shm are the twin's own. The jail empties all of them. A negative errno. */
-int work_enter_twin(struct work *work);
+/* Makes WORK, which is a copy of a jail's, that of its twin: the working directory is the jail's
+ * unless it is apart, /tmp and /dev/shm are the twin's own. The jail empties all of them. A
+ * negative errno. */
+int work_enter_twin(struct work *work, bool is_apart);
 
 /* Prepares for the twin's part of a job, for which the jail has called work_begin(). Returns
  * what work_begin() does, and *ret_cwd, which is borrowed. */
@@ -70,10 +80,10 @@ int work_clear(const struct work *work);
 /* Closes what work_join() opened. */
 void work_leave(struct work *work);
 
-/* Writes the files packed in FILES (struct link_file) beneath the directory CWD, whatever the
- * offset of FILES, which stays as it is. SPARES: leaves alone what is there. -EPROTO if they are
- * malformed. */
-int work_unpack(int cwd, int files, bool spares);
+/* Writes the files packed in FILES (struct link_file; -1: none) beneath the directory CWD, and then
+ * those packed in PREPARED (likewise), which leave alone what is there. The offsets of both stay as
+ * they are. -EPROTO if they are malformed. */
+int work_unpack(int cwd, int files, int prepared);
 
 /* Returns whether the tmpfs is full, which is evidence for why a job failed; false if that is not
  * known. */

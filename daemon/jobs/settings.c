@@ -2,6 +2,7 @@
 #include "settings.h"
 
 #include "daemon/base/clock.h"
+#include "daemon/compare/compare.h"
 #include "daemon/kinds/code_exec.h"
 #include "proto/reply.h"
 
@@ -47,6 +48,22 @@ static struct roots roots(const struct string_list *list)
     return (struct roots){.item = (const char *const *)list->item, .count = list->count};
 }
 
+/* So that a request with a rule that there is not is refused, and does not wait for its turn first.
+ */
+static int check_compare(const char *rule, struct fault *fault)
+{
+    struct compare ignored;
+    return compare_parse(rule, &ignored, fault);
+}
+
+/* Whether the layers keep a program from the files and the memory of one that runs beside it with
+ * the same uid: either it has other files and sees no other process, or it may touch neither. */
+static bool keeps_apart(uint32_t layers)
+{
+    return (layer_in(layers, LAYER_MOUNT_NAMESPACE) && layer_in(layers, LAYER_PID_NAMESPACE)) ||
+           (layer_in(layers, LAYER_LANDLOCK) && layer_in(layers, LAYER_FILESYSTEM));
+}
+
 static void make_policy(struct settings *settings)
 {
     const struct config *config = &settings->config;
@@ -60,6 +77,7 @@ static void make_policy(struct settings *settings)
     settings->policy.env_names = (const char *const *)config->sandbox_env_names.item;
     settings->policy.env_name_count = config->sandbox_env_names.count;
     settings->policy.allow_network = config->sandbox_allow_network;
+    settings->policy.check_compare = check_compare;
     settings->kind_host = (struct kind_host){
         .interpreter = config->interpreter,
         .environment = (const char *const *)settings->isolation.environment,
@@ -71,6 +89,7 @@ static void make_policy(struct settings *settings)
             },
         .languages = settings->languages,
         .readable_roots = roots(&config->sandbox_readable_roots),
+        .keeps_apart = keeps_apart(settings->isolation.layers),
         .has_view = layer_in(settings->isolation.layers, LAYER_MOUNT_NAMESPACE),
     };
 }

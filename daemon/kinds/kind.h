@@ -33,7 +33,8 @@ struct kind_host {
     struct rubric_roots rubric_roots;
     struct roots readable_roots; /* under which a sandbox job may ask for files */
     struct languages *languages; /* what there is of those that are configured */
-    bool has_view;               /* jails have a view of their own, with the bench at VIEW_BENCH */
+    bool keeps_apart; /* the programs of a joined pair (jail/link.h) cannot reach each other */
+    bool has_view;    /* jails have a view of their own, with the bench at VIEW_BENCH */
 };
 
 /* How a job is run. */

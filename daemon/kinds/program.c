@@ -18,6 +18,7 @@ static void free_kept(void *kept)
     program_unit_deinit(&run->program);
     program_unit_deinit(&run->checker);
     language_strings_free(run->command);
+    language_strings_free(run->joined_command);
     bytes_deinit(&run->input);
     program_result_deinit(&run->compiled);
     for (size_t i = 0; run->results && i < run->count; i++)
@@ -63,6 +64,12 @@ static void set_limits(const struct job_spec *spec, struct program_unit *unit)
     }
 }
 
+static const struct program_helper *helper_of(const struct job_spec *spec)
+{
+    const struct program_spec *program = &spec->program;
+    return program->checker ? program->checker : program->interactor;
+}
+
 /* --- the plan ----------------------------------------------------------------------------- */
 
 static int make_program(struct program_run *run, const struct job_spec *spec,
@@ -91,13 +98,23 @@ static int make_program(struct program_run *run, const struct job_spec *spec,
                      run->program.language->name);
 }
 
+/* Makes the checker, or the interactor. */
 static int make_checker(struct program_run *run, const struct job_spec *spec,
                         const struct kind_host *host, enum error_code *ret_code,
                         struct fault *fault)
 {
-    const struct program_helper *checker = spec->program.checker;
+    const struct program_helper *checker = helper_of(spec);
+    run->interacts = checker && checker == spec->program.interactor;
+    if (!checker)
+        return 0;
+    if (run->interacts && !host->keeps_apart) {
+        *ret_code = ERROR_NOT_PERMITTED;
+        return fault_set(fault, "job.interactor: nothing on this host would keep the program from "
+                                "it: that takes the layers mount_namespace and pid_namespace, or "
+                                "landlock and filesystem");
+    }
     const struct program_source source = {
-        .path = "job.checker",
+        .path = run->interacts ? "job.interactor" : "job.checker",
         .language = checker->language,
         .text = &checker->code,
         .files = checker->files,
@@ -109,6 +126,7 @@ static int make_checker(struct program_run *run, const struct job_spec *spec,
     return r;
 }
 
+/* The daemon judges the rule when it decodes a request; others may not. */
 static int make_rule(struct program_run *run, const struct job_spec *spec,
                      enum error_code *ret_code, struct fault *fault)
 {
@@ -134,7 +152,8 @@ static int plan_stage(struct program_run *run, enum program_stage stage,
     case PROGRAM_COMPILING_CHECKER:
         return program_plan_compiler(run, &run->checker, host, plan);
     case PROGRAM_TESTING:
-        return program_plan_test(run, spec, host, plan);
+        return run->interacts ? program_plan_interaction(run, spec, host, plan)
+                              : program_plan_test(run, spec, host, plan);
     case PROGRAM_CHECKING:
         return program_plan_check(run, spec, host, output, plan);
     }
@@ -170,7 +189,7 @@ static int plan_job(struct kind_plan *plan, const struct job_spec *spec,
         return explain(-ENOMEM, ret_code, fault);
     run->languages = host->languages;
     int r = make_program(run, spec, host, ret_code, fault);
-    if (r == 0 && spec->program.checker)
+    if (r == 0)
         r = make_checker(run, spec, host, ret_code, fault);
     if (r == 0)
         r = make_rule(run, spec, ret_code, fault);
@@ -198,6 +217,8 @@ static int take_end(struct program_run *run, const struct job_spec *spec,
         return program_take_compiler(run, &run->checker, result, ret_code, fault);
     case PROGRAM_TESTING: {
         size_t judged = run->judged;
+        if (run->interacts)
+            return program_take_interaction(run, spec, result);
         int r = program_take_test(run, spec, result);
         if (r > 0 && run->judged == judged)
             *ret_next = PROGRAM_CHECKING; /* it is not judged yet */
@@ -258,18 +279,19 @@ static int settle_language(const char *name, const char *path, const struct kind
 
 static int settle(const struct job_spec *spec, const struct kind_host *host, struct fault *fault)
 {
-    const struct program_helper *checker = spec->program.checker;
+    const struct program_helper *checker = helper_of(spec);
     int own = settle_language(spec->program.language, "job.language", host, fault);
     if (own < 0 || !checker)
         return own;
-    int other = settle_language(checker->language, "job.checker.language", host, fault);
+    const char *path = spec->program.checker ? "job.checker.language" : "job.interactor.language";
+    int other = settle_language(checker->language, path, host, fault);
     return MIN(own, other);
 }
 
 static bool made_program(const void *kept)
 {
     const struct program_run *run = kept;
-    bool checks = run->stage == PROGRAM_CHECKING;
+    bool checks = run->stage == PROGRAM_CHECKING || run->interacts;
     bool compiles = run->stage == PROGRAM_COMPILING || run->stage == PROGRAM_COMPILING_CHECKER;
     return !compiles && (checks ? run->checker.artefact : run->program.artefact) >= 0;
 }

@@ -8,7 +8,9 @@
  *
  *     compile -> compile the checker -> test 1 -> check 1 -> test 2 -> check 2 -> ...
  *
- * where a language that is not compiled, and a job without a checker, leave theirs out. What a
+ * where a language that is not compiled, and a job without a checker, leave theirs out. An
+ * interactor takes the place of the checker; each test is then a joined pair (jail/link.h) of the
+ * program and the interactor, which alone gets the test's input and output. What a
  * compiler made is collected, kept as sealed memory, and given to each later step. A test gets its
  * input on stdin; what it should have answered stays in the daemon, which compares. A checker gets
  * the answer, but no process of the program is left by then, and nothing that one could read is
@@ -52,10 +54,10 @@ struct program_result {
     enum limit limit; /* LIMIT_NONE: none was exceeded */
     struct difference difference;
     struct bytes text;   /* the beginning of its stderr, or what a compiler said */
-    struct bytes note;   /* what the checker said */
+    struct bytes note;   /* what the checker or the interactor said */
     bool has_difference; /* one that is told */
     bool has_points;
-    double points; /* that the checker gave */
+    double points; /* that this gave */
 };
 
 /* A program in some language: the one under test, or the checker. */
@@ -102,7 +104,9 @@ struct program_run {
     enum program_stage stage;          /* of the step that ends next */
     struct compare compare;
     struct program_unit program, checker; /* the latter without a language: there is none */
+    bool interacts;                       /* `checker` is an interactor */
     char **command;                       /* owned: of the step that was planned last */
+    char **joined_command;                /* owned: of the program beside an interactor */
     struct bytes input;                   /* likewise, where it is made for the step */
     struct bytes caller;                  /* program_call; borrowed */
     struct program_result compiled;
@@ -148,6 +152,8 @@ int program_plan_test(struct program_run *run, const struct job_spec *spec,
 int program_plan_check(struct program_run *run, const struct job_spec *spec,
                        const struct kind_host *host, const struct bytes *output,
                        struct kind_plan *plan);
+int program_plan_interaction(struct program_run *run, const struct job_spec *spec,
+                             const struct kind_host *host, struct kind_plan *plan);
 
 /* --- program_verdict.c -------------------------------------------------------------------- */
 
@@ -159,6 +165,8 @@ int program_take_test(struct program_run *run, const struct job_spec *spec,
                       const struct slot_result *result);
 int program_take_check(struct program_run *run, const struct job_spec *spec,
                        const struct slot_result *result);
+int program_take_interaction(struct program_run *run, const struct job_spec *spec,
+                             const struct slot_result *result);
 
 void program_result_deinit(struct program_result *result);
 

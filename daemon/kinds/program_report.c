@@ -12,6 +12,12 @@
 #define SHOWN_BYTES 60
 #define DETAIL_MAX 512
 
+/* The program of the task that said something: a member of results, and for people. */
+static const char *helper_name(const struct program_run *run)
+{
+    return run->interacts ? "interactor" : "checker";
+}
+
 /* --- members ------------------------------------------------------------------------------ */
 
 /* Sets a member of OBJECT and takes VALUE; NULL is memory that ran out. */
@@ -64,14 +70,15 @@ static json_t *difference_json(const struct difference *difference)
 
 /* --- results ------------------------------------------------------------------------------ */
 
-static json_t *test_json(const struct program_result *result, const char *name)
+/* HELPER: "checker" or "interactor". */
+static json_t *test_json(const struct program_result *result, const char *helper, const char *name)
 {
     _cleanup_json_ json_t *object =
         json_pack("{s:s}", "verdict", program_verdict_name(result->verdict));
     if (!object || (name && !put(object, "name", json_string(name))) || !put_end(object, result) ||
         (result->has_difference &&
          !put(object, "difference", difference_json(&result->difference))) ||
-        !put_text(object, "stderr", &result->text) || !put_text(object, "checker", &result->note) ||
+        !put_text(object, "stderr", &result->text) || !put_text(object, helper, &result->note) ||
         (result->has_points && !put(object, "points", json_real(result->points))))
         return NULL;
     return TAKE_PTR(object);
@@ -82,7 +89,8 @@ json_t *program_tests_json(const struct program_run *run, const struct job_spec 
     _cleanup_json_ json_t *array = json_array();
     const struct program_test *test = spec->program.tests->test;
     for (size_t i = 0; i < run->judged; i++)
-        if (json_array_append_new(array, test_json(&run->results[i], test[i].name)) < 0)
+        if (json_array_append_new(array,
+                                  test_json(&run->results[i], helper_name(run), test[i].name)) < 0)
             return NULL;
     return TAKE_PTR(array);
 }
@@ -177,7 +185,7 @@ static void describe(const struct program_run *run, const struct job_spec *spec,
     if (result->has_difference)
         describe_difference(&result->difference, text, size);
     else if (result->note.length > 0)
-        append(text, size, ": checker: %.*s", shown(&result->note), result->note.data);
+        append(text, size, ": %s: %.*s", helper_name(run), shown(&result->note), result->note.data);
     else
         describe_end(result, text, size);
 }

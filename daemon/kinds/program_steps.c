@@ -9,19 +9,18 @@
 
 static const struct bytes nothing = BYTES_NULL;
 
-/* Renews the command; the launch before has been packed with the old one. ARGUMENTS (NULL: none)
- * follow it. */
-static int renew_command(struct program_run *run, const struct program_unit *unit,
-                         enum language_command what, const struct kind_host *host,
-                         const char *source, char *const *arguments)
+/* Renews the command at *AT; the launch before has been packed with the old one. ARGUMENTS (NULL:
+ * none) follow it. */
+static int renew(char ***at, const struct program_unit *unit, enum language_command what,
+                 const struct kind_host *host, const char *source, char *const *arguments)
 {
     char **command = NULL;
     size_t n = 0, more = 0;
     int r = program_unit_command(unit, what, host, source, &command);
     if (r < 0)
         return r;
-    run->command = language_strings_free(run->command);
-    run->command = command;
+    *at = language_strings_free(*at);
+    *at = command;
     while (command[n])
         n++;
     while (arguments && arguments[more])
@@ -31,7 +30,7 @@ static int renew_command(struct program_run *run, const struct program_unit *uni
     command = reallocarray(command, n + more + 1, sizeof(*command));
     if (!command)
         return -ENOMEM;
-    run->command = command;
+    *at = command;
     for (size_t i = 0; i < more; i++) {
         command[n] = strdup(arguments[i]);
         if (!command[n++])
@@ -39,6 +38,13 @@ static int renew_command(struct program_run *run, const struct program_unit *uni
         command[n] = NULL;
     }
     return 0;
+}
+
+static int renew_command(struct program_run *run, const struct program_unit *unit,
+                         enum language_command what, const struct kind_host *host,
+                         const char *source, char *const *arguments)
+{
+    return renew(&run->command, unit, what, host, source, arguments);
 }
 
 static void take_command(const struct program_run *run, const struct kind_host *host,
@@ -132,30 +138,83 @@ int program_plan_test(struct program_run *run, const struct job_spec *spec,
     return 0;
 }
 
-int program_plan_check(struct program_run *run, const struct job_spec *spec,
-                       const struct kind_host *host, const struct bytes *output,
-                       struct kind_plan *plan)
+/* Plans a launch of the checker or the interactor, with files of CONTENTS; NULL: it makes that. */
+static int plan_helper(struct program_run *run, const struct bytes *const contents[],
+                       const struct kind_host *host, struct kind_plan *plan)
 {
     /* In testlib's order. */
     static char input[] = "input", result[] = "output", answer[] = "answer";
-    static char *const names[] = {input, result, answer, NULL};
+    static char *const names[PROGRAM_EXTRA_FILES + 1] = {input, result, answer, NULL};
     struct program_unit *unit = &run->checker;
-    const struct program_test *test = &spec->program.tests->test[run->planned - 1];
-    const struct bytes *contents[PROGRAM_EXTRA_FILES] = {&test->input, output, &test->output};
+    size_t count = unit->file_count, first = unit->artefact < 0 ? 0 : unit->file_count;
     int r = renew_command(run, unit, LANGUAGE_RUN, host, NULL, names);
     if (r < 0)
         return r;
     add_program(unit, plan);
-    size_t first = unit->artefact < 0 ? 0 : unit->file_count;
     for (size_t i = 0; i < PROGRAM_EXTRA_FILES; i++) {
-        unit->files[unit->file_count + i] =
+        if (!contents[i])
+            continue;
+        unit->files[count++] =
             (struct launch_file){.name = names[i], .mode = EVIDENCE_MODE, .content = contents[i]};
-        /* What a test and its program have is no reason for a checker to fail. */
+        /* What a test and its program have is no reason for it to fail. */
         plan->launch.limits.of[LIMIT_DISK] += contents[i]->length;
     }
     plan->launch.files = unit->files + first;
-    plan->launch.file_count = unit->file_count + PROGRAM_EXTRA_FILES - first;
+    plan->launch.file_count = count - first;
     plan->launch.input = &nothing;
     take_command(run, host, plan);
+    return 0;
+}
+
+int program_plan_check(struct program_run *run, const struct job_spec *spec,
+                       const struct kind_host *host, const struct bytes *output,
+                       struct kind_plan *plan)
+{
+    const struct program_test *test = &spec->program.tests->test[run->planned - 1];
+    const struct bytes *contents[PROGRAM_EXTRA_FILES] = {&test->input, output, &test->output};
+    return plan_helper(run, contents, host, plan);
+}
+
+/* Sets the limits of a pair: those of either program, and of both together. The kernel counts
+ * processes for their user, which they share. */
+static void join_limits(const struct limits *program, struct launch *launch)
+{
+    struct limits *both = &launch->limits;
+    launch->joined.own_limits = launch->limits;
+    launch->joined.limits = *program;
+    for (enum limit limit = 0; limit < LIMIT_COUNT; limit++)
+        both->of[limit] += program->of[limit];
+    both->of[LIMIT_WALL_CLOCK] = program->of[LIMIT_WALL_CLOCK];
+    launch->joined.own_limits.of[LIMIT_PROCESSES] = both->of[LIMIT_PROCESSES];
+    launch->joined.limits.of[LIMIT_PROCESSES] = both->of[LIMIT_PROCESSES];
+}
+
+int program_plan_interaction(struct program_run *run, const struct job_spec *spec,
+                             const struct kind_host *host, struct kind_plan *plan)
+{
+    const struct program_unit *unit = &run->program;
+    const struct program_test *test = &spec->program.tests->test[run->planned];
+    const struct bytes *contents[PROGRAM_EXTRA_FILES] = {&test->input, NULL, &test->output};
+    struct kind_plan of_program = KIND_PLAN_NULL;
+    int r = plan_helper(run, contents, host, plan);
+    if (r == 0)
+        r = renew(&run->joined_command, unit, LANGUAGE_RUN, host, NULL, test->argv);
+    if (r < 0)
+        return r;
+    add_program(unit, &of_program);
+    if (test->wall_clock > 0)
+        of_program.launch.limits.of[LIMIT_WALL_CLOCK] =
+            language_time(unit->language, test->wall_clock);
+    plan->launch.joined = (struct launch_joined){
+        .argv = (const char *const *)run->joined_command,
+        .envp = of_program.launch.envp,
+        .files = of_program.launch.files,
+        .file_count = of_program.launch.file_count,
+        .prepared = of_program.launch.prepared,
+        .any_address_space = of_program.launch.any_address_space,
+        .warm = strcmp(run->joined_command[0], host->interpreter) == 0,
+    };
+    join_limits(&of_program.launch.limits, &plan->launch);
+    run->planned++;
     return 0;
 }

@@ -2,13 +2,16 @@
 #include "outcome.h"
 #include "program.h"
 
+#include "daemon/pool/collected.h"
 #include "proto/shortage.h"
 #include "proto/utf8.h"
 
 #include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 
 /* What a checker's exit status says: those of testlib.h. */
 enum {
@@ -168,14 +171,35 @@ static int keep_words(struct program_run *run, const struct slot_result *result,
     return keep_text(run, words, err + out, PROGRAM_COMPILE_OUTPUT_MAX, ret);
 }
 
-/* Says why a compiler that ended well has made nothing to run. NULL: it has. */
-static const char *why_no_artefact(const struct slot_result *result)
+/* Tells whether there is a file among what was collected: 1 or 0, or a negative errno. What was
+ * left out, as a name that is not there or is a link's, is none. */
+static int has_file(int fd)
+{
+    _cleanup_collected_ struct collected collected = COLLECTED_NULL;
+    struct collected_file file = {.is_left_out = true};
+    int r = collected_init(&collected, fd);
+    while (r >= 0 && file.is_left_out && (r = collected_next(&collected, &file)) > 0)
+        ;
+    return r;
+}
+
+/* Says why a compiler that ended well has made nothing to run. NULL: it has, as HAS_FILE says. */
+static const char *why_no_artefact(const struct slot_result *result, bool has_file)
 {
     if (result->collect_error == EFBIG)
         return "what the compiler made is larger than disk_bytes of the tests";
     if (result->collect_error == E2BIG)
         return "the compiler made too many files";
-    return result->collected > 0 ? NULL : "the compiler made nothing to run";
+    if (result->collect_error == ENAMETOOLONG)
+        return "the compiler made a file with too long a name";
+    bool is_whole = result->collect_error == 0; /* else a shortage may be why there is nothing */
+    return has_file || !is_whole ? NULL : "the compiler made nothing to run";
+}
+
+static int not_kept(int error, enum error_code *ret_code, struct fault *fault)
+{
+    *ret_code = ERROR_INTERNAL;
+    return fault_set(fault, "what the compiler made could not be kept: %s", strerror(-error));
 }
 
 static int take_artefact(struct program_unit *unit, const struct slot_result *result,
@@ -186,21 +210,20 @@ static int take_artefact(struct program_unit *unit, const struct slot_result *re
         unit->artefact = fcntl(result->collected, F_DUPFD_CLOEXEC, 3);
         error = unit->artefact < 0 ? errno : 0;
     }
-    if (error == 0)
-        return 1;
-    *ret_code = ERROR_INTERNAL;
-    return fault_set(fault, "what the compiler made could not be kept: %s", strerror(error));
+    return error == 0 ? 1 : not_kept(-error, ret_code, fault);
 }
 
 /* A program of the task that does not compile is the client's mistake, no verdict. */
-static int refuse_checker(const struct slot_result *result, const struct outcome *outcome,
-                          const char *why, enum error_code *ret_code, struct fault *fault)
+static int refuse_checker(const struct program_run *run, const struct slot_result *result,
+                          const struct outcome *outcome, const char *why, enum error_code *ret_code,
+                          struct fault *fault)
 {
     char what[80];
     const struct bytes *words = result->err->length > 0 ? result->err : result->out;
     outcome_describe(outcome, what, sizeof(what));
     *ret_code = ERROR_BAD_REQUEST;
-    return fault_set(fault, "job.checker: does not compile: %s%s%.*s", why ? why : what,
+    return fault_set(fault, "job.%s: does not compile: %s%s%.*s",
+                     run->interacts ? "interactor" : "checker", why ? why : what,
                      words->length > 0 ? ": " : "", (int)MIN(words->length, (size_t)300),
                      words->length > 0 ? words->data : "");
 }
@@ -226,11 +249,14 @@ int program_take_compiler(struct program_run *run, struct program_unit *unit,
                           struct fault *fault)
 {
     _cleanup_outcome_ struct outcome outcome = OUTCOME_NULL;
+    int found = has_file(result->collected);
+    if (found < 0)
+        return not_kept(found, ret_code, fault);
     int r = outcome_from_result(result, result->limits, &outcome);
-    const char *why = r == 0 && outcome.success ? why_no_artefact(result) : NULL;
+    const char *why = r == 0 && outcome.success ? why_no_artefact(result, found > 0) : NULL;
     bool failed = r == 0 && (why || !outcome.success);
     if (failed && unit == &run->checker)
-        return refuse_checker(result, &outcome, why, ret_code, fault);
+        return refuse_checker(run, result, &outcome, why, ret_code, fault);
     if (r == 0 && unit == &run->program)
         r = take_words(run, result, &outcome, why);
     if (r < 0)
@@ -364,4 +390,121 @@ int program_take_check(struct program_run *run, const struct job_spec *spec,
         read_points(result->err, test);
     r = keep_note(run, result, &outcome, test);
     return r < 0 ? r : count(run, spec->program.all);
+}
+
+/* --- interactors -------------------------------------------------------------------------- */
+
+/* A test that was a joined pair, as seen from either program. */
+struct interaction {
+    struct slot_result program, interactor;
+    struct outcome of_program, of_interactor;
+    bool has_ended; /* the program, by itself */
+};
+
+static void deinit_interaction(struct interaction *interaction)
+{
+    outcome_deinit(&interaction->of_program);
+    outcome_deinit(&interaction->of_interactor);
+}
+
+/* Which program a limit of both was met by: time by the program while it runs, output by who wrote
+ * more. */
+static bool is_programs_limit(const struct slot_result *result, bool has_ended)
+{
+    if (result->killed == SLOT_KILL_OUTPUT)
+        return result->out->length >= result->err->length;
+    return !has_ended;
+}
+
+static int split(const struct program_run *run, const struct slot_result *result,
+                 struct interaction *ret)
+{
+    static const struct bytes nothing = BYTES_NULL;
+    const struct link_candidate *candidate = &result->candidate;
+    const int status = candidate->wait_status;
+    /* What killed the other may have killed it a moment before. */
+    bool was_killed =
+        result->killed != SLOT_KILL_NONE && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    ret->has_ended = candidate->end == LINK_CANDIDATE_ENDED && !was_killed;
+    bool is_programs = is_programs_limit(result, ret->has_ended);
+    ret->program = ret->interactor = *result;
+    ret->program.limits = &run->program.limits;
+    ret->program.killed = is_programs ? result->killed : SLOT_KILL_NONE;
+    ret->program.wait_status = status;
+    ret->program.cpu_us = candidate->cpu_us;
+    ret->program.max_rss_bytes = candidate->max_rss_bytes;
+    ret->program.err = result->out;
+    ret->program.out = ret->interactor.out = &nothing;
+    ret->interactor.limits = &run->checker.limits;
+    ret->interactor.killed = is_programs ? SLOT_KILL_NONE : result->killed;
+    ret->interactor.cpu_us -= MIN(result->cpu_us, candidate->cpu_us);
+    if (result->end == SLOT_END_NOT_STARTED) /* the interactor was not */
+        ret->program.end = SLOT_END_EXITED;
+    if (candidate->end == LINK_CANDIDATE_FAILED) {
+        ret->program.end = SLOT_END_NOT_STARTED;
+        ret->program.error = candidate->error;
+    }
+    int r = read_end(&ret->program, &ret->of_program);
+    return r < 0 ? r : read_end(&ret->interactor, &ret->of_interactor);
+}
+
+/* Tells whether the program itself decides, whatever the interactor says. */
+static bool is_programs_fault(const struct slot_result *result, const struct interaction *pair)
+{
+    const struct outcome *program = &pair->of_program;
+    bool is_memory = program->limit == LIMIT_MEMORY && !pair->has_ended;
+    if (pair->program.killed != SLOT_KILL_NONE || pair->program.end == SLOT_END_NOT_STARTED ||
+        is_memory)
+        return true;
+    if (!pair->has_ended || program->success)
+        return false;
+    /* Who writes to somebody that has gone fails for that. */
+    bool by_hang_up = program->signal == SIGPIPE && !pair->of_interactor.success;
+    return !by_hang_up && (result->candidate.was_first || pair->of_interactor.success);
+}
+
+/* Sets the verdict of TEST, and keeps what the interactor has to say of it. */
+static int judge_interaction(struct program_run *run, const struct slot_result *result,
+                             const struct interaction *pair, struct program_result *test)
+{
+    static const char left[] = "the program ended while the interactor was still writing to it";
+    bool is_left = result->candidate.was_first && pair->of_interactor.signal == SIGPIPE;
+    if (is_programs_fault(result, pair)) {
+        test->verdict = verdict_of(&run->program, &pair->of_program, pair->program.err);
+        return keep_text(run, result->err->data, result->err->length, PROGRAM_NOTE_MAX,
+                         &test->note);
+    }
+    test->verdict = is_left ? PROGRAM_WRONG_ANSWER : verdict_of_checker(&pair->of_interactor);
+    if (pair->of_interactor.limit == LIMIT_NONE && pair->of_interactor.exit_code == CHECKER_POINTS)
+        read_points(result->err, test);
+    return is_left ? keep_text(run, left, strlen(left), PROGRAM_NOTE_MAX, &test->note)
+                   : keep_note(run, &pair->interactor, &pair->of_interactor, test);
+}
+
+int program_take_interaction(struct program_run *run, const struct job_spec *spec,
+                             const struct slot_result *result)
+{
+    struct program_result *test = &run->results[run->judged];
+    _cleanup_(deinit_interaction) struct interaction pair = {.of_program = OUTCOME_NULL,
+                                                             .of_interactor = OUTCOME_NULL};
+    int r = split(run, result, &pair);
+    if (r < 0)
+        return r;
+    r = judge_interaction(run, result, &pair, test);
+    if (r < 0)
+        return r;
+    describe_end(&pair.program, &pair.of_program, test);
+    if (test->verdict == PROGRAM_WRONG_ANSWER || test->verdict == PROGRAM_ERROR)
+        test->limit = LIMIT_NONE;                       /* it did not come to that */
+    if (!pair.has_ended && test->limit == LIMIT_NONE) { /* stopped, which says nothing of it */
+        test->exit_code = -1;
+        test->signal = 0;
+    }
+    if (test->verdict != PROGRAM_PASS)
+        r = keep_text(run, pair.of_program.stderr_text, pair.of_program.stderr_length,
+                      PROGRAM_STDERR_MAX, &test->text);
+    if (r < 0)
+        return r;
+    keep_outcome(run, &pair.of_program);
+    return count(run, spec->program.all);
 }

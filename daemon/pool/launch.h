@@ -23,6 +23,18 @@ struct launch_bench {
     uint64_t device, inode;
 };
 
+/* The other program of a joined pair (jail/link.h): the candidate, in a jail of its own. */
+struct launch_joined {
+    const char *const *argv; /* NULL-terminated; NULL: there is none */
+    const char *const *envp;
+    struct limits limits;     /* of the candidate */
+    struct limits own_limits; /* of the program that is launched; those of the launch are of both */
+    const struct launch_file *files;
+    size_t file_count;
+    int prepared; /* as that of the launch */
+    bool warm, any_address_space;
+};
+
 struct confinement;
 
 /* Steps of one job at most. */
@@ -40,6 +52,8 @@ struct launch {
     const char *const
         *candidate; /* arguments of the candidate of a pair (jail/link.h); NULL: none */
     int code;       /* sealed memory with what both programs of a pair run; a pair has no files */
+    struct launch_joined joined; /* excludes a candidate. What it writes to stderr is the job's
+                                    stdout */
     /* No name is a directory of another. */
     const struct launch_file *files;
     size_t file_count;

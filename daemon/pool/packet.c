@@ -45,12 +45,12 @@ static int pack_input(const struct bytes *input)
     return r < 0 ? r : TAKE_FD(fd);
 }
 
-static int pack_files(const struct launch *launch)
+static int pack_files(const struct launch_file *files, size_t count)
 {
     _cleanup_close_ int fd = memfd_create("rubricd-files", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     int r = fd < 0 ? -errno : 0;
-    for (size_t i = 0; i < launch->file_count && r == 0; i++) {
-        const struct launch_file *file = &launch->files[i];
+    for (size_t i = 0; i < count && r == 0; i++) {
+        const struct launch_file *file = &files[i];
         struct link_file header = {
             .name_length = (uint32_t)strlen(file->name),
             .mode = file->mode,
@@ -103,8 +103,10 @@ static size_t pack_lists(struct link_job *job, const struct launch *launch, char
     job->envc = pack_list(launch->envp, strings, &length);
     job->has_bench = pack_list(bench, strings, &length);
     job->readable_count = pack_list(launch->readable, strings, &length);
-    job->candidate_argc = pack_list(launch->candidate, strings, &length);
+    job->candidate_argc =
+        pack_list(launch->joined.argv ? launch->joined.argv : launch->candidate, strings, &length);
     job->collect_count = pack_list(launch->collect, strings, &length);
+    job->candidate_envc = pack_list(launch->joined.envp, strings, &length);
     return length;
 }
 
@@ -114,7 +116,7 @@ static int pack_strings(struct packet *packet, const struct launch *launch)
     size_t length = pack_lists(job, launch, NULL);
     if (length > LINK_STRINGS_MAX || job->argc > LINK_LIST_MAX || job->envc > LINK_LIST_MAX ||
         job->readable_count > LINK_LIST_MAX || job->candidate_argc > LINK_LIST_MAX ||
-        job->collect_count > LINK_LIST_MAX)
+        job->collect_count > LINK_LIST_MAX || job->candidate_envc > LINK_LIST_MAX)
         return -E2BIG;
     packet->strings = malloc(MAX(length, (size_t)1));
     if (!packet->strings)
@@ -126,8 +128,27 @@ static int pack_strings(struct packet *packet, const struct launch *launch)
     return 0;
 }
 
+/* Packs what a joined candidate has of its own. */
+static int pack_joined(struct packet *packet, const struct launch_joined *joined)
+{
+    int r = 0;
+    if (!joined->argv)
+        return 0;
+    packet->job.is_joined = 1;
+    packet->job.own_limits = joined->own_limits;
+    packet->job.candidate_limits = joined->limits;
+    packet->job.candidate_warm = joined->warm;
+    packet->job.candidate_any_address_space = joined->any_address_space;
+    if (joined->file_count > 0)
+        r = packet->fds[LINK_CANDIDATE_FILES] = pack_files(joined->files, joined->file_count);
+    if (r >= 0 && joined->prepared > 0)
+        r = packet->fds[LINK_CANDIDATE_PREPARED] = duplicate(joined->prepared);
+    return r;
+}
+
 int packet_init(struct packet *packet, const struct launch *launch, uint64_t link_no)
 {
+    assert(!launch->candidate || !launch->joined.argv);
     *packet = (struct packet)PACKET_NULL;
     packet->job = (struct link_job){
         .job_no = link_no,
@@ -142,9 +163,11 @@ int packet_init(struct packet *packet, const struct launch *launch, uint64_t lin
     if (r >= 0 && launch->candidate)
         r = packet->fds[LINK_CODE] = pack_code(launch);
     else if (r >= 0 && launch->file_count > 0)
-        r = packet->fds[LINK_FILES] = pack_files(launch);
+        r = packet->fds[LINK_FILES] = pack_files(launch->files, launch->file_count);
     if (r >= 0 && launch->prepared > 0)
         r = packet->fds[LINK_PREPARED] = duplicate(launch->prepared);
+    if (r >= 0)
+        r = pack_joined(packet, &launch->joined);
     if (r < 0)
         packet_deinit(packet);
     return r < 0 ? r : 0;

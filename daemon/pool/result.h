@@ -53,8 +53,10 @@ struct slot_result {
     bool lacked_room;              /* the host's disk, which the job shares, was full */
     bool starved;                  /* killed because the host, not the job, ran out of memory */
     const struct bytes *out, *err; /* borrowed; the part of stdout and stderr that was kept */
-    int collected;     /* sealed memory with the files that were collected (collected.h); borrowed:
-                        * dup() it to keep it. 0 or less: none */
+    int collected; /* sealed memory with the files that were collected (collected.h); borrowed:
+                    * dup() it to keep it. 0 or less: none */
+    struct link_candidate candidate; /* the other program of a joined pair; `cpu_us` has its time,
+                                      * and `out` is what it wrote to stderr */
     int collect_error; /* why files are missing among these, an errno: EFBIG: they have more bytes
                         * than `collect_max`; E2BIG: there are too many; or another. 0: none are */
 };

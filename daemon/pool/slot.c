@@ -232,6 +232,10 @@ static void await_end(struct slot *slot)
 static void kill_job(struct slot *slot, enum slot_kill why)
 {
     slot_job_kill(&slot->job, why);
+    /* Its program may have ended, and what is joined with it not. A jail that does not hear this
+     * misses its time. */
+    if (slot->job.is_joined && slot->state == SLOT_RUNNING)
+        (void)link_send_stop(slot->jail.link_fd, slot->job.link_no);
     await_end(slot);
 }
 
@@ -253,9 +257,13 @@ static void on_output(struct capture *capture, size_t n, void *userdata)
 /* The jail tells the exit as well, unless it hangs. */
 static void on_program_exit(evutil_socket_t fd, short what, void *userdata)
 {
+    struct slot *slot = userdata;
     (void)fd;
     (void)what;
-    note_exit(userdata, clock_now_ns());
+    if (slot->job.is_joined)
+        slot_job_unwatch(&slot->job);
+    else
+        note_exit(slot, clock_now_ns());
 }
 
 /* --- what the jail says -------------------------------------------------------------------- */
@@ -274,7 +282,7 @@ static void on_deadline(struct slot *slot)
     uint64_t now_ns = clock_now_ns();
     /* An exit that the kernel already knows of comes before the deadline, in whatever order the
      * two events are handed out. */
-    if (await_readable(slot->job.program_pidfd, 0)) {
+    if (!slot->job.is_joined && await_readable(slot->job.program_pidfd, 0)) {
         note_exit(slot, now_ns);
         return;
     }

@@ -6,6 +6,7 @@
 #include "daemon/base/await.h"
 #include "daemon/base/clock.h"
 #include "daemon/base/events.h"
+#include "proto/shortage.h"
 #include "proto/util.h"
 
 #include <assert.h>
@@ -66,6 +67,7 @@ int slot_job_init(struct slot_job *job, const struct launch *launch, uint64_t nu
     job->free_output = launch->free_output;
     job->collect_max = launch->collect_max;
     job->is_pair = launch->candidate != NULL;
+    job->is_joined = launch->joined.argv != NULL;
     job->cpu_percent = launch->cpu_percent;
     job->confinement = confinement_ref(launch->confinement);
     job->wish = (struct jail_wish){.networked = launch->network, .warm = launch->warm};
@@ -93,12 +95,13 @@ void slot_job_move(struct slot_job *to, struct slot_job *from)
 static int open_captures(struct slot_job *job, const struct slot_job_host *host)
 {
     size_t limit = job->limits.of[LIMIT_OUTPUT];
+    size_t of_stderr = MIN(limit, (size_t)STDERR_KEPT_MAX);
     int r = capture_open(&job->out, job->is_pair ? CAPTURE_SOCKET : CAPTURE_PIPE, host->base,
-                         limit + job->free_output, host->on_output, host->userdata,
-                         &job->packet.fds[LINK_STDOUT]);
+                         job->is_joined ? of_stderr : limit + job->free_output, host->on_output,
+                         host->userdata, &job->packet.fds[LINK_STDOUT]);
     if (r >= 0)
-        r = capture_open(&job->err, CAPTURE_PIPE, host->base, MIN(limit, (size_t)STDERR_KEPT_MAX),
-                         host->on_output, host->userdata, &job->packet.fds[LINK_STDERR]);
+        r = capture_open(&job->err, CAPTURE_PIPE, host->base, of_stderr, host->on_output,
+                         host->userdata, &job->packet.fds[LINK_STDERR]);
     return r;
 }
 
@@ -195,6 +198,12 @@ int slot_job_watch(struct slot_job *job, struct event_base *base, event_callback
     return r < 0 ? r : capture_watch(&job->err);
 }
 
+void slot_job_unwatch(struct slot_job *job)
+{
+    assert(job->is_joined);
+    job->program_event = consume_event(job->program_event);
+}
+
 void slot_job_note_exit(struct slot_job *job, uint64_t ended_ns)
 {
     if (job->result.ended_ns == 0)
@@ -221,6 +230,24 @@ static void note_collected(struct slot_job *job, const struct link_notice *notic
     job->result.lost_error = -job->result.collect_error;
 }
 
+/* Takes over what became of the candidate of a joined pair. If that could not be started, it may be
+ * the program's own fault; everything else is the host's. */
+static void note_candidate(struct slot_job *job, const struct link_candidate *candidate)
+{
+    if (!job->is_joined)
+        return;
+    job->result.candidate = *candidate;
+    bool is_known =
+        candidate->end == LINK_CANDIDATE_ENDED || candidate->end == LINK_CANDIDATE_STOPPED ||
+        (candidate->end == LINK_CANDIDATE_FAILED && candidate->stage == LINK_STAGE_EXEC &&
+         candidate->error > 0 && !is_shortage(candidate->error));
+    if (is_known)
+        return;
+    job->result.lost = "second program";
+    job->result.lost_error =
+        candidate->end == LINK_CANDIDATE_FAILED && candidate->error > 0 ? -candidate->error : -EIO;
+}
+
 void slot_job_note_end(struct slot_job *job, const struct link_notice *notice)
 {
     enter(job, SLOT_JOB_ENDED);
@@ -236,6 +263,7 @@ void slot_job_note_end(struct slot_job *job, const struct link_notice *notice)
     job->result.lacked_room = notice->error == ENOSPC;
     job->result.warm = notice->warm == 1;
     note_collected(job, notice);
+    note_candidate(job, &notice->candidate);
     job_cgroup_collect(&job->cgroup, &job->result);
 }
 

@@ -54,6 +54,7 @@ struct slot_job {
     size_t output_bytes;         /* that count */
     size_t free_output;          /* bytes of stdout that do not count */
     bool is_pair;                /* its stdout is the report of a judge */
+    bool is_joined;              /* the end of its program is not that of the job */
     int program_pidfd;           /* -1: the program has not started */
     struct event *program_event; /* its exit is watched; NULL: not watched, or known already */
     uint64_t deadline_ns;        /* of the program */
@@ -110,6 +111,9 @@ void slot_job_start(struct slot_job *job, uint64_t started_ns, int pidfd);
  * event. */
 int slot_job_watch(struct slot_job *job, struct event_base *base, event_callback_fn on_exit,
                    void *userdata);
+
+/* Stops watching the program of a joined pair, which has exited; the job goes on. */
+void slot_job_unwatch(struct slot_job *job);
 
 /* Notes that the program exited, at ENDED_NS unless an earlier call knew when. */
 void slot_job_note_exit(struct slot_job *job, uint64_t ended_ns);

@@ -223,7 +223,7 @@ static bool serve(struct fake_jail *jail)
         die(jail);
     else if (r == LINK_ASKED)
         answer_question(jail, job.job_no);
-    else
+    else if (r != LINK_TOLD_TO_STOP) /* what must stop is killed, too */
         take_job(jail, &job, fds);
     return true;
 }

@@ -96,6 +96,8 @@ static void check_split_job(const struct link_job *job, char *strings)
     CHECK(check_list(lists.envp, strings, job->strings_length) == job->envc);
     CHECK(check_list(lists.readable, strings, job->strings_length) == job->readable_count);
     CHECK(check_list(lists.candidate, strings, job->strings_length) == job->candidate_argc);
+    CHECK(check_list(lists.collect, strings, job->strings_length) == job->collect_count);
+    CHECK(check_list(lists.candidate_envp, strings, job->strings_length) == job->candidate_envc);
     CHECK((lists.bench != NULL) == (job->has_bench == 1) && job->has_bench <= 1);
 }
 
@@ -104,10 +106,15 @@ static void check_job(const struct wire *wire, char *strings)
     struct link_job job, again;
     int fds[LINK_JOB_FDS], fds_again[LINK_JOB_FDS];
     int r = link_receive_job(wire->from, &job, strings, fds);
-    CHECK(r == 1 || r == 0 || r == LINK_ASKED || r == -EPROTO);
+    CHECK(r == 1 || r == 0 || r == LINK_ASKED || r == LINK_TOLD_TO_STOP || r == -EPROTO);
     if (r == LINK_ASKED) {
         CHECK(link_send_question(wire->to, job.job_no) == 0);
         CHECK(link_receive_job(wire->from, &again, strings, fds) == LINK_ASKED);
+        CHECK(again.job_no == job.job_no);
+    }
+    if (r == LINK_TOLD_TO_STOP) {
+        CHECK(link_send_stop(wire->to, job.job_no) == 0);
+        CHECK(link_receive_job(wire->from, &again, strings, fds) == LINK_TOLD_TO_STOP);
         CHECK(again.job_no == job.job_no);
     }
     if (r != 1)

@@ -13,7 +13,11 @@ NAMESPACES = {"pid": "pid_namespace", "mnt": "mount_namespace", "ipc": "user_nam
               "net": "net_namespace"}  # fmt: skip
 
 
-@pytest.fixture(scope="module", name="daemon", params=[ALL_LAYERS, NO_USER_NAMESPACES])
+# Other files have sanitizers look at the C code of such jails.
+WITHOUT_NAMESPACES = pytest.param(NO_USER_NAMESPACES, marks=pytest.mark.once)
+
+
+@pytest.fixture(scope="module", name="daemon", params=[ALL_LAYERS, WITHOUT_NAMESPACES])
 def start_in_shape(request, tmp_path_factory):
     daemon = Daemon(tmp_path_factory.mktemp("d"), shape=make_shape(request.param), slots=1)
     yield daemon

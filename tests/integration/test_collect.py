@@ -15,6 +15,11 @@ SHAPES = [ALL_LAYERS, NO_USER_NAMESPACES, BARE]
 EVERYTHING = ["*"]
 
 
+@pytest.fixture(name="daemon")
+def share_daemon(lend):
+    return lend()
+
+
 @pytest.fixture(name="client")
 def connect(daemon):
     with daemon.connect() as client:

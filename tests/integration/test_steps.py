@@ -14,6 +14,11 @@ from test_cancel import cancel
 SHAPES = [ALL_LAYERS, NO_USER_NAMESPACES, BARE]
 
 
+@pytest.fixture(name="daemon")
+def share_daemon(lend):
+    return lend()
+
+
 @pytest.fixture(name="client")
 def connect(daemon):
     with daemon.connect() as client:
@@ -137,10 +142,12 @@ def test_a_program_that_is_not_there(client):
     )
 
 
-def test_many_steps_count_as_one_job(client, daemon):
-    result = client.run(steps(*["echo x >>f"] * 63, "wc -l <f"))
+def test_many_steps_count_as_one_job(start_daemon):
+    daemon = start_daemon()
+    with daemon.connect() as client:
+        result = client.run(steps(*["echo x >>f"] * 63, "wc -l <f"))
+        totals = client.status()["kinds"]["sandbox"]
     assert outputs(result)[-1] == "63\n"
-    totals = client.status()["kinds"]["sandbox"]
     assert totals["passed"] == 1, totals
     assert len(re.findall(r"job \d+ \(", daemon.log())) == 1
 

@@ -190,8 +190,16 @@ static void test_refused(void **state)
         {C("'checker':{'language':'c','code':'','files':{'../x':''}}"),
          "job.checker.files.../x: expected a relative name without empty, . and .. parts, at most "
          "1023 bytes, 255 in a part"},
-        {C("'interactor':{'language':'c','code':''}"),
-         "job.interactor: this daemon runs no interactors"},
+        {C("'interactor':{'code':''}"), "job.interactor.language: missing"},
+        {C("'interactor':{'language':'c','code':'','files':{'../x':''}}"),
+         "job.interactor.files.../x: expected a relative name without empty, . and .. parts, at "
+         "most 1023 bytes, 255 in a part"},
+        {C("'call':'f','interactor':{'language':'c','code':''}"),
+         "job.interactor: a job with call compares values, and has none"},
+        {C("'compare':'exact','interactor':{'language':'c','code':''}"),
+         "job.compare: the interactor judges; only one of them may"},
+        {C("'checker':{'language':'c','code':''},'interactor':{'language':'c','code':''}"),
+         "job.checker: the interactor judges; only one of them may"},
         {C("'compile_limits':{'x':1}"), "job.compile_limits.x: unknown field"},
         {C("'compile_limits':{'cpu':301}"), "job.compile_limits.cpu: above the ceiling of 300 s"},
         {C("'files':{'a':'','a/b':''}"), "job.files.a/b: \"a\" is a file, too"},

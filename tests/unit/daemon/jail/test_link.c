@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#define FDS_MAX 8
+#define FDS_MAX 10
 #define STANDARD ((1u << LINK_STANDARD_FDS) - 1)
 #define EVERYTHING ((1u << LINK_JOB_FDS) - 1)
 
@@ -109,7 +109,7 @@ static struct link_job make_job(uint32_t argc, uint32_t envc, size_t strings_len
 static void refuse_job(const struct fixture *f, int expected)
 {
     struct link_job job, untouched;
-    int fds[LINK_JOB_FDS] = {-7, -7, -7, -7, -7, -7, -7};
+    int fds[LINK_JOB_FDS] = {-7, -7, -7, -7, -7, -7, -7, -7, -7};
     memset(&job, 0x5A, sizeof(job));
     untouched = job;
     assert_int_equal(link_receive_job(f->ours, &job, large, fds), expected);
@@ -477,6 +477,20 @@ static void test_question_round_trip(void **state)
     assert_int_equal(count_descriptors(), f->descriptors);
 }
 
+static void test_stop_round_trip(void **state)
+{
+    static char strings[LINK_STRINGS_MAX];
+    struct fixture *f = *state;
+    struct link_question unknown = {.job_no = 1, .is_stop = 2};
+    struct link_job job;
+    int fds[LINK_JOB_FDS];
+    assert_int_equal(link_send_stop(f->theirs, UINT64_MAX - 7), 0);
+    assert_int_equal(link_receive_job(f->ours, &job, strings, fds), LINK_TOLD_TO_STOP);
+    assert_true(job.job_no == UINT64_MAX - 7);
+    send_raw(f, &unknown, sizeof(unknown), 0);
+    refuse_job(f, -EPROTO);
+}
+
 /* Neither with descriptors nor in place of a set-up. */
 static void test_question_out_of_place(void **state)
 {
@@ -624,7 +638,7 @@ static void test_empty_packet(void **state)
     for (size_t count = 0; count <= FDS_MAX; count++) {
         struct link_notice notice;
         struct link_job job;
-        int fds[LINK_JOB_FDS] = {-7, -7, -7, -7, -7, -7, -7}, pidfd = -7, filter = -7;
+        int fds[LINK_JOB_FDS] = {-7, -7, -7, -7, -7, -7, -7, -7, -7}, pidfd = -7, filter = -7;
         struct link_setup set_up;
         send_raw(f, "", 0, count);
         assert_true(link_receive_notice(f->ours, &notice, &pidfd) <= 0);
@@ -796,6 +810,26 @@ static void expect_no_split(struct counts counts, const char *text, size_t n)
 #define COUNTS(...) ((struct counts){__VA_ARGS__})
 /* clang-format on */
 #define TEXT(literal) (literal), sizeof(literal) - 1
+
+/* The lists of a pair stand behind those of any job; the last is the candidate's environment. */
+static void test_split_of_a_pair(void **state)
+{
+    char text[] = "a\0b\0c=d\0e\0f=g\0h=i";
+    struct link_job job = make_job(1, 0, sizeof(text));
+    struct link_lists lists;
+    (void)state;
+    job.candidate_argc = 1;
+    job.collect_count = 2;
+    job.candidate_envc = 2;
+    assert_int_equal(link_split_job(&job, text, &lists), 0);
+    assert_string_equal(lists.candidate[0], "b");
+    assert_string_equal(lists.collect[1], "e");
+    assert_string_equal(lists.candidate_envp[0], "f=g");
+    assert_string_equal(lists.candidate_envp[1], "h=i");
+    assert_null(lists.candidate_envp[2]);
+    job.candidate_envc = 1;
+    assert_int_equal(link_split_job(&job, text, &lists), -EPROTO);
+}
 
 static void test_split(void **state)
 {
@@ -994,6 +1028,7 @@ int main(void)
         ON_LINK(test_truncated_job),
         ON_LINK(test_job_whose_text_is_not_as_long_as_it_says),
         ON_LINK(test_question_round_trip),
+        ON_LINK(test_stop_round_trip),
         ON_LINK(test_question_out_of_place),
         ON_LINK(test_peer_is_gone),
         ON_LINK(test_peer_is_gone_with_messages_unread),
@@ -1013,6 +1048,7 @@ int main(void)
         ON_LINK(test_full_socket),
         ON_LINK(test_noise),
         cmocka_unit_test(test_split),
+        cmocka_unit_test(test_split_of_a_pair),
         cmocka_unit_test(test_split_of_long_lists),
         cmocka_unit_test(test_split_that_does_not_come_out),
         cmocka_unit_test(test_split_with_huge_counts),

@@ -73,7 +73,7 @@ static const char *const places[WORK_SEEN] = {"/work", "/tmp", "/dev/shm"};
 /* Returns 0 if everything is as before the first job. */
 static int is_fresh(const struct work *work)
 {
-    static const mode_t modes[WORK_DIRECTORIES] = {0700, 01777, 01777, 01777, 01777};
+    static const mode_t modes[WORK_DIRECTORIES] = {0700, 01777, 01777, 01777, 01777, 0700};
     struct statfs fs;
     struct stat st;
     for (size_t i = 0; i < WORK_DIRECTORIES; i++) {
@@ -351,13 +351,15 @@ static bool touch(const char *path)
     return fd >= 0;
 }
 
-static int twin(struct fixture *f)
+static int twin(struct fixture *f, bool is_apart)
 {
     int cwd = -1;
     CHECK(unshare(CLONE_NEWNS) == 0);
-    CHECK_EQUAL(work_enter_twin(&f->work), 0);
+    CHECK_EQUAL(work_enter_twin(&f->work, is_apart), 0);
     CHECK_EQUAL(work_join(&f->work, 1, &cwd), 0);
     CHECK(fchdir(cwd) == 0 && access("/tmp/of-jail", F_OK) < 0);
+    CHECK((access("/work/of-jail", F_OK) == 0) == !is_apart);
+    CHECK((access("of-candidate", F_OK) == 0) == is_apart);
     CHECK(touch("here") && touch("/tmp/of-twin") && touch("/dev/shm/of-twin"));
     return 0;
 }
@@ -369,16 +371,20 @@ static int a_twin_has_its_own(void *argument)
     int r = enter(f), status = -1;
     if (r != 0)
         return r;
-    /* A second one is as good as the first. */
-    for (unsigned i = 0; r == 0 && i < 2; i++) {
-        CHECK(begin(f, MIB) == 0 && touch("/tmp/of-jail"));
-        CHECK_EQUAL(work_prepare_twin(&f->work, &f->view), 0);
+    /* A second one is as good as the first, and one that is apart after one that is not. */
+    for (unsigned i = 0; r == 0 && i < 4; i++) {
+        bool is_apart = i >= 2;
+        int cwd = -1;
+        CHECK(begin(f, MIB) == 0 && touch("/tmp/of-jail") && touch("/work/of-jail"));
+        CHECK_EQUAL(work_prepare_twin(&f->work, &f->view, is_apart), 0);
+        CHECK_EQUAL(work_begin_candidate(&f->work, 1, &cwd), 0);
+        close_fd(openat(cwd, "of-candidate", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
         pid_t pid = fork();
         if (pid == 0)
-            _exit(twin(f));
+            _exit(twin(f, is_apart));
         work_forget_twin(&f->work);
         CHECK(waitpid(pid, &status, 0) == pid && status == 0);
-        CHECK(access("/work/here", F_OK) == 0);
+        CHECK((access("/work/here", F_OK) == 0) == !is_apart);
         CHECK(access("/tmp/of-twin", F_OK) < 0 && access("/dev/shm/of-twin", F_OK) < 0);
         CHECK(!is_empty(f->work.directories[WORK_TWIN_TMP]));
         CHECK(!is_empty(f->work.directories[WORK_TWIN_SHM]));
@@ -479,7 +485,7 @@ static void add_file(int fd, const char *name, const char *text)
 static int unpack(int cwd, int records)
 {
     (void)lseek(records, 0, SEEK_SET);
-    int r = work_unpack(cwd, records, false);
+    int r = work_unpack(cwd, records, -1);
     (void)close(records);
     return r;
 }

@@ -36,6 +36,18 @@ static void write_language(struct fixture *f, const char *name, const char *text
         fail_msg("%s", problems.count > 0 ? problems.item[0].text : "out of memory");
 }
 
+/* What a jail has collected: the file `out`, empty and with this mode, or LINK_LEFT_OUT. */
+static int make_artefact(uint32_t mode)
+{
+    const struct link_file header = {.name_length = 3, .mode = mode};
+    int fd = collected_new();
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, &header, sizeof(header)), sizeof(header));
+    assert_int_equal(write(fd, "out", 3), 3);
+    assert_int_equal(collected_seal(fd, 0), 0);
+    return fd;
+}
+
 static int setup(void **state)
 {
     struct fixture *f = calloc(1, sizeof(*f));
@@ -58,8 +70,7 @@ static int setup(void **state)
     f->host = (struct kind_host){
         .interpreter = "/usr/bin/python3", .environment = environment, .languages = f->languages};
     f->ops = kind_ops_get(JOB_PROGRAM);
-    f->artefact = memfd_create("test", MFD_CLOEXEC);
-    assert_true(f->artefact >= 0);
+    f->artefact = make_artefact(0755);
     *state = f;
     return 0;
 }
@@ -355,6 +366,8 @@ static void test_compile_errors(void **state)
         {0, EFBIG, SLOT_KILL_NONE, "",
          "compiler: exit status 0: what the compiler made is larger than disk_bytes of the tests"},
         {0, E2BIG, SLOT_KILL_NONE, "", "compiler: exit status 0: the compiler made too many files"},
+        {0, ENAMETOOLONG, SLOT_KILL_NONE, "",
+         "compiler: exit status 0: the compiler made a file with too long a name"},
     };
     struct fixture *f = *state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -371,6 +384,19 @@ static void test_compile_errors(void **state)
             free(f->spec.program.tests);
         }
     }
+}
+
+/* A name that is a link's or not there at all is no program. */
+static void test_an_artefact_that_was_left_out(void **state)
+{
+    struct fixture *f = *state;
+    const struct bytes nothing = BYTES_NULL;
+    plan_job(f, "made", 1);
+    struct slot_result result = ended(f, 0, &nothing, &nothing);
+    result.collected = make_artefact(LINK_LEFT_OUT | LINK_LEFT_IRREGULAR);
+    assert_int_equal(go_on(f, &result, false), 0);
+    assert_verdict(f, "compile_error", "compiler: exit status 0: the compiler made nothing to run");
+    close_fd(result.collected);
 }
 
 /* A shortage is no verdict. */
@@ -472,6 +498,7 @@ int main(void)
         TEST(test_limits),
         TEST(test_a_program_that_is_none),
         TEST(test_compile_errors),
+        TEST(test_an_artefact_that_was_left_out),
         TEST(test_an_artefact_that_could_not_be_taken),
         TEST(test_ahead),
         TEST(test_nothing_is_ahead_of_a_compiler),

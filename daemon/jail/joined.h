@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* When a joined pair (link.h) is over: what the jail knows of its two programs while they run.
+ *
+ * The pair is over when both have ended; when the program in the jail has failed, whose word then
+ * counts; and when somebody has it stopped.
+ *
+ * The jail has all ends of the wire open, too, and closes those of a program when it has seen that
+ * end: so neither can end of the other's end before the jail knows whose came first. The
+ * candidate's output stays open as long as it runs: whether it meets SIGPIPE after its last words
+ * must not depend on who was quicker. */
+
+#include "link.h"
+#include "twin.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct joined {
+    bool is_pair;           /* otherwise there is one program */
+    bool is_stopped;        /* it must end, whatever runs */
+    bool is_program_over;   /* the program in the jail has ended */
+    bool is_failed;         /* and not well */
+    bool is_candidate_over; /* the other one has, or it never ran */
+    bool was_first;         /* and the jail saw that first */
+    struct twin_ends ends;  /* the status tells so; -1: it has */
+};
+
+#define JOINED_NULL             \
+    {                           \
+        .ends = TWIN_ENDS_NULL, \
+    }
+
+/* Begins with a pair whose wire has ENDS, which it takes. */
+void joined_begin(struct joined *joined, struct twin_ends *ends);
+
+/* Notes that the program PID, which is not reaped yet, has ended. */
+void joined_note_program(struct joined *joined, pid_t pid);
+
+/* Notes that the status can be read. */
+void joined_note_candidate(struct joined *joined);
+
+/* Whether nothing of it need run any more. */
+bool joined_is_over(const struct joined *joined);
+
+/* Closes everything, and tells how the candidate stands. Call before the twin ends it. */
+void joined_end(struct joined *joined, struct link_candidate *ret);
