@@ -58,6 +58,12 @@ static bool accept_word(char *word)
     return has_only(word, ~0U);
 }
 
+/* The version is asked for before there is a program or a limit. */
+static bool accept_version(char *word)
+{
+    return has_only(word, 1U << PLACEHOLDER_PYTHON);
+}
+
 static bool accept_source(char *name)
 {
     return !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
@@ -120,6 +126,14 @@ static const struct config_type type_command = {
     .repeats = true,
 };
 
+static const struct config_type type_version = {
+    .kind = CONFIG_LIST,
+    .what = "a program and its arguments with blanks between them",
+    .hint = "there is no shell and there are no quotes; the only placeholder is {python}",
+    .accept = accept_version,
+    .repeats = true,
+};
+
 static const struct config_type type_patterns = {
     .kind = CONFIG_LIST,
     .what = "patterns of files in the work directory with blanks between them",
@@ -158,7 +172,7 @@ static const struct language_key keys[] = {
     {"language", "aliases", &type_languages, FIELD(aliases), {0, 16}, NULL, false},
     {"language", "source", &type_source, FIELD(source), {1, 64}, NULL, true},
     {"language", "package", &type_package, FIELD(package), {0, 64}, NULL, false},
-    {"language", "version", &type_command, FIELD(version), {1, 16}, NULL, true},
+    {"language", "version", &type_version, FIELD(version), {1, 16}, NULL, true},
     {"language", "env", &type_environment, FIELD(env), {0, 32}, NULL, false},
     {"language", "readable", &type_paths, FIELD(readable), {0, 16}, NULL, false},
     {"language", "needs_view", &type_boolean, FIELD(needs_view), {0, 1}, "no", false},

@@ -6,7 +6,7 @@ loop    never ends
 hog     asks for memory without end, and uses it
 spy     with "write" on its input leaves a file behind and prints done; with "look" it prints found if it
         finds one, clean if not
-bomb    starts processes or threads without end (not in each language)
+bomb    starts processes or threads without end
 
 A syntax error is the same in all: BROKEN."""
 
@@ -69,6 +69,11 @@ if (fs.readFileSync(0, "utf8").trim() === "write") {
 } else
     console.log(paths.some((path) => fs.existsSync(path)) ? "found" : "clean");
 """,
+    "bomb": """
+const { spawn } = require("child_process");
+const go = () => { spawn("node", ["main.js"]).on("error", () => {}); setTimeout(go, 0); };
+go();
+""",
 }
 
 PROGRAMS = {
@@ -88,6 +93,7 @@ int main() { std::list<std::vector<char>> kept; for (;;) kept.emplace_back(1 << 
         **JAVASCRIPT,
         "hog": "const kept: number[][] = []; for (;;) kept.push(new Array(1 << 17).fill(1.5));\n",
         "spy": "declare function require(name: string): any;\n" + JAVASCRIPT["spy"],
+        "bomb": "declare function require(name: string): any;\n" + JAVASCRIPT["bomb"],
     },
     "java": {
         "crash": "class A { public static void main(String[] a) { System.out.println(a[1]); } }\n",
@@ -129,6 +135,7 @@ fun main() {
         println(if (files.any { it.exists() }) "found" else "clean")
 }
 """,
+        "bomb": "fun main() { while (true) Thread { while (true) { } }.start() }\n",
     },
     "scala": {
         "crash": "object A { def main(a: Array[String]): Unit = println(a(1)) }\n",
@@ -147,6 +154,10 @@ object A extends App {
   } else
     println(if (files.exists(_.exists)) "found" else "clean")
 }
+""",
+        "bomb": """
+object A { def main(a: Array[String]): Unit = while (true) new Thread(new Runnable {
+  def run(): Unit = while (true) { } }).start() }
 """,
     },
     "go": {
@@ -182,6 +193,15 @@ func main() {
 	if here == nil || there == nil { fmt.Println("found") } else { fmt.Println("clean") }
 }
 """,
+        "bomb": """
+package main
+import "os/exec"
+func main() {
+	for {
+		exec.Command("./main").Start()
+	}
+}
+""",
     },
     "rust": {
         "crash": 'fn main() { panic!("x"); }\n',
@@ -201,6 +221,7 @@ fn main() {
     }
 }
 """,
+        "bomb": "fn main() { loop { let _ = std::thread::Builder::new().spawn(|| loop { std::hint::spin_loop() }); } }\n",
     },
     "bash": {
         "crash": "exit 3\n",
@@ -243,6 +264,7 @@ if (trim(fgets(STDIN)) === "write") {
 } else
     echo array_filter($paths, "file_exists") ? "found\\n" : "clean\\n";
 """.lstrip(),
+        "bomb": "<?php for (;;) @pcntl_fork();\n",
     },
     "perl": {
         "crash": 'die "x";\n',
@@ -274,6 +296,7 @@ else
   print(found and "found" or "clean")
 end
 """,
+        "bomb": 'local kept = {}; while true do kept[#kept + 1] = io.popen("lua5.4 main.lua") end\n',
     },
     "r": {
         "crash": 'stop("x")\n',
@@ -286,6 +309,7 @@ if (readLines(file("stdin"), 1) == "write") {
   cat("done\\n")
 } else cat(if (any(file.exists(paths))) "found\\n" else "clean\\n")
 """,
+        "bomb": "repeat try(parallel::mcparallel(repeat {}), silent = TRUE)\n",
     },
     "csharp": {
         "crash": 'class A { static void Main() { throw new System.Exception("x"); } }\n',
@@ -307,6 +331,11 @@ class A { static void Main() {
         Console.WriteLine(File.Exists(paths[0]) || File.Exists(paths[1]) ? "found" : "clean");
 } }
 """,
+        "bomb": """
+using System;
+using System.Threading;
+class A { static void Main() { for (;;) try { new Thread(() => { for (;;); }).Start(); } catch (Exception) { } } }
+""",
     },
     "haskell": {
         "crash": 'main = error "x"\n',
@@ -326,6 +355,15 @@ main = do
       found <- mapM doesFileExist paths
       putStrLn (if or found then "found" else "clean")
 """,
+        "bomb": """
+import Control.Exception
+import System.Posix.Process
+import System.Posix.Types
+main :: IO ()
+main = do
+  _ <- try (forkProcess main) :: IO (Either IOException ProcessID)
+  main
+""",
     },
     "ocaml": {
         "crash": 'let () = failwith "x"\n',
@@ -339,6 +377,7 @@ let () =
     print_endline "done"
   end else print_endline (if List.exists Sys.file_exists paths then "found" else "clean")
 """,
+        "bomb": "let () = while true do try ignore (Unix.fork ()) with Unix.Unix_error _ -> () done\n",
     },
     "d": {
         "crash": 'void main() { throw new Exception("x"); }\n',
@@ -356,6 +395,7 @@ void main()
         writeln(exists(paths[0]) || exists(paths[1]) ? "found" : "clean");
 }
 """,
+        "bomb": "import core.sys.posix.unistd;\nvoid main() { for (;;) fork(); }\n",
     },
     "pascal": {
         "crash": "begin halt(3) end.\n",
@@ -382,5 +422,6 @@ begin
   else writeln('clean')
 end.
 """,
+        "bomb": "uses baseunix;\nbegin\n  while true do fpfork\nend.\n",
     },
 }

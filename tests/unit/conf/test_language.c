@@ -281,6 +281,10 @@ static void test_placeholders(void **state)
     ASSERT_MISTAKES(*state, HEAD "env = A={heap_mb}\n" RUN HELLO,
                     "x.conf:4: [language] env: {heap_mb} in 'A={heap_mb}' is no placeholder of a "
                     "variable");
+    ASSERT_MISTAKES(*state, "[language]\nsource = main.x\nversion = x {source}\n" RUN HELLO,
+                    "x.conf:3: [language] version: expected a program and its arguments with "
+                    "blanks between them (there is no shell and there are no quotes; the only "
+                    "placeholder is {python}), got '{source}'");
     /* Other braces are what they are. */
     const struct language *x = read_good(*state, HEAD "[run]\ncommand = x {} {A} {a\n" HELLO);
     assert_words(&x->run, "x {} {A} {a");
