@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* rubricd: reads arguments and configuration, prepares the process, gives up root, runs the
  * supervisor. May include every room of the daemon. */
+#include "check_host.h"
 #include "check_languages.h"
 #include "options.h"
 
@@ -266,6 +267,8 @@ int main(int argc, char **argv)
     if (r < 0)
         return r == -EINVAL ? EX_CONFIG : EX_OSERR; /* the service manager tries again after this */
     if (arguments.check_config) {
+        if (check_host(&config, stderr) > 0)
+            return EX_CONFIG;
         (void)puts("The configuration is good.");
         (void)fflush(stdout);
         int bad = arguments.check_languages ? check_languages(&arguments, &config, stdout) : 0;

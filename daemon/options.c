@@ -64,7 +64,8 @@ const struct option_spec daemon_options[] = {
         .name = "check-config",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct arguments, check_config),
-        .help = "print every mistake in the configuration, then exit",
+        .help = "print every mistake in the configuration, and what it names that the host lacks "
+                "(account, interpreter, modules), then exit",
     },
     {
         .name = "languages",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "probe.h"
 #include "filter.h"
+#include "surroundings.h"
 
 #include "conf/config.h"
 #include "daemon/base/await.h"
@@ -82,6 +83,26 @@ _printf_(3, 4) static void because(struct probe *probe, enum layer layer, const 
     va_end(arguments);
 }
 
+/* The variables are those that engines give to what they start. */
+static void look_around(struct surroundings *ret)
+{
+    surroundings_read(ret, "", getenv("container"), getenv("KUBERNETES_SERVICE_HOST"));
+}
+
+static void explain_view(struct probe *probe, const struct link_notice *notice)
+{
+    struct surroundings around;
+    char why[PROBE_REASON_MAX] = "";
+    int error = notice->layer_errors[LAYER_MOUNT_NAMESPACE];
+    if (error == EPERM &&
+        strncmp(notice->view_step, LINK_STEP_PROC, sizeof(notice->view_step)) == 0) {
+        look_around(&around);
+        surroundings_explain_proc(&around, why, sizeof(why));
+    }
+    because(probe, LAYER_MOUNT_NAMESPACE, "%.*s: %s%s", (int)sizeof(notice->view_step),
+            notice->view_step, strerror(error), why);
+}
+
 static void explain_means(struct probe *probe, const struct link_notice *notice)
 {
     const int32_t *errors = notice->layer_errors;
@@ -89,8 +110,7 @@ static void explain_means(struct probe *probe, const struct link_notice *notice)
         if (errors[layer] != 0)
             because(probe, layer, "%s", strerror(errors[layer]));
     if (errors[LAYER_MOUNT_NAMESPACE] != 0)
-        because(probe, LAYER_MOUNT_NAMESPACE, "%.*s: %s", (int)sizeof(notice->view_step),
-                notice->view_step, strerror(errors[LAYER_MOUNT_NAMESPACE]));
+        explain_view(probe, notice);
     if (errors[LAYER_LANDLOCK] == EOPNOTSUPP || errors[LAYER_LANDLOCK] == ENOSYS)
         because(probe, LAYER_LANDLOCK,
                 "the kernel does not offer it: 5.13 or newer, with landlock in its list of "
@@ -120,10 +140,11 @@ static void explain_own_uid(struct probe *probe, const struct jailproc_config *c
 
 static void explain_user_namespace(struct probe *probe, int error)
 {
-    because(probe, LAYER_USER_NAMESPACE,
-            "refused: %s; see user.max_user_namespaces and "
-            "kernel.apparmor_restrict_unprivileged_userns, and start outside of a chroot",
-            strerror(error));
+    struct surroundings around;
+    char why[PROBE_REASON_MAX];
+    look_around(&around);
+    surroundings_explain_users(&around, why, sizeof(why));
+    because(probe, LAYER_USER_NAMESPACE, "refused: %s; %s", strerror(error), why);
     for (enum layer layer = 0; layer < LAYER_COUNT; layer++)
         if (needs_user_namespace & LAYER_BIT(layer))
             because(probe, layer, "it takes a user namespace");

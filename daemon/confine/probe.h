@@ -6,7 +6,7 @@
 
 #include "proto/fault.h"
 
-#define PROBE_REASON_MAX 200
+#define PROBE_REASON_MAX 240
 
 struct probe {
     uint32_t layers;                                     /* bits of enum layer: layers in force */

@@ -123,6 +123,37 @@ def test_a_good_configuration(tmp_path):
         assert done.stderr == ""
 
 
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (["daemon.user=nosuchuser"], "[daemon] user: there is no account nosuchuser"),
+        (
+            ["rubric.interpreter=/usr/bin/python0.9"],
+            "[rubric] interpreter: cannot run /usr/bin/python0.9: No such file or directory",
+        ),
+        (["rubric.interpreter=/usr/bin/false"], "[rubric] interpreter: /usr/bin/false -V failed: "),
+        (
+            ["warm.use=yes", "warm.modules=json nosuchmodule email.nosuch"],
+            "[warm] modules: /usr/bin/python3 has no nosuchmodule email.nosuch",
+        ),
+    ],
+)
+def test_what_the_host_lacks_is_a_mistake(settings, message):
+    done = run("--check-config", "--config=/dev/null", *[f"--set={setting}" for setting in settings])
+    assert (done.returncode, done.stdout, done.stderr) == (CONFIG, "", f"rubricd: {message}\n")
+
+
+def test_a_missing_module_is_a_warning_where_the_daemon_starts_without():
+    done = run("--check-config", "--config=/dev/null", "--set=warm.modules=nosuchmodule")
+    assert (done.returncode, done.stdout) == (0, "The configuration is good.\n")
+    assert done.stderr == (
+        "rubricd: warning: [warm] modules: /usr/bin/python3 has no nosuchmodule: "
+        "no interpreter will wait in the jails\n"
+    )
+    done = run("--check-config", "--config=/dev/null", "--set=warm.modules=nosuchmodule", "--set=warm.use=no")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_every_mistake_is_named(tmp_path):
     """The daemon names file, line and key, for the file, its drop-ins and the command line."""
     file = tmp_path / "bad.conf"

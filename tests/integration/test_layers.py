@@ -45,7 +45,7 @@ WITH_IT = "it takes a user namespace"
 # For each layer that the host lacks: the layers that are missing then, and the reason for each.
 TAKEN = {
     "user_namespace": {
-        "user_namespace": r"refused: .+; see user.max_user_namespaces and .+",
+        "user_namespace": r"refused: .+; (see user.max_user_namespaces and .+|user.max_user_namespaces is 0 here|.*seccomp profile.*)",
         **dict.fromkeys(OF_USER_NAMESPACE, WITH_IT),
         "own_uid": ".+",
     },
@@ -190,10 +190,10 @@ def test_what_a_test_of_reach_can_find(start_daemon, reached):
 
 
 @pytest.mark.parametrize("layer", TAKEN)
-def test_a_layer_that_cannot_be_had(layer, start_daemon, bench, reached):
+def test_a_layer_that_cannot_be_had(layer, lend, bench, reached):
     """The daemon names the layer and the reason, the remaining layers hold, and the digest differs."""
     shape = shape_without(layer)
-    whole, lacking = isolation_of(start_daemon()), start_daemon(shape=shape)
+    whole, lacking = isolation_of(lend()), lend(shape=shape)
     isolation = isolation_of(lacking)
     for name, reason in TAKEN[layer].items():
         assert re.fullmatch(reason, reasons(isolation)[name]) or shape.settings
@@ -206,10 +206,10 @@ def test_a_layer_that_cannot_be_had(layer, start_daemon, bench, reached):
 
 
 @pytest.mark.parametrize("layer", sorted(SWITCHED))
-def test_a_layer_that_is_switched_off(layer, start_daemon, bench, reached):
+def test_a_layer_that_is_switched_off(layer, lend, bench, reached):
     """The layers that depend on it are missing too; all others are in force."""
-    whole = isolation_of(start_daemon())
-    daemon = start_daemon(f"isolation.without={layer}", "isolation.require=env tempdir")
+    whole = isolation_of(lend())
+    daemon = lend(f"isolation.without={layer}", "isolation.require=env tempdir")
     isolation = isolation_of(daemon)
     told = reasons(isolation)
     assert told[layer] == SWITCHED_OFF
@@ -224,21 +224,21 @@ def test_a_layer_that_is_switched_off(layer, start_daemon, bench, reached):
 
 
 @pytest.mark.parametrize("layer", TAKEN)
-def test_it_makes_no_difference_why_a_layer_is_missing(layer, start_daemon):
+def test_it_makes_no_difference_why_a_layer_is_missing(layer, lend):
     """The digest depends only on the layers in force."""
-    taken = isolation_of(start_daemon(shape=shape_without(layer)))
-    switched = isolation_of(start_daemon(f"isolation.without={layer}"))
+    taken = isolation_of(lend(shape=shape_without(layer)))
+    switched = isolation_of(lend(f"isolation.without={layer}"))
     assert taken["layers"] == switched["layers"]
     assert taken["digest"] == switched["digest"]
 
 
-def test_every_set_of_layers_has_its_own_digest(start_daemon):
+def test_every_set_of_layers_has_its_own_digest(lend):
     if user_namespaces_are_refused():
         pytest.skip("most layers are missing here: user namespaces are refused")
     settings = [[]] + [[f"isolation.without={layer}"] for layer in sorted(SWITCHED)]
     told = {}
     for setting in settings:
-        daemon = start_daemon(*setting, "isolation.require=env")
+        daemon = lend(*setting, "isolation.require=env tempdir")
         with daemon.connect() as client:
             isolation = client.hello["isolation"]
         told.setdefault(isolation["digest"], set()).add(tuple(isolation["layers"]))
@@ -263,16 +263,48 @@ def test_neither_of_two_means(layer, means, reason, tmp_path):
         assert_refused(tmp_path, start(tmp_path, shape=shape), layer, reason)
 
 
-def test_where_clone3_is_missing(start_daemon, bench):
+def test_where_clone3_is_missing(start_daemon, lend, bench):
     """Some container engines refuse clone3 to whole services. The daemon then uses the older clone."""
     why = conftest.cannot_be_taken_away("clone3")
     if why:
         pytest.skip(f"clone3 cannot be taken away here: {why}")
-    whole = isolation_of(start_daemon())
+    whole = isolation_of(lend())
     daemon = start_daemon(shape=Shape("clone3"))
     isolation = isolation_of(daemon)
     assert set(whole["layers"]) - set(isolation["layers"]) <= {"cgroup"}
     assert_right_verdicts(daemon, bench)
+
+
+# Starts as many processes as it gets, up to a number that does a host no harm, and prints how many.
+STARTER = """
+import os, signal
+started = []
+while len(started) < 4000:
+    try: pid = os.fork()
+    except BlockingIOError: break
+    if pid == 0:
+        signal.pause()
+        os._exit(0)
+    started.append(pid)
+print(len(started))
+for pid in started: os.kill(pid, signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("why", ["taken", "switched off"])
+def test_processes_are_bounded_where_the_account_counts_them(why, start_daemon):
+    """Without user namespaces and control groups, a job that forks for ever must not take the host."""
+    shape = shape_without("user_namespace") if why == "taken" else Shape()
+    settings = ["isolation.without=user_namespace cgroup"] if why == "switched off" else []
+    daemon = start_daemon(*settings, shape=shape)
+    if "cgroup" in daemon.layers():
+        pytest.skip("a control group counts the processes of jobs here")
+    job = {**SANDBOX, "argv": ["/usr/bin/python3", "-c", STARTER], "limits": {"max_processes": 50}}
+    with daemon.connect() as client:
+        first, second = (client.run(job) for _ in range(2))
+    for result in first, second:
+        assert result["type"] == "result" and result["score"]["passed"], result
+        assert 49 <= int(result["stdout"]) <= 50 + 2 * 1024, "the margin is 1024"
 
 
 # Required layers

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* What `rubricd --check-config` asks of the host: whether what the configuration names is there. */
+
+#include "conf/config.h"
+
+#include <stdio.h>
+
+/* Looks for the account, the interpreter and the modules that CONFIG names, and writes a line to
+ * ERR for each that is missing. Runs the interpreter, which takes at most 20 s. Returns how many of
+ * them would keep the daemon from starting. Modules do so only where [warm] use is yes; otherwise
+ * the line is a warning. */
+int check_host(const struct config *config, FILE *err);
