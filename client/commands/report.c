@@ -158,6 +158,16 @@ static const struct report_format *format_of(const struct plan *plan, const char
     return named ? named : plan->format;
 }
 
+/* Whether some form of the report shows all results that did not pass. */
+static bool needs_spool(const struct report_options *options, const struct plan *plan)
+{
+    const struct report_format *junit = &report_formats[FORMAT_junit];
+    bool needs = plan->format == junit;
+    for (size_t i = 0; i < options->outputs.n; i++)
+        needs |= format_of(plan, options->outputs.items[i]) == junit;
+    return needs;
+}
+
 static int put_file(const char *path, const struct plan *plan, bool force, const json_t *report,
                     const struct results *results)
 {
@@ -301,6 +311,14 @@ static enum exit_status run_report(const struct globals *globals, const void *op
     if (count_stdin(files) + count_stdin(against) > 1) {
         complain("standard input can be read only once");
         return STATUS_USAGE;
+    }
+    _cleanup_spool_ struct spool spool = SPOOL_NULL;
+    if (needs_spool(options, &plan)) {
+        if (spool_open(&spool, &fault) < 0) {
+            complain("%s", fault.text);
+            return STATUS_USAGE;
+        }
+        results.spool = &spool;
     }
     if (load_results(files->items, files->n, &results, &counts) < 0 ||
         (against->n > 0 && load_results(against->items, against->n, &there, &counts_there) < 0))
@@ -457,6 +475,7 @@ const struct command command_report = {
         "differences. It does not pair a case whose content (its digest) has changed.\n",
     .examples = "  rubricctl report scores.jsonl\n"
                 "  rubricctl report scores.jsonl -o report.html -o report.json -o junit.xml\n"
+                "  rubricctl report scores.jsonl --markdown >> \"$GITHUB_STEP_SUMMARY\"\n"
                 "  rubricctl report --min-score 0.8 --quiet scores.jsonl && promote\n"
                 "  rubricctl report new.jsonl --against old.jsonl --fail-on-regression\n",
     .exits = "  0    the report was made\n"

@@ -11,16 +11,25 @@
 static void example_deinit(struct example *example)
 {
     free(example->detail);
+    free(example->output);
     *example = (struct example){.detail = NULL};
 }
 
-static int example_init(struct example *ret, uint32_t item, double score, const char *detail)
+static int example_init(struct example *ret, uint32_t item, double score,
+                        const struct reason *reason)
 {
-    *ret = (struct example){.item = item, .score = score};
-    if (!detail)
-        return 0;
-    ret->detail = strndup(detail, utf8_cut(detail, strlen(detail), EXAMPLES_DETAIL_MAX));
-    return ret->detail ? 0 : -ENOMEM;
+    const char *detail = reason->detail;
+    struct example made = {.item = item, .score = score};
+    if (detail)
+        made.detail = strndup(detail, utf8_cut(detail, strlen(detail), EXAMPLES_DETAIL_MAX));
+    if (reason->output)
+        made.output = strdup(reason->output);
+    if ((detail && !made.detail) || (reason->output && !made.output)) {
+        example_deinit(&made);
+        return -ENOMEM;
+    }
+    *ret = made;
+    return 0;
 }
 
 /* --- the lowest scores -------------------------------------------------------------------- */
@@ -71,7 +80,7 @@ static void sift_down(struct example *heap, size_t n, size_t at)
     }
 }
 
-int worst_add(struct worst *worst, uint32_t item, double score, const char *detail)
+int worst_add(struct worst *worst, uint32_t item, double score, const struct reason *reason)
 {
     struct example added = {.item = item, .score = score};
     assert(!worst->is_sorted);
@@ -83,7 +92,7 @@ int worst_add(struct worst *worst, uint32_t item, double score, const char *deta
     assert(worst->n <= EXAMPLES_WORST_MAX);
     if (full && by_rank(&added, &worst->items[0]) > 0)
         return 0;
-    int r = example_init(&added, item, score, detail);
+    int r = example_init(&added, item, score, reason);
     if (r < 0)
         return r;
     if (full) {
@@ -131,7 +140,7 @@ void firsts_deinit(struct firsts *firsts)
     *firsts = (struct firsts)FIRSTS_NULL;
 }
 
-int firsts_add(struct firsts *firsts, uint32_t code, uint32_t item, const char *detail)
+int firsts_add(struct firsts *firsts, uint32_t code, uint32_t item, const struct reason *reason)
 {
     if (code >= firsts->n) {
         struct first *grown = reallocarray(firsts->codes, code + 1, sizeof(*grown));
@@ -146,7 +155,7 @@ int firsts_add(struct firsts *firsts, uint32_t code, uint32_t item, const char *
     assert(first->n <= EXAMPLES_FIRST_MAX);
     if (first->n == EXAMPLES_FIRST_MAX)
         return 0;
-    int r = example_init(&first->items[first->n], item, NAN, detail);
+    int r = example_init(&first->items[first->n], item, NAN, reason);
     if (r == 0)
         first->n++;
     return r;

@@ -14,10 +14,17 @@
 /* Bytes of a detail; the rest is cut off. */
 #define EXAMPLES_DETAIL_MAX 300
 
+/* What is known of why a result did not pass: borrowed; either may be NULL. */
+struct reason {
+    const char *detail;
+    const char *output; /* evidence.h */
+};
+
 struct example {
     uint32_t item;
     double score;
     char *detail; /* owned; NULL if there is none */
+    char *output; /* likewise */
 };
 
 /* The results with the lowest scores. */
@@ -35,8 +42,8 @@ struct worst {
 void worst_deinit(struct worst *worst);
 
 /* Adds ITEM unless enough others are worse. SCORE may be NAN, which is worse than any number;
- * DETAIL, of which a copy is kept, may be NULL. Not after worst_sort(). 0 or -ENOMEM. */
-int worst_add(struct worst *worst, uint32_t item, double score, const char *detail);
+ * Keeps a copy of REASON. Not after worst_sort(). 0 or -ENOMEM. */
+int worst_add(struct worst *worst, uint32_t item, double score, const struct reason *reason);
 
 /* Forgets ITEM, which another result replaces. Not after worst_sort(). */
 void worst_forget(struct worst *worst, uint32_t item);
@@ -63,7 +70,7 @@ struct first {
 void firsts_deinit(struct firsts *firsts);
 
 /* Adds ITEM unless CODE has enough examples. 0 or -ENOMEM. */
-int firsts_add(struct firsts *firsts, uint32_t code, uint32_t item, const char *detail);
+int firsts_add(struct firsts *firsts, uint32_t code, uint32_t item, const struct reason *reason);
 void firsts_forget(struct firsts *firsts, uint32_t code, uint32_t item);
 
 /* Returns how many examples CODE has; sets *RET, which stays owned by FIRSTS, if there are any. */

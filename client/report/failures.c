@@ -19,9 +19,9 @@ static int by_count(const void *left, const void *right)
     return (a->number > b->number) - (a->number < b->number);
 }
 
-static json_t *detail_json(const char *detail)
+static json_t *text_json(const char *text)
 {
-    return detail ? json_text(detail, strlen(detail)) : json_null();
+    return text ? json_text(text, strlen(text)) : json_null();
 }
 
 static json_t *examples_json(const struct results *results, const struct firsts *firsts,
@@ -31,9 +31,10 @@ static json_t *examples_json(const struct results *results, const struct firsts 
     size_t n = firsts_of(firsts, code, &examples);
     json_t *list = json_array();
     for (size_t i = 0; i < n; i++)
-        if (json_array_append_new(list, json_pack("{s:o,s:o}", "id",
+        if (json_array_append_new(list, json_pack("{s:o,s:o,s:o}", "id",
                                                   results_name(results, examples[i].item), "detail",
-                                                  detail_json(examples[i].detail))) < 0)
+                                                  text_json(examples[i].detail), "output",
+                                                  text_json(examples[i].output))) < 0)
             return json_decref(list), NULL;
     return list;
 }
@@ -135,12 +136,12 @@ static json_t *failure_json(const struct results *results, const struct example 
     _cleanup_free_ char *codes = failures_codes(results, result);
     if (!codes)
         return NULL;
-    return json_pack("{s:o,s:s,s:o,s:s,s:o,s:o}", "id", results_name(results, example->item),
-                     "task_class", intern_text(&results->classes, result->class_no, NULL), "score",
-                     isnan(result->score) ? json_null() : json_real(result->score), "codes", codes,
-                     "detail", detail_json(example->detail), "wall_clock_ms",
-                     result->wall_ms == LINE_MS_UNKNOWN ? json_null()
-                                                        : json_integer(result->wall_ms));
+    return json_pack(
+        "{s:o,s:s,s:o,s:s,s:o,s:o,s:o}", "id", results_name(results, example->item), "task_class",
+        intern_text(&results->classes, result->class_no, NULL), "score",
+        isnan(result->score) ? json_null() : json_real(result->score), "codes", codes, "detail",
+        text_json(example->detail), "output", text_json(example->output), "wall_clock_ms",
+        result->wall_ms == LINE_MS_UNKNOWN ? json_null() : json_integer(result->wall_ms));
 }
 
 json_t *failures_worst_json(const struct results *results)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "evidence.h"
 #include "failures.h"
 #include "formats.h"
 #include "markup.h"
@@ -42,93 +43,70 @@ static void put_counts(FILE *out, const struct suite *suite)
                   suite->tests, suite->failures, suite->errors, suite->seconds);
 }
 
-static int by_item(const void *left, const void *right)
+/* Writes "message" and, as text of the element, what the job wrote. */
+static void put_reason(FILE *out, const char *codes, const char *detail, const char *output)
 {
-    const struct example *a = left, *b = right;
-    return (a->item > b->item) - (a->item < b->item);
+    const char *message = evidence_replaces(detail, output) ? evidence_last_line(output)
+                          : detail                          ? detail
+                                                            : codes;
+    (void)fputs("\" message=\"", out);
+    markup_put(out, message, strlen(message));
+    if (!output)
+        return;
+    (void)fputs("\">", out);
+    markup_put_lines(out, output, strlen(output));
 }
 
-/* Lists the examples that have details, by item. */
-static struct example *sort_details(const struct results *results, size_t *ret_n)
+static int put_wrong(const struct results *results, FILE *out, uint32_t item)
 {
-    size_t n = results->worst.n, room = n;
-    for (size_t i = 0; i < results->of_errors.n; i++)
-        room += results->of_errors.codes[i].n;
-    struct example *details = calloc(room + 1, sizeof(*details));
-    if (!details)
-        return NULL;
-    if (n > 0)
-        memcpy(details, results->worst.items, n * sizeof(*details));
-    for (size_t i = 0; i < results->of_errors.n; i++)
-        for (size_t k = 0; k < results->of_errors.codes[i].n; k++)
-            details[n++] = results->of_errors.codes[i].items[k];
-    qsort(details, n, sizeof(*details), by_item);
-    *ret_n = n;
-    return details;
-}
-
-struct junit {
-    FILE *out;
-    const struct results *results;
-    const struct example *details;
-    size_t n_details;
-};
-
-static const char *detail_of(const struct junit *junit, uint32_t item)
-{
-    const struct example wanted = {.item = item};
-    const struct example *found =
-        bsearch(&wanted, junit->details, junit->n_details, sizeof(wanted), by_item);
-    return found ? found->detail : NULL;
-}
-
-static int put_wrong(const struct junit *junit, uint32_t item)
-{
-    const struct result *result = &junit->results->items[item];
+    const struct result *result = &results->items[item];
     const char *element = result->state == LINE_ERROR ? "error" : "failure";
-    const char *detail = detail_of(junit, item);
-    char *codes = failures_codes(junit->results, result);
+    _cleanup_free_ char *codes = failures_codes(results, result), *detail = NULL, *output = NULL;
     if (!codes)
         return -ENOMEM;
-    (void)fprintf(junit->out, ">\n      <%s type=\"", element);
-    markup_put(junit->out, codes, strlen(codes));
-    (void)fputs("\" message=\"", junit->out);
-    markup_put(junit->out, detail ? detail : codes, strlen(detail ? detail : codes));
-    (void)fputs("\"/>\n    </testcase>\n", junit->out);
-    free(codes);
+    int r = results->spool ? spool_get(results->spool, result->said, &detail, &output) : 0;
+    if (r < 0)
+        return r;
+    (void)fprintf(out, ">\n      <%s type=\"", element);
+    markup_put(out, codes, strlen(codes));
+    put_reason(out, codes, detail, output);
+    if (output)
+        (void)fprintf(out, "</%s>\n    </testcase>\n", element);
+    else
+        (void)fputs("\"/>\n    </testcase>\n", out);
     return 0;
 }
 
-static int put_case(const struct junit *junit, uint32_t item)
+static int put_case(const struct results *results, FILE *out, uint32_t item)
 {
-    const struct result *result = &junit->results->items[item];
-    _cleanup_json_ json_t *name = results_name(junit->results, item);
-    const char *class = intern_text(&junit->results->classes, result->class_no, NULL);
+    const struct result *result = &results->items[item];
+    _cleanup_json_ json_t *name = results_name(results, item);
+    const char *class = intern_text(&results->classes, result->class_no, NULL);
     if (!name)
         return -ENOMEM;
-    (void)fputs("    <testcase classname=\"", junit->out);
-    markup_put(junit->out, class, strlen(class));
-    (void)fputs("\" name=\"", junit->out);
-    markup_put(junit->out, json_string_value(name), json_string_length(name));
-    (void)fprintf(junit->out, "\" time=\"%.3f\"", seconds_of(result));
+    (void)fputs("    <testcase classname=\"", out);
+    markup_put(out, class, strlen(class));
+    (void)fputs("\" name=\"", out);
+    markup_put(out, json_string_value(name), json_string_length(name));
+    (void)fprintf(out, "\" time=\"%.3f\"", seconds_of(result));
     if (result->state != LINE_PASSED)
-        return put_wrong(junit, item);
-    (void)fputs("/>\n", junit->out);
+        return put_wrong(results, out, item);
+    (void)fputs("/>\n", out);
     return 0;
 }
 
-static int put_suite(const struct junit *junit, uint16_t class_no, const uint32_t *items, size_t n,
-                     const struct suite *suite)
+static int put_suite(const struct results *results, FILE *out, uint16_t class_no,
+                     const uint32_t *items, size_t n, const struct suite *suite)
 {
-    const char *class = intern_text(&junit->results->classes, class_no, NULL);
+    const char *class = intern_text(&results->classes, class_no, NULL);
     int r = 0;
-    (void)fputs("  <testsuite name=\"", junit->out);
-    markup_put(junit->out, class, strlen(class));
-    (void)fputc('"', junit->out);
-    put_counts(junit->out, suite);
+    (void)fputs("  <testsuite name=\"", out);
+    markup_put(out, class, strlen(class));
+    (void)fputc('"', out);
+    put_counts(out, suite);
     for (size_t i = 0; r == 0 && i < n; i++)
-        r = put_case(junit, items[i]);
-    (void)fputs("  </testsuite>\n", junit->out);
+        r = put_case(results, out, items[i]);
+    (void)fputs("  </testsuite>\n", out);
     return r;
 }
 
@@ -153,17 +131,14 @@ int format_junit(FILE *out, const struct report_view *view)
     const struct results *results = view->results;
     _cleanup_free_ struct suite *suites = count_suites(results);
     _cleanup_free_ uint32_t *order = suites ? order_items(results, suites) : NULL;
-    struct junit junit = {.out = out, .results = results};
-    _cleanup_free_ struct example *details = sort_details(results, &junit.n_details);
-    if (!order || !details)
+    if (!order)
         return -ENOMEM;
-    junit.details = details;
     (void)fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"rubricctl\"", out);
     put_counts(out, &suites[results->classes.n]);
     int r = 0;
     for (size_t i = 0, at = 0; r == 0 && i < results->classes.n; at += suites[i++].tests)
         if (suites[i].tests > 0)
-            r = put_suite(&junit, (uint16_t)i, order + at, suites[i].tests, &suites[i]);
+            r = put_suite(results, out, (uint16_t)i, order + at, suites[i].tests, &suites[i]);
     (void)fputs("</testsuites>\n", out);
     return r;
 }

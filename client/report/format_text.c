@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "evidence.h"
 #include "formats.h"
 
 #include "client/terminal/member.h"
@@ -12,6 +13,9 @@
 #define WIDE_COLUMNS 64
 #define MODES_SHOWN 12
 #define CHANGES_SHOWN 10
+/* Of what a job wrote. */
+#define TAIL_LINES 6
+#define TAIL_INDENT 12
 
 #define BOLD "1"
 #define YELLOW "33"
@@ -220,9 +224,27 @@ static void put_classes(const struct page *page)
 
 /* --- what went wrong ---------------------------------------------------------------------- */
 
+/* Writes the last lines of OUTPUT. */
+static void put_tail(const struct page *page, const char *output)
+{
+    size_t n;
+    const char *tail = text_tail(output, strlen(output), TAIL_LINES, strlen(output), &n);
+    while (tail && *tail) {
+        size_t length = strcspn(tail, "\n");
+        _cleanup_free_ char *line = strndup(tail, length);
+        (void)fprintf(page->out, "%*s", TAIL_INDENT, "");
+        (void)text_put_fit(page->out, line, page->columns - TAIL_INDENT - 1);
+        (void)fputc('\n', page->out);
+        tail += length + (tail[length] == '\n');
+    }
+}
+
 static void put_example(const struct page *page, const json_t *example)
 {
-    const char *detail = json_string_value(get(example, "detail"));
+    const char *detail = json_string_value(get(example, "detail")),
+               *output = json_string_value(get(example, "output"));
+    if (evidence_replaces(detail, output))
+        detail = NULL;
     size_t room = page->columns - 12;
     (void)fputs("          ", page->out);
     size_t used = text_put_fit(page->out, member_text(example, "id"), detail ? room / 2 : room);
@@ -231,6 +253,8 @@ static void put_example(const struct page *page, const json_t *example)
         (void)text_put_fit(page->out, detail, room - used - 2);
     }
     (void)fputc('\n', page->out);
+    if (evidence_adds(detail, output))
+        put_tail(page, output);
 }
 
 static void put_codes(const struct page *page, const char *heading, const json_t *codes)

@@ -14,12 +14,14 @@
     OPTION(json, ".json", format_json, "print the BenchRunReport as JSON")                     \
     OPTION(junit, ".xml", format_junit, "print JUnit's XML, with a test case for each result") \
     OPTION(html, ".html, .htm", format_html,                                                   \
-           "print an HTML page that needs no other file and no network")
+           "print an HTML page that needs no other file and no network")                       \
+    OPTION(markdown, ".md", format_markdown,                                                   \
+           "print Markdown for the summary of a CI job, as GitHub and GitLab show it")
 
 /* The input of a writer. */
 struct report_view {
     const json_t *report;          /* the BenchRunReport */
-    const struct results *results; /* what it was made from */
+    const struct results *results; /* what it was made from. JUnit has messages by its spool. */
     size_t columns;                /* of text for people */
     bool colour;
 };
@@ -27,7 +29,8 @@ struct report_view {
 struct report_format {
     const char *name;
     const char *endings; /* ".html, .htm" */
-    /* Writes the report to OUT; whoever closes OUT checks it for failed writes. 0 or -ENOMEM. */
+    /* Writes the report to OUT; whoever closes OUT checks it for failed writes. 0, -ENOMEM, -EIO.
+     */
     int (*write)(FILE *out, const struct report_view *view);
     bool has_option; /* --NAME chooses it */
 };
@@ -52,7 +55,7 @@ extern const struct report_format report_formats[FORMATS_N];
 /* The form that the ending of PATH names, in upper or lower case; NULL if none does. */
 const struct report_format *formats_of_path(const char *path);
 
-/* Writes "--json, --junit and --html" into OUT. Returns OUT. */
+/* Writes "--json, --junit, --html and --markdown" into OUT. Returns OUT. */
 #define FORMATS_OPTIONS_MAX 128
 const char *formats_options(char out[FORMATS_OPTIONS_MAX]);
 

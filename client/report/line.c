@@ -24,10 +24,10 @@ static bool is_text(const json_t *value, const char *text)
 
 bool line_uses(const char *name, size_t n)
 {
-    static const char *const used[] = {"code",   "id",     "isolation",  "kind",    "message",
-                                       "mode",   "passed", "reason",     "result",  "run",
-                                       "sample", "score",  "task_class", "task_id", "type",
-                                       "usage",  "verdict"};
+    static const char *const used[] = {
+        "code",    "compile",    "id",      "isolation", "kind", "message", "mode",
+        "outcome", "passed",     "reason",  "result",    "run",  "sample",  "score",
+        "stdout",  "task_class", "task_id", "tests",     "type", "usage",   "verdict"};
     return json_name_is_among(name, n, used, ARRAY_SIZE(used));
 }
 
@@ -154,6 +154,10 @@ static int decode_score(const json_t *object, struct line *line, struct fault *f
                          json_type_name(get(score, "passed")));
     line->state = json_is_true(get(score, "passed")) ? LINE_PASSED : LINE_FAILED;
     line->failure_modes = get(score, "failure_modes");
+    line->outcome = get(object, "outcome");
+    line->std_out = get(object, "stdout");
+    line->compile = get(object, "compile");
+    line->tests = get(object, "tests");
     int r = take_number(score, "score", "score.", 1, &line->score, fault);
     if (r == 0)
         r = take_number(score, "cost_usd", "score.", INFINITY, &line->cost_usd, fault);

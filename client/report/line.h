@@ -37,6 +37,7 @@ struct line {
     const char *reason;         /* why there is no score, or what failed if no mode says it */
     const char *detail;         /* of that reason */
     const char *code, *message; /* of an error */
+    const json_t *outcome, *std_out, *compile, *tests; /* what evidence.h looks at */
 
     const json_t *isolation;
     bool shared;       /* the graded code could have forged the verdict */

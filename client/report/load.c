@@ -67,7 +67,7 @@ static void take_line(struct loading *loading, const char *text, size_t n)
     if (r == 0)
         return;
     struct fault what;
-    if (r == -ENOMEM || r == -EFBIG)
+    if (r == -ENOMEM || r == -EFBIG || r == -EIO)
         loading->fatal = true;
     (void)fault_set(&what, "%s%s",
                     r == -EBADMSG && cut_off ? "cut off at the end of the file: " : "",

@@ -116,7 +116,9 @@ function sortable(id, caption, items, columns) {
     button.addEventListener("click", () => sortBy(table, head));
     return head;
   });
-  const rows = items.map((item) => make("tr", {}, columns.map(([, makeCell]) => makeCell(item))));
+  const named = (made, title) => add(made, { "data-k": title.replace("#", "") }, []);
+  const rows = items.map((item) =>
+    make("tr", {}, columns.map(([title, makeCell]) => named(makeCell(item), title))));
   const table = make("table", { class: "sortable", id },
     make("thead", {}, make("tr", {}, heads)), make("tbody", {}, rows));
   return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption }, table);
@@ -193,6 +195,22 @@ function failureFilter(report, table) {
     make("label", { for: "code" }, "Failure mode", lineBreak(), select), shown);
 }
 
+/* So many are shown with their output open. */
+const OUTPUTS_OPEN = 20;
+
+/* What a job wrote, line by line: add() would show a line feed as its escape. */
+const output = (text) => make("pre", { class: "output", tabindex: "0" },
+  joined(text.replaceAll("\t", "    ").split("\n"), lineBreak));
+
+/* Why ITEM failed. The start of a traceback says nothing that the end of the output does not. */
+function reasonCell({ detail, output: text }, open) {
+  const isStart = text !== null && detail !== null && detail.startsWith("Traceback (most recent call last)");
+  if (text === null) return cell("d", detail);
+  const words = text.slice(text.lastIndexOf("\n") + 1);
+  return cell("d", isStart || detail === null ? null : make("p", {}, detail),
+    make("details", open ? { open: "" } : {}, make("summary", {}, words), output(text)));
+}
+
 function failures(report) {
   const { shown, total } = report.failures;
   if (shown.length === 0) return section("Failed results", make("p", {}, "No result failed."));
@@ -204,7 +222,7 @@ function failures(report) {
     ["Failure modes", (item) => cell("id", item.codes)],
     ["#Score", (item) => realCell(item.score)],
     ["#Wall clock", (item) => numberCell(item.wall_clock_ms, item.wall_clock_ms === null ? ABSENT : duration(item.wall_clock_ms))],
-    ["Detail", (item) => cell("d", item.detail)],
+    ["Reason", (item) => reasonCell(item, shown.indexOf(item) < OUTPUTS_OPEN)],
   ]);
   return section("Failed results", cut, failureFilter(report, table), table);
 }
@@ -240,6 +258,7 @@ function against({ against: other }) {
     difference("Difference of the mean score", other.score_difference),
     difference("Difference of the pass rate", other.pass_rate_difference),
     other.changed_rubrics.map((name) => notice(`The rubric of ${name} has changed.`)),
+    changesPlot(other),
     changes("regressions", "Regressions", other.regressions),
     changes("improvements", "Improvements", other.improvements));
 }
@@ -353,6 +372,31 @@ function classPlot(report) {
     shown.length < report.classes.length ? `; the first ${shown.length} of ${report.classes.length} classes` : null);
 }
 
+/* Draws a row for each case: a line from what it was to a dot at what it is. */
+function changesImage(width, items) {
+  const height = items.length * ROWS.height + 30, left = Math.min(ROWS.left, Math.round(0.34 * width));
+  const xOf = (value) => fixed(left + value * (width - left - ROWS.right), 1);
+  const grid = [0, 0.25, 0.5, 0.75, 1].map((value) => [
+    line("grid", xOf(value), 4, xOf(value), height - 22), label(xOf(value), height - 8, "middle", String(value))]);
+  const row = ({ id, before, after }, y) => {
+    const style = after < before ? "fall" : "rise";
+    return [label(left - 10, fixed(y + 4, 1), "end", fit(id, Math.floor((left - 10) / CHARACTER)), "name"),
+      line(style, xOf(before), fixed(y, 1), xOf(after), fixed(y, 1)),
+      draw("circle", { class: style, cx: xOf(after), cy: fixed(y, 1), r: 5 }),
+      label(width, fixed(y + 4, 1), "end", signed(after - before).slice(0, 5))];
+  };
+  return image(width, height, "Pass rate of each case that changed, before and now; the tables have the numbers",
+    grid, items.map((item, i) => row(item, ROWS.height * (i + 0.5) + 4)));
+}
+
+function changesPlot({ regressions, improvements }) {
+  const all = [...regressions.shown, ...improvements.shown], shown = all.slice(0, ROWS.most);
+  if (shown.length === 0) return null;
+  return figure("Before and now", (width) => changesImage(width, shown),
+    "dot: pass rate now; line: from what it was before",
+    shown.length < all.length ? `; the first ${shown.length} of ${all.length} cases` : null);
+}
+
 function plots(report) {
   return section("Scores and times", make("div", { class: "charts" },
     scorePlot(report), classPlot(report), latencyPlot("Wall clock", report.latency_ms.wall_clock),
@@ -436,8 +480,8 @@ function tiles(report) {
 function build({ report, exact }) {
   document.querySelector("header").append(subtitle(report));
   add(document.body, {}, [...notices(report), tiles(report),
-    make("main", {}, against(report), plots(report), classes(report), modes(report), errors(report),
-      failures(report), circumstances(report, exact))]);
+    make("main", {}, failures(report), errors(report), against(report), plots(report), classes(report),
+      modes(report), circumstances(report, exact))]);
   dispatchEvent(new Event("resize")); /* now that each plot has its width */
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "results.h"
 
+#include "evidence.h"
+
 #include "proto/utf8.h"
 
 #include <assert.h>
@@ -163,22 +165,24 @@ static size_t add_to_set(uint16_t set[RESULTS_MODES_MAX], size_t n, uint16_t cod
 }
 
 static int put_reason(struct results *results, const struct line *line, uint32_t item,
-                      uint16_t set[RESULTS_MODES_MAX], size_t *n)
+                      const char *output, uint16_t set[RESULTS_MODES_MAX], size_t *n)
 {
+    const struct reason reason = {line->detail, output};
     char code[CODE_MAX + 1];
     size_t length = strcspn(line->reason, ":");
     (void)snprintf(code, sizeof(code), "%.*s",
                    (int)utf8_cut(line->reason, length, sizeof(code) - 1), line->reason);
     int r = put_code(results, "block", code, &set[0]);
     *n = 1;
-    return r < 0 ? r : firsts_add(&results->of_codes, set[0], item, line->detail);
+    return r < 0 ? r : firsts_add(&results->of_codes, set[0], item, &reason);
 }
 
-static int put_modes(struct results *results, const struct line *line, uint32_t item, uint16_t *ret)
+static int put_modes(struct results *results, const struct line *line, uint32_t item,
+                     const char *output, uint16_t *ret)
 {
     uint16_t set[RESULTS_MODES_MAX];
     size_t n = 0;
-    int r = line->reason ? put_reason(results, line, item, set, &n) : 0;
+    int r = line->reason ? put_reason(results, line, item, output, set, &n) : 0;
     for (size_t i = 0; r == 0 && i < json_array_size(line->failure_modes); i++) {
         const json_t *mode = json_array_get(line->failure_modes, i);
         const char *severity = json_string_value(json_object_get(mode, "severity"));
@@ -188,9 +192,9 @@ static int put_modes(struct results *results, const struct line *line, uint32_t 
             break;
         size_t before = n;
         n = add_to_set(set, n, code);
+        const struct reason reason = {json_string_value(json_object_get(mode, "detail")), output};
         if (n > before)
-            r = firsts_add(&results->of_codes, code, item,
-                           json_string_value(json_object_get(mode, "detail")));
+            r = firsts_add(&results->of_codes, code, item, &reason);
     }
     return r < 0 ? r
                  : put_or_others(&results->mode_sets, set, n * sizeof(set[0]), "", 0,
@@ -205,15 +209,16 @@ static const char *detail_of(const struct line *line)
         if (json_string_length(detail) > 0)
             return json_string_value(detail);
     }
-    return line->detail;
+    return line->state == LINE_ERROR ? line->message : line->detail;
 }
 
 static int put_error(struct results *results, const struct line *line, uint32_t item, uint16_t *ret)
 {
+    const struct reason reason = {.detail = line->message};
     size_t n = utf8_cut(line->code, strlen(line->code), CODE_MAX);
     int r = put_or_others(&results->errors, line->code, n, RESULTS_OTHERS, strlen(RESULTS_OTHERS),
                           RESULTS_CODES_MAX, ret);
-    return r < 0 ? r : firsts_add(&results->of_errors, *ret, item, line->message);
+    return r < 0 ? r : firsts_add(&results->of_errors, *ret, item, &reason);
 }
 
 const char *results_code(const struct results *results, uint16_t code, const char **ret_severity)
@@ -357,16 +362,22 @@ static int find_slot(struct results *results, const struct line *line, struct ke
 static int put_parts(struct results *results, const struct line *line, uint32_t item,
                      struct result *result, struct fault *fault)
 {
+    _cleanup_free_ char *output = NULL;
     const char *name = line->task_class ? line->task_class : "(not known)";
     int r = put_bounded(&results->classes, name, utf8_cut(name, strlen(name), CODE_MAX),
                         RESULTS_CLASSES_MAX, "task classes", &result->class_no, fault);
     if (r == 0)
         r = put_population(results, line, &result->population, fault);
+    if (r == 0 && line->state == LINE_FAILED)
+        r = evidence_of(line, &output);
     if (r == 0)
         r = line->state == LINE_ERROR ? put_error(results, line, item, &result->modes)
-                                      : put_modes(results, line, item, &result->modes);
+                                      : put_modes(results, line, item, output, &result->modes);
+    const struct reason reason = {detail_of(line), output};
     if (r == 0 && line->state == LINE_FAILED)
-        r = worst_add(&results->worst, item, line->score, detail_of(line));
+        r = worst_add(&results->worst, item, line->score, &reason);
+    if (r == 0 && line->state != LINE_PASSED && results->spool)
+        r = spool_put(results->spool, &reason, &result->said, fault);
     return r < 0 ? r : facts_add(&results->facts, line);
 }
 

@@ -8,6 +8,7 @@
 #include "facts.h"
 #include "intern.h"
 #include "line.h"
+#include "spool.h"
 
 /* More files, task classes or populations are an error. */
 #define RESULTS_FILES_MAX 65535
@@ -28,6 +29,7 @@ struct result {
     uint32_t case_no;
     uint32_t sample;
     uint32_t wall_ms, queue_ms; /* LINE_MS_UNKNOWN */
+    uint64_t said;              /* place in the spool, if it did not pass and there is one */
     uint16_t file_no;
     uint16_t class_no;
     uint16_t population; /* POPULATION_NONE for an error */
@@ -65,6 +67,7 @@ struct results {
     struct firsts of_codes;  /* by number in `codes` */
     struct firsts of_errors; /* by number in `errors` */
     struct facts facts;
+    struct spool *spool;    /* borrowed; NULL: only the examples are kept */
     uint64_t changed_cases; /* lines whose case had another digest in an earlier line */
 
     uint64_t earlier_attempts;
@@ -81,8 +84,8 @@ void results_deinit(struct results *results);
 #define _cleanup_results_ _cleanup_(results_deinit)
 
 /* Adds LINE, which is not a LINE_NOTE, of file FILE_NO. Returns 1 if it replaces a line with the
- * same id in the same file, else 0; -EFBIG with FAULT if there are too many of something; -ENOMEM.
- */
+ * same id in the same file, else 0; -EFBIG with FAULT if there are too many of something, -EIO with
+ * FAULT if the spool is full; -ENOMEM. */
 int results_add(struct results *results, const struct line *line, uint16_t file_no,
                 struct fault *fault);
 

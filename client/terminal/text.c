@@ -170,6 +170,29 @@ void text_vput_wrapped(FILE *out, size_t indent, size_t columns, const char *for
     text_put_wrapped(out, text, indent, indent, columns);
 }
 
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+const char *text_tail(const char *text, size_t n, size_t lines, size_t bytes, size_t *ret_n)
+{
+    while (n > 0 && is_blank(text[n - 1]))
+        n--;
+    size_t at = n;
+    for (; at > 0 && n - at < bytes; at--)
+        if (text[at - 1] == '\n' && --lines == 0)
+            break;
+    if (at > 0 && text[at - 1] != '\n') {
+        const char *next = memchr(text + at, '\n', n - at);
+        at = next ? (size_t)(next - text) + 1 : at;
+        while (!next && at < n && ((unsigned char)text[at] & 0xC0) == 0x80)
+            at++;
+    }
+    *ret_n = n - at;
+    return text + at;
+}
+
 void text_put_coloured(FILE *out, const char *colour, const char *text)
 {
     if (colour)

@@ -48,6 +48,12 @@ void text_put_wrapped(FILE *out, const char *text, size_t first, size_t indent, 
 _printf_(4, 0) void text_vput_wrapped(FILE *out, size_t indent, size_t columns, const char *format,
                                       va_list args);
 
+/* Returns where the last lines of TEXT begin: at most LINES of them, in at most BYTES. Blanks and
+ * line feeds at the end of TEXT count for nothing: *RET_N is the length without them. A line of
+ * which the beginning has no room is left out, unless it is the only one; that is cut at a
+ * character. */
+const char *text_tail(const char *text, size_t n, size_t lines, size_t bytes, size_t *ret_n);
+
 /* Writes TEXT as text_put() does, in COLOUR, a parameter of SGR; NULL: none. */
 void text_put_coloured(FILE *out, const char *colour, const char *text);
 

@@ -166,7 +166,7 @@ def test_an_error_is_no_zero(place):
         "cases_without_verdict": 2, "earlier_attempts": 0, "replaced": 0,
     }  # fmt: skip
     assert [(e["code"], e["count"]) for e in report["errors"]] == [("internal", 1), ("sandbox_failed", 1)]
-    assert report["errors"][0]["examples"] == [{"id": "f", "detail": "the disk is full"}]
+    assert report["errors"][0]["examples"] == [{"id": "f", "detail": "the disk is full", "output": None}]
 
 
 def test_undefined_intervals_say_why(place):

@@ -334,7 +334,7 @@ def test_sorting_and_filtering(place, browser):
     make_page(place, *some_results())
     browser.open(place.directory / "page.html")
     heads = browser.run('return [...document.querySelectorAll("#failures th")].map((h) => h.textContent)')
-    assert heads == ["Case", "Task class", "Failure modes", "Score", "Wall clock", "Detail"]
+    assert heads == ["Case", "Task class", "Failure modes", "Score", "Wall clock", "Reason"]
     worst = [f"bad/8{SHOWN}", "bad/9", "bad/10"]
     assert browser.run(CELLS % 0) == worst
     assert browser.run(SORTED) == [None] * 6
@@ -412,3 +412,30 @@ def test_page_of_a_comparison(place, browser):
     page = Page(browser.run(RENDERED))
     assert page.tables["regressions"][1:] == [[f"c{n}{SHOWN}", "1.0000", "0.0000"] for n in range(2)]
     assert "-0.4000" in page.words and "improvements" not in page.tables
+
+
+def test_failures_come_first_with_what_they_wrote(place, browser):
+    """Also on a telephone, where the table is a list of blocks."""
+    crash = result("a", 0, passed=False, modes=[
+        {"code": "rubric.malformed_output", "severity": "block", "detail": "Traceback (most recent call last):\n  F"}
+    ])
+    crash["outcome"] = {"stderr": 'Traceback (most recent call last):\n  File "x"\n\tkey()\nKeyError: \'<b>k</b>\'\n'}
+    place.write("now.jsonl", crash, result("b", 1))
+    place.write("old.jsonl", result("a", 1), result("b", 0))
+    assert place.run("now.jsonl", "--against", "old.jsonl", "-o", "page.html", "--quiet").returncode == 0
+    browser.open(place.directory / "page.html")
+    heads = browser.run('return [...document.querySelectorAll("main h2")].map((h) => h.textContent)')
+    assert heads[0] == "Failed results"
+    row = browser.run('return document.querySelector("#failures tbody tr").innerText')
+    lines = [line.strip() for line in row.splitlines()]
+    assert "KeyError: '<b>k</b>'" in lines
+    assert 'File "x"' in lines
+    assert lines.count("Traceback (most recent call last):") == 1
+    styles = browser.run("""return [...document.querySelectorAll("circle.fall, circle.rise")]
+        .map((dot) => dot.getAttribute("class"))""")
+    assert styles == ["fall", "rise"]
+    browser.ask("POST", "/window/rect", {"width": 500, "height": 800})
+    browser.run('document.documentElement.style.width = "400px"')
+    wide = browser.run("""return [...document.querySelectorAll("#failures td, #failures pre")]
+        .filter((e) => e.getBoundingClientRect().right > 401).length""")
+    assert wide == 0

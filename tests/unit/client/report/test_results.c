@@ -364,7 +364,7 @@ static void test_formats(void **state)
         const char *path, *name;
     } known[] = {
         {"a.txt", "text"},  {"a.json", "json"},     {"b/c.xml", "junit"},
-        {"a.html", "html"}, {"a.json.HTM", "html"},
+        {"a.html", "html"}, {"a.json.HTM", "html"}, {"summary.md", "markdown"},
     };
     static const char *const others[] = {"a", "a.", "a.ht", "a.htmlx", "a.html,", ".", "a., "};
     char options[FORMATS_OPTIONS_MAX];
@@ -374,8 +374,8 @@ static void test_formats(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(others); i++)
         assert_null(formats_of_path(others[i]));
     assert_false(report_formats[0].has_option);
-    assert_string_equal(formats_options(options), "--json, --junit and --html");
-    assert_string_equal(FORMAT_ENDINGS, ".txt, .json, .xml, .html, .htm");
+    assert_string_equal(formats_options(options), "--json, --junit, --html and --markdown");
+    assert_string_equal(FORMAT_ENDINGS, ".txt, .json, .xml, .html, .htm, .md");
 }
 
 static void assert_markup(const char *text, size_t n, const char *expected)

@@ -142,6 +142,28 @@ static void test_fit(void **state)
     assert_fit("abcd", 2, "", 0);
 }
 
+static void assert_tail(const char *text, size_t lines, size_t bytes, const char *expected)
+{
+    size_t n;
+    const char *tail = text_tail(text, strlen(text), lines, bytes, &n);
+    assert_int_equal(n, strlen(expected));
+    assert_memory_equal(tail, expected, n);
+}
+
+static void test_tail(void **state)
+{
+    (void)state;
+    assert_tail("", 3, 10, "");
+    assert_tail(" \n\n", 3, 10, "");
+    assert_tail("one", 1, 10, "one");
+    assert_tail("a\nb\nc\n\n", 2, 10, "b\nc");
+    assert_tail("a\nb\nc", 3, 10, "a\nb\nc");
+    assert_tail("long line\nb\nc", 9, 5, "b\nc"); /* no part of a line */
+    assert_tail("long line\nb\nc", 9, 3, "b\nc");
+    assert_tail("0123456789", 9, 4, "6789"); /* but of the only one */
+    assert_tail("\xC3\xA4\xC3\xB6\xC3\xBC", 9, 3, "\xC3\xBC");
+}
+
 static void test_wrapped(void **state)
 {
     (void)state;
@@ -160,6 +182,7 @@ int main(void)
         cmocka_unit_test(test_duration), cmocka_unit_test(test_size),
         cmocka_unit_test(test_brief),    cmocka_unit_test(test_control_characters),
         cmocka_unit_test(test_fit),      cmocka_unit_test(test_wrapped),
+        cmocka_unit_test(test_tail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
