@@ -15,7 +15,8 @@ static void count(struct engine *engine, const struct message *message)
             engine_note_failed_job(engine);
     } else {
         const char *code = message_text(message, "code");
-        summary_add_error(&engine->summary, code, message_text(message, "message"));
+        summary_add_error(&engine->summary, code, message_text(message, "id"),
+                          message_text(message, "message"));
         engine_note_job_error(engine);
         if (strcmp(code, "draining") == 0)
             engine_note_draining(engine);
@@ -148,6 +149,7 @@ static void take_answer(struct engine *engine, struct message *message)
     engine->stall_ms = ENGINE_STALL_FIRST_MS;
     if (!engine_tries_again(engine, job, message)) {
         bool withdrawn = confirms_withdrawal(job, message);
+        engine->withdrawn_begun += withdrawn && job->begun;
         (void)pending_take(&engine->pending, job);
         if (withdrawn)
             engine->withdrawn++;
@@ -205,6 +207,8 @@ static void take_started(struct engine *engine, const struct message *message)
     struct pending_job *job = job_of(engine, message);
     if (job && job->state == PENDING_QUEUED)
         pending_enter(&engine->pending, job, PENDING_RUNNING, monotonic_ms());
+    else if (job && job->state == PENDING_WITHDRAWN)
+        job->begun = true; /* the daemon had not read the cancel yet */
 }
 
 static void take_message(struct engine *engine, struct message *message)

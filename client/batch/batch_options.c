@@ -94,13 +94,15 @@ const struct option_spec engine_specs[ENGINE_SPECS] = {
         .offset = offsetof(struct engine_options, cost_cap),
         .help =
             "stop when the results have cost more than USD in all, including those of the run that "
-            "is resumed; wait for the jobs that run",
+            "is resumed; take queued jobs back and wait for those that run",
     },
     {
         .name = "fail-fast",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct engine_options, fail_fast),
-        .help = "stop at the first job that does not pass; wait for the jobs that run",
+        .help = "stop at the first job that does not pass; take queued jobs back and wait for "
+                "those that "
+                "run",
     },
     {
         .name = "limit",

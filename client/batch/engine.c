@@ -226,6 +226,7 @@ void engine_run(struct engine *engine, const struct engine_work *work)
     engine_finish_output(engine);
     engine_conclude(engine);
     engine_tell_cost(engine);
+    engine_tell_withdrawn(engine);
 }
 
 /* --- opening and closing ------------------------------------------------------------------ */

@@ -130,7 +130,8 @@ struct engine {
     double cost_cap; /* INFINITY: none */
     double cost_usd; /* of all attempts so far, and of the runs that this one continues */
     uint64_t withdrawn;
-    uint64_t left_out; /* wanted jobs of the input that are not to run */
+    uint64_t withdrawn_begun; /* of those, ended while they ran: their cancel came late */
+    uint64_t left_out;        /* wanted jobs of the input that are not to run */
     bool reader_gone;
     int64_t started_ms;
     int64_t ended_ms;

@@ -131,6 +131,9 @@ void engine_check_failures(struct engine *engine, const struct pending_job *job,
 /* Says by how much the run exceeded its cost cap, if it did. */
 void engine_tell_cost(struct engine *engine);
 
+/* Says how many of the jobs taken back were ended while they ran, if any were. */
+void engine_tell_withdrawn(struct engine *engine);
+
 /* --- from the daemon to the output (answer.c) --------------------------------------------- */
 
 void engine_take_messages(struct engine *engine);

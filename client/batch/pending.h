@@ -29,6 +29,7 @@ struct pending_job {
     int64_t since_ms; /* when it entered its state */
     int64_t due_ms;   /* of PENDING_WAITING */
     size_t slot;
+    bool begun; /* of PENDING_WITHDRAWN: it started before the daemon had read the cancel */
 };
 
 void pending_job_free(struct pending_job *job);

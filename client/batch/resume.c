@@ -85,7 +85,8 @@ static void count_message(const struct result_line *line, struct summary *summar
         summary_add_result(summary, &parts);
     } else {
         const char *code = message_text(&message, "code");
-        summary_add_error(summary, code ? code : "?", message_text(&message, "message"));
+        summary_add_error(summary, code ? code : "?", message_text(&message, "id"),
+                          message_text(&message, "message"));
     }
 }
 

@@ -3,6 +3,8 @@
 
 #include "proto/printer.h"
 
+#include <inttypes.h>
+
 #define CANCEL_TIMEOUT_MS 5000
 
 /* Asks the daemon to cancel JOB. False when memory runs out. */
@@ -45,7 +47,7 @@ void engine_check_cost(struct engine *engine)
     engine_note_cost_cap(engine);
     engine_complain(engine,
                     "the cost cap of $%.4f is passed: $%.4f so far; submitting nothing more, "
-                    "cancelled %zu queued job%s, waiting for %zu running",
+                    "taking back %zu queued job%s, waiting for %zu running",
                     engine->cost_cap, engine->cost_usd, withdrawn, text_plural(withdrawn),
                     engine->pending.counts[PENDING_RUNNING]);
 }
@@ -56,7 +58,7 @@ void engine_check_failures(struct engine *engine, const struct pending_job *job,
         return;
     size_t withdrawn = stop_and_withdraw(engine);
     engine_complain(engine,
-                    "--fail-fast: %s %s; submitting nothing more, cancelled %zu queued job%s, "
+                    "--fail-fast: %s %s; submitting nothing more, taking back %zu queued job%s, "
                     "waiting for %zu running",
                     job->id.data, how, withdrawn, text_plural(withdrawn),
                     engine->pending.counts[PENDING_RUNNING]);
@@ -68,6 +70,15 @@ void engine_tell_cost(struct engine *engine)
         complain("the run cost $%.4f with a cap of $%.4f: jobs that were running when the cap was "
                  "passed cost $%.4f more",
                  engine->cost_usd, engine->cost_cap, engine->cost_usd - engine->cost_cap);
+}
+
+void engine_tell_withdrawn(struct engine *engine)
+{
+    uint64_t n = engine->withdrawn_begun;
+    if (n > 0)
+        complain("%" PRIu64 " job%s began before rubricd read that %s taken back, and %s ended: "
+                 "what that cost is not known",
+                 n, text_plural(n), n == 1 ? "it was" : "they were", n == 1 ? "was" : "were");
 }
 
 /* --- signals ------------------------------------------------------------------------------ */

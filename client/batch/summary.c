@@ -19,9 +19,9 @@ int summary_init(struct summary *ret)
     _cleanup_summary_ struct summary summary = {
         .failure_modes = json_object(),
         .error_codes = json_object(),
-        .first_errors = json_object(),
+        .messages = json_object(),
     };
-    if (!summary.failure_modes || !summary.error_codes || !summary.first_errors)
+    if (!summary.failure_modes || !summary.error_codes || !summary.messages)
         return -ENOMEM;
     *ret = TAKE_STRUCT(summary, SUMMARY_NULL);
     return 0;
@@ -31,7 +31,7 @@ void summary_deinit(struct summary *summary)
 {
     json_decref(summary->failure_modes);
     json_decref(summary->error_codes);
-    json_decref(summary->first_errors);
+    json_decref(summary->messages);
     *summary = (struct summary)SUMMARY_NULL;
 }
 
@@ -80,12 +80,20 @@ void summary_add_result(struct summary *summary, const struct score_parts *parts
         count_failure_mode(summary->failure_modes, json_array_get(parts->failure_modes, i));
 }
 
-void summary_add_error(struct summary *summary, const char *code, const char *message)
+void summary_add_error(struct summary *summary, const char *code, const char *id,
+                       const char *message)
 {
     summary->errors++;
     const char *counted = count(summary->error_codes, code);
-    if (message && !json_object_get(summary->first_errors, counted))
-        (void)json_object_set_new(summary->first_errors, counted, json_string(message));
+    json_t *messages = json_object_get(summary->messages, counted);
+    if (!message)
+        return;
+    if (!messages) {
+        messages = json_object();
+        (void)json_object_set_new(summary->messages, counted, messages);
+    }
+    if (json_object_size(messages) <= SUMMARY_MESSAGES_MAX && !json_object_get(messages, message))
+        (void)json_object_set_new(messages, message, json_string(id ? id : ""));
 }
 
 uint64_t summary_answered(const struct summary *summary)
@@ -109,7 +117,29 @@ static int compare_counted(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* Writes TITLE and the counts. EXAMPLES has one text for each name; NULL: none. */
+/* Writes each message of a code with the id of the first job that has it. */
+static void put_messages(FILE *out, json_t *messages)
+{
+    size_t shown = 0;
+    const char *message;
+    json_t *id;
+    json_object_foreach(messages, message, id)
+    {
+        if (shown++ == SUMMARY_MESSAGES_MAX)
+            break;
+        (void)fprintf(out, "%8s  ", "");
+        if (json_string_length(id) > 0) {
+            (void)text_put_fit(out, json_string_value(id), NAME_MAX_SHOWN);
+            (void)fputs(": ", out);
+        }
+        (void)text_put_fit(out, message, MESSAGE_MAX_SHOWN);
+        (void)fputc('\n', out);
+    }
+    if (json_object_size(messages) > SUMMARY_MESSAGES_MAX)
+        (void)fprintf(out, "%8s  further messages are in the results\n", "");
+}
+
+/* Writes TITLE and the counts. EXAMPLES has the messages of each name; NULL: none. */
 static void put_counts(FILE *out, const char *title, json_t *counts, const json_t *examples)
 {
     struct counted sorted[SUMMARY_CODES_MAX + 1];
@@ -128,12 +158,7 @@ static void put_counts(FILE *out, const char *title, json_t *counts, const json_
         (void)fprintf(out, "%8" JSON_INTEGER_FORMAT "  ", sorted[i].n);
         (void)text_put_fit(out, sorted[i].name, NAME_MAX_SHOWN);
         (void)fputc('\n', out);
-        const char *example = json_string_value(json_object_get(examples, sorted[i].name));
-        if (example) {
-            (void)fprintf(out, "%8s  first: ", "");
-            (void)text_put_fit(out, example, MESSAGE_MAX_SHOWN);
-            (void)fputc('\n', out);
-        }
+        put_messages(out, json_object_get(examples, sorted[i].name));
     }
     if (n > CODES_SHOWN)
         (void)fprintf(out, "%8s  and %zu more\n", "", n - CODES_SHOWN);
@@ -169,7 +194,7 @@ void summary_put(FILE *out, const struct summary *summary, const struct summary_
     put_head(out, summary, run);
     put_counts(out, "failure modes:", summary->failure_modes, NULL);
     put_counts(out, "errors (these jobs have no verdict):", summary->error_codes,
-               summary->first_errors);
+               summary->messages);
     if (run->unanswered > 0)
         (void)fprintf(out, "%" PRIu64 " job%s unanswered\n", run->unanswered,
                       run->unanswered == 1 ? " is" : "s are");

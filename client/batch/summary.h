@@ -10,6 +10,9 @@
  * many. */
 #define SUMMARY_CODES_MAX 200
 
+/* Different messages of one error code that are shown. */
+#define SUMMARY_MESSAGES_MAX 10
+
 struct summary {
     uint64_t passed;
     uint64_t failed;
@@ -20,7 +23,7 @@ struct summary {
     double cost_usd;
     json_t *failure_modes; /* object of name to count */
     json_t *error_codes;
-    json_t *first_errors; /* object of code to its first message */
+    json_t *messages; /* object of code to an object of message to the id of the first such job */
 };
 
 #define SUMMARY_NULL \
@@ -42,8 +45,10 @@ void summary_deinit(struct summary *summary);
 
 void summary_add_result(struct summary *summary, const struct score_parts *parts);
 
-/* MESSAGE may be NULL; the summary shows the first one of each code. */
-void summary_add_error(struct summary *summary, const char *code, const char *message);
+/* ID and MESSAGE may be NULL; the summary shows the different messages of each code, each with the
+ * first id that had it. */
+void summary_add_error(struct summary *summary, const char *code, const char *id,
+                       const char *message);
 
 /* Counts the jobs that were answered. */
 uint64_t summary_answered(const struct summary *summary);

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import schema_check
 from batches import Batches, complaints, error, result, sandbox, timed_out
-from conftest import DEADLINE, let_pass, wait_until
+from conftest import DEADLINE, PASSING, let_pass, wait_until
 
 
 @pytest.fixture(name="batches")
@@ -339,16 +339,17 @@ def test_the_cost_cap(batches, daemon_here):
     assert peer.jobs(1) == ["j6"]
     peer.send(started("j3"), result("j1", cost=0.5))
     assert peer.cancelled(3) == ["j4", "j5", "j6"]
-    # j4 had started before the cancel arrived, and completes; j5 and j6 were still queued.
-    peer.send(started("j4"), result("j4", cost=0.25))
+    # j4 had started before the cancel arrived, and completes; j5 started, too, and is killed; j6 was queued.
+    peer.send(started("j4"), result("j4", cost=0.25), started("j5"))
     peer.send(*[error(id, "cancelled", retriable=False) for id in ("j5", "j6")])
     peer.send(error("j4", "bad_request", retriable=False))
     peer.send(result("j2", cost=0.25), result("j3", passed=False))
     said = batches.end(process, 5)
     assert complaints(said) == [
-        "the cost cap of $1.0000 is passed: $1.2500 so far; submitting nothing more, cancelled 3 queued jobs, "
+        "the cost cap of $1.0000 is passed: $1.2500 so far; submitting nothing more, taking back 3 queued jobs, "
         "waiting for 2 running",
         "the run cost $1.7500 with a cap of $1.0000: jobs that were running when the cap was passed cost $0.7500 more",
+        "1 job began before rubricd read that it was taken back, and was ended: what that cost is not known",
     ]
     assert sorted(batches.lines()) == ["j0", "j1", "j2", "j3", "j4"], "cancelled jobs have no line"
     assert "2 jobs are unanswered" in said
@@ -419,7 +420,7 @@ def test_fail_fast(batches, daemon_here, answer, status, how):
     peer.send(*[error(id, "cancelled", retriable=False) for id in ("j2", "j3")], result("j0"))
     said = complaints(batches.end(process, status))
     assert said == [
-        f"--fail-fast: j1 {how}; submitting nothing more, cancelled 2 queued jobs, waiting for 1 running"
+        f"--fail-fast: j1 {how}; submitting nothing more, taking back 2 queued jobs, waiting for 1 running"
     ]
     assert sorted(batches.lines()) == ["j0", "j1"]
     # The next run continues where this one stopped, and does not count this one's failures.
@@ -566,3 +567,24 @@ def test_samples_of_a_real_rubric(real, bench):
     assert said[-1].startswith("    w (") and said[-1].endswith(" of 24 passed)")
     assert len(real.lines()) == 48
     assert json.loads(real.output.read_text().splitlines()[0])["run"]["task_class"] in ("wavering", "firm")
+
+
+def test_each_mistake_is_named_with_a_job_that_has_it(real, bench):
+    """Several jobs with one error code may each need something else."""
+    job = bench.job(PASSING)
+    wrong = [
+        {"case": 1},
+        {"harness_output": []},
+        {"task_class": "../x"},
+        {"limits": {"cpu": 1e9}},
+        {"nonsense": 1},
+        {"sut": {"status": "x"}},
+        {"priority": 99},
+    ]
+    real.write(*[{"id": f"j{n}", **job, **change} for n, change in enumerate(wrong)], {"id": "j7", **job, "case": 1})
+    said = real.run(status=4)
+    text = "\n".join(said)
+    assert "       8  bad_request" in text
+    for n in range(7):
+        assert f"\n          j{n}: job." in text, text
+    assert "j7: " not in text, "it is wrong as j0 is"

@@ -91,7 +91,7 @@ static void test_too_long(void **state)
 static void test_several_files(void **state)
 {
     struct fixture a = with_text("a1\na2"), b = with_text("b1\n");
-    const char *const files[] = {a.path, "/nonexistent", "/", b.path};
+    const char *const files[] = {a.path, "/proc/self/none", "/", b.path};
     struct input input;
     char out[512] = "";
     (void)state;

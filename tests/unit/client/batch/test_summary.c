@@ -97,21 +97,23 @@ static void test_many(void **state)
                "[{\"code\":\"b\",\"severity\":\"warn\"},{\"code\":\"a\",\"severity\":\"block\"}]");
     add_result(&summary, false, 0, 0, "[{\"code\":\"c\",\"severity\":\"block\"}]");
     add_result(&summary, false, NAN, 0, "[{\"code\":\"c\",\"severity\":\"block\"}]");
-    summary_add_error(&summary, "cancelled", NULL);
-    summary_add_error(&summary, "draining", "it \x1b[31mstops\n");
-    summary_add_error(&summary, "draining", "again");
-    assert_int_equal(summary_answered(&summary), 7);
+    summary_add_error(&summary, "cancelled", "a", NULL);
+    summary_add_error(&summary, "draining", "b", "it \x1b[31mstops\n");
+    summary_add_error(&summary, "draining", "c", "again");
+    summary_add_error(&summary, "draining", "d", "again");
+    assert_int_equal(summary_answered(&summary), 8);
     assert_text(&summary, 2000, 1,
-                "7 jobs: 2 passed, 2 failed, 3 errors\n"
+                "8 jobs: 2 passed, 2 failed, 4 errors\n"
                 "mean score 0.5000 over 3 verdicts, cost $0.0300\n"
-                "took 2.0 s, 3.5 jobs/s\n"
+                "took 2.0 s, 4.0 jobs/s\n"
                 "failure modes:\n"
                 "       2  c\n"
                 "       1  a\n"
                 "       1  b (warn)\n"
                 "errors (these jobs have no verdict):\n"
-                "       2  draining\n"
-                "          first: it \\x1b[31mstops\\n\n"
+                "       3  draining\n"
+                "          b: it \\x1b[31mstops\\n\n"
+                "          c: again\n"
                 "       1  cancelled\n"
                 "1 job is unanswered\n");
 }
@@ -125,7 +127,7 @@ static void test_codes_are_bounded(void **state)
     assert_int_equal(summary_init(&summary), 0);
     for (int i = 0; i < 5000; i++) {
         (void)snprintf(code, sizeof(code), "code-%d", i);
-        summary_add_error(&summary, code, code);
+        summary_add_error(&summary, code, NULL, code);
     }
     assert_int_equal(json_object_size(summary.error_codes), SUMMARY_CODES_MAX + 1);
 
@@ -135,8 +137,9 @@ static void test_codes_are_bounded(void **state)
     FILE *out = open_memstream(&text, &length);
     summary_put(out, &summary, &run);
     (void)fclose(out);
-    assert_non_null(
-        strstr(text, "    4800  (others)\n          first: code-200\n       1  code-0\n"));
+    assert_non_null(strstr(text, "    4800  (others)\n          code-200\n          code-201\n"));
+    assert_non_null(strstr(text, "          code-209\n          further messages are in the "
+                                 "results\n       1  code-0\n"));
     assert_non_null(strstr(text, "          and 181 more\n"));
 }
 
