@@ -28,7 +28,7 @@ const char help_exit_statuses[] = "  0    every job passed\n"
 
 static const char worked_examples[] =
     "  Grade one answer without a running service, and see why it failed:\n"
-    "    rubricctl run --embedded --bench-root tests/data/bench \\\n"
+    "    rubricctl run --embedded --bench-root " RUBRICD_BENCH " \\\n"
     "        --task-class exact-match --case '{\"case_id\": \"x\", \"answer\": \"4\"}' \\\n"
     "        --harness-output '{\"answer\": \"5\"}'\n"
     "  Grade a file of jobs on the host's daemon; exit with 0 only if all pass:\n"

@@ -2,6 +2,7 @@
 #include "options.h"
 
 #include "client/terminal/text.h"
+#include "conf/config_data.h"
 
 #include <stdio.h>
 
@@ -38,7 +39,7 @@ const struct option_spec global_options[] = {
         .kind = OPTION_NUMBER,
         .offset = offsetof(struct globals, slots),
         .min = 1,
-        .max = 4096,
+        .max = CONFIG_SLOTS_MAX,
         .help = "number of jobs that the private daemon runs at once",
     },
     {

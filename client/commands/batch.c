@@ -270,7 +270,8 @@ const struct command command_batch = {
         "\n"
         "The first Ctrl-C (or SIGTERM) stops submitting and waits for the jobs in flight;\n"
         "the second cancels them.\n",
-    .examples = "  rubricctl batch --bench-root tests/data/bench jobs.jsonl > scores.jsonl\n"
+    .examples = "  rubricctl batch --embedded -b " RUBRICD_BENCH " \\\n"
+                "      " RUBRICD_BENCH "/cases.jsonl > scores.jsonl\n"
                 "  rubricctl batch --output scores.jsonl --resume jobs.jsonl\n"
                 "  rubricctl batch -o scores.jsonl --samples 5 --cost-cap 2.50 jobs.jsonl\n"
                 "  rubricctl batch -o s.jsonl --filter 'task_class=qa-*' --limit 20 jobs.jsonl\n"

@@ -21,6 +21,8 @@ extern const struct command command_grade;
 extern const struct command command_replay;
 extern const struct command command_report;
 extern const struct command command_passk;
+extern const struct command command_new_rubric;
+extern const struct command command_check_rubric;
 extern const struct command command_status;
 extern const struct command command_metrics;
 extern const struct command command_ping;

@@ -252,5 +252,5 @@ void grading_recounted(void *arg, const struct result_line *line, struct summary
     if (line->answered)
         summary_add_result(summary, &counted);
     else
-        summary_add_error(summary, words ? words : "?", NULL);
+        summary_add_error(summary, words ? words : "?", NULL, NULL);
 }

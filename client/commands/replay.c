@@ -131,7 +131,7 @@ static void recounted(void *arg, const struct result_line *line, struct summary 
         struct score_parts parts = message_score(&message);
         summary_add_result(summary, &parts);
     } else {
-        summary_add_error(summary, message_text(&message, "code"), NULL);
+        summary_add_error(summary, message_text(&message, "code"), NULL, NULL);
     }
 }
 

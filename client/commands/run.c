@@ -5,11 +5,16 @@
 #include "client/cli/files.h"
 #include "client/cli/limits.h"
 #include "client/connection/connect.h"
+#include "client/report/evidence.h"
 #include "client/terminal/text.h"
 #include "proto/request.h"
 
 #include <math.h>
 #include <string.h>
+
+/* Of the standard error of a job that did not pass. */
+#define STDERR_LINES 30
+#define STDERR_BYTES 4000
 
 struct run_options {
     const char *task_class;
@@ -98,16 +103,39 @@ static int read_job(const struct run_options *options, const struct text_list *a
 
 /* --- the answer --------------------------------------------------------------------------- */
 
-static void explain_mode(const json_t *mode)
+/* ERR, the job's stderr, is told as a whole afterwards; "" if there is none. */
+static void explain_mode(const json_t *mode, const char *err)
 {
     const char *severity = json_string_value(json_object_get(mode, "severity"));
     const char *detail = json_string_value(json_object_get(mode, "detail"));
+    if (evidence_replaces(detail, err))
+        detail = NULL;
     complain("  %s (%s)%s%s", json_string_value(json_object_get(mode, "code")),
              severity ? severity : "?", detail ? ": " : "", detail ? detail : "");
 }
 
-static void explain_failure(const struct score_parts *parts)
+/* Shows the end of what the job wrote to stderr: a traceback names the exception last. */
+static void explain_stderr(const struct message *answer)
 {
+    const json_t *err = json_object_get(json_object_get(answer->object, "outcome"), "stderr");
+    size_t n, whole = json_string_length(err);
+    const char *text = json_string_value(err),
+               *tail = text_tail(text, whole, STDERR_LINES, STDERR_BYTES, &n);
+    if (n == 0)
+        return;
+    complain("  %s of its standard error:", tail > text ? "the end" : "all");
+    for (const char *end = tail + n; tail < end; tail++) {
+        size_t length = strcspn(tail, "\n");
+        length = MIN(length, (size_t)(end - tail));
+        complain("    %.*s", (int)length, tail);
+        tail += length;
+    }
+}
+
+static void explain_failure(const struct message *answer, const struct score_parts *parts)
+{
+    const char *err =
+        json_string_value(json_object_get(json_object_get(answer->object, "outcome"), "stderr"));
     size_t n = json_array_size(parts->failure_modes);
     if (parts->reason)
         complain("the job has no score: %s", parts->reason);
@@ -117,7 +145,8 @@ static void explain_failure(const struct score_parts *parts)
         complain("the job did not pass: score %.6g%s", parts->score,
                  n > 0 ? "" : ", and it names no failure mode");
     for (size_t i = 0; i < n; i++)
-        explain_mode(json_array_get(parts->failure_modes, i));
+        explain_mode(json_array_get(parts->failure_modes, i), err);
+    explain_stderr(answer);
 }
 
 static enum exit_status show_answer(const struct message *answer, bool whole, bool no_fail)
@@ -136,7 +165,7 @@ static enum exit_status show_answer(const struct message *answer, bool whole, bo
         struct score_parts parts = message_score(answer);
         single_print(whole ? answer->object : json_object_get(answer->object, "score"));
         if (!parts.passed)
-            explain_failure(&parts);
+            explain_failure(answer, &parts);
         ending.failed = !parts.passed;
     }
     return ending_status(&ending, no_fail);
@@ -260,10 +289,10 @@ const struct command command_run = {
         "Without FILE, --task-class, --case and --harness-output make up a rubric job. The\n"
         "case may set the time limit of its rubric: \"rubric_wall_clock_seconds\".\n",
     .examples = "  rubricctl run job.json\n"
-                "  rubricctl run -b tests/data/bench -t exact-match -c case.json \\\n"
-                "      --harness-output output.json\n"
-                "  rubricctl run -b tests/data/bench -t exact-match --sut timeout \\\n"
-                "      -c '{\"case_id\": \"x\", \"answer\": \"4\"}' --harness-output '{}' --json\n",
+                "  rubricctl run -b " RUBRICD_BENCH " -t exact-match \\\n"
+                "      -c case.json --harness-output output.json\n"
+                "  rubricctl run -b " RUBRICD_BENCH " -t exact-match \\\n"
+                "      --sut timeout -c '{\"answer\": \"4\"}' --harness-output '{}' --json\n",
     .exits = "  0    the job passed\n"
              "  1    the job did not pass (with --no-fail: 0)\n"
              "  2    wrong usage, or an unusable file\n"

@@ -15,8 +15,11 @@
 #include <sys/wait.h>
 
 #define SERVE_FD 3
-/* After its connection is closed, the daemon kills its jobs and ends; that takes far less. */
-#define STOP_TIMEOUT_MS 10000
+/* After its connection is closed, the daemon kills its jobs and ends. That takes milliseconds, but
+ * many times that where a loaded host lets daemon and jails wait for a CPU: the user is told after
+ * the first time, and the daemon killed only after the second. */
+#define STOP_NOTICE_MS 10000
+#define STOP_TIMEOUT_MS 120000
 
 /* --- where rubricd is --------------------------------------------------------------------- */
 
@@ -208,7 +211,12 @@ void embedded_stop(struct embedded *daemon)
     if (daemon->pid <= 0)
         return;
     struct fault how = FAULT_NULL;
-    int r = embedded_wait(daemon, STOP_TIMEOUT_MS, &how);
+    int r = embedded_wait(daemon, STOP_NOTICE_MS, &how);
+    if (r == -ETIMEDOUT) {
+        complain("the private rubricd has not ended yet; waiting for it up to %d s",
+                 STOP_TIMEOUT_MS / 1000);
+        r = embedded_wait(daemon, STOP_TIMEOUT_MS - STOP_NOTICE_MS, &how);
+    }
     if (r < 0) {
         (void)kill(daemon->pid, SIGKILL);
         (void)reap(daemon, &how);

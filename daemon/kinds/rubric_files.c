@@ -145,6 +145,17 @@ static int open_root(const struct rubric_spec *spec, const struct rubric_roots *
     return TAKE_FD(fd);
 }
 
+/* Says who may not read NAME, a file of a task class: its owner, who may, reads this. */
+static int refuse_closed(const char *name, enum error_code *ret_code, struct fault *fault)
+{
+    fault_set(fault,
+              "job.task_class: %s: %s: jobs run as uid %u, which may not read it; "
+              "chmod -R go+rX %.*s",
+              name, strerror(EACCES), geteuid(), (int)strcspn(name, "/"), name);
+    (void)refuse(ret_code, ERROR_NOT_PERMITTED);
+    return -EACCES;
+}
+
 /* Opens a regular file of the task class with FLAGS. Sets *ret_code unless the file does not exist
  * (-ENOENT). */
 static int open_member(int root, const char *task_class, const char *file, int flags,
@@ -158,10 +169,12 @@ static int open_member(int root, const char *task_class, const char *file, int f
         fault_set(fault, "job.task_class: %s leads out of the bench root", name);
         return refuse(ret_code, ERROR_NOT_PERMITTED);
     }
+    if (fd == -EACCES)
+        return refuse_closed(name, ret_code, fault);
     if (fd < 0) {
         int r = fd;
         fault_set(fault, "job.task_class: %s: %s", name, strerror(-r));
-        (void)refuse_for(ret_code, -r, r == -EACCES ? ERROR_NOT_PERMITTED : ERROR_RUBRIC_NOT_FOUND);
+        (void)refuse_for(ret_code, -r, ERROR_RUBRIC_NOT_FOUND);
         return r;
     }
     if (fstat(fd, &st) < 0) {
@@ -176,6 +189,8 @@ static int open_member(int root, const char *task_class, const char *file, int f
     /* O_PATH opens a file without permission to read it. */
     if (faccessat(fd, "", R_OK, AT_EACCESS | AT_EMPTY_PATH) < 0) {
         int error = errno;
+        if (error == EACCES)
+            return refuse_closed(name, ret_code, fault);
         fault_set(fault, "job.task_class: %s: %s", name, strerror(error));
         return refuse_for(ret_code, error, ERROR_NOT_PERMITTED);
     }

@@ -179,6 +179,7 @@ static void test_refused(void **state)
         "--number= a",
         "--number 99999999999999999999 a",
         "--slots 0 a",
+        "--slots 1025 a", /* the daemon takes 1024 */
         "-n",
     };
     (void)state;

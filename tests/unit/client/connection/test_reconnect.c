@@ -23,7 +23,7 @@ static int set_up(void **state)
     f->session = (struct session)SESSION_NULL;
     f->session.in = evbuffer_new();
     f->session.out = evbuffer_new();
-    f->session.where = strdup("/nonexistent/s");
+    f->session.where = strdup("/proc/self/none/s");
     assert_non_null(f->session.where);
     reconnect_init(&f->reconnect, PATIENCE_MS);
     *state = f;
@@ -48,7 +48,7 @@ static void test_delays_grow_until_the_patience_ends(void **state)
     assert_string_equal(f->reconnect.why.text, "");
     assert_int_equal(reconnect_due(&f->reconnect), 1000);
     assert_int_equal(reconnect_go_on(&f->reconnect, &f->session, 1000), RECONNECT_GOES_ON);
-    assert_string_equal(f->reconnect.why.text, "/nonexistent/s: No such file or directory");
+    assert_string_equal(f->reconnect.why.text, "/proc/self/none/s: No such file or directory");
     assert_int_equal(reconnect_due(&f->reconnect), 1050);
     assert_int_equal(reconnect_go_on(&f->reconnect, &f->session, 1050), RECONNECT_GOES_ON);
     assert_int_equal(reconnect_due(&f->reconnect), 1150);
@@ -58,7 +58,7 @@ static void test_delays_grow_until_the_patience_ends(void **state)
     reconnect_give_up(&f->reconnect, &f->session);
     assert_true(reconnect_is_connected(&f->reconnect));
     assert_int_equal(reconnect_due(&f->reconnect), INT64_MAX);
-    assert_string_equal(f->reconnect.why.text, "/nonexistent/s: No such file or directory");
+    assert_string_equal(f->reconnect.why.text, "/proc/self/none/s: No such file or directory");
 }
 
 /* The reason of the loss stays until an attempt fails, even if it is the one of the struct itself.

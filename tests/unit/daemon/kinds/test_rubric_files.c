@@ -603,15 +603,24 @@ static void expect_class_as_nobody(const struct fixture *f, const char *name,
     found_deinit(&found);
 }
 
+static void expect_closed(const struct fixture *f, const char *file)
+{
+    char message[256];
+    (void)snprintf(
+        message, sizeof(message),
+        "job.task_class: closed/%s: Permission denied: jobs run as uid %u, which may not "
+        "read it; chmod -R go+rX closed",
+        file, getuid() == 0 ? NOBODY : getuid());
+    expect_class_as_nobody(f, "closed",
+                           &(struct expected){.code = ERROR_NOT_PERMITTED, .message = message});
+}
+
 static void test_unreadable_directory(void **state)
 {
     const struct fixture *f = *state;
     make_task_class(f, "root/closed", NULL);
     assert_int_equal(chmod(at(f, "root/closed"), 0), 0);
-    expect_class_as_nobody(f, "closed",
-                           &(struct expected){.code = ERROR_NOT_PERMITTED,
-                                              .message = "job.task_class: closed/rubric.py: "
-                                                         "Permission denied"});
+    expect_closed(f, "rubric.py");
     assert_int_equal(chmod(at(f, "root/closed"), 0755), 0);
 }
 
@@ -620,10 +629,7 @@ static void test_unreadable_lists(void **state)
     const struct fixture *f = *state;
     make_task_class(f, "root/closed", "{}");
     assert_int_equal(chmod(at(f, "root/closed/task_class.json"), 0), 0);
-    expect_class_as_nobody(f, "closed",
-                           &(struct expected){.code = ERROR_NOT_PERMITTED,
-                                              .message = "job.task_class: closed/task_class.json: "
-                                                         "Permission denied"});
+    expect_closed(f, "task_class.json");
 }
 
 /* Otherwise the interpreter would fail to open it, which would give a verdict. */
@@ -632,10 +638,7 @@ static void test_unreadable_rubric(void **state)
     const struct fixture *f = *state;
     make_task_class(f, "root/closed", NULL);
     assert_int_equal(chmod(at(f, "root/closed/rubric.py"), 0), 0);
-    expect_class_as_nobody(f, "closed",
-                           &(struct expected){.code = ERROR_NOT_PERMITTED,
-                                              .message = "job.task_class: closed/rubric.py: "
-                                                         "Permission denied"});
+    expect_closed(f, "rubric.py");
 }
 
 /* --- magic links of /proc ----------------------------------------------------------------- */

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+#include "commands.h"
+#include "rubric_cases.h"
+#include "rubric_place.h"
+#include "rubric_verdict.h"
+#include "single.h"
+
+#include "client/cli/files.h"
+#include "client/connection/connect.h"
+#include "client/terminal/text.h"
+#include "proto/fields.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <linux/limits.h>
+#include <string.h>
+
+/* The daemon takes no larger task_class.json. */
+#define TASK_CLASS_FILE_MAX ((size_t)1 << 20)
+/* Task classes of one bench. */
+#define CLASSES_MAX 10000
+
+/* What is checked. */
+struct checked {
+    char *root;    /* owned: the bench root */
+    json_t *names; /* of the task classes: object of name to the codes not seen yet */
+    json_t *cases; /* array of rubric_cases_load() */
+    uint64_t bad;  /* mistakes in files */
+    uint64_t graded, as_expected, unexpected, without_verdict;
+};
+
+static void checked_deinit(struct checked *checked)
+{
+    free(checked->root);
+    json_decref(checked->names);
+    json_decref(checked->cases);
+}
+
+/* --- task_class.json ---------------------------------------------------------------------- */
+
+/* Checks the list NAME and enters its items into SEEN, if that is not NULL. */
+static int check_list(const json_t *list, const char *name, json_t *seen, struct fault *fault)
+{
+    _cleanup_json_ json_t *known = json_object();
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        char where[FIELD_PATH_MAX];
+        const json_t *item = json_array_get(list, i);
+        (void)snprintf(where, sizeof(where), "%s[%zu]", name, i);
+        int r = field_check_type(item, FIELD_TEXT, where, fault);
+        if (r < 0)
+            return r;
+        const char *text = json_string_value(item);
+        if (json_object_get(known, text))
+            return fault_set(fault, "%s: \"%.200s\" is there twice", where, text);
+        if (json_object_set_new(known, text, json_true()) < 0 ||
+            (seen && json_object_set_new(seen, text, json_true()) < 0))
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static int check_lists(const char *path, json_t *unseen, struct fault *fault)
+{
+    enum { BREAKDOWN_KEYS, FAILURE_MODES, DESCRIPTION, FIELDS };
+    static const struct field table[FIELDS] = {
+        [BREAKDOWN_KEYS] = {"breakdown_keys", FIELD_ARRAY, FIELD_NULLABLE},
+        [FAILURE_MODES] = {"failure_modes", FIELD_ARRAY, FIELD_NULLABLE},
+        [DESCRIPTION] = {"description", FIELD_STRING, FIELD_NULLABLE},
+    };
+    const json_t *values[FIELDS];
+    _cleanup_bytes_ struct bytes text = BYTES_NULL;
+    _cleanup_json_ json_t *object = NULL;
+    int r = file_read_all(path, TASK_CLASS_FILE_MAX, &text, fault);
+    if (r < 0)
+        return r;
+    struct fault why = FAULT_NULL;
+    r = json_read_object(text.data, text.length, &object, &why);
+    if (r == 0)
+        r = fields_decode(object, "", table, FIELDS, values, &why);
+    if (r == 0)
+        r = check_list(values[BREAKDOWN_KEYS], "breakdown_keys", NULL, &why);
+    if (r == 0)
+        r = check_list(values[FAILURE_MODES], "failure_modes", unseen, &why);
+    if (r < 0)
+        (void)fault_set(fault, "%s: %s", path, why.text[0] ? why.text : strerror(-r));
+    return r;
+}
+
+/* Adds the task class NAME of the bench and checks its lists. 0 or -ENOMEM. */
+static int add_class(struct checked *checked, const char *name)
+{
+    char path[PATH_MAX];
+    struct fault fault = FAULT_NULL;
+    json_t *unseen = json_object();
+    if (json_object_set_new(checked->names, name, unseen) < 0)
+        return -ENOMEM;
+    (void)snprintf(path, sizeof(path), "%s/%s/task_class.json", checked->root, name);
+    if (access(path, F_OK) < 0) {
+        complain("%s: there is none: scores may use any breakdown key and failure mode", path);
+    } else if (check_lists(path, unseen, &fault) < 0) {
+        complain("%s", fault.text);
+        checked->bad++;
+    }
+    return 0;
+}
+
+/* --- what DIR is -------------------------------------------------------------------------- */
+
+static bool has_rubric(const char *folder, const char *name)
+{
+    char path[PATH_MAX];
+    int n = snprintf(path, sizeof(path), "%s/%s/rubric.py", folder, name);
+    return n < (int)sizeof(path) && access(path, F_OK) == 0;
+}
+
+static int wanted(const struct dirent *entry)
+{
+    return rubric_name_is_good(entry->d_name);
+}
+
+/* Adds each task class of the bench at checked->root. */
+static int add_bench(struct checked *checked, const char *dir, struct fault *fault)
+{
+    struct dirent **entries = NULL;
+    int n = scandir(checked->root, &entries, wanted, alphasort), r = 0;
+    if (n < 0)
+        return fault_set(fault, "%s: %s", dir, strerror(errno));
+    for (int i = 0; i < n; i++) {
+        if (r == 0 && has_rubric(checked->root, entries[i]->d_name))
+            r = json_object_size(checked->names) < CLASSES_MAX
+                    ? add_class(checked, entries[i]->d_name)
+                    : fault_set(fault, "%s: more than %d task classes", dir, CLASSES_MAX);
+        free(entries[i]);
+    }
+    free(entries);
+    if (r == 0 && json_object_size(checked->names) == 0)
+        return fault_set(fault, "%s: there is no rubric.py in it, nor in a folder of it", dir);
+    return r;
+}
+
+/* Reads the cases beside the rubric or, of a bench, beside its task classes. */
+static int load_cases(struct checked *checked, const char *folder, bool is_bench,
+                      struct fault *fault)
+{
+    struct rubric_classes classes = {
+        .folder = folder, .names = checked->names, .has_others = is_bench};
+    int r = rubric_cases_load(&classes, &checked->cases, &checked->bad);
+    if (r == -ENOENT && !is_bench) {
+        classes = (struct rubric_classes){checked->root, checked->names, true};
+        r = rubric_cases_load(&classes, &checked->cases, &checked->bad);
+    }
+    if (r == -ENOENT)
+        return fault_set(fault, "%s/cases.jsonl: there is none, so there is nothing to run",
+                         folder);
+    if (r == 0 && json_array_size(checked->cases) == 0 && checked->bad == 0)
+        return fault_set(fault, "%s/cases.jsonl: it has no case", classes.folder);
+    return r;
+}
+
+static int load(struct checked *checked, const char *dir, struct fault *fault)
+{
+    _cleanup_free_ char *folder = realpath(dir, NULL);
+    if (!folder)
+        return fault_set(fault, "%s: %s", dir, strerror(errno));
+    bool is_bench = !has_rubric(folder, ".");
+    checked->names = json_object();
+    checked->root = strdup(folder);
+    if (!checked->names || !checked->root)
+        return -ENOMEM;
+    int r;
+    if (is_bench) {
+        r = add_bench(checked, dir, fault);
+    } else {
+        _cleanup_free_ char *path = NULL;
+        const char *name;
+        r = rubric_place(folder, &path, &name, fault);
+        if (r == 0) {
+            (void)dirname(checked->root);
+            r = add_class(checked, name);
+        }
+    }
+    return r < 0 ? r : load_cases(checked, folder, is_bench, fault);
+}
+
+/* --- running ------------------------------------------------------------------------------ */
+
+/* Crosses the failure modes of ANSWER off the list of those that no case shows. */
+static void note_seen(struct checked *checked, const json_t *job, const struct message *answer)
+{
+    const json_t *modes = message_score(answer).failure_modes;
+    json_t *unseen =
+        json_object_get(checked->names, json_string_value(json_object_get(job, "task_class")));
+    for (size_t i = 0; i < json_array_size(modes); i++) {
+        const char *code = json_string_value(json_object_get(json_array_get(modes, i), "code"));
+        if (code)
+            (void)json_object_del(unseen, code);
+    }
+}
+
+static enum exit_status run_case(struct checked *checked, struct session *session,
+                                 const json_t *one)
+{
+    _cleanup_message_ struct message answer = MESSAGE_NULL;
+    const char *place = json_string_value(json_object_get(one, "place"));
+    json_t *job = json_object_get(one, "job");
+    enum exit_status status = single_job(session, job, checked->root, place, &answer);
+    if (status == STATUS_USAGE) {
+        checked->bad++;
+        return STATUS_OK;
+    }
+    if (status != STATUS_OK)
+        return status;
+    if (answer.type == MESSAGE_ERROR) {
+        complain("%s: %s: no verdict: %s: %s", place, json_string_value(json_object_get(one, "id")),
+                 message_text(&answer, "code"), message_text(&answer, "message"));
+        checked->without_verdict++;
+        return STATUS_OK;
+    }
+    checked->graded++;
+    note_seen(checked, job, &answer);
+    if (!rubric_verdict_is_good(one, &answer))
+        checked->unexpected++;
+    else
+        checked->as_expected += json_object_get(one, "expected") != NULL;
+    return STATUS_OK;
+}
+
+static enum exit_status run_cases(struct checked *checked, const struct globals *globals)
+{
+    struct globals own = *globals;
+    _cleanup_session_ struct session session = SESSION_NULL;
+    own.embedded = own.embedded || !own.socket;
+    if (connect_session(&own, CONNECT_ONLY, &session) < 0)
+        return STATUS_NO_DAEMON;
+    enum exit_status status = STATUS_OK;
+    for (size_t i = 0; status == STATUS_OK && i < json_array_size(checked->cases); i++)
+        status = run_case(checked, &session, json_array_get(checked->cases, i));
+    return status;
+}
+
+/* --- the command -------------------------------------------------------------------------- */
+
+static void tell_unseen(const struct checked *checked)
+{
+    const char *name, *code;
+    json_t *unseen, *value;
+    json_object_foreach(checked->names, name, unseen)
+    {
+        json_object_foreach(unseen, code, value)
+            complain("%s: no case shows the failure mode %s", name, code);
+    }
+}
+
+static void tell(const struct checked *checked)
+{
+    uint64_t n = checked->graded, rest = n - checked->as_expected - checked->unexpected;
+    (void)printf("%" PRIu64 " case%s graded: %" PRIu64 " as expected, %" PRIu64 " not", n,
+                 text_plural(n), checked->as_expected, checked->unexpected);
+    if (rest > 0)
+        (void)printf(", %" PRIu64 " without an expected verdict", rest);
+    if (checked->without_verdict > 0)
+        (void)printf("; %" PRIu64 " ended in an error", checked->without_verdict);
+    if (checked->bad > 0)
+        (void)printf("; %" PRIu64 " mistake%s in files", checked->bad, text_plural(checked->bad));
+    (void)printf("\n");
+}
+
+static enum exit_status run_check_rubric(const struct globals *globals,
+                                         _unused_ const void *options,
+                                         const struct text_list *arguments)
+{
+    _cleanup_(checked_deinit) struct checked checked = {.root = NULL};
+    struct fault fault = FAULT_NULL;
+    int r = load(&checked, arguments->items[0], &fault);
+    if (r < 0) {
+        if (fault.text[0] || r == -ENOMEM)
+            complain("%s", fault.text[0] ? fault.text : strerror(-r));
+        return STATUS_USAGE;
+    }
+    enum exit_status status = run_cases(&checked, globals);
+    if (status != STATUS_OK)
+        return status;
+    if (checked.without_verdict == 0)
+        tell_unseen(&checked);
+    tell(&checked);
+    const struct ending ending = {
+        .bad_input = checked.bad > 0,
+        .errors = checked.without_verdict > 0,
+        .failed = checked.unexpected > 0,
+    };
+    return ending_status(&ending, globals->no_fail);
+}
+
+const struct command command_check_rubric = {
+    .name = "check-rubric",
+    .arguments = "DIR",
+    .argument_value = VALUE_DIRECTORY,
+    .arguments_min = 1,
+    .arguments_max = 1,
+    .brief = "run the cases of a rubric and say what is wrong with it",
+    .description =
+        "DIR is the folder of a task class, which has a rubric.py, or a bench: a folder of\n"
+        "such folders. Checks task_class.json, and runs the cases of DIR/cases.jsonl (of a\n"
+        "task class without one, its cases in the file of the bench). Each line is a job,\n"
+        "as for rubricctl batch. A verdict has to be as DIR/expected.jsonl says, if that\n"
+        "names its id:\n"
+        "\n"
+        "  {\"id\": \"a1\", \"passed\": false, \"score\": 0.5, \"failure_modes\": [\"a.wrong\"]}\n"
+        "\n"
+        "Names each problem with its file and line: a rubric that crashes, with its\n"
+        "traceback, one that prints what is no score, one that uses a breakdown key or a\n"
+        "failure mode that task_class.json does not list, and one whose verdict is not the\n"
+        "expected one. Failure modes that no case shows are named, too; they are no\n"
+        "problem.\n"
+        "\n"
+        "Starts a private daemon unless --socket names another one.\n",
+    .examples = "  rubricctl new-rubric bench/my-class\n"
+                "  rubricctl check-rubric bench/my-class\n"
+                "  rubricctl check-rubric bench\n",
+    .exits =
+        "  0    every verdict is as expected\n"
+        "  1    a rubric crashed, printed no score, or gave another verdict (with --no-fail: 0)\n"
+        "  2    wrong usage, or mistakes in task_class.json, cases.jsonl or expected.jsonl\n"
+        "  3    no daemon, or the connection was lost\n"
+        "  4    a case ended in an error instead of a verdict\n"
+        "  130  interrupted\n"
+        "  If several apply: 130, 3, 2, 4, 1.\n",
+    .run = run_check_rubric,
+};

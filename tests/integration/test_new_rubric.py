@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: MIT
+"""rubricctl new-rubric writes a task class that works; check-rubric says what is wrong with one."""
+
+import json
+import os
+import subprocess
+
+import pytest
+from conftest import BENCH, DEADLINE, RUBRICCTL, open_up
+
+FILES = ["rubric.py", "task_class.json", "cases.jsonl", "expected.jsonl", "test_rubric.py"]
+
+
+def ctl(directory, *arguments, **kwargs):
+    return subprocess.run(
+        [RUBRICCTL, *arguments],
+        cwd=directory,
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE,
+        check=False,
+        **kwargs,
+    )
+
+
+def said(done):
+    return [line.removeprefix("rubricctl: ") for line in done.stderr.splitlines()]
+
+
+@pytest.fixture(name="fresh")
+def make_fresh(tmp_path):
+    """Returns the folder of a new task class."""
+    done = ctl(tmp_path, "new-rubric", "bench/length")
+    assert (done.returncode, done.stdout.split()) == (0, [f"bench/length/{name}" for name in FILES])
+    open_up(tmp_path)
+    return tmp_path / "bench" / "length"
+
+
+def check(folder):
+    return ctl(folder, "check-rubric", ".")
+
+
+# new-rubric
+
+
+def test_what_is_written_works_as_it_is(fresh):
+    done = subprocess.run(
+        ["/usr/bin/python3", "-B", fresh / "test_rubric.py"], cwd="/", capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Ran 2 tests" in done.stderr
+    done = check(fresh)
+    assert (done.returncode, done.stdout) == (0, "3 cases graded: 3 as expected, 0 not\n"), done.stderr
+    done = ctl(fresh.parents[1], "batch", "--embedded", "-b", "bench", "bench/length/cases.jsonl")
+    assert done.returncode == 1, "two of the three answers are wrong on purpose"
+    assert len(done.stdout.splitlines()) == 3
+
+
+def test_its_own_test_finds_a_fault(fresh):
+    rubric = fresh / "rubric.py"
+    rubric.write_text(rubric.read_text().replace("answer.wrong", "answer.bad"))
+    done = subprocess.run(
+        ["/usr/bin/python3", "-B", "test_rubric.py"], cwd=fresh, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "answer.bad" in done.stderr
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_nothing_is_overwritten(name, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / name).write_text("mine")
+    done = ctl(tmp_path, "new-rubric", "mine")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said(done) == [f"{tmp_path}/mine/{name} exists; nothing was written"]
+    assert [file.name for file in (tmp_path / "mine").iterdir()] == [name]
+    assert (tmp_path / "mine" / name).read_text() == "mine"
+
+
+def test_names_and_places(tmp_path):
+    done = ctl(tmp_path, "new-rubric", "a b")
+    assert done.returncode == 2
+    assert said(done)[0].startswith('a b: "a b" cannot be the name of a task class: letters, digits,')
+    (tmp_path / "here").mkdir()
+    assert ctl(tmp_path / "here", "new-rubric", ".").returncode == 0
+    assert '"task_class": "here"' in (tmp_path / "here" / "cases.jsonl").read_text()
+    (tmp_path / "file").write_text("")
+    done = ctl(tmp_path, "new-rubric", "file/x")
+    assert (done.returncode, said(done)) == (2, ["file/x: Not a directory"])
+    assert ctl(tmp_path, "new-rubric", "with/slash//").returncode == 0
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written(tmp_path):
+    (tmp_path / "closed").mkdir(mode=0o555)
+    done = ctl(tmp_path, "new-rubric", "closed/x")
+    assert (done.returncode, said(done)) == (2, ["closed/x: Permission denied"])
+
+
+# check-rubric
+
+
+def test_the_shipped_bench_is_sound():
+    done = ctl("/", "check-rubric", BENCH)
+    cases = len((BENCH / "cases.jsonl").read_text().splitlines())
+    assert (done.returncode, done.stdout) == (0, f"{cases} cases graded: {cases} as expected, 0 not\n"), done.stderr
+    done = ctl("/", "check-rubric", BENCH / "exact-match")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith(" as expected, 0 not\n")
+
+
+def test_a_crash_shows_its_traceback(fresh):
+    cases = fresh / "cases.jsonl"
+    cases.write_text(cases.read_text().replace('"expected": 42', '"wanted": 42', 1))
+    done = check(fresh)
+    assert (done.returncode, done.stdout) == (1, "3 cases graded: 2 as expected, 1 not\n")
+    assert said(done)[0] == f"{cases}:1: length/right: the rubric crashed:"
+    assert said(done)[1] == "    Traceback (most recent call last):"
+    assert "    KeyError: 'expected'" in said(done)
+    assert ctl(fresh, "check-rubric", "--no-fail", ".").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            '{"is_number": 1.0}',
+            '{"is_int": 1.0}',
+            'length/right: task_class.json does not list the breakdown key "is_int"',
+        ),
+        (
+            '"answer.wrong"',
+            '"answer.bad"',
+            'length/wrong: task_class.json does not list the failure mode "answer.bad"',
+        ),
+        (
+            "return 1.0,",
+            "return 1.5,",
+            "length/right: what the rubric printed is no score: score: expected a number from 0 to 1",
+        ),
+        ("import json\n", "import json\nprint('hello')\n", "length/right: what the rubric printed is no score: JSON: "),
+        ("    request = ", "    sys.exit(3)\n    request = ", "length/right: the rubric failed: exit status 3"),
+    ],
+)
+def test_what_a_rubric_does_wrong(old, new, message, fresh):
+    rubric = fresh / "rubric.py"
+    assert old in rubric.read_text()
+    rubric.write_text(rubric.read_text().replace(old, new))
+    done = check(fresh)
+    assert done.returncode == 1
+    assert any(message in line and line.startswith(f"{fresh}/cases.jsonl:") for line in said(done)), done.stderr
+
+
+def test_a_rubric_that_runs_out_of_time(fresh):
+    rubric = fresh / "rubric.py"
+    rubric.write_text(rubric.read_text().replace("    request = ", "    import time; time.sleep(1000)\n    request = "))
+    case = json.loads((fresh / "cases.jsonl").read_text().splitlines()[0])
+    case["case"]["rubric_wall_clock_seconds"] = 0.5
+    (fresh / "cases.jsonl").write_text(json.dumps(case) + "\n")
+    (fresh / "expected.jsonl").unlink()
+    done = check(fresh)
+    assert (done.returncode, said(done)[0]) == (
+        1,
+        f"{fresh}/cases.jsonl:1: length/right: the rubric ran out of time",
+    )
+
+
+def test_a_verdict_that_is_not_the_expected_one(fresh):
+    expected = fresh / "expected.jsonl"
+    expected.write_text(expected.read_text().replace('"score": 0.5', '"score": 0.25'))
+    done = check(fresh)
+    assert (done.returncode, done.stdout) == (1, "3 cases graded: 2 as expected, 1 not\n")
+    assert said(done)[:3] == [
+        f"{fresh}/cases.jsonl:2: length/wrong: not as {expected}:2 expects",
+        "    expected  failed, score 0.25, failure modes: answer.wrong",
+        "    got       failed, score 0.5, failure modes: answer.wrong",
+    ]
+    expected.unlink()
+    done = check(fresh)
+    assert (done.returncode, done.stdout) == (
+        0,
+        "3 cases graded: 0 as expected, 0 not, 3 without an expected verdict\n",
+    )
+
+
+def test_mistakes_in_files_are_named_with_their_lines(fresh):
+    cases, expected = fresh / "cases.jsonl", fresh / "expected.jsonl"
+    first = cases.read_text().splitlines()[0]
+    others = ["[]", first, first.replace("/right", "/x").replace('"length"', '"width"'), '{"task_class": "length"}']
+    cases.write_text("\n".join([first, *others]) + "\n")
+    expected.write_text(expected.read_text().splitlines()[0] + '\n{"id": "none", "passed": true}\n{"id": "b"}\n')
+    (fresh / "task_class.json").write_text('{"breakdown_keys": ["is_number", "is_number"]}')
+    done = check(fresh)
+    assert done.returncode == 2
+    for line in (
+        f'{fresh}/task_class.json: breakdown_keys[1]: "is_number" is there twice',
+        f"{cases}:3: this id is that of an earlier line",
+        f'{cases}:4: task_class: expected "length", got "width"',
+        f'{cases}:5: kind: expected "rubric"',
+        f'{expected}:2: no case has the id "none"',
+        f"{expected}:3: passed: expected true or false",
+    ):
+        assert line in said(done), done.stderr
+    assert [line for line in said(done) if line.startswith(f"{cases}:2: ")]
+    assert done.stdout == "1 case graded: 1 as expected, 0 not; 7 mistakes in files\n"
+
+
+def test_places_without_anything_to_check(fresh, tmp_path):
+    (tmp_path / "empty").mkdir()
+    for argument, message in (
+        ("none", "none: No such file or directory"),
+        ("empty", "empty: there is no rubric.py in it, nor in a folder of it"),
+    ):
+        done = ctl(tmp_path, "check-rubric", argument)
+        assert (done.returncode, said(done)) == (2, [message])
+    (fresh / "cases.jsonl").unlink()
+    done = check(fresh)
+    assert (done.returncode, said(done)[-1]) == (
+        2,
+        f"{fresh}/cases.jsonl: there is none, so there is nothing to run",
+    )
+
+
+def test_a_rubric_that_the_jobs_cannot_read(fresh):
+    (fresh / "rubric.py").chmod(0)
+    done = check(fresh)
+    assert done.returncode == 4
+    assert f"{fresh}/cases.jsonl:1: length/right: no verdict: not_permitted: job.task_class: " in said(done)[0]
+
+
+def test_another_daemon(fresh, daemon):
+    done = ctl(fresh, "check-rubric", ".", "--socket", str(daemon.socket))
+    assert (done.returncode, done.stdout) == (0, "3 cases graded: 3 as expected, 0 not\n"), done.stderr
+    done = ctl(fresh, "check-rubric", ".", "--socket", "/proc/self/none")
+    assert done.returncode == 3
