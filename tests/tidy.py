@@ -34,12 +34,15 @@ def digest_of(path):
 
 
 def compiled(build):
-    """Returns {source: its entries in the compile commands} of each source in FOLDERS."""
+    """Returns {source: its entry in the compile commands} of each source in FOLDERS. Some are compiled for
+    several programs, with the same macros: clang-tidy reads them as they are compiled in their folder."""
     found = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
         source = (Path(entry["directory"]) / entry["file"]).resolve()
         if source.is_relative_to(ROOT) and source.relative_to(ROOT).parts[0] in FOLDERS:
-            found.setdefault(source, []).append(entry)
+            folder = source.relative_to(ROOT).parts[0]
+            if source not in found or entry["output"].startswith(f"{folder}/"):
+                found[source] = entry
     return found
 
 
@@ -56,24 +59,24 @@ def dependencies(build):
     return found
 
 
-def key_of(source, entries, made_of, common):
+def key_of(source, entry, made_of, common):
     """Returns a key over everything that the verdict on SOURCE depends on, or None if that is unknown."""
+    files = made_of.get(entry["output"])
+    if not files or source not in files:
+        return None
     key = hashlib.sha256(common.encode())
-    for entry in entries:
-        files = made_of.get(entry["output"])
-        if not files or source not in files:
-            return None
-        key.update(entry["command"].encode())
-        for file in sorted(files):
-            key.update(f"\0{file}\0{digest_of(file)}".encode())
+    key.update(entry["command"].encode())
+    for file in sorted(files):
+        key.update(f"\0{file}\0{digest_of(file)}".encode())
     return key.hexdigest()
 
 
-def judge(build, source):
+def judge(commands, source):
+    """Runs clang-tidy on SOURCE. It reads a file once for each of its entries in the folder COMMANDS."""
     # Assertions tell the analyzer what cannot be: keep them, whatever the build does. Some of gcc's warnings
     # clang does not know.
     done = subprocess.run(
-        ["clang-tidy", "--quiet", *EXTRA, "-p", str(build), str(source)],
+        ["clang-tidy", "--quiet", *EXTRA, "-p", str(commands), str(source)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -93,13 +96,14 @@ def main():
     clean.mkdir(exist_ok=True)
     common = output_of("clang-tidy", "--version") + digest_of(ROOT / ".clang-tidy")
     made_of, sources = dependencies(build), compiled(build)
-    keys = {source: key_of(source, entries, made_of, common) for source, entries in sources.items()}
+    (clean / "compile_commands.json").write_text(json.dumps(list(sources.values())))
+    keys = {source: key_of(source, entry, made_of, common) for source, entry in sources.items()}
     known = {source for source, key in keys.items() if key and (clean / key).exists()}
     # Start with the largest, so that no large file runs alone at the end.
     due = sorted(set(sources) - known, key=lambda source: -source.stat().st_size)
     status = 0 if sources else 1
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for source, (failed, text) in zip(due, pool.map(functools.partial(judge, build), due)):
+        for source, (failed, text) in zip(due, pool.map(functools.partial(judge, clean), due)):
             print(text, end="", flush=True)
             if failed:
                 status = 1

@@ -35,7 +35,7 @@ def main():
     parser.add_argument("build", type=Path)
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     options = parser.parse_args()
-    entries = [entries[0] for entries in compiled(options.build.resolve()).values()]
+    entries = list(compiled(options.build.resolve()).values())
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         judged = list(pool.map(judge, entries))
     print("".join(text for _, text in judged), end="")

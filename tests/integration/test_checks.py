@@ -170,7 +170,7 @@ def test_tidy_judges_again_what_changed(tmp_path):
 
     def key(command="cc a.c", common="14"):
         tidy.digest_of.cache_clear()
-        return tidy.key_of(source, [{**entry, "command": command}], {"a.o": [source, header]}, common)
+        return tidy.key_of(source, {**entry, "command": command}, {"a.o": [source, header]}, common)
 
     first = key()
     assert first == key()
@@ -180,7 +180,7 @@ def test_tidy_judges_again_what_changed(tmp_path):
     source.write_text("int d;\n")
     others.append(key())
     assert len({first, *others}) == 5
-    assert tidy.key_of(source, [entry], {}, "14") is None, "no key without ninja's record of the includes"
+    assert tidy.key_of(source, entry, {}, "14") is None, "no key without ninja's record of the includes"
 
 
 SECURITY_PAGE = """
