@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: MIT */
+#include "backend.h"
+
+#include "client/terminal/text.h"
+#include "proto/frame.h"
+
+#include <assert.h>
+#include <poll.h>
+#include <string.h>
+
+/* Jobs in flight for each slot of the daemon, and the least and the most of them. */
+#define WINDOW_PER_SLOT 8
+#define WINDOW_MIN 16
+#define WINDOW_MAX 4096
+/* The most bytes that wait to be written to the daemon before the next job is taken. */
+#define UNSENT_MAX ((size_t)1 << 20)
+/* The bytes of a submit beside its job. */
+#define SUBMIT_OVERHEAD 128
+/* Pauses between attempts to connect. */
+#define RETRY_FIRST_MS 50
+#define RETRY_LAST_MS 2000
+
+enum state {
+    DOWN,
+    GREETING, /* connected, and the hello is still to come */
+    UP,
+    STATES,
+};
+
+/* A job in flight. */
+struct place {
+    struct feeder *feeder; /* NULL: nobody wants the answer */
+    void *tag;
+    unsigned serial; /* tells the jobs apart that the place has had */
+    bool used;
+};
+
+TAILQ_HEAD(feeders, feeder);
+TAILQ_HEAD(askers, asker);
+
+struct backend {
+    struct backend_host host;
+    enum state state;
+    bool has_session;
+    struct session session;
+    struct event *readable, *writable, *retry, *patience, *answer_due;
+    uint64_t retry_ms;
+    struct place *places;
+    size_t window, in_flight;
+    struct feeders feeders;
+    struct askers askers[ASKS];
+    bool asked[ASKS];
+    bool feeding;
+    struct fault why; /* why it is down */
+};
+
+static void backend_feed(struct backend *backend);
+
+static void backend_enter(struct backend *backend, enum state state)
+{
+    static const _unused_ bool legal[STATES][STATES] = {
+        [DOWN] = {[GREETING] = true},
+        [GREETING] = {[UP] = true, [DOWN] = true},
+        [UP] = {[DOWN] = true},
+    };
+    assert(legal[backend->state][state]);
+    backend->state = state;
+}
+
+static void arm(struct event *timer, uint64_t ms)
+{
+    const struct timeval tv = {.tv_sec = (time_t)(ms / 1000), .tv_usec = (long)(ms % 1000) * 1000};
+    (void)event_add(timer, &tv);
+}
+
+/* --- losing the connection ------------------------------------------------------------------ */
+
+static void tell_askers(struct backend *backend, enum ask ask, struct message *message,
+                        const char *why)
+{
+    struct askers told = TAILQ_HEAD_INITIALIZER(told);
+    struct asker *asker;
+    /* Whoever asks anew while the others are told waits for the next answer. */
+    TAILQ_CONCAT(&told, &backend->askers[ask], link);
+    backend->asked[ask] = false;
+    while ((asker = TAILQ_FIRST(&told))) {
+        TAILQ_REMOVE(&told, asker, link);
+        asker->backend = NULL;
+        asker->told(asker, message, why);
+    }
+}
+
+static void drop_watch(struct event **event)
+{
+    if (*event)
+        event_free(*event);
+    *event = NULL;
+}
+
+/* FEEDER has one job less in flight. */
+static void wait_again(struct backend *backend, struct feeder *feeder)
+{
+    if (!feeder->full)
+        return;
+    feeder->full = false;
+    TAILQ_INSERT_TAIL(&backend->feeders, feeder, link);
+    feeder->waiting = true;
+}
+
+static void lose_jobs(struct backend *backend)
+{
+    for (size_t i = 0; i < backend->window; i++) {
+        struct place place = backend->places[i];
+        if (!place.used)
+            continue;
+        backend->places[i].used = false;
+        backend->in_flight--;
+        if (place.feeder) {
+            place.feeder->in_flight--;
+            wait_again(backend, place.feeder);
+            place.feeder->ops->lost(place.feeder, place.tag, backend->why.text);
+        }
+    }
+}
+
+/* Tells all who wait that there is no daemon. */
+static void give_up(struct backend *backend)
+{
+    struct feeder *feeder;
+    for (enum ask ask = 0; ask < ASKS; ask++)
+        tell_askers(backend, ask, NULL, backend->why.text);
+    while ((feeder = TAILQ_FIRST(&backend->feeders))) {
+        TAILQ_REMOVE(&backend->feeders, feeder, link);
+        feeder->waiting = false;
+        feeder->ops->unreachable(feeder, backend->why.text);
+    }
+}
+
+static void go_down(struct backend *backend, const char *why)
+{
+    bool was_up = backend->state == UP;
+    if (why)
+        (void)fault_set(&backend->why, "%s", why);
+    drop_watch(&backend->readable);
+    drop_watch(&backend->writable);
+    (void)event_del(backend->answer_due);
+    session_disconnect(&backend->session);
+    backend_enter(backend, DOWN);
+    if (was_up)
+        complain("lost the daemon: %s", backend->why.text);
+    backend->retry_ms = was_up ? RETRY_FIRST_MS : MIN(backend->retry_ms * 2, RETRY_LAST_MS);
+    arm(backend->retry, backend->retry_ms);
+    if (was_up)
+        arm(backend->patience, backend->host.patience_ms);
+    lose_jobs(backend);
+    for (enum ask ask = 0; ask < ASKS; ask++)
+        tell_askers(backend, ask, NULL, backend->why.text);
+}
+
+static void on_patience(_unused_ evutil_socket_t fd, _unused_ short events, void *userdata)
+{
+    struct backend *backend = userdata;
+    if (backend->state == GREETING) {
+        (void)fault_set(&backend->why, "%s: connected, but no hello came", backend->host.socket);
+        go_down(backend, NULL);
+    }
+    if (backend->state == DOWN)
+        give_up(backend);
+}
+
+static void on_answer_due(_unused_ evutil_socket_t fd, _unused_ short events, void *userdata)
+{
+    struct backend *backend = userdata;
+    if (backend->state == UP)
+        go_down(backend, "the daemon does not answer");
+}
+
+/* --- messages ------------------------------------------------------------------------------- */
+
+/* Finds the place of the job whose id is TEXT; NULL if it is none in flight. */
+static struct place *find_place(struct backend *backend, const char *text)
+{
+    char *end = NULL;
+    unsigned long i = text ? strtoul(text, &end, 10) : 0;
+    if (!text || *end != '.' || i >= backend->window)
+        return NULL;
+    struct place *place = &backend->places[i];
+    return place->used && place->serial == strtoul(end + 1, NULL, 10) ? place : NULL;
+}
+
+static void take_answer(struct backend *backend, struct message *message)
+{
+    struct place *place = find_place(backend, message_text(message, "id"));
+    if (!place)
+        return; /* to a cancel that came too late */
+    struct place answered = *place;
+    place->used = false;
+    backend->in_flight--;
+    struct feeder *feeder = answered.feeder;
+    if (!feeder)
+        return;
+    feeder->in_flight--;
+    wait_again(backend, feeder);
+    feeder->ops->answer(feeder, answered.tag, message);
+}
+
+/* Sizes the window after the daemon's slots. 0 or -ENOMEM. */
+static int size_window(struct backend *backend, const struct message *hello)
+{
+    json_int_t slots =
+        json_integer_value(json_object_get(json_object_get(hello->object, "limits"), "slots"));
+    json_int_t wanted = MIN(MAX(slots, 0), WINDOW_MAX) * WINDOW_PER_SLOT;
+    wanted = MAX(MIN(wanted, WINDOW_MAX), WINDOW_MIN);
+    wanted = MAX(MIN(wanted, backend->session.jobs_per_client), 1);
+    assert(backend->in_flight == 0);
+    struct place *places = calloc((size_t)wanted, sizeof(*places));
+    if (!places)
+        return -ENOMEM;
+    free(backend->places);
+    backend->places = places;
+    backend->window = (size_t)wanted;
+    return 0;
+}
+
+static void watch_output(struct backend *backend)
+{
+    if (backend->writable && session_unsent(&backend->session) > 0)
+        (void)event_add(backend->writable, NULL);
+}
+
+/* Sends each question that somebody has. Those who ask while an answer is on its way share it. */
+static void send_questions(struct backend *backend)
+{
+    static const char *const questions[ASKS] = {
+        [ASK_STATUS] = "{\"type\":\"status\"}",
+        [ASK_METRICS] = "{\"type\":\"metrics\"}",
+        [ASK_PING] = "{\"type\":\"ping\"}",
+    };
+    for (enum ask ask = 0; ask < ASKS && backend->state == UP; ask++) {
+        if (backend->asked[ask] || TAILQ_EMPTY(&backend->askers[ask]))
+            continue;
+        if (session_send(&backend->session, questions[ask], strlen(questions[ask])) < 0) {
+            tell_askers(backend, ask, NULL, "out of memory");
+            continue;
+        }
+        backend->asked[ask] = true;
+        if (!event_pending(backend->answer_due, EV_TIMEOUT, NULL))
+            arm(backend->answer_due, SESSION_ANSWER_MS);
+    }
+    watch_output(backend);
+}
+
+static int greet(struct backend *backend, const struct message *hello, struct fault *fault)
+{
+    int r = session_take_hello(&backend->session, hello, fault);
+    if (r == 0)
+        r = size_window(backend, hello);
+    if (r < 0)
+        return r;
+    backend_enter(backend, UP);
+    backend->retry_ms = RETRY_FIRST_MS;
+    (void)event_del(backend->patience);
+    if (backend->host.greeted)
+        backend->host.greeted(hello, backend->host.userdata);
+    send_questions(backend);
+    return 0;
+}
+
+static int take_message(struct backend *backend, struct message *message, struct fault *fault)
+{
+    static const enum ask asks[MESSAGE_OTHER + 1] = {
+        [MESSAGE_STATUS] = ASK_STATUS, [MESSAGE_METRICS] = ASK_METRICS, [MESSAGE_PONG] = ASK_PING};
+    if (backend->state == GREETING)
+        return greet(backend, message, fault);
+    if (message->type == MESSAGE_RESULT || message->type == MESSAGE_ERROR) {
+        take_answer(backend, message);
+    } else if (message->type == MESSAGE_STATUS || message->type == MESSAGE_METRICS ||
+               message->type == MESSAGE_PONG) {
+        (void)event_del(backend->answer_due);
+        tell_askers(backend, asks[message->type], message, NULL);
+        if (backend->asked[ASK_STATUS] || backend->asked[ASK_METRICS] || backend->asked[ASK_PING])
+            arm(backend->answer_due, SESSION_ANSWER_MS);
+    }
+    return 0;
+}
+
+static void on_ready(_unused_ evutil_socket_t fd, short events, void *userdata)
+{
+    struct backend *backend = userdata;
+    struct fault fault = FAULT_NULL;
+    short revents = (short)((events & EV_READ ? POLLIN : 0) | (events & EV_WRITE ? POLLOUT : 0));
+    int r = session_pump(&backend->session, revents);
+    while (r >= 0) {
+        _cleanup_message_ struct message message = MESSAGE_NULL;
+        r = session_next(&backend->session, &message, &fault);
+        if (r == 0)
+            break;
+        if (r > 0)
+            r = take_message(backend, &message, &fault);
+    }
+    if (r < 0) {
+        go_down(backend, fault.text[0] ? fault.text : strerror(-r));
+        return;
+    }
+    backend_feed(backend);
+    watch_output(backend);
+}
+
+/* --- connecting ----------------------------------------------------------------------------- */
+
+static int open_session(struct backend *backend, struct fault *fault)
+{
+    int r;
+    if (backend->has_session)
+        return session_reconnect(&backend->session, fault);
+    r = session_connect(backend->host.socket, &backend->session, fault);
+    backend->has_session = r == 0;
+    return r;
+}
+
+int backend_connect(struct backend *backend)
+{
+    if (backend->state != DOWN)
+        return 0;
+    int r = open_session(backend, &backend->why);
+    if (r < 0)
+        return r;
+    backend_enter(backend, GREETING);
+    backend->readable =
+        event_new(backend->host.base, backend->session.fd, EV_READ | EV_PERSIST, on_ready, backend);
+    backend->writable =
+        event_new(backend->host.base, backend->session.fd, EV_WRITE, on_ready, backend);
+    if (!backend->readable || !backend->writable || event_add(backend->readable, NULL) < 0) {
+        go_down(backend, "out of memory");
+        return -ENOMEM;
+    }
+    if (!event_pending(backend->patience, EV_TIMEOUT, NULL))
+        arm(backend->patience, backend->host.patience_ms);
+    return 0;
+}
+
+static void on_retry(_unused_ evutil_socket_t fd, _unused_ short events, void *userdata)
+{
+    struct backend *backend = userdata;
+    if (backend_connect(backend) < 0) {
+        backend->retry_ms = MIN(backend->retry_ms * 2, RETRY_LAST_MS);
+        arm(backend->retry, backend->retry_ms);
+    }
+}
+
+/* Connects if nothing is there. False if that fails: there is no daemon. */
+static bool is_reachable(struct backend *backend)
+{
+    if (backend->state == DOWN && backend_connect(backend) < 0) {
+        if (!event_pending(backend->retry, EV_TIMEOUT, NULL))
+            arm(backend->retry, backend->retry_ms);
+        return false;
+    }
+    return true;
+}
+
+int backend_new(const struct backend_host *host, struct backend **ret)
+{
+    struct backend *backend = calloc(1, sizeof(*backend));
+    if (!backend)
+        return -ENOMEM;
+    backend->host = *host;
+    backend->session = (struct session)SESSION_NULL;
+    backend->retry_ms = RETRY_FIRST_MS;
+    TAILQ_INIT(&backend->feeders);
+    for (enum ask ask = 0; ask < ASKS; ask++)
+        TAILQ_INIT(&backend->askers[ask]);
+    backend->retry = evtimer_new(host->base, on_retry, backend);
+    backend->patience = evtimer_new(host->base, on_patience, backend);
+    backend->answer_due = evtimer_new(host->base, on_answer_due, backend);
+    if (!backend->retry || !backend->patience || !backend->answer_due) {
+        (void)backend_free(backend);
+        return -ENOMEM;
+    }
+    *ret = backend;
+    return 0;
+}
+
+struct backend *backend_free(struct backend *backend)
+{
+    if (!backend)
+        return NULL;
+    assert(TAILQ_EMPTY(&backend->feeders));
+    drop_watch(&backend->readable);
+    drop_watch(&backend->writable);
+    drop_watch(&backend->retry);
+    drop_watch(&backend->patience);
+    drop_watch(&backend->answer_due);
+    if (backend->has_session)
+        session_deinit(&backend->session);
+    free(backend->places);
+    free(backend);
+    return NULL;
+}
+
+size_t backend_job_max(const struct backend *backend)
+{
+    uint32_t max = backend->has_session ? backend->session.max_frame : 0;
+    return (max ? max : FRAME_MAX_DEFAULT) - SUBMIT_OVERHEAD;
+}
+
+/* --- jobs ----------------------------------------------------------------------------------- */
+
+/* Returns a free place; there is one as long as the window is not full. */
+static size_t free_place(const struct backend *backend)
+{
+    size_t i = 0;
+    while (backend->places[i].used)
+        i++;
+    return i;
+}
+
+/* Sends JOB under an id of its own. 0, -EMSGSIZE or -ENOMEM. */
+static int submit(struct backend *backend, struct feeder *feeder, const struct bytes *job,
+                  void *tag)
+{
+    size_t i = free_place(backend);
+    char head[SUBMIT_OVERHEAD];
+    int n = snprintf(head, sizeof(head), "{\"type\":\"submit\",\"id\":\"%zu.%u\",\"job\":", i,
+                     backend->places[i].serial + 1);
+    _cleanup_free_ char *text = malloc((size_t)n + job->length + 1);
+    if (!text)
+        return -ENOMEM;
+    memcpy(text, head, (size_t)n);
+    memcpy(text + n, job->data, job->length);
+    text[(size_t)n + job->length] = '}';
+    int r = session_send(&backend->session, text, (size_t)n + job->length + 1);
+    if (r < 0)
+        return r;
+    backend->places[i] = (struct place){
+        .feeder = feeder, .tag = tag, .serial = backend->places[i].serial + 1, .used = true};
+    backend->in_flight++;
+    feeder->in_flight++;
+    return 0;
+}
+
+/* Gives FEEDER, which is no longer in the list, its turn. */
+static void take_turn(struct backend *backend, struct feeder *feeder)
+{
+    _cleanup_bytes_ struct bytes job = BYTES_NULL;
+    void *tag = NULL;
+    int r = feeder->ops->next(feeder, &job, &tag);
+    if (r <= 0)
+        return;
+    r = submit(backend, feeder, &job, tag);
+    if (r == 0 && feeder->in_flight >= backend->host.jobs_per_feeder) {
+        feeder->full = true;
+        return;
+    }
+    TAILQ_INSERT_TAIL(&backend->feeders, feeder, link);
+    feeder->waiting = true;
+    if (r < 0)
+        feeder->ops->lost(feeder, tag,
+                          r == -EMSGSIZE ? "the job is larger than the daemon accepts"
+                                         : "out of memory");
+}
+
+static void backend_feed(struct backend *backend)
+{
+    struct feeder *feeder;
+    if (backend->feeding)
+        return;
+    backend->feeding = true;
+    while (backend->state == UP && backend->in_flight < backend->window &&
+           session_unsent(&backend->session) < UNSENT_MAX &&
+           (feeder = TAILQ_FIRST(&backend->feeders))) {
+        TAILQ_REMOVE(&backend->feeders, feeder, link);
+        feeder->waiting = false;
+        take_turn(backend, feeder);
+    }
+    backend->feeding = false;
+}
+
+void backend_offer(struct backend *backend, struct feeder *feeder)
+{
+    if (feeder->waiting || feeder->full)
+        return;
+    feeder->backend = backend;
+    if (!is_reachable(backend)) {
+        feeder->ops->unreachable(feeder, backend->why.text);
+        return;
+    }
+    TAILQ_INSERT_TAIL(&backend->feeders, feeder, link);
+    feeder->waiting = true;
+    backend_feed(backend);
+    watch_output(backend);
+}
+
+static void cancel(struct backend *backend, size_t i)
+{
+    char text[SUBMIT_OVERHEAD];
+    int n = snprintf(text, sizeof(text), "{\"type\":\"cancel\",\"id\":\"%zu.%u\"}", i,
+                     backend->places[i].serial);
+    if (session_send(&backend->session, text, (size_t)n) < 0)
+        complain("out of memory: a job whose client left goes on");
+}
+
+void backend_withdraw(struct feeder *feeder, void (*drop)(void *tag))
+{
+    struct backend *backend = feeder->backend;
+    if (!backend)
+        return;
+    if (feeder->waiting)
+        TAILQ_REMOVE(&backend->feeders, feeder, link);
+    for (size_t i = 0; i < backend->window && feeder->in_flight > 0; i++) {
+        struct place *place = &backend->places[i];
+        if (!place->used || place->feeder != feeder)
+            continue;
+        drop(place->tag);
+        place->feeder = NULL;
+        feeder->in_flight--;
+        cancel(backend, i);
+    }
+    feeder->backend = NULL;
+    feeder->waiting = feeder->full = false;
+    watch_output(backend);
+}
+
+/* --- questions ------------------------------------------------------------------------------ */
+
+void backend_ask(struct backend *backend, enum ask ask, struct asker *asker)
+{
+    if (!is_reachable(backend)) {
+        asker->told(asker, NULL, backend->why.text);
+        return;
+    }
+    asker->backend = backend;
+    asker->ask = ask;
+    TAILQ_INSERT_TAIL(&backend->askers[ask], asker, link);
+    send_questions(backend);
+}
+
+void backend_unask(struct asker *asker)
+{
+    if (asker->backend)
+        TAILQ_REMOVE(&asker->backend->askers[asker->ask], asker, link);
+    asker->backend = NULL;
+}

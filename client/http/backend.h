@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* A connection to the daemon that many requests share: it submits their jobs in turns, asks the
+ * daemon's questions, and connects again when the daemon went away.
+ *
+ * Theory of operation. Whoever has jobs is a feeder. The backend asks the feeders in turns for one
+ * job each, and has as many in flight as keep the daemon busy and no more, so that a request of one
+ * job does not stand behind another's thousands. What has no turn yet stays with its feeder. If the
+ * connection is lost, each job in flight is told, and feeders that wait go on waiting for the
+ * daemon; after `patience_ms` without one they are told, too. */
+
+#include "client/connection/session.h"
+
+#include <event2/event.h>
+#include <sys/queue.h>
+
+struct backend;
+struct feeder;
+
+struct feeder_ops {
+    /* Hands out the next job, as the text of a JSON object, and a TAG by which the feeder knows its
+     * answer. 1; 0 if there is none now: backend_offer() is due when there is one again. */
+    int (*next)(struct feeder *feeder, struct bytes *ret_job, void **ret_tag);
+    /* MESSAGE is a result or an error. Each tag gets either this call or the next. */
+    void (*answer)(struct feeder *feeder, void *tag, struct message *message);
+    /* The job has no answer: the daemon went away, or refuses the size of the job. */
+    void (*lost)(struct feeder *feeder, void *tag, const char *why);
+    /* There is no daemon. The feeder no longer waits. */
+    void (*unreachable)(struct feeder *feeder, const char *why);
+};
+
+/* Embedded in what has jobs; zero at first. */
+struct feeder {
+    const struct feeder_ops *ops;
+    struct backend *backend; /* at which it was offered; NULL: none */
+    TAILQ_ENTRY(feeder) link;
+    bool waiting;
+    bool full; /* has as many jobs in flight as one feeder may */
+    unsigned in_flight;
+};
+
+enum ask {
+    ASK_STATUS,
+    ASK_METRICS,
+    ASK_PING,
+    ASKS,
+};
+
+/* Embedded in what has a question; zero at first. */
+struct asker {
+    /* MESSAGE is the answer; NULL if there is none, and WHY says why. */
+    void (*told)(struct asker *asker, struct message *message, const char *why);
+    TAILQ_ENTRY(asker) link;
+    struct backend *backend; /* where it waits; NULL: it does not */
+    enum ask ask;
+};
+
+struct backend_host {
+    struct event_base *base;
+    const char *socket; /* the daemon's, borrowed */
+    uint64_t patience_ms;
+    unsigned jobs_per_feeder;
+    /* HELLO is the daemon's first message. May be NULL. */
+    void (*greeted)(const struct message *hello, void *userdata);
+    void *userdata;
+};
+
+/* Does not connect yet. 0 or -ENOMEM. */
+int backend_new(const struct backend_host *host, struct backend **ret);
+
+/* Closes the connection; nobody may wait at it any more. Accepts NULL and returns NULL. */
+struct backend *backend_free(struct backend *backend);
+
+/* Connects if that has not happened yet, or tries again. 0 or a negative errno. */
+int backend_connect(struct backend *backend);
+
+/* FEEDER has jobs. May call its functions before it returns. */
+void backend_offer(struct backend *backend, struct feeder *feeder);
+
+/* FEEDER has no jobs any more, and nobody wants the answers to those in flight: cancels them. TAGS
+ * are given to DROP. */
+void backend_withdraw(struct feeder *feeder, void (*drop)(void *tag));
+
+/* Asks the daemon; told() is called once, perhaps before this returns. */
+void backend_ask(struct backend *backend, enum ask ask, struct asker *asker);
+
+/* ASKER does not want to be told any more. */
+void backend_unask(struct asker *asker);
+
+/* The largest job that the daemon accepts, in bytes. */
+size_t backend_job_max(const struct backend *backend);

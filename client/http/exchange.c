@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+#include "exchange.h"
+
+#include "proto/printer.h"
+
+#include <assert.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define RETRY_AFTER_S "1"
+
+/* --- connections -------------------------------------------------------------------------- */
+
+void conn_deadline(struct conn *conn, uint64_t ms)
+{
+    const struct timeval tv = {.tv_sec = (time_t)(ms / 1000), .tv_usec = (long)(ms % 1000) * 1000};
+    if (ms == 0)
+        (void)event_del(conn->deadline);
+    else
+        (void)event_add(conn->deadline, &tv);
+}
+
+void conn_suspend(struct conn *conn)
+{
+    assert(!conn->suspended);
+    conn->suspended = true;
+    conn_deadline(conn, 0);
+    (void)event_add(conn->gone, NULL);
+    MHD_suspend_connection(conn->mhd);
+}
+
+void conn_resume(struct conn *conn)
+{
+    if (!conn->suspended)
+        return;
+    conn->suspended = false;
+    (void)event_del(conn->gone);
+    MHD_resume_connection(conn->mhd);
+    event_active(conn->kick, EV_READ, 0);
+}
+
+void conn_kill(struct conn *conn)
+{
+    if (conn->dead)
+        return;
+    conn->dead = true;
+    conn_deadline(conn, 0);
+    (void)shutdown(conn->fd, SHUT_RDWR);
+    conn_resume(conn);
+}
+
+/* --- the request -------------------------------------------------------------------------- */
+
+struct exchange *exchange_new(struct conn *conn)
+{
+    struct exchange *exchange = calloc(1, sizeof(*exchange));
+    if (!exchange)
+        return NULL;
+    exchange->gateway = conn->gateway;
+    exchange->conn = conn;
+    exchange->share = "";
+    exchange->out = evbuffer_new();
+    if (!exchange->out) {
+        free(exchange);
+        return NULL;
+    }
+    conn->exchange = exchange;
+    conn->gateway->exchanges++;
+    return exchange;
+}
+
+/* Ends the work for EXCHANGE, if it has not ended yet. */
+static void end_work(struct exchange *exchange)
+{
+    if (exchange->work)
+        exchange->end_work(exchange->work);
+    exchange->work = NULL;
+}
+
+static void drop_body(struct exchange *exchange)
+{
+    exchange->gateway->bodies -= exchange->body_room;
+    free(exchange->body);
+    exchange->body = NULL;
+    exchange->body_length = exchange->body_room = 0;
+}
+
+struct exchange *exchange_free(struct exchange *exchange)
+{
+    if (!exchange)
+        return NULL;
+    end_work(exchange);
+    drop_body(exchange);
+    evbuffer_free(exchange->out);
+    exchange->conn->exchange = NULL;
+    exchange->gateway->exchanges--;
+    free(exchange);
+    return NULL;
+}
+
+unsigned exchange_take_body(struct exchange *exchange, const char *data, size_t n)
+{
+    struct gateway *gateway = exchange->gateway;
+    if (n > exchange->body_max - exchange->body_length) {
+        drop_body(exchange);
+        return MHD_HTTP_CONTENT_TOO_LARGE;
+    }
+    size_t wanted = exchange->body_length + n;
+    if (wanted > exchange->body_room) {
+        size_t room = MIN(MAX(wanted, 2 * exchange->body_room), exchange->body_max);
+        size_t more = room - exchange->body_room;
+        char *body = more > gateway->settings->bodies_bytes - gateway->bodies
+                         ? NULL
+                         : realloc(exchange->body, room);
+        if (!body) {
+            drop_body(exchange);
+            return MHD_HTTP_SERVICE_UNAVAILABLE;
+        }
+        exchange->body = body;
+        exchange->body_room = room;
+        gateway->bodies += more;
+    }
+    memcpy(exchange->body + exchange->body_length, data, n);
+    exchange->body_length = wanted;
+    return 0;
+}
+
+/* --- the answer --------------------------------------------------------------------------- */
+
+void exchange_enter(struct exchange *exchange, enum exchange_state state)
+{
+    assert(exchange->state < state); /* each comes once, in their order */
+    exchange->state = state;
+}
+
+static void begin(struct exchange *exchange, unsigned status, const char *content_type)
+{
+    assert(!exchange->ready);
+    exchange->ready = true;
+    exchange->status = status;
+    exchange->content_type = content_type;
+}
+
+void exchange_answer(struct exchange *exchange, unsigned status, const char *content_type,
+                     const char *text, size_t n)
+{
+    begin(exchange, status, content_type);
+    if (evbuffer_add(exchange->out, text, n) < 0) {
+        conn_kill(exchange->conn);
+        return;
+    }
+    exchange->finished = true;
+    drop_body(exchange);
+    conn_resume(exchange->conn);
+}
+
+void exchange_answer_json(struct exchange *exchange, unsigned status, json_t *take)
+{
+    _cleanup_bytes_ struct bytes text = BYTES_NULL;
+    int r = take ? json_print(take, &text) : -ENOMEM;
+    json_decref(take);
+    if (r < 0)
+        conn_kill(exchange->conn);
+    else
+        exchange_answer(exchange, status, "application/json", text.data, text.length);
+}
+
+void exchange_fail(struct exchange *exchange, unsigned status, const char *code,
+                   const char *message, bool retriable)
+{
+    exchange->retry_after = retriable;
+    exchange_answer_json(exchange, status, reply_error(exchange->api, code, message, retriable));
+}
+
+void exchange_stream(struct exchange *exchange, const char *content_type)
+{
+    begin(exchange, MHD_HTTP_OK, content_type);
+}
+
+void exchange_put(struct exchange *exchange, const char *data, size_t n)
+{
+    if (exchange->conn->dead)
+        return;
+    if (evbuffer_add(exchange->out, data, n) < 0)
+        conn_kill(exchange->conn);
+    else
+        conn_resume(exchange->conn);
+}
+
+void exchange_finish(struct exchange *exchange)
+{
+    exchange->finished = true;
+    conn_resume(exchange->conn);
+}
+
+bool exchange_is_full(const struct exchange *exchange)
+{
+    return evbuffer_get_length(exchange->out) >= exchange->gateway->settings->unread_bytes;
+}
+
+/* libmicrohttpd asks for the next part: the client has taken the one before. */
+static ssize_t read_answer(void *cls, _unused_ uint64_t at, char *to, size_t n)
+{
+    struct exchange *exchange = cls;
+    struct conn *conn = exchange->conn;
+    if (conn->dead)
+        return MHD_CONTENT_READER_END_WITH_ERROR;
+    if (evbuffer_get_length(exchange->out) == 0) {
+        if (exchange->finished)
+            return MHD_CONTENT_READER_END_OF_STREAM;
+        conn_suspend(conn);
+        return 0;
+    }
+    int taken = evbuffer_remove(exchange->out, to, n);
+    conn_deadline(conn, exchange->gateway->settings->reply_time);
+    if (exchange->work && exchange->drained && !exchange_is_full(exchange))
+        exchange->drained(exchange->work);
+    return conn->dead ? MHD_CONTENT_READER_END_WITH_ERROR : taken;
+}
+
+static bool add_headers(const struct exchange *exchange, struct MHD_Response *response)
+{
+    bool ok =
+        MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, exchange->content_type) ==
+            MHD_YES &&
+        MHD_add_response_header(response, "X-Content-Type-Options", "nosniff") == MHD_YES &&
+        MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store") == MHD_YES;
+    if (exchange->allow)
+        ok = ok &&
+             MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, exchange->allow) == MHD_YES;
+    if (exchange->retry_after)
+        ok = ok && MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, RETRY_AFTER_S) ==
+                       MHD_YES;
+    if (exchange->status == MHD_HTTP_UNAUTHORIZED)
+        ok = ok && MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
+                                           "Bearer realm=\"rubricd\"") == MHD_YES;
+    return ok;
+}
+
+enum MHD_Result exchange_respond(struct exchange *exchange)
+{
+    uint64_t size = exchange->finished ? evbuffer_get_length(exchange->out) : MHD_SIZE_UNKNOWN;
+    exchange_enter(exchange, EXCHANGE_ANSWERING);
+    struct MHD_Response *response =
+        MHD_create_response_from_callback(size, EXCHANGE_REPLY_STEP, read_answer, exchange, NULL);
+    if (!response)
+        return MHD_NO;
+    enum MHD_Result result = MHD_NO;
+    if (add_headers(exchange, response))
+        result = MHD_queue_response(exchange->conn->mhd, exchange->status, response);
+    MHD_destroy_response(response);
+    conn_deadline(exchange->conn, exchange->gateway->settings->reply_time);
+    return result;
+}

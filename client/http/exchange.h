@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* One request and its answer, and the connection on which they come.
+ *
+ * Theory of operation. libmicrohttpd reads a request and calls the server for each part of it. When
+ * the body is complete the server starts the route's handler. The handler answers at once, or
+ * later; until then the connection is suspended, so that libmicrohttpd does not look at it. Because
+ * it then does not notice either that the client leaves, an event of the connection's own does.
+ * What an answer consists of goes through `out`; a connection whose output is not ready is
+ * suspended again.
+ *
+ * Each stage of a request has a deadline: its header, each MiB of its body, each part of the answer
+ * that is to be taken. The daemon's work has none here: jobs have their own. */
+
+#include "gateway.h"
+#include "reply.h"
+
+#include <event2/buffer.h>
+#include <microhttpd.h>
+
+/* The bytes of a body, and of an answer, that must be on their way within body_time, reply_time. */
+#define EXCHANGE_BODY_STEP ((size_t)1 << 20)
+#define EXCHANGE_REPLY_STEP ((size_t)64 << 10)
+
+struct exchange;
+
+struct conn {
+    TAILQ_ENTRY(conn) link; /* of the server's */
+    struct gateway *gateway;
+    struct MHD_Connection *mhd;
+    int fd;
+    struct event *deadline;
+    struct event *gone; /* pending while the connection is suspended */
+    struct event *kick; /* of the server: libmicrohttpd has something to do. Borrowed. */
+    bool suspended;
+    bool dead;
+    struct exchange *exchange; /* NULL between two requests */
+};
+
+enum exchange_state {
+    EXCHANGE_RECEIVING,
+    EXCHANGE_WORKING,
+    EXCHANGE_ANSWERING,
+    EXCHANGE_STATES,
+};
+
+struct exchange {
+    struct gateway *gateway;
+    struct conn *conn;
+    enum exchange_state state;
+    enum reply_api api;
+    int (*start)(struct exchange *exchange); /* the handler; negative errno: it cannot */
+    const char *share;                       /* the token's name; "" without one */
+    bool lines;                              /* the body is NDJSON */
+
+    char *body;
+    size_t body_length, body_room, body_max;
+    size_t received; /* bytes of the body, those that were not kept included */
+
+    /* The answer. */
+    bool ready; /* status and headers are known */
+    bool finished;
+    unsigned status;
+    const char *content_type;
+    const char *allow;
+    bool retry_after;
+    struct evbuffer *out;
+
+    /* Of the handler: called when `out` has room again, and when the exchange ends, also early. */
+    void *work;
+    void (*drained)(void *work);
+    void (*end_work)(void *work);
+};
+
+struct exchange *exchange_new(struct conn *conn);
+
+/* Ends the handler's work. Accepts NULL and returns NULL. */
+struct exchange *exchange_free(struct exchange *exchange);
+
+/* Appends N bytes of the body. 0; or a status for the client: 413, 503. */
+unsigned exchange_take_body(struct exchange *exchange, const char *data, size_t n);
+
+/* Answers with a whole text, of N bytes. */
+void exchange_answer(struct exchange *exchange, unsigned status, const char *content_type,
+                     const char *text, size_t n);
+
+/* Answers with a JSON value, which it takes over; NULL is taken as a lack of memory. */
+void exchange_answer_json(struct exchange *exchange, unsigned status, json_t *take);
+
+/* Answers with an error in the form of the API. RETRIABLE adds Retry-After. */
+void exchange_fail(struct exchange *exchange, unsigned status, const char *code,
+                   const char *message, bool retriable);
+
+/* Begins an answer that comes in parts. */
+void exchange_stream(struct exchange *exchange, const char *content_type);
+void exchange_put(struct exchange *exchange, const char *data, size_t n);
+void exchange_finish(struct exchange *exchange);
+
+/* Whether so much of the answer is unread that no more may be made. */
+bool exchange_is_full(const struct exchange *exchange);
+
+/* Changes the state; each comes at most once, in their order. */
+void exchange_enter(struct exchange *exchange, enum exchange_state state);
+
+/* Hands the answer to libmicrohttpd; it is ready. */
+enum MHD_Result exchange_respond(struct exchange *exchange);
+
+/* --- connections --- */
+
+/* Sets the time until which the connection must have gone on; 0: it may take as long as it likes.
+ */
+void conn_deadline(struct conn *conn, uint64_t ms);
+
+void conn_suspend(struct conn *conn);
+void conn_resume(struct conn *conn);
+
+/* Ends the connection. Its exchange, and the work for it, end when libmicrohttpd looks at it next,
+ * so this may be called in the middle of that work. */
+void conn_kill(struct conn *conn);

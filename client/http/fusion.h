@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* SandboxFusion's POST /run_code: its request as a job, and the result in its words. Pure. */
+
+#include "steps.h"
+
+/* Makes the job of REQUEST. 0; -EINVAL if the request is not as SandboxFusion has it, with the body
+ * of the answer (status 422) in *ret_refusal; -ENOENT if no language has that name, with a message
+ * in FAULT for fusion_trouble(); -ENOMEM. */
+int fusion_job(const json_t *request, const struct language_list *languages,
+               const struct steps_host *host, json_t **ret_job, json_t **ret_refusal,
+               struct fault *fault);
+
+/* Makes the answer to RESULT; JOB is what fusion_job() made. NULL for lack of memory. */
+json_t *fusion_answer(const json_t *job, const json_t *result);
+
+/* Makes the answer that says that the program did not run: `SandboxError`. NULL for lack of memory.
+ */
+json_t *fusion_trouble(const char *message);

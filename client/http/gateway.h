@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* What all requests share: settings, tokens, languages, and the connections to the daemon. */
+
+#include "backend.h"
+#include "settings.h"
+#include "steps.h"
+#include "tokens.h"
+
+/* A connection to the daemon for the jobs of one token: the daemon lets the connections of a user
+ * take turns, so each token has its turns. */
+struct share {
+    const char *name; /* of the token, borrowed; "" where no tokens are needed */
+    struct backend *backend;
+};
+
+struct gateway {
+    struct event_base *base;
+    const struct http_settings *settings;
+    struct tokens tokens;
+    bool wants_token;
+    bool guards_browsers; /* a browser of this host can reach the address */
+    struct language_list languages;
+
+    struct backend *control; /* for questions: no job holds them up */
+    struct share *shares;
+    size_t share_count;
+
+    json_t *limits; /* of the daemon's last hello; NULL: there was none */
+    char *python;
+
+    uint64_t bodies;  /* bytes of bodies that are in memory */
+    size_t exchanges; /* requests under way */
+};
+
+/* Borrows SETTINGS; takes over TAKE_TOKENS. Negative errno with FAULT. */
+int gateway_init(struct gateway *gateway, struct event_base *base,
+                 const struct http_settings *settings, struct tokens *take_tokens,
+                 struct fault *fault);
+
+void gateway_deinit(struct gateway *gateway);
+
+/* The connection for the jobs of the token NAME. 0 or -ENOMEM. */
+int gateway_share(struct gateway *gateway, const char *name, struct backend **ret);
+
+/* What the daemon's hello told. False if none has come yet. */
+bool gateway_host(const struct gateway *gateway, struct steps_host *ret);

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* Judges the headers that say where a request comes from. Pure.
+ *
+ * A page of a foreign site that a browser of this host shows can send requests to a loopback
+ * address. The browser then names the site in Origin, or, if the site's name was made to resolve to
+ * the loopback address, in Host. Neither can be forged by a page. */
+
+#include <stdbool.h>
+
+/* Whether HOST, the value of a Host header, names this machine's loopback interface: localhost,
+ * 127.x.x.x or [::1], with or without a port. NULL (HTTP/1.0) does not come from a browser. */
+bool guard_host_is_local(const char *host);
+
+/* Whether ORIGIN, the value of an Origin header, is a page of this machine: http or https and such
+ * a host. NULL is no page. */
+bool guard_origin_is_local(const char *origin);
+
+/* Returns the token in AUTHORIZATION ("Bearer TOKEN"), borrowed from it; NULL if there is none. */
+const char *guard_bearer(const char *authorization);
+
+/* Whether the media type of CONTENT_TYPE is TYPE; parameters ("; charset=utf-8") do not count. */
+bool guard_is_type(const char *content_type, const char *type);

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+#include "jobs.h"
+
+#include "proto/json.h"
+#include "proto/printer.h"
+#include "proto/request.h"
+
+#include <string.h>
+
+#define MESSAGE_MAX 700
+/* The id of a job that has none, and is alone. */
+#define SINGLE_ID "job"
+
+struct jobs {
+    struct feeder feeder;
+    struct exchange *exchange;
+    struct backend *backend;
+    size_t at;        /* the first byte of the body that has not been read */
+    size_t line;      /* how many lines have been read */
+    size_t in_flight; /* answers that are to come */
+    bool read;        /* nothing of the body is left */
+    bool alone;       /* nobody answers: there is no daemon */
+    char why[MESSAGE_MAX];
+};
+
+/* What belongs to a job in flight. */
+struct tag {
+    size_t line;
+    json_t *id; /* NULL: the client gave none */
+};
+
+static void free_tag(void *tag)
+{
+    json_decref(((struct tag *)tag)->id);
+    free(tag);
+}
+
+/* --- answers ------------------------------------------------------------------------------ */
+
+/* The id that an answer carries: the client's, or one made of the line. A new reference. */
+static json_t *answer_id(const struct jobs *jobs, const struct tag *tag)
+{
+    if (tag->id)
+        return json_incref(tag->id);
+    return jobs->exchange->lines ? json_sprintf("line %zu", tag->line) : json_string(SINGLE_ID);
+}
+
+static void put_line(struct jobs *jobs, json_t *take)
+{
+    _cleanup_bytes_ struct bytes text = BYTES_NULL;
+    int r = take ? json_print(take, &text) : -ENOMEM;
+    json_decref(take);
+    if (r < 0) {
+        conn_kill(jobs->exchange->conn);
+        return;
+    }
+    text.data[text.length] = '\n'; /* in the place of the NUL */
+    exchange_put(jobs->exchange, text.data, text.length + 1);
+}
+
+/* Answers a line with an error. ID is taken over and may be NULL. */
+static void put_error(struct jobs *jobs, size_t line, json_t *id, const char *code,
+                      const char *message, bool retriable)
+{
+    json_t *answer = reply_error(REPLY_OWN, code, message, retriable);
+    if (answer && (json_object_set_new(answer, "line", json_integer((json_int_t)line)) < 0 ||
+                   (id && json_object_set(answer, "id", id) < 0))) {
+        json_decref(answer);
+        answer = NULL;
+    }
+    json_decref(id);
+    put_line(jobs, answer);
+}
+
+/* Ends a stream when everything is answered. */
+static void finish_if_done(struct jobs *jobs)
+{
+    if (jobs->exchange->lines && jobs->read && jobs->in_flight == 0 && !jobs->exchange->finished)
+        exchange_finish(jobs->exchange);
+}
+
+static void fail_tag(struct jobs *jobs, struct tag *tag, const char *code, const char *message,
+                     bool retriable)
+{
+    if (jobs->exchange->lines)
+        put_error(jobs, tag->line, answer_id(jobs, tag), code, message, retriable);
+    else
+        exchange_fail(jobs->exchange, reply_status(code, retriable), code, message, retriable);
+    free_tag(tag);
+    finish_if_done(jobs);
+}
+
+static void on_answer(struct feeder *feeder, void *userdata, struct message *message)
+{
+    struct jobs *jobs = container_of(feeder, struct jobs, feeder);
+    struct tag *tag = userdata;
+    jobs->in_flight--;
+    if (message->type == MESSAGE_ERROR) {
+        fail_tag(jobs, tag, message_text(message, "code"), message_text(message, "message"),
+                 json_is_true(json_object_get(message->object, "retriable")));
+        return;
+    }
+    json_t *answer = json_incref(message->object);
+    if (json_object_set_new(answer, "id", answer_id(jobs, tag)) < 0) {
+        json_decref(answer);
+        answer = NULL;
+    }
+    free_tag(tag);
+    if (!jobs->exchange->lines) {
+        exchange_answer_json(jobs->exchange, MHD_HTTP_OK, answer);
+        return;
+    }
+    put_line(jobs, answer);
+    finish_if_done(jobs);
+}
+
+static void on_lost(struct feeder *feeder, void *userdata, const char *why)
+{
+    struct jobs *jobs = container_of(feeder, struct jobs, feeder);
+    jobs->in_flight--;
+    fail_tag(jobs, userdata, "daemon_gone", why, true);
+}
+
+/* --- jobs --------------------------------------------------------------------------------- */
+
+/* Makes the text of the job, without its id, which *RET_TAG keeps. 0; -EINVAL or -EBADMSG with
+ * FAULT; -ENOMEM. */
+static int read_job(const char *text, size_t n, size_t line, struct bytes *ret,
+                    struct tag **ret_tag, struct fault *fault)
+{
+    struct json_places places;
+    size_t at = 0;
+    json_t *job = NULL;
+    int r = json_read_bounded(text, n, REQUEST_OVERHEAD_MAX, &job, &places, &at, fault);
+    if (r < 0)
+        return r;
+    struct tag *tag = calloc(1, sizeof(*tag));
+    json_t *id = json_object_get(job, "id");
+    if (id && !json_is_string(id))
+        r = fault_set(fault, "id: expected a string, got %s", json_type_name(id));
+    if (tag && r == 0) {
+        tag->line = line;
+        tag->id = json_incref(id);
+        (void)json_object_del(job, "id");
+        r = json_print(job, ret);
+    }
+    json_decref(job);
+    r = tag ? r : -ENOMEM;
+    if (r == 0)
+        *ret_tag = tag;
+    else if (tag)
+        free_tag(tag);
+    return r;
+}
+
+/* Finds the next line that is not empty. False at the end of the body. */
+static bool find_line(struct jobs *jobs, const char **ret, size_t *ret_n)
+{
+    const struct exchange *exchange = jobs->exchange;
+    while (jobs->at < exchange->body_length) {
+        const char *start = exchange->body + jobs->at;
+        const char *end = memchr(start, '\n', exchange->body_length - jobs->at);
+        size_t n = end ? (size_t)(end - start) : exchange->body_length - jobs->at;
+        jobs->at += n + (end ? 1 : 0);
+        jobs->line++;
+        while (n > 0 && strchr(" \t\r", start[n - 1]))
+            n--;
+        *ret = start;
+        *ret_n = n;
+        if (n > 0)
+            return true;
+    }
+    jobs->read = true;
+    return false;
+}
+
+/* The reader of JSON counts lines of its own, and here each text has one. */
+static const char *without_line(const char *why)
+{
+    static const char counted[] = "JSON: line 1 ";
+    return strncmp(why, counted, sizeof(counted) - 1) == 0 ? why + sizeof(counted) - 1 : why;
+}
+
+/* Reads lines up to the next good one; bad ones are answered. 1 with the job; 0. */
+static int next_line(struct jobs *jobs, struct bytes *ret_job, void **ret_tag)
+{
+    const char *text;
+    size_t n;
+    while (!exchange_is_full(jobs->exchange) && find_line(jobs, &text, &n)) {
+        struct fault why = FAULT_NULL;
+        struct tag *tag = NULL;
+        int r;
+        if (jobs->alone)
+            put_error(jobs, jobs->line, NULL, "daemon_gone", jobs->why, true);
+        else if (n > backend_job_max(jobs->backend))
+            put_error(jobs, jobs->line, NULL, "frame_too_large",
+                      "the line is longer than the daemon accepts", false);
+        else if ((r = read_job(text, n, jobs->line, ret_job, &tag, &why)) == 0) {
+            jobs->in_flight++;
+            *ret_tag = tag;
+            return 1;
+        } else if (r == -ENOMEM)
+            put_error(jobs, jobs->line, NULL, "internal", "out of memory", true);
+        else
+            put_error(jobs, jobs->line, NULL, "bad_request", without_line(why.text), false);
+    }
+    finish_if_done(jobs);
+    return 0;
+}
+
+static int next_single(struct jobs *jobs, struct bytes *ret_job, void **ret_tag)
+{
+    const struct exchange *exchange = jobs->exchange;
+    struct fault why = FAULT_NULL;
+    struct tag *tag = NULL;
+    if (jobs->read)
+        return 0;
+    jobs->read = true;
+    int r = read_job(exchange->body, exchange->body_length, 1, ret_job, &tag, &why);
+    if (r == 0) {
+        jobs->in_flight++;
+        *ret_tag = tag;
+        return 1;
+    }
+    exchange_fail(jobs->exchange,
+                  r == -ENOMEM ? MHD_HTTP_SERVICE_UNAVAILABLE : MHD_HTTP_BAD_REQUEST,
+                  r == -ENOMEM ? "internal" : "bad_request",
+                  r == -ENOMEM ? "out of memory" : why.text, r == -ENOMEM);
+    return 0;
+}
+
+static int on_next(struct feeder *feeder, struct bytes *ret_job, void **ret_tag)
+{
+    struct jobs *jobs = container_of(feeder, struct jobs, feeder);
+    return (jobs->exchange->lines ? next_line : next_single)(jobs, ret_job, ret_tag);
+}
+
+/* Answers what has not been submitted. A stream goes on with errors, as fast as they are read. */
+static void on_unreachable(struct feeder *feeder, const char *why)
+{
+    struct jobs *jobs = container_of(feeder, struct jobs, feeder);
+    struct bytes job = BYTES_NULL;
+    void *tag = NULL;
+    if (jobs->exchange->lines && jobs->exchange->ready) {
+        jobs->alone = true;
+        (void)snprintf(jobs->why, sizeof(jobs->why), "%s", why);
+        (void)next_line(jobs, &job, &tag);
+    } else if (!jobs->exchange->ready) {
+        exchange_fail(jobs->exchange, MHD_HTTP_SERVICE_UNAVAILABLE, "daemon_gone", why, true);
+    }
+}
+
+static const struct feeder_ops feeder_ops = {
+    .next = on_next, .answer = on_answer, .lost = on_lost, .unreachable = on_unreachable};
+
+static void on_drained(void *userdata)
+{
+    struct jobs *jobs = userdata;
+    struct bytes job = BYTES_NULL;
+    void *tag = NULL;
+    if (jobs->read)
+        return;
+    if (jobs->alone)
+        (void)next_line(jobs, &job, &tag);
+    else
+        backend_offer(jobs->backend, &jobs->feeder);
+}
+
+static void end_jobs(void *userdata)
+{
+    struct jobs *jobs = userdata;
+    backend_withdraw(&jobs->feeder, free_tag);
+    free(jobs);
+}
+
+int jobs_start(struct exchange *exchange)
+{
+    struct jobs *jobs = calloc(1, sizeof(*jobs));
+    if (!jobs)
+        return -ENOMEM;
+    jobs->exchange = exchange;
+    jobs->feeder.ops = &feeder_ops;
+    int r = gateway_share(exchange->gateway, exchange->share, &jobs->backend);
+    if (r < 0) {
+        free(jobs);
+        return r;
+    }
+    exchange->work = jobs;
+    exchange->end_work = end_jobs;
+    exchange->drained = exchange->lines ? on_drained : NULL;
+    backend_offer(jobs->backend, &jobs->feeder);
+    /* The first results may take minutes: the client learns at once that its jobs are taken. */
+    if (exchange->lines && !exchange->ready)
+        exchange_stream(exchange, "application/x-ndjson");
+    return 0;
+}

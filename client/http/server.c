@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+#include "server.h"
+#include "guard.h"
+#include "route.h"
+
+#include "client/terminal/text.h"
+
+#include <assert.h>
+#include <signal.h>
+#include <string.h>
+
+#define NDJSON "application/x-ndjson"
+
+TAILQ_HEAD(conns, conn);
+
+struct server {
+    struct gateway *gateway;
+    struct conns conns;
+    struct MHD_Daemon *mhd;
+    struct event *readable, *timer;
+    void (*idle)(void *userdata);
+    void *idle_userdata;
+};
+
+/* --- the loop ----------------------------------------------------------------------------- */
+
+static void run(struct server *server)
+{
+    MHD_UNSIGNED_LONG_LONG ms;
+    (void)MHD_run(server->mhd);
+    if (MHD_get_timeout(server->mhd, &ms) == MHD_YES) {
+        const struct timeval tv = {.tv_sec = (time_t)(ms / 1000),
+                                   .tv_usec = (long)(ms % 1000) * 1000};
+        (void)event_add(server->timer, &tv);
+    } else {
+        (void)event_del(server->timer);
+    }
+    if (server->idle && server->gateway->exchanges == 0)
+        server->idle(server->idle_userdata);
+}
+
+static void on_ready(_unused_ evutil_socket_t fd, _unused_ short events, void *userdata)
+{
+    run(userdata);
+}
+
+/* --- connections -------------------------------------------------------------------------- */
+
+/* The client was too slow, or is gone. */
+static void on_over(_unused_ evutil_socket_t fd, _unused_ short events, void *userdata)
+{
+    conn_kill(userdata);
+}
+
+static struct conn *conn_new(struct server *server, struct MHD_Connection *mhd)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct conn *conn = calloc(1, sizeof(*conn));
+    if (!conn)
+        return NULL;
+    conn->gateway = server->gateway;
+    conn->mhd = mhd;
+    conn->fd = info->connect_fd;
+    conn->kick = server->readable;
+    conn->deadline = evtimer_new(server->gateway->base, on_over, conn);
+    conn->gone = event_new(server->gateway->base, conn->fd, EV_CLOSED, on_over, conn);
+    if (!conn->deadline || !conn->gone) {
+        if (conn->deadline)
+            event_free(conn->deadline);
+        free(conn);
+        return NULL;
+    }
+    TAILQ_INSERT_TAIL(&server->conns, conn, link);
+    conn_deadline(conn, server->gateway->settings->header_time);
+    return conn;
+}
+
+static void on_connection(void *cls, struct MHD_Connection *mhd, void **context,
+                          enum MHD_ConnectionNotificationCode code)
+{
+    struct server *server = cls;
+    struct conn *conn = *context;
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        *context = conn_new(server, mhd);
+        return;
+    }
+    if (!conn)
+        return;
+    assert(!conn->exchange);
+    TAILQ_REMOVE(&server->conns, conn, link);
+    event_free(conn->deadline);
+    event_free(conn->gone);
+    free(conn);
+    *context = NULL;
+}
+
+static void on_completed(_unused_ void *cls, struct MHD_Connection *mhd, void **context,
+                         _unused_ enum MHD_RequestTerminationCode code)
+{
+    struct conn *conn =
+        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+    *context = exchange_free(*context);
+    /* The next request begins. */
+    if (conn && !conn->dead)
+        conn_deadline(conn, conn->gateway->settings->header_time);
+}
+
+/* --- requests ----------------------------------------------------------------------------- */
+
+static const char *header(struct MHD_Connection *mhd, const char *name)
+{
+    return MHD_lookup_connection_value(mhd, MHD_HEADER_KIND, name);
+}
+
+/* Checks where the request comes from, and whose it is. False: it is answered. */
+static bool admit(struct exchange *exchange)
+{
+    struct gateway *gateway = exchange->gateway;
+    struct MHD_Connection *mhd = exchange->conn->mhd;
+    if (gateway->guards_browsers && !guard_host_is_local(header(mhd, MHD_HTTP_HEADER_HOST))) {
+        exchange_fail(exchange, MHD_HTTP_FORBIDDEN, "foreign_host",
+                      "the header Host names another machine", false);
+        return false;
+    }
+    if (gateway->guards_browsers && !guard_origin_is_local(header(mhd, MHD_HTTP_HEADER_ORIGIN))) {
+        exchange_fail(exchange, MHD_HTTP_FORBIDDEN, "foreign_origin",
+                      "pages of other sites may not use this", false);
+        return false;
+    }
+    if (!gateway->wants_token)
+        return true;
+    exchange->share =
+        tokens_match(&gateway->tokens, guard_bearer(header(mhd, MHD_HTTP_HEADER_AUTHORIZATION)));
+    if (exchange->share)
+        return true;
+    exchange->share = "";
+    exchange_fail(exchange, MHD_HTTP_UNAUTHORIZED, "unauthorized",
+                  "a bearer token is needed, and it must be a known one", false);
+    return false;
+}
+
+/* Finds the route. False: the request is answered. */
+static bool find_route(struct exchange *exchange, const char *path, const char *method)
+{
+    const struct route *route = route_find(path);
+    exchange->api = route ? route->api : REPLY_OWN;
+    if (!route) {
+        exchange_fail(exchange, MHD_HTTP_NOT_FOUND, "not_found", "there is no such path", false);
+        return false;
+    }
+    if (!route_takes(route, method)) {
+        exchange->allow = route_allow(route);
+        exchange_fail(exchange, MHD_HTTP_METHOD_NOT_ALLOWED, "method_not_allowed",
+                      "the path does not take this method; the header Allow says which", false);
+        return false;
+    }
+    exchange->start = route->start;
+    if (!route->is_post)
+        return true;
+    const char *type = header(exchange->conn->mhd, MHD_HTTP_HEADER_CONTENT_TYPE);
+    exchange->lines = route->lines && guard_is_type(type, NDJSON);
+    if (exchange->lines || guard_is_type(type, "application/json"))
+        return true;
+    exchange_fail(exchange, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type",
+                  route->lines ? "expected Content-Type: application/json or " NDJSON
+                               : "expected Content-Type: application/json",
+                  false);
+    return false;
+}
+
+static void fail_body(struct exchange *exchange, unsigned status)
+{
+    if (status == MHD_HTTP_CONTENT_TOO_LARGE)
+        exchange_fail(exchange, status, "too_large", "the body is larger than is allowed", false);
+    else
+        exchange_fail(exchange, status, "busy", "there is no room for the body now", true);
+}
+
+/* Bounds the body, and refuses one that says itself that it is too large. */
+static void bound_body(struct exchange *exchange)
+{
+    const struct gateway *gateway = exchange->gateway;
+    const char *length = header(exchange->conn->mhd, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    size_t max = gateway->settings->body_bytes;
+    if (!exchange->lines)
+        max = MIN(max, backend_job_max(gateway->control));
+    exchange->body_max = max;
+    if (length && strtoull(length, NULL, 10) > max)
+        fail_body(exchange, MHD_HTTP_CONTENT_TOO_LARGE);
+}
+
+/* Judges the header. The answer to a request that is refused waits for the end of the body, so that
+ * the client gets it instead of a reset; a client that waits for a word before it sends the body
+ * gets it at once. */
+static enum MHD_Result begin(struct exchange *exchange, const char *path, const char *method)
+{
+    const char *expect = header(exchange->conn->mhd, MHD_HTTP_HEADER_EXPECT);
+    if (find_route(exchange, path, method) && admit(exchange))
+        bound_body(exchange);
+    conn_deadline(exchange->conn, exchange->gateway->settings->body_time);
+    if (exchange->ready && expect)
+        return exchange_respond(exchange);
+    return MHD_YES;
+}
+
+/* Takes a part of the body; of a refused request it is not kept. */
+static enum MHD_Result take_body(struct exchange *exchange, const char *data, size_t n)
+{
+    const struct http_settings *settings = exchange->gateway->settings;
+    size_t before = exchange->received;
+    exchange->received += n;
+    if (exchange->received > settings->body_bytes && exchange->ready &&
+        exchange->received - settings->body_bytes > settings->body_bytes)
+        return MHD_NO;
+    if (before / EXCHANGE_BODY_STEP != exchange->received / EXCHANGE_BODY_STEP)
+        conn_deadline(exchange->conn, settings->body_time);
+    unsigned status = exchange->ready ? 0 : exchange_take_body(exchange, data, n);
+    if (status)
+        fail_body(exchange, status);
+    return MHD_YES;
+}
+
+/* The request is complete: starts its handler, or goes on with its answer. */
+static enum MHD_Result go_on(struct exchange *exchange)
+{
+    struct conn *conn = exchange->conn;
+    if (exchange->state == EXCHANGE_RECEIVING) {
+        conn_deadline(conn, 0);
+        exchange_enter(exchange, EXCHANGE_WORKING);
+        if (!exchange->ready && exchange->start(exchange) < 0 && !exchange->ready)
+            exchange_fail(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, "internal", "out of memory",
+                          true);
+    }
+    if (conn->dead)
+        return MHD_NO;
+    if (exchange->ready)
+        return exchange_respond(exchange);
+    conn_suspend(conn);
+    return MHD_YES;
+}
+
+static enum MHD_Result on_request(_unused_ void *cls, struct MHD_Connection *mhd, const char *path,
+                                  const char *method, _unused_ const char *version,
+                                  const char *data, size_t *n, void **context)
+{
+    struct conn *conn =
+        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+    if (!conn || conn->dead)
+        return MHD_NO;
+    if (!*context) {
+        *context = exchange_new(conn);
+        return *context ? begin(*context, path, method) : MHD_NO;
+    }
+    if (*n == 0)
+        return go_on(*context);
+    size_t taken = *n;
+    *n = 0;
+    return take_body(*context, data, taken);
+}
+
+/* --- the server --------------------------------------------------------------------------- */
+
+static struct MHD_Daemon *start_mhd(struct server *server, int listen_fd)
+{
+    const struct http_settings *settings = server->gateway->settings;
+    return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request,
+                            server, MHD_OPTION_LISTEN_SOCKET, listen_fd,
+                            MHD_OPTION_CONNECTION_LIMIT, settings->connections,
+                            MHD_OPTION_PER_IP_CONNECTION_LIMIT, settings->connections_per_address,
+                            MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)settings->header_bytes,
+                            MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_CONNECTION,
+                            on_connection, server, MHD_OPTION_NOTIFY_COMPLETED, on_completed,
+                            server, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
+}
+
+static int watch(struct server *server)
+{
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(server->mhd, MHD_DAEMON_INFO_EPOLL_FD);
+    server->readable =
+        event_new(server->gateway->base, info->epoll_fd, EV_READ | EV_PERSIST, on_ready, server);
+    server->timer = evtimer_new(server->gateway->base, on_ready, server);
+    return server->readable && server->timer ? event_add(server->readable, NULL) : -1;
+}
+
+int server_new(struct gateway *gateway, int listen_fd, struct server **ret, struct fault *fault)
+{
+    struct server *server = calloc(1, sizeof(*server));
+    if (!server)
+        return -ENOMEM;
+    server->gateway = gateway;
+    TAILQ_INIT(&server->conns);
+    server->mhd = start_mhd(server, listen_fd);
+    if (!server->mhd || watch(server) < 0) {
+        (void)fault_set(fault, "libmicrohttpd cannot serve the socket");
+        (void)server_free(server);
+        return -EIO;
+    }
+    *ret = server;
+    return 0;
+}
+
+void server_drain(struct server *server, void (*idle)(void *userdata), void *userdata)
+{
+    if (server->idle)
+        return;
+    (void)MHD_quiesce_daemon(server->mhd);
+    server->idle = idle;
+    server->idle_userdata = userdata;
+    event_active(server->readable, EV_READ, 0);
+}
+
+struct server *server_free(struct server *server)
+{
+    struct conn *conn;
+    if (!server)
+        return NULL;
+    /* libmicrohttpd does not stop with connections that are suspended. */
+    TAILQ_FOREACH(conn, &server->conns, link)
+    conn_kill(conn);
+    if (!TAILQ_EMPTY(&server->conns))
+        (void)MHD_run(server->mhd);
+    if (server->mhd)
+        MHD_stop_daemon(server->mhd);
+    if (server->readable)
+        event_free(server->readable);
+    if (server->timer)
+        event_free(server->timer);
+    free(server);
+    return NULL;
+}

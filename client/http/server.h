@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* libmicrohttpd in an event loop of libevent, and what is checked of each request before its route
+ * sees it. */
+
+#include "gateway.h"
+
+struct server;
+
+/* Serves the socket LISTEN_FD, which stays the caller's. Negative errno with FAULT. */
+int server_new(struct gateway *gateway, int listen_fd, struct server **ret, struct fault *fault);
+
+/* Accepts no more connections, and calls IDLE once no request is under way. */
+void server_drain(struct server *server, void (*idle)(void *userdata), void *userdata);
+
+/* Closes all connections. Accepts NULL and returns NULL. */
+struct server *server_free(struct server *server);

@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: MIT
+"""What no client of rubricd-http may do to others: sizes, slowness, numbers; and who is let in."""
+
+import contextlib
+import json
+import os
+import resource
+import socket
+import subprocess
+import threading
+import time
+
+import pytest
+from conftest import DEADLINE, wait_until
+from http_gateway import (
+    ECHO,
+    JSON,
+    LINES,
+    RUBRICD_HTTP,
+    head_of,
+    jobs_of,
+    make_gateway,  # noqa: F401
+    make_start,  # noqa: F401
+    need_gateway,
+    post_bytes,
+    read_answer,
+    read_to_end,
+)
+
+need_gateway()
+
+MIB = 1 << 20
+
+# --- bounds --------------------------------------------------------------------------------------
+
+
+def test_a_body_that_is_too_large(start):
+    gateway = start("body_bytes=64K")
+    status, _, body = gateway.request("POST", "/v1/jobs", b"x" * 65537, LINES)
+    assert (status, json.loads(body)["error"]["code"]) == (413, "too_large")
+    with gateway.connect() as sock:
+        sock.sendall(head_of("POST", "/v1/jobs", 1 << 40, "application/json", Expect="100-continue"))
+        assert " 413 " in read_answer(sock)[0]
+    status, _, _ = gateway.request("POST", "/v1/jobs", iter([b"x" * 65536, b"y"]), LINES)  # chunked
+    assert status == 413
+
+
+def test_bodies_of_100_mib(start):
+    """They are taken as streams of lines, and their memory is given back; what has no room is told so."""
+    gateway = start("bodies_bytes=256M")
+    before = gateway.memory()
+    line = json.dumps({**ECHO, "id": "x", "files": {"f": "y" * MIB}}) + "\n"
+    assert [answer.get("stdout") for answer in gateway.lines([line] * 100)] == ["hi\n"] * 100
+    results = []
+
+    def post():
+        with contextlib.suppress(OSError):
+            results.append(gateway.request("POST", "/v1/jobs", b" " * (100 * MIB), LINES)[0])
+
+    threads = [threading.Thread(target=post) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert set(results) <= {200, 503} and 200 in results
+    wait_until(lambda: gateway.memory() - before < 64 * MIB, "the memory is given back")
+
+
+def test_slow_headers(start):
+    gateway = start("header_time=300ms")
+    with gateway.connect() as sock:
+        sock.sendall(b"GET /healthz HTTP/1.1\r\n")
+        assert read_to_end(sock) == b""
+    with gateway.connect() as sock:  # a connection that lies idle between two requests
+        sock.sendall(head_of("GET", "/healthz"))
+        assert " 200 " in read_answer(sock)[0]
+        assert read_to_end(sock) == b""
+
+
+def test_slow_bodies(start):
+    """A byte now and then does not keep a connection."""
+    gateway = start("body_time=500ms")
+    with gateway.connect() as sock:
+        sock.sendall(head_of("POST", "/v1/jobs", 1 << 20, "application/json"))
+        since = time.monotonic()
+        sock.settimeout(0.05)
+        with contextlib.suppress(ConnectionError):
+            while time.monotonic() - since < DEADLINE:
+                sock.send(b" ")
+                with contextlib.suppress(TimeoutError):
+                    if sock.recv(1) == b"":
+                        break
+        assert time.monotonic() - since < DEADLINE / 2
+
+
+def test_slow_readers(daemon, start):
+    """One that takes nothing is bounded in memory and cut off, and its jobs end; others are served."""
+    gateway = start("reply_time=1s", "unread_bytes=1M")
+    job = {"kind": "sandbox", "argv": ["/bin/sh", "-c", "head -c 200000 /dev/zero | tr '\\0' x"]}
+    before = gateway.memory()
+    with gateway.connect() as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        sock.sendall(post_bytes((json.dumps(job) + "\n").encode() * 2000, lines=True))
+        wait_until(lambda: jobs_of(daemon) > 0, "the jobs run")
+        assert gateway.get("/healthz")[0] == 200
+        wait_until(lambda: jobs_of(daemon) == 0, "the jobs are gone")
+        assert gateway.memory() - before < 64 * MIB
+        wait_until(lambda: len(sockets_of(gateway)) == 0, "the connection is closed")
+        data = read_to_end(sock)
+    assert not data.endswith(b"0\r\n\r\n"), "the answer is not whole"
+    assert gateway.post("/v1/jobs", ECHO)[0] == 200
+
+
+def sockets_of(gateway):
+    """Returns the lines of /proc/net/tcp that are connections to the gateway, seen from its side."""
+    place = f":{gateway.port:04X}"
+    lines = [line.split() for line in open("/proc/net/tcp", encoding="utf-8")][1:]
+    return [line for line in lines if line[1].endswith(place) and line[3] == "01"]
+
+
+def test_a_thousand_connections(start):
+    """Each gets its answer; idle ones do not hold up the others."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if hard != resource.RLIM_INFINITY and hard < 1200:
+        pytest.skip(f"this account may open {hard} files at a time")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    gateway = start()
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(gateway.connect()) for _ in range(1000)]
+        assert gateway.get("/healthz")[0] == 200
+        for sock in sockets:
+            sock.sendall(post_bytes(json.dumps(ECHO).encode()))
+        for sock in sockets:
+            head, answer = read_answer(sock)
+            assert " 200 " in head and json.loads(answer)["stdout"] == "hi\n"
+
+
+def test_connections_of_one_address(start):
+    gateway = start("connections_per_address=3")
+    with contextlib.ExitStack() as stack:
+        for _ in range(3):
+            sock = stack.enter_context(gateway.connect())
+            sock.sendall(head_of("GET", "/healthz"))
+            assert " 200 " in read_answer(sock)[0]
+        fourth = stack.enter_context(gateway.connect())
+        with contextlib.suppress(ConnectionError):
+            fourth.sendall(head_of("GET", "/healthz"))
+        assert read_to_end(fourth) == b""
+
+
+def test_connections_in_all(start):
+    """One more waits until another ends."""
+    gateway = start("connections=2")
+    with gateway.connect() as one, gateway.connect() as two, gateway.connect() as three:
+        for sock in (one, two):
+            sock.sendall(head_of("GET", "/healthz"))
+            assert " 200 " in read_answer(sock)[0]
+        three.sendall(head_of("GET", "/healthz"))
+        three.settimeout(0.3)
+        with pytest.raises(TimeoutError):
+            three.recv(1)
+        one.close()
+        three.settimeout(DEADLINE)
+        assert " 200 " in read_answer(three)[0]
+
+
+# --- tokens --------------------------------------------------------------------------------------
+
+ALICE, BOB = "alice-token-0123456789", "bob-token-9876543210"
+
+
+@pytest.fixture(name="tokens")
+def make_tokens(tmp_path):
+    path = tmp_path / "tokens"
+    path.write_text(f"# who may\nalice {ALICE}\n\nbob\t{BOB}\n")
+    path.chmod(0o600)
+    return path
+
+
+WRONG = [None, "", "Bearer", "Bearer ", f"Bearer {ALICE}x", f"Bearer {ALICE[:-1]}", f"Basic {ALICE}", ALICE, "Bearer alice"]
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_wrong_tokens(start, tokens, wrong):
+    gateway = start(f"tokens={tokens}")
+    headers = {**JSON, **({"Authorization": wrong} if wrong is not None else {})}
+    for path in ("/healthz", "/metrics", "/v1/status", "/api/v2/runtimes"):
+        status, answer, _ = gateway.request("GET", path, None, headers)
+        assert (path, status, answer["WWW-Authenticate"]) == (path, 401, 'Bearer realm="rubricd"')
+    for path in ("/v1/jobs", "/run_code", "/api/v2/execute"):
+        assert gateway.request("POST", path, "{}", headers)[0] == 401
+    assert ALICE not in gateway.log() and BOB not in gateway.log()
+
+
+def test_each_token_has_its_turns(daemon, start, tokens):
+    """The daemon gives turns to connections, and each token has one."""
+    gateway = start(f"tokens={tokens}")
+    for right in (f"Bearer {ALICE}", f"bearer  {BOB}", f"Bearer {ALICE}"):
+        assert gateway.post("/v1/jobs", ECHO, {"Authorization": right})[0] == 200
+    with daemon.connect() as client:
+        pids = [entry["pid"] for entry in client.status()["clients"]]
+    assert pids.count(gateway.process.pid) == 3, "one for each token, and one for questions"
+    assert ALICE not in gateway.log() and BOB not in gateway.log()
+
+
+@pytest.mark.usefixtures("tokens")
+def test_tokens_of_a_credential(start, tmp_path):
+    gateway = start(env={**os.environ, "CREDENTIALS_DIRECTORY": str(tmp_path)})
+    assert gateway.request("GET", "/healthz")[0] == 401
+
+
+def run_once(*settings):
+    """Runs rubricd-http until it ends by itself; returns its status and what it said."""
+    command = [RUBRICD_HTTP, "--config=/dev/null", "--set=languages=", *(f"--set={s}" for s in settings)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE, check=False)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("listen", ["0.0.0.0:0", "[::]:0"])
+def test_other_hosts_need_tokens(listen):
+    status, said = run_once(f"listen={listen}")
+    assert status == 78 and f"other hosts can reach {listen}: it is served only with `tokens`" in said
+
+
+@pytest.mark.parametrize(
+    "text, mode, message",
+    [
+        ("alice short\n", 0o600, "tokens:1: expected a token of at least 16 characters"),
+        (f"al/ice {ALICE}\n", 0o600, "tokens:1: expected a name"),
+        (f"alice {ALICE}\nalice {BOB}\n", 0o600, "tokens:2: the name alice is there twice"),
+        (f"alice {ALICE}\nbob {ALICE}\n", 0o600, "tokens:2: the token of bob is that of alice"),
+        ("# nobody\n", 0o600, "tokens: there is no token in it"),
+        (f"alice {ALICE}\n", 0o644, "tokens: everybody may read or write it"),
+    ],
+)
+def test_bad_files_of_tokens(tmp_path, text, mode, message):
+    path = tmp_path / "tokens"
+    path.write_text(text)
+    path.chmod(mode)
+    status, said = run_once(f"tokens={path}")
+    assert status == 78 and message in said and ALICE not in said and BOB not in said
+
+
+# --- browsers ------------------------------------------------------------------------------------
+
+FOREIGN_HOSTS = ["evil.example", "evil.example:8650", "127.0.0.1.evil.example", "localhost.evil.example", "10.0.0.1",
+                 "[::2]", "localhost:x", "127.0.0.1:80:80"]  # fmt: skip
+FOREIGN_ORIGINS = ["http://evil.example", "https://evil.example", "null", "http://localhost.evil.example", "file://"]
+
+
+def test_foreign_hosts(gateway):
+    """A site whose name resolves to the loopback address reaches nothing."""
+    for host in FOREIGN_HOSTS:
+        status, _, body = gateway.request("GET", "/healthz", headers={"Host": host})
+        assert (host, status, json.loads(body)["error"]["code"]) == (host, 403, "foreign_host")
+
+
+def test_foreign_origins(gateway):
+    for origin in FOREIGN_ORIGINS:
+        status, _, body = gateway.request("POST", "/v1/jobs", json.dumps(ECHO), {**JSON, "Origin": origin})
+        assert (origin, status, json.loads(body)["error"]["code"]) == (origin, 403, "foreign_origin")
+
+
+def test_own_hosts_and_origins(gateway):
+    for host in ("localhost", "LOCALHOST:1", "127.0.0.1:8650", "127.1.2.3", "[::1]:8650"):
+        headers = {"Host": host, "Origin": f"http://{host}"}
+        assert (host, gateway.request("GET", "/healthz", headers=headers)[0]) == (host, 200)

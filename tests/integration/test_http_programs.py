@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: MIT
+"""SandboxFusion's and Piston's requests, as their documentation and their clients give them, answered by
+rubricd-http in their form."""
+
+import base64
+import json
+
+import pytest
+from http_gateway import make_gateway, make_start, need_gateway  # noqa: F401
+
+need_gateway()
+
+# --- SandboxFusion -------------------------------------------------------------------------------
+
+# The members of its models RunCodeResponse and CommandRunResult, in their order.
+ANSWER = ["status", "message", "compile_result", "run_result", "executor_pod_name", "files"]
+COMMAND = ["status", "execution_time", "return_code", "stdout", "stderr"]
+
+
+def run_code(gateway, **request):
+    """Posts REQUEST and checks the form of the answer."""
+    status, answer = gateway.post("/run_code", request)
+    assert (status, list(answer)) == (200, ANSWER), answer
+    assert answer["executor_pod_name"] is None
+    for part in ("compile_result", "run_result"):
+        if answer[part] is not None:
+            assert list(answer[part]) == COMMAND
+            assert isinstance(answer[part]["execution_time"], float)
+    return answer
+
+
+def verl(code, stdin="", timeout=10, language="python"):
+    """The request that verl/utils/reward_score/sandbox_fusion sends."""
+    return {"compile_timeout": timeout, "run_timeout": timeout, "code": code, "stdin": stdin,
+            "language": language, "files": {}, "fetch_files": []}  # fmt: skip
+
+
+def test_the_example_of_its_page(gateway):
+    answer = run_code(gateway, code='print("Hello, world!")', language="python")
+    assert (answer["status"], answer["message"], answer["compile_result"]) == ("Success", "", None)
+    del answer["run_result"]["execution_time"]
+    assert answer["run_result"] == {"status": "Finished", "return_code": 0, "stdout": "Hello, world!\n", "stderr": ""}
+    assert answer["files"] == {}
+
+
+def test_what_verl_tells_apart(gateway):
+    """Its client looks at these members to tell right, wrong, crashed, late and not compiled apart."""
+    right = run_code(gateway, **verl("print(int(input()) * 2)", "21"))
+    assert (right["status"], right["run_result"]["stdout"]) == ("Success", "42\n")
+    crashed = run_code(gateway, **verl("raise SystemExit(3)"))
+    assert (crashed["status"], crashed["run_result"]["status"]) == ("Failed", "Finished")
+    assert crashed["run_result"]["return_code"] == 3
+    late = run_code(gateway, **verl("while True: pass", timeout=1))
+    assert (late["status"], late["run_result"]["status"]) == ("Failed", "TimeLimitExceeded")
+    assert late["run_result"]["return_code"] is None
+    broken = run_code(gateway, **verl("int main() {", language="cpp"))
+    assert (broken["status"], broken["run_result"]) == ("Failed", None)
+    assert broken["compile_result"]["return_code"] == 1 and "error:" in broken["compile_result"]["stderr"]
+
+
+def test_a_compiled_language(gateway):
+    code = '#include <cstdio>\nint main() { int a; if (scanf("%d", &a) == 1) printf("%d", a * 2); }'
+    answer = run_code(gateway, **verl(code, "21", language="cpp"))
+    assert answer["status"] == "Success"
+    assert answer["compile_result"]["return_code"] == 0 and answer["run_result"]["stdout"] == "42"
+
+
+def test_a_signal(gateway):
+    answer = run_code(gateway, code="import os; os.kill(os.getpid(), 11)", language="python")
+    assert (answer["status"], answer["run_result"]["return_code"]) == ("Failed", -11)
+
+
+def test_files_in_and_out(gateway):
+    data = bytes(range(256))
+    code = "open('out/copy', 'wb').write(open('in.bin', 'rb').read())\nopen('[x].txt', 'w').write('text')\n"
+    files = {"in.bin": base64.b64encode(data).decode(), "out/x": "", "left out": None}
+    answer = run_code(gateway, code=code, language="python", files=files, fetch_files=["./out/copy", "[x].txt", "none"])
+    assert answer["status"] == "Success", answer
+    assert {name: base64.b64decode(text) for name, text in answer["files"].items()} == {"out/copy": data, "[x].txt": b"text"}
+
+
+def test_memory(gateway):
+    answer = run_code(gateway, code="x = bytearray(1 << 28)", language="python", memory_limit_MB=128)
+    assert answer["status"] == "Failed" and "MemoryError" in answer["run_result"]["stderr"]
+
+
+def test_php_without_its_tag(gateway):
+    answer = run_code(gateway, code="echo 6 * 7;", language="php")
+    if answer["run_result"]["return_code"] == 127:
+        pytest.skip("this host has no PHP")
+    assert answer["run_result"]["stdout"] == "42"
+
+
+def test_an_unknown_language(gateway):
+    answer = run_code(gateway, code="", language="klingon")
+    assert (answer["status"], answer["message"]) == ("SandboxError", "there is no language 'klingon' here")
+
+
+def test_what_the_daemon_refuses(gateway):
+    answer = run_code(gateway, code="", language="python", files={"../x": ""})
+    assert answer["status"] == "SandboxError" and "job.files" in answer["message"]
+    answer = run_code(gateway, code="", language="python", run_timeout=100000)
+    assert answer["status"] == "SandboxError" and "above the ceiling" in answer["message"]
+
+
+@pytest.mark.parametrize(
+    "request_value, field, kind",
+    [
+        ({"language": "python"}, "code", "missing"),
+        ({"code": "1"}, "language", "missing"),
+        ({"code": 1, "language": "python"}, "code", "string_type"),
+        ({"code": "1", "language": "python", "run_timeout": "soon"}, "run_timeout", "float_type"),
+        ({"code": "1", "language": "python", "run_timeout": 0}, "run_timeout", "greater_than"),
+        ({"code": "1", "language": "python", "memory_limit_MB": 1.5}, "memory_limit_MB", "int_type"),
+        ({"code": "1", "language": "python", "stdin": 1}, "stdin", "string_type"),
+        ({"code": "1", "language": "python", "files": []}, "files", "dict_type"),
+        ({"code": "1", "language": "python", "fetch_files": "x"}, "fetch_files", "list_type"),
+    ],
+)
+def test_what_fastapi_refuses(gateway, request_value, field, kind):
+    status, answer = gateway.post("/run_code", request_value)
+    assert (status, answer["detail"][0]["type"], answer["detail"][0]["loc"]) == (422, kind, ["body", field])
+
+
+def test_no_json_for_fastapi(gateway):
+    status, _, body = gateway.request("POST", "/run_code", "nonsense", {"Content-Type": "application/json"})
+    assert (status, json.loads(body)["detail"][0]["type"]) == (422, "json_invalid")
+
+
+# --- Piston --------------------------------------------------------------------------------------
+
+STAGE = {"stdout", "stderr", "output", "code", "signal", "message", "status", "cpu_time", "wall_time", "memory"}
+
+
+def execute(gateway, language, *files, version="*", **request):
+    """Posts a request and checks the form of the answer."""
+    files = [{"content": file} if isinstance(file, str) else file for file in files]
+    status, answer = gateway.post("/api/v2/execute", {"language": language, "version": version, "files": files, **request})
+    assert status == 200, answer
+    assert set(answer) - {"compile"} == {"run", "language", "version"}
+    for stage in ("run", "compile"):
+        assert stage not in answer or set(answer[stage]) == STAGE
+    return answer
+
+
+def test_runtimes(gateway):
+    status, runtimes = gateway.get("/api/v2/runtimes")
+    assert status == 200
+    for runtime in runtimes:
+        assert set(runtime) == {"language", "version", "aliases"} and runtime["version"].count(".") == 2
+    python = next(runtime for runtime in runtimes if runtime["language"] == "python")
+    assert "py" in python["aliases"]
+
+
+def test_the_example_of_pistons_page(gateway):
+    """As its page has it, but for the version, which is this host's."""
+    runtimes = gateway.get("/api/v2/runtimes")[1]
+    if not any(runtime["language"] == "javascript" for runtime in runtimes):
+        pytest.skip("this host has no Node.js")
+    answer = execute(
+        gateway, "js", {"name": "my_cool_code.js", "content": "console.log(process.argv)"}, stdin="", args=["1", "2", "3"],
+        compile_timeout=10000, run_timeout=3000, compile_memory_limit=-1, run_memory_limit=-1,
+    )  # fmt: skip
+    run = answer["run"]
+    assert (run["code"], run["signal"], run["stderr"], run["status"]) == (0, None, "", None), run
+    assert run["output"] == run["stdout"]
+    assert "my_cool_code.js', '1', '2', '3' ]" in " ".join(run["stdout"].split())
+    assert answer["language"] == "javascript" and "compile" not in answer
+
+
+def test_stages(gateway):
+    answer = execute(gateway, "c++", '#include "b.hpp"\nint main() { return f(); }',
+                     {"name": "b.hpp", "content": "int f();"}, {"name": "b.cpp", "content": "int f() { return 7; }"})  # fmt: skip
+    assert (answer["compile"]["code"], answer["run"]["code"], answer["run"]["status"]) == (0, 7, "RE"), answer
+    assert answer["run"]["message"] == "Exited with error status 7"
+    broken = execute(gateway, "c++", "int main() {")
+    assert broken["compile"]["code"] == 1 and broken["run"] == broken["compile"]
+
+
+def test_how_a_run_ends(gateway):
+    late = execute(gateway, "python", "while True: pass", run_timeout=500)["run"]
+    assert (late["code"], late["signal"], late["status"]) == (None, "SIGKILL", "TO")
+    killed = execute(gateway, "python", "import os; os.kill(os.getpid(), 11)")["run"]
+    assert (killed["code"], killed["signal"], killed["status"]) == (None, "SIGSEGV", "SG")
+    loud = execute(gateway, "python", "while True: print('x' * 1000)", run_timeout=60000)["run"]
+    assert (loud["signal"], loud["status"], loud["message"]) == ("SIGKILL", "OL", "stdout length exceeded")
+
+
+def test_encodings(gateway):
+    show = "import sys; sys.stdout.write(repr([open(f, 'rb').read() for f in ('b', 'h')]))"
+    binary = [{"name": "b", "content": "AAH/", "encoding": "base64"}, {"name": "h", "content": "00fF", "encoding": "hex"}]
+    assert execute(gateway, "python", *binary, show)["run"]["stdout"] == repr([b"\x00\x01\xff", b"\x00\xff"])
+
+
+def test_stdin_and_names(gateway):
+    answer = execute(gateway, "py", {"name": "program", "content": "print(input(), __file__)"}, stdin="in", version=">=3")
+    assert answer["run"]["stdout"].startswith("in ") and answer["run"]["stdout"].endswith("program.py\n")
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"language": None}, "language is required as a string"),
+        ({"version": None}, "version is required as a string"),
+        ({"files": None}, "files is required as an array"),
+        ({"files": [{"name": "x"}]}, "files[0].content is required as a string"),
+        ({"files": []}, "files must include at least one utf8 encoded file"),
+        ({"files": [{"content": "!", "encoding": "base64"}]}, "files[0].content is not base64"),
+        ({"files": [{"content": "xy", "encoding": "hex"}]}, "files[0].content is not hex"),
+        ({"version": "99.x"}, "python-99.x runtime is unknown"),
+        ({"language": "klingon"}, "klingon-* runtime is unknown"),
+        ({"run_timeout": "soon"}, "if specified, run_timeout must be a number"),
+        ({"run_timeout": 10**9}, "run_timeout cannot exceed the configured limit of 300000"),
+        ({"args": [1]}, "args[0] must be a string"),
+        ({"stdin": 1}, "if specified, stdin must be a string"),
+    ],
+)
+def test_what_piston_refuses(gateway, change, message):
+    request = {"language": "python", "version": "*", "files": [{"content": "1"}], **change}
+    request = {name: value for name, value in request.items() if value is not None}
+    assert gateway.post("/api/v2/execute", request) == (400, {"message": message})
+
+
+def test_what_the_daemon_refuses_of_piston(gateway):
+    request = {"language": "python", "version": "*", "files": [{"name": "../x.py", "content": "1"}]}
+    status, answer = gateway.post("/api/v2/execute", request)
+    assert (status, list(answer)) == (400, ["message"]) and "job.files" in answer["message"]
