@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+"""The metric code_eval of Hugging Face evaluate, with the candidates in a sandbox, and the function that
+lm-evaluation-harness calls in its tasks humaneval and mbpp. There is no HF_ALLOW_CODE_EVAL to set: no
+candidate runs in this process, nor in that of its tests."""
+
+from collections import defaultdict
+from typing import Any, Dict, Iterator, List, Sequence, Tuple, Union
+
+from . import _shared, jobs
+from .errors import JobError
+from .results import Result
+
+TIMEOUT_S = 3.0
+
+Results = Dict[int, List[Tuple[int, Dict[str, Any]]]]
+
+
+def compute(
+    predictions: Sequence[Sequence[str]],
+    references: Sequence[str],
+    k: Union[int, Sequence[int]] = (1, 10, 100),
+    num_workers: int = 4,
+    timeout: float = TIMEOUT_S,
+) -> Tuple[Dict[str, float], Results]:
+    """Returns ({"pass@1": ...}, results), as CodeEval.compute() does. `predictions` has the candidates
+    of each task, `references` its test program. The daemon's slots run them, whatever `num_workers`
+    says. Raises JobError if the daemon has no verdict on one: it would be no failure."""
+    if len(predictions) != len(references):
+        raise ValueError(f"{len(predictions)} predictions, but {len(references)} references")
+    places = [(task, n) for task, each in enumerate(predictions) for n in range(len(each))]
+
+    def make() -> Iterator[jobs.Job]:
+        for task, n in places:
+            yield jobs.code(predictions[task][n], tests=[references[task]], timeout=timeout)
+
+    results: Results = defaultdict(list)
+    for (task, n), answer in zip(places, _shared.ask_all(make())):
+        if isinstance(answer, JobError):
+            raise answer
+        line = {"task_id": task, "passed": answer.passed, "result": _say(answer)}
+        results[task].append((n, {**line, "completion_id": n}))
+    ks = [k] if isinstance(k, int) else k
+    return {f"pass@{each}": _mean(results, each) for each in ks if _enough(results, each)}, results
+
+
+def pass_at_k(
+    references: List[str], predictions: List[List[str]], k: Union[None, int, List[int]] = None
+) -> Dict[str, float]:
+    """As lm_eval.tasks.humaneval.utils.pass_at_k."""
+    if k is None:
+        raise ValueError("k: expected a number or a list of numbers")
+    return compute(predictions=predictions, references=references, k=k)[0]
+
+
+def _say(result: Result) -> str:
+    if result.passed:
+        return "passed"
+    return "timed out" if result.verdict == "timeout" else f"failed: {result.why}"
+
+
+def _enough(results: Results, k: int) -> bool:
+    return bool(results) and all(len(each) >= k for each in results.values())
+
+
+def _mean(results: Results, k: int) -> float:
+    estimates = []
+    for each in results.values():
+        correct = sum(bool(line["passed"]) for _, line in each)
+        estimates.append(_estimate(len(each), correct, k))
+    return sum(estimates) / len(estimates)
+
+
+def _estimate(total: int, correct: int, k: int) -> float:
+    """The unbiased estimate of pass@k: 1 - C(total - correct, k) / C(total, k)."""
+    miss = 1.0
+    for n in range(total - correct + 1, total + 1):
+        miss *= max(0.0, 1.0 - k / n)
+    return 1.0 - miss if total - correct >= k else 1.0
+
+
+def pass_at_1(
+    references: Union[str, List[str]], predictions: Union[Sequence[str], Sequence[Sequence[str]]]
+) -> float:
+    """As lm_eval.tasks.mbpp.utils.pass_at_1."""
+    tests = [references] if isinstance(references, str) else references
+    candidates = [[each] if isinstance(each, str) else each for each in predictions]
+    return compute(predictions=candidates, references=tests, k=[1])[0]["pass@1"]

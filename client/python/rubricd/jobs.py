@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: MIT
+"""Makes jobs: plain dictionaries with the fields of the protocol, for `grader.stream()` and
+`grader.submit()`. A line of a file for `rubricctl batch` is such a job as well. Arguments that are
+None are left out."""
+
+import base64
+import re
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+
+from .errors import InvalidJob
+
+Job = Dict[str, Any]
+Content = Union[str, bytes, Mapping[str, Any]]
+ProgramTest = Union[Mapping[str, Any], Tuple[Content, Content]]
+
+
+def _job(kind: str, fields: Mapping[str, Any], common: Mapping[str, Any]) -> Job:
+    job: Job = {"kind": kind}
+    for source in (fields, common):
+        job.update((name, value) for name, value in source.items() if value is not None)
+    return job
+
+
+def _content(value: Any) -> Any:
+    """Bytes have a form of their own in contents of files and standard input."""
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return {"base64": base64.b64encode(value).decode()}
+    return value
+
+
+def _files(files: Optional[Mapping[str, Content]]) -> Optional[Dict[str, Any]]:
+    return None if files is None else {name: _content(value) for name, value in files.items()}
+
+
+def _with_wall_clock(
+    limits: Optional[Mapping[str, Any]], timeout: Optional[float]
+) -> Optional[Dict[str, Any]]:
+    if timeout is None:
+        return None if limits is None else dict(limits)
+    if limits and "wall_clock" in limits:
+        raise InvalidJob("job.limits.wall_clock", "given twice: as a limit, and as timeout")
+    return {**(limits or {}), "wall_clock": timeout}
+
+
+def rubric(
+    task_class: str,
+    case: Mapping[str, Any],
+    harness_output: Mapping[str, Any],
+    *,
+    bench_root: Optional[str] = None,
+    sut: Optional[Mapping[str, Any]] = None,
+    warm: Optional[bool] = None,
+    limits: Optional[Mapping[str, Any]] = None,
+    priority: Optional[int] = None,
+    id: Optional[str] = None,
+) -> Job:
+    """An answer, and the `rubric.py` of TASK_CLASS that grades it."""
+    fields = {
+        "task_class": task_class,
+        "case": case,
+        "harness_output": harness_output,
+        "bench_root": bench_root,
+        "sut": sut,
+        "warm": warm,
+    }
+    return _job("rubric", fields, {"limits": limits, "priority": priority, "id": id})
+
+
+_DEFINES_CHECK = re.compile(r"^def\s+check\s*\(", re.MULTILINE)
+
+
+def code(
+    code: Optional[str] = None,
+    *,
+    tests: Union[str, Sequence[str]],
+    entry_point: Optional[str] = None,
+    generation: Optional[str] = None,
+    prelude: Optional[str] = None,
+    names: Optional[Sequence[str]] = None,
+    test_setup: Optional[str] = None,
+    timeout: Optional[float] = None,
+    verdict: Optional[str] = None,
+    metadata: Optional[Mapping[str, Any]] = None,
+    limits: Optional[Mapping[str, Any]] = None,
+    priority: Optional[int] = None,
+    id: Optional[str] = None,
+) -> Job:
+    """Python that a model wrote, as CODE or somewhere in a GENERATION, and what it has to pass.
+
+    TESTS is a list of assertions, of which the share that holds is the score; or one text, which is a
+    program with `check(candidate)` if there is an ENTRY_POINT to call it with, and else one
+    assertion. TIMEOUT is in seconds, for all of it."""
+    fields: Dict[str, Any] = {
+        "code": code,
+        "generation": generation,
+        "entry_point": entry_point,
+        "prelude": prelude,
+        "names": names,
+        "test_setup": test_setup,
+        "verdict": verdict,
+        "metadata": metadata,
+    }
+    if isinstance(tests, str) and entry_point and _DEFINES_CHECK.search(tests):
+        fields["test"] = tests
+    else:
+        fields["targets"] = [tests] if isinstance(tests, str) else list(tests)
+    limits = _with_wall_clock(limits, timeout)
+    return _job("code_exec", fields, {"limits": limits, "priority": priority, "id": id})
+
+
+def _program_test(test: ProgramTest) -> Dict[str, Any]:
+    if isinstance(test, Mapping):
+        fields = dict(test)
+    else:
+        fields = {"input": test[0], "output": test[1]}
+    for name in ("input", "output"):
+        if name in fields:
+            fields[name] = _content(fields[name])
+    return fields
+
+
+def program(
+    code: Optional[str] = None,
+    *,
+    language: str,
+    tests: Sequence[ProgramTest],
+    generation: Optional[str] = None,
+    compare: Optional[str] = None,
+    stop: Optional[str] = None,
+    call: Optional[str] = None,
+    checker: Optional[Mapping[str, Any]] = None,
+    files: Optional[Mapping[str, Content]] = None,
+    prelude: Optional[str] = None,
+    timeout: Optional[float] = None,
+    compile_limits: Optional[Mapping[str, Any]] = None,
+    limits: Optional[Mapping[str, Any]] = None,
+    priority: Optional[int] = None,
+    id: Optional[str] = None,
+) -> Job:
+    """A program in some LANGUAGE, and TESTS: pairs of its input and the output that it is to write, or
+    dictionaries as the protocol has them. TIMEOUT is in seconds, for each test."""
+    fields = {
+        "language": language,
+        "code": code,
+        "generation": generation,
+        "tests": [_program_test(test) for test in tests],
+        "compare": compare,
+        "stop": stop,
+        "call": call,
+        "checker": checker,
+        "files": _files(files),
+        "prelude": prelude,
+        "compile_limits": compile_limits,
+    }
+    limits = _with_wall_clock(limits, timeout)
+    return _job("program", fields, {"limits": limits, "priority": priority, "id": id})
+
+
+def sandbox(
+    snippet: Optional[str] = None,
+    *,
+    argv: Optional[Sequence[str]] = None,
+    generation: Optional[str] = None,
+    steps: Optional[Sequence[Mapping[str, Any]]] = None,
+    runner: Optional[str] = None,
+    stdin: Optional[Content] = None,
+    files: Optional[Mapping[str, Content]] = None,
+    collect: Optional[Sequence[str]] = None,
+    env: Optional[Mapping[str, str]] = None,
+    readable: Optional[Sequence[str]] = None,
+    timeout: Optional[float] = None,
+    limits: Optional[Mapping[str, Any]] = None,
+    priority: Optional[int] = None,
+    id: Optional[str] = None,
+) -> Job:
+    """One of: a SNIPPET for RUNNER ("shell" or "python"), a program ARGV, code in a GENERATION, or
+    STEPS. FILES are put where it starts; those that COLLECT names come back in `result.files`."""
+    fields = {
+        "snippet": snippet,
+        "argv": None if argv is None else list(argv),
+        "generation": generation,
+        "steps": None if steps is None else [_step(step) for step in steps],
+        "runner": runner,
+        "stdin": _content(stdin),
+        "files": _files(files),
+        "collect": None if collect is None else list(collect),
+        "env": env,
+        "readable": readable,
+    }
+    limits = _with_wall_clock(limits, timeout)
+    return _job("sandbox", fields, {"limits": limits, "priority": priority, "id": id})
+
+
+def _step(step: Mapping[str, Any]) -> Dict[str, Any]:
+    return {name: _content(value) if name == "stdin" else value for name, value in step.items()}
+
+
+def run(argv: List[str], **options: Any) -> Job:
+    """The program ARGV, whose first item is an absolute path; OPTIONS are those of sandbox()."""
+    return sandbox(argv=argv, **options)

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: MIT
+"""Reward functions for TRL, verl and open-r1.
+
+TRL calls f(prompts, completions, **columns), with the data set's columns as lists, and awaits it if it
+is async; a reward of None leaves a sample out of this function, which is what a job without verdict
+gets. verl calls f(data_source, solution_str, ground_truth, extra_info). open-r1 calls
+execute_scripts(scripts, languages) of a provider."""
+
+import json
+import logging
+from typing import Any, Awaitable, Callable, Dict, List, Mapping, Optional, Sequence, Union
+
+from . import _shared, jobs
+from .errors import JobError
+from .results import Result
+
+log = logging.getLogger("rubricd")
+
+Rewards = List[Optional[float]]
+RewardFunction = Callable[..., Rewards]
+AsyncRewardFunction = Callable[..., Awaitable[Rewards]]
+
+
+def text_of(completion: Any) -> str:
+    """Returns the text of a COMPLETION, which may be conversational: what the assistant said last."""
+    if isinstance(completion, str):
+        return completion
+    for message in reversed(completion):
+        if message.get("role", "assistant") == "assistant":
+            content = message.get("content")
+            if isinstance(content, list):  # of parts, as models with images have them
+                return "".join(part.get("text") or "" for part in content)
+            return content or ""
+    return ""
+
+
+def _reward(answer: Union[Result, JobError]) -> Optional[float]:
+    if isinstance(answer, JobError):
+        log.warning("no reward: %s", answer)
+        return None
+    return 0.0 if answer.score is None else float(answer.score)
+
+
+def _column(columns: Mapping[str, Any], name: str, size: int) -> Sequence[Any]:
+    values = columns.get(name)
+    if values is None:
+        return [None] * size
+    if isinstance(values, str) or not isinstance(values, Sequence) or len(values) != size:
+        raise ValueError(f"{name}: expected a column of {size} values")
+    return values
+
+
+# --- TRL ------------------------------------------------------------------------------------
+
+
+def _code_jobs(completions: Sequence[Any], columns: Mapping[str, Any]) -> List[jobs.Job]:
+    size = len(completions)
+    if "tests" not in columns:
+        raise ValueError('the data set has no column "tests"')
+    rows = zip(
+        completions,
+        _column(columns, "tests", size),
+        _column(columns, "entry_point", size),
+        _column(columns, "timeout", size),
+    )
+    return [
+        jobs.code(generation=text_of(each), tests=tests, entry_point=entry, timeout=timeout)
+        for each, tests, entry, timeout in rows
+    ]
+
+
+def code(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> Rewards:
+    """For TRL: the share of the assertions that hold for the Python in each completion. The data set has
+    a column `tests`, as for jobs.code(), and may have `entry_point` and `timeout`."""
+    return [_reward(each) for each in _shared.ask_all(_code_jobs(completions, columns))]
+
+
+async def code_async(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> Rewards:
+    """code() with async: TRL runs it beside its other async functions."""
+    answers = await _shared.ask_all_async(_code_jobs(completions, columns))
+    return [_reward(each) for each in answers]
+
+
+# What TRL hands over beside columns of the data set.
+_NO_COLUMNS = ("completion_ids", "trainer_state", "log_extra", "log_metric", "environments")
+
+
+def _rubric_jobs(
+    task_class: str, bench_root: Optional[str], completions: Sequence[Any], columns: Dict[str, Any]
+) -> List[jobs.Job]:
+    named = {
+        name: _column(columns, name, len(completions))
+        for name in columns
+        if name not in _NO_COLUMNS
+    }
+    return [
+        jobs.rubric(
+            task_class,
+            {name: values[place] for name, values in named.items()},
+            {"answer": text_of(completion)},
+            bench_root=bench_root,
+        )
+        for place, completion in enumerate(completions)
+    ]
+
+
+def rubric(task_class: str, bench_root: Optional[str] = None) -> RewardFunction:
+    """For TRL: makes a reward function of a rubric. Its case has the columns of the data set, its
+    harness output the completion as `answer`."""
+
+    def reward(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> Rewards:
+        made = _rubric_jobs(task_class, bench_root, completions, columns)
+        return [_reward(each) for each in _shared.ask_all(made)]
+
+    reward.__name__ = task_class  # TRL's name for it in its logs
+    return reward
+
+
+def rubric_async(task_class: str, bench_root: Optional[str] = None) -> AsyncRewardFunction:
+    """rubric() with async."""
+
+    async def reward(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> Rewards:
+        made = _rubric_jobs(task_class, bench_root, completions, columns)
+        return [_reward(each) for each in await _shared.ask_all_async(made)]
+
+    reward.__name__ = task_class
+    return reward
+
+
+# --- verl -----------------------------------------------------------------------------------
+
+
+def _call_test(given: Any, expected: Any) -> Dict[str, Any]:
+    """A call of a function: arguments are JSON, one on each line, and so is what it gives back."""
+    args = [json.loads(line) for line in given.splitlines()] if isinstance(given, str) else given
+    return {
+        "args": list(args),
+        "expected": json.loads(expected) if isinstance(expected, str) else expected,
+    }
+
+
+def _verl_job(solution: str, ground_truth: Any, extra_info: Optional[Mapping[str, Any]]) -> jobs.Job:
+    truth = json.loads(ground_truth) if isinstance(ground_truth, str) else ground_truth
+    if not isinstance(truth, Mapping):
+        raise ValueError(f"ground_truth: expected an object, got a {type(truth).__name__}")
+    if truth.get("assert_case"):
+        tests = truth["assert_case"]
+        return jobs.code(generation=solution, tests=tests, entry_point=truth.get("fn_name"))
+    if "inputs" not in truth or "outputs" not in truth:
+        raise ValueError('ground_truth: expected "inputs" and "outputs", or "assert_case"')
+    if len(truth["inputs"]) != len(truth["outputs"]):
+        raise ValueError("ground_truth: as many outputs as inputs are needed")
+    pairs = zip(truth["inputs"], truth["outputs"])
+    name = truth.get("fn_name")
+    return jobs.program(
+        generation=solution,
+        language=(extra_info or {}).get("language") or "python",
+        tests=[_call_test(*pair) for pair in pairs] if name else list(pairs),
+        call=name,
+        stop="all",
+    )
+
+
+def _verl_reward(result: Result) -> float:
+    return float(result.breakdown.get("tests_passed", result.score or 0.0))
+
+
+def verl(
+    data_source: str,
+    solution_str: str,
+    ground_truth: Any,
+    extra_info: Optional[Mapping[str, Any]] = None,
+    **options: Any,
+) -> float:
+    """For verl: the share of the tests that pass. `ground_truth` is what verl's data sets of code have:
+    {"inputs", "outputs"} with `fn_name` if a function is called, or {"assert_case": [...]}, as an object
+    or its JSON. `extra_info` may name the program's `language`."""
+    job = _verl_job(solution_str, ground_truth, extra_info)
+    return _verl_reward(_shared.grader().submit(job))
+
+
+async def verl_async(
+    data_source: str,
+    solution_str: str,
+    ground_truth: Any,
+    extra_info: Optional[Mapping[str, Any]] = None,
+    **options: Any,
+) -> float:
+    """verl() with async."""
+    return _verl_reward(await _shared.ask(_verl_job(solution_str, ground_truth, extra_info)))
+
+
+# --- open-r1 --------------------------------------------------------------------------------
+
+_RUNNERS = {"python": "python", "py": "python", "python3": "python", "bash": "shell", "sh": "shell"}
+SCRIPT_TIMEOUT_S = 30.0
+
+
+class Provider:
+    """For open-r1: a CodeExecutionProvider. A script writes its reward on the last line of its output;
+    one that fails or writes none has the reward 0, and one without verdict None."""
+
+    def __init__(self, num_parallel: int = 2, timeout: float = SCRIPT_TIMEOUT_S) -> None:
+        self.num_parallel = num_parallel  # the daemon's slots decide
+        self.timeout = timeout
+
+    def execute_scripts(self, scripts: List[str], languages: List[str]) -> Rewards:
+        if len(scripts) != len(languages):
+            raise ValueError(f"{len(scripts)} scripts, but {len(languages)} languages")
+        made = []
+        for place, (script, language) in enumerate(zip(scripts, languages)):
+            runner = _RUNNERS.get(language.lower())
+            if runner is None:
+                raise ValueError(f"languages[{place}]: expected python or bash, got {language!r}")
+            made.append(jobs.sandbox(script, runner=runner, timeout=self.timeout))
+        return [_last_line(each) for each in _shared.ask_all(made)]
+
+
+def _last_line(answer: Union[Result, JobError]) -> Optional[float]:
+    if isinstance(answer, JobError):
+        return _reward(answer)
+    lines = answer.stdout.split()
+    try:
+        return float(lines[-1]) if answer.passed and lines else 0.0
+    except ValueError:
+        return 0.0

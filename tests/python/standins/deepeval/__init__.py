@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""As much of DeepEval as the adapter and its tests use."""

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: MIT
+"""Each adapter is called as its project calls it. Projects that Debian does not have are stood in for by
+modules with their signatures, in standins/."""
+
+import asyncio
+import inspect
+import json
+import os
+import sys
+
+import pytest
+import rubricd
+from conftest import run
+from rubricd import code_eval, promptfoo, rewards
+
+ADD = "def add(a, b):\n    return a + b\n"
+TIMES = "def add(a, b):\n    return a * b\n"
+TEST = "assert add(2, 3) == 5"
+IN_PROSE = f"Sure!\n\n```python\n{ADD}```\nThat adds."
+NEEDS_MORE = f"import no_such_module\n{TEST}"
+
+
+def parameters(function):
+    return list(inspect.signature(function).parameters)
+
+
+# --- Hugging Face evaluate, and lm-evaluation-harness ------------------------------------------
+
+
+def test_code_eval_as_evaluate(examples):
+    assert parameters(code_eval.compute) == ["predictions", "references", "k", "num_workers", "timeout"]
+    candidates = [[TIMES, ADD], [ADD, "def add(a, b):\n    while True: pass\n"]]
+    found, results = code_eval.compute(
+        references=[TEST, TEST], predictions=candidates, k=[1, 2, 3], num_workers=4, timeout=2.0
+    )
+    assert found == {"pass@1": 0.5, "pass@2": 1.0}, "no task has three candidates"
+    assert results[0][1] == (1, {"task_id": 0, "passed": True, "result": "passed", "completion_id": 1})
+    assert results[0][0][1]["result"].startswith("failed: ") and "6" in results[0][0][1]["result"]
+    assert results[1][1] == (1, {"task_id": 1, "passed": False, "result": "timed out", "completion_id": 1})
+
+
+@pytest.mark.parametrize("total, correct, k, chance", [(5, 0, 1, 0), (5, 1, 1, 0.2), (5, 2, 3, 0.9), (4, 3, 2, 1)])
+def test_the_estimate_is_unbiased(total, correct, k, chance):
+    """1 - C(n - c, k) / C(n, k)"""
+    assert code_eval._estimate(total, correct, k) == pytest.approx(chance)
+
+
+def test_code_eval_as_lm_eval(examples):
+    """The tasks humaneval and mbpp: a program with check() and its call, and assertions."""
+    program = "def check(candidate):\n    assert candidate(2, 3) == 5\n\ncheck(add)"
+    assert parameters(code_eval.pass_at_k) == ["references", "predictions", "k"]
+    assert code_eval.pass_at_k([program], [[ADD, TIMES]], k=1) == {"pass@1": 0.5}
+    assert code_eval.pass_at_k([program], [[ADD, TIMES]], k=[1, 2]) == {"pass@1": 0.5, "pass@2": 1.0}
+    assert code_eval.pass_at_1(f"{TEST}\nassert add(1, 1) == 2", [ADD]) == 1.0
+    assert code_eval.pass_at_1([TEST, TEST], [[ADD], [TIMES]]) == 0.5
+    with pytest.raises(ValueError, match="k"):
+        code_eval.pass_at_k([program], [[ADD]])
+
+
+def test_code_eval_counts_no_error_as_a_failure(examples):
+    with pytest.raises(rubricd.JobError, match="module_not_found"):
+        code_eval.compute([[ADD]], [NEEDS_MORE], k=[1])
+    with pytest.raises(ValueError, match="1 predictions, but 2 references"):
+        code_eval.compute([[ADD]], [TEST, TEST])
+
+
+# --- TRL ------------------------------------------------------------------------------------
+
+
+def trl_calls(function, completions, **columns):
+    """As GRPOTrainer: lists, by name, with what it adds itself; None becomes NaN there."""
+    extra = {"completion_ids": [[1]] * len(completions), "trainer_state": object(), "log_metric": print}
+    prompts = ["Add."] * len(completions)
+    called = function(prompts=prompts, completions=completions, **extra, **columns)
+    return run(called) if inspect.iscoroutinefunction(function) else called
+
+
+@pytest.mark.parametrize("function", [rewards.code, rewards.code_async])
+def test_rewards_for_trl(examples, function):
+    conversation = [{"role": "assistant", "content": IN_PROSE}]
+    parts = [{"role": "assistant", "content": [{"type": "text", "text": ADD}]}]
+    tests = [[TEST, "assert add(2, 2) == 4"]] * 5
+    completions = [ADD, TIMES, conversation, parts, "I cannot."]
+    assert trl_calls(function, completions, tests=tests) == [1.0, 0.5, 1.0, 1.0, 0.0]
+
+
+@pytest.mark.parametrize("function", [rewards.code, rewards.code_async])
+def test_no_verdict_is_no_reward(examples, function):
+    assert trl_calls(function, [ADD, ADD], tests=[[TEST], [NEEDS_MORE]]) == [1.0, None]
+    with pytest.raises(ValueError, match='no column "tests"'):
+        trl_calls(function, [ADD])
+    with pytest.raises(ValueError, match="tests: expected a column of 2 values"):
+        trl_calls(function, [ADD, ADD], tests=[[TEST]])
+
+
+@pytest.mark.parametrize("factory", [rewards.rubric, rewards.rubric_async])
+def test_a_rubric_as_reward(examples, factory):
+    reward = factory("exact-match")
+    assert reward.__name__ == "exact-match", "TRL names it so in its logs"
+    columns = {"question": ["Capital?"] * 2, "answer": ["Canberra", "Paris"]}
+    assert trl_calls(reward, ["Canberra", "London"], **columns) == [1.0, 0.0]
+
+
+def test_many_completions_keep_their_order(examples):
+    completions = [ADD if n % 3 else TIMES for n in range(300)]
+    assert trl_calls(rewards.code, completions, tests=[TEST] * 300) == [float(n % 3 > 0) for n in range(300)]
+
+
+def test_a_child_of_fork_has_a_connection_of_its_own(examples):
+    """As data loaders and workers do it."""
+    assert trl_calls(rewards.code, [ADD], tests=[TEST]) == [1.0]
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            status = trl_calls(rewards.code, [ADD], tests=[TEST]) != [1.0]
+        finally:
+            os._exit(status)
+    assert os.waitpid(child, 0)[1] == 0
+    assert trl_calls(rewards.code, [ADD], tests=[TEST]) == [1.0]
+
+
+# --- verl, open-r1 --------------------------------------------------------------------------
+
+ECHO = "```python\nprint(int(input()) + 1)\n```"
+VERL = [
+    (ECHO, {"inputs": ["1\n", "2\n"], "outputs": ["2\n", "4\n"]}, 0.5),
+    (f"```python\n{ADD}```", {"fn_name": "add", "inputs": ["1\n2", "3\n4"], "outputs": ["3", "7"]}, 1.0),
+    (f"```python\n{ADD}```", {"fn_name": "add", "inputs": [[1, 2]], "outputs": [4]}, 0.0),
+    (IN_PROSE, {"assert_case": [TEST, "assert add(1, 1) == 3"]}, 0.5),
+]
+
+
+@pytest.mark.parametrize("function", [rewards.verl, rewards.verl_async])
+def test_rewards_for_verl(examples, function):
+    assert parameters(function)[:4] == ["data_source", "solution_str", "ground_truth", "extra_info"]
+    for solution, truth, share in VERL:
+        for given in (truth, json.dumps(truth)):
+            called = function(data_source="taco", solution_str=solution, ground_truth=given, extra_info={"index": 1})
+            assert (run(called) if asyncio.iscoroutine(called) else called) == share, truth
+
+
+@pytest.mark.parametrize("truth, why", [({}, "inputs"), ([1], "expected an object"), ({"inputs": [1], "outputs": []}, "many")])
+def test_a_ground_truth_that_is_none(truth, why):
+    with pytest.raises(ValueError, match=why):
+        rewards.verl("taco", ECHO, truth)
+
+
+def test_the_provider_of_open_r1(examples):
+    provider = rewards.Provider(num_parallel=2)
+    assert parameters(provider.execute_scripts) == ["scripts", "languages"]
+    scripts = ["print('x')\nprint(0.75)", "print(1)\nraise SystemExit(1)", "print('no number')", "", "echo 0.5"]
+    languages = ["python"] * 4 + ["bash"]
+    assert provider.execute_scripts(scripts, languages) == [0.75, 0.0, 0.0, 0.0, 0.5]
+    with pytest.raises(ValueError, match=r"languages\[0\]: expected python or bash, got 'cobol'"):
+        provider.execute_scripts(["x"], ["cobol"])
+
+
+# --- Inspect --------------------------------------------------------------------------------
+
+
+def scored(scorer, completion, target, **metadata):
+    from inspect_ai.scorer import Target
+    from inspect_ai.solver import TaskState
+
+    return run(scorer(TaskState("Capital?", completion, metadata), Target(target)))
+
+
+def test_scorers_for_inspect(examples, standins):
+    from inspect_ai.scorer import REGISTERED
+    from rubricd.inspect import code, rubric
+
+    assert REGISTERED == {"rubric": ["mean", "stderr"], "code": ["mean", "stderr"]}
+    right = scored(rubric("exact-match"), "Canberra", "Canberra")
+    assert (right.value, right.answer, right.explanation) == (1.0, "Canberra", "passed")
+    wrong = scored(rubric("exact-match"), "Paris", "Canberra")
+    assert (wrong.value, wrong.explanation) == (0.0, "answer.wrong: Paris")
+    assert wrong.metadata["failure_modes"] == ["answer.wrong"] and not wrong.metadata["passed"]
+    assert scored(code([TEST]), IN_PROSE, "").value == 1.0
+    assert scored(code(), IN_PROSE, "", tests=[TEST, "assert add(1, 1) == 3"]).value == 0.5
+    assert scored(code(entry_point="add"), ADD, "def check(f):\n    assert f(1, 2) == 3\n").value == 1.0
+    with pytest.raises(rubricd.JobError, match="rubric_not_found"):
+        scored(rubric("no-such-class"), "x", "x")
+
+
+# --- DeepEval -------------------------------------------------------------------------------
+
+
+def test_metrics_of_deepeval(examples, standins):
+    from deepeval.metrics import BaseMetric
+    from deepeval.test_case import LLMTestCase
+    from rubricd.deepeval import CodeMetric, RubricMetric
+
+    metric = RubricMetric("exact-match", threshold=0.5)
+    assert isinstance(metric, BaseMetric) and metric.__name__ == "exact-match"
+    case = LLMTestCase("Capital?", actual_output="Canberra", expected_output="Canberra")
+    assert metric.measure(case) == 1.0 and metric.is_successful() and metric.reason == "passed"
+    wrong = LLMTestCase("Capital?", actual_output="Paris", expected_output="Canberra")
+    assert run(metric.a_measure(wrong, _show_indicator=False)) == 0.0
+    assert not metric.is_successful() and metric.reason == "answer.wrong: Paris"
+    code = CodeMetric([TEST, "assert add(1, 1) == 3"])
+    assert code.measure(LLMTestCase("Add.", actual_output=IN_PROSE)) == 0.5 and not code.is_successful()
+
+
+@pytest.mark.parametrize("module, library", [("inspect", "inspect-ai"), ("deepeval", "deepeval")])
+def test_a_missing_library_is_named(module, library, monkeypatch):
+    monkeypatch.setitem(sys.modules, {"inspect": "inspect_ai"}.get(module, module), None)
+    with pytest.raises(ImportError, match=f"rubricd.{module} needs .*: pip install {library}"):
+        __import__(f"rubricd.{module}")
+
+
+# --- promptfoo ------------------------------------------------------------------------------
+
+
+def test_assertions_of_promptfoo(examples):
+    assert parameters(promptfoo.get_assert) == ["output", "context"]
+    context = {"vars": {"question": "Capital?", "answer": "Canberra"}, "config": {"task_class": "exact-match"}}
+    right = promptfoo.get_assert("Canberra", context)
+    assert (right["pass"], right["score"], right["reason"]) == (True, 1, "passed")
+    assert right["namedScores"]["exact"] == 1
+    assert promptfoo.get_assert({"answer": "Canberra"}, context)["pass"]
+    wrong = promptfoo.get_assert("Paris", context)
+    assert (wrong["pass"], wrong["score"], wrong["reason"]) == (False, 0, "answer.wrong: Paris")
+    code = {"config": {"tests": [TEST, "assert add(1, 1) == 3"], "entry_point": "add"}}
+    assert promptfoo.get_assert(IN_PROSE, code)["score"] == 0.5
+    json.dumps([right, wrong])
+
+
+@pytest.mark.parametrize(
+    "config, why", [(None, "task_class"), ({"task_class": "x", "test": 1}, "config.test"), ({"tests": [], "x": 1}, "config.x")]
+)
+def test_a_config_that_says_too_little_or_too_much(config, why):
+    with pytest.raises(ValueError, match=why):
+        promptfoo.get_assert("x", {"config": config})
+
+
+def test_configure_refuses_what_connect_refuses():
+    with pytest.raises(ValueError, match="window"):
+        rubricd.configure(window=0)

@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: MIT
+"""Jobs of every kind, with async and without, against a real daemon."""
+
+import asyncio
+import json
+import os
+import signal
+import threading
+
+import pytest
+import rubricd
+from conftest import ROOT, event, in_thread, is_alive, run, shell, wait_until
+from rubricd import jobs
+
+ADD = "def add(a, b):\n    return a + b\n"
+TESTS = ["assert add(2, 3) == 5", "assert add(0, 0) == 0"]
+SCORE = 'import json\nprint(json.dumps({"passed": False, "score": 0.25, "breakdown": {"exact": 0}}))\n'
+
+
+def connect(daemon, **options):
+    return rubricd.connect(str(daemon.socket), **options)
+
+
+def test_each_kind_with_async(daemon, bench):
+    async def work():
+        async with connect(daemon) as grader:
+            assert grader.hello["software"] == "rubricd"
+            return await asyncio.gather(
+                grader.code(ADD, tests=TESTS),
+                grader.code(ADD, tests="def check(f):\n    assert f(1, 1) == 3\n", entry_point="add"),
+                grader.rubric(bench.rubric(SCORE), {"x": [1]}, {"answer": "ä"}, bench_root=str(bench.root)),
+                grader.program("print(int(input()) + 1)", language="python", tests=[("1\n", "2\n"), (b"2\n", "2\n")]),
+                grader.run(["/bin/sh", "-c", "cat in; echo 1 > out; exit 3"], files={"in": b"\xff"}, collect=["out"]),
+            )
+
+    passed, failed, rubric, program, ran = run(work())
+    assert (passed.kind, passed.passed, passed.score, passed.why) == ("code_exec", True, 1, "")
+    assert [each.passed for each in passed.assertions] == [True, True]
+    assert (failed.passed, failed.score, failed.verdict) == (False, 0, "assertion_fail")
+    assert "got 2, expected 3" in failed.why
+    assert (rubric.passed, rubric.score, rubric.breakdown) == (False, 0.25, {"exact": 0})
+    assert [test.verdict for test in program.tests] == ["pass", "wrong_answer"]
+    assert program.tests[1].difference.expected == "2" and program.tests[1].difference.got == "3"
+    assert (ran.passed, ran.outcome.exit_code, ran.stdout) == (False, 3, "\ufffd")
+    assert ran.files["out"].content == b"1\n"
+    assert ran.isolation.digest == passed.isolation.digest and ran.usage.wall_clock_ms > 0
+    with pytest.raises(AttributeError):
+        ran.passed = True
+
+
+def test_the_same_without_async(daemon):
+    with connect(daemon) as grader:
+        assert grader.code(ADD, tests=TESTS).passed
+        assert grader.run(["/bin/echo", "hi"]).stdout == "hi\n"
+        assert grader.program("print(1)", language="python", tests=[("", "1")]).verdict == "pass"
+        found = list(grader.stream(shell(f"echo {n}", id=f"j{n}") for n in range(600)))
+        assert sorted(r.id for r in found) == sorted(f"j{n}" for n in range(600))
+        assert all(r.stdout == f"{r.id[1:]}\n" for r in found)
+    with pytest.raises(rubricd.NoDaemon, match="closed"):
+        grader.run(["/bin/true"])
+
+
+def test_threads_share_a_grader(daemon):
+    found = []
+    with connect(daemon) as grader:
+        threads = [threading.Thread(target=lambda: found.append(grader.code(ADD, tests=TESTS))) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert len(found) == 8 and all(result.passed for result in found)
+
+
+def test_a_private_daemon():
+    with rubricd.connect(embedded=True, slots=1) as grader:
+        assert grader.hello["limits"]["slots"] == 1
+        assert grader.run(["/bin/echo", "hi"]).stdout == "hi\n"
+        pid = grader._grader._engine._private.process.pid
+    wait_until(lambda: not is_alive(pid), "the daemon ended")
+
+
+def test_a_private_daemon_that_dies():
+    async def work():
+        async with rubricd.connect(embedded=True, slots=1) as grader:
+            await grader.run(["/bin/true"])
+            waiting = asyncio.ensure_future(grader.submit(shell("sleep 600")))
+            await event(lambda: grader._engine._in_flight == 1, "it was sent")
+            os.kill(grader._engine._private.process.pid, signal.SIGKILL)
+            await waiting
+
+    with pytest.raises(rubricd.NoDaemon, match="killed by SIGKILL"):
+        run(work())
+
+
+def test_an_error_says_which_and_whether_to_try_again(daemon):
+    with connect(daemon) as grader:
+        with pytest.raises(rubricd.JobError) as caught:
+            grader.submit({"kind": "sandbox", "argv": ["/no/such"], "id": "mine"})
+        error = caught.value
+        assert (error.code, error.retriable, error.id) == ("bad_request", False, "mine")
+        assert "/no/such" in error.message and str(error).startswith("bad_request: ")
+        with pytest.raises(rubricd.JobError, match="job.colour"):
+            grader.submit({"kind": "sandbox", "argv": ["/bin/true"], "colour": 1})
+
+
+def test_a_stream_raises_or_hands_out_errors(daemon):
+    mixed = [shell("true", id="good"), {"kind": "sandbox", "argv": ["/no/such"]}, shell("true", stdin={1})]
+    with connect(daemon) as grader:
+        found = {answer.id: answer for answer in grader.stream(mixed, errors="yield")}
+        assert found["good"].passed
+        assert isinstance(found["1"], rubricd.JobError) and "/no/such" in str(found["1"])
+        assert isinstance(found["2"], rubricd.InvalidJob) and found["2"].path == "job.stdin"
+        with pytest.raises(rubricd.JobError, match="/no/such"):
+            list(grader.stream(mixed[:2]))
+        with pytest.raises(ValueError, match="errors"):
+            list(grader.stream([], errors="ignore"))
+        assert grader.run(["/bin/true"]).passed, "the grader goes on"
+
+
+def test_a_source_with_async_and_one_that_fails(daemon):
+    async def source(n, fails=False):
+        for place in range(n):
+            await asyncio.sleep(0)
+            yield shell(f"echo {place}")
+        if fails:
+            raise OSError("the disk is gone")
+
+    async def work():
+        async with connect(daemon) as grader:
+            found = [result async for result in grader.stream(source(20))]
+            assert sorted(int(r.id) for r in found) == list(range(20))
+            assert all(r.stdout == f"{r.id}\n" for r in found)
+            async for _ in grader.stream(source(5, fails=True)):
+                pass
+
+    with pytest.raises(OSError, match="the disk is gone"):
+        run(work())
+
+
+def states(daemon):
+    with daemon.connect() as client:
+        status = client.status()
+    return [slot["state"] for slot in status["slots"]], status["queue"]["jobs"]
+
+
+def test_a_cancelled_task_cancels_its_job(daemon):
+    """One that runs, and those that wait in the queue behind it."""
+
+    async def work():
+        async with connect(daemon) as grader:
+            tasks = [asyncio.ensure_future(grader.submit(shell("sleep 600"))) for _ in range(5)]
+            while "busy" not in (await in_thread(states, daemon))[0]:
+                await asyncio.sleep(0.01)
+            for task in tasks:
+                task.cancel()
+            ended = await asyncio.gather(*tasks, return_exceptions=True)
+            assert all(isinstance(each, asyncio.CancelledError) for each in ended)
+            while await in_thread(states, daemon) != (["idle"] * 2, 0):
+                await asyncio.sleep(0.01)
+            assert (await grader.run(["/bin/true"])).passed
+
+    run(work())
+
+
+def test_a_stream_that_is_left_cancels_its_jobs(daemon):
+    def endless():
+        yield shell("true")
+        while True:
+            yield shell("sleep 600")
+
+    async def work():
+        async with connect(daemon, window=8) as grader:
+            async for result in grader.stream(endless()):
+                assert result.passed
+                break
+            await event(lambda: not grader._engine.pending, "nothing is in flight")
+
+    run(work())
+    with connect(daemon, window=8) as grader:
+        for result in grader.stream(endless()):
+            assert result.passed
+            break
+        wait_until(lambda: not grader._grader._engine.pending, "nothing is in flight")
+
+
+REFUSED = [
+    (float("nan"), "job.case.x[3]", "nan is no number"),
+    (float("inf"), "job.case.x[3]", "inf is no number"),
+    ("a\ud800", "job.case.x[3]", "lone surrogate (U+D800) at 1"),
+    ({1, 2}, "job.case.x[3]", "a set is no value"),
+    (b"bytes", "job.case.x[3]", "a bytes is no value"),
+    ({1: 2}, "job.case.x[3]", "the key 1 is a int, not a string"),
+    ({"a b": {"c": object()}}, 'job.case.x[3]["a b"].c', "a object is no value"),
+    ({"a\0": 1}, "job.case.x[3]", "has a NUL"),
+    ({"\udfff": 1}, "job.case.x[3]", "lone surrogate"),
+    (2**63, "job.case.x[3]", "does not fit into 64 bits"),
+    (-(2**63) - 1, "job.case.x[3]", "does not fit into 64 bits"),
+]
+
+
+@pytest.mark.parametrize("value, path, why", REFUSED, ids=[str(n) for n in range(len(REFUSED))])
+def test_what_json_cannot_hold_is_not_sent(daemon_here, value, path, why):
+    job = jobs.rubric("x", {"x": [0, 1, 2, value]}, {})
+
+    async def work():
+        accepting = asyncio.ensure_future(in_thread(daemon_here.accept))
+        async with rubricd.connect(str(daemon_here.socket)) as grader:
+            peer = await accepting
+            with pytest.raises(rubricd.InvalidJob) as caught:
+                await grader.submit(job)
+            assert caught.value.path == path and why in str(caught.value)
+            waiting = asyncio.ensure_future(grader.submit(shell("true", id="fine")))
+            message = await in_thread(peer.recv)
+            assert message["id"].endswith(":fine"), "the first that was sent"
+            waiting.cancel()
+
+    run(work())
+
+
+def test_depth_and_size_are_bounded(daemon):
+    deep = []
+    for _ in range(300):
+        deep = [deep]
+    with connect(daemon) as grader:
+        with pytest.raises(rubricd.InvalidJob, match="more than 200 levels"):
+            grader.rubric("x", {"x": deep}, {})
+        with pytest.raises(rubricd.InvalidJob, match="the daemon takes at most 16777216"):
+            grader.run(["/bin/true"], stdin="x" * (17 << 20))
+
+
+def test_what_json_can_hold_arrives(daemon, bench):
+    case = {"x": [2**63 - 1, -(2**63), 0.1, True, None, "\0 ä 𝄞", {"": []}], "t": (1, 2)}
+    echo = (
+        "import json, sys\n"
+        'seen = json.dumps(json.load(sys.stdin)["case"])\n'
+        'mode = {"code": "seen", "severity": "info", "detail": seen}\n'
+        'print(json.dumps({"passed": True, "score": 1, "failure_modes": [mode]}))\n'
+    )
+    with connect(daemon) as grader:
+        result = grader.rubric(bench.rubric(echo), case, {}, bench_root=str(bench.root))
+    assert json.loads(result.failure_modes[0].detail) == {**case, "t": [1, 2]}
+
+
+@pytest.mark.parametrize(
+    "options, why",
+    [
+        ({"socket": "/x", "embedded": True}, "an embedded daemon has none"),
+        ({"slots": 2}, "embedded=True"),
+        ({"window": 0}, "window"),
+        ({"retries": -1}, "retries"),
+    ],
+)
+def test_options_that_contradict(options, why):
+    with pytest.raises(ValueError, match=why):
+        rubricd.connect(**options)
+
+
+def test_no_daemon_names_the_remedy(tmp_path, monkeypatch):
+    monkeypatch.setenv("RUBRICD_SOCKET", str(tmp_path / "none"))
+    with pytest.raises(rubricd.NoDaemon, match=f"no rubricd at {tmp_path}/none: start the service"):
+        rubricd.connect().__enter__()
+    monkeypatch.setenv("RUBRICD", "/no/such/rubricd")
+    with pytest.raises(rubricd.NoDaemon, match="RUBRICD=/no/such/rubricd cannot be executed"):
+        rubricd.connect(embedded=True).__enter__()
+
+
+def test_the_version_is_the_projects():
+    text = (ROOT / "meson.build").read_text()
+    assert f"version: '{rubricd.__version__}'" in text
