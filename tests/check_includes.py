@@ -43,9 +43,11 @@ DAEMON = [
     "daemon/jail",
     "daemon/base",
 ]
+# The gateway talks to the daemon as rubricctl does.
+HTTP = ["client/http", *CLIENT[CLIENT.index("client/connection") :]]
 LIBRARIES = ["conf", "proto"]
-PROGRAMS = [CLIENT + LIBRARIES, DAEMON + LIBRARIES]
-ROOMS = CLIENT + DAEMON + LIBRARIES
+PROGRAMS = [CLIENT + LIBRARIES, HTTP + LIBRARIES, DAEMON + LIBRARIES]
+ROOMS = ["client/http"] + CLIENT + DAEMON + LIBRARIES
 
 # The jail is linked with libc alone, so it may include only these headers from the rooms below it.
 JAIL = "daemon/jail"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints the tables of both programs as JSON, from which the build makes the completions and the
+/* Prints the tables of the programs as JSON, from which the build makes the completions and the
  * man pages. Not installed. */
 #include "client/cli/help.h"
 #include "client/commands/commands.h"
+#include "client/http/options.h"
 #include "conf/keys.h"
 #include "daemon/log/messages.h"
 #include "daemon/log/record.h"
@@ -85,6 +86,13 @@ static json_t *describe_daemon(void)
     return json_pack("{s:o}", "options", options);
 }
 
+static json_t *describe_gateway(void)
+{
+    json_t *options = json_array();
+    describe_options(options, http_options, n_http_options);
+    return json_pack("{s:o}", "options", options);
+}
+
 static json_t *list_limits(void)
 {
     json_t *list = json_array();
@@ -122,10 +130,10 @@ static json_t *list_fields(void)
 
 int main(void)
 {
-    json_t *tables =
-        json_pack("{s:o,s:o,s:o,s:o,s:o,s:o}", "rubricctl", describe_client(), "rubricd",
-                  describe_daemon(), "limits", list_limits(), "settings", list_settings(),
-                  "messages", list_messages(), "fields", list_fields());
+    json_t *tables = json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "rubricctl", describe_client(),
+                               "rubricd", describe_daemon(), "rubricd-http", describe_gateway(),
+                               "limits", list_limits(), "settings", list_settings(), "messages",
+                               list_messages(), "fields", list_fields());
     if (!tables || json_dumpf(tables, stdout, JSON_INDENT(2)) < 0 || fflush(stdout) != 0) {
         (void)fputs("describe: cannot print the tables\n", stderr);
         return 1;

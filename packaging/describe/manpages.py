@@ -53,6 +53,7 @@ def fill_from_tables(tables):
     commands = client["commands"]
     return {
         "client options": option_lines(client["options"]),
+        "gateway options": option_lines(tables["rubricd-http"]["options"]),
         "daemon options": option_lines(tables["rubricd"]["options"]),
         "commands": [line for command in commands for line in command_lines(command)],
         "kinds": mdoc.items([(kind["name"], kind["summary"]) for kind in client["kinds"]]),

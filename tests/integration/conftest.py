@@ -435,6 +435,12 @@ class Daemon:
         with self.connect() as client:
             return {slot["jail_pid"] for slot in client.status()["slots"]}
 
+    def is_idle(self):
+        """Returns whether no job runs or is queued, and each slot has a jail."""
+        with self.connect() as client:
+            status = client.status()
+        return not status["queue"]["jobs"] and all(slot["state"] == "idle" for slot in status["slots"])
+
     def layers(self):
         """Returns the isolation layers that the daemon reports as in force."""
         if self.known_layers is None:
@@ -514,6 +520,48 @@ def daemon(start_daemon):
 def client(daemon):
     with daemon.connect() as connected:
         yield connected
+
+
+@pytest.fixture(scope="module")
+def new_directory(tmp_path_factory):
+    """Returns a function that makes directories for the daemons of daemon_of()."""
+    return lambda: tmp_path_factory.mktemp("d")
+
+
+@pytest.fixture(scope="module")
+def daemon_of(new_directory):
+    """Returns a function that returns the file's own daemon with these settings in that shape. The first
+    test that asks for it starts it; the test after one that ended it gets another."""
+    running = {}
+
+    def find(*settings, shape=Shape(), **kwargs):
+        key = repr((settings, shape.prefix, shape.settings, sorted(kwargs.items())))
+        if key not in running or running[key].process.poll() is not None:
+            running[key] = Daemon(new_directory(), *settings, shape=shape, **kwargs)
+        return running[key]
+
+    yield find
+    for daemon in running.values():
+        if daemon.process.returncode is None:
+            assert daemon.stop() == 0, daemon.log()
+            assert not any(daemon.work.iterdir()), "the work directory is empty at the end"
+
+
+@pytest.fixture
+def lend(daemon_of, shape):
+    """Returns daemon_of() for one test, after which its daemons must be alive and have nothing left to do.
+    For tests that look neither at a daemon's log and counters nor at which job or jail is the first: a
+    daemon with its zygote and jails costs ten times what most of their jobs do."""
+    lent = []
+
+    def find(*settings, **kwargs):
+        lent.append(daemon_of(*settings, **{"shape": shape, **kwargs}))
+        return lent[-1]
+
+    yield find
+    for daemon in lent:
+        assert daemon.process.poll() is None, f"rubricd ended: {daemon.log()}"
+        wait_until(daemon.is_idle, "the jobs of the test are gone")
 
 
 class Bench:

@@ -175,6 +175,8 @@ def plain(words):
 def test_every_option(shell):
     assert plain(shell.complete("rubricctl --")) == options_in_help(RUBRICCTL)
     assert plain(shell.complete("rubricd --")) == options_in_help(RUBRICD)
+    if (COMPLETIONS / "rubricd-http").exists():
+        assert plain(shell.complete("rubricd-http --")) == options_in_help(BUILD / "client/http/rubricd-http")
     for command in sorted(COMMANDS):
         shown = plain(shell.complete(f"rubricctl {command} --"))
         assert shown == options_in_help(RUBRICCTL, command), command

@@ -15,6 +15,8 @@ import pytest
 from conftest import PASSING, Daemon, wait_until
 
 pytestmark = pytest.mark.long  # a job that waits for a CPU takes a few seconds
+# The C code that they run is that of other tests here, and the loops keep a CPU from other tests.
+once = pytest.mark.once
 
 WALL_S = 1
 # A deadline moves until the job has had all of its time but a twentieth.
@@ -109,6 +111,7 @@ def assert_moved(result, programs=1):
     assert WALL_S * 1000 < result["deadline"]["wall_clock_ms"] <= MOST_MS * programs
 
 
+@once
 @pytest.mark.parametrize("kind", ["rubric", "sandbox", "code_exec"])
 def test_what_passes_on_a_quiet_host_passes(client, bench, kind):
     """It needs 0.7 s of CPU time in 1 s, of which it has a third at most."""
@@ -119,7 +122,7 @@ def test_what_passes_on_a_quiet_host_passes(client, bench, kind):
     assert_moved(result, 2 if kind == "code_exec" else 1)
 
 
-@pytest.mark.parametrize("kind", ["rubric", "sandbox", "code_exec"])
+@pytest.mark.parametrize("kind", [pytest.param("rubric", marks=once), "sandbox", pytest.param("code_exec", marks=once)])
 def test_an_endless_loop_times_out(client, bench, kind):
     result = run(client, of_kind(kind, bench, FOR_EVER))
     assert result["outcome"]["limit_exceeded"] == "wall_clock", result
@@ -136,6 +139,7 @@ def test_processes_that_cannot_be_inspected_get_their_time_too(client):
     assert_moved(result)
 
 
+@once
 def test_a_sleeper_gets_no_time(client):
     limits = {"wall_clock": 3}
     result = run(client, {"kind": "sandbox", "argv": ["/bin/sleep", "60"], "limits": limits})
@@ -161,7 +165,11 @@ SLEEPERS = (
 )
 
 
-@pytest.mark.parametrize("trick", [SPINNERS, THREADS, SLEEPERS], ids=["spinners", "threads", "sleepers"])
+@pytest.mark.parametrize(
+    "trick",
+    [SPINNERS, THREADS, pytest.param(SLEEPERS, marks=once)],
+    ids=["spinners", "threads", "sleepers"],
+)
 def test_a_job_cannot_starve_itself(client, trick):
     result = run(client, sandbox(trick + FOR_EVER))
     assert result["outcome"]["limit_exceeded"] == "wall_clock", result
@@ -170,6 +178,7 @@ def test_a_job_cannot_starve_itself(client, trick):
     assert result["usage"]["wall_clock_ms"] <= MOST_MS + 5000
 
 
+@once
 def test_threads_that_sleep_gain_nothing(client):
     result = run(client, sandbox(SLEEPERS + "time.sleep(60)\n", limits={"wall_clock": 3}))
     assert result["outcome"]["limit_exceeded"] == "wall_clock"

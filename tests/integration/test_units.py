@@ -11,7 +11,8 @@ import pytest
 from conftest import BUILD, ROOT
 
 IDMAP = ("rubricd-idmap.service", "rubricd-idmap.socket")
-UNITS = ("rubricd.service", "rubricd.socket", "rubricd@.service", "rubricd@.socket", *IDMAP)
+HTTP = ("rubricd-http.service",) if (BUILD / "packaging/rubricd-http.service").exists() else ()
+UNITS = (*HTTP, "rubricd.service", "rubricd.socket", "rubricd@.service", "rubricd@.socket", *IDMAP)
 EXPOSURE_MAX = {"rubricd-idmap.service": 7}  # tenths
 PAGE = ROOT / "packaging/systemd/README.md"
 
@@ -38,7 +39,7 @@ def make_units(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("unit", ["rubricd.service", "rubricd.socket", "rubricd@a.service", "rubricd@a.socket", *IDMAP])
+@pytest.mark.parametrize("unit", ["rubricd.service", "rubricd.socket", "rubricd@a.service", "rubricd@a.socket", *IDMAP, *HTTP])
 def test_verify_is_silent(units, unit):
     if "@" in unit:
         shutil.copy(units / re.sub("@a", "@", unit), units / unit)
@@ -53,7 +54,7 @@ def test_verify_would_complain(units):
     assert "NoSuchKey" in analyze("verify", "--man=no", "./rubricd.service", cwd=units).stdout
 
 
-@pytest.mark.parametrize("unit", ["rubricd.service", "rubricd@.service", "rubricd-idmap.service"])
+@pytest.mark.parametrize("unit", ["rubricd.service", "rubricd@.service", "rubricd-idmap.service", *HTTP])
 def test_exposure(units, unit, record_property):
     done = analyze("security", "--offline=yes", f"--threshold={EXPOSURE_MAX.get(unit, 25)}", f"./{unit}", cwd=units)
     record_property("exposure", done.stdout.splitlines()[-1].split(":")[-1].strip())

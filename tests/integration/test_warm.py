@@ -170,9 +170,9 @@ ENDS = {
 
 
 @pytest.fixture
-def warm_daemon(start_daemon):
-    """Starts a daemon with one slot, so that one jail runs both jobs."""
-    return start_daemon("warm.use=yes", slots=1)
+def warm_daemon(lend):
+    """A daemon with one slot, so that one jail runs both jobs."""
+    return lend("warm.use=yes", slots=1)
 
 
 def without_addresses(answer):
