@@ -97,7 +97,7 @@ static void read_missing(int fd, uint64_t deadline_ns, char missing[MISSING_MAX]
 static void search_modules(const struct config *config, char missing[MISSING_MAX])
 {
     int fds[2];
-    pid_t pid;
+    pid_t pid = -1;
     missing[0] = '\0';
     if (config->warm_modules.count == 0 || pipe2(fds, O_CLOEXEC) < 0)
         return;
