@@ -6,8 +6,10 @@
 
 BUILD is a build directory: its compile commands say how to read each file, and ninja's records say which
 headers a file includes. The script checks a file again if its text, the text of an included header
-(system headers too), its compile command, .clang-tidy or the version of clang-tidy has changed. It skips
-tests. Prints clang-tidy's warnings and the number of files; exits with 1 if there is a warning."""
+(system headers too), its compile command, .clang-tidy or the version of clang-tidy has changed. Like a
+compiler cache it remembers the clean files of every checkout of an account, in $XDG_CACHE_HOME/rubricd-tidy
+(~/.cache/rubricd-tidy), and forgets those that no run has met for a month. It skips tests. Prints clang-tidy's
+warnings and the number of files; exits with 1 if there is a warning."""
 
 import argparse
 import concurrent.futures
@@ -17,11 +19,13 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 EXTRA = ("--extra-arg=-UNDEBUG", "--extra-arg=-Wno-unknown-warning-option")
 FOLDERS = ("proto", "conf", "daemon", "client", "packaging")
+FORGET_S = 30 * 24 * 3600
 
 
 def output_of(*command, **kwargs):
@@ -59,16 +63,28 @@ def dependencies(build):
     return found
 
 
-def key_of(source, entry, made_of, common):
-    """Returns a key over everything that the verdict on SOURCE depends on, or None if that is unknown."""
+def key_of(source, entry, made_of, common, root=ROOT):
+    """Returns a key over everything that the verdict on SOURCE depends on, or None if that is unknown. It is
+    the same in every checkout: paths below ROOT count without it."""
     files = made_of.get(entry["output"])
     if not files or source not in files:
         return None
     key = hashlib.sha256(common.encode())
-    key.update(entry["command"].encode())
+    key.update(entry["command"].replace(str(root), "").encode())
     for file in sorted(files):
-        key.update(f"\0{file}\0{digest_of(file)}".encode())
+        place = file.relative_to(root) if file.is_relative_to(root) else file
+        key.update(f"\0{place}\0{digest_of(file)}".encode())
     return key.hexdigest()
+
+
+def memory():
+    """Returns the directory that has a file for each key of a clean source, without those of long ago."""
+    place = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rubricd-tidy"
+    place.mkdir(parents=True, exist_ok=True)
+    for file in place.iterdir():
+        if file.stat().st_mtime < time.time() - FORGET_S:
+            file.unlink(missing_ok=True)
+    return place
 
 
 def judge(commands, source):
@@ -92,18 +108,20 @@ def main():
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     options = parser.parse_args()
     build = options.build.resolve()
-    clean = build / "tidy"
-    clean.mkdir(exist_ok=True)
+    commands, clean = build / "tidy", memory()
+    commands.mkdir(exist_ok=True)
     common = output_of("clang-tidy", "--version") + digest_of(ROOT / ".clang-tidy")
     made_of, sources = dependencies(build), compiled(build)
-    (clean / "compile_commands.json").write_text(json.dumps(list(sources.values())))
+    (commands / "compile_commands.json").write_text(json.dumps(list(sources.values())))
     keys = {source: key_of(source, entry, made_of, common) for source, entry in sources.items()}
     known = {source for source, key in keys.items() if key and (clean / key).exists()}
+    for source in known:
+        (clean / keys[source]).touch()
     # Start with the largest, so that no large file runs alone at the end.
     due = sorted(set(sources) - known, key=lambda source: -source.stat().st_size)
     status = 0 if sources else 1
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for source, (failed, text) in zip(due, pool.map(functools.partial(judge, clean), due)):
+        for source, (failed, text) in zip(due, pool.map(functools.partial(judge, commands), due)):
             print(text, end="", flush=True)
             if failed:
                 status = 1

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Shows each check that guards the tree something wrong, to see that it can fail."""
 
+import os
 import subprocess
 import sys
 import tomllib
+from pathlib import Path
 
 import pytest
 from conftest import ROOT
@@ -181,6 +183,29 @@ def test_tidy_judges_again_what_changed(tmp_path):
     others.append(key())
     assert len({first, *others}) == 5
     assert tidy.key_of(source, entry, {}, "14") is None, "no key without ninja's record of the includes"
+
+
+def test_tidy_remembers_for_every_checkout(tmp_path):
+    """The same sources have the same key in another checkout; a file outside of both counts by its path."""
+
+    def key(root, outside="/usr/include/stdio.h"):
+        root.mkdir(exist_ok=True)
+        source = root / "a.c"
+        source.write_text("int a;\n")
+        entry = {"output": "a.o", "command": f"cc -DHERE={root}/x a.c"}
+        return tidy.key_of(source, entry, {"a.o": [source, Path(outside)]}, "14", root)
+
+    here = key(tmp_path / "here")
+    assert here == key(tmp_path / "there") != key(tmp_path / "here", "/usr/include/stdlib.h")
+
+
+def test_tidy_forgets_what_no_run_has_met_for_long(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    place = tidy.memory()
+    (place / "new").touch()
+    (place / "old").touch()
+    os.utime(place / "old", (1, 1))
+    assert [file.name for file in tidy.memory().iterdir()] == ["new"] and place.is_relative_to(tmp_path)
 
 
 SECURITY_PAGE = """
