@@ -41,10 +41,14 @@ void conn_resume(struct conn *conn)
 
 void conn_kill(struct conn *conn)
 {
+    static const struct linger at_once = {.l_onoff = 1, .l_linger = 0};
     if (conn->dead)
         return;
     conn->dead = true;
     conn_deadline(conn, 0);
+    /* What the kernel still has for a client that takes nothing would keep its memory for minutes
+     * after the end: a reset drops it. */
+    (void)setsockopt(conn->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
     (void)shutdown(conn->fd, SHUT_RDWR);
     conn_resume(conn);
 }

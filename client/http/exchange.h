@@ -30,7 +30,7 @@ struct conn {
     struct MHD_Connection *mhd;
     int fd;
     struct event *deadline;
-    struct event *gone; /* pending while the connection is suspended */
+    struct event *gone; /* sees the client leave; pending while the connection is suspended */
     struct event *kick; /* of the server: libmicrohttpd has something to do. Borrowed. */
     bool suspended;
     bool dead;

@@ -112,16 +112,16 @@ static void on_signal(_unused_ evutil_socket_t signal, _unused_ short events, vo
     server_drain(process->server, on_idle, process);
 }
 
-static int serve(struct gateway *gateway, int fd, struct fault *fault)
+static int serve(struct gateway *gateway, int take_fd, struct fault *fault)
 {
     struct process process = {.base = gateway->base};
     struct event *term = evsignal_new(gateway->base, SIGTERM, on_signal, &process);
     struct event *interrupt = evsignal_new(gateway->base, SIGINT, on_signal, &process);
     struct listen_address address;
     char text[LISTEN_TEXT_MAX];
-    int r = term && interrupt ? listen_find(fd, &address) : -ENOMEM;
+    int r = term && interrupt ? listen_find(take_fd, &address) : -ENOMEM;
     if (r == 0)
-        r = server_new(gateway, fd, &process.server, fault);
+        r = server_new(gateway, take_fd, &process.server, fault);
     if (r == 0 && (event_add(term, NULL) < 0 || event_add(interrupt, NULL) < 0))
         r = -ENOMEM;
     if (r == 0) {
@@ -166,7 +166,7 @@ static int run(const struct http_settings *settings, bool check)
     if (!check && fd < 0)
         r = listen_open(&address, settings->socket_mode, &fd, &fault);
     if (r == 0 && !check)
-        r = serve(&gateway, fd, &fault);
+        r = serve(&gateway, TAKE_FD(fd), &fault);
     if (r == 0 && !check && address.of.generic.sa_family == AF_UNIX && sd_listen_fds(0) <= 0)
         (void)unlink(address.of.local.sun_path);
     gateway_deinit(&gateway);

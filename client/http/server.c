@@ -6,6 +6,7 @@
 #include "client/terminal/text.h"
 
 #include <assert.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@ struct server {
     struct conns conns;
     struct MHD_Daemon *mhd;
     struct event *readable, *timer;
+    bool ended; /* a connection has ended since libmicrohttpd last looked at its listening socket */
     void (*idle)(void *userdata);
     void *idle_userdata;
 };
@@ -27,7 +29,13 @@ struct server {
 static void run(struct server *server)
 {
     MHD_UNSIGNED_LONG_LONG ms;
-    (void)MHD_run(server->mhd);
+    /* With as many connections as there may be, libmicrohttpd takes its listening socket out of its
+     * epoll, and only its next run puts it back: without one, whoever waits would wait for somebody
+     * else's deadline. */
+    do {
+        server->ended = false;
+        (void)MHD_run(server->mhd);
+    } while (server->ended);
     if (MHD_get_timeout(server->mhd, &ms) == MHD_YES) {
         const struct timeval tv = {.tv_sec = (time_t)(ms / 1000),
                                    .tv_usec = (long)(ms % 1000) * 1000};
@@ -46,10 +54,21 @@ static void on_ready(_unused_ evutil_socket_t fd, _unused_ short events, void *u
 
 /* --- connections -------------------------------------------------------------------------- */
 
-/* The client was too slow, or is gone. */
+/* The client was too slow. */
 static void on_over(_unused_ evutil_socket_t fd, _unused_ short events, void *userdata)
 {
     conn_kill(userdata);
+}
+
+/* Something happened on a connection that waits: ends it if the client left. An event of EV_CLOSED
+ * alone would miss a client that leaves with a reset, as one does that has not read everything:
+ * libevent reports EPOLLERR as EV_READ and EV_WRITE only. What else may come is the client's next
+ * request, which stays unread for now; the event is edge-triggered, so it does not come again. */
+static void on_stir(evutil_socket_t fd, _unused_ short events, void *userdata)
+{
+    struct pollfd state = {.fd = fd, .events = POLLRDHUP};
+    if (poll(&state, 1, 0) == 1 && (state.revents & (POLLRDHUP | POLLHUP | POLLERR)))
+        conn_kill(userdata);
 }
 
 static struct conn *conn_new(struct server *server, struct MHD_Connection *mhd)
@@ -64,7 +83,8 @@ static struct conn *conn_new(struct server *server, struct MHD_Connection *mhd)
     conn->fd = info->connect_fd;
     conn->kick = server->readable;
     conn->deadline = evtimer_new(server->gateway->base, on_over, conn);
-    conn->gone = event_new(server->gateway->base, conn->fd, EV_CLOSED, on_over, conn);
+    conn->gone = event_new(server->gateway->base, conn->fd,
+                           EV_READ | EV_CLOSED | EV_ET | EV_PERSIST, on_stir, conn);
     if (!conn->deadline || !conn->gone) {
         if (conn->deadline)
             event_free(conn->deadline);
@@ -88,6 +108,7 @@ static void on_connection(void *cls, struct MHD_Connection *mhd, void **context,
     if (!conn)
         return;
     assert(!conn->exchange);
+    server->ended = true;
     TAILQ_REMOVE(&server->conns, conn, link);
     event_free(conn->deadline);
     event_free(conn->gone);
@@ -283,14 +304,15 @@ static int watch(struct server *server)
     return server->readable && server->timer ? event_add(server->readable, NULL) : -1;
 }
 
-int server_new(struct gateway *gateway, int listen_fd, struct server **ret, struct fault *fault)
+int server_new(struct gateway *gateway, int take_listen_fd, struct server **ret,
+               struct fault *fault)
 {
     struct server *server = calloc(1, sizeof(*server));
     if (!server)
         return -ENOMEM;
     server->gateway = gateway;
     TAILQ_INIT(&server->conns);
-    server->mhd = start_mhd(server, listen_fd);
+    server->mhd = start_mhd(server, take_listen_fd);
     if (!server->mhd || watch(server) < 0) {
         (void)fault_set(fault, "libmicrohttpd cannot serve the socket");
         (void)server_free(server);
@@ -304,7 +326,10 @@ void server_drain(struct server *server, void (*idle)(void *userdata), void *use
 {
     if (server->idle)
         return;
-    (void)MHD_quiesce_daemon(server->mhd);
+    /* libmicrohttpd only stops to accept: closed, the socket refuses whoever comes now. */
+    int listen_fd = MHD_quiesce_daemon(server->mhd);
+    if (listen_fd >= 0)
+        (void)close(listen_fd);
     server->idle = idle;
     server->idle_userdata = userdata;
     event_active(server->readable, EV_READ, 0);

@@ -7,10 +7,11 @@
 
 struct server;
 
-/* Serves the socket LISTEN_FD, which stays the caller's. Negative errno with FAULT. */
-int server_new(struct gateway *gateway, int listen_fd, struct server **ret, struct fault *fault);
+/* Serves the socket TAKE_LISTEN_FD, which libmicrohttpd closes. Negative errno with FAULT. */
+int server_new(struct gateway *gateway, int take_listen_fd, struct server **ret,
+               struct fault *fault);
 
-/* Accepts no more connections, and calls IDLE once no request is under way. */
+/* Refuses further connections, and calls IDLE once no request is under way. */
 void server_drain(struct server *server, void (*idle)(void *userdata), void *userdata);
 
 /* Closes all connections. Accepts NULL and returns NULL. */

@@ -14,7 +14,8 @@ from conftest import BUILD, DEADLINE, ROOT, wait_until
 RUBRICD_HTTP = BUILD / "client" / "http" / "rubricd-http"
 
 ECHO = {"kind": "sandbox", "argv": ["/bin/echo", "hi"]}
-SLEEP = {"kind": "sandbox", "argv": ["/bin/sleep", "100"]}
+# It may run for longer than any test waits, so that none passes because the job ends by itself.
+SLEEP = {"kind": "sandbox", "argv": ["/bin/sleep", "3000"], "limits": {"wall_clock": 300}}
 JSON = {"Content-Type": "application/json"}
 LINES = {"Content-Type": "application/x-ndjson"}
 

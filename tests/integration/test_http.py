@@ -112,6 +112,16 @@ def test_a_client_that_leaves_cancels_its_jobs(daemon, gateway, lines):
     assert gateway.post("/v1/jobs", ECHO)[0] == 200
 
 
+def test_the_next_request_may_come_early(daemon, gateway):
+    """A second request while the first one's job runs is no sign that the client leaves."""
+    first = {"kind": "sandbox", "argv": ["/bin/sleep", "1"], "id": "first"}
+    with gateway.connect() as sock:
+        sock.sendall(post_bytes(json.dumps(first).encode()))
+        wait_until(lambda: jobs_of(daemon) == 1, "the job runs")
+        sock.sendall(post_bytes(json.dumps({**ECHO, "id": "second"}).encode()))
+        assert [json.loads(read_answer(sock)[1])["id"] for _ in range(2)] == ["first", "second"]
+
+
 def test_nobody_stands_behind_a_stream(daemon, gateway):
     """One job of another client runs while a stream of many waits."""
     job = {"kind": "sandbox", "argv": ["/bin/sleep", "0.05"]}
@@ -258,8 +268,9 @@ BROKEN_CHUNKS = [b"x\r\n", b"-1\r\n", b"5\r\nabc\r\n0\r\n\r\n", b"ffffffffffffff
 
 
 @pytest.mark.parametrize("chunks", BROKEN_CHUNKS, ids=range(len(BROKEN_CHUNKS)))
-def test_broken_chunks(daemon, gateway, chunks):
-    """They are refused, and no job comes of them."""
+def test_broken_chunks(daemon, start, chunks):
+    """They are refused, at the latest when their time is over, and no job comes of them."""
+    gateway = start(*SHORT_TIMES)
     with gateway.connect() as sock:
         with contextlib.suppress(ConnectionError):
             sock.sendall(head_of("POST", "/v1/jobs", kind="application/x-ndjson", Transfer_Encoding="chunked") + chunks)
@@ -270,6 +281,9 @@ def test_broken_chunks(daemon, gateway, chunks):
         assert client.status()["counters"]["submitted"] == 0
     assert gateway.get("/healthz")[0] == 200
 
+
+# libmicrohttpd does not always see that a client that sent half a request sends no more.
+SHORT_TIMES = ("header_time=1s", "body_time=1s")
 
 BROKEN_REQUESTS = [
     b"\r\n\r\n\r\n",
@@ -283,7 +297,8 @@ BROKEN_REQUESTS = [
 
 
 @pytest.mark.parametrize("text", BROKEN_REQUESTS, ids=range(len(BROKEN_REQUESTS)))
-def test_broken_requests(gateway, text):
+def test_broken_requests(start, text):
+    gateway = start(*SHORT_TIMES)
     with gateway.connect() as sock:
         with contextlib.suppress(ConnectionError):
             sock.sendall(text)

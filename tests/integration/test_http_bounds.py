@@ -101,12 +101,16 @@ def test_slow_readers(daemon, start):
     with gateway.connect() as sock:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         sock.sendall(post_bytes((json.dumps(job) + "\n").encode() * 2000, lines=True))
+        since = time.monotonic()
         wait_until(lambda: jobs_of(daemon) > 0, "the jobs run")
         assert gateway.get("/healthz")[0] == 200
         wait_until(lambda: jobs_of(daemon) == 0, "the jobs are gone")
+        with daemon.connect() as client:
+            assert client.status()["counters"]["submitted"] < 500, "most jobs have not even been sent"
         assert gateway.memory() - before < 64 * MIB
         wait_until(lambda: len(sockets_of(gateway)) == 0, "the connection is closed")
         data = read_to_end(sock)
+    assert time.monotonic() - since < DEADLINE / 4, "what it has not read is dropped"
     assert not data.endswith(b"0\r\n\r\n"), "the answer is not whole"
     assert gateway.post("/v1/jobs", ECHO)[0] == 200
 
@@ -150,7 +154,7 @@ def test_connections_of_one_address(start):
 
 def test_connections_in_all(start):
     """One more waits until another ends."""
-    gateway = start("connections=2")
+    gateway = start("connections=2", "header_time=300s")
     with gateway.connect() as one, gateway.connect() as two, gateway.connect() as three:
         for sock in (one, two):
             sock.sendall(head_of("GET", "/healthz"))
