@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Programming languages as data: a file each, NAME.conf, which says how programs in it are compiled
- * and run. Reads such files into plain structs; whether this host has a language is none of its
- * business. packaging/README.md ("Languages") explains the files; language_keys.c has the table of
- * their keys. */
+/* Reads the files that describe programming languages into plain structs. Each file, NAME.conf,
+ * says how programs in one language are compiled and run. This code does not know whether the host
+ * has the language. packaging/README.md ("Languages") explains the files; language_keys.c has the
+ * table of their keys. */
 
 #include "language_data.h"
 #include "problems.h"
 
-/* What the placeholders in a command stand for. Strings may be NULL in a command that has none of
- * theirs. */
+/* The values of the placeholders in a command. A string may be NULL if the command does not have
+ * its placeholder. */
 struct language_values {
     const char *source;     /* {source}: the name of the program's file in the work directory */
     const char *class_name; /* {class}: the class that has the entry point */

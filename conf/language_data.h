@@ -19,7 +19,7 @@
 #define LANGUAGE_FACTOR_ONE 1000
 
 /* No string is NULL once the language has been read; an empty one means "none". In the words of the
- * commands, {source} and its like stand for what language_words() is told. */
+ * commands, {source} and the other placeholders stand for the values that language_words() gets. */
 struct language {
     char *name;      /* of its file: "cpp" for cpp.conf */
     char *file;      /* where it was read from */

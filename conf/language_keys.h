@@ -47,8 +47,8 @@ enum language_placeholder {
     PLACEHOLDER_UNKNOWN = PLACEHOLDER_COUNT,
 };
 
-/* The length of the placeholder, {name}, at the head of TEXT: 0 if there is none. *ret is
- * PLACEHOLDER_UNKNOWN for a name that is none of theirs. */
+/* Returns the length of the placeholder, {name}, at the head of TEXT; 0 if there is none. *ret is
+ * PLACEHOLDER_UNKNOWN if no placeholder has that name. */
 size_t language_placeholder(const char *text, enum language_placeholder *ret);
 
 /* Whether NAME can be a language's name or alias. */

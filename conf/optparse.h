@@ -19,9 +19,9 @@ struct option_set {
 
 struct command_line {
     struct option_set sets[OPTPARSE_SETS_MAX]; /* unused ones are zero */
-    bool stop_at_word; /* the first word that is no option ends them; otherwise words may stand
-                        * between options */
-    const char *hint;  /* ends the complaint about an unknown option: where help is found */
+    bool stop_at_word; /* the first word that is not an option ends the options; otherwise words may
+                        * stand between options */
+    const char *hint;  /* ends the complaint about an unknown option: says where help is found */
 };
 
 /* Reads the options of ARGV, whose first word is the program or command, and moves the other words

@@ -8,10 +8,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* One row per kind: ROW(ID, name, keys). The name is the one in messages; the configuration has a
- * section and an array entry of limits for each, whose keys the macro `keys` of conf/keys.c makes;
- * proto/kind_NAME.c defines its struct job_kind, daemon/kinds/NAME.c its struct kind_ops. A new row
- * also needs its member in struct job_spec, and its name in proto/meson.build. */
+/* One row per kind: ROW(ID, name, keys). `name` is what messages and the configuration call it.
+ * `keys` is a macro of conf/keys.c that makes the keys of its section. It is
+ * LIMIT_KEYS_WITH_CEILING for a kind that has a ceiling of its own for the wall clock, and
+ * LIMIT_KEYS_OF_KIND for the others. proto/kind_NAME.c defines the struct job_kind of the row, and
+ * daemon/kinds/NAME.c its struct kind_ops; the build finds both by the name. A new row also needs a
+ * member in struct job_spec. CONTRIBUTING.md lists what else a kind consists of. */
 #define JOB_KINDS(ROW)                                 \
     ROW(RUBRIC, rubric, LIMIT_KEYS_WITH_CEILING)       \
     ROW(SANDBOX, sandbox, LIMIT_KEYS_OF_KIND)          \

@@ -33,7 +33,6 @@ DAEMON = [
     "daemon/jobs",
     "daemon/kinds",
     "daemon/compare",
-    "daemon/languages",
     "daemon/pool",
     "daemon/confine",
     "daemon/cgroup",
@@ -186,7 +185,7 @@ def print_graph(includes):
     """Each program's rooms from its highest floor down, with the rooms that each includes."""
     arrows = arrows_between(includes, room_of)
     modules = {room: len({module_of(s) for s, *_ in includes if room_of(s) == room}) for room in ROOMS}
-    for program in (DAEMON, CLIENT):
+    for program in (DAEMON, CLIENT, HTTP):
         inside = {room: arrows[room] & set(program) for room in program}
         floors = {} if find_circles(inside) else floors_of(inside)
         upward = sum(program.index(o) < program.index(room) for room in program for o in inside[room])

@@ -4,7 +4,8 @@
 
 As a module: validate(message, direction) raises SchemaError with a readable text.
 As a command: checks the schemas themselves and every example in proto/protocol.md, checks that the
-schemas refuse a list of broken messages, and that schemas and page have every limit of limit_table.py.
+schemas refuse a list of broken messages, that schemas and page have every limit of limit_table.py, and that
+each kind of job has all that CONTRIBUTING.md says it consists of.
 Prints TAP, one line for each check."""
 
 import copy
@@ -899,6 +900,30 @@ def check_limits():
         yield f"the page's table describes {key}", told.get(key) == (type_, unit, row["name"])
 
 
+def check_kinds(root=ROOT):
+    """Every row of JOB_KINDS has the files and sections that belong to a kind, and the schemas have no other kind."""
+
+    def text(name):
+        file = root / name
+        return file.read_text() if file.exists() else ""
+
+    kinds = re.findall(r"^\s+ROW\([A-Z_]+, (\w+), ", text("proto/jobspec.h"), re.M)
+    named = json.loads(text("proto/schema/kinds.schema.json"))["$defs"]
+    jobs = [part["if"]["properties"]["kind"]["const"] for part in named["job"]["allOf"]]
+    yield "kinds.schema.json has the kinds of JOB_KINDS under name", kinds == named["name"]["enum"]
+    yield "kinds.schema.json has the kinds of JOB_KINDS under job", kinds == jobs
+    for part in ("limits", "counts"):
+        same = kinds == [*named[part]["properties"]] == named[part]["required"]
+        yield f"kinds.schema.json has the kinds of JOB_KINDS under {part}", same
+    for kind in kinds:
+        yield f"conf/rubricd.conf has the section [{kind}]", f"\n[{kind}]\n" in text("conf/rubricd.conf")
+        heading = f"\n## Jobs of kind `{kind}`\n"
+        yield f"proto/protocol.md has a section on kind {kind}", heading in text("proto/protocol.md")
+        yield f"README.md lists the kind {kind}", f"\n- `{kind}`: " in text("README.md")
+        test = f"tests/integration/test_{kind}.py"
+        yield f"{test} is there", "def test_" in text(test)
+
+
 def direction_of(message):
     return "client" if message["type"] in BY_TYPE["client"] else "daemon"
 
@@ -935,6 +960,7 @@ def main():
         "schemas": check_schemas(),
         "protocol page": check_page(),
         "limits": check_limits(),
+        "kinds": check_kinds(),
         "messages": check_tables(),
     }
     for part, checks in parts.items():

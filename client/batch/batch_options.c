@@ -83,9 +83,8 @@ const struct option_spec engine_specs[ENGINE_SPECS] = {
         .offset = offsetof(struct engine_options, no_rerun_starved),
         .help = "count a timeout even if the job waited for a CPU half of its time, and retry a "
                 "job that "
-                "got no CPU like any other; otherwise run it once more, with nothing of this run "
-                "beside "
-                "it",
+                "got no CPU like any other; without this option, run such a job once more while "
+                "nothing else of this run is in flight",
     },
     {
         .name = "cost-cap",

@@ -82,8 +82,8 @@ void engine_notice_stall(struct engine *engine, int64_t now);
 /* Gives the daemon up: the run ends without the answers that are missing. WHY is for people. */
 void engine_lose_daemon(struct engine *engine, const char *why);
 
-/* Begins to reconnect, or gives the daemon up if nothing is left to do with it or it is not to be
- * waited for. */
+/* Begins to reconnect. Gives the daemon up instead if the run needs nothing more from it, or if it
+ * must not wait for one. */
 void engine_lose_connection(struct engine *engine, const char *why);
 
 /* Takes the next step of reconnecting. When the daemon is back, submits again what it has not

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Finds the cases whose samples had different verdicts. A case takes the same few bytes whatever
- * its id; only the first few that differ are kept by name. */
+/* Finds the cases whose samples had different verdicts. Each case takes the same few bytes, however
+ * long its id. Only the first few cases that differ are kept by name. */
 
 #include "idmap.h"
 

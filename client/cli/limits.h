@@ -17,7 +17,6 @@
     "set a limit: " LIMIT_ROW_WALL_CLOCK(LIMITS_EXAMPLE_, "", ) \
         LIMIT_ROWS_OTHER(LIMITS_EXAMPLE_, ", ", ) "; may be repeated"
 
-/* Puts each NAME=VALUE of LIST into the object `limits` of JOB, beside what is there; does nothing
- * if LIST is empty.
+/* Adds each NAME=VALUE of LIST to the object `limits` of JOB; does nothing if LIST is empty.
  * Returns 0, -EINVAL with FAULT, or -ENOMEM. */
 int limits_add(json_t *job, const struct text_list *list, struct fault *fault);

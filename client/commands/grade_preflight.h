@@ -14,10 +14,11 @@ struct grade_preflight {
     bool isolated_only;                   /* tasks that only pass shared are not graded */
 };
 
-/* Runs the references of the tasks of DATASET that have samples through SESSION. Of a run that is
- * resumed, takes over what it decided. Complains about what goes wrong, and names the tasks that
- * are not graded as usual. The session is of no more use if *ENDING says that the run was
- * interrupted or the daemon lost. 0 or -ENOMEM; the caller owns *ret, which borrows DATASET. */
+/* Runs the references of the tasks of DATASET that have samples through SESSION. If a run is
+ * resumed, takes over what that run decided. Complains about what goes wrong, and names the tasks
+ * that are not graded as usual. If *ENDING says that the run was interrupted or the daemon lost,
+ * the session cannot be used any more. 0 or -ENOMEM; the caller owns *ret, which borrows DATASET.
+ */
 int grade_preflight(const struct grade_preflight *with, const struct dataset *dataset,
                     struct session *session, struct ending *ending, struct preflight *ret);
 

@@ -210,7 +210,8 @@ static const struct option_spec run_program_specs[] = {
         .argument = "NAME",
         .kind = OPTION_TEXT,
         .offset = offsetof(struct program_options, language),
-        .help = "the language of SOURCE, as in cpp or python (default: by the end of its name)",
+        .help = "the language of SOURCE, as in cpp or python (default: what the ending of its name "
+                "says)",
     },
     {
         .name = "compare",
@@ -250,7 +251,7 @@ static const struct option_spec run_program_specs[] = {
         .name = "all",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct program_options, all),
-        .help = "go on behind the first test that does not pass",
+        .help = "run all tests, even after one that does not pass",
     },
     {
         .letter = 'w',
@@ -278,8 +279,8 @@ const struct command command_run_program = {
         "Compiles SOURCE and runs it on each test, all in the sandbox: every test in a fresh\n"
         "process and a fresh directory, with the test's input on standard input. Prints for\n"
         "each test its verdict, its time and memory and, if it did not pass, the first\n"
-        "difference between what the program wrote and what was expected. A program that\n"
-        "does not compile gets what its compiler wrote.\n"
+        "difference between what the program wrote and what was expected. If the program\n"
+        "does not compile, prints what the compiler wrote.\n"
         "\n"
         "Tests are files as judges export them, in a folder (and folders in it) or a zip\n"
         "archive: 1.in and 1.out, 1.in and 1.ans, input1.txt and output1.txt, in/01.txt and\n"

@@ -103,7 +103,7 @@ const struct command command_status = {
         "confine.\n"
         "\n"
         "--watch redraws the page in place and waits for a daemon that goes away. If standard\n"
-        "output is no terminal, it prints page after page or, with --json, line after line.\n"
+        "output is not a terminal, it prints page after page or, with --json, line after line.\n"
         "NO_COLOR turns colours off.\n",
     .examples = "  rubricctl status\n"
                 "  rubricctl status --watch\n"

@@ -35,8 +35,8 @@ void reconnect_begin(struct reconnect *reconnect, struct session *session, const
                      int64_t now);
 
 /* Continues when an attempt is due or SESSION can be read. RECONNECT_BACK: the hello has come and
- * SESSION can be used. RECONNECT_GIVEN_UP: the patience is at its end or the daemon is no use, as
- * reconnect->why says. */
+ * SESSION can be used. RECONNECT_GIVEN_UP: it has waited for patience_ms, or the daemon cannot be
+ * used; reconnect->why says which. */
 enum reconnect_outcome reconnect_go_on(struct reconnect *reconnect, struct session *session,
                                        int64_t now);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 /* Splits a Python program into tokens, as far as finding names needs that: strings, comments and
- * continued lines hide no name and make none. Never fails: a text that is no Python gives tokens,
+ * continued lines hide no name and make none. Never fails: a text that is not Python gives tokens,
  * too. Pure. */
 
 #include <stdbool.h>

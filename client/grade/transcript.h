@@ -20,7 +20,7 @@ bool transcript_is_replayable(const struct message *answer);
 /* What a line says; borrowed from it. */
 struct transcript {
     const json_t *id;
-    json_t *job;        /* with what it takes to replay it, if there is no reason against */
+    json_t *job;        /* ready to be submitted as a replay, unless there is a reason */
     const char *reason; /* why it cannot be replayed; NULL: it can be */
 };
 

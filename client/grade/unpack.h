@@ -10,8 +10,8 @@
 #define UNPACK_MAX ((size_t)128 << 20)
 
 /* Inflates the N bytes of DATA, one zlib stream and nothing more, to at most MAX bytes. 0; -EFBIG;
- * -ENODATA if the stream ends too early; -EBADMSG if it is none or something follows; -ENOMEM. The
- * caller owns *ret. */
+ * -ENODATA if the stream ends too early; -EBADMSG if DATA is not a zlib stream or has more behind
+ * it; -ENOMEM. The caller owns *ret. */
 int unpack_inflate(const char *data, size_t n, size_t max, struct bytes *ret);
 
 /* Unpacks the N bytes of TEXT. KEY as in pickle_read_text(). -EINVAL with FAULT, or -ENOMEM; the

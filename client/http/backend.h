@@ -3,11 +3,12 @@
 /* A connection to the daemon that many requests share: it submits their jobs in turns, asks the
  * daemon's questions, and connects again when the daemon went away.
  *
- * Theory of operation. Whoever has jobs is a feeder. The backend asks the feeders in turns for one
- * job each, and has as many in flight as keep the daemon busy and no more, so that a request of one
- * job does not stand behind another's thousands. What has no turn yet stays with its feeder. If the
- * connection is lost, each job in flight is told, and feeders that wait go on waiting for the
- * daemon; after `patience_ms` without one they are told, too. */
+ * Theory of operation. A feeder is an object that has jobs to submit. The backend asks the feeders
+ * in turn for one job each. It keeps just enough jobs in flight to keep the daemon busy, so that a
+ * request of one job does not stand behind the thousands of another. A job whose turn has not come
+ * stays with its feeder. If the connection is lost, the backend calls `lost` for each job in
+ * flight, and feeders that wait go on waiting for the daemon. After `patience_ms` without a daemon
+ * it calls `unreachable` for them. */
 
 #include "client/connection/session.h"
 

@@ -13,7 +13,7 @@
 bool guard_host_is_local(const char *host);
 
 /* Whether ORIGIN, the value of an Origin header, is a page of this machine: http or https and such
- * a host. NULL is no page. */
+ * a host. NULL counts as one: a request without Origin comes from no page of another site. */
 bool guard_origin_is_local(const char *origin);
 
 /* Returns the token in AUTHORIZATION ("Bearer TOKEN"), borrowed from it; NULL if there is none. */

@@ -33,8 +33,9 @@ struct tokens {
  * errno with FAULT, which names the line; a file without any token is -EINVAL. */
 int tokens_load(const char *path, struct tokens *ret, struct fault *fault);
 
-/* Returns the name of the token that PRESENTED is, NULL if it is none (PRESENTED may be NULL).
- * Takes the same time whichever token it is and however many of its bytes are right. */
+/* Returns the name of the client whose token PRESENTED is; NULL if no token matches, or if
+ * PRESENTED is NULL. Takes the same time whichever token it is and however many of its bytes are
+ * right. */
 const char *tokens_match(const struct tokens *tokens, const char *presented);
 
 void tokens_deinit(struct tokens *tokens);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Memory for the moment when there is none: a reserve that is given up so that what must not fail
- * can be done, which is mostly to say that memory is short.
+/* A reserve of memory. When memory runs out, the daemon frees the reserve to do what must not fail,
+ * which is mostly to tell clients that memory is short.
  *
- * libevent and jansson allocate through it: libevent drops a connection, with all of its jobs, for
- * whose bytes there is no buffer at the moment. Whoever else must not fail gives the reserve up and
- * tries once more. The reserve is taken again as soon as there is memory. */
+ * libevent and jansson allocate through it, because libevent drops a connection, with all of its
+ * jobs, if it cannot get a buffer for the connection's bytes. Other callers that must not fail give
+ * the reserve up themselves and try once more. The reserve is taken again as soon as there is
+ * memory. */
 
 #include <stdbool.h>
 

@@ -118,7 +118,7 @@ enum cgroup_evidence {
     /* Forks were refused because the job had reached its own pids_max. */
     CGROUP_PIDS_LIMIT = 1 << 1,
     /* The kernel killed the job because memory was short elsewhere: on the host, in the unit. That
-     * is no verdict on the job. */
+     * says nothing about the job. */
     CGROUP_MEMORY_OUTSIDE = 1 << 2,
     /* Forks were refused because of another limit: the unit's TasksMax=, for example. */
     CGROUP_PIDS_OUTSIDE = 1 << 3,
@@ -137,9 +137,9 @@ int cgroup_leaf_read(const struct cgroup_tree *tree, const struct cgroup_leaf *l
 /* Reads the CPU time only, to enforce a limit on the whole tree's CPU time while it runs. */
 int cgroup_leaf_read_cpu(const struct cgroup_leaf *leaf, uint64_t *ret_cpu_us);
 
-/* Reads for how long the leaf was ready to run and none of it had a CPU, as the kernel last worked
- * it out: every two seconds. -ENOENT: the kernel has no such file (no PSI), or does not tell
- * (before Linux 5.13). */
+/* Reads for how long the leaf had processes that were ready to run while none of them had a CPU.
+ * The kernel brings the value up to date every two seconds. -ENOENT: the kernel has no such file
+ * (no PSI), or no such line in it (before Linux 5.13). */
 int cgroup_leaf_read_cpu_pressure(const struct cgroup_leaf *leaf, uint64_t *ret_us);
 
 /* Returns 1 if a process in the leaf is alive (zombies do not count), 0 if not, or a negative

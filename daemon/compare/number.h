@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Numbers as texts: what is one, which are equal, and the nearest double. Pure.
+/* Numbers in texts: recognises and compares them, and finds the nearest double. Pure.
  *
  * A number is never expanded: "1e999999999" costs its eleven characters. */
 
@@ -8,8 +8,8 @@
 
 #include <stdint.h>
 
-/* Who says what a number is. All take a sign, digits with a point, an exponent, inf, infinity and
- * nan, in capitals too; none takes hexadecimal. */
+/* The rules by which a text is a number. All take a sign, digits with a point, an exponent, inf,
+ * infinity and nan, in capitals too; none takes hexadecimal. */
 enum number_grammar {
     NUMBER_PLAIN,   /* no more than that */
     NUMBER_FLOAT,   /* Python's float(): digits of all scripts, underscores between digits */

@@ -8,7 +8,7 @@ struct sets;
 
 #define SETS_NULL NULL
 
-/* Frees the sets; NULL is none. */
+/* Frees the sets; accepts NULL and returns NULL. */
 struct sets *sets_free(struct sets *sets);
 void sets_free_pointer(struct sets **sets);
 #define _cleanup_sets_ _cleanup_(sets_free_pointer)

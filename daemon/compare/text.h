@@ -31,12 +31,12 @@ struct lines {
 
 bool text_next_line(struct lines *lines, struct span *ret);
 
-/* Returns the bytes that the blank at AT takes, or 0: it is none. As Python's str.isspace(), which
- * knows those of Unicode. AT < END. */
+/* Returns the bytes of the blank at AT, or 0 if there is no blank. Knows the blanks of Unicode, as
+ * Python's str.isspace() does. AT < END. */
 size_t text_blank(const char *at, const char *end);
 
-/* Returns the bytes that the line break at AT takes, or 0: it is none. As Python's
- * str.splitlines(), which takes a carriage return with a line feed as one. AT < END. */
+/* Returns the bytes of the line break at AT, or 0 if there is none. Knows the breaks of Python's
+ * str.splitlines(), for which a carriage return and a line feed are one. AT < END. */
 size_t text_break(const char *at, const char *end);
 
 /* Returns TEXT without the blanks around it, as Python's str.strip(). */
@@ -48,6 +48,6 @@ bool text_token(struct span *rest, struct span *ret);
 /* Takes the next token of *rest between bytes of BLANKS. */
 bool text_token_between(struct span *rest, const char *blanks, struct span *ret);
 
-/* Returns the bytes of UTF-8 of the decimal digit at AT and its value, as Python's
- * unicodedata.decimal() in Unicode 14; 0: it is none. AT < END. */
+/* Returns the bytes of the decimal digit at AT in UTF-8, and its value as Python's
+ * unicodedata.decimal() gives it in Unicode 14; 0 if there is no digit. AT < END. */
 size_t text_digit(const char *at, const char *end, int *ret_value);

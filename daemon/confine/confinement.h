@@ -31,8 +31,8 @@ struct confinement {
     struct jailproc_config jail;  /* with an interpreter, if one can wait; points to the fields
                                      below */
     struct jailproc_config plain; /* without one */
-    bool is_lazy; /* no interpreter is started before a job wants one: that one can wait is assumed
-                   */
+    bool is_lazy; /* no interpreter is started before a job wants one; until then the daemon assumes
+                     that one can wait */
     struct zygote *zygote; /* of which jails with an interpreter are copies; NULL: they are
                               executed. What it does for jails is no part of what they share */
     struct string_list readable;

@@ -32,8 +32,9 @@ char **isolation_environment(const struct config *config);
 char **isolation_environment_free(char **environment); /* accepts NULL; returns NULL */
 
 /* Adds to RET the host paths that every job sees beyond the system's: those of [isolation]
- * readable, and behind them those of the languages' files, each once. Which of the latter the host
- * has is no part of it: to install a compiler changes no digest. 0 or -ENOMEM. */
+ * readable, and behind them those of the languages' files, each once. The list has the latter
+ * whether the host has them or not, so that installing a compiler does not change the digest. 0 or
+ * -ENOMEM. */
 int isolation_readable(const struct config *config, struct string_list *ret);
 
 /* Judges what PROBE has found against CONFIG and computes the digest, of which INTERPRETER_VERSION

@@ -26,13 +26,13 @@ struct surroundings {
 
 /* Reads the signs in the file system below ROOT ("" but in tests) and in two variables: CONTAINER,
  * as engines set it, and KUBERNETES, the service host of a cluster; each may be NULL. A sign that
- * cannot be read is none. */
+ * cannot be read counts as absent. */
 void surroundings_read(struct surroundings *ret, const char *root, const char *container,
                        const char *kubernetes);
 
-/* Says into RET what keeps the daemon from user namespaces, and what to do about it. */
+/* Writes into RET what keeps the daemon from user namespaces, and what to do about it. */
 void surroundings_explain_users(const struct surroundings *around, char *ret, size_t size);
 
-/* Says into RET why /proc cannot be mounted, and what to do about it, as a clause to be put behind
- * the error; the empty string if there is no sign. */
+/* Writes into RET why /proc cannot be mounted, and what to do about it, as a clause to append to
+ * the error; the empty string if there is no sign of a reason. */
 void surroundings_explain_proc(const struct surroundings *around, char *ret, size_t size);

@@ -10,10 +10,10 @@
  *      +----------------------------+
  *
  * Invariants (zygote.c asserts them):
- *  - There is a process in STARTING and READY, and none otherwise.
- *  - LOST is for good unless one zygote of this confinement has made a jail. What kept its
- * successor from starting may then have been a shortage: another one is started once a pause is
- * over, which doubles each time. */
+ *  - There is a process in STARTING and READY, and in no other state.
+ *  - LOST is final unless a zygote of this confinement has made a jail. In that case a shortage may
+ *    have kept its successor from starting, so another one is started after a pause, which doubles
+ *    each time. */
 
 #include "jailproc.h"
 
@@ -36,7 +36,7 @@ struct zygote {
     bool is_useful;                       /* it has made a jail */
     bool has_been_useful;                 /* one has */
     uint64_t pause_ms, again_ns;          /* LOST: the last pause, and when it is over */
-    bool has_died;                        /* one did: jails may live that nobody knows of */
+    bool has_died;                        /* one did: it may have left jails that are not known */
     bool is_interpreter_bad;              /* LOST: it started, its interpreter did not */
     char reason[ZYGOTE_REASON_MAX];       /* why the last one was lost */
     bool is_reason_told;

@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 
 /* What a job is granted beyond its own limit, since the rest of the account starts processes, too.
- * It is far more than that takes, and few enough for a host to get rid of. */
+ * It is far more than they need, and few enough for a host to get rid of. */
 #define ACCOUNT_MARGIN 1024
 
 struct account {

@@ -2,7 +2,7 @@
 #pragma once
 /* Patterns of file names, as of fnmatch(3) without flags: `*` stands for any bytes, slashes among
  * them, `?` for one byte, [a-z] and [!a-z] for one byte of a set or not of it, and a backslash
- * takes the meaning from the character behind it.
+ * makes the next character stand for itself.
  *
  * A client chooses the pattern and a job the name. So matching takes no memory, and no more time
  * than the product of their lengths, which fnmatch() does not promise. */

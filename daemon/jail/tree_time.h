@@ -15,8 +15,8 @@ struct tree_time {
     uint64_t usual_wait_ns; /* how long such a thread has waited as a rule before it ran */
 };
 
-/* A child that is not of the job, though some of its children are: neither its own time counts, nor
- * what children had used that it waited for before the job. */
+/* A child that does not belong to the job, although some of its children do. Neither its own time
+ * counts, nor the time of children that it had waited for before the job. */
 struct tree_time_except {
     pid_t pid;           /* 0: there is none */
     uint64_t earlier_ns; /* CPU time of those children */
@@ -24,7 +24,7 @@ struct tree_time_except {
 
 /* Sums up all descendants of this process but EXCEPT, whatever session they have moved to, from
  * PROC: a directory that hides no process, or -1 for /proc. The kernel does not tell how long
- * threads waited that are gone. A negative errno if PROC cannot be read. */
+ * ended threads had waited. A negative errno if PROC cannot be read. */
 int tree_time_read(int proc, struct tree_time_except except, struct tree_time *ret);
 
 /* Does the same for a job that started ELAPSED_NS ago. The kernel counts a wait when it is over. So

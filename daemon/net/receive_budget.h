@@ -8,13 +8,13 @@
  * times as much as is left for others, and a connection three times as much as is left for its
  * user, so that one who comes later always finds some. What gets no more waits in line, unread.
  *
- * Frames that all wait for each other's memory would wait for ever. So one share at a time, the
- * guest, gets the whole of its frame, beyond the budget. And while somebody waits, those
- * who have a share and send too little lose it, one after the other: `lost` is called for them.
+ * If all frames waited for each other's memory, they would wait for ever. So one share at a time,
+ * the guest, may receive its whole frame, even beyond the budget. And while a share waits, those
+ * that send too little lose their shares, one after the other: `lost` is called for them.
  *
- * Invariants: `reserved` is the sum of all shares, and a user's `received` that of his; a share is
- * in `waiting` exactly while is_waiting, and in `holders` exactly while it has bytes. The timer
- * runs while somebody waits. */
+ * Invariants: `reserved` is the sum of all shares, and a user's `received` that of the user's
+ * shares; a share is in `waiting` exactly while is_waiting, and in `holders` exactly while it has
+ * bytes. The timer runs while somebody waits. */
 
 #include "users.h"
 

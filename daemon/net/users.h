@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* The users who are connected, by uid: what the connections of one share.
+/* Keeps, for each uid that is connected, what its connections share.
  *
- * Invariant: a user is in the table exactly while he has connections. */
+ * Invariant: a user is in the table exactly while at least one of the user's connections is open.
+ */
 
 #include "daemon/pool/queue.h"
 
@@ -16,7 +17,7 @@ struct user {
     uid_t uid;
     size_t connections;
     struct queue_user queue;
-    size_t received; /* bytes of his shares of the receive budget */
+    size_t received; /* bytes of the user's shares of the receive budget */
     LIST_ENTRY(user) link;
 };
 

@@ -12,6 +12,7 @@ from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "tests"))
 import check_includes  # noqa: E402
+import limit_table  # noqa: E402
 import schema_check  # noqa: E402
 import security_check  # noqa: E402
 import tidy  # noqa: E402
@@ -141,6 +142,57 @@ def test_a_message_that_breaks_its_schema_is_refused():
     ):
         with pytest.raises(schema_check.SchemaError):
             schema_check.validate(message, direction)
+
+
+# What belongs to a kind of job
+
+
+KIND_FILES = [
+    "proto/jobspec.h",
+    "proto/schema/kinds.schema.json",
+    "proto/protocol.md",
+    "conf/rubricd.conf",
+    "README.md",
+    "tests/integration/test_sandbox.py",
+]
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "faults"),
+    [
+        ("proto/schema/kinds.schema.json", '"sandbox"', '"box"', [
+            "kinds.schema.json has the kinds of JOB_KINDS under name",
+            "kinds.schema.json has the kinds of JOB_KINDS under job",
+            "kinds.schema.json has the kinds of JOB_KINDS under limits",
+            "kinds.schema.json has the kinds of JOB_KINDS under counts",
+        ]),
+        ("conf/rubricd.conf", "\n[sandbox]\n", "\n[box]\n", ["conf/rubricd.conf has the section [sandbox]"]),
+        ("proto/protocol.md", "## Jobs of kind `sandbox`", "## Sandbox", [
+            "proto/protocol.md has a section on kind sandbox"
+        ]),
+        ("README.md", "- `sandbox`:", "- sandbox:", ["README.md lists the kind sandbox"]),
+        ("tests/integration/test_sandbox.py", "def test_", "def ", ["tests/integration/test_sandbox.py is there"]),
+    ],
+)  # fmt: skip
+def test_what_a_kind_of_job_lacks_is_named(tmp_path, file, old, new, faults):
+    def copy(name):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+
+    for kind in limit_table.KINDS:
+        copy(f"tests/integration/test_{kind}.py")
+    for name in KIND_FILES:
+        copy(name)
+    assert all(good for _, good in schema_check.check_kinds(tmp_path))
+    text = (tmp_path / file).read_text()
+    assert old in text
+    (tmp_path / file).write_text(text.replace(old, new))
+    assert [what for what, good in schema_check.check_kinds(tmp_path) if not good] == faults
+
+
+def test_no_room_is_listed_twice():
+    for program in check_includes.PROGRAMS:
+        assert len(program) == len({*program})
 
 
 # The table of packaging/check
