@@ -81,3 +81,21 @@ int job_decode_limits(const json_t *object, const struct request_policy *policy,
     }
     return 0;
 }
+
+int job_decode_strings(const json_t *array, const char *parent, char ***ret, struct fault *fault)
+{
+    size_t n = json_array_size(array);
+    *ret = calloc(n + 1, sizeof(**ret)); /* the caller owns it, on failure too */
+    if (!*ret)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++) {
+        char path[FIELD_PATH_MAX];
+        (void)snprintf(path, sizeof(path), "%s[%zu]", parent, i);
+        int r = field_check_type(json_array_get(array, i), FIELD_TEXT, path, fault);
+        if (r == 0)
+            r = job_copy_text(json_array_get(array, i), &(*ret)[i]);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}

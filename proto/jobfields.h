@@ -35,6 +35,10 @@ int job_copy_text(const json_t *value, char **ret);
 /* Copies a string; 0 or -ENOMEM. */
 int job_copy_string(const json_t *value, struct bytes *ret);
 
+/* Decodes an array of strings without NUL into *RET, a NULL-terminated list that is the caller's to
+ * free, on failure too. PATH is for FAULT. 0, -EINVAL or -ENOMEM. */
+int job_decode_strings(const json_t *array, const char *path, char ***ret, struct fault *fault);
+
 /* Decodes a limit as requests give it (times in seconds) into milliseconds, bytes or a number, and
  * checks it against its ceiling; PATH is for FAULT. 0 or -EINVAL. */
 int job_decode_limit(const json_t *value, enum limit limit, const struct limits *ceilings,

@@ -203,3 +203,18 @@ int job_decode_files(const json_t *object, const char *path, struct sandbox_file
     }
     return check_names(*files, *count, path, fault);
 }
+
+int job_decode_collect(const json_t *array, char ***ret, struct fault *fault)
+{
+    size_t n = json_array_size(array);
+    if (n > SANDBOX_COLLECT_MAX)
+        return fault_set(fault, "job.collect: %zu names, more than %d", n, SANDBOX_COLLECT_MAX);
+    int r = job_decode_strings(array, "job.collect", ret, fault);
+    for (size_t i = 0; r == 0 && i < n; i++)
+        if (!job_is_file_name((*ret)[i]))
+            r = fault_set(fault,
+                          "job.collect[%zu]: expected a relative name or pattern without empty, . "
+                          "and .. parts, at most %d bytes, %d in a part",
+                          i, SANDBOX_NAME_MAX, SANDBOX_COMPONENT_MAX);
+    return r;
+}

@@ -19,6 +19,11 @@ int job_decode_content(const json_t *value, const char *path, struct bytes *ret,
 int job_decode_files(const json_t *object, const char *path, struct sandbox_file **files,
                      size_t *count, struct fault *fault);
 
+/* Decodes the field `collect`: names and patterns of files that come back. *RET is a
+ * NULL-terminated list that is the caller's to free, on failure too. 0, -EINVAL with FAULT, or
+ * -ENOMEM. */
+int job_decode_collect(const json_t *array, char ***ret, struct fault *fault);
+
 /* Tells whether NAME is relative, in normal form, and within the bounds of a path and its parts. */
 bool job_is_file_name(const char *name);
 

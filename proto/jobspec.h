@@ -133,10 +133,12 @@ struct code_exec_spec {
 #define PROGRAM_TEST_NAME_MAX 255 /* bytes */
 #define PROGRAM_ARGV_MAX 32       /* arguments of one test */
 #define PROGRAM_STRINGS_MAX 8192  /* bytes of them, each with its NUL */
-#define PROGRAM_LANGUAGE_MAX 64   /* bytes of a language's name */
-#define PROGRAM_COMPARE_MAX 128   /* bytes of a comparer with its tolerances */
-#define PROGRAM_CALL_MAX 255      /* bytes of a function's name */
-#define PROGRAM_DIGEST_SIZE 72    /* "sha256:", 64 digits and a NUL */
+#define PROGRAM_COLLECT_STRINGS_MAX \
+    (24u << 10)                 /* bytes of the names to collect, each with its NUL */
+#define PROGRAM_LANGUAGE_MAX 64 /* bytes of a language's name */
+#define PROGRAM_COMPARE_MAX 128 /* bytes of a comparer with its tolerances */
+#define PROGRAM_CALL_MAX 255    /* bytes of a function's name */
+#define PROGRAM_DIGEST_SIZE 72  /* "sha256:", 64 digits and a NUL */
 
 struct program_test {
     struct bytes input; /* its stdin; of a call: the arguments, an array as JSON text */
@@ -179,9 +181,10 @@ struct program_spec {
     bool all;      /* run all tests, also behind one that did not pass */
     char *call;    /* name of the function; NULL: the program is run */
     struct program_helper *checker, *interactor; /* NULL: none; not both */
-    struct limits defaults;                      /* of jobs that set no limits */
-    unsigned limits_given;                       /* 1u << enum limit: the request sets it */
-    struct limits compile_limits;                /* 0 where the request sets none */
+    char **collect; /* of the work directory of a test: as in struct sandbox_spec; or NULL */
+    struct limits defaults;       /* of jobs that set no limits */
+    unsigned limits_given;        /* 1u << enum limit: the request sets it */
+    struct limits compile_limits; /* 0 where the request sets none */
 };
 
 #define JOB_PRIORITY_MAX 10

@@ -27,6 +27,9 @@ static void free_spec(struct job_spec *job)
     spec->tests = program_tests_unref(spec->tests);
     free(spec->compare);
     free(spec->call);
+    for (char **name = spec->collect; name && *name; name++)
+        free(*name);
+    free(spec->collect);
     free_helper(spec->checker);
     free_helper(spec->interactor);
 }
@@ -43,13 +46,21 @@ static size_t measure_helper(const struct program_helper *helper)
                   : 0;
 }
 
+static size_t strings_length(char *const *strings)
+{
+    size_t length = 0;
+    for (char *const *item = strings; item && *item; item++)
+        length += strlen(*item) + 1;
+    return length;
+}
+
 /* Tests that were put are counted where they are kept. */
 static size_t measure(const struct job_spec *job)
 {
     const struct program_spec *spec = &job->program;
     size_t size = spec->text.length + spec->prelude.length + text_length(spec->language) +
                   text_length(spec->compare) + text_length(spec->call) +
-                  job_files_size(spec->files, spec->file_count);
+                  strings_length(spec->collect) + job_files_size(spec->files, spec->file_count);
     if (spec->tests && !*spec->digest)
         size += spec->tests->size;
     return size + measure_helper(spec->checker) + measure_helper(spec->interactor);
@@ -203,6 +214,20 @@ static int decode_interactor(const json_t *object, struct program_spec *spec, st
     return decode_helper(object, "interactor", &spec->interactor, fault);
 }
 
+/* The files are those of one test; which, its kind says (daemon/kinds/program.h). */
+static int decode_collect(const json_t *array, struct program_spec *spec, struct fault *fault)
+{
+    if (spec->interactor)
+        return fault_set(fault,
+                         "job.collect: a job with an interactor has no files that come back");
+    int r = job_decode_collect(array, &spec->collect, fault);
+    size_t length = r < 0 ? 0 : strings_length(spec->collect);
+    if (length > PROGRAM_COLLECT_STRINGS_MAX)
+        return fault_set(fault, "job.collect: %zu bytes, more than %u", length,
+                         PROGRAM_COLLECT_STRINGS_MAX);
+    return r;
+}
+
 static int decode_compile_limits(const json_t *object, const struct limits *ceilings,
                                  struct limits *ret, struct fault *fault)
 {
@@ -245,6 +270,7 @@ enum {
     PROGRAM_CALL,
     PROGRAM_CHECKER,
     PROGRAM_INTERACTOR,
+    PROGRAM_COLLECT,
     PROGRAM_COMPILE_LIMITS,
     PROGRAM_FIELDS,
 };
@@ -262,6 +288,7 @@ static const struct field program_fields[PROGRAM_FIELDS] = {
     [PROGRAM_CALL] = {"call", FIELD_TEXT, FIELD_NULLABLE},
     [PROGRAM_CHECKER] = {"checker", FIELD_OBJECT, FIELD_NULLABLE},
     [PROGRAM_INTERACTOR] = {"interactor", FIELD_OBJECT, FIELD_NULLABLE},
+    [PROGRAM_COLLECT] = {"collect", FIELD_ARRAY, FIELD_NULLABLE},
     [PROGRAM_COMPILE_LIMITS] = {"compile_limits", FIELD_OBJECT, FIELD_NULLABLE},
 };
 _Static_assert(PROGRAM_FIELDS <= JOB_FIELDS_MAX, "JOB_FIELDS_MAX");
@@ -278,6 +305,8 @@ static int decode_judging(const json_t *const values[], const struct request_pol
         r = decode_checker(values[PROGRAM_CHECKER], spec, fault);
     if (r == 0 && values[PROGRAM_INTERACTOR])
         r = decode_interactor(values[PROGRAM_INTERACTOR], spec, fault);
+    if (r == 0 && values[PROGRAM_COLLECT])
+        r = decode_collect(values[PROGRAM_COLLECT], spec, fault);
     return r;
 }
 

@@ -67,31 +67,12 @@ static size_t measure(const struct job_spec *job)
 
 /* --- the program -------------------------------------------------------------------------- */
 
-int sandbox_decode_strings(const json_t *array, const char *parent, char ***ret,
-                           struct fault *fault)
-{
-    size_t n = json_array_size(array);
-    *ret = calloc(n + 1, sizeof(**ret)); /* the spec owns it, on failure too */
-    if (!*ret)
-        return -ENOMEM;
-    for (size_t i = 0; i < n; i++) {
-        char path[FIELD_PATH_MAX];
-        (void)snprintf(path, sizeof(path), "%s[%zu]", parent, i);
-        int r = field_check_type(json_array_get(array, i), FIELD_TEXT, path, fault);
-        if (r == 0)
-            r = job_copy_text(json_array_get(array, i), &(*ret)[i]);
-        if (r < 0)
-            return r;
-    }
-    return 0;
-}
-
 int sandbox_decode_argv(const json_t *array, const char *path, char ***ret, struct fault *fault)
 {
     size_t n = json_array_size(array);
     if (n == 0 || n > SANDBOX_ARGV_MAX)
         return fault_set(fault, "%s: expected 1 to %d strings, got %zu", path, SANDBOX_ARGV_MAX, n);
-    int r = sandbox_decode_strings(array, path, ret, fault);
+    int r = job_decode_strings(array, path, ret, fault);
     if (r < 0)
         return r;
     const char *program = json_string_value(json_array_get(array, 0));
@@ -241,7 +222,7 @@ static int decode_readable(const json_t *array, struct sandbox_spec *spec, struc
     size_t n = json_array_size(array);
     if (n > SANDBOX_READABLE_MAX)
         return fault_set(fault, "job.readable: %zu paths, more than %d", n, SANDBOX_READABLE_MAX);
-    int r = sandbox_decode_strings(array, "job.readable", &spec->readable, fault);
+    int r = job_decode_strings(array, "job.readable", &spec->readable, fault);
     for (size_t i = 0; r == 0 && i < n; i++)
         if (!is_absolute_path(json_string_value(json_array_get(array, i))))
             r = fault_set(fault,
@@ -318,7 +299,7 @@ static int decode_sandbox(const json_t *const values[], const struct request_pol
     if (r == 0 && values[SANDBOX_FIELD_ENV])
         r = decode_env(values[SANDBOX_FIELD_ENV], policy, sandbox, fault);
     if (r == 0 && values[SANDBOX_FIELD_COLLECT])
-        r = sandbox_decode_collect(values[SANDBOX_FIELD_COLLECT], sandbox, fault);
+        r = job_decode_collect(values[SANDBOX_FIELD_COLLECT], &sandbox->collect, fault);
     if (r == 0)
         r = check_strings(sandbox, fault);
     if (r == 0 && values[SANDBOX_FIELD_READABLE])

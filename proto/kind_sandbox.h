@@ -7,15 +7,9 @@
 
 #include "jobfields.h"
 
-/* An array of strings without NUL. */
-int sandbox_decode_strings(const json_t *array, const char *path, char ***ret, struct fault *fault);
-
 /* The words of a program, which is an absolute path. */
 int sandbox_decode_argv(const json_t *array, const char *path, char ***ret, struct fault *fault);
 
 /* The field `steps`. The limits of SPEC are set; a step's begin with these. */
 int sandbox_decode_steps(const json_t *array, const struct request_policy *policy,
                          struct job_spec *spec, struct fault *fault);
-
-/* The field `collect`. */
-int sandbox_decode_collect(const json_t *array, struct sandbox_spec *spec, struct fault *fault);

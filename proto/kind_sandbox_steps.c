@@ -84,20 +84,3 @@ int sandbox_decode_steps(const json_t *array, const struct request_policy *polic
     }
     return r;
 }
-
-/* --- collect ------------------------------------------------------------------------------ */
-
-int sandbox_decode_collect(const json_t *array, struct sandbox_spec *spec, struct fault *fault)
-{
-    size_t n = json_array_size(array);
-    if (n > SANDBOX_COLLECT_MAX)
-        return fault_set(fault, "job.collect: %zu names, more than %d", n, SANDBOX_COLLECT_MAX);
-    int r = sandbox_decode_strings(array, "job.collect", &spec->collect, fault);
-    for (size_t i = 0; r == 0 && i < n; i++)
-        if (!job_is_file_name(spec->collect[i]))
-            r = fault_set(fault,
-                          "job.collect[%zu]: expected a relative name or pattern without empty, . "
-                          "and .. parts, at most %d bytes, %d in a part",
-                          i, SANDBOX_NAME_MAX, SANDBOX_COMPONENT_MAX);
-    return r;
-}

@@ -199,6 +199,23 @@ int program_tests_decode(const json_t *array, const char *path, const struct lim
     return 0;
 }
 
+int program_tests_append(struct program_tests *tests, struct program_tests *take_part)
+{
+    assert(take_part->references == 1 && !take_part->charged);
+    assert(tests->is_call == take_part->is_call);
+    size_t count = tests->count + take_part->count;
+    struct program_test *all = reallocarray(tests->test, count, sizeof(*all));
+    if (!all)
+        return -ENOMEM;
+    memcpy(all + tests->count, take_part->test, take_part->count * sizeof(*all));
+    tests->test = all;
+    tests->count = count;
+    tests->size += take_part->size - sizeof(*take_part);
+    take_part->count = 0; /* they are the others' now */
+    program_tests_unref(take_part);
+    return 0;
+}
+
 int program_tests_check_call(const struct program_tests *tests, bool is_call, struct fault *fault)
 {
     if (is_call && !tests->is_call)
@@ -228,4 +245,27 @@ void program_digest(const char *text, size_t n, char ret[PROGRAM_DIGEST_SIZE])
     SHA256Update(&context, (const uint8_t *)text, n);
     memcpy(ret, DIGEST_PREFIX, sizeof(DIGEST_PREFIX));
     (void)SHA256End(&context, ret + strlen(DIGEST_PREFIX));
+}
+
+void program_digest_add(struct program_digest *digest, const struct bytes *text)
+{
+    assert(text->length > strlen("[]"));
+    if (!digest->has_begun)
+        SHA256Init(&digest->context);
+    SHA256Update(&digest->context, (const uint8_t *)(digest->has_begun ? "," : "["), 1);
+    SHA256Update(&digest->context, (const uint8_t *)text->data + 1, text->length - strlen("[]"));
+    digest->has_begun = true;
+}
+
+void program_digest_end(struct program_digest *digest, char ret[PROGRAM_DIGEST_SIZE])
+{
+    assert(digest->has_begun);
+    SHA256Update(&digest->context, (const uint8_t *)"]", 1);
+    memcpy(ret, DIGEST_PREFIX, sizeof(DIGEST_PREFIX));
+    (void)SHA256End(&digest->context, ret + strlen(DIGEST_PREFIX));
+}
+
+int program_digest_refuse(const char *found, struct fault *fault)
+{
+    return fault_set(fault, "digest: that of the tests, as JSON without white space, is %s", found);
 }

@@ -275,14 +275,17 @@ int reply_pong(struct bytes *ret)
     return consume_print(json_pack("{s:s}", "type", "pong"), ret);
 }
 
-int reply_stored(const struct bytes *id, const char *digest, size_t count, size_t bytes,
-                 struct bytes *ret)
+int reply_stored(const struct reply_stored *stored, struct bytes *ret)
 {
     struct printer printer = PRINTER_NULL;
-    print_head(&printer, "stored", id->data ? id : NULL, 0);
-    name_word(&printer, "digest", digest);
-    name_integer(&printer, "tests", (int64_t)count);
-    name_integer(&printer, "bytes", (int64_t)bytes);
+    print_head(&printer, "stored", stored->id->data ? stored->id : NULL, 0);
+    name_word(&printer, "digest", stored->digest);
+    name_integer(&printer, "tests", (int64_t)stored->count);
+    name_integer(&printer, "bytes", (int64_t)stored->bytes);
+    if (stored->parts > 0) {
+        name_integer(&printer, "part", (int64_t)stored->part);
+        name_integer(&printer, "parts", (int64_t)stored->parts);
+    }
     printer_close(&printer);
     return printer_finish(&printer, ret);
 }

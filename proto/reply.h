@@ -144,9 +144,15 @@ int reply_hello(const struct reply_hello *hello, struct bytes *ret);
 
 int reply_pong(struct bytes *ret);
 
-/* COUNT tests of BYTES are kept as DIGEST. Leaves out the id if its data is NULL. */
-int reply_stored(const struct bytes *id, const char *digest, size_t count, size_t bytes,
-                 struct bytes *ret);
+/* Of tests that came in parts, what there is of them so far. */
+struct reply_stored {
+    const struct bytes *id; /* data NULL: none */
+    const char *digest;
+    size_t count, bytes;  /* of the tests */
+    unsigned part, parts; /* 0: they came in one piece */
+};
+
+int reply_stored(const struct reply_stored *stored, struct bytes *ret);
 
 struct reply_reloaded {
     uint64_t generation;

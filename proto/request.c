@@ -18,6 +18,7 @@ void request_deinit(struct request *request)
     bytes_deinit(&request->id);
     request->job = job_spec_free(request->job);
     request->tests = program_tests_unref(request->tests);
+    bytes_deinit(&request->text);
 }
 
 /* --- submit ------------------------------------------------------------------------------- */
@@ -120,21 +121,29 @@ static int copy_text(const json_t *value, const struct json_places *places, stru
 }
 
 /* A digest that does not fit its tests is a mistake that later jobs would be judged by. */
-static int check_digest(const json_t *digest, const json_t *tests, const struct json_places *places,
-                        char ret[PROGRAM_DIGEST_SIZE], struct fault *fault)
+static int check_digest(struct request *request, struct fault *fault)
 {
-    _cleanup_bytes_ struct bytes text = BYTES_NULL;
     char found[PROGRAM_DIGEST_SIZE];
-    int r = program_digest_check(json_string_value(digest), "digest", fault);
-    if (r == 0)
-        r = copy_text(tests, places, &text);
-    if (r < 0)
-        return r;
-    program_digest(text.data, text.length, found);
-    if (strcmp(found, json_string_value(digest)) != 0)
-        return fault_set(fault, "digest: that of the tests, as JSON without white space, is %s",
-                         found);
-    memcpy(ret, found, PROGRAM_DIGEST_SIZE);
+    program_digest(request->text.data, request->text.length, found);
+    bytes_deinit(&request->text);
+    return strcmp(found, request->digest) == 0 ? 0 : program_digest_refuse(found, fault);
+}
+
+/* Decodes which part of how many the tests are. */
+static int decode_part(const json_t *part, const json_t *parts, struct request *request,
+                       struct fault *fault)
+{
+    json_int_t number = json_integer_value(part), count = json_integer_value(parts);
+    if (!part != !parts)
+        return fault_set(fault, "put: part and parts go together");
+    if (!part)
+        return 0;
+    if (count < 1 || count > PROGRAM_TESTS_MAX)
+        return fault_set(fault, "parts: expected 1 to %d", PROGRAM_TESTS_MAX);
+    if (number < 1 || number > count)
+        return fault_set(fault, "part: expected 1 to %d, the number of parts", (int)count);
+    request->part = (unsigned)number;
+    request->parts = (unsigned)count;
     return 0;
 }
 
@@ -142,11 +151,13 @@ static int decode_put(const json_t *message, const struct request_policy *policy
                       const struct json_places *places, struct request *request,
                       struct fault *fault)
 {
-    enum { TYPE, ID, DIGEST, TESTS, FIELDS };
+    enum { TYPE, ID, DIGEST, PART, PARTS, TESTS, FIELDS };
     static const struct field table[FIELDS] = {
         [TYPE] = {"type", FIELD_TEXT, FIELD_REQUIRED},
         [ID] = {"id", FIELD_STRING, FIELD_OPTIONAL},
         [DIGEST] = {"digest", FIELD_TEXT, FIELD_REQUIRED},
+        [PART] = {"part", FIELD_INTEGER, FIELD_OPTIONAL},
+        [PARTS] = {"parts", FIELD_INTEGER, FIELD_OPTIONAL},
         [TESTS] = {"tests", FIELD_ARRAY, FIELD_REQUIRED},
     };
     const json_t *values[FIELDS];
@@ -154,7 +165,16 @@ static int decode_put(const json_t *message, const struct request_policy *policy
     if (r == 0 && values[ID])
         r = decode_id(values[ID], &request->id, fault);
     if (r == 0)
-        r = check_digest(values[DIGEST], values[TESTS], places, request->digest, fault);
+        r = decode_part(values[PART], values[PARTS], request, fault);
+    if (r == 0)
+        r = program_digest_check(json_string_value(values[DIGEST]), "digest", fault);
+    if (r == 0)
+        r = copy_text(values[TESTS], places, &request->text);
+    if (r < 0)
+        return r;
+    memcpy(request->digest, json_string_value(values[DIGEST]), PROGRAM_DIGEST_SIZE);
+    if (request->parts == 0)
+        r = check_digest(request, fault);
     if (r == 0)
         r = program_tests_decode(values[TESTS], "tests", &policy->ceilings[JOB_PROGRAM],
                                  &request->tests, fault);

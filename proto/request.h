@@ -31,7 +31,9 @@ struct request {
     uint64_t job_no;                  /* cancel; 0 if absent */
     struct job_spec *job;             /* submit */
     struct program_tests *tests;      /* put; a reference */
-    char digest[PROGRAM_DIGEST_SIZE]; /* put: of the tests */
+    char digest[PROGRAM_DIGEST_SIZE]; /* put: of all the tests */
+    unsigned part, parts;             /* put: which of how many parts `tests` is; 0: it is all */
+    struct bytes text;                /* put: of a part, as compact JSON; data NULL without parts */
 };
 
 #define REQUEST_NULL         \

@@ -6,6 +6,10 @@
 
 #include <string.h>
 
+/* A job is sent again at once so often because the daemon has dropped its tests; then after a
+ * while, as after any error. */
+#define TIMES_LOST_MAX 3
+
 static void count(struct engine *engine, const struct message *message)
 {
     if (message->type == MESSAGE_RESULT) {
@@ -133,6 +137,43 @@ static void conclude_job(struct engine *engine, struct message *message, struct 
         engine_check_failures(engine, job, is_result ? "did not pass" : "ended in an error");
 }
 
+/* Makes MESSAGE, with which the daemon says that it lacks the tests of a job, the ERROR with which
+ * it refused them. */
+static int blame_tests(struct engine *engine, json_t *error, struct message *message)
+{
+    _cleanup_bytes_ struct bytes payload = BYTES_NULL;
+    struct message blamed = MESSAGE_NULL;
+    struct fault fault = FAULT_NULL;
+    _cleanup_json_ json_t *object = json_copy(message->object);
+    static const char *const names[] = {"code", "message", "retriable"};
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (json_object_set(object, names[i], json_object_get(error, names[i])) < 0)
+            return -ENOMEM;
+    if (json_print(object, &payload) < 0 ||
+        message_decode(&payload, &engine->session.tail, &blamed, &fault) < 0)
+        return -ENOMEM;
+    message_deinit(message);
+    *message = blamed;
+    return 0;
+}
+
+/* Sends JOB again, with its tests, if the daemon has dropped those meanwhile. Returns whether it
+ * does. */
+static bool is_sent_with_tests(struct engine *engine, struct pending_job *job,
+                               struct message *message)
+{
+    _cleanup_json_ json_t *refusal = NULL;
+    bool were_lost = puts_were_lost(&engine->puts, &job->tests, message, &refusal);
+    if (refusal && blame_tests(engine, refusal, message) < 0)
+        engine_complain(engine, "out of memory");
+    if (!were_lost || job->times_lost == TIMES_LOST_MAX || job->state == PENDING_WITHDRAWN ||
+        !engine_submits(engine))
+        return false;
+    job->times_lost++;
+    engine_submit_again(engine, job);
+    return true;
+}
+
 static void take_answer(struct engine *engine, struct message *message)
 {
     struct pending_job *job = job_of(engine, message);
@@ -141,7 +182,7 @@ static void take_answer(struct engine *engine, struct message *message)
         take_unexpected(engine, message);
         return;
     }
-    if (is_put_off(engine, message))
+    if (is_put_off(engine, message) || is_sent_with_tests(engine, job, message))
         return;
     if (message->type == MESSAGE_RESULT)
         engine->cost_usd += message_score(message).cost_usd;
@@ -213,6 +254,8 @@ static void take_started(struct engine *engine, const struct message *message)
 
 static void take_message(struct engine *engine, struct message *message)
 {
+    if (puts_take_answer(&engine->puts, message))
+        return;
     if (message->type == MESSAGE_RESULT || message->type == MESSAGE_ERROR) {
         take_answer(engine, message);
     } else if (message->type == MESSAGE_STARTED) {

@@ -300,6 +300,7 @@ void engine_deinit(struct engine *engine)
 {
     output_close(&engine->output);
     pending_deinit(&engine->pending);
+    puts_deinit(&engine->puts);
     ledger_deinit(&engine->ledger);
     summary_deinit(&engine->summary);
     session_deinit(&engine->session);

@@ -112,6 +112,7 @@ struct engine {
     struct interrupt interrupt;
     struct output output;
     struct pending pending;
+    struct puts puts; /* of the session */
     struct ledger ledger;
     struct summary summary;
     struct flakiness *flakiness; /* borrowed; NULL: not wanted */

@@ -14,6 +14,7 @@ void submission_deinit(struct submission *submission)
 {
     bytes_deinit(&submission->id);
     bytes_deinit(&submission->payload);
+    tests_deinit(&submission->tests);
     json_decref(submission->run);
     submission->run = NULL;
 }
@@ -116,7 +117,12 @@ int jobline_from_object(json_t *job, const struct bytes *default_id,
         return fault_set(fault, "nested deeper than %d levels", JSON_DEPTH_MAX - 1);
 
     submission.run = runinfo_make(job, &submission.id);
-    if (!submission.run || print_submit(&submission.id, job, &submission.payload) < 0)
+    if (!submission.run)
+        return -ENOMEM;
+    r = tests_take(job, policy->max_frame, &submission.tests, fault);
+    if (r < 0)
+        return r;
+    if (print_submit(&submission.id, job, &submission.payload) < 0)
         return -ENOMEM;
     if (submission.payload.length > policy->max_frame) {
         (void)fault_set(fault, "too large: %zu bytes; the daemon takes at most %zu",

@@ -2,6 +2,8 @@
 #pragma once
 /* Turns a job as people write it (the job's fields, and `id` among them) into a submit message. */
 
+#include "puts.h"
+
 #include "proto/lenient.h"
 
 #include <sys/types.h>
@@ -14,7 +16,8 @@ struct jobline_policy {
 struct submission {
     struct bytes id;
     struct bytes payload;
-    json_t *run; /* `run` of its line of results: see runinfo.h */
+    struct tests tests; /* that have to be put before it */
+    json_t *run;        /* `run` of its line of results: see runinfo.h */
 };
 
 #define SUBMISSION_NULL       \

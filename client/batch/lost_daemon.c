@@ -41,6 +41,7 @@ static void drop_withdrawn(struct engine *engine)
 void engine_lose_connection(struct engine *engine, const char *why)
 {
     drop_withdrawn(engine);
+    puts_deinit(&engine->puts); /* they went with the connection */
     engine->unread = engine->doubtful = 0;
     size_t n = pending_count(&engine->pending);
     if (!engine_waits_for_daemon(engine) || (n == 0 && engine->phase != PHASE_SUBMITTING)) {

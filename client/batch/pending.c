@@ -13,6 +13,7 @@ void pending_job_free(struct pending_job *job)
         return;
     bytes_deinit(&job->id);
     bytes_deinit(&job->payload);
+    tests_deinit(&job->tests);
     json_decref(job->note);
     json_decref(job->run);
     free(job);
@@ -116,7 +117,7 @@ static int grow(struct pending *pending)
 }
 
 int pending_add(struct pending *pending, struct bytes *take_id, struct bytes *take_payload,
-                json_t *note, json_t *run, int64_t now)
+                struct tests *take_tests, json_t *note, json_t *run, int64_t now)
 {
     if (pending_find(pending, take_id->data, take_id->length))
         return -EEXIST;
@@ -136,6 +137,7 @@ int pending_add(struct pending *pending, struct bytes *take_id, struct bytes *ta
     *job = (struct pending_job){
         .id = TAKE_STRUCT(*take_id, BYTES_NULL),
         .payload = TAKE_STRUCT(*take_payload, BYTES_NULL),
+        .tests = TAKE_STRUCT(*take_tests, TESTS_NULL),
         .note = json_incref(note),
         .run = json_incref(run),
         .since_ms = now,

@@ -6,6 +6,8 @@
  * Invariants: pending_enter(), pending_add() and pending_take() alone change a job's state, all by
  * one function that asserts the transition; counts[] holds the number of jobs in each state. */
 
+#include "puts.h"
+
 #include "proto/json.h"
 
 #include <stdio.h>
@@ -23,8 +25,10 @@ enum pending_state {
 struct pending_job {
     struct bytes id;
     struct bytes payload;
-    json_t *note; /* may be NULL */
-    json_t *run;  /* may be NULL */
+    struct tests tests;  /* that have to be put before it */
+    unsigned times_lost; /* the daemon had dropped them */
+    json_t *note;        /* may be NULL */
+    json_t *run;         /* may be NULL */
     enum pending_state state;
     int64_t since_ms; /* when it entered its state */
     int64_t due_ms;   /* of PENDING_WAITING */
@@ -60,11 +64,11 @@ bool pending_is_in_flight(const struct pending_job *job);
 /* Counts the jobs that the daemon has. */
 size_t pending_in_flight(const struct pending *pending);
 
-/* Adds a job that is queued since NOW. Takes over *ID and *PAYLOAD, which is JSON, and adds a
- * reference to NOTE and RUN, which may be NULL. Returns 0; on -EEXIST (ID is in the set) and
+/* Adds a job that is queued since NOW. Takes over *ID, *PAYLOAD, which is JSON, and *TESTS, and
+ * adds a reference to NOTE and RUN, which may be NULL. Returns 0; on -EEXIST (ID is in the set) and
  * -ENOMEM the caller keeps everything. */
 int pending_add(struct pending *pending, struct bytes *take_id, struct bytes *take_payload,
-                json_t *note, json_t *run, int64_t now);
+                struct tests *take_tests, json_t *note, json_t *run, int64_t now);
 
 /* Returns NULL if no job has this id. */
 struct pending_job *pending_find(const struct pending *pending, const char *id, size_t n);

@@ -17,9 +17,16 @@ static void refuse_input(struct engine *engine, const char *why)
     engine_note_unusable(engine, 1);
 }
 
+/* Sends a job, and its tests before it if the daemon does not have them. */
+static int send_job(struct engine *engine, const struct tests *tests, const struct bytes *payload)
+{
+    int r = puts_send(&engine->puts, &engine->session, tests);
+    return r < 0 ? r : session_send(&engine->session, payload->data, payload->length);
+}
+
 void engine_submit_again(struct engine *engine, struct pending_job *job)
 {
-    int r = session_send(&engine->session, job->payload.data, job->payload.length);
+    int r = send_job(engine, &job->tests, &job->payload);
     if (r < 0)
         engine_complain(engine, "cannot submit job %s again: %s", job->id.data, strerror(-r));
     pending_enter(&engine->pending, job, PENDING_QUEUED, monotonic_ms());
@@ -53,10 +60,10 @@ static int submit(struct engine *engine, struct engine_job *job, struct fault *f
     int r = is_wanted(engine, submission, fault);
     if (r <= 0)
         return r;
-    r = session_send(&engine->session, submission->payload.data, submission->payload.length);
+    r = send_job(engine, &submission->tests, &submission->payload);
     if (r == 0)
-        r = pending_add(&engine->pending, &submission->id, &submission->payload, job->note,
-                        submission->run, now);
+        r = pending_add(&engine->pending, &submission->id, &submission->payload, &submission->tests,
+                        job->note, submission->run, now);
     assert(pending_count(&engine->pending) <= engine->window);
     if (r == 0 && was_idle)
         engine->progressed_ms = now;

@@ -12,6 +12,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* Bytes of a line: tests of programs may be more than a frame has room for. */
+#define LINE_BYTES_MAX ((size_t)64 << 20)
+
 struct batch_options {
     struct engine_options engine;
     const char *bench_root;
@@ -166,7 +169,8 @@ static enum exit_status run_jobs(const struct globals *globals, const struct bat
         .samples = (uint64_t)options->samples,
     };
     _cleanup_(flakiness_deinit) struct flakiness flakiness = FLAKINESS_NULL;
-    if (input_init(&batch.input, files->items, files->n, engine.session.max_frame) < 0 ||
+    size_t max_line = MAX(engine.session.max_frame, LINE_BYTES_MAX);
+    if (input_init(&batch.input, files->items, files->n, max_line) < 0 ||
         flakiness_init(&flakiness) < 0) {
         complain("out of memory");
         return STATUS_USAGE;

@@ -35,7 +35,7 @@ static int wait_for_answer(struct session *session, int wake_fd, struct message 
             *ret = TAKE_STRUCT(message, MESSAGE_NULL);
             return 0;
         }
-        if (message.type != MESSAGE_STARTED)
+        if (message.type != MESSAGE_STARTED && message.type != MESSAGE_STORED)
             session_unexpected(&message);
     }
 }
@@ -49,8 +49,11 @@ enum exit_status single_send(struct session *session, json_t *job, const char *b
         .max_frame = session->max_frame,
     };
     _cleanup_submission_ struct submission submission = SUBMISSION_NULL;
+    _cleanup_puts_ struct puts puts = PUTS_NULL;
     struct fault fault = FAULT_NULL;
     int r = jobline_from_object(job, &default_id, &policy, &submission, &fault);
+    if (r == 0)
+        r = puts_send(&puts, session, &submission.tests);
     if (r == 0)
         r = session_send(session, submission.payload.data, submission.payload.length);
     if (r < 0) {

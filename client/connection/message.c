@@ -32,6 +32,7 @@ static const struct {
                           {{"generation", JSON_INTEGER},
                            {"changed", JSON_ARRAY},
                            {"restart", JSON_ARRAY}}},
+    [MESSAGE_STORED] = {"stored", {{"digest", JSON_STRING}}},
     [MESSAGE_BYE] = {"bye", {{"reason", JSON_STRING}}},
     [MESSAGE_OTHER] = {"", {{NULL, JSON_NULL}}},
 };

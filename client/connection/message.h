@@ -14,6 +14,7 @@ enum message_type {
     MESSAGE_METRICS,
     MESSAGE_PONG,
     MESSAGE_RELOADED,
+    MESSAGE_STORED,
     MESSAGE_BYE,
     MESSAGE_OTHER, /* a type that this client does not know */
 };

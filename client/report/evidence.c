@@ -51,6 +51,8 @@ static void put_test(FILE *out, size_t number, const json_t *test)
         (void)fprintf(out, ", line %" PRId64, member_integer(difference, "line"));
     put_text(out, "\ngot       ", json_object_get(difference, "got"), SIDE_MAX, "");
     put_text(out, "\nexpected  ", json_object_get(difference, "expected"), SIDE_MAX, "");
+    put_text(out, "\nchecker: ", json_object_get(test, "checker"), SIDE_MAX, "");
+    put_text(out, "\ninteractor: ", json_object_get(test, "interactor"), SIDE_MAX, "");
     if (has_text(err)) {
         (void)fputc('\n', out);
         put_tail(out, err, EVIDENCE_LINES_MAX - 4, EVIDENCE_BYTES_MAX / 4);
@@ -96,6 +98,8 @@ int evidence_of(const struct line *line, char **ret)
         free(text);
         return -ENOMEM;
     }
+    while (length > 0 && text[length - 1] == '\n')
+        text[--length] = '\0';
     if (length == 0) {
         free(text);
         text = NULL;

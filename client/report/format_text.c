@@ -224,12 +224,13 @@ static void put_classes(const struct page *page)
 
 /* --- what went wrong ---------------------------------------------------------------------- */
 
-/* Writes the last lines of OUTPUT. */
-static void put_tail(const struct page *page, const char *output)
+/* Writes a few lines of OUTPUT: the first if IS_HEAD, else the last. */
+static void put_lines(const struct page *page, const char *output, bool is_head)
 {
     size_t n;
-    const char *tail = text_tail(output, strlen(output), TAIL_LINES, strlen(output), &n);
-    while (tail && *tail) {
+    const char *tail =
+        is_head ? output : text_tail(output, strlen(output), TAIL_LINES, strlen(output), &n);
+    for (size_t lines = 0; tail && *tail && lines < TAIL_LINES; lines++) {
         size_t length = strcspn(tail, "\n");
         _cleanup_free_ char *line = strndup(tail, length);
         (void)fprintf(page->out, "%*s", TAIL_INDENT, "");
@@ -239,8 +240,10 @@ static void put_tail(const struct page *page, const char *output)
     }
 }
 
-static void put_example(const struct page *page, const json_t *example)
+static void put_example(const struct page *page, const char *code, const json_t *example)
 {
+    /* Compilers name the cause first, and programs last. */
+    bool is_head = strcmp(code, "program.compile_error") == 0;
     const char *detail = json_string_value(get(example, "detail")),
                *output = json_string_value(get(example, "output"));
     if (evidence_replaces(detail, output))
@@ -254,7 +257,7 @@ static void put_example(const struct page *page, const json_t *example)
     }
     (void)fputc('\n', page->out);
     if (evidence_adds(detail, output))
-        put_tail(page, output);
+        put_lines(page, output, is_head);
 }
 
 static void put_codes(const struct page *page, const char *heading, const json_t *codes)
@@ -274,7 +277,7 @@ static void put_codes(const struct page *page, const char *heading, const json_t
             (void)fprintf(page->out, " (%s)", severity);
         (void)fputc('\n', page->out);
         if (json_array_size(get(code, "examples")) > 0)
-            put_example(page, json_array_get(get(code, "examples"), 0));
+            put_example(page, member_text(code, "code"), json_array_get(get(code, "examples"), 0));
     }
     if (n > MODES_SHOWN)
         (void)fprintf(page->out, "%8s  and %zu more\n", "", n - MODES_SHOWN);

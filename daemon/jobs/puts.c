@@ -31,7 +31,17 @@ static struct put *find(const struct put_set *set, const char *digest)
 {
     struct put *put;
     TAILQ_FOREACH(put, &set->list, of_set)
-    if (strcmp(put->digest, digest) == 0)
+    if (put->parts == 0 && strcmp(put->digest, digest) == 0)
+        return put;
+    return NULL;
+}
+
+/* The set that has come in part; NULL: there is none. */
+static struct put *find_unfinished(const struct put_set *set)
+{
+    struct put *put;
+    TAILQ_FOREACH(put, &set->list, of_set)
+    if (put->parts > 0)
         return put;
     return NULL;
 }
@@ -55,7 +65,7 @@ static bool has_room(const struct put_set *set, size_t size, const struct put_bo
 static bool is_in_use(const struct put *put)
 {
     assert(put->tests);
-    return put->tests->references > 1;
+    return put->tests->references > 1 || put->parts > 0;
 }
 
 /* Drops tests that no job uses until there is room for SIZE bytes; drops none if all of them would
@@ -110,6 +120,27 @@ static int refuse(const struct put_set *set, size_t size, const struct put_bound
                      size, bounds->total);
 }
 
+/* Adds TESTS, which fit; takes the reference. NULL with *ret_code and FAULT. */
+static struct put *insert(struct put_set *set, const char *digest, struct program_tests *tests,
+                          const struct put_bounds *bounds, enum error_code *ret_code,
+                          struct fault *fault)
+{
+    struct put *put = calloc(1, sizeof(*put));
+    if (!put) {
+        *ret_code = ERROR_INTERNAL;
+        (void)fault_set(fault, "out of memory");
+        return NULL;
+    }
+    memcpy(put->digest, digest, sizeof(put->digest));
+    put->tests = tests;
+    tests->charged = bounds->used;
+    *bounds->used += tests->size;
+    set->count++;
+    set->bytes += tests->size;
+    TAILQ_INSERT_TAIL(&set->list, put, of_set);
+    return put;
+}
+
 int put_set_add(struct put_set *set, const char *digest, struct program_tests *tests,
                 const struct put_bounds *bounds, enum error_code *ret_code, struct fault *fault)
 {
@@ -119,18 +150,120 @@ int put_set_add(struct put_set *set, const char *digest, struct program_tests *t
     }
     if (!make_room(set, tests->size, bounds))
         return refuse(set, tests->size, bounds, ret_code, fault);
-    struct put *put = calloc(1, sizeof(*put));
-    if (!put) {
+    return insert(set, digest, tests, bounds, ret_code, fault) ? 0 : -ENOMEM;
+}
+
+/* --- parts -------------------------------------------------------------------------------- */
+
+static int wrong_part(const struct put *put, const struct put_part *part, enum error_code *ret_code,
+                      struct fault *fault)
+{
+    *ret_code = ERROR_BAD_REQUEST;
+    if (!put)
+        return fault_set(fault, "part: %u of %u, but no part 1 of these tests came before it",
+                         part->number, part->count);
+    if (strcmp(put->digest, part->digest) != 0)
+        return fault_set(fault, "digest: expected part %u of the tests %s, whose parts come first",
+                         put->part + 1, put->digest);
+    return fault_set(fault, "part: expected %u of %u, got %u of %u", put->part + 1, put->parts,
+                     part->number, part->count);
+}
+
+/* Appends the tests of PART to those of PUT. */
+static int append(struct put_set *set, struct put *put, struct program_tests *tests,
+                  const struct put_bounds *bounds, enum error_code *ret_code, struct fault *fault)
+{
+    struct program_tests *all = put->tests;
+    size_t before = all->size;
+    *ret_code = ERROR_BAD_REQUEST;
+    if (all->is_call != tests->is_call)
+        return fault_set(fault, "tests: those of the parts before have %s",
+                         all->is_call ? "args and expected" : "input and output");
+    if (all->count + tests->count > PROGRAM_TESTS_MAX)
+        return fault_set(fault, "tests: %zu in the parts so far, more than %d",
+                         all->count + tests->count, PROGRAM_TESTS_MAX);
+    if (!make_room(set, tests->size, bounds))
+        return refuse(set, all->size + tests->size, bounds, ret_code, fault);
+    if (program_tests_append(all, tests) < 0) {
         *ret_code = ERROR_INTERNAL;
         (void)fault_set(fault, "out of memory");
         return -ENOMEM;
     }
-    memcpy(put->digest, digest, sizeof(put->digest));
-    put->tests = tests;
-    tests->charged = bounds->used;
-    *bounds->used += tests->size;
-    set->count++;
-    set->bytes += tests->size;
-    TAILQ_INSERT_TAIL(&set->list, put, of_set);
+    set->bytes += all->size - before;
+    *bounds->used += all->size - before;
+    return 0;
+}
+
+/* Makes PUT, which has all its parts, one that can be found. */
+static int finish(struct put_set *set, struct put *put, enum error_code *ret_code,
+                  struct fault *fault)
+{
+    char found[PROGRAM_DIGEST_SIZE];
+    program_digest_end(&put->sum, found);
+    if (strcmp(found, put->digest) != 0) {
+        *ret_code = ERROR_BAD_REQUEST;
+        return program_digest_refuse(found, fault);
+    }
+    struct put *same = find(set, put->digest);
+    if (same)
+        drop(set, same); /* jobs that use it keep it */
+    put->parts = 0;
+    return 0;
+}
+
+/* Takes the first part of tests, whose client may begin again. NULL with *ret_code and FAULT. */
+static struct put *begin(struct put_set *set, const struct put_part *part,
+                         const struct put_bounds *bounds, enum error_code *ret_code,
+                         struct fault *fault)
+{
+    struct put *put = find_unfinished(set);
+    if (put)
+        drop(set, put);
+    if (!make_room(set, part->tests->size, bounds)) {
+        (void)refuse(set, part->tests->size, bounds, ret_code, fault);
+        return NULL;
+    }
+    put = insert(set, part->digest, part->tests, bounds, ret_code, fault);
+    if (!put)
+        return NULL;
+    put->parts = part->count;
+    put->sum = (struct program_digest)PROGRAM_DIGEST_NULL;
+    return put;
+}
+
+/* Takes another part. NULL with *ret_code and FAULT. */
+static struct put *go_on(struct put_set *set, const struct put_part *part,
+                         const struct put_bounds *bounds, enum error_code *ret_code,
+                         struct fault *fault)
+{
+    struct put *put = find_unfinished(set);
+    if (!put || strcmp(put->digest, part->digest) != 0 || part->number != put->part + 1 ||
+        part->count != put->parts) {
+        (void)wrong_part(put, part, ret_code, fault);
+        return NULL;
+    }
+    return append(set, put, part->tests, bounds, ret_code, fault) < 0 ? NULL : put;
+}
+
+int put_set_add_part(struct put_set *set, const struct put_part *part,
+                     const struct put_bounds *bounds, const struct program_tests **ret,
+                     enum error_code *ret_code, struct fault *fault)
+{
+    struct put *put = part->number == 1 ? begin(set, part, bounds, ret_code, fault)
+                                        : go_on(set, part, bounds, ret_code, fault);
+    if (!put) {
+        program_tests_unref(part->tests);
+        put = find_unfinished(set);
+        if (put)
+            drop(set, put);
+        return -EINVAL;
+    }
+    put->part = part->number;
+    program_digest_add(&put->sum, part->text);
+    if (put->part == put->parts && finish(set, put, ret_code, fault) < 0) {
+        drop(set, put);
+        return -EINVAL;
+    }
+    *ret = put->tests;
     return 0;
 }

@@ -2,6 +2,7 @@
 #include "collected_files.h"
 
 #include "daemon/jail/pattern.h"
+#include "daemon/pool/collected.h"
 #include "proto/base64.h"
 #include "proto/printer.h"
 #include "proto/utf8.h"
@@ -174,7 +175,7 @@ static int finish(struct account *account, struct reply_files *ret)
     return r;
 }
 
-int collected_files_print(const struct slot_result *result, char *const *patterns, size_t max,
+int collected_files_print(int fd, int error, char *const *patterns, size_t max,
                           struct reply_files *ret)
 {
     _cleanup_collected_ struct collected collected = COLLECTED_NULL;
@@ -182,10 +183,10 @@ int collected_files_print(const struct slot_result *result, char *const *pattern
     if (!account)
         return -ENOMEM;
     account->left = max;
-    account->are_complete = result->collect_error == 0;
+    account->are_complete = error == 0;
     printer_open_list(&account->files);
     printer_open_list(&account->left_out);
-    int r = collected_init(&collected, result->collected);
+    int r = collected_init(&collected, fd);
     if (r == 0)
         r = read_entries(account, &collected, patterns);
     if (r == 0)
@@ -194,4 +195,17 @@ int collected_files_print(const struct slot_result *result, char *const *pattern
         print_missing(account, patterns);
     int finished = finish(account, ret);
     return r < 0 ? r : finished;
+}
+
+int collected_files_tell(int collected, int error, char *const *patterns,
+                         struct judgement *judgement)
+{
+    int r =
+        collected_files_print(collected, error, patterns, SANDBOX_COLLECTED_MAX, &judgement->files);
+    if (r == 0 || r == -ENOMEM)
+        return r;
+    judgement->broken_code = r == -EPROTO ? ERROR_SANDBOX_FAILED : ERROR_INTERNAL;
+    return asprintf(&judgement->broken, "the job's files could not be read: %s", strerror(-r)) < 0
+               ? -ENOMEM
+               : 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "program.h"
+#include "collected_files.h"
 #include "outcome.h"
 #include "program_call.h"
 
@@ -25,6 +26,7 @@ static void free_kept(void *kept)
         program_result_deinit(&run->results[i]);
     free(run->results);
     outcome_deinit(&run->outcome);
+    close_fd(run->collected);
     free(run);
 }
 
@@ -35,6 +37,7 @@ static struct program_run *make_run(const struct program_tests *tests)
         return NULL;
     run->program = run->checker = (struct program_unit)PROGRAM_UNIT_NULL;
     run->count = run->failed = tests->count;
+    run->collected = -1;
     run->outcome = (struct outcome)OUTCOME_NULL;
     run->caller =
         (struct bytes){.data = (char *)(uintptr_t)program_call, .length = strlen(program_call)};
@@ -219,7 +222,9 @@ static int take_end(struct program_run *run, const struct job_spec *spec,
         size_t judged = run->judged;
         if (run->interacts)
             return program_take_interaction(run, spec, result);
-        int r = program_take_test(run, spec, result);
+        int r = program_keep_files(run, result, ret_code, fault);
+        if (r == 0)
+            r = program_take_test(run, spec, result);
         if (r > 0 && run->judged == judged)
             *ret_next = PROGRAM_CHECKING; /* it is not judged yet */
         return r;
@@ -340,7 +345,11 @@ static int judge(const struct kind_run *run, struct judgement *ret)
     ret->language = program_language_json(program);
     ret->tests = program_tests_json(program, run->spec);
     ret->compile = program->has_compiled ? program_compile_json(program) : NULL;
-    bool is_whole = ret->language && ret->tests && (ret->compile || !program->has_compiled);
+    if (run->spec->program.collect)
+        r = collected_files_tell(program->collected, program->collect_error,
+                                 run->spec->program.collect, ret);
+    bool is_whole =
+        r == 0 && ret->language && ret->tests && (ret->compile || !program->has_compiled);
     return is_whole ? 0 : -ENOMEM;
 }
 

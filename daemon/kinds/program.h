@@ -16,6 +16,10 @@
  * the answer, but no process of the program is left by then, and nothing that one could read is
  * there when the next one starts.
  *
+ * The files that come back (`collect`) are those of the test that decided the verdict: the first
+ * that did not pass, or the last one if all passed. They are taken out when the program has ended,
+ * before a checker runs.
+ *
  * Without a checker the next test does not depend on the one before: it is sent ahead. */
 
 #include "kind.h"
@@ -118,6 +122,8 @@ struct program_run {
     size_t failed;          /* the first that did not pass; `count`: none */
     struct outcome outcome; /* of the process that decided the verdict; else of the last one */
     bool is_decided;        /* there is such a one: something failed */
+    int collected;          /* owned, sealed: files of the test that has decided so far; -1: none */
+    int collect_error;      /* of these, as in struct slot_result */
     size_t details;         /* bytes of texts that are kept */
 };
 
@@ -163,6 +169,10 @@ int program_take_compiler(struct program_run *run, struct program_unit *unit,
                           struct fault *fault);
 int program_take_test(struct program_run *run, const struct job_spec *spec,
                       const struct slot_result *result);
+/* Keeps the files that a test has left, in the place of those of the test before, unless one has
+ * failed already. Before its end is taken. 0, or negative with *ret_code and FAULT. */
+int program_keep_files(struct program_run *run, const struct slot_result *result,
+                       enum error_code *ret_code, struct fault *fault);
 int program_take_check(struct program_run *run, const struct job_spec *spec,
                        const struct slot_result *result);
 int program_take_interaction(struct program_run *run, const struct job_spec *spec,

@@ -131,6 +131,8 @@ int program_plan_test(struct program_run *run, const struct job_spec *spec,
     if (test->wall_clock > 0)
         plan->launch.limits.of[LIMIT_WALL_CLOCK] = language_time(unit->language, test->wall_clock);
     plan->launch.input = call ? &run->input : &test->input;
+    plan->launch.collect = (const char *const *)spec->program.collect;
+    plan->launch.collect_max = SANDBOX_COLLECTED_MAX;
     if (call)
         add_caller(run, plan);
     take_command(run, host, plan);

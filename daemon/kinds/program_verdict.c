@@ -323,6 +323,24 @@ int program_take_test(struct program_run *run, const struct job_spec *spec,
     return count(run, spec->program.all);
 }
 
+int program_keep_files(struct program_run *run, const struct slot_result *result,
+                       enum error_code *ret_code, struct fault *fault)
+{
+    int copy = -1;
+    if (run->is_decided)
+        return 0;
+    if (result->collected > 0 && (copy = fcntl(result->collected, F_DUPFD_CLOEXEC, 3)) < 0) {
+        int r = -errno;
+        *ret_code = ERROR_INTERNAL;
+        (void)fault_set(fault, "the files of a test could not be kept: %s", strerror(-r));
+        return r;
+    }
+    close_fd(run->collected);
+    run->collected = copy;
+    run->collect_error = result->collect_error;
+    return 0;
+}
+
 /* --- checkers ----------------------------------------------------------------------------- */
 
 /* Reads the points of "points 0.5 because ...". */

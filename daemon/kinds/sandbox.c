@@ -64,26 +64,12 @@ static void drop_input(struct job_spec *spec)
         bytes_deinit(&sandbox->steps[i].input);
 }
 
-/* A jail that breaks the rules is lost, like one that dies. */
-static int tell_files(const struct kind_run *run, struct judgement *ret)
-{
-    char *const *patterns = run->spec->sandbox.collect;
-    if (!patterns)
-        return 0;
-    int r = collected_files_print(run->result, patterns, SANDBOX_COLLECTED_MAX, &ret->files);
-    if (r == 0 || r == -ENOMEM)
-        return r;
-    ret->broken_code = r == -EPROTO ? ERROR_SANDBOX_FAILED : ERROR_INTERNAL;
-    return asprintf(&ret->broken, "the job's files could not be read: %s", strerror(-r)) < 0
-               ? -ENOMEM
-               : 0;
-}
-
 static int judge(const struct kind_run *run, struct judgement *ret)
 {
     int r = run->kept ? sandbox_steps_judge(run, ret) : 0;
-    if (r == 0)
-        r = tell_files(run, ret);
+    if (r == 0 && run->spec->sandbox.collect)
+        r = collected_files_tell(run->result->collected, run->result->collect_error,
+                                 run->spec->sandbox.collect, ret);
     if (r < 0)
         return r;
     ret->program_failed = !run->outcome->success;

@@ -163,6 +163,35 @@ void requests_refuse_queued(struct supervisor *supervisor, enum error_code code,
 
 /* --- put ----------------------------------------------------------------------------------- */
 
+/* Adds the tests of REQUEST, or a part of them, to those of CONN, and tells in STORED what there is
+ * now. 0; or negative with *ret_code and FAULT. */
+static int take_tests(struct conn *conn, struct request *request, const struct put_bounds *bounds,
+                      struct reply_stored *stored, enum error_code *ret_code, struct fault *fault)
+{
+    const struct program_tests *kept;
+    int r;
+    if (request->parts == 0) {
+        r = put_set_add(&conn->puts, request->digest, request->tests, bounds, ret_code, fault);
+        if (r < 0)
+            return r;
+        request->tests = NULL;
+        return 0;
+    }
+    const struct put_part part = {
+        .digest = request->digest,
+        .number = request->part,
+        .count = request->parts,
+        .tests = TAKE_PTR(request->tests),
+        .text = &request->text,
+    };
+    r = put_set_add_part(&conn->puts, &part, bounds, &kept, ret_code, fault);
+    if (r < 0)
+        return r;
+    stored->count = kept->count;
+    stored->bytes = kept->size;
+    return 0;
+}
+
 static void handle_put(struct supervisor *supervisor, struct conn *conn, struct request *request,
                        const struct settings *settings)
 {
@@ -171,17 +200,21 @@ static void handle_put(struct supervisor *supervisor, struct conn *conn, struct 
         .total = settings->config.program_put_bytes,
         .used = &supervisor->put_bytes,
     };
+    struct reply_stored stored = {
+        .id = &request->id,
+        .digest = request->digest,
+        .count = request->tests->count,
+        .bytes = request->tests->size,
+        .part = request->part,
+        .parts = request->parts,
+    };
     enum error_code code = ERROR_INTERNAL;
     struct fault fault = FAULT_NULL;
     const struct bytes *id = request->id.data ? &request->id : NULL;
     _cleanup_bytes_ struct bytes payload = BYTES_NULL;
-    size_t count = request->tests->count, size = request->tests->size;
-    if (put_set_add(&conn->puts, request->digest, request->tests, &bounds, &code, &fault) < 0) {
+    if (take_tests(conn, request, &bounds, &stored, &code, &fault) < 0)
         conn_send_error(conn, id, 0, code, fault.text);
-        return;
-    }
-    request->tests = NULL;
-    if (reply_stored(&request->id, request->digest, count, size, &payload) == 0)
+    else if (reply_stored(&stored, &payload) == 0)
         conn_send(conn, &payload);
     else
         conn_send_error(conn, id, 0, ERROR_INTERNAL, "out of memory");

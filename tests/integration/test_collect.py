@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Files that come back from a sandbox job: which, of which content, and what a job can do about it. A
+"""Files that come back from a sandbox job or a program: which, of which content, and what a job can do about it. A
 job may make anything in its directory; nothing of the host may come back, and nothing may stay."""
 
 import base64
 import json
 import os
+import shutil
 import subprocess
 
 import pytest
@@ -255,6 +256,98 @@ def test_the_next_job_finds_nothing(client):
 )
 def test_bad_requests(client, collect, expected):
     answer = client.run(shell("true", collect=collect), check=False)
+    assert (answer["type"], answer["code"], answer["retriable"]) == ("error", "bad_request", False)
+    assert answer["message"].startswith(expected), answer["message"]
+
+
+# --- programs --------------------------------------------------------------------------------------
+
+
+def program(code, tests, **fields):
+    return {"kind": "program", "language": "python", "code": code, "tests": tests, **fields}
+
+
+WRITES = """
+word, how = input().split()
+open("out.txt", "w").write(word)
+print("right" if how == "good" else "wrong")
+if how == "bad":
+    raise SystemExit(3)
+"""
+
+
+def inputs(*words):
+    return [{"input": word, "output": "right"} for word in words]
+
+
+@pytest.mark.parametrize("shape", SHAPES, indirect=True)
+def test_files_of_the_last_test_come_back_if_all_passed(client):
+    result = client.run(program(WRITES, inputs("a good", "b good"), collect=["out.txt", "none"]))
+    assert result["verdict"] == "pass"
+    assert result["files"] == [{"name": "out.txt", "mode": "0644", "content": "b"}]
+    assert result["left_out"] == [{"name": "none", "why": "missing"}]
+    assert result["files_complete"] is True
+
+
+@pytest.mark.parametrize("stop", ["first_failure", "all"])
+@pytest.mark.parametrize("failing", ["b wrong", "b bad"])
+def test_files_of_the_first_test_that_failed_come_back(client, stop, failing):
+    tests = inputs("a good", failing, "c good", "d bad")
+    result = client.run(program(WRITES, tests, collect=["*.txt"], stop=stop))
+    assert [test["verdict"] for test in result["tests"]][1] != "pass"
+    assert files(result) == {"out.txt": b"b"}
+
+
+def test_files_of_a_program_come_back_from_before_the_checker(client):
+    checker = "import sys\nopen('out.txt', 'w').write('checked')\nsys.exit(open('input').read() == 'b good')"
+    checker = {"language": "python", "code": checker}
+    result = client.run(program(WRITES, inputs("a good", "b good", "c good"), checker=checker, collect=["out.txt"]))
+    assert result["verdict"] == "wrong_answer" and files(result) == {"out.txt": b"b"}
+
+
+def test_files_of_a_program_that_ran_out_of_time_come_back(client):
+    code = "open('out.txt', 'w').write('x')\nwhile True: pass\n"
+    result = client.run(program(code, inputs("a good"), collect=["out.txt"], limits={"wall_clock": 0.5}))
+    assert result["verdict"] == "timeout" and files(result) == {"out.txt": b"x"}
+
+
+@pytest.mark.skipif(not shutil.which("gcc"), reason="there is no gcc")
+def test_no_file_comes_back_from_a_program_that_does_not_compile(client):
+    job = program("int main(", inputs("a good"), collect=["out.txt", "*.c"])
+    result = client.run({**job, "language": "c"})
+    assert result["verdict"] == "compile_error" and files(result) == {}
+    assert left_out(result) == {"out.txt": "missing"}
+
+
+def test_files_of_a_program_are_bounded(client):
+    code = "for name in 'abc': open(name, 'w').write('x' * (3 << 20))"
+    result = client.run(program(code, [{"input": ""}], collect=["?"]))
+    assert len(result["files"]) == 1 and result["files_complete"] is False
+    assert set(left_out(result).values()) == {"too_large"}
+
+
+def test_no_file_of_a_program_comes_back_unless_it_is_asked_for(client):
+    result = client.run(program(WRITES, inputs("a good")))
+    assert not {"files", "left_out", "files_complete"} & set(result)
+
+
+@pytest.mark.parametrize(
+    "fields, expected",
+    [
+        ({"collect": ["../x"]}, "job.collect[0]: expected a relative name"),
+        ({"collect": ["a"] * 65}, "job.collect: 65 names, more than 64"),
+        (
+            {"collect": ["x" * 255 + "/" + "y" * 255] * 64},
+            "job.collect: 32768 bytes, more than 24576",
+        ),
+        (
+            {"collect": ["a"], "interactor": {"language": "python", "code": ""}},
+            "job.collect: a job with an interactor has no files that come back",
+        ),
+    ],
+)
+def test_bad_requests_of_programs(client, fields, expected):
+    answer = client.run(program("", [{"input": ""}], **fields), check=False)
     assert (answer["type"], answer["code"], answer["retriable"]) == ("error", "bad_request", False)
     assert answer["message"].startswith(expected), answer["message"]
 

@@ -149,6 +149,28 @@ def test_the_first_difference_of_a_program(tmp_path):
     )
 
 
+def program_line(verdict, **fields):
+    line = {**next(many(1, "failure")), "kind": "program", "verdict": verdict, "tests": [], **fields}
+    line["score"]["failure_modes"][0] = {"code": f"program.{verdict}", "severity": "block", "detail": "why"}
+    return json.dumps(line) + "\n"
+
+
+def test_what_the_checker_said(tmp_path):
+    tests = [{"verdict": "wrong_answer", "exit_code": 0, "checker": "wrong answer 3 is no prime"}]
+    (tmp_path / "r.jsonl").write_text(program_line("wrong_answer", tests=tests))
+    report = json.loads(ctl(tmp_path, "report", "--json", "r.jsonl").stdout)
+    assert report["failures"]["shown"][0]["output"] == "test 1: wrong_answer\nchecker: wrong answer 3 is no prime"
+
+
+def test_the_first_words_of_a_compiler(tmp_path):
+    words = "".join(f"line {i}\n" for i in range(1, 20))
+    (tmp_path / "r.jsonl").write_text(program_line("compile_error", compile={"exit_code": 1, "output": words}))
+    told = ctl(tmp_path, "report", "r.jsonl").stdout
+    assert "line 1\n" in told and "line 6\n" in told and "line 7\n" not in told, told
+    report = json.loads(ctl(tmp_path, "report", "--json", "r.jsonl").stdout)
+    assert report["failures"]["shown"][0]["output"] == words.rstrip("\n")
+
+
 HOSTILE = "a|b](http://x.example) **b** <img src=x> `c` www.x.example @all &amp; \u202e\x1b[1m"
 
 

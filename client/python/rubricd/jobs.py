@@ -132,13 +132,15 @@ def program(
     files: Optional[Mapping[str, Content]] = None,
     prelude: Optional[str] = None,
     timeout: Optional[float] = None,
+    collect: Optional[Sequence[str]] = None,
     compile_limits: Optional[Mapping[str, Any]] = None,
     limits: Optional[Mapping[str, Any]] = None,
     priority: Optional[int] = None,
     id: Optional[str] = None,
 ) -> Job:
     """A program in some LANGUAGE, and TESTS: pairs of its input and the output that it is to write, or
-    dictionaries as the protocol has them. TIMEOUT is in seconds, for each test."""
+    dictionaries as the protocol has them. TIMEOUT is in seconds, for each test. Of the test that decides
+    the verdict, the files that COLLECT names come back in `result.files`."""
     fields = {
         "language": language,
         "code": code,
@@ -150,6 +152,7 @@ def program(
         "checker": checker,
         "files": _files(files),
         "prelude": prelude,
+        "collect": None if collect is None else list(collect),
         "compile_limits": compile_limits,
     }
     limits = _with_wall_clock(limits, timeout)

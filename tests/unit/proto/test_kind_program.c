@@ -205,7 +205,12 @@ static void test_refused(void **state)
         {C("'files':{'a':'','a/b':''}"), "job.files.a/b: \"a\" is a file, too"},
         {C("'limits':{'disk_bytes':4096},'files':{'a':'x'}"),
          "job.files: 8192 bytes of disk, in whole pages; the limit disk_bytes is 4096"},
-        {C("'collect':['x']"), "job.collect: unknown field"},
+        {C("'steps':['x']"), "job.steps: unknown field"},
+        {C("'collect':['x',1]"), "job.collect[1]: expected a string, got a number"},
+        {C("'collect':['/x']"), "job.collect[0]: expected a relative name or pattern without "
+                                "empty, . and .. parts, at most 1023 bytes, 255 in a part"},
+        {C("'collect':['x'],'interactor':{'language':'c','code':''}"),
+         "job.collect: a job with an interactor has no files that come back"},
     };
     (void)state;
     refuse_all(cases, ARRAY_SIZE(cases));

@@ -9,9 +9,10 @@ static const char payload[] = "{\"\u00e9\":1}";
 static int add_with(struct pending *pending, const char *id, size_t n, json_t *note, json_t *run)
 {
     struct bytes id_bytes = BYTES_NULL, request = BYTES_NULL;
+    struct tests tests = TESTS_NULL;
     assert_int_equal(bytes_copy(id, n, &id_bytes), 0);
     assert_int_equal(bytes_copy(payload, strlen(payload), &request), 0);
-    int r = pending_add(pending, &id_bytes, &request, note, run, 100);
+    int r = pending_add(pending, &id_bytes, &request, &tests, note, run, 100);
     /* It takes over both or neither. */
     assert_true((r == 0) == (id_bytes.data == NULL));
     assert_true((r == 0) == (request.data == NULL));

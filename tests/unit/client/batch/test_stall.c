@@ -16,7 +16,9 @@ static void add(struct engine *engine, const char *id)
     struct bytes id_bytes = BYTES_NULL, payload = BYTES_NULL;
     assert_int_equal(bytes_copy(id, strlen(id), &id_bytes), 0);
     assert_int_equal(bytes_copy("{}", 2, &payload), 0);
-    assert_int_equal(pending_add(&engine->pending, &id_bytes, &payload, NULL, NULL, 0), 0);
+    assert_int_equal(pending_add(&engine->pending, &id_bytes, &payload, &(struct tests)TESTS_NULL,
+                                 NULL, NULL, 0),
+                     0);
 }
 
 /* Captures what the engine says at NOW. */

@@ -92,7 +92,8 @@ static void test_no_attempt_is_due_without_a_daemon(void **state)
     struct bytes id = BYTES_NULL, payload = BYTES_NULL;
     assert_int_equal(bytes_copy("a", 1, &id), 0);
     assert_int_equal(bytes_copy("{}", 2, &payload), 0);
-    assert_int_equal(pending_add(&engine->pending, &id, &payload, NULL, NULL, 0), 0);
+    assert_int_equal(
+        pending_add(&engine->pending, &id, &payload, &(struct tests)TESTS_NULL, NULL, NULL, 0), 0);
     struct pending_job *job = pending_find(&engine->pending, "a", 1);
     pending_enter(&engine->pending, job, PENDING_WAITING, 0);
     job->due_ms = 500;
@@ -112,7 +113,8 @@ static void test_a_signal_cancels_what_leaves_no_lines(void **state)
     engine->session.max_frame = 1000;
     assert_int_equal(bytes_copy("a", 1, &id), 0);
     assert_int_equal(bytes_copy("{}", 2, &payload), 0);
-    assert_int_equal(pending_add(&engine->pending, &id, &payload, NULL, NULL, 0), 0);
+    assert_int_equal(
+        pending_add(&engine->pending, &id, &payload, &(struct tests)TESTS_NULL, NULL, NULL, 0), 0);
     engine_take_signal(engine);
     assert_int_equal(engine->phase, PHASE_CANCELLING);
     assert_true(engine->ending.interrupted);
@@ -140,7 +142,8 @@ static void test_a_wait_that_nothing_ends(void **state)
     engine->output.buffer = evbuffer_new();
     assert_int_equal(bytes_copy("a", 1, &id), 0);
     assert_int_equal(bytes_copy("{}", 2, &payload), 0);
-    assert_int_equal(pending_add(&engine->pending, &id, &payload, NULL, NULL, 0), 0);
+    assert_int_equal(
+        pending_add(&engine->pending, &id, &payload, &(struct tests)TESTS_NULL, NULL, NULL, 0), 0);
     engine_submit_jobs(engine);
     assert_int_equal(engine->phase, PHASE_SUBMITTING);
     pending_job_free(pending_take(&engine->pending, pending_find(&engine->pending, "a", 1)));
