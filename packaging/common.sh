@@ -52,3 +52,8 @@ build() {
     fi
     ninja -C "$directory" --quiet
 }
+
+# The version, which meson.build alone decides.
+version_of_project() {
+    sed -n "/^project(/,/)/s/^ *version: '\([^']*\)',\$/\1/p" "$root/meson.build"
+}

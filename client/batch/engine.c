@@ -254,9 +254,11 @@ static int read_options(struct engine *engine, struct fault *fault)
     int r = engine_read_retries(options->retries, &engine->retries, fault);
     if (r == 0)
         r = engine_read_cost_cap(options->cost_cap, &engine->cost_cap, fault);
-    return r < 0 ? r
-                 : selection_init(&engine->selection, &engine->options.filters,
-                                  (uint64_t)options->limit, fault);
+    if (r == 0)
+        r = selection_init(&engine->selection, &engine->options.filters, (uint64_t)options->limit,
+                           fault);
+    engine->selection.numbered = options->numbered;
+    return r;
 }
 
 /* Nobody waits for a result the moment it comes, so waking up for one need not preempt the jobs,

@@ -70,6 +70,7 @@ struct engine_options {
     const char *retries;  /* NULL: the default */
     const char *cost_cap; /* NULL: none */
     struct text_list filters;
+    bool numbered;  /* as in struct selection; no option sets it */
     long jobs;      /* 0: the default */
     long reconnect; /* seconds to wait for a lost daemon; 0: the default */
     long limit;     /* 0: none */

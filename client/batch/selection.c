@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "selection.h"
 
+#include "proto/request.h"
+
 #include <fnmatch.h>
 #include <string.h>
 
@@ -42,13 +44,34 @@ int selection_init(struct selection *ret, const struct text_list *filters, uint6
     return 0;
 }
 
+/* Whether PATTERN matches ID, or what ID has before its number. */
+static bool matches_id(const struct selection *selection, const char *pattern, const char *id)
+{
+    char task[REQUEST_ID_MAX + 1];
+    const char *colon = strrchr(id, ':');
+    if (fnmatch(pattern, id, 0) == 0)
+        return true;
+    if (!selection->numbered || !colon || (size_t)(colon - id) >= sizeof(task))
+        return false;
+    memcpy(task, id, (size_t)(colon - id));
+    task[colon - id] = '\0';
+    return fnmatch(pattern, task, 0) == 0;
+}
+
+bool selection_is_all(const struct selection *selection)
+{
+    return selection->filters->n == 0 && selection->limit == 0;
+}
+
 bool selection_wants(const struct selection *selection, const struct submission *submission)
 {
     for (size_t i = 0; i < selection->filters->n; i++) {
         const char *member;
         const char *pattern = split(selection->filters->items[i], &member);
         const char *text = json_string_value(json_object_get(submission->run, member));
-        if (!text || fnmatch(pattern, text, 0) != 0)
+        bool is_id = strcmp(member, keys[0].member) == 0;
+        if (!text ||
+            (is_id ? !matches_id(selection, pattern, text) : fnmatch(pattern, text, 0) != 0))
             return false;
     }
     return true;

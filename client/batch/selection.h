@@ -9,12 +9,16 @@
 struct selection {
     const struct text_list *filters; /* borrowed */
     uint64_t limit;                  /* cases; 0: all */
+    bool numbered;                   /* ids are TASK:NUMBER, and a pattern may be for TASK alone */
     uint64_t cases;                  /* so far */
 };
 
 /* Borrows FILTERS. -EINVAL with FAULT if one of them has no pattern. */
 int selection_init(struct selection *ret, const struct text_list *filters, uint64_t limit,
                    struct fault *fault);
+
+/* Whether there is neither a filter nor a limit. */
+bool selection_is_all(const struct selection *selection);
 
 /* Whether all filters let the job pass. */
 bool selection_wants(const struct selection *selection, const struct submission *submission);

@@ -125,6 +125,7 @@ static int read_options(const struct grade_options *options, struct plan *plan)
 {
     struct fault fault = FAULT_NULL;
     plan->engine = options->engine;
+    plan->engine.numbered = true;
     plan->policy.shared = options->shared;
     plan->policy.language = options->language;
     plan->policy.transcript = options->transcripts != NULL;
@@ -201,6 +202,18 @@ static void announce(const struct grade_options *options, const struct plan *pla
                              plan->policy.timeout_s);
 }
 
+/* Leaves tasks that have no sample out of pass@k, unless the run ended early: then they may have
+ * some. A solution that lacks has been named as unusable. */
+static void leave_out_tasks(struct engine *engine, struct grading *grading, bool canonical)
+{
+    const struct selection *selection = &engine->selection;
+    bool is_limited = selection->limit > 0 && selection->cases == selection->limit;
+    if ((engine->exhausted || is_limited) && engine_unanswered(engine) == 0)
+        engine->ending.bad_input |=
+            grade_tasks_leave_out(&grading->dataset, canonical ? NULL : grading->dataset_name,
+                                  selection, &grading->tally);
+}
+
 static enum exit_status grade(const struct globals *globals, const struct grade_options *options,
                               const struct plan *plan, struct grading *grading)
 {
@@ -234,9 +247,7 @@ static enum exit_status grade(const struct globals *globals, const struct grade_
     if (options->samples)
         work.cases = input_count(&options->samples, 1, &work.about);
     engine_run(&engine, &work);
-    if (options->samples && engine.exhausted)
-        engine.ending.bad_input |=
-            grade_tasks_tell_unattempted(&grading->dataset, grading->dataset_name);
+    leave_out_tasks(&engine, grading, options->canonical);
     grading_complain_lacking(grading);
     engine.ending.errors |= engine.left_out > 0;
     if (!transcripts_finish(&grading->transcripts, options->engine.quiet))
@@ -435,9 +446,11 @@ const struct command command_grade = {
         "there. No sample can change it. With --isolated-only, tasks of mode shared are not\n"
         "graded: exit status 4.\n"
         "\n"
-        "pass@k is computed if every task has at least k samples. Standard error names\n"
-        "tasks without samples, samples without a task and unusable lines; grade grades all\n"
-        "the others.\n",
+         "pass@k is computed if every task with samples has at least k of them, and says how\n"
+         "many of the tasks it covers. Standard error names tasks without samples, samples\n"
+         "without a task and unusable lines; grade grades all the others. A pattern of\n"
+         "--filter chooses samples (HumanEval/0:3) or tasks (HumanEval/0): pass@k leaves out\n"
+         "the tasks of which it lets no sample pass.\n",
     .examples = "  rubricctl grade --dataset HumanEval.jsonl.gz --samples s.jsonl --k 1,10\n"
                 "  rubricctl grade --dataset D.jsonl --samples S.jsonl --json | jq .pass_at_k\n"
                 "  rubricctl grade --embedded --dataset sanitized-mbpp.json --canonical\n"

@@ -3,6 +3,7 @@
  * samples, on the same session. Its answers leave no lines; what they decide is a member of `run`
  * in each line of the samples, from which a resumed run takes it again. */
 #include "grade_preflight.h"
+#include "grade_tasks.h"
 
 #include "client/batch/resultfile.h"
 #include "client/terminal/text.h"
@@ -38,10 +39,7 @@ static bool want_sample(struct wanted *wanted, size_t task)
     uint64_t number = wanted->samples[task]++;
     if (wanted->tasks[task] && wanted->selection.limit == 0)
         return true;
-    if (jobline_default_id(wanted->dataset->tasks[task].id, number, &submission.id) == 0)
-        submission.run =
-            json_pack("{s:s%,s:s}", "case_id", submission.id.data, submission.id.length, "kind",
-                      task_is_program(&wanted->dataset->tasks[task]) ? "program" : "code_exec");
+    (void)grade_tasks_describe(&wanted->dataset->tasks[task], number, &submission);
     if (!selection_wants(&wanted->selection, &submission))
         return true;
     if (!selection_count(&wanted->selection, &submission))
@@ -312,6 +310,7 @@ static int decide(const struct grade_preflight *with, struct session *session,
     struct flight flight = {.with = with, .preflight = preflight};
     int r = selection_init(&wanted.selection, &with->options->filters,
                            (uint64_t)with->options->limit, NULL);
+    wanted.selection.numbered = with->options->numbered;
     if (r == 0)
         r = find_wanted(with, session->max_frame, &wanted);
     if (r < 0)

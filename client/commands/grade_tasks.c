@@ -7,6 +7,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* Tasks without a sample that are named one by one. */
+#define NAMED_MAX 3
+
 const char *grade_tasks_name(const char *path)
 {
     return strcmp(path, "-") == 0 ? "stdin" : path;
@@ -28,17 +31,52 @@ int grade_tasks_read(const char *path, const struct dataset_options *options, st
     return r;
 }
 
-bool grade_tasks_tell_unattempted(const struct dataset *dataset, const char *name)
+int grade_tasks_describe(const struct task *task, uint64_t number, struct submission *ret)
 {
-    bool any = false;
+    _cleanup_submission_ struct submission submission = SUBMISSION_NULL;
+    int r = jobline_default_id(task->id, number, &submission.id);
+    if (r < 0)
+        return r;
+    submission.run = json_pack("{s:s%,s:s}", "case_id", submission.id.data, submission.id.length,
+                               "kind", task_is_program(task) ? "program" : "code_exec");
+    if (!submission.run)
+        return -ENOMEM;
+    *ret = TAKE_STRUCT(submission, SUBMISSION_NULL);
+    return 0;
+}
+
+/* Why TASK, of which no sample was asked for, is not there. */
+static enum tally_absence find_absence(const struct task *task, const struct selection *selection)
+{
+    _cleanup_submission_ struct submission submission = SUBMISSION_NULL;
+    bool is_reached = selection->limit == 0 || selection->cases < selection->limit;
+    if (task->samples > 0)
+        return selection_is_all(selection) ? TALLY_PRESENT : TALLY_UNSELECTED;
+    if (!is_reached || (grade_tasks_describe(task, 0, &submission) == 0 &&
+                        !selection_wants(selection, &submission)))
+        return TALLY_UNSELECTED;
+    return TALLY_SAMPLELESS;
+}
+
+bool grade_tasks_leave_out(const struct dataset *dataset, const char *name,
+                           const struct selection *selection, struct tally *tally)
+{
+    size_t n = 0;
     for (size_t i = 0; i < dataset->n; i++) {
         const struct task *task = &dataset->tasks[i];
-        if (task->samples > 0)
+        if (tally->tasks[i].asked > 0 || tally->tasks[i].refused)
             continue;
-        complain("%s:%" PRIu64 ": task \"%s\" has no sample", name, task->line, task->id);
-        any = true;
+        enum tally_absence absence = find_absence(task, selection);
+        tally_leave_out(tally, i, absence);
+        if (absence != TALLY_SAMPLELESS)
+            continue;
+        if (name && n < NAMED_MAX)
+            complain("%s:%" PRIu64 ": task \"%s\" has no sample", name, task->line, task->id);
+        n++;
     }
-    return any;
+    if (name && n > NAMED_MAX)
+        complain("%s: %zu more tasks have no sample", name, n - NAMED_MAX);
+    return n > 0;
 }
 
 void grade_tasks_tell_plus(const struct dataset *dataset, const char *name)

@@ -2,7 +2,9 @@
 #pragma once
 /* Reads the data set for `rubricctl grade`, and says on stderr what is wrong or special with it. */
 
+#include "client/batch/selection.h"
 #include "client/grade/dataset.h"
+#include "client/grade/tally.h"
 
 #include <stdio.h>
 
@@ -14,8 +16,13 @@ const char *grade_tasks_name(const char *path);
 int grade_tasks_read(const char *path, const struct dataset_options *options, struct dataset *ret,
                      uint64_t *unusable, struct fault *fault);
 
-/* Names the tasks without a sample. Whether there are any. */
-bool grade_tasks_tell_unattempted(const struct dataset *dataset, const char *name);
+/* Makes of the sample NUMBER of TASK what filters look at. 0 or -ENOMEM. */
+int grade_tasks_describe(const struct task *task, uint64_t number, struct submission *ret);
+
+/* Leaves the tasks out of TALLY that have no sample, or none that SELECTION lets pass, and names
+ * those that lack one, unless NAME is NULL. Whether there are any of these. */
+bool grade_tasks_leave_out(const struct dataset *dataset, const char *name,
+                           const struct selection *selection, struct tally *tally);
 
 /* Says which tests were run if the data set has several. */
 void grade_tasks_tell_plus(const struct dataset *dataset, const char *name);

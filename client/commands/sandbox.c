@@ -131,7 +131,9 @@ static enum exit_status sandbox_run(const struct globals *globals, const void *o
     }
     _cleanup_session_ struct session session = SESSION_NULL;
     _cleanup_message_ struct message answer = MESSAGE_NULL;
-    if (connect_session(globals, CONNECT_OR_START, &session) < 0)
+    /* A private daemon runs this job alone, and whoever starts it says what it may read. */
+    const char *set = options->readable.n > 0 ? "sandbox.readable_roots=/" : NULL;
+    if (connect_session_with(globals, CONNECT_OR_START, set, &session) < 0)
         return STATUS_NO_DAEMON;
     enum exit_status status = single_job(&session, job, NULL, "sandbox", &answer);
     if (status != STATUS_OK)
@@ -168,7 +170,8 @@ static const struct option_spec sandbox_specs[] = {
         .value = VALUE_NAMED_FILE,
         .offset = offsetof(struct sandbox_options, files),
         .help = "copy the file PATH (default: NAME) into the working directory as NAME, executable "
-                "if PATH is; may be repeated",
+                "if PATH is; of a directory, all files below it (.=PATH: without its name); may "
+                "be repeated",
     },
     {
         .letter = 'l',
@@ -194,8 +197,9 @@ static const struct option_spec sandbox_specs[] = {
         .kind = OPTION_LIST,
         .value = VALUE_FILE,
         .offset = offsetof(struct sandbox_options, readable),
-        .help = "let the command read this file or directory of the host, if it lies under a root "
-                "that the configuration allows; may be repeated",
+        .help = "let the command read this file or directory of the host: with --embedded any that "
+                "the private daemon can read, otherwise one under a root that the configuration "
+                "allows; may be repeated",
     },
     {
         .name = "collect",

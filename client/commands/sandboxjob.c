@@ -3,8 +3,10 @@
 
 #include "client/cli/files.h"
 #include "client/cli/limits.h"
+#include "proto/jobspec.h"
 #include "proto/request.h"
 
+#include <fts.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -130,16 +132,12 @@ static bool is_executable(const char *path)
     return stat(path, &st) == 0 && (st.st_mode & S_IXUSR);
 }
 
-/* TEXT is "NAME=PATH", or "NAME" for a file of that path. */
-static int put_file(json_t *files, const char *text, struct fault *fault)
+/* Adds the file at PATH under NAME. */
+static int put_file_as(json_t *files, const char *name, const char *path, struct fault *fault)
 {
-    const char *equals = strchr(text, '='), *path = equals ? equals + 1 : text;
-    _cleanup_free_ char *name = equals ? strndup(text, (size_t)(equals - text)) : strdup(text);
     _cleanup_bytes_ struct bytes content = BYTES_NULL;
     _cleanup_json_ json_t *file = NULL, *checked = NULL;
     struct fault why = FAULT_NULL;
-    if (!name)
-        return -ENOMEM;
     int r = text_json(name, "--file", &checked, fault);
     if (r < 0)
         return r;
@@ -154,6 +152,86 @@ static int put_file(json_t *files, const char *text, struct fault *fault)
     if (!file || (is_executable(path) && put(file, "mode", json_string("0755")) < 0))
         return -ENOMEM;
     return json_object_set(files, name, file) < 0 ? -ENOMEM : 0;
+}
+
+/* Adds what fts_read() found in the directory that gets NAME, or no name of its own if that is
+ * empty. */
+static int put_entry(json_t *files, const char *name, const char *top, const FTSENT *entry,
+                     struct fault *fault)
+{
+    _cleanup_free_ char *full = NULL;
+    switch (entry->fts_info) {
+    case FTS_D:
+    case FTS_DP:
+        return 0;
+    case FTS_DNR:
+    case FTS_ERR:
+    case FTS_NS:
+        return fault_set(fault, "--file: %s: %s", entry->fts_path, strerror(entry->fts_errno));
+    case FTS_DC:
+        return fault_set(fault, "--file: %s: a link to a directory that holds it", entry->fts_path);
+    case FTS_SLNONE:
+        return fault_set(fault, "--file: %s: a link to nothing", entry->fts_path);
+    case FTS_F:
+        break;
+    default:
+        return fault_set(fault, "--file: %s: neither a file nor a directory", entry->fts_path);
+    }
+    if (json_object_size(files) >= SANDBOX_FILES_MAX)
+        return fault_set(fault, "--file: %s holds more files than a job may have (%d)", top,
+                         SANDBOX_FILES_MAX);
+    const char *below = entry->fts_path + strlen(top);
+    while (*below == '/')
+        below++;
+    if (asprintf(&full, "%s%s%s", name, *name ? "/" : "", below) < 0) {
+        full = NULL; /* undefined after a failure */
+        return -ENOMEM;
+    }
+    return put_file_as(files, full, entry->fts_path, fault);
+}
+
+static int by_name(const FTSENT **a, const FTSENT **b)
+{
+    return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+/* Adds all files of the directory at PATH. Links are followed: a job's files can be none. */
+static int put_directory(json_t *files, const char *name, char *path, struct fault *fault)
+{
+    char *const roots[] = {path, NULL};
+    FTS *walk = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, by_name);
+    if (!walk)
+        return -errno;
+    int r = 0;
+    FTSENT *entry;
+    while (r == 0 && (errno = 0, entry = fts_read(walk)))
+        r = put_entry(files, name, path, entry, fault);
+    if (r == 0 && errno != 0)
+        r = -errno;
+    (void)fts_close(walk);
+    return r;
+}
+
+static void drop_slashes(char *path)
+{
+    for (size_t n = strlen(path); n > 1 && path[n - 1] == '/'; n--)
+        path[n - 1] = '\0';
+}
+
+/* TEXT is "NAME=PATH", or "NAME" for a file or directory of that path. */
+static int put_file(json_t *files, const char *text, struct fault *fault)
+{
+    const char *equals = strchr(text, '=');
+    _cleanup_free_ char *name = equals ? strndup(text, (size_t)(equals - text)) : strdup(text);
+    _cleanup_free_ char *path = strdup(equals ? equals + 1 : text);
+    struct stat st;
+    if (!name || !path)
+        return -ENOMEM;
+    if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+        return put_file_as(files, name, path, fault);
+    drop_slashes(name);
+    drop_slashes(path);
+    return put_directory(files, strcmp(name, ".") == 0 ? "" : name, path, fault);
 }
 
 /* TEXT is "NAME=VALUE", or "NAME" for the value of this process. */

@@ -51,27 +51,27 @@ static void complain_connect(const char *path, int error, const struct fault *fa
     }
 }
 
-static int embed(const struct globals *globals, struct session *ret)
+static int embed(const struct globals *globals, const char *set, struct session *ret)
 {
     struct fault fault = FAULT_NULL;
-    int r = session_embed(globals->config, globals->slots, ret, &fault);
+    int r = session_embed(globals->config, globals->slots, set, ret, &fault);
     if (r < 0)
         complain("%s", fault.text);
     return r;
 }
 
 static int connect_or_embed(const struct globals *globals, enum connect_policy policy,
-                            struct session *ret)
+                            const char *set, struct session *ret)
 {
     if (globals->embedded)
-        return embed(globals, ret);
+        return embed(globals, set, ret);
 
     const char *path = socket_path(globals);
     struct fault fault = FAULT_NULL;
     int r = session_connect(path, ret, &fault);
     if (r == -ENOENT && policy == CONNECT_OR_START && !globals->socket) {
         complain("no service at %s: starting a private rubricd", path);
-        return embed(globals, ret);
+        return embed(globals, set, ret);
     }
     if (r < 0)
         complain_connect(path, r, &fault);
@@ -84,9 +84,15 @@ static int connect_or_embed(const struct globals *globals, enum connect_policy p
 
 int connect_session(const struct globals *globals, enum connect_policy policy, struct session *ret)
 {
+    return connect_session_with(globals, policy, NULL, ret);
+}
+
+int connect_session_with(const struct globals *globals, enum connect_policy policy, const char *set,
+                         struct session *ret)
+{
     _cleanup_session_ struct session session = SESSION_NULL;
     struct fault fault = FAULT_NULL;
-    int r = connect_or_embed(globals, policy, &session);
+    int r = connect_or_embed(globals, policy, set, &session);
     if (r < 0)
         return r;
     r = session_greet(&session, &fault);

@@ -23,3 +23,7 @@ enum connect_policy {
 /* Opens a session as GLOBALS say and waits for the daemon's hello. Returns 0, or a negative errno
  * after a complaint on stderr that names the cause and the remedy. */
 int connect_session(const struct globals *globals, enum connect_policy policy, struct session *ret);
+
+/* The same. SET, which may be NULL, is a further setting NAME=VALUE of a daemon that is started. */
+int connect_session_with(const struct globals *globals, enum connect_policy policy, const char *set,
+                         struct session *ret);

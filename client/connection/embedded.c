@@ -122,11 +122,12 @@ static int spawn(char *const argv[], int fd, pid_t *ret)
     return -r;
 }
 
-static int spawn_daemon(char *path, const char *config, long slots, int fd, pid_t *ret)
+static int spawn_daemon(char *path, const char *config, long slots, const char *set, int fd,
+                        pid_t *ret)
 {
-    char serve[] = "--serve-fd=3", set[64];
-    _cleanup_free_ char *config_option = NULL;
-    char *argv[5] = {path, serve};
+    char serve[] = "--serve-fd=3", slots_option[64];
+    _cleanup_free_ char *config_option = NULL, *set_option = NULL;
+    char *argv[6] = {path, serve};
     size_t n = 2;
     if (config) {
         if (asprintf(&config_option, "--config=%s", config) < 0) {
@@ -136,14 +137,21 @@ static int spawn_daemon(char *path, const char *config, long slots, int fd, pid_
         argv[n++] = config_option;
     }
     if (slots > 0) {
-        (void)snprintf(set, sizeof(set), "--set=daemon.slots=%ld", slots);
-        argv[n++] = set;
+        (void)snprintf(slots_option, sizeof(slots_option), "--set=daemon.slots=%ld", slots);
+        argv[n++] = slots_option;
+    }
+    if (set) {
+        if (asprintf(&set_option, "--set=%s", set) < 0) {
+            set_option = NULL;
+            return -ENOMEM;
+        }
+        argv[n++] = set_option;
     }
     return spawn(argv, fd, ret);
 }
 
-int embedded_start(const char *config, long slots, struct embedded *ret, int *ret_fd,
-                   struct fault *fault)
+int embedded_start(const char *config, long slots, const char *set, struct embedded *ret,
+                   int *ret_fd, struct fault *fault)
 {
     char path[PATH_MAX];
     int r = find_daemon(path, fault);
@@ -160,7 +168,7 @@ int embedded_start(const char *config, long slots, struct embedded *ret, int *re
     _cleanup_close_ int theirs = pair[1];
 
     struct embedded daemon = EMBEDDED_NULL;
-    r = spawn_daemon(path, config, slots, theirs, &daemon.pid);
+    r = spawn_daemon(path, config, slots, set, theirs, &daemon.pid);
     if (r < 0) {
         (void)fault_set(fault, "cannot start %s: %s", path, strerror(-r));
         return r;

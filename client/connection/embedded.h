@@ -18,11 +18,12 @@ struct embedded {
     }
 
 /* Starts `rubricd --serve-fd=3` with one end of a socket pair. The caller owns the other end,
- * *ret_fd, which is non-blocking, and *ret. CONFIG may be NULL and SLOTS 0. Looks for rubricd in
+ * *ret_fd, which is non-blocking, and *ret. CONFIG may be NULL and SLOTS 0;
+ * SET, which may be NULL, is a setting NAME=VALUE that goes before the file. Looks for rubricd in
  * $RUBRICD, beside this program, in the build tree, and where it is installed. Negative errno with
  * a FAULT that names the remedy. */
-int embedded_start(const char *config, long slots, struct embedded *ret, int *ret_fd,
-                   struct fault *fault);
+int embedded_start(const char *config, long slots, const char *set, struct embedded *ret,
+                   int *ret_fd, struct fault *fault);
 
 /* Waits at most TIMEOUT_MS for the daemon to end and reaps it. Returns its wait status, with FAULT
  * saying how it ended ("exit status 1", "killed by signal 9"); -ETIMEDOUT or another negative errno

@@ -90,11 +90,12 @@ int session_connect(const char *path, struct session *ret, struct fault *fault)
     return open_session(fd, (struct embedded)EMBEDDED_NULL, path, ret, fault);
 }
 
-int session_embed(const char *config, long slots, struct session *ret, struct fault *fault)
+int session_embed(const char *config, long slots, const char *set, struct session *ret,
+                  struct fault *fault)
 {
     int fd = -1;
     struct embedded daemon = EMBEDDED_NULL;
-    int r = embedded_start(config, slots, &daemon, &fd, fault);
+    int r = embedded_start(config, slots, set, &daemon, &fd, fault);
     return r < 0 ? r : open_session(fd, daemon, "a private rubricd", ret, fault);
 }
 

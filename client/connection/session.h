@@ -40,9 +40,10 @@ struct session {
  */
 int session_connect(const char *path, struct session *ret, struct fault *fault);
 
-/* Starts a private daemon and connects to it. CONFIG may be NULL and SLOTS 0. Negative errno with
- * FAULT. */
-int session_embed(const char *config, long slots, struct session *ret, struct fault *fault);
+/* Starts a private daemon and connects to it; the arguments are those of embedded_start(). Negative
+ * errno with FAULT. */
+int session_embed(const char *config, long slots, const char *set, struct session *ret,
+                  struct fault *fault);
 
 /* Waits for the daemon's hello and checks it as session_take_hello() does. Returns
  * -ETIMEDOUT, or what that returns. */

@@ -57,6 +57,7 @@ void tally_clear(struct tally *tally)
 void tally_add(struct tally *tally, size_t task, enum grade grade)
 {
     assert(task < tally->n);
+    tally->tasks[task].asked++;
     if (grade == GRADE_NONE) {
         tally->not_graded++;
         return;
@@ -69,6 +70,12 @@ void tally_refuse(struct tally *tally, size_t task)
 {
     assert(task < tally->n);
     tally->tasks[task].refused = true;
+}
+
+void tally_leave_out(struct tally *tally, size_t task, enum tally_absence why)
+{
+    assert(task < tally->n && tally->tasks[task].asked == 0);
+    tally->tasks[task].absence = why;
 }
 
 void tally_note(struct tally *tally, size_t task, bool shared, bool broken)
@@ -97,13 +104,18 @@ void tally_note_line(struct tally *tally, size_t task, const json_t *line)
     tally_note(tally, task, tally_is_shared(line), is_text(preflight, "reference", "broken"));
 }
 
+static bool is_out(const struct tally_task *task)
+{
+    return task->refused || task->absence != TALLY_PRESENT;
+}
+
 double tally_pass_at_k(const struct tally *tally, uint64_t k, size_t *ret_too_few)
 {
     double sum = 0;
     size_t too_few = 0, n = 0;
     for (size_t i = 0; i < tally->n; i++) {
         const struct tally_task *task = &tally->tasks[i];
-        if (task->refused)
+        if (is_out(task))
             continue;
         n++;
         too_few += task->samples < k;
@@ -117,7 +129,8 @@ double tally_pass_at_k(const struct tally *tally, uint64_t k, size_t *ret_too_fe
 /* Of all tasks together. */
 struct sums {
     uint64_t samples, correct, shared;
-    size_t shared_tasks, broken_tasks, refused_tasks;
+    size_t tasks; /* of which pass@k is the mean */
+    size_t shared_tasks, broken_tasks, refused_tasks, sampleless_tasks, unselected_tasks;
 };
 
 static struct sums sum_of(const struct tally *tally)
@@ -131,13 +144,16 @@ static struct sums sum_of(const struct tally *tally)
         sums.shared_tasks += task->shared > 0;
         sums.broken_tasks += task->broken;
         sums.refused_tasks += task->refused;
+        sums.sampleless_tasks += task->absence == TALLY_SAMPLELESS;
+        sums.unselected_tasks += task->absence == TALLY_UNSELECTED;
+        sums.tasks += !is_out(task);
     }
     return sums;
 }
 
-static bool is_complete(const struct tally *tally)
+static bool is_complete(const struct tally *tally, const struct sums *sums)
 {
-    return !tally->cut_short &&
+    return !tally->cut_short && sums->sampleless_tasks == 0 &&
            tally->not_graded + tally->unanswered + tally->refused + tally->unusable == 0;
 }
 
@@ -151,11 +167,14 @@ static void put_reason(FILE *out, const char **separator, uint64_t n, const char
     *separator = "; ";
 }
 
-static void put_incomplete(FILE *out, const struct tally *tally)
+static void put_incomplete(FILE *out, const struct tally *tally, const struct sums *sums)
 {
     const char *separator = "incomplete: ";
-    if (is_complete(tally))
+    if (is_complete(tally, sums))
         return;
+    put_reason(out, &separator, sums->sampleless_tasks,
+               sums->sampleless_tasks == 1 ? "task without a sample, left out of pass@k"
+                                           : "tasks without a sample, left out of pass@k");
     put_reason(out, &separator, tally->not_graded, "not graded (an error, no verdict)");
     put_reason(out, &separator, tally->unanswered, "unanswered");
     put_reason(out, &separator, tally->refused, "refused (a shared verdict; --isolated-only)");
@@ -191,8 +210,12 @@ static void put_label(FILE *out, const struct tally *tally, const struct sums *s
         {sums->broken_tasks, "broken"},
     };
     const char *separator = " (";
-    if (!is_complete(tally)) {
+    if (!is_complete(tally, sums)) {
         (void)fprintf(out, "%sincomplete", separator);
+        separator = "; ";
+    }
+    if (sums->sampleless_tasks + sums->unselected_tasks > 0) {
+        (void)fprintf(out, "%sof %zu of %zu tasks", separator, sums->tasks, tally->n);
         separator = "; ";
     }
     for (size_t i = 0; i < ARRAY_SIZE(labels); i++) {
@@ -211,9 +234,10 @@ static void put_k(FILE *out, const struct tally *tally, const struct sums *sums,
     size_t too_few;
     double value = tally_pass_at_k(tally, k, &too_few);
     (void)snprintf(name, sizeof(name), "pass@%" PRIu64 ":", k);
-    size_t n = tally->n - sums->refused_tasks;
+    size_t n = sums->tasks;
     if (isnan(value) && n == 0) {
-        (void)fprintf(out, "%-10s not computed: every task was refused\n", name);
+        (void)fprintf(out, "%-10s not computed: %s\n", name,
+                      sums->refused_tasks > 0 ? "every task was refused" : "no sample was graded");
         return;
     }
     if (isnan(value)) {
@@ -232,7 +256,10 @@ void tally_put(FILE *out, const struct tally *tally, const struct passk_ks *ks)
     struct sums sum = sum_of(tally);
     (void)fprintf(out, "%zu task%s, %" PRIu64 " sample%s, %" PRIu64 " correct\n", tally->n,
                   text_plural(tally->n), sum.samples, text_plural(sum.samples), sum.correct);
-    put_incomplete(out, tally);
+    if (sum.unselected_tasks > 0)
+        (void)fprintf(out, "selected: %zu task%s left out by --filter or --limit\n",
+                      sum.unselected_tasks, text_plural(sum.unselected_tasks));
+    put_incomplete(out, tally, &sum);
     put_worth(out, &sum);
     for (size_t i = 0; i < ks->n; i++)
         put_k(out, tally, &sum, ks->k[i]);
@@ -262,13 +289,14 @@ json_t *tally_json(const struct tally *tally, const struct passk_ks *ks)
     if (!ok)
         return NULL;
     return json_pack(
-        "{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:b,s:O,s:O}", "tasks", (json_int_t)tally->n,
-        "samples", (json_int_t)sum.samples, "correct", (json_int_t)sum.correct, "not_graded",
-        (json_int_t)tally->not_graded, "unanswered", (json_int_t)tally->unanswered, "refused",
-        (json_int_t)tally->refused, "unusable", (json_int_t)tally->unusable, "shared_tasks",
-        (json_int_t)sum.shared_tasks, "shared_samples", (json_int_t)sum.shared, "broken_tasks",
-        (json_int_t)sum.broken_tasks, "complete", is_complete(tally), "pass_at_k", values,
-        "too_few_samples", lacking);
+        "{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:b,s:O,s:O}", "tasks",
+        (json_int_t)tally->n, "sampleless_tasks", (json_int_t)sum.sampleless_tasks,
+        "unselected_tasks", (json_int_t)sum.unselected_tasks, "samples", (json_int_t)sum.samples,
+        "correct", (json_int_t)sum.correct, "not_graded", (json_int_t)tally->not_graded,
+        "unanswered", (json_int_t)tally->unanswered, "refused", (json_int_t)tally->refused,
+        "unusable", (json_int_t)tally->unusable, "shared_tasks", (json_int_t)sum.shared_tasks,
+        "shared_samples", (json_int_t)sum.shared, "broken_tasks", (json_int_t)sum.broken_tasks,
+        "complete", is_complete(tally, &sum), "pass_at_k", values, "too_few_samples", lacking);
 }
 
 int tally_print(FILE *out, const struct tally *tally, const struct passk_ks *ks, bool as_json)

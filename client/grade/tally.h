@@ -5,12 +5,21 @@
 #include "gradejob.h"
 #include "passk.h"
 
+/* Why pass@k leaves out a task without a verdict. */
+enum tally_absence {
+    TALLY_PRESENT,    /* it does not */
+    TALLY_SAMPLELESS, /* nobody has a sample of it: pass@k is of a part of the data set */
+    TALLY_UNSELECTED, /* filters or a limit leave it out */
+};
+
 struct tally_task {
     uint64_t samples; /* with a verdict */
+    uint64_t asked;   /* samples with a verdict or an error */
     uint64_t correct;
     uint64_t shared; /* samples whose code could have forged its verdict */
     bool broken;     /* the reference solution fails the tests */
     bool refused;    /* its samples are not to be graded: pass@k leaves it out */
+    enum tally_absence absence;
 };
 
 struct tally {
@@ -47,6 +56,9 @@ void tally_add(struct tally *tally, size_t task, enum grade grade);
 /* Leaves TASK out of pass@k, which is then incomplete. */
 void tally_refuse(struct tally *tally, size_t task);
 
+/* Leaves TASK, of which no sample was asked for, out of pass@k. */
+void tally_leave_out(struct tally *tally, size_t task, enum tally_absence why);
+
 /* Notes what a verdict on a sample of TASK is worth. */
 void tally_note(struct tally *tally, size_t task, bool shared, bool broken);
 
@@ -56,7 +68,7 @@ void tally_note_line(struct tally *tally, size_t task, const json_t *line);
 /* Whether LINE, a line of results, tells a verdict that the code could have forged. */
 bool tally_is_shared(const json_t *line);
 
-/* Returns the mean over all tasks but the refused ones of their pass@k, and in *ret_too_few how
+/* Returns the mean over all tasks but those left out of their pass@k, and in *ret_too_few how
  * many of these have fewer than k samples. NAN if that is not 0, or if there is no task. */
 double tally_pass_at_k(const struct tally *tally, uint64_t k, size_t *ret_too_few);
 

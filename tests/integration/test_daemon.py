@@ -225,7 +225,7 @@ def assert_refused(directory, message, *arguments, **kwargs):
 
 def test_no_interpreter(tmp_path):
     for interpreter, why in (
-        ("/nonexistent/python3", "cannot run /nonexistent/python3: No such file or directory"),
+        ("/proc/self/no-such-python3", "cannot run /proc/self/no-such-python3: No such file or directory"),
         ("/etc/passwd", "cannot run /etc/passwd: Permission denied"),
         ("/tmp", "cannot run /tmp: Permission denied"),
         ("/bin/false", "/bin/false -V failed: "),

@@ -511,7 +511,7 @@ def test_results_are_continued(place, fake):
     place.write("tasks.jsonl", ADD, TWICE)
     samples = [{"task_id": "Own/0", "completion": text} for text in ("good", "bad", "late")]
     place.write("samples.jsonl", *samples[:2])
-    assert place.grade(fake(), "--k", "1").returncode == 2, "no pass@1 if a task has no sample"
+    assert place.grade(fake(), "--k", "1").returncode == 2, "a task has no sample"
     samples[1]["completion"] = "good again"
     place.write("samples.jsonl", *samples, {"task_id": "Own/1", "completion": "good"})
     daemon = fake()
@@ -588,6 +588,8 @@ def test_pass_at_k_for_machines(place, fake):
     }
     assert report == {
         "tasks": 3,
+        "sampleless_tasks": 0,
+        "unselected_tasks": 0,
         "samples": 18,
         "correct": 4,
         "not_graded": 0,
@@ -992,7 +994,59 @@ def test_tasks_without_samples(place, fake):
     ]
     assert done.stdout.splitlines() == [
         "3 tasks, 1 sample, 1 correct",
-        "pass@1:    not computed: 2 of 3 tasks have fewer than 1 sample",
+        "incomplete: 2 tasks without a sample, left out of pass@k",
+        "pass@1:    1.0000 (incomplete; of 1 of 3 tasks)",
+    ]
+
+
+def test_many_tasks_without_samples(place, fake):
+    """Three of them are named. pass@k is that of `passk`, and says of how many tasks it is."""
+    place.write("tasks.jsonl", *({**ADD, "task_id": f"Own/{i}"} for i in range(10)))
+    place.write("samples.jsonl", *({"task_id": "Own/4", "completion": text} for text in ("good", "bad")))
+    done = place.grade(fake(), "--k", "1,2,3", "--json")
+    assert done.returncode == 2
+    assert complaints(done) == [
+        *(f'tasks.jsonl:{i + 1}: task "Own/{i}" has no sample' for i in range(3)),
+        "tasks.jsonl: 6 more tasks have no sample",
+    ]
+    report = json.loads(done.stdout)
+    assert (report["tasks"], report["sampleless_tasks"], report["unselected_tasks"]) == (10, 9, 0)
+    assert (report["complete"], report["pass_at_k"]) == (False, {"1": 0.5, "2": 1.0, "3": None})
+    assert passk_of(place, "--k", "1,2,3")["pass_at_k"] == report["pass_at_k"]
+
+
+def passk_of(place, *options):
+    """Returns what `passk` says of the results."""
+    command = [RUBRICCTL, "passk", "--json", *options, place.path("samples.jsonl_results.jsonl")]
+    return json.loads(subprocess.run(command, capture_output=True, text=True, check=False).stdout)
+
+
+@pytest.mark.parametrize(
+    "filters, tasks",
+    [
+        (["--filter", "Own/1"], {1: 2}),
+        (["--filter", "Own/1:1"], {1: 1}),
+        (["--filter", "id=Own/[12]"], {1: 2, 2: 2}),
+        (["--filter", "Own/*:0"], {0: 1, 1: 1, 2: 1}),
+        (["--filter", "kind=code_exec", "--filter", "*/2"], {2: 2}),
+    ],
+)
+def test_filters_choose_tasks(place, fake, filters, tasks):
+    """pass@k is of the tasks that filters let pass, and no other is named as lacking samples."""
+    place.write("tasks.jsonl", *({**ADD, "task_id": f"Own/{i}"} for i in range(4)))
+    place.write("samples.jsonl", *({"task_id": f"Own/{i}", "completion": "good"} for i in range(3) for _ in range(2)))
+    done = place.grade(fake(), "--k", "1", *filters)
+    lacks = filters == ["--filter", "Own/*:0"]
+    assert complaints(done) == (['tasks.jsonl:4: task "Own/3" has no sample'] if lacks else [])
+    assert done.returncode == (2 if lacks else 0)
+    count = sum(tasks.values())
+    out = 4 - len(tasks)
+    assert done.stdout.splitlines() == [
+        f"4 tasks, {count} sample{'s' * (count > 1)}, {count} correct",
+        "incomplete: 1 task without a sample, left out of pass@k"
+        if lacks
+        else f"selected: {out} task{'s' * (out > 1)} left out by --filter or --limit",
+        f"pass@1:    1.0000 ({'incomplete; ' * lacks}of {len(tasks)} of 4 tasks)",
     ]
 
 

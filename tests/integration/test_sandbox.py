@@ -10,7 +10,7 @@ import signal
 import subprocess
 
 import pytest
-from conftest import CEILINGS, DEADLINE, DEFAULTS, PASSING, RUBRICCTL, Daemon, wait_until
+from conftest import CEILINGS, DEADLINE, DEFAULTS, PASSING, ROOT, RUBRICCTL, Daemon, wait_until
 
 PYTHON = "/usr/bin/python3"
 MIB = 1 << 20
@@ -522,6 +522,32 @@ def test_client_env(sandbox):
     done = sandbox("--env", "TZ=CET", "--env", "HOME", "sh", "-c", code,
                    env={**os.environ, "HOME": "/from/here"})  # fmt: skip
     assert done.stdout == b"CET /from/here\n"
+
+
+def private(*words):
+    """Runs `rubricctl sandbox` with a daemon of its own."""
+    command = [RUBRICCTL, "sandbox", "--embedded", "--slots", "1", *words]
+    return subprocess.run(command, input=b"", capture_output=True, timeout=DEADLINE, check=False)
+
+
+def test_client_directory(sandbox, tmp_path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "b").write_text("below\n")
+    (tmp_path / "run").write_text("#!/bin/sh\ncat sub/b\n")
+    (tmp_path / "run").chmod(0o755)
+    done = sandbox("--file", f".={tmp_path}/", "--", "./run")
+    assert (done.returncode, done.stdout) == (0, b"below\n"), done.stderr
+    done = sandbox("--file", f"d={tmp_path}", "--", "cat", "d/sub/b")
+    assert (done.returncode, done.stdout) == (0, b"below\n"), done.stderr
+
+
+def test_a_private_daemon_reads_what_its_user_says(sandbox):
+    """Only what --readable names, and only where the daemon serves nobody else."""
+    path = ROOT / "tests" / "data" / "limits.json"
+    done = private("--readable", path, "--", "head", "-c", "1", path)
+    assert (done.returncode, done.stdout) == (0, b"["), done.stderr
+    assert private("--", "cat", path).returncode == 1
+    assert sandbox("--readable", path, "--", "cat", path).returncode == 4
 
 
 def test_client_json(sandbox):

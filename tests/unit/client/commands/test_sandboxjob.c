@@ -195,9 +195,27 @@ static void test_files(void **state)
     refuse(&missing, LIST("/x"), "--file: none: No such file or directory");
     refuse(&twice, LIST("/x"), "--file: \"text\" is given twice");
     refuse(&odd, LIST("/x"), "--file: \"\xFF\" is not UTF-8");
-    (void)unlink("text");
-    (void)unlink("run");
-    (void)unlink("raw");
+    assert_int_equal(mkdir("tree", 0700) | mkdir("tree/sub", 0700) | mkdir("tree/empty", 0700), 0);
+    assert_int_equal(rename("text", "tree/b") | rename("run", "tree/sub/run"), 0);
+    assert_int_equal(symlink("../raw", "tree/a"), 0);
+    const struct sandbox_options tree = {.files = LIST("tree/", "x=tree/sub", ".=tree/sub")};
+    expect(&tree, LIST("/x"),
+           "{'kind':'sandbox','argv':['/x'],'files':{'tree/a':{'base64':'/w==','mode':'0755'},"
+           "'tree/b':{'text':'a\xC3\xA9\\u0000'},"
+           "'tree/sub/run':{'text':'#!/bin/sh\\n','mode':'0755'},"
+           "'x/run':{'text':'#!/bin/sh\\n','mode':'0755'},"
+           "'run':{'text':'#!/bin/sh\\n','mode':'0755'}}}");
+    const struct sandbox_options whole = {.files = LIST("tree")};
+    assert_int_equal(symlink("gone", "tree/c"), 0);
+    refuse(&whole, LIST("/x"), "--file: tree/c: a link to nothing");
+    assert_int_equal(unlink("tree/c") | symlink(".", "tree/c"), 0);
+    refuse(&whole, LIST("/x"), "--file: tree/c: a link to a directory that holds it");
+    assert_int_equal(unlink("tree/c") | mkfifo("tree/c", 0600), 0);
+    refuse(&whole, LIST("/x"), "--file: tree/c: neither a file nor a directory");
+    static const char *const files[] = {"tree/a", "tree/b", "tree/c", "tree/sub/run", "raw"};
+    for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+        assert_int_equal(unlink(files[i]), 0);
+    assert_int_equal(rmdir("tree/sub") | rmdir("tree/empty") | rmdir("tree"), 0);
     assert_int_equal(chdir("/"), 0);
     assert_int_equal(rmdir(directory), 0);
 }
