@@ -8,6 +8,8 @@
 #include <assert.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 
 #define NDJSON "application/x-ndjson"
 
@@ -46,10 +48,35 @@ static void on_ready(_unused_ evutil_socket_t fd, _unused_ short events, void *u
 
 /* --- connections -------------------------------------------------------------------------- */
 
-/* The client was too slow, or is gone. */
+/* The client was too slow. */
 static void on_over(_unused_ evutil_socket_t fd, _unused_ short events, void *userdata)
 {
     conn_kill(userdata);
+}
+
+/* Tells whether a client is gone that waits for its answer. If it has sent too much ahead, nobody
+ * could tell: its end would wait behind what fills the socket. */
+static bool is_gone(const struct conn *conn)
+{
+    int error = 0, ahead = 0;
+    socklen_t length = sizeof(error);
+    char byte;
+    if (getsockopt(conn->fd, SOL_SOCKET, SO_ERROR, &error, &length) < 0 || error != 0)
+        return true; /* it was reset, which the loop tells like something to read */
+    ssize_t n = recv(conn->fd, &byte, sizeof(byte), MSG_PEEK | MSG_DONTWAIT);
+    if (n <= 0)
+        return n == 0 || (errno != EAGAIN && errno != EINTR);
+    return ioctl(conn->fd, FIONREAD, &ahead) < 0 ||
+           (uint64_t)MAX(ahead, 0) > conn->gateway->settings->header_bytes;
+}
+
+/* Something has come from a client that waits for its answer, be it its end. Edge-triggered: what
+ * is there stays there. */
+static void on_sign(_unused_ evutil_socket_t fd, short events, void *userdata)
+{
+    struct conn *conn = userdata;
+    if (events & EV_CLOSED || is_gone(conn))
+        conn_kill(conn);
 }
 
 static struct conn *conn_new(struct server *server, struct MHD_Connection *mhd)
@@ -64,7 +91,8 @@ static struct conn *conn_new(struct server *server, struct MHD_Connection *mhd)
     conn->fd = info->connect_fd;
     conn->kick = server->readable;
     conn->deadline = evtimer_new(server->gateway->base, on_over, conn);
-    conn->gone = event_new(server->gateway->base, conn->fd, EV_CLOSED, on_over, conn);
+    conn->gone = event_new(server->gateway->base, conn->fd,
+                           EV_READ | EV_CLOSED | EV_ET | EV_PERSIST, on_sign, conn);
     if (!conn->deadline || !conn->gone) {
         if (conn->deadline)
             event_free(conn->deadline);
