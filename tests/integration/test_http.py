@@ -113,6 +113,10 @@ def test_a_client_that_leaves_cancels_its_jobs(daemon, gateway, lines):
     assert gateway.post("/v1/jobs", ECHO)[0] == 200
 
 
+# It does not end before the test has waited for that.
+FOREVER = {"kind": "sandbox", "argv": ["/bin/sleep", "1000"], "limits": {"wall_clock": 300}}
+
+
 def reset(sock):
     """Closes SOCK as a client does that has not read everything: by a reset."""
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -123,7 +127,7 @@ def reset(sock):
 def test_a_client_that_resets_its_connection_cancels_its_jobs(daemon, gateway, ahead):
     """The loop tells a reset otherwise than an end, and would also tell it again and again."""
     sock = gateway.connect()
-    sock.sendall(post_bytes(json.dumps(SLEEP).encode()) + ahead)
+    sock.sendall(post_bytes(json.dumps(FOREVER).encode()) + ahead)
     wait_until(lambda: jobs_of(daemon) == 1, "the job is there")
     reset(sock)
     wait_until(lambda: jobs_of(daemon) == 0, "the job is gone")
@@ -131,7 +135,7 @@ def test_a_client_that_resets_its_connection_cancels_its_jobs(daemon, gateway, a
 
 def test_a_client_that_sends_too_much_ahead_is_disconnected(daemon, gateway):
     """Its end would wait behind what nobody reads."""
-    request = post_bytes(json.dumps(SLEEP).encode())
+    request = post_bytes(json.dumps(FOREVER).encode())
     with gateway.connect() as sock:
         sock.sendall(request)
         wait_until(lambda: jobs_of(daemon) == 1, "the job is there")
