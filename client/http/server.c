@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #define NDJSON "application/x-ndjson"
 
@@ -60,14 +61,24 @@ static void on_over(_unused_ evutil_socket_t fd, _unused_ short events, void *us
     conn_kill(userdata);
 }
 
-/* Something happened on a connection that waits: ends it if the client left. An event of EV_CLOSED
- * alone would miss a client that leaves with a reset, as one does that has not read everything:
- * libevent reports EPOLLERR as EV_READ and EV_WRITE only. What else may come is the client's next
- * request, which stays unread for now; the event is edge-triggered, so it does not come again. */
-static void on_stir(evutil_socket_t fd, _unused_ short events, void *userdata)
+/* Tells whether the client of a connection that waits has left, or has sent so much ahead that nobody
+ * could tell: the end of a connection comes behind what fills its socket. A client that has not read
+ * everything leaves with a reset, which libevent reports as EV_READ and not as EV_CLOSED. */
+static bool has_left(const struct conn *conn)
 {
-    struct pollfd state = {.fd = fd, .events = POLLRDHUP};
+    struct pollfd state = {.fd = conn->fd, .events = POLLRDHUP};
+    int ahead = 0;
     if (poll(&state, 1, 0) == 1 && (state.revents & (POLLRDHUP | POLLHUP | POLLERR)))
+        return true;
+    return ioctl(conn->fd, FIONREAD, &ahead) < 0 ||
+           (uint64_t)MAX(ahead, 0) > conn->gateway->settings->header_bytes;
+}
+
+/* Something happened on a connection that waits. What the client has sent is its next request, which
+ * stays unread for now; the event is edge-triggered, so it does not come again for it. */
+static void on_stir(_unused_ evutil_socket_t fd, _unused_ short events, void *userdata)
+{
+    if (has_left(userdata))
         conn_kill(userdata);
 }
 

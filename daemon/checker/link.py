@@ -202,6 +202,8 @@ class Link(stand_ins.Makers):
         if self.transcript is not None:
             self.transcript.sent(data)
         answer = plain.exchange(self.fds, self.status_fd, data)
+        if answer is None:
+            raise Lost
         if self.transcript is not None:
             self.transcript.received(answer)
         return answer

@@ -9,6 +9,7 @@ import _ast
 import marshal
 import os
 import sys
+import time
 
 import names
 import program
@@ -20,6 +21,7 @@ JOB_MAX = 1 << 30
 FRAMES = 6  # of Python between run() and a statement of the tests
 PIPE_MAX = 1 << 20  # bytes that a pipe holds
 STATUS_SIZE = 4
+END_WAIT_SECONDS = 0.2
 HELLO = b"\xff" * 4  # no message, and no length: a judge that has not asked for this process is lost
 FAILS = "passes only in isolation"
 
@@ -144,17 +146,32 @@ def _drop(fd):
 def exchange(fds, status_fd, data):
     """Has the process behind FDS (read end, write end; they stay the caller's) run the job DATA, after the
     candidate whose wait status comes over STATUS_FD. Nothing of that one lives then, and the process after it
-    only says hello before it has a job: what is in the pipe is no answer. Returns the answer, b"" if there is none.
+    only says hello before it has a job: what is in the pipe is no answer. Returns the answer, b"" if there is none,
+    and None if the twin is lost, which runs both: then nobody knows what the code would have done.
     Waits as long as it takes: the job's deadline ends the judge, too."""
     read_fd, write_fd = fds
     try:
         if len(_read(status_fd, STATUS_SIZE)) != STATUS_SIZE:
-            return b""
+            return None
         _drop(read_fd)
         _send(write_fd, data)
-        return _receive(read_fd, ANSWER_MAX, HELLO)
+        answer = _receive(read_fd, ANSWER_MAX, HELLO)
     except OSError:
-        return b""
+        answer = b""
+    return answer or _silence(status_fd)
+
+
+def _silence(status_fd):
+    """Finds out why there was no answer: b"" if that is the code's doing, None if the twin is lost, which then tells
+    no status. Code that has closed the pipe may go on: it is not waited for."""
+    os.set_blocking(status_fd, False)
+    end = time.monotonic() + END_WAIT_SECONDS
+    while time.monotonic() < end:
+        try:
+            return b"" if os.read(status_fd, STATUS_SIZE) else None
+        except BlockingIOError:
+            time.sleep(0.002)
+    return b""
 
 
 def confirm(job, link, seed):

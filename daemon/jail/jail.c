@@ -82,6 +82,7 @@ struct jailed_job {
     uint64_t memory_bytes; /* limit of its tree that the jail enforces; 0: none */
     bool took_too_much;    /* it was killed for that */
     bool lacked_room;      /* the host's file system was full when the jail looked */
+    uint64_t look_ns;      /* when to look again */
     bool met_full_disk; /* its tmpfs was full when the jail looked, whatever is there at its end */
     int collected;      /* where its files are collected; -1: it has none to collect */
     uint64_t collect_max;
@@ -294,7 +295,7 @@ static bool hear_supervisor(struct jail *jail, struct jailed_job *job)
 
 /* Notes whether the disk is full, and kills JOB if its processes take more memory than they may.
  * Returns after how many milliseconds to look again; -1: never. */
-static int look_at_limits(const struct jail *jail, struct jailed_job *job)
+static int look(const struct jail *jail, struct jailed_job *job)
 {
     const struct work *work = &jail->enclosure.work;
     bool bounds_memory = job->memory_bytes > 0 && !job->took_too_much;
@@ -311,6 +312,17 @@ static int look_at_limits(const struct jail *jail, struct jailed_job *job)
     return (int)MAX(LOOK_MS, took_ms * LOOK_SHARE);
 }
 
+/* As look(), but no sooner than that has said before. */
+static int look_at_limits(const struct jail *jail, struct jailed_job *job)
+{
+    uint64_t now_ns = clock_now_ns();
+    if (now_ns < job->look_ns)
+        return (int)((job->look_ns - now_ns) / NS_PER_MS) + 1;
+    int ms = look(jail, job);
+    job->look_ns = ms < 0 ? 0 : clock_now_ns() + (uint64_t)ms * NS_PER_MS;
+    return ms;
+}
+
 /* Waits until a program has ended or the supervisor sends something. Returns whether it does. */
 static bool wait_for_any(struct jail *jail, struct jailed_job *job)
 {
@@ -319,10 +331,16 @@ static bool wait_for_any(struct jail *jail, struct jailed_job *job)
         {.fd = joined->is_program_over ? -1 : job->pidfd, .events = POLLIN},
         {.fd = jail->link, .events = POLLIN},
         {.fd = joined->ends.status, .events = POLLIN},
+        {.fd = joined_unread(joined), .events = POLLIN},
     };
     int n;
     do {
         n = poll(fds, ARRAY_SIZE(fds), look_at_limits(jail, job));
+        if (n > 0 && fds[3].revents) {
+            joined_drop(joined);
+            fds[3].fd = joined_unread(joined);
+            n--;
+        }
     } while ((n == 0 || (n < 0 && errno == EINTR)) && !joined_is_over(joined));
     if (n <= 0)
         return false;

@@ -3,7 +3,13 @@
 
 #include "proto/util.h"
 
+#include <assert.h>
+#include <fcntl.h>
 #include <sys/wait.h>
+#include <unistd.h>
+
+/* Bytes that are moved at once. */
+#define MOVE_MAX ((size_t)64 << 10)
 
 void joined_begin(struct joined *joined, struct twin_ends *ends)
 {
@@ -25,12 +31,38 @@ void joined_note_program(struct joined *joined, pid_t pid)
 
 void joined_note_candidate(struct joined *joined)
 {
+    int status = -1;
+    ssize_t n = read(joined->ends.status, &status, sizeof(status));
+    bool ended_well = n == (ssize_t)sizeof(status) && status == 0;
     joined->is_candidate_over = true;
     joined->was_first = !joined->is_program_over;
     joined->ends.status = close_fd(joined->ends.status);
-    joined->ends.candidate_read = close_fd(joined->ends.candidate_read);
+    if (!ended_well)
+        joined->ends.candidate_read = close_fd(joined->ends.candidate_read);
     joined->ends.candidate_write = close_fd(joined->ends.candidate_write);
     joined->ends.wire_read = close_fd(joined->ends.wire_read);
+}
+
+int joined_unread(const struct joined *joined)
+{
+    if (joined->is_program_over)
+        return joined->ends.wire_read;
+    return joined->is_candidate_over ? joined->ends.candidate_read : -1;
+}
+
+/* Through nobody's memory: the next job may be a copy of the jail's. */
+void joined_drop(struct joined *joined)
+{
+    int *unread = joined->is_program_over ? &joined->ends.wire_read : &joined->ends.candidate_read;
+    assert(*unread >= 0 && *unread == joined_unread(joined));
+    if (joined->drain < 0)
+        joined->drain = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    ssize_t n = splice(*unread, NULL, joined->drain, NULL, MOVE_MAX, SPLICE_F_NONBLOCK);
+    bool is_lost = n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+    if (n > 0 && !joined->is_program_over)
+        joined->dropped += (size_t)n;
+    if (is_lost || joined->dropped > JOINED_DROPPED_MAX)
+        *unread = close_fd(*unread);
 }
 
 bool joined_is_over(const struct joined *joined)
@@ -47,4 +79,5 @@ void joined_end(struct joined *joined, struct link_candidate *ret)
             .was_first = joined->was_first,
         };
     twin_ends_close(&joined->ends);
+    joined->drain = close_fd(joined->drain);
 }

@@ -6,14 +6,17 @@
  * counts; and when somebody has it stopped.
  *
  * The jail has all ends of the wire open, too, and closes those of a program when it has seen that
- * end: so neither can end of the other's end before the jail knows whose came first. The
- * candidate's output stays open as long as it runs: whether it meets SIGPIPE after its last words
- * must not depend on who was quicker. */
+ * end: so neither can end of the other's end before the jail knows whose came first. The end that a
+ * program read from stays open if that program has ended well, and the jail drops what arrives
+ * there: whether the other one meets SIGPIPE with its last words must not depend on who was
+ * quicker. A program that has failed is no such case, and neither is one that the other writes to
+ * for ever. */
 
 #include "link.h"
 #include "twin.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 struct joined {
@@ -24,11 +27,17 @@ struct joined {
     bool is_candidate_over; /* the other one has, or it never ran */
     bool was_first;         /* and the jail saw that first */
     struct twin_ends ends;  /* the status tells so; -1: it has */
+    int drain;              /* takes what nobody reads; -1: nothing was dropped yet */
+    size_t dropped;         /* bytes to the candidate */
 };
 
-#define JOINED_NULL             \
-    {                           \
-        .ends = TWIN_ENDS_NULL, \
+/* Bytes to a candidate that has ended well which are dropped. A program that writes more, though it
+ * could have read that the candidate has gone, meets SIGPIPE after all. */
+#define JOINED_DROPPED_MAX ((size_t)1 << 20)
+
+#define JOINED_NULL                          \
+    {                                        \
+        .ends = TWIN_ENDS_NULL, .drain = -1, \
     }
 
 /* Begins with a pair whose wire has ENDS, which it takes. */
@@ -39,6 +48,13 @@ void joined_note_program(struct joined *joined, pid_t pid);
 
 /* Notes that the status can be read. */
 void joined_note_candidate(struct joined *joined);
+
+/* Returns the end of the wire whose reader has gone, to be watched for what is written to it; -1:
+ * both are there, or nothing more is dropped. */
+int joined_unread(const struct joined *joined);
+
+/* Drops what has come to joined_unread(). */
+void joined_drop(struct joined *joined);
 
 /* Whether nothing of it need run any more. */
 bool joined_is_over(const struct joined *joined);

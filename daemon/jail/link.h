@@ -88,8 +88,8 @@ struct link_setup_lists {
  *     2       of the program in the jail: the job's stderr; of the candidate: the job's stdout
  *
  * A joined pair is over when both have ended, or the program in the jail has failed. Until then it
- * counts as running. The candidate can go on writing after the program in the jail has ended well:
- * nobody reads that. */
+ * counts as running. Either can go on writing after the other has ended well: the jail drops it
+ * (joined.h). */
 struct link_job {
     uint64_t job_no;
     struct limits limits;

@@ -5,6 +5,7 @@ import contextlib
 import json
 import signal
 import socket
+import struct
 import subprocess
 
 import pytest
@@ -120,6 +121,39 @@ def test_the_next_request_may_come_early(daemon, gateway):
         wait_until(lambda: jobs_of(daemon) == 1, "the job runs")
         sock.sendall(post_bytes(json.dumps({**ECHO, "id": "second"}).encode()))
         assert [json.loads(read_answer(sock)[1])["id"] for _ in range(2)] == ["first", "second"]
+
+
+# It does not end before the test has waited for that.
+FOREVER = {"kind": "sandbox", "argv": ["/bin/sleep", "1000"], "limits": {"wall_clock": 300}}
+
+
+def reset(sock):
+    """Closes SOCK as a client does that has not read everything: by a reset."""
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    sock.close()
+
+
+@pytest.mark.parametrize("ahead", [b"", b"GET /healthz HTTP/1.1\r\n"])
+def test_a_client_that_resets_its_connection_cancels_its_jobs(daemon, gateway, ahead):
+    """The loop tells a reset otherwise than an end, and would also tell it again and again."""
+    sock = gateway.connect()
+    sock.sendall(post_bytes(json.dumps(FOREVER).encode()) + ahead)
+    wait_until(lambda: jobs_of(daemon) == 1, "the job is there")
+    reset(sock)
+    wait_until(lambda: jobs_of(daemon) == 0, "the job is gone")
+
+
+def test_a_client_that_sends_too_much_ahead_is_disconnected(daemon, gateway):
+    """Its end would wait behind what nobody reads."""
+    request = post_bytes(json.dumps(FOREVER).encode())
+    with gateway.connect() as sock:
+        sock.sendall(request)
+        wait_until(lambda: jobs_of(daemon) == 1, "the job is there")
+        with contextlib.suppress(ConnectionError):
+            for _ in range(100_000):
+                sock.sendall(request)
+        wait_until(lambda: jobs_of(daemon) == 0, "the job is gone")
+    assert gateway.post("/v1/jobs", ECHO)[0] == 200
 
 
 def test_nobody_stands_behind_a_stream(daemon, gateway):

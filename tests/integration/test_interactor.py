@@ -153,6 +153,30 @@ def test_what_a_program_still_says_after_a_right_answer_does_it_no_harm(client):
     assert client.run(interact(late, "pass"))["verdict"] == "pass"
 
 
+def test_what_a_program_still_says_is_dropped_however_much_it_is(client):
+    """It would wait for somebody to read it, and meet its wall clock."""
+    late = "import sys\nsys.stdin.read()\nprint('good bye' * (1 << 17))\nsys.stdout.flush()"
+    test = only(client.run(interact(late, "pass", limits={"wall_clock": 5})))
+    assert test["verdict"] == "pass", test
+
+
+@pytest.mark.parametrize("size", [6, 500_000])
+def test_a_program_need_not_read_what_it_does_not_need(client, size):
+    """Whether the interactor meets SIGPIPE would depend on who is quicker. Here the program always is: its end is
+    the end of the interactor's input."""
+    says = f"import sys\nsaid = sys.stdin.read()\nprint('!' * {size}, flush=True)\nsys.exit(said != '42\\n')"
+    test = only(client.run(interact("print(42)", says, limits={"wall_clock": 5})))
+    assert test["verdict"] == "pass" and test["exit_code"] == 0, test
+    assert only(client.run(interact("print(41)", says)))["verdict"] == "wrong_answer"
+
+
+def test_a_program_that_has_failed_reads_nothing_more(client):
+    says = "import sys\nsys.stdin.read()\nwhile True: print('!' * 4096, flush=True)"
+    test = only(client.run(interact("raise SystemExit(5)", says, limits={"wall_clock": 60})))
+    assert (test["verdict"], test["exit_code"]) == ("runtime_error", 5)
+    assert test["usage"]["wall_clock_ms"] < 30_000
+
+
 def test_a_program_is_stopped_once_the_interactor_has_found_it_wrong(client):
     test = only(client.run(interact("while True: pass", "raise SystemExit(1)", limits={"wall_clock": 60})))
     assert test["verdict"] == "wrong_answer" and "exit_code" not in test and "signal" not in test

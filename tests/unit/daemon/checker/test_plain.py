@@ -16,12 +16,32 @@ class Ends:
         self.status_fd, self.fds = status_fd, fds
 
     def confirm(self, data):
-        return plain.exchange(self.fds, self.status_fd, data)
+        answer = plain.exchange(self.fds, self.status_fd, data)
+        if answer is None:
+            raise Lost
+        return answer
 
 
-def confirmed(job, run=plain.run, left=b"", in_packets=False):
-    """Runs JOB in a process of its own, as the judge does; another has LEFT some bytes on the wire, IN_PACKETS of
-    which each read takes one."""
+class Lost(Exception):
+    """The twin is."""
+
+
+def be_twin(run, status_write, *fds):
+    """Runs the process, and tells how it has ended."""
+    pid = os.fork()
+    if pid == 0:
+        os.close(status_write)
+        sys.stdout = sys.stderr = open(os.devnull, "w")
+        run(*fds)
+    for fd in fds:
+        os.close(fd)
+    os.write(status_write, os.waitpid(pid, 0)[1].to_bytes(4, sys.byteorder))
+    os._exit(0)
+
+
+def confirmed(job, run=plain.run, left=b"", in_packets=False, twin=be_twin, status=bytes(4)):
+    """Runs JOB in a process of its own, as the judge does; another, whose wait STATUS the twin has told, has LEFT
+    some bytes on the wire, IN_PACKETS of which each read takes one."""
     status_read, status_write = os.pipe()
     job_read, job_write = os.pipe()
     answer_read, answer_write = os.pipe()
@@ -29,16 +49,15 @@ def confirmed(job, run=plain.run, left=b"", in_packets=False):
     fcntl.fcntl(answer_write, fcntl.F_SETFL, flags | (os.O_DIRECT if in_packets else 0))
     os.write(answer_write, left)
     fcntl.fcntl(answer_write, fcntl.F_SETFL, flags)  # as the twin does
-    os.write(status_write, bytes(4))
-    os.close(status_write)
+    os.write(status_write, status)
     pid = os.fork()
     if pid == 0:
         os.close(job_write)
         os.close(answer_read)
-        sys.stdout = sys.stderr = open(os.devnull, "w")
-        run(job_read, answer_write)
+        twin(run, status_write, job_read, answer_write)
     os.close(job_read)
     os.close(answer_write)
+    os.close(status_write)
     try:
         return plain.confirm(job, Ends(status_read, answer_read, job_write), 1)
     finally:
@@ -91,6 +110,29 @@ def test_not_confirmed(name):
     passed, said, failed = confirmed(job)
     assert (passed, failed) == (False, number)
     assert detail in said and len(said) < 2 * plain.ANSWER_MAX
+
+
+def lose_twin(run, status_write, job_read, answer_write):
+    """The twin dies while the process runs, and that with it."""
+    plain._receive(job_read, plain.JOB_MAX)
+    os._exit(0)
+
+
+def close_pipe(job_read, answer_write):
+    """Code that has closed the pipe runs on, as long as it may."""
+    plain._receive(job_read, plain.JOB_MAX)
+    os.close(answer_write)
+    os.read(job_read, 1)  # until the judge hangs up
+    os._exit(0)
+
+
+def test_a_lost_twin_is_no_failure_of_the_code():
+    job = Job("x = 1", "assert x")
+    with pytest.raises(Lost):
+        confirmed(job, twin=lose_twin)
+    with pytest.raises(Lost):
+        confirmed(job, twin=lambda *_: os._exit(0), status=b"")
+    assert confirmed(job, close_pipe) == (False, f"{plain.FAILS}: the process ended", 0)
 
 
 @pytest.mark.parametrize(
