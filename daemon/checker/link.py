@@ -382,9 +382,10 @@ class Link(stand_ins.Makers):
         is_tainted = not self.tainted.isdisjoint(numbers)
         if is_tainted or None in numbers and not all(map(self.constructed.is_of_code, (value, *arguments))):
             made = self.stand_in_numbers.get(id(result))
+            if not is_tainted and self.constructed.may_tell(name, value, arguments):
+                self.constructed.follow(result)  # `str(Vector(1, 2) * 3)`
+                return result
             if made is None or not issubclass(type(result), self.Instance):
-                if not is_tainted and self.constructed.may_tell(name, value, arguments):
-                    return result
                 raise Refused("an object of the code turns into plain data in an expression with a value of the tests'")
             self.tainted.add(made)
             if any(type(one).__name__ == "ndarray" for one in arguments) or not self.closed.isdisjoint(numbers):

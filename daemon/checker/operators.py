@@ -45,6 +45,12 @@ class Constructed:
             if len(self.values) > VALUES_MAX:
                 del self.values[next(iter(self.values))]
 
+    def follow(self, value):
+        """VALUE is what an operator has made of such an object, and counts as one: it could as well be plain data."""
+        info = self.info_of(value)
+        if info is not None and info.fully_named():
+            self.note(type(value), value)
+
     def has(self, value):
         made = id(value) in self.containers or id(value) in self.values
         return made or self.link.stand_in_numbers.get(id(value)) in self.numbers
