@@ -144,6 +144,8 @@ SHUT = {
     "configparser.RawConfigParser": frozenset(("read",)),
     "http.cookiejar.CookieJar": frozenset(("save", "load", "revert")),
     "urllib.request.OpenerDirector": frozenset(("open",)),
+    # With these a socket passes descriptors on, those of the judge among them.
+    "_socket.socket": frozenset(("sendmsg", "sendmsg_afalg", "recvmsg", "recvmsg_into")),
     "xml.sax.xmlreader.XMLReader": frozenset(("parse",)),
     "xml.etree.ElementTree.ElementTree": frozenset(("write", "write_c14n", "parse")),
     "unittest.mock.NonCallableMock": frozenset(("configure_mock", "attach_mock", "mock_add_spec", "reset_mock")),
@@ -222,7 +224,21 @@ def may_step(target):
 FUNCTIONS = (type, *describe.BUILT_IN_FUNCTIONS, describe.FUNCTION, describe.BOUND_METHOD)
 
 
+# Of sockets: what takes an address, which may be a path.
+ADDRESSED = ("bind", "connect", "connect_ex", "sendto")
+
+
+def _opens_path(target, arguments):
+    """Returns whether TARGET is a method of a socket of the tests', to be called with a path as the address."""
+    if type(target) is not describe.BOUND or target.__name__ not in ADDRESSED:
+        return False
+    is_socket = any(_full_name(one) == "_socket.socket" for one in type(target.__self__).__mro__)
+    return is_socket and not all(type(one) in (tuple, int) for one in arguments[-1:])
+
+
 def call(target, /, *arguments, **keywords):
+    if _opens_path(target, arguments):
+        raise TypeError("not for the code")
     is_object = not isinstance(target, FUNCTIONS)
     if not _may_be_called(target) or is_object and not _is_open(target, "__call__"):
         raise TypeError("not for the code")

@@ -9,7 +9,8 @@ import sys
 
 from restricted import is_data
 from suite import shorten
-from texts import LIBRARY, SHOWN_MAX
+from texts import SHOWN_MAX
+from trusted import LIBRARY
 
 WORDS_MAX = 256  # of a command
 ENTRIES_MAX = 10000  # of a directory

@@ -20,6 +20,8 @@ Nothing here runs code of the object that it describes, except where a class has
 
 import sys
 
+from trusted import is_of_host
+
 FUNCTION = type(lambda: 0)
 METHOD = type(object().__init__)
 BOUND = type("".join)
@@ -114,6 +116,27 @@ def class_of_library(value):
     return of_library(value)
 
 
+# Their exceptions say that a test is not to run, or has ended.
+RUNNERS = ("_pytest", "pytest", "hypothesis", "pluggy", "nose", "twisted", "testtools")
+
+
+def exception_of_host(module, qualified):
+    """Returns the exception class that a package of the host, which is loaded here, defines under that name:
+    `numpy.linalg.LinAlgError`. None if there is none, or if it is one of a test framework's."""
+    found = class_at(module, qualified) if type(module) is str and type(qualified) is str else None
+    if found is None or not issubclass(found, Exception) or module.partition(".")[0] in RUNNERS:
+        return None
+    spec = vars(sys.modules[module]).get("__spec__")
+    return found if is_of_host(getattr(spec, "origin", None)) else None
+
+
+def place_of_exception(value):
+    """Returns module and qualified name of such a class; None for any other class."""
+    place = type.__getattribute__(value, "__module__"), type.__getattribute__(value, "__qualname__")
+    is_exception = issubclass(value, Exception) and value.__flags__ & HEAP_TYPE
+    return place if is_exception and exception_of_host(*place) is value else None
+
+
 def function(value, is_of_code, teller):
     flags = value.__code__.co_flags & FUNCTION_FLAGS
     doc = _text(value.__doc__)
@@ -189,13 +212,14 @@ def _attribute(name, value):
 
 
 def _more(value, solid):
-    """What makes an enumeration or a named tuple."""
+    """What makes an enumeration, a named tuple or an exception class of the host's."""
     if is_enumeration(value):
         members = tuple((name, member._value_) for name, member in value.__members__.items())
         return ("enum", members)
     if solid is tuple and type(getattr(value, "_fields", None)) is tuple:
         return ("namedtuple", value._fields, tuple(getattr(value, "_field_defaults", {}).items()))
-    return None
+    place = place_of_exception(value)
+    return ("host", *place) if place else None
 
 
 def has_mirror(base):
@@ -307,7 +331,7 @@ def describe(value, trusted, teller=None):
     if issubclass(kind, BUILT_IN_FUNCTIONS):
         return built_in_function(value, trusted)
     if isinstance(value, type):
-        place = class_of_library(value)
+        place = class_of_library(value) or trusted and place_of_exception(value)
         return ("Y", *place) if place else class_(value, not trusted, teller)
     if kind is MODULE and sys.modules.get(value.__name__) is value:
         root = value.__name__.partition(".")[0]

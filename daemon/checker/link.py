@@ -287,7 +287,7 @@ class Link(stand_ins.Makers):
             if name in COMPARISONS and not self.is_theirs(arguments[0]) and id(type(arguments[0])) not in self.infos:
                 return NotImplemented  # == of the code's decides between two objects of its own
             return self.ask("call", function, (value, *arguments), keywords)
-        if name != "__call__" and not (info.fully_named() or info.named and plain_methods.is_of_results(name, value)):
+        if name != "__call__" and not (info.fully_named() or plain_methods.answers(info, name, value)):
             return self.default(info, name, value, arguments)
         if name in COMPARISONS:
             return self.compare(name, function, value, arguments)
@@ -360,7 +360,8 @@ class Link(stand_ins.Makers):
     def compare_mapping(self, name, value, other):
         """Compares a dictionary of the code's, whose class derives from one of the library's, by its items: these the
         code tells without knowing what they are compared with."""
-        is_made_here = self.stand_in_numbers.get(id(value)) in self.tainted
+        number = self.stand_in_numbers.get(id(value))
+        is_made_here = number in self.tainted or number in self.constructed.made
         if name not in ("__eq__", "__ne__") or not isinstance(other, dict) or is_made_here:
             return NotImplemented
         kind = self.class_of_items(value)
@@ -384,9 +385,12 @@ class Link(stand_ins.Makers):
         is_tainted = not self.tainted.isdisjoint(numbers)
         if is_tainted or None in numbers and not all(map(self.constructed.is_of_code, (value, *arguments))):
             made = self.stand_in_numbers.get(id(result))
-            if made is None or not issubclass(type(result), self.Instance):
-                if not is_tainted and self.constructed.may_tell(name, value, arguments):
-                    return result
+            is_object = made is not None and issubclass(type(result), self.Instance)
+            if not is_tainted and self.constructed.may_tell(name, value, arguments, is_object):
+                if is_object:
+                    self.constructed.made.add(made)  # `str(Vector(1, 2) * 3)`
+                return result
+            if not is_object:
                 raise Refused("an object of the code turns into plain data in an expression with a value of the tests'")
             self.tainted.add(made)
             if any(type(one).__name__ == "ndarray" for one in arguments) or not self.closed.isdisjoint(numbers):

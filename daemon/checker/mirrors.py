@@ -206,6 +206,7 @@ def make_instance(space):
                 return object.__reduce_ex__(self, protocol)
             return restored, (Copy(space, self),)
 
+    del Instance.__slots__  # a class without any has none to show
     return Instance
 
 
@@ -281,6 +282,8 @@ def make_class(space, number, parts):
         add_fields(names, more[1], more[2])
     metaclass = space.metaclass(specials, bases)
     made = new_class(metaclass, name, bases, names)
+    if "__slots__" in names:
+        type.__delattr__(made, "__slots__")  # those of the other side's class are asked for
     space.infos[id(made)] = info
     return made
 

@@ -21,6 +21,7 @@ class Constructed:
     def __init__(self, link):
         self.link = link
         self.numbers = set()  # of stand-ins
+        self.made = set()  # of those that an operator has made of one of these and a value of the tests'
         self.containers = {}  # of derived classes, by id()
         self.values = {}  # by id()
 
@@ -53,8 +54,13 @@ class Constructed:
         """Returns whether VALUE is an object of the code's, or of a class of its own that derives from a built-in type."""
         return self.link.stand_in_numbers.get(id(value)) is not None or self.info_of(value) is not None
 
-    def may_tell(self, name, value, arguments):
-        """Returns whether operator NAME of VALUE may give plain data. An array would take part in it by itself."""
+    def may_tell(self, name, value, arguments, is_object):
+        """Returns whether operator NAME of VALUE may give plain data, or an object that answers (IS_OBJECT). An array
+        would take part in it by itself. What has already seen a value of the tests' gives no plain data."""
+        number = self.link.stand_in_numbers.get(id(value))
+        if number in self.made and not is_object:
+            return False
         is_array = any(type(one).__name__ == "ndarray" for one in arguments)
         is_number = describe.is_among(describe.solid_base(type(value)), NUMBERS)
-        return self.has(value) and not is_array and not is_number and not gates.subtracts(name, value)
+        is_known = self.has(value) or number in self.made
+        return is_known and not is_array and not is_number and not gates.subtracts(name, value)

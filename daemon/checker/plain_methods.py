@@ -14,9 +14,15 @@ OF_RESULTS = frozenset("""__iter__ __next__ __aiter__ __anext__ __await__ __ente
 __repr__ __format__ __bool__""".split())
 
 
-def is_of_results(name, value):
-    """Returns whether a special method answers for VALUE, whose class the tests only call."""
-    if name not in OF_RESULTS:
+# Of these, what answers whatever the class is: a function may return what is iterated, awaited or entered, be it a
+# generator or an object of a class that the tests have never heard of.
+OF_ANY = frozenset("__iter__ __next__ __aiter__ __anext__ __await__ __enter__ __exit__ __aenter__ __aexit__".split())
+
+
+def answers(info, name, value):
+    """Returns whether a special method answers for VALUE, of whose class INFO is known: the tests only call it, or do not
+    name it."""
+    if name not in OF_RESULTS or not info.named and (name not in OF_ANY or isinstance(value, type)):
         return False
     solid = describe.solid_base(type(value))
     return not (describe.is_among(solid, VALUE_TYPES) and hasattr(solid, name))

@@ -3,6 +3,7 @@
 
 Types are compared by identity: a metaclass may define equality and hash."""
 
+import os
 import sys
 from _thread import RLock
 
@@ -57,6 +58,14 @@ class library_only:
     def __exit__(self, *_error):
         sys.path = self.path
         _lock.release()
+
+
+def is_of_host(path):
+    """Returns whether a file lies where the host's modules lie. Nothing of the code does."""
+    return type(path) is str and os.path.realpath(path).startswith(LIBRARY)
+
+
+LIBRARY = tuple(os.path.realpath(place) + "/" for place in _PATH)
 
 
 def load(name):
