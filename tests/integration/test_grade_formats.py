@@ -409,12 +409,19 @@ def test_apps(place):
         {"problem_id": 1, "input_output": json.dumps({"inputs": ["1 2\n", ["3 4"]], "outputs": ["3\n", ["7"]]}),
          "solutions": json.dumps([SUM])},
         {"problem_id": 2, "input_output": json.dumps({"fn_name": "add", "inputs": [[1, 2]], "outputs": [[3]]})},
+        {"problem_id": 3, "input_output": json.dumps({"fn_name": "f", "inputs": [[1]] * 2, "outputs": [[1], [1, 2]]})},
+        {"problem_id": 4, "input_output": ""},
     ]  # fmt: skip
     samples = [{"problem_id": 1, "solution": SUM}, {"problem_id": 1, "solution": "print(3)"},
-               {"problem_id": 2, "solution": "def add(a, b):\n    return a + b\n"}]  # fmt: skip
+               {"problem_id": 2, "solution": "def add(a, b):\n    return a + b\n"},
+               {"problem_id": 2, "solution": "def add(a, b):\n    return [a + b]\n"},
+               {"problem_id": 2, "solution": "def add(a, b):\n    return [[a + b]]\n"},
+               {"problem_id": 3, "solution": "def f(a):\n    return 1\n"},
+               {"problem_id": 3, "solution": "def f(a):\n    return 2\n"}]  # fmt: skip
     line, verdicts = place.grade(rows, samples)
     assert line.endswith(": 1 task, 2 tests by standard input and output, all are run, 4 s")
-    assert verdicts == ["pass", "wrong_answer", "pass"]
+    assert verdicts == ["pass", "wrong_answer", "pass", "pass", "wrong_answer", "pass", "wrong_answer"]
+    assert "tasks.jsonl:4: input_output: it is empty: the task has no tests\n" in place.done.stderr
 
 
 def test_codecontests(place):
