@@ -143,10 +143,11 @@ struct code_exec_spec {
 struct program_test {
     struct bytes input; /* its stdin; of a call: the arguments, an array as JSON text */
     struct bytes
-        output;  /* what is expected; of a call: a value as JSON text. Data NULL: anything */
-    char *name;  /* NULL: none */
-    char **argv; /* NULL-terminated arguments of the program; NULL: none */
-    uint64_t wall_clock; /* milliseconds; 0: the job's */
+        output; /* what is expected; of a call: a value as JSON text. Data NULL: anything */
+    struct bytes alternative; /* of a call: another value that is right. Data NULL: none */
+    char *name;               /* NULL: none */
+    char **argv;              /* NULL-terminated arguments of the program; NULL: none */
+    uint64_t wall_clock;      /* milliseconds; 0: the job's */
 };
 
 /* Tests, immutable and reference-counted: those that were put are shared by the jobs that use them

@@ -23,6 +23,7 @@ static void free_test(struct program_test *test)
 {
     bytes_deinit(&test->input);
     bytes_deinit(&test->output);
+    bytes_deinit(&test->alternative);
     free(test->name);
     for (char **item = test->argv; item && *item; item++)
         free(*item);
@@ -63,7 +64,9 @@ enum {
     TEST_ARGV,
     TEST_GIVEN,  /* input, or args */
     TEST_WANTED, /* output, or expected */
-    TEST_FIELDS,
+    TEST_FIELDS_OF_PROGRAM,
+    TEST_ALTERNATIVE = TEST_FIELDS_OF_PROGRAM,
+    TEST_FIELDS_OF_CALL,
 };
 
 #define COMMON_FIELDS                                                 \
@@ -71,16 +74,17 @@ enum {
     [TEST_WALL_CLOCK] = {"wall_clock", FIELD_NUMBER, FIELD_NULLABLE}, \
     [TEST_ARGV] = {"argv", FIELD_ARRAY, FIELD_NULLABLE}
 
-static const struct field fields_of_program[TEST_FIELDS] = {
+static const struct field fields_of_program[TEST_FIELDS_OF_PROGRAM] = {
     COMMON_FIELDS,
     [TEST_GIVEN] = {"input", FIELD_ANY, FIELD_REQUIRED},
     [TEST_WANTED] = {"output", FIELD_ANY, FIELD_NULLABLE},
 };
 
-static const struct field fields_of_call[TEST_FIELDS] = {
+static const struct field fields_of_call[TEST_FIELDS_OF_CALL] = {
     COMMON_FIELDS,
     [TEST_GIVEN] = {"args", FIELD_ARRAY, FIELD_REQUIRED},
     [TEST_WANTED] = {"expected", FIELD_ANY, FIELD_REQUIRED},
+    [TEST_ALTERNATIVE] = {"alternative", FIELD_ANY, FIELD_OPTIONAL},
 };
 
 static int decode_name(const json_t *value, const char *parent, char **ret, struct fault *fault)
@@ -132,11 +136,12 @@ static int decode_test(const json_t *item, const char *path, const struct limits
                        bool is_call, struct program_test *test, struct fault *fault)
 {
     const struct field *table = is_call ? fields_of_call : fields_of_program;
-    const json_t *values[TEST_FIELDS];
+    const size_t count = is_call ? TEST_FIELDS_OF_CALL : TEST_FIELDS_OF_PROGRAM;
+    const json_t *values[TEST_FIELDS_OF_CALL];
     char wall_clock[FIELD_PATH_MAX];
     int r = field_check_type(item, FIELD_OBJECT, path, fault);
     if (r == 0)
-        r = fields_decode(item, path, table, TEST_FIELDS, values, fault);
+        r = fields_decode(item, path, table, count, values, fault);
     if (r == 0 && values[TEST_NAME])
         r = decode_name(values[TEST_NAME], path, &test->name, fault);
     field_path(wall_clock, path, "wall_clock");
@@ -153,12 +158,14 @@ static int decode_test(const json_t *item, const char *path, const struct limits
         r = json_print(values[TEST_WANTED], &test->output);
     else if (r == 0 && values[TEST_WANTED])
         r = decode_content(values[TEST_WANTED], path, "output", &test->output, fault);
+    if (r == 0 && is_call && values[TEST_ALTERNATIVE])
+        r = json_print(values[TEST_ALTERNATIVE], &test->alternative);
     return r;
 }
 
 static size_t measure(const struct program_test *test)
 {
-    return sizeof(*test) + test->input.length + test->output.length +
+    return sizeof(*test) + test->input.length + test->output.length + test->alternative.length +
            (test->name ? strlen(test->name) + 1 : 0) + strings_length(test->argv);
 }
 

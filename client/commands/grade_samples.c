@@ -151,8 +151,10 @@ static int take_canonical(struct grading *grading, struct task *task, struct eng
 {
     const json_t *id = json_object_get(task->object, "task_id");
     if (!task->solution)
-        return fault_set(fault, "task \"%s\" has no solution of its own (%s)", task->id,
-                         task->test ? "canonical_solution" : "code");
+        return fault_set(fault, "task \"%s\" has no solution of its own%s", task->id,
+                         task_is_program(task) ? ""
+                         : task->test          ? " (canonical_solution)"
+                                               : " (code)");
     _cleanup_json_ json_t *line =
         id ? json_pack("{s:O}", "task_id", id) : json_pack("{s:s}", "task_id", task->id);
     struct gradejob_code code = gradejob_solution(task);

@@ -23,7 +23,8 @@ const struct data_format data_format_humaneval_x = {
         "Python by the isolated judge",
     .source = "THUDM/CodeGeeX, codegeex/benchmark/evaluate_humaneval_x.py and execution.py",
     .differs = "10 s for a run, where it gives 500 s; Go and Rust call their tests from main(), "
-               "without go test, testify and cargo; MD5 of C++ and JavaScript needs no library",
+               "without go test, testify and cargo; MD5 needs no library, nor rand in Rust; "
+               "without regex its code does not compile",
     .samples = "task_id and generation (with or without the declaration), completion (continues "
                "the prompt) or solution (all of it)",
     .uses = (const char *const[]){"prompt", "declaration", "canonical_solution", "test",

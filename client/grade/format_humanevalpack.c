@@ -24,8 +24,8 @@ const struct data_format data_format_humanevalpack = {
         "Python by the isolated judge",
     .source = "bigcode-evaluation-harness, humanevalpack.py; Muennighoff/code_eval_octopack",
     .differs = "10 s for the run alone, where it gives 10 to 300 s with the compiler; Go and Rust "
-               "call their tests from main(), without go test, testify and cargo; MD5 of C++ and "
-               "JavaScript needs no library",
+               "call their tests from main(), without go test, testify and cargo; MD5 needs no "
+               "library, nor rand in Rust; without regex its code does not compile",
     .samples = "task_id and generation (with or without the declaration), completion (continues "
                "the prompt) or solution (all of it)",
     .uses = (const char *const[]){"prompt", "declaration", "canonical_solution", "test",

@@ -70,7 +70,7 @@ static int add_call(json_t *tests, const json_t *input, const json_t *output, st
         json_decref(args);
         return r;
     }
-    return iotests_add_call(tests, args, expected);
+    return iotests_add_call(tests, args, expected, NULL);
 }
 
 /* --- the tests ---------------------------------------------------------------------------- */

@@ -4,30 +4,13 @@
 #include "formats.h"
 #include "hxprogram.h"
 #include "langname.h"
+#include "mplhead.h"
 
 #include <string.h>
+#include <strings.h>
 
 /* Seconds for a run: safe_subprocess.run() of its own evaluator. */
 #define TIMEOUT 15
-
-/* The tests of Lua need luaunit, which few hosts have. This is as much of it as they use. */
-static const char lua_head[] =
-    "if not pcall(require, 'luaunit') then package.preload['luaunit'] = function() "
-    "local lu = {} "
-    "local function same(a, b) "
-    "if type(a) ~= 'table' or type(b) ~= 'table' then return a == b or (a ~= a and b ~= b) end "
-    "for k, v in pairs(a) do if not same(v, b[k]) then return false end end "
-    "for k in pairs(b) do if a[k] == nil then return false end end return true end "
-    "function lu.assertEquals(a, b) "
-    "if not same(a, b) then error('expected: ' .. tostring(b) .. ', actual: ' .. tostring(a), 2) "
-    "end end "
-    "lu.LuaUnit = {run = function() local failed = 0 "
-    "for name, value in pairs(_G) do "
-    "if type(value) == 'function' and name:lower():find('^test') then "
-    "local ok, why = pcall(value) "
-    "if not ok then failed = failed + 1 io.stderr:write(name, ': ', tostring(why), '\\n') end "
-    "end end return failed end} "
-    "return lu end end ";
 
 static bool recognise(const json_t *record)
 {
@@ -36,12 +19,52 @@ static bool recognise(const json_t *record)
            (task_member(record, "stop_tokens") || task_member(record, "language"));
 }
 
+static bool is_of_name(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* Whether the N bytes of WORD are NAME, but for capitals and underscores. */
+static bool is_spelling(const char *word, size_t n, const char *name)
+{
+    size_t at = 0;
+    for (; *name; name++) {
+        if (*name == '_')
+            continue;
+        while (at < n && word[at] == '_')
+            at++;
+        if (at == n || strncasecmp(word + at++, name, 1) != 0)
+            return false;
+    }
+    return at == n;
+}
+
+/* Finds how the last line of the PROMPT spells NAME, as in hasCloseElements; itself if it does not.
+ */
+static json_t *find_spelling(const char *prompt, const char *name)
+{
+    size_t end = strlen(prompt);
+    while (end > 0 && strchr(" \t\r\n", prompt[end - 1]))
+        end--;
+    size_t at = end;
+    while (at > 0 && prompt[at - 1] != '\n')
+        at--;
+    for (size_t n; at < end; at += MAX(n, (size_t)1)) {
+        for (n = 0; at + n < end && is_of_name(prompt[at + n]); n++)
+            continue;
+        if (is_spelling(prompt + at, n, name))
+            return json_stringn(prompt + at, n);
+    }
+    return json_string(name);
+}
+
 /* "HumanEval_0_has_close_elements" is about has_close_elements, "mbpp_3_is_not_prime" too. */
 static int take_function(struct task *task)
 {
     const char *name = strchr(task->id, '_');
     name = name ? strchr(name + 1, '_') : NULL;
-    task->entry_point = task_keep(task, json_string(name ? name + 1 : ""));
+    task->entry_point =
+        task_keep(task, find_spelling(json_string_value(task->prompt), name ? name + 1 : ""));
     return task->entry_point ? 0 : -ENOMEM;
 }
 
@@ -165,17 +188,17 @@ static void put_d_tests(struct textbuf *out, const char *text, size_t n)
     textbuf_add(out, end + strlen(own), n - (size_t)(end + strlen(own) - text));
 }
 
-static int put_tests(struct textbuf *out, const struct task *task, const char *language)
+static void put_tests(struct textbuf *out, const struct task *task, const char *language)
 {
     if (strcmp(language, "d") == 0)
         put_d_tests(out, json_string_value(task->tail), json_string_length(task->tail));
     else
-        textbuf_add_json(out, task->tail);
-    return 0;
+        mpl_put_tests(out, language, json_string_value(task->tail), json_string_length(task->tail));
 }
 
-/* Go's tests are for `go test`. All of it is taken apart and put together again. */
-static int finish_go(const struct task *task, struct textbuf *text, json_t **ret)
+/* Makes the program of TEXT, which in some languages is taken apart and put together again. Go's
+ * tests are for `go test`, and not in it yet. */
+static int finish(const struct task *task, const char *language, struct textbuf *text, json_t **ret)
 {
     _cleanup_textbuf_ struct textbuf out = TEXTBUF_NULL;
     _cleanup_json_ json_t *code = NULL;
@@ -186,7 +209,10 @@ static int finish_go(const struct task *task, struct textbuf *text, json_t **ret
         return r;
     const struct bytes bytes = {.data = (char *)(uintptr_t)json_string_value(code),
                                 .length = json_string_length(code)};
-    r = hx_put_go(&out, NULL, &bytes, task->tail);
+    if (strcmp(language, "go") == 0)
+        r = hx_put_go(&out, NULL, &bytes, task->tail);
+    else
+        mpl_put_program(&out, language, bytes.data, bytes.length);
     return r < 0 ? r : textbuf_finish(&out, ret);
 }
 
@@ -203,8 +229,7 @@ static int join(const struct task *task, const char *language, enum sample_form 
         r = textbuf_open(&out);
     if (r < 0)
         return r;
-    if (strcmp(language, "lua") == 0)
-        (void)fputs(lua_head, out.out);
+    mpl_put_head(&out, language);
     bool whole = is_whole(task, language, form, &code);
     if (whole)
         put_includes(&out, task, language);
@@ -216,10 +241,9 @@ static int join(const struct task *task, const char *language, enum sample_form 
                       find_function(task, language, code.data, code.length));
     textbuf_add(&out, code.data, end);
     (void)fputs("\n", out.out);
-    if (strcmp(language, "go") == 0)
-        return finish_go(task, &out, ret);
-    r = put_tests(&out, task, language);
-    return r < 0 ? r : textbuf_finish(&out, ret);
+    if (strcmp(language, "go") != 0)
+        put_tests(&out, task, language);
+    return finish(task, language, &out, ret);
 }
 
 const struct data_format data_format_multipl_e = {
@@ -231,7 +255,9 @@ const struct data_format data_format_multipl_e = {
               "multiple.py",
     .differs =
         "in a whole program stop tokens count only behind the head of the function; Go calls "
-        "its tests from main(), D makes them main(); Lua needs no luaunit",
+        "its tests from main(), D makes them main(); Lua needs no luaunit, Perl no Test::Deep, "
+        "Java "
+        "no javatuples; assertions of C# and Java are calls that end the program",
     .samples =
         "name or task_id, and completions, or one completion (continues the prompt), solution "
         "(a whole program) or generation (free text)",

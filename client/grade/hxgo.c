@@ -26,7 +26,7 @@ static const char helper[] =
     "func (a rubricAssert) say(ok bool, x, y any) bool {\n"
     "    if !ok {\n"
     "        rubricFmt.Fprintf(rubricOs.Stderr, \"not equal: %#v, %#v\\n\", x, y)\n"
-    "        rubricFailed = true\n"
+    "        a.t.Fail()\n"
     "    }\n"
     "    return ok\n"
     "}\n"
@@ -44,8 +44,7 @@ static const char helper[] =
     "        return rubricReflect.ValueOf(v).Convert(rubricReflect.TypeOf(0.0)).Float()\n"
     "    }\n"
     "    return a.say(f(x)-f(y) <= delta && f(y)-f(x) <= delta, x, y)\n"
-    "}\n"
-    "var rubricFailed bool\n";
+    "}\n";
 
 /* Packages that HumanEval-X adds where the code uses them. */
 static const char *const usual[] = {
@@ -125,14 +124,15 @@ static bool uses(const char *text, size_t n, const char *path, size_t path_n)
     return false;
 }
 
-/* Writes calls of the functions of TESTS whose names begin with Test. */
+/* Writes the functions of TESTS whose names begin with Test, as testing.Main() wants them. */
 static void put_calls(FILE *out, const char *text, size_t n)
 {
     static const char word[] = "func Test";
     for (const char *at = text; (at = memmem(at, n - (size_t)(at - text), word, strlen(word)));) {
         const char *name = at + strlen("func ");
         size_t length = strcspn(name, "( \n");
-        (void)fprintf(out, "    %.*s(t)\n", (int)MIN(length, (size_t)200), name);
+        int shown = (int)MIN(length, (size_t)200);
+        (void)fprintf(out, "        {\"%.*s\", %.*s},\n", shown, name, shown, name);
         at = name;
     }
 }
@@ -168,10 +168,13 @@ int hx_put_go(struct textbuf *out, const json_t *setup, const struct bytes *code
         add_import(&imports, usual[i], strlen(usual[i]));
     put_imports(out->out, &imports, body.data, body.n);
     textbuf_add(out, body.data, body.n);
-    (void)fprintf(out->out, "\n%sfunc main() {\n    t := new(testing.T)\n", helper);
+    (void)fprintf(out->out,
+                  "\n%sfunc main() {\n    testing.Main(func(_, _ string) (bool, error) { return "
+                  "true, nil },\n"
+                  "        []testing.InternalTest{\n",
+                  helper);
     put_calls(out->out, json_string_value(tests), json_string_length(tests));
-    (void)fputs("    if rubricFailed || t.Failed() {\n        rubricOs.Exit(1)\n    }\n}\n",
-                out->out);
+    (void)fputs("    }, nil, nil)\n}\n", out->out);
     bool failed = ferror(body.out) != 0;
     textbuf_deinit(&body);
     return failed ? -ENOMEM : 0;

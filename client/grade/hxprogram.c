@@ -152,6 +152,8 @@ static int take_program(struct task *task, struct fault *fault)
 {
     bool is_javascript = strcmp(task->language, "javascript") == 0;
     int r = task_take_string(task->object, "test", &task->tail, fault);
+    if (r == 0 && strcmp(task->language, "rust") == 0)
+        r = hx_check_rust(task->tail, fault);
     if (r == 0)
         r = take_head(task);
     if (r < 0)

@@ -23,3 +23,6 @@ int hx_take(struct task *task, const char *wanted, struct fault *fault);
 int hx_put_go(struct textbuf *out, const json_t *setup, const struct bytes *code,
               const json_t *tests);
 int hx_put_rust(struct textbuf *out, const struct bytes *code, const json_t *tests);
+
+/* Checks that TESTS, in Rust, have a function that is a test. -EINVAL with FAULT, or -ENOMEM. */
+int hx_check_rust(const json_t *tests, struct fault *fault);

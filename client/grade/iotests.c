@@ -68,9 +68,11 @@ int iotests_add_all(json_t *tests, const json_t *inputs, const json_t *outputs, 
     return 0;
 }
 
-int iotests_add_call(json_t *tests, json_t *take_args, json_t *take_expected)
+int iotests_add_call(json_t *tests, json_t *take_args, json_t *take_expected,
+                     const json_t *alternative)
 {
-    return add(tests, json_pack("{s:o,s:o}", "args", take_args, "expected", take_expected));
+    return add(tests, json_pack("{s:o,s:o,s:O*}", "args", take_args, "expected", take_expected,
+                                "alternative", alternative));
 }
 
 int iotests_give(struct task *task, json_t **tests, struct fault *fault)

@@ -17,9 +17,11 @@ int iotests_add(json_t *tests, const json_t *input, const json_t *output, const 
 int iotests_add_all(json_t *tests, const json_t *inputs, const json_t *outputs, const char *where,
                     struct fault *fault);
 
-/* Adds the test that calls a function with TAKE_ARGS, an array, and wants TAKE_EXPECTED. Either may
- * be NULL: memory ran out. 0 or -ENOMEM. */
-int iotests_add_call(json_t *tests, json_t *take_args, json_t *take_expected);
+/* Adds the test that calls a function with TAKE_ARGS, an array, and wants TAKE_EXPECTED, or
+ * ALTERNATIVE (NULL: nothing else). Either of the first may be NULL: memory ran out. 0 or -ENOMEM.
+ */
+int iotests_add_call(json_t *tests, json_t *take_args, json_t *take_expected,
+                     const json_t *alternative);
 
 /* Hands TESTS over to TASK, if there is at least one. -EINVAL with FAULT. */
 int iotests_give(struct task *task, json_t **tests, struct fault *fault);

@@ -3,6 +3,7 @@
 right and samples that are wrong, graded by a daemon of its own."""
 
 import base64
+import hashlib
 import json
 import pickle
 import shutil
@@ -22,6 +23,16 @@ NEEDS = {
     "javascript": ("node", "nodejs"),
     "lua": ("lua5.4", "lua5.4"),
     "rust": ("/usr/bin/rustc", "rustc"),
+    "csharp": ("/usr/bin/mcs", "mono-mcs"),
+    "php": ("/usr/bin/php", "php-cli"),
+    "ruby": ("/usr/bin/ruby", "ruby"),
+    "perl": ("/usr/bin/perl", "perl"),
+    "r": ("/usr/bin/Rscript", "r-base-core"),
+    "d": ("/usr/bin/gdc", "gdc"),
+    "haskell": ("/usr/bin/ghc", "ghc"),
+    "ocaml": ("/usr/bin/ocamlopt", "ocaml"),
+    "typescript": ("/usr/bin/tsc", "node-typescript"),
+    "scala": ("/usr/bin/scalac", "scala"),
 }
 
 
@@ -172,6 +183,42 @@ def test_canonical_solutions(place):
     assert (done.returncode, lines[-1]) == (0, "pass@1:    1.0000 (1 task shared)")
 
 
+def rust_row(test, solution="    2 * a\n}\n"):
+    return pack_row("rust", test=f"#[cfg(test)]\nmod tests {{\n    use super::*;\n\n{test}}}\n", canonical_solution=solution)
+
+
+def test_crates_that_rust_does_not_have(place):
+    """Without cargo there is neither rand nor md5: what the tests need of them stands in."""
+    need("rust")
+    random = rust_row(
+        "#[test]\n    // some\n    fn test_twice() {\n        let mut rng = rand::thread_rng();\n"
+        "        for _ in 0..100 {\n            let a: i32 = rng.gen_range(-9, 10);\n"
+        "            let b: u8 = rng.gen();\n            let c = rand::random::<f64>();\n"
+        "            assert!(a > -10 && a < 10 && c < 1.0 && (b as i32) < 256);\n"
+        "            assert_eq!(twice(a), a + a);\n        }\n    }\n"
+    )
+    digest = rust_row(
+        '#[test]\n    fn test_twice() {\n        assert_eq!(twice(2), 4);\n        let long = "a".repeat(119);\n'
+        '        assert_eq!(format!("{:x}", md5::compute("abc")), "' + hashlib.md5(b"abc").hexdigest() + '");\n'
+        '        assert_eq!(format!("{:x}", md5::compute(long.as_bytes())), "' + hashlib.md5(b"a" * 119).hexdigest()
+        + '");\n    }\n'
+    )  # fmt: skip
+    beside = pack_row("rust", test="#[test]\nfn test_twice() {\n    assert_eq!(twice(2), 4);\n}\n\n/*\n#[test]\nfn no() {}\n*/\n")
+    rows = [{**row, "task_id": f"Rust/{n}"} for n, row in enumerate([random, digest, beside])]
+    samples = [{"task_id": row["task_id"], "completion": row["canonical_solution"]} for row in rows]
+    _, verdicts = place.grade(rows, [*samples, {"task_id": "Rust/2", "completion": "    a\n}\n"}])
+    assert verdicts == ["pass", "pass", "pass", "runtime_error"]
+
+
+def test_tests_of_rust_that_are_a_comment(place):
+    row = pack_row("rust", test="\n/*\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn test_twice() {}\n}\n*/\n")
+    place.write("tasks.jsonl", [row])
+    done = place.run("--dataset", "tasks.jsonl", "--canonical")
+    assert done.returncode == 2
+    said = "test: no function in it is a test (#[test]), other than in comments: whatever compiles would pass\n"
+    assert said in done.stderr, done.stderr
+
+
 MULTIPL_E = {
     "cpp": (
         "#include<assert.h>\n#include<bits/stdc++.h>\nlong twice(long a) {\n", "    return 2 * a;\n}\nlong more;",
@@ -191,6 +238,93 @@ MULTIPL_E = {
         "#!/bin/bash\ntwice() {\n", "    echo $((2 * $1))\n}\nmore", '}\n\ncandidate() {\n    twice "$@"\n}\n\nset -e\n'
         'run_test() {\n    [[ $(candidate "2") = "4" ]]\n}\n\nrun_test\n', ["\n}"], "twice() {\n    echo $(($1 + $1))\n}",
     ),
+    "rust": (
+        "/// Doubles.\nfn twice(a: isize) -> isize {\n", "    2 * a\n}\nfn more",
+        "}\n\nfn main() {\n    let candidate = twice;\n    assert_eq!(candidate(2), 4);\n}\n", ["\n}"],
+        "fn twice(b: isize) -> isize {\n    b + b\n}\n",
+    ),
+    "go": (
+        'package twice_test\n\nimport (\n    "testing"\n    "fmt"\n)\n\n// Doubles.\nfunc twice(a int) int {\n',
+        "    return 2 * a\n}\nfunc more",
+        "func TestTwice(t *testing.T) {\n  candidate := twice\n  type test struct {\n    actual int\n    expected int\n"
+        "  }\n  tests := []test{\n     { actual: candidate(2), expected: 4 },\n  }\n  for i, tc := range tests {\n"
+        '    t.Run(fmt.Sprintf("test num % d", i), func(t *testing.T) {\n'
+        '      if fmt.Sprintf("%v", tc.actual) != fmt.Sprintf("%v", tc.expected) {\n'
+        "        t.Errorf(\"expected '%d', got '%d'\", tc.expected, tc.actual)\n      }\n    })\n  }\n}\n",
+        ["\nfunc", "struct", "\n// "], "package main\n\nfunc twice(b int) int {\n    return b + b\n}\n",
+    ),
+    "java": (
+        "import java.util.*;\nimport org.javatuples.*;\nclass Problem {\n"
+        "    public static Pair<Long, Long> twice(long a) {\n",
+        "        return Pair.with(2 * a, new Pair<>(1l, 2l).getValue1());\n    }\n    void more",
+        "    }\n    public static void main(String[] args) {\n"
+        "    assert(twice((2l)).equals((Pair.with(4l, 2l))));\n    }\n\n}\n", ["\n    }\n"],
+        "import org.javatuples.Pair;\nclass Problem {\n    public static Pair<Long, Long> twice(long b) {\n"
+        "        return new Pair<Long, Long>(b + b, b);\n    }\n}\n",
+    ),
+    "csharp": (
+        "using System;\nusing System.Diagnostics;\nclass Problem {\n    public static long TwiceIt(long a) {\n",
+        "        return 2 * a;\n    }\n    void More",
+        "    }\n    public static void Main(string[] args) {\n    Debug.Assert(TwiceIt((2L)) == (4L));\n    }\n\n}\n",
+        ["\n    }\n"], "class Problem {\n    public static long TwiceIt(long b) {\n        return b + b;\n    }\n}\n",
+    ),
+    "php": (
+        "<?php\n// Doubles.\nfunction twice($a) {\n", "    return 2 * $a;\n}\nfunction more",
+        "\n\nfunction candidate(...$args) {\n    return twice(...$args);\n}\n\nfunction test(): void {\n"
+        '    if (candidate(2) !== 4) { throw new Exception("Test failed!"); }\n}\n\ntest();',
+        ["\nfunction", "\n?>"], "<?php\nfunction twice($b) {\n    return $b + $b;\n}\n",
+    ),
+    "ruby": (
+        "# Doubles.\ndef twice(a)\n", "  2 * a\nend\n\nputs more",
+        "require 'test/unit'\nclass TestHumanEval < Test::Unit::TestCase\n  def test_twice\n"
+        "    candidate = method(:twice)\n    assert_equal(4, candidate.call(2))\n  end\nend\n", ["\nclass", "\n\n"],
+        "def twice(b)\n  b + b\nend\n",
+    ),
+    "perl": (
+        "# Doubles.\nsub twice {\n    my($a) = @_;\n", "    return [2 * $a, {x => undef}];\n}\n\nsub more",
+        "use Test::Deep;\n\n\nsub testhumaneval {\n    my $candidate = \\&twice;\n"
+        "        if(eq_deeply($candidate->(2),[4, {x => undef}])) {\n        print \"ok!\" }else{\n        exit 1;\n"
+        "        }\n}\n\ntesthumaneval();", ["\nsub", "\n\n"], "sub twice {\n    return [$_[0] + $_[0], {x => undef}];\n}\n",
+    ),
+    "r": (
+        "# Doubles.\ntwice <- function(a) {", "\n    2 * a\n}\n# more",
+        "test_humaneval <- function() {\n    candidate <- twice\n    if(!identical(candidate(2), 4)){quit('no', 1)}\n}\n"
+        "test_humaneval()", ["\n#", "\n```"], "twice <- function(b) {\n    b + b\n}\n",
+    ),
+    "d": (
+        "import std.math;\n/**\nDoubles.\n*/\nlong twice(long a) ", "{\n    return 2 * a;\n}\n\nvoid more",
+        "unittest\n{\n    alias candidate = twice;\n\n    assert(candidate(2L) == 4L);\n}\nvoid main(){}",
+        ["\n\n", "\nvoid"], "long twice(long b) {\n    return b + b;\n}\n",
+    ),
+    "haskell": (
+        "-- | Doubles.\ntwice :: Int -> Int\ntwice a =", " 2 * a\n\nmore",
+        "\nmain :: IO ()\nmain = do\n  let candidate = twice\n"
+        '  if candidate 2 == 4 then pure () else error "assertion failed"\n  pure ()', ["\n\n"],
+        "twice :: Int -> Int\ntwice b = b + b\n",
+    ),
+    "ocaml": (
+        "(**Doubles.\n*)\nlet twice (a : int) : int =", " 2 * a\n\nlet more",
+        "\nlet assertions =\n let candidate = twice in\n  (assert ((candidate 2) = 4));\n  ()\n", ["\n\n", "\nlet"],
+        "let twice (b : int) : int =\n  b + b\n",
+    ),
+    "typescript": (
+        "//Doubles.\nfunction twice(a: number): number {\n", "  return 2 * a;\n}\nfunction more",
+        "declare var require: any;\nconst assert = require('node:assert');\n\n\nfunction test() {\n"
+        "  let candidate = twice;\n  assert.deepEqual(candidate(2),4);\n}\n\ntest();", ["\nfunction ", "\nclass"],
+        "function twice(b: number): number {\n  return b + b;\n}\n",
+    ),
+    "scala": (
+        "import scala.math._\nobject Problem {\n    def twice(a : Long) : Long = {\n", "        2 * a\n    }\n    def more",
+        "    }\n    def main(args: Array[String]) = {\n    assert(twice((2l)) == (4l));\n    }\n\n}\n", ["\n    }\n"],
+        "object Problem {\n    def twice(a : Long) : Long = {\n        a + a\n    }\n}\n",
+    ),
+}  # fmt: skip
+
+
+# How MultiPL-E calls them.
+OWN_NAMES = {
+    "javascript": "js", "bash": "sh", "rust": "rs", "go": "go_test.go", "csharp": "cs", "ruby": "rb", "perl": "pl",
+    "haskell": "hs", "ocaml": "ml", "typescript": "ts",
 }  # fmt: skip
 
 
@@ -199,8 +333,8 @@ def test_multipl_e(place, language):
     """Completions are cut at a stop token. In whole programs the tokens count behind the function's head only."""
     need(language)
     prompt, right, tests, stops, whole = MULTIPL_E[language]
-    name = "HumanEval_0_twice"
-    row = {"name": name, "language": {"javascript": "js", "bash": "sh"}.get(language, language), "prompt": prompt,
+    name = "HumanEval_0_twice_it" if language == "csharp" else "HumanEval_0_twice"
+    row = {"name": name, "language": OWN_NAMES.get(language, language), "prompt": prompt,
            "doctests": "transform", "tests": tests, "stop_tokens": stops}  # fmt: skip
     wrong = right.replace("2 *", "3 *")
     samples = [{"name": name, "completions": [right, wrong]}, {"name": name, "generation": f"```\n{whole}\n```"}]
@@ -275,12 +409,19 @@ def test_apps(place):
         {"problem_id": 1, "input_output": json.dumps({"inputs": ["1 2\n", ["3 4"]], "outputs": ["3\n", ["7"]]}),
          "solutions": json.dumps([SUM])},
         {"problem_id": 2, "input_output": json.dumps({"fn_name": "add", "inputs": [[1, 2]], "outputs": [[3]]})},
+        {"problem_id": 3, "input_output": json.dumps({"fn_name": "f", "inputs": [[1]] * 2, "outputs": [[1], [1, 2]]})},
+        {"problem_id": 4, "input_output": ""},
     ]  # fmt: skip
     samples = [{"problem_id": 1, "solution": SUM}, {"problem_id": 1, "solution": "print(3)"},
-               {"problem_id": 2, "solution": "def add(a, b):\n    return a + b\n"}]  # fmt: skip
+               {"problem_id": 2, "solution": "def add(a, b):\n    return a + b\n"},
+               {"problem_id": 2, "solution": "def add(a, b):\n    return [a + b]\n"},
+               {"problem_id": 2, "solution": "def add(a, b):\n    return [[a + b]]\n"},
+               {"problem_id": 3, "solution": "def f(a):\n    return 1\n"},
+               {"problem_id": 3, "solution": "def f(a):\n    return 2\n"}]  # fmt: skip
     line, verdicts = place.grade(rows, samples)
     assert line.endswith(": 1 task, 2 tests by standard input and output, all are run, 4 s")
-    assert verdicts == ["pass", "wrong_answer", "pass"]
+    assert verdicts == ["pass", "wrong_answer", "pass", "pass", "wrong_answer", "pass", "wrong_answer"]
+    assert "tasks.jsonl:4: input_output: it is empty: the task has no tests\n" in place.done.stderr
 
 
 def test_codecontests(place):

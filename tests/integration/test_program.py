@@ -569,6 +569,20 @@ def test_calls_that_are_wrong(client, code, expected, verdict, words):
     assert words in told
 
 
+def test_a_call_has_two_values_that_are_right(client):
+    def verdict(code, expected, alternative):
+        tests = [{"args": [], "expected": expected, "alternative": alternative}]
+        return client.run(program(code, tests, call="f"))
+
+    for value in ("3", "[3]"):
+        assert verdict(f"def f(): return {value}", 3, [3])["verdict"] == "pass"
+    result = verdict("def f(): return 4", 3, None)
+    assert result["verdict"] == "wrong_answer" and result["tests"][0]["difference"]["expected"] == "3"
+    assert verdict("def f(): pass", 3, None)["verdict"] == "pass"
+    message = refused(client, program("", [{"input": "", "alternative": "x"}]), check=False)
+    assert message == "job.tests[0].alternative: unknown field"
+
+
 def test_values_that_differ_are_told(client):
     result = client.run(call("def f(a): return [a]", (["x" * 1000], ["y"])))
     difference = result["tests"][0]["difference"]

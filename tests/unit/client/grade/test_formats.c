@@ -147,7 +147,7 @@ static void test_mains(void **state)
     const char *text = json_string_value(json_object_get(first, "code"));
     assert_non_null(strstr(text, "    \"testing\"\n    \"math\"\n)\n"));
     assert_null(strstr(text, "stretchr"));
-    assert_non_null(strstr(text, "    TestTwice(t)\n"));
+    assert_non_null(strstr(text, "        {\"TestTwice\", TestTwice},\n"));
     _cleanup_json_ json_t *second =
         job_of(&rust.tasks[0], SAMPLE_COMPLETION, "a }\nfn main() { }\n");
     assert_string_equal(
@@ -277,8 +277,9 @@ static void test_apps(void **state)
     assert_sample(
         &calls, SAMPLE_SOLUTION, "def f(): pass\n",
         "{\"call\":\"f\",\"kind\":\"program\",\"language\":\"python\",\"limits\":"
-        "{\"wall_clock\":4.0},\"stop\":\"all\",\"tests\":[{\"args\":[1,2],\"expected\":5},"
-        "{\"args\":[3],\"expected\":[6]}]}",
+        "{\"wall_clock\":4.0},\"stop\":\"all\",\"tests\":[{\"alternative\":[5],\"args\":[1,2],"
+        "\"expected\":5},"
+        "{\"alternative\":[[6]],\"args\":[3],\"expected\":[6]}]}",
         "def f(): pass\n");
     refuse("{\"id\":1,\"input_output\":\"{\\\"inputs\\\":[1],\\\"outputs\\\":[\\\"\\\"]}\"}",
            "d:1: input_output[0]: input: expected a string or an array of lines, got a number");
