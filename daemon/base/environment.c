@@ -6,8 +6,8 @@
 #include <string.h>
 
 static const char *const kept[] = {
-    "NOTIFY_SOCKET", "WATCHDOG_USEC",  "WATCHDOG_PID",   "LISTEN_FDS",
-    "LISTEN_PID",    "LISTEN_FDNAMES", "JOURNAL_STREAM", "TMPDIR",
+    "NOTIFY_SOCKET",  "WATCHDOG_USEC",  "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID",
+    "LISTEN_FDNAMES", "JOURNAL_STREAM", "TMPDIR",       "container",  "KUBERNETES_SERVICE_HOST",
 };
 
 int environment_forget(void)

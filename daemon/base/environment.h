@@ -4,6 +4,6 @@
 
 /* Overwrites the environment that this process was started with, so that no reader of
  * /proc/PID/environ finds anything, and keeps copies of the few variables that the daemon needs
- * (systemd's, and TMPDIR). Call once, before anything holds a pointer into the environment. 0 or
- * -ENOMEM. */
+ * (systemd's, TMPDIR, and those by which engines tell a container what it is). Call once, before
+ * anything holds a pointer into the environment. 0 or -ENOMEM. */
 int environment_forget(void);

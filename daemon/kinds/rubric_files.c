@@ -127,7 +127,8 @@ static int open_root(const struct rubric_spec *spec, const struct rubric_roots *
         fault_set(fault, "job.bench_root: %.200s: %s", root, strerror(error));
         if (closed)
             fault_set(fault,
-                      "job.bench_root: %.200s: %s: jobs run as uid %u, which may not enter %.200s",
+                      "job.bench_root: %.200s: %s: jobs run as uid %u, which may not enter %.200s; "
+                      "keep benches where others may enter, below /srv say",
                       root, strerror(error), geteuid(), closed);
         return refuse_for(ret_code, error,
                           error == EACCES ? ERROR_NOT_PERMITTED : ERROR_RUBRIC_NOT_FOUND);

@@ -663,7 +663,7 @@ def test_a_bench_behind_a_closed_directory(client, bench):
     assert (error["type"], error["code"]) == ("error", "not_permitted"), error
     assert error["message"] == (
         f"job.bench_root: {root}: Permission denied: jobs run as uid {uid}, "
-        f"which may not enter {closed}"
+        f"which may not enter {closed}; keep benches where others may enter, below /srv say"
     )
 
 

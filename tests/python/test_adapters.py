@@ -6,11 +6,12 @@ import asyncio
 import inspect
 import json
 import os
+import subprocess
 import sys
 
 import pytest
 import rubricd
-from conftest import run
+from conftest import DEADLINE, PACKAGE, PYTHON, run
 from rubricd import code_eval, promptfoo, rewards
 
 ADD = "def add(a, b):\n    return a + b\n"
@@ -210,6 +211,19 @@ def test_a_missing_library_is_named(module, library, monkeypatch):
 
 
 # --- promptfoo ------------------------------------------------------------------------------
+
+
+def test_a_script_ends_with_its_private_daemon():
+    """An adapter that started one ends it with the interpreter, when no thread can be started any more."""
+    script = (
+        "import rubricd\nfrom rubricd.promptfoo import get_assert\nrubricd.configure(embedded=True, slots=1)\n"
+        "print(get_assert('def f(): return 1', {'config': {'tests': ['assert f() == 1']}})['pass'])"
+    )
+    env = {**os.environ, "PYTHONPATH": str(PACKAGE)}
+    done = subprocess.run(
+        [PYTHON, "-c", script], env=env, capture_output=True, text=True, timeout=DEADLINE, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")
 
 
 def test_assertions_of_promptfoo(examples):

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Finds rubricd, and starts a private one: it serves one connection and ends with it."""
 
+import asyncio
 import logging
 import os
 import shutil
 import signal
 import socket
 import subprocess
+import time
 from typing import List, Optional
 
 from .errors import NoDaemon
@@ -15,6 +17,7 @@ SOCKET_DEFAULT = "/run/rubricd/rubricd.sock"
 RUBRICD_INSTALLED = "/usr/bin/rubricd"
 # Its connection is closed before we wait, and then it kills its jobs and ends. A busy host is slow.
 STOP_TIMEOUT_S = 60.0
+STOP_POLL_S = 0.005
 # A private daemon whose connection has broken is about to exit.
 LAST_WORDS_S = 3.0
 
@@ -85,10 +88,17 @@ class PrivateDaemon:
             return f"the private rubricd is gone: killed by {signal.Signals(-status).name}"
         return f"the private rubricd is gone: exit status {status}"
 
-    def stop(self) -> None:
+    async def stopped(self) -> None:
+        """As stop(), without holding up the event loop."""
+        end = time.monotonic() + STOP_TIMEOUT_S
+        while self.process.poll() is None and time.monotonic() < end:
+            await asyncio.sleep(STOP_POLL_S)
+        self.stop(0.0)
+
+    def stop(self, timeout: float = STOP_TIMEOUT_S) -> None:
         """Waits for the daemon to end, and kills it if it does not. Close the connection first."""
         try:
-            status = self.process.wait(STOP_TIMEOUT_S)
+            status = self.process.wait(timeout)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()

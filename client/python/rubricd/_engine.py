@@ -195,8 +195,9 @@ class Engine:
             private, self._private = self._private, None
             # Let the transport close the socket: that is what ends the daemon.
             await asyncio.sleep(0)
-            stopping = asyncio.get_running_loop().run_in_executor(None, private.stop)
-            await asyncio.shield(stopping)
+            # No thread does the waiting: an interpreter that ends, as at the end of a script that
+            # used an adapter, starts none any more.
+            await asyncio.shield(asyncio.ensure_future(private.stopped()))
 
     # --- room -----------------------------------------------------------------------------
 

@@ -17,15 +17,19 @@ static const char *const given[] = {
     "JOURNAL_STREAM=6:7",
     "NOTIFY_SOCKETS=secret2",
     "TMPDIR=/tmp/x",
+    "container=podman",
+    "KUBERNETES_SERVICE_HOST=10.0.0.1",
     NULL,
 };
 
 static const struct {
     const char *name, *value;
 } kept[] = {
-    {"NOTIFY_SOCKET", "/run/n"}, {"WATCHDOG_USEC", "1"}, {"WATCHDOG_PID", "2"},
-    {"LISTEN_FDS", "3"},         {"LISTEN_PID", "4"},    {"LISTEN_FDNAMES", "five"},
+    {"NOTIFY_SOCKET", "/run/n"}, {"WATCHDOG_USEC", "1"},
+    {"WATCHDOG_PID", "2"},       {"LISTEN_FDS", "3"},
+    {"LISTEN_PID", "4"},         {"LISTEN_FDNAMES", "five"},
     {"JOURNAL_STREAM", "6:7"},   {"TMPDIR", "/tmp/x"},
+    {"container", "podman"},     {"KUBERNETES_SERVICE_HOST", "10.0.0.1"},
 };
 
 /* What other processes of this user see of it. */
