@@ -13,6 +13,10 @@ struct request_policy {
     size_t env_name_count;
     bool allow_network; /* a sandbox job may ask for it */
 
+    /* Of a session, in milliseconds: unless it asks for others, and the most that it may ask for.
+     */
+    uint64_t lease_ms, lease_ceiling_ms, idle_ms, idle_ceiling_ms;
+
     /* Judges the rule by which a program's outputs are compared: 0, or -EINVAL with FAULT. NULL:
      * any text is one. */
     int (*check_compare)(const char *rule, struct fault *fault);

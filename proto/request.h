@@ -18,6 +18,8 @@ enum request_type {
     REQUEST_SUBMIT,
     REQUEST_CANCEL,
     REQUEST_PUT,
+    REQUEST_SESSION_OPEN,
+    REQUEST_SESSION_CLOSE,
     REQUEST_STATUS,
     REQUEST_METRICS,
     REQUEST_PING,
@@ -27,11 +29,14 @@ enum request_type {
 
 struct request {
     enum request_type type;
-    struct bytes id;                  /* submit, cancel, put; data is NULL if absent */
+    struct bytes id;                  /* submit, cancel, put, session_open, session_close; data is
+                                       * NULL if absent */
     uint64_t job_no;                  /* cancel; 0 if absent */
     struct job_spec *job;             /* submit */
     struct program_tests *tests;      /* put; a reference */
     char digest[PROGRAM_DIGEST_SIZE]; /* put: of the tests */
+    struct session_wish wish;         /* session_open; owned */
+    uint64_t session;                 /* session_close: its number */
 };
 
 #define REQUEST_NULL         \
@@ -40,6 +45,9 @@ struct request {
     }
 
 void request_deinit(struct request *request);
+
+/* Frees what WISH holds, which may be zeroed. */
+void session_wish_deinit(struct session_wish *wish);
 #define _cleanup_request_ _cleanup_(request_deinit)
 
 /* Decodes MESSAGE. 0; -EINVAL if it is wrong or -EPERM if POLICY forbids it, with FAULT naming the

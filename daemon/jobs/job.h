@@ -29,6 +29,7 @@
 #define JOB_LABEL_MAX 256
 
 struct conn;
+struct session;
 struct settings;
 struct slot;
 
@@ -70,6 +71,8 @@ struct job {
     uint64_t queued_ns;
     uint64_t began_ns; /* when its program started, or was found not to be needed; 0 before */
     bool draining;     /* killed because the daemon stops */
+    struct session *session;  /* whose command it is; NULL: none */
+    const char *session_over; /* killed because that ends: why, for people; NULL: it was not */
 };
 
 TAILQ_HEAD(job_list, job);

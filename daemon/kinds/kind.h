@@ -69,6 +69,8 @@ struct kind_run {
 struct judgement {
     struct bench_score score;
     bool program_failed; /* the program gave no verdict of its own, which its stderr may explain */
+    const char *reason;     /* why there is no score; NULL: there is one */
+    const char *errno_name; /* of what a command met; NULL: nothing, or this kind tells none */
     const char *verdict; /* a word of the protocol; NULL: this kind has none */
     const char *mode;    /* "isolated", "shared" or "replay"; NULL: this kind has none */
     json_t *assertions;  /* owned; NULL: this kind has none */

@@ -112,12 +112,15 @@ static void retract_next(struct slot *slot)
 /* --- a job begins -------------------------------------------------------------------------- */
 
 static void on_output(struct capture *capture, size_t n, void *userdata);
+static void on_data(struct capture *capture, const char *data, size_t n, void *userdata);
 
 static int send_job(struct slot *slot, struct slot_job *job)
 {
     bool has_cgroups = confinement_has(slot->jail.confinement, LAYER_CGROUP);
     struct slot_job_host host = {
         .base = slot->config->base,
+        .kept = &slot->kept,
+        .on_data = on_data,
         .on_output = on_output,
         .userdata = slot,
         .cgroups = has_cgroups ? slot->config->cgroups : NULL,
@@ -231,6 +234,10 @@ static void await_end(struct slot *slot)
 
 static void kill_job(struct slot *slot, enum slot_kill why)
 {
+    /* First: when the jail sees the program's end, it knows that what the program has started is to
+     * end with it. */
+    if (slot_job_is_command(&slot->job) && slot->state == SLOT_RUNNING)
+        (void)link_send_stop(slot->jail.link_fd, slot->job.link_no);
     slot_job_kill(&slot->job, why);
     /* Its program may have ended, and what is joined with it not. A jail that does not hear this
      * misses its time. */
@@ -243,6 +250,16 @@ static void note_exit(struct slot *slot, uint64_t ended_ns)
 {
     slot_job_note_exit(&slot->job, ended_ns);
     await_end(slot);
+}
+
+static void on_data(struct capture *capture, const char *data, size_t n, void *userdata)
+{
+    struct slot *slot = userdata;
+    bool is_stderr = capture == &slot->job.err;
+    size_t room = slot_job_output_room(&slot->job, capture, n);
+    if (room > 0)
+        slot->config->ops->output(slot, slot->job.owner, is_stderr, data, room,
+                                  slot->config->userdata);
 }
 
 static void on_output(struct capture *capture, size_t n, void *userdata)
@@ -315,6 +332,11 @@ static const char *job_has_ended(struct slot *slot, const struct link_notice *no
     if (capture_read_rest(&slot->job.out) < 0 || capture_read_rest(&slot->job.err) < 0)
         return unwatched;
     slot_job_note_end(&slot->job, notice);
+    if (slot_job_is_command(&slot->job)) { /* what lives on in the session may hold the pipes */
+        job_cgroup_collect_new(&slot->kept, &slot->job.result);
+        capture_close(&slot->job.out);
+        capture_close(&slot->job.err);
+    }
     slot_enter(slot, SLOT_ENDING, END_OF_FILE_MS);
     complete_if_over(slot);
     if (slot->job.phase == SLOT_JOB_ENDED) {
@@ -380,18 +402,7 @@ static void on_choose(void *userdata)
 
 static void on_spawned(int r, void *userdata)
 {
-    struct slot *slot = userdata;
-    const char *reason = confinement_take_reason(slot->jail.confinement);
-    if (reason)
-        log_slot(slot->config->log, LOG_WARNING, LOG_MESSAGE_ZYGOTE_LOST, slot->index, 0,
-                 "the zygote, of which jails with an interpreter are copies, is lost: %s", reason);
-    if (r == 0) {
-        slot->config->tally->jails_started++;
-        return;
-    }
-    slot->config->tally->jails_lost++;
-    log_slot(slot->config->log, LOG_ERR, LOG_MESSAGE_JAIL_NOT_STARTED, slot->index, 0,
-             "cannot start a jail: %s", strerror(-r));
+    slot_note_spawned(userdata, r);
 }
 
 static void on_up(void *userdata)
@@ -420,6 +431,8 @@ static void on_down(const char *why, void *userdata)
     if (slot->state != SLOT_DOWN)
         slot_enter(slot, SLOT_DOWN, 0);
     retract_next(slot);
+    if (slot->config->ops->lost && !slot->jail.is_stopping)
+        slot->config->ops->lost(slot, slot->config->userdata);
 }
 
 /* Without a new jail the directory is not emptied; the job's client has waited long enough. */
@@ -442,6 +455,7 @@ static bool on_sweep(void *userdata)
     struct slot *slot = userdata;
     bool is_empty = job_cgroup_close(&slot->job.cgroup);
     is_empty = job_cgroup_close(&slot->next.cgroup) && is_empty;
+    is_empty = job_cgroup_close(&slot->kept) && is_empty;
     return (confinement_leaves_orphans(slot->jail.confinement) &&
             slot->config->ops->sweep(slot->config->userdata) > 0) ||
            !is_empty;
@@ -521,6 +535,7 @@ int slot_init(struct slot *slot, const struct slot_config *config, unsigned inde
         .jail = SLOT_JAIL_NULL,
         .job = SLOT_JOB_NULL,
         .next = SLOT_JOB_NULL,
+        .kept = JOB_CGROUP_NULL,
     };
     int r = timer_init(&slot->timer, config->base, on_timer, slot);
     if (r == 0)
@@ -537,6 +552,7 @@ void slot_deinit(struct slot *slot)
     timer_deinit(&slot->timer);
     slot_job_deinit(&slot->job);
     slot_job_deinit(&slot->next);
+    job_cgroup_deinit(&slot->kept);
 }
 
 /* Takes a job that an idle slot begins, one without a jail has pending, and a busy one sends ahead.
@@ -572,6 +588,12 @@ int slot_continue(struct slot *slot, const struct launch *launch, uint64_t job_n
     bool _unused_ is_free = slot->job.phase == SLOT_JOB_NONE && slot->next.phase == SLOT_JOB_NONE;
     assert(is_free || slot_takes_step(slot, owner));
     return slot->jail.is_stopping ? -ESHUTDOWN : take(slot, launch, job_no, owner);
+}
+
+void slot_pause_output(struct slot *slot, bool is_paused)
+{
+    capture_pause(&slot->job.out, is_paused);
+    capture_pause(&slot->job.err, is_paused);
 }
 
 void *slot_pass_on(struct slot *from, struct slot *to)

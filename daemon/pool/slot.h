@@ -47,6 +47,12 @@ struct slot_ops {
     /* The job is over, or a step of it: OWNER is the caller's again and the slot keeps nothing of
      * it, but for a step that was sent ahead. slot_continue() may be called from here. */
     void (*done)(struct slot *slot, void *owner, const struct slot_result *result, void *userdata);
+    /* The command of OWNER, in a session, has written N bytes of DATA to stderr or to stdout. May be
+     * NULL for slots of no session, as the next. */
+    void (*output)(struct slot *slot, void *owner, bool is_stderr, const char *data, size_t n,
+                   void *userdata);
+    /* The jail is lost, and the session with it. */
+    void (*lost)(struct slot *slot, void *userdata);
     /* The slot can take a job: it is idle, takes one ahead, or holds one for another slot. Or it
      * has failed at a jail once more. */
     void (*idle)(struct slot *slot, void *userdata);
@@ -84,6 +90,7 @@ struct slot {
     struct slot_job job;  /* the jail's; or pending, until there is a jail of its shape */
     struct slot_job next; /* the one behind it: pending or sent, or none */
     bool is_quick;        /* the last job was: the jail told its start and its end at once */
+    struct job_cgroup kept; /* of the session whose slot it is, from the first command on */
 };
 
 /* Whether a slot in state FROM may pass to state TO. */
@@ -91,6 +98,10 @@ bool slot_may_enter(enum slot_state from, enum slot_state to);
 
 /* Whether the slot's jail and job are as its state says. For assertions. */
 bool slot_is_consistent(const struct slot *slot);
+
+/* Counts and logs that a jail was spawned (R is 0) or could not be (a negative errno). For slot.c.
+ */
+void slot_note_spawned(struct slot *slot, int r);
 
 /* Whether the slot's jail is of the shape that JOB wants; and gives the jail that is to be spawned
  * the shape that the slot wants. For slot.c. */
@@ -109,8 +120,13 @@ int slot_init(struct slot *slot, const struct slot_config *config, unsigned inde
 int slot_run(struct slot *slot, const struct launch *launch, uint64_t job_no, void *owner);
 
 /* Runs the next step of OWNER's job, whose last step is being given back by `done`; or queues it
- * behind that, ahead, if slot_takes_step(). Otherwise as slot_run(). -ESHUTDOWN: the slot stops. */
+ * behind that, ahead, if slot_takes_step(). Or runs a command on the slot of a session, which has
+ * none; it waits for the jail if that is not up. Otherwise as slot_run(). -ESHUTDOWN: the slot
+ * stops. */
 int slot_continue(struct slot *slot, const struct launch *launch, uint64_t job_no, void *owner);
+
+/* Stops reading what a command writes, or reads on. */
+void slot_pause_output(struct slot *slot, bool is_paused);
 
 /* Moves the job that FROM holds to TO, which is idle or takes one ahead. Returns its owner. */
 void *slot_pass_on(struct slot *from, struct slot *to);
