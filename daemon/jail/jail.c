@@ -128,7 +128,7 @@ static int prepare(struct jail *jail, const struct link_job *request, const int 
     r = request->act == LINK_RUN
             ? work_begin(&enclosure->work, request->job_no, request->limits.of[LIMIT_DISK],
                          &lockdown->cwd)
-            : kept_begin(&jail->kept, &enclosure->work, request, &lockdown->cwd);
+            : kept_begin(&jail->kept, enclosure, request, fds[LINK_CGROUP], &lockdown->cwd);
     if (r < 0)
         return r;
     *ret_stage = LINK_STAGE_FILES;
@@ -158,6 +158,7 @@ static int prepare(struct jail *jail, const struct link_job *request, const int 
         .script = job->lists.bench ? job->lists.argv[request->argc - 1] : NULL,
         .readable = job->lists.readable,
         .act = (enum link_act)request->act,
+        .is_in_domain = jail->kept.shares_domain,
         .directory = job->lists.cwd,
         .file_mode = (mode_t)request->file_mode,
         .appends = request->appends == 1,

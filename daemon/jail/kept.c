@@ -21,8 +21,10 @@
 
 static const struct tree_time_except nobody = {0, 0};
 
-int kept_begin(struct kept *kept, struct work *work, const struct link_job *request, int *ret_cwd)
+int kept_begin(struct kept *kept, struct enclosure *enclosure, const struct link_job *request,
+               int cgroup, int *ret_cwd)
 {
+    struct work *work = &enclosure->work;
     if (kept->is_on) {
         *ret_cwd = work_resume(work);
         return 0;
@@ -30,6 +32,11 @@ int kept_begin(struct kept *kept, struct work *work, const struct link_job *requ
     int r = work_begin(work, request->job_no, request->limits.of[LIMIT_DISK], ret_cwd);
     if (r < 0)
         return r;
+    /* After the disk was bounded, which this forbids. */
+    r = enclosure_share_domain(enclosure, cgroup);
+    if (r < 0)
+        return r;
+    kept->shares_domain = r > 0;
     kept->is_on = true;
     kept->cpu_ms = request->limits.of[LIMIT_CPU];
     return 0;

@@ -14,14 +14,16 @@
 
 struct kept {
     bool is_on;            /* the jail is that of a session */
+    bool shares_domain;    /* it is in the Landlock domain of the commands */
     uint64_t memory_bytes; /* limit of the processes together that the jail enforces; 0: none */
     uint64_t cpu_ms;       /* CPU time of the processes that live while no command runs */
     uint64_t idle_run_ns;  /* what they had used when the last command ended */
 };
 
-/* Prepares for the command REQUEST: *ret_cwd becomes the work directory, borrowed, which is made for
- * the first. A negative errno. */
-int kept_begin(struct kept *kept, struct work *work, const struct link_job *request, int *ret_cwd);
+/* Prepares for the command REQUEST, which gets CGROUP (-1: none): *ret_cwd becomes the work directory,
+ * borrowed, which is made for the first. A negative errno. */
+int kept_begin(struct kept *kept, struct enclosure *enclosure, const struct link_job *request,
+               int cgroup, int *ret_cwd);
 
 /* Ends a command: reaps what has died; all that lives stays. */
 void kept_end_command(struct kept *kept, const struct enclosure *enclosure);

@@ -25,6 +25,7 @@ struct lockdown {
     unsigned fd_count;     /* of them in use; the first three always are */
     unsigned processes;    /* of jails with the job's identity */
     int ruleset;           /* Landlock ruleset; -1: none */
+    bool is_in_domain;     /* the jail has enforced it on itself, and this process inherits that */
     bool own_cgroup;       /* the job is alone in its cgroup, which becomes the root of its cgroup
                               namespace */
     int enter_cgroup;      /* that cgroup, if the process was not started in it; -1 otherwise */

@@ -157,7 +157,7 @@ int status_reply(const struct status_view *view, struct bytes *ret)
     size_t total;
     json_t *clients = clients_json(view->conns, &total);
     _cleanup_json_ json_t *status = json_pack(
-        "{s:s,s:s,s:i,s:i,s:I,s:s,s:o,s:o,s:o,s:o,s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "type",
+        "{s:s,s:s,s:i,s:i,s:I,s:s,s:o,s:o,s:o,s:o,s:o,s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "type",
         "status", "version", view->version, "protocol", PROTOCOL_VERSION, "pid", (int)getpid(),
         "uptime_ms", (json_int_t)((now_ns - view->started_ns) / NS_PER_MS), "state",
         view->draining ? "draining" : "running", "configuration", configuration_json(view, now_ns),
