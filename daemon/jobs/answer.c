@@ -157,6 +157,10 @@ static int answer_verdict(const struct job *job, const struct slot_result *resul
     if (kind->tells_interpreter)
         parts.interpreter = result->warm ? "warm" : "cold";
     r = print_result(job, &parts, isolation, &answer);
+    if (judgement.reason) { /* it is not scored, but counted */
+        answer.passed = outcome.success;
+        outcome_describe(&outcome, answer.what, sizeof(answer.what));
+    }
     if (r == 0)
         *ret = answer;
     return r;
