@@ -9,6 +9,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +21,11 @@
 #define KILL_MS 5000
 
 static const struct tree_time_except nobody = {0, 0};
+
+static uint64_t nanoseconds(const struct timeval *t)
+{
+    return (uint64_t)t->tv_sec * NS_PER_S + (uint64_t)t->tv_usec * 1000;
+}
 
 int kept_begin(struct kept *kept, struct enclosure *enclosure, const struct link_job *request,
                int cgroup, int *ret_cwd)
@@ -42,25 +48,31 @@ int kept_begin(struct kept *kept, struct enclosure *enclosure, const struct link
     return 0;
 }
 
-/* Reaps the children that have died. Returns whether any lives. */
-static bool reap(void)
+/* Reaps the children that have died, and counts what they have used. Returns whether any lives. */
+static bool reap(struct kept *kept)
 {
-    pid_t pid;
-    do
-        pid = waitpid(-1, NULL, WNOHANG);
-    while (pid > 0 || (pid < 0 && errno == EINTR));
-    return pid == 0;
+    for (;;) {
+        struct rusage of_one = {0};
+        pid_t pid = wait4(-1, NULL, WNOHANG, &of_one);
+        if (pid > 0)
+            kept->reaped_ns += nanoseconds(&of_one.ru_utime) + nanoseconds(&of_one.ru_stime);
+        else if (pid == 0 || errno != EINTR)
+            return pid == 0;
+    }
 }
 
-static uint64_t run_ns(const struct enclosure *enclosure)
+/* What the processes of the session have used: those that live, those that they have waited for, and
+ * those that the jail has. */
+static uint64_t used_ns(const struct kept *kept, const struct enclosure *enclosure)
 {
-    struct tree_time time;
-    return tree_time_read(enclosure->view.proc, nobody, &time) == 0 ? time.run_ns : 0;
+    struct tree_time time = {0};
+    (void)tree_time_read(enclosure->view.proc, nobody, &time);
+    return time.run_ns + kept->reaped_ns;
 }
 
 void kept_end_command(struct kept *kept, const struct enclosure *enclosure)
 {
-    kept->idle_run_ns = reap() ? run_ns(enclosure) : 0;
+    kept->idle_used_ns = reap(kept) ? used_ns(kept, enclosure) : kept->reaped_ns;
 }
 
 void kept_kill(void)
@@ -77,15 +89,15 @@ void kept_stop_all(void)
 
 /* Kills the processes that live if they use too much. Returns after how many milliseconds to look
  * again; -1: never. */
-static int look(const struct kept *kept, const struct enclosure *enclosure)
+static int look(struct kept *kept, const struct enclosure *enclosure)
 {
     uint64_t began_ns = clock_now_ns();
-    if (!reap())
+    if (!reap(kept))
         return -1;
-    uint64_t used_ns = run_ns(enclosure);
+    uint64_t idle_ns = used_ns(kept, enclosure) - kept->idle_used_ns;
     bool takes_too_much =
         kept->memory_bytes > 0 && tree_memory_exceeds(enclosure->view.proc, 0, kept->memory_bytes);
-    if (takes_too_much || used_ns > kept->idle_run_ns + kept->cpu_ms * NS_PER_MS)
+    if (takes_too_much || (int64_t)idle_ns > (int64_t)(kept->cpu_ms * NS_PER_MS))
         kept_kill();
     uint64_t took_ms = (clock_now_ns() - began_ns) / NS_PER_MS;
     return (int)MAX(LOOK_MS, took_ms * LOOK_SHARE);

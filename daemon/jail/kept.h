@@ -17,7 +17,8 @@ struct kept {
     bool shares_domain;    /* it is in the Landlock domain of the commands */
     uint64_t memory_bytes; /* limit of the processes together that the jail enforces; 0: none */
     uint64_t cpu_ms;       /* CPU time of the processes that live while no command runs */
-    uint64_t idle_run_ns;  /* what they had used when the last command ended */
+    uint64_t reaped_ns;    /* CPU time of those that have died and whose parent was gone */
+    uint64_t idle_used_ns; /* what all had used when the last command ended */
 };
 
 /* Prepares for the command REQUEST, which gets CGROUP (-1: none): *ret_cwd becomes the work directory,

@@ -3,6 +3,7 @@
 
 #include "daemon/kinds/kind.h"
 #include "daemon/kinds/outcome.h"
+#include "proto/shortage.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -266,7 +267,8 @@ static int answer_not_started(const struct job *job, const struct slot_result *r
         describe_program(job->spec, result, label, message, sizeof(message));
         return answer_error(job, ERROR_BAD_REQUEST, message, ret);
     }
-    if (result->stage == LINK_STAGE_CWD) {
+    if (result->stage == LINK_STAGE_CWD && job->spec->kind == JOB_SESSION &&
+        !is_shortage(result->error)) {
         (void)snprintf(message, sizeof(message), "job.cwd: %s", strerror(result->error));
         return answer_error(job, ERROR_BAD_REQUEST, message, ret);
     }

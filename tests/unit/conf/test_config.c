@@ -559,6 +559,17 @@ static void test_keys_that_do_not_go_together(void **state)
                    "main.conf:2: [ceilings] max_processes: 8 is less than [rubric] max_processes, "
                    "which is 64 by default");
     assert_int_equal(f->problems.count, JOB_KIND_COUNT);
+    /* What a session writes has a ceiling of its own. */
+    assert_mistake(f, "[session]\noutput_bytes=11M\n",
+                   "main.conf:2: [session] output_bytes: 11M is more than [session] output_ceiling, "
+                   "which is 10M by default");
+    assert_mistake(f, "[session]\nlease_ceiling=10min\n",
+                   "main.conf:2: [session] lease_ceiling: 10min is less than [session] lease, which is "
+                   "1h by default");
+    assert_mistake(f, "[session]\nidle=2h\n",
+                   "main.conf:2: [session] idle: 2h is more than [session] idle_ceiling, which is 1h by "
+                   "default");
+    assert_loads(f, "[ceilings]\noutput_bytes=256K\n[session]\noutput_bytes=1G\noutput_ceiling=1G\n");
     /* One mistake is not reported as two. */
     assert_mistake(
         f, "[protocol]\nmax_frame=1G\nreceive_bytes=1G\n[queue]\nbytes=-1\n",
