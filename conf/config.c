@@ -103,8 +103,8 @@ static void check_pair(struct loader *loader, const struct config_key *low,
         report_pair(loader, high, low, "less");
 }
 
-/* No default of KIND may be above its ceiling: the one of its own, or that of all kinds. A session's
- * output comes as it is written, so it may be more than fits into a result. */
+/* No default of KIND may be above its ceiling: the one of its own, or that of all kinds. A
+ * session's output comes as it is written, so it may be more than fits into a result. */
 static void check_limits(struct loader *loader, const struct job_kind *kind)
 {
     for (enum limit limit = 0; limit < LIMIT_COUNT; limit++) {

@@ -64,5 +64,8 @@ enum job_kind_id job_kind_find(const char *name);
 /* About how much memory SPEC takes, in bytes. */
 size_t job_spec_size(const struct job_spec *spec);
 
+/* Frees what WISH holds, which may be zeroed. */
+void session_wish_deinit(struct session_wish *wish);
+
 /* Frees what SPEC holds and SPEC itself; accepts NULL and returns NULL. */
 struct job_spec *job_spec_free(struct job_spec *spec);

@@ -197,15 +197,15 @@ enum session_act {
 struct session_spec {
     uint64_t number; /* of the session */
     enum session_act act;
-    char **argv;        /* EXEC: NULL-terminated; a name without a slash is looked for in PATH */
-    char **env;         /* EXEC: NULL-terminated NAME=VALUE; or NULL */
+    char **argv; /* EXEC: NULL-terminated; a name without a slash is looked for in PATH */
+    char **env;  /* EXEC: NULL-terminated NAME=VALUE; or NULL */
     char *const *common_env; /* the same of the session, which outlives this; borrowed; or NULL */
-    char *cwd;          /* EXEC: relative to the work directory, or absolute; NULL: that */
-    struct bytes input; /* EXEC: its stdin. WRITE: the content */
-    char *path;         /* WRITE, READ: as cwd */
-    unsigned mode;      /* WRITE: permission bits of a new file */
-    bool append;        /* WRITE: add to what is there */
-    unsigned limits_given; /* 1u << enum limit: the request sets it */
+    char *cwd;               /* EXEC: relative to the work directory, or absolute; NULL: that */
+    struct bytes input;      /* EXEC: its stdin. WRITE: the content */
+    char *path;              /* WRITE, READ: as cwd */
+    unsigned mode;           /* WRITE: permission bits of a new file */
+    bool append;             /* WRITE: add to what is there */
+    unsigned limits_given;   /* 1u << enum limit: the request sets it */
 };
 
 /* What a client asks for when it opens a session. */

@@ -150,8 +150,8 @@ static int decode_session(const json_t *const values[], const struct request_pol
     struct session_spec *spec = &job->session;
     const json_t *argv = values[SESSION_FIELD_ARGV], *write = values[SESSION_FIELD_WRITE];
     const json_t *read = values[SESSION_FIELD_READ];
-    int r = session_decode_number(values[SESSION_FIELD_SESSION], "job.session", &spec->number,
-                                  fault);
+    int r =
+        session_decode_number(values[SESSION_FIELD_SESSION], "job.session", &spec->number, fault);
     if (r < 0)
         return r;
     if (!!argv + !!write + !!read != 1)

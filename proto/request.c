@@ -219,8 +219,7 @@ static int decode_session_close(const json_t *message, struct request *request, 
     int r = fields_decode(message, "", table, FIELDS, values, fault);
     if (r == 0)
         r = decode_id(values[ID], &request->id, fault);
-    return r < 0 ? r
-                 : session_decode_number(values[SESSION], "session", &request->session, fault);
+    return r < 0 ? r : session_decode_number(values[SESSION], "session", &request->session, fault);
 }
 
 /* Decodes status, metrics, ping, drain or reload, which have no field but the type. */
@@ -234,9 +233,14 @@ static int decode_bare(const json_t *message, struct fault *fault)
 static int decode_type(const json_t *message, enum request_type *ret, struct fault *fault)
 {
     static const char *const names[] = {
-        [REQUEST_SUBMIT] = "submit",   [REQUEST_CANCEL] = "cancel", [REQUEST_STATUS] = "status",
-        [REQUEST_METRICS] = "metrics", [REQUEST_PING] = "ping",     [REQUEST_DRAIN] = "drain",
-        [REQUEST_RELOAD] = "reload",   [REQUEST_PUT] = "put",
+        [REQUEST_SUBMIT] = "submit",
+        [REQUEST_CANCEL] = "cancel",
+        [REQUEST_STATUS] = "status",
+        [REQUEST_METRICS] = "metrics",
+        [REQUEST_PING] = "ping",
+        [REQUEST_DRAIN] = "drain",
+        [REQUEST_RELOAD] = "reload",
+        [REQUEST_PUT] = "put",
         [REQUEST_SESSION_OPEN] = "session_open",
         [REQUEST_SESSION_CLOSE] = "session_close",
     };

@@ -45,9 +45,6 @@ struct request {
     }
 
 void request_deinit(struct request *request);
-
-/* Frees what WISH holds, which may be zeroed. */
-void session_wish_deinit(struct session_wish *wish);
 #define _cleanup_request_ _cleanup_(request_deinit)
 
 /* Decodes MESSAGE. 0; -EINVAL if it is wrong or -EPERM if POLICY forbids it, with FAULT naming the

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "session_request.h"
-#include "request.h"
 
 #include <math.h>
 #include <string.h>
@@ -18,8 +17,7 @@ void session_wish_deinit(struct session_wish *wish)
     wish->env = NULL;
 }
 
-int session_decode_number(const json_t *value, const char *path, uint64_t *ret,
-                          struct fault *fault)
+int session_decode_number(const json_t *value, const char *path, uint64_t *ret, struct fault *fault)
 {
     json_int_t number = json_integer_value(value);
     if (number <= 0)

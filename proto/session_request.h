@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 /* Decoders of what requests say about sessions: the wish of a session_open, and the fields that it
- * shares with a command. Private to proto/. Each decodes the value of the field PATH, and fails with
- * FAULT; what it has made is then still the caller's to free. */
+ * shares with a command. Private to proto/. Each decodes the value of the field PATH, and fails
+ * with FAULT; what it has made is then still the caller's to free. */
 
 #include "jobfields.h"
 

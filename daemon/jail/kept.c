@@ -61,8 +61,8 @@ static bool reap(struct kept *kept)
     }
 }
 
-/* What the processes of the session have used: those that live, those that they have waited for, and
- * those that the jail has. */
+/* What the processes of the session have used: those that live, those that they have waited for,
+ * and those that the jail has. */
 static uint64_t used_ns(const struct kept *kept, const struct enclosure *enclosure)
 {
     struct tree_time time = {0};

@@ -4,8 +4,9 @@
  * bounded while no command runs as well, and files. A jail that has run a command of a session runs
  * no other job; the session ends with the jail.
  *
- * Invariant: while no command runs, the processes that live use at most as much CPU time together as
- * one command may, and at no time more memory than the session may; if they do, all are killed. */
+ * Invariant: while no command runs, the processes that live use at most as much CPU time together
+ * as one command may, and at no time more memory than the session may; if they do, all are killed.
+ */
 
 #include "enclosure.h"
 
@@ -21,8 +22,8 @@ struct kept {
     uint64_t idle_used_ns; /* what all had used when the last command ended */
 };
 
-/* Prepares for the command REQUEST, which gets CGROUP (-1: none): *ret_cwd becomes the work directory,
- * borrowed, which is made for the first. A negative errno. */
+/* Prepares for the command REQUEST, which gets CGROUP (-1: none): *ret_cwd becomes the work
+ * directory, borrowed, which is made for the first. A negative errno. */
 int kept_begin(struct kept *kept, struct enclosure *enclosure, const struct link_job *request,
                int cgroup, int *ret_cwd);
 

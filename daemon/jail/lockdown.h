@@ -37,7 +37,7 @@ struct lockdown {
     bool gives_up_pass;     /* the job must give up the pass and the calls that it opens */
     const struct limits *limits;
     const struct rlimit *ceilings; /* the jail's own limits by resource, RLIM_NLIMITS of them */
-    char *const *argv;             /* argv[0] is the absolute path of the program; or as `act` says */
+    char *const *argv; /* argv[0] is the absolute path of the program; or as `act` says */
     enum link_act act;
     const char *directory; /* LINK_EXEC: where it starts; NULL: in the work directory */
     mode_t file_mode;      /* LINK_WRITE */

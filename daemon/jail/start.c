@@ -138,8 +138,8 @@ static pid_t start_warm(struct start *start, struct lockdown *lockdown, int cgro
 
 /* --- files of a session --------------------------------------------------------------------- */
 
-/* A copy of the jail that handles a file as a job, without a program: it runs on in the jail's code,
- * so the jail must not wait for its execve. */
+/* A copy of the jail that handles a file as a job, without a program: it runs on in the jail's
+ * code, so the jail must not wait for its execve. */
 static pid_t start_act(struct lockdown *lockdown, int cgroup, int *ret_pidfd)
 {
     bool must_enter = false;

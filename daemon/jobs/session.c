@@ -10,7 +10,7 @@
 const char *session_end_name(enum session_end end)
 {
     static const char *const names[SESSION_ENDS] = {
-        [SESSION_CLOSED] = "closed",   [SESSION_CLIENT_GONE] = "client_gone",
+        [SESSION_CLOSED] = "closed",    [SESSION_CLIENT_GONE] = "client_gone",
         [SESSION_LEASE_OVER] = "lease", [SESSION_IDLE] = "idle",
         [SESSION_DRAINED] = "draining", [SESSION_LOST] = "lost",
     };

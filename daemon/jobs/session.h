@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* A session that a connection has open: a slot of its own, whose jail keeps files and processes from
- * one command to the next. This file has its data and its states; supervisor/sessions.c opens and
- * ends it. A command is a job of kind `session`; a session has at most one.
+/* A session that a connection has open: a slot of its own, whose jail keeps files and processes
+ * from one command to the next. This file has its data and its states; supervisor/sessions.c opens
+ * and ends it. A command is a job of kind `session`; a session has at most one.
  *
  *     OPEN ----> ENDING ----> ENDED
  *

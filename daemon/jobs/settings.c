@@ -189,8 +189,8 @@ static unsigned count_slots(const struct config *config)
                : (unsigned)MAX(MIN((uint64_t)MAX(cpus, 1L), most_slots(&limit)), UINT64_C(1));
 }
 
-/* A session takes as many descriptors as a slot. Where the limit leaves too few for as many sessions
- * as slots, there are fewer, unless the configuration says how many. */
+/* A session takes as many descriptors as a slot. Where the limit leaves too few for as many
+ * sessions as slots, there are fewer, unless the configuration says how many. */
 static unsigned count_sessions(const struct config *config, unsigned slots)
 {
     uint64_t limit, most = most_slots(&limit);

@@ -149,8 +149,8 @@ static void put_sessions(struct exposition *e, const struct status_view *view)
               view->sessions);
     put_plain(e, "rubricd_max_sessions", EXPOSITION_GAUGE, NULL,
               "Maximum number of open sessions, as configured.", view->settings->sessions);
-    put_plain(e, "rubricd_sessions_opened", EXPOSITION_COUNTER, NULL,
-              "Sessions that were opened.", view->stats->sessions_opened);
+    put_plain(e, "rubricd_sessions_opened", EXPOSITION_COUNTER, NULL, "Sessions that were opened.",
+              view->stats->sessions_opened);
     exposition_family(e, "rubricd_sessions_ended", EXPOSITION_COUNTER, NULL,
                       "Sessions that have ended, by the reason.");
     for (enum session_end end = 0; end < SESSION_ENDS; end++)

@@ -161,11 +161,11 @@ int status_reply(const struct status_view *view, struct bytes *ret)
         "status", "version", view->version, "protocol", PROTOCOL_VERSION, "pid", (int)getpid(),
         "uptime_ms", (json_int_t)((now_ns - view->started_ns) / NS_PER_MS), "state",
         view->draining ? "draining" : "running", "configuration", configuration_json(view, now_ns),
-        "slots", slots_json(view->pool, now_ns), "queue", queue_json(view->queue),
-        "sessions", sessions_json(view), "clients", clients, "clients_total", (json_int_t)total, "counters", stats_counters_json(view->stats),
-        "kinds", stats_kinds_json(view->stats, now_ns), "last_failures",
-        stats_failures_json(view->stats, now_ns), "isolation", isolation_json(view->settings),
-        "languages", languages_json(view->settings), "memory", memory_json(), "log",
-        log_json(view->log));
+        "slots", slots_json(view->pool, now_ns), "queue", queue_json(view->queue), "sessions",
+        sessions_json(view), "clients", clients, "clients_total", (json_int_t)total, "counters",
+        stats_counters_json(view->stats), "kinds", stats_kinds_json(view->stats, now_ns),
+        "last_failures", stats_failures_json(view->stats, now_ns), "isolation",
+        isolation_json(view->settings), "languages", languages_json(view->settings), "memory",
+        memory_json(), "log", log_json(view->log));
     return status ? json_print(status, ret) : -ENOMEM;
 }

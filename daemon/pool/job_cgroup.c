@@ -124,8 +124,7 @@ void job_cgroup_collect_new(struct job_cgroup *cgroup, struct slot_result *resul
         return;
     unsigned is_new = usage.evidence & ~cgroup->earlier_evidence;
     cgroup->earlier_evidence |= usage.evidence;
-    result->cpu_us =
-        MAX(result->cpu_us, usage.cpu_us - MIN(cgroup->earlier_cpu_us, usage.cpu_us));
+    result->cpu_us = MAX(result->cpu_us, usage.cpu_us - MIN(cgroup->earlier_cpu_us, usage.cpu_us));
     if (is_new & CGROUP_MEMORY_LIMIT)
         result->evidence |= 1u << LIMIT_MEMORY;
     if (is_new & CGROUP_PIDS_LIMIT)

@@ -38,7 +38,8 @@ struct job_cgroup {
 int job_cgroup_open(struct job_cgroup *cgroup, const struct cgroup_tree *tree, uint64_t job_no,
                     const struct limits *limits, unsigned cpu_percent, int *ret_fd);
 
-/* The same for a command of a session, all of whose commands share one cgroup: the first makes it. */
+/* The same for a command of a session, all of whose commands share one cgroup: the first makes it.
+ */
 int job_cgroup_share(struct job_cgroup *cgroup, const struct cgroup_tree *tree, uint64_t job_no,
                      const struct limits *limits, unsigned cpu_percent, int *ret_fd);
 

@@ -104,12 +104,6 @@ static void on_output(struct slot *slot, void *owner, bool is_stderr, const char
     pool->ops->output(slot, owner, is_stderr, data, n, pool->userdata);
 }
 
-static void on_lost(struct slot *slot, void *userdata)
-{
-    struct pool *pool = userdata;
-    pool->ops->lost(slot, pool->userdata);
-}
-
 static void on_idle(struct slot *slot, void *userdata)
 {
     struct pool *pool = userdata;
@@ -156,7 +150,7 @@ static const struct slot_ops session_ops = {
     .started = on_started,
     .done = on_done,
     .output = on_output,
-    .lost = on_lost,
+    .lost = on_idle,
     .idle = on_idle,
     .sweep = on_sweep,
     .stopped = on_stopped,
@@ -462,8 +456,7 @@ static void lose_slot(struct pool *pool)
     struct pool_slot *surplus = NULL;
     for (unsigned i = 0; i < pool->slot_count; i++) {
         struct pool_slot *member = pool->slots[i];
-        if (member->membership == POOL_ACTIVE &&
-            (!surplus || is_busy(surplus) || !is_busy(member)))
+        if (member->membership == POOL_ACTIVE && (!surplus || is_busy(surplus) || !is_busy(member)))
             surplus = member;
     }
     assert(surplus); /* the caller has counted */

@@ -20,10 +20,10 @@
  *  - Nothing is freed inside its own callback. A slot that has stopped is freed from the event loop
  *    (pool_reap).
  *
- * Sessions. A session has a slot of its own in the pool, beside those that take jobs, with a jail that
- * runs its commands and nothing else. A command takes the turn of an idle slot: that slot is lent to
- * the session, and idles until the command is over. So at no time run more programs for clients
- * than there are slots, and what the queue does for jobs it does for commands.
+ * Sessions. A session has a slot of its own in the pool, beside those that take jobs, with a jail
+ * that runs its commands and nothing else. A command takes the turn of an idle slot: that slot is
+ * lent to the session, and idles until the command is over. So at no time run more programs for
+ * clients than there are slots, and what the queue does for jobs it does for commands.
  *
  * The pool grows and shrinks while it works. A surplus slot without a job is stopped at once; one
  * with a job is "retiring": it finishes that job, then goes, unless the pool grows again before. */
@@ -42,12 +42,10 @@ struct pool_ops {
     /* The command of OWNER has written N bytes of DATA. */
     void (*output)(struct slot *slot, void *owner, bool is_stderr, const char *data, size_t n,
                    void *userdata);
-    /* The jail of the session on SLOT is lost. */
-    void (*lost)(struct slot *slot, void *userdata);
     /* The job is over; OWNER is the caller's again. */
     void (*done)(struct slot *slot, void *owner, const struct slot_result *result, void *userdata);
-    /* A slot takes a job, or has failed at a jail: pool_dispatch() and pool_why_no_jail() are due,
-     * from the event loop. */
+    /* A slot takes a job, has failed at a jail, or is that of a session and has lost its jail:
+     * pool_dispatch(), pool_why_no_jail() and slot_has_lost_jail() are due, from the event loop. */
     void (*idle)(void *userdata);
     /* A slot has stopped: pool_reap() is due, from the event loop. */
     void (*stopped)(void *userdata);

@@ -1,54 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Theory of operation.
- *
- * A slot has a jail (slot_jail.h), the job that the jail works on, and at most one job behind that
- * (slot_job.h). Each of the three keeps a state of its own. The slot's state says what becomes of
- * the job; slot_enter() alone changes it, along these arrows and no others:
- *
- *             jail up         job sent             started            exited
- *       DOWN --------> IDLE ----------> LAUNCHING --------> RUNNING --------> ENDING
- *         ^             ^ ^  could not start |                                  |
- *         |             | +------------------+       tree, pipes, cgroup gone   |
- *         |             +-------------------------------------------------------+
- *         |
- *         +---- from each of the other four: the jail died, broke a rule, was too slow, is spent,
- *               or is not of the shape that a job wants
- *
- * One timer holds the moment at which the slot stops waiting for what its state waits for:
- *
- *     state      waits for                             until                      and then
- *     DOWN       a jail, which has a timer of its own
- *     IDLE       a job
- *     LAUNCHING  STARTED, ENDED or FAILED of the jail  JAIL_ANSWER_MS             gives up the jail
- *     RUNNING    the program's exit                    the deadline, or CPU time  kills or moves
- *     ENDING     1. ENDED of the jail                  JAIL_CLEAN_UP_MS           gives up the jail
- *                2. end of file on both pipes          END_OF_FILE_MS             closes them
- *                3. an empty cgroup                    JOB_CGROUP_RETRY_MS        looks again
- *
- * The way of a job. An idle slot sends a job to its jail at once. If the job wants a jail of
- * another shape (with the network; of the confinement that was configured when it was admitted), it
- * is pending while the idle jail is killed and one of that shape comes up.
- *
- * One job ahead. Waking the supervisor between two jobs costs as much as a quick job does. So a
- * slot whose last job was quick sends the `next` job to its jail while that still has one. The jail
- * goes on with the next job by itself. When it says that the first has ended, the next becomes the
- * job, LAUNCHING as if it had just been sent. A job that turns out not to be quick must not keep
- * another waiting: its jail tells that it runs, and returns the job that was sent ahead. That job
- * is pending then, until the first one ends or another slot can take it: one that is idle, or one
- * that takes a job ahead itself (the pool passes it on).
- *
- * Steps. A job may have several launches, its steps, one after another. When one is given back,
- * the owner may have the slot go on with the next (slot_continue()), or has sent it ahead before,
- * if it does not depend on how the one before ends. As long as another step may follow, no other
- * job is behind it: so the job keeps its slot. Its steps share nothing else; each has a cgroup, a
- * deadline and a result of its own.
- *
- * Pipes and cgroups are never reused. A job that is sent again gets new ones: whoever has got hold
- * of the first jail has the write ends of the old pipes.
- *
- * A lost jail. A job that loses its jail is given back only when a new jail has come up, which has
- * emptied the slot's directory, or when none could be started. Whoever gets the answer can rely on
- * nothing of the job being left. The answer is an error, unless the jail had told the job's end. */
+/* slot.h has the theory of operation. */
 #include "slot.h"
 
 #include "daemon/base/await.h"
@@ -431,7 +382,8 @@ static void on_down(const char *why, void *userdata)
     if (slot->state != SLOT_DOWN)
         slot_enter(slot, SLOT_DOWN, 0);
     retract_next(slot);
-    if (slot->config->ops->lost && !slot->jail.is_stopping)
+    slot->has_lost_jail = slot->has_lost_jail || why;
+    if (slot->config->ops->lost && why)
         slot->config->ops->lost(slot, slot->config->userdata);
 }
 

@@ -102,8 +102,7 @@ static int open_captures(struct slot_job *job, const struct slot_job_host *host)
                          is_command       ? 0
                          : job->is_joined ? of_stderr
                                           : limit + job->free_output,
-                         host->on_output,
-                         host->userdata, &job->packet.fds[LINK_STDOUT]);
+                         host->on_output, host->userdata, &job->packet.fds[LINK_STDOUT]);
     if (r >= 0)
         r = capture_open(&job->err, CAPTURE_PIPE, host->base, of_stderr, host->on_output,
                          host->userdata, &job->packet.fds[LINK_STDERR]);
@@ -149,9 +148,9 @@ int slot_job_send(struct slot_job *job, const struct slot_job_host *host, int li
     bool is_command = slot_job_is_command(job);
     struct job_cgroup *cgroup = is_command ? host->kept : &job->cgroup;
     if (r >= 0)
-        r = (is_command ? job_cgroup_share : job_cgroup_open)(
-            cgroup, host->cgroups, job->link_no, &job->limits, job->cpu_percent,
-            &job->packet.fds[LINK_CGROUP]);
+        r = (is_command ? job_cgroup_share : job_cgroup_open)(cgroup, host->cgroups, job->link_no,
+                                                              &job->limits, job->cpu_percent,
+                                                              &job->packet.fds[LINK_CGROUP]);
     job->packet.job.cgroup_counts = job_cgroup_counts_processes(cgroup);
     job->packet.job.cgroup_bounds_memory = job_cgroup_bounds_memory(cgroup);
     uint64_t now_ns = clock_now_ns();

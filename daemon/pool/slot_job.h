@@ -51,10 +51,10 @@ struct slot_job {
     struct capture out, err;
     int collected; /* memory that the jail writes its files to; -1: none are collected */
     uint64_t collect_max;
-    size_t output_bytes;         /* that count */
-    size_t free_output;          /* bytes of stdout that do not count */
-    bool is_pair;                /* its stdout is the report of a judge */
-    bool is_joined;              /* the end of its program is not that of the job */
+    size_t output_bytes; /* that count */
+    size_t free_output;  /* bytes of stdout that do not count */
+    bool is_pair;        /* its stdout is the report of a judge */
+    bool is_joined;      /* the end of its program is not that of the job */
     enum launch_act act;
     int program_pidfd;           /* -1: the program has not started */
     struct event *program_event; /* its exit is watched; NULL: not watched, or known already */

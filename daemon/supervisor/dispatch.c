@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "dispatch.h"
-#include "sessions.h"
 
 #include "daemon/base/clock.h"
 #include "daemon/base/reserve.h"
@@ -177,8 +176,8 @@ static void look_ahead(struct pool *pool, struct job *job)
 
 /* Has the slot go on with JOB after a step that ended with RESULT. Returns 1 if it does, 0 if that
  * was the last step; or a negative errno, *ret_code and FAULT. */
-static int go_on(struct pool *pool, struct job *job, const struct slot_result *result, enum error_code *ret_code,
-                 struct fault *fault)
+static int go_on(struct pool *pool, struct job *job, const struct slot_result *result,
+                 enum error_code *ret_code, struct fault *fault)
 {
     const struct kind_ops *kind = kind_ops_get(job->spec->kind);
     _cleanup_kind_plan_ struct kind_plan plan = KIND_PLAN_NULL;
@@ -257,7 +256,8 @@ static void on_started(struct slot *slot, void *owner, uint64_t started_ns, void
 }
 
 /* Answers JOB, whose step ended with RESULT, or has its slot go on with it: returns 1 then. */
-static int answer_or_go_on(struct pool *pool, struct job *job, const struct slot_result *result, struct answer *ret)
+static int answer_or_go_on(struct pool *pool, struct job *job, const struct slot_result *result,
+                           struct answer *ret)
 {
     struct fault fault = FAULT_NULL;
     enum error_code code = ERROR_INTERNAL;
@@ -321,11 +321,6 @@ static void on_output(struct slot *slot, void *owner, bool is_stderr, const char
         conn_close(job->conn); /* its client must not take what it has for all */
 }
 
-static void on_lost(struct slot *slot, void *userdata)
-{
-    sessions_lose(userdata, slot);
-}
-
 static void on_turn_due(void *userdata)
 {
     struct supervisor *supervisor = userdata;
@@ -338,7 +333,6 @@ const struct pool_ops dispatch_pool_ops = {
     .started = on_started,
     .done = on_done,
     .output = on_output,
-    .lost = on_lost,
     .idle = on_turn_due,
     .stopped = on_turn_due,
 };

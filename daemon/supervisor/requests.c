@@ -98,8 +98,8 @@ static bool find_tests(struct conn *conn, const struct request *request)
     return true;
 }
 
-/* Whether the daemon stops and takes no such job. Sessions may go on until the grace period is over,
- * as jobs that run may; what would have to wait for the queue may not. */
+/* Whether the daemon stops and takes no such job. Sessions may go on until the grace period is
+ * over, as jobs that run may; what would have to wait for the queue may not. */
 static bool refuses_job(const struct supervisor *supervisor, const struct conn *conn,
                         const struct job_spec *spec, size_t size)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Serves what clients request: submit, cancel, put, status, metrics, ping, drain, reload. Admits jobs,
- * and parks connections whose next job the queue has no room for. */
+/* Serves what clients request: submit, cancel, put, status, metrics, ping, drain, reload. Admits
+ * jobs, and parks connections whose next job the queue has no room for. */
 
 #include "state.h"
 

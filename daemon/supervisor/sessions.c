@@ -109,6 +109,8 @@ void sessions_settle(struct supervisor *supervisor)
     struct session *session = TAILQ_FIRST(&supervisor->sessions), *next;
     for (; session; session = next) {
         next = TAILQ_NEXT(session, link);
+        if (slot_has_lost_jail(session->slot))
+            end(supervisor, session, SESSION_LOST);
         if (session->state == SESSION_ENDING && may_stop(session))
             pool_close_session(&supervisor->pool, session->slot);
         if (session->state != SESSION_ENDING || !slot_is_stopped(session->slot))
@@ -130,14 +132,6 @@ void sessions_orphan(struct supervisor *supervisor, struct conn *conn)
         session->conn = NULL;
         end(supervisor, session, SESSION_CLIENT_GONE);
     }
-}
-
-void sessions_lose(struct supervisor *supervisor, const struct slot *slot)
-{
-    struct session *session;
-    TAILQ_FOREACH(session, &supervisor->sessions, link)
-    if (session->slot == slot)
-        end(supervisor, session, SESSION_LOST);
 }
 
 void sessions_drain(struct supervisor *supervisor)

@@ -23,11 +23,8 @@ void sessions_orphan(struct supervisor *supervisor, struct conn *conn);
 /* Stops reading what the commands of CONN write, or reads on. */
 void sessions_pause(struct supervisor *supervisor, const struct conn *conn, bool is_paused);
 
-/* The jail of the session on SLOT is lost. */
-void sessions_lose(struct supervisor *supervisor, const struct slot *slot);
-
 /* Ends all sessions because the daemon stops. */
 void sessions_drain(struct supervisor *supervisor);
 
-/* Takes ending sessions to their end. From the event loop, before pool_reap(). */
+/* Ends sessions whose jail is lost, and takes ending ones to their end. From the event loop, before pool_reap(). */
 void sessions_settle(struct supervisor *supervisor);
