@@ -139,7 +139,7 @@ static int open_target(const struct lockdown *lockdown, const char *path)
     if (fd >= 0 || errno != ENOENT)
         return fd < 0 ? -errno : fd;
     make_parents(path);
-    fd = open(path, flags | O_CREAT | O_EXCL, 0600);
+    fd = open(path, flags | O_CREAT, 0600);
     if (fd >= 0 && fchmod(fd, lockdown->file_mode) < 0)
         return -errno;
     return fd < 0 ? -errno : fd;
