@@ -3,6 +3,7 @@
 at the same time, and on another session. Afterwards the session still works, and its end leaves nothing."""
 
 import base64
+import contextlib
 import os
 
 import manifest
@@ -59,16 +60,25 @@ class Session:
         self.client.close()
 
 
-def attack_from(session, attack, target, world, neighbour):
-    """Runs the commands of ATTACK in SESSION; returns how the last one ended."""
+@contextlib.contextmanager
+def attacked(attack, target, world, neighbour):
+    """Runs ATTACK: what it does in several jobs, in several sessions, one after another. Yields the last
+    session, which is closed afterwards, and how the attack ended."""
     limits = {"wall_clock": 20, **attack.limits}
     mine = {key: value for key, value in limits.items() if key in OF_A_COMMAND}
     facts = target.facts(world, neighbour)
+    session = None
     for arguments in attack.turns:
+        if session:
+            session.close()
+        session = Session(target, {key: value for key, value in attack.limits.items() if key != "wall_clock"})
         session.put(attack.program)
         argv = ["/usr/bin/env", "./attack", *fill_in(arguments, facts)]
         ending = ending_of(session.command(argv=argv, limits=mine))
-    return ending
+    try:
+        yield session, ending
+    finally:
+        session.close()
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
@@ -81,12 +91,11 @@ def test_it_is_refused_in_a_session(attack, targets, world):
         pytest.skip(target.lacks(attack))
     before = target.census()
     with company(attack, target, world) as neighbour:
-        session = Session(target, {k: v for k, v in attack.limits.items() if k != "wall_clock"})
-        ending = attack_from(session, attack, target, world, neighbour)
-        if neighbour:
-            assert neighbour.is_well()
-        still = session.command(argv=["/bin/sh", "-c", "rm -rf -- * /tmp/* /dev/shm/* 2>/dev/null; echo works"])
-        session.close()
+        with attacked(attack, target, world, neighbour) as (session, ending):
+            if neighbour:
+                assert neighbour.is_well()
+            clear = "rm -rf -- * /tmp/* /dev/shm/* 2>/dev/null; echo works"
+            still = session.command(argv=["/bin/sh", "-c", clear])
         assert outlives(world.token) - ({neighbour.pid} if neighbour else set()) == set()
         if neighbour:
             assert neighbour.close(), "the neighbour ended before it was cancelled"
@@ -136,10 +145,8 @@ def test_another_session_is_out_of_reach(attack, targets, world):
         pytest.skip(target.lacks(attack))
     before = target.census()
     neighbour = NeighbourSession(target, world)
-    session = Session(target)
-    ending = attack_from(session, attack, target, world, neighbour)
-    assert neighbour.is_well()
-    session.close()
+    with attacked(attack, target, world, neighbour) as (_, ending):
+        assert neighbour.is_well()
     neighbour.close()
     if not attack.open:
         assert ending.how == "refused", ending
