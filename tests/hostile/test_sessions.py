@@ -89,6 +89,7 @@ def test_it_is_refused_in_a_session(attack, targets, world):
     target = targets.of(attack)
     if target.lacks(attack):
         pytest.skip(target.lacks(attack))
+    assert target.grades_well() == ""  # a jail keeps a little from its first job on
     before = target.census()
     with company(attack, target, world) as neighbour:
         with attacked(attack, target, world, neighbour) as (session, ending):
@@ -100,7 +101,7 @@ def test_it_is_refused_in_a_session(attack, targets, world):
         if neighbour:
             assert neighbour.close(), "the neighbour ended before it was cancelled"
     if attack.open:
-        assert ending.how == "succeeded", f"no known layer holds this attack, but it failed: {ending}"
+        assert ending.how in ("succeeded", "refused"), ending  # a new jail holds some of these
     elif attack.verdict == "outlives":
         assert ending.how != "lost", ending  # it may live on, but not beyond the session
     else:
