@@ -44,6 +44,8 @@ static const struct {
     {"protocol", "max_frame", "protocol", "receive_bytes"},
     {"protocol", "max_frame", "queue", "bytes"},
     {"program", "put_bytes_per_client", "program", "put_bytes"},
+    {"session", "lease", "session", "lease_ceiling"},
+    {"session", "idle", "session", "idle_ceiling"},
 };
 
 /* Returns whether KEY was set after OTHER: of two keys that contradict each other, the later is
@@ -101,7 +103,8 @@ static void check_pair(struct loader *loader, const struct config_key *low,
         report_pair(loader, high, low, "less");
 }
 
-/* No default of KIND may be above its ceiling: the one of its own, or that of all kinds. */
+/* No default of KIND may be above its ceiling: the one of its own, or that of all kinds. A
+ * session's output comes as it is written, so it may be more than fits into a result. */
 static void check_limits(struct loader *loader, const struct job_kind *kind)
 {
     for (enum limit limit = 0; limit < LIMIT_COUNT; limit++) {
@@ -109,6 +112,8 @@ static void check_limits(struct loader *loader, const struct job_kind *kind)
         const struct config_key *ceiling = config_key_find("ceilings", key);
         if (limit == LIMIT_WALL_CLOCK && kind->wall_clock_ceiling > 0)
             ceiling = config_key_find(kind->name, "wall_clock_ceiling");
+        if (limit == LIMIT_OUTPUT && config_key_find(kind->name, "output_ceiling"))
+            ceiling = config_key_find(kind->name, "output_ceiling");
         check_pair(loader, config_key_find(kind->name, key), ceiling);
     }
 }

@@ -80,6 +80,12 @@ struct config {
     uint64_t program_put_bytes; /* all of them together */
     uint64_t program_put_bytes_per_client;
 
+    /* [session] */
+    unsigned session_max; /* open at once; 0: as many as there are slots */
+    uint64_t session_lease_ms, session_lease_ceiling_ms;
+    uint64_t session_idle_ms, session_idle_ceiling_ms;
+    uint64_t session_output_ceiling; /* of a command, in place of that in [ceilings] */
+
     /* The section of each kind of job: its default limits. */
     struct limits limits[JOB_KIND_COUNT];
     uint64_t wall_clock_ceiling_ms[JOB_KIND_COUNT]; /* 0: that of [ceilings] */

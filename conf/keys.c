@@ -71,6 +71,15 @@ static const struct config_key keys[] = {
     {"program", "put_bytes_per_client", &type_size, FIELD(program_put_bytes_per_client), {KIB, TIB},
      "64M"},
 
+    {"session", "max", &type_count_or_auto, FIELD(session_max), {1, CONFIG_SLOTS_MAX}, "auto"},
+    {"session", "lease", &type_duration, FIELD(session_lease_ms), {SECOND, 7 * DAY}, "1h"},
+    {"session", "lease_ceiling", &type_duration, FIELD(session_lease_ceiling_ms),
+     {SECOND, 7 * DAY}, "24h"},
+    {"session", "idle", &type_duration, FIELD(session_idle_ms), {SECOND, DAY}, "10min"},
+    {"session", "idle_ceiling", &type_duration, FIELD(session_idle_ceiling_ms), {SECOND, DAY},
+     "1h"},
+    {"session", "output_ceiling", &type_size, FIELD(session_output_ceiling), {KIB, GIB}, "10M"},
+
     JOB_KINDS(KIND_KEYS)
     LIMIT_KEYS("ceilings", ceilings)
 

@@ -13,6 +13,10 @@ struct request_policy {
     size_t env_name_count;
     bool allow_network; /* a sandbox job may ask for it */
 
+    /* Of a session, in milliseconds: unless it asks for others, and the most that it may ask for.
+     */
+    uint64_t lease_ms, lease_ceiling_ms, idle_ms, idle_ceiling_ms;
+
     /* Judges the rule by which a program's outputs are compared: 0, or -EINVAL with FAULT. NULL:
      * any text is one. */
     int (*check_compare)(const char *rule, struct fault *fault);
@@ -59,6 +63,9 @@ enum job_kind_id job_kind_find(const char *name);
 
 /* About how much memory SPEC takes, in bytes. */
 size_t job_spec_size(const struct job_spec *spec);
+
+/* Frees what WISH holds, which may be zeroed. */
+void session_wish_deinit(struct session_wish *wish);
 
 /* Frees what SPEC holds and SPEC itself; accepts NULL and returns NULL. */
 struct job_spec *job_spec_free(struct job_spec *spec);

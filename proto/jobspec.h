@@ -18,7 +18,8 @@
     ROW(RUBRIC, rubric, LIMIT_KEYS_WITH_CEILING)       \
     ROW(SANDBOX, sandbox, LIMIT_KEYS_OF_KIND)          \
     ROW(CODE_EXEC, code_exec, LIMIT_KEYS_WITH_CEILING) \
-    ROW(PROGRAM, program, LIMIT_KEYS_OF_KIND)
+    ROW(PROGRAM, program, LIMIT_KEYS_OF_KIND)          \
+    ROW(SESSION, session, LIMIT_KEYS_OF_KIND)
 
 #define JOB_KIND_ID_(ID, name, keys) JOB_##ID,
 enum job_kind_id { JOB_KINDS(JOB_KIND_ID_) JOB_KIND_COUNT };
@@ -188,6 +189,38 @@ struct program_spec {
     struct limits compile_limits; /* 0 where the request sets none */
 };
 
+#define SESSION_ENV_MAX 40 /* variables of a session, and of a command */
+
+/* What a command does in its session. */
+enum session_act {
+    SESSION_EXEC,  /* runs argv */
+    SESSION_WRITE, /* writes `input` to the file `path` */
+    SESSION_READ,  /* tells what the file `path` holds */
+};
+
+/* A job of kind `session`: one command. The limits that hold for the whole session are those of the
+ * session. */
+struct session_spec {
+    uint64_t number; /* of the session */
+    enum session_act act;
+    char **argv; /* EXEC: NULL-terminated; a name without a slash is looked for in PATH */
+    char **env;  /* EXEC: NULL-terminated NAME=VALUE; or NULL */
+    char *const *common_env; /* the same of the session, which outlives this; borrowed; or NULL */
+    char *cwd;               /* EXEC: relative to the work directory, or absolute; NULL: that */
+    struct bytes input;      /* EXEC: its stdin. WRITE: the content */
+    char *path;              /* WRITE, READ: as cwd */
+    unsigned mode;           /* WRITE: permission bits of a new file */
+    bool append;             /* WRITE: add to what is there */
+    unsigned limits_given;   /* 1u << enum limit: the request sets it */
+};
+
+/* What a client asks for when it opens a session. */
+struct session_wish {
+    struct limits limits;
+    uint64_t lease_ms, idle_ms;
+    char **env; /* NULL-terminated NAME=VALUE that every command gets; or NULL */
+};
+
 #define JOB_PRIORITY_MAX 10
 
 struct job_spec {
@@ -200,5 +233,6 @@ struct job_spec {
         struct sandbox_spec sandbox;
         struct code_exec_spec code_exec;
         struct program_spec program;
+        struct session_spec session;
     };
 };

@@ -50,6 +50,9 @@ enum limit {
 };
 #undef LIMIT_ID_
 
+/* Bytes of a file that a command of a session writes or reads. */
+#define SESSION_FILE_BYTES_MAX (100 * LIMIT_MIB)
+
 struct limits {
     uint64_t of[LIMIT_COUNT]; /* in the limit's unit */
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "reply.h"
+#include "base64.h"
 #include "printer.h"
 
 #include <string.h>
@@ -18,6 +19,9 @@ static const struct {
     [ERROR_MODULE_NOT_FOUND] = {"module_not_found", false},
     [ERROR_LANGUAGE_NOT_FOUND] = {"language_not_found", false},
     [ERROR_TESTS_NOT_FOUND] = {"tests_not_found", true}, /* once they were put again */
+    [ERROR_SESSION_ENDED] = {"session_ended", false},
+    [ERROR_SESSION_BUSY] = {"session_busy", true},
+    [ERROR_TOO_MANY_SESSIONS] = {"too_many_sessions", true},
     [ERROR_SANDBOX_FAILED] = {"sandbox_failed", true},
     [ERROR_STARVED] = {"starved", true},
     [ERROR_INTERNAL] = {"internal", true},
@@ -194,6 +198,7 @@ static void print_files(struct printer *printer, const struct reply_files *files
 static void print_optional(struct printer *printer, const struct reply_result *result)
 {
     name_word(printer, "reason", result->reason);
+    name_word(printer, "errno", result->errno_name);
     if (result->stdout_bytes)
         print_stdout(printer, result->stdout_bytes, REPLY_STDOUT_MAX);
     name_word(printer, "verdict", result->verdict);
@@ -242,6 +247,59 @@ int reply_started(const struct bytes *id, uint64_t job_no, unsigned slot, struct
     struct printer printer = PRINTER_NULL;
     print_head(&printer, "started", id, job_no);
     name_integer(&printer, "slot", slot);
+    printer_close(&printer);
+    return printer_finish(&printer, ret);
+}
+
+static void name_seconds(struct printer *printer, const char *name, uint64_t ms)
+{
+    printer_name(printer, name);
+    if (ms % 1000 == 0)
+        printer_integer(printer, (int64_t)(ms / 1000));
+    else
+        printer_real(printer, (double)ms / 1000);
+}
+
+int reply_session_opened(const struct reply_session *session, struct bytes *ret)
+{
+    struct printer printer = PRINTER_NULL;
+    _cleanup_json_ json_t *limits = limits_json(session->limits, LIMITS_IN_SECONDS);
+    print_head(&printer, "session_opened", session->id, 0);
+    name_integer(&printer, "session", (int64_t)session->number);
+    name_seconds(&printer, "lease", session->lease_ms);
+    name_seconds(&printer, "idle", session->idle_ms);
+    printer_name(&printer, "limits");
+    printer_value(&printer, limits);
+    printer_name(&printer, "isolation");
+    printer_bytes(&printer, session->isolation);
+    printer_close(&printer);
+    return printer_finish(&printer, ret);
+}
+
+int reply_session_closed(const struct reply_session *session, struct bytes *ret)
+{
+    struct printer printer = PRINTER_NULL;
+    print_head(&printer, "session_closed", session->id, 0);
+    name_integer(&printer, "session", (int64_t)session->number);
+    name_word(&printer, "reason", session->reason);
+    name_integer(&printer, "commands", (int64_t)session->commands);
+    name_integer(&printer, "age_ms", (int64_t)session->age_ms);
+    printer_close(&printer);
+    return printer_finish(&printer, ret);
+}
+
+int reply_output(const struct bytes *id, uint64_t job_no, const char *stream, const char *data,
+                 size_t n, struct bytes *ret)
+{
+    struct printer printer = PRINTER_NULL;
+    _cleanup_bytes_ struct bytes text = BYTES_NULL;
+    int r = base64_encode(data, n, &text);
+    if (r < 0)
+        return r;
+    print_head(&printer, "output", id, job_no);
+    name_word(&printer, "stream", stream);
+    printer_name(&printer, "base64");
+    printer_string(&printer, text.data, text.length);
     printer_close(&printer);
     return printer_finish(&printer, ret);
 }

@@ -24,6 +24,9 @@ enum error_code {
     ERROR_MODULE_NOT_FOUND,
     ERROR_LANGUAGE_NOT_FOUND,
     ERROR_TESTS_NOT_FOUND,
+    ERROR_SESSION_ENDED,
+    ERROR_SESSION_BUSY,
+    ERROR_TOO_MANY_SESSIONS,
     ERROR_SANDBOX_FAILED,
     ERROR_STARVED,
     ERROR_INTERNAL,
@@ -81,6 +84,7 @@ struct reply_result {
     const char *kind;
     const struct bench_score *score; /* NULL: no score, and `reason` says why */
     const char *reason;              /* a word; NULL if there is a score */
+    const char *errno_name;          /* "ENOENT" ...; NULL: nothing to tell, or not of this kind */
     const struct outcome *outcome;
     const struct usage *usage;
     struct deadline deadline;
@@ -153,6 +157,24 @@ struct reply_stored {
 };
 
 int reply_stored(const struct reply_stored *stored, struct bytes *ret);
+
+/* A session as it was opened, or as it ended. */
+struct reply_session {
+    const struct bytes *id; /* of the request; NULL: the client has not asked */
+    uint64_t number;
+    const char *reason;            /* of the end, a word */
+    uint64_t lease_ms, idle_ms;    /* of the opening */
+    const struct limits *limits;   /* likewise */
+    const struct bytes *isolation; /* likewise, JSON text */
+    uint64_t commands, age_ms;     /* of the end */
+};
+
+int reply_session_opened(const struct reply_session *session, struct bytes *ret);
+int reply_session_closed(const struct reply_session *session, struct bytes *ret);
+
+/* N bytes that the command of a session has written to STREAM, "stdout" or "stderr". */
+int reply_output(const struct bytes *id, uint64_t job_no, const char *stream, const char *data,
+                 size_t n, struct bytes *ret);
 
 struct reply_reloaded {
     uint64_t generation;

@@ -5,6 +5,7 @@
 #include "printer.h"
 #include "program_tests.h"
 #include "salvage.h"
+#include "session_request.h"
 
 #include <string.h>
 
@@ -19,6 +20,7 @@ void request_deinit(struct request *request)
     request->job = job_spec_free(request->job);
     request->tests = program_tests_unref(request->tests);
     bytes_deinit(&request->text);
+    session_wish_deinit(&request->wish);
 }
 
 /* --- submit ------------------------------------------------------------------------------- */
@@ -205,6 +207,41 @@ static int decode_cancel(const json_t *message, struct request *request, struct 
     return 0;
 }
 
+static int decode_session_open(const json_t *message, const struct request_policy *policy,
+                               struct request *request, struct fault *fault)
+{
+    enum { TYPE, ID, LIMITS, ENV, LEASE, IDLE, FIELDS };
+    static const struct field table[FIELDS] = {
+        [TYPE] = {"type", FIELD_TEXT, FIELD_REQUIRED},
+        [ID] = {"id", FIELD_STRING, FIELD_REQUIRED},
+        [LIMITS] = {"limits", FIELD_OBJECT, FIELD_NULLABLE},
+        [ENV] = {"env", FIELD_OBJECT, FIELD_NULLABLE},
+        [LEASE] = {"lease", FIELD_NUMBER, FIELD_NULLABLE},
+        [IDLE] = {"idle", FIELD_NUMBER, FIELD_NULLABLE},
+    };
+    const json_t *values[FIELDS];
+    int r = fields_decode(message, "", table, FIELDS, values, fault);
+    const struct session_fields fields = {values[LIMITS], values[ENV], values[LEASE], values[IDLE]};
+    if (r == 0)
+        r = decode_id(values[ID], &request->id, fault);
+    return r < 0 ? r : session_wish_decode(&fields, policy, &request->wish, fault);
+}
+
+static int decode_session_close(const json_t *message, struct request *request, struct fault *fault)
+{
+    enum { TYPE, ID, SESSION, FIELDS };
+    static const struct field table[FIELDS] = {
+        [TYPE] = {"type", FIELD_TEXT, FIELD_REQUIRED},
+        [ID] = {"id", FIELD_STRING, FIELD_REQUIRED},
+        [SESSION] = {"session", FIELD_INTEGER, FIELD_REQUIRED},
+    };
+    const json_t *values[FIELDS];
+    int r = fields_decode(message, "", table, FIELDS, values, fault);
+    if (r == 0)
+        r = decode_id(values[ID], &request->id, fault);
+    return r < 0 ? r : session_decode_number(values[SESSION], "session", &request->session, fault);
+}
+
 /* Decodes status, metrics, ping, drain or reload, which have no field but the type. */
 static int decode_bare(const json_t *message, struct fault *fault)
 {
@@ -216,9 +253,16 @@ static int decode_bare(const json_t *message, struct fault *fault)
 static int decode_type(const json_t *message, enum request_type *ret, struct fault *fault)
 {
     static const char *const names[] = {
-        [REQUEST_SUBMIT] = "submit",   [REQUEST_CANCEL] = "cancel", [REQUEST_STATUS] = "status",
-        [REQUEST_METRICS] = "metrics", [REQUEST_PING] = "ping",     [REQUEST_DRAIN] = "drain",
-        [REQUEST_RELOAD] = "reload",   [REQUEST_PUT] = "put",
+        [REQUEST_SUBMIT] = "submit",
+        [REQUEST_CANCEL] = "cancel",
+        [REQUEST_STATUS] = "status",
+        [REQUEST_METRICS] = "metrics",
+        [REQUEST_PING] = "ping",
+        [REQUEST_DRAIN] = "drain",
+        [REQUEST_RELOAD] = "reload",
+        [REQUEST_PUT] = "put",
+        [REQUEST_SESSION_OPEN] = "session_open",
+        [REQUEST_SESSION_CLOSE] = "session_close",
     };
     const json_t *value = json_object_get(message, "type");
     if (!value)
@@ -251,6 +295,12 @@ static int decode(const json_t *message, const struct request_policy *policy,
         break;
     case REQUEST_PUT:
         r = decode_put(message, policy, places, &request, fault);
+        break;
+    case REQUEST_SESSION_OPEN:
+        r = decode_session_open(message, policy, &request, fault);
+        break;
+    case REQUEST_SESSION_CLOSE:
+        r = decode_session_close(message, &request, fault);
         break;
     case REQUEST_STATUS:
     case REQUEST_METRICS:

@@ -18,6 +18,8 @@ enum request_type {
     REQUEST_SUBMIT,
     REQUEST_CANCEL,
     REQUEST_PUT,
+    REQUEST_SESSION_OPEN,
+    REQUEST_SESSION_CLOSE,
     REQUEST_STATUS,
     REQUEST_METRICS,
     REQUEST_PING,
@@ -27,13 +29,16 @@ enum request_type {
 
 struct request {
     enum request_type type;
-    struct bytes id;                  /* submit, cancel, put; data is NULL if absent */
+    struct bytes id;                  /* submit, cancel, put, session_open, session_close; data is
+                                       * NULL if absent */
     uint64_t job_no;                  /* cancel; 0 if absent */
     struct job_spec *job;             /* submit */
     struct program_tests *tests;      /* put; a reference */
     char digest[PROGRAM_DIGEST_SIZE]; /* put: of all the tests */
     unsigned part, parts;             /* put: which of how many parts `tests` is; 0: it is all */
     struct bytes text;                /* put: of a part, as compact JSON; data NULL without parts */
+    struct session_wish wish;         /* session_open; owned */
+    uint64_t session;                 /* session_close: its number */
 };
 
 #define REQUEST_NULL         \

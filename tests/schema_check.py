@@ -35,9 +35,11 @@ BY_TYPE = {
         "drain": "drain",
         "reload": "reload",
         "put": "put",
+        "session_open": "session-open",
+        "session_close": "session-close",
     },
     "daemon": {
-        name: name
+        name: name.replace("_", "-")
         for name in (
             "hello",
             "started",
@@ -48,6 +50,9 @@ BY_TYPE = {
             "pong",
             "reloaded",
             "stored",
+            "session_opened",
+            "session_closed",
+            "output",
             "bye",
         )
     },

@@ -295,6 +295,8 @@ static int add_kinds(json_t *policy, const struct config *config)
 {
     for (enum job_kind_id id = 0; id < JOB_KIND_COUNT; id++) {
         char name[64];
+        if (id == JOB_SESSION) /* its commands have no scores to compare */
+            continue;
         (void)snprintf(name, sizeof(name), "%s_limits", job_kind_name(id));
         if (json_object_set_new(policy, name,
                                 limits_json(&config->limits[id], LIMITS_IN_MILLISECONDS)) < 0)

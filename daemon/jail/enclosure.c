@@ -464,3 +464,20 @@ int enclosure_make_ruleset(const struct enclosure *c, const struct link_lists *l
         *ret_own = TAKE_FD(ruleset);
     return r;
 }
+
+int enclosure_share_domain(const struct enclosure *c, int cgroup)
+{
+    int version = c->landlock_version;
+    if (!layer_in(c->layers, LAYER_LANDLOCK) || c->ruleset < 0 || !has_view(c))
+        return 0;
+    _cleanup_close_ int ruleset = new_ruleset(c);
+    int r = ruleset < 0 ? ruleset : 0;
+    bool files = layer_in(c->layers, LAYER_FILESYSTEM);
+    if (r == 0 && files && c->view.proc >= 0)
+        r = landlock_allow(ruleset, version, c->view.proc, LANDLOCK_READ);
+    if (r == 0 && files && cgroup >= 0)
+        r = landlock_allow(ruleset, version, cgroup, LANDLOCK_WRITE);
+    if (r == 0)
+        r = landlock_enforce(ruleset);
+    return r < 0 ? r : 1;
+}

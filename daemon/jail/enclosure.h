@@ -78,6 +78,13 @@ int enclosure_show(struct enclosure *enclosure, const struct link_job *job,
 /* Hides the readable paths of the job. The bench stays for the next job. */
 int enclosure_hide(struct enclosure *enclosure, const struct link_lists *lists);
 
+/* Confines this process as every command of its session is to be, so that they all are in one
+ * Landlock domain: in domains of their own they could neither see nor signal each other. What the
+ * jail needs beyond that, it may: the /proc of all processes, and CGROUP (-1: none). Returns 1 if
+ * that is in force; 0 where each command needs a ruleset of its own, or there is no Landlock; or a
+ * negative errno. */
+int enclosure_share_domain(const struct enclosure *enclosure, int cgroup);
+
 /* Makes a ruleset for one job if each job needs its own; the caller owns it. Otherwise leaves
  * *ret_own alone: enclosure->ruleset serves all jobs. */
 int enclosure_make_ruleset(const struct enclosure *enclosure, const struct link_lists *lists,

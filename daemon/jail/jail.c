@@ -28,8 +28,10 @@
 #include "enclosure.h"
 #include "idmap.h"
 #include "joined.h"
+#include "kept.h"
 #include "link.h"
 #include "run_delay.h"
+#include "setup.h"
 #include "start.h"
 #include "tree_memory.h"
 #include "tree_time.h"
@@ -68,6 +70,7 @@ struct jail {
     struct lockdown lockdown; /* the current job's */
     struct start start;
     struct twin twin;
+    struct kept kept; /* of a session, whose commands are its jobs */
 };
 
 struct jailed_job {
@@ -86,6 +89,7 @@ struct jailed_job {
     bool met_full_disk; /* its tmpfs was full when the jail looked, whatever is there at its end */
     int collected;      /* where its files are collected; -1: it has none to collect */
     uint64_t collect_max;
+    bool is_command; /* of a session */
 };
 
 /* Writes the files of the job's programs into their work directories. */
@@ -122,8 +126,10 @@ static int prepare(struct jail *jail, const struct link_job *request, const int 
     if (r < 0)
         return r;
     *ret_stage = LINK_STAGE_DIRECTORY;
-    r = work_begin(&enclosure->work, request->job_no, request->limits.of[LIMIT_DISK],
-                   &lockdown->cwd);
+    r = request->act == LINK_RUN
+            ? work_begin(&enclosure->work, request->job_no, request->limits.of[LIMIT_DISK],
+                         &lockdown->cwd)
+            : kept_begin(&jail->kept, enclosure, request, fds[LINK_CGROUP], &lockdown->cwd);
     if (r < 0)
         return r;
     *ret_stage = LINK_STAGE_FILES;
@@ -152,6 +158,11 @@ static int prepare(struct jail *jail, const struct link_job *request, const int 
         .envp = job->lists.envp,
         .script = job->lists.bench ? job->lists.argv[request->argc - 1] : NULL,
         .readable = job->lists.readable,
+        .act = (enum link_act)request->act,
+        .is_in_domain = jail->kept.shares_domain,
+        .directory = job->lists.cwd,
+        .file_mode = (mode_t)request->file_mode,
+        .appends = request->appends == 1,
     };
     return r;
 }
@@ -208,7 +219,8 @@ static bool spawn(struct jail *jail, const struct link_job *request, const int f
         *ret_error = (struct lockdown_error){stage, -r};
         return false;
     }
-    enclosure_restart_pids(&jail->enclosure, ENCLOSURE_PIDS_OF_JOB);
+    if (!jail->kept.is_on)
+        enclosure_restart_pids(&jail->enclosure, ENCLOSURE_PIDS_OF_JOB);
     job->started_ns = clock_now_ns();
     job->pid =
         start_job(&jail->start, &jail->lockdown, fds[LINK_CGROUP], request->warm, &job->pidfd);
@@ -262,10 +274,13 @@ static bool answer_question(struct jail *jail, const struct jailed_job *job, uin
     return link_send_notice(jail->link, &notice, -1) == 0;
 }
 
-/* Ends JOB's program, and the other one of a joined pair with it; clean_up() sees to the rest. */
+/* Ends JOB's program, and the other one of a joined pair with it; clean_up() sees to the rest. Of a
+ * command of a session it ends what the program has started in its process group. */
 static void stop_job(struct jailed_job *job)
 {
     job->joined.is_stopped = true;
+    if (job->is_command)
+        (void)kill(-job->pid, SIGKILL);
     if (!job->joined.is_program_over)
         (void)kill(job->pid, SIGKILL);
 }
@@ -306,6 +321,8 @@ static int look(const struct jail *jail, struct jailed_job *job)
     uint64_t began_ns = clock_now_ns();
     if (tree_memory_exceeds(jail->enclosure.view.proc, jail->twin.pid, job->memory_bytes)) {
         job->took_too_much = true;
+        if (job->is_command)
+            kept_stop_all();
         stop_job(job);
     }
     uint64_t took_ms = (clock_now_ns() - began_ns) / NS_PER_MS;
@@ -369,6 +386,12 @@ static bool wait_for_end(struct jail *jail, struct jailed_job *job)
     return false;
 }
 
+static bool can_hear(const struct jail *jail)
+{
+    struct pollfd fd = {.fd = jail->link, .events = POLLIN};
+    return poll(&fd, 1, 0) > 0;
+}
+
 static void complain(const char *what, int error)
 {
     (void)fprintf(stderr, "rubricd-jail: %s: %s\n", what, strerror(error));
@@ -391,8 +414,14 @@ static int collect(const struct jail *jail, const struct jailed_job *job)
  * that the next job would not find the first state. */
 static bool clean_up(struct jail *jail, struct jailed_job *job, struct link_notice *notice)
 {
-    joined_end(&job->joined, &notice->candidate);
     struct enclosure *enclosure = &jail->enclosure;
+    if (job->is_command) {
+        if (work_is_full(&enclosure->work))
+            notice->evidence |= 1u << LIMIT_DISK;
+        kept_end_command(&jail->kept, enclosure);
+        return true;
+    }
+    joined_end(&job->joined, &notice->candidate);
     struct children_usage usage = {.cpu_us = notice->cpu_us,
                                    .max_rss_bytes = notice->max_rss_bytes};
     bool killed = twin_end(&jail->twin, &usage, &notice->run_delay_ns, &notice->candidate);
@@ -430,6 +459,8 @@ static bool see_to_end(struct jail *jail, struct jailed_job *job, bool has_ended
     assert(job->pid > 0);
     _cleanup_close_ int schedstat = has_ended ? -1 : run_delay_open(proc, job->pid);
     bool wanted = has_ended || wait_for_end(jail, job);
+    while (wanted && job->is_command && can_hear(jail)) /* it may be told to stop its group */
+        wanted = hear_supervisor(jail, job);
     notice->ended_ns = clock_now_ns();
     if (job->took_too_much)
         notice->evidence |= 1u << LIMIT_MEMORY;
@@ -462,12 +493,13 @@ static bool run_job(struct jail *jail, const struct link_job *request, int fds[L
                              .pidfd = -1,
                              .ends = TWIN_ENDS_NULL,
                              .joined = JOINED_NULL,
+                             .is_command = request->act != LINK_RUN,
                              .collected = -1};
     struct lockdown_error error = {0};
     bool over = false, started = spawn(jail, request, fds, &job, &error);
     _cleanup_close_ int collected = TAKE_FD(fds[LINK_COLLECTED]);
     if (bounds_memory(jail, request))
-        job.memory_bytes = request->limits.of[LIMIT_MEMORY];
+        jail->kept.memory_bytes = job.memory_bytes = request->limits.of[LIMIT_MEMORY];
     for (int i = 0; i < LINK_JOB_FDS; i++)
         fds[i] = close_fd(fds[i]);
     started = started && begin(jail, request, &job, &over, &error);
@@ -503,67 +535,6 @@ static bool run_job(struct jail *jail, const struct link_job *request, int fds[L
     return link_send_notice(jail->link, &notice, pidfd) == 0 && wanted && !notice.leftover;
 }
 
-/* Starts the interpreter. Failure is not an error: the jail then executes its jobs. */
-static void warm_up(struct jail *jail, const struct jail_interpreter *interpreter,
-                    const struct link_setup_lists *lists, const char *version,
-                    struct link_notice *notice)
-{
-    if (!interpreter)
-        (void)snprintf(notice->cold_because, sizeof(notice->cold_because), "%s",
-                       "the jail has no interpreter");
-    else if (interpreter->prepare(lists, version, -1, notice->cold_because,
-                                  sizeof(notice->cold_because)) == 0)
-        jail->start.interpreter = interpreter;
-    notice->warm = jail->start.interpreter != NULL;
-}
-
-/* Receives the set-up, builds the enclosure accordingly, and sends the notice READY. IS_COPY: of
- * the zygote, so the interpreter is prepared. */
-static int set_up(struct jail *jail, const struct jail_interpreter *interpreter,
-                  const char *slot_directory, bool is_copy)
-{
-    /* The interpreter keeps pointers to these for all later jobs. */
-    static char strings[LINK_STRINGS_MAX];
-    static struct link_setup_lists lists;
-    struct link_notice notice = {.type = LINK_READY};
-    struct link_setup setup;
-    const char *step = "reading the set-up";
-    _cleanup_close_ int filter = -1;
-    int r = link_receive_setup(jail->link, &setup, strings, &filter);
-    if (r == 0)
-        return -ENOTCONN; /* the supervisor closed the link before it sent a set-up */
-    if (r > 0)
-        r = link_split_setup(&setup, strings, &lists);
-    if (r == 0)
-        r = enclosure_build(&jail->enclosure, &setup, lists.paths, slot_directory, filter, &notice,
-                            &step);
-    if (r < 0) {
-        complain(step, -r);
-        notice.type = LINK_FAILED;
-        notice.error = -r;
-        (void)snprintf(notice.view_step, sizeof(notice.view_step), "%s", step);
-        (void)link_send_notice(jail->link, &notice, -1);
-        return r;
-    }
-    if (is_copy) {
-        jail->start.interpreter = interpreter;
-        notice.warm = 1;
-    } else if (setup.argc > 0) {
-        warm_up(jail, interpreter, &lists, setup.version, &notice);
-    }
-    return link_send_notice(jail->link, &notice, -1);
-}
-
-/* Keeps the numbers of a pair's descriptors from everything that the jail opens: what becomes one
- * of them in a job must not be another before. */
-static int reserve_descriptors(void)
-{
-    for (int fd = LINK_FD + 1; fd < LINK_PAIR_FDS; fd++)
-        if (dup3(STDIN_FILENO, fd, O_CLOEXEC) < 0)
-            return -errno;
-    return 0;
-}
-
 int jail_main(int argc, char **argv, const struct jail_interpreter *interpreter)
 {
     const bool is_copy = argc == 3 && strcmp(argv[2], LINK_ZYGOTE) == 0;
@@ -586,7 +557,8 @@ int jail_main(int argc, char **argv, const struct jail_interpreter *interpreter)
         complain("becoming a child subreaper", errno);
         return 71;
     }
-    int r = reserve_descriptors();
+    const struct setup_parts parts = {jail.link, &jail.enclosure, &jail.start};
+    int r = setup_descriptors();
     if (r == 0)
         r = start_init(&jail.start);
     if (r < 0) {
@@ -595,14 +567,15 @@ int jail_main(int argc, char **argv, const struct jail_interpreter *interpreter)
     }
     /* From here on leave by _exit(): the leak check of a sanitizer would run at exit() and needs
      * ptrace, which the filter refuses. */
-    r = set_up(&jail, interpreter, directory, is_copy);
+    r = setup_jail(&parts, interpreter, directory, is_copy);
     if (r < 0)
         _exit(r == -ENOTCONN || r == -EPIPE ? 0 : 71);
 
     struct link_job request;
     int fds[LINK_JOB_FDS];
     int received;
-    while ((received = link_receive_job(jail.link, &request, jail.strings, fds)) > 0) {
+    while (kept_wait(&jail.kept, &jail.enclosure, jail.link),
+           (received = link_receive_job(jail.link, &request, jail.strings, fds)) > 0) {
         if (received == LINK_ASKED || received == LINK_TOLD_TO_STOP)
             continue; /* about a job that has just ended */
         bool wanted = run_job(&jail, &request, fds);
@@ -611,5 +584,6 @@ int jail_main(int argc, char **argv, const struct jail_interpreter *interpreter)
         if (!wanted)
             break;
     }
+    kept_end(&jail.kept, &jail.enclosure);
     _exit(0);
 }

@@ -23,6 +23,7 @@ const char *link_stage_name(enum link_stage stage)
         [LINK_STAGE_CGROUP] = "entering its control group",
         [LINK_STAGE_PRIVILEGES] = "giving up privileges",
         [LINK_STAGE_LANDLOCK] = "confining it with Landlock",
+        [LINK_STAGE_CWD] = "entering its directory",
         [LINK_STAGE_ACCESS] = "reading what it was given",
         [LINK_STAGE_EXEC] = "executing the program",
         [LINK_STAGE_TWIN] = "starting the candidate's jail",
@@ -282,15 +283,18 @@ static int split(char **at, const char *end, uint32_t count, char **list)
 
 int link_split_job(const struct link_job *job, char *strings, struct link_lists *ret)
 {
-    char *bench[2], *at = strings, *end = strings + job->strings_length;
-    if (job->argc == 0 || job->has_bench > 1 || split(&at, end, job->argc, ret->argv) < 0 ||
-        split(&at, end, job->envc, ret->envp) < 0 || split(&at, end, job->has_bench, bench) < 0 ||
+    char *bench[2], *cwd[2], *at = strings, *end = strings + job->strings_length;
+    if (job->argc == 0 || job->has_bench > 1 || job->has_cwd > 1 || job->act >= LINK_ACTS ||
+        split(&at, end, job->argc, ret->argv) < 0 || split(&at, end, job->envc, ret->envp) < 0 ||
+        split(&at, end, job->has_bench, bench) < 0 ||
         split(&at, end, job->readable_count, ret->readable) < 0 ||
         split(&at, end, job->candidate_argc, ret->candidate) < 0 ||
         split(&at, end, job->collect_count, ret->collect) < 0 ||
-        split(&at, end, job->candidate_envc, ret->candidate_envp) < 0 || at != end)
+        split(&at, end, job->candidate_envc, ret->candidate_envp) < 0 ||
+        split(&at, end, job->has_cwd, cwd) < 0 || at != end)
         return -EPROTO;
     ret->bench = bench[0];
+    ret->cwd = cwd[0];
     return 0;
 }
 

@@ -63,8 +63,8 @@ struct link_setup_lists {
 };
 
 /* A job. Strings follow, each with its NUL: arguments, environment, the bench (one or none),
- * readable paths, the arguments of a candidate, patterns of the files to collect, and the
- * environment of a candidate that is joined.
+ * readable paths, the arguments of a candidate, patterns of the files to collect, the
+ * environment of a candidate that is joined, and the directory of a command (one or none).
  *
  * A job with a candidate is a pair of programs: this one, which judges, in the jail, and the
  * candidate in the jail's twin (twin.h). They share the working directory and two pipes, the wire.
@@ -103,6 +103,11 @@ struct link_job {
     uint32_t candidate_argc; /* 0: no candidate */
     uint32_t collect_count;
     uint32_t candidate_envc; /* of a joined pair */
+    uint32_t act;            /* enum link_act. LINK_WRITE and LINK_READ end with an errno as their
+                                exit status */
+    uint32_t has_cwd;        /* 1: LINK_EXEC starts in a directory of its own */
+    uint32_t file_mode;      /* LINK_WRITE: permission bits of a new file */
+    uint32_t appends;        /* LINK_WRITE: 1: after what is there */
     uint32_t strings_length;
     uint32_t cgroup_counts;        /* 1: the cgroup limits processes and counts refused forks */
     uint32_t cgroup_bounds_memory; /* 1: the cgroup limits memory; otherwise the jail looks */
@@ -158,6 +163,17 @@ enum {
 /* Runs the code up to its first NUL, which finds the rest by itself. */
 #define LINK_PAIR_BOOT "import os\nexec(os.pread(6, 65536, 0).partition(b'\\0')[0])"
 
+/* What the process of a job does. All but LINK_RUN are commands of a session: nothing of one is
+ * killed or removed when it ends, and the next finds it; only the end of the jail ends the session.
+ * Its disk, memory and processes are bounded by the limits of the first command. */
+enum link_act {
+    LINK_RUN,   /* executes argv[0]; when it has ended, the jail is as before */
+    LINK_EXEC,  /* executes argv[0], which is looked for in PATH if it has no slash, in `cwd` */
+    LINK_WRITE, /* writes its stdin to the file argv[0] */
+    LINK_READ,  /* writes the file argv[0] to its stdout */
+    LINK_ACTS,
+};
+
 /* How long has the job that runs waited for a CPU? Or: it must end now. */
 struct link_question {
     uint64_t job_no;
@@ -198,6 +214,7 @@ struct link_lists {
     char *bench; /* NULL: none */
     char *candidate[LINK_LIST_MAX + 1], *collect[LINK_LIST_MAX + 1];
     char *candidate_envp[LINK_LIST_MAX + 1];
+    char *cwd; /* NULL: the work directory */
 };
 
 enum link_notice_type {
@@ -225,6 +242,7 @@ enum link_stage {
     LINK_STAGE_CGROUP,
     LINK_STAGE_PRIVILEGES,
     LINK_STAGE_LANDLOCK,
+    LINK_STAGE_CWD,    /* entering the directory that a command asks for */
     LINK_STAGE_ACCESS, /* finding, with a uid of its own, that it can read its files */
     LINK_STAGE_EXEC,
     LINK_STAGE_TWIN, /* starting the jail in the jail */

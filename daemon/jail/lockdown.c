@@ -217,7 +217,8 @@ static void restrict_kernel(const struct lockdown *lockdown)
     if (layer_in(lockdown->layers, LAYER_NO_NEW_PRIVS) &&
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         fail(lockdown, LINK_STAGE_PRIVILEGES);
-    if (layer_in(lockdown->layers, LAYER_LANDLOCK) && landlock_enforce(lockdown->ruleset) < 0)
+    if (layer_in(lockdown->layers, LAYER_LANDLOCK) && !lockdown->is_in_domain &&
+        landlock_enforce(lockdown->ruleset) < 0)
         fail(lockdown, LINK_STAGE_LANDLOCK);
     if (lockdown->gives_up_pass && pass_give_up() < 0)
         fail(lockdown, LINK_STAGE_PRIVILEGES);

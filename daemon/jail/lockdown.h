@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <sys/resource.h>
+#include <sys/types.h>
 
 /* Descriptors of a program at most: the standard ones, and those of a pair (link.h). */
 #define LOCKDOWN_FDS LINK_PAIR_FDS
@@ -24,6 +25,7 @@ struct lockdown {
     unsigned fd_count;     /* of them in use; the first three always are */
     unsigned processes;    /* of jails with the job's identity */
     int ruleset;           /* Landlock ruleset; -1: none */
+    bool is_in_domain;     /* the jail has enforced it on itself, and this process inherits that */
     bool own_cgroup;       /* the job is alone in its cgroup, which becomes the root of its cgroup
                               namespace */
     int enter_cgroup;      /* that cgroup, if the process was not started in it; -1 otherwise */
@@ -35,7 +37,11 @@ struct lockdown {
     bool gives_up_pass;     /* the job must give up the pass and the calls that it opens */
     const struct limits *limits;
     const struct rlimit *ceilings; /* the jail's own limits by resource, RLIM_NLIMITS of them */
-    char *const *argv;             /* argv[0] is the absolute path of the program */
+    char *const *argv; /* argv[0] is the absolute path of the program; or as `act` says */
+    enum link_act act;
+    const char *directory; /* LINK_EXEC: where it starts; NULL: in the work directory */
+    mode_t file_mode;      /* LINK_WRITE */
+    bool appends;          /* LINK_WRITE */
     char *const *envp;
     const char *script;    /* path of a bench's program, which the job must be able to read; NULL:
                               none */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "start.h"
+#include "act.h"
 #include "cgroup_fork.h"
 
 #include "proto/util.h"
@@ -43,8 +44,11 @@ int start_init(struct start *start)
 
 static int child(void *lockdown)
 {
-    lockdown_confine(lockdown);
-    lockdown_exec(lockdown);
+    const struct lockdown *confined = lockdown;
+    lockdown_confine(confined);
+    if (confined->act == LINK_EXEC)
+        act_exec(confined);
+    lockdown_exec(confined);
 }
 
 /* Starts the child in the jail's memory: copying even a small process costs as much as everything
@@ -132,6 +136,30 @@ static pid_t start_warm(struct start *start, struct lockdown *lockdown, int cgro
     return pid;
 }
 
+/* --- files of a session --------------------------------------------------------------------- */
+
+/* A copy of the jail that handles a file as a job, without a program: it runs on in the jail's
+ * code, so the jail must not wait for its execve. */
+static pid_t start_act(struct lockdown *lockdown, int cgroup, int *ret_pidfd)
+{
+    bool must_enter = false;
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return -errno;
+    pid_t pid = cgroup_fork(cgroup, 0, lockdown->pass, ret_pidfd, &must_enter);
+    if (pid == 0) {
+        lockdown->enter_cgroup = must_enter ? cgroup : -1;
+        lockdown_confine(lockdown);
+        (void)close_range(lockdown->fd_count, ~0U, 0); /* tells the jail that it has begun */
+        act_on_file(lockdown);
+    }
+    close_fd(ends[1]);
+    if (pid > 0)
+        await_start(ends[0]);
+    close_fd(ends[0]);
+    return pid;
+}
+
 /* --- all of it ----------------------------------------------------------------------------- */
 
 pid_t start_job(struct start *start, struct lockdown *lockdown, int cgroup, bool warm,
@@ -141,6 +169,8 @@ pid_t start_job(struct start *start, struct lockdown *lockdown, int cgroup, bool
     assert(__atomic_load_n(&start->status->in_our_memory, __ATOMIC_ACQUIRE) == 0);
     *start->status = (struct start_status){.error = {LINK_STAGE_NONE, 0}};
     lockdown->ret_error = &start->status->error;
+    if (lockdown->act == LINK_WRITE || lockdown->act == LINK_READ)
+        return start_act(lockdown, cgroup, ret_pidfd);
     if (warm && start->interpreter)
         return start_warm(start, lockdown, cgroup, ret_pidfd);
     if (cgroup < 0 && SHARES_MEMORY)

@@ -53,6 +53,12 @@ int work_open_directory(struct work *work, const char *path);
  * tmpfs. A negative errno. */
 int work_begin(struct work *work, uint64_t job_no, uint64_t disk_bytes, int *ret_cwd);
 
+/* The working directory of the job that work_begin() has prepared for last, borrowed. */
+static inline int work_resume(const struct work *work)
+{
+    return work->is_tmpfs ? work->directories[WORK_CWD] : work->job;
+}
+
 /* Prepares the working directory of the candidate of a joined pair, after work_begin(): *ret_cwd is
  * it, borrowed. A negative errno. */
 int work_begin_candidate(struct work *work, uint64_t job_no, int *ret_cwd);

@@ -3,6 +3,7 @@
 
 #include "daemon/kinds/kind.h"
 #include "daemon/kinds/outcome.h"
+#include "proto/shortage.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -53,6 +54,7 @@ static int print_result(const struct job *job, const struct result_parts *parts,
         .isolation = isolation,
         .stdout_bytes = parts->stdout_bytes,
         .interpreter = parts->interpreter,
+        .errno_name = judgement ? judgement->errno_name : NULL,
         .verdict = judgement ? judgement->verdict : NULL,
         .mode = judgement ? judgement->mode : NULL,
         .assertions = judgement ? judgement->assertions : NULL,
@@ -147,7 +149,8 @@ static int answer_verdict(const struct job *job, const struct slot_result *resul
     answer.deadline = deadline_of(&sum);
     judgement.score.wall_clock_ms = answer.usage.wall_clock_ms;
     struct result_parts parts = {
-        .score = &judgement.score,
+        .score = judgement.reason ? NULL : &judgement.score,
+        .reason = judgement.reason,
         .outcome = &outcome,
         .stdout_bytes = kind->tells_output && !judgement.hides_output ? result->out : NULL,
         .judgement = &judgement,
@@ -155,6 +158,10 @@ static int answer_verdict(const struct job *job, const struct slot_result *resul
     if (kind->tells_interpreter)
         parts.interpreter = result->warm ? "warm" : "cold";
     r = print_result(job, &parts, isolation, &answer);
+    if (judgement.reason) { /* it is not scored, but counted */
+        answer.passed = outcome.success;
+        outcome_describe(&outcome, answer.what, sizeof(answer.what));
+    }
     if (r == 0)
         *ret = answer;
     return r;
@@ -208,6 +215,11 @@ static int answer_jail_lost(const struct job *job, const struct slot_result *res
                             struct answer *ret)
 {
     char message[256];
+    if (job->spec->kind == JOB_SESSION && !result->no_jail)
+        return answer_error(job, ERROR_SESSION_ENDED,
+                            "the session's jail was lost while the command ran, and the session "
+                            "with it",
+                            ret);
     if (!result->no_jail)
         return answer_error(job, ERROR_SANDBOX_FAILED,
                             "the jail was lost while the job ran; it has been replaced", ret);
@@ -253,6 +265,11 @@ static int answer_not_started(const struct job *job, const struct slot_result *r
     if (is_clients_program(job, result)) {
         job_describe(job->spec, label);
         describe_program(job->spec, result, label, message, sizeof(message));
+        return answer_error(job, ERROR_BAD_REQUEST, message, ret);
+    }
+    if (result->stage == LINK_STAGE_CWD && job->spec->kind == JOB_SESSION &&
+        !is_shortage(result->error)) {
+        (void)snprintf(message, sizeof(message), "job.cwd: %s", strerror(result->error));
         return answer_error(job, ERROR_BAD_REQUEST, message, ret);
     }
     /* The kernel says EINVAL of a directory that has others mounted beneath it. */
@@ -301,6 +318,8 @@ static int answer_lost(const struct job *job, const struct slot_result *result, 
 
 static int answer_cancelled(const struct job *job, bool has_run, struct answer *ret)
 {
+    if (job->session_over)
+        return answer_error(job, ERROR_SESSION_ENDED, job->session_over, ret);
     if (job->draining)
         return answer_error(job, ERROR_DRAINING, "the daemon stops and the grace period is over",
                             ret);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "job.h"
+#include "session.h"
 #include "settings.h"
 
 #include "daemon/base/clock.h"
@@ -94,6 +95,8 @@ struct job *job_free(struct job *job)
         assert(job->place == JOB_ADMITTED || job->place == JOB_ENDED);
         assert(!job->entry.lane && !job->set);
         const struct kind_ops *kind = kind_ops_get(job->spec->kind);
+        if (job->session)
+            session_forget(job->session);
         if (kind->free_kept)
             kind->free_kept(job->kept);
         bytes_deinit(&job->id);

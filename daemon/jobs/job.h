@@ -29,6 +29,7 @@
 #define JOB_LABEL_MAX 256
 
 struct conn;
+struct session;
 struct settings;
 struct slot;
 
@@ -68,8 +69,10 @@ struct job {
     struct ucred peer;  /* the client that submitted it */
     enum job_place place;
     uint64_t queued_ns;
-    uint64_t began_ns; /* when its program started, or was found not to be needed; 0 before */
-    bool draining;     /* killed because the daemon stops */
+    uint64_t began_ns;       /* when its program started, or was found not to be needed; 0 before */
+    bool draining;           /* killed because the daemon stops */
+    struct session *session; /* whose command it is; NULL: none */
+    const char *session_over; /* killed because that ends: why, for people; NULL: it was not */
 };
 
 TAILQ_HEAD(job_list, job);

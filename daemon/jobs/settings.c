@@ -78,6 +78,11 @@ static void make_policy(struct settings *settings)
     settings->policy.env_name_count = config->sandbox_env_names.count;
     settings->policy.allow_network = config->sandbox_allow_network;
     settings->policy.check_compare = check_compare;
+    ceilings[JOB_SESSION].of[LIMIT_OUTPUT] = config->session_output_ceiling;
+    settings->policy.lease_ms = config->session_lease_ms;
+    settings->policy.lease_ceiling_ms = config->session_lease_ceiling_ms;
+    settings->policy.idle_ms = config->session_idle_ms;
+    settings->policy.idle_ceiling_ms = config->session_idle_ceiling_ms;
     settings->kind_host = (struct kind_host){
         .interpreter = config->interpreter,
         .environment = (const char *const *)settings->isolation.environment,
@@ -184,10 +189,29 @@ static unsigned count_slots(const struct config *config)
                : (unsigned)MAX(MIN((uint64_t)MAX(cpus, 1L), most_slots(&limit)), UINT64_C(1));
 }
 
-/* Refuses a limit under which the slots could not all have a job: each would be an error. */
-static int check_descriptors(unsigned slots, struct fault *fault)
+/* A session takes as many descriptors as a slot. Where the limit leaves too few for as many
+ * sessions as slots, there are fewer, unless the configuration says how many. */
+static unsigned count_sessions(const struct config *config, unsigned slots)
+{
+    uint64_t limit, most = most_slots(&limit);
+    return config->session_max > 0 ? config->session_max
+                                   : (unsigned)MIN((uint64_t)slots, most - MIN(most, slots));
+}
+
+/* Refuses a limit under which the slots and the sessions could not all have a job: each would be an
+ * error. */
+static int check_descriptors(unsigned slots, unsigned sessions, struct fault *fault)
 {
     uint64_t limit;
+    if (most_slots(&limit) >= slots && most_slots(&limit) - slots < sessions)
+        return fault_set(fault,
+                         "[session] max: %u sessions beside %u slots take %" PRIu64
+                         " open files, and the limit of the process is %" PRIu64
+                         ": raise it (LimitNOFILE= of the service, ulimit -n), or configure fewer",
+                         sessions, slots,
+                         DESCRIPTORS_OWN + ((uint64_t)slots + sessions) * DESCRIPTORS_OF_SLOT,
+                         limit),
+               -EMFILE;
     if (most_slots(&limit) >= slots)
         return 0;
     fault_set(fault,
@@ -215,7 +239,8 @@ int settings_new(struct config *config, const struct settings_host *host, uint64
     settings->config = *config;
     *config = (struct config)CONFIG_NULL;
     settings->slots = count_slots(&settings->config);
-    int r = check_descriptors(settings->slots, fault);
+    settings->sessions = count_sessions(&settings->config, settings->slots);
+    int r = check_descriptors(settings->slots, settings->sessions, fault);
     settings->checker = r < 0 ? -1 : code_exec_checker();
     if (r == 0 && settings->checker < 0) {
         r = settings->checker;

@@ -16,7 +16,8 @@ struct settings {
     uint64_t generation; /* 1 at the start; each reload adds 1 */
     uint64_t made_ns;
     struct config config;
-    unsigned slots; /* never 0 */
+    unsigned slots;    /* never 0 */
+    unsigned sessions; /* that may be open at once */
     struct confinement *confinement;
     struct isolation isolation;
     struct languages *languages; /* of config.languages, owned */

@@ -69,14 +69,16 @@ struct kind_run {
 struct judgement {
     struct bench_score score;
     bool program_failed; /* the program gave no verdict of its own, which its stderr may explain */
-    const char *verdict; /* a word of the protocol; NULL: this kind has none */
-    const char *mode;    /* "isolated", "shared" or "replay"; NULL: this kind has none */
-    json_t *assertions;  /* owned; NULL: this kind has none */
-    json_t *language;    /* owned: {name, ...} of a program; NULL: this kind has none */
-    json_t *tests;       /* owned: what became of each; NULL: this kind has none */
-    json_t *compile;     /* owned; NULL: nothing was compiled */
-    json_t *transcript;  /* owned: {replayable, data or reason}; NULL: none */
-    struct bytes steps;  /* owned: an array, printed; data NULL: this job has no steps to tell of */
+    const char *reason;  /* why there is no score; NULL: there is one */
+    const char *errno_name; /* of what a command met; NULL: nothing, or this kind tells none */
+    const char *verdict;    /* a word of the protocol; NULL: this kind has none */
+    const char *mode;       /* "isolated", "shared" or "replay"; NULL: this kind has none */
+    json_t *assertions;     /* owned; NULL: this kind has none */
+    json_t *language;       /* owned: {name, ...} of a program; NULL: this kind has none */
+    json_t *tests;          /* owned: what became of each; NULL: this kind has none */
+    json_t *compile;        /* owned; NULL: nothing was compiled */
+    json_t *transcript;     /* owned: {replayable, data or reason}; NULL: none */
+    struct bytes steps; /* owned: an array, printed; data NULL: this job has no steps to tell of */
     struct reply_files files;    /* owned; data NULL: none were asked for */
     bool hides_output;           /* its stdout is told in `steps` */
     char *broken;                /* owned: why there is no verdict at all; NULL: there is one */

@@ -27,6 +27,8 @@ static const struct {
     [LOG_MESSAGE_CLIENT_DISMISSED] = {"992bf4cd52164072a64c86c9ac755d2b", "client_dismissed"},
     [LOG_MESSAGE_CLIENT_REFUSED] = {"1fba1cc7b06543bb83c2703de4ce0f69", "client_refused"},
     [LOG_MESSAGE_DROPPED] = {"e4ad60b08ab8410facb73dc573c440f9", "dropped"},
+    [LOG_MESSAGE_SESSION_OPENED] = {"8cfabb2b619a4620be2e0629c6fd6501", "session_opened"},
+    [LOG_MESSAGE_SESSION_ENDED] = {"2c48c8ef74d24d30af0741aa6b0e2569", "session_ended"},
 };
 
 const char *log_message_id(enum log_message message)

@@ -143,6 +143,20 @@ static void put_slots(struct exposition *e, const struct pool *pool)
               pool_tally(pool)->jails_lost);
 }
 
+static void put_sessions(struct exposition *e, const struct status_view *view)
+{
+    put_plain(e, "rubricd_sessions", EXPOSITION_GAUGE, NULL, "Sessions that are open.",
+              view->sessions);
+    put_plain(e, "rubricd_max_sessions", EXPOSITION_GAUGE, NULL,
+              "Maximum number of open sessions, as configured.", view->settings->sessions);
+    put_plain(e, "rubricd_sessions_opened", EXPOSITION_COUNTER, NULL, "Sessions that were opened.",
+              view->stats->sessions_opened);
+    exposition_family(e, "rubricd_sessions_ended", EXPOSITION_COUNTER, NULL,
+                      "Sessions that have ended, by the reason.");
+    for (enum session_end end = 0; end < SESSION_ENDS; end++)
+        put_labelled(e, "reason", session_end_name(end), view->stats->sessions_ended[end]);
+}
+
 /* When the oldest queued job was queued; NOW_NS if none is. */
 static uint64_t oldest_queued_ns(const struct conn_list *conns, uint64_t now_ns)
 {
@@ -326,6 +340,7 @@ int metrics_print(const struct status_view *view, enum exposition_format format,
     put_log(&e, view->log);
     put_isolation(&e, view);
     put_slots(&e, view->pool);
+    put_sessions(&e, view);
     put_queue(&e, view, now_ns);
     put_connections(&e, view);
     put_in_flight(&e, view);

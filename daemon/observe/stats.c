@@ -43,6 +43,16 @@ void stats_count_dropped(struct stats *stats, enum job_kind_id kind)
     stats->kinds[kind].dropped++;
 }
 
+void stats_count_session_opened(struct stats *stats)
+{
+    stats->sessions_opened++;
+}
+
+void stats_count_session_ended(struct stats *stats, enum session_end end)
+{
+    stats->sessions_ended[end]++;
+}
+
 void stats_count_refused(struct stats *stats)
 {
     stats->refused++;

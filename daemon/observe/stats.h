@@ -8,6 +8,7 @@
 #include "window.h"
 
 #include "daemon/jobs/job.h"
+#include "daemon/jobs/session.h"
 #include "proto/reply.h"
 
 #include <jansson.h>
@@ -39,6 +40,7 @@ struct stats_kind {
 
 struct stats {
     struct stats_kind *kinds; /* owned; JOB_KIND_COUNT of them */
+    uint64_t sessions_opened, sessions_ended[SESSION_ENDS];
     uint64_t reloads_refused;
     uint64_t refused;     /* clients, above the maximum */
     uint64_t unread;      /* clients that were dismissed for the replies that they left unread */
@@ -76,6 +78,9 @@ void stats_count_moves(struct stats *stats, enum job_kind_id kind, unsigned move
 
 void stats_count_error(struct stats *stats, enum job_kind_id kind, enum error_code code,
                        uint64_t now_ns);
+
+void stats_count_session_opened(struct stats *stats);
+void stats_count_session_ended(struct stats *stats, enum session_end end);
 
 /* Counts a client that was refused because too many are connected. */
 void stats_count_refused(struct stats *stats);

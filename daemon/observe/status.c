@@ -89,6 +89,13 @@ static json_t *queue_json(const struct queue *queue)
                      (json_int_t)load.max_bytes);
 }
 
+static json_t *sessions_json(const struct status_view *view)
+{
+    return json_pack("{s:I,s:I,s:I}", "open", (json_int_t)view->sessions, "max",
+                     (json_int_t)view->settings->sessions, "opened",
+                     (json_int_t)view->stats->sessions_opened);
+}
+
 static json_t *memory_json(void)
 {
     struct self_usage usage;
@@ -150,15 +157,15 @@ int status_reply(const struct status_view *view, struct bytes *ret)
     size_t total;
     json_t *clients = clients_json(view->conns, &total);
     _cleanup_json_ json_t *status = json_pack(
-        "{s:s,s:s,s:i,s:i,s:I,s:s,s:o,s:o,s:o,s:o,s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "type",
+        "{s:s,s:s,s:i,s:i,s:I,s:s,s:o,s:o,s:o,s:o,s:o,s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "type",
         "status", "version", view->version, "protocol", PROTOCOL_VERSION, "pid", (int)getpid(),
         "uptime_ms", (json_int_t)((now_ns - view->started_ns) / NS_PER_MS), "state",
         view->draining ? "draining" : "running", "configuration", configuration_json(view, now_ns),
-        "slots", slots_json(view->pool, now_ns), "queue", queue_json(view->queue), "clients",
-        clients, "clients_total", (json_int_t)total, "counters", stats_counters_json(view->stats),
-        "kinds", stats_kinds_json(view->stats, now_ns), "last_failures",
-        stats_failures_json(view->stats, now_ns), "isolation", isolation_json(view->settings),
-        "languages", languages_json(view->settings), "memory", memory_json(), "log",
-        log_json(view->log));
+        "slots", slots_json(view->pool, now_ns), "queue", queue_json(view->queue), "sessions",
+        sessions_json(view), "clients", clients, "clients_total", (json_int_t)total, "counters",
+        stats_counters_json(view->stats), "kinds", stats_kinds_json(view->stats, now_ns),
+        "last_failures", stats_failures_json(view->stats, now_ns), "isolation",
+        isolation_json(view->settings), "languages", languages_json(view->settings), "memory",
+        memory_json(), "log", log_json(view->log));
     return status ? json_print(status, ret) : -ENOMEM;
 }

@@ -29,6 +29,7 @@ struct status_view {
     const struct queue *queue;
     const struct conn_list *conns;
     const struct stats *stats;
+    unsigned sessions; /* that are open or end */
     const struct settings *settings;
     const struct log *log;
 };

@@ -50,6 +50,8 @@ static bool read_once(struct capture *capture)
     } else if (capture->error == 0) {
         capture->error = keep(capture, data, (size_t)n);
     }
+    if (n > 0 && capture->tell)
+        capture->tell(capture, data, (size_t)n, capture->userdata);
     capture->callback(capture, (size_t)n, capture->userdata);
     return true;
 }
@@ -99,9 +101,18 @@ int capture_watch(struct capture *capture)
         return 0;
     capture->event =
         event_new(capture->base, capture->fd, EV_READ | EV_PERSIST, on_readable, capture);
-    if (capture->event && event_add(capture->event, NULL) < 0)
+    if (capture->event && !capture->is_paused && event_add(capture->event, NULL) < 0)
         capture->event = consume_event(capture->event);
     return capture->event ? 0 : -ENOMEM;
+}
+
+void capture_pause(struct capture *capture, bool is_paused)
+{
+    if (capture->event && is_paused)
+        (void)event_del(capture->event);
+    else if (capture->event && capture->is_paused)
+        (void)event_add(capture->event, NULL);
+    capture->is_paused = is_paused;
 }
 
 int capture_read_rest(struct capture *capture)

@@ -20,6 +20,9 @@ struct capture;
  * or free the capture. */
 typedef void (*capture_callback)(struct capture *capture, size_t n, void *userdata);
 
+/* Called with the N bytes that came, before they are counted. It must not close the capture. */
+typedef void (*capture_tell)(struct capture *capture, const char *data, size_t n, void *userdata);
+
 struct capture {
     struct event_base *base;
     struct event *event; /* NULL: not watched */
@@ -29,7 +32,9 @@ struct capture {
     size_t keep_max;
     int error; /* a negative errno: bytes were lost, and `kept` is not what was written; 0: none */
     capture_callback callback;
+    capture_tell tell; /* NULL: nobody is told what comes */
     void *userdata;
+    bool is_paused; /* nothing is read for now: its writers wait when the pipe is full */
 };
 
 #define CAPTURE_NULL \
@@ -49,6 +54,10 @@ int capture_open(struct capture *capture, enum capture_kind kind, struct event_b
 
 /* Reads as bytes come from now on. May be called again. -ENOMEM if the base takes no event. */
 int capture_watch(struct capture *capture);
+
+/* Stops reading for a while, or reads on. A capture that is not watched yet stays so, but will not
+ * read before it may. */
+void capture_pause(struct capture *capture, bool is_paused);
 
 /* Reads what is in a pipe whose writers are believed to be gone. Watches a pipe that has not ended
  * then; fails as capture_watch() does. */

@@ -36,6 +36,16 @@ int job_cgroup_open(struct job_cgroup *cgroup, const struct cgroup_tree *tree, u
     return r;
 }
 
+int job_cgroup_share(struct job_cgroup *cgroup, const struct cgroup_tree *tree, uint64_t job_no,
+                     const struct limits *limits, unsigned cpu_percent, int *ret_fd)
+{
+    if (!job_cgroup_is_open(cgroup))
+        return job_cgroup_open(cgroup, tree, job_no, limits, cpu_percent, ret_fd);
+    cgroup->earlier_cpu_us = job_cgroup_cpu_us(cgroup);
+    *ret_fd = fcntl(cgroup->leaf.fd, F_DUPFD_CLOEXEC, 3);
+    return *ret_fd < 0 ? -errno : 0;
+}
+
 bool job_cgroup_counts_processes(const struct job_cgroup *cgroup)
 {
     return job_cgroup_is_open(cgroup) && cgroup->tree->has[CGROUP_PIDS];
@@ -105,6 +115,21 @@ void job_cgroup_collect(const struct job_cgroup *cgroup, struct slot_result *res
     if (usage.evidence & CGROUP_PIDS_LIMIT)
         result->evidence |= 1u << LIMIT_PROCESSES;
     result->starved = usage.evidence & CGROUP_MEMORY_OUTSIDE;
+}
+
+void job_cgroup_collect_new(struct job_cgroup *cgroup, struct slot_result *result)
+{
+    struct cgroup_usage usage;
+    if (!job_cgroup_is_open(cgroup) || cgroup_leaf_read(cgroup->tree, &cgroup->leaf, &usage) < 0)
+        return;
+    unsigned is_new = usage.evidence & ~cgroup->earlier_evidence;
+    cgroup->earlier_evidence |= usage.evidence;
+    result->cpu_us = MAX(result->cpu_us, usage.cpu_us - MIN(cgroup->earlier_cpu_us, usage.cpu_us));
+    if (is_new & CGROUP_MEMORY_LIMIT)
+        result->evidence |= 1u << LIMIT_MEMORY;
+    if (is_new & CGROUP_PIDS_LIMIT)
+        result->evidence |= 1u << LIMIT_PROCESSES;
+    result->starved = is_new & CGROUP_MEMORY_OUTSIDE;
 }
 
 bool job_cgroup_close(struct job_cgroup *cgroup)

@@ -18,6 +18,10 @@ struct job_cgroup {
     struct cgroup_leaf leaf;
     unsigned looks; /* how often job_cgroup_close() found it in use */
     bool is_left;   /* it was given up while in use, and stays on the host */
+
+    /* Of a session: what was there before the command that runs. */
+    unsigned earlier_evidence;
+    uint64_t earlier_cpu_us;
 };
 
 /* After so many looks a cgroup that is in use is given up. */
@@ -33,6 +37,11 @@ struct job_cgroup {
  * failure, with nothing left. */
 int job_cgroup_open(struct job_cgroup *cgroup, const struct cgroup_tree *tree, uint64_t job_no,
                     const struct limits *limits, unsigned cpu_percent, int *ret_fd);
+
+/* The same for a command of a session, all of whose commands share one cgroup: the first makes it.
+ */
+int job_cgroup_share(struct job_cgroup *cgroup, const struct cgroup_tree *tree, uint64_t job_no,
+                     const struct limits *limits, unsigned cpu_percent, int *ret_fd);
 
 /* Whether there is a cgroup. */
 static inline bool job_cgroup_is_open(const struct job_cgroup *cgroup)
@@ -64,6 +73,9 @@ uint64_t job_cgroup_pressure_us(const struct job_cgroup *cgroup);
 /* Adds to RESULT what the cgroup knows better than the jail: usage of the whole tree, evidence of
  * limits that were met. */
 void job_cgroup_collect(const struct job_cgroup *cgroup, struct slot_result *result);
+
+/* The same for a command of a session: what was new since job_cgroup_share(). */
+void job_cgroup_collect_new(struct job_cgroup *cgroup, struct slot_result *result);
 
 /* Removes the cgroup. False while something in it lives or is dying; kills that, to be called
  * again. After JOB_CGROUP_LOOKS_MAX looks it leaves the cgroup where it is and returns true. */

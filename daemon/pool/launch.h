@@ -35,6 +35,15 @@ struct launch_joined {
     bool warm, any_address_space;
 };
 
+/* What the process of a launch does: as enum link_act of jail/link.h. All but LAUNCH_JOB are
+ * commands of a session. */
+enum launch_act {
+    LAUNCH_JOB,
+    LAUNCH_EXEC,
+    LAUNCH_WRITE,
+    LAUNCH_READ,
+};
+
 struct confinement;
 
 /* Steps of one job at most. */
@@ -68,9 +77,13 @@ struct launch {
                                    out when the program's tree is dead; NULL: none. Their names are
                                    relative to the work directory */
     uint64_t collect_max;       /* bytes of the contents of all of them */
-    int prepared;  /* sealed memory with files that were collected (collected.h): they are written
-                      to the working directory, but for those whose names are among `files`; 0 or
-                      less: none. Several launches may use it at the same time */
-    unsigned step; /* which launch of its job this is, from 0; below LAUNCH_STEPS_MAX */
-    bool more;     /* another step of the job may follow: no other job gets between them */
+    int prepared; /* sealed memory with files that were collected (collected.h): they are written
+                     to the working directory, but for those whose names are among `files`; 0 or
+                     less: none. Several launches may use it at the same time */
+    enum launch_act act;
+    const char *cwd;    /* LAUNCH_EXEC: where it starts; NULL: in the work directory */
+    unsigned file_mode; /* LAUNCH_WRITE: permission bits of a new file */
+    bool appends;       /* LAUNCH_WRITE: after what is there */
+    unsigned step;      /* which launch of its job this is, from 0; below LAUNCH_STEPS_MAX */
+    bool more;          /* another step of the job may follow: no other job gets between them */
 };

@@ -97,7 +97,7 @@ static uint32_t pack_list(const char *const *list, char *strings, size_t *length
  * their length in bytes. */
 static size_t pack_lists(struct link_job *job, const struct launch *launch, char *strings)
 {
-    const char *bench[2] = {launch->bench.path, NULL};
+    const char *bench[2] = {launch->bench.path, NULL}, *cwd[2] = {launch->cwd, NULL};
     size_t length = 0;
     job->argc = pack_list(launch->argv, strings, &length);
     job->envc = pack_list(launch->envp, strings, &length);
@@ -107,6 +107,7 @@ static size_t pack_lists(struct link_job *job, const struct launch *launch, char
         pack_list(launch->joined.argv ? launch->joined.argv : launch->candidate, strings, &length);
     job->collect_count = pack_list(launch->collect, strings, &length);
     job->candidate_envc = pack_list(launch->joined.envp, strings, &length);
+    job->has_cwd = pack_list(cwd, strings, &length);
     return length;
 }
 
@@ -146,6 +147,10 @@ static int pack_joined(struct packet *packet, const struct launch_joined *joined
     return r;
 }
 
+_Static_assert((int)LAUNCH_JOB == LINK_RUN && (int)LAUNCH_EXEC == LINK_EXEC &&
+                   (int)LAUNCH_WRITE == LINK_WRITE && (int)LAUNCH_READ == LINK_READ,
+               "the acts of launches and of jails");
+
 int packet_init(struct packet *packet, const struct launch *launch, uint64_t link_no)
 {
     assert(!launch->candidate || !launch->joined.argv);
@@ -156,6 +161,9 @@ int packet_init(struct packet *packet, const struct launch *launch, uint64_t lin
         .warm = launch->warm,
         .any_address_space = launch->any_address_space,
         .collect_max = launch->collect_max,
+        .act = (uint32_t)launch->act,
+        .file_mode = launch->file_mode,
+        .appends = launch->appends,
     };
     int r = pack_strings(packet, launch);
     if (r == 0)

@@ -22,6 +22,7 @@ bool pool_may_become(enum pool_membership from, enum pool_membership to)
         [POOL_RETIRING] = TO(ACTIVE) | TO(RETIRED),
         [POOL_RETIRED] = 0,
         [POOL_CLOSING] = 0,
+        [POOL_SESSION] = TO(CLOSING),
     };
     return next[from] >> to & 1;
 }
@@ -37,9 +38,20 @@ static bool is_surplus(const struct pool_slot *member)
     return member->membership == POOL_RETIRING || member->membership == POOL_RETIRED;
 }
 
+static struct pool_slot *member_of(struct slot *slot)
+{
+    return container_of(slot, struct pool_slot, slot);
+}
+
+/* Whether it works on a job or has lent its turn to a session. */
+static bool is_busy(const struct pool_slot *member)
+{
+    return slot_has_job(&member->slot) || member->lent_to;
+}
+
 static void stop_slot(struct pool_slot *member)
 {
-    if (member->membership == POOL_ACTIVE)
+    if (member->membership == POOL_ACTIVE || member->membership == POOL_SESSION)
         set_membership(member, POOL_CLOSING);
     else if (member->membership == POOL_RETIRING)
         set_membership(member, POOL_RETIRED);
@@ -54,14 +66,42 @@ static void on_started(struct slot *slot, void *owner, uint64_t started_ns, void
     pool->ops->started(slot, owner, started_ns, pool->userdata);
 }
 
+static void stop_if_surplus(struct pool_slot *member)
+{
+    if (is_surplus(member) && !is_busy(member))
+        stop_slot(member);
+}
+
+/* Ends the loan of a slot to the session on TO. */
+static void take_back(struct pool *pool, const struct slot *to)
+{
+    for (unsigned i = 0; i < pool->slot_count; i++) {
+        struct pool_slot *member = pool->slots[i];
+        if (member->lent_to != to)
+            continue;
+        member->lent_to = NULL;
+        stop_if_surplus(member);
+        return;
+    }
+}
+
 static void on_done(struct slot *slot, void *owner, const struct slot_result *result,
                     void *userdata)
 {
     struct pool *pool = userdata;
-    struct pool_slot *member = container_of(slot, struct pool_slot, slot);
+    struct pool_slot *member = member_of(slot);
     pool->ops->done(slot, owner, result, pool->userdata);
-    if (is_surplus(member) && !slot_has_job(slot))
-        stop_slot(member);
+    if (member->session)
+        take_back(pool, slot);
+    else
+        stop_if_surplus(member);
+}
+
+static void on_output(struct slot *slot, void *owner, bool is_stderr, const char *data, size_t n,
+                      void *userdata)
+{
+    struct pool *pool = userdata;
+    pool->ops->output(slot, owner, is_stderr, data, n, pool->userdata);
 }
 
 static void on_idle(struct slot *slot, void *userdata)
@@ -106,6 +146,16 @@ static const struct slot_ops slot_ops = {
     .stopped = on_stopped,
 };
 
+static const struct slot_ops session_ops = {
+    .started = on_started,
+    .done = on_done,
+    .output = on_output,
+    .lost = on_idle,
+    .idle = on_idle,
+    .sweep = on_sweep,
+    .stopped = on_stopped,
+};
+
 int pool_init(struct pool *pool, const struct pool_config *config)
 {
     *pool = (struct pool){
@@ -133,7 +183,7 @@ int pool_init(struct pool *pool, const struct pool_config *config)
 
 static bool is_idle(const struct pool_slot *member)
 {
-    return slot_is_idle(&member->slot);
+    return slot_is_idle(&member->slot) && !member->lent_to && !member->session;
 }
 
 static bool takes_next(const struct pool_slot *member)
@@ -196,7 +246,8 @@ bool pool_dispatch(struct pool *pool)
     if (pool->stopping)
         return false;
     struct slot *slot = find_for_entry(pool, is_idle);
-    if (!slot)
+    const struct queue_entry *next = queue_peek(pool->queue);
+    if (!slot && !(next && next->wants_idle))
         slot = find_for_entry(pool, takes_next);
     return slot && launch(pool, slot);
 }
@@ -220,7 +271,7 @@ bool pool_is_overdue(const struct pool *pool, uint64_t slack_ms)
 bool pool_has_no_jail(const struct pool *pool)
 {
     for (unsigned i = 0; i < pool->slot_count; i++)
-        if (!slot_lacks_jail(&pool->slots[i]->slot))
+        if (!pool->slots[i]->session && !slot_lacks_jail(&pool->slots[i]->slot))
             return false;
     return !pool->stopping;
 }
@@ -229,7 +280,7 @@ const char *pool_why_no_jail(const struct pool *pool)
 {
     const char *why = NULL;
     for (unsigned i = 0; i < pool->slot_count; i++)
-        if (!(why = slot_why_no_jail(&pool->slots[i]->slot)))
+        if (!pool->slots[i]->session && !(why = slot_why_no_jail(&pool->slots[i]->slot)))
             return NULL;
     return pool->stopping ? NULL : why;
 }
@@ -254,7 +305,7 @@ unsigned pool_retiring(const struct pool *pool)
 {
     unsigned retiring = 0;
     for (unsigned i = 0; i < pool->slot_count; i++)
-        retiring += is_surplus(pool->slots[i]) && slot_has_job(&pool->slots[i]->slot);
+        retiring += is_surplus(pool->slots[i]) && is_busy(pool->slots[i]);
     return retiring;
 }
 
@@ -262,9 +313,10 @@ bool pool_look(const struct pool *pool, unsigned *at, struct slot_view *ret)
 {
     while (*at < pool->slot_count) {
         const struct pool_slot *member = pool->slots[(*at)++];
-        if (is_surplus(member) && !slot_has_job(&member->slot))
+        if (member->session || (is_surplus(member) && !is_busy(member)))
             continue;
-        slot_look(&member->slot, ret);
+        slot_look(member->lent_to ? member->lent_to : &member->slot, ret);
+        ret->index = slot_index(&member->slot);
         ret->is_retiring = is_surplus(member);
         return true;
     }
@@ -306,26 +358,85 @@ static void free_slot(const struct pool *pool, struct pool_slot *member)
     (void)snprintf(name, sizeof(name), "slot-%u", slot_index(&member->slot));
     slot_deinit(&member->slot); /* first: its jail may be making the directory */
     (void)unlinkat(pool->slot_config.work_directory_fd, name, AT_REMOVEDIR);
+    if (member->session)
+        confinement_unref(member->session->confinement);
+    free(member->session);
     free(member);
 }
 
-static int add_slot(struct pool *pool)
+/* Adds MEMBER, which is taken, with a slot that lives by CONFIG. */
+static int add_member(struct pool *pool, struct pool_slot *member, const struct slot_config *config)
 {
     /* An array of pointers. NOLINTNEXTLINE(bugprone-sizeof-expression) */
     struct pool_slot **slots = reallocarray(pool->slots, pool->slot_count + 1, sizeof(*slots));
-    if (!slots)
-        return -ENOMEM;
-    pool->slots = slots;
-    struct pool_slot *member = calloc(1, sizeof(*member));
-    if (!member)
-        return -ENOMEM;
-    int r = slot_init(&member->slot, &pool->slot_config, free_index(pool));
+    int r = slots ? 0 : -ENOMEM;
+    if (slots)
+        pool->slots = slots;
+    if (r == 0)
+        r = slot_init(&member->slot, config, free_index(pool));
     if (r < 0) {
         free_slot(pool, member);
         return r;
     }
     pool->slots[pool->slot_count++] = member;
     return 0;
+}
+
+/* A member without a slot that slot_deinit() would have to end. */
+static struct pool_slot *new_member(enum pool_membership membership)
+{
+    struct pool_slot *member = malloc(sizeof(*member));
+    if (member)
+        *member = (struct pool_slot){
+            .slot = {.timer = TIMER_NULL,
+                     .jail = SLOT_JAIL_NULL,
+                     .job = SLOT_JOB_NULL,
+                     .next = SLOT_JOB_NULL,
+                     .kept = JOB_CGROUP_NULL},
+            .membership = membership,
+        };
+    return member;
+}
+
+static int add_slot(struct pool *pool)
+{
+    struct pool_slot *member = new_member(POOL_ACTIVE);
+    return member ? add_member(pool, member, &pool->slot_config) : -ENOMEM;
+}
+
+int pool_open_session(struct pool *pool, struct confinement *confinement, struct slot **ret)
+{
+    struct pool_slot *member = new_member(POOL_SESSION);
+    struct slot_config *config = member ? malloc(sizeof(*config)) : NULL;
+    if (!config) {
+        free(member);
+        return -ENOMEM;
+    }
+    *config = pool->slot_config;
+    config->confinement = confinement_ref(confinement);
+    config->ops = &session_ops;
+    member->session = config;
+    int r = add_member(pool, member, config);
+    if (r == 0)
+        *ret = &member->slot;
+    return r;
+}
+
+void pool_close_session(struct pool *pool, struct slot *slot)
+{
+    struct pool_slot *member = member_of(slot);
+    (void)pool;
+    assert(member->session && !slot_has_job(slot));
+    if (member->membership == POOL_SESSION)
+        stop_slot(member);
+}
+
+void pool_lend(struct pool *pool, struct slot *slot, const struct slot *to)
+{
+    struct pool_slot *member = member_of(slot);
+    (void)pool;
+    assert(is_idle(member) && slot_has_job(to));
+    member->lent_to = to;
 }
 
 /* Calls a retiring slot back, or adds a slot if none retires. */
@@ -345,14 +456,12 @@ static void lose_slot(struct pool *pool)
     struct pool_slot *surplus = NULL;
     for (unsigned i = 0; i < pool->slot_count; i++) {
         struct pool_slot *member = pool->slots[i];
-        if (member->membership == POOL_ACTIVE &&
-            (!surplus || slot_has_job(&surplus->slot) || !slot_has_job(&member->slot)))
+        if (member->membership == POOL_ACTIVE && (!surplus || is_busy(surplus) || !is_busy(member)))
             surplus = member;
     }
     assert(surplus); /* the caller has counted */
     set_membership(surplus, POOL_RETIRING);
-    if (!slot_has_job(&surplus->slot))
-        stop_slot(surplus);
+    stop_if_surplus(surplus);
 }
 
 int pool_resize(struct pool *pool, unsigned size)
@@ -372,7 +481,8 @@ void pool_set_confinement(struct pool *pool, struct confinement *confinement)
 {
     confinement_replace(&pool->slot_config.confinement, confinement);
     for (unsigned i = 0; i < pool->slot_count; i++)
-        slot_renew(&pool->slots[i]->slot);
+        if (!pool->slots[i]->session) /* a session keeps the one that it was opened under */
+            slot_renew(&pool->slots[i]->slot);
 }
 
 void pool_reap(struct pool *pool)

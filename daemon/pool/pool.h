@@ -20,6 +20,11 @@
  *  - Nothing is freed inside its own callback. A slot that has stopped is freed from the event loop
  *    (pool_reap).
  *
+ * Sessions. A session has a slot of its own in the pool, beside those that take jobs, with a jail
+ * that runs its commands and nothing else. A command takes the turn of an idle slot: that slot is
+ * lent to the session, and idles until the command is over. So at no time run more programs for
+ * clients than there are slots, and what the queue does for jobs it does for commands.
+ *
  * The pool grows and shrinks while it works. A surplus slot without a job is stopped at once; one
  * with a job is "retiring": it finishes that job, then goes, unless the pool grows again before. */
 
@@ -34,10 +39,13 @@ struct pool_ops {
     void (*moved)(struct slot *slot, void *owner, void *userdata);
     /* The program of OWNER's job runs, since STARTED_NS (CLOCK_MONOTONIC). */
     void (*started)(struct slot *slot, void *owner, uint64_t started_ns, void *userdata);
+    /* The command of OWNER has written N bytes of DATA. */
+    void (*output)(struct slot *slot, void *owner, bool is_stderr, const char *data, size_t n,
+                   void *userdata);
     /* The job is over; OWNER is the caller's again. */
     void (*done)(struct slot *slot, void *owner, const struct slot_result *result, void *userdata);
-    /* A slot takes a job, or has failed at a jail: pool_dispatch() and pool_why_no_jail() are due,
-     * from the event loop. */
+    /* A slot takes a job, has failed at a jail, or is that of a session and has lost its jail:
+     * pool_dispatch(), pool_why_no_jail() and slot_has_lost_jail() are due, from the event loop. */
     void (*idle)(void *userdata);
     /* A slot has stopped: pool_reap() is due, from the event loop. */
     void (*stopped)(void *userdata);
@@ -48,12 +56,15 @@ enum pool_membership {
     POOL_ACTIVE,   /* counts for the size */
     POOL_RETIRING, /* surplus: is stopped once its job is over, unless it becomes active again */
     POOL_RETIRED,  /* surplus, and stopping */
-    POOL_CLOSING,  /* stopping because the pool is */
+    POOL_CLOSING,  /* stopping because the pool is, or its session ends */
+    POOL_SESSION,  /* the slot of a session; does not count */
 };
 
 struct pool_slot {
     struct slot slot;
     enum pool_membership membership;
+    const struct slot *lent_to;  /* of the session that has its turn; NULL: it is not lent */
+    struct slot_config *session; /* of the slot of a session, owned; NULL: it is none */
 };
 
 struct pool {
@@ -135,6 +146,17 @@ int pool_resize(struct pool *pool, unsigned size);
 /* Starts jails of CONFINEMENT from now on, except for jobs that want another, and replaces idle
  * ones at once. Takes a reference. Must not be called from a slot's callback. */
 void pool_set_confinement(struct pool *pool, struct confinement *confinement);
+
+/* Makes a slot for a session in a jail of CONFINEMENT (referenced). A negative errno on failure. */
+int pool_open_session(struct pool *pool, struct confinement *confinement, struct slot **ret);
+
+/* Stops the slot of a session, whose command is over; pool_reap() frees it when slot_is_stopped().
+ * May be called again. */
+void pool_close_session(struct pool *pool, struct slot *slot);
+
+/* Lends SLOT, which pool_dispatch() has chosen, to the session on TO for the length of the command
+ * that TO was given. */
+void pool_lend(struct pool *pool, struct slot *slot, const struct slot *to);
 
 /* Frees the slots that have stopped. Must not be called from a slot's callback. */
 void pool_reap(struct pool *pool);

@@ -171,6 +171,12 @@ bool queue_can_pop(const struct queue *queue)
     return !TAILQ_EMPTY(&queue->ring);
 }
 
+struct queue_entry *queue_peek(const struct queue *queue)
+{
+    const struct queue_user *user = TAILQ_FIRST(&queue->ring);
+    return user ? queue_lane_first(TAILQ_FIRST(&user->ring)) : NULL;
+}
+
 struct queue_entry *queue_pop(struct queue *queue)
 {
     struct queue_user *user = TAILQ_FIRST(&queue->ring);

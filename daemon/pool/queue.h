@@ -35,6 +35,7 @@ struct queue_entry {
     TAILQ_ENTRY(queue_entry) link;
     struct queue_lane *lane; /* NULL: not queued */
     size_t size;             /* bytes it counts for */
+    bool wants_idle;         /* it takes the turn of an idle slot, and goes ahead on none */
     int priority;            /* -QUEUE_PRIORITY_MAX to QUEUE_PRIORITY_MAX, the most urgent */
 };
 
@@ -106,6 +107,9 @@ void queue_push(struct queue *queue, struct queue_lane *lane, struct queue_entry
 /* Removes and returns the next entry, NULL if none may run. Its lane goes to the back of its user's
  * ring, and the user to the back of the queue's. */
 struct queue_entry *queue_pop(struct queue *queue);
+
+/* The entry that queue_pop() would return. */
+struct queue_entry *queue_peek(const struct queue *queue);
 
 /* Whether queue_pop() would return an entry. */
 bool queue_can_pop(const struct queue *queue);

@@ -1,54 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Theory of operation.
- *
- * A slot has a jail (slot_jail.h), the job that the jail works on, and at most one job behind that
- * (slot_job.h). Each of the three keeps a state of its own. The slot's state says what becomes of
- * the job; slot_enter() alone changes it, along these arrows and no others:
- *
- *             jail up         job sent             started            exited
- *       DOWN --------> IDLE ----------> LAUNCHING --------> RUNNING --------> ENDING
- *         ^             ^ ^  could not start |                                  |
- *         |             | +------------------+       tree, pipes, cgroup gone   |
- *         |             +-------------------------------------------------------+
- *         |
- *         +---- from each of the other four: the jail died, broke a rule, was too slow, is spent,
- *               or is not of the shape that a job wants
- *
- * One timer holds the moment at which the slot stops waiting for what its state waits for:
- *
- *     state      waits for                             until                      and then
- *     DOWN       a jail, which has a timer of its own
- *     IDLE       a job
- *     LAUNCHING  STARTED, ENDED or FAILED of the jail  JAIL_ANSWER_MS             gives up the jail
- *     RUNNING    the program's exit                    the deadline, or CPU time  kills or moves
- *     ENDING     1. ENDED of the jail                  JAIL_CLEAN_UP_MS           gives up the jail
- *                2. end of file on both pipes          END_OF_FILE_MS             closes them
- *                3. an empty cgroup                    JOB_CGROUP_RETRY_MS        looks again
- *
- * The way of a job. An idle slot sends a job to its jail at once. If the job wants a jail of
- * another shape (with the network; of the confinement that was configured when it was admitted), it
- * is pending while the idle jail is killed and one of that shape comes up.
- *
- * One job ahead. Waking the supervisor between two jobs costs as much as a quick job does. So a
- * slot whose last job was quick sends the `next` job to its jail while that still has one. The jail
- * goes on with the next job by itself. When it says that the first has ended, the next becomes the
- * job, LAUNCHING as if it had just been sent. A job that turns out not to be quick must not keep
- * another waiting: its jail tells that it runs, and returns the job that was sent ahead. That job
- * is pending then, until the first one ends or another slot can take it: one that is idle, or one
- * that takes a job ahead itself (the pool passes it on).
- *
- * Steps. A job may have several launches, its steps, one after another. When one is given back,
- * the owner may have the slot go on with the next (slot_continue()), or has sent it ahead before,
- * if it does not depend on how the one before ends. As long as another step may follow, no other
- * job is behind it: so the job keeps its slot. Its steps share nothing else; each has a cgroup, a
- * deadline and a result of its own.
- *
- * Pipes and cgroups are never reused. A job that is sent again gets new ones: whoever has got hold
- * of the first jail has the write ends of the old pipes.
- *
- * A lost jail. A job that loses its jail is given back only when a new jail has come up, which has
- * emptied the slot's directory, or when none could be started. Whoever gets the answer can rely on
- * nothing of the job being left. The answer is an error, unless the jail had told the job's end. */
+/* slot.h has the theory of operation. */
 #include "slot.h"
 
 #include "daemon/base/await.h"
@@ -112,12 +63,15 @@ static void retract_next(struct slot *slot)
 /* --- a job begins -------------------------------------------------------------------------- */
 
 static void on_output(struct capture *capture, size_t n, void *userdata);
+static void on_data(struct capture *capture, const char *data, size_t n, void *userdata);
 
 static int send_job(struct slot *slot, struct slot_job *job)
 {
     bool has_cgroups = confinement_has(slot->jail.confinement, LAYER_CGROUP);
     struct slot_job_host host = {
         .base = slot->config->base,
+        .kept = &slot->kept,
+        .on_data = on_data,
         .on_output = on_output,
         .userdata = slot,
         .cgroups = has_cgroups ? slot->config->cgroups : NULL,
@@ -231,6 +185,10 @@ static void await_end(struct slot *slot)
 
 static void kill_job(struct slot *slot, enum slot_kill why)
 {
+    /* First: when the jail sees the program's end, it knows that what the program has started is to
+     * end with it. */
+    if (slot_job_is_command(&slot->job) && slot->state == SLOT_RUNNING)
+        (void)link_send_stop(slot->jail.link_fd, slot->job.link_no);
     slot_job_kill(&slot->job, why);
     /* Its program may have ended, and what is joined with it not. A jail that does not hear this
      * misses its time. */
@@ -243,6 +201,16 @@ static void note_exit(struct slot *slot, uint64_t ended_ns)
 {
     slot_job_note_exit(&slot->job, ended_ns);
     await_end(slot);
+}
+
+static void on_data(struct capture *capture, const char *data, size_t n, void *userdata)
+{
+    struct slot *slot = userdata;
+    bool is_stderr = capture == &slot->job.err;
+    size_t room = slot_job_output_room(&slot->job, capture, n);
+    if (room > 0)
+        slot->config->ops->output(slot, slot->job.owner, is_stderr, data, room,
+                                  slot->config->userdata);
 }
 
 static void on_output(struct capture *capture, size_t n, void *userdata)
@@ -315,6 +283,11 @@ static const char *job_has_ended(struct slot *slot, const struct link_notice *no
     if (capture_read_rest(&slot->job.out) < 0 || capture_read_rest(&slot->job.err) < 0)
         return unwatched;
     slot_job_note_end(&slot->job, notice);
+    if (slot_job_is_command(&slot->job)) { /* what lives on in the session may hold the pipes */
+        job_cgroup_collect_new(&slot->kept, &slot->job.result);
+        capture_close(&slot->job.out);
+        capture_close(&slot->job.err);
+    }
     slot_enter(slot, SLOT_ENDING, END_OF_FILE_MS);
     complete_if_over(slot);
     if (slot->job.phase == SLOT_JOB_ENDED) {
@@ -380,18 +353,7 @@ static void on_choose(void *userdata)
 
 static void on_spawned(int r, void *userdata)
 {
-    struct slot *slot = userdata;
-    const char *reason = confinement_take_reason(slot->jail.confinement);
-    if (reason)
-        log_slot(slot->config->log, LOG_WARNING, LOG_MESSAGE_ZYGOTE_LOST, slot->index, 0,
-                 "the zygote, of which jails with an interpreter are copies, is lost: %s", reason);
-    if (r == 0) {
-        slot->config->tally->jails_started++;
-        return;
-    }
-    slot->config->tally->jails_lost++;
-    log_slot(slot->config->log, LOG_ERR, LOG_MESSAGE_JAIL_NOT_STARTED, slot->index, 0,
-             "cannot start a jail: %s", strerror(-r));
+    slot_note_spawned(userdata, r);
 }
 
 static void on_up(void *userdata)
@@ -420,6 +382,9 @@ static void on_down(const char *why, void *userdata)
     if (slot->state != SLOT_DOWN)
         slot_enter(slot, SLOT_DOWN, 0);
     retract_next(slot);
+    slot->has_lost_jail = slot->has_lost_jail || why;
+    if (slot->config->ops->lost && why)
+        slot->config->ops->lost(slot, slot->config->userdata);
 }
 
 /* Without a new jail the directory is not emptied; the job's client has waited long enough. */
@@ -442,6 +407,7 @@ static bool on_sweep(void *userdata)
     struct slot *slot = userdata;
     bool is_empty = job_cgroup_close(&slot->job.cgroup);
     is_empty = job_cgroup_close(&slot->next.cgroup) && is_empty;
+    is_empty = job_cgroup_close(&slot->kept) && is_empty;
     return (confinement_leaves_orphans(slot->jail.confinement) &&
             slot->config->ops->sweep(slot->config->userdata) > 0) ||
            !is_empty;
@@ -521,6 +487,7 @@ int slot_init(struct slot *slot, const struct slot_config *config, unsigned inde
         .jail = SLOT_JAIL_NULL,
         .job = SLOT_JOB_NULL,
         .next = SLOT_JOB_NULL,
+        .kept = JOB_CGROUP_NULL,
     };
     int r = timer_init(&slot->timer, config->base, on_timer, slot);
     if (r == 0)
@@ -537,6 +504,7 @@ void slot_deinit(struct slot *slot)
     timer_deinit(&slot->timer);
     slot_job_deinit(&slot->job);
     slot_job_deinit(&slot->next);
+    job_cgroup_deinit(&slot->kept);
 }
 
 /* Takes a job that an idle slot begins, one without a jail has pending, and a busy one sends ahead.
@@ -572,6 +540,12 @@ int slot_continue(struct slot *slot, const struct launch *launch, uint64_t job_n
     bool _unused_ is_free = slot->job.phase == SLOT_JOB_NONE && slot->next.phase == SLOT_JOB_NONE;
     assert(is_free || slot_takes_step(slot, owner));
     return slot->jail.is_stopping ? -ESHUTDOWN : take(slot, launch, job_no, owner);
+}
+
+void slot_pause_output(struct slot *slot, bool is_paused)
+{
+    capture_pause(&slot->job.out, is_paused);
+    capture_pause(&slot->job.err, is_paused);
 }
 
 void *slot_pass_on(struct slot *from, struct slot *to)

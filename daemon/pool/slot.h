@@ -17,6 +17,61 @@
  *    exactly once, by `done`.
  *  - Behind a job of which another step may follow there is that step or nothing. */
 
+/* Theory of operation.
+ *
+ * A slot has a jail (slot_jail.h), the job that the jail works on, and at most one job behind that
+ * (slot_job.h). Each of the three keeps a state of its own. The slot's state says what becomes of
+ * the job; slot_enter() alone changes it, along these arrows and no others:
+ *
+ *             jail up         job sent             started            exited
+ *       DOWN --------> IDLE ----------> LAUNCHING --------> RUNNING --------> ENDING
+ *         ^             ^ ^  could not start |                                  |
+ *         |             | +------------------+       tree, pipes, cgroup gone   |
+ *         |             +-------------------------------------------------------+
+ *         |
+ *         +---- from each of the other four: the jail died, broke a rule, was too slow, is spent,
+ *               or is not of the shape that a job wants
+ *
+ * One timer holds the moment at which the slot stops waiting for what its state waits for:
+ *
+ *     state      waits for                             until                      and then
+ *     DOWN       a jail, which has a timer of its own
+ *     IDLE       a job
+ *     LAUNCHING  STARTED, ENDED or FAILED of the jail  JAIL_ANSWER_MS             gives up the jail
+ *     RUNNING    the program's exit                    the deadline, or CPU time  kills or moves
+ *     ENDING     1. ENDED of the jail                  JAIL_CLEAN_UP_MS           gives up the jail
+ *                2. end of file on both pipes          END_OF_FILE_MS             closes them
+ *                3. an empty cgroup                    JOB_CGROUP_RETRY_MS        looks again
+ *
+ * The way of a job. An idle slot sends a job to its jail at once. If the job wants a jail of
+ * another shape (with the network; of the confinement that was configured when it was admitted), it
+ * is pending while the idle jail is killed and one of that shape comes up.
+ *
+ * One job ahead. Waking the supervisor between two jobs costs as much as a quick job does. So a
+ * slot whose last job was quick sends the `next` job to its jail while that still has one. The jail
+ * goes on with the next job by itself. When it says that the first has ended, the next becomes the
+ * job, LAUNCHING as if it had just been sent. A job that turns out not to be quick must not keep
+ * another waiting: its jail tells that it runs, and returns the job that was sent ahead. That job
+ * is pending then, until the first one ends or another slot can take it: one that is idle, or one
+ * that takes a job ahead itself (the pool passes it on).
+ *
+ * Steps. A job may have several launches, its steps, one after another. When one is given back,
+ * the owner may have the slot go on with the next (slot_continue()), or has sent it ahead before,
+ * if it does not depend on how the one before ends. As long as another step may follow, no other
+ * job is behind it: so the job keeps its slot. Its steps share nothing else; each has a cgroup, a
+ * deadline and a result of its own.
+ *
+ * Pipes and cgroups are never reused. A job that is sent again gets new ones: whoever has got hold
+ * of the first jail has the write ends of the old pipes.
+ *
+ * A lost jail. A job that loses its jail is given back only when a new jail has come up, which has
+ * emptied the slot's directory, or when none could be started. Whoever gets the answer can rely on
+ * nothing of the job being left. The answer is an error, unless the jail had told the job's end.
+ *
+ * Commands of a session. The slot of a session has a jail that runs its commands and nothing else.
+ * Nothing of a command is killed or removed when it ends, so its pipes are closed at that moment and
+ * its cgroup is that of the session. When the jail is lost, so is the session: its owner is told. */
+
 #include "launch.h"
 #include "slot_jail.h"
 #include "slot_job.h"
@@ -47,6 +102,12 @@ struct slot_ops {
     /* The job is over, or a step of it: OWNER is the caller's again and the slot keeps nothing of
      * it, but for a step that was sent ahead. slot_continue() may be called from here. */
     void (*done)(struct slot *slot, void *owner, const struct slot_result *result, void *userdata);
+    /* The command of OWNER, in a session, has written N bytes of DATA to stderr or to stdout. May
+     * be NULL for slots of no session, as the next. */
+    void (*output)(struct slot *slot, void *owner, bool is_stderr, const char *data, size_t n,
+                   void *userdata);
+    /* The jail is lost, and the session with it: slot_has_lost_jail(). */
+    void (*lost)(struct slot *slot, void *userdata);
     /* The slot can take a job: it is idle, takes one ahead, or holds one for another slot. Or it
      * has failed at a jail once more. */
     void (*idle)(struct slot *slot, void *userdata);
@@ -81,9 +142,11 @@ struct slot {
     enum slot_state state;
     struct timer timer; /* goes off when the state ends at the latest */
     struct slot_jail jail;
-    struct slot_job job;  /* the jail's; or pending, until there is a jail of its shape */
-    struct slot_job next; /* the one behind it: pending or sent, or none */
-    bool is_quick;        /* the last job was: the jail told its start and its end at once */
+    struct slot_job job;    /* the jail's; or pending, until there is a jail of its shape */
+    struct slot_job next;   /* the one behind it: pending or sent, or none */
+    bool is_quick;          /* the last job was: the jail told its start and its end at once */
+    bool has_lost_jail;     /* a jail of the slot is gone that nobody has ended */
+    struct job_cgroup kept; /* of the session whose slot it is, from the first command on */
 };
 
 /* Whether a slot in state FROM may pass to state TO. */
@@ -91,6 +154,10 @@ bool slot_may_enter(enum slot_state from, enum slot_state to);
 
 /* Whether the slot's jail and job are as its state says. For assertions. */
 bool slot_is_consistent(const struct slot *slot);
+
+/* Counts and logs that a jail was spawned (R is 0) or could not be (a negative errno). For slot.c.
+ */
+void slot_note_spawned(struct slot *slot, int r);
 
 /* Whether the slot's jail is of the shape that JOB wants; and gives the jail that is to be spawned
  * the shape that the slot wants. For slot.c. */
@@ -109,8 +176,13 @@ int slot_init(struct slot *slot, const struct slot_config *config, unsigned inde
 int slot_run(struct slot *slot, const struct launch *launch, uint64_t job_no, void *owner);
 
 /* Runs the next step of OWNER's job, whose last step is being given back by `done`; or queues it
- * behind that, ahead, if slot_takes_step(). Otherwise as slot_run(). -ESHUTDOWN: the slot stops. */
+ * behind that, ahead, if slot_takes_step(). Or runs a command on the slot of a session, which has
+ * none; it waits for the jail if that is not up. Otherwise as slot_run(). -ESHUTDOWN: the slot
+ * stops. */
 int slot_continue(struct slot *slot, const struct launch *launch, uint64_t job_no, void *owner);
+
+/* Stops reading what a command writes, or reads on. */
+void slot_pause_output(struct slot *slot, bool is_paused);
 
 /* Moves the job that FROM holds to TO, which is idle or takes one ahead. Returns its owner. */
 void *slot_pass_on(struct slot *from, struct slot *to);
@@ -209,6 +281,12 @@ static inline bool slot_lacks_jail(const struct slot *slot)
 static inline const char *slot_why_no_jail(const struct slot *slot)
 {
     return slot->jail.failed_starts >= SLOT_ATTEMPTS ? slot->jail.trouble : NULL;
+}
+
+/* Whether a jail of the slot is gone that nobody has ended, and a session with it. */
+static inline bool slot_has_lost_jail(const struct slot *slot)
+{
+    return slot->has_lost_jail;
 }
 
 /* Whether what slot_stop() began is finished, so that the slot may be freed. */

@@ -67,6 +67,7 @@ int slot_job_init(struct slot_job *job, const struct launch *launch, uint64_t nu
     job->free_output = launch->free_output;
     job->collect_max = launch->collect_max;
     job->is_pair = launch->candidate != NULL;
+    job->act = launch->act;
     job->is_joined = launch->joined.argv != NULL;
     job->cpu_percent = launch->cpu_percent;
     job->confinement = confinement_ref(launch->confinement);
@@ -96,12 +97,17 @@ static int open_captures(struct slot_job *job, const struct slot_job_host *host)
 {
     size_t limit = job->limits.of[LIMIT_OUTPUT];
     size_t of_stderr = MIN(limit, (size_t)STDERR_KEPT_MAX);
+    bool is_command = slot_job_is_command(job); /* its output is told as it comes */
     int r = capture_open(&job->out, job->is_pair ? CAPTURE_SOCKET : CAPTURE_PIPE, host->base,
-                         job->is_joined ? of_stderr : limit + job->free_output, host->on_output,
-                         host->userdata, &job->packet.fds[LINK_STDOUT]);
+                         is_command       ? 0
+                         : job->is_joined ? of_stderr
+                                          : limit + job->free_output,
+                         host->on_output, host->userdata, &job->packet.fds[LINK_STDOUT]);
     if (r >= 0)
         r = capture_open(&job->err, CAPTURE_PIPE, host->base, of_stderr, host->on_output,
                          host->userdata, &job->packet.fds[LINK_STDERR]);
+    if (r >= 0 && is_command)
+        job->out.tell = job->err.tell = host->on_data;
     return r;
 }
 
@@ -139,11 +145,14 @@ int slot_job_send(struct slot_job *job, const struct slot_job_host *host, int li
     if (r >= 0)
         r = open_collected(job);
     /* Not before the job is sent: each jail that ends takes the cgroups of its slot with it. */
+    bool is_command = slot_job_is_command(job);
+    struct job_cgroup *cgroup = is_command ? host->kept : &job->cgroup;
     if (r >= 0)
-        r = job_cgroup_open(&job->cgroup, host->cgroups, job->link_no, &job->limits,
-                            job->cpu_percent, &job->packet.fds[LINK_CGROUP]);
-    job->packet.job.cgroup_counts = job_cgroup_counts_processes(&job->cgroup);
-    job->packet.job.cgroup_bounds_memory = job_cgroup_bounds_memory(&job->cgroup);
+        r = (is_command ? job_cgroup_share : job_cgroup_open)(cgroup, host->cgroups, job->link_no,
+                                                              &job->limits, job->cpu_percent,
+                                                              &job->packet.fds[LINK_CGROUP]);
+    job->packet.job.cgroup_counts = job_cgroup_counts_processes(cgroup);
+    job->packet.job.cgroup_bounds_memory = job_cgroup_bounds_memory(cgroup);
     uint64_t now_ns = clock_now_ns();
     if (r >= 0)
         r = packet_send(&job->packet, link_fd);
@@ -278,6 +287,15 @@ void slot_job_fail(struct slot_job *job, const struct link_notice *notice)
 
 /* --- limits -------------------------------------------------------------------------------- */
 
+size_t slot_job_output_room(const struct slot_job *job, const struct capture *from, size_t n)
+{
+    uint64_t limit = job->limits.of[LIMIT_OUTPUT];
+    uint64_t room = limit - MIN(limit, (uint64_t)job->output_bytes);
+    if (from == &job->out)
+        room += job->free_output;
+    return (size_t)MIN((uint64_t)n, room);
+}
+
 bool slot_job_count_output(struct slot_job *job, const struct capture *from, size_t n)
 {
     size_t is_free = from == &job->out ? MIN(n, job->free_output) : 0;
@@ -298,7 +316,8 @@ uint64_t slot_job_check_after_ms(const struct slot_job *job, uint64_t now_ns)
 /* Whether the job, whose deadline has passed, may go on for a while. */
 static bool has_respite(struct slot_job *job, int link_fd, uint64_t now_ns)
 {
-    if (job->past_deadline)
+    /* Of a session, other processes than those of the command may have waited. */
+    if (job->past_deadline || slot_job_is_command(job))
         return false;
     if (job->answer_by_ns == 0 && link_send_question(link_fd, job->link_no) == 0)
         job->answer_by_ns = now_ns + SLOT_JOB_ANSWER_MS * NS_PER_MS;

@@ -51,10 +51,11 @@ struct slot_job {
     struct capture out, err;
     int collected; /* memory that the jail writes its files to; -1: none are collected */
     uint64_t collect_max;
-    size_t output_bytes;         /* that count */
-    size_t free_output;          /* bytes of stdout that do not count */
-    bool is_pair;                /* its stdout is the report of a judge */
-    bool is_joined;              /* the end of its program is not that of the job */
+    size_t output_bytes; /* that count */
+    size_t free_output;  /* bytes of stdout that do not count */
+    bool is_pair;        /* its stdout is the report of a judge */
+    bool is_joined;      /* the end of its program is not that of the job */
+    enum launch_act act;
     int program_pidfd;           /* -1: the program has not started */
     struct event *program_event; /* its exit is watched; NULL: not watched, or known already */
     uint64_t deadline_ns;        /* of the program */
@@ -71,9 +72,17 @@ struct slot_job {
         .err = CAPTURE_NULL, .collected = -1, .program_pidfd = -1              \
     }
 
+/* Whether it is a command of a session: what it leaves, stays. */
+static inline bool slot_job_is_command(const struct slot_job *job)
+{
+    return job->act != LAUNCH_JOB;
+}
+
 /* Reads the pipes of a job that is sent, and says where its cgroup goes; all borrowed. */
 struct slot_job_host {
     struct event_base *base;
+    struct job_cgroup *kept; /* of the session, for its commands */
+    capture_tell on_data;    /* of commands */
     capture_callback on_output;
     void *userdata;
     const struct cgroup_tree *cgroups; /* NULL: jobs of this jail have no cgroup */
@@ -127,6 +136,9 @@ void slot_job_fail(struct slot_job *job, const struct link_notice *notice);
 /* Counts N bytes of output that came from one of the job's captures. Returns whether the job is
  * within its limit. */
 bool slot_job_count_output(struct slot_job *job, const struct capture *from, size_t n);
+
+/* How many of N bytes that came from one of the job's captures are within its limit. */
+size_t slot_job_output_room(const struct slot_job *job, const struct capture *from, size_t n);
 
 /* Milliseconds until a limit of time may be reached, and slot_job_check_time() is due: the
  * deadline, the jail's answer, or the CPU time of the tree. Never 0. */

@@ -3,6 +3,8 @@
  * interpreter. */
 #include "slot.h"
 
+#include <string.h>
+
 bool slot_shape_fits(const struct slot *slot, const struct slot_job *job)
 {
     return slot_jail_is_of(&slot->jail, job->confinement, &job->wish);
@@ -26,4 +28,19 @@ void slot_renew(struct slot *slot)
 {
     if (slot_is_idle(slot) && slot->jail.confinement != slot->config->confinement)
         slot_jail_replace(&slot->jail);
+}
+
+void slot_note_spawned(struct slot *slot, int r)
+{
+    const char *reason = confinement_take_reason(slot->jail.confinement);
+    if (reason)
+        log_slot(slot->config->log, LOG_WARNING, LOG_MESSAGE_ZYGOTE_LOST, slot->index, 0,
+                 "the zygote, of which jails with an interpreter are copies, is lost: %s", reason);
+    if (r == 0) {
+        slot->config->tally->jails_started++;
+        return;
+    }
+    slot->config->tally->jails_lost++;
+    log_slot(slot->config->log, LOG_ERR, LOG_MESSAGE_JAIL_NOT_STARTED, slot->index, 0,
+             "cannot start a jail: %s", strerror(-r));
 }

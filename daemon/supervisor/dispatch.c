@@ -130,8 +130,9 @@ static void refuse(struct supervisor *supervisor, struct job *job, enum error_co
 
 /* --- launches ------------------------------------------------------------------------------ */
 
-/* Has SLOT run PLAN: the first step of JOB with slot_run(), others with slot_continue(). */
-static int launch(struct slot *slot, struct job *job, struct kind_plan *plan)
+/* Has SLOT run PLAN: the first step of JOB with slot_run(), others with slot_continue(). A command
+ * runs on the slot of its session, which SLOT is lent to. */
+static int launch(struct pool *pool, struct slot *slot, struct job *job, struct kind_plan *plan)
 {
     struct launch *what = &plan->launch;
     assert(what->argv && job->steps.launched < LAUNCH_STEPS_MAX);
@@ -140,10 +141,15 @@ static int launch(struct slot *slot, struct job *job, struct kind_plan *plan)
     what->step = job->steps.launched;
     what->more = plan->more && what->step + 1 < LAUNCH_STEPS_MAX;
     bool is_first = what->step == 0;
-    int r = is_first ? slot_run(slot, what, job->number, job)
-                     : slot_continue(slot, what, job->number, job);
+    struct slot *turn = slot;
+    if (job->session)
+        slot = job->session->slot;
+    int r = is_first && !job->session ? slot_run(slot, what, job->number, job)
+                                      : slot_continue(slot, what, job->number, job);
     if (r < 0)
         return r;
+    if (job->session)
+        pool_lend(pool, turn, slot);
     job->steps.launched++;
     if (is_first)
         job_enter(job, JOB_ON_SLOT, slot);
@@ -159,19 +165,19 @@ static void describe_launch(int r, struct fault *fault)
 
 /* Has the slot, which runs a step of JOB, get the next one ahead: unless it is not quick enough for
  * that, or the next one depends on how this one ends. */
-static void look_ahead(struct job *job)
+static void look_ahead(struct pool *pool, struct job *job)
 {
     const struct kind_ops *kind = kind_ops_get(job->spec->kind);
     _cleanup_kind_plan_ struct kind_plan plan = KIND_PLAN_NULL;
     if (kind->ahead && slot_takes_step(job->slot, job) &&
         kind->ahead(&plan, job->spec, job->kept, &job->settings->kind_host) > 0)
-        job->steps.ahead_error = launch(job->slot, job, &plan);
+        job->steps.ahead_error = launch(pool, job->slot, job, &plan);
 }
 
 /* Has the slot go on with JOB after a step that ended with RESULT. Returns 1 if it does, 0 if that
  * was the last step; or a negative errno, *ret_code and FAULT. */
-static int go_on(struct job *job, const struct slot_result *result, enum error_code *ret_code,
-                 struct fault *fault)
+static int go_on(struct pool *pool, struct job *job, const struct slot_result *result,
+                 enum error_code *ret_code, struct fault *fault)
 {
     const struct kind_ops *kind = kind_ops_get(job->spec->kind);
     _cleanup_kind_plan_ struct kind_plan plan = KIND_PLAN_NULL;
@@ -182,13 +188,13 @@ static int go_on(struct job *job, const struct slot_result *result, enum error_c
     if (r <= 0)
         return r;
     job_count_step(job, result);
-    r = is_ahead ? job->steps.ahead_error : launch(job->slot, job, &plan);
+    r = is_ahead ? job->steps.ahead_error : launch(pool, job->slot, job, &plan);
     if (r < 0) {
         describe_launch(r, fault);
         *ret_code = ERROR_SANDBOX_FAILED;
         return r;
     }
-    look_ahead(job);
+    look_ahead(pool, job);
     return 1;
 }
 
@@ -198,13 +204,13 @@ static void launch_first(struct supervisor *supervisor, struct slot *slot, struc
                          struct kind_plan *plan)
 {
     struct fault fault = FAULT_NULL;
-    int r = launch(slot, job, plan);
+    int r = launch(&supervisor->pool, slot, job, plan);
     if (r < 0) {
         describe_launch(r, &fault);
         refuse(supervisor, job, ERROR_SANDBOX_FAILED, fault.text);
         return;
     }
-    look_ahead(job);
+    look_ahead(&supervisor->pool, job);
 }
 
 static void on_launch(struct slot *slot, struct queue_entry *entry, void *userdata)
@@ -242,20 +248,23 @@ static void on_started(struct slot *slot, void *owner, uint64_t started_ns, void
     assert(job->place == JOB_ON_SLOT && job->slot == slot);
     if (job->began_ns > 0)
         return; /* with an earlier step */
+    if (job->session && job->conn && conn_is_choked(job->conn))
+        slot_pause_output(slot, true);
     end_wait(userdata, job, started_ns);
     if (job->conn && reply_started(&job->id, job->number, slot_index(slot), &payload) == 0)
         conn_send(job->conn, &payload);
 }
 
 /* Answers JOB, whose step ended with RESULT, or has its slot go on with it: returns 1 then. */
-static int answer_or_go_on(struct job *job, const struct slot_result *result, struct answer *ret)
+static int answer_or_go_on(struct pool *pool, struct job *job, const struct slot_result *result,
+                           struct answer *ret)
 {
     struct fault fault = FAULT_NULL;
     enum error_code code = ERROR_INTERNAL;
     int r = answer_from_interruption(job, result, ret);
     if (r <= 0)
         return r;
-    r = result->more ? go_on(job, result, &code, &fault) : 0;
+    r = result->more ? go_on(pool, job, result, &code, &fault) : 0;
     if (r > 0)
         return r;
     return r < 0 ? answer_error(job, code, fault.text, ret)
@@ -283,7 +292,7 @@ static void on_done(struct slot *slot, void *owner, const struct slot_result *re
     if (!job->steps.is_settled) {
         if (job->began_ns == 0)
             end_wait(supervisor, job, result->started_ns ? result->started_ns : result->ended_ns);
-        int r = answer_or_go_on(job, result, &answer);
+        int r = answer_or_go_on(&supervisor->pool, job, result, &answer);
         if (r > 0)
             return;
         settle(supervisor, job, r, &answer, result->err);
@@ -294,6 +303,22 @@ static void on_done(struct slot *slot, void *owner, const struct slot_result *re
     }
     if (is_off_slot(job))
         finish(supervisor, job);
+}
+
+static void on_output(struct slot *slot, void *owner, bool is_stderr, const char *data, size_t n,
+                      void *userdata)
+{
+    struct job *job = owner;
+    _cleanup_bytes_ struct bytes payload = BYTES_NULL;
+    (void)slot;
+    (void)userdata;
+    if (!job->conn)
+        return;
+    if (reply_output(&job->id, job->number, is_stderr ? "stderr" : "stdout", data, n, &payload) ==
+        0)
+        conn_send(job->conn, &payload);
+    else
+        conn_close(job->conn); /* its client must not take what it has for all */
 }
 
 static void on_turn_due(void *userdata)
@@ -307,6 +332,7 @@ const struct pool_ops dispatch_pool_ops = {
     .moved = on_moved,
     .started = on_started,
     .done = on_done,
+    .output = on_output,
     .idle = on_turn_due,
     .stopped = on_turn_due,
 };

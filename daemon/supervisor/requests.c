@@ -2,6 +2,7 @@
 #include "requests.h"
 #include "dispatch.h"
 #include "reload.h"
+#include "sessions.h"
 
 #include "daemon/base/clock.h"
 #include "daemon/kinds/kind.h"
@@ -42,10 +43,15 @@ static int settle(const struct job_spec *spec, const struct settings *settings, 
     return kind->settle ? kind->settle(spec, &settings->kind_host, fault) : 1;
 }
 
+/* SESSION: whose command it is; NULL: it is none. */
 static void admit(struct supervisor *supervisor, struct conn *conn, struct request *request,
-                  size_t size, struct settings *settings)
+                  size_t size, struct settings *settings, struct session *session)
 {
     const struct job_client client = {conn, conn->number, conn->peer};
+    if (session) {
+        settings = session->settings;
+        session_settle(session, request->job);
+    }
     struct job *job = job_new(request, size, settings, supervisor->last_job_no + 1, &client);
     if (!job || job_set_add(&conn->jobs, job) < 0) {
         conn_send_error(conn, job ? &job->id : &request->id, 0, ERROR_INTERNAL, "out of memory");
@@ -53,6 +59,11 @@ static void admit(struct supervisor *supervisor, struct conn *conn, struct reque
         return;
     }
     supervisor->last_job_no++;
+    if (session) {
+        job->session = session;
+        job->entry.wants_idle = true;
+        session_begin(session, job);
+    }
     stats_count_submitted(&supervisor->stats, job->spec->kind);
     if (is_run(job->spec)) {
         queue_push(&supervisor->queue, &conn->lane, &job->entry);
@@ -87,21 +98,35 @@ static bool find_tests(struct conn *conn, const struct request *request)
     return true;
 }
 
+/* Whether the daemon stops and takes no such job. Sessions may go on until the grace period is
+ * over, as jobs that run may; what would have to wait for the queue may not. */
+static bool refuses_job(const struct supervisor *supervisor, const struct conn *conn,
+                        const struct job_spec *spec, size_t size)
+{
+    bool goes_on = spec->kind == JOB_SESSION && supervisor->phase < PHASE_KILLING &&
+                   queue_has_room(&supervisor->queue, &conn->lane, size) == QUEUE_ROOM;
+    return state_refuses_jobs(supervisor) && !goes_on;
+}
+
 static void handle_submit(struct supervisor *supervisor, struct conn *conn, struct request *request,
                           size_t size, struct settings *settings)
 {
     /* The decoded job may be longer than the client's text of it. */
     size = MAX(size, job_spec_size(request->job));
     struct fault fault = FAULT_NULL;
-    int settled = state_refuses_jobs(supervisor) ? 1 : settle(request->job, settings, &fault);
-    if (state_refuses_jobs(supervisor)) {
+    struct session *session = NULL;
+    bool refuses = refuses_job(supervisor, conn, request->job, size);
+    int settled = refuses ? 1 : settle(request->job, settings, &fault);
+    if (refuses) {
         stats_count_submitted(&supervisor->stats, request->job->kind);
         stats_count_error(&supervisor->stats, request->job->kind, ERROR_DRAINING, clock_now_ns());
         conn_send_error(conn, &request->id, 0, ERROR_DRAINING, "the daemon takes no new jobs");
     } else if (job_set_find(&conn->jobs, &request->id)) {
         conn_send_error(conn, &request->id, 0, ERROR_BAD_REQUEST,
                         "id: already in use by an unfinished job of this connection");
-    } else if (!find_tests(conn, request)) {
+    } else if (!find_tests(conn, request) ||
+               (request->job->kind == JOB_SESSION &&
+                !(session = sessions_find(supervisor, conn, &request->id, request->job)))) {
         return;
     } else if (settled < 0) {
         stats_count_submitted(&supervisor->stats, request->job->kind);
@@ -112,7 +137,7 @@ static void handle_submit(struct supervisor *supervisor, struct conn *conn, stru
                 queue_has_room(&supervisor->queue, &conn->lane, size) != QUEUE_ROOM)) {
         conn_park(conn, request, size, settings);
     } else {
-        admit(supervisor, conn, request, size, settings);
+        admit(supervisor, conn, request, size, settings, session);
     }
 }
 
@@ -145,17 +170,26 @@ void requests_resume(struct supervisor *supervisor)
     }
 }
 
+/* The oldest queued job of CONN, but for commands of sessions if it SPARES them. */
+static struct job *first_queued(const struct conn *conn, bool spares_sessions)
+{
+    struct job *job;
+    TAILQ_FOREACH(job, &conn->jobs.list, of_conn)
+    if (job->place == JOB_QUEUED && job->entry.lane && !(spares_sessions && job->session))
+        return job;
+    return NULL;
+}
+
 void requests_refuse_queued(struct supervisor *supervisor, enum error_code code,
                             const char *message)
 {
     struct conn *conn;
     TAILQ_FOREACH(conn, &supervisor->conns, of_supervisor)
     {
-        struct queue_entry *entry;
-        while ((entry = queue_lane_first(&conn->lane))) {
-            queue_remove(&supervisor->queue, entry);
-            dispatch_answer_error(supervisor, container_of(entry, struct job, entry), code,
-                                  message);
+        struct job *job;
+        while ((job = first_queued(conn, code == ERROR_DRAINING))) {
+            queue_remove(&supervisor->queue, &job->entry);
+            dispatch_answer_error(supervisor, job, code, message);
         }
     }
     requests_resume(supervisor);
@@ -346,6 +380,12 @@ static void on_request(struct conn *conn, struct request *request, size_t size,
     case REQUEST_PUT:
         handle_put(supervisor, conn, request, settings);
         break;
+    case REQUEST_SESSION_OPEN:
+        sessions_open(supervisor, conn, request);
+        break;
+    case REQUEST_SESSION_CLOSE:
+        sessions_close(supervisor, conn, request);
+        break;
     case REQUEST_STATUS:
         send_view(supervisor, conn, status_reply);
         break;
@@ -383,6 +423,7 @@ static void on_gone(struct conn *conn, void *userdata)
             job_free(job);
         }
     }
+    sessions_orphan(supervisor, conn);
     put_set_deinit(&conn->puts);
     event_active(supervisor->turn, 0, 0);
 }
@@ -392,6 +433,7 @@ static void on_choked(struct conn *conn, bool choked, void *userdata)
     struct supervisor *supervisor = userdata;
     assert(queue_lane_is_held(&conn->lane) != choked);
     queue_hold(&supervisor->queue, &conn->lane, choked);
+    sessions_pause(supervisor, conn, choked);
     /* A held lane makes room for others; a released one has jobs to dispatch. */
     event_active(supervisor->turn, 0, 0);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/* Serves what clients request: submit, cancel, status, metrics, ping, drain, reload. Admits jobs,
- * and parks connections whose next job the queue has no room for. */
+/* Serves what clients request: submit, cancel, put, status, metrics, ping, drain, reload. Admits
+ * jobs, and parks connections whose next job the queue has no room for. */
 
 #include "state.h"
 
@@ -20,6 +20,6 @@ void requests_relieve(struct supervisor *supervisor);
 void requests_resume(struct supervisor *supervisor);
 
 /* Answers every queued job with an error. A parked job goes the same way, by the queue or at once.
- */
+ * A drain spares the commands of sessions, which have the grace period. */
 void requests_refuse_queued(struct supervisor *supervisor, enum error_code code,
                             const char *message);

@@ -142,6 +142,7 @@ struct status_view state_view(const struct supervisor *supervisor)
         .queue = &supervisor->queue,
         .conns = &supervisor->conns,
         .stats = &supervisor->stats,
+        .sessions = supervisor->session_count,
         .settings = supervisor->settings,
         .log = &supervisor->log,
     };

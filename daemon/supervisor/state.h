@@ -7,6 +7,7 @@
 
 #include "conf/config.h"
 #include "daemon/cgroup/cgroup.h"
+#include "daemon/jobs/session.h"
 #include "daemon/jobs/settings.h"
 #include "daemon/log/log.h"
 #include "daemon/net/conn.h"
@@ -52,7 +53,9 @@ struct supervisor {
 
     struct conn_list conns; /* every connection that is not freed yet */
     size_t conn_count;
-    uint64_t last_conn_no, last_job_no;
+    struct session_list sessions; /* that are not freed yet */
+    unsigned session_count;
+    uint64_t last_conn_no, last_job_no, last_session_no;
     size_t put_bytes;       /* of the tests that connections have put */
     uint64_t started_ns;    /* CLOCK_MONOTONIC */
     uint64_t started_at_ns; /* since the epoch */

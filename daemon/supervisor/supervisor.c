@@ -5,6 +5,7 @@
 #include "notify.h"
 #include "reload.h"
 #include "requests.h"
+#include "sessions.h"
 
 #include "daemon/base/clock.h"
 #include "daemon/base/events.h"
@@ -37,7 +38,8 @@ static void say_bye(struct supervisor *supervisor)
 
 static void stop_when_idle(struct supervisor *supervisor)
 {
-    if (supervisor->phase < PHASE_STOPPING && pool_busy(&supervisor->pool) == 0) {
+    if (supervisor->phase < PHASE_STOPPING && pool_busy(&supervisor->pool) == 0 &&
+        supervisor->session_count == 0) {
         assert(queue_count(&supervisor->queue) == 0);
         state_enter(supervisor, PHASE_STOPPING);
         (void)event_del(supervisor->grace);
@@ -69,6 +71,7 @@ static void kill_jobs(struct supervisor *supervisor)
     if (supervisor->phase == PHASE_DRAINING)
         state_enter(supervisor, PHASE_KILLING);
     pool_cancel_all(&supervisor->pool, mark_draining);
+    sessions_drain(supervisor);
 }
 
 /* Refuses new clients and jobs, answers queued jobs with `draining`, and gives running ones the
@@ -84,8 +87,9 @@ static void begin_drain(struct supervisor *supervisor)
     supervisor->grace_ends_ns = clock_now_ns() + ms * NS_PER_MS;
     service_stopping(&supervisor->service);
     log_event(&supervisor->log, LOG_INFO, LOG_MESSAGE_DRAINING,
-              "draining: %u jobs run, %zu are queued", pool_busy(&supervisor->pool),
-              queue_count(&supervisor->queue));
+              "draining: %u jobs run, %zu are queued, %u sessions are open",
+              pool_busy(&supervisor->pool), queue_count(&supervisor->queue),
+              supervisor->session_count);
     close_listeners(supervisor);
     requests_refuse_queued(supervisor, ERROR_DRAINING,
                            "the daemon stops before the job was started");
@@ -115,6 +119,7 @@ static void on_turn(evutil_socket_t fd, short what, void *userdata)
     struct supervisor *supervisor = userdata;
     (void)fd;
     (void)what;
+    sessions_settle(supervisor);
     pool_reap(&supervisor->pool);
     requests_relieve(supervisor);
     do
@@ -392,6 +397,7 @@ int supervisor_init(struct supervisor *supervisor, struct config *config,
         .started_at_ns = clock_epoch_ns(),
     };
     TAILQ_INIT(&supervisor->conns);
+    TAILQ_INIT(&supervisor->sessions);
     queue_init(&supervisor->queue, 0, 0, 0);
     log_init(&supervisor->log, state_log_level(config), config->log_format);
 
@@ -440,11 +446,21 @@ static void free_conns(struct supervisor *supervisor)
     }
 }
 
+static void free_sessions(struct supervisor *supervisor)
+{
+    struct session *session;
+    while ((session = TAILQ_FIRST(&supervisor->sessions))) {
+        TAILQ_REMOVE(&supervisor->sessions, session, link);
+        session_free(session);
+    }
+}
+
 void supervisor_deinit(struct supervisor *supervisor)
 {
     close_listeners(supervisor);
     scrape_deinit(&supervisor->scrape);
     free_conns(supervisor);
+    free_sessions(supervisor);
     pool_deinit(&supervisor->pool);
     service_deinit(&supervisor->service);
     receive_budget_deinit(&supervisor->conn_env.budget);

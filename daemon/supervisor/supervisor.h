@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 /* The room: the event loop and everything on it. supervisor.c sets up, stops and tears down;
- * state.h has what the other files share; requests.c serves clients and admits jobs; dispatch.c
- * takes a job from its launch to its answer; reload.c replaces the configuration; notify.c tells
- * the service manager how the daemon is doing, and service.c speaks the manager's protocols.
+ * state.h has what the other files share; requests.c serves clients and admits jobs; sessions.c
+ * opens and ends sessions; dispatch.c takes a job from its launch to its answer; reload.c replaces
+ * the configuration; notify.c tells the service manager how the daemon is doing, and service.c
+ * speaks the manager's protocols.
  *
  * May include every other room of the daemon; daemon/main.c alone includes it. Within the room
  * supervisor.c includes all files, and no other file includes supervisor.h.
@@ -32,7 +33,8 @@
  *
  * Invariants: state_enter() alone changes the phase. A connection is in the list from
  * state_add_conn() to state_remove_conn(), and `conn_count` is the length of that list. Nothing is
- * freed inside its own callback. No job is queued once the daemon is DRAINING. */
+ * freed inside its own callback. No job but the commands of sessions is queued once
+ * the daemon is DRAINING, and none once it is KILLING. */
 
 #include "state.h"
 

@@ -99,6 +99,8 @@ static void check_split_job(const struct link_job *job, char *strings)
     CHECK(check_list(lists.collect, strings, job->strings_length) == job->collect_count);
     CHECK(check_list(lists.candidate_envp, strings, job->strings_length) == job->candidate_envc);
     CHECK((lists.bench != NULL) == (job->has_bench == 1) && job->has_bench <= 1);
+    CHECK((lists.cwd != NULL) == (job->has_cwd == 1) && job->has_cwd <= 1);
+    CHECK(job->act < LINK_ACTS);
 }
 
 static void check_job(const struct wire *wire, char *strings)

@@ -21,8 +21,13 @@
 static struct request_policy make_policy(void)
 {
     static const char *const names[] = {"LANG", "SEED"};
-    struct request_policy policy = {
-        .env_names = names, .env_name_count = ARRAY_SIZE(names), .allow_network = true};
+    struct request_policy policy = {.env_names = names,
+                                    .env_name_count = ARRAY_SIZE(names),
+                                    .allow_network = true,
+                                    .lease_ms = 3600000,
+                                    .lease_ceiling_ms = 86400000,
+                                    .idle_ms = 600000,
+                                    .idle_ceiling_ms = 3600000};
     for (enum job_kind_id id = 0; id < JOB_KIND_COUNT; id++) {
         const struct job_kind *kind = job_kind_get(id);
         policy.defaults[id] = kind->defaults;
@@ -30,6 +35,7 @@ static struct request_policy make_policy(void)
         if (kind->wall_clock_ceiling > 0)
             policy.ceilings[id].of[LIMIT_WALL_CLOCK] = kind->wall_clock_ceiling;
     }
+    policy.ceilings[JOB_SESSION].of[LIMIT_OUTPUT] = 10 * LIMIT_MIB;
     return policy;
 }
 
@@ -88,6 +94,9 @@ static json_t *print_limits(const struct job_spec *spec)
     }
     if (spec->kind == JOB_SANDBOX)
         set(limits, "allow_network", json_boolean(spec->network));
+    for (enum limit limit = 0; spec->kind == JOB_SESSION && limit < LIMIT_COUNT; limit++)
+        if (!(spec->session.limits_given & 1u << limit))
+            (void)json_object_del(limits, limit_key(limit));
     return limits;
 }
 
@@ -118,6 +127,18 @@ static json_t *print_file(const struct sandbox_file *file)
     return object;
 }
 
+static json_t *print_env(char *const *entries)
+{
+    json_t *env = json_object();
+    for (char *const *entry = entries; entry && *entry; entry++) {
+        const char *is = strchr(*entry, '=');
+        _cleanup_free_ char *name = is ? strndup(*entry, (size_t)(is - *entry)) : NULL;
+        CHECK(name);
+        set(env, name, json_string(is + 1));
+    }
+    return env;
+}
+
 static void print_sandbox(const struct sandbox_spec *sandbox, json_t *job)
 {
     static const char *const runners[] = {[SANDBOX_SHELL] = "shell", [SANDBOX_PYTHON] = "python"};
@@ -128,21 +149,49 @@ static void print_sandbox(const struct sandbox_spec *sandbox, json_t *job)
             string_of(&sandbox->text));
     if (sandbox->program != SANDBOX_ARGV)
         set(job, "runner", json_string(runners[sandbox->runner]));
-    json_t *files = json_object(), *env = json_object();
+    json_t *files = json_object();
     for (size_t i = 0; i < sandbox->file_count; i++)
         set(files, sandbox->files[i].name, print_file(&sandbox->files[i]));
     CHECK(json_object_size(files) == sandbox->file_count);
     set(job, "files", files);
     set(job, "stdin", base64_of(&sandbox->input));
-    for (char *const *entry = sandbox->env; entry && *entry; entry++) {
-        const char *is = strchr(*entry, '=');
-        _cleanup_free_ char *name = is ? strndup(*entry, (size_t)(is - *entry)) : NULL;
-        CHECK(name);
-        set(env, name, json_string(is + 1));
-    }
-    set(job, "env", env);
+    set(job, "env", print_env(sandbox->env));
     if (sandbox->readable)
         set(job, "readable", strings_of(sandbox->readable));
+}
+
+static void print_command(const struct session_spec *session, json_t *job)
+{
+    static const char *const paths[] = {[SESSION_WRITE] = "write", [SESSION_READ] = "read"};
+    set(job, "session", json_integer((json_int_t)session->number));
+    CHECK((session->argv != NULL) == (session->act == SESSION_EXEC));
+    CHECK((session->path != NULL) == (session->act != SESSION_EXEC));
+    CHECK(session->input.data && !session->common_env && session->mode <= 0777);
+    if (session->act != SESSION_EXEC)
+        set(job, paths[session->act], json_string(session->path));
+    if (session->act == SESSION_WRITE) {
+        set(job, "content", base64_of(&session->input));
+        set(job, "mode", json_integer(session->mode));
+        set(job, "append", json_boolean(session->append));
+    } else if (session->act == SESSION_EXEC) {
+        set(job, "argv", strings_of(session->argv));
+        set(job, "stdin", base64_of(&session->input));
+        set(job, "env", print_env(session->env));
+        set_text_if(job, "cwd", session->cwd);
+    }
+}
+
+static void print_wish(const struct session_wish *wish, json_t *message)
+{
+    json_t *limits = json_object();
+    for (enum limit limit = 0; limit < LIMIT_COUNT; limit++)
+        set(limits, limit_key(limit),
+            limit_is_time(limit) ? json_real((double)wish->limits.of[limit] / 1000)
+                                 : json_integer((json_int_t)wish->limits.of[limit]));
+    set(message, "limits", limits);
+    set(message, "env", print_env(wish->env));
+    set(message, "lease", json_real((double)wish->lease_ms / 1000));
+    set(message, "idle", json_real((double)wish->idle_ms / 1000));
 }
 
 static void print_code_exec(const struct code_exec_spec *code_exec, json_t *job)
@@ -273,9 +322,16 @@ static const bool is_printed[JOB_KIND_COUNT] = {
 static json_t *print_request(const struct request *request)
 {
     static const char *const types[] = {
-        [REQUEST_SUBMIT] = "submit",   [REQUEST_CANCEL] = "cancel", [REQUEST_STATUS] = "status",
-        [REQUEST_METRICS] = "metrics", [REQUEST_PING] = "ping",     [REQUEST_DRAIN] = "drain",
-        [REQUEST_RELOAD] = "reload",   [REQUEST_PUT] = "put",
+        [REQUEST_SUBMIT] = "submit",
+        [REQUEST_CANCEL] = "cancel",
+        [REQUEST_STATUS] = "status",
+        [REQUEST_METRICS] = "metrics",
+        [REQUEST_PING] = "ping",
+        [REQUEST_DRAIN] = "drain",
+        [REQUEST_RELOAD] = "reload",
+        [REQUEST_PUT] = "put",
+        [REQUEST_SESSION_OPEN] = "session_open",
+        [REQUEST_SESSION_CLOSE] = "session_close",
     };
     json_t *message = json_object();
     set(message, "type", json_string(types[request->type]));
@@ -286,6 +342,10 @@ static json_t *print_request(const struct request *request)
     CHECK((request->tests != NULL) == (request->type == REQUEST_PUT));
     if (request->tests)
         print_put(request->tests, message);
+    if (request->type == REQUEST_SESSION_OPEN)
+        print_wish(&request->wish, message);
+    if (request->type == REQUEST_SESSION_CLOSE)
+        set(message, "session", json_integer((json_int_t)request->session));
     if (!request->job)
         return message;
 
@@ -302,6 +362,8 @@ static json_t *print_request(const struct request *request)
         print_code_exec(&spec->code_exec, job);
     else if (spec->kind == JOB_PROGRAM)
         print_program(&spec->program, job);
+    else
+        print_command(&spec->session, job);
     CHECK(job_spec_size(spec) < REQUEST_OVERHEAD_MAX);
     set(message, "job", job);
     return message;

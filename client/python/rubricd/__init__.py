@@ -8,13 +8,15 @@ and the same without async. The adapters for other projects are modules of their
 
 from . import jobs
 from ._client import Grader, connect
+from ._session import Command, Session, SyncSession
 from ._shared import configure
 from ._sync import SyncGrader
 from ._version import __version__
-from .errors import InvalidJob, JobError, NoDaemon, ProtocolError, RubricdError
+from .errors import InvalidJob, JobError, NoDaemon, ProtocolError, RubricdError, SessionClosed
 from .results import Result
 
 __all__ = [
+    "Command",
     "Grader",
     "InvalidJob",
     "JobError",
@@ -22,7 +24,10 @@ __all__ = [
     "ProtocolError",
     "Result",
     "RubricdError",
+    "Session",
+    "SessionClosed",
     "SyncGrader",
+    "SyncSession",
     "__version__",
     "configure",
     "connect",

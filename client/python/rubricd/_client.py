@@ -17,7 +17,7 @@ from typing import (
 
 from typing import TYPE_CHECKING, Literal
 
-from . import _embedded, _feed, jobs as make
+from . import _embedded, _feed, _session, jobs as make
 from ._engine import Answer, Engine, Entry
 from .errors import JobError, NoDaemon
 from .results import Result
@@ -36,6 +36,7 @@ class Grader:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._sessions = _session.Sessions(engine)
 
     @property
     def hello(self) -> Mapping[str, Any]:
@@ -131,6 +132,22 @@ class Grader:
                 yield answer
         finally:
             await answers.aclose()  # type: ignore[attr-defined]
+
+    def session(
+        self,
+        *,
+        limits: Optional[Mapping[str, Any]] = None,
+        env: Optional[Mapping[str, str]] = None,
+        lease: Optional[float] = None,
+        idle: Optional[float] = None,
+        wait: Optional[float] = 0,
+    ) -> _session.Opening:
+        """Opens a session: `async with grader.session() as session`, or `await grader.session()`. If as
+        many are open as may be, waits for WAIT seconds, or as long as it takes (None), and raises
+        JobError then."""
+        given = {"limits": limits, "env": env, "lease": lease, "idle": idle}
+        fields = {name: value for name, value in given.items() if value is not None}
+        return _session.Opening(self._sessions, fields, wait)
 
     async def close(self) -> None:
         """Ends the connection. The daemon kills the jobs that are not answered."""

@@ -6,12 +6,14 @@ import asyncio
 import atexit
 import os
 import threading
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Union
+from typing import Any, Coroutine, Dict, Iterable, List, Mapping, Optional, TypeVar, Union
 
 from ._client import connect
 from ._sync import SyncGrader
 from .errors import JobError
 from .results import Result
+
+T = TypeVar("T")
 
 _lock = threading.Lock()
 _options: Dict[str, Any] = {}
@@ -60,6 +62,13 @@ async def ask(job: Mapping[str, Any]) -> Result:
     loop = asyncio.get_running_loop()
     shared = await loop.run_in_executor(None, grader)
     return await asyncio.wrap_future(shared.submit_later(job))
+
+
+async def begin(work: "Coroutine[Any, Any, T]") -> T:
+    """Does WORK in the connection's event loop, from any other one."""
+    loop = asyncio.get_running_loop()
+    shared = await loop.run_in_executor(None, grader)
+    return await asyncio.wrap_future(shared.begin(work))
 
 
 def ask_all(jobs: Iterable[Mapping[str, Any]]) -> List[Union[Result, JobError]]:

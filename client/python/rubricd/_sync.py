@@ -21,7 +21,7 @@ from typing import (
     overload,
 )
 
-from . import _feed, jobs as make
+from . import _feed, _session, jobs as make
 from ._client import Errors, Grader, connect
 from ._engine import Answer
 from .errors import JobError, NoDaemon
@@ -54,6 +54,10 @@ class SyncGrader:
             work.close()
             raise NoDaemon("the grader is closed")
         return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def wait(self, work: "Coroutine[Any, Any, T]") -> T:
+        """Does WORK in the thread; returns or raises what it does."""
+        return self._wait(self.begin(work))
 
     def _wait(self, future: "Future[T]") -> T:
         try:
@@ -117,6 +121,14 @@ class SyncGrader:
     ) -> Result:
         """As Grader.run()."""
         return self.submit(make.run(argv, files=files, collect=collect, **options))
+
+    def session(self, **options: Any) -> _session.SyncSession:
+        """Opens a session; OPTIONS are those of Grader.session(). `with` closes it."""
+        return _session.SyncSession(self, self.wait(self.open_session(**options)))
+
+    async def open_session(self, **options: Any) -> _session.Session:
+        """For the thread: opens a session whose methods run there."""
+        return await self._grader.session(**options)
 
     @overload
     def stream(self, jobs: Iterable[Mapping[str, Any]]) -> Iterator[Result]: ...

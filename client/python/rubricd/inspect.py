@@ -1,16 +1,29 @@
 # SPDX-License-Identifier: MIT
-"""Scorers for Inspect (inspect_ai): a rubric, or assertions about Python, grades each sample. Inspect finds
-them by the package's entry point, as rubricd/rubric and rubricd/code. A sample whose job has no verdict
-raises JobError, which Inspect counts as an error of the sample and not as a score."""
+"""Scorers and a sandbox for Inspect (inspect_ai), which finds them by the package's entry point.
 
-from typing import Any, Dict, Optional, Sequence, Union
+Scorers: a rubric, or assertions about Python, grades each sample, as rubricd/rubric and rubricd/code. A
+sample whose job has no verdict raises JobError, which Inspect counts as an error of the sample and not as
+a score. Sandbox: `Task(..., sandbox="rubricd")` gives each sample a session (see RubricdSandbox)."""
+
+import errno
+import json
+import warnings
+from pathlib import Path
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 from . import _shared, jobs
+from ._session import Command, Session
 from .results import Result
 
 try:
     from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
     from inspect_ai.solver import TaskState
+    from inspect_ai.util import (
+        ExecResult,
+        OutputLimitExceededError,
+        SandboxEnvironment,
+        sandboxenv,
+    )
 except ImportError as error:
     raise ImportError(f"rubricd.inspect needs Inspect: pip install inspect-ai ({error})") from error
 
@@ -65,3 +78,114 @@ def code(
         return _score(await _shared.ask(job), answer)
 
     return score
+
+
+# --- the sandbox ---------------------------------------------------------------------------------
+
+READ_MAX = "100 MiB"
+
+
+def _options_of(config: Any) -> Dict[str, Any]:
+    """The options of Grader.session() that CONFIG, of a sample, has: a JSON file, or a model."""
+    if config is None:
+        return {}
+    text = Path(config).read_text() if isinstance(config, str) else None
+    given: Dict[str, Any] = json.loads(text) if text is not None else dict(config)
+    known = ("limits", "env", "lease", "idle")
+    for name in given:
+        if name not in known:
+            raise ValueError(f"sandbox config: unknown option {name}; there are {', '.join(known)}")
+    return given
+
+
+@sandboxenv(name="rubricd")
+class RubricdSandbox(SandboxEnvironment):  # type: ignore[misc]
+    """A session of rubricd: `sandbox="rubricd"`, or `sandbox=("rubricd", "limits.json")` with a JSON file of
+    the options of Grader.session(). There is one user and no network. Commands of a sample run one after
+    another. A sample waits until a session is free: [session] max in rubricd.conf says how many there
+    are."""
+
+    def __init__(self, session: Session, ceilings: Mapping[str, Any]) -> None:
+        super().__init__()
+        self._session = session
+        self._ceilings = ceilings
+
+    @classmethod
+    def config_files(cls) -> List[str]:
+        return []
+
+    @classmethod
+    async def sample_init(
+        cls, task_name: str, config: Any, metadata: Dict[str, str]
+    ) -> "Dict[str, SandboxEnvironment]":
+        options = _options_of(config)
+
+        async def open_session() -> "RubricdSandbox":
+            grader = _shared.grader()
+            session = await grader.open_session(wait=None, **options)
+            return cls(session, grader.hello["limits"]["ceilings"]["session"])
+
+        return {"default": await _shared.begin(open_session())}
+
+    @classmethod
+    async def sample_cleanup(
+        cls,
+        task_name: str,
+        config: Any,
+        environments: "Dict[str, SandboxEnvironment]",
+        interrupted: bool,
+    ) -> None:
+        for environment in environments.values():
+            if isinstance(environment, RubricdSandbox):
+                await _shared.begin(environment._session.close())
+
+    async def exec(
+        self,
+        cmd: List[str],
+        input: Union[str, bytes, None] = None,
+        cwd: Optional[str] = None,
+        env: Optional[Dict[str, str]] = None,
+        user: Optional[str] = None,
+        timeout: Optional[int] = None,
+        timeout_retry: bool = True,
+        concurrency: bool = True,
+    ) -> "ExecResult[str]":
+        if user is not None:
+            warnings.warn("rubricd runs all commands of a session as one user", UserWarning)
+        longest = float(self._ceilings["wall_clock"])
+        work = self._session.exec(
+            list(cmd),
+            input=input,
+            cwd=cwd,
+            env=env,
+            timeout=longest if timeout is None else min(float(timeout), longest),
+        )
+        command = await _shared.begin(work)
+        _raise_limits(command)
+        if command.errno in ("EACCES", "EPERM"):
+            raise PermissionError(f"{cmd[0]}: permission denied")
+        code = command.exit_code if command.exit_code is not None else 128 + (command.signal or 0)
+        error = command.stderr.decode()
+        if command.errno:
+            error += f"{cmd[0]}: {command.errno}\n"
+        return ExecResult(command.success, code, command.stdout.decode(), error)
+
+    async def write_file(self, file: str, contents: Union[str, bytes]) -> None:
+        await _shared.begin(self._session.write(file, contents))
+
+    async def read_file(self, file: str, text: bool = True) -> Union[str, bytes]:
+        try:
+            data = await _shared.begin(self._session.read(file))
+        except OSError as error:
+            if error.errno == errno.EFBIG:
+                raise OutputLimitExceededError(READ_MAX, None) from error
+            raise
+        return data.decode() if text else data
+
+
+def _raise_limits(command: Command) -> None:
+    if command.limit_exceeded == "wall_clock":
+        raise TimeoutError("the command exceeded its time")
+    if command.limit_exceeded == "output":
+        text = (command.stdout or command.stderr).decode(errors="replace")
+        raise OutputLimitExceededError("10 MiB", text)

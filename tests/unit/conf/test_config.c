@@ -538,9 +538,10 @@ static void test_keys_that_do_not_go_together(void **state)
          "main.conf:2: [code_exec] disk_bytes: 2G is more than [ceilings] disk_bytes, which is 1G "
          "by default"},
         /* The wall clocks of rubrics and of code have ceilings of their own. */
-        {"[ceilings]\nwall_clock=119s\n", "main.conf:2: [ceilings] wall_clock: 119s is less than "
-                                          "[sandbox] wall_clock, which is 2min "
-                                          "by default"},
+        {"[session]\nwall_clock=1s\n[ceilings]\nwall_clock=119s\n",
+         "main.conf:4: [ceilings] wall_clock: 119s is less than [sandbox] wall_clock, which is "
+         "2min "
+         "by default"},
         {"[rubric]\nbench_root=/srvx\nallowed_roots=/srv /opt\n",
          "main.conf:3: [rubric] allowed_roots: bench_root /srvx lies under none of allowed_roots"},
         {"[rubric]\nallowed_roots=\nbench_root=/a\n",
@@ -552,13 +553,29 @@ static void test_keys_that_do_not_go_together(void **state)
     /* Equal is allowed, and a root itself lies under it. */
     assert_loads(f, "[queue]\njobs=256\nbytes=16M\n[protocol]\nreceive_bytes=16M\n"
                     "[rubric]\nbench_root=/srv\nallowed_roots=/srv\n");
-    assert_loads(f, "[sandbox]\nwall_clock=100s\n[ceilings]\nwall_clock=100s\n");
+    assert_loads(f, "[sandbox]\nwall_clock=100s\n[session]\nwall_clock=100s\n"
+                    "[ceilings]\nwall_clock=100s\n");
     /* A ceiling that is too low for every kind is a mistake with each. */
     assert_int_equal(load_text(f, "[ceilings]\nmax_processes=8\n"), -EINVAL);
     assert_problem(f, 0,
                    "main.conf:2: [ceilings] max_processes: 8 is less than [rubric] max_processes, "
                    "which is 64 by default");
     assert_int_equal(f->problems.count, JOB_KIND_COUNT);
+    /* What a session writes has a ceiling of its own. */
+    assert_mistake(
+        f, "[session]\noutput_bytes=11M\n",
+        "main.conf:2: [session] output_bytes: 11M is more than [session] output_ceiling, "
+        "which is 10M by default");
+    assert_mistake(
+        f, "[session]\nlease_ceiling=10min\n",
+        "main.conf:2: [session] lease_ceiling: 10min is less than [session] lease, which is "
+        "1h by default");
+    assert_mistake(
+        f, "[session]\nidle=2h\n",
+        "main.conf:2: [session] idle: 2h is more than [session] idle_ceiling, which is 1h by "
+        "default");
+    assert_loads(f,
+                 "[ceilings]\noutput_bytes=256K\n[session]\noutput_bytes=1G\noutput_ceiling=1G\n");
     /* One mistake is not reported as two. */
     assert_mistake(
         f, "[protocol]\nmax_frame=1G\nreceive_bytes=1G\n[queue]\nbytes=-1\n",

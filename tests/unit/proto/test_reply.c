@@ -99,6 +99,51 @@ static void test_started(void **state)
                      "'job_no':9223372036854775807,'slot':1023}");
 }
 
+static const struct limits limits_of_a_session = {{
+    [LIMIT_WALL_CLOCK] = 1500,
+    [LIMIT_CPU] = 1000,
+    [LIMIT_MEMORY] = 3,
+    [LIMIT_OPEN_FILES] = 4,
+    [LIMIT_PROCESSES] = 5,
+    [LIMIT_OUTPUT] = 6,
+    [LIMIT_DISK] = 7,
+}};
+
+static void test_sessions(void **state)
+{
+    struct bytes payload = BYTES_NULL;
+    const struct reply_session opened = {
+        .id = ID("a"),
+        .number = 2,
+        .lease_ms = 60000,
+        .idle_ms = 500,
+        .limits = &limits_of_a_session,
+        .isolation = ID("{}"),
+    };
+    (void)state;
+    assert_int_equal(reply_session_opened(&opened, &payload), 0);
+    expect(&payload, "{'type':'session_opened','id':'a','session':2,'lease':60,'idle':0.5,"
+                     "'limits':{'wall_clock':1.5,'cpu':1,'memory_bytes':3,'max_open_files':4,"
+                     "'max_processes':5,'output_bytes':6,'disk_bytes':7},'isolation':{}}");
+    struct reply_session closed = {
+        .id = ID("a"), .number = 2, .reason = "closed", .commands = 3, .age_ms = 4};
+    assert_int_equal(reply_session_closed(&closed, &payload), 0);
+    expect(&payload, "{'type':'session_closed','id':'a','session':2,'reason':'closed',"
+                     "'commands':3,'age_ms':4}");
+    closed.id = NULL; /* nobody has asked */
+    assert_int_equal(reply_session_closed(&closed, &payload), 0);
+    expect(&payload, "{'type':'session_closed','session':2,'reason':'closed','commands':3,"
+                     "'age_ms':4}");
+}
+
+static void test_output(void **state)
+{
+    struct bytes payload = BYTES_NULL;
+    (void)state;
+    assert_int_equal(reply_output(ID("a"), 5, "stderr", "\0\xFF\n", 3, &payload), 0);
+    expect(&payload, "{'type':'output','id':'a','job_no':5,'stream':'stderr','base64':'AP8K'}");
+}
+
 static void test_hello(void **state)
 {
     json_t *limits = json_pack("{s:i,s:i}", "max_frame", 16777216, "slots", 2);
@@ -143,6 +188,9 @@ static void test_error_codes(void **state)
         {ERROR_MODULE_NOT_FOUND, "module_not_found", false},
         {ERROR_LANGUAGE_NOT_FOUND, "language_not_found", false},
         {ERROR_TESTS_NOT_FOUND, "tests_not_found", true},
+        {ERROR_SESSION_ENDED, "session_ended", false},
+        {ERROR_SESSION_BUSY, "session_busy", true},
+        {ERROR_TOO_MANY_SESSIONS, "too_many_sessions", true},
         {ERROR_SANDBOX_FAILED, "sandbox_failed", true},
         {ERROR_STARVED, "starved", true},
         {ERROR_INTERNAL, "internal", true},
@@ -667,13 +715,21 @@ static int step_reloaded(const struct parts *parts, struct bytes *ret)
     return reply_reloaded(&reloaded, ret);
 }
 
+static int step_session(const struct parts *parts, struct bytes *ret)
+{
+    const struct reply_session opened = {
+        .id = ID("a"), .number = 2, .limits = &limits_of_a_session, .isolation = ID("{}")};
+    (void)parts;
+    return reply_session_opened(&opened, ret);
+}
+
 /* If the 1st, 2nd, 3rd, ... allocation fails, the result is -ENOMEM or the whole message, never a
  * part of it. */
 static void test_without_memory(void **state)
 {
     static int (*const steps[])(const struct parts *, struct bytes *) = {
-        step_result, step_code_exec, step_started, step_error,
-        step_hello,  step_pong,      step_bye,     step_reloaded,
+        step_result, step_code_exec, step_started,  step_error,   step_hello,
+        step_pong,   step_bye,       step_reloaded, step_session,
     };
     struct parts parts;
     (void)state;
@@ -725,6 +781,8 @@ int main(void)
         cmocka_unit_test(test_bye),
         cmocka_unit_test(test_reloaded),
         cmocka_unit_test(test_started),
+        cmocka_unit_test(test_sessions),
+        cmocka_unit_test(test_output),
         cmocka_unit_test(test_hello),
         cmocka_unit_test(test_error_codes),
         cmocka_unit_test(test_error_with_and_without),

@@ -184,6 +184,51 @@ static void test_little_output_costs_little(void **state)
     assert_true(f->capture.capacity >= 101 && f->capture.capacity <= 4096);
 }
 
+/* What comes is told in order, also what is not kept. */
+static void on_told(struct capture *capture, const char *data, size_t n, void *userdata)
+{
+    const struct fixture *f = userdata;
+    assert_ptr_equal(capture, &f->capture);
+    assert_true(n > 0);
+    for (size_t i = 0; i < n; i++) /* before it is counted */
+        assert_int_equal(data[i], byte_at(f->counted + i));
+}
+
+static void test_bytes_are_told_as_they_come(void **state)
+{
+    struct fixture *f = *state;
+    open_capture(f, 10);
+    f->capture.tell = on_told;
+    write_all(f, 200000, 4093, true);
+    finish(f);
+    assert_int_equal(f->counted, 200000);
+    expect_kept(f, 10);
+}
+
+/* While it is paused nothing is read, so that the pipe fills up; then it goes on. */
+static void test_a_pause(void **state)
+{
+    static const char data[4096];
+    struct fixture *f = *state;
+    open_unwatched(f, 10);
+    capture_pause(&f->capture, true); /* before it is watched */
+    assert_int_equal(capture_watch(&f->capture), 0);
+    while (write(f->write_fd, data, sizeof(data)) > 0)
+        continue;
+    assert_int_equal(errno, EAGAIN);
+    assert_int_equal(event_base_loop(f->base, EVLOOP_NONBLOCK), 1); /* there is no event */
+    assert_int_equal(f->reads, 0);
+    capture_pause(&f->capture, false);
+    capture_pause(&f->capture, false); /* once more does nothing */
+    assert_int_equal(event_base_loop(f->base, EVLOOP_ONCE), 0);
+    assert_true(f->counted > 0);
+    capture_pause(&f->capture, true);
+    assert_int_equal(event_base_loop(f->base, EVLOOP_NONBLOCK), 1);
+    size_t before = f->counted;
+    assert_int_equal(capture_read_rest(&f->capture), 0); /* what is there when its writer is gone */
+    assert_true(f->counted > before);
+}
+
 /* Does not allocate more than the bound. */
 static void test_capacity_is_bounded(void **state)
 {
@@ -469,6 +514,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bytes_are_counted_and_kept_up_to_the_bound),
+        ON_PIPE(test_bytes_are_told_as_they_come),
+        ON_PIPE(test_a_pause),
         ON_PIPE(test_little_output_costs_little),
         ON_PIPE(test_capacity_is_bounded),
         ON_PIPE(test_output_is_read_as_it_comes),

@@ -11,8 +11,9 @@
 
 struct item {
     struct queue_entry entry;
-    struct slot *slot; /* NULL: not launched, or done */
-    bool is_cancelled; /* as pool_cancel_all() told */
+    struct slot *slot;    /* NULL: not launched, or done */
+    bool is_cancelled;    /* as pool_cancel_all() told */
+    struct slot *session; /* whose command it is; NULL: none */
     enum slot_kill killed;
 };
 
@@ -37,8 +38,14 @@ static void on_launch(struct slot *slot, struct queue_entry *entry, void *userda
     struct launch launch = {.argv = argv, .input = &no_input, .confinement = &f->confinement};
     for (size_t limit = 0; limit < LIMIT_COUNT; limit++)
         launch.limits.of[limit] = 30000;
-    item->slot = slot;
-    assert_int_equal(slot_run(slot, &launch, ++f->launched, item), 0);
+    item->slot = item->session ? item->session : slot;
+    if (!item->session) {
+        assert_int_equal(slot_run(slot, &launch, ++f->launched, item), 0);
+        return;
+    }
+    launch.act = LAUNCH_EXEC;
+    assert_int_equal(slot_continue(item->session, &launch, ++f->launched, item), 0);
+    pool_lend(&f->pool, slot, item->session);
 }
 
 static void on_moved(struct slot *slot, void *owner, void *userdata)
@@ -69,6 +76,18 @@ static void on_done(struct slot *slot, void *owner, const struct slot_result *re
     f->done++;
 }
 
+static void on_output(struct slot *slot, void *owner, bool is_stderr, const char *data, size_t n,
+                      void *userdata)
+{
+    (void)slot;
+    (void)owner;
+    (void)is_stderr;
+    (void)data;
+    (void)n;
+    (void)userdata;
+    fail_msg("a fake jail's program writes nothing");
+}
+
 static void on_idle(void *userdata)
 {
     struct fixture *f = userdata;
@@ -87,6 +106,7 @@ static const struct pool_ops ops = {
     .moved = on_moved,
     .started = on_started,
     .done = on_done,
+    .output = on_output,
     .idle = on_idle,
     .stopped = on_stopped,
 };
@@ -243,6 +263,147 @@ static void test_an_idle_surplus_slot_is_not_shown(void **state)
     finish(f);
 }
 
+/* --- sessions ------------------------------------------------------------------------------ */
+
+static struct slot *open_session(struct fixture *f)
+{
+    struct slot *slot = NULL;
+    assert_int_equal(pool_open_session(&f->pool, &f->other, &slot), 0);
+    return slot;
+}
+
+/* A command takes the turn of a slot: no job runs beside it where there is one slot. */
+static void test_a_command_borrows_a_slot(void **state)
+{
+    struct fixture *f = start(SLOW, 1);
+    struct slot_view view;
+    unsigned at = 0, retiring;
+    (void)state;
+    struct slot *session = open_session(f);
+    assert_int_equal(pool_size(&f->pool), 1); /* it does not count */
+    assert_int_equal(count_shown(f, &retiring), 1);
+    f->items[0].session = session;
+    f->items[0].entry.wants_idle = true;
+    push(f, 2); /* it waits for its jail, and its turn goes on meanwhile */
+    assert_int_equal(pool_dispatched(&f->pool), 1);
+    RUN_UNTIL(f, f->started == 1);
+    assert_ptr_equal(f->items[0].slot, session);
+    assert_int_equal(pool_busy(&f->pool), 1);
+    assert_true(pool_look(&f->pool, &at, &view));
+    assert_int_equal(view.index, 0);
+    assert_int_equal(view.activity, SLOT_WORKS);
+    assert_ptr_equal(view.owner, &f->items[0]);
+    assert_int_equal(view.jail_pid, slot_jail_pid(session));
+    assert_false(pool_can_dispatch(&f->pool));
+
+    slot_cancel(session, &f->items[0]);
+    RUN_UNTIL(f, f->started == 2); /* the job has the slot */
+    assert_int_equal(f->done, 1);
+    assert_ptr_not_equal(f->items[1].slot, session);
+    slot_cancel(f->items[1].slot, &f->items[1]);
+    RUN_UNTIL(f, f->done == 2);
+    assert_false(slot_is_stopped(session)); /* the session goes on */
+    pool_close_session(&f->pool, session);
+    pool_close_session(&f->pool, session); /* once more does nothing */
+    RUN_UNTIL(f, f->stopped == 1);
+    pool_reap(&f->pool);
+    assert_int_equal(f->pool.slot_count, 1);
+    finish(f);
+}
+
+/* A slot that retires while it is lent goes when the command is over, or stays if it is called
+ * back. */
+static void test_a_lent_slot_retires(void **state)
+{
+    struct fixture *f = start(SLOW, 2);
+    unsigned retiring;
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        f->items[i].session = open_session(f);
+        f->items[i].entry.wants_idle = true;
+    }
+    push(f, 2);
+    RUN_UNTIL(f, f->started == 2);
+    assert_int_equal(pool_resize(&f->pool, 1), 0);
+    assert_int_equal(pool_retiring(&f->pool), 1);
+    assert_int_equal(pool_resize(&f->pool, 2), 0);
+    assert_int_equal(pool_retiring(&f->pool), 0);
+    assert_int_equal(pool_resize(&f->pool, 1), 0);
+    for (unsigned i = 0; i < 2; i++)
+        slot_cancel(f->items[i].slot, &f->items[i]);
+    RUN_UNTIL(f, f->done == 2 && f->stopped == 1);
+    pool_reap(&f->pool);
+    assert_int_equal(count_shown(f, &retiring), 1);
+    assert_int_equal(retiring, 0);
+    assert_int_equal(f->pool.slot_count, 3);
+    finish(f);
+}
+
+/* A command does not go ahead on a quick slot, where it would run beside the job. */
+static void test_a_command_waits_for_an_idle_slot(void **state)
+{
+    struct fixture *f = start(QUICK, 1);
+    (void)state;
+    struct slot *session = open_session(f);
+    push(f, 1); /* so that the slot is known to be quick */
+    RUN_UNTIL(f, f->done == 1 && all_idle(f));
+    f->items[1].session = session;
+    f->items[1].entry.wants_idle = true;
+    queue_push(&f->queue, &f->lane, &f->items[2].entry);
+    queue_push(&f->queue, &f->lane, &f->items[1].entry);
+    queue_push(&f->queue, &f->lane, &f->items[3].entry);
+    assert_true(pool_dispatch(&f->pool));
+    assert_ptr_equal(queue_peek(&f->queue), &f->items[1].entry);
+    assert_false(pool_dispatch(&f->pool)); /* nor does the job behind it */
+    RUN_UNTIL(f, f->done == 4);
+    finish(f);
+}
+
+/* Its jail is of the confinement that it was opened under; a reload does not replace it. */
+static void test_a_reload_leaves_sessions_alone(void **state)
+{
+    struct fixture *f = start(QUICK, 1);
+    (void)state;
+    struct slot *session = open_session(f);
+    RUN_UNTIL(f, slot_is_idle(session));
+    pid_t jail = slot_jail_pid(session);
+    assert_ptr_equal(session->jail.confinement, &f->other);
+    pool_set_confinement(&f->pool, &f->other);
+    RUN_UNTIL(f, all_idle(f));
+    pool_set_confinement(&f->pool, &f->confinement);
+    RUN_UNTIL(f, all_idle(f));
+    assert_int_equal(slot_jail_pid(session), jail);
+    finish(f);
+}
+
+static void test_a_lost_jail_is_noted(void **state)
+{
+    struct fixture *f = start(QUICK, 1);
+    (void)state;
+    struct slot *session = open_session(f);
+    RUN_UNTIL(f, slot_is_idle(session));
+    assert_false(slot_has_lost_jail(session));
+    assert_int_equal(kill(slot_jail_pid(session), SIGKILL), 0);
+    RUN_UNTIL(f, slot_has_lost_jail(session));
+    assert_false(pool_has_no_jail(&f->pool)); /* the other slot has one */
+    finish(f);
+}
+
+static void lend_a_busy_one(struct fixture *f)
+{
+    pool_lend(&f->pool, f->items[0].slot, f->items[0].slot);
+}
+
+static void test_no_busy_slot_is_lent(void **state)
+{
+    struct fixture *f = start(SLOW, 1);
+    (void)state;
+    push(f, 1);
+    RUN_UNTIL(f, f->started == 1);
+    assert_caught(lend_a_busy_one(f));
+    finish(f);
+}
+
 static void mark(void *owner)
 {
     struct item *item = owner;
@@ -372,11 +533,11 @@ static void test_a_pool_that_cannot_be_made(void **state)
     finish(f); /* it counts references */
 }
 
-/* Active, Retiring, retired (G), Closing: each with those that may follow. */
+/* Active, Retiring, retired (G), Closing, of a Session: each with those that may follow. */
 static void test_the_arrows_between_memberships(void **state)
 {
-    static const char letters[] = "ARGC";
-    static const char *const next[] = {"RC", "AG", "", ""};
+    static const char letters[] = "ARGCS";
+    static const char *const next[] = {"RC", "AG", "", "", "C"};
     (void)state;
     for (unsigned from = 0; from < strlen(letters); from++)
         for (unsigned to = 0; to < strlen(letters); to++)
@@ -407,6 +568,12 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_one_entry_is_launched_at_a_time),
         cmocka_unit_test(test_a_retiring_slot_ends_its_job),
         cmocka_unit_test(test_an_idle_surplus_slot_is_not_shown),
+        cmocka_unit_test(test_a_command_borrows_a_slot),
+        cmocka_unit_test(test_a_lent_slot_retires),
+        cmocka_unit_test(test_a_command_waits_for_an_idle_slot),
+        cmocka_unit_test(test_a_reload_leaves_sessions_alone),
+        cmocka_unit_test(test_a_lost_jail_is_noted),
+        cmocka_unit_test(test_no_busy_slot_is_lent),
         cmocka_unit_test(test_all_jobs_are_cancelled),
         cmocka_unit_test(test_idle_jails_are_replaced),
         cmocka_unit_test(test_no_jail_can_be_started),
