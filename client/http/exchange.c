@@ -231,6 +231,9 @@ static bool add_headers(const struct exchange *exchange, struct MHD_Response *re
     if (exchange->retry_after)
         ok = ok && MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, RETRY_AFTER_S) ==
                        MHD_YES;
+    if (exchange->closes)
+        ok =
+            ok && MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close") == MHD_YES;
     if (exchange->status == MHD_HTTP_UNAUTHORIZED)
         ok = ok && MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
                                            "Bearer realm=\"rubricd\"") == MHD_YES;

@@ -64,6 +64,7 @@ struct exchange {
     const char *content_type;
     const char *allow;
     bool retry_after;
+    bool closes; /* nobody knows where the next request begins */
     struct evbuffer *out;
 
     /* Of the handler: called when `out` has room again, and when the exchange ends, also early. */
