@@ -2,12 +2,14 @@
 """Clients that do not read, connect by the thousand, disconnect, half-close, or send large frames: none
 of them delays another client, and no message is lost."""
 
+import contextlib
 import json
 import os
 import re
 import resource
 import select
 import shutil
+import signal
 import socket
 import struct
 import subprocess
@@ -102,6 +104,27 @@ def test_ten_thousand_replies_that_nobody_reads(daemon):
         assert [m["id"] for m in messages] == ids
         assert {m["type"] for m in messages} == {"result"}
         deaf.ping()
+
+
+def test_small_requests_by_the_thousand_hold_nobody_up(daemon):
+    """Each is small, and its answer large: the daemon turns to the others before it has answered all of them. The
+    daemon's CPU time tells how long it has not done so, however busy the host is."""
+    status = struct.pack(">I", 17) + b'{"type":"status"}'
+    with daemon.connect() as victim, contextlib.ExitStack() as stack:
+        flood = []
+        for _ in range(40):
+            flood.append(stack.enter_context(daemon.connect()).sock)
+            flood[-1].setblocking(False)
+        os.kill(daemon.process.pid, signal.SIGSTOP)
+        for sock in flood:
+            with contextlib.suppress(BlockingIOError):
+                sock.send(status * 4000)
+        victim.send({"type": "ping"})
+        before = cpu_seconds(daemon.process.pid)
+        os.kill(daemon.process.pid, signal.SIGCONT)
+        assert victim.recv() == {"type": "pong"}
+        took = cpu_seconds(daemon.process.pid) - before
+        assert took < 0.4 * (4 if SANITIZED else 1), took
 
 
 def test_a_client_that_submits_without_reading(start_daemon, bench, shell):
