@@ -17,6 +17,7 @@ struct user {
     size_t connections;
     struct queue_user queue;
     size_t received; /* bytes of his shares of the receive budget */
+    size_t put;      /* bytes of the tests that his connections have put */
     LIST_ENTRY(user) link;
 };
 

@@ -170,6 +170,7 @@ static void handle_put(struct supervisor *supervisor, struct conn *conn, struct 
         .per_client = settings->config.program_put_bytes_per_client,
         .total = settings->config.program_put_bytes,
         .used = &supervisor->put_bytes,
+        .of_user = &conn->user->put,
     };
     enum error_code code = ERROR_INTERNAL;
     struct fault fault = FAULT_NULL;

@@ -127,6 +127,34 @@ def test_small_requests_by_the_thousand_hold_nobody_up(daemon):
         assert took < 0.4 * (4 if SANITIZED else 1), took
 
 
+def resident(daemon):
+    """Returns the resident bytes of the daemon."""
+    status = Path(f"/proc/{daemon.process.pid}/status").read_text(encoding="utf-8")
+    return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) << 10
+
+
+def test_what_many_leave_unread_is_bounded(daemon):
+    """Each may leave 4 MiB, but not all of them: the more of them there are, the sooner they are paused."""
+    status = struct.pack(">I", 17) + b'{"type":"status"}'
+    with daemon.connect() as other, contextlib.ExitStack() as stack:
+        flood = [stack.enter_context(daemon.connect()) for _ in range(60)]
+        before = resident(daemon)
+        for client in flood:
+            client.sock.setblocking(False)
+
+        def all_are_paused():
+            for client in flood:
+                with contextlib.suppress(BlockingIOError):
+                    client.sock.send(status * 2000)
+            return paused(other) == len(flood)
+
+        wait_until(all_are_paused, "all of them are paused")
+        unsent = sum(c["unsent_bytes"] for c in other.status()["clients"])
+        assert 32 * MIB < unsent < 68 * MIB, unsent
+        assert SANITIZED or resident(daemon) - before < 200 * MIB
+        assert other.run(SUT)["type"] == "result"
+
+
 def test_a_client_that_submits_without_reading(start_daemon, bench, shell):
     """It submits more real jobs than the queue holds. Others are served meanwhile; all are answered."""
     daemon = start_daemon(*shell, "protocol.reply_high_water=64K")
