@@ -22,6 +22,9 @@
 #define EXCHANGE_BODY_STEP ((size_t)1 << 20)
 #define EXCHANGE_REPLY_STEP ((size_t)64 << 10)
 
+/* Bodies of so many bytes need no room: connections bound how many there are. */
+#define EXCHANGE_BODY_FREE ((size_t)64 << 10)
+
 struct exchange;
 
 struct conn {
