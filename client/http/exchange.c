@@ -81,9 +81,15 @@ static void end_work(struct exchange *exchange)
     exchange->work = NULL;
 }
 
+/* The bytes of a body of ROOM for which there must be room. */
+static uint64_t charge(size_t room)
+{
+    return room > EXCHANGE_BODY_FREE ? room : 0;
+}
+
 static void drop_body(struct exchange *exchange)
 {
-    exchange->gateway->bodies -= exchange->body_room;
+    (void)gateway_take_room(exchange->gateway, exchange->share, charge(exchange->body_room), 0);
     free(exchange->body);
     exchange->body = NULL;
     exchange->body_length = exchange->body_room = 0;
@@ -102,27 +108,36 @@ struct exchange *exchange_free(struct exchange *exchange)
     return NULL;
 }
 
+/* Sees to it that there is room for WANTED bytes. False: there is none. */
+static bool make_room(struct exchange *exchange, size_t wanted)
+{
+    size_t room = MAX(wanted, 2 * exchange->body_room);
+    if (wanted <= EXCHANGE_BODY_FREE)
+        room = MIN(room, EXCHANGE_BODY_FREE);
+    room = MIN(room, exchange->body_max);
+    uint64_t before = charge(exchange->body_room), now = charge(room);
+    if (!gateway_take_room(exchange->gateway, exchange->share, before, now))
+        return false;
+    char *body = realloc(exchange->body, room);
+    if (!body) {
+        (void)gateway_take_room(exchange->gateway, exchange->share, now, before);
+        return false;
+    }
+    exchange->body = body;
+    exchange->body_room = room;
+    return true;
+}
+
 unsigned exchange_take_body(struct exchange *exchange, const char *data, size_t n)
 {
-    struct gateway *gateway = exchange->gateway;
     if (n > exchange->body_max - exchange->body_length) {
         drop_body(exchange);
         return MHD_HTTP_CONTENT_TOO_LARGE;
     }
     size_t wanted = exchange->body_length + n;
-    if (wanted > exchange->body_room) {
-        size_t room = MIN(MAX(wanted, 2 * exchange->body_room), exchange->body_max);
-        size_t more = room - exchange->body_room;
-        char *body = more > gateway->settings->bodies_bytes - gateway->bodies
-                         ? NULL
-                         : realloc(exchange->body, room);
-        if (!body) {
-            drop_body(exchange);
-            return MHD_HTTP_SERVICE_UNAVAILABLE;
-        }
-        exchange->body = body;
-        exchange->body_room = room;
-        gateway->bodies += more;
+    if (wanted > exchange->body_room && !make_room(exchange, wanted)) {
+        drop_body(exchange);
+        return MHD_HTTP_SERVICE_UNAVAILABLE;
     }
     memcpy(exchange->body + exchange->body_length, data, n);
     exchange->body_length = wanted;
@@ -235,6 +250,9 @@ static bool add_headers(const struct exchange *exchange, struct MHD_Response *re
     if (exchange->retry_after)
         ok = ok && MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, RETRY_AFTER_S) ==
                        MHD_YES;
+    if (exchange->closes)
+        ok =
+            ok && MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close") == MHD_YES;
     if (exchange->status == MHD_HTTP_UNAUTHORIZED)
         ok = ok && MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
                                            "Bearer realm=\"rubricd\"") == MHD_YES;

@@ -22,6 +22,9 @@
 #define EXCHANGE_BODY_STEP ((size_t)1 << 20)
 #define EXCHANGE_REPLY_STEP ((size_t)64 << 10)
 
+/* Bodies of so many bytes need no room: connections bound how many there are. */
+#define EXCHANGE_BODY_FREE ((size_t)64 << 10)
+
 struct exchange;
 
 struct conn {
@@ -64,6 +67,7 @@ struct exchange {
     const char *content_type;
     const char *allow;
     bool retry_after;
+    bool closes; /* nobody knows where the next request begins */
     struct evbuffer *out;
 
     /* Of the handler: called when `out` has room again, and when the exchange ends, also early. */

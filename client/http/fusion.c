@@ -2,6 +2,7 @@
 #include "fusion.h"
 
 #include "proto/base64.h"
+#include "proto/utf8.h"
 
 #include <string.h>
 
@@ -152,7 +153,8 @@ static int read_plan(const json_t *request, const struct language_list *language
     plan->language = language_find(languages, strcmp(name, "R") == 0 ? "r" : name);
     if (plan->language)
         return 0;
-    (void)fault_set(fault, "there is no language '%.64s' here", name);
+    (void)fault_set(fault, "there is no language '%.*s' here",
+                    (int)utf8_cut(name, strlen(name), STEPS_NAME_SHOWN), name);
     return -ENOENT;
 }
 

@@ -73,25 +73,49 @@ void gateway_deinit(struct gateway *gateway)
     free(gateway->python);
 }
 
-int gateway_share(struct gateway *gateway, const char *name, struct backend **ret)
+/* Returns the share NAME; NULL for lack of memory. It is valid until the next one is made. */
+static struct share *find_share(struct gateway *gateway, const char *name)
 {
-    for (size_t i = 0; i < gateway->share_count; i++) {
-        if (strcmp(gateway->shares[i].name, name) == 0) {
-            *ret = gateway->shares[i].backend;
-            return 0;
-        }
-    }
-    const struct backend_host host = make_host(gateway);
+    for (size_t i = 0; i < gateway->share_count; i++)
+        if (strcmp(gateway->shares[i].name, name) == 0)
+            return &gateway->shares[i];
     struct share *shares = reallocarray(gateway->shares, gateway->share_count + 1, sizeof(*shares));
     if (!shares)
-        return -ENOMEM;
+        return NULL;
     gateway->shares = shares;
-    int r = backend_new(&host, &shares[gateway->share_count].backend);
-    if (r < 0)
-        return r;
-    shares[gateway->share_count].name = name;
-    *ret = shares[gateway->share_count++].backend;
-    return 0;
+    shares[gateway->share_count] = (struct share){.name = name};
+    return &shares[gateway->share_count++];
+}
+
+int gateway_share(struct gateway *gateway, const char *name, struct backend **ret)
+{
+    const struct backend_host host = make_host(gateway);
+    struct share *share = find_share(gateway, name);
+    int r = share ? 0 : -ENOMEM;
+    if (r == 0 && !share->backend)
+        r = backend_new(&host, &share->backend);
+    if (r == 0)
+        *ret = share->backend;
+    return r;
+}
+
+/* Whether SHARE may have MORE: it leaves enough for others, where there are any. */
+static bool is_fair(const struct gateway *gateway, const struct share *share, uint64_t more)
+{
+    uint64_t most = gateway->settings->bodies_bytes;
+    uint64_t free = most > gateway->bodies ? most - gateway->bodies : 0;
+    return more <= free && (!gateway->wants_token ||
+                            (share->bodies + more) / GATEWAY_BODIES_PER_FREE <= free - more);
+}
+
+bool gateway_take_room(struct gateway *gateway, const char *name, uint64_t before, uint64_t now)
+{
+    struct share *share = find_share(gateway, name);
+    if (!share || (now > before && !is_fair(gateway, share, now - before)))
+        return false;
+    share->bodies = share->bodies - before + now;
+    gateway->bodies = gateway->bodies - before + now;
+    return true;
 }
 
 bool gateway_host(const struct gateway *gateway, struct steps_host *ret)

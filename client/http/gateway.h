@@ -10,8 +10,9 @@
 /* A connection to the daemon for the jobs of one token: the daemon lets the connections of a user
  * take turns, so each token has its turns. */
 struct share {
-    const char *name; /* of the token, borrowed; "" where no tokens are needed */
-    struct backend *backend;
+    const char *name;        /* of the token, borrowed; "" where no tokens are needed */
+    struct backend *backend; /* NULL: it had no jobs yet */
+    uint64_t bodies;         /* what it has of the gateway's */
 };
 
 struct gateway {
@@ -29,7 +30,7 @@ struct gateway {
     json_t *limits; /* of the daemon's last hello; NULL: there was none */
     char *python;
 
-    uint64_t bodies;  /* bytes of bodies that are in memory */
+    uint64_t bodies;  /* bytes of bodies that are in memory, without small ones */
     size_t exchanges; /* requests under way */
 };
 
@@ -42,6 +43,14 @@ void gateway_deinit(struct gateway *gateway);
 
 /* The connection for the jobs of the token NAME. 0 or -ENOMEM. */
 int gateway_share(struct gateway *gateway, const char *name, struct backend **ret);
+
+/* A share may have this many times as much of the memory for bodies as is still free, so that
+ * another always finds some. */
+#define GATEWAY_BODIES_PER_FREE 3
+
+/* Makes the room of a body of the share NAME NOW bytes, which was BEFORE. False: there is not so
+ * much, and nothing changes. Less is always granted. */
+bool gateway_take_room(struct gateway *gateway, const char *name, uint64_t before, uint64_t now);
 
 /* What the daemon's hello told. False if none has come yet. */
 bool gateway_host(const struct gateway *gateway, struct steps_host *ret);

@@ -45,6 +45,23 @@ bool guard_origin_is_local(const char *origin)
     return false;
 }
 
+void guard_count_framing(struct guard_framing *framing, const char *name, const char *value)
+{
+    framing->hosts += strcasecmp(name, "Host") == 0;
+    framing->lengths += strcasecmp(name, "Content-Length") == 0;
+    if (strcasecmp(name, "Transfer-Encoding") == 0) {
+        framing->encodings++;
+        framing->encoding = value ? value : "";
+    }
+}
+
+bool guard_framing_is_clear(const struct guard_framing *framing)
+{
+    if (framing->hosts > 1 || framing->lengths + framing->encodings > 1)
+        return false;
+    return !framing->encoding || strcasecmp(framing->encoding, "chunked") == 0;
+}
+
 const char *guard_bearer(const char *authorization)
 {
     static const char scheme[] = "Bearer ";

@@ -3,6 +3,7 @@
 #include "semver.h"
 
 #include "proto/base64.h"
+#include "proto/utf8.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -80,7 +81,9 @@ static int find_runtime(const json_t *request, const struct language_list *langu
     const json_t *entry = language ? status_of(language, status) : NULL;
     struct semver version = version_of(entry);
     if (!is_available(entry) || !semver_selects(selector, &version))
-        return fault_set(fault, "%.64s-%.64s runtime is unknown", name, selector);
+        return fault_set(fault, "%.*s-%.*s runtime is unknown",
+                         (int)utf8_cut(name, strlen(name), STEPS_NAME_SHOWN), name,
+                         (int)utf8_cut(selector, strlen(selector), STEPS_NAME_SHOWN), selector);
     job->language = language;
     semver_print(&version, job->version);
     return 0;

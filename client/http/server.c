@@ -222,16 +222,37 @@ static void bound_body(struct exchange *exchange)
         fail_body(exchange, MHD_HTTP_CONTENT_TOO_LARGE);
 }
 
+static enum MHD_Result count_framing(void *cls, _unused_ enum MHD_ValueKind kind, const char *name,
+                                     const char *value)
+{
+    guard_count_framing(cls, name, value);
+    return MHD_YES;
+}
+
+/* Refuses a request whose body may end elsewhere for others. False: it is answered. */
+static bool check_framing(struct exchange *exchange)
+{
+    struct guard_framing framing = {.encoding = NULL};
+    (void)MHD_get_connection_values(exchange->conn->mhd, MHD_HEADER_KIND, count_framing, &framing);
+    if (guard_framing_is_clear(&framing))
+        return true;
+    exchange->closes = true;
+    exchange_fail(exchange, MHD_HTTP_BAD_REQUEST, "bad_request",
+                  "expected one Host, and one Content-Length or \"Transfer-Encoding: chunked\"",
+                  false);
+    return false;
+}
+
 /* Judges the header. The answer to a request that is refused waits for the end of the body, so that
  * the client gets it instead of a reset; a client that waits for a word before it sends the body
  * gets it at once. */
 static enum MHD_Result begin(struct exchange *exchange, const char *path, const char *method)
 {
     const char *expect = header(exchange->conn->mhd, MHD_HTTP_HEADER_EXPECT);
-    if (find_route(exchange, path, method) && admit(exchange))
+    if (check_framing(exchange) && find_route(exchange, path, method) && admit(exchange))
         bound_body(exchange);
     conn_deadline(exchange->conn, exchange->gateway->settings->body_time);
-    if (exchange->ready && expect)
+    if (exchange->ready && (expect || exchange->closes))
         return exchange_respond(exchange);
     return MHD_YES;
 }

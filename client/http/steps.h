@@ -7,6 +7,9 @@
 #include "conf/language.h"
 #include "proto/json.h"
 
+/* Bytes of a name out of a request that a message shows. */
+#define STEPS_NAME_SHOWN 64
+
 /* What the daemon's hello tells. */
 struct steps_host {
     const json_t *limits; /* `limits` of the hello */

@@ -13,6 +13,7 @@
 #define ACCESS_NET_BIND_TCP (UINT64_C(1) << 0)        /* version 4 */
 #define ACCESS_NET_CONNECT_TCP (UINT64_C(1) << 1)     /* version 4 */
 #define ACCESS_FS_IOCTL_DEV (UINT64_C(1) << 15)       /* version 5 */
+#define ACCESS_FS_RESOLVE_UNIX (UINT64_C(1) << 16)    /* version 9 */
 #define SCOPE_ABSTRACT_UNIX_SOCKET (UINT64_C(1) << 0) /* version 6 */
 #define SCOPE_SIGNAL (UINT64_C(1) << 1)               /* version 6 */
 
@@ -52,6 +53,8 @@ struct landlock_handled landlock_handled(int version, bool files, bool network)
             handled.files &= ~ACCESS_FS_TRUNCATE;
         if (version >= 5)
             handled.files |= ACCESS_FS_IOCTL_DEV;
+        if (version >= 9)
+            handled.files |= ACCESS_FS_RESOLVE_UNIX;
     }
     if (network && version >= 4)
         handled.tcp = ACCESS_NET_BIND_TCP | ACCESS_NET_CONNECT_TCP;
@@ -78,7 +81,8 @@ static uint64_t rights(enum landlock_access access)
     case LANDLOCK_READ:
         return ACCESS_FILES_READ;
     case LANDLOCK_WRITE:
-        return ACCESS_FILES_READ | ACCESS_FILES_WRITE;
+        /* A socket there may be that of a program joined with this one, in another domain. */
+        return ACCESS_FILES_READ | ACCESS_FILES_WRITE | ACCESS_FS_RESOLVE_UNIX;
     case LANDLOCK_DEVICE:
         return LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE;
     }

@@ -128,7 +128,9 @@ static int start_candidate(const struct twin_parts *parts, const struct link_job
         .enter_cgroup = -1,
         .pass = enclosure->pass,
         .gives_up_pass = enclosure->gives_up_pass,
-        .cgroup_counts = request->cgroup_counts,
+        /* A joined one has fewer than the control group lets both have: the rest is for the
+         * other. */
+        .cgroup_counts = !joined && request->cgroup_counts,
         .account_limit = enclosure_limit_account(enclosure, request),
         .any_address_space = request->candidate_any_address_space == 1,
         .limits = joined ? &request->candidate_limits : &request->limits,

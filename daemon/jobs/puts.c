@@ -17,6 +17,7 @@ static void drop(struct put_set *set, struct put *put)
     TAILQ_REMOVE(&set->list, put, of_set);
     set->count--;
     set->bytes -= put->tests->size;
+    *set->of_user -= put->tests->size;
     program_tests_unref(put->tests);
     free(put);
 }
@@ -56,10 +57,18 @@ struct program_tests *put_set_find(struct put_set *set, const char *digest)
     return put->tests;
 }
 
+/* Whether the user leaves enough for others. */
+static bool is_fair(size_t size, const struct put_bounds *bounds)
+{
+    uint64_t used = *bounds->used + size;
+    return used <= bounds->total &&
+           (*bounds->of_user + size) / PUTS_PER_FREE <= bounds->total - used;
+}
+
 static bool has_room(const struct put_set *set, size_t size, const struct put_bounds *bounds)
 {
     return set->count < PUTS_MAX && set->bytes + size <= bounds->per_client &&
-           *bounds->used + size <= bounds->total;
+           is_fair(size, bounds);
 }
 
 static bool is_in_use(const struct put *put)
@@ -73,7 +82,7 @@ static bool is_in_use(const struct put *put)
 static bool make_room(struct put_set *set, size_t size, const struct put_bounds *bounds)
 {
     struct put_set rest = {.count = 0};
-    size_t used = *bounds->used;
+    size_t used = *bounds->used, of_user = *bounds->of_user;
     struct put_bounds then = *bounds;
     struct put *put, *next;
     TAILQ_FOREACH(put, &set->list, of_set)
@@ -82,7 +91,9 @@ static bool make_room(struct put_set *set, size_t size, const struct put_bounds 
         rest.bytes += is_in_use(put) ? put->tests->size : 0;
     }
     used -= set->bytes - rest.bytes;
+    of_user -= set->bytes - rest.bytes;
     then.used = &used;
+    then.of_user = &of_user;
     if (!has_room(&rest, size, &then))
         return false;
     for (put = TAILQ_FIRST(&set->list); put && !has_room(set, size, bounds); put = next) {
@@ -114,10 +125,12 @@ static int refuse(const struct put_set *set, size_t size, const struct put_bound
                          "tests: no room for %zu bytes among those that this connection's "
                          "unfinished jobs use, of %" PRIu64 " (put_bytes_per_client of [program])",
                          size, bounds->per_client);
+    bool is_users = *bounds->used + size <= bounds->total;
     return fault_set(fault,
-                     "tests: no room for %zu bytes: the clients together have %" PRIu64
-                     " (put_bytes of [program])",
-                     size, bounds->total);
+                     "tests: no room for %zu bytes: the clients%s together have %" PRIu64
+                     " (put_bytes of [program])%s",
+                     size, is_users ? " of this user" : "", bounds->total,
+                     is_users ? ", and the rest is kept for other users" : "");
 }
 
 /* Adds TESTS, which fit; takes the reference. NULL with *ret_code and FAULT. */
@@ -135,6 +148,8 @@ static struct put *insert(struct put_set *set, const char *digest, struct progra
     put->tests = tests;
     tests->charged = bounds->used;
     *bounds->used += tests->size;
+    set->of_user = bounds->of_user;
+    *set->of_user += tests->size;
     set->count++;
     set->bytes += tests->size;
     TAILQ_INSERT_TAIL(&set->list, put, of_set);
@@ -191,6 +206,7 @@ static int append(struct put_set *set, struct put *put, struct program_tests *te
     }
     set->bytes += all->size - before;
     *bounds->used += all->size - before;
+    *set->of_user += all->size - before;
     return 0;
 }
 

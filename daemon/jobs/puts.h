@@ -25,14 +25,21 @@ struct put {
 
 TAILQ_HEAD(put_list, put);
 
+/* A user may have put this many times as much as is still free, so that a lone one gets three
+ * quarters of it, and there is always room for the next user. */
+#define PUTS_PER_FREE 3
+
 struct put_set {
     struct put_list list; /* the least recently used first */
     size_t count, bytes;
+    size_t *of_user; /* as in the bounds; NULL: there was nothing yet */
 };
 
 struct put_bounds {
     uint64_t per_client, total; /* bytes */
     size_t *used; /* bytes of all connections' tests; borrowed until those are freed */
+    size_t
+        *of_user; /* bytes in the sets of this user's connections; borrowed until those are gone */
 };
 
 void put_set_init(struct put_set *set);

@@ -178,7 +178,8 @@ int program_plan_check(struct program_run *run, const struct job_spec *spec,
 }
 
 /* Sets the limits of a pair: those of either program, and of both together. The kernel counts
- * processes for their user, which they share. */
+ * processes for their user, which they share: the interactor may have some when the program has
+ * taken all that it can. */
 static void join_limits(const struct limits *program, struct launch *launch)
 {
     struct limits *both = &launch->limits;
@@ -187,8 +188,9 @@ static void join_limits(const struct limits *program, struct launch *launch)
     for (enum limit limit = 0; limit < LIMIT_COUNT; limit++)
         both->of[limit] += program->of[limit];
     both->of[LIMIT_WALL_CLOCK] = program->of[LIMIT_WALL_CLOCK];
-    launch->joined.own_limits.of[LIMIT_PROCESSES] = both->of[LIMIT_PROCESSES];
     launch->joined.limits.of[LIMIT_PROCESSES] = both->of[LIMIT_PROCESSES];
+    both->of[LIMIT_PROCESSES] += launch->joined.own_limits.of[LIMIT_PROCESSES];
+    launch->joined.own_limits.of[LIMIT_PROCESSES] = both->of[LIMIT_PROCESSES];
 }
 
 int program_plan_interaction(struct program_run *run, const struct job_spec *spec,

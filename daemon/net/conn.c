@@ -91,12 +91,21 @@ static void enter(struct conn *conn, enum conn_state next)
     }
 }
 
+/* Brings env->unsent up to date. Returns how much CONN may leave unsent. */
+static size_t count_unsent(struct conn *conn)
+{
+    size_t unsent = conn->state == CONN_CLOSED ? 0 : conn_unsent(conn);
+    outgoing_count(&conn->env->unsent, &conn->unsent, unsent);
+    return outgoing_mark(conn->high_water, conn->env->unsent - unsent);
+}
+
 /* Neither sends nor receives any more; the event loop calls `closed`. */
 static void end(struct conn *conn)
 {
     if (conn->state == CONN_CLOSED)
         return;
     enter(conn, CONN_CLOSED);
+    (void)count_unsent(conn);
     (void)bufferevent_disable(conn->bev, EV_READ | EV_WRITE);
     (void)event_del(conn->hangup_event);
     event_active(conn->timer, EV_TIMEOUT, 0);
@@ -165,7 +174,7 @@ void conn_send(struct conn *conn, struct bytes *payload)
         return;
     }
     event_active(conn->flush_event, EV_WRITE, 0);
-    if (conn_unsent(conn) > conn->high_water)
+    if (count_unsent(conn) < conn->unsent)
         set_choked(conn, true);
 }
 
@@ -387,15 +396,15 @@ static void on_readable(struct bufferevent *bev, void *userdata)
 }
 
 /* Unsent replies have fallen to half the high-water mark or below. */
-static void on_writable(struct bufferevent *bev, void *userdata)
+static void on_writable(_unused_ struct bufferevent *bev, void *userdata)
 {
     struct conn *conn = userdata;
-    (void)bev;
+    size_t most = count_unsent(conn);
     if (conn->state == CONN_FLUSHING && conn_unsent(conn) == 0)
         linger(conn);
     else if (conn->state == CONN_FLUSHING)
         start_timer(conn->timer, FLUSH_MS); /* the client takes something */
-    else if (conn_is_served(conn))
+    else if (conn_is_served(conn) && conn->unsent <= most / 2)
         set_choked(conn, false);
     conn_job_finished(conn);
 }
@@ -403,11 +412,9 @@ static void on_writable(struct bufferevent *bev, void *userdata)
 /* Runs after the callbacks of all that was ready. Writes the replies that those made without asking
  * epoll first, because the socket nearly always takes them. The bufferevent gets the rest, and
  * finds out why. */
-static void on_flush(evutil_socket_t fd, short what, void *userdata)
+static void on_flush(_unused_ evutil_socket_t fd, _unused_ short what, void *userdata)
 {
     struct conn *conn = userdata;
-    (void)fd;
-    (void)what;
     if (conn->state == CONN_CLOSED)
         return;
     if (evbuffer_get_length(bufferevent_get_output(conn->bev)) == 0)
@@ -433,10 +440,9 @@ static void on_end_of_file(struct conn *conn)
     pump(conn);
 }
 
-static void on_event(struct bufferevent *bev, short what, void *userdata)
+static void on_event(_unused_ struct bufferevent *bev, short what, void *userdata)
 {
     struct conn *conn = userdata;
-    (void)bev;
     if (what & BEV_EVENT_ERROR)
         end(conn);
     else if (what & BEV_EVENT_EOF)
@@ -575,6 +581,7 @@ struct conn *conn_free(struct conn *conn)
     receive_share_give_back(&conn->share);
     drop_parked(conn);
     put_set_deinit(&conn->puts);
+    outgoing_count(&conn->env->unsent, &conn->unsent, 0);
     if (conn_is_served(conn) && conn->is_choked)
         leave_choked(conn);
     conn->hangup_event = consume_event(conn->hangup_event);

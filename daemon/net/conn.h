@@ -65,6 +65,7 @@ struct conn_env {
     uint32_t max_frame;
     uint64_t frame_timeout_ms;
     size_t high_water; /* bytes of unsent replies */
+    size_t unsent;     /* such bytes of all connections */
     /* Of pauses that begin from now on; 0: without a limit. */
     uint64_t reply_timeout_ms;
 
@@ -108,6 +109,7 @@ struct conn {
         *timer; /* frame timeout while open, then end of flushing or lingering, then free */
     struct event *unread_timer; /* runs while it is choked */
 
+    size_t unsent;             /* what it has of env->unsent */
     bool is_parked, is_choked; /* paused; and so it is while its share is waiting */
     struct parked_request parked;
     struct receive_share share; /* of env->budget */

@@ -7,9 +7,14 @@
 
 #include <assert.h>
 
-static bool has_budget(const struct frame_line *line)
+static enum frame_weight weigh(size_t size)
 {
-    return line->spent_ns < FRAME_BUDGET_MS * NS_PER_MS;
+    return size <= LIGHT_FRAME_MAX ? FRAME_LIGHT : FRAME_HEAVY;
+}
+
+static bool has_budget(const struct frame_line *line, enum frame_weight weight)
+{
+    return line->spent_ns[weight] < FRAME_BUDGET_MS * NS_PER_MS;
 }
 
 /* A timer that is due at once goes off in the next turn, behind what is ready by then. */
@@ -20,20 +25,27 @@ static void call_again(const struct frame_line *line)
         event_active(line->timer, EV_TIMEOUT, 0); /* takes no memory */
 }
 
-static void on_timer(evutil_socket_t fd, short what, void *userdata)
+/* Grants frames of one weight their turns. Returns whether others wait for the next turn. */
+static bool grant(struct frame_line *line, enum frame_weight weight)
 {
-    struct frame_line *line = userdata;
     struct frame_turn *turn;
-    (void)fd;
-    (void)what;
-    line->spent_ns = 0;
-    while (has_budget(line) && (turn = TAILQ_FIRST(&line->waiting))) {
+    line->spent_ns[weight] = 0;
+    while (has_budget(line, weight) && (turn = TAILQ_FIRST(&line->waiting[weight]))) {
         frame_turn_leave(turn);
         turn->is_granted = true;
         line->handle(turn);
         turn->is_granted = false;
     }
-    if (!TAILQ_EMPTY(&line->waiting))
+    return !TAILQ_EMPTY(&line->waiting[weight]);
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *userdata)
+{
+    struct frame_line *line = userdata;
+    (void)fd;
+    (void)what;
+    bool light = grant(line, FRAME_LIGHT), heavy = grant(line, FRAME_HEAVY);
+    if (light || heavy)
         call_again(line);
 }
 
@@ -41,7 +53,8 @@ int frame_line_init(struct frame_line *line, struct event_base *base,
                     void (*handle)(struct frame_turn *turn))
 {
     *line = (struct frame_line){.handle = handle};
-    TAILQ_INIT(&line->waiting);
+    for (size_t i = 0; i < FRAME_WEIGHTS; i++)
+        TAILQ_INIT(&line->waiting[i]);
     line->timer = event_new(base, -1, 0, on_timer, line);
     return line->timer ? 0 : -ENOMEM;
 }
@@ -54,28 +67,27 @@ void frame_line_deinit(struct frame_line *line)
 bool frame_turn_take(struct frame_turn *turn, size_t size)
 {
     struct frame_line *line = turn->line;
+    enum frame_weight weight = weigh(size);
     assert(!turn->is_waiting);
     bool is_granted = turn->is_granted;
-    if (size <= LIGHT_FRAME_MAX)
-        return true;
     turn->is_granted = false;
-    if (is_granted || (TAILQ_EMPTY(&line->waiting) && has_budget(line)))
+    if (is_granted || (TAILQ_EMPTY(&line->waiting[weight]) && has_budget(line, weight)))
         return true;
     turn->is_waiting = true;
-    TAILQ_INSERT_TAIL(&line->waiting, turn, of_waiting);
+    turn->weight = weight;
+    TAILQ_INSERT_TAIL(&line->waiting[weight], turn, of_waiting);
     call_again(line);
     return false;
 }
 
 void frame_turn_spend(struct frame_turn *turn, size_t size, uint64_t began_ns)
 {
-    if (size > LIGHT_FRAME_MAX)
-        turn->line->spent_ns += clock_now_ns() - began_ns;
+    turn->line->spent_ns[weigh(size)] += clock_now_ns() - began_ns;
 }
 
 void frame_turn_leave(struct frame_turn *turn)
 {
     if (turn->is_waiting)
-        TAILQ_REMOVE(&turn->line->waiting, turn, of_waiting);
+        TAILQ_REMOVE(&turn->line->waiting[turn->weight], turn, of_waiting);
     turn->is_waiting = false;
 }

@@ -2,12 +2,14 @@
 #pragma once
 /* Shares the loop's time between frames that take long to handle and everything else.
  *
- * What the connections do in one turn of the event loop delays all others. So frames above
- * LIGHT_FRAME_MAX take their time from a budget for the turn, and stand in line for the next turn
- * once it is spent: there whatever else is ready comes first. A single frame may exceed the budget;
- * its own bounds keep that below a tenth of a second (REQUEST_OVERHEAD_MAX).
+ * What the connections do in one turn of the event loop delays all others. So frames take their
+ * time from a budget for the turn, and stand in line for the next turn once it is spent: there
+ * whatever else is ready comes first. A single frame may exceed the budget; its own bounds keep
+ * that below a tenth of a second (REQUEST_OVERHEAD_MAX). Light frames have a budget and a line of
+ * their own, since a ping must not wait behind what takes long: but thousands of them, or of small
+ * requests with large answers, take long as well.
  *
- * Invariants: a frame is in `waiting` exactly while is_waiting; the timer runs while one is. */
+ * Invariants: a frame is in a line exactly while is_waiting; the timer runs while one is. */
 
 #include <event2/event.h>
 #include <stdbool.h>
@@ -15,17 +17,23 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-/* Smaller frames are handled as they come: pings must not wait. */
+/* Larger frames are heavy. */
 #define LIGHT_FRAME_MAX (4u << 10)
-/* Of a turn. */
+/* Of a turn, for each weight. */
 #define FRAME_BUDGET_MS 10
+
+enum frame_weight {
+    FRAME_LIGHT,
+    FRAME_HEAVY,
+    FRAME_WEIGHTS,
+};
 
 TAILQ_HEAD(frame_turns, frame_turn);
 
 struct frame_line {
     struct event *timer;
-    struct frame_turns waiting; /* in the order in which they came */
-    uint64_t spent_ns;          /* since the timer went off */
+    struct frame_turns waiting[FRAME_WEIGHTS]; /* in the order in which they came */
+    uint64_t spent_ns[FRAME_WEIGHTS];          /* since the timer went off */
     void (*handle)(struct frame_turn *turn);
 };
 
@@ -33,7 +41,8 @@ struct frame_line {
 struct frame_turn {
     struct frame_line *line;
     bool is_waiting;
-    bool is_granted; /* it need not wait again */
+    bool is_granted;          /* it need not wait again */
+    enum frame_weight weight; /* while it waits */
     TAILQ_ENTRY(frame_turn) of_waiting;
 };
 

@@ -4,6 +4,7 @@
 #include "proto/frame.h"
 #include "proto/util.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -31,4 +32,18 @@ bool outgoing_is_gone(int fd)
 {
     struct pollfd poll_fd = {.fd = fd};
     return poll(&poll_fd, 1, 0) == 1 && (poll_fd.revents & (POLLHUP | POLLERR)) != 0;
+}
+
+void outgoing_count(size_t *total, size_t *own, size_t now)
+{
+    assert(*total >= *own);
+    *total = *total - *own + now;
+    *own = now;
+}
+
+size_t outgoing_mark(size_t high_water, size_t others)
+{
+    size_t most = MAX(OUTGOING_MAX, high_water * OUTGOING_PER_HIGH_WATER);
+    size_t left = most > others ? most - others : 0;
+    return MIN(high_water, MAX(left / (OUTGOING_PER_HIGH_WATER + 1), OUTGOING_FREE));
 }

@@ -12,3 +12,16 @@ int outgoing_add(struct evbuffer *buffer, struct bytes *payload);
 
 /* Whether the client at the other end of FD takes nothing any more. */
 bool outgoing_is_gone(int fd);
+
+/* Bytes of replies that all connections together may leave unsent, as a multiple of what one may
+ * (its high-water mark), and at least. A few more are never too many for one. */
+#define OUTGOING_PER_HIGH_WATER 4
+#define OUTGOING_MAX ((size_t)64 << 20)
+#define OUTGOING_FREE ((size_t)64 << 10)
+
+/* Counts in *TOTAL that one has NOW bytes unsent, of which *OWN keeps account. */
+void outgoing_count(size_t *total, size_t *own, size_t now);
+
+/* Returns how much one with HIGH_WATER may leave unsent while OTHERS have so much unsent: the less
+ * is left of what all may, the less. */
+size_t outgoing_mark(size_t high_water, size_t others);

@@ -40,7 +40,7 @@ struct user *user_leave(struct user *user)
         return NULL;
     assert(user->connections > 0);
     if (--user->connections == 0) {
-        assert(TAILQ_EMPTY(&user->queue.ring) && user->received == 0);
+        assert(TAILQ_EMPTY(&user->queue.ring) && user->received == 0 && user->put == 0);
         LIST_REMOVE(user, link);
         free(user);
     }

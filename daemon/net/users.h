@@ -18,6 +18,7 @@ struct user {
     size_t connections;
     struct queue_user queue;
     size_t received; /* bytes of the user's shares of the receive budget */
+    size_t put;      /* bytes of the tests that the user's connections have put */
     LIST_ENTRY(user) link;
 };
 

@@ -233,6 +233,7 @@ static void handle_put(struct supervisor *supervisor, struct conn *conn, struct 
         .per_client = settings->config.program_put_bytes_per_client,
         .total = settings->config.program_put_bytes,
         .used = &supervisor->put_bytes,
+        .of_user = &conn->user->put,
     };
     struct reply_stored stored = {
         .id = &request->id,

@@ -26,7 +26,7 @@ CREDENTIAL = "RUBRICD_SECRET"
 LOOK = "echo good; ls -A; find /tmp /dev/shm -name 'plant-*' 2>/dev/null; exit 0"
 GOOD_JOB = {"kind": "sandbox", "argv": ["/bin/sh", "-c", LOOK]}
 # Waits for ever, without a child that could outlive it.
-NEIGHBOUR = 'exec 9</usr/bin/env; flock 9; mkfifo f; exec 8<>f; echo secret > "$1"; read x <&8'
+NEIGHBOUR = 'exec 9</usr/bin/env; flock 9; exec 7</dev/zero; flock 7; mkfifo f; exec 8<>f; echo secret > "$1"; read x <&8'
 # The controller that enforces a limit in a control group. CPU time needs none: every group counts it.
 CONTROLLERS = {"memory": "memory", "processes": "pids"}
 

@@ -50,7 +50,7 @@ def stand_ins(world, scratch):
     (slot / f"{world.token}-secret").write_text("the neighbour's secret\n")
     for path in scratch / "work", slot.parent, slot:
         path.chmod(0o755)
-    locked = ["flock", "--no-fork", "/usr/bin/env"]
+    locked = ["flock", "--no-fork", "/usr/bin/env", "flock", "--no-fork", "/dev/zero"]
     processes = [
         subprocess.Popen([*as_account(), *command, "sleep", "600"], cwd=slot)
         for command in ([], locked)

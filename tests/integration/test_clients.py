@@ -2,12 +2,14 @@
 """Clients that do not read, connect by the thousand, disconnect, half-close, or send large frames: none
 of them delays another client, and no message is lost."""
 
+import contextlib
 import json
 import os
 import re
 import resource
 import select
 import shutil
+import signal
 import socket
 import struct
 import subprocess
@@ -102,6 +104,55 @@ def test_ten_thousand_replies_that_nobody_reads(daemon):
         assert [m["id"] for m in messages] == ids
         assert {m["type"] for m in messages} == {"result"}
         deaf.ping()
+
+
+def test_small_requests_by_the_thousand_hold_nobody_up(daemon):
+    """Each is small, and its answer large: the daemon turns to the others before it has answered all of them. The
+    daemon's CPU time tells how long it has not done so, however busy the host is."""
+    status = struct.pack(">I", 17) + b'{"type":"status"}'
+    with daemon.connect() as victim, contextlib.ExitStack() as stack:
+        flood = []
+        for _ in range(40):
+            flood.append(stack.enter_context(daemon.connect()).sock)
+            flood[-1].setblocking(False)
+        os.kill(daemon.process.pid, signal.SIGSTOP)
+        for sock in flood:
+            with contextlib.suppress(BlockingIOError):
+                sock.send(status * 4000)
+        victim.send({"type": "ping"})
+        before = cpu_seconds(daemon.process.pid)
+        os.kill(daemon.process.pid, signal.SIGCONT)
+        assert victim.recv() == {"type": "pong"}
+        took = cpu_seconds(daemon.process.pid) - before
+        assert took < 0.4 * (4 if SANITIZED else 1), took
+
+
+def resident(daemon):
+    """Returns the resident bytes of the daemon."""
+    status = Path(f"/proc/{daemon.process.pid}/status").read_text(encoding="utf-8")
+    return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) << 10
+
+
+def test_what_many_leave_unread_is_bounded(daemon):
+    """Each may leave 4 MiB, but not all of them: the more of them there are, the sooner they are paused."""
+    status = struct.pack(">I", 17) + b'{"type":"status"}'
+    with daemon.connect() as other, contextlib.ExitStack() as stack:
+        flood = [stack.enter_context(daemon.connect()) for _ in range(60)]
+        before = resident(daemon)
+        for client in flood:
+            client.sock.setblocking(False)
+
+        def all_are_paused():
+            for client in flood:
+                with contextlib.suppress(BlockingIOError):
+                    client.sock.send(status * 2000)
+            return paused(other) == len(flood)
+
+        wait_until(all_are_paused, "all of them are paused")
+        unsent = sum(c["unsent_bytes"] for c in other.status()["clients"])
+        assert 32 * MIB < unsent < 68 * MIB, unsent
+        assert SANITIZED or resident(daemon) - before < 200 * MIB
+        assert other.run(SUT)["type"] == "result"
 
 
 def test_a_client_that_submits_without_reading(start_daemon, bench, shell):

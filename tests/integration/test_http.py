@@ -344,6 +344,28 @@ def test_broken_requests(start, text):
 # --- the process ---------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    "headers",
+    [
+        b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
+        b"Content-Length: 44\r\nContent-Length: 5\r\n",
+        b"Transfer-Encoding: gzip, chunked\r\n",
+        b"Transfer-Encoding: xchunked\r\nContent-Length: 44\r\n",
+        b"Host: evil.example\r\nContent-Length: 44\r\n",
+    ],
+)
+def test_a_body_that_a_proxy_may_see_otherwise(daemon, gateway, headers):
+    """What follows could be another client's request, or a request in another client's name."""
+    head = b"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" + headers
+    with gateway.connect() as sock:
+        sock.sendall(head + b"\r\n" + json.dumps(ECHO).encode() + head_of("GET", "/healthz"))
+        answer = read_to_end(sock)
+    assert answer.startswith(b"HTTP/1.1 400 ") and answer.count(b"HTTP/1.1") == 1, answer
+    assert b"expected one Host, and one Content-Length" in answer and b"Connection: close" in answer, answer
+    with daemon.connect() as client:
+        assert client.status()["counters"]["submitted"] == 0
+
+
 def test_stop_finishes_requests(daemon, gateway):
     with gateway.connect() as sock:
         sock.sendall(post_bytes(json.dumps({"kind": "sandbox", "argv": ["/bin/sleep", "1"]}).encode()))

@@ -66,6 +66,24 @@ def test_bodies_of_100_mib(start):
     wait_until(lambda: gateway.memory() - before < 64 * MIB, "the memory is given back")
 
 
+def hold_bodies(gateway, stack, count, size, headers=""):
+    """Makes COUNT connections that have sent SIZE bytes of a body, and not the last one."""
+    head = head_of("POST", "/v1/jobs", size + 1, "application/x-ndjson").replace(b"\r\n\r\n", b"\r\n")
+    for _ in range(count):
+        sock = stack.enter_context(gateway.connect())
+        sock.sendall(head + headers.encode() + b"\r\n" + b" " * size)
+
+
+def test_bodies_that_are_held_leave_room_for_small_ones(start):
+    gateway = start("bodies_bytes=256K", "body_bytes=256K")
+    with contextlib.ExitStack() as stack:
+        hold_bodies(gateway, stack, 3, 200 << 10)
+        large = {**ECHO, "files": {"f": "x" * (200 << 10)}}
+        wait_until(lambda: gateway.post("/v1/jobs", large)[0] == 503, "the bodies are there")
+        assert gateway.post("/v1/jobs", {**ECHO, "files": {"f": "x" * (60 << 10)}})[0] == 200
+    wait_until(lambda: gateway.post("/v1/jobs", large)[0] == 200, "the memory is given back")
+
+
 def test_slow_headers(start):
     gateway = start("header_time=300ms")
     with gateway.connect() as sock:
@@ -205,6 +223,16 @@ def test_each_token_has_its_turns(daemon, start, tokens):
         pids = [entry["pid"] for entry in client.status()["clients"]]
     assert pids.count(gateway.process.pid) == 3, "one for each token, and one for questions"
     assert ALICE not in gateway.log() and BOB not in gateway.log()
+
+
+def test_bodies_of_one_token_leave_room_for_those_of_another(start, tokens):
+    gateway = start(f"tokens={tokens}", "bodies_bytes=1M", "body_bytes=512K")
+    alice, bob = ({"Authorization": f"Bearer {token}"} for token in (ALICE, BOB))
+    with contextlib.ExitStack() as stack:
+        hold_bodies(gateway, stack, 8, 300 << 10, f"Authorization: Bearer {ALICE}\r\n")
+        large = {**ECHO, "files": {"f": "x" * (300 << 10)}}
+        wait_until(lambda: gateway.post("/v1/jobs", large, alice)[0] == 503, "the bodies are there")
+        assert gateway.post("/v1/jobs", {**ECHO, "files": {"f": "x" * (100 << 10)}}, bob)[0] == 200
 
 
 @pytest.mark.usefixtures("tokens")

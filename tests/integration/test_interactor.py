@@ -260,6 +260,33 @@ def test_the_program_has_its_own_limit_of_memory(client):
     assert test["verdict"] in ("error", "wrong_answer") and test["verdict"] != "pass"
 
 
+def test_a_program_leaves_the_interactor_its_processes(client):
+    """The kernel counts those of both together."""
+    if "user_namespace" not in client.status()["isolation"]["layers"]:
+        pytest.skip("the account's processes are counted, which may have 1024 more")
+    bomb = """
+import os, time
+try:
+    while os.fork(): pass
+    time.sleep(1000)
+except OSError:
+    print("all", flush=True)
+input()
+"""
+    starts = """
+import os, sys, time
+input()
+for _ in range(30):
+    if os.fork() == 0:
+        os.close(1)  # or the program would not read the end
+        time.sleep(1000)
+print("30 started", file=sys.stderr)
+"""
+    limits = {"wall_clock": 60, "max_processes": 40}
+    test = only(client.run(interact(bomb, starts, limits=limits)))
+    assert test["interactor"] == "30 started\n", test
+
+
 def test_what_a_program_writes_to_stderr_is_bounded(client):
     floods = "import sys\nwhile True: sys.stderr.write('x' * 4096)"
     test = only(client.run(interact(floods, "input()")))

@@ -56,6 +56,32 @@ static void test_origins(void **state)
     assert_false(guard_origin_is_local("http://evil.example"));
 }
 
+static bool is_clear(const char *const headers[])
+{
+    struct guard_framing framing = {.encoding = NULL};
+    for (size_t i = 0; headers[i]; i += 2)
+        guard_count_framing(&framing, headers[i], headers[i + 1]);
+    return guard_framing_is_clear(&framing);
+}
+
+static void test_framing(void **state)
+{
+    (void)state;
+    assert_true(is_clear((const char *const[]){NULL}));
+    assert_true(
+        is_clear((const char *const[]){"host", "a", "CONTENT-LENGTH", "5", "X", "y", NULL}));
+    assert_true(is_clear((const char *const[]){"Transfer-Encoding", "Chunked", NULL}));
+    assert_false(is_clear((const char *const[]){"Host", "a", "host", "a", NULL}));
+    assert_false(
+        is_clear((const char *const[]){"Content-Length", "5", "Content-length", "5", NULL}));
+    assert_false(is_clear(
+        (const char *const[]){"Content-Length", "5", "Transfer-Encoding", "chunked", NULL}));
+    static const char *const encodings[] = {"", "xchunked", "identity", "gzip, chunked",
+                                            "chunked "};
+    for (size_t i = 0; i < sizeof(encodings) / sizeof(encodings[0]); i++)
+        assert_false(is_clear((const char *const[]){"Transfer-Encoding", encodings[i], NULL}));
+}
+
 static void test_bearers(void **state)
 {
     (void)state;
@@ -80,9 +106,8 @@ static void test_types(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hosts),
-        cmocka_unit_test(test_origins),
-        cmocka_unit_test(test_bearers),
+        cmocka_unit_test(test_hosts),   cmocka_unit_test(test_origins),
+        cmocka_unit_test(test_framing), cmocka_unit_test(test_bearers),
         cmocka_unit_test(test_types),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -124,6 +124,25 @@ static int piston(const struct world *world, const char *text, struct piston_job
     return r;
 }
 
+/* A name that is cut within a character would be no JSON: the client got no answer. */
+static void test_fusion_cuts_names(void **state)
+{
+    const struct world *world = *state;
+    json_t *request =
+        parse("{\"code\": \"\", \"language\": \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+              "aaaaaaaaaaaaaaaaaaaaaaa\u00e9\"}");
+    json_t *job = NULL, *refusal = NULL;
+    struct fault fault = FAULT_NULL;
+    assert_int_equal(fusion_job(request, &world->languages, &world->host, &job, &refusal, &fault),
+                     -ENOENT);
+    json_decref(request);
+    assert_string_equal(fault.text, "there is no language 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+                                    "aaaaaaaaaaaaaaaaaaaaaaa' here");
+    json_t *trouble = fusion_trouble(fault.text);
+    assert_non_null(trouble);
+    json_decref(trouble);
+}
+
 static void test_piston_job(void **state)
 {
     struct piston_job job = {.job = NULL};
@@ -152,6 +171,10 @@ static void test_piston_refusals(void **state)
         {"{\"language\": 1}", "language is required as a string"},
         {"{\"language\": \"go\", \"version\": \"*\"}", "go-* runtime is unknown"},
         {"{\"language\": \"python\", \"version\": \"2\"}", "python-2 runtime is unknown"},
+        {"{\"language\": \"x\", \"version\": "
+         "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+         "aaaa\u00e9\"}",
+         "x-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa runtime is unknown"},
         {"{\"language\": \"c\", \"version\": \"*\", \"files\": [{\"content\": \"\"}],"
          " \"compile_memory_limit\": 4001}",
          "compile_memory_limit cannot exceed the configured limit of 4000"},
@@ -179,8 +202,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fusion_python),   cmocka_unit_test(test_fusion_javascript),
-        cmocka_unit_test(test_fusion_answers),  cmocka_unit_test(test_piston_job),
-        cmocka_unit_test(test_piston_refusals), cmocka_unit_test(test_piston_runtimes),
+        cmocka_unit_test(test_fusion_answers),  cmocka_unit_test(test_fusion_cuts_names),
+        cmocka_unit_test(test_piston_job),      cmocka_unit_test(test_piston_refusals),
+        cmocka_unit_test(test_piston_runtimes),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -166,7 +166,8 @@ def test_it_waits_until_the_candidate_is_gone():
     os.write(answer_write, FORGED)
     os.close(status_write)  # it was lost
     try:
-        assert plain.confirm(FAILS, Ends(status_read, answer_read, answer_write), 1)[::2] == (False, 0)
+        with pytest.raises(Lost):
+            plain.confirm(FAILS, Ends(status_read, answer_read, answer_write), 1)
     finally:
         for fd in (status_read, answer_read, answer_write):
             os.close(fd)

@@ -19,11 +19,11 @@
 
 /* Written out from Documentation/userspace-api/landlock.rst, not from a header: version 1 has
  * rights 0 (EXECUTE) to 12 (MAKE_SYM), 2 adds 13 (REFER), 3 adds 14 (TRUNCATE), 4 adds TCP (0 BIND,
- * 1 CONNECT), 5 adds 15 (IOCTL_DEV), 6 adds scopes (0 ABSTRACT_UNIX_SOCKET, 1 SIGNAL). 7 adds
- * nothing that a ruleset has. */
+ * 1 CONNECT), 5 adds 15 (IOCTL_DEV), 6 adds scopes (0 ABSTRACT_UNIX_SOCKET, 1 SIGNAL). 7 and 8
+ * add nothing that a ruleset has, 9 adds 16 (RESOLVE_UNIX). */
 static const struct landlock_handled documented[] = {
-    {0, 0, 0},      {0x1FFF, 0, 0}, {0x3FFF, 0, 0}, {0x7FFF, 0, 0},
-    {0x7FFF, 3, 0}, {0xFFFF, 3, 0}, {0xFFFF, 3, 3}, {0xFFFF, 3, 3},
+    {0, 0, 0},      {0x1FFF, 0, 0}, {0x3FFF, 0, 0}, {0x7FFF, 0, 0}, {0x7FFF, 3, 0},
+    {0xFFFF, 3, 0}, {0xFFFF, 3, 3}, {0xFFFF, 3, 3}, {0xFFFF, 3, 3}, {0x1FFFF, 3, 3},
 };
 
 static void expect_handled(int version, bool files, bool network, struct landlock_handled expected)
@@ -40,8 +40,8 @@ static void test_handled(void **state)
     for (unsigned i = 0; i < 4 * ARRAY_SIZE(documented); i++)
         expect_handled((int)i / 4, i & 1, i & 2, documented[i / 4]);
     /* Nothing of a later version is requested before somebody has reviewed it. */
-    expect_handled(8, true, true, documented[7]);
-    expect_handled(1000, true, true, documented[7]);
+    expect_handled(10, true, true, documented[9]);
+    expect_handled(1000, true, true, documented[9]);
     expect_handled(-1, true, true, documented[0]);
 }
 

@@ -7,7 +7,7 @@
 
 #define BIG (1u << 20)
 
-static size_t used;
+static size_t used, of_one, of_another;
 
 /* Makes a set of one test that counts as SIZE bytes. */
 static struct program_tests *make(size_t size)
@@ -22,10 +22,13 @@ static struct program_tests *make(size_t size)
     return tests;
 }
 
+static size_t *user = &of_one; /* who puts */
+
 static int put(struct put_set *set, const char *name, size_t size, uint64_t per_client,
                uint64_t total, enum error_code *code, struct fault *fault)
 {
-    const struct put_bounds bounds = {.per_client = per_client, .total = total, .used = &used};
+    const struct put_bounds bounds = {
+        .per_client = per_client, .total = total, .used = &used, .of_user = user};
     char digest[PROGRAM_DIGEST_SIZE] = "";
     struct program_tests *tests = make(size);
     (void)snprintf(digest, sizeof(digest), "%s", name);
@@ -127,6 +130,34 @@ static void test_refused(void **state)
     put_set_deinit(&set);
 }
 
+/* However many connections a user has, another always finds room. */
+static void test_one_user_leaves_room_for_another(void **state)
+{
+    struct put_set sets[3], other;
+    enum error_code code;
+    struct fault fault = FAULT_NULL;
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        put_set_init(&sets[i]);
+    put_set_init(&other);
+    assert_int_equal(put(&sets[0], "a", 400, 1000, 1000, &code, &fault), 0);
+    assert_int_equal(put(&sets[1], "b", 350, 1000, 1000, &code, &fault), 0);
+    refuse(&sets[2], 10, 1000, 1000, ERROR_INTERNAL,
+           "tests: no room for 10 bytes: the clients of this user together have 1000 (put_bytes of "
+           "[program]), and the rest is kept for other users");
+    user = &of_another;
+    assert_int_equal(put(&other, "a", 180, 1000, 1000, &code, &fault), 0);
+    user = &of_one;
+    refuse(&sets[2], 1, 1000, 1000, ERROR_INTERNAL,
+           "tests: no room for 1 bytes: the clients of this user together have 1000 (put_bytes of "
+           "[program]), and the rest is kept for other users");
+    for (size_t i = 0; i < 3; i++)
+        put_set_deinit(&sets[i]);
+    assert_int_equal(of_one, 0);
+    put_set_deinit(&other);
+    assert_int_equal(used + of_another, 0);
+}
+
 /* What a job still uses counts until it ends. */
 static void test_jobs_outlive_the_connection(void **state)
 {
@@ -161,9 +192,13 @@ static void test_many(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_find), cmocka_unit_test(test_twice),
-        cmocka_unit_test(test_room), cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_many), cmocka_unit_test(test_jobs_outlive_the_connection),
+        cmocka_unit_test(test_find),
+        cmocka_unit_test(test_twice),
+        cmocka_unit_test(test_room),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_one_user_leaves_room_for_another),
+        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_jobs_outlive_the_connection),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

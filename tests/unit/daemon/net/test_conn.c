@@ -111,7 +111,7 @@ static void stand_in_line(struct fixture *f)
 {
     char text[LIGHT_FRAME_MAX + 100];
     (void)snprintf(text, sizeof(text), "%-*s", (int)sizeof(text) - 1, PING);
-    f->all.env.line.spent_ns = FRAME_BUDGET_MS * NS_PER_MS;
+    f->all.env.line.spent_ns[FRAME_HEAVY] = FRAME_BUDGET_MS * NS_PER_MS;
     connections_send(&f->all, 0, text);
     connections_send(&f->all, 1, PING);
     for (int i = 0; i < 10 && !f->all.conn[0]->turn.is_waiting; i++)
@@ -129,7 +129,7 @@ static void does_not_delay_another_by_a_large_frame(void **state)
     connections_turn(&f->all);
     assert_int_equal(f->all.requests, 3);
     assert_false(f->all.conn[0]->turn.is_waiting);
-    assert_true(TAILQ_EMPTY(&f->all.env.line.waiting));
+    assert_true(TAILQ_EMPTY(&f->all.env.line.waiting[FRAME_HEAVY]));
 }
 
 static void leaves_the_line_when_its_client_is_gone(void **state)
@@ -137,7 +137,7 @@ static void leaves_the_line_when_its_client_is_gone(void **state)
     struct fixture *f = *state;
     stand_in_line(f);
     conn_close(f->all.conn[0]);
-    assert_true(TAILQ_EMPTY(&f->all.env.line.waiting));
+    assert_true(TAILQ_EMPTY(&f->all.env.line.waiting[FRAME_HEAVY]));
     connections_turn(&f->all);
     assert_int_equal(f->all.requests, 1);
 }

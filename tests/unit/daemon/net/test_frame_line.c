@@ -72,7 +72,7 @@ static void frames_share_the_budget_of_a_turn(void **state)
         assert_true(frame_turn_take(&f->turn[i % FRAMES], HEAVY));
         frame_turn_spend(&f->turn[i % FRAMES], HEAVY, clock_now_ns());
     }
-    f->line.spent_ns = 0;
+    f->line.spent_ns[FRAME_HEAVY] = 0;
     spend_the_budget(f);
     assert_false(frame_turn_take(&f->turn[1], HEAVY));
     assert_true(f->turn[1].is_waiting);
@@ -81,12 +81,30 @@ static void frames_share_the_budget_of_a_turn(void **state)
     assert_int_equal(f->handled[0], 1);
 }
 
-static void a_light_one_never_waits_and_costs_nothing(void **state)
+static void a_light_one_does_not_wait_for_heavy_ones(void **state)
 {
     struct fixture *f = *state;
-    frame_turn_spend(&f->turn[0], LIGHT_FRAME_MAX, clock_now_ns() - 1000 * NS_PER_MS);
-    assert_int_equal(f->line.spent_ns, 0);
     spend_the_budget(f);
+    assert_false(frame_turn_take(&f->turn[1], HEAVY));
+    assert_true(frame_turn_take(&f->turn[0], LIGHT_FRAME_MAX));
+    frame_turn_spend(&f->turn[0], LIGHT_FRAME_MAX, clock_now_ns());
+    assert_true(frame_turn_take(&f->turn[0], LIGHT_FRAME_MAX));
+}
+
+/* A flood of them gives way to whatever else is ready, as heavy ones do. */
+static void many_light_ones_share_a_budget_of_their_own(void **state)
+{
+    struct fixture *f = *state;
+    assert_true(frame_turn_take(&f->turn[0], LIGHT_FRAME_MAX));
+    frame_turn_spend(&f->turn[0], LIGHT_FRAME_MAX, clock_now_ns() - FRAME_BUDGET_MS * NS_PER_MS);
+    assert_false(frame_turn_take(&f->turn[0], LIGHT_FRAME_MAX));
+    assert_false(frame_turn_take(&f->turn[1], LIGHT_FRAME_MAX));
+    assert_true(frame_turn_take(&f->turn[2], HEAVY));
+    f->line.spent_ns[FRAME_HEAVY] = 0;
+    one_turn(f);
+    assert_int_equal(f->count, 2);
+    assert_int_equal(f->handled[0], 0);
+    assert_int_equal(f->handled[1], 1);
     assert_true(frame_turn_take(&f->turn[0], LIGHT_FRAME_MAX));
 }
 
@@ -112,7 +130,7 @@ static void one_that_comes_late_does_not_overtake(void **state)
     struct fixture *f = *state;
     spend_the_budget(f);
     assert_false(frame_turn_take(&f->turn[1], HEAVY));
-    f->line.spent_ns = 0;
+    f->line.spent_ns[FRAME_HEAVY] = 0;
     assert_false(frame_turn_take(&f->turn[0], HEAVY));
     one_turn(f);
     assert_int_equal(f->handled[0], 1);
@@ -134,7 +152,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(frames_share_the_budget_of_a_turn, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_light_one_never_waits_and_costs_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_light_one_does_not_wait_for_heavy_ones, setup, teardown),
+        cmocka_unit_test_setup_teardown(many_light_ones_share_a_budget_of_their_own, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(one_that_takes_long_is_alone_in_its_turn, setup, teardown),
         cmocka_unit_test_setup_teardown(one_that_comes_late_does_not_overtake, setup, teardown),
         cmocka_unit_test_setup_teardown(one_that_has_left_is_not_handled, setup, teardown),
