@@ -3,6 +3,7 @@
 functions, pickles, the import system, and what an audit hook tells of all others."""
 
 import builtins
+import os
 import sys
 
 import callbacks
@@ -10,7 +11,7 @@ import children
 import pickles
 from restricted import REAL_COMPILE, REAL_EVAL, REAL_EXEC, is_data
 from suite import shorten
-from texts import CODE, SHOWN_MAX, inner_codes, is_module_of_library, is_of_library, spaces_of
+from texts import CODE, SHOWN_MAX, inner_codes, is_module_of_library, is_of_library, is_rewriter, spaces_of
 
 # Tests without one of these run no text of the code's, unless a library does, which must not.
 WORDS = ("eval", "exec", "compile", "doctest", "timeit", "code", "marshal", "pickle", "run")
@@ -207,6 +208,8 @@ def stand_ins(gate):
     def execute(source, /, globals=None, locals=None, *, closure=None):
         frame = sys._getframe(1)
         more = {} if closure is None else {"closure": closure}
+        if is_rewriter(frame):
+            children.check_pytest(gate, os.path.dirname(f"{frame.f_locals.get('fn')}"))
         if makes_texts(frame.f_globals):
             return REAL_EXEC(source, *spaces_of(frame, globals, locals), **more)
         return gate.evaluated(source, "exec", (globals, locals), REAL_EXEC, **more)
