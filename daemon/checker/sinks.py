@@ -225,6 +225,8 @@ def stand_ins(gate):
 
 def makes_texts(namespace):
     name = namespace.get("__name__")
+    if name == "_pytest.mark.expression":  # of names that a test goes by
+        return is_module_of_library(namespace)
     if type(name) is not str or name.partition(".")[0] not in MAKERS or name.startswith(RUNNERS):
         return False
     return is_module_of_library(namespace)

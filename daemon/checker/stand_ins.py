@@ -60,8 +60,8 @@ class Makers(membrane.Space):
     def make_class(self, number, parts):
         more = parts[8] if len(parts) == 9 else None
         if type(more) is tuple and len(more) == 3 and more[0] == "host":
-            found = describe.exception_of_host(*more[1:])
-            if found is not None and number is not None:  # the tests have loaded that module, too
+            found = self.exception_of_host(*more[1:])
+            if found is not None and number is not None:
                 self.stand_ins[number] = found
                 return found
         if len(parts) == 9 and type(parts[5]) is tuple:
@@ -74,6 +74,17 @@ class Makers(membrane.Space):
         return made
 
     named_classes = frozenset()
+
+    @staticmethod
+    def packages():
+        """Returns the names of the packages that the tests import."""
+        return ()
+
+    def exception_of_host(self, module, qualified):
+        """Returns the judge's own exception class of that name, if the tests import its package; else None."""
+        if type(module) is str and module not in sys.modules and module.partition(".")[0] in self.packages():
+            library.load_if_there(module)
+        return describe.exception_of_host(module, qualified)
 
     def name(self, kind, is_function=False):
         """The tests name a class of the candidate's: its special methods answer, and those of its bases. With
