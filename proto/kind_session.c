@@ -88,7 +88,7 @@ static int decode_argv(const json_t *array, struct session_spec *spec, struct fa
     size_t n = json_array_size(array);
     if (n == 0 || n > SANDBOX_ARGV_MAX)
         return fault_set(fault, "job.argv: expected 1 to %d strings, got %zu", SANDBOX_ARGV_MAX, n);
-    int r = sandbox_decode_strings(array, "job.argv", &spec->argv, fault);
+    int r = job_decode_strings(array, "job.argv", &spec->argv, fault);
     if (r == 0 && !*spec->argv[0])
         r = fault_set(fault, "job.argv[0]: empty");
     if (r == 0 && strings_length(spec->argv) > SANDBOX_STRINGS_MAX / 2)

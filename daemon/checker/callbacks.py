@@ -144,7 +144,6 @@ SHUT = {
     "configparser.RawConfigParser": frozenset(("read",)),
     "http.cookiejar.CookieJar": frozenset(("save", "load", "revert")),
     "urllib.request.OpenerDirector": frozenset(("open",)),
-    # With these a socket passes descriptors on, those of the judge among them.
     "_socket.socket": frozenset(("sendmsg", "sendmsg_afalg", "recvmsg", "recvmsg_into")),
     "xml.sax.xmlreader.XMLReader": frozenset(("parse",)),
     "xml.etree.ElementTree.ElementTree": frozenset(("write", "write_c14n", "parse")),
@@ -228,16 +227,21 @@ FUNCTIONS = (type, *describe.BUILT_IN_FUNCTIONS, describe.FUNCTION, describe.BOU
 ADDRESSED = ("bind", "connect", "connect_ex", "sendto")
 
 
-def _opens_path(target, arguments):
-    """Returns whether TARGET is a method of a socket of the tests', to be called with a path as the address."""
-    if type(target) is not describe.BOUND or target.__name__ not in ADDRESSED:
+def _leads_out(target, arguments):
+    """Returns whether TARGET is a method of a socket of the tests' that would open a path, or pass descriptors on: the
+    judge's own among them, to a socket on which the code listens."""
+    while type(target).__module__ == "functools" and type(target).__name__ == "partial":
+        target, arguments = target.func, (*target.args, *arguments)
+    if type(target) is not describe.BOUND:
         return False
-    is_socket = any(_full_name(one) == "_socket.socket" for one in type(target.__self__).__mro__)
-    return is_socket and not all(type(one) in (tuple, int) for one in arguments[-1:])
+    if not any(_full_name(one) == "_socket.socket" for one in type(target.__self__).__mro__):
+        return False
+    has_path = target.__name__ in ADDRESSED and not all(type(one) in (tuple, int) for one in arguments[-1:])
+    return has_path or target.__name__ in SHUT["_socket.socket"]
 
 
 def call(target, /, *arguments, **keywords):
-    if _opens_path(target, arguments):
+    if _leads_out(target, arguments):
         raise TypeError("not for the code")
     is_object = not isinstance(target, FUNCTIONS)
     if not _may_be_called(target) or is_object and not _is_open(target, "__call__"):
@@ -343,7 +347,7 @@ def special(target, name, /, *arguments, **keywords):
     is_method = name in SPECIALS or name in ("send", "throw") and type(target) is describe.GENERATOR
     if not is_method or type(target) in FORBIDDEN or isinstance(target, type):
         raise TypeError("not for the code")
-    if name == "__call__" and not _may_be_called_inside(target):
+    if name == "__call__" and (not _may_be_called_inside(target) or _leads_out(target, arguments)):
         raise TypeError("not for the code")
     if _is_of_framework(type(target)) and name not in ("__eq__", "__hash__", "__repr__", "__str__"):
         raise TypeError("not for the code")

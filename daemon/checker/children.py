@@ -15,6 +15,8 @@ from trusted import LIBRARY
 WORDS_MAX = 256  # of a command
 ENTRIES_MAX = 10000  # of a directory
 READ_MAX = 1 << 20
+# By these pytest decides which tests it runs and what their end means.
+OF_PYTEST = frozenset("conftest.py pytest.ini .pytest.ini tox.ini setup.cfg pyproject.toml".split())
 ENDINGS = (".py", ".pyc", ".so")
 # Where the code writes nothing: interpreters lie there, too.
 HOSTS = (*LIBRARY, "/usr/", *(os.path.realpath(place) + "/" for place in (sys.prefix, sys.base_prefix)))
@@ -75,16 +77,27 @@ def shadows(place):
         pass
 
 
+def configures(place):
+    """Yields the files by which pytest is told what to do if it runs in a directory, there or above."""
+    while place and not (os.path.realpath(place) + "/").startswith(HOSTS) and place != os.path.dirname(place):
+        try:
+            with os.scandir(place) as entries:
+                yield from (entry for entry in entries if entry.name in OF_PYTEST)
+        except OSError:
+            pass
+        place = os.path.dirname(place)
+
+
 def is_harmless(gate, entry):
-    """Returns whether a file is one that the tests have written, or holds nothing but values."""
-    if not entry.name.endswith(".py") or not entry.is_file():
+    """Returns whether a file is one that the tests have written, or a module that holds nothing but values."""
+    if not entry.name.endswith(".py") and entry.name not in OF_PYTEST or not entry.is_file():
         return False
     try:
         with open(entry.path, encoding="utf-8") as file:
             text = file.read(READ_MAX)
     except (OSError, ValueError):
         return False
-    return len(text) < READ_MAX and (gate.is_own(text) or is_data(text))
+    return len(text) < READ_MAX and (gate.is_own(text) or entry.name.endswith(".py") and is_data(text))
 
 
 def check(gate, command, directory=None, environment=None):
@@ -94,3 +107,12 @@ def check(gate, command, directory=None, environment=None):
             if not is_harmless(gate, entry):
                 name = shorten(entry.name, SHOWN_MAX)
                 gate.refuse(f"the tests start a process where `{name}` takes the place of a library's module")
+        if any("pytest" in word or "py.test" in word for word in words_of(command)):
+            check_pytest(gate, place)
+
+
+def check_pytest(gate, place):
+    """Refuses that pytest runs in a directory if the code could tell it what to run."""
+    for entry in configures(place):
+        if not is_harmless(gate, entry):
+            gate.refuse(f"the tests run pytest where the code has written `{shorten(entry.name, SHOWN_MAX)}`")

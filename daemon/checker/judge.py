@@ -401,6 +401,7 @@ class Checker:
             return True
         self.code_text = program.compose(job.prelude, job.code, asked)[0]
         self.code_tree = program.parse(self.code_text)
+        self.link.packages = lambda: program.packages(job.prelude, *names.texts_of(job))
         if not self.settle_names(there):
             return False
         self.name_classes()

@@ -131,6 +131,17 @@ def is_complete(node):
     return not isinstance(node, FUNCTIONS) or not all(map(_is_nothing, node.body))
 
 
+def packages(*texts):
+    """Returns the names of the packages that texts import, wherever they do. One with mistakes imports none."""
+    found, trees = set(), filter(None, map(parse, texts))
+    for node in (node for tree in trees for node in suite.nodes(tree)):
+        if isinstance(node, _ast.Import):
+            found.update(alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, _ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.partition(".")[0])
+    return found
+
+
 def is_main_guard(node):
     """Returns whether NODE is `if __name__ == "__main__":`, in either order, or goes on with `and`."""
     test = node.test if isinstance(node, _ast.If) else None

@@ -3,6 +3,7 @@
 functions, pickles, the import system, and what an audit hook tells of all others."""
 
 import builtins
+import os
 import sys
 
 import callbacks
@@ -10,7 +11,7 @@ import children
 import pickles
 from restricted import REAL_COMPILE, REAL_EVAL, REAL_EXEC, is_data
 from suite import shorten
-from texts import CODE, SHOWN_MAX, inner_codes, is_module_of_library, is_of_library, spaces_of
+from texts import CODE, SHOWN_MAX, inner_codes, is_module_of_library, is_of_library, is_rewriter, spaces_of
 
 # Tests without one of these run no text of the code's, unless a library does, which must not.
 WORDS = ("eval", "exec", "compile", "doctest", "timeit", "code", "marshal", "pickle", "run")
@@ -207,6 +208,8 @@ def stand_ins(gate):
     def execute(source, /, globals=None, locals=None, *, closure=None):
         frame = sys._getframe(1)
         more = {} if closure is None else {"closure": closure}
+        if is_rewriter(frame):
+            children.check_pytest(gate, os.path.dirname(f"{frame.f_locals.get('fn')}"))
         if makes_texts(frame):
             return REAL_EXEC(source, *spaces_of(frame, globals, locals), **more)
         return gate.evaluated(source, "exec", (globals, locals), REAL_EXEC, **more)
@@ -224,6 +227,8 @@ def makes_texts(frame):
     """Returns whether the text that FRAME runs is the library's: made by a module that makes such texts, or while a
     module of the library is imported (six, decorator), which the code has no part in."""
     name = frame.f_globals.get("__name__")
+    if name == "_pytest.mark.expression":  # of names that a test goes by
+        return is_module_of_library(frame.f_globals)
     if type(name) is str and name.partition(".")[0] in MAKERS and not name.startswith(RUNNERS):
         return is_module_of_library(frame.f_globals)
     return is_import_of_library(frame)

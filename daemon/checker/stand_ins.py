@@ -54,14 +54,18 @@ class Makers(membrane.Space):
         self.modules = {}  # of the library that only the code has loaded, by name and by id()
         self.aliases = {}  # built-in exception classes that the code has given another name
         self.alias_mixtures = {}
+        self.alias_uses = {}  # how often each such class has arrived as a value, and not as a base of a class
         self.originals = {}  # of those two, by id()
         self.missing = collections.deque(maxlen=MISSING_MAX)  # exceptions of the code that name a module
 
     def make_class(self, number, parts):
+        if len(parts) == 9 and type(parts[5]) is tuple:
+            for kind in (self.originals.get(id(base)) for base in parts[5]):
+                self.use_alias(kind, -1)
         more = parts[8] if len(parts) == 9 else None
         if type(more) is tuple and len(more) == 3 and more[0] == "host":
-            found = describe.exception_of_host(*more[1:])
-            if found is not None and number is not None:  # the tests have loaded that module, too
+            found = self.exception_of_host(*more[1:])
+            if found is not None and number is not None:
                 self.stand_ins[number] = found
                 return found
         if len(parts) == 9 and type(parts[5]) is tuple:
@@ -74,6 +78,17 @@ class Makers(membrane.Space):
         return made
 
     named_classes = frozenset()
+
+    @staticmethod
+    def packages():
+        """Returns the names of the packages that the tests import."""
+        return ()
+
+    def exception_of_host(self, module, qualified):
+        """Returns the judge's own exception class of that name, if the tests import its package; else None."""
+        if type(module) is str and module not in sys.modules and module.partition(".")[0] in self.packages():
+            library.load_if_there(module)
+        return describe.exception_of_host(module, qualified)
 
     def name(self, kind, is_function=False):
         """The tests name a class of the candidate's: its special methods answer, and those of its bases. With
@@ -205,7 +220,14 @@ class Makers(membrane.Space):
         if kind is SystemExit:
             self.originals[id(CandidateExit)] = kind
             return CandidateExit
-        return self.alias(kind) if any(kind is one for one in FAILURES) else kind
+        if not any(kind is one for one in FAILURES):
+            return kind
+        self.use_alias(kind, 1)
+        return self.alias(kind)
+
+    def use_alias(self, kind, times):
+        if kind is not None:
+            self.alias_uses[kind] = self.alias_uses.get(kind, 0) + times
 
     def original(self, kind):
         return self.originals.get(id(kind), kind)
@@ -226,15 +248,19 @@ class Makers(membrane.Space):
         if id(value) in self.originals:
             return self.original(value) if value.__name__ == name else value
         is_own = classes.is_exception(value) and id(value) not in self.stand_in_numbers
-        return self.alias(value) if is_own and value.__name__ != name else value
+        if not is_own or value.__name__ == name:
+            return value
+        self.use_alias(value, 1)
+        return self.alias(value)
 
     def mixed_with_aliases(self, kind):
         if not self.aliases:
             return kind
-        above = tuple(alias for original, alias in self.aliases.items() if issubclass(kind, original))
+        used = ((original, alias) for original, alias in self.aliases.items() if self.alias_uses.get(original, 0) > 0)
+        above = tuple(alias for original, alias in used if issubclass(kind, original))
         if not above:
             return kind
-        key = (kind, len(self.aliases))
+        key = (kind, *map(id, above))
         made = self.alias_mixtures.get(key)
         if made is None:
             try:

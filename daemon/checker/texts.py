@@ -387,6 +387,8 @@ class Gate:
         code = REAL_COMPILE(source, filename, mode, flags, **more)
         if type(code) is not CODE:
             return code
+        if is_rewriter(frame):
+            return self.rewritten_module(code, filename, frame.f_locals.get("source", ""))
         text = self.text_of(source)
         is_own = self.is_own_tree(text) if isinstance(source, _ast.AST) else self.is_own(text)
         if is_own or frame.f_globals.get("__name__") == "timeit" and self.may_time(frame.f_locals):
@@ -395,6 +397,12 @@ class Gate:
         else:
             self.codes[id(code)] = code, text, mode
             self.codes.update((id(one), (one, None, mode)) for one in inner_codes(code))
+        return code
+
+    def rewritten_module(self, code, path, source):
+        """Returns the CODE of a module, as pytest has rewritten the SOURCE that it has read from PATH."""
+        if is_of_library(path) or self.is_own(self.text_of(source)) or restricted.is_data(self.text_of(source)):
+            self.own_codes[id(code)] = code, None
         return code
 
     def may_time(self, given):
@@ -447,11 +455,18 @@ class Gate:
 
     def check_module(self, code, frame, namespace):
         """Refuses modules that runpy was told to run, unless the tests name them or have written them."""
+        if is_rewriter(frame) and id(code) not in self.own_codes and not is_of_library(f"{frame.f_locals.get('pyc')}"):
+            self.refuse("pytest runs a file that the tests have not written")
         if frame.f_globals.get("__name__") != "runpy" or id(code) in self.own_codes:
             return
         spec = namespace.get("__spec__")
         if spec is None or not is_of_library(spec.origin) or spec.name.removesuffix(".__main__") not in self.job.tests():
             self.refuse("`runpy` runs what is not the tests'")
+
+
+def is_rewriter(frame):
+    """Returns whether FRAME is one of the module by which pytest imports what it runs."""
+    return frame.f_globals.get("__name__") == "_pytest.assertion.rewrite" and is_module_of_library(frame.f_globals)
 
 
 def stands_in_library(source, frame):

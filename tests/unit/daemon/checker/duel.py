@@ -51,7 +51,7 @@ class Referee:
         """Returns what became of a job: {"verdict", "detail", "stderr"}. HOW is "isolated", "plain" for code and
         tests in one process, or "record" for a pass with its "transcript", or "unreplayable" and why. With
         "replay" in it, a transcript, the job is replayed. The verdict "hung" means that it had to be ended."""
-        for module in ("numpy", "yaml", "jinja2"):
+        for module in ("numpy", "yaml", "jinja2", "six"):
             if f"import {module}" in f"{job}" and not importlib.util.find_spec(module):
                 pytest.skip(f"{module} is not installed")
         marshal.dump({**job, "how": how}, self.process.stdin)
