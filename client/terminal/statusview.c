@@ -192,6 +192,14 @@ static void put_queue(const struct page *page, const json_t *queue)
              size(queue, "bytes", bytes), size(queue, "bytes_max", most));
 }
 
+/* Nothing where there was none. */
+static void put_sessions(const struct page *page, const json_t *sessions)
+{
+    if (member_integer(sessions, "opened") > 0)
+        put_line(page, "sessions", "%" PRId64 " of %" PRId64 " open",
+                 member_integer(sessions, "open"), member_integer(sessions, "max"));
+}
+
 static int64_t sum(json_t *errors)
 {
     int64_t total = 0;
@@ -576,6 +584,7 @@ void statusview_put(FILE *out, const json_t *status, const struct statusview *vi
     put_notices(&page, status);
     put_slot_counts(&page, json_object_get(status, "slots"));
     put_queue(&page, json_object_get(status, "queue"));
+    put_sessions(&page, json_object_get(status, "sessions"));
     put_client_count(&page, status);
     put_counters(&page, json_object_get(status, "counters"));
     put_kinds(&page, json_object_get(status, "kinds"));

@@ -7,7 +7,7 @@ import signal
 import time
 
 import pytest
-from conftest import DEADLINE, cpu_seconds, is_alive, let_pass, wait_until
+from conftest import BARE, DEADLINE, NO_USER_NAMESPACES, is_alive, wait_until
 from sessions import Session
 
 MIB = 1 << 20
@@ -318,6 +318,31 @@ def test_commands_that_are_wrong(session, command, message):
     session.submit(check=False, **command)
     answer = session.answer()
     assert (answer["code"], answer["message"]) == ("bad_request", message)
+
+
+# --- fewer layers --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [NO_USER_NAMESPACES, BARE], indirect=True)
+def test_a_session_on_a_host_that_grants_less(daemon, client):
+    """Its commands share files and processes, and its end leaves nothing, whatever keeps it apart."""
+    wait_until(daemon.is_idle, "each slot has its jail")
+    idle = daemon.descendants()
+    marker = f"kept-{os.getpid()}-bare"
+    session = Session(client)
+    session.shell(f"echo kept >file; sh -c 'sleep 1000 & wait' {marker} >/dev/null 2>&1 & "
+                  f"setsid sh -c 'sleep 1000 & wait' {marker} >/dev/null 2>&1 & sleep 0.1")
+    assert session.write("a/b", b"x" * MIB)["outcome"]["success"]
+    assert session.read("a/b")["out"] == b"x" * MIB
+    assert session.shell("cat file") == "kept\n"
+    assert len(processes_of(marker)) == 2
+    answer = session.run("/bin/sh", "-c", f"sh -c 'sleep 1000 & wait' {marker}-group", limits={"wall_clock": 0.5})
+    assert answer["outcome"]["limit_exceeded"] == "wall_clock"
+    wait_until(lambda: not processes_of(f"{marker}-group"), "its group is dead")
+    assert session.close()["reason"] == "closed"
+    assert not processes_of(marker)
+    wait_until(lambda: daemon.descendants() <= idle, "its jail is gone")
+    assert daemon.leftovers() == []
 
 
 # --- turns ---------------------------------------------------------------------------------------
