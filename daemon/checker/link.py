@@ -28,6 +28,7 @@ import stand_ins
 import trusted
 import unheard
 import unreached
+import walks
 import wire
 from callbacks import PLAIN, TESTS  # noqa: F401  for judge.py
 from describe import ARITHMETIC, COMPARISONS, CONVERSIONS, UNARY
@@ -70,6 +71,7 @@ class Link(stand_ins.Makers):
         self.differences = set()  # of these, what was made of a difference
         self.on_mocks = set()  # numbers of objects that the code has made attributes of the tests' mocks
         self.constructed = operators.Constructed(self)
+        self.walks = walks.Walks()
         self.leaving = []  # exceptions that end a test, raised by the tests in callbacks of the question
         self.function_attributes = gates.FunctionAttributes()
         self.answers = {}  # to pure questions, since the last other one
@@ -117,6 +119,8 @@ class Link(stand_ins.Makers):
         if self.tasks is not None:
             self.tasks.tell()
         self.answers.clear()
+        if operation not in STEPPING and not (operation == "special" and arguments[0] == "__next__"):
+            self.walks.forget()
         self.has_asked = self.has_asked or operation not in UNHEARD_OF
         if operation not in PLAIN_QUESTIONS:
             self.crossings.note(f"a question: {operation}")
@@ -159,6 +163,7 @@ class Link(stand_ins.Makers):
         if self.tasks is not None:
             self.tasks.tell()
         self.answers.clear()
+        self.walks.forget()
         if self.lost is not None:
             raise Lost
         data = dumps((number, arguments), 2)
@@ -304,6 +309,9 @@ class Link(stand_ins.Makers):
             return self.ask("special", value, (name,))
         if name in ("__getitem__", "__contains__"):
             return self.pure_special(name, function, value, arguments)
+        if name == "__iter__" and not info.fully_named() and number is not None:
+            made = self.walks.without_forgetting(super().special, info, name, function, value, arguments, keywords)
+            return self.walks.steps(number, made, made is value) if hasattr(type(made), "__next__") else made
         return super().special(info, name, function, value, arguments, keywords)
 
     def pure_special(self, name, function, value, arguments):
@@ -464,6 +472,7 @@ class Link(stand_ins.Makers):
 
     def handle(self, operation, target, arguments, keywords):
         self.answers.clear()
+        self.walks.forget()
         self.crossings.note("a callback")
         handler = self.operators.get(operation)
         if handler is None:
@@ -566,6 +575,7 @@ class Link(stand_ins.Makers):
         return self.ambient.called(kind, conversation.thawed(arguments) if kind == "events" else arguments)
 
 
+STEPPING = ("next", "drain")
 PLAIN_QUESTIONS = ("load", "global", "call", "share")
 # What the judge asks by itself, whatever the tests do.
 UNHEARD_OF = ("load", "global", "share", "set_global")

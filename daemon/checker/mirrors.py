@@ -560,7 +560,8 @@ def add_sending(space, names):
 def add_reading_ahead(space, info, names):
     """An iterator fetches items one by one, as the asking loop wants them. list() and sorted(), which ask
     for the length first, want them all, so they arrive many at once."""
-    ahead = {}
+    ahead, ended = {}, set()
+    ends_once = info.library[0] in ("builtins", "itertools")  # others may have more items later, as files have
 
     def __length_hint__(self):
         ahead.setdefault(space.number_of(self), [])
@@ -569,13 +570,20 @@ def add_reading_ahead(space, info, names):
     def __next__(self):
         space.may_use(self, "__next__")
         number = space.number_of(self)
+        if number in ended:
+            raise StopIteration
         items = ahead.get(number)
         if items is None:
-            return space.ask("next", self)
+            try:
+                return space.ask("next", self)
+            except StopIteration:
+                ended.update((number,) if ends_once else ())
+                raise
         if not items:
             fetched = space.ask("drain", self)
             if type(fetched) is not tuple or not fetched:
                 del ahead[number]
+                ended.update((number,) if ends_once else ())
                 raise StopIteration
             items.extend(fetched[::-1])
         return items.pop()

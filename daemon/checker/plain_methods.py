@@ -16,7 +16,7 @@ __repr__ __format__ __bool__""".split())
 
 # Of these, what answers whatever the class is: a function may return what is iterated, awaited or entered, be it a
 # generator or an object of a class that the tests have never heard of.
-OF_ANY = frozenset("__iter__ __next__ __aiter__ __anext__ __await__ __enter__ __exit__ __aenter__ __aexit__".split())
+OF_ANY = frozenset("__iter__ __next__ __await__ __enter__ __exit__ __aenter__ __aexit__".split())
 
 
 def answers(info, name, value):

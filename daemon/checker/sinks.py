@@ -201,7 +201,7 @@ def stand_ins(gate):
 
     def evaluate(source, /, globals=None, locals=None):
         frame = sys._getframe(1)
-        if makes_texts(frame):
+        if makes_texts(frame.f_globals):
             return REAL_EVAL(source, *spaces_of(frame, globals, locals))
         return gate.evaluated(source, "eval", (globals, locals), REAL_EVAL)
 
@@ -210,39 +210,23 @@ def stand_ins(gate):
         more = {} if closure is None else {"closure": closure}
         if is_rewriter(frame):
             children.check_pytest(gate, os.path.dirname(f"{frame.f_locals.get('fn')}"))
-        if makes_texts(frame):
+        if makes_texts(frame.f_globals):
             return REAL_EXEC(source, *spaces_of(frame, globals, locals), **more)
         return gate.evaluated(source, "exec", (globals, locals), REAL_EXEC, **more)
 
     def compile(source, filename, mode, flags=0, dont_inherit=False, optimize=-1, *, _feature_version=-1):
         more = {"dont_inherit": True, "optimize": optimize, "_feature_version": _feature_version}
-        if makes_texts(sys._getframe(1)):
+        if makes_texts(sys._getframe(1).f_globals):
             return REAL_COMPILE(source, filename, mode, flags, **more)
         return gate.compiled(source, filename, mode, flags, **more)
 
     return evaluate, execute, compile
 
 
-def makes_texts(frame):
-    """Returns whether the text that FRAME runs is the library's: made by a module that makes such texts, or while a
-    module of the library is imported (six, decorator), which the code has no part in."""
-    name = frame.f_globals.get("__name__")
+def makes_texts(namespace):
+    name = namespace.get("__name__")
     if name == "_pytest.mark.expression":  # of names that a test goes by
-        return is_module_of_library(frame.f_globals)
-    if type(name) is str and name.partition(".")[0] in MAKERS and not name.startswith(RUNNERS):
-        return is_module_of_library(frame.f_globals)
-    return is_import_of_library(frame)
-
-
-def is_decorated(code):
-    """Returns whether the module decorator, of which scipy has a copy, has made CODE of a text of its own."""
-    return code.co_filename.startswith("<decorator-gen-")
-
-
-def is_import_of_library(frame):
-    importers = [vars(sys.modules[name]) for name in IMPORTERS]
-    while frame is not None and (is_module_of_library(frame.f_globals) or is_decorated(frame.f_code)):
-        frame = frame.f_back
-        if frame is not None and any(frame.f_globals is one for one in importers):
-            return True
-    return False
+        return is_module_of_library(namespace)
+    if type(name) is not str or name.partition(".")[0] not in MAKERS or name.startswith(RUNNERS):
+        return False
+    return is_module_of_library(namespace)

@@ -108,6 +108,7 @@ class Gate:
         self.received, self.size, self.told = [], 0, set()
         self.codes = {}  # by id(): code of texts that are not the job's own, with what they are
         self.own_codes = {}  # by id(): code that the tests have compiled of their own texts
+        self.library_codes = {}  # by id(): what a package of the host has made of a text while it was imported
         self.protected = {}  # by id() of such a namespace: what the tests define there
         self.prepare = lambda source, mode, space=None: source  # makes a program of a text of the job's own: formats.py
         self.handed_over = {}  # by id(): namespaces that the candidate has had, and what was in them before
@@ -391,13 +392,26 @@ class Gate:
             return self.rewritten_module(code, filename, frame.f_locals.get("source", ""))
         text = self.text_of(source)
         is_own = self.is_own_tree(text) if isinstance(source, _ast.AST) else self.is_own(text)
-        if is_own or frame.f_globals.get("__name__") == "timeit" and self.may_time(frame.f_locals):
+        if type(source) is str and self.is_of_library(source, frame):
+            self.own_codes[id(code)] = code, None
+            self.library_codes.update((id(one), one) for one in (code, *inner_codes(code)))
+        elif is_own or frame.f_globals.get("__name__") == "timeit" and self.may_time(frame.f_locals):
             code = REAL_COMPILE(self.prepare(source, mode), filename, mode, flags, **more)
             self.own_codes[id(code)] = code, text
         else:
             self.codes[id(code)] = code, text, mode
             self.codes.update((id(one), (one, None, mode)) for one in inner_codes(code))
         return code
+
+    def is_of_library(self, source, frame):
+        """Returns whether a text is the host's library's own: a constant in the function or module that has it run, as
+        in six, or one that a module makes while it is imported, with nothing of the tests' or the code's in between."""
+        while frame is not None and (is_module_of_library(frame.f_globals) or id(frame.f_code) in self.library_codes):
+            constants = frame.f_code.co_consts
+            if frame.f_code.co_name == "<module>" or any(type(one) is type(source) and one == source for one in constants):
+                return True
+            frame = frame.f_back
+        return False
 
     def rewritten_module(self, code, path, source):
         """Returns the CODE of a module, as pytest has rewritten the SOURCE that it has read from PATH."""
@@ -441,7 +455,7 @@ class Gate:
             text = self.text_of(source)
             if self.is_own(text):
                 return self.run_own(text, lambda: real(self.prepare(source, mode, given[0]), *given, **more), *given)
-            if stands_in_library(source, frame):
+            if self.is_of_library(source, frame):
                 return real(source, *given, **more)
             REAL_COMPILE(text.strip(" \t") if mode == "eval" else text, "<string>", mode, dont_inherit=True)
         if text is None:
@@ -467,16 +481,6 @@ class Gate:
 def is_rewriter(frame):
     """Returns whether FRAME is one of the module by which pytest imports what it runs."""
     return frame.f_globals.get("__name__") == "_pytest.assertion.rewrite" and is_module_of_library(frame.f_globals)
-
-
-def stands_in_library(source, frame):
-    """Returns whether a text is a constant of the host's library, in the function or module that has it run: six
-    defines some of its functions so when it is imported."""
-    while frame is not None and is_module_of_library(frame.f_globals):
-        if any(type(one) is type(source) and one == source for one in frame.f_code.co_consts):
-            return True
-        frame = frame.f_back
-    return False
 
 
 def spaces_of(frame, globals, locals):
