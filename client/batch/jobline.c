@@ -119,11 +119,15 @@ int jobline_from_object(json_t *job, const struct bytes *default_id,
     submission.run = runinfo_make(job, &submission.id);
     if (!submission.run)
         return -ENOMEM;
+    _cleanup_json_ json_t *own_tests = json_incref(json_object_get(job, "tests"));
     r = tests_take(job, policy->max_frame, &submission.tests, fault);
+    if (r == 0)
+        r = print_submit(&submission.id, job, &submission.payload);
+    /* Other samples of the job are made of the same object. */
+    if (submission.tests.text.data && json_object_set(job, "tests", own_tests) < 0)
+        r = -ENOMEM;
     if (r < 0)
         return r;
-    if (print_submit(&submission.id, job, &submission.payload) < 0)
-        return -ENOMEM;
     if (submission.payload.length > policy->max_frame) {
         (void)fault_set(fault, "too large: %zu bytes; the daemon takes at most %zu",
                         submission.payload.length, policy->max_frame);

@@ -11,7 +11,7 @@
 
 /* Members of a job that differ between two answers to the same case. */
 static const char *const of_the_answer[] = {
-    "bench_root", "sut", "harness_output", "generation", "code",
+    "bench_root", "sut", "harness_output", "generation", "code", "language",
 };
 
 /* Adds the digests of the job and of its case. */

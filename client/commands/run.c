@@ -285,6 +285,8 @@ const struct command command_run = {
         "  {\"kind\": \"rubric\", \"task_class\": \"exact-match\", \"case\": {...},\n"
         "   \"harness_output\": {...}, \"bench_root\": \"/srv/bench\"}\n"
         "  {\"kind\": \"sandbox\", \"argv\": [\"/bin/true\"]}\n"
+        "  {\"kind\": \"program\", \"language\": \"python\", \"code\": \"print(input())\",\n"
+        "   \"tests\": [{\"input\": \"1\\n\", \"output\": \"1\\n\"}]}\n"
         "\n"
         "Without FILE, --task-class, --case and --harness-output make up a rubric job. The\n"
         "case may set the time limit of its rubric: \"rubric_wall_clock_seconds\".\n",

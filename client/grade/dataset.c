@@ -64,7 +64,8 @@ static int take_format(struct task *task, const struct data_format *forced, stru
     task->format = forced ? forced : formats_recognise(task->object);
     if (!task->format)
         return fault_set(fault, "a record of no known format (rubricctl grade --list-formats); "
-                                "HumanEval has test and entry_point, MBPP test_list");
+                                "HumanEval has test and entry_point, MBPP test_list, "
+                                "CodeContests public_tests");
     return formats_check(task->format, task->object, fault);
 }
 

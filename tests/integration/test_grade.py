@@ -741,10 +741,10 @@ NO_TESTS = {name: value for name, value in ADD.items() if name != "test"}
         ({**ADD, "task_id": ""}, "task_id: expected 1 to 100 bytes, got 0"),
         ({**ADD, "task_id": "a" * 101}, "task_id: expected 1 to 100 bytes, got 101"),
         ({**ADD, "task_id": "a\0b"}, "task_id: a NUL is not allowed"),
-        ({"task_id": 3}, "a record of no known format (rubricctl grade --list-formats); HumanEval has test and entry_point, MBPP test_list"),
+        ({"task_id": 3}, "a record of no known format (rubricctl grade --list-formats); HumanEval has test and entry_point, MBPP test_list, CodeContests public_tests"),
         (
             {**NO_TESTS, "task_id": 3},
-            "a record of no known format (rubricctl grade --list-formats); HumanEval has test and entry_point, MBPP test_list",
+            "a record of no known format (rubricctl grade --list-formats); HumanEval has test and entry_point, MBPP test_list, CodeContests public_tests",
         ),
         ({**ADD, "task_id": 3, "prompt": 1}, "prompt: expected a string, got a number"),
         ({**ADD, "task_id": 3, "test": []}, "test: expected a string, got an array"),

@@ -84,6 +84,21 @@ def test_the_digests_of_a_result_are_those_of_the_whole_job(batches, daemon_here
     assert len(digests) == 2
 
 
+def test_samples_of_one_job_have_the_same_tests(batches, daemon_here):
+    batches.write(program("a", LARGE))
+    process = batches.start("--samples", "3")
+    peer = daemon_here.accept()
+    expect_put(peer, LARGE)
+    for id in ("a", "a#2", "a#3"):
+        expect_job(peer, id, LARGE)
+    peer.send(passed("a"), passed("a#2"), lost("a#3"))
+    expect_put(peer, LARGE)
+    expect_job(peer, "a#3", LARGE)
+    peer.send(passed("a#3"))
+    batches.end(process)
+    assert len({line["run"]["job_digest"] for line in batches.lines().values()}) == 1
+
+
 def test_tests_that_the_daemon_has_dropped_are_put_again(batches, daemon_here):
     batches.write(program("a", LARGE), program("b", LARGE))
     process = batches.start("--retries", "0")

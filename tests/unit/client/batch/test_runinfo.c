@@ -32,6 +32,18 @@ static const char *text(const json_t *run, const char *name)
 /* printf '{"case":{"a":2,"b":1},"kind":"rubric"}' | sha256sum */
 #define DIGEST_OF_PLAIN "00e90932583d961b3f5f4e6f26a9c1606f5bac9d7ef0b76fbecfeebe3c98abfb"
 
+/* The language is the answer's, as its code is. */
+static void test_a_case_in_two_languages(void **state)
+{
+    (void)state;
+    _cleanup_json_ json_t *c =
+        make("{\"kind\":\"program\",\"language\":\"c\",\"code\":\"main(){}\",\"tests\":[]}");
+    _cleanup_json_ json_t *python =
+        make("{\"kind\":\"program\",\"language\":\"python\",\"generation\":\"pass\",\"tests\":[]}");
+    assert_string_equal(text(c, "case_digest"), text(python, "case_digest"));
+    assert_string_not_equal(text(c, "job_digest"), text(python, "job_digest"));
+}
+
 static void test_digests(void **state)
 {
     (void)state;
@@ -143,9 +155,9 @@ static void test_moved_deadline(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_digests),        cmocka_unit_test(test_rubric_digest),
-        cmocka_unit_test(test_line),           cmocka_unit_test(test_circumstances),
-        cmocka_unit_test(test_moved_deadline),
+        cmocka_unit_test(test_digests),       cmocka_unit_test(test_a_case_in_two_languages),
+        cmocka_unit_test(test_rubric_digest), cmocka_unit_test(test_line),
+        cmocka_unit_test(test_circumstances), cmocka_unit_test(test_moved_deadline),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -121,7 +121,7 @@ static void test_javascript(void **state)
                   "console.assert(1)\n");
     refuse("{\"task_id\":\"Cobol/0\",\"prompt\":\"\",\"declaration\":\"x\",\"test\":\"x\"}",
            "d:1: a record of no known format (rubricctl grade --list-formats); HumanEval has test "
-           "and entry_point, MBPP test_list");
+           "and entry_point, MBPP test_list, CodeContests public_tests");
     refuse("{\"task_id\":\"Go/0\",\"prompt\":\"\",\"declaration\":\"{\\n\",\"test\":\"x\"}",
            "d:1: declaration: there is no head of a function in it");
 }

@@ -173,6 +173,57 @@ static void test_jobs_outlive_the_connection(void **state)
     assert_int_equal(used, 0);
 }
 
+static int put_part(struct put_set *set, const char *name, unsigned number, unsigned count,
+                    uint64_t per_client, const char *message)
+{
+    const struct put_bounds bounds = {.per_client = per_client, .total = BIG, .used = &used};
+    const struct bytes text = {.data = (char[]){"[{}]"}, .length = 4};
+    char digest[PROGRAM_DIGEST_SIZE] = "";
+    const struct put_part part = {.digest = digest,
+                                  .number = number,
+                                  .count = count,
+                                  .tests = make(sizeof(struct program_tests) + 100),
+                                  .text = &text};
+    const struct program_tests *all = NULL;
+    enum error_code code = ERROR_DENIED;
+    struct fault fault = FAULT_NULL;
+    (void)snprintf(digest, sizeof(digest), "%s", name);
+    int r = put_set_add_part(set, &part, &bounds, &all, &code, &fault);
+    assert_string_equal(fault.text, message);
+    if (r == 0)
+        assert_int_equal(all->count, number);
+    return r;
+}
+
+static void test_parts(void **state)
+{
+    struct put_set set;
+    char two[PROGRAM_DIGEST_SIZE];
+    const size_t size = sizeof(struct program_tests);
+    (void)state;
+    put_set_init(&set);
+    program_digest("[{},{}]", strlen("[{},{}]"), two);
+    assert_int_equal(put_part(&set, two, 1, 2, BIG, ""), 0);
+    assert_int_equal(used, size + 100);
+    assert_null(put_set_find(&set, two));
+    assert_int_equal(put_part(&set, two, 2, 2, BIG, ""), 0);
+    assert_int_equal(used, size + 200);
+    assert_int_equal(put_set_find(&set, two)->count, 2);
+    /* Nothing is left of what goes wrong, and the whole set stays. */
+    assert_int_equal(put_part(&set, "other", 1, 2, BIG, ""), 0);
+    assert_int_equal(used, 2 * size + 300);
+    char message[128];
+    (void)snprintf(message, sizeof(message),
+                   "tests: they take %zu bytes, more than %zu (put_bytes_per_client of [program])",
+                   size + 100, size + 50);
+    assert_true(put_part(&set, "other", 1, 3, size + 50, message) < 0);
+    assert_int_equal(used, size + 200);
+    assert_int_equal(set.count, 1);
+    assert_int_equal(put_part(&set, "other", 1, 2, BIG, ""), 0);
+    put_set_deinit(&set);
+    assert_int_equal(used, 0);
+}
+
 static void test_many(void **state)
 {
     struct put_set set;
@@ -197,6 +248,7 @@ int main(void)
         cmocka_unit_test(test_room),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_one_user_leaves_room_for_another),
+        cmocka_unit_test(test_parts),
         cmocka_unit_test(test_many),
         cmocka_unit_test(test_jobs_outlive_the_connection),
     };
