@@ -28,6 +28,8 @@ struct checked {
     json_t *cases; /* array of rubric_cases_load() */
     uint64_t bad;  /* mistakes in files */
     uint64_t graded, as_expected, unexpected, without_verdict;
+    struct fault last_error; /* why the last case without a verdict has none */
+    uint64_t repeated;       /* cases without one for the same reason as the one before */
 };
 
 static void checked_deinit(struct checked *checked)
@@ -198,6 +200,21 @@ static void note_seen(struct checked *checked, const json_t *job, const struct m
     }
 }
 
+/* Says why ONE has no verdict, unless the case before has none for the same reason. */
+static void tell_error(struct checked *checked, const json_t *one, const char *place,
+                       const struct message *answer)
+{
+    struct fault why;
+    (void)fault_set(&why, "%s: %s", message_text(answer, "code"), message_text(answer, "message"));
+    if (strcmp(why.text, checked->last_error.text) == 0) {
+        checked->repeated++;
+        return;
+    }
+    checked->last_error = why;
+    complain("%s: %s: no verdict: %s", place, json_string_value(json_object_get(one, "id")),
+             why.text);
+}
+
 static enum exit_status run_case(struct checked *checked, struct session *session,
                                  const json_t *one)
 {
@@ -212,8 +229,7 @@ static enum exit_status run_case(struct checked *checked, struct session *sessio
     if (status != STATUS_OK)
         return status;
     if (answer.type == MESSAGE_ERROR) {
-        complain("%s: %s: no verdict: %s: %s", place, json_string_value(json_object_get(one, "id")),
-                 message_text(&answer, "code"), message_text(&answer, "message"));
+        tell_error(checked, one, place, &answer);
         checked->without_verdict++;
         return STATUS_OK;
     }
@@ -281,6 +297,9 @@ static enum exit_status run_check_rubric(const struct globals *globals,
     enum exit_status status = run_cases(&checked, globals);
     if (status != STATUS_OK)
         return status;
+    if (checked.repeated > 0)
+        complain("%" PRIu64 " further case%s no verdict for the reason named before",
+                 checked.repeated, checked.repeated == 1 ? " has" : "s have");
     if (checked.without_verdict == 0)
         tell_unseen(&checked);
     tell(&checked);

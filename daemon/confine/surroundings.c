@@ -116,8 +116,8 @@ static const char *const proc_setting[] = {
                       "systempaths=unconfined",
     [ENGINE_PODMAN] = "; podman covers parts of /proc unless told --security-opt unmask=ALL",
     [ENGINE_KUBERNETES] = "; the pod's /proc is covered in parts unless procMount is Unmasked",
-    [ENGINE_LXC] = "; parts of /proc are covered; set lxc.mount.auto = proc:rw, or "
-                   "security.nesting with Incus and LXD",
+    [ENGINE_LXC] = "; parts of /proc are covered; set lxc.include = "
+                   "/usr/share/lxc/config/nesting.conf, or security.nesting with Incus and LXD",
 };
 
 void surroundings_explain_users(const struct surroundings *around, char *ret, size_t size)

@@ -113,6 +113,15 @@ def test_a_client_that_leaves_cancels_its_jobs(daemon, gateway, lines):
     assert gateway.post("/v1/jobs", ECHO)[0] == 200
 
 
+def test_a_client_of_a_unix_socket_that_leaves(daemon, start, tmp_path):
+    gateway = start("socket_mode=0600", listen=f"unix:{tmp_path}/http")
+    with gateway.connect() as sock:
+        sock.sendall(post_bytes((json.dumps(SLEEP) + "\n").encode() * 5, lines=True))
+        wait_until(lambda: jobs_of(daemon) == 5, "the jobs are there")
+    wait_until(lambda: jobs_of(daemon) == 0, "the jobs are gone")
+    assert gateway.stop() == 0
+
+
 def test_the_next_request_may_come_early(daemon, gateway):
     """A second request while the first one's job runs is no sign that the client leaves."""
     first = {"kind": "sandbox", "argv": ["/bin/sleep", "1"], "id": "first"}

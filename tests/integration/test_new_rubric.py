@@ -226,6 +226,7 @@ def test_a_rubric_that_the_jobs_cannot_read(fresh):
     done = check(fresh)
     assert done.returncode == 4
     assert f"{fresh}/cases.jsonl:1: length/right: no verdict: not_permitted: job.task_class: " in said(done)[0]
+    assert said(done)[1:] == ["2 further cases have no verdict for the reason named before"]
 
 
 def test_another_daemon(fresh, daemon):

@@ -116,7 +116,8 @@ static void test_each_engine_is_told_by_its_sign(void **state)
     put(*state, STATUS, FILTERED);
     put(*state, MOUNTS, COVERED);
     assert_non_null(strstr(users(*state, "lxc", NULL), "lxc.seccomp.profile"));
-    assert_non_null(strstr(proc(*state, "lxc-libvirt", NULL), "lxc.mount.auto"));
+    assert_non_null(strstr(proc(*state, "lxc-libvirt", NULL),
+                           "lxc.include = /usr/share/lxc/config/nesting.conf"));
     assert_non_null(strstr(users(*state, NULL, "10.0.0.1"), "seccompProfile"));
     assert_non_null(strstr(proc(*state, NULL, "10.0.0.1"), "procMount"));
     put(*state, "/.dockerenv", "");
