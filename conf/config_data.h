@@ -81,7 +81,7 @@ struct config {
     uint64_t program_put_bytes_per_client;
 
     /* [session] */
-    unsigned session_max; /* open at once; 0: as many as there are slots */
+    uint64_t session_max; /* open at once; 0: as many as there are slots */
     uint64_t session_lease_ms, session_lease_ceiling_ms;
     uint64_t session_idle_ms, session_idle_ceiling_ms;
     uint64_t session_output_ceiling; /* of a command, in place of that in [ceilings] */

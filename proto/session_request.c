@@ -52,8 +52,8 @@ int session_decode_env(const json_t *object, const char *path, char ***ret, stru
         char *entry = NULL;
         int r = decode_variable(json_object_iter_key(i), json_object_iter_value(i), path, &entry,
                                 fault);
-        if (r < 0)
-            return r;
+        if (r < 0 || !entry)
+            return r < 0 ? r : -ENOMEM;
         length += strlen(entry) + 1;
         env[n++] = entry;
     }

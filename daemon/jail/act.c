@@ -107,7 +107,7 @@ static int move_all(int from, int to, uint64_t max)
 
 static int read_file(const char *path)
 {
-    struct stat st;
+    struct stat st = {0};
     /* Without waiting for whoever may write to a pipe. */
     _cleanup_close_ int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     int error = fd < 0 ? errno : check_file(fd, &st);
@@ -147,7 +147,7 @@ static int open_target(const struct lockdown *lockdown, const char *path)
 
 static int write_file(const struct lockdown *lockdown, const char *path)
 {
-    struct stat st, input;
+    struct stat st, input = {0};
     int fd = open_target(lockdown, path);
     int error = fd < 0 ? -fd : check_file(fd, &st);
     if (error == 0 && fstat(STDIN_FILENO, &input) < 0)

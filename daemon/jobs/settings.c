@@ -194,7 +194,7 @@ static unsigned count_slots(const struct config *config)
 static unsigned count_sessions(const struct config *config, unsigned slots)
 {
     uint64_t limit, most = most_slots(&limit);
-    return config->session_max > 0 ? config->session_max
+    return config->session_max > 0 ? (unsigned)config->session_max
                                    : (unsigned)MIN((uint64_t)slots, most - MIN(most, slots));
 }
 

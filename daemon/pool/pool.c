@@ -481,8 +481,7 @@ void pool_set_confinement(struct pool *pool, struct confinement *confinement)
 {
     confinement_replace(&pool->slot_config.confinement, confinement);
     for (unsigned i = 0; i < pool->slot_count; i++)
-        if (!pool->slots[i]->session) /* a session keeps the one that it was opened under */
-            slot_renew(&pool->slots[i]->slot);
+        slot_renew(&pool->slots[i]->slot); /* that of a session is configured apart */
 }
 
 void pool_reap(struct pool *pool)

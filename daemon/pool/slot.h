@@ -69,8 +69,9 @@
  * nothing of the job being left. The answer is an error, unless the jail had told the job's end.
  *
  * Commands of a session. The slot of a session has a jail that runs its commands and nothing else.
- * Nothing of a command is killed or removed when it ends, so its pipes are closed at that moment and
- * its cgroup is that of the session. When the jail is lost, so is the session: its owner is told. */
+ * Nothing of a command is killed or removed when it ends, so its pipes are closed at that moment
+ * and its cgroup is that of the session. When the jail is lost, so is the session: its owner is
+ * told. */
 
 #include "launch.h"
 #include "slot_jail.h"

@@ -42,7 +42,8 @@ struct slot_job {
     uint64_t number;
     uint64_t link_no; /* its number for the jail and of its cgroup, which no other step has */
     struct limits limits;
-    unsigned cpu_percent;            /* of one CPU; 0: no limit */
+    unsigned cpu_percent; /* of one CPU; 0: no limit */
+    enum launch_act act;
     struct confinement *confinement; /* of the jail that it wants; a reference */
     struct jail_wish wish;           /* what it wants of its jail */
     struct packet packet;            /* PACKET_NULL once it cannot be sent any more */
@@ -51,11 +52,10 @@ struct slot_job {
     struct capture out, err;
     int collected; /* memory that the jail writes its files to; -1: none are collected */
     uint64_t collect_max;
-    size_t output_bytes; /* that count */
-    size_t free_output;  /* bytes of stdout that do not count */
-    bool is_pair;        /* its stdout is the report of a judge */
-    bool is_joined;      /* the end of its program is not that of the job */
-    enum launch_act act;
+    size_t output_bytes;         /* that count */
+    size_t free_output;          /* bytes of stdout that do not count */
+    bool is_pair;                /* its stdout is the report of a judge */
+    bool is_joined;              /* the end of its program is not that of the job */
     int program_pidfd;           /* -1: the program has not started */
     struct event *program_event; /* its exit is watched; NULL: not watched, or known already */
     uint64_t deadline_ns;        /* of the program */

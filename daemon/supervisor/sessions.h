@@ -26,5 +26,6 @@ void sessions_pause(struct supervisor *supervisor, const struct conn *conn, bool
 /* Ends all sessions because the daemon stops. */
 void sessions_drain(struct supervisor *supervisor);
 
-/* Ends sessions whose jail is lost, and takes ending ones to their end. From the event loop, before pool_reap(). */
+/* Ends sessions whose jail is lost, and takes ending ones to their end. From the event loop, before
+ * pool_reap(). */
 void sessions_settle(struct supervisor *supervisor);

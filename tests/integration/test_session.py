@@ -133,7 +133,7 @@ def test_a_client_that_does_not_read_makes_the_command_wait(start_daemon):
         assert answer["outcome"]["success"] and answer["out"] == b"x" * (8 * MIB)
 
 
-def test_a_process_that_lives_on_does_not_hold_its_command(session):
+def test_a_process_that_lives_on_does_not_hold_its_command(session, daemon):
     answer = session.run("/bin/sh", "-c", "(sleep 1000 &) ; echo over")
     assert answer["out"] == b"over\n" and answer["outcome"]["success"]
     # It may not have come to its execve yet.
@@ -223,22 +223,20 @@ def test_processes_are_bounded_over_all_commands(client):
     assert not answer["outcome"]["success"]
 
 
-HOG = "import time; b = bytearray({0}); b[::4096] = b'x' * len(b[::4096]); print('full', flush=True); time.sleep(1000)"
+HOG = "import time; time.sleep(1); b = bytearray({0}); b[::4096] = b'x' * len(b[::4096]); time.sleep(1000)"
 
 
 def test_memory_is_bounded_while_no_command_runs(client, daemon):
     if "pid_namespace" not in daemon.layers():
         pytest.skip("nothing looks at the memory of all processes together")
+    marker = f"hog-{os.getpid()}"
     session = Session(client, limits={"memory_bytes": 256 * MIB})
-    hog = HOG.format(100 * MIB)
-    # Each has less than it may have; all together have too much once the last has filled its part.
-    late = f"read -r _ <go; exec /usr/bin/python3 -c \"{hog}\" hog"
-    session.shell("mkfifo go go2")
-    session.write("late", late.encode())
-    session.shell(f"for i in 1 2 3; do /usr/bin/python3 -c \"{hog}\" hog >>full 2>&1 & done; "
-                  "sh late >>full 2>&1 & while [ $(pgrep -fc hog) -lt 2 ]; do sleep 0.01; done; true")
-    wait_until(lambda: session.shell("pgrep -fc 'hog$' || true").strip() in ("0", "1"), "the hogs are dead")
-    assert session.shell("echo on") == "on\n"
+    # Each has less than it may have; all together have too much, once the command is over.
+    session.write("hog.py", HOG.format(100 * MIB).encode())
+    session.shell(f"for i in 1 2 3 4; do python3 hog.py {marker} >/dev/null 2>&1 & done")
+    wait_until(lambda: len(processes_of(marker)) == 4, "they live")
+    wait_until(lambda: not any(processes_of(marker) for _ in range(20)), "they are dead")
+    assert session.shell("cat hog.py").startswith("import")  # its files stay
 
 
 SPINS = "i=0; while [ $i -lt 60000 ]; do i=$((i + 1)); done"
@@ -330,7 +328,9 @@ def test_a_session_on_a_host_that_grants_less(daemon, client):
     idle = daemon.descendants()
     marker = f"kept-{os.getpid()}-bare"
     session = Session(client)
-    session.shell(f"echo kept >file; sh -c 'sleep 1000 & wait' {marker} >/dev/null 2>&1 & "
+    # One writes files all the time, so that they are gone only if it is dead before they are removed.
+    session.write("writer", b"i=0; while :; do i=$((i + 1)); echo >w$i; rm -f w$((i - 9)); done")
+    session.shell(f"echo kept >file; sh writer {marker} >/dev/null 2>&1 & "
                   f"setsid sh -c 'sleep 1000 & wait' {marker} >/dev/null 2>&1 & sleep 0.1")
     assert session.write("a/b", b"x" * MIB)["outcome"]["success"]
     assert session.read("a/b")["out"] == b"x" * MIB
