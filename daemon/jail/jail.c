@@ -88,7 +88,10 @@ static int unpack(struct jail *jail, const struct link_job *request, const int f
     int files = has_files ? fds[LINK_FILES] : -1, cwd = -1;
     if (files < 0 && fds[LINK_PREPARED] < 0 && !is_joined)
         return 0;
-    int r = is_joined ? work_begin_candidate(&jail->enclosure.work, request->job_no, &cwd) : 0;
+    int r = 0;
+    if (is_joined)
+        r = work_begin_candidate(&jail->enclosure.work, request->job_no,
+                                 request->candidate_limits.of[LIMIT_DISK], &cwd);
     /* They belong to the job, whose uid may be another than the jail's. */
     if (layer_in(jail->enclosure.layers, LAYER_OWN_UID))
         (void)setfsuid(IDMAP_JOB);
@@ -114,8 +117,8 @@ static int prepare(struct jail *jail, const struct link_job *request, const int 
     if (r < 0)
         return r;
     *ret_stage = LINK_STAGE_DIRECTORY;
-    r = work_begin(&enclosure->work, request->job_no, request->limits.of[LIMIT_DISK],
-                   &lockdown->cwd);
+    const struct limits *limits = request->is_joined == 1 ? &request->own_limits : &request->limits;
+    r = work_begin(&enclosure->work, request->job_no, limits->of[LIMIT_DISK], &lockdown->cwd);
     if (r < 0)
         return r;
     *ret_stage = LINK_STAGE_FILES;
@@ -138,7 +141,7 @@ static int prepare(struct jail *jail, const struct link_job *request, const int 
         .cgroup_counts = request->cgroup_counts,
         .account_limit = enclosure_limit_account(enclosure, request),
         .any_address_space = request->any_address_space == 1,
-        .limits = request->is_joined == 1 ? &request->own_limits : &request->limits,
+        .limits = limits,
         .ceilings = jail->ceilings,
         .argv = job->lists.argv,
         .envp = job->lists.envp,
@@ -378,6 +381,8 @@ static bool clean_up(struct jail *jail, struct jailed_job *job, struct link_noti
     notice->max_rss_bytes = usage.max_rss_bytes;
     if (work_is_full(&enclosure->work))
         notice->evidence |= 1u << LIMIT_DISK;
+    notice->candidate.met_full_disk =
+        job->looks.candidate_met_full_disk || work_candidate_is_full(&enclosure->work);
     /* Unmount before emptying: what was shown may lie in the directories that are emptied. */
     int hidden = enclosure_hide(enclosure, &job->lists);
     if (hidden < 0)

@@ -14,9 +14,12 @@ static int look(struct looks *looks, const struct work *work, int proc, pid_t tw
 {
     bool bounds_memory = looks->memory_bytes > 0 && !looks->took_too_much;
     looks->met_full_disk = looks->met_full_disk || work_is_full(work);
+    looks->candidate_met_full_disk = looks->candidate_met_full_disk || work_candidate_is_full(work);
     looks->lacked_room = looks->lacked_room || work_lacks_room(work);
+    bool knows_all = (looks->met_full_disk || looks->lacked_room) &&
+                     (looks->candidate_met_full_disk || !work->is_apart_used);
     if (!bounds_memory)
-        return !looks->met_full_disk && !looks->lacked_room ? (int)LOOK_MS : -1;
+        return knows_all ? -1 : (int)LOOK_MS;
     uint64_t began_ns = clock_now_ns();
     looks->took_too_much = tree_memory_exceeds(proc, twin, looks->memory_bytes);
     uint64_t took_ms = (clock_now_ns() - began_ns) / NS_PER_MS;

@@ -11,11 +11,12 @@
 #include <sys/types.h>
 
 struct looks {
-    uint64_t memory_bytes; /* limit of the tree that the jail enforces; 0: none */
-    bool took_too_much;    /* the tree did */
-    bool lacked_room;      /* the host's file system was full */
-    bool met_full_disk;    /* the tmpfs was full, whatever is there at the job's end */
-    uint64_t next_ns;      /* when to look again */
+    uint64_t memory_bytes;        /* limit of the tree that the jail enforces; 0: none */
+    bool took_too_much;           /* the tree did */
+    bool lacked_room;             /* the host's file system was full */
+    bool met_full_disk;           /* the tmpfs was full, whatever is there at the job's end */
+    bool candidate_met_full_disk; /* that of a joined candidate was */
+    uint64_t next_ns;             /* when to look again */
 };
 
 /* Looks if it is time to, at WORK and at the processes that PROC shows, without those of the jail
