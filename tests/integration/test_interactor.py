@@ -2,7 +2,9 @@
 """Interactors of jobs of kind `program`: which verdict follows from how the two programs end, whose fault a
 limit is, and that the program cannot reach what the interactor knows."""
 
+import os
 import shutil
+import signal
 
 import pytest
 from test_program import detail, own_language, program, refused, verdicts
@@ -346,6 +348,19 @@ def test_a_job_that_is_cancelled_ends(daemon, client):
     answer = client.recv()
     assert (answer["type"], answer["code"]) == ("error", "cancelled")
     assert client.run(interact(BISECT))["verdict"] == "pass"
+
+
+def test_a_jail_that_hangs_is_no_timeout(daemon, client):
+    """It alone knows whether both have ended."""
+    ends = "import time\ntime.sleep(1)"
+    client.submit("j", interact(ends, "import sys\nsys.stdin.read()", limits={"wall_clock": 2}))
+    assert client.recv()["type"] == "started"
+    with daemon.connect() as other:
+        (pid,) = (slot["jail_pid"] for slot in other.status()["slots"] if slot["job"])
+        os.kill(pid, signal.SIGSTOP)
+        answer = client.recv_answer("j")
+        assert (answer["type"], answer.get("code")) == ("error", "sandbox_failed"), answer
+        assert other.run(interact(BISECT))["verdict"] == "pass"
 
 
 # Requests
