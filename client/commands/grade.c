@@ -446,11 +446,11 @@ const struct command command_grade = {
         "there. No sample can change it. With --isolated-only, tasks of mode shared are not\n"
         "graded: exit status 4.\n"
         "\n"
-         "pass@k is computed if every task with samples has at least k of them, and says how\n"
-         "many of the tasks it covers. Standard error names tasks without samples, samples\n"
-         "without a task and unusable lines; grade grades all the others. A pattern of\n"
-         "--filter chooses samples (HumanEval/0:3) or tasks (HumanEval/0): pass@k leaves out\n"
-         "the tasks of which it lets no sample pass.\n",
+        "pass@k is computed if every task with samples has at least k of them, and says how\n"
+        "many of the tasks it covers. Standard error names tasks without samples, samples\n"
+        "without a task and unusable lines; grade grades all the others. A pattern of\n"
+        "--filter chooses samples (HumanEval/0:3) or tasks (HumanEval/0): pass@k leaves out\n"
+        "the tasks of which it lets no sample pass.\n",
     .examples = "  rubricctl grade --dataset HumanEval.jsonl.gz --samples s.jsonl --k 1,10\n"
                 "  rubricctl grade --dataset D.jsonl --samples S.jsonl --json | jq .pass_at_k\n"
                 "  rubricctl grade --embedded --dataset sanitized-mbpp.json --canonical\n"

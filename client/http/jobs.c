@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "jobs.h"
 
+#include "proto/jobspec.h"
 #include "proto/json.h"
 #include "proto/printer.h"
 #include "proto/request.h"
@@ -123,6 +124,17 @@ static void on_lost(struct feeder *feeder, void *userdata, const char *why)
 
 /* --- jobs --------------------------------------------------------------------------------- */
 
+/* The daemon orders the jobs of a connection by it, and here many clients share one: they would
+ * stand behind each other for ever. It refuses a wrong one itself. */
+static void drop_priority(json_t *job)
+{
+    const json_t *priority = json_object_get(job, "priority");
+    json_int_t value = json_integer_value(priority);
+    if (json_is_null(priority) ||
+        (json_is_integer(priority) && value >= -JOB_PRIORITY_MAX && value <= JOB_PRIORITY_MAX))
+        (void)json_object_del(job, "priority");
+}
+
 /* Makes the text of the job, without its id, which *RET_TAG keeps. 0; -EINVAL or -EBADMSG with
  * FAULT; -ENOMEM. */
 static int read_job(const char *text, size_t n, size_t line, struct bytes *ret,
@@ -142,6 +154,7 @@ static int read_job(const char *text, size_t n, size_t line, struct bytes *ret,
         tag->line = line;
         tag->id = json_incref(id);
         (void)json_object_del(job, "id");
+        drop_priority(job);
         r = json_print(job, ret);
     }
     json_decref(job);

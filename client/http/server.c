@@ -61,9 +61,10 @@ static void on_over(_unused_ evutil_socket_t fd, _unused_ short events, void *us
     conn_kill(userdata);
 }
 
-/* Tells whether the client of a connection that waits has left, or has sent so much ahead that nobody
- * could tell: the end of a connection comes behind what fills its socket. A client that has not read
- * everything leaves with a reset, which libevent reports as EV_READ and not as EV_CLOSED. */
+/* Tells whether the client of a connection that waits has left, or has sent so much ahead that
+ * nobody could tell: the end of a connection comes behind what fills its socket. A client that has
+ * not read everything leaves with a reset, which libevent reports as EV_READ and not as EV_CLOSED.
+ */
 static bool has_left(const struct conn *conn)
 {
     struct pollfd state = {.fd = conn->fd, .events = POLLRDHUP};
@@ -74,8 +75,8 @@ static bool has_left(const struct conn *conn)
            (uint64_t)MAX(ahead, 0) > conn->gateway->settings->header_bytes;
 }
 
-/* Something happened on a connection that waits. What the client has sent is its next request, which
- * stays unread for now; the event is edge-triggered, so it does not come again for it. */
+/* Something happened on a connection that waits. What the client has sent is its next request,
+ * which stays unread for now; the event is edge-triggered, so it does not come again for it. */
 static void on_stir(_unused_ evutil_socket_t fd, _unused_ short events, void *userdata)
 {
     if (has_left(userdata))

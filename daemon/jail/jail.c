@@ -30,10 +30,10 @@
 #include "joined.h"
 #include "kept.h"
 #include "link.h"
+#include "looks.h"
 #include "run_delay.h"
 #include "setup.h"
 #include "start.h"
-#include "tree_memory.h"
 #include "tree_time.h"
 #include "twin.h"
 #include "zygote.h"
@@ -57,10 +57,6 @@
 
 /* Time that a killed process tree has to die before the jail gives up on it. */
 #define TREE_KILL_MS 5000
-/* Between two looks at the tmpfs of a job, and at its memory where no control group bounds that;
- * longer if looking takes long, so that it takes no more than one part in LOOK_SHARE of a CPU. */
-#define LOOK_MS UINT64_C(50)
-#define LOOK_SHARE 20
 
 struct jail {
     int link;
@@ -82,12 +78,8 @@ struct jailed_job {
     struct link_lists lists;
     struct twin_ends ends; /* of the wire, until the program has them */
     struct joined joined;
-    uint64_t memory_bytes; /* limit of its tree that the jail enforces; 0: none */
-    bool took_too_much;    /* it was killed for that */
-    bool lacked_room;      /* the host's file system was full when the jail looked */
-    uint64_t look_ns;      /* when to look again */
-    bool met_full_disk; /* its tmpfs was full when the jail looked, whatever is there at its end */
-    int collected;      /* where its files are collected; -1: it has none to collect */
+    struct looks looks;
+    int collected; /* where its files are collected; -1: it has none to collect */
     uint64_t collect_max;
     bool is_command; /* of a session */
 };
@@ -100,7 +92,10 @@ static int unpack(struct jail *jail, const struct link_job *request, const int f
     int files = has_files ? fds[LINK_FILES] : -1, cwd = -1;
     if (files < 0 && fds[LINK_PREPARED] < 0 && !is_joined)
         return 0;
-    int r = is_joined ? work_begin_candidate(&jail->enclosure.work, request->job_no, &cwd) : 0;
+    int r = 0;
+    if (is_joined)
+        r = work_begin_candidate(&jail->enclosure.work, request->job_no,
+                                 request->candidate_limits.of[LIMIT_DISK], &cwd);
     /* They belong to the job, whose uid may be another than the jail's. */
     if (layer_in(jail->enclosure.layers, LAYER_OWN_UID))
         (void)setfsuid(IDMAP_JOB);
@@ -126,9 +121,9 @@ static int prepare(struct jail *jail, const struct link_job *request, const int 
     if (r < 0)
         return r;
     *ret_stage = LINK_STAGE_DIRECTORY;
+    const struct limits *limits = request->is_joined == 1 ? &request->own_limits : &request->limits;
     r = request->act == LINK_RUN
-            ? work_begin(&enclosure->work, request->job_no, request->limits.of[LIMIT_DISK],
-                         &lockdown->cwd)
+            ? work_begin(&enclosure->work, request->job_no, limits->of[LIMIT_DISK], &lockdown->cwd)
             : kept_begin(&jail->kept, enclosure, request, fds[LINK_CGROUP], &lockdown->cwd);
     if (r < 0)
         return r;
@@ -152,7 +147,7 @@ static int prepare(struct jail *jail, const struct link_job *request, const int 
         .cgroup_counts = request->cgroup_counts,
         .account_limit = enclosure_limit_account(enclosure, request),
         .any_address_space = request->any_address_space == 1,
-        .limits = request->is_joined == 1 ? &request->own_limits : &request->limits,
+        .limits = limits,
         .ceilings = jail->ceilings,
         .argv = job->lists.argv,
         .envp = job->lists.envp,
@@ -308,35 +303,18 @@ static bool hear_supervisor(struct jail *jail, struct jailed_job *job)
     return link_send_notice(jail->link, &notice, -1) == 0;
 }
 
-/* Notes whether the disk is full, and kills JOB if its processes take more memory than they may.
- * Returns after how many milliseconds to look again; -1: never. */
-static int look(const struct jail *jail, struct jailed_job *job)
+/* Looks whether JOB keeps its limits, and ends it if not. Returns after how many milliseconds to
+ * look again; -1: never. */
+static int look_at_limits(const struct jail *jail, struct jailed_job *job)
 {
-    const struct work *work = &jail->enclosure.work;
-    bool bounds_memory = job->memory_bytes > 0 && !job->took_too_much;
-    job->met_full_disk = job->met_full_disk || work_is_full(work);
-    job->lacked_room = job->lacked_room || work_lacks_room(work);
-    if (!bounds_memory)
-        return !job->met_full_disk && !job->lacked_room ? (int)LOOK_MS : -1;
-    uint64_t began_ns = clock_now_ns();
-    if (tree_memory_exceeds(jail->enclosure.view.proc, jail->twin.pid, job->memory_bytes)) {
-        job->took_too_much = true;
+    bool took_too_much = job->looks.took_too_much;
+    int ms =
+        looks_take(&job->looks, &jail->enclosure.work, jail->enclosure.view.proc, jail->twin.pid);
+    if (job->looks.took_too_much && !took_too_much) {
         if (job->is_command)
             kept_stop_all();
         stop_job(job);
     }
-    uint64_t took_ms = (clock_now_ns() - began_ns) / NS_PER_MS;
-    return (int)MAX(LOOK_MS, took_ms * LOOK_SHARE);
-}
-
-/* As look(), but no sooner than that has said before. */
-static int look_at_limits(const struct jail *jail, struct jailed_job *job)
-{
-    uint64_t now_ns = clock_now_ns();
-    if (now_ns < job->look_ns)
-        return (int)((job->look_ns - now_ns) / NS_PER_MS) + 1;
-    int ms = look(jail, job);
-    job->look_ns = ms < 0 ? 0 : clock_now_ns() + (uint64_t)ms * NS_PER_MS;
     return ms;
 }
 
@@ -433,6 +411,8 @@ static bool clean_up(struct jail *jail, struct jailed_job *job, struct link_noti
     notice->max_rss_bytes = usage.max_rss_bytes;
     if (work_is_full(&enclosure->work))
         notice->evidence |= 1u << LIMIT_DISK;
+    notice->candidate.met_full_disk =
+        job->looks.candidate_met_full_disk || work_candidate_is_full(&enclosure->work);
     /* Unmount before emptying: what was shown may lie in the directories that are emptied. */
     int hidden = enclosure_hide(enclosure, &job->lists);
     if (hidden < 0)
@@ -462,9 +442,9 @@ static bool see_to_end(struct jail *jail, struct jailed_job *job, bool has_ended
     while (wanted && job->is_command && can_hear(jail)) /* it may be told to stop its group */
         wanted = hear_supervisor(jail, job);
     notice->ended_ns = clock_now_ns();
-    if (job->took_too_much)
+    if (job->looks.took_too_much)
         notice->evidence |= 1u << LIMIT_MEMORY;
-    if (job->met_full_disk)
+    if (job->looks.met_full_disk)
         notice->evidence |= 1u << LIMIT_DISK;
     /* Results give this delay in whole milliseconds, and reading it costs the kernel more time than
      * some programs run: skip it for those. */
@@ -499,7 +479,7 @@ static bool run_job(struct jail *jail, const struct link_job *request, int fds[L
     bool over = false, started = spawn(jail, request, fds, &job, &error);
     _cleanup_close_ int collected = TAKE_FD(fds[LINK_COLLECTED]);
     if (bounds_memory(jail, request))
-        jail->kept.memory_bytes = job.memory_bytes = request->limits.of[LIMIT_MEMORY];
+        jail->kept.memory_bytes = job.looks.memory_bytes = request->limits.of[LIMIT_MEMORY];
     for (int i = 0; i < LINK_JOB_FDS; i++)
         fds[i] = close_fd(fds[i]);
     started = started && begin(jail, request, &job, &over, &error);
@@ -527,7 +507,7 @@ static bool run_job(struct jail *jail, const struct link_job *request, int fds[L
     notice.type = LINK_ENDED;
     job.collected = collected;
     job.collect_max = request->collect_max;
-    notice.error = job.lacked_room || work_lacks_room(&jail->enclosure.work) ? ENOSPC : 0;
+    notice.error = job.looks.lacked_room || work_lacks_room(&jail->enclosure.work) ? ENOSPC : 0;
     notice.leftover = !clean_up(jail, &job, &notice);
     if (!wanted) /* the jail itself has killed the program: its end is not the program's */
         return false;

@@ -267,6 +267,7 @@ struct link_candidate {
     uint32_t stage;
     int32_t error;
     int32_t wait_status;
+    uint32_t met_full_disk; /* 1: its tmpfs was full */
     uint64_t cpu_us, max_rss_bytes;
 };
 

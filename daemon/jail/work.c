@@ -41,7 +41,7 @@ static const struct {
     [WORK_SHM] = {"shm", "/dev/shm", 01777},
     [WORK_TWIN_TMP] = {"twin-tmp", "/tmp", 01777},
     [WORK_TWIN_SHM] = {"twin-shm", "/dev/shm", 01777},
-    [WORK_TWIN_CWD] = {"twin-work", VIEW_WORK, 0700},
+    [WORK_APART] = {"apart", NULL, 0700},
 };
 
 /* --- the tmpfs ----------------------------------------------------------------------------- */
@@ -139,16 +139,33 @@ static int reset(int directory, mode_t mode)
     return touched && futimens(directory, times) < 0 ? -errno : 0;
 }
 
-static int reset_all(const struct work *work)
+/* One of the two. */
+struct disk {
+    int top;
+    const int *directories;
+    size_t count;
+};
+
+static struct disk main_disk(const struct work *work)
+{
+    return (struct disk){work->top, work->directories, WORK_DIRECTORIES};
+}
+
+static struct disk apart_disk(const struct work *work)
+{
+    return (struct disk){work->apart, work->apart_directories, WORK_SEEN};
+}
+
+static int reset_all(struct disk disk)
 {
     int r = 0;
-    for (size_t i = 0; i < WORK_DIRECTORIES && r == 0; i++)
-        if (work->directories[i] >= 0)
-            r = reset(work->directories[i], places[i].mode);
+    for (size_t i = 0; i < disk.count && r == 0; i++)
+        if (disk.directories[i] >= 0)
+            r = reset(disk.directories[i], places[i].mode);
     return r;
 }
 
-int work_open_tmpfs(struct work *work, const struct view *view, bool shown_tmp, const char *place)
+static int new_tmpfs(size_t count)
 {
     struct bounds bounds;
     make_bounds(&bounds, SIZE_AT_FIRST);
@@ -156,13 +173,48 @@ int work_open_tmpfs(struct work *work, const struct view *view, bool shown_tmp, 
         mounts_new("tmpfs", bounds.options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, MOUNTS_NO_PASS);
     if (tmpfs < 0)
         return tmpfs;
-    for (size_t i = 0; i < WORK_DIRECTORIES; i++)
+    for (size_t i = 0; i < count; i++)
         if (mkdirat(tmpfs, places[i].name, 0700) < 0 ||
             fchownat(tmpfs, places[i].name, VIEW_UID, VIEW_GID, AT_SYMLINK_NOFOLLOW) < 0)
             return -errno;
+    return TAKE_FD(tmpfs);
+}
+
+/* Makes the tmpfs of joined candidates, and puts it by inside the other one. */
+static int open_apart(struct work *work, const struct view *view, const char *place)
+{
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof(path), "%s/%s", place, places[WORK_APART].name) >= PATH_MAX)
+        return -ENAMETOOLONG;
+    _cleanup_close_ int tmpfs = new_tmpfs(WORK_SEEN);
+    if (tmpfs < 0)
+        return tmpfs;
+    for (size_t i = 0; i < WORK_SEEN; i++) {
+        work->apart_directories[i] =
+            openat(tmpfs, places[i].name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (work->apart_directories[i] < 0)
+            return -errno;
+    }
+    int r = view_put_by(view, tmpfs, path);
+    if (r == 0)
+        r = reset_all(apart_disk(work));
+    if (r < 0)
+        return r;
+    work->apart = TAKE_FD(tmpfs);
+    work->apart_size = SIZE_AT_FIRST;
+    return 0;
+}
+
+int work_open_tmpfs(struct work *work, const struct view *view, bool shown_tmp, const char *place)
+{
+    _cleanup_close_ int tmpfs = new_tmpfs(WORK_DIRECTORIES);
+    if (tmpfs < 0)
+        return tmpfs;
     int r = attach_parts(work, tmpfs, view, shown_tmp, place);
     if (r == 0)
-        r = reset_all(work);
+        r = open_apart(work, view, place);
+    if (r == 0)
+        r = reset_all(main_disk(work));
     if (r < 0)
         return r;
     work->top = TAKE_FD(tmpfs);
@@ -172,50 +224,66 @@ int work_open_tmpfs(struct work *work, const struct view *view, bool shown_tmp, 
     return 0;
 }
 
+/* Makes *SIZE, the size limit of the tmpfs TOP, DISK_BYTES. */
+static int resize(int top, uint64_t *size, uint64_t disk_bytes, uint64_t pass)
+{
+    struct bounds bounds;
+    if (disk_bytes == *size)
+        return 0;
+    make_bounds(&bounds, disk_bytes);
+    int r = mounts_reconfigure(top, bounds.options, pass);
+    if (r == 0)
+        *size = disk_bytes;
+    return r;
+}
+
 static int begin_tmpfs(struct work *work, uint64_t disk_bytes, int *ret_cwd)
 {
-    if (disk_bytes != work->size) {
-        struct bounds bounds;
-        make_bounds(&bounds, disk_bytes);
-        int r = mounts_reconfigure(work->top, bounds.options, work->pass);
-        if (r < 0)
-            return r;
-        work->size = disk_bytes;
-    }
-    *ret_cwd = work->directories[WORK_CWD];
-    return 0;
+    int r = resize(work->top, &work->size, disk_bytes, work->pass);
+    if (r == 0)
+        *ret_cwd = work->directories[WORK_CWD];
+    return r;
 }
 
 /* Returns 0 if the tmpfs has nothing in it but its own directories. -EBUSY: there is more, be it
  * files without a name that something holds open. */
-static int check_use(const struct work *work)
+static int check_use(struct disk disk)
 {
     struct statfs st;
-    if (fstatfs(work->top, &st) < 0)
+    if (fstatfs(disk.top, &st) < 0)
         return -errno;
-    bool is_first = st.f_files - st.f_ffree == WORK_DIRECTORIES + 1 && st.f_bfree == st.f_blocks;
+    bool is_first = st.f_files - st.f_ffree == disk.count + 1 && st.f_bfree == st.f_blocks;
     return is_first ? 0 : -EBUSY;
 }
 
-static int empty_tmpfs(const struct work *work)
+static int empty_disk(struct disk disk)
 {
-    int r = reset_all(work);
+    int r = reset_all(disk);
     if (r == 0)
-        r = check_use(work);
+        r = check_use(disk);
     if (r != -EBUSY)
         return r;
     /* Most jobs that have files have them in their working directory alone. */
-    r = wipe_contents(work->directories[WORK_CWD]);
+    r = wipe_contents(disk.directories[WORK_CWD]);
     if (r == 0)
-        r = reset(work->directories[WORK_CWD], places[WORK_CWD].mode);
-    if (r == 0 && check_use(work) == 0)
+        r = reset(disk.directories[WORK_CWD], places[WORK_CWD].mode);
+    if (r == 0 && check_use(disk) == 0)
         return 0;
-    for (size_t i = 0; i < WORK_DIRECTORIES && r == 0; i++)
-        if (work->directories[i] >= 0)
-            r = wipe_contents(work->directories[i]);
+    for (size_t i = 0; i < disk.count && r == 0; i++)
+        if (disk.directories[i] >= 0)
+            r = wipe_contents(disk.directories[i]);
     if (r == 0)
-        r = reset_all(work); /* wiping changes times */
-    return r < 0 ? r : check_use(work);
+        r = reset_all(disk); /* wiping changes times */
+    return r < 0 ? r : check_use(disk);
+}
+
+static int empty_tmpfs(struct work *work)
+{
+    int r = empty_disk(main_disk(work));
+    if (r == 0 && work->is_apart_used)
+        r = empty_disk(apart_disk(work));
+    work->is_apart_used = false;
+    return r;
 }
 
 /* --- a directory --------------------------------------------------------------------------- */
@@ -286,11 +354,13 @@ int work_prepare_twin(struct work *work, const struct view *view, bool is_apart)
     if (!work->is_tmpfs)
         return 0;
     if (work->directories[WORK_TMP] >= 0)
-        r = work->twin_tmp = view_take(view, work->place, places[WORK_TWIN_TMP].name, ATTRIBUTES);
+        r = work->twin_tmp =
+            view_take(view, work->place, is_apart ? "apart/tmp" : "twin-tmp", ATTRIBUTES);
     if (r >= 0)
-        r = work->twin_shm = view_take(view, work->place, places[WORK_TWIN_SHM].name, ATTRIBUTES);
+        r = work->twin_shm =
+            view_take(view, work->place, is_apart ? "apart/shm" : "twin-shm", ATTRIBUTES);
     if (r >= 0 && is_apart)
-        r = work->twin_cwd = view_take(view, work->place, places[WORK_TWIN_CWD].name, ATTRIBUTES);
+        r = work->twin_cwd = view_take(view, work->place, "apart/work", ATTRIBUTES);
     return r < 0 ? r : 0;
 }
 
@@ -334,6 +404,9 @@ int work_enter_twin(struct work *work, bool is_apart)
     if (!work->is_tmpfs)
         return 0;
     work->top = close_fd(work->top);
+    work->apart = close_fd(work->apart);
+    for (size_t i = 0; i < WORK_SEEN; i++)
+        work->apart_directories[i] = close_fd(work->apart_directories[i]);
     int r = replace_part(work, WORK_TMP, &work->twin_tmp);
     if (r == 0)
         r = replace_part(work, WORK_SHM, &work->twin_shm);
@@ -363,7 +436,7 @@ int work_clear(const struct work *work)
     for (size_t i = 0; i < WORK_SEEN && r == 0; i++)
         if (work->directories[i] >= 0)
             r = wipe_contents(work->directories[i]);
-    return r < 0 ? r : reset_all(work);
+    return r < 0 ? r : reset_all(main_disk(work));
 }
 
 void work_leave(struct work *work)
@@ -380,21 +453,35 @@ int work_begin(struct work *work, uint64_t job_no, uint64_t disk_bytes, int *ret
                           : begin_directory(work, job_no, ret_cwd);
 }
 
-int work_begin_candidate(struct work *work, uint64_t job_no, int *ret_cwd)
+int work_begin_candidate(struct work *work, uint64_t job_no, uint64_t disk_bytes, int *ret_cwd)
 {
-    int fd = work->is_tmpfs ? -1 : open_job(work, job_no, true, true);
-    if (fd < 0 && !work->is_tmpfs)
+    if (work->is_tmpfs) {
+        work->is_apart_used = true;
+        *ret_cwd = work->apart_directories[WORK_CWD];
+        return resize(work->apart, &work->apart_size, disk_bytes, work->pass);
+    }
+    int fd = open_job(work, job_no, true, true);
+    if (fd < 0)
         return fd;
     assert(work->candidate < 0);
-    work->candidate = fd;
-    *ret_cwd = work->is_tmpfs ? work->directories[WORK_TWIN_CWD] : fd;
+    *ret_cwd = work->candidate = fd;
     return 0;
+}
+
+static bool is_full(int top)
+{
+    struct statfs st;
+    return fstatfs(top, &st) == 0 && (st.f_bfree == 0 || st.f_ffree == 0);
 }
 
 bool work_is_full(const struct work *work)
 {
-    struct statfs st;
-    return work->is_tmpfs && fstatfs(work->top, &st) == 0 && (st.f_bfree == 0 || st.f_ffree == 0);
+    return work->is_tmpfs && is_full(work->top);
+}
+
+bool work_candidate_is_full(const struct work *work)
+{
+    return work->is_apart_used && is_full(work->apart);
 }
 
 bool work_lacks_room(const struct work *work)

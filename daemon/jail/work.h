@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 /* Where a job may write. In a view (view.h), that is one tmpfs with limits on bytes and inodes,
- * seen as /work, /tmp and /dev/shm; the last two differ for a jail and its twin. Without a view, it
+ * seen as /work, /tmp and /dev/shm; the last two differ for a jail and its twin. The candidate of a
+ * joined pair has a second tmpfs, so that neither takes the other's room. Without a view, it
  * is one directory per job inside the slot's directory, limited only by RLIMIT_FSIZE per file. It
  * is empty before and after each job. */
 
@@ -17,7 +18,7 @@ enum {
     WORK_SEEN, /* number of directories that jobs see */
     WORK_TWIN_TMP = WORK_SEEN,
     WORK_TWIN_SHM,
-    WORK_TWIN_CWD, /* of the candidate of a joined pair (link.h) */
+    WORK_APART, /* where the tmpfs of joined candidates (link.h) lies; empty beneath it */
     WORK_DIRECTORIES
 };
 
@@ -28,16 +29,24 @@ struct work {
     int twin_tmp, twin_shm, twin_cwd; /* mounts for the next twin, attached nowhere; -1: none */
     bool is_tmpfs;
     uint64_t size; /* size limit of the tmpfs in bytes */
-    uint64_t pass; /* authorises changing it (mounts.h) */
-    int job;       /* the job's directory if there is no tmpfs */
-    int candidate; /* likewise, that of a joined candidate; -1: there is none */
-    bool is_apart; /* in a twin: its candidates have a working directory of their own */
+    int apart;     /* the tmpfs of joined candidates; -1: there is none */
+    int apart_directories[WORK_SEEN];
+    uint64_t apart_size;
+    bool is_apart_used; /* by the candidate of this job */
+    uint64_t pass;      /* authorises changing it (mounts.h) */
+    int job;            /* the job's directory if there is no tmpfs */
+    int candidate;      /* likewise, that of a joined candidate; -1: there is none */
+    bool is_apart;      /* in a twin: its candidates have a working directory of their own */
 };
 
 #define WORK_NULL                                                                           \
     {                                                                                       \
         .top = -1, .directories = {-1, -1, -1, -1, -1, -1}, .twin_tmp = -1, .twin_shm = -1, \
-        .twin_cwd = -1, .job = -1, .candidate = -1                                          \
+        .twin_cwd = -1, .job = -1, .candidate = -1, .apart = -1, .apart_directories = {     \
+            -1,                                                                             \
+            -1,                                                                             \
+            -1                                                                              \
+        }                                                                                   \
     }
 
 /* Makes the tmpfs and attaches its parts in VIEW; at /tmp only unless SHOWN_TMP, which says that
@@ -60,8 +69,8 @@ static inline int work_resume(const struct work *work)
 }
 
 /* Prepares the working directory of the candidate of a joined pair, after work_begin(): *ret_cwd is
- * it, borrowed. A negative errno. */
-int work_begin_candidate(struct work *work, uint64_t job_no, int *ret_cwd);
+ * it, borrowed. DISK_BYTES limits its tmpfs. A negative errno. */
+int work_begin_candidate(struct work *work, uint64_t job_no, uint64_t disk_bytes, int *ret_cwd);
 
 /* Prepares the mounts of the next twin, whose candidates have a working directory of their own if
  * IS_APART; work_forget_twin() closes them in the jail, which has given them to it. A negative
@@ -94,6 +103,9 @@ int work_unpack(int cwd, int files, int prepared);
 /* Returns whether the tmpfs is full, which is evidence for why a job failed; false if that is not
  * known. */
 bool work_is_full(const struct work *work);
+
+/* The same of the tmpfs of a joined candidate. */
+bool work_candidate_is_full(const struct work *work);
 
 /* Returns whether the host's file system on which the job's directory lies is full, so that the job
  * may have failed for want of what is not its own; false where the job has a tmpfs. */

@@ -469,6 +469,8 @@ static int split(const struct program_run *run, const struct slot_result *result
     ret->program.limits = &run->program.limits;
     ret->program.killed = is_programs ? result->killed : SLOT_KILL_NONE;
     ret->program.wait_status = status;
+    ret->program.evidence &= ~(1u << LIMIT_DISK); /* that of the interactor's */
+    ret->program.evidence |= candidate->met_full_disk == 1 ? 1u << LIMIT_DISK : 0;
     ret->program.cpu_us = candidate->cpu_us;
     ret->program.max_rss_bytes = candidate->max_rss_bytes;
     ret->program.err = result->out;

@@ -412,6 +412,9 @@ void slot_job_finish(struct slot_job *job, enum slot_end end)
     assert(end != SLOT_END_NOT_STARTED || job->phase == SLOT_JOB_TAKEN);
     assert(!is_watched(job));
     job->result.end = end;
+    /* Nobody but the jail knows whether a joined pair was over before its time was. */
+    if (end == SLOT_END_JAIL_LOST && job->is_joined && job->result.killed == SLOT_KILL_DEADLINE)
+        job->result.killed = SLOT_KILL_NONE;
     if (job->result.ended_ns == 0)
         job->result.ended_ns = clock_now_ns();
     job->result.limits = &job->limits;

@@ -175,6 +175,18 @@ def test_nobody_stands_behind_a_stream(daemon, gateway):
         assert jobs_of(daemon) > 2, "the stream still runs"
 
 
+def test_a_priority_holds_up_no_other_client(daemon, gateway):
+    """The daemon would run the jobs of higher priority first, of which a stream has always some more."""
+    job = {"kind": "sandbox", "argv": ["/bin/sleep", "0.05"], "priority": 10}
+    with gateway.connect() as sock:
+        sock.sendall(post_bytes((json.dumps(job) + "\n").encode() * 3000, lines=True))
+        wait_until(lambda: jobs_of(daemon) > 2, "the stream runs")
+        assert gateway.post("/v1/jobs", {**ECHO, "priority": -10})[0] == 200
+        assert jobs_of(daemon) > 2, "the stream still runs"
+    status, answer = gateway.post("/v1/jobs", {**ECHO, "priority": 11})
+    assert status == 400 and "job.priority: expected an integer from -10 to 10" in answer["error"]["message"]
+
+
 # --- the daemon ----------------------------------------------------------------------------------
 
 

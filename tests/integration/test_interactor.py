@@ -2,7 +2,9 @@
 """Interactors of jobs of kind `program`: which verdict follows from how the two programs end, whose fault a
 limit is, and that the program cannot reach what the interactor knows."""
 
+import os
 import shutil
+import signal
 
 import pytest
 from test_program import detail, own_language, program, refused, verdicts
@@ -260,6 +262,41 @@ def test_the_program_has_its_own_limit_of_memory(client):
     assert test["verdict"] in ("error", "wrong_answer") and test["verdict"] != "pass"
 
 
+@pytest.mark.parametrize(
+    "fill", ["open('f', 'wb').write(bytes(1 << 22))", "[open(f'/tmp/{i}', 'w') for i in range(1000)]"]
+)
+def test_a_program_leaves_the_interactor_its_disk(client, fill):
+    """Nor can it be blamed for what the interactor writes."""
+    if "mount_namespace" not in client.status()["isolation"]["layers"]:
+        pytest.skip("without a view the disk is not bounded")
+    fills = f"""
+import resource
+resource.setrlimit(resource.RLIMIT_NOFILE, (1024, 1024))
+try:
+    {fill}
+except OSError as error:
+    print(error.strerror, flush=True)
+input()
+"""
+    writes = """
+import sys
+said = input()
+for name in (sys.argv[2], "/tmp/f", "/dev/shm/f"):
+    with open(name, "w") as file:
+        file.write("x" * 100_000)
+print("go on", flush=True)
+print(said, file=sys.stderr)
+"""
+    limits = {"disk_bytes": 1 << 20, "max_open_files": 1024}
+    test = only(client.run(interact(fills, writes, limits=limits)))
+    assert (test["verdict"], test["interactor"]) == ("pass", "No space left on device\n"), test
+    test = only(client.run(interact(fills + "raise SystemExit(1)", writes, limits=limits)))
+    assert (test["verdict"], test["limit_exceeded"]) == ("runtime_error", "disk"), test
+    full = "print(1, flush=True)\ninput()"
+    test = only(client.run(interact(full, writes.replace("100_000", "1_100_000"), limits=limits)))
+    assert test["verdict"] == "error" and test["interactor"] == "limit exceeded: disk", test
+
+
 def test_a_program_leaves_the_interactor_its_processes(client):
     """The kernel counts those of both together."""
     if "user_namespace" not in client.status()["isolation"]["layers"]:
@@ -311,6 +348,19 @@ def test_a_job_that_is_cancelled_ends(daemon, client):
     answer = client.recv()
     assert (answer["type"], answer["code"]) == ("error", "cancelled")
     assert client.run(interact(BISECT))["verdict"] == "pass"
+
+
+def test_a_jail_that_hangs_is_no_timeout(daemon, client):
+    """It alone knows whether both have ended."""
+    ends = "import time\ntime.sleep(1)"
+    client.submit("j", interact(ends, "import sys\nsys.stdin.read()", limits={"wall_clock": 2}))
+    assert client.recv()["type"] == "started"
+    with daemon.connect() as other:
+        (pid,) = (slot["jail_pid"] for slot in other.status()["slots"] if slot["job"])
+        os.kill(pid, signal.SIGSTOP)
+        answer = client.recv_answer("j")
+        assert (answer["type"], answer.get("code")) == ("error", "sandbox_failed"), answer
+        assert other.run(interact(BISECT))["verdict"] == "pass"
 
 
 # Requests

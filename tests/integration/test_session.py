@@ -136,6 +136,7 @@ def test_a_client_that_does_not_read_makes_the_command_wait(start_daemon):
 def test_a_process_that_lives_on_does_not_hold_its_command(session, daemon):
     answer = session.run("/bin/sh", "-c", "(sleep 1000 &) ; echo over")
     assert answer["out"] == b"over\n" and answer["outcome"]["success"]
+    assert "has left its output open" not in daemon.log()  # the daemon has not waited for its pipes
     # It may not have come to its execve yet.
     assert session.shell("until pidof sleep >/dev/null; do :; done; echo lives") == "lives\n"
 

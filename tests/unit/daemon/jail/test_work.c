@@ -94,6 +94,11 @@ static int is_fresh(const struct work *work)
     CHECK_EQUAL(fs.f_bfree, fs.f_blocks);
     CHECK_EQUAL(fs.f_files - fs.f_ffree, WORK_DIRECTORIES + 1);
     CHECK(!work_is_full(work));
+    for (size_t i = 0; i < WORK_SEEN; i++)
+        CHECK(is_empty(work->apart_directories[i]));
+    CHECK(fstatfs(work->apart, &fs) == 0);
+    CHECK_EQUAL(fs.f_bfree, fs.f_blocks);
+    CHECK_EQUAL(fs.f_files - fs.f_ffree, WORK_SEEN + 1);
     return 0;
 }
 
@@ -377,8 +382,10 @@ static int a_twin_has_its_own(void *argument)
         int cwd = -1;
         CHECK(begin(f, MIB) == 0 && touch("/tmp/of-jail") && touch("/work/of-jail"));
         CHECK_EQUAL(work_prepare_twin(&f->work, &f->view, is_apart), 0);
-        CHECK_EQUAL(work_begin_candidate(&f->work, 1, &cwd), 0);
-        close_fd(openat(cwd, "of-candidate", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+        if (is_apart)
+            CHECK_EQUAL(work_begin_candidate(&f->work, 1, MIB, &cwd), 0);
+        if (is_apart)
+            close_fd(openat(cwd, "of-candidate", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
         pid_t pid = fork();
         if (pid == 0)
             _exit(twin(f, is_apart));
@@ -386,8 +393,12 @@ static int a_twin_has_its_own(void *argument)
         CHECK(waitpid(pid, &status, 0) == pid && status == 0);
         CHECK((access("/work/here", F_OK) == 0) == !is_apart);
         CHECK(access("/tmp/of-twin", F_OK) < 0 && access("/dev/shm/of-twin", F_OK) < 0);
-        CHECK(!is_empty(f->work.directories[WORK_TWIN_TMP]));
-        CHECK(!is_empty(f->work.directories[WORK_TWIN_SHM]));
+        const struct work *work = &f->work;
+        const int tmp =
+            is_apart ? work->apart_directories[WORK_TMP] : work->directories[WORK_TWIN_TMP];
+        const int shm =
+            is_apart ? work->apart_directories[WORK_SHM] : work->directories[WORK_TWIN_SHM];
+        CHECK(!is_empty(tmp) && !is_empty(shm));
         CHECK_EQUAL(work_empty(&f->work), 0);
         r = is_fresh(&f->work);
     }

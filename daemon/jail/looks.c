@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#include "looks.h"
+#include "tree_memory.h"
+
+#include "daemon/base/clock.h"
+#include "proto/util.h"
+
+/* Between two looks; longer if looking takes long, so that it takes no more than one part in
+ * LOOK_SHARE of a CPU. */
+#define LOOK_MS UINT64_C(50)
+#define LOOK_SHARE 20
+
+static int look(struct looks *looks, const struct work *work, int proc, pid_t twin)
+{
+    bool bounds_memory = looks->memory_bytes > 0 && !looks->took_too_much;
+    looks->met_full_disk = looks->met_full_disk || work_is_full(work);
+    looks->candidate_met_full_disk = looks->candidate_met_full_disk || work_candidate_is_full(work);
+    looks->lacked_room = looks->lacked_room || work_lacks_room(work);
+    bool knows_all = (looks->met_full_disk || looks->lacked_room) &&
+                     (looks->candidate_met_full_disk || !work->is_apart_used);
+    if (!bounds_memory)
+        return knows_all ? -1 : (int)LOOK_MS;
+    uint64_t began_ns = clock_now_ns();
+    looks->took_too_much = tree_memory_exceeds(proc, twin, looks->memory_bytes);
+    uint64_t took_ms = (clock_now_ns() - began_ns) / NS_PER_MS;
+    return (int)MAX(LOOK_MS, took_ms * LOOK_SHARE);
+}
+
+int looks_take(struct looks *looks, const struct work *work, int proc, pid_t twin)
+{
+    uint64_t now_ns = clock_now_ns();
+    if (now_ns < looks->next_ns)
+        return (int)((looks->next_ns - now_ns) / NS_PER_MS) + 1;
+    int ms = look(looks, work, proc, twin);
+    looks->next_ns = ms < 0 ? 0 : clock_now_ns() + (uint64_t)ms * NS_PER_MS;
+    return ms;
+}

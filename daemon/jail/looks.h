@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* What the jail looks at while a job runs, because the kernel does not tell it: whether the job's
+ * tmpfs or the host's file system is full, and where no control group bounds memory, how much the
+ * job's processes take together. */
+
+#include "work.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct looks {
+    uint64_t memory_bytes;        /* limit of the tree that the jail enforces; 0: none */
+    bool took_too_much;           /* the tree did */
+    bool lacked_room;             /* the host's file system was full */
+    bool met_full_disk;           /* the tmpfs was full, whatever is there at the job's end */
+    bool candidate_met_full_disk; /* that of a joined candidate was */
+    uint64_t next_ns;             /* when to look again */
+};
+
+/* Looks if it is time to, at WORK and at the processes that PROC shows, without those of the jail
+ * and of TWIN. Returns after how many milliseconds to look again; -1: there is nothing more to find
+ * out. The caller ends a tree that took too much. */
+int looks_take(struct looks *looks, const struct work *work, int proc, pid_t twin);
