@@ -131,7 +131,8 @@ OPEN = {
     fractions enum dataclasses types weakref _weakref _weakrefset contextvars _contextvars logging argparse csv _csv
     configparser array struct _struct hashlib _hashlib _md5 _sha1 _sha256 _sha512 _sha2 _sha3 _blake2 hmac zlib time typing
     abc numbers heapq string tempfile pathlib asyncio _asyncio concurrent socket _socket xml json ipaddress uuid statistics
-    calendar zoneinfo graphlib inspect html http email urllib textwrap unittest _sitebuiltins""".split()),
+    calendar zoneinfo graphlib inspect html http email urllib textwrap unittest _sitebuiltins
+    _elementtree""".split()),
     **dict.fromkeys(("asyncio.events", "asyncio.base_events", "asyncio.selector_events", "asyncio.unix_events"), _LOOP),
     **dict.fromkeys(("asyncio.subprocess", "asyncio.base_subprocess", "asyncio.transports", "concurrent.futures.process",
                      "unittest.loader", "xml.etree.cElementTree"), frozenset()),
@@ -300,8 +301,16 @@ def _text_of(function):
     return shown
 
 
+def _is_text_of_element(target, name, value):
+    """Returns whether the code changes a text in a tree of XML of the tests'."""
+    is_element = _full_name(type(target)) == "xml.etree.ElementTree.Element" and not is_of_tests(type(target))
+    return is_element and name in ("text", "tail", "tag") and type(value) in (str, type(None))
+
+
 def set_attribute(target, name, value, is_asserting):
     """IS_ASSERTING(value) says of what is to become an attribute of a mock whether it could answer for it."""
+    if _is_text_of_element(target, name, value):
+        return setattr(target, name, value)
     is_class = isinstance(target, type)
     of_class = target if is_class else type(target)
     if type(name) is str and _is_mock(of_class.__mro__[min(1, len(of_class.__mro__) - 1)]) and not is_class:
