@@ -336,7 +336,7 @@ def test_a_session_on_a_host_that_grants_less(daemon, client):
     assert session.write("a/b", b"x" * MIB)["outcome"]["success"]
     assert session.read("a/b")["out"] == b"x" * MIB
     assert session.shell("cat file") == "kept\n"
-    assert len(processes_of(marker)) == 2
+    assert len(processes_of(marker)) >= 2  # a child of one has its command line until it has executed rm
     answer = session.run("/bin/sh", "-c", f"sh -c 'sleep 1000 & wait' {marker}-group", limits={"wall_clock": 0.5})
     assert answer["outcome"]["limit_exceeded"] == "wall_clock"
     wait_until(lambda: not processes_of(f"{marker}-group"), "its group is dead")
@@ -419,7 +419,7 @@ def background(session, marker):
                   f"setsid sh -c 'sleep 1000 & wait' {marker} >/dev/null 2>&1 & "
                   f"(setsid sh -c 'trap \"\" TERM HUP; sleep 1000 & wait' {marker} >/dev/null 2>&1 &) ; "
                   f"sh -c 'kill -STOP $$; wait' {marker} >/dev/null 2>&1 & sleep 0.1")
-    assert len(processes_of(marker)) == 4
+    wait_until(lambda: len(processes_of(marker)) == 4, "they live, and their children have executed sleep")
 
 
 def test_the_end_of_a_session_ends_its_processes_and_files(daemon, client):
