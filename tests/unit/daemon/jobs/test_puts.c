@@ -176,7 +176,8 @@ static void test_jobs_outlive_the_connection(void **state)
 static int put_part(struct put_set *set, const char *name, unsigned number, unsigned count,
                     uint64_t per_client, const char *message)
 {
-    const struct put_bounds bounds = {.per_client = per_client, .total = BIG, .used = &used};
+    const struct put_bounds bounds = {
+        .per_client = per_client, .total = BIG, .used = &used, .of_user = user};
     const struct bytes text = {.data = (char[]){"[{}]"}, .length = 4};
     char digest[PROGRAM_DIGEST_SIZE] = "";
     const struct put_part part = {.digest = digest,
@@ -208,6 +209,7 @@ static void test_parts(void **state)
     assert_null(put_set_find(&set, two));
     assert_int_equal(put_part(&set, two, 2, 2, BIG, ""), 0);
     assert_int_equal(used, size + 200);
+    assert_int_equal(*user, used); /* each part counts for its user, too */
     assert_int_equal(put_set_find(&set, two)->count, 2);
     /* Nothing is left of what goes wrong, and the whole set stays. */
     assert_int_equal(put_part(&set, "other", 1, 2, BIG, ""), 0);
@@ -222,6 +224,7 @@ static void test_parts(void **state)
     assert_int_equal(put_part(&set, "other", 1, 2, BIG, ""), 0);
     put_set_deinit(&set);
     assert_int_equal(used, 0);
+    assert_int_equal(*user, 0);
 }
 
 static void test_many(void **state)
