@@ -352,6 +352,11 @@ def test_a_helper_called_like_what_is_loaded(warm_daemon, bench, file):
 
 def test_a_helper_called_like_what_the_jail_looks_at(start_daemon, bench):
     """The jail loads no module for its own use that a script may have beside it."""
+    loaded = subprocess.run(
+        ["/usr/bin/python3", "-s", "-c", "import sys; print('warnings' in sys.modules)"], capture_output=True, text=True
+    )
+    if loaded.stdout == "True\n":
+        pytest.skip("a package of this host has Python load warnings when it starts (a .pth file)")
     source = """
 import json, sys
 before = "warnings" in sys.modules
