@@ -151,21 +151,31 @@ static void describe_difference(const struct difference *difference, char *text,
                difference->got.data, shown(&difference->expected), difference->expected.data);
 }
 
+static bool is_blank_line(const char *line, size_t n)
+{
+    while (n > 0 && (*line == ' ' || *line == '\t' || *line == '\r')) {
+        line++;
+        n--;
+    }
+    return n == 0;
+}
+
 /* Finds the line of TEXT, without its line feed, that says most of why a program ended or does not
  * compile: of a traceback of Python the last one, of a compiler's words the first that has an
  * error, else the first that is not blank. Returns its length; 0: there is none. */
 static size_t telling_line(const struct bytes *text, bool is_compiler, const char **ret)
 {
     static const char traceback[] = "Traceback (most recent call last)";
+    if (text->length == 0)
+        return 0;
     const char *end = text->data + text->length;
     size_t found = 0;
     bool wants_last = false;
     for (const char *line = text->data; line && line < end;) {
         const char *feed = memchr(line, '\n', (size_t)(end - line));
         size_t n = (size_t)((feed ? feed : end) - line);
-        bool is_blank = strspn(line, " \t\r") >= n;
         bool is_error = is_compiler && memmem(line, n, "error", strlen("error"));
-        if (!is_blank && (found == 0 || wants_last || is_error)) {
+        if (!is_blank_line(line, n) && (found == 0 || wants_last || is_error)) {
             *ret = line;
             found = n;
         }
