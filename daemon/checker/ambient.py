@@ -393,6 +393,7 @@ class Ambient:
 
     def __init__(self, text):
         lowered = text.lower()
+        self.has_heard = False  # of state that the code has changed
         self.depth = Depth()
         self.limit = self.depth.own
         self.streams, self.input, self.path = Streams(), Input(), Path()
@@ -469,6 +470,7 @@ class Ambient:
     def incoming(self, changed):
         """Applies what the candidate tells. Raises WireError if it is not what a Mirror tells."""
         check(type(changed) is dict and all(map(is_text, changed)), "state")
+        self.has_heard = True
         for name, value in changed.items():
             if name == "events":
                 self.happened(value)

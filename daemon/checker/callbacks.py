@@ -40,7 +40,7 @@ OWN_MODULES = ("judge", "link", "membrane", "mirrors", "describe", "classes", "w
                "gates", "sharing", "wire_reader", "wire_writer", "conversation", "stand_ins", "blame", "extract", "turns",
                "texts", "restricted", "pickles", "sinks", "namespace", "unreached", "formats", "exits",
                "children", "plain_methods", "unittests", "class_names", "rehearsal", "floor", "rests",
-               "instance_dict", "alarms", "signatures", "operators", "addresses", "tasks", "endings", "unheard")  # fmt: skip
+               "instance_dict", "alarms", "signatures", "operators", "addresses", "tasks", "endings", "unheard", "stay")  # fmt: skip
 SHOWN = ("__name__", "__doc__", "__qualname__", "__module__", "__dataclass_fields__", "__dict__",
          "__dataclass_params__", "_field_type")  # fmt: skip
 

@@ -62,6 +62,7 @@ import rests
 import signatures
 import simple
 import sinks
+import stay
 import suite
 import tasks
 import texts
@@ -211,7 +212,8 @@ class Checker:
         self.job, self.link, self.report = job, link, report
         self.seed = int.from_bytes(os.urandom(8), "little")
         suite.seed_random(job.tests(), self.seed)
-        self.prelude, self.prelude_names, self.under_test, self.not_simple = None, set(), set(), ""
+        self.prelude, self.prelude_names, self.under_test = None, set(), set()
+        self.not_simple = "not known yet"
         self.parsed = None
         self.recorder = suite.Recorder()
         self.modules = blame.watch(link.has_raised, job.tests())
@@ -554,7 +556,7 @@ def begin(job, report, link=None):
 
 
 def judge(job, link, report):
-    """Judges a job. Returns False if the candidate is lost, or if a replay diverges."""
+    """Judges a job. Returns its checker; None if the candidate is lost, or if a replay diverges."""
     sys.modules[program.TESTS] = tests = namespace.TestsModule(program.TESTS)
     # The module that the code's classes say they are of: functions that dataclasses makes for such a class run in it.
     sys.modules[candidate.NAME] = type(sys)(f"{candidate.NAME} classes")
@@ -568,26 +570,43 @@ def judge(job, link, report):
         checker.formats.install()
         exits.Exits(checker.texts).install()
         sinks.Sinks(checker.texts).install()
-        return checker.run()
+        return checker if checker.run() else None
     except membrane.Lost:
-        return False
+        return None
 
 
-def main(link=None):
+def judge_next(link, staying):
+    """Judges the job on the standard input. Returns whether this process has left it as if it had not been."""
     report = Report(os.dup(1))
-    try:
-        set_dumpable(0)
-    except Exception as error:
-        report.write('{"broken":%s}' % quote(suite.describe(error)))
-        os._exit(70)
-    _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
-    job = Job(read_all(0))
+    data = read_all(0)
+    job = Job(data)
+    if staying is not None:
+        staying.admit(job, len(data))
     keep_apart()
     link, report = begin(job, report, link)
+    checker = None
     try:
-        if not judge(job, link, report):
+        checker = judge(job, link, report)
+        if checker is None:
             report.verdict("error", "" if job.replay is not None else how_it_ended(link))
     except NoCandidate:
         report.write('{"broken":"the process that runs the code is lost"}')
     sys.stdout.flush()
+    if staying is None or checker is None or not staying.may_go_on(checker):
+        return False
+    os.close(report.fd)
+    return staying.put_back()
+
+
+def main(link=None, seat=None):
+    """Judges a job, and further ones if it has a SEAT (stay.py)."""
+    try:
+        set_dumpable(0)
+    except Exception as error:
+        Report(1).write('{"broken":%s}' % quote(suite.describe(error)))
+        os._exit(70)
+    _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
+    staying = stay.Stay(seat) if seat is not None else None
+    while judge_next(link, staying) and staying.goes_on():
+        link = None
     os._exit(0)

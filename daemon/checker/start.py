@@ -38,9 +38,9 @@ def prepare(code):
     loaded = {name: sys.modules.pop(name) for name in set(sys.modules) - before}
     of_library = {name: module for name, module in loaded.items() if name not in OURS}
 
-    def begin_again(role):
+    def begin_again(role, seat=None):
         sys.modules.update(loaded if role == "judge" else of_library)
-        begin(role, *programs, made.get(role))
+        begin(role, *programs, made.get(role), seat)
 
     return begin_again
 
@@ -55,11 +55,11 @@ def share_directory():
     os.environ["TMPDIR"] = directory
 
 
-def begin(role, judge, candidate, made=None):
+def begin(role, judge, candidate, made=None, seat=None):
     if role == "judge":
         share_directory()
         sys.argv = [role]
-        judge.main(made)
+        judge.main(made, seat)
     for name in OURS & sys.modules.keys():
         del sys.modules[name]
     if role == "plain":

@@ -31,6 +31,7 @@
 #include "link.h"
 #include "run_delay.h"
 #include "start.h"
+#include "stay.h"
 #include "tree_memory.h"
 #include "tree_time.h"
 #include "twin.h"
@@ -68,6 +69,7 @@ struct jail {
     struct lockdown lockdown; /* the current job's */
     struct start start;
     struct twin twin;
+    struct stay stay;
 };
 
 struct jailed_job {
@@ -192,12 +194,36 @@ static int begin_candidate(struct jail *jail, const struct link_job *request,
     return r;
 }
 
+/* Starts the program of a job, or hands the job to a judge that has stayed. */
+static pid_t start_program(struct jail *jail, const struct link_job *request,
+                           const int fds[LINK_JOB_FDS], bool may_stay, int *ret_pidfd)
+{
+    struct stay *stay = &jail->stay;
+    _cleanup_close_ int seat = -1;
+    pid_t pid = may_stay ? stay_begin(stay, request, jail->strings, jail->lockdown.fds, ret_pidfd)
+                         : 0;
+    if (pid > 0)
+        return pid;
+    enclosure_restart_pids(&jail->enclosure, ENCLOSURE_PIDS_OF_JOB);
+    if (may_stay && stay_offer(stay, &seat) == 0)
+        jail->lockdown.seat = seat;
+    pid = start_job(&jail->start, &jail->lockdown, fds[LINK_CGROUP], request->warm, ret_pidfd);
+    if (seat >= 0 && pid > 0 && jail->start.status->warm == 1)
+        stay_note(stay, request, jail->strings, pid, *ret_pidfd, jail->enclosure.view.proc);
+    else
+        stay_end(stay);
+    return pid;
+}
+
 /* Starts the job's process. Returns false and sets *ret_error if that fails. */
 static bool spawn(struct jail *jail, const struct link_job *request, const int fds[LINK_JOB_FDS],
                   struct jailed_job *job, struct lockdown_error *ret_error)
 {
     enum link_stage stage = LINK_STAGE_TWIN;
     _cleanup_close_ int ruleset = -1;
+    const bool may_stay = stay_is_possible(&jail->enclosure, request, fds);
+    if (!may_stay || !twin_is_alive(&jail->twin)) /* a twin must not have its seat */
+        stay_end(&jail->stay);
     int r = make_twin(jail, request, fds);
     if (r == 0)
         r = prepare(jail, request, fds, job, &ruleset, &stage);
@@ -207,10 +233,8 @@ static bool spawn(struct jail *jail, const struct link_job *request, const int f
         *ret_error = (struct lockdown_error){stage, -r};
         return false;
     }
-    enclosure_restart_pids(&jail->enclosure, ENCLOSURE_PIDS_OF_JOB);
     job->started_ns = clock_now_ns();
-    job->pid =
-        start_job(&jail->start, &jail->lockdown, fds[LINK_CGROUP], request->warm, &job->pidfd);
+    job->pid = start_program(jail, request, fds, may_stay, &job->pidfd);
     twin_ends_close(&job->ends);
     if (job->pid < 0)
         *ret_error = (struct lockdown_error){LINK_STAGE_FORK, -job->pid};
@@ -218,20 +242,27 @@ static bool spawn(struct jail *jail, const struct link_job *request, const int f
 }
 
 /* Waits for the program's end, for LINK_SHORT_MS or the job's wall-clock limit, whichever is
- * shorter. Returns whether it ended. */
-static bool ends_at_once(const struct jailed_job *job, uint64_t wall_clock_ms)
+ * shorter; once more if a judge gives up its seat meanwhile. Returns whether it ended. */
+static bool ends_at_once(struct jail *jail, const struct jailed_job *job, uint64_t wall_clock_ms)
 {
-    struct pollfd end = {.fd = job->pidfd, .events = POLLIN};
-    return poll(&end, 1, (int)MIN(wall_clock_ms, (uint64_t)LINK_SHORT_MS)) == 1;
+    for (;;) {
+        struct pollfd ends[] = {{.fd = job->pidfd, .events = POLLIN},
+                                {.fd = jail->stay.seat, .events = POLLIN}};
+        if (poll(ends, ARRAY_SIZE(ends), (int)MIN(wall_clock_ms, (uint64_t)LINK_SHORT_MS)) <= 0)
+            return false;
+        if ((ends[1].revents && stay_hear(&jail->stay)) || ends[0].revents)
+            return true;
+    }
 }
 
 /* Waits until the program runs, and stores in *ret_over whether it has ended already. Returns false
  * and sets *ret_error if the program could not be executed. */
-static bool begin(const struct jail *jail, const struct link_job *request, struct jailed_job *job,
+static bool begin(struct jail *jail, const struct link_job *request, struct jailed_job *job,
                   bool *ret_over, struct lockdown_error *ret_error)
 {
     /* Of a joined pair, the other program may go on. */
-    *ret_over = request->is_joined != 1 && ends_at_once(job, request->limits.of[LIMIT_WALL_CLOCK]);
+    *ret_over =
+        request->is_joined != 1 && ends_at_once(jail, job, request->limits.of[LIMIT_WALL_CLOCK]);
     if (!*ret_over)
         start_await(&jail->start);
     *ret_error = jail->start.status->error;
@@ -252,7 +283,8 @@ static bool answer_question(struct jail *jail, const struct jailed_job *job, uin
     if (job_no != job->number)
         return true;
     uint64_t elapsed_ns = clock_now_ns() - job->started_ns;
-    const struct tree_time_except twin = {jail->twin.pid, jail->twin.used_us * 1000};
+    const struct tree_time_except twin = {jail->twin.pid, jail->twin.used_us * 1000,
+                                          jail->stay.before.run_ns, jail->stay.before.delay_ns};
     if (tree_time_read_settled(jail->enclosure.view.proc, elapsed_ns, twin, &time) == 0) {
         notice.cpu_us = time.run_ns / 1000;
         notice.run_delay_ns = time.wait_ns + jail->twin.first_delay_ns;
@@ -319,6 +351,7 @@ static bool wait_for_any(struct jail *jail, struct jailed_job *job)
         {.fd = joined->is_program_over ? -1 : job->pidfd, .events = POLLIN},
         {.fd = jail->link, .events = POLLIN},
         {.fd = joined->ends.status, .events = POLLIN},
+        {.fd = jail->stay.seat, .events = POLLIN},
     };
     int n;
     do {
@@ -330,6 +363,8 @@ static bool wait_for_any(struct jail *jail, struct jailed_job *job)
         joined_note_candidate(joined);
     if (fds[0].revents)
         joined_note_program(joined, job->pid);
+    if (fds[3].revents && stay_hear(&jail->stay))
+        joined->is_program_over = true;
     return fds[1].revents != 0;
 }
 
@@ -396,7 +431,8 @@ static bool clean_up(struct jail *jail, struct jailed_job *job, struct link_noti
     int r = work_empty(&enclosure->work);
     if (r < 0)
         complain("a job's directory could not be emptied", -r);
-    int left = killed ? enclosure_check_sockets(enclosure, twin_sockets(&jail->twin)) : 0;
+    unsigned own = twin_sockets(&jail->twin) + stay_sockets(&jail->stay);
+    int left = killed ? enclosure_check_sockets(enclosure, own) : 0;
     if (left < 0)
         complain("a job holds sockets, of which no process is left", -left);
     return killed && r == 0 && hidden == 0 && left == 0;
@@ -417,6 +453,13 @@ static bool see_to_end(struct jail *jail, struct jailed_job *job, bool has_ended
         notice->evidence |= 1u << LIMIT_MEMORY;
     if (job->met_full_disk)
         notice->evidence |= 1u << LIMIT_DISK;
+    if (jail->stay.is_done) {
+        notice->run_delay_ns = stay_usage(&jail->stay, &usage);
+        notice->cpu_us = usage.cpu_us;
+        notice->max_rss_bytes = usage.max_rss_bytes;
+        notice->stays = 1;
+        return wanted;
+    }
     /* Results give this delay in whole milliseconds, and reading it costs the kernel more time than
      * some programs run: skip it for those. */
     bool matters = notice->ended_ns - job->started_ns >= NS_PER_MS;
@@ -456,6 +499,7 @@ static bool run_job(struct jail *jail, const struct link_job *request, int fds[L
 
     struct link_notice notice = {.job_no = request->job_no};
     if (!started) {
+        stay_end(&jail->stay);
         notice.type = LINK_FAILED;
         notice.stage = error.stage;
         notice.error = error.error;
@@ -471,6 +515,7 @@ static bool run_job(struct jail *jail, const struct link_job *request, int fds[L
     _cleanup_close_ int pidfd = job.pidfd;
     bool wanted = over || link_send_notice(jail->link, &notice, pidfd) == 0;
     wanted = see_to_end(jail, &job, over, &notice) && wanted;
+    stay_end_unless_done(&jail->stay);
     if (!over) /* the supervisor has it; keep nothing of the job beyond its last notice */
         pidfd = close_fd(pidfd);
 
@@ -555,7 +600,7 @@ int jail_main(int argc, char **argv, const struct jail_interpreter *interpreter)
     }
     /* Static because they are too large for the stack; only this function uses them. */
     static char strings[LINK_STRINGS_MAX];
-    static struct jail jail = {.link = LINK_FD, .strings = strings, .twin = TWIN_NULL};
+    static struct jail jail = {.link = LINK_FD, .strings = strings, .twin = TWIN_NULL, .stay = STAY_NULL};
     char *directory = argv[1];
     lockdown_prepare(jail.ceilings);
     if (is_copy) {

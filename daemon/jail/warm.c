@@ -24,6 +24,7 @@
 #include "large.h"
 #include "pack.h"
 #include "script.h"
+#include "seat.h"
 
 #include "proto/util.h"
 
@@ -485,7 +486,9 @@ static bool make_path(const char *script, char ret[PATH_MAX])
 /* Runs the program of a pair that ROLE names; as any program, it ends the process itself. */
 _Noreturn static void run_pair(const char *role)
 {
-    PyObject *done = PyObject_CallFunction(warm()->begin, "s", role);
+    PyObject *seat = strcmp(role, LINK_PAIR_JUDGE) == 0 ? seat_open() : NULL;
+    PyObject *done = seat ? PyObject_CallFunction(warm()->begin, "sN", role, seat)
+                          : PyObject_CallFunction(warm()->begin, "s", role);
     PyErr_Print();
     Py_XDECREF(done);
     _exit(1);
