@@ -207,6 +207,42 @@ class Replay(Report):
         super().verdict("diverged" if why else "pass", why)
 
 
+@program.kept
+def _names_of(text):
+    tree = program.parse(text)
+    return suite.names_of(tree) if tree is not None else (frozenset(), frozenset())
+
+
+@program.kept
+def _classes_of(text):
+    """Returns the names of the classes that a text of the tests defines, but of those that judge."""
+    tree = program.parse(text) if "class" in text else None
+    nodes = [node for node in tree.body if isinstance(node, _ast.ClassDef)] if tree else ()
+    return frozenset(node.name for node in nodes if not unreached.judges(node))
+
+
+def _compiled(text, name, tree):
+    code = suite.compile_tests(text, name, tree)
+    return code, suite.names_in_classes(code)
+
+
+@program.kept
+def _compiled_as_it_is(text, name):
+    return _compiled(text, name, program.take(text))
+
+
+def _compiled_tests(text, name, forms):
+    if forms.rewrites(text):
+        return _compiled(text, name, forms.rewritten(program.take(text), text, name))
+    return _compiled_as_it_is(text, name)
+
+
+@program.kept
+def _compiled_prelude(text):
+    """Compiles the text of a program.Prelude."""
+    return suite.compile_plain(program.parse(text), "<prelude>")
+
+
 class Checker:
     def __init__(self, job, link, report):
         self.job, self.link, self.report = job, link, report
@@ -225,7 +261,7 @@ class Checker:
             __truth__=self.recorder.truth,
         )
         self.texts = texts.Gate(job, link, self.space)
-        self.formats = formats.Formats(self.texts, self.trees)
+        self.formats = formats.Formats(self.texts, self.named)
         self.addresses = None  # of tests that are recorded or replayed
         if link.transcript is not None:
             self.addresses = addresses.Addresses(link.transcript.refuse, link.is_numbered)
@@ -243,7 +279,7 @@ class Checker:
             if self.addresses:
                 tree = tree or suite.parse(self.prelude.text, "<prelude>")
                 addresses.rewrite(tree)
-            compiled = suite.compile_plain(tree or self.prelude.tree, "<prelude>")
+            compiled = suite.compile_plain(tree, "<prelude>") if tree else _compiled_prelude(self.prelude.text)
             self.modules.guarded(lambda: exec(compiled, self.space), "prelude")
         except (Exception, SystemExit) as error:
             self.report.verdict("error", f"prelude: {suite.describe(error)}")
@@ -267,9 +303,9 @@ class Checker:
         there = decided.fetched & set(names_there)
         self.space.belong(there, {name for name in there if name in text})
         # What only the code imports the tests may patch there.
-        known = self.names_used().union(*(bound for _, _, bound in self.trees())) | self.prelude_names
+        known = self.names_used().union(*(bound for _, bound in self.named())) | self.prelude_names
         self.space.theirs |= namespace.of_main(job_text) & set(names_there) - known
-        self.space.written = decided.written | names.for_the_code(self.trees(), set(names_there), self.code_tree)
+        self.space.written = decided.written | names.for_the_code(self.named(), self.trees, set(names_there), self.code_tree)
         for name, sources in decided.replaced.items():
             found = next(filter(lambda value: value is not None, (names.load_from(*one) for one in sources)), None)
             if found is not None:
@@ -306,7 +342,7 @@ class Checker:
             if isinstance(value, type):
                 kinds[name] = value
         if kinds:
-            trees = [tree for tree, *_ in self.trees()]
+            trees = self.trees()
             prelude = self.prelude.tree if self.prelude else None
             functions = class_names.are_functions(set(kinds), trees, prelude, self.job.entry_point)
             for name, kind in kinds.items():
@@ -318,12 +354,14 @@ class Checker:
         return any(word in tests for word in signatures.WORDS)
 
     def trees(self):
-        """Returns the trees of the tests and their names, as suite.names_of() has them."""
+        """Returns the trees of the tests. What cannot be parsed is reported when its turn comes."""
         if self.parsed is None:
-            texts = filter(None, (self.job.setup, self.job.test, *self.job.targets))
-            trees = filter(None, map(program.parse, texts))  # what cannot be parsed is reported when its turn comes
-            self.parsed = [(tree, *suite.names_of(tree)) for tree in trees]
+            self.parsed = list(filter(None, map(program.parse, names.texts_of(self.job))))
         return self.parsed
+
+    def named(self):
+        """Returns the names of each of the tests, as suite.names_of() has them."""
+        return [_names_of(text) for text in names.texts_of(self.job)]
 
     def names_of_prelude(self):
         return set().union(*suite.names_of(self.prelude.tree)) if self.prelude else set()
@@ -331,13 +369,12 @@ class Checker:
     def names_used(self):
         """Returns the global names that the tests look up and do not bind themselves."""
         used = {self.job.entry_point}
-        return used.union(*(looked_up - bound for _, looked_up, bound in self.trees()))
+        return used.union(*(looked_up - bound for looked_up, bound in self.named()))
 
     def follow_classes(self):
         """Finds the classes that the tests define and the code uses without defining them. Nothing else that
         the tests bind is for the code to see, but names under test (Space.written); nor is a class that judges."""
-        statements = [node for tree, *_ in self.trees() for node in tree.body]
-        defined = {node.name for node in statements if isinstance(node, _ast.ClassDef) and not unreached.judges(node)}
+        defined = set().union(*map(_classes_of, names.texts_of(self.job)))
         if defined:
             found = defined & suite.free_names(self.code_tree) if self.code_tree else set()
             self.followed = dict.fromkeys(sorted(found), self)
@@ -353,14 +390,15 @@ class Checker:
 
     def execute(self, text, name):
         self.link.sources[name] = text
-        tree = self.formats.rewritten(program.take(text), text, name)
         if self.addresses:
-            tree = tree or suite.parse(text, name)
+            tree = self.formats.rewritten(program.take(text), text, name) or suite.parse(text, name)
             addresses.rewrite(tree)
-        code = suite.compile_tests(text, name, tree)
+            code, of_classes = _compiled(text, name, tree)
+        else:
+            code, of_classes = _compiled_tests(text, name, self.formats)
         self.space.forget()
         # A class body does not call __missing__, so fetch these names before.
-        for name in suite.names_in_classes(code):
+        for name in of_classes:
             if name in self.space.theirs and name not in self.space:
                 self.space.keep(name, self.space[name])
         exec(code, self.space)
@@ -481,7 +519,7 @@ class Checker:
         """Returns the transcript of a pass, or None and why there is none."""
         if self.job.shared:
             return None, "the tests ran in the process of the code"
-        trees = [tree for tree, *_ in self.trees()]
+        trees = [*self.trees()]
         if self.prelude:
             trees.append(self.prelude.tree)
         why = watch.reason_against(trees, self.job.tests())

@@ -29,7 +29,6 @@ import simple
 
 JOB_MAX = 256 << 10  # bytes: more is not worth looking at before it is known who judges it
 JOBS_MAX = 1000  # of one process
-KNOWN_MAX = 512  # texts that were looked at
 COLLECT_AFTER = 16  # jobs
 # Words with which the judge changes functions of Python's library for the job: formats.py, sinks.py, exits.py,
 # rests.py, unittests.py, gates.py.
@@ -38,9 +37,6 @@ CHANGING = ("Formatter", "logging", "methodcaller", "attrgetter", "pickle", "mar
 CHANGING_IN_LOWER_CASE = ("thread", "concurrent")
 ALLOWED = simple.CALLABLES | {"print", "hash", "__name__"}
 BUILTINS = frozenset(vars(builtins)) | {"__builtins__", "__compare__", "__truth__"}
-
-_known = {}  # by text: whether it is harmless
-
 
 def _look_at(tree, text):
     """Raises NotSimple if the program TEXT could do more than compute."""
@@ -51,21 +47,15 @@ def _look_at(tree, text):
         simple._refuse(f"uses {name}")
 
 
+@program.kept
 def _is_harmless(text, is_prelude):
-    key = text, is_prelude
-    found = _known.get(key)
-    if found is None:
-        tree = program.Prelude(text).tree if is_prelude else program.parse(text)
-        try:
-            found = tree is not None
-            if found:
-                _look_at(tree, text)
-        except simple.NotSimple:
-            found = False
-        if len(_known) >= KNOWN_MAX:
-            _known.clear()
-        _known[key] = found
-    return found
+    tree = program.Prelude(text).tree if is_prelude else program.parse(text)
+    try:
+        if tree is not None:
+            _look_at(tree, text)
+    except simple.NotSimple:
+        return False
+    return tree is not None
 
 
 def is_harmless(job, size):
