@@ -39,14 +39,19 @@ def _begins_indented(text):
     return bool(indentation) and not indentation.strip(" \t") and bare[:1] not in ("", "#", "\\")
 
 
-def forget():
-    """Drops the trees and symbols of texts."""
+_found = {}  # what functions of tests have returned, by function and what it was given
+FOUND_MAX = 4096
+
+
+def forget_trees():
     _trees.clear()
     _symbols.clear()
 
 
-_found = {}  # what functions of tests have returned, by function and what it was given
-FOUND_MAX = 4096
+def forget():
+    """Drops what was kept of texts."""
+    forget_trees()
+    _found.clear()
 
 
 def kept(function):

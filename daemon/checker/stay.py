@@ -111,7 +111,7 @@ class Stay:
 
     def put_back(self):
         """Returns whether all is as it was."""
-        program.forget()
+        program.forget_trees()
         del mirrors.spaces[self.spaces :]
         sys.meta_path[:] = self.finders
         sys.setrecursionlimit(self.limit)
