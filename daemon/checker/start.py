@@ -50,10 +50,11 @@ def prepare(code):
             sys.modules.update(of_library)
         begin(role, *programs, made.get(role), seat)
 
-    def settle():
-        """Does once, in a process whose forks all become candidates, what is the same for each."""
+    def settle(working):
+        """Does once, in a process whose forks all become candidates in the directory WORKING, what is the same for
+        each."""
         sys.modules.update(of_library)
-        name_directory()
+        name_directory(working)
         sys.argv = [programs[1].NAME]
         settled.append(spare_threading())
 
@@ -79,15 +80,15 @@ def spare_threading():
     return restore
 
 
-def name_directory():
+def name_directory(working):
     """Has temporary files go where the other program sees them at the same path. Returns that directory."""
-    directory = os.environ["TMPDIR"] = os.getcwd() + "/tmp"
+    directory = os.environ["TMPDIR"] = working + "/tmp"
     return directory
 
 
 def share_directory():
     try:
-        os.mkdir(name_directory())
+        os.mkdir(name_directory(os.getcwd()))
     except OSError:
         pass  # the other was first, or the disk is full
 

@@ -338,8 +338,8 @@ _Noreturn static void live(const struct twin_parts *parts, int link, bool is_apa
         complain(step, -code);
         _exit(71);
     }
-    if (!is_apart && parts->start->interpreter)
-        parts->start->interpreter->settle();
+    if (!is_apart && parts->start->interpreter && parts->enclosure->work.is_tmpfs)
+        parts->start->interpreter->settle(VIEW_WORK);
     while (link_receive_job(LINK_FD, &request, parts->strings, fds) == 1) {
         bool wanted = run_candidate(parts, code, &request, fds);
         /* The next candidate may be a copy of this memory. */

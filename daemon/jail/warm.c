@@ -337,9 +337,10 @@ static void learn(int code)
     Py_XDECREF(data);
 }
 
-static void settle(void)
+static void settle(const char *directory)
 {
-    PyObject *done = warm()->begin ? PyObject_CallMethod(warm()->begin, "settle", NULL) : NULL;
+    PyObject *begin = warm()->begin;
+    PyObject *done = begin ? PyObject_CallMethod(begin, "settle", "s", directory) : NULL;
     warm()->has_settled = done != NULL;
     PyErr_Clear();
     Py_XDECREF(done);
