@@ -78,6 +78,11 @@ int enclosure_show(struct enclosure *enclosure, const struct link_job *job,
 /* Hides the readable paths of the job. The bench stays for the next job. */
 int enclosure_hide(struct enclosure *enclosure, const struct link_lists *lists);
 
+/* Writes the files of a job's programs into their working directories; CWD is that of the program
+ * in the jail. 0 or a negative errno. */
+int enclosure_unpack(struct enclosure *enclosure, const struct link_job *request,
+                     const int fds[LINK_JOB_FDS], int cwd);
+
 /* Makes a ruleset for one job if each job needs its own; the caller owns it. Otherwise leaves
  * *ret_own alone: enclosure->ruleset serves all jobs. */
 int enclosure_make_ruleset(const struct enclosure *enclosure, const struct link_lists *lists,

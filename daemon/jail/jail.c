@@ -8,10 +8,11 @@
  *  1. shows the job its bench and the paths that it may read (enclosure.c), bounds the work
  *     directory and writes the job's files there (work.c);
  *  2. starts the job's process (start.c), which gives up the remaining rights and becomes the
- *     program (lockdown.c); if it is to judge a candidate, has the twin start that (twin.c);
- *  3. waits for two events at once: the end of the program and the end of the supervisor; and
- *     says how long the job has waited for a CPU when the supervisor asks (tree_time.c). Where no
- *     control group bounds memory, it looks how much memory the processes take (tree_memory.c);
+ *     program (lockdown.c); if it is to judge a candidate, has the twin start that (twin.c), and
+ *     may hand the job to the process that has judged the one before (stay.c);
+ *  3. waits for the end of the program and that of the supervisor; says how long the job has
+ *     waited for a CPU when the supervisor asks (tree_time.c); and where no control group bounds
+ *     memory, looks how much of it the processes take (tree_memory.c);
  *  4. kills what is left of the job's process tree. The jail is process 1 of its pid namespace, or
  *     at least a child subreaper, so every orphan becomes its child;
  *  5. takes away what it showed, collects the files that the supervisor wants (collect.c), empties
@@ -26,7 +27,6 @@
 #include "children.h"
 #include "collect.h"
 #include "enclosure.h"
-#include "idmap.h"
 #include "joined.h"
 #include "link.h"
 #include "run_delay.h"
@@ -47,7 +47,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -89,26 +88,6 @@ struct jailed_job {
     uint64_t collect_max;
 };
 
-/* Writes the files of the job's programs into their work directories. */
-static int unpack(struct jail *jail, const struct link_job *request, const int fds[LINK_JOB_FDS])
-{
-    const bool is_joined = request->is_joined == 1;
-    bool has_files = request->candidate_argc == 0 || is_joined; /* otherwise they are the code */
-    int files = has_files ? fds[LINK_FILES] : -1, cwd = -1;
-    if (files < 0 && fds[LINK_PREPARED] < 0 && !is_joined)
-        return 0;
-    int r = is_joined ? work_begin_candidate(&jail->enclosure.work, request->job_no, &cwd) : 0;
-    /* They belong to the job, whose uid may be another than the jail's. */
-    if (layer_in(jail->enclosure.layers, LAYER_OWN_UID))
-        (void)setfsuid(IDMAP_JOB);
-    if (r == 0)
-        r = work_unpack(jail->lockdown.cwd, files, fds[LINK_PREPARED]);
-    if (r == 0 && is_joined)
-        r = work_unpack(cwd, fds[LINK_CANDIDATE_FILES], fds[LINK_CANDIDATE_PREPARED]);
-    (void)setfsuid(geteuid());
-    return r;
-}
-
 /* Performs the part of a job's set-up that precedes the fork. *ret_stage says how far it came. */
 static int prepare(struct jail *jail, const struct link_job *request, const int fds[LINK_JOB_FDS],
                    struct jailed_job *job, int *ret_ruleset, enum link_stage *ret_stage)
@@ -128,7 +107,7 @@ static int prepare(struct jail *jail, const struct link_job *request, const int 
     if (r < 0)
         return r;
     *ret_stage = LINK_STAGE_FILES;
-    r = unpack(jail, request, fds);
+    r = enclosure_unpack(enclosure, request, fds, lockdown->cwd);
     if (r < 0)
         return r;
     *ret_stage = LINK_STAGE_LANDLOCK;
@@ -194,24 +173,16 @@ static int begin_candidate(struct jail *jail, const struct link_job *request,
     return r;
 }
 
-/* Starts the program of a job, or hands the job to a judge that has stayed. */
-static pid_t start_program(struct jail *jail, const struct link_job *request,
-                           const int fds[LINK_JOB_FDS], bool may_stay, int *ret_pidfd)
+/* Starts the program of a job, with a seat if it MAY_STAY. */
+static pid_t start_program(struct jail *jail, const struct link_job *request, int cgroup,
+                           bool may_stay, int *ret_pidfd)
 {
-    struct stay *stay = &jail->stay;
-    _cleanup_close_ int seat = -1;
-    pid_t pid = may_stay ? stay_begin(stay, request, jail->strings, jail->lockdown.fds, ret_pidfd)
-                         : 0;
-    if (pid > 0)
-        return pid;
+    _cleanup_close_ int seat = may_stay ? stay_offer(&jail->stay) : -1;
+    jail->lockdown.seat = MAX(seat, 0);
     enclosure_restart_pids(&jail->enclosure, ENCLOSURE_PIDS_OF_JOB);
-    if (may_stay && stay_offer(stay, &seat) == 0)
-        jail->lockdown.seat = seat;
-    pid = start_job(&jail->start, &jail->lockdown, fds[LINK_CGROUP], request->warm, ret_pidfd);
-    if (seat >= 0 && pid > 0 && jail->start.status->warm == 1)
-        stay_note(stay, request, jail->strings, pid, *ret_pidfd, jail->enclosure.view.proc);
-    else
-        stay_end(stay);
+    pid_t pid = start_job(&jail->start, &jail->lockdown, cgroup, request->warm, ret_pidfd);
+    bool is_warm = pid > 0 && jail->start.status->warm == 1;
+    stay_note(&jail->stay, request, jail->strings, is_warm ? pid : 0, *ret_pidfd);
     return pid;
 }
 
@@ -234,7 +205,9 @@ static bool spawn(struct jail *jail, const struct link_job *request, const int f
         return false;
     }
     job->started_ns = clock_now_ns();
-    job->pid = start_program(jail, request, fds, may_stay, &job->pidfd);
+    job->pid = stay_begin(&jail->stay, request, jail->strings, jail->lockdown.fds, &job->pidfd);
+    if (job->pid == 0)
+        job->pid = start_program(jail, request, fds[LINK_CGROUP], may_stay, &job->pidfd);
     twin_ends_close(&job->ends);
     if (job->pid < 0)
         *ret_error = (struct lockdown_error){LINK_STAGE_FORK, -job->pid};
@@ -242,7 +215,7 @@ static bool spawn(struct jail *jail, const struct link_job *request, const int f
 }
 
 /* Waits for the program's end, for LINK_SHORT_MS or the job's wall-clock limit, whichever is
- * shorter; once more if a judge gives up its seat meanwhile. Returns whether it ended. */
+ * shorter, and again if a judge gives up its seat. Returns whether it ended. */
 static bool ends_at_once(struct jail *jail, const struct jailed_job *job, uint64_t wall_clock_ms)
 {
     for (;;) {
@@ -363,8 +336,7 @@ static bool wait_for_any(struct jail *jail, struct jailed_job *job)
         joined_note_candidate(joined);
     if (fds[0].revents)
         joined_note_program(joined, job->pid);
-    if (fds[3].revents && stay_hear(&jail->stay))
-        joined->is_program_over = true;
+    joined->is_program_over |= fds[3].revents && stay_hear(&jail->stay);
     return fds[1].revents != 0;
 }
 
@@ -453,20 +425,16 @@ static bool see_to_end(struct jail *jail, struct jailed_job *job, bool has_ended
         notice->evidence |= 1u << LIMIT_MEMORY;
     if (job->met_full_disk)
         notice->evidence |= 1u << LIMIT_DISK;
-    if (jail->stay.is_done) {
-        notice->run_delay_ns = stay_usage(&jail->stay, &usage);
-        notice->cpu_us = usage.cpu_us;
-        notice->max_rss_bytes = usage.max_rss_bytes;
-        notice->stays = 1;
-        return wanted;
-    }
     /* Results give this delay in whole milliseconds, and reading it costs the kernel more time than
      * some programs run: skip it for those. */
     bool matters = notice->ended_ns - job->started_ns >= NS_PER_MS;
     if (has_ended && matters)
         schedstat = run_delay_open(proc, job->pid);
     notice->run_delay_ns = matters ? run_delay_read(schedstat) : 0;
-    notice->wait_status = children_reap(job->pid, &usage);
+    notice->stays = jail->stay.is_done;
+    if (!notice->stays)
+        notice->wait_status = children_reap(job->pid, &usage);
+    stay_finish(&jail->stay, &usage, &notice->run_delay_ns);
     notice->cpu_us = usage.cpu_us;
     notice->max_rss_bytes = usage.max_rss_bytes;
     return wanted;
@@ -515,7 +483,6 @@ static bool run_job(struct jail *jail, const struct link_job *request, int fds[L
     _cleanup_close_ int pidfd = job.pidfd;
     bool wanted = over || link_send_notice(jail->link, &notice, pidfd) == 0;
     wanted = see_to_end(jail, &job, over, &notice) && wanted;
-    stay_end_unless_done(&jail->stay);
     if (!over) /* the supervisor has it; keep nothing of the job beyond its last notice */
         pidfd = close_fd(pidfd);
 
@@ -581,16 +548,6 @@ static int set_up(struct jail *jail, const struct jail_interpreter *interpreter,
     return link_send_notice(jail->link, &notice, -1);
 }
 
-/* Keeps the numbers of a pair's descriptors from everything that the jail opens: what becomes one
- * of them in a job must not be another before. */
-static int reserve_descriptors(void)
-{
-    for (int fd = LINK_FD + 1; fd < LINK_PAIR_FDS; fd++)
-        if (dup3(STDIN_FILENO, fd, O_CLOEXEC) < 0)
-            return -errno;
-    return 0;
-}
-
 int jail_main(int argc, char **argv, const struct jail_interpreter *interpreter)
 {
     const bool is_copy = argc == 3 && strcmp(argv[2], LINK_ZYGOTE) == 0;
@@ -600,7 +557,8 @@ int jail_main(int argc, char **argv, const struct jail_interpreter *interpreter)
     }
     /* Static because they are too large for the stack; only this function uses them. */
     static char strings[LINK_STRINGS_MAX];
-    static struct jail jail = {.link = LINK_FD, .strings = strings, .twin = TWIN_NULL, .stay = STAY_NULL};
+    static struct jail jail = {
+        .link = LINK_FD, .strings = strings, .twin = TWIN_NULL, .stay = STAY_NULL};
     char *directory = argv[1];
     lockdown_prepare(jail.ceilings);
     if (is_copy) {
@@ -613,7 +571,7 @@ int jail_main(int argc, char **argv, const struct jail_interpreter *interpreter)
         complain("becoming a child subreaper", errno);
         return 71;
     }
-    int r = reserve_descriptors();
+    int r = lockdown_reserve_descriptors();
     if (r == 0)
         r = start_init(&jail.start);
     if (r < 0) {
@@ -623,6 +581,7 @@ int jail_main(int argc, char **argv, const struct jail_interpreter *interpreter)
     /* From here on leave by _exit(): the leak check of a sanitizer would run at exit() and needs
      * ptrace, which the filter refuses. */
     r = set_up(&jail, interpreter, directory, is_copy);
+    jail.stay.proc = jail.enclosure.view.proc;
     if (r < 0)
         _exit(r == -ENOTCONN || r == -EPIPE ? 0 : 71);
 

@@ -266,8 +266,8 @@ struct link_notice {
     uint32_t warm;      /* READY: 1: an interpreter waits; ENDED: 1: the program ran in it */
     uint32_t evidence;  /* ENDED: bits (1 << enum limit) of limits that the job certainly hit */
     uint32_t is_second; /* TIMES: 1: the second program of a pair has started */
-    uint32_t stays;     /* ENDED: 1: the judge of a pair, which is done, waits for another (stay.h) */
-    uint64_t cpu_us;    /* ENDED, TIMES: user and system time of the program and its whole tree */
+    uint32_t stays;  /* ENDED: 1: the judge of a pair, which is done, waits for another (stay.h) */
+    uint64_t cpu_us; /* ENDED, TIMES: user and system time of the program and its whole tree */
     uint64_t max_rss_bytes; /* ENDED: of the largest process */
     uint64_t started_ns;    /* STARTED, ENDED: CLOCK_MONOTONIC just before the fork */
     uint64_t ended_ns;      /* ENDED: CLOCK_MONOTONIC when the program had ended; TIMES: when they

@@ -183,6 +183,14 @@ void lockdown_prepare(struct rlimit *ceilings)
     (void)umask(022);
 }
 
+int lockdown_reserve_descriptors(void)
+{
+    for (int fd = LINK_FD + 1; fd < LINK_PAIR_FDS; fd++)
+        if (dup3(STDIN_FILENO, fd, O_CLOEXEC) < 0)
+            return -errno;
+    return 0;
+}
+
 /* --- the process group --------------------------------------------------------------------- */
 
 /* Leaves the jail's process group, so that signals to that group do not reach the job. The job gets

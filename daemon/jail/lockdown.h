@@ -49,6 +49,10 @@ struct lockdown {
  * else. */
 void lockdown_prepare(struct rlimit *ceilings);
 
+/* Keeps the numbers of a pair's descriptors from everything that the jail opens: what becomes one
+ * of them in a job must not be another before. 0 or a negative errno. */
+int lockdown_reserve_descriptors(void);
+
 /* Confines this process, all but execve, which also closes the descriptors above 2. On failure sets
  * *ret_error and ends the process. May run in the jail's memory. */
 void lockdown_confine(const struct lockdown *lockdown);

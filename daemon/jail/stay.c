@@ -16,7 +16,9 @@ static void forget(struct stay *stay)
     close_fd(stay->pidfd);
     close_fd(stay->seat);
     close_fd(stay->schedstat);
+    int proc = stay->proc;
     *stay = (struct stay)STAY_NULL;
+    stay->proc = proc;
 }
 
 bool stay_is_possible(const struct enclosure *enclosure, const struct link_job *request,
@@ -53,13 +55,6 @@ void stay_end(struct stay *stay)
     forget(stay);
 }
 
-void stay_end_unless_done(struct stay *stay)
-{
-    if (!stay->is_done)
-        stay_end(stay);
-    stay->is_on = stay->is_done = false;
-}
-
 unsigned stay_sockets(const struct stay *stay)
 {
     return stay->seat >= 0 ? 2 : 0;
@@ -67,24 +62,25 @@ unsigned stay_sockets(const struct stay *stay)
 
 /* --- the first pair ------------------------------------------------------------------------ */
 
-int stay_offer(struct stay *stay, int *ret_theirs)
+int stay_offer(struct stay *stay)
 {
     int ends[2];
     assert(stay->pid == 0 && stay->seat < 0);
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
         return -errno;
     stay->seat = ends[0];
-    *ret_theirs = ends[1];
-    return 0;
+    return ends[1];
 }
 
 void stay_note(struct stay *stay, const struct link_job *request, const char *strings, pid_t pid,
-               int pidfd, int proc)
+               int pidfd)
 {
-    assert(stay->pid == 0 && stay->seat >= 0);
-    stay->pidfd = fcntl(pidfd, F_DUPFD_CLOEXEC, 0);
-    stay->schedstat = run_delay_open(proc, pid);
-    if (stay->pidfd < 0 || stay->schedstat < 0 || request->strings_length > STAY_STRINGS_MAX) {
+    assert(stay->pid == 0);
+    if (pid > 0 && stay->seat >= 0) {
+        stay->pidfd = fcntl(pidfd, F_DUPFD_CLOEXEC, 0);
+        stay->schedstat = run_delay_open(stay->proc, pid);
+    }
+    if (stay->pidfd < 0 || stay->schedstat < 0) {
         forget(stay); /* it finds its seat gone, and ends with its pair */
         return;
     }
@@ -126,7 +122,8 @@ pid_t stay_begin(struct stay *stay, const struct link_job *request, const char *
         pidfd = fcntl(stay->pidfd, F_DUPFD_CLOEXEC, 0);
     if (pidfd >= 0) {
         stay->before = run_times_read(stay->schedstat);
-        if (link_send_turn(stay->seat, &turn, fds) == 0 && hear(stay, &message) == LINK_SEAT_TAKES) {
+        if (link_send_turn(stay->seat, &turn, fds) == 0 &&
+            hear(stay, &message) == LINK_SEAT_TAKES) {
             stay->is_on = true;
             *ret_pidfd = pidfd;
             return stay->pid;
@@ -149,11 +146,15 @@ bool stay_hear(struct stay *stay)
     return stay->is_done;
 }
 
-uint64_t stay_usage(struct stay *stay, struct children_usage *usage)
+void stay_finish(struct stay *stay, struct children_usage *usage, uint64_t *ret_run_delay_ns)
 {
+    if (!stay->is_done) {
+        stay_end(stay);
+        return;
+    }
     struct run_times now = run_times_read(stay->schedstat);
-    assert(stay->is_done);
     usage->cpu_us += (now.run_ns - MIN(now.run_ns, stay->before.run_ns)) / 1000;
     usage->max_rss_bytes = MAX(usage->max_rss_bytes, stay->max_rss_bytes);
-    return now.delay_ns - MIN(now.delay_ns, stay->before.delay_ns);
+    *ret_run_delay_ns = now.delay_ns - MIN(now.delay_ns, stay->before.delay_ns);
+    stay->is_on = stay->is_done = false;
 }

@@ -23,6 +23,7 @@
 #define STAY_STRINGS_MAX 4096
 
 struct stay {
+    int proc;      /* a directory that hides no process; borrowed */
     pid_t pid;     /* 0: there is no judge with a seat */
     int pidfd;     /* of it; -1: none */
     int seat;      /* the jail's end; -1: none */
@@ -36,9 +37,9 @@ struct stay {
     char strings[STAY_STRINGS_MAX]; /* with which it was started */
 };
 
-#define STAY_NULL                                  \
-    {                                              \
-        .pidfd = -1, .seat = -1, .schedstat = -1, \
+#define STAY_NULL                                             \
+    {                                                         \
+        .proc = -1, .pidfd = -1, .seat = -1, .schedstat = -1, \
     }
 
 /* Returns whether the judge of a pair, REQUEST with FDS, may stay in ENCLOSURE. */
@@ -51,24 +52,22 @@ bool stay_is_possible(const struct enclosure *enclosure, const struct link_job *
 pid_t stay_begin(struct stay *stay, const struct link_job *request, const char *strings,
                  const int fds[LINK_PAIR_CODE], int *ret_pidfd);
 
-/* Makes a seat for a judge that is about to be forked. The caller owns *ret_theirs. A negative
- * errno: it cannot stay. */
-int stay_offer(struct stay *stay, int *ret_theirs);
+/* Makes a seat for a judge that is about to be forked. Returns its end, which the caller owns, or a
+ * negative errno: then it cannot stay. */
+int stay_offer(struct stay *stay);
 
-/* Notes that the judge of REQUEST with STRINGS was started with that seat, as PID; the caller keeps
- * PIDFD. PROC is a directory that hides no process. */
+/* Notes that the judge of REQUEST with STRINGS was started with that seat, if there is one, as PID;
+ * 0: it was not. The caller keeps PIDFD. */
 void stay_note(struct stay *stay, const struct link_job *request, const char *strings, pid_t pid,
-               int pidfd, int proc);
+               int pidfd);
 
 /* Reads what the judge says. Returns whether it is done with the pair and stays; otherwise it has
  * given up its seat, or has ended. */
 bool stay_hear(struct stay *stay);
 
-/* Adds what the pair that is done has cost it. Returns how long it was runnable without a CPU. */
-uint64_t stay_usage(struct stay *stay, struct children_usage *usage);
-
-/* Ends the judge unless it IS_DONE and stays. Nothing to do if there is none. */
-void stay_end_unless_done(struct stay *stay);
+/* Finishes the pair of a judge that is done with it: adds what it has used, and stores for how long
+ * it was runnable without a CPU. One that is not done has ended, and is forgotten. */
+void stay_finish(struct stay *stay, struct children_usage *usage, uint64_t *ret_run_delay_ns);
 
 /* Ends the judge that has stayed. */
 void stay_end(struct stay *stay);

@@ -308,8 +308,8 @@ static void job_has_started(struct slot *slot, uint64_t started_ns, int pidfd)
 
 static const char *job_has_ended(struct slot *slot, const struct link_notice *notice)
 {
-    /* The jail has reaped the program: the pidfd, which the kernel answers for, must say so too. A
-     * judge that stays lives on, and must not be killed for what becomes of this job. */
+    /* The jail has reaped the program, as the pidfd must say too; or it is a judge that lives on.
+     */
     const bool stays = notice->stays == 1 && slot->job.may_stay;
     if (slot->job.phase == SLOT_JOB_ENDED ||
         (!stays && !await_readable(slot->job.program_pidfd, 0)))
