@@ -29,7 +29,10 @@ import simple
 
 JOB_MAX = 256 << 10  # bytes: more is not worth looking at before it is known who judges it
 JOBS_MAX = 1000  # of one process
-COLLECT_AFTER = 16  # jobs
+# The trees of a job are many objects without a cycle among them, which the collector would look through time and
+# again. What harmless jobs leave in cycles can wait.
+COLLECTOR = 50000, 10, 10
+COLLECT_AFTER = 64  # jobs
 # Words with which the judge changes functions of Python's library for the job: formats.py, sinks.py, exits.py,
 # rests.py, unittests.py, gates.py.
 CHANGING = ("Formatter", "logging", "methodcaller", "attrgetter", "pickle", "marshal", "Config", "TestLoader", "resolve_name",
@@ -94,7 +97,9 @@ class Stay:
         if self.jobs and not (self.is_on and self.take()):
             os.lseek(0, 0, os.SEEK_SET)
             os._exit(0)
-        if not self.is_on:
+        if self.is_on:
+            gc.set_threshold(*COLLECTOR)
+        else:
             self.leave()
 
     def may_go_on(self, checker):

@@ -3,6 +3,7 @@
 decide a job of somebody else's, so most of these are not."""
 
 import builtins
+import gc
 import sys
 
 import jobs  # noqa: F401  finds the modules
@@ -137,7 +138,9 @@ def make_staying(monkeypatch):
     monkeypatch.setattr(stay.os, "lseek", lambda *_: None)
     monkeypatch.setattr(stay.os, "_exit", end)
     saved = dict(sys.modules), dict(vars(builtins)), sys.stdout
+    threshold = gc.get_threshold()
     yield make_stay()
+    gc.set_threshold(*threshold)
     vars(builtins).update(saved[1])
     sys.stdout = saved[2]
     for name in ("__main__", candidate.NAME):
