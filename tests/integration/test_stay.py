@@ -123,6 +123,22 @@ def test_a_job_that_is_killed_takes_it_along(client, first):
     passes(client, PLAIN)
 
 
+def test_one_that_has_grown_ends(client, first):
+    """What a job is said to have used at most would be that of the jobs before."""
+    passes(client, "assert len(f(1)) == 40000000", code="def f(x): return 'x' * 40000000")
+    assert staying(client) is None
+    assert passes(client, PLAIN)["usage"]["max_rss_bytes"] < 40000000
+
+
+def test_it_keeps_within_its_time_though_others_had_some(client, first):
+    """Each job has the CPU time that its limit says."""
+    busy = "[n for n in range(6000000)]"
+    for _ in range(2):
+        passes(client, f"assert f(1) == 2 and {busy}", limits={"cpu": 2})
+    result = judge(client, f"assert f(1) == 2\nwhile True: {busy}", limits={"cpu": 1})
+    assert result["outcome"]["limit_exceeded"] == "cpu", result
+
+
 def test_one_that_is_gone_is_replaced(client, first):
     os.kill(first, signal.SIGKILL)
     passes(client, PLAIN)
