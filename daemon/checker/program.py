@@ -70,13 +70,24 @@ def compose(prelude, code, asked):
     tree = parse(code)
     defined = set(_defined_names(tree)) if tree else set()
     if defined & set(asked) if asked else defined:
-        return f"{prelude}\n{code}", False
+        return _follow(prelude, code), False
     indentation = suite.last_indentation(prelude)
     if indentation and not code.lstrip("\n")[:1].isspace():
         indented = f"{prelude.rstrip()}\n{indentation}{code}"
         if parse(indented):
             return indented, True
     return prelude + code, True
+
+
+def _follow(prelude, code):
+    """Returns the program that is PRELUDE and then CODE, which is whole. If the prelude ends in a definition that a
+    continuation would have completed (`def f(x):`), that one gets an empty body."""
+    both = f"{prelude}\n{code}"
+    if parse(both) is None:
+        closed = f"{Prelude(prelude).text}\n{code}"
+        if parse(closed) is not None:
+            return closed
+    return both
 
 
 class Prelude:

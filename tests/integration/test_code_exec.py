@@ -304,6 +304,16 @@ def test_helpers_of_a_prelude_that_ends_in_a_function_head(client):
         assert_verdict(judge(client, "    return 0\ndef near(a, b): return True", **fields), "assertion_fail")
 
 
+@pytest.mark.parametrize("prelude", ["def f(x):\n", "import math\n\ndef f(x):\n    # Doubles x\n", "class f:\n"])
+@pytest.mark.parametrize("verdict", ["isolated", "shared"])
+def test_whole_code_under_a_prelude_that_ends_in_a_head(client, prelude, verdict):
+    """The head gets an empty body: the code defines all of what it begins."""
+    fields = {"test": "def check(c):\n    assert c(2) == 4\n", "entry_point": "f", "prelude": prelude, "verdict": verdict}
+    assert_passed(judge(client, "def f(x): return x * 2", **fields))
+    assert_passed(judge(client, None, generation="So:\n```python\ndef f(x):\n    return x * 2\n```\n", **fields))
+    assert_verdict(judge(client, "def f(x): return 0", **fields), "assertion_fail")
+
+
 def test_setup_is_run_before_and_where_the_assertions_are(client):
     setup = "import math\nEXPECTED = {1: 2}\ndef twice(x): return f(x)"
     code = "import sys\ndef f(x): return x + 1\ndef g(): return 'EXPECTED' in globals() or 'math' in globals()"
