@@ -49,6 +49,8 @@ def test_a_session_without_async(daemon):
             session.read(".")
         with pytest.raises(rubricd.InvalidJob, match="exec.argv"):
             session.exec([1 << 70])
+        with pytest.raises(rubricd.InvalidJob, match="exec.argv: expected a list of words"):
+            session.exec("wc -c file")
 
 
 def test_output_comes_while_a_command_runs(daemon):

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Dict, Generator, List, Mapping, Optional, Type, Union
 
 from . import _json
-from .errors import JobError, NoDaemon, RubricdError, SessionClosed
+from .errors import InvalidJob, JobError, NoDaemon, RubricdError, SessionClosed
 
 if TYPE_CHECKING:
     from ._engine import Engine
@@ -208,6 +208,8 @@ class Session:
         """Runs the program ARGV to its end. With ON_OUTPUT, what it writes goes to on_output(stream,
         data) as it comes, and not into the result. Raises SessionClosed if the session has ended. If
         the task is cancelled, so is the command."""
+        if isinstance(argv, (str, bytes)):
+            raise InvalidJob("exec.argv", "expected a list of words; for a shell: ['sh', '-c', text]")
         limits = {"wall_clock": timeout, "output_bytes": output_bytes}
         fields: Dict[str, Any] = {"argv": list(argv)}
         fields["limits"] = {name: value for name, value in limits.items() if value is not None}

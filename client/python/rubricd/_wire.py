@@ -126,7 +126,10 @@ class Wire(asyncio.Protocol):
 
 def _explain(path: str, error: OSError) -> str:
     if error.errno == errno.ENOENT:
-        return f"no rubricd at {path}: start the service, or name its socket with RUBRICD_SOCKET"
+        return (
+            f"no rubricd at {path}: start the service, name its socket with RUBRICD_SOCKET, or let "
+            "connect(embedded=True) start a private daemon"
+        )
     if error.errno == errno.ECONNREFUSED:
         return f"no rubricd listens on {path}: start the service (systemctl start rubricd)"
     if error.errno in (errno.EACCES, errno.EPERM):
