@@ -23,8 +23,7 @@ static int parse_port(const char *text, in_port_t *ret)
     return 0;
 }
 
-/* Parses the N bytes at TEXT as an address of FAMILY. */
-static int parse_host(int family, const char *text, size_t n, void *ret)
+int address_parse_host(int family, const char *text, size_t n, void *ret)
 {
     char host[INET6_ADDRSTRLEN];
     if (n >= sizeof(host))
@@ -39,7 +38,7 @@ static int parse_ipv6(const char *text, struct address *ret)
     const char *end = strchr(text, ']');
     struct sockaddr_in6 address = {.sin6_family = AF_INET6};
     if (!end || end[1] != ':' ||
-        parse_host(AF_INET6, text + 1, (size_t)(end - text - 1), &address.sin6_addr) < 0 ||
+        address_parse_host(AF_INET6, text + 1, (size_t)(end - text - 1), &address.sin6_addr) < 0 ||
         !IN6_IS_ADDR_LOOPBACK(&address.sin6_addr) || parse_port(end + 2, &address.sin6_port) < 0)
         return -EINVAL;
     *ret = (struct address){.inet.ipv6 = address, .inet_length = sizeof(address)};
@@ -50,7 +49,7 @@ static int parse_ipv4(const char *text, struct address *ret)
 {
     const char *end = strchr(text, ':');
     struct sockaddr_in address = {.sin_family = AF_INET};
-    if (!end || parse_host(AF_INET, text, (size_t)(end - text), &address.sin_addr) < 0 ||
+    if (!end || address_parse_host(AF_INET, text, (size_t)(end - text), &address.sin_addr) < 0 ||
         ntohl(address.sin_addr.s_addr) >> IN_CLASSA_NSHIFT != LOOPBACK_NET ||
         parse_port(end + 1, &address.sin_port) < 0)
         return -EINVAL;

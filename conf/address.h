@@ -24,3 +24,7 @@ struct address {
 /* Parses "unix:/PATH", "127.x.x.x:PORT" or "[::1]:PORT", with PORT from 1 to 65535. 0 or -EINVAL.
  */
 int address_parse(const char *text, struct address *ret);
+
+/* Parses the N bytes at TEXT as a numeric address of FAMILY, AF_INET or AF_INET6, into RET, a
+ * struct in_addr or in6_addr. 0 or -EINVAL. */
+int address_parse_host(int family, const char *text, size_t n, void *ret);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "listen.h"
 
+#include "conf/address.h"
 #include "proto/util.h"
 
 #include <arpa/inet.h>
@@ -20,16 +21,6 @@ static int parse_port(const char *text, in_port_t *ret)
         return -EINVAL;
     *ret = htons((uint16_t)port);
     return 0;
-}
-
-static int parse_host(int family, const char *text, size_t n, void *ret)
-{
-    char host[INET6_ADDRSTRLEN];
-    if (n >= sizeof(host))
-        return -EINVAL;
-    memcpy(host, text, n);
-    host[n] = '\0';
-    return inet_pton(family, host, ret) == 1 ? 0 : -EINVAL;
 }
 
 static int parse_unix(const char *path, struct listen_address *ret)
@@ -56,12 +47,13 @@ int listen_parse(const char *text, struct listen_address *ret)
     if (text[0] == '[') {
         address.of.ipv6.sin6_family = AF_INET6;
         address.length = sizeof(address.of.ipv6);
-        r = parse_host(AF_INET6, text + 1, (size_t)(end - text - 1), &address.of.ipv6.sin6_addr);
+        r = address_parse_host(AF_INET6, text + 1, (size_t)(end - text - 1),
+                               &address.of.ipv6.sin6_addr);
         r = r < 0 ? r : parse_port(end + 2, &address.of.ipv6.sin6_port);
     } else {
         address.of.ipv4.sin_family = AF_INET;
         address.length = sizeof(address.of.ipv4);
-        r = parse_host(AF_INET, text, (size_t)(end - text), &address.of.ipv4.sin_addr);
+        r = address_parse_host(AF_INET, text, (size_t)(end - text), &address.of.ipv4.sin_addr);
         r = r < 0 ? r : parse_port(end + 1, &address.of.ipv4.sin_port);
     }
     if (r < 0)
