@@ -4,10 +4,10 @@
  * protocol.md).
  *
  * Theory of operation: a job with many bytes of tests names them by their digest. The client keeps
- * the tests beside the job until the job is answered. It sends the tests first, unless it knows that
- * the daemon has them, and then the job. The daemon may drop tests that no job uses: it then answers
- * tests_not_found, and the client sends the tests again with the job. If the daemon refuses the
- * tests, the client answers the jobs with that error. */
+ * the tests beside the job until the job is answered. It sends the tests first, unless it knows
+ * that the daemon has them, and then the job. The daemon may drop tests that no job uses: it then
+ * answers tests_not_found, and the client sends the tests again with the job. If the daemon refuses
+ * the tests, the client answers the jobs with that error. */
 
 #include "client/connection/session.h"
 #include "proto/jobspec.h"
