@@ -95,6 +95,7 @@ class Attempts:
         self.answered = {}  # by id: its row
         self.started = set()
         self.cancels = collections.Counter()  # by id: those that have no answer yet
+        self.spare = collections.Counter()  # by id: those that need none, since one before them had its effect
         self.farewell = None  # an error that names no job, which has to be the last message
 
     def submit(self, id, job):
@@ -128,7 +129,8 @@ class Attempts:
         job = self.waiting.pop(id)
         outcome, why = judge(job, message, cancelled=self.cancels[id] > 0)
         if outcome == "cancelled":
-            self.cancels[id] -= 1
+            # Those that the daemon read while it ended the job have no answer of their own.
+            self.spare[id] = self.cancels.pop(id) - 1
         if why:
             self._complain("wrong", why, message, job)
         self.answered[id] = job.row
@@ -138,9 +140,10 @@ class Attempts:
     def _hear_again(self, id, message):
         """A cancel that comes too late is a bad request, behind the answer of its job."""
         late = message["type"] == "error" and message["code"] == "bad_request"
-        if id in self.answered and late and self.cancels[id] > 0:
-            self.cancels[id] -= 1
-            return
+        for cancels in (self.cancels, self.spare):
+            if id in self.answered and late and cancels[id] > 0:
+                cancels[id] -= 1
+                return
         self._complain("doubled", "an answer to a job that has none to come", message)
 
     def close(self, reason, is_short=False):

@@ -109,7 +109,7 @@ class Planner:
         for after in places:
             name = rng.choice(usable)
             hold = rng.choice(faults.FAULTS[name].holds)
-            chosen.append({"after": after, "name": name, "hold": hold, "pick": round(rng.random(), 3)})
+            chosen.append({"after": after, "name": name, "hold": hold, "pick": min(round(rng.random(), 3), 0.999)})
         return chosen
 
 
