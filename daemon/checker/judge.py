@@ -62,6 +62,7 @@ import rests
 import signatures
 import simple
 import sinks
+import stay
 import suite
 import tasks
 import texts
@@ -206,12 +207,49 @@ class Replay(Report):
         super().verdict("diverged" if why else "pass", why)
 
 
+@program.kept
+def _names_of(text):
+    tree = program.parse(text)
+    return suite.names_of(tree) if tree is not None else (frozenset(), frozenset())
+
+
+@program.kept
+def _classes_of(text):
+    """Returns the names of the classes that a text of the tests defines, but of those that judge."""
+    tree = program.parse(text) if "class" in text else None
+    nodes = [node for node in tree.body if isinstance(node, _ast.ClassDef)] if tree else ()
+    return frozenset(node.name for node in nodes if not unreached.judges(node))
+
+
+def _compiled(text, name, tree):
+    code = suite.compile_tests(text, name, tree)
+    return code, suite.names_in_classes(code)
+
+
+@program.kept
+def _compiled_as_it_is(text, name):
+    return _compiled(text, name, program.take(text))
+
+
+def _compiled_tests(text, name, forms):
+    if forms.rewrites(text):
+        return _compiled(text, name, forms.rewritten(program.take(text), text, name))
+    return _compiled_as_it_is(text, name)
+
+
+@program.kept
+def _compiled_prelude(text):
+    """Compiles the text of a program.Prelude."""
+    return suite.compile_plain(program.parse(text), "<prelude>")
+
+
 class Checker:
     def __init__(self, job, link, report):
         self.job, self.link, self.report = job, link, report
         self.seed = int.from_bytes(os.urandom(8), "little")
         suite.seed_random(job.tests(), self.seed)
-        self.prelude, self.prelude_names, self.under_test, self.not_simple = None, set(), set(), ""
+        self.prelude, self.prelude_names, self.under_test = None, set(), set()
+        self.not_simple = "not known yet"
         self.parsed = None
         self.recorder = suite.Recorder()
         self.modules = blame.watch(link.has_raised, job.tests())
@@ -223,7 +261,7 @@ class Checker:
             __truth__=self.recorder.truth,
         )
         self.texts = texts.Gate(job, link, self.space)
-        self.formats = formats.Formats(self.texts, self.trees)
+        self.formats = formats.Formats(self.texts, self.named)
         self.addresses = None  # of tests that are recorded or replayed
         if link.transcript is not None:
             self.addresses = addresses.Addresses(link.transcript.refuse, link.is_numbered)
@@ -241,7 +279,7 @@ class Checker:
             if self.addresses:
                 tree = tree or suite.parse(self.prelude.text, "<prelude>")
                 addresses.rewrite(tree)
-            compiled = suite.compile_plain(tree or self.prelude.tree, "<prelude>")
+            compiled = suite.compile_plain(tree, "<prelude>") if tree else _compiled_prelude(self.prelude.text)
             self.modules.guarded(lambda: exec(compiled, self.space), "prelude")
         except (Exception, SystemExit) as error:
             self.report.verdict("error", f"prelude: {suite.describe(error)}")
@@ -265,9 +303,9 @@ class Checker:
         there = decided.fetched & set(names_there)
         self.space.belong(there, {name for name in there if name in text})
         # What only the code imports the tests may patch there.
-        known = self.names_used().union(*(bound for _, _, bound in self.trees())) | self.prelude_names
+        known = self.names_used().union(*(bound for _, bound in self.named())) | self.prelude_names
         self.space.theirs |= namespace.of_main(job_text) & set(names_there) - known
-        self.space.written = decided.written | names.for_the_code(self.trees(), set(names_there), self.code_tree)
+        self.space.written = decided.written | names.for_the_code(self.named(), self.trees, set(names_there), self.code_tree)
         for name, sources in decided.replaced.items():
             found = next(filter(lambda value: value is not None, (names.load_from(*one) for one in sources)), None)
             if found is not None:
@@ -304,7 +342,7 @@ class Checker:
             if isinstance(value, type):
                 kinds[name] = value
         if kinds:
-            trees = [tree for tree, *_ in self.trees()]
+            trees = self.trees()
             prelude = self.prelude.tree if self.prelude else None
             functions = class_names.are_functions(set(kinds), trees, prelude, self.job.entry_point)
             for name, kind in kinds.items():
@@ -316,12 +354,14 @@ class Checker:
         return any(word in tests for word in signatures.WORDS)
 
     def trees(self):
-        """Returns the trees of the tests and their names, as suite.names_of() has them."""
+        """Returns the trees of the tests. What cannot be parsed is reported when its turn comes."""
         if self.parsed is None:
-            texts = filter(None, (self.job.setup, self.job.test, *self.job.targets))
-            trees = filter(None, map(program.parse, texts))  # what cannot be parsed is reported when its turn comes
-            self.parsed = [(tree, *suite.names_of(tree)) for tree in trees]
+            self.parsed = list(filter(None, map(program.parse, names.texts_of(self.job))))
         return self.parsed
+
+    def named(self):
+        """Returns the names of each of the tests, as suite.names_of() has them."""
+        return [_names_of(text) for text in names.texts_of(self.job)]
 
     def names_of_prelude(self):
         return set().union(*suite.names_of(self.prelude.tree)) if self.prelude else set()
@@ -329,13 +369,12 @@ class Checker:
     def names_used(self):
         """Returns the global names that the tests look up and do not bind themselves."""
         used = {self.job.entry_point}
-        return used.union(*(looked_up - bound for _, looked_up, bound in self.trees()))
+        return used.union(*(looked_up - bound for looked_up, bound in self.named()))
 
     def follow_classes(self):
         """Finds the classes that the tests define and the code uses without defining them. Nothing else that
         the tests bind is for the code to see, but names under test (Space.written); nor is a class that judges."""
-        statements = [node for tree, *_ in self.trees() for node in tree.body]
-        defined = {node.name for node in statements if isinstance(node, _ast.ClassDef) and not unreached.judges(node)}
+        defined = set().union(*map(_classes_of, names.texts_of(self.job)))
         if defined:
             found = defined & suite.free_names(self.code_tree) if self.code_tree else set()
             self.followed = dict.fromkeys(sorted(found), self)
@@ -351,14 +390,15 @@ class Checker:
 
     def execute(self, text, name):
         self.link.sources[name] = text
-        tree = self.formats.rewritten(program.take(text), text, name)
         if self.addresses:
-            tree = tree or suite.parse(text, name)
+            tree = self.formats.rewritten(program.take(text), text, name) or suite.parse(text, name)
             addresses.rewrite(tree)
-        code = suite.compile_tests(text, name, tree)
+            code, of_classes = _compiled(text, name, tree)
+        else:
+            code, of_classes = _compiled_tests(text, name, self.formats)
         self.space.forget()
         # A class body does not call __missing__, so fetch these names before.
-        for name in suite.names_in_classes(code):
+        for name in of_classes:
             if name in self.space.theirs and name not in self.space:
                 self.space.keep(name, self.space[name])
         exec(code, self.space)
@@ -480,7 +520,7 @@ class Checker:
         """Returns the transcript of a pass, or None and why there is none."""
         if self.job.shared:
             return None, "the tests ran in the process of the code"
-        trees = [tree for tree, *_ in self.trees()]
+        trees = [*self.trees()]
         if self.prelude:
             trees.append(self.prelude.tree)
         why = watch.reason_against(trees, self.job.tests())
@@ -555,7 +595,7 @@ def begin(job, report, link=None):
 
 
 def judge(job, link, report):
-    """Judges a job. Returns False if the candidate is lost, or if a replay diverges."""
+    """Judges a job. Returns its checker; None if the candidate is lost, or if a replay diverges."""
     sys.modules[program.TESTS] = tests = namespace.TestsModule(program.TESTS)
     # The module that the code's classes say they are of: functions that dataclasses makes for such a class run in it.
     sys.modules[candidate.NAME] = type(sys)(f"{candidate.NAME} classes")
@@ -569,26 +609,43 @@ def judge(job, link, report):
         checker.formats.install()
         exits.Exits(checker.texts).install()
         sinks.Sinks(checker.texts).install()
-        return checker.run()
+        return checker if checker.run() else None
     except membrane.Lost:
-        return False
+        return None
 
 
-def main(link=None):
+def judge_next(link, staying):
+    """Judges the job on the standard input. Returns whether this process has left it as if it had not been."""
     report = Report(os.dup(1))
-    try:
-        set_dumpable(0)
-    except Exception as error:
-        report.write('{"broken":%s}' % quote(suite.describe(error)))
-        os._exit(70)
-    _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
-    job = Job(read_all(0))
+    data = read_all(0)
+    job = Job(data)
+    if staying is not None:
+        staying.admit(job, len(data))
     keep_apart()
     link, report = begin(job, report, link)
+    checker = None
     try:
-        if not judge(job, link, report):
+        checker = judge(job, link, report)
+        if checker is None:
             report.verdict("error", "" if job.replay is not None else how_it_ended(link))
     except NoCandidate:
         report.write('{"broken":"the process that runs the code is lost"}')
     sys.stdout.flush()
+    if staying is None or checker is None or not staying.may_go_on(checker):
+        return False
+    os.close(report.fd)
+    return staying.put_back()
+
+
+def main(link=None, seat=None):
+    """Judges a job, and further ones if it has a SEAT (stay.py)."""
+    try:
+        set_dumpable(0)
+    except Exception as error:
+        Report(1).write('{"broken":%s}' % quote(suite.describe(error)))
+        os._exit(70)
+    _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
+    staying = stay.Stay(seat) if seat is not None else None
+    while judge_next(link, staying) and staying.goes_on():
+        link = None
     os._exit(0)

@@ -39,10 +39,35 @@ def _begins_indented(text):
     return bool(indentation) and not indentation.strip(" \t") and bare[:1] not in ("", "#", "\\")
 
 
-def forget():
-    """Drops what was kept of texts."""
+_found = {}  # what functions of tests have returned, by function and what it was given
+FOUND_MAX = 4096
+
+
+def forget_trees():
     _trees.clear()
     _symbols.clear()
+
+
+def forget():
+    """Drops what was kept of texts."""
+    forget_trees()
+    _found.clear()
+
+
+def kept(function):
+    """Has FUNCTION remember what it has returned. For pure functions of the texts of tests and preludes: a judge that
+    stays (stay.py) is given the same ones again. What they return is not to be changed."""
+
+    def recall(*given):
+        key = function, given
+        found = _found.get(key)
+        if found is None:
+            if len(_found) >= FOUND_MAX:
+                _found.clear()
+            found = _found[key] = function(*given)
+        return found
+
+    return recall
 
 
 def take(text):
@@ -335,6 +360,9 @@ def loads(text):
             if scope == _symtable.GLOBAL_EXPLICIT and flags & _BOUND:
                 bound.add(name)
     return used, bound
+
+
+loads_of_tests = kept(loads)
 
 
 def loads_in_functions(text):

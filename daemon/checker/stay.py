@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: MIT
+"""A judge that stays for another job.
+
+Theory of operation. Most of what a small job costs is its two processes: making each of them, and copying every page
+that it writes to. The candidate's must be its own. The judge's may serve again if nothing of the job can have stayed
+in it, and that can be told: is_harmless() looks at the texts that the judge will run before it runs anything. They
+hold nothing but what simple.py lists, so they compute, and reach neither this process nor anything that outlives
+them. Then nothing but plain data may cross (simple.Crossings), and nothing of the ambient state may change.
+
+Any other job is the first and the last of its process, as if there were no other. A judge that has stayed never runs
+one: it would find what jobs before it have left in memory. So what a judge has had before, only such jobs share, and
+none of them can look.
+
+SEAT is what the jail's interpreter has for that (daemon/jail/seat.c), four functions: leave() gives up the right to
+stay, before anything runs that could use it; done() lets go of the job and says so; next() waits for another, whose
+descriptors then are in their places; take() says that this process judges that. All but leave() return whether it is
+so. Without a seat, judges never stay."""
+
+import builtins
+import gc
+import os
+import sys
+
+import mirrors
+import names
+import program
+import signatures
+import simple
+
+JOB_MAX = 256 << 10  # bytes: more is not worth looking at before it is known who judges it
+JOBS_MAX = 1000  # of one process
+# The trees of a job are many objects without a cycle among them, which the collector would look through time and
+# again. What harmless jobs leave in cycles can wait.
+COLLECTOR = 50000, 10, 10
+COLLECT_AFTER = 64  # jobs
+# Words with which the judge changes functions of Python's library for the job: formats.py, sinks.py, exits.py,
+# rests.py, unittests.py, gates.py.
+CHANGING = ("Formatter", "logging", "methodcaller", "attrgetter", "pickle", "marshal", "Config", "TestLoader", "resolve_name",
+            "yaml", "unittest", "TestCase", "testmod", "DocTestFinder", *signatures.WORDS)  # fmt: skip
+CHANGING_IN_LOWER_CASE = ("thread", "concurrent")
+ALLOWED = simple.CALLABLES | {"print", "hash", "__name__"}
+BUILTINS = frozenset(vars(builtins)) | {"__builtins__", "__compare__", "__truth__"}
+
+def _look_at(tree, text):
+    """Raises NotSimple if the program TEXT could do more than compute."""
+    walk = simple._Walk(simple.TESTS_MODULES)
+    walk.check(tree, False)
+    simple._check_bound(text)
+    for name in walk.used & BUILTINS - ALLOWED:
+        simple._refuse(f"uses {name}")
+
+
+@program.kept
+def _is_harmless(text, is_prelude):
+    tree = program.Prelude(text).tree if is_prelude else program.parse(text)
+    try:
+        if tree is not None:
+            _look_at(tree, text)
+    except simple.NotSimple:
+        return False
+    return tree is not None
+
+
+def is_harmless(job, size):
+    """Returns whether nothing of JOB, of SIZE bytes, can stay in a process that judges it, as far as can be told before
+    anything of it runs."""
+    if size > JOB_MAX or job.shared or job.transcript or job.replay is not None:
+        return False
+    tests = job.tests()
+    lowered = f"{tests}{job.code}".lower()
+    if any(word in tests for word in CHANGING) or any(word in lowered for word in CHANGING_IN_LOWER_CASE):
+        return False
+    return all(_is_harmless(text, False) for text in names.texts_of(job)) and (
+        not job.prelude or _is_harmless(job.prelude, True)
+    )
+
+
+class Stay:
+    """Remembers what a job must leave as it was, and puts back what is put back easily."""
+
+    def __init__(self, seat):
+        self.leave, self.take, self.done, self.next = seat
+        self.jobs = 0
+        self.is_on = True
+        self.note()
+
+    def note(self):
+        self.modules = dict(sys.modules)
+        self.finders, self.limit = list(sys.meta_path), sys.getrecursionlimit()
+        self.spaces = len(mirrors.spaces)
+        self.builtins = frozenset(vars(builtins))
+
+    def admit(self, job, size):
+        """Decides whether this process may stay after JOB. One that has stayed ends if it may not judge it: then the
+        jail starts another."""
+        self.is_on = is_harmless(job, size)
+        if self.jobs and not (self.is_on and self.take()):
+            os.lseek(0, 0, os.SEEK_SET)
+            os._exit(0)
+        if self.is_on:
+            gc.set_threshold(*COLLECTOR)
+        else:
+            self.leave()
+
+    def may_go_on(self, checker):
+        """Returns whether this process may judge another job after that of CHECKER."""
+        link = checker.link
+        if not self.is_on or link.crossings.why or link.lost is not None or link.ambient.has_heard:
+            return False
+        self.jobs += 1
+        return self.jobs < JOBS_MAX
+
+    def goes_on(self):
+        """Lets go of a job and waits for the next. Returns whether there is one."""
+        return self.done() and self.next()
+
+    def put_back(self):
+        """Returns whether all is as it was."""
+        program.forget_trees()
+        del mirrors.spaces[self.spaces :]
+        sys.meta_path[:] = self.finders
+        sys.setrecursionlimit(self.limit)
+        for name in ("__main__", "candidate"):
+            if name in self.modules:
+                sys.modules[name] = self.modules[name]
+            else:
+                sys.modules.pop(name, None)
+        for name in vars(builtins).keys() - self.builtins:
+            delattr(builtins, name)
+        if self.jobs % COLLECT_AFTER == 0:
+            gc.collect()
+        # Of the library, any module may have been loaded before the first job.
+        return all(name.partition(".")[0] in sys.stdlib_module_names for name in sys.modules.keys() - self.modules.keys())
