@@ -40,25 +40,57 @@ CHANGING = ("Formatter", "logging", "methodcaller", "attrgetter", "pickle", "mar
 CHANGING_IN_LOWER_CASE = ("thread", "concurrent")
 ALLOWED = simple.CALLABLES | {"print", "hash", "__name__"}
 BUILTINS = frozenset(vars(builtins)) | {"__builtins__", "__compare__", "__truth__"}
+# Modules that the tests may import. Of those of simple.py these have a state that outlives a job: contexts, generators.
+STATEFUL = frozenset("random decimal".split())
+MODULES = {name: parts for name, parts in simple.MODULES.items() if name not in STATEFUL}
+# Modules of which the judge may load more than it had. A module may do anything when it is loaded, and which the judge
+# loads is for the code to say: it asks for what the code imports.
+LOADABLE = frozenset(MODULES) | frozenset("_bisect _heapq _statistics _struct _opcode numbers _datetime".split())
+# The tests need not import a name of the library that the code imports: the judge then takes its own. These are the
+# names that it may take, of modules that only compute; other names of this kind are not harmless.
+COMPUTING = frozenset(
+    """acos acosh asin asinh atan atan2 atanh cbrt ceil comb copysign cos cosh degrees dist e erf erfc exp exp2 expm1
+    fabs factorial floor fmod frexp fsum gamma gcd hypot inf isclose isfinite isinf isnan isqrt lcm ldexp lgamma log
+    log10 log1p log2 modf nan nextafter perm pi pow prod radians remainder sin sinh sqrt tan tanh tau trunc ulp phase
+    polar rect math cmath itertools heapq bisect
+    ChainMap Counter OrderedDict defaultdict deque Callable Collection Container Generator Hashable Iterable Iterator
+    Mapping MutableMapping MutableSequence Reversible Sequence Sized Any Dict FrozenSet List Literal NoReturn Optional
+    Set Tuple Type Union accumulate combinations combinations_with_replacement dropwhile filterfalse groupby islice
+    pairwise permutations product starmap takewhile zip_longest cmp_to_key reduce heapify heappop heappush heappushpop
+    heapreplace nlargest nsmallest deepcopy bisect_left bisect_right insort insort_left insort_right fmean
+    geometric_mean harmonic_mean mean median median_grouped median_high median_low mode multimode pstdev pvariance
+    quantiles stdev variance merge count chain cycle repeat partial compress""".split()
+)
+_TAKEN = frozenset().union(*filter(None, names.TAKEN_FROM.values()))
+FOREIGN = frozenset().union(
+    names.LIBRARY, names.BESIDE, names.CONSTANTS, names.MODULES, names.TAKEN_WHOLE, names.CUSTOMS, _TAKEN
+) - COMPUTING  # fmt: skip
+
 
 def _look_at(tree, text):
-    """Raises NotSimple if the program TEXT could do more than compute."""
-    walk = simple._Walk(simple.TESTS_MODULES)
+    """Returns the names that the program TEXT imports modules as, but of those that may be used whole; and the names
+    that it looks up and does not bind. Raises NotSimple if it could do more than compute."""
+    walk = simple._Walk(MODULES)
     walk.check(tree, False)
     simple._check_bound(text)
     for name in walk.used & BUILTINS - ALLOWED:
         simple._refuse(f"uses {name}")
+    used, bound = program.loads(text)
+    for name in (used - bound) & FOREIGN:
+        simple._refuse(f"uses {name}, which it does not import")
+    partly = {name for name, module in walk.imported.items() if MODULES[module] is not None}
+    return frozenset(partly), frozenset(used - bound)
 
 
 @program.kept
-def _is_harmless(text, is_prelude):
-    tree = program.Prelude(text).tree if is_prelude else program.parse(text)
+def _seen(text, is_prelude):
+    """Returns what _look_at() does, or None if TEXT is not harmless."""
+    prelude = program.Prelude(text) if is_prelude else None
+    tree = prelude.tree if prelude else program.parse(text)
     try:
-        if tree is not None:
-            _look_at(tree, text)
+        return _look_at(tree, prelude.text if prelude else text) if tree is not None else None
     except simple.NotSimple:
-        return False
-    return tree is not None
+        return None
 
 
 def is_harmless(job, size):
@@ -70,19 +102,25 @@ def is_harmless(job, size):
     lowered = f"{tests}{job.code}".lower()
     if any(word in tests for word in CHANGING) or any(word in lowered for word in CHANGING_IN_LOWER_CASE):
         return False
-    return all(_is_harmless(text, False) for text in names.texts_of(job)) and (
-        not job.prelude or _is_harmless(job.prelude, True)
-    )
+    seen = [_seen(text, False) for text in names.texts_of(job)]
+    if job.prelude:
+        seen.append(_seen(job.prelude, True))
+    if None in seen:
+        return False
+    # Each text was looked at by itself: none may have a module of another's.
+    partly = frozenset().union(*(imported for imported, _ in seen))
+    return not any(partly & used for _, used in seen)
 
 
 class Stay:
     """Remembers what a job must leave as it was, and puts back what is put back easily."""
 
     def __init__(self, seat):
-        self.leave, self.take, self.done, self.next = seat
+        self.leave, self.take, self.done, self.next, watch, self.is_unchanged = seat
         self.jobs = 0
         self.is_on = True
         self.note()
+        watch(self.excused())
 
     def note(self):
         self.modules = dict(sys.modules)
@@ -129,5 +167,9 @@ class Stay:
             delattr(builtins, name)
         if self.jobs % COLLECT_AFTER == 0:
             gc.collect()
-        # Of the library, any module may have been loaded before the first job.
-        return all(name.partition(".")[0] in sys.stdlib_module_names for name in sys.modules.keys() - self.modules.keys())
+        more = sys.modules.keys() - self.modules.keys()
+        return more <= LOADABLE and self.is_unchanged(False)
+
+    def excused(self):
+        """Returns the containers that put_back() or the next job puts in order."""
+        return []

@@ -198,8 +198,8 @@ static bool spawn(struct jail *jail, const struct link_job *request, const int f
     enum link_stage stage = LINK_STAGE_TWIN;
     _cleanup_close_ int ruleset = -1;
     const bool may_stay = stay_is_possible(&jail->enclosure, request, fds);
-    if (!may_stay || !twin_is_alive(&jail->twin)) /* a twin must not have its seat */
-        stay_end(&jail->stay);
+    /* A twin must not have its seat. */
+    stay_prepare(&jail->stay, may_stay && twin_is_alive(&jail->twin), request, jail->strings);
     int r = make_twin(jail, request, fds);
     if (r == 0)
         r = prepare(jail, request, fds, job, &ruleset, &stage);
@@ -210,7 +210,7 @@ static bool spawn(struct jail *jail, const struct link_job *request, const int f
         return false;
     }
     job->started_ns = clock_now_ns();
-    job->pid = stay_begin(&jail->stay, request, jail->strings, jail->lockdown.fds, &job->pidfd);
+    job->pid = stay_begin(&jail->stay, request, jail->lockdown.fds, &job->pidfd);
     if (job->pid == 0)
         job->pid = start_program(jail, request, fds[LINK_CGROUP], may_stay, &job->pidfd);
     twin_ends_close(&job->ends);

@@ -93,6 +93,7 @@ struct link_setup_lists {
  * (joined.h). */
 struct link_job {
     uint64_t job_no;
+    uint64_t client_no; /* whose job it is; 0: nobody's. A judge serves pairs of one client only */
     struct limits limits;
     uint64_t bench_device, bench_inode; /* of the directory that the supervisor opened */
     uint64_t collect_max;               /* bytes of the contents of all files that are collected */

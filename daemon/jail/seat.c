@@ -9,8 +9,10 @@
 
 #include "link.h"
 #include "proto/util.h"
+#include "unchanged.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdint.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -19,6 +21,8 @@
 #define SEAT LINK_PAIR_CODE
 /* Bytes by which a process may have grown: the usage of a pair counts its largest size. */
 #define GROWN_MAX ((uint64_t)32 << 20)
+/* For how long a judge waits for another pair. */
+#define IDLE_MS 5000
 
 static uint64_t largest_size(void)
 {
@@ -114,6 +118,10 @@ static PyObject *next(PyObject *self, PyObject *unused)
     int fds[LINK_PAIR_CODE], r;
     (void)self;
     (void)unused;
+    /* What it has had of a client's jobs does not stay in memory for longer than that. */
+    struct pollfd seat = {.fd = SEAT, .events = POLLIN};
+    if (poll(&seat, 1, IDLE_MS) != 1)
+        Py_RETURN_FALSE;
     r = link_receive_turn(SEAT, &turn, fds);
     return PyBool_FromLong(r == 1 && take_places(fds) && limit_cpu(turn.cpu_ms));
 }
@@ -121,12 +129,11 @@ static PyObject *next(PyObject *self, PyObject *unused)
 PyObject *seat_open(void)
 {
     static PyMethodDef methods[] = {
-        {"leave", leave, METH_NOARGS, NULL},
-        {"take", take, METH_NOARGS, NULL},
-        {"done", done, METH_NOARGS, NULL},
-        {"next", next, METH_NOARGS, NULL},
+        {"leave", leave, METH_NOARGS, NULL},      {"take", take, METH_NOARGS, NULL},
+        {"done", done, METH_NOARGS, NULL},        {"next", next, METH_NOARGS, NULL},
+        {"watch", unchanged_begin, METH_O, NULL}, {"is_unchanged", unchanged_found, METH_O, NULL},
     };
-    if (fcntl(SEAT, F_GETFD) < 0)
+    if (fcntl(SEAT, F_GETFD) < 0 || !unchanged_is_possible())
         return NULL;
     *size_at_first() = largest_size();
     PyObject *seat = PyTuple_New((Py_ssize_t)ARRAY_SIZE(methods));

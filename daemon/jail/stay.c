@@ -10,6 +10,10 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <unistd.h>
+
+/* Time for a judge to take a pair: it looks at the texts first. */
+#define TAKES_MS 2000
 
 static void forget(struct stay *stay)
 {
@@ -31,10 +35,10 @@ bool stay_is_possible(const struct enclosure *enclosure, const struct link_job *
             return false;
     if (layer_in(enclosure->layers, LAYER_LANDLOCK) && enclosure->ruleset < 0)
         return false; /* each job has a ruleset of its own */
-    return request->act == LINK_RUN && request->candidate_argc > 0 && request->is_joined != 1 && request->warm == 1 &&
-           request->has_bench != 1 && request->readable_count == 0 && fds[LINK_CGROUP] < 0 &&
-           fds[LINK_COLLECTED] < 0 && enclosure->work.is_tmpfs &&
-           request->strings_length <= STAY_STRINGS_MAX;
+    return request->act == LINK_RUN && request->client_no > 0 && request->candidate_argc > 0 &&
+           request->is_joined != 1 && request->warm == 1 && request->has_bench != 1 &&
+           request->readable_count == 0 && fds[LINK_CGROUP] < 0 && fds[LINK_COLLECTED] < 0 &&
+           enclosure->work.is_tmpfs && request->strings_length <= STAY_STRINGS_MAX;
 }
 
 static bool is_alive(const struct stay *stay)
@@ -86,6 +90,8 @@ void stay_note(struct stay *stay, const struct link_job *request, const char *st
     }
     stay->pid = pid;
     stay->is_on = true;
+    stay->client_no = request->client_no;
+    stay->any_address_space = request->any_address_space;
     stay->limits = request->limits;
     stay->length = request->strings_length;
     memcpy(stay->strings, strings, stay->length);
@@ -99,31 +105,39 @@ static bool is_alike(const struct stay *stay, const struct link_job *request, co
     /* The supervisor sees to the wall clock, and a turn names the CPU time. */
     limits.of[LIMIT_WALL_CLOCK] = stay->limits.of[LIMIT_WALL_CLOCK];
     limits.of[LIMIT_CPU] = stay->limits.of[LIMIT_CPU];
-    return memcmp(&limits, &stay->limits, sizeof(limits)) == 0 &&
+    return stay->client_no == request->client_no &&
+           stay->any_address_space == request->any_address_space &&
+           memcmp(&limits, &stay->limits, sizeof(limits)) == 0 &&
            stay->length == request->strings_length &&
            memcmp(stay->strings, strings, stay->length) == 0;
 }
 
-/* Waits for a word of the judge, which may be that it has ended. */
-static enum link_seat hear(const struct stay *stay, struct link_seat_message *ret)
+/* Waits at most MS for a word of the judge, which may be that it has ended. */
+static enum link_seat hear(const struct stay *stay, int ms, struct link_seat_message *ret)
 {
-    int r = link_receive_seat(stay->seat, ret);
+    struct pollfd seat = {.fd = stay->seat, .events = POLLIN};
+    int r = poll(&seat, 1, ms) == 1 ? link_receive_seat(stay->seat, ret) : 0;
     return r == 1 ? (enum link_seat)ret->what : 0;
 }
 
-pid_t stay_begin(struct stay *stay, const struct link_job *request, const char *strings,
-                 const int fds[LINK_PAIR_CODE], int *ret_pidfd)
+void stay_prepare(struct stay *stay, bool is_possible, const struct link_job *request,
+                  const char *strings)
+{
+    if (!is_possible || !is_alive(stay) || !is_alike(stay, request, strings))
+        stay_end(stay);
+}
+
+pid_t stay_begin(struct stay *stay, const struct link_job *request, const int fds[LINK_PAIR_CODE],
+                 int *ret_pidfd)
 {
     const struct link_turn turn = {.cpu_ms = request->limits.of[LIMIT_CPU]};
     struct link_seat_message message;
     assert(!stay->is_on && !stay->is_done);
-    int pidfd = -1;
-    if (is_alive(stay) && is_alike(stay, request, strings))
-        pidfd = fcntl(stay->pidfd, F_DUPFD_CLOEXEC, 0);
+    int pidfd = stay->pid > 0 ? fcntl(stay->pidfd, F_DUPFD_CLOEXEC, 0) : -1;
     if (pidfd >= 0) {
         stay->before = run_times_read(stay->schedstat);
         if (link_send_turn(stay->seat, &turn, fds) == 0 &&
-            hear(stay, &message) == LINK_SEAT_TAKES) {
+            hear(stay, TAKES_MS, &message) == LINK_SEAT_TAKES) {
             stay->is_on = true;
             *ret_pidfd = pidfd;
             return stay->pid;
@@ -131,6 +145,8 @@ pid_t stay_begin(struct stay *stay, const struct link_job *request, const char *
         close_fd(pidfd);
     }
     stay_end(stay);
+    /* It may have read the job, which another is to read from its start. */
+    (void)lseek(fds[STDIN_FILENO], 0, SEEK_SET);
     return 0;
 }
 
@@ -139,7 +155,7 @@ pid_t stay_begin(struct stay *stay, const struct link_job *request, const char *
 bool stay_hear(struct stay *stay)
 {
     struct link_seat_message message = {0};
-    stay->is_done = hear(stay, &message) == LINK_SEAT_DONE;
+    stay->is_done = hear(stay, 0, &message) == LINK_SEAT_DONE;
     stay->max_rss_bytes = message.max_rss_bytes;
     if (!stay->is_done)
         stay->seat = close_fd(stay->seat);

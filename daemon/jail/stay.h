@@ -8,6 +8,10 @@
  * pair. If the judge refuses that pair, or anything else is to run in the jail, it ends, and the
  * jail forks as ever. A judge gives up its seat before it runs anything that could use it.
  *
+ * A judge serves the jobs of one connection to the daemon. It never sees those of another: that
+ * ends it before anything of the other job is in the jail. So what a fault in the checker could
+ * carry from one job to the next, it could carry only between jobs of one client.
+ *
  * It stays only where all jobs of the jail are alike to it: in a pid namespace, in a working
  * directory that is always the same one, and without a control group of its own for each job. */
 
@@ -32,7 +36,9 @@ struct stay {
     bool is_done;  /* it has judged the pair, and stays */
     uint64_t max_rss_bytes;
     struct run_times before; /* what it had used before the pair */
-    struct limits limits;    /* under which it was started */
+    uint64_t client_no;      /* whose pairs it judges */
+    uint32_t any_address_space;
+    struct limits limits; /* under which it was started */
     size_t length;
     char strings[STAY_STRINGS_MAX]; /* with which it was started */
 };
@@ -46,11 +52,18 @@ struct stay {
 bool stay_is_possible(const struct enclosure *enclosure, const struct link_job *request,
                       const int fds[LINK_JOB_FDS]);
 
-/* Hands the judge that has stayed, if there is one, the pair REQUEST with STRINGS and the
+/* Ends the judge that has stayed, if there is one, unless it is one for REQUEST with STRINGS: a
+ * pair whose judge may stay (IS_POSSIBLE), of the client and with the limits and strings of its
+ * first. To be called before anything of REQUEST is in the jail. */
+void stay_prepare(struct stay *stay, bool is_possible, const struct link_job *request,
+                  const char *strings);
+
+/* Hands the judge that stay_prepare() has left, if there is one, the pair REQUEST with the
  * descriptors FDS (from 0 to LINK_PAIR_STATUS). Returns its pid, and gives the caller another
- * *ret_pidfd of it; 0 if none takes the pair: then none stays any more. */
-pid_t stay_begin(struct stay *stay, const struct link_job *request, const char *strings,
-                 const int fds[LINK_PAIR_CODE], int *ret_pidfd);
+ * *ret_pidfd of it; 0 if none takes the pair: then none stays any more, and the pair is as if
+ * nobody had been handed it. */
+pid_t stay_begin(struct stay *stay, const struct link_job *request, const int fds[LINK_PAIR_CODE],
+                 int *ret_pidfd);
 
 /* Makes a seat for a judge that is about to be forked. Returns its end, which the caller owns, or a
  * negative errno: then it cannot stay. */

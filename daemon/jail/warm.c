@@ -25,6 +25,7 @@
 #include "pack.h"
 #include "script.h"
 #include "seat.h"
+#include "unchanged.h"
 
 #include "proto/util.h"
 
@@ -108,6 +109,9 @@ static const char prelude[] =
     "    exec(code.partition(b'\\0')[0], names)\n"
     "    begin = names['prepare'](code)\n"
     "    open_streams()\n"
+    "    import gc\n"
+    "    gc.unfreeze()\n"
+    "    collect(gc.get_objects())\n"
     "    rehearse()\n"
     "    return begin\n"
     "\n"
@@ -214,12 +218,20 @@ static PyObject *call(const char *function, PyObject *argument)
     return result;
 }
 
+static PyObject *collect_objects(PyObject *self, PyObject *objects)
+{
+    (void)self;
+    return PyBool_FromLong(unchanged_collect(objects));
+}
+
 static int load(char *const *modules, char *why, size_t size)
 {
     struct warm *w = warm();
     PyObject *names = PyDict_New(), *list = list_of(modules), *done = NULL, *loaded = NULL;
     int r = 0;
-    if (names && list)
+    static PyMethodDef collect = {"collect", collect_objects, METH_O, NULL};
+    PyObject *function = names ? PyCFunction_New(&collect, NULL) : NULL;
+    if (function && list && PyDict_SetItemString(names, "collect", function) == 0)
         done = PyRun_String(prelude, Py_file_input, names, names);
     w->names = names;
     if (done)
@@ -231,6 +243,7 @@ static int load(char *const *modules, char *why, size_t size)
     else
         PyObject_GC_UnTrack(loaded); /* made after the freeze: hide it from scripts */
     PyErr_Clear();
+    Py_XDECREF(function);
     w->loaded = loaded;
     Py_XDECREF(done);
     Py_XDECREF(list);

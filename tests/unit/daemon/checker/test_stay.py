@@ -19,7 +19,7 @@ import stay
 
 HARMLESS = """assert f(1) == 2
 import os\\nassert f(1) == 2
-import math, random\\nfrom collections import Counter\\nassert f(math.pi) == Counter('a') and random.random() < 2
+import math\\nfrom collections import Counter\\nassert f(math.pi) == Counter('a') and math.floor(2.5) == 2
 def check(x):\\n    return [y for y in x if y]\\nassert check(f([1])) == [1]
 assert 'a b'.split() == f('{} {}'.format('a', 'b'))
 for x in range(3): assert abs(f(x) - x) < 1e-6, 'far'
@@ -59,6 +59,13 @@ import threading\\nassert f(1)
 from math import *\\nassert f(1)
 from operator import attrgetter\\nassert f(1)
 import decimal\\nassert f(decimal.getcontext())
+import decimal\\nassert f(decimal.Decimal(1))
+import random\\nassert f(random.random())
+assert f(os.getpid())
+assert f(getcontext())
+assert f(seed(1))
+assert f(Path('a'))
+assert f(copy.dispatch_table)
 assert f(1) ==""".split("\n")
 
 
@@ -90,6 +97,14 @@ def test_a_harmful_prelude_or_setup(target):
         assert not stay.is_harmless(*make_job("assert f(1) == 1", prelude=text))
 
 
+@pytest.mark.parametrize("target", ["assert f(o.getpid())", "o.x()", "assert f(o)"])
+def test_a_module_that_another_text_imports(target):
+    for module in ("os", "re", "sys"):
+        for more in ({"setup": f"import {module} as o"}, {"prelude": f"import {module} as o\n"}):
+            assert not stay.is_harmless(*make_job(target, **more))
+    assert stay.is_harmless(*make_job("assert f(o.pi)", setup="import math as o"))
+
+
 @pytest.mark.parametrize(
     ("more", "size"),
     [({"mode": "shared"}, 0), ({"transcript": ""}, 0), ({"replay": "x"}, 0), ({}, stay.JOB_MAX), ({"code": "import threading"}, 0)],
@@ -115,7 +130,7 @@ def make_stay():
     def leave():
         raise Left
 
-    return stay.Stay((leave, lambda: True, lambda: True, lambda: True))
+    return stay.Stay((leave, lambda: True, lambda: True, lambda: True, lambda excused: None, lambda wants: True))
 
 
 def perform(staying, target, code="def f(x): return x", **more):
