@@ -619,8 +619,8 @@ def judge_next(link, staying):
     report = Report(os.dup(1))
     data = read_all(0)
     job = Job(data)
-    if staying is not None:
-        staying.admit(job, len(data))
+    if staying is not None and staying.admit(job, len(data)):
+        link = None  # what is made before, is seen to be unchanged after
     keep_apart()
     link, report = begin(job, report, link)
     checker = None

@@ -41,6 +41,8 @@ def _begins_indented(text):
 
 _found = {}  # what functions of tests have returned, by function and what it was given
 FOUND_MAX = 4096
+_READ_ONLY = type(vars(type))
+_CONSTANT = (str, bool, type(None), type((lambda: None).__code__))
 
 
 def forget_trees():
@@ -54,9 +56,23 @@ def forget():
     _found.clear()
 
 
+def _frozen(value):
+    """Returns VALUE as what nobody can change. Trees are none of these."""
+    kind = type(value)
+    if kind in (set, frozenset):
+        return frozenset(value)
+    if kind in (list, tuple):
+        return tuple(map(_frozen, value))
+    if kind is dict:
+        return _READ_ONLY({key: _frozen(part) for key, part in value.items()})
+    if kind not in _CONSTANT:
+        raise TypeError(f"{kind.__name__} can be changed")
+    return value
+
+
 def kept(function):
     """Has FUNCTION remember what it has returned. For pure functions of the texts of tests and preludes: a judge that
-    stays (stay.py) is given the same ones again. What they return is not to be changed."""
+    stays (stay.py) is given the same ones again. Nobody can change what they have returned."""
 
     def recall(*given):
         key = function, given
@@ -64,7 +80,7 @@ def kept(function):
         if found is None:
             if len(_found) >= FOUND_MAX:
                 _found.clear()
-            found = _found[key] = function(*given)
+            found = _found[key] = _frozen(function(*given))
         return found
 
     return recall

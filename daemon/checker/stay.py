@@ -26,6 +26,7 @@ import names
 import program
 import signatures
 import simple
+import sinks
 
 JOB_MAX = 256 << 10  # bytes: more is not worth looking at before it is known who judges it
 JOBS_MAX = 1000  # of one process
@@ -116,29 +117,41 @@ class Stay:
     """Remembers what a job must leave as it was, and puts back what is put back easily."""
 
     def __init__(self, seat):
-        self.leave, self.take, self.done, self.next, watch, self.is_unchanged = seat
+        self.leave, self.take, self.done, self.next, watch, self.changed = seat
         self.jobs = 0
         self.is_on = True
-        self.note()
-        watch(self.excused())
-
-    def note(self):
         self.modules = dict(sys.modules)
         self.finders, self.limit = list(sys.meta_path), sys.getrecursionlimit()
         self.spaces = len(mirrors.spaces)
-        self.builtins = frozenset(vars(builtins))
+        # By module: the dictionary in which the judge replaces functions for each job, and what it was.
+        self.replaced = [(vars(module), dict(vars(module))) for module in (builtins, *map(sys.modules.get, sinks.IMPORTERS))]
+        self.caches = getattr(sys.modules.get("typing"), "_cleanups", ())  # functions that empty them
+        watch(self.excused())
+
+    def excused(self):
+        """Returns the containers that put_back() puts in order, and those that hold texts alone."""
+        of_typing = [gc.get_referents(clear.__self__) for clear in self.caches]
+        return [
+            *(names for names, _ in self.replaced),
+            *(one for found in of_typing for one in found if type(one) is dict),
+            sys.modules,
+            sinks._in_force,  # the next job's
+            program._trees,
+            program._symbols,
+            program._found,
+        ]
 
     def admit(self, job, size):
         """Decides whether this process may stay after JOB. One that has stayed ends if it may not judge it: then the
-        jail starts another."""
+        jail starts another. Returns whether it may stay."""
         self.is_on = is_harmless(job, size)
         if self.jobs and not (self.is_on and self.take()):
-            os.lseek(0, 0, os.SEEK_SET)
             os._exit(0)
         if self.is_on:
             gc.set_threshold(*COLLECTOR)
         else:
             self.leave()
+        return self.is_on
 
     def may_go_on(self, checker):
         """Returns whether this process may judge another job after that of CHECKER."""
@@ -158,18 +171,28 @@ class Stay:
         del mirrors.spaces[self.spaces :]
         sys.meta_path[:] = self.finders
         sys.setrecursionlimit(self.limit)
+        for clear in self.caches:
+            clear()
+        if self.jobs % COLLECT_AFTER == 0:
+            gc.collect()
+        return self.put_back_modules() and self.put_back_functions() and not self.changed()
+
+    def put_back_modules(self):
         for name in ("__main__", "candidate"):
             if name in self.modules:
                 sys.modules[name] = self.modules[name]
             else:
                 sys.modules.pop(name, None)
-        for name in vars(builtins).keys() - self.builtins:
-            delattr(builtins, name)
-        if self.jobs % COLLECT_AFTER == 0:
-            gc.collect()
         more = sys.modules.keys() - self.modules.keys()
-        return more <= LOADABLE and self.is_unchanged(False)
+        return more <= LOADABLE and self.modules.items() <= sys.modules.items()
 
-    def excused(self):
-        """Returns the containers that put_back() or the next job puts in order."""
-        return []
+    def put_back_functions(self):
+        for names, before in self.replaced:
+            for name in names.keys() - before.keys():
+                if name not in sinks.REAL:
+                    del names[name]
+            names.update(before)
+            for name in sinks.REAL.keys() - before.keys():
+                if name in names:
+                    names[name] = sinks.REAL[name]
+        return True

@@ -131,7 +131,7 @@ PyObject *seat_open(void)
     static PyMethodDef methods[] = {
         {"leave", leave, METH_NOARGS, NULL},      {"take", take, METH_NOARGS, NULL},
         {"done", done, METH_NOARGS, NULL},        {"next", next, METH_NOARGS, NULL},
-        {"watch", unchanged_begin, METH_O, NULL}, {"is_unchanged", unchanged_found, METH_O, NULL},
+        {"watch", unchanged_begin, METH_O, NULL}, {"changed", unchanged_found, METH_NOARGS, NULL},
     };
     if (fcntl(SEAT, F_GETFD) < 0 || !unchanged_is_possible())
         return NULL;

@@ -13,8 +13,8 @@
 struct unchanged {
     PyObject **dicts, **others; /* references */
     size_t dict_count, other_count, dict_room, other_room;
-    PyObject *seen; /* while it collects: the addresses of these */
-    uint64_t version, sum;
+    PyObject *seen;          /* while it collects: the addresses of these */
+    uint64_t version, *sums; /* of the others */
     bool is_broken;
 };
 
@@ -80,6 +80,26 @@ static void spread(PyObject *object)
     PyErr_Clear();
 }
 
+/* Leaves out where Python notes the subclasses of KIND and of those that it derives from: the
+ * checker makes classes for each job. */
+static bool leave_subclasses_out(PyObject *seen, const PyTypeObject *kind)
+{
+    bool is_done = true;
+    for (Py_ssize_t i = 0; kind->tp_mro && i < PyTuple_GET_SIZE(kind->tp_mro) && is_done; i++) {
+        const PyTypeObject *one = (PyTypeObject *)PyTuple_GET_ITEM(kind->tp_mro, i);
+        PyObject *address = one->tp_subclasses ? PyLong_FromVoidPtr(one->tp_subclasses) : NULL;
+        is_done = !one->tp_subclasses || (address && PySet_Add(seen, address) == 0);
+        Py_XDECREF(address);
+    }
+    return is_done;
+}
+
+static bool is_class_left_out(PyObject *seen, PyObject *object)
+{
+    return !PyType_Check(object) || (leave_subclasses_out(seen, (PyTypeObject *)object) &&
+                                     leave_subclasses_out(seen, Py_TYPE(object)));
+}
+
 bool unchanged_collect(PyObject *objects)
 {
     struct unchanged *u = unchanged();
@@ -87,6 +107,8 @@ bool unchanged_collect(PyObject *objects)
         return false;
     u->seen = PySet_New(NULL);
     bool is_done = u->seen != NULL;
+    for (Py_ssize_t i = 0; is_done && i < PyList_GET_SIZE(objects); i++)
+        is_done = is_class_left_out(u->seen, PyList_GET_ITEM(objects, i));
     for (Py_ssize_t i = 0; is_done && i < PyList_GET_SIZE(objects); i++) {
         PyObject *object = PyList_GET_ITEM(objects, i);
         spread(object);
@@ -130,8 +152,9 @@ static uint64_t mix(uint64_t sum, const void *value)
     return (sum ^ (uintptr_t)value) * UINT64_C(0x9E3779B97F4A7C15) + (sum >> 29);
 }
 
-static uint64_t sum_up(uint64_t sum, PyObject *object)
+static uint64_t sum_up(PyObject *object)
 {
+    uint64_t sum = 0;
     if (PyCell_Check(object))
         return mix(sum, PyCell_GET(object));
     if (PyList_CheckExact(object)) {
@@ -143,14 +166,6 @@ static uint64_t sum_up(uint64_t sum, PyObject *object)
     for (Py_ssize_t i = 0; i <= set->mask; i++)
         sum = mix(sum, set->table[i].key);
     return mix(sum, object);
-}
-
-static uint64_t sum_of_others(const struct unchanged *u)
-{
-    uint64_t sum = 0;
-    for (size_t i = 0; i < u->other_count; i++)
-        sum = sum_up(sum, u->others[i]);
-    return sum;
 }
 
 /* Takes OBJECT out of LIST. */
@@ -179,31 +194,25 @@ PyObject *unchanged_begin(PyObject *self, PyObject *excused)
     }
     Py_DECREF(list);
     u->version = current_version();
-    u->sum = sum_of_others(u);
-    if (u->version == 0)
+    u->sums = reallocarray(u->sums, u->other_count + 1, sizeof(*u->sums));
+    if (u->version == 0 || !u->sums)
         return PyErr_NoMemory();
+    for (size_t i = 0; i < u->other_count; i++)
+        u->sums[i] = sum_up(u->others[i]);
     Py_RETURN_NONE;
 }
 
-static PyObject *list_changed(const struct unchanged *u)
+PyObject *unchanged_found(PyObject *self, PyObject *unused)
 {
+    const struct unchanged *u = unchanged();
     PyObject *list = PyList_New(0);
+    (void)self;
+    (void)unused;
     for (size_t i = 0; list && i < u->dict_count; i++)
         if (version_of(u->dicts[i]) > u->version && PyList_Append(list, u->dicts[i]) < 0)
             Py_CLEAR(list);
-    if (list && sum_of_others(u) != u->sum && PyList_Append(list, Py_None) < 0)
-        Py_CLEAR(list);
+    for (size_t i = 0; list && i < u->other_count; i++)
+        if (sum_up(u->others[i]) != u->sums[i] && PyList_Append(list, u->others[i]) < 0)
+            Py_CLEAR(list);
     return list;
-}
-
-PyObject *unchanged_found(PyObject *self, PyObject *wants_list)
-{
-    const struct unchanged *u = unchanged();
-    (void)self;
-    if (PyObject_IsTrue(wants_list) > 0)
-        return list_changed(u);
-    for (size_t i = 0; i < u->dict_count; i++)
-        if (version_of(u->dicts[i]) > u->version)
-            Py_RETURN_FALSE;
-    return PyBool_FromLong(sum_of_others(u) == u->sum);
 }

@@ -22,10 +22,8 @@ bool unchanged_collect(PyObject *objects);
 /* Whether there is anything to compare with. */
 bool unchanged_is_possible(void);
 
-/* What Python calls. Both are METH_O.
- *
- * unchanged_begin() takes a sequence of containers that may change. From now on the others are
- * watched. unchanged_found() returns whether all are as they were; or, if its argument is true, a
- * list of the dictionaries that are not, with None in it if others are not. */
+/* What Python calls. unchanged_begin() takes a sequence of containers that may change (METH_O):
+ * from now on the others are watched. unchanged_found() returns a list of those that are not as
+ * they were (METH_NOARGS). */
 PyObject *unchanged_begin(PyObject *self, PyObject *excused);
-PyObject *unchanged_found(PyObject *self, PyObject *wants_list);
+PyObject *unchanged_found(PyObject *self, PyObject *unused);

@@ -130,7 +130,7 @@ def make_stay():
     def leave():
         raise Left
 
-    return stay.Stay((leave, lambda: True, lambda: True, lambda: True, lambda excused: None, lambda wants: True))
+    return stay.Stay((leave, lambda: True, lambda: True, lambda: True, lambda excused: None, lambda: []))
 
 
 def perform(staying, target, code="def f(x): return x", **more):
