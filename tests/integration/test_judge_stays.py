@@ -52,9 +52,17 @@ def children(pid):
 def staying(client):
     """Returns the pid of the judge that has stayed, None if there is none."""
     (slot,) = client.status()["slots"]
-    found = [pid for pid in children(slot["jail_pid"]) if Path(f"/proc/{pid}/comm").read_text() == "python3\n"]
+    found = [pid for pid in children(slot["jail_pid"]) if "(python3) Z" not in Path(f"/proc/{pid}/stat").read_text()]
+    found = [pid for pid in found if Path(f"/proc/{pid}/comm").read_text() == "python3\n"]
     assert len(found) <= 1
     return found[0] if found else None
+
+
+def candidates(client):
+    """Returns the pids of the code's processes."""
+    (slot,) = client.status()["slots"]
+    twins = [pid for pid in children(slot["jail_pid"]) if Path(f"/proc/{pid}/comm").read_text() == "rubricd-twin\n"]
+    return [pid for twin in twins for pid in children(twin)]
 
 
 @pytest.fixture(name="first")
@@ -70,6 +78,40 @@ def test_it_judges_the_next_job(client, first):
         result = judge(client, target)
         assert result["verdict"] == verdict and result["interpreter"] == "warm", result
         assert staying(client) == first
+
+
+def test_no_job_of_another_connection(daemon, client, first):
+    """Not even of the same user: what serves many users may have a connection for each."""
+    with daemon.connect() as other:
+        passes(other, PLAIN)
+        second = staying(other)
+        assert second not in (None, first) and not Path(f"/proc/{first}").exists()
+        passes(other, PLAIN)
+        assert staying(other) == second
+
+
+def test_it_ends_before_a_job_of_another_connection_begins(daemon, client, first):
+    """The job's own code sees to it that it runs for a while."""
+    with daemon.connect() as other:
+        wait = {"kind": "code_exec", "code": "import time\ndef f(x): time.sleep(30)", "targets": [PLAIN], "metadata": {"timeout_s": 30}}
+        other.submit("w", wait)
+        wait_until(lambda: len(candidates(client)) == 1, "the code runs")
+        assert not Path(f"/proc/{first}").exists()
+        other.send({"type": "cancel", "id": "w"})
+        assert other.recv()["id"] == "w"
+
+
+def test_it_does_not_wait_for_ever(client, first):
+    wait_until(lambda: staying(client) is None, "the judge has ended")
+    passes(client, PLAIN)
+
+
+def test_caches_of_typing_are_empty_again(client, first):
+    """List[1] and List[True] are one entry of a cache that stays."""
+    for text, shown in (("1", "1"), ("True", "True"), ("1.0", "1.0")):
+        target = f"from typing import List\nassert f(1) == 2 and str(List[{text}]) == 'typing.List[{shown}]'"
+        assert judge(client, target)["verdict"] == "pass", text
+    assert staying(client) == first
 
 
 def test_each_job_has_its_own_usage(client, first):
