@@ -52,6 +52,7 @@ import exits
 import extract
 import formats
 import gates
+import known
 from link import TESTS, Link
 import membrane
 import names
@@ -60,7 +61,6 @@ import plain
 import program
 import rests
 import signatures
-import simple
 import sinks
 import stay
 import suite
@@ -207,42 +207,6 @@ class Replay(Report):
         super().verdict("diverged" if why else "pass", why)
 
 
-@program.kept
-def _names_of(text):
-    tree = program.parse(text)
-    return suite.names_of(tree) if tree is not None else (frozenset(), frozenset())
-
-
-@program.kept
-def _classes_of(text):
-    """Returns the names of the classes that a text of the tests defines, but of those that judge."""
-    tree = program.parse(text) if "class" in text else None
-    nodes = [node for node in tree.body if isinstance(node, _ast.ClassDef)] if tree else ()
-    return frozenset(node.name for node in nodes if not unreached.judges(node))
-
-
-def _compiled(text, name, tree):
-    code = suite.compile_tests(text, name, tree)
-    return code, suite.names_in_classes(code)
-
-
-@program.kept
-def _compiled_as_it_is(text, name):
-    return _compiled(text, name, program.take(text))
-
-
-def _compiled_tests(text, name, forms):
-    if forms.rewrites(text):
-        return _compiled(text, name, forms.rewritten(program.take(text), text, name))
-    return _compiled_as_it_is(text, name)
-
-
-@program.kept
-def _compiled_prelude(text):
-    """Compiles the text of a program.Prelude."""
-    return suite.compile_plain(program.parse(text), "<prelude>")
-
-
 class Checker:
     def __init__(self, job, link, report):
         self.job, self.link, self.report = job, link, report
@@ -279,7 +243,7 @@ class Checker:
             if self.addresses:
                 tree = tree or suite.parse(self.prelude.text, "<prelude>")
                 addresses.rewrite(tree)
-            compiled = suite.compile_plain(tree, "<prelude>") if tree else _compiled_prelude(self.prelude.text)
+            compiled = suite.compile_plain(tree, "<prelude>") if tree else known.compiled_prelude(self.prelude.text)
             self.modules.guarded(lambda: exec(compiled, self.space), "prelude")
         except (Exception, SystemExit) as error:
             self.report.verdict("error", f"prelude: {suite.describe(error)}")
@@ -289,7 +253,7 @@ class Checker:
 
     def settle_names(self, names_there):
         """Gives each name to its owner. Returns whether the code may be judged at all."""
-        decided = names.decide(self.job, names_there, self.prelude, self.prelude_names)
+        decided = known.decide(self.job, names_there, self.prelude, self.prelude_names)
         if decided.refuse:
             for _ in range(self.job.count()):
                 self.report.assertion(False, decided.refuse)
@@ -303,9 +267,10 @@ class Checker:
         there = decided.fetched & set(names_there)
         self.space.belong(there, {name for name in there if name in text})
         # What only the code imports the tests may patch there.
-        known = self.names_used().union(*(bound for _, bound in self.named())) | self.prelude_names
-        self.space.theirs |= namespace.of_main(job_text) & set(names_there) - known
-        self.space.written = decided.written | names.for_the_code(self.named(), self.trees, set(names_there), self.code_tree)
+        others = self.names_used().union(*(bound for _, bound in self.named())) | self.prelude_names
+        self.space.theirs |= namespace.of_main(job_text) & set(names_there) - others
+        free = known.free_names(self.code_text)
+        self.space.written = decided.written | names.for_the_code(self.named(), self.trees, set(names_there), free)
         for name, sources in decided.replaced.items():
             found = next(filter(lambda value: value is not None, (names.load_from(*one) for one in sources)), None)
             if found is not None:
@@ -361,10 +326,10 @@ class Checker:
 
     def named(self):
         """Returns the names of each of the tests, as suite.names_of() has them."""
-        return [_names_of(text) for text in names.texts_of(self.job)]
+        return [known.names_of(text) for text in names.texts_of(self.job)]
 
     def names_of_prelude(self):
-        return set().union(*suite.names_of(self.prelude.tree)) if self.prelude else set()
+        return known.names_of_prelude(self.prelude.text) if self.prelude else frozenset()
 
     def names_used(self):
         """Returns the global names that the tests look up and do not bind themselves."""
@@ -374,9 +339,9 @@ class Checker:
     def follow_classes(self):
         """Finds the classes that the tests define and the code uses without defining them. Nothing else that
         the tests bind is for the code to see, but names under test (Space.written); nor is a class that judges."""
-        defined = set().union(*map(_classes_of, names.texts_of(self.job)))
+        defined = set().union(*map(known.classes_of, names.texts_of(self.job)))
         if defined:
-            found = defined & suite.free_names(self.code_tree) if self.code_tree else set()
+            found = defined & known.free_names(self.code_text)
             self.followed = dict.fromkeys(sorted(found), self)
             if found:
                 self.link.before = self.tell_classes
@@ -393,9 +358,9 @@ class Checker:
         if self.addresses:
             tree = self.formats.rewritten(program.take(text), text, name) or suite.parse(text, name)
             addresses.rewrite(tree)
-            code, of_classes = _compiled(text, name, tree)
+            code, of_classes = known.compiled(text, name, tree)
         else:
-            code, of_classes = _compiled_tests(text, name, self.formats)
+            code, of_classes = known.compiled_tests(text, name, self.formats)
         self.space.forget()
         # A class body does not call __missing__, so fetch these names before.
         for name in of_classes:
@@ -439,8 +404,7 @@ class Checker:
             raise membrane.Lost
         if job.shared:
             return True
-        self.code_text = program.compose(job.prelude, job.code, asked)[0]
-        self.code_tree = program.parse(self.code_text)
+        self.code_text = known.composed(job.prelude, job.code, asked)
         self.link.packages = lambda: program.packages(job.prelude, *names.texts_of(job))
         if not self.settle_names(there):
             return False
@@ -456,8 +420,7 @@ class Checker:
         return True
 
     def prepare_confirmation(self):
-        tree = self.code_tree
-        self.not_simple = simple.why_not(tree, self.code_text, self.job, self.under_test) if tree else "no program"
+        self.not_simple = known.why_not_simple(self.job, self.code_text, self.under_test)
 
     def confirm(self):
         """A pass must hold in one process, too, unless it cannot be otherwise. It must be one of this code."""

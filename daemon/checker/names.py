@@ -402,15 +402,13 @@ def patched_module(statements):
     return ""
 
 
-def for_the_code(named, trees, there, code):
+def for_the_code(named, trees, there, free):
     """Returns the names that the tests bind for the code to find: of THERE, which it has, those that they never look up,
-    but none that they merely import; and modules and functions of the library that they import and CODE, its tree,
-    lacks. NAMED are the names that each of the tests looks up and binds; TREES() returns their trees."""
+    but none that they merely import; and modules and functions of the library that they import and the code lacks, which
+    looks up the names FREE and binds them nowhere. NAMED are the names that each of the tests looks up and binds; TREES() returns their trees."""
     used = set().union(*(used for used, _ in named))
     bound = set().union(*(bound for _, bound in named))
-    found, lacking = (bound - used) & there, set()
-    if code is not None:
-        lacking = (bound & suite.free_names(code)) - there
+    found, lacking = (bound - used) & there, (bound & free) - there
     hows = [program.bindings(tree.body)[0] for tree in trees()] if found or lacking else ()
     for how in hows:
         found -= {name for name, ways in how.items() if program.imports_only(ways)}

@@ -137,29 +137,35 @@ class Prelude:
     prelude is no program without something that follows."""
 
     def __init__(self, text):
-        self.tree, self.text, self.is_open, self.goes_on = None, "", False, False
-        self.read(text)
-        self.stubs = set()
-        for node in self.tree.body:
-            if isinstance(node, DEFINITIONS) and not is_complete(node):
-                self.stubs.add(node.name)
-        last = self.tree.body[-1] if self.tree.body else None
-        if self.goes_on and isinstance(last, DEFINITIONS):
-            self.stubs.add(last.name)
+        self.text, self.is_open, self.goes_on, self.stubs = _read_prelude(text)
 
-    def read(self, text):
-        lines = text.rstrip().split("\n")
-        for left_off in range(min(len(lines), TRIMMED_MAX) + 1):
-            head = "\n".join(lines[: len(lines) - left_off])
-            indentation = suite.last_indentation(head)
-            for end in ("", f"\n{indentation}pass", f"\n{indentation}    pass"):
-                self.tree = parse(head + end)
-                if self.tree is not None:
-                    self.text, self.is_open = head + end, bool(end or left_off)
-                    rest = lines[len(lines) - left_off] if left_off else ""
-                    self.goes_on = bool(end) or rest[:1].isspace()
-                    return
-        self.tree, self.text, self.is_open = parse(""), "", True
+    @property
+    def tree(self):
+        return parse(self.text)
+
+
+@kept
+def _read_prelude(text):
+    """Returns the attributes of a Prelude but its tree."""
+    tree, text, is_open, goes_on = _read_lines(text)
+    stubs = {node.name for node in tree.body if isinstance(node, DEFINITIONS) and not is_complete(node)}
+    last = tree.body[-1] if tree.body else None
+    if goes_on and isinstance(last, DEFINITIONS):
+        stubs.add(last.name)
+    return text, is_open, goes_on, stubs
+
+
+def _read_lines(text):
+    lines = text.rstrip().split("\n")
+    for left_off in range(min(len(lines), TRIMMED_MAX) + 1):
+        head = "\n".join(lines[: len(lines) - left_off])
+        indentation = suite.last_indentation(head)
+        for end in ("", f"\n{indentation}pass", f"\n{indentation}    pass"):
+            tree = parse(head + end)
+            if tree is not None:
+                rest = lines[len(lines) - left_off] if left_off else ""
+                return tree, head + end, bool(end or left_off), bool(end) or rest[:1].isspace()
+    return parse(""), "", True, False
 
 
 def _is_nothing(node):

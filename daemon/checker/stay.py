@@ -41,12 +41,12 @@ CHANGING = ("Formatter", "logging", "methodcaller", "attrgetter", "pickle", "mar
 CHANGING_IN_LOWER_CASE = ("thread", "concurrent")
 ALLOWED = simple.CALLABLES | {"print", "hash", "__name__"}
 BUILTINS = frozenset(vars(builtins)) | {"__builtins__", "__compare__", "__truth__"}
-# Modules that the tests may import. Of those of simple.py these have a state that outlives a job: contexts, generators.
-STATEFUL = frozenset("random decimal".split())
-MODULES = {name: parts for name, parts in simple.MODULES.items() if name not in STATEFUL}
+# Modules that the tests may import: those of simple.py but one whose contexts outlive a job. Random numbers begin anew
+# with each job that names them (suite.seed_random()).
+MODULES = {name: parts for name, parts in simple.TESTS_MODULES.items() if name != "decimal"}
 # Modules of which the judge may load more than it had. A module may do anything when it is loaded, and which the judge
 # loads is for the code to say: it asks for what the code imports.
-LOADABLE = frozenset(MODULES) | frozenset("_bisect _heapq _statistics _struct _opcode numbers _datetime".split())
+LOADABLE = frozenset(MODULES) | frozenset("_bisect _heapq _statistics _struct _opcode numbers _datetime _random _sha512".split())
 # The tests need not import a name of the library that the code imports: the judge then takes its own. These are the
 # names that it may take, of modules that only compute; other names of this kind are not harmless.
 COMPUTING = frozenset(

@@ -19,7 +19,7 @@ import stay
 
 HARMLESS = """assert f(1) == 2
 import os\\nassert f(1) == 2
-import math\\nfrom collections import Counter\\nassert f(math.pi) == Counter('a') and math.floor(2.5) == 2
+import math, random\\nfrom collections import Counter\\nassert f(math.pi) == Counter('a') and random.random() < 2
 def check(x):\\n    return [y for y in x if y]\\nassert check(f([1])) == [1]
 assert 'a b'.split() == f('{} {}'.format('a', 'b'))
 for x in range(3): assert abs(f(x) - x) < 1e-6, 'far'
@@ -60,7 +60,6 @@ from math import *\\nassert f(1)
 from operator import attrgetter\\nassert f(1)
 import decimal\\nassert f(decimal.getcontext())
 import decimal\\nassert f(decimal.Decimal(1))
-import random\\nassert f(random.random())
 assert f(os.getpid())
 assert f(getcontext())
 assert f(seed(1))
