@@ -51,7 +51,7 @@ _in_force = []  # the gate of the job that this process judges now: an audit hoo
 
 def _hook(event, arguments):
     watched = Sinks.EVENTS.get(event)
-    if watched is not None:
+    if watched is not None and _in_force:
         watched(_in_force[0], sys._getframe(1), *arguments)
 
 

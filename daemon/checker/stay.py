@@ -135,7 +135,6 @@ class Stay:
             *(names for names, _ in self.replaced),
             *(one for found in of_typing for one in found if type(one) is dict),
             sys.modules,
-            sinks._in_force,  # the next job's
             program._trees,
             program._symbols,
             program._found,
@@ -168,6 +167,7 @@ class Stay:
     def put_back(self):
         """Returns whether all is as it was."""
         program.forget_trees()
+        sinks._in_force.clear()
         del mirrors.spaces[self.spaces :]
         sys.meta_path[:] = self.finders
         sys.setrecursionlimit(self.limit)
