@@ -20,7 +20,7 @@
 
 #define SEAT LINK_PAIR_CODE
 /* Bytes by which a process may have grown: the usage of a pair counts its largest size. */
-#define GROWN_MAX ((uint64_t)32 << 20)
+#define GROWN_MAX ((uint64_t)8 << 20)
 /* For how long a judge waits for another pair. */
 #define IDLE_MS 5000
 

@@ -106,6 +106,39 @@ def test_it_does_not_wait_for_ever(client, first):
     passes(client, PLAIN)
 
 
+@pytest.mark.parametrize(
+    ("code", "target"),
+    [
+        (CODE, "import re\nassert f(1) == 2 and re.match('[a-c]+d?', 'abc')"),  # a cache of the module's
+        ("from colorsys import *\n" + CODE, "assert f(1) == 2\nrgb_to_hsv"),  # another module is loaded
+    ],
+)
+def test_what_a_job_leaves_ends_it(client, first, code, target):
+    passes(client, target, code=code)
+    assert staying(client) is None
+
+
+def test_one_that_does_not_take_a_job_is_replaced(client, first):
+    os.kill(first, signal.SIGSTOP)
+    passes(client, PLAIN)
+    assert staying(client) not in (None, first)
+
+
+def test_what_tests_print_is_their_own_jobs(client, first):
+    for text in ("one", "two"):
+        result = judge(client, f"print('{text}' * 3)\nassert f(1) == 3")
+        assert result["outcome"]["stderr"] == text * 3 + "\n", result
+    assert staying(client) == first
+
+
+def test_each_job_has_random_numbers_of_its_own(client, first):
+    """The numbers of the job before do not go on, whatever its tests have set."""
+    failed = [judge(client, "import random\nif f(1): random.seed(1)\nassert f(1) == random.random()")]
+    failed += [judge(client, "import random\nassert f(1) == random.random()") for _ in range(3)]
+    details = {one["assertions"][0]["detail"] for one in failed}
+    assert len(details) == 4 and staying(client) == first, details
+
+
 def test_caches_of_typing_are_empty_again(client, first):
     """List[1] and List[True] are one entry of a cache that stays."""
     for text, shown in (("1", "1"), ("True", "True"), ("1.0", "1.0")):

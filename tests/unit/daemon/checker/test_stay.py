@@ -207,3 +207,32 @@ def test_ambient_state_is_noted(staying):
     assert not heard.has_heard
     heard.incoming({"events": []})
     assert heard.has_heard
+
+
+def test_functions_of_python_are_its_own_again(staying):
+    before = {name: getattr(builtins, name) for name in ("eval", "exec", "compile")}
+    seen = []
+    staying.changed = lambda: seen.append({name: getattr(builtins, name) for name in before}) or []
+    assert perform(staying, "assert '{}'.format(f(1)) == '1'")[1]
+    assert seen == [before] and not any(name.startswith("__format") for name in vars(builtins))
+
+
+def test_what_has_changed_ends_it(staying):
+    staying.changed = lambda: [{}]
+    assert perform(staying, "assert f(1) == 1") == ('{"verdict":"pass","detail":""}', False)
+
+
+@pytest.mark.parametrize("module", ["colorsys", "json"])
+def test_only_modules_that_compute_may_be_new(staying, module):
+    staying.modules.pop(module, None)
+    __import__(module)
+    assert perform(staying, "assert f(1) == 1")[1] == (module == "json")
+
+
+def test_nobody_can_change_what_is_kept():
+    made = program.kept(lambda text: ({text}, [text, {text: [text]}]))
+    found = made("a")
+    assert made("a") is found and found == ({"a"}, ("a", {"a": ("a",)}))
+    assert type(found[0]) is frozenset and type(found[1][1]) is type(vars(type))
+    with pytest.raises(TypeError, match="bytearray can be changed"):
+        program.kept(lambda text: bytearray())("a")
