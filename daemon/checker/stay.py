@@ -3,18 +3,31 @@
 
 Theory of operation. Most of what a small job costs is its two processes: making each of them, and copying every page
 that it writes to. The candidate's must be its own. The judge's may serve again if nothing of the job can have stayed
-in it, and that can be told: is_harmless() looks at the texts that the judge will run before it runs anything. They
-hold nothing but what simple.py lists, so they compute, and reach neither this process nor anything that outlives
-them. Then nothing but plain data may cross (simple.Crossings), and nothing of the ambient state may change.
+in it. A job is one of these, or the first and the last of its process. Invariants, and what holds each:
 
-Any other job is the first and the last of its process, as if there were no other. A judge that has stayed never runs
-one: it would find what jobs before it have left in memory. So what a judge has had before, only such jobs share, and
-none of them can look.
+- All jobs of a process come from one connection to the daemon, and have the same limits and the same environment.
+  The jail sees to it: it ends the judge before anything else is in the jail (daemon/jail/stay.c).
+- Setup, tests and prelude of a job only compute. is_harmless() looks at their texts before anything of them runs: they
+  hold nothing but the statements, functions and modules listed in simple.py and here, by which nobody reaches the
+  interpreter, a module's state, a file, or an object that outlives the job.
+- Only plain data has crossed between tests and code (simple.Crossings), and no ambient state (Ambient.has_heard). Of
+  anything else something might be kept on either side.
+- Whatever the judge itself changes for a job is put back: modules of that job, functions of Python in whose place it
+  puts its own, the import system, caches of typing, the recursion limit.
+- All else is found unchanged: every dictionary, list, set and cell that there was before the first job, by reference
+  and by content of these (daemon/jail/unchanged.h). This is independent of the rules before, which might miss something.
+- What is kept from job to job on purpose are facts about texts, and code compiled from them (known.py): pure functions
+  of these texts, kept as values that nobody can change. No object of a job is among them.
+- The process has grown by little, has no more CPU time than the job may have, and ends after some jobs, after some
+  seconds without one, and with whatever is not as said here (daemon/jail/seat.c).
 
-SEAT is what the jail's interpreter has for that (daemon/jail/seat.c), four functions: leave() gives up the right to
+If a judge ends before it says that it takes a job, that job goes to a new one, from its start. A transcript is never
+made in a judge that has stayed, so replays do not depend on this.
+
+SEAT is what the jail's interpreter has for that (daemon/jail/seat.c), six functions: leave() gives up the right to
 stay, before anything runs that could use it; done() lets go of the job and says so; next() waits for another, whose
-descriptors then are in their places; take() says that this process judges that. All but leave() return whether it is
-so. Without a seat, judges never stay."""
+descriptors then are in their places; take() says that this process judges that; watch() notes all containers but those
+that it is given; changed() returns those that are not as they were. Without a seat, judges never stay."""
 
 import builtins
 import gc
