@@ -102,7 +102,7 @@ def test_it_ends_before_a_job_of_another_connection_begins(daemon, client, first
 
 
 def test_it_does_not_wait_for_ever(client, first):
-    wait_until(lambda: staying(client) is None, "the judge has ended")
+    wait_until(lambda: staying(client) is None, "the judge has ended", 60)
     passes(client, PLAIN)
 
 
