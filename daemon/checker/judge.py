@@ -59,6 +59,7 @@ import names
 import namespace
 import plain
 import program
+from report import Replay, Report, quote
 import rests
 import signatures
 import sinks
@@ -71,7 +72,6 @@ import unittests
 import unreached
 import watch
 
-DETAILS_MAX = 64  # maximum number of failed assertions that the report explains
 PR_SET_DUMPABLE = 4
 END_WAIT_SECONDS = 0.2
 READ_MAX = 1 << 20
@@ -94,22 +94,6 @@ _prctl = _Function(_ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl"))
 def set_dumpable(value):
     if _prctl(PR_SET_DUMPABLE, value, 0, 0, 0) != 0:
         raise OSError("prctl(PR_SET_DUMPABLE) is refused")
-
-
-def quote(text):
-    out = []
-    for c in text:
-        n = ord(c)
-        if c in '"\\':
-            out.append("\\" + c)
-        elif 32 <= n < 127:
-            out.append(c)
-        elif n > 0xFFFF:
-            n -= 0x10000
-            out.append(f"\\u{0xD800 + (n >> 10):04x}\\u{0xDC00 + (n & 0x3FF):04x}")
-        else:
-            out.append(f"\\u{0xFFFD if 0xD800 <= n < 0xE000 else n:04x}")
-    return '"' + "".join(out) + '"'
 
 
 class Job:
@@ -156,55 +140,6 @@ class Job:
         """Replaces the daemon's pick by what the tests ask for, if the answer has it somewhere else."""
         used = () if self.entry_point or not self.answer else extract.used_names(self.setup, self.targets)
         self.code = extract.find(self.code, self.blocks, self.answer, self.prelude, self.entry_point, used)
-
-
-class Report:
-    def __init__(self, fd):
-        self.fd = fd
-        self.results = []
-        self.details = 0
-
-    def write(self, line):
-        data = line.encode("ascii") + b"\n"
-        while data:
-            data = data[os.write(self.fd, data) :]
-
-    def assertion(self, passed, detail):
-        self.results.append(passed)
-        if passed or self.details >= DETAILS_MAX:
-            self.write('{"passed":%s}' % ("true" if passed else "false"))
-        else:
-            self.details += 1
-            self.write('{"passed":false,"detail":%s}' % quote(detail))
-
-    def revise(self, number, detail):
-        """Says that an assertion that has passed counts as failed."""
-        self.results[number] = False
-        self.write('{"revised":%d,"detail":%s}' % (number, quote(detail)))
-
-    def transcript(self, data, why):
-        self.write('{"transcript":"%s"}' % data if data else '{"unreplayable":%s}' % quote(suite.shorten(why, 200)))
-
-    def lacking(self, missing):
-        self.write('{"lacking":%s,"by":%s}' % (quote(suite.shorten(missing.module, 100)), quote(missing.by)))
-
-    def verdict(self, verdict, detail=""):
-        self.write('{"verdict":%s,"detail":%s}' % (quote(verdict), quote(suite.shorten(detail, 200))))
-
-
-class Replay(Report):
-    """The report of a replay. Whatever is no pass diverges: only passes have transcripts."""
-
-    def __init__(self, fd, player):
-        super().__init__(fd)
-        self.player = player
-
-    def verdict(self, verdict, detail=""):
-        why = self.player.why
-        if not why and verdict != "pass":
-            why = f"the tests do not pass: {detail}" if detail else "the tests do not pass"
-        why = why or self.player.how_it_ended()
-        super().verdict("diverged" if why else "pass", why)
 
 
 class Checker:
