@@ -228,6 +228,7 @@ struct job_spec {
     int priority; /* -JOB_PRIORITY_MAX to JOB_PRIORITY_MAX; higher runs first */
     struct limits limits;
     bool network; /* the job may use the host's network */
+    bool streams; /* what its programs write is told as it comes */
     union {
         struct rubric_spec rubric;
         struct sandbox_spec sandbox;

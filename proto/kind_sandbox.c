@@ -245,6 +245,7 @@ enum {
     SANDBOX_FIELD_READABLE,
     SANDBOX_FIELD_STEPS,
     SANDBOX_FIELD_COLLECT,
+    SANDBOX_FIELD_STREAM,
     SANDBOX_FIELDS,
 };
 
@@ -260,6 +261,7 @@ static const struct field sandbox_fields[SANDBOX_FIELDS] = {
     [SANDBOX_FIELD_READABLE] = {"readable", FIELD_ARRAY, FIELD_NULLABLE},
     [SANDBOX_FIELD_STEPS] = {"steps", FIELD_ARRAY, FIELD_NULLABLE},
     [SANDBOX_FIELD_COLLECT] = {"collect", FIELD_ARRAY, FIELD_NULLABLE},
+    [SANDBOX_FIELD_STREAM] = {"stream", FIELD_BOOLEAN, FIELD_NULLABLE},
 };
 _Static_assert(SANDBOX_FIELDS <= JOB_FIELDS_MAX, "JOB_FIELDS_MAX");
 
@@ -287,6 +289,7 @@ static int decode_sandbox(const json_t *const values[], const struct request_pol
 {
     (void)places;
     struct sandbox_spec *sandbox = &spec->sandbox;
+    spec->streams = json_is_true(values[SANDBOX_FIELD_STREAM]);
     int r = decode_programs(values, policy, spec, fault);
     if (r == 0 && values[SANDBOX_FIELD_FILES])
         r = decode_files(values[SANDBOX_FIELD_FILES], sandbox, fault);

@@ -263,7 +263,7 @@ static void take_message(struct engine *engine, struct message *message)
     } else if (message->type == MESSAGE_PONG) {
         engine->unread += engine->doubtful;
         engine->doubtful = 0;
-    } else {
+    } else if (message->type != MESSAGE_OUTPUT) { /* the result repeats what a job streams */
         progress_clear(&engine->progress);
         session_unexpected(message);
     }

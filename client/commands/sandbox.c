@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "collect_to.h"
 #include "commands.h"
+#include "sandbox_stream.h"
 #include "sandboxjob.h"
-#include "single.h"
 
 #include "client/cli/limits.h"
 #include "client/connection/connect.h"
@@ -70,6 +70,7 @@ static int status_of_command(const json_t *result)
 }
 
 static enum exit_status show_result(const struct message *answer,
+                                    const struct sandbox_stream *stream,
                                     const struct sandbox_options *options, bool no_fail)
 {
     const json_t *result = answer->object;
@@ -79,8 +80,11 @@ static enum exit_status show_result(const struct message *answer,
         return ending_status(&ending, no_fail);
     }
     const json_t *outcome = json_object_get(result, "outcome");
-    bool open_line = put_output(stdout, json_object_get(result, "stdout"));
-    open_line = put_output(stderr, json_object_get(outcome, "stderr")) || open_line;
+    bool open_line = stream->is_open_line;
+    if (!stream->is_told) {
+        open_line = put_output(stdout, json_object_get(result, "stdout"));
+        open_line = put_output(stderr, json_object_get(outcome, "stderr")) || open_line;
+    }
     if (!options->quiet) {
         if (open_line)
             (void)fputc('\n', stderr);
@@ -135,12 +139,17 @@ static enum exit_status sandbox_run(const struct globals *globals, const void *o
     const char *set = options->readable.n > 0 ? "sandbox.readable_roots=/" : NULL;
     if (connect_session_with(globals, CONNECT_OR_START, set, &session) < 0)
         return STATUS_NO_DAEMON;
-    enum exit_status status = single_job(&session, job, NULL, "sandbox", &answer);
+    struct sandbox_stream stream = {.is_told = false};
+    enum exit_status status = options->json
+                                  ? single_job(&session, job, NULL, "sandbox", &answer)
+                                  : sandbox_stream_run(&session, job, &stream, &answer);
+    if (stream.has_no_reader) /* as if COMMAND itself had written to them */
+        return (enum exit_status)(SIGNAL_STATUS + SIGPIPE);
     if (status != STATUS_OK)
         return status;
     if (answer.type == MESSAGE_ERROR)
         return show_error(&answer, options->json);
-    status = show_result(&answer, options, globals->no_fail);
+    status = show_result(&answer, &stream, options, globals->no_fail);
     return keep_files(answer.object, options) ? status : STATUS_USAGE;
 }
 
@@ -249,9 +258,9 @@ const struct command command_sandbox = {
     .description =
         "Runs COMMAND as a job of kind sandbox: under limits, without network, with four\n"
         "fixed environment variables, and in a private working directory that holds only\n"
-        "the files of --file and is removed afterwards. When COMMAND has ended, prints its\n"
-        "standard output and then its standard error, with U+FFFD for bytes that are not\n"
-        "UTF-8. A last line on standard error says how COMMAND ended and what it used.\n"
+        "the files of --file and is removed afterwards. Prints what COMMAND writes as it\n"
+        "comes, byte for byte, on the stream that it was written to. A last line on standard\n"
+        "error says how COMMAND ended and what it used.\n"
         "\n"
         "Reads standard input to its end, unless it is a terminal, and passes it to COMMAND;\n"
         "use </dev/null to pass nothing. Looks up a COMMAND without a slash in /usr/bin and\n"
@@ -267,7 +276,9 @@ const struct command command_sandbox = {
         "       killed, often for exceeding a limit; 1: it exceeded a limit but exited with 0)\n"
         "  2    wrong usage, or an unusable file, also one of --collect-to\n"
         "  3    no daemon, or the connection was lost\n"
-        "  4    the job ended in an error: the command did not run, or not to its end\n"
+        "  4    the job ended in an error: the command did not run, or not to its end. What it\n"
+        "       has printed stands; the job does not run again by itself\n"
+        "  141  what reads the output is gone; the command was ended\n"
         "  130  interrupted\n"
         "  A command may itself exit with 2, 3, 4 or 130. The line about its end is printed\n"
         "  only if it ran. To tell the cases apart by the status alone, use --json: 0 means\n"

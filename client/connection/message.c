@@ -33,6 +33,7 @@ static const struct {
                            {"changed", JSON_ARRAY},
                            {"restart", JSON_ARRAY}}},
     [MESSAGE_STORED] = {"stored", {{"digest", JSON_STRING}}},
+    [MESSAGE_OUTPUT] = {"output", {{"stream", JSON_STRING}, {"base64", JSON_STRING}}},
     [MESSAGE_BYE] = {"bye", {{"reason", JSON_STRING}}},
     [MESSAGE_OTHER] = {"", {{NULL, JSON_NULL}}},
 };

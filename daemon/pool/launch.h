@@ -73,6 +73,7 @@ struct launch {
     bool any_address_space;     /* the memory limit holds for what the processes use alone, not for
                                    the addresses that they reserve */
     bool network;               /* the job may use the host's network */
+    bool streams;               /* what it writes is told as it comes */
     const char *const *collect; /* NULL-terminated patterns (jail/pattern.h) of files that are taken
                                    out when the program's tree is dead; NULL: none. Their names are
                                    relative to the work directory */

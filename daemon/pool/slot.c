@@ -542,8 +542,10 @@ int slot_continue(struct slot *slot, const struct launch *launch, uint64_t job_n
     return slot->jail.is_stopping ? -ESHUTDOWN : take(slot, launch, job_no, owner);
 }
 
-void slot_pause_output(struct slot *slot, bool is_paused)
+void slot_pause_output(struct slot *slot, const void *owner, bool is_paused)
 {
+    if (slot->job.owner != owner)
+        return; /* one that is ahead asks when it begins */
     capture_pause(&slot->job.out, is_paused);
     capture_pause(&slot->job.err, is_paused);
 }

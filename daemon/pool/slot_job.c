@@ -65,6 +65,7 @@ int slot_job_init(struct slot_job *job, const struct launch *launch, uint64_t nu
     job->owner = owner;
     job->limits = launch->limits;
     job->free_output = launch->free_output;
+    job->streams = launch->streams;
     job->collect_max = launch->collect_max;
     job->is_pair = launch->candidate != NULL;
     job->act = launch->act;
@@ -97,7 +98,7 @@ static int open_captures(struct slot_job *job, const struct slot_job_host *host)
 {
     size_t limit = job->limits.of[LIMIT_OUTPUT];
     size_t of_stderr = MIN(limit, (size_t)STDERR_KEPT_MAX);
-    bool is_command = slot_job_is_command(job); /* its output is told as it comes */
+    bool is_command = slot_job_is_command(job); /* its output is told, and not kept */
     int r = capture_open(&job->out, job->is_pair ? CAPTURE_SOCKET : CAPTURE_PIPE, host->base,
                          is_command       ? 0
                          : job->is_joined ? of_stderr
@@ -106,7 +107,7 @@ static int open_captures(struct slot_job *job, const struct slot_job_host *host)
     if (r >= 0)
         r = capture_open(&job->err, CAPTURE_PIPE, host->base, of_stderr, host->on_output,
                          host->userdata, &job->packet.fds[LINK_STDERR]);
-    if (r >= 0 && is_command)
+    if (r >= 0 && job->streams)
         job->out.tell = job->err.tell = host->on_data;
     return r;
 }

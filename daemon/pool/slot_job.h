@@ -54,6 +54,7 @@ struct slot_job {
     uint64_t collect_max;
     size_t output_bytes;         /* that count */
     size_t free_output;          /* bytes of stdout that do not count */
+    bool streams;                /* what it writes is told as it comes */
     bool is_pair;                /* its stdout is the report of a judge */
     bool is_joined;              /* the end of its program is not that of the job */
     int program_pidfd;           /* -1: the program has not started */
@@ -82,7 +83,7 @@ static inline bool slot_job_is_command(const struct slot_job *job)
 struct slot_job_host {
     struct event_base *base;
     struct job_cgroup *kept; /* of the session, for its commands */
-    capture_tell on_data;    /* of commands */
+    capture_tell on_data;    /* of those that stream */
     capture_callback on_output;
     void *userdata;
     const struct cgroup_tree *cgroups; /* NULL: jobs of this jail have no cgroup */

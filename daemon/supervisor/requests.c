@@ -429,12 +429,21 @@ static void on_gone(struct conn *conn, void *userdata)
     event_active(supervisor->turn, 0, 0);
 }
 
+/* What is read of a program's output would wait here for a client that does not read. */
+static void pause_output(const struct conn *conn, bool is_paused)
+{
+    struct job *job;
+    TAILQ_FOREACH(job, &conn->jobs.list, of_conn)
+    if (job->place == JOB_ON_SLOT && job->spec->streams)
+        slot_pause_output(job->slot, job, is_paused);
+}
+
 static void on_choked(struct conn *conn, bool choked, void *userdata)
 {
     struct supervisor *supervisor = userdata;
     assert(queue_lane_is_held(&conn->lane) != choked);
     queue_hold(&supervisor->queue, &conn->lane, choked);
-    sessions_pause(supervisor, conn, choked);
+    pause_output(conn, choked);
     /* A held lane makes room for others; a released one has jobs to dispatch. */
     event_active(supervisor->turn, 0, 0);
 }

@@ -18,7 +18,7 @@ from typing import (
 from typing import TYPE_CHECKING, Literal
 
 from . import _embedded, _feed, _session, jobs as make
-from ._engine import Answer, Engine, Entry
+from ._engine import Answer, Engine, Entry, OnOutput
 from .errors import JobError, NoDaemon
 from .results import Result
 
@@ -43,10 +43,16 @@ class Grader:
         """What the daemon said first: its version, limits, isolation and interpreter."""
         return self._engine.hello
 
-    async def submit(self, job: Mapping[str, Any]) -> Result:
+    async def submit(
+        self, job: Mapping[str, Any], *, on_output: Optional[OnOutput] = None
+    ) -> Result:
         """Returns the verdict on JOB, as the functions of `rubricd.jobs` make them. Raises JobError if
         the daemon has none, InvalidJob if the job cannot be sent, NoDaemon if the daemon is gone. If
-        the task is cancelled, so is the job."""
+        the task is cancelled, so is the job.
+
+        ON_OUTPUT(stream, data) gets what a sandbox job writes, as it comes; the result has it, too. Once
+        it was called, the job does not run again after an error that is retriable, or a lost
+        connection: that error is raised. What ON_OUTPUT raises cancels the job."""
         await self._engine.room()
         answered: "asyncio.Future[Answer]" = asyncio.get_running_loop().create_future()
 
@@ -54,7 +60,18 @@ class Grader:
             if not answered.done():
                 answered.set_result(answer)
 
-        entry = self._engine.submit(job, done)
+        def output(stream: str, data: bytes) -> None:
+            assert on_output
+            try:
+                on_output(stream, data)
+            except Exception as error:
+                self._engine.withdraw(entry)
+                if not answered.done():
+                    answered.set_exception(error)
+
+        if on_output and isinstance(job, Mapping):
+            job = {**job, "stream": True}
+        entry = self._engine.submit(job, done, on_output=output if on_output else None)
         try:
             answer = await answered
         except asyncio.CancelledError:
@@ -102,10 +119,13 @@ class Grader:
         *,
         files: Optional[Mapping[str, make.Content]] = None,
         collect: Optional[Sequence[str]] = None,
+        on_output: Optional[OnOutput] = None,
         **options: Any,
     ) -> Result:
-        """Runs the program ARGV in the sandbox; OPTIONS are those of jobs.sandbox()."""
-        return await self.submit(make.run(argv, files=files, collect=collect, **options))
+        """Runs the program ARGV in the sandbox; OPTIONS are those of jobs.sandbox(), and ON_OUTPUT is
+        that of submit()."""
+        job = make.run(argv, files=files, collect=collect, **options)
+        return await self.submit(job, on_output=on_output)
 
     @overload
     def stream(self, jobs: _feed.Jobs) -> AsyncIterator[Result]: ...
