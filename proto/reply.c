@@ -305,6 +305,15 @@ int reply_output(const struct reply_output *output, struct bytes *ret)
     return printer_finish(&printer, ret);
 }
 
+int reply_input_taken(const struct bytes *id, uint64_t job_no, size_t n, struct bytes *ret)
+{
+    struct printer printer = PRINTER_NULL;
+    print_head(&printer, "input_taken", id, job_no);
+    name_integer(&printer, "bytes", (int64_t)n);
+    printer_close(&printer);
+    return printer_finish(&printer, ret);
+}
+
 int reply_error(const struct bytes *id, uint64_t job_no, enum error_code code, const char *message,
                 struct bytes *ret)
 {

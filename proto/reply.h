@@ -184,6 +184,9 @@ struct reply_output {
 
 int reply_output(const struct reply_output *output, struct bytes *ret);
 
+/* The terminal of job JOB_NO has taken N bytes of what was typed. */
+int reply_input_taken(const struct bytes *id, uint64_t job_no, size_t n, struct bytes *ret);
+
 struct reply_reloaded {
     uint64_t generation;
     char *const *changed; /* "section.key" of each key that changed */

@@ -2,6 +2,7 @@
 #include "collect_to.h"
 #include "commands.h"
 #include "sandbox_stream.h"
+#include "sandbox_tty.h"
 #include "sandboxjob.h"
 
 #include "client/cli/limits.h"
@@ -9,6 +10,7 @@
 #include "client/terminal/member.h"
 #include "client/terminal/text.h"
 
+#include <signal.h>
 #include <string.h>
 
 /* A shell reports a signal as this plus its number. */
@@ -139,9 +141,10 @@ static enum exit_status sandbox_run(const struct globals *globals, const void *o
     const char *set = options->readable.n > 0 ? "sandbox.readable_roots=/" : NULL;
     if (connect_session_with(globals, CONNECT_OR_START, set, &session) < 0)
         return STATUS_NO_DAEMON;
-    struct sandbox_stream stream = {.is_told = false};
-    enum exit_status status = options->json
-                                  ? single_job(&session, job, NULL, "sandbox", &answer)
+    struct sandbox_stream stream = {.is_told = options->tty};
+    enum exit_status status = options->json ? single_job(&session, job, NULL, "sandbox", &answer)
+                              : options->tty
+                                  ? sandbox_tty_run(&session, job, &stream.is_open_line, &answer)
                                   : sandbox_stream_run(&session, job, &stream, &answer);
     if (stream.has_no_reader) /* as if COMMAND itself had written to them */
         return (enum exit_status)(SIGNAL_STATUS + SIGPIPE);
@@ -227,6 +230,14 @@ static const struct option_spec sandbox_specs[] = {
         .help = "write the files of --collect below this directory",
     },
     {
+        .letter = 't',
+        .name = "tty",
+        .kind = OPTION_FLAG,
+        .offset = offsetof(struct sandbox_options, tty),
+        .help = "run the command on a terminal, which this one stands for: keys go to it as they "
+                "are, ^C among them",
+    },
+    {
         .name = "network",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct sandbox_options, network),
@@ -264,13 +275,18 @@ const struct command command_sandbox = {
         "\n"
         "Reads standard input to its end, unless it is a terminal, and passes it to COMMAND;\n"
         "use </dev/null to pass nothing. Looks up a COMMAND without a slash in /usr/bin and\n"
-        "/bin; takes a relative path from the job's working directory.\n",
+        "/bin; takes a relative path from the job's working directory.\n"
+        "\n"
+        "With --tty COMMAND has a terminal of its own (there is no /dev/tty) for as long as\n"
+        "its limit wall_clock lets it run. When the terminal or rubricctl is gone, COMMAND is\n"
+        "killed. To end one that takes no ^C, kill rubricctl.\n",
     .examples = "  rubricctl sandbox -- python3 -c 'print(2 ** 64)'\n"
                 "  rubricctl sandbox -l wall_clock=2s -l memory_bytes=64M -- sh -c 'exit 3'\n"
                 "  rubricctl sandbox --file check.py=tests/check.py --file answer.txt -- \\\n"
                 "      python3 check.py answer.txt\n"
                 "  rubricctl sandbox --runner python --snippet 'print(sum(range(10)))'\n"
-                "  rubricctl sandbox -f a.c --collect a.o --collect-to build -- cc -c a.c\n",
+                "  rubricctl sandbox -f a.c --collect a.o --collect-to build -- cc -c a.c\n"
+                "  rubricctl sandbox --tty -l wall_clock=5min -f src -- bash\n",
     .exits =
         "  N    the command's own exit status; 128 + N if signal N ended it (137: it was\n"
         "       killed, often for exceeding a limit; 1: it exceeded a limit but exited with 0)\n"

@@ -55,8 +55,7 @@ static enum exit_status wait_for_answer(struct session *session, int wake_fd,
 
 static bool is_too_old(const struct message *answer)
 {
-    return answer->type == MESSAGE_ERROR &&
-           strcmp(message_text(answer, "message"), not_known) == 0;
+    return answer->type == MESSAGE_ERROR && strcmp(message_text(answer, "message"), not_known) == 0;
 }
 
 enum exit_status sandbox_stream_run(struct session *session, json_t *job,

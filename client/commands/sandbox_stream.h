@@ -6,8 +6,8 @@
 
 /* What has come so far. */
 struct sandbox_stream {
-    bool is_told;      /* the daemon has sent output, or would have: the result repeats it */
-    bool is_open_line; /* a terminal is left in mid-line */
+    bool is_told;       /* the daemon has sent output, or would have: the result repeats it */
+    bool is_open_line;  /* a terminal is left in mid-line */
     bool has_no_reader; /* what reads stdout or stderr is gone */
 };
 

@@ -16,6 +16,7 @@ enum message_type {
     MESSAGE_RELOADED,
     MESSAGE_STORED,
     MESSAGE_OUTPUT,
+    MESSAGE_INPUT_TAKEN,
     MESSAGE_BYE,
     MESSAGE_OTHER, /* a type that this client does not know */
 };

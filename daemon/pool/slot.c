@@ -64,6 +64,7 @@ static void retract_next(struct slot *slot)
 
 static void on_output(struct capture *capture, size_t n, void *userdata);
 static void on_data(struct capture *capture, const char *data, size_t n, void *userdata);
+static void on_taken(struct terminal *terminal, size_t n, void *userdata);
 
 static int send_job(struct slot *slot, struct slot_job *job)
 {
@@ -73,6 +74,7 @@ static int send_job(struct slot *slot, struct slot_job *job)
         .kept = &slot->kept,
         .on_data = on_data,
         .on_output = on_output,
+        .on_taken = on_taken,
         .userdata = slot,
         .cgroups = has_cgroups ? slot->config->cgroups : NULL,
     };
@@ -220,6 +222,13 @@ static void on_output(struct capture *capture, size_t n, void *userdata)
         kill_job(slot, SLOT_KILL_OUTPUT);
     if (n == 0)
         complete_if_over(slot);
+}
+
+static void on_taken(struct terminal *terminal, size_t n, void *userdata)
+{
+    struct slot *slot = userdata;
+    (void)terminal;
+    slot->config->ops->taken(slot, slot->job.owner, n, slot->config->userdata);
 }
 
 /* The jail tells the exit as well, unless it hangs. */

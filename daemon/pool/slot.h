@@ -107,6 +107,9 @@ struct slot_ops {
      * stdout. May be NULL where no job does. */
     void (*output)(struct slot *slot, void *owner, bool is_stderr, const char *data, size_t n,
                    void *userdata);
+    /* The terminal of OWNER's job has taken N bytes of what was typed. May be NULL where no job has
+     * one. */
+    void (*taken)(struct slot *slot, void *owner, size_t n, void *userdata);
     /* The jail is lost, and the session with it: slot_has_lost_jail(). May be NULL for slots of no
      * session. */
     void (*lost)(struct slot *slot, void *userdata);
@@ -186,6 +189,13 @@ int slot_continue(struct slot *slot, const struct launch *launch, uint64_t job_n
 /* Stops reading what the program of OWNER's job writes, or reads on. It is read in any case once
  * the program's end is known. Nothing happens if the slot does not have that job. */
 void slot_pause_output(struct slot *slot, const void *owner, bool is_paused);
+
+/* Types N bytes on the terminal of OWNER's job, which the slot runs. 0, or a negative errno as
+ * terminal_type(); nothing happens once the program has ended. */
+int slot_type(struct slot *slot, const void *owner, const char *data, size_t n);
+
+/* Gives that terminal another size. */
+void slot_resize(struct slot *slot, const void *owner, struct terminal_size size);
 
 /* Moves the job that FROM holds to TO, which is idle or takes one ahead. Returns its owner. */
 void *slot_pass_on(struct slot *from, struct slot *to);

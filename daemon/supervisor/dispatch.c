@@ -330,6 +330,20 @@ static void on_output(struct slot *slot, void *owner, bool is_stderr, const char
         conn_close(job->conn); /* its client must not take what it has for all */
 }
 
+static void on_taken(struct slot *slot, void *owner, size_t n, void *userdata)
+{
+    struct job *job = owner;
+    _cleanup_bytes_ struct bytes payload = BYTES_NULL;
+    (void)slot;
+    (void)userdata;
+    if (!job->conn)
+        return;
+    if (reply_input_taken(&job->id, job->number, n, &payload) == 0)
+        conn_send(job->conn, &payload);
+    else
+        conn_close(job->conn); /* it would wait for room for ever */
+}
+
 static void on_turn_due(void *userdata)
 {
     struct supervisor *supervisor = userdata;
@@ -342,6 +356,7 @@ const struct pool_ops dispatch_pool_ops = {
     .started = on_started,
     .done = on_done,
     .output = on_output,
+    .taken = on_taken,
     .idle = on_turn_due,
     .stopped = on_turn_due,
 };

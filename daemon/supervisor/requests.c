@@ -3,6 +3,7 @@
 #include "dispatch.h"
 #include "reload.h"
 #include "sessions.h"
+#include "terminals.h"
 
 #include "daemon/base/clock.h"
 #include "daemon/kinds/kind.h"
@@ -64,6 +65,8 @@ static void admit(struct supervisor *supervisor, struct conn *conn, struct reque
         job->entry.wants_idle = true;
         session_begin(session, job);
     }
+    if (job->spec->kind == JOB_SANDBOX && job->spec->sandbox.terminal.is_wanted)
+        job->entry.wants_idle = true; /* somebody waits for it, and it lasts */
     stats_count_submitted(&supervisor->stats, job->spec->kind);
     if (is_run(job->spec)) {
         queue_push(&supervisor->queue, &conn->lane, &job->entry);
@@ -386,6 +389,12 @@ static void on_request(struct conn *conn, struct request *request, size_t size,
         break;
     case REQUEST_SESSION_CLOSE:
         sessions_close(supervisor, conn, request);
+        break;
+    case REQUEST_INPUT:
+        terminals_type(conn, request);
+        break;
+    case REQUEST_RESIZE:
+        terminals_resize(conn, request);
         break;
     case REQUEST_STATUS:
         send_view(supervisor, conn, status_reply);

@@ -3,6 +3,7 @@
 client that does not read; and `rubricctl sandbox`, which shows it."""
 
 import base64
+import contextlib
 import json
 import os
 import signal
@@ -263,8 +264,9 @@ def relay(server, path, seen):
     theirs.connect(str(path))
 
     def copy():
-        while data := theirs.recv(1 << 16):
-            ours.sendall(data)
+        with contextlib.suppress(BrokenPipeError):  # it needs nothing more
+            while data := theirs.recv(1 << 16):
+                ours.sendall(data)
 
     threading.Thread(target=copy, daemon=True).start()
     stream = ours.makefile("rb")

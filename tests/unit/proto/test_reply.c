@@ -140,8 +140,12 @@ static void test_output(void **state)
 {
     struct bytes payload = BYTES_NULL;
     (void)state;
-    struct reply_output output = {
-        .id = ID("a"), .job_no = 5, .stream = "stderr", .step = -1, .data = "\0\xFF\n", .length = 3};
+    struct reply_output output = {.id = ID("a"),
+                                  .job_no = 5,
+                                  .stream = "stderr",
+                                  .step = -1,
+                                  .data = "\0\xFF\n",
+                                  .length = 3};
     assert_int_equal(reply_output(&output, &payload), 0);
     expect(&payload, "{'type':'output','id':'a','job_no':5,'stream':'stderr','base64':'AP8K'}");
     output.step = 0;
