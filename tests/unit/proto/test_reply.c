@@ -154,6 +154,14 @@ static void test_output(void **state)
            "{'type':'output','id':'a','job_no':5,'stream':'stderr','step':0,'base64':'AP8K'}");
 }
 
+static void test_input_taken(void **state)
+{
+    struct bytes payload = BYTES_NULL;
+    (void)state;
+    assert_int_equal(reply_input_taken(ID("a"), 5, 65536, &payload), 0);
+    expect(&payload, "{'type':'input_taken','id':'a','job_no':5,'bytes':65536}");
+}
+
 static void test_hello(void **state)
 {
     json_t *limits = json_pack("{s:i,s:i}", "max_frame", 16777216, "slots", 2);
@@ -793,6 +801,7 @@ int main(void)
         cmocka_unit_test(test_started),
         cmocka_unit_test(test_sessions),
         cmocka_unit_test(test_output),
+        cmocka_unit_test(test_input_taken),
         cmocka_unit_test(test_hello),
         cmocka_unit_test(test_error_codes),
         cmocka_unit_test(test_error_with_and_without),
