@@ -9,7 +9,7 @@ import threading
 
 import pytest
 import rubricd
-from conftest import ROOT, event, in_thread, is_alive, run, shell, wait_until
+from conftest import BENCH, ROOT, event, in_thread, is_alive, run, shell, wait_until
 from rubricd import jobs
 
 ADD = "def add(a, b):\n    return a + b\n"
@@ -246,6 +246,8 @@ def test_what_json_can_hold_arrives(daemon, bench):
     [
         ({"socket": "/x", "embedded": True}, "an embedded daemon has none"),
         ({"slots": 2}, "embedded=True"),
+        ({"bench_root": "/x"}, "bench_root is for embedded=True"),
+        ({"bench_root": "/no/such", "embedded": True}, "bench_root: /no/such is no directory"),
         ({"window": 0}, "window"),
         ({"retries": -1}, "retries"),
     ],
@@ -306,3 +308,11 @@ def test_what_on_output_raises_cancels_the_job(daemon):
         assert grader.run(["/bin/echo", "on"]).passed
     with daemon.connect() as other:
         wait_until(lambda: not [s for s in other.status()["slots"] if s["job"]], "the first is gone")
+
+
+def test_an_embedded_daemon_with_a_bench(monkeypatch):
+    """Of a relative path, too."""
+    monkeypatch.chdir(BENCH.parent)
+    with rubricd.connect(embedded=True, slots=1, bench_root=BENCH.name) as grader:
+        result = grader.rubric("exact-match", {"question": "2 + 2?", "answer": "4"}, {"answer": "4"})
+    assert result.passed

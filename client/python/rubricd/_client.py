@@ -2,6 +2,7 @@
 """The public interface with async, and connect(), which has both."""
 
 import asyncio
+import os
 from types import TracebackType
 from typing import (
     Any,
@@ -179,7 +180,8 @@ class connect:
     SyncGrader.
 
     socket: the daemon's socket; RUBRICD_SOCKET names it otherwise, or it is the service's
-    embedded: start a private daemon, which ends with the connection; config and slots are its
+    embedded: start a private daemon, which ends with the connection; config and slots are its, and
+        bench_root is where rubrics are that name no bench
     window: jobs in flight; 256 unless the daemon takes fewer
     retries: how often a job runs again whose error is retriable
     reconnect: seconds to wait for a daemon that went away; what is unanswered is submitted again"""
@@ -191,6 +193,7 @@ class connect:
         embedded: bool = False,
         config: Optional[str] = None,
         slots: Optional[int] = None,
+        bench_root: Optional[str] = None,
         window: Optional[int] = None,
         retries: int = RETRIES_DEFAULT,
         reconnect: float = RECONNECT_DEFAULT_S,
@@ -199,6 +202,10 @@ class connect:
             raise ValueError("socket: an embedded daemon has none")
         if not embedded and (config is not None or slots is not None):
             raise ValueError("config and slots are for embedded=True: a service has its own")
+        if not embedded and bench_root is not None:
+            raise ValueError("bench_root is for embedded=True: a service has its own, or each job one")
+        if bench_root is not None and not os.path.isdir(bench_root):
+            raise ValueError(f"bench_root: {bench_root} is no directory")
         if window is not None and window < 1:
             raise ValueError(f"window: expected 1 or more, got {window}")
         if retries < 0 or reconnect < 0:
@@ -207,6 +214,7 @@ class connect:
         self._embedded = embedded
         self._config = config
         self._slots = slots
+        self._bench_root = bench_root
         self._window = window
         self._retries = retries
         self._reconnect = reconnect
@@ -218,7 +226,7 @@ class connect:
         private = None
         path = _embedded.socket_path(self._socket)
         if self._embedded:
-            private = _embedded.PrivateDaemon(self._config, self._slots)
+            private = _embedded.PrivateDaemon(self._config, self._slots, self._bench_root)
         engine = Engine(path, private, self._window, self._retries, self._reconnect)
         await engine.open()
         return Grader(engine)
