@@ -78,12 +78,12 @@ static bool is_free(int folder, const char *path)
 }
 
 /* Warns if the account that a private daemon takes when root starts it, which is that of the
- * service, cannot come to PATH, which is absolute: the folders above it, of a home for instance,
- * are closed. */
-static void warn_if_closed(char *path)
+ * service, cannot come to DIR: a folder above it, a home for instance, is closed. */
+static void warn_if_closed(const char *dir)
 {
     struct stat st;
-    if (geteuid() != 0)
+    _cleanup_free_ char *path = realpath(dir, NULL);
+    if (!path || geteuid() != 0)
         return;
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
@@ -132,7 +132,7 @@ static enum exit_status run_new_rubric(_unused_ const struct globals *globals,
     if (put_files(folder, path, name) < 0)
         return STATUS_UNWRITTEN;
     tell(arguments->items[0]);
-    warn_if_closed(path);
+    warn_if_closed(arguments->items[0]);
     return STATUS_OK;
 }
 

@@ -127,7 +127,7 @@ def test_the_same_traceback_is_shown_once(fresh):
     assert lines.count("    KeyError: 'expected'") == 1
     assert lines.count("    as for length/right") == 2
     assert [line.split(": ", 1)[1] for line in lines if "crashed" in line] == [
-        f"length/{name}: the rubric crashed:" for name in ("right", "wrong", "not-a-number")
+        f"length/{name}: the rubric crashed:" for name in ("right", "wrong", "missing")
     ]
 
 
