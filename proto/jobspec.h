@@ -97,6 +97,22 @@ struct sandbox_step {
     bool may_fail; /* the next step follows even if this one fails */
 };
 
+#define TERMINAL_SIZE_MAX 65535 /* rows, and columns; 0: not known */
+#define TERMINAL_NAME_MAX 64    /* bytes */
+/* Bytes of what is typed that may wait for the terminal of a job. */
+#define TERMINAL_INPUT_MAX (64 << 10)
+
+struct terminal_size {
+    unsigned rows, columns;
+};
+
+/* A terminal of a job's own. */
+struct job_terminal {
+    bool is_wanted; /* false: there is none, and nothing else is set */
+    struct terminal_size size;
+    char *name; /* the variable TERM; NULL: not set */
+};
+
 struct sandbox_spec {
     enum sandbox_program program;
     struct sandbox_step *steps; /* SANDBOX_STEPS */
@@ -110,6 +126,7 @@ struct sandbox_spec {
     struct bytes input; /* its stdin */
     char **env;         /* NULL-terminated NAME=VALUE, each NAME allowed and once; or NULL */
     char **readable;    /* NULL-terminated absolute paths as the client wrote them; or NULL */
+    struct job_terminal terminal; /* is its stdin, stdout and stderr */
 };
 
 struct code_exec_spec {
@@ -228,6 +245,7 @@ struct job_spec {
     int priority; /* -JOB_PRIORITY_MAX to JOB_PRIORITY_MAX; higher runs first */
     struct limits limits;
     bool network; /* the job may use the host's network */
+    bool streams; /* what its programs write is told as it comes */
     union {
         struct rubric_spec rubric;
         struct sandbox_spec sandbox;

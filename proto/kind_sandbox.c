@@ -2,6 +2,7 @@
 /* Requests of kind `sandbox`: a program, a snippet or the code in a generation. */
 #include "kind_sandbox.h"
 #include "jobfiles.h"
+#include "terminal.h"
 
 #include <string.h>
 
@@ -41,6 +42,7 @@ static void free_spec(struct job_spec *job)
     free(spec->steps);
     bytes_deinit(&spec->text);
     bytes_deinit(&spec->input);
+    free(spec->terminal.name);
     job_files_free(spec->files, spec->file_count);
 }
 
@@ -160,7 +162,8 @@ static int check_strings(const struct sandbox_spec *spec, struct fault *fault)
     size_t length = strings_length(spec->argv);
     for (size_t i = 0; i < spec->step_count; i++)
         length = MAX(length, strings_length(spec->steps[i].argv));
-    length += strings_length(spec->env) + strings_length(spec->collect);
+    length += strings_length(spec->env) + strings_length(spec->collect) +
+              (spec->terminal.name ? strlen(spec->terminal.name) + sizeof("TERM=") : 0);
     if (length > SANDBOX_STRINGS_MAX)
         return fault_set(fault, "job: argv%s%s take %zu bytes, more than %u",
                          spec->collect ? ", env and collect" : " and env",
@@ -245,6 +248,8 @@ enum {
     SANDBOX_FIELD_READABLE,
     SANDBOX_FIELD_STEPS,
     SANDBOX_FIELD_COLLECT,
+    SANDBOX_FIELD_STREAM,
+    SANDBOX_FIELD_TERMINAL,
     SANDBOX_FIELDS,
 };
 
@@ -260,6 +265,8 @@ static const struct field sandbox_fields[SANDBOX_FIELDS] = {
     [SANDBOX_FIELD_READABLE] = {"readable", FIELD_ARRAY, FIELD_NULLABLE},
     [SANDBOX_FIELD_STEPS] = {"steps", FIELD_ARRAY, FIELD_NULLABLE},
     [SANDBOX_FIELD_COLLECT] = {"collect", FIELD_ARRAY, FIELD_NULLABLE},
+    [SANDBOX_FIELD_STREAM] = {"stream", FIELD_BOOLEAN, FIELD_NULLABLE},
+    [SANDBOX_FIELD_TERMINAL] = {"terminal", FIELD_OBJECT, FIELD_NULLABLE},
 };
 _Static_assert(SANDBOX_FIELDS <= JOB_FIELDS_MAX, "JOB_FIELDS_MAX");
 
@@ -281,12 +288,30 @@ static int decode_programs(const json_t *const values[], const struct request_po
     return sandbox_decode_steps(steps, policy, spec, fault);
 }
 
+/* A terminal is all that the program reads and writes; what it shows is told, and not kept. */
+static int decode_terminal(const json_t *const values[], struct job_spec *spec, struct fault *fault)
+{
+    const json_t *terminal = values[SANDBOX_FIELD_TERMINAL];
+    if (values[SANDBOX_FIELD_STEPS])
+        return fault_set(fault, "job.terminal: steps have none");
+    if (values[SANDBOX_FIELD_STDIN])
+        return fault_set(fault, "job.stdin: a terminal takes its place");
+    if (json_is_false(values[SANDBOX_FIELD_STREAM]))
+        return fault_set(fault, "job.stream: what a terminal shows comes as output in any case");
+    if (json_object_get(values[JOB_FIELD_LIMITS], limit_key(LIMIT_OUTPUT)))
+        return fault_set(fault, "job.limits.%s: what a terminal shows does not count as output",
+                         limit_key(LIMIT_OUTPUT));
+    spec->streams = true;
+    return terminal_decode(terminal, "job.terminal", &spec->sandbox.terminal, fault);
+}
+
 static int decode_sandbox(const json_t *const values[], const struct request_policy *policy,
                           const struct json_places *places, struct job_spec *spec,
                           struct fault *fault)
 {
     (void)places;
     struct sandbox_spec *sandbox = &spec->sandbox;
+    spec->streams = json_is_true(values[SANDBOX_FIELD_STREAM]);
     int r = decode_programs(values, policy, spec, fault);
     if (r == 0 && values[SANDBOX_FIELD_FILES])
         r = decode_files(values[SANDBOX_FIELD_FILES], sandbox, fault);
@@ -300,6 +325,8 @@ static int decode_sandbox(const json_t *const values[], const struct request_pol
         r = decode_env(values[SANDBOX_FIELD_ENV], policy, sandbox, fault);
     if (r == 0 && values[SANDBOX_FIELD_COLLECT])
         r = job_decode_collect(values[SANDBOX_FIELD_COLLECT], &sandbox->collect, fault);
+    if (r == 0 && values[SANDBOX_FIELD_TERMINAL])
+        r = decode_terminal(values, spec, fault);
     if (r == 0)
         r = check_strings(sandbox, fault);
     if (r == 0 && values[SANDBOX_FIELD_READABLE])

@@ -154,6 +154,7 @@ static int decode_session(const json_t *const values[], const struct request_pol
         session_decode_number(values[SESSION_FIELD_SESSION], "job.session", &spec->number, fault);
     if (r < 0)
         return r;
+    job->streams = true;
     if (!!argv + !!write + !!read != 1)
         return fault_set(fault, "job: expected exactly one of argv, write and read");
     r = argv    ? decode_exec(values, spec, fault)

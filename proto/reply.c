@@ -288,18 +288,28 @@ int reply_session_closed(const struct reply_session *session, struct bytes *ret)
     return printer_finish(&printer, ret);
 }
 
-int reply_output(const struct bytes *id, uint64_t job_no, const char *stream, const char *data,
-                 size_t n, struct bytes *ret)
+int reply_output(const struct reply_output *output, struct bytes *ret)
 {
     struct printer printer = PRINTER_NULL;
     _cleanup_bytes_ struct bytes text = BYTES_NULL;
-    int r = base64_encode(data, n, &text);
+    int r = base64_encode(output->data, output->length, &text);
     if (r < 0)
         return r;
-    print_head(&printer, "output", id, job_no);
-    name_word(&printer, "stream", stream);
+    print_head(&printer, "output", output->id, output->job_no);
+    name_word(&printer, "stream", output->stream);
+    if (output->step >= 0)
+        name_integer(&printer, "step", output->step);
     printer_name(&printer, "base64");
     printer_string(&printer, text.data, text.length);
+    printer_close(&printer);
+    return printer_finish(&printer, ret);
+}
+
+int reply_input_taken(const struct bytes *id, uint64_t job_no, size_t n, struct bytes *ret)
+{
+    struct printer printer = PRINTER_NULL;
+    print_head(&printer, "input_taken", id, job_no);
+    name_integer(&printer, "bytes", (int64_t)n);
     printer_close(&printer);
     return printer_finish(&printer, ret);
 }

@@ -172,9 +172,20 @@ struct reply_session {
 int reply_session_opened(const struct reply_session *session, struct bytes *ret);
 int reply_session_closed(const struct reply_session *session, struct bytes *ret);
 
-/* N bytes that the command of a session has written to STREAM, "stdout" or "stderr". */
-int reply_output(const struct bytes *id, uint64_t job_no, const char *stream, const char *data,
-                 size_t n, struct bytes *ret);
+/* What a program has written. */
+struct reply_output {
+    const struct bytes *id;
+    uint64_t job_no;
+    const char *stream; /* "stdout" or "stderr" */
+    int step;           /* which of the job's steps has written it; -1: the job has none */
+    const char *data;
+    size_t length;
+};
+
+int reply_output(const struct reply_output *output, struct bytes *ret);
+
+/* The terminal of job JOB_NO has taken N bytes of what was typed. */
+int reply_input_taken(const struct bytes *id, uint64_t job_no, size_t n, struct bytes *ret);
 
 struct reply_reloaded {
     uint64_t generation;

@@ -6,6 +6,7 @@
 #include "program_tests.h"
 #include "salvage.h"
 #include "session_request.h"
+#include "terminal.h"
 
 #include <string.h>
 
@@ -20,6 +21,7 @@ void request_deinit(struct request *request)
     request->job = job_spec_free(request->job);
     request->tests = program_tests_unref(request->tests);
     bytes_deinit(&request->text);
+    bytes_deinit(&request->input);
     session_wish_deinit(&request->wish);
 }
 
@@ -242,6 +244,39 @@ static int decode_session_close(const json_t *message, struct request *request, 
     return r < 0 ? r : session_decode_number(values[SESSION], "session", &request->session, fault);
 }
 
+/* These name the job by its number, so that an error about them is not the answer to the job. */
+static int decode_input(const json_t *message, struct request *request, struct fault *fault)
+{
+    enum { TYPE, JOB_NO, BASE64, FIELDS };
+    static const struct field table[FIELDS] = {
+        [TYPE] = {"type", FIELD_TEXT, FIELD_REQUIRED},
+        [JOB_NO] = {"job_no", FIELD_INTEGER, FIELD_REQUIRED},
+        [BASE64] = {"base64", FIELD_STRING, FIELD_REQUIRED},
+    };
+    const json_t *values[FIELDS];
+    int r = fields_decode(message, "", table, FIELDS, values, fault);
+    if (r == 0)
+        r = terminal_decode_job(values[JOB_NO], &request->job_no, fault);
+    return r < 0 ? r : terminal_decode_input(values[BASE64], &request->input, fault);
+}
+
+static int decode_resize(const json_t *message, struct request *request, struct fault *fault)
+{
+    enum { TYPE, JOB_NO, ROWS, COLUMNS, FIELDS };
+    static const struct field table[FIELDS] = {
+        [TYPE] = {"type", FIELD_TEXT, FIELD_REQUIRED},
+        [JOB_NO] = {"job_no", FIELD_INTEGER, FIELD_REQUIRED},
+        [ROWS] = {"rows", FIELD_INTEGER, FIELD_REQUIRED},
+        [COLUMNS] = {"columns", FIELD_INTEGER, FIELD_REQUIRED},
+    };
+    const json_t *values[FIELDS];
+    int r = fields_decode(message, "", table, FIELDS, values, fault);
+    if (r == 0)
+        r = terminal_decode_job(values[JOB_NO], &request->job_no, fault);
+    return r < 0 ? r
+                 : terminal_decode_size(values[ROWS], values[COLUMNS], "", &request->size, fault);
+}
+
 /* Decodes status, metrics, ping, drain or reload, which have no field but the type. */
 static int decode_bare(const json_t *message, struct fault *fault)
 {
@@ -263,6 +298,8 @@ static int decode_type(const json_t *message, enum request_type *ret, struct fau
         [REQUEST_PUT] = "put",
         [REQUEST_SESSION_OPEN] = "session_open",
         [REQUEST_SESSION_CLOSE] = "session_close",
+        [REQUEST_INPUT] = "input",
+        [REQUEST_RESIZE] = "resize",
     };
     const json_t *value = json_object_get(message, "type");
     if (!value)
@@ -301,6 +338,12 @@ static int decode(const json_t *message, const struct request_policy *policy,
         break;
     case REQUEST_SESSION_CLOSE:
         r = decode_session_close(message, &request, fault);
+        break;
+    case REQUEST_INPUT:
+        r = decode_input(message, &request, fault);
+        break;
+    case REQUEST_RESIZE:
+        r = decode_resize(message, &request, fault);
         break;
     case REQUEST_STATUS:
     case REQUEST_METRICS:

@@ -20,6 +20,8 @@ enum request_type {
     REQUEST_PUT,
     REQUEST_SESSION_OPEN,
     REQUEST_SESSION_CLOSE,
+    REQUEST_INPUT,
+    REQUEST_RESIZE,
     REQUEST_STATUS,
     REQUEST_METRICS,
     REQUEST_PING,
@@ -31,7 +33,7 @@ struct request {
     enum request_type type;
     struct bytes id;                  /* submit, cancel, put, session_open, session_close; data is
                                        * NULL if absent */
-    uint64_t job_no;                  /* cancel; 0 if absent */
+    uint64_t job_no;                  /* cancel; 0 if absent. input, resize */
     struct job_spec *job;             /* submit */
     struct program_tests *tests;      /* put; a reference */
     char digest[PROGRAM_DIGEST_SIZE]; /* put: of all the tests */
@@ -39,6 +41,8 @@ struct request {
     struct bytes text;                /* put: of a part, as compact JSON; data NULL without parts */
     struct session_wish wish;         /* session_open; owned */
     uint64_t session;                 /* session_close: its number */
+    struct bytes input;               /* input: what is typed */
+    struct terminal_size size;        /* resize */
 };
 
 #define REQUEST_NULL         \

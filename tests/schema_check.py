@@ -37,6 +37,8 @@ BY_TYPE = {
         "put": "put",
         "session_open": "session-open",
         "session_close": "session-close",
+        "input": "input",
+        "resize": "resize",
     },
     "daemon": {
         name: name.replace("_", "-")
@@ -53,6 +55,7 @@ BY_TYPE = {
             "session_opened",
             "session_closed",
             "output",
+            "input_taken",
             "bye",
         )
     },

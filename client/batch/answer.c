@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine_private.h"
+#include "explain.h"
 #include "runinfo.h"
 
 #include "proto/printer.h"
@@ -9,18 +10,42 @@
 /* A job is sent again at once so often because the daemon has dropped its tests; then after a
  * while, as after any error. */
 #define TIMES_LOST_MAX 3
+/* Bytes of a job's name in the summary, with the NUL. */
+#define JOB_NAME_MAX 512
 
-static void count(struct engine *engine, const struct message *message)
+/* Writes "jobs.jsonl:7: id" into OUT, or one of the two where the other says nothing more. */
+static const char *name_job(const struct pending_job *job, char out[JOB_NAME_MAX])
+{
+    const char *place = job->place ? job->place : "";
+    bool is_place = strcmp(place, job->id.data) == 0;
+    (void)snprintf(out, JOB_NAME_MAX, "%s%s%s", place, *place && !is_place ? ": " : "",
+                   is_place ? "" : job->id.data);
+    return out;
+}
+
+static void explain(struct engine *engine, const struct message *result,
+                    const struct pending_job *job)
+{
+    char name[JOB_NAME_MAX], why[EXPLAIN_MAX];
+    const char *code;
+    if (explain_rubric(result, &code, why))
+        summary_explain(&engine->summary, code, name_job(job, name), why);
+}
+
+static void count(struct engine *engine, const struct message *message,
+                  const struct pending_job *job)
 {
     if (message->type == MESSAGE_RESULT) {
         struct score_parts parts = message_score(message);
         summary_add_result(&engine->summary, &parts);
         if (!parts.passed)
             engine_note_failed_job(engine);
+        explain(engine, message, job);
     } else {
+        char name[JOB_NAME_MAX], why[EXPLAIN_MAX];
         const char *code = message_text(message, "code");
-        summary_add_error(&engine->summary, code, message_text(message, "id"),
-                          message_text(message, "message"));
+        explain_error(message, &job->payload, why);
+        summary_add_error(&engine->summary, code, name_job(job, name), why);
         engine_note_job_error(engine);
         if (strcmp(code, "draining") == 0)
             engine_note_draining(engine);
@@ -50,7 +75,7 @@ static int make_line(struct engine *engine, struct message *message, struct pend
 static void record(struct engine *engine, struct message *message, struct pending_job *job)
 {
     _cleanup_bytes_ struct bytes line = BYTES_NULL;
-    count(engine, message);
+    count(engine, message, job);
     if (make_line(engine, message, job, &line) < 0 ||
         (!engine->work.aside && output_line(&engine->output, line.data, line.length) < 0)) {
         engine_complain(engine, "out of memory");
@@ -263,7 +288,7 @@ static void take_message(struct engine *engine, struct message *message)
     } else if (message->type == MESSAGE_PONG) {
         engine->unread += engine->doubtful;
         engine->doubtful = 0;
-    } else {
+    } else if (message->type != MESSAGE_OUTPUT) { /* the result repeats what a job streams */
         progress_clear(&engine->progress);
         session_unexpected(message);
     }

@@ -14,6 +14,7 @@ void pending_job_free(struct pending_job *job)
     bytes_deinit(&job->id);
     bytes_deinit(&job->payload);
     tests_deinit(&job->tests);
+    free(job->place);
     json_decref(job->note);
     json_decref(job->run);
     free(job);

@@ -25,6 +25,7 @@ enum pending_state {
 struct pending_job {
     struct bytes id;
     struct bytes payload;
+    char *place;         /* where the input has it; may be NULL */
     struct tests tests;  /* that have to be put before it */
     unsigned times_lost; /* the daemon had dropped them */
     json_t *note;        /* may be NULL */

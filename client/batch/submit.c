@@ -57,6 +57,7 @@ static int submit(struct engine *engine, struct engine_job *job, struct fault *f
     struct submission *submission = &job->submission;
     int64_t now = monotonic_ms();
     bool was_idle = pending_count(&engine->pending) == 0;
+    const struct bytes id = submission->id; /* stays where it is, whoever has it */
     int r = is_wanted(engine, submission, fault);
     if (r <= 0)
         return r;
@@ -65,6 +66,8 @@ static int submit(struct engine *engine, struct engine_job *job, struct fault *f
         r = pending_add(&engine->pending, &submission->id, &submission->payload, &submission->tests,
                         job->note, submission->run, now);
     assert(pending_count(&engine->pending) <= engine->window);
+    if (r == 0) /* without it a complaint names the id alone */
+        pending_find(&engine->pending, id.data, id.length)->place = strdup(job->place.text);
     if (r == 0 && was_idle)
         engine->progressed_ms = now;
     return r;

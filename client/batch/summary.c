@@ -11,6 +11,7 @@
 #define NAME_MAX_SHOWN 100
 #define MESSAGE_MAX_SHOWN 300
 #define OTHERS "(others)"
+#define CRASH "rubric.malformed_output"
 /* Show this many lines of a list. */
 #define CODES_SHOWN 20
 
@@ -80,20 +81,25 @@ void summary_add_result(struct summary *summary, const struct score_parts *parts
         count_failure_mode(summary->failure_modes, json_array_get(parts->failure_modes, i));
 }
 
-void summary_add_error(struct summary *summary, const char *code, const char *id,
+void summary_explain(struct summary *summary, const char *code, const char *name,
+                     const char *message)
+{
+    json_t *messages = json_object_get(summary->messages, code);
+    if (!messages) {
+        messages = json_object();
+        (void)json_object_set_new(summary->messages, code, messages);
+    }
+    if (json_object_size(messages) <= SUMMARY_MESSAGES_MAX && !json_object_get(messages, message))
+        (void)json_object_set_new(messages, message, json_string(name ? name : ""));
+}
+
+void summary_add_error(struct summary *summary, const char *code, const char *name,
                        const char *message)
 {
     summary->errors++;
     const char *counted = count(summary->error_codes, code);
-    json_t *messages = json_object_get(summary->messages, counted);
-    if (!message)
-        return;
-    if (!messages) {
-        messages = json_object();
-        (void)json_object_set_new(summary->messages, counted, messages);
-    }
-    if (json_object_size(messages) <= SUMMARY_MESSAGES_MAX && !json_object_get(messages, message))
-        (void)json_object_set_new(messages, message, json_string(id ? id : ""));
+    if (message)
+        summary_explain(summary, counted, name, message);
 }
 
 uint64_t summary_answered(const struct summary *summary)
@@ -117,7 +123,7 @@ static int compare_counted(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* Writes each message of a code with the id of the first job that has it. */
+/* Writes each message of a code with the name of the first job that has it. */
 static void put_messages(FILE *out, json_t *messages)
 {
     size_t shown = 0;
@@ -192,7 +198,12 @@ static void put_head(FILE *out, const struct summary *summary, const struct summ
 void summary_put(FILE *out, const struct summary *summary, const struct summary_run *run)
 {
     put_head(out, summary, run);
-    put_counts(out, "failure modes:", summary->failure_modes, NULL);
+    put_counts(out, "failure modes:", summary->failure_modes, summary->messages);
+    if (json_object_get(summary->messages, CRASH))
+        (void)fputs(
+            "to see what a rubric wrote to stderr: rubricctl check-rubric, or outcome.stderr "
+            "in the results\n",
+            out);
     put_counts(out, "errors (these jobs have no verdict):", summary->error_codes,
                summary->messages);
     if (run->unanswered > 0)

@@ -23,7 +23,8 @@ struct summary {
     double cost_usd;
     json_t *failure_modes; /* object of name to count */
     json_t *error_codes;
-    json_t *messages; /* object of code to an object of message to the id of the first such job */
+    json_t *messages; /* object of code (of an error, or a failure mode) to an object of message to
+                         the name of the first such job */
 };
 
 #define SUMMARY_NULL \
@@ -45,10 +46,14 @@ void summary_deinit(struct summary *summary);
 
 void summary_add_result(struct summary *summary, const struct score_parts *parts);
 
-/* ID and MESSAGE may be NULL; the summary shows the different messages of each code, each with the
- * first id that had it. */
-void summary_add_error(struct summary *summary, const char *code, const char *id,
+/* NAME and MESSAGE may be NULL; the summary shows the different messages of each code, each with
+ * the name of the first job that had it. */
+void summary_add_error(struct summary *summary, const char *code, const char *name,
                        const char *message);
+
+/* Has the summary show MESSAGE for the failure mode CODE of the job NAME, likewise. */
+void summary_explain(struct summary *summary, const char *code, const char *name,
+                     const char *message);
 
 /* Counts the jobs that were answered. */
 uint64_t summary_answered(const struct summary *summary);

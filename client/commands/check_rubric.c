@@ -28,6 +28,7 @@ struct checked {
     json_t *cases; /* array of rubric_cases_load() */
     uint64_t bad;  /* mistakes in files */
     uint64_t graded, as_expected, unexpected, without_verdict;
+    struct rubric_failure last_failure;
     struct fault last_error; /* why the last case without a verdict has none */
     uint64_t repeated;       /* cases without one for the same reason as the one before */
 };
@@ -37,6 +38,7 @@ static void checked_deinit(struct checked *checked)
     free(checked->root);
     json_decref(checked->names);
     json_decref(checked->cases);
+    rubric_failure_deinit(&checked->last_failure);
 }
 
 /* --- task_class.json ---------------------------------------------------------------------- */
@@ -235,7 +237,7 @@ static enum exit_status run_case(struct checked *checked, struct session *sessio
     }
     checked->graded++;
     note_seen(checked, job, &answer);
-    if (!rubric_verdict_is_good(one, &answer))
+    if (!rubric_verdict_is_good(one, &answer, &checked->last_failure))
         checked->unexpected++;
     else
         checked->as_expected += json_object_get(one, "expected") != NULL;

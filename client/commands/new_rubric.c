@@ -77,6 +77,29 @@ static bool is_free(int folder, const char *path)
     return true;
 }
 
+/* Warns if the account that a private daemon takes when root starts it, which is that of the
+ * service, cannot come to DIR: a folder above it, a home for instance, is closed. */
+static void warn_if_closed(const char *dir)
+{
+    struct stat st;
+    _cleanup_free_ char *path = realpath(dir, NULL);
+    if (!path || geteuid() != 0)
+        return;
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        bool is_closed = stat(path, &st) == 0 && !(st.st_mode & S_IXOTH);
+        if (is_closed)
+            complain(
+                "%s is closed to other accounts (mode %04o), and rubricd does not run as root: "
+                "it will not read this bench. Move it, to /srv for instance, or open %s with "
+                "chmod o+x",
+                path, st.st_mode & 07777, path);
+        *slash = '/';
+        if (is_closed)
+            return;
+    }
+}
+
 static void tell(const char *path)
 {
     for (size_t i = 0; i < n_rubric_templates; i++)
@@ -109,6 +132,7 @@ static enum exit_status run_new_rubric(_unused_ const struct globals *globals,
     if (put_files(folder, path, name) < 0)
         return STATUS_UNWRITTEN;
     tell(arguments->items[0]);
+    warn_if_closed(arguments->items[0]);
     return STATUS_OK;
 }
 
@@ -128,7 +152,8 @@ const struct command command_new_rubric = {
         "folder above it the bench root.\n"
         "\n"
         "Prints the names of the files. Overwrites nothing: if one of them exists, none is\n"
-        "written. It needs no daemon. The example bench and its README.md tell more.\n",
+        "written. It needs no daemon. Started by root, it warns if the daemon's account cannot\n"
+        "come to DIR. The example bench and its README.md tell more.\n",
     .examples = "  rubricctl new-rubric bench/my-class\n"
                 "  rubricctl check-rubric bench/my-class\n"
                 "  rubricctl batch --embedded -b bench bench/my-class/cases.jsonl\n"

@@ -69,12 +69,28 @@ static const json_t *find_refusal(const struct score_parts *parts)
     return NULL;
 }
 
-static void complain_stderr(const struct message *answer)
+/* Whether LAST is of the same text; otherwise makes it that of the case ID. */
+static bool is_repeated(struct rubric_failure *last, const char *text, size_t n, const char *id)
+{
+    if (last->id && last->text.length == n && memcmp(last->text.data, text, n) == 0)
+        return true;
+    rubric_failure_deinit(last);
+    if (bytes_copy(text, n, &last->text) == 0)
+        last->id = strdup(id ? id : "?");
+    return false;
+}
+
+static void complain_stderr(const json_t *one, const struct message *answer,
+                            struct rubric_failure *last)
 {
     const json_t *err = json_object_get(json_object_get(answer->object, "outcome"), "stderr");
     size_t n;
     const char *tail =
         text_tail(json_string_value(err), json_string_length(err), STDERR_LINES, STDERR_BYTES, &n);
+    if (n > 0 && is_repeated(last, tail, n, text_of(one, "id"))) {
+        complain("    as for %s", last->id);
+        return;
+    }
     for (const char *end = tail + n; tail < end; tail++) {
         size_t length = MIN(strcspn(tail, "\n"), (size_t)(end - tail));
         complain("    %.*s", (int)length, tail);
@@ -82,7 +98,8 @@ static void complain_stderr(const struct message *answer)
     }
 }
 
-static void complain_refusal(const json_t *one, const json_t *mode, const struct message *answer)
+static void complain_refusal(const json_t *one, const json_t *mode, const struct message *answer,
+                             struct rubric_failure *last)
 {
     const char *code = text_of(mode, "code"), *detail = text_of(mode, "detail"),
                *place = text_of(one, "place"), *id = text_of(one, "id");
@@ -102,7 +119,7 @@ static void complain_refusal(const json_t *one, const json_t *mode, const struct
     else
         complain("%s: %s: what the rubric printed is no score: %s", place, id,
                  detail ? detail : "?");
-    complain_stderr(answer);
+    complain_stderr(one, answer, last);
 }
 
 static void complain_other(const json_t *one, const struct score_parts *parts)
@@ -125,14 +142,22 @@ static void complain_other(const json_t *one, const struct score_parts *parts)
              parts->score, got);
 }
 
-bool rubric_verdict_is_good(const json_t *one, const struct message *answer)
+void rubric_failure_deinit(struct rubric_failure *last)
+{
+    bytes_deinit(&last->text);
+    free(last->id);
+    *last = (struct rubric_failure){.id = NULL};
+}
+
+bool rubric_verdict_is_good(const json_t *one, const struct message *answer,
+                            struct rubric_failure *last)
 {
     struct score_parts parts = message_score(answer);
     if (is_expected(&parts, json_object_get(one, "expected")))
         return true;
     const json_t *refusal = find_refusal(&parts);
     if (refusal)
-        complain_refusal(one, refusal, answer);
+        complain_refusal(one, refusal, answer, last);
     else if (json_object_get(one, "expected"))
         complain_other(one, &parts);
     return !refusal && !json_object_get(one, "expected");

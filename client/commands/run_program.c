@@ -23,7 +23,8 @@
 /* --- the answer --------------------------------------------------------------------------- */
 
 static enum exit_status show_result(const struct message *answer, const json_t *names,
-                                    const struct program_options *options, bool no_fail)
+                                    const char *source, const struct program_options *options,
+                                    bool no_fail)
 {
     const char *verdict = message_text(answer, "verdict");
     const struct ending ending = {
@@ -37,6 +38,7 @@ static enum exit_status show_result(const struct message *answer, const json_t *
     size_t columns = COLUMNS_DEFAULT, rows;
     screen_size(&columns, &rows);
     const struct programview view = {
+        .source = source,
         .columns = MAX(columns, (size_t)COLUMNS_MIN),
         .colour = screen_wants_colour(),
     };
@@ -45,11 +47,11 @@ static enum exit_status show_result(const struct message *answer, const json_t *
     return ending_status(&ending, no_fail);
 }
 
-static enum exit_status show(const struct message *answer, const json_t *names,
+static enum exit_status show(const struct message *answer, const json_t *names, const char *source,
                              const struct program_options *options, bool no_fail)
 {
     if (answer->type != MESSAGE_ERROR)
-        return show_result(answer, names, options, no_fail);
+        return show_result(answer, names, source, options, no_fail);
     if (options->json)
         single_print(answer->object);
     complain("no result: %s: %s", message_text(answer, "code"), message_text(answer, "message"));
@@ -110,7 +112,9 @@ static enum exit_status run_once(struct run *run)
     enum exit_status status = single_send(&session, job, NULL, "run-program");
     if (status == STATUS_OK)
         status = wait_for_answer(run, &session, &answer);
-    return status == STATUS_OK ? show(&answer, names, run->options, run->globals->no_fail) : status;
+    if (status != STATUS_OK)
+        return status;
+    return show(&answer, names, run->source, run->options, run->globals->no_fail);
 }
 
 /* --- watching ----------------------------------------------------------------------------- */

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "collect_to.h"
 #include "commands.h"
+#include "sandbox_stream.h"
+#include "sandbox_tty.h"
 #include "sandboxjob.h"
-#include "single.h"
 
 #include "client/cli/limits.h"
 #include "client/connection/connect.h"
 #include "client/terminal/member.h"
 #include "client/terminal/text.h"
 
+#include <signal.h>
 #include <string.h>
 
 /* A shell reports a signal as this plus its number. */
@@ -70,6 +72,7 @@ static int status_of_command(const json_t *result)
 }
 
 static enum exit_status show_result(const struct message *answer,
+                                    const struct sandbox_stream *stream,
                                     const struct sandbox_options *options, bool no_fail)
 {
     const json_t *result = answer->object;
@@ -79,8 +82,11 @@ static enum exit_status show_result(const struct message *answer,
         return ending_status(&ending, no_fail);
     }
     const json_t *outcome = json_object_get(result, "outcome");
-    bool open_line = put_output(stdout, json_object_get(result, "stdout"));
-    open_line = put_output(stderr, json_object_get(outcome, "stderr")) || open_line;
+    bool open_line = stream->is_open_line;
+    if (!stream->is_told) {
+        open_line = put_output(stdout, json_object_get(result, "stdout"));
+        open_line = put_output(stderr, json_object_get(outcome, "stderr")) || open_line;
+    }
     if (!options->quiet) {
         if (open_line)
             (void)fputc('\n', stderr);
@@ -135,12 +141,18 @@ static enum exit_status sandbox_run(const struct globals *globals, const void *o
     const char *set = options->readable.n > 0 ? "sandbox.readable_roots=/" : NULL;
     if (connect_session_with(globals, CONNECT_OR_START, set, &session) < 0)
         return STATUS_NO_DAEMON;
-    enum exit_status status = single_job(&session, job, NULL, "sandbox", &answer);
+    struct sandbox_stream stream = {.is_told = options->tty};
+    enum exit_status status = options->json ? single_job(&session, job, NULL, "sandbox", &answer)
+                              : options->tty
+                                  ? sandbox_tty_run(&session, job, &stream.is_open_line, &answer)
+                                  : sandbox_stream_run(&session, job, &stream, &answer);
+    if (stream.has_no_reader) /* as if COMMAND itself had written to them */
+        return (enum exit_status)(SIGNAL_STATUS + SIGPIPE);
     if (status != STATUS_OK)
         return status;
     if (answer.type == MESSAGE_ERROR)
         return show_error(&answer, options->json);
-    status = show_result(&answer, options, globals->no_fail);
+    status = show_result(&answer, &stream, options, globals->no_fail);
     return keep_files(answer.object, options) ? status : STATUS_USAGE;
 }
 
@@ -218,6 +230,14 @@ static const struct option_spec sandbox_specs[] = {
         .help = "write the files of --collect below this directory",
     },
     {
+        .letter = 't',
+        .name = "tty",
+        .kind = OPTION_FLAG,
+        .offset = offsetof(struct sandbox_options, tty),
+        .help = "run the command on a terminal, which this one stands for: keys go to it as they "
+                "are, ^C among them",
+    },
+    {
         .name = "network",
         .kind = OPTION_FLAG,
         .offset = offsetof(struct sandbox_options, network),
@@ -249,25 +269,32 @@ const struct command command_sandbox = {
     .description =
         "Runs COMMAND as a job of kind sandbox: under limits, without network, with four\n"
         "fixed environment variables, and in a private working directory that holds only\n"
-        "the files of --file and is removed afterwards. When COMMAND has ended, prints its\n"
-        "standard output and then its standard error, with U+FFFD for bytes that are not\n"
-        "UTF-8. A last line on standard error says how COMMAND ended and what it used.\n"
+        "the files of --file and is removed afterwards. Prints what COMMAND writes as it\n"
+        "comes, byte for byte, on the stream that it was written to. A last line on standard\n"
+        "error says how COMMAND ended and what it used.\n"
         "\n"
         "Reads standard input to its end, unless it is a terminal, and passes it to COMMAND;\n"
         "use </dev/null to pass nothing. Looks up a COMMAND without a slash in /usr/bin and\n"
-        "/bin; takes a relative path from the job's working directory.\n",
+        "/bin; takes a relative path from the job's working directory.\n"
+        "\n"
+        "With --tty COMMAND has a terminal of its own (there is no /dev/tty) for as long as\n"
+        "its limit wall_clock lets it run. When the terminal or rubricctl is gone, COMMAND is\n"
+        "killed. To end one that takes no ^C, kill rubricctl.\n",
     .examples = "  rubricctl sandbox -- python3 -c 'print(2 ** 64)'\n"
                 "  rubricctl sandbox -l wall_clock=2s -l memory_bytes=64M -- sh -c 'exit 3'\n"
                 "  rubricctl sandbox --file check.py=tests/check.py --file answer.txt -- \\\n"
                 "      python3 check.py answer.txt\n"
                 "  rubricctl sandbox --runner python --snippet 'print(sum(range(10)))'\n"
-                "  rubricctl sandbox -f a.c --collect a.o --collect-to build -- cc -c a.c\n",
+                "  rubricctl sandbox -f a.c --collect a.o --collect-to build -- cc -c a.c\n"
+                "  rubricctl sandbox --tty -l wall_clock=5min -f src -- bash\n",
     .exits =
         "  N    the command's own exit status; 128 + N if signal N ended it (137: it was\n"
         "       killed, often for exceeding a limit; 1: it exceeded a limit but exited with 0)\n"
         "  2    wrong usage, or an unusable file, also one of --collect-to\n"
         "  3    no daemon, or the connection was lost\n"
-        "  4    the job ended in an error: the command did not run, or not to its end\n"
+        "  4    the job ended in an error: the command did not run, or not to its end. What it\n"
+        "       has printed stands; the job does not run again by itself\n"
+        "  141  what reads the output is gone; the command was ended\n"
         "  130  interrupted\n"
         "  A command may itself exit with 2, 3, 4 or 130. The line about its end is printed\n"
         "  only if it ran. To tell the cases apart by the status alone, use --json: 0 means\n"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "sandboxjob.h"
+#include "sandbox_tty.h"
 
 #include "client/cli/files.h"
 #include "client/cli/limits.h"
@@ -119,6 +120,9 @@ static int check_options(const struct sandbox_options *options, const struct tex
     if (options->collect.n > 0 && !options->collect_to && !options->json)
         return fault_set(fault, "--collect: say with --collect-to where the files go, or print "
                                 "them with --json");
+    if (options->tty && options->json)
+        return fault_set(fault, "--tty: does not go with --json: what a terminal shows is in no "
+                                "answer");
     if (options->collect_to && options->collect.n == 0)
         return fault_set(fault, "--collect-to: goes only with --collect");
     return 0;
@@ -339,7 +343,9 @@ int sandbox_job(const struct sandbox_options *options, const struct text_list *c
         r = put_readable(job, &options->readable, fault);
     if (r == 0)
         r = put_collect(job, &options->collect, fault);
-    if (r == 0)
+    if (r == 0 && options->tty)
+        r = sandbox_tty_ask(job, fault);
+    else if (r == 0)
         r = put_stdin(job, fault); /* last, because it may block until somebody writes */
     if (r == 0)
         *ret = TAKE_PTR(job);

@@ -17,10 +17,11 @@ struct sandbox_options {
     bool network;
     bool json;
     bool quiet;
+    bool tty;
 };
 
 /* Makes a job that runs COMMAND, or the snippet of OPTIONS. Reads standard input to its end for the
- * job, unless it is a terminal. Returns 0 with a new reference in *ret; -EINVAL or another negative
- * errno with FAULT; -ENOMEM. */
+ * job, unless it is a terminal or is to be one of the job's. Returns 0 with a new reference in
+ * *ret; -EINVAL or another negative errno with FAULT; -ENOMEM. */
 int sandbox_job(const struct sandbox_options *options, const struct text_list *command,
                 json_t **ret, struct fault *fault);

@@ -22,8 +22,9 @@ void single_print(const json_t *value)
     (void)fflush(stdout); /* before complaints about it go to stderr */
 }
 
-/* Waits for the job's result or error. -EINTR once WAKE_FD is readable. */
-static int wait_for_answer(struct session *session, int wake_fd, struct message *ret,
+/* Waits for the job's result or error, or for its output if it STREAMS. -EINTR once WAKE_FD is
+ * readable. */
+static int wait_for_answer(struct session *session, int wake_fd, bool streams, struct message *ret,
                            struct fault *fault)
 {
     for (;;) {
@@ -31,7 +32,8 @@ static int wait_for_answer(struct session *session, int wake_fd, struct message 
         int r = session_wait(session, -1, wake_fd, &message, fault);
         if (r < 0)
             return r;
-        if (message.type == MESSAGE_RESULT || message.type == MESSAGE_ERROR) {
+        if (message.type == MESSAGE_RESULT || message.type == MESSAGE_ERROR ||
+            (streams && message.type == MESSAGE_OUTPUT)) {
             *ret = TAKE_STRUCT(message, MESSAGE_NULL);
             return 0;
         }
@@ -63,10 +65,11 @@ enum exit_status single_send(struct session *session, json_t *job, const char *b
     return STATUS_OK;
 }
 
-enum exit_status single_wait(struct session *session, int wake_fd, struct message *ret)
+static enum exit_status wait_for(struct session *session, int wake_fd, bool streams,
+                                 struct message *ret)
 {
     struct fault fault = FAULT_NULL;
-    int r = wait_for_answer(session, wake_fd, ret, &fault);
+    int r = wait_for_answer(session, wake_fd, streams, ret, &fault);
     if (r == -EINTR)
         return STATUS_INTERRUPTED;
     if (r < 0) {
@@ -74,6 +77,16 @@ enum exit_status single_wait(struct session *session, int wake_fd, struct messag
         return STATUS_NO_DAEMON;
     }
     return STATUS_OK;
+}
+
+enum exit_status single_wait(struct session *session, int wake_fd, struct message *ret)
+{
+    return wait_for(session, wake_fd, false, ret);
+}
+
+enum exit_status single_next(struct session *session, int wake_fd, struct message *ret)
+{
+    return wait_for(session, wake_fd, true, ret);
 }
 
 enum exit_status single_job(struct session *session, json_t *job, const char *bench_root,

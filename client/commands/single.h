@@ -20,5 +20,8 @@ enum exit_status single_send(struct session *session, json_t *job, const char *b
 /* Returns STATUS_INTERRUPTED as soon as WAKE_FD is readable, and may be called again then. */
 enum exit_status single_wait(struct session *session, int wake_fd, struct message *ret);
 
+/* The same for a job that streams: *ret may also be a piece of its output. Call it again then. */
+enum exit_status single_next(struct session *session, int wake_fd, struct message *ret);
+
 /* Prints VALUE to stdout: indented on a terminal, on one line otherwise. */
 void single_print(const json_t *value);

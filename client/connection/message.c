@@ -33,6 +33,8 @@ static const struct {
                            {"changed", JSON_ARRAY},
                            {"restart", JSON_ARRAY}}},
     [MESSAGE_STORED] = {"stored", {{"digest", JSON_STRING}}},
+    [MESSAGE_OUTPUT] = {"output", {{"stream", JSON_STRING}, {"base64", JSON_STRING}}},
+    [MESSAGE_INPUT_TAKEN] = {"input_taken", {{"job_no", JSON_INTEGER}, {"bytes", JSON_INTEGER}}},
     [MESSAGE_BYE] = {"bye", {{"reason", JSON_STRING}}},
     [MESSAGE_OTHER] = {"", {{NULL, JSON_NULL}}},
 };

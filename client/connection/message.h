@@ -15,6 +15,8 @@ enum message_type {
     MESSAGE_PONG,
     MESSAGE_RELOADED,
     MESSAGE_STORED,
+    MESSAGE_OUTPUT,
+    MESSAGE_INPUT_TAKEN,
     MESSAGE_BYE,
     MESSAGE_OTHER, /* a type that this client does not know */
 };

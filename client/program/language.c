@@ -26,6 +26,19 @@ static const struct {
     {"scala", "scala"},   {"kt", "kotlin"},
 };
 
+/* As in conf/languages.d; the source of Java and Scala is named after its class. */
+static const struct {
+    const char *language, *source;
+} sources[] = {
+    {"c", "main.c"},           {"cpp", "main.cpp"},       {"python", "main.py"},
+    {"javascript", "main.js"}, {"typescript", "main.ts"}, {"go", "main.go"},
+    {"rust", "main.rs"},       {"bash", "main.sh"},       {"ruby", "main.rb"},
+    {"php", "main.php"},       {"perl", "main.pl"},       {"lua", "main.lua"},
+    {"r", "main.R"},           {"csharp", "main.cs"},     {"haskell", "main.hs"},
+    {"ocaml", "main.ml"},      {"d", "main.d"},           {"pascal", "main.pas"},
+    {"kotlin", "main.kt"},
+};
+
 const char *language_of_file(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -33,5 +46,14 @@ const char *language_of_file(const char *path)
     for (size_t i = 0; dot && i < ARRAY_SIZE(languages); i++)
         if (strcmp(dot + 1, languages[i].extension) == 0)
             return languages[i].language;
+    return NULL;
+}
+
+const char *language_source_of_file(const char *path)
+{
+    const char *language = language_of_file(path);
+    for (size_t i = 0; language && i < ARRAY_SIZE(sources); i++)
+        if (strcmp(sources[i].language, language) == 0)
+            return sources[i].source;
     return NULL;
 }

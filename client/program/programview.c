@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "programview.h"
+#include "language.h"
 
 #include "client/terminal/member.h"
 #include "client/terminal/table.h"
 #include "client/terminal/text.h"
 #include "proto/printable.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #define GREEN "32"
@@ -184,10 +186,54 @@ static size_t put_tests(FILE *out, const json_t *tests, const json_t *names,
     return passed;
 }
 
-static void put_compile(FILE *out, const json_t *compile)
+/* Whether C may be a part of a file's name. */
+static bool is_of_name(char c)
 {
-    const json_t *output = json_object_get(compile, "output");
-    put_as_written(out, json_string_value(output), json_string_length(output));
+    return isalnum((unsigned char)c) || (c != '\0' && strchr("_-./", c));
+}
+
+/* Returns where the file NAME is next spoken of in TEXT, as a whole name; NULL: nowhere. */
+static const char *find_name(const char *text, const char *from, const char *name)
+{
+    const char *at = from;
+    while ((at = strstr(at, name)) != NULL) {
+        const char *end = at + strlen(name);
+        bool begins = at == text || !is_of_name(at[-1]) || at[-1] == '/';
+        if (begins && !is_of_name(*end))
+            return at;
+        at = end;
+    }
+    return NULL;
+}
+
+/* Returns TEXT with the user's name for the source in place of that which it has at the daemon's,
+ * and of the directory before it. The caller frees it; NULL if memory runs out. */
+static char *with_users_name(const char *text, const struct programview *view)
+{
+    const char *name = view->source ? language_source_of_file(view->source) : NULL;
+    char *made = NULL;
+    size_t length = 0;
+    FILE *out = name ? open_memstream(&made, &length) : NULL;
+    if (!out)
+        return strdup(text);
+    const char *from = text;
+    for (const char *at; (at = find_name(text, from, name)) != NULL; from = at + strlen(name)) {
+        const char *begin = at;
+        while (begin > from && is_of_name(begin[-1]))
+            begin--;
+        (void)fwrite(from, 1, (size_t)(begin - from), out);
+        (void)fputs(view->source, out);
+    }
+    (void)fputs(from, out);
+    return fclose(out) == 0 ? made : NULL;
+}
+
+static void put_compile(FILE *out, const json_t *compile, const struct programview *view)
+{
+    const char *output = json_string_value(json_object_get(compile, "output"));
+    _cleanup_free_ char *text = output ? with_users_name(output, view) : NULL;
+    if (text)
+        put_as_written(out, text, strlen(text));
 }
 
 void programview_put(FILE *out, const json_t *result, const json_t *names,
@@ -196,7 +242,7 @@ void programview_put(FILE *out, const json_t *result, const json_t *names,
     const json_t *tests = json_object_get(result, "tests");
     size_t passed = 0, run = json_array_size(tests), all = MAX(json_array_size(names), run);
     char verdict[64];
-    put_compile(out, json_object_get(result, "compile"));
+    put_compile(out, json_object_get(result, "compile"), view);
     if (run > 0) {
         passed = put_tests(out, tests, names, view);
     } else {

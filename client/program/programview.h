@@ -7,11 +7,13 @@
 #include <stdio.h>
 
 struct programview {
+    const char *source; /* the path of the program, as the user gave it; NULL: not known */
     size_t columns;
     bool colour;
 };
 
-/* Writes RESULT: the compiler's words if it failed or warned, a row for each test with what went
- * wrong beneath it, and "N of M passed". NAMES has those of all tests. */
+/* Writes RESULT: the compiler's words if it failed or warned, with the user's name for the source,
+ * a row for each test with what went wrong beneath it, and "N of M passed". NAMES has those of all
+ * tests. */
 void programview_put(FILE *out, const json_t *result, const json_t *names,
                      const struct programview *view);

@@ -178,11 +178,18 @@ static int add_personality(scmp_filter_ctx ctx)
     return deny_if(ctx, EPERM, "personality", is_not(0, PER_LINUX));
 }
 
-/* Refuses writing into a terminal's input, and selecting and pasting on a console. */
+/* Refuses what a job must not do to its terminal: write into its input; select and paste on a
+ * console; have it interpreted by another part of the kernel (a line discipline, for which a module
+ * would be loaded); take the kernel's messages; hang it up. The rest is for any program: modes, the
+ * window's size, the foreground group. What belongs to the other side of it (TIOCPKT, TIOCGPTPEER)
+ * the kernel does not do on this one. */
 static int add_terminals(scmp_filter_ctx ctx)
 {
-    int r = deny_if(ctx, EPERM, "ioctl", equals(1, TIOCSTI));
-    return r < 0 ? r : deny_if(ctx, EPERM, "ioctl", equals(1, TIOCLINUX));
+    static const uint32_t requests[] = {TIOCSTI, TIOCLINUX, TIOCSETD, TIOCCONS, TIOCVHANGUP};
+    int r = 0;
+    for (size_t i = 0; i < ARRAY_SIZE(requests) && r == 0; i++)
+        r = deny_if(ctx, EPERM, "ioctl", equals(1, requests[i]));
+    return r;
 }
 
 /* Refuses what tells of others' use of a file, or delays it, like inotify: a directory's notices,

@@ -124,6 +124,7 @@ static int prepare(struct jail *jail, const struct link_job *request, const int 
         .gives_up_pass = enclosure->gives_up_pass,
         .cgroup_counts = request->cgroup_counts,
         .account_limit = enclosure_limit_account(enclosure, request),
+        .has_terminal = request->has_terminal == 1,
         .any_address_space = request->any_address_space == 1,
         .limits = limits,
         .ceilings = jail->ceilings,

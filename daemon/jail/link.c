@@ -327,8 +327,8 @@ int link_split_job(const struct link_job *job, char *strings, struct link_lists 
 {
     char *bench[2], *cwd[2], *at = strings, *end = strings + job->strings_length;
     if (job->argc == 0 || job->has_bench > 1 || job->has_cwd > 1 || job->act >= LINK_ACTS ||
-        split(&at, end, job->argc, ret->argv) < 0 || split(&at, end, job->envc, ret->envp) < 0 ||
-        split(&at, end, job->has_bench, bench) < 0 ||
+        job->has_terminal > 1 || split(&at, end, job->argc, ret->argv) < 0 ||
+        split(&at, end, job->envc, ret->envp) < 0 || split(&at, end, job->has_bench, bench) < 0 ||
         split(&at, end, job->readable_count, ret->readable) < 0 ||
         split(&at, end, job->candidate_argc, ret->candidate) < 0 ||
         split(&at, end, job->collect_count, ret->collect) < 0 ||

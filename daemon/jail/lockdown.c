@@ -31,6 +31,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -185,8 +186,9 @@ void lockdown_prepare(struct rlimit *ceilings)
 
 /* --- the process group --------------------------------------------------------------------- */
 
-/* Leaves the jail's process group, so that signals to that group do not reach the job. The job gets
- * no terminal either way: the jail's session has none, and only a session leader can acquire one.
+/* Leaves the jail's process group, so that signals to that group do not reach the job. A job gets
+ * no terminal by that: the jail's session has none, and only a session leader can acquire one. A
+ * job that is given one leads a session of its own, and the terminal is that session's.
  *
  * A session of its own would also be a scheduling group (sched(7)), a new one for each job, and new
  * groups delay the process that feeds the slots. But a process that can write to /proc can set the
@@ -198,6 +200,8 @@ static bool leave_group(const struct lockdown *lockdown)
 {
     bool cannot_write =
         layer_in(lockdown->layers, LAYER_LANDLOCK) && layer_in(lockdown->layers, LAYER_FILESYSTEM);
+    if (lockdown->has_terminal)
+        return setsid() >= 0 && ioctl(STDIN_FILENO, TIOCSCTTY, 0) == 0;
     return cannot_write ? setpgid(0, 0) == 0 : setsid() >= 0;
 }
 

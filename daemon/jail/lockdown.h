@@ -34,6 +34,7 @@ struct lockdown {
     bool cgroup_counts;    /* the cgroup limits the number of processes */
     rlim_t account_limit;  /* RLIMIT_NPROC where no user namespace counts the job apart (account.h);
                               RLIM_INFINITY: as the jail has it */
+    bool has_terminal;     /* fds[0] is a terminal, which becomes the controlling one */
     bool any_address_space; /* RLIMIT_AS stays as the jail has it */
     bool gives_up_pass;     /* the job must give up the pass and the calls that it opens */
     const struct limits *limits;

@@ -194,8 +194,7 @@ static int judge(const struct kind_run *run, struct judgement *ret)
 {
     _cleanup_code_exec_report_ struct code_exec_report report = CODE_EXEC_REPORT_NULL;
     size_t targets = run->spec->code_exec.target_count;
-    int r = code_exec_report_judge(run->result->out, targets > 0 ? targets : 1, run->outcome,
-                                   &report, &ret->score);
+    int r = code_exec_report_judge(run->result->out, targets, run->outcome, &report, &ret->score);
     if (r < 0)
         return r;
     if (ret->score.passed)

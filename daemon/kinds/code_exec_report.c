@@ -21,6 +21,7 @@ void code_exec_report_deinit(struct code_exec_report *report)
 
 /* The report as read so far. Its strings are borrowed from `last`. */
 struct state {
+    bool is_program; /* there is a program of tests in place of assertions */
     json_t *assertions;
     json_t *transcript; /* NULL: none was told */
     size_t passed;
@@ -173,8 +174,8 @@ static int make_score(const char *verdict, const char *detail, const struct stat
     if (is_verdict(verdict, "pass"))
         return bench_score_pass(ret);
     if (!detail || !*detail) {
-        (void)snprintf(counted, sizeof(counted), "%zu of %zu assertions passed", state->passed,
-                       total);
+        (void)snprintf(counted, sizeof(counted), "%zu of %zu assertions passed%s", state->passed,
+                       total, state->is_program ? " (a test program counts as one)" : "");
         const char *why = first_detail(state->assertions);
         if (why)
             (void)snprintf(counted + strlen(counted), sizeof(counted) - strlen(counted), ": %s",
@@ -214,10 +215,11 @@ static int tell_broken(const struct state *state, struct code_exec_report *repor
     return 0;
 }
 
-int code_exec_report_judge(const struct bytes *out, size_t total, const struct outcome *outcome,
+int code_exec_report_judge(const struct bytes *out, size_t targets, const struct outcome *outcome,
                            struct code_exec_report *ret, struct bench_score *ret_score)
 {
-    struct state state = {.assertions = json_array()};
+    struct state state = {.assertions = json_array(), .is_program = targets == 0};
+    const size_t total = MAX(targets, (size_t)1);
     struct code_exec_report report = CODE_EXEC_REPORT_NULL;
     int r = state.assertions ? read_lines(out, total, &state) : -ENOMEM;
     if (r == 0)

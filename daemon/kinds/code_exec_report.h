@@ -21,9 +21,10 @@ struct code_exec_report {
         .verdict = NULL       \
     }
 
-/* Reads OUT, the report of a job with TOTAL assertions whose process ended as OUTCOME says, and
- * makes the score. The caller owns both results. 0 or -ENOMEM. */
-int code_exec_report_judge(const struct bytes *out, size_t total, const struct outcome *outcome,
+/* Reads OUT, the report of a job with TARGETS assertions (0: a program of tests, which counts as
+ * one) whose process ended as OUTCOME says, and makes the score. The caller owns both results. 0 or
+ * -ENOMEM. */
+int code_exec_report_judge(const struct bytes *out, size_t targets, const struct outcome *outcome,
                            struct code_exec_report *ret, struct bench_score *ret_score);
 
 void code_exec_report_deinit(struct code_exec_report *report);

@@ -123,6 +123,9 @@ struct kind_ops {
                 const struct kind_host *host, const struct slot_result *result,
                 enum error_code *ret_code, struct fault *fault);
 
+    /* Whether the request lists steps, whose numbers its client knows; NULL: never. */
+    bool (*has_steps)(const struct job_spec *spec);
+
     /* Plans the step after the last one that was planned, which may still run. 1: PLAN is it; 0 or
      * less: it depends on the result of that, and next() will be asked. A step that was planned
      * ahead may not run, or be killed: if next() says that none follows. NULL: none is planned

@@ -53,6 +53,11 @@ static bool names_program(const struct job_spec *spec)
     return spec->sandbox.program == SANDBOX_ARGV || spec->sandbox.program == SANDBOX_STEPS;
 }
 
+static bool has_steps(const struct job_spec *spec)
+{
+    return spec->sandbox.program == SANDBOX_STEPS;
+}
+
 static void drop_input(struct job_spec *spec)
 {
     struct sandbox_spec *sandbox = &spec->sandbox;
@@ -82,6 +87,7 @@ const struct kind_ops sandbox_ops = {
     .label = label,
     .plan = plan_job,
     .next = sandbox_steps_next,
+    .has_steps = has_steps,
     .names_program = names_program,
     .drop_input = drop_input,
     .judge = judge,

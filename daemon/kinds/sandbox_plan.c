@@ -2,6 +2,7 @@
 #include "sandbox_plan.h"
 #include "proto/extraction.h"
 
+#include "daemon/pool/terminal.h"
 #include "proto/shortage.h"
 
 #include <fcntl.h>
@@ -17,6 +18,7 @@ void sandbox_plan_deinit(struct sandbox_plan *plan)
         free(*path);
     free(plan->readable);
     free(plan->envp);
+    free(plan->term);
     free(plan->files);
     bytes_deinit(&plan->code);
 }
@@ -57,15 +59,41 @@ static int plan_environment(struct sandbox_plan *plan, const char *const *common
                             const char *const *own)
 {
     size_t n = 0;
-    plan->envp = calloc(count(common) + count(own) + 1, sizeof(*plan->envp));
+    plan->envp = calloc(count(common) + count(own) + 2, sizeof(*plan->envp));
     if (!plan->envp)
         return -ENOMEM;
     for (; *common; common++)
         if (!is_set_by(own, *common))
             plan->envp[n++] = *common;
+    if (plan->term && !is_set_by(own, plan->term))
+        plan->envp[n++] = plan->term;
     for (; own && *own; own++)
         plan->envp[n++] = *own;
     plan->launch.envp = plan->envp;
+    return 0;
+}
+
+/* --- the terminal ------------------------------------------------------------------------- */
+
+static int plan_terminal(struct sandbox_plan *plan, const struct job_terminal *terminal,
+                         enum error_code *ret_code, struct fault *fault)
+{
+    if (!terminal->is_wanted)
+        return 0;
+    int r = terminal_check();
+    if (r < 0) {
+        fault_set(fault, "job.terminal: the daemon can open none: /dev/ptmx: %s", strerror(-r));
+        return refuse(ret_code, ERROR_SANDBOX_FAILED);
+    }
+    if (terminal->name && asprintf(&plan->term, "TERM=%s", terminal->name) < 0) {
+        plan->term = NULL; /* undefined after a failure */
+        return -ENOMEM;
+    }
+    plan->launch.terminal = (struct launch_terminal){
+        .is_wanted = true,
+        .rows = terminal->size.rows,
+        .columns = terminal->size.columns,
+    };
     return 0;
 }
 
@@ -212,11 +240,14 @@ int sandbox_plan_init(struct sandbox_plan *plan, const struct job_spec *job,
                 .limits = job->limits,
                 .input = &sandbox->input,
                 .network = job->network,
+                .streams = job->streams,
                 .collect = (const char *const *)sandbox->collect,
                 .collect_max = SANDBOX_COLLECTED_MAX,
             },
     };
-    int r = plan_environment(plan, host->environment, (const char *const *)sandbox->env);
+    int r = plan_terminal(plan, &sandbox->terminal, ret_code, fault);
+    if (r == 0)
+        r = plan_environment(plan, host->environment, (const char *const *)sandbox->env);
     if (r == 0)
         r = plan_files(plan, sandbox);
     if (r == 0)

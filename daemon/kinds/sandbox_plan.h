@@ -8,6 +8,7 @@ struct sandbox_plan {
     struct launch launch; /* points into the plan, the job and the host */
     const char *argv[5];
     const char **envp;         /* owned; its entries are borrowed */
+    char *term;                /* owned: the variable; NULL: none */
     char **readable;           /* owned */
     struct launch_file *files; /* owned; names and contents are borrowed */
     struct bytes code;         /* owned: the code in the generation */

@@ -98,6 +98,7 @@ static int plan_command(struct kind_plan *plan, const struct job_spec *spec,
         .input = &session->input,
         .file_mode = session->mode,
         .appends = session->append,
+        .streams = spec->streams,
         /* A file that is read is no output of a program. */
         .free_output = session->act == SESSION_READ ? SESSION_FILE_BYTES_MAX : 0,
     };

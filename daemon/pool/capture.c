@@ -42,6 +42,8 @@ static bool read_once(struct capture *capture)
     ssize_t n = read(capture->fd, data, sizeof(data));
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
+    if (n < 0 && errno == EIO && capture->is_terminal)
+        n = 0; /* nobody has the other side open */
     if (n < 0)
         capture->error = -errno; /* not the end: there may be more that cannot be had */
     if (n <= 0) {
@@ -93,6 +95,18 @@ int capture_open(struct capture *capture, enum capture_kind kind, struct event_b
     }
     *ret_write_fd = TAKE_FD(write_fd);
     return 0;
+}
+
+void capture_take_terminal(struct capture *capture, int fd, struct event_base *base,
+                           capture_callback callback, void *userdata)
+{
+    *capture = (struct capture){
+        .base = base,
+        .fd = fd,
+        .is_terminal = true,
+        .callback = callback,
+        .userdata = userdata,
+    };
 }
 
 int capture_watch(struct capture *capture)

@@ -34,7 +34,8 @@ struct capture {
     capture_callback callback;
     capture_tell tell; /* NULL: nobody is told what comes */
     void *userdata;
-    bool is_paused; /* nothing is read for now: its writers wait when the pipe is full */
+    bool is_terminal; /* of which the end is an error */
+    bool is_paused;   /* nothing is read for now: its writers wait when the pipe is full */
 };
 
 #define CAPTURE_NULL \
@@ -46,6 +47,11 @@ enum capture_kind {
     CAPTURE_PIPE,
     CAPTURE_SOCKET, /* nobody can open it once more through /proc */
 };
+
+/* Takes FD, which is our end of a terminal, does not block and shows what the job writes to it:
+ * nothing of that is kept. Reads nothing from it yet. */
+void capture_take_terminal(struct capture *capture, int fd, struct event_base *base,
+                           capture_callback callback, void *userdata);
 
 /* Opens a pipe or a socket of which up to KEEP_MAX bytes will be kept, and reads nothing from it
  * yet. The caller owns the write end, *ret_write_fd. A negative errno on failure. */

@@ -44,6 +44,13 @@ enum launch_act {
     LAUNCH_READ,
 };
 
+/* A terminal of the job's own: its stdin, stdout and stderr, in place of the input and the pipes.
+ * What it shows is told as stdout, and neither counts nor is kept. */
+struct launch_terminal {
+    bool is_wanted;
+    unsigned rows, columns; /* 0: not known */
+};
+
 struct confinement;
 
 /* Steps of one job at most. */
@@ -68,11 +75,13 @@ struct launch {
     size_t file_count;
     struct launch_bench bench;
     const char *const
-        *readable;              /* NULL-terminated canonical paths that the job may read; or NULL */
-    bool warm;                  /* run argv in the jail's waiting interpreter, if there is one */
-    bool any_address_space;     /* the memory limit holds for what the processes use alone, not for
-                                   the addresses that they reserve */
-    bool network;               /* the job may use the host's network */
+        *readable;          /* NULL-terminated canonical paths that the job may read; or NULL */
+    bool warm;              /* run argv in the jail's waiting interpreter, if there is one */
+    bool any_address_space; /* the memory limit holds for what the processes use alone, not for
+                               the addresses that they reserve */
+    bool network;           /* the job may use the host's network */
+    bool streams;           /* what it writes is told as it comes */
+    struct launch_terminal terminal; /* such a job streams, and is not sent ahead */
     const char *const *collect; /* NULL-terminated patterns (jail/pattern.h) of files that are taken
                                    out when the program's tree is dead; NULL: none. Their names are
                                    relative to the work directory */

@@ -165,6 +165,7 @@ int packet_init(struct packet *packet, const struct launch *launch, uint64_t lin
         .act = (uint32_t)launch->act,
         .file_mode = launch->file_mode,
         .appends = launch->appends,
+        .has_terminal = launch->terminal.is_wanted,
     };
     int r = pack_strings(packet, launch);
     if (r == 0)
@@ -203,7 +204,8 @@ int packet_send(struct packet *packet, int link_fd)
 {
     struct link_job job = packet->job;
     assert(packet->strings && job.fd_mask == 0);
-    int r = packet->was_sent ? reopen(&packet->fds[LINK_STDIN]) : 0;
+    /* A terminal is new each time. */
+    int r = packet->was_sent && !job.has_terminal ? reopen(&packet->fds[LINK_STDIN]) : 0;
     if (r == 0 && packet->was_sent)
         r = reopen(&packet->fds[LINK_FILES]);
     if (r < 0)

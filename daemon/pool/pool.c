@@ -104,6 +104,12 @@ static void on_output(struct slot *slot, void *owner, bool is_stderr, const char
     pool->ops->output(slot, owner, is_stderr, data, n, pool->userdata);
 }
 
+static void on_taken(struct slot *slot, void *owner, size_t n, void *userdata)
+{
+    struct pool *pool = userdata;
+    pool->ops->taken(slot, owner, n, pool->userdata);
+}
+
 static void on_idle(struct slot *slot, void *userdata)
 {
     struct pool *pool = userdata;
@@ -141,6 +147,8 @@ static void on_stopped(struct slot *slot, void *userdata)
 static const struct slot_ops slot_ops = {
     .started = on_started,
     .done = on_done,
+    .output = on_output,
+    .taken = on_taken,
     .idle = on_idle,
     .sweep = on_sweep,
     .stopped = on_stopped,

@@ -39,9 +39,11 @@ struct pool_ops {
     void (*moved)(struct slot *slot, void *owner, void *userdata);
     /* The program of OWNER's job runs, since STARTED_NS (CLOCK_MONOTONIC). */
     void (*started)(struct slot *slot, void *owner, uint64_t started_ns, void *userdata);
-    /* The command of OWNER has written N bytes of DATA. */
+    /* The program of OWNER's job, which streams, has written N bytes of DATA. */
     void (*output)(struct slot *slot, void *owner, bool is_stderr, const char *data, size_t n,
                    void *userdata);
+    /* The terminal of OWNER's job has taken N bytes of what was typed. */
+    void (*taken)(struct slot *slot, void *owner, size_t n, void *userdata);
     /* The job is over; OWNER is the caller's again. */
     void (*done)(struct slot *slot, void *owner, const struct slot_result *result, void *userdata);
     /* A slot takes a job, has failed at a jail, or is that of a session and has lost its jail:

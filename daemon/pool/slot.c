@@ -64,6 +64,7 @@ static void retract_next(struct slot *slot)
 
 static void on_output(struct capture *capture, size_t n, void *userdata);
 static void on_data(struct capture *capture, const char *data, size_t n, void *userdata);
+static void on_taken(struct terminal *terminal, size_t n, void *userdata);
 
 static int send_job(struct slot *slot, struct slot_job *job)
 {
@@ -73,6 +74,7 @@ static int send_job(struct slot *slot, struct slot_job *job)
         .kept = &slot->kept,
         .on_data = on_data,
         .on_output = on_output,
+        .on_taken = on_taken,
         .userdata = slot,
         .cgroups = has_cgroups ? slot->config->cgroups : NULL,
     };
@@ -220,6 +222,13 @@ static void on_output(struct capture *capture, size_t n, void *userdata)
         kill_job(slot, SLOT_KILL_OUTPUT);
     if (n == 0)
         complete_if_over(slot);
+}
+
+static void on_taken(struct terminal *terminal, size_t n, void *userdata)
+{
+    struct slot *slot = userdata;
+    (void)terminal;
+    slot->config->ops->taken(slot, slot->job.owner, n, slot->config->userdata);
 }
 
 /* The jail tells the exit as well, unless it hangs. */
@@ -547,8 +556,10 @@ int slot_continue(struct slot *slot, const struct launch *launch, uint64_t job_n
     return slot->jail.is_stopping ? -ESHUTDOWN : take(slot, launch, job_no, owner);
 }
 
-void slot_pause_output(struct slot *slot, bool is_paused)
+void slot_pause_output(struct slot *slot, const void *owner, bool is_paused)
 {
+    if (slot->job.owner != owner)
+        return; /* one that is ahead asks when it begins */
     capture_pause(&slot->job.out, is_paused);
     capture_pause(&slot->job.err, is_paused);
 }

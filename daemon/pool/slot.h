@@ -103,11 +103,15 @@ struct slot_ops {
     /* The job is over, or a step of it: OWNER is the caller's again and the slot keeps nothing of
      * it, but for a step that was sent ahead. slot_continue() may be called from here. */
     void (*done)(struct slot *slot, void *owner, const struct slot_result *result, void *userdata);
-    /* The command of OWNER, in a session, has written N bytes of DATA to stderr or to stdout. May
-     * be NULL for slots of no session, as the next. */
+    /* The program of OWNER's job, which streams, has written N bytes of DATA to stderr or to
+     * stdout. May be NULL where no job does. */
     void (*output)(struct slot *slot, void *owner, bool is_stderr, const char *data, size_t n,
                    void *userdata);
-    /* The jail is lost, and the session with it: slot_has_lost_jail(). */
+    /* The terminal of OWNER's job has taken N bytes of what was typed. May be NULL where no job has
+     * one. */
+    void (*taken)(struct slot *slot, void *owner, size_t n, void *userdata);
+    /* The jail is lost, and the session with it: slot_has_lost_jail(). May be NULL for slots of no
+     * session. */
     void (*lost)(struct slot *slot, void *userdata);
     /* The slot can take a job: it is idle, takes one ahead, or holds one for another slot. Or it
      * has failed at a jail once more. */
@@ -182,8 +186,16 @@ int slot_run(struct slot *slot, const struct launch *launch, uint64_t job_no, vo
  * stops. */
 int slot_continue(struct slot *slot, const struct launch *launch, uint64_t job_no, void *owner);
 
-/* Stops reading what a command writes, or reads on. */
-void slot_pause_output(struct slot *slot, bool is_paused);
+/* Stops reading what the program of OWNER's job writes, or reads on. It is read in any case once
+ * the program's end is known. Nothing happens if the slot does not have that job. */
+void slot_pause_output(struct slot *slot, const void *owner, bool is_paused);
+
+/* Types N bytes on the terminal of OWNER's job, which the slot runs. 0, or a negative errno as
+ * terminal_type(); nothing happens once the program has ended. */
+int slot_type(struct slot *slot, const void *owner, const char *data, size_t n);
+
+/* Gives that terminal another size. */
+void slot_resize(struct slot *slot, const void *owner, struct terminal_size size);
 
 /* Moves the job that FROM holds to TO, which is idle or takes one ahead. Returns its owner. */
 void *slot_pass_on(struct slot *from, struct slot *to);

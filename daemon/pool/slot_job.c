@@ -47,7 +47,7 @@ static void enter(struct slot_job *job, enum slot_job_phase phase)
 /* Whether libevent holds a pointer into JOB. */
 static _unused_ bool is_watched(const struct slot_job *job)
 {
-    return job->program_event || job->out.event || job->err.event;
+    return job->program_event || job->out.event || job->err.event || job->terminal.writable;
 }
 
 int slot_job_init(struct slot_job *job, const struct launch *launch, uint64_t number, void *owner)
@@ -65,6 +65,8 @@ int slot_job_init(struct slot_job *job, const struct launch *launch, uint64_t nu
     job->owner = owner;
     job->limits = launch->limits;
     job->free_output = launch->free_output;
+    job->streams = launch->streams;
+    job->wants_terminal = launch->terminal;
     job->collect_max = launch->collect_max;
     job->is_pair = launch->candidate != NULL;
     job->act = launch->act;
@@ -91,6 +93,26 @@ void slot_job_move(struct slot_job *to, struct slot_job *from)
 
 /* --- to the jail and back ------------------------------------------------------------------ */
 
+/* Makes the job a terminal, and passes its side of that to the packet. */
+static int open_terminal(struct slot_job *job, const struct slot_job_host *host)
+{
+    const struct terminal_size size = {job->wants_terminal.rows, job->wants_terminal.columns};
+    int *fds = job->packet.fds, reader;
+    fds[LINK_STDIN] = close_fd(fds[LINK_STDIN]);
+    int r = terminal_open(&job->terminal, host->base, size, host->on_taken, host->userdata,
+                          &fds[LINK_STDIN], &reader);
+    if (r < 0)
+        return r;
+    capture_take_terminal(&job->out, reader, host->base, host->on_output, host->userdata);
+    job->out.tell = host->on_data;
+    for (int i = LINK_STDOUT; i <= LINK_STDERR; i++) {
+        fds[i] = fcntl(fds[LINK_STDIN], F_DUPFD_CLOEXEC, 0);
+        if (fds[i] < 0)
+            return -errno;
+    }
+    return 0;
+}
+
 /* Passes the write ends to the packet. The judge of a pair writes its report to stdout. It shares
  * its working directory with the code, which can put a link to the judge's own descriptors in the
  * place of a file that the tests write: so the report is a socket. */
@@ -98,7 +120,9 @@ static int open_captures(struct slot_job *job, const struct slot_job_host *host)
 {
     size_t limit = job->limits.of[LIMIT_OUTPUT];
     size_t of_stderr = MIN(limit, (size_t)STDERR_KEPT_MAX);
-    bool is_command = slot_job_is_command(job); /* its output is told as it comes */
+    bool is_command = slot_job_is_command(job); /* its output is told, and not kept */
+    if (job->wants_terminal.is_wanted)
+        return open_terminal(job, host);
     int r = capture_open(&job->out, job->is_pair ? CAPTURE_SOCKET : CAPTURE_PIPE, host->base,
                          is_command       ? 0
                          : job->is_joined ? of_stderr
@@ -107,7 +131,7 @@ static int open_captures(struct slot_job *job, const struct slot_job_host *host)
     if (r >= 0)
         r = capture_open(&job->err, CAPTURE_PIPE, host->base, of_stderr, host->on_output,
                          host->userdata, &job->packet.fds[LINK_STDERR]);
-    if (r >= 0 && is_command)
+    if (r >= 0 && job->streams)
         job->out.tell = job->err.tell = host->on_data;
     return r;
 }
@@ -134,6 +158,7 @@ static void drop_jails_own(struct slot_job *job)
     job->collected = close_fd(job->collected);
     capture_deinit(&job->out);
     capture_deinit(&job->err);
+    terminal_deinit(&job->terminal);
     (void)job_cgroup_close(&job->cgroup); /* nothing was started in it */
     job->sent_ns = 0;
 }
@@ -297,6 +322,8 @@ void slot_job_fail(struct slot_job *job, const struct link_notice *notice)
 size_t slot_job_output_room(const struct slot_job *job, const struct capture *from, size_t n)
 {
     uint64_t limit = job->limits.of[LIMIT_OUTPUT];
+    if (from->is_terminal)
+        return n;
     uint64_t room = limit - MIN(limit, (uint64_t)job->output_bytes);
     if (from == &job->out)
         room += job->free_output;
@@ -305,6 +332,8 @@ size_t slot_job_output_room(const struct slot_job *job, const struct capture *fr
 
 bool slot_job_count_output(struct slot_job *job, const struct capture *from, size_t n)
 {
+    if (from->is_terminal)
+        return true; /* nothing of it is kept, and whoever watches it sets the pace */
     size_t is_free = from == &job->out ? MIN(n, job->free_output) : 0;
     job->free_output -= is_free;
     job->output_bytes += n - is_free;
@@ -412,6 +441,7 @@ void slot_job_close(struct slot_job *job)
     job->program_pidfd = close_fd(job->program_pidfd);
     capture_close(&job->out);
     capture_close(&job->err);
+    terminal_deinit(&job->terminal);
 }
 
 void slot_job_finish(struct slot_job *job, enum slot_end end)

@@ -18,6 +18,7 @@
 #include "launch.h"
 #include "packet.h"
 #include "result.h"
+#include "terminal.h"
 
 #include "daemon/confine/confinement.h"
 #include "proto/limits.h"
@@ -50,10 +51,13 @@ struct slot_job {
     uint64_t sent_ns;                /* when it was handed to the jail; 0: no jail has it */
     struct job_cgroup cgroup;
     struct capture out, err;
-    int collected; /* memory that the jail writes its files to; -1: none are collected */
+    struct launch_terminal wants_terminal;
+    struct terminal terminal; /* open if it wants one, from when it is sent on */
+    int collected;            /* memory that the jail writes its files to; -1: none are collected */
     uint64_t collect_max;
     size_t output_bytes;         /* that count */
     size_t free_output;          /* bytes of stdout that do not count */
+    bool streams;                /* what it writes is told as it comes */
     bool is_pair;                /* its stdout is the report of a judge */
     bool is_joined;              /* the end of its program is not that of the job */
     bool may_stay;               /* its program is a judge, which may serve for the next job */
@@ -67,10 +71,10 @@ struct slot_job {
     bool spent; /* the jail could not clean up after it, and ends */
 };
 
-#define SLOT_JOB_NULL                                                          \
-    {                                                                          \
-        .packet = PACKET_NULL, .cgroup = JOB_CGROUP_NULL, .out = CAPTURE_NULL, \
-        .err = CAPTURE_NULL, .collected = -1, .program_pidfd = -1              \
+#define SLOT_JOB_NULL                                                                        \
+    {                                                                                        \
+        .packet = PACKET_NULL, .cgroup = JOB_CGROUP_NULL, .out = CAPTURE_NULL,               \
+        .err = CAPTURE_NULL, .terminal = TERMINAL_NULL, .collected = -1, .program_pidfd = -1 \
     }
 
 /* Whether it is a command of a session: what it leaves, stays. */
@@ -83,8 +87,9 @@ static inline bool slot_job_is_command(const struct slot_job *job)
 struct slot_job_host {
     struct event_base *base;
     struct job_cgroup *kept; /* of the session, for its commands */
-    capture_tell on_data;    /* of commands */
+    capture_tell on_data;    /* of those that stream */
     capture_callback on_output;
+    terminal_taken on_taken; /* of those with a terminal */
     void *userdata;
     const struct cgroup_tree *cgroups; /* NULL: jobs of this jail have no cgroup */
 };

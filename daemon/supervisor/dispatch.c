@@ -247,10 +247,10 @@ static void on_started(struct slot *slot, void *owner, uint64_t started_ns, void
     _cleanup_bytes_ struct bytes payload = BYTES_NULL;
     /* Not at the launch: on its slot it may have waited behind another job. */
     assert(job->place == JOB_ON_SLOT && job->slot == slot);
+    if (job->spec->streams && job->conn && conn_is_choked(job->conn))
+        slot_pause_output(slot, job, true);
     if (job->began_ns > 0)
         return; /* with an earlier step */
-    if (job->session && job->conn && conn_is_choked(job->conn))
-        slot_pause_output(slot, true);
     end_wait(userdata, job, started_ns);
     if (job->conn && reply_started(&job->id, job->number, slot_index(slot), &payload) == 0)
         conn_send(job->conn, &payload);
@@ -311,15 +311,38 @@ static void on_output(struct slot *slot, void *owner, bool is_stderr, const char
 {
     struct job *job = owner;
     _cleanup_bytes_ struct bytes payload = BYTES_NULL;
+    const struct kind_ops *kind = kind_ops_get(job->spec->kind);
+    bool has_steps = kind->has_steps && kind->has_steps(job->spec);
+    const struct reply_output output = {
+        .id = &job->id,
+        .job_no = job->number,
+        .stream = is_stderr ? "stderr" : "stdout",
+        .step = has_steps ? (int)job->steps.ended : -1,
+        .data = data,
+        .length = n,
+    };
     (void)slot;
     (void)userdata;
     if (!job->conn)
         return;
-    if (reply_output(&job->id, job->number, is_stderr ? "stderr" : "stdout", data, n, &payload) ==
-        0)
+    if (reply_output(&output, &payload) == 0)
         conn_send(job->conn, &payload);
     else
         conn_close(job->conn); /* its client must not take what it has for all */
+}
+
+static void on_taken(struct slot *slot, void *owner, size_t n, void *userdata)
+{
+    struct job *job = owner;
+    _cleanup_bytes_ struct bytes payload = BYTES_NULL;
+    (void)slot;
+    (void)userdata;
+    if (!job->conn)
+        return;
+    if (reply_input_taken(&job->id, job->number, n, &payload) == 0)
+        conn_send(job->conn, &payload);
+    else
+        conn_close(job->conn); /* it would wait for room for ever */
 }
 
 static void on_turn_due(void *userdata)
@@ -334,6 +357,7 @@ const struct pool_ops dispatch_pool_ops = {
     .started = on_started,
     .done = on_done,
     .output = on_output,
+    .taken = on_taken,
     .idle = on_turn_due,
     .stopped = on_turn_due,
 };

@@ -3,6 +3,7 @@
 #include "dispatch.h"
 #include "reload.h"
 #include "sessions.h"
+#include "terminals.h"
 
 #include "daemon/base/clock.h"
 #include "daemon/kinds/kind.h"
@@ -64,6 +65,8 @@ static void admit(struct supervisor *supervisor, struct conn *conn, struct reque
         job->entry.wants_idle = true;
         session_begin(session, job);
     }
+    if (job->spec->kind == JOB_SANDBOX && job->spec->sandbox.terminal.is_wanted)
+        job->entry.wants_idle = true; /* somebody waits for it, and it lasts */
     stats_count_submitted(&supervisor->stats, job->spec->kind);
     if (is_run(job->spec)) {
         queue_push(&supervisor->queue, &conn->lane, &job->entry);
@@ -387,6 +390,12 @@ static void on_request(struct conn *conn, struct request *request, size_t size,
     case REQUEST_SESSION_CLOSE:
         sessions_close(supervisor, conn, request);
         break;
+    case REQUEST_INPUT:
+        terminals_type(conn, request);
+        break;
+    case REQUEST_RESIZE:
+        terminals_resize(conn, request);
+        break;
     case REQUEST_STATUS:
         send_view(supervisor, conn, status_reply);
         break;
@@ -429,12 +438,21 @@ static void on_gone(struct conn *conn, void *userdata)
     event_active(supervisor->turn, 0, 0);
 }
 
+/* What is read of a program's output would wait here for a client that does not read. */
+static void pause_output(const struct conn *conn, bool is_paused)
+{
+    struct job *job;
+    TAILQ_FOREACH(job, &conn->jobs.list, of_conn)
+    if (job->place == JOB_ON_SLOT && job->spec->streams)
+        slot_pause_output(job->slot, job, is_paused);
+}
+
 static void on_choked(struct conn *conn, bool choked, void *userdata)
 {
     struct supervisor *supervisor = userdata;
     assert(queue_lane_is_held(&conn->lane) != choked);
     queue_hold(&supervisor->queue, &conn->lane, choked);
-    sessions_pause(supervisor, conn, choked);
+    pause_output(conn, choked);
     /* A held lane makes room for others; a released one has jobs to dispatch. */
     event_active(supervisor->turn, 0, 0);
 }

@@ -141,14 +141,6 @@ void sessions_drain(struct supervisor *supervisor)
     end(supervisor, session, SESSION_DRAINED);
 }
 
-void sessions_pause(struct supervisor *supervisor, const struct conn *conn, bool is_paused)
-{
-    struct session *session;
-    TAILQ_FOREACH(session, &supervisor->sessions, link)
-    if (session->conn == conn)
-        slot_pause_output(session->slot, is_paused);
-}
-
 void sessions_close(struct supervisor *supervisor, struct conn *conn, struct request *request)
 {
     struct session *session = find(supervisor, conn, request->session);

@@ -20,9 +20,6 @@ struct session *sessions_find(struct supervisor *supervisor, struct conn *conn,
 /* The client of CONN is gone, and all its sessions with it. */
 void sessions_orphan(struct supervisor *supervisor, struct conn *conn);
 
-/* Stops reading what the commands of CONN write, or reads on. */
-void sessions_pause(struct supervisor *supervisor, const struct conn *conn, bool is_paused);
-
 /* Ends all sessions because the daemon stops. */
 void sessions_drain(struct supervisor *supervisor);
 

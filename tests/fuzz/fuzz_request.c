@@ -139,7 +139,25 @@ static json_t *print_env(char *const *entries)
     return env;
 }
 
-static void print_sandbox(const struct sandbox_spec *sandbox, json_t *job)
+static void print_size(struct terminal_size size, json_t *object)
+{
+    CHECK(size.rows <= TERMINAL_SIZE_MAX && size.columns <= TERMINAL_SIZE_MAX);
+    set(object, "rows", json_integer(size.rows));
+    set(object, "columns", json_integer(size.columns));
+}
+
+/* A terminal excludes what would be the default of other fields. */
+static void print_terminal(const struct job_terminal *terminal, json_t *job)
+{
+    json_t *object = json_object();
+    print_size(terminal->size, object);
+    set_text_if(object, "term", terminal->name);
+    set(job, "terminal", object);
+    (void)json_object_del(job, "stdin");
+    (void)json_object_del(json_object_get(job, "limits"), limit_key(LIMIT_OUTPUT));
+}
+
+static void print_sandbox(const struct sandbox_spec *sandbox, bool streams, json_t *job)
 {
     static const char *const runners[] = {[SANDBOX_SHELL] = "shell", [SANDBOX_PYTHON] = "python"};
     if (sandbox->program == SANDBOX_ARGV)
@@ -158,6 +176,10 @@ static void print_sandbox(const struct sandbox_spec *sandbox, json_t *job)
     set(job, "env", print_env(sandbox->env));
     if (sandbox->readable)
         set(job, "readable", strings_of(sandbox->readable));
+    CHECK(streams || !sandbox->terminal.is_wanted);
+    set(job, "stream", json_boolean(streams));
+    if (sandbox->terminal.is_wanted)
+        print_terminal(&sandbox->terminal, job);
 }
 
 static void print_command(const struct session_spec *session, json_t *job)
@@ -332,6 +354,8 @@ static json_t *print_request(const struct request *request)
         [REQUEST_PUT] = "put",
         [REQUEST_SESSION_OPEN] = "session_open",
         [REQUEST_SESSION_CLOSE] = "session_close",
+        [REQUEST_INPUT] = "input",
+        [REQUEST_RESIZE] = "resize",
     };
     json_t *message = json_object();
     set(message, "type", json_string(types[request->type]));
@@ -346,6 +370,14 @@ static json_t *print_request(const struct request *request)
         print_wish(&request->wish, message);
     if (request->type == REQUEST_SESSION_CLOSE)
         set(message, "session", json_integer((json_int_t)request->session));
+    if (request->type == REQUEST_RESIZE)
+        print_size(request->size, message);
+    if (request->type == REQUEST_INPUT) {
+        json_t *input = base64_of(&request->input);
+        CHECK(request->input.length > 0 && request->input.length <= TERMINAL_INPUT_MAX);
+        CHECK(json_object_update(message, input) == 0);
+        json_decref(input);
+    }
     if (!request->job)
         return message;
 
@@ -357,7 +389,7 @@ static json_t *print_request(const struct request *request)
     if (spec->kind == JOB_RUBRIC)
         print_rubric(&spec->rubric, job);
     else if (spec->kind == JOB_SANDBOX)
-        print_sandbox(&spec->sandbox, job);
+        print_sandbox(&spec->sandbox, spec->streams, job);
     else if (spec->kind == JOB_CODE_EXEC)
         print_code_exec(&spec->code_exec, job);
     else if (spec->kind == JOB_PROGRAM)
@@ -397,7 +429,8 @@ static void check_decoded_again(const struct request *request, const json_t *mes
     CHECK(json_print(message, &text) == 0);
     CHECK(request_read(text.data, text.length, policy, &again, &id, &fault) == 0 && !id);
     const struct job_spec *a = request->job, *b = again.job;
-    CHECK(b && a->kind == b->kind && a->priority == b->priority && a->network == b->network);
+    CHECK(b && a->kind == b->kind && a->priority == b->priority && a->network == b->network &&
+          a->streams == b->streams);
     CHECK(memcmp(&a->limits, &b->limits, sizeof(a->limits)) == 0);
     CHECK(job_spec_size(a) == job_spec_size(b));
 }
@@ -426,7 +459,8 @@ static void check_round_trip(const struct request *request, const json_t *messag
 /* Whether TEXT begins with the path of a member of MESSAGE, or of one that it lacks. */
 static bool names_a_member(const char *text, const json_t *message)
 {
-    static const char *const known[] = {"type", "id", "job_no", "job", "cancel", "digest", "tests"};
+    static const char *const known[] = {"type",   "id",    "job_no", "job",  "cancel",
+                                        "digest", "tests", "base64", "rows", "columns"};
     json_t *walked = (json_t *)(uintptr_t)message;
     for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
         size_t n = strlen(known[i]);

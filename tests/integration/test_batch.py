@@ -586,5 +586,35 @@ def test_each_mistake_is_named_with_a_job_that_has_it(real, bench):
     text = "\n".join(said)
     assert "       8  bad_request" in text
     for n in range(7):
-        assert f"\n          j{n}: job." in text, text
+        assert f"\n          {real.jobs}:{n + 1}: j{n}: job." in text, text
     assert "j7: " not in text, "it is wrong as j0 is"
+
+
+def test_a_field_that_is_misspelt_is_named_with_the_right_one(real, bench):
+    job = bench.job(PASSING)
+    real.write(
+        {"id": "a", **job, "task_clas": "x"},
+        {"id": "b", **job, "limits": {"cpus": 1}},
+        {"kind": "sandbox", "argv": ["/bin/true"], "colect": ["x"]},
+        {"id": "d", **job, "nonsense": 1},
+    )
+    text = "\n".join(real.run(status=4))
+    for line in (
+        f"{real.jobs}:1: a: job.task_clas: unknown field; did you mean task_class?",
+        f"{real.jobs}:2: b: job.limits.cpus: unknown field; did you mean cpu?",
+        ":3: job.colect: unknown field; did you mean collect?",
+        f"{real.jobs}:4: d: job.nonsense: unknown field\n",
+    ):
+        assert line in text + "\n", text
+
+
+def test_a_rubric_that_crashes_is_named_with_its_exception(real, bench):
+    bench.rubric("import json, sys\nprint(json.load(sys.stdin)['case']['expected'])\n", "crash")
+    bench.rubric("print('no score')\n", "noise")
+    jobs = [{**bench.job(PASSING), "task_class": name} for name in ("crash", "crash", "noise")]
+    real.write(*[{"id": f"j{n}", **job} for n, job in enumerate(jobs)])
+    text = "\n".join(real.run(status=1))
+    assert "       3  rubric.malformed_output\n" in text, text
+    assert f"          {real.jobs}:1: j0: KeyError: 'expected'\n" in text, text
+    assert f"          {real.jobs}:3: j2: " in text and "j1" not in text, text
+    assert "rubricctl check-rubric, or outcome.stderr in the results" in text

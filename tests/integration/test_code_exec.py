@@ -282,7 +282,7 @@ def test_prelude(client, code):
     wrong = code.replace("sum(xs)", "sum(xs) + 1").replace("total = 0", "total = 1")
     wrong = wrong.replace("math.fsum", "math.prod")
     result = judge(client, wrong, test=CHECK, entry_point="f", prelude=PRELUDE)
-    assert_verdict(result, "assertion_fail", 0, "0 of 1 assertions passed")
+    assert_verdict(result, "assertion_fail", 0, "0 of 1 assertions passed (a test program counts as one)")
 
 
 def test_helpers_of_the_prelude_are_not_the_candidates(client):

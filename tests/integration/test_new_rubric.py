@@ -120,6 +120,35 @@ def test_a_crash_shows_its_traceback(fresh):
     assert ctl(fresh, "check-rubric", "--no-fail", ".").returncode == 0
 
 
+def test_the_same_traceback_is_shown_once(fresh):
+    cases = fresh / "cases.jsonl"
+    cases.write_text(cases.read_text().replace('"expected"', '"wanted"'))
+    lines = said(check(fresh))
+    assert lines.count("    KeyError: 'expected'") == 1
+    assert lines.count("    as for length/right") == 2
+    assert [line.split(": ", 1)[1] for line in lines if "crashed" in line] == [
+        f"length/{name}: the rubric crashed:" for name in ("right", "wrong", "missing")
+    ]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only a daemon that root starts takes another account")
+@pytest.mark.parametrize("mode", [0o700, 0o711])
+def test_root_is_told_that_the_daemon_cannot_come_there(tmp_path, mode):
+    open_up(tmp_path)
+    home = tmp_path / "home"
+    home.mkdir()
+    home.chmod(mode)
+    done = ctl(home, "new-rubric", "bench/length")
+    assert done.returncode == 0
+    warnings = [line for line in said(done) if "closed to other accounts" in line]
+    assert len(warnings) == (mode == 0o700)
+    if warnings:
+        assert warnings[0].startswith(f"{home} is closed to other accounts (mode 0700)")
+        assert ctl(home, "check-rubric", "bench/length").returncode == 4, "it was right"
+    else:
+        assert ctl(home, "check-rubric", "bench/length").returncode == 0
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

@@ -2,6 +2,7 @@
 """A uid per slot: jobs get one out of those that a helper may give, the jail keeps the daemon's, and
 everything that a jail does for its jobs works across the two. Without the helper, jobs run as ever."""
 
+import base64
 import json
 import os
 import pwd
@@ -62,6 +63,32 @@ def output(client, text, **more):
 
 
 # --- jobs ------------------------------------------------------------------------------------------
+
+
+@needs_root
+@needs_namespaces
+def test_a_job_does_not_own_its_terminal(own):
+    """So it cannot let others of the host open that. It reads and writes it all the same."""
+    code = """
+import os
+for attempt in (lambda: os.fchmod(0, 0o666), lambda: os.fchown(0, os.getuid(), -1)):
+    try:
+        attempt()
+        print("done")
+    except OSError as error:
+        print(error.strerror)
+print("<" + input() + ">", os.isatty(2))
+"""
+    with own.connect() as client:
+        client.submit("job", script(code, terminal={"rows": 24, "columns": 80}))
+        shown = b""
+        while (message := client.recv())["type"] != "result":
+            if message["type"] == "started":
+                client.send({"type": "input", "job_no": message["job_no"], "base64": "eAo="})
+            elif message["type"] == "output":
+                shown += base64.b64decode(message["base64"])
+    assert b"done" not in shown and shown.count(b"not permitted") == 2 and b"<x> True" in shown
+
 
 MAP = "print(open('/proc/self/uid_map').read())"
 IDENTITY = "import os; print(os.getresuid(), os.getresgid(), os.stat('.').st_uid)"

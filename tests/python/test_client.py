@@ -9,7 +9,7 @@ import threading
 
 import pytest
 import rubricd
-from conftest import ROOT, event, in_thread, is_alive, run, shell, wait_until
+from conftest import BENCH, ROOT, event, in_thread, is_alive, run, shell, wait_until
 from rubricd import jobs
 
 ADD = "def add(a, b):\n    return a + b\n"
@@ -246,6 +246,8 @@ def test_what_json_can_hold_arrives(daemon, bench):
     [
         ({"socket": "/x", "embedded": True}, "an embedded daemon has none"),
         ({"slots": 2}, "embedded=True"),
+        ({"bench_root": "/x"}, "bench_root is for embedded=True"),
+        ({"bench_root": "/no/such", "embedded": True}, "bench_root: /no/such is no directory"),
         ({"window": 0}, "window"),
         ({"retries": -1}, "retries"),
     ],
@@ -267,3 +269,50 @@ def test_no_daemon_names_the_remedy(tmp_path, monkeypatch):
 def test_the_version_is_the_projects():
     text = (ROOT / "meson.build").read_text()
     assert f"version: '{rubricd.__version__}'" in text
+
+
+# --- output as it comes ----------------------------------------------------------------------------
+
+
+def test_output_comes_as_it_is_written(daemon):
+    async def work():
+        said = []
+        async with rubricd.connect(str(daemon.socket)) as grader:
+            running = asyncio.ensure_future(
+                grader.run(["/bin/sh", "-c", "echo one; sleep 1000"], on_output=lambda *piece: said.append(piece))
+            )
+            await event(lambda: said, "the first line has come")
+            assert said == [("stdout", b"one\n")] and not running.done()
+            running.cancel()
+            await asyncio.wait([running])
+            result = await grader.run(["/bin/echo", "x"], on_output=lambda *piece: said.append(piece))
+        assert result.stdout == "x\n" and said[1:] == [("stdout", b"x\n")]
+
+    run(work())
+
+
+def test_output_without_async(daemon):
+    said = []
+    with rubricd.connect(str(daemon.socket)) as grader:
+        result = grader.run(["/bin/sh", "-c", "echo x >&2"], on_output=lambda *piece: said.append(piece))
+    assert said == [("stderr", b"x\n")] and result.passed
+
+
+def test_what_on_output_raises_cancels_the_job(daemon):
+    def refuse(stream, data):
+        raise ValueError(f"not {data!r}")
+
+    with rubricd.connect(str(daemon.socket)) as grader:
+        with pytest.raises(ValueError, match="not b'x"):
+            grader.run(["/bin/sh", "-c", "echo x; sleep 1000"], on_output=refuse)
+        assert grader.run(["/bin/echo", "on"]).passed
+    with daemon.connect() as other:
+        wait_until(lambda: not [s for s in other.status()["slots"] if s["job"]], "the first is gone")
+
+
+def test_an_embedded_daemon_with_a_bench(monkeypatch):
+    """Of a relative path, too."""
+    monkeypatch.chdir(BENCH.parent)
+    with rubricd.connect(embedded=True, slots=1, bench_root=BENCH.name) as grader:
+        result = grader.rubric("exact-match", {"question": "2 + 2?", "answer": "4"}, {"answer": "4"})
+    assert result.passed

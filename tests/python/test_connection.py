@@ -3,6 +3,7 @@
 is in flight is bounded. The stand-in is a daemon that the test scripts message by message."""
 
 import asyncio
+import base64
 import itertools
 from collections import Counter
 
@@ -262,6 +263,45 @@ def test_a_broken_message_ends_the_connection_and_no_job(daemon_here):
         second.send(broken)
         with pytest.raises(rubricd.ProtocolError, match="malformed: KeyError\\('outcome'\\)"):
             await waiting
+        await grader.close()
+
+    run(work())
+
+
+def output(id, text):
+    return {"type": "output", "id": id, "job_no": 1, "stream": "stdout", "base64": base64.b64encode(text).decode()}
+
+
+def test_a_job_that_has_told_output_does_not_run_again(daemon_here):
+    """Neither after an error nor on another connection: its output would come twice."""
+
+    async def work():
+        grader, peer = await connected(daemon_here)
+        said = []
+        tasks = [
+            asyncio.ensure_future(grader.submit(shell("echo", id=name), on_output=lambda *piece: said.append(piece)))
+            for name in "abcd"
+        ]
+        a, b, c, d = await in_thread(peer.jobs, 4)
+        peer.send(output(a, b"a"), error(a), output(b, b"b"), error(b, "starved"), error(c, "sandbox_failed"))
+        for task, code in zip(tasks, ("sandbox_failed", "starved")):
+            with pytest.raises(rubricd.JobError) as failed:
+                await task
+            assert failed.value.code == code
+        assert await in_thread(peer.jobs, 1) == [c], "nothing of it was told"
+        peer.send(output(c, b"c"), output(d, b""))
+        await event(lambda: len(said) == 4, "all output is told")
+        accepting = asyncio.ensure_future(in_thread(daemon_here.accept))
+        peer.close()
+        for task in tasks[2:]:
+            with pytest.raises(rubricd.NoDaemon, match="so it does not run again"):
+                await task
+        assert said == [("stdout", b"a"), ("stdout", b"b"), ("stdout", b"c"), ("stdout", b"")]
+        later = asyncio.ensure_future(grader.submit(shell("true", id="e")))
+        second = await accepting
+        (e,) = await in_thread(second.jobs, 1)
+        second.send(answer(e))
+        assert (await later).id == "e"
         await grader.close()
 
     run(work())

@@ -43,8 +43,9 @@ def test_a_session_without_async(daemon):
         session.write("file", b"\0\1")
         assert session.read("file") == b"\0\1"
         assert session.exec(["wc", "-c", "file"]).stdout == b"2 file\n"
-        with pytest.raises(FileNotFoundError):
+        with pytest.raises(FileNotFoundError, match="No such file or directory: 'missing'") as missing:
             session.read("missing")
+        assert missing.value.filename == "missing"
         with pytest.raises(IsADirectoryError):
             session.read(".")
         with pytest.raises(rubricd.InvalidJob, match="exec.argv"):

@@ -2,6 +2,7 @@
 """The public interface with async, and connect(), which has both."""
 
 import asyncio
+import os
 from types import TracebackType
 from typing import (
     Any,
@@ -18,7 +19,7 @@ from typing import (
 from typing import TYPE_CHECKING, Literal
 
 from . import _embedded, _feed, _session, jobs as make
-from ._engine import Answer, Engine, Entry
+from ._engine import Answer, Engine, Entry, OnOutput
 from .errors import JobError, NoDaemon
 from .results import Result
 
@@ -43,10 +44,16 @@ class Grader:
         """What the daemon said first: its version, limits, isolation and interpreter."""
         return self._engine.hello
 
-    async def submit(self, job: Mapping[str, Any]) -> Result:
+    async def submit(
+        self, job: Mapping[str, Any], *, on_output: Optional[OnOutput] = None
+    ) -> Result:
         """Returns the verdict on JOB, as the functions of `rubricd.jobs` make them. Raises JobError if
         the daemon has none, InvalidJob if the job cannot be sent, NoDaemon if the daemon is gone. If
-        the task is cancelled, so is the job."""
+        the task is cancelled, so is the job.
+
+        ON_OUTPUT(stream, data) gets what a sandbox job writes, as it comes; the result has it, too. Once
+        it was called, the job does not run again after an error that is retriable, or a lost
+        connection: that error is raised. What ON_OUTPUT raises cancels the job."""
         await self._engine.room()
         answered: "asyncio.Future[Answer]" = asyncio.get_running_loop().create_future()
 
@@ -54,7 +61,18 @@ class Grader:
             if not answered.done():
                 answered.set_result(answer)
 
-        entry = self._engine.submit(job, done)
+        def output(stream: str, data: bytes) -> None:
+            assert on_output
+            try:
+                on_output(stream, data)
+            except Exception as error:
+                self._engine.withdraw(entry)
+                if not answered.done():
+                    answered.set_exception(error)
+
+        if on_output and isinstance(job, Mapping):
+            job = {**job, "stream": True}
+        entry = self._engine.submit(job, done, on_output=output if on_output else None)
         try:
             answer = await answered
         except asyncio.CancelledError:
@@ -102,10 +120,13 @@ class Grader:
         *,
         files: Optional[Mapping[str, make.Content]] = None,
         collect: Optional[Sequence[str]] = None,
+        on_output: Optional[OnOutput] = None,
         **options: Any,
     ) -> Result:
-        """Runs the program ARGV in the sandbox; OPTIONS are those of jobs.sandbox()."""
-        return await self.submit(make.run(argv, files=files, collect=collect, **options))
+        """Runs the program ARGV in the sandbox; OPTIONS are those of jobs.sandbox(), and ON_OUTPUT is
+        that of submit()."""
+        job = make.run(argv, files=files, collect=collect, **options)
+        return await self.submit(job, on_output=on_output)
 
     @overload
     def stream(self, jobs: _feed.Jobs) -> AsyncIterator[Result]: ...
@@ -159,7 +180,8 @@ class connect:
     SyncGrader.
 
     socket: the daemon's socket; RUBRICD_SOCKET names it otherwise, or it is the service's
-    embedded: start a private daemon, which ends with the connection; config and slots are its
+    embedded: start a private daemon, which ends with the connection; config and slots are its, and
+        bench_root is where rubrics are that name no bench
     window: jobs in flight; 256 unless the daemon takes fewer
     retries: how often a job runs again whose error is retriable
     reconnect: seconds to wait for a daemon that went away; what is unanswered is submitted again"""
@@ -171,6 +193,7 @@ class connect:
         embedded: bool = False,
         config: Optional[str] = None,
         slots: Optional[int] = None,
+        bench_root: Optional[str] = None,
         window: Optional[int] = None,
         retries: int = RETRIES_DEFAULT,
         reconnect: float = RECONNECT_DEFAULT_S,
@@ -179,6 +202,10 @@ class connect:
             raise ValueError("socket: an embedded daemon has none")
         if not embedded and (config is not None or slots is not None):
             raise ValueError("config and slots are for embedded=True: a service has its own")
+        if not embedded and bench_root is not None:
+            raise ValueError("bench_root is for embedded=True: a service has its own, or each job one")
+        if bench_root is not None and not os.path.isdir(bench_root):
+            raise ValueError(f"bench_root: {bench_root} is no directory")
         if window is not None and window < 1:
             raise ValueError(f"window: expected 1 or more, got {window}")
         if retries < 0 or reconnect < 0:
@@ -187,6 +214,7 @@ class connect:
         self._embedded = embedded
         self._config = config
         self._slots = slots
+        self._bench_root = bench_root
         self._window = window
         self._retries = retries
         self._reconnect = reconnect
@@ -198,7 +226,7 @@ class connect:
         private = None
         path = _embedded.socket_path(self._socket)
         if self._embedded:
-            private = _embedded.PrivateDaemon(self._config, self._slots)
+            private = _embedded.PrivateDaemon(self._config, self._slots, self._bench_root)
         engine = Engine(path, private, self._window, self._retries, self._reconnect)
         await engine.open()
         return Grader(engine)

@@ -53,7 +53,12 @@ def find_daemon() -> str:
 class PrivateDaemon:
     """A rubricd that serves the connection `sock` alone. The caller takes and closes `sock`."""
 
-    def __init__(self, config: Optional[str] = None, slots: Optional[int] = None) -> None:
+    def __init__(
+        self,
+        config: Optional[str] = None,
+        slots: Optional[int] = None,
+        bench_root: Optional[str] = None,
+    ) -> None:
         path = find_daemon()
         self.sock, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         arguments: List[str] = [path, f"--serve-fd={theirs.fileno()}"]
@@ -61,6 +66,8 @@ class PrivateDaemon:
             arguments.append(f"--config={config}")
         if slots is not None:
             arguments.append(f"--set=daemon.slots={slots}")
+        if bench_root is not None:
+            arguments.append(f"--set=rubric.bench_root={os.path.realpath(bench_root)}")
         try:
             # A session of its own: Ctrl-C goes to us alone. Its output goes to our stderr, since
             # our stdout may be a pipe, which it must not keep open.

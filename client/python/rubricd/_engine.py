@@ -7,6 +7,7 @@ entry WAIT; one that ended for want of CPU runs again with nothing of ours besid
 wants to submit waits for room() first, which bounds what is pending."""
 
 import asyncio
+import base64
 import logging
 from collections import deque
 from typing import Any, Callable, Deque, Dict, Mapping, Optional, Union
@@ -24,15 +25,21 @@ RETRY_FIRST_S, RETRY_MAX_S = 0.5, 30.0
 RECONNECT_FIRST_S, RECONNECT_MAX_S = 0.05, 2.0
 ID_MAX = 128  # bytes
 
+TOLD = "the job has told some of its output, so it does not run again"
+
 HELD, SENT, WAITING, STARVED, WITHDRAWN, OVER = range(6)
 
 
 class Entry:
     """A job without an answer."""
 
-    __slots__ = ("wire_id", "id", "frame", "done", "state", "failed", "reran", "timer")
+    __slots__ = (
+        "wire_id", "id", "frame", "done", "state", "failed", "reran", "timer", "on_output", "is_told"
+    )
 
-    def __init__(self, wire_id: str, id: str, frame: bytes, done: "Done") -> None:
+    def __init__(
+        self, wire_id: str, id: str, frame: bytes, done: "Done", on_output: "Optional[OnOutput]"
+    ) -> None:
         self.wire_id = wire_id
         self.id = id
         self.frame = frame
@@ -41,8 +48,11 @@ class Entry:
         self.failed = 0  # attempts that ended in a retriable error
         self.reran = False  # once, for want of CPU
         self.timer: Optional[asyncio.TimerHandle] = None
+        self.on_output = on_output
+        self.is_told = False  # some of its output: to run it again would tell that twice
 
 
+OnOutput = Callable[[str, bytes], None]
 Done = Callable[[Entry, Answer], None]
 
 
@@ -129,6 +139,8 @@ class Engine:
         for entry in list(self.pending.values()):
             if entry.state == WITHDRAWN:
                 self._drop(entry)
+            elif entry.state == SENT and entry.is_told:
+                self._finish(entry, NoDaemon(f"{why}; {TOLD}"))
             elif entry.state == SENT:
                 entry.state = HELD
                 (self._starved if entry is self._solo else self._held).append(entry)
@@ -230,10 +242,17 @@ class Engine:
 
     # --- jobs -----------------------------------------------------------------------------
 
-    def submit(self, job: Mapping[str, Any], done: Done, default_id: Optional[str] = None) -> Entry:
+    def submit(
+        self,
+        job: Mapping[str, Any],
+        done: Done,
+        default_id: Optional[str] = None,
+        on_output: Optional[OnOutput] = None,
+    ) -> Entry:
         """Takes JOB, after room(). DONE gets its one answer, in the event loop, unless the entry is
         withdrawn before. Raises InvalidJob if the job cannot be sent. DEFAULT_ID is for a job without
-        an id."""
+        an id. ON_OUTPUT gets what the job streams, as it comes; once it got something, no error makes the
+        job run again."""
         if not isinstance(job, Mapping):
             raise InvalidJob("job", f"expected a dictionary, got a {type(job).__name__}")
         fields = dict(job)
@@ -255,7 +274,7 @@ class Engine:
         self._check_size(frame, id)
         if self._closed:
             raise NoDaemon("the grader is closed, or its private daemon is gone")
-        entry = Entry(wire_id, id, frame, done)
+        entry = Entry(wire_id, id, frame, done, on_output)
         self.pending[wire_id] = entry
         self._held.append(entry)
         self._need_connection()
@@ -330,8 +349,15 @@ class Engine:
                 self._answer(entry, message)
             elif not self.on_other(message) and kind == "error" and "id" not in message:
                 self._unattributed(message)
+        elif kind == "output" and message.get("id") in self.pending:
+            self._tell(self.pending[message["id"]], message)
         elif kind != "started":
             self.on_other(message)
+
+    def _tell(self, entry: Entry, message: Mapping[str, Any]) -> None:
+        if entry.on_output and entry.state == SENT:
+            entry.is_told = True
+            entry.on_output(message["stream"], base64.b64decode(message["base64"]))
 
     def _unattributed(self, message: Mapping[str, Any]) -> None:
         """The daemon could not tell which message it refused: one of ours will have no answer."""
@@ -366,6 +392,9 @@ class Engine:
         code = message.get("code") if message["type"] == "error" else None
         if code == "draining":
             self._draining = True  # this daemon takes nothing more: the next one gets it
+        if entry.is_told:
+            return False
+        if code == "draining":
             entry.state = HELD
             self._held.append(entry)
             return True

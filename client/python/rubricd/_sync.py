@@ -23,7 +23,7 @@ from typing import (
 
 from . import _feed, _session, jobs as make
 from ._client import Errors, Grader, connect
-from ._engine import Answer
+from ._engine import Answer, OnOutput
 from .errors import JobError, NoDaemon
 from .results import Result
 
@@ -71,13 +71,15 @@ class SyncGrader:
         """What the daemon said first: its version, limits, isolation and interpreter."""
         return self._grader.hello
 
-    def submit_later(self, job: Mapping[str, Any]) -> "Future[Result]":
+    def submit_later(
+        self, job: Mapping[str, Any], *, on_output: Optional[OnOutput] = None
+    ) -> "Future[Result]":
         """Submits JOB; the future has what submit() returns or raises."""
-        return self.begin(self._grader.submit(job))
+        return self.begin(self._grader.submit(job, on_output=on_output))
 
-    def submit(self, job: Mapping[str, Any]) -> Result:
-        """As Grader.submit()."""
-        return self._wait(self.submit_later(job))
+    def submit(self, job: Mapping[str, Any], *, on_output: Optional[OnOutput] = None) -> Result:
+        """As Grader.submit(). ON_OUTPUT is called in another thread."""
+        return self._wait(self.submit_later(job, on_output=on_output))
 
     def rubric(
         self,
@@ -117,10 +119,12 @@ class SyncGrader:
         *,
         files: Optional[Mapping[str, make.Content]] = None,
         collect: Optional[Sequence[str]] = None,
+        on_output: Optional[OnOutput] = None,
         **options: Any,
     ) -> Result:
-        """As Grader.run()."""
-        return self.submit(make.run(argv, files=files, collect=collect, **options))
+        """As Grader.run(). ON_OUTPUT is called in another thread."""
+        job = make.run(argv, files=files, collect=collect, **options)
+        return self.submit(job, on_output=on_output)
 
     def session(self, **options: Any) -> _session.SyncSession:
         """Opens a session; OPTIONS are those of Grader.session(). `with` closes it."""

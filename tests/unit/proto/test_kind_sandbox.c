@@ -626,6 +626,76 @@ static void test_size(void **state)
     assert_int_equal(job_spec_size(small.job), strlen("/bin/true") + 1 + 3);
 }
 
+static void test_stream(void **state)
+{
+    static const struct {
+        const char *text;
+        bool streams;
+    } cases[] = {
+        {JOB("'argv':['/bin/true']"), false},
+        {TRUE("'stream':null"), false},
+        {TRUE("'stream':false"), false},
+        {TRUE("'stream':true"), true},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_request_ struct request request = REQUEST_NULL;
+        (void)accept(cases[i].text, &request);
+        assert_int_equal(request.job->streams, cases[i].streams);
+    }
+    refuse(TRUE("'stream':1"), "job.stream: expected a boolean, got a number");
+}
+
+static void test_terminal(void **state)
+{
+    _cleanup_request_ struct request request = REQUEST_NULL, bare = REQUEST_NULL;
+    const struct sandbox_spec *spec =
+        accept(TRUE("'terminal':{'rows':0,'columns':65535,'term':'xterm+256-color._'}"), &request);
+    (void)state;
+    assert_true(spec->terminal.is_wanted);
+    assert_int_equal(spec->terminal.size.rows, 0);
+    assert_int_equal(spec->terminal.size.columns, 65535);
+    assert_string_equal(spec->terminal.name, "xterm+256-color._");
+    assert_true(request.job->streams);
+    spec = accept(TRUE("'stream':true,'terminal':{'rows':1,'columns':2,'term':null}"), &bare);
+    assert_true(spec->terminal.is_wanted);
+    assert_null(spec->terminal.name);
+}
+
+#define TERMINAL(fields) TRUE("'terminal':{" fields "}")
+#define SIZE "'rows':1,'columns':1"
+#define BAD_TERM \
+    "job.terminal.term: expected 1 to 64 letters, digits and +-._, the first of them no dot"
+
+static void test_bad_terminal(void **state)
+{
+    static const struct refusal cases[] = {
+        {TRUE("'terminal':true"), "job.terminal: expected an object, got a boolean"},
+        {TERMINAL(""), "job.terminal.rows: missing"},
+        {TERMINAL("'rows':1"), "job.terminal.columns: missing"},
+        {TERMINAL("'rows':-1,'columns':1"),
+         "job.terminal.rows: expected an integer from 0 to 65535"},
+        {TERMINAL("'rows':1,'columns':65536"),
+         "job.terminal.columns: expected an integer from 0 to 65535"},
+        {TERMINAL(SIZE ",'term':''"), BAD_TERM},
+        {TERMINAL(SIZE ",'term':'a/b'"), BAD_TERM},
+        {TERMINAL(SIZE ",'term':'..'"), BAD_TERM},
+        {TERMINAL(SIZE ",'x':1"), "job.terminal.x: unknown field"},
+        {TRUE("'stdin':'','terminal':{" SIZE "}"), "job.stdin: a terminal takes its place"},
+        {TRUE("'stream':false,'terminal':{" SIZE "}"),
+         "job.stream: what a terminal shows comes as output in any case"},
+        {TRUE("'limits':{'output_bytes':5000},'terminal':{" SIZE "}"),
+         "job.limits.output_bytes: what a terminal shows does not count as output"},
+        {JOB("'steps':[{'argv':['/bin/true']}],'terminal':{" SIZE "}"),
+         "job.terminal: steps have none"},
+    };
+    char long_name[256];
+    (void)state;
+    refuse_all(cases, ARRAY_SIZE(cases));
+    (void)snprintf(long_name, sizeof(long_name), TERMINAL(SIZE ",'term':'%065d'"), 1);
+    refuse(long_name, BAD_TERM);
+}
+
 /* Only jansson's allocations can be made to fail. */
 static void test_without_memory(void **state)
 {
@@ -672,6 +742,9 @@ int main(void)
         cmocka_unit_test(test_bad_limits),
         cmocka_unit_test(test_network),
         cmocka_unit_test(test_size),
+        cmocka_unit_test(test_stream),
+        cmocka_unit_test(test_terminal),
+        cmocka_unit_test(test_bad_terminal),
         cmocka_unit_test(test_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -140,8 +140,26 @@ static void test_output(void **state)
 {
     struct bytes payload = BYTES_NULL;
     (void)state;
-    assert_int_equal(reply_output(ID("a"), 5, "stderr", "\0\xFF\n", 3, &payload), 0);
+    struct reply_output output = {.id = ID("a"),
+                                  .job_no = 5,
+                                  .stream = "stderr",
+                                  .step = -1,
+                                  .data = "\0\xFF\n",
+                                  .length = 3};
+    assert_int_equal(reply_output(&output, &payload), 0);
     expect(&payload, "{'type':'output','id':'a','job_no':5,'stream':'stderr','base64':'AP8K'}");
+    output.step = 0;
+    assert_int_equal(reply_output(&output, &payload), 0);
+    expect(&payload,
+           "{'type':'output','id':'a','job_no':5,'stream':'stderr','step':0,'base64':'AP8K'}");
+}
+
+static void test_input_taken(void **state)
+{
+    struct bytes payload = BYTES_NULL;
+    (void)state;
+    assert_int_equal(reply_input_taken(ID("a"), 5, 65536, &payload), 0);
+    expect(&payload, "{'type':'input_taken','id':'a','job_no':5,'bytes':65536}");
 }
 
 static void test_hello(void **state)
@@ -783,6 +801,7 @@ int main(void)
         cmocka_unit_test(test_started),
         cmocka_unit_test(test_sessions),
         cmocka_unit_test(test_output),
+        cmocka_unit_test(test_input_taken),
         cmocka_unit_test(test_hello),
         cmocka_unit_test(test_error_codes),
         cmocka_unit_test(test_error_with_and_without),

@@ -41,6 +41,41 @@ static void accept(const char *text, struct request *ret)
 #define TASK_CLASS(value) \
     SUBMIT("'kind':'rubric','task_class':" value ",'case':{},'harness_output':{}")
 
+/* --- terminals ------------------------------------------------------------------------------ */
+
+static void test_terminals(void **state)
+{
+    _cleanup_request_ struct request input = REQUEST_NULL, resize = REQUEST_NULL;
+    (void)state;
+    accept("{'type':'input','job_no':7,'base64':'AP8K'}", &input);
+    assert_int_equal(input.type, REQUEST_INPUT);
+    assert_int_equal(input.job_no, 7);
+    assert_int_equal(input.input.length, 3);
+    assert_memory_equal(input.input.data, "\0\xFF\n", 3);
+    accept("{'type':'resize','job_no':7,'rows':50,'columns':0}", &resize);
+    assert_int_equal(resize.type, REQUEST_RESIZE);
+    assert_int_equal(resize.size.rows, 50);
+    assert_int_equal(resize.size.columns, 0);
+}
+
+static void test_bad_terminals(void **state)
+{
+    static const struct refusal cases[] = {
+        {"{'type':'input','job_no':7}", "base64: missing"},
+        {"{'type':'input','base64':'AP8K'}", "job_no: missing"},
+        {"{'type':'input','job_no':0,'base64':'AP8K'}", "job_no: expected an integer above 0"},
+        {"{'type':'input','job_no':7,'base64':''}", "base64: expected 1 to 65536 bytes, got 0"},
+        {"{'type':'input','job_no':7,'base64':'AP8'}",
+         "base64: not base64 with padding and nothing else"},
+        {"{'type':'input','id':'a','job_no':7,'base64':'AP8K'}", "id: unknown field"},
+        {"{'type':'resize','job_no':7,'rows':1}", "columns: missing"},
+        {"{'type':'resize','job_no':7,'rows':-1,'columns':1}",
+         "rows: expected an integer from 0 to 65535"},
+    };
+    (void)state;
+    refuse_all(cases, ARRAY_SIZE(cases));
+}
+
 /* --- the type of a message ---------------------------------------------------------------- */
 
 static void test_types(void **state)
@@ -983,6 +1018,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_types),
+        cmocka_unit_test(test_terminals),
+        cmocka_unit_test(test_bad_terminals),
         cmocka_unit_test(test_bad_types),
         cmocka_unit_test(test_bare_messages_have_no_fields),
         cmocka_unit_test(test_submit_fields),

@@ -165,16 +165,45 @@ static void test_colours(void **state)
                 "1 of 2 passed\n");
 }
 
+/* The compiler speaks of the file that the daemon has written, and the user's has another name. */
+static void test_users_name(void **state)
+{
+    static const struct {
+        const char *source, *output, *shown;
+    } cases[] = {
+        {"a/sol.c", "main.c:1:2: error\nIn main.c: x\n", "a/sol.c:1:2: error\nIn a/sol.c: x\n"},
+        {"sol.c", "/work/main.c:3: in 'main.c'", "sol.c:3: in 'sol.c'\n"},
+        {"sol.c", "domain.c main.cc main.cpp xmain.c main.c.o",
+         "domain.c main.cc main.cpp xmain.c main.c.o\n"},
+        {"sol.cc", "main.cpp:1: no", "sol.cc:1: no\n"},
+        {"sol.java", "Main.java:1: no", "Main.java:1: no\n"},
+        {NULL, "main.c:1: no", "main.c:1: no\n"},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        const struct programview view = {.columns = 80, .source = cases[i].source};
+        _cleanup_free_ char *page = NULL, *expected = NULL;
+        _cleanup_json_ json_t *json = json_pack("{s:s,s:[],s:{s:s}}", "verdict", "compile_error",
+                                                "tests", "compile", "output", cases[i].output);
+        _cleanup_json_ json_t *names = json_array();
+        assert_true(asprintf(&expected, "%scompile error\n0 of 0 passed\n", cases[i].shown) > 0);
+        size_t length;
+        FILE *out = open_memstream(&page, &length);
+        assert_non_null(out);
+        assert_non_null(json);
+        programview_put(out, json, names, &view);
+        (void)fclose(out);
+        assert_string_equal(page, expected);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_pass),
-        cmocka_unit_test(test_first_differences),
-        cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_compile_error),
-        cmocka_unit_test(test_terminal_obeys_nothing),
-        cmocka_unit_test(test_long_lines_are_cut),
-        cmocka_unit_test(test_colours),
+        cmocka_unit_test(test_users_name),         cmocka_unit_test(test_all_pass),
+        cmocka_unit_test(test_first_differences),  cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_compile_error),      cmocka_unit_test(test_terminal_obeys_nothing),
+        cmocka_unit_test(test_long_lines_are_cut), cmocka_unit_test(test_colours),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -844,6 +844,11 @@ static void test_terminals(void **state)
         assert_true(read_program(layer_sets[s], &program));
         assert_int_equal(ACTION(&program, SYS_ioctl, 0, TIOCSTI), DENIED(EPERM));
         assert_int_equal(ACTION(&program, SYS_ioctl, 0, GARBAGE | TIOCSTI), DENIED(EPERM));
+        assert_int_equal(ACTION(&program, SYS_ioctl, 0, TIOCSETD), DENIED(EPERM));
+        assert_int_equal(ACTION(&program, SYS_ioctl, 0, GARBAGE | TIOCSETD), DENIED(EPERM));
+        assert_int_equal(ACTION(&program, SYS_ioctl, 0, TIOCCONS), DENIED(EPERM));
+        assert_int_equal(ACTION(&program, SYS_ioctl, 0, TIOCVHANGUP), DENIED(EPERM));
+        assert_int_equal(ACTION(&program, SYS_ioctl, 0, TIOCSCTTY), SECCOMP_RET_ALLOW);
         assert_int_equal(ACTION(&program, SYS_ioctl, 0, TIOCLINUX), DENIED(EPERM));
         assert_int_equal(ACTION(&program, SYS_ioctl, 0, GARBAGE | TIOCLINUX), DENIED(EPERM));
         assert_int_equal(ACTION(&program, SYS_ioctl, 0, TCGETS), SECCOMP_RET_ALLOW);

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#include "explain.h"
+
+#include "client/terminal/text.h"
+#include "conf/suggest.h"
+#include "proto/jobkinds.h"
+#include "proto/util.h"
+
+#include <string.h>
+
+#define FIELDS_MAX 64
+
+static const char *text_of(const json_t *object, const char *name)
+{
+    return json_string_value(json_object_get(object, name));
+}
+
+bool explain_rubric(const struct message *result, const char **ret_code, char out[EXPLAIN_MAX])
+{
+    static const char *const codes[] = {"rubric.malformed_output", "rubric.unknown_breakdown_key",
+                                        "rubric.unknown_failure_mode"};
+    const json_t *mode = json_array_get(message_score(result).failure_modes, 0);
+    const json_t *outcome = json_object_get(result->object, "outcome");
+    const json_t *err = json_object_get(outcome, "stderr");
+    const char *code = text_of(mode, "code"), *detail = text_of(mode, "detail");
+    size_t i = 0, n = 0;
+    while (code && i < ARRAY_SIZE(codes) && strcmp(codes[i], code) != 0)
+        i++;
+    if (!code || i == ARRAY_SIZE(codes))
+        return false;
+    const char *tail = "";
+    if (json_is_false(json_object_get(outcome, "success")))
+        tail = text_tail(json_string_value(err), json_string_length(err), 1, EXPLAIN_MAX - 1, &n);
+    if (n > 0)
+        (void)snprintf(out, EXPLAIN_MAX, "%.*s", (int)n, tail);
+    else
+        (void)snprintf(out, EXPLAIN_MAX, "%s", detail ? detail : "");
+    *ret_code = code;
+    return *out != '\0';
+}
+
+/* --- errors ------------------------------------------------------------------------------- */
+
+/* Returns the fields that a job like JOB may have at PATH, "job" or "job.limits"; 0: not known. */
+static size_t list_fields(const json_t *job, const char *path, const char *names[FIELDS_MAX])
+{
+    size_t n = 0;
+    enum job_kind_id id = job_kind_find(text_of(job, "kind") ? text_of(job, "kind") : "");
+    if (id >= JOB_KIND_COUNT)
+        return 0;
+    const struct job_kind *kind = job_kind_get(id);
+    if (strcmp(path, "job") == 0)
+        for (; n < MIN(kind->field_count, (size_t)FIELDS_MAX); n++)
+            names[n] = kind->fields[n].name;
+    if (strcmp(path, "job.limits") == 0)
+        for (; n < LIMIT_COUNT; n++)
+            names[n] = limit_key((enum limit)n);
+    return n;
+}
+
+/* Returns the field that was meant by the one that MESSAGE, "job.limits.cpus: unknown field", is
+ * about; NULL if none is near. */
+static const char *find_meant(const char *message, const json_t *job)
+{
+    static const char unknown[] = ": unknown field";
+    const char *names[FIELDS_MAX];
+    char path[EXPLAIN_MAX];
+    const char *end = strstr(message, unknown);
+    if (!end || end[strlen(unknown)] || (size_t)(end - message) >= sizeof(path))
+        return NULL;
+    (void)snprintf(path, sizeof(path), "%.*s", (int)(end - message), message);
+    char *dot = strrchr(path, '.');
+    if (!dot)
+        return NULL;
+    *dot = '\0';
+    return suggest(dot + 1, names, list_fields(job, path, names));
+}
+
+void explain_error(const struct message *error, const struct bytes *payload, char out[EXPLAIN_MAX])
+{
+    const char *message = message_text(error, "message");
+    struct fault fault = FAULT_NULL;
+    _cleanup_json_ json_t *submit = NULL;
+    (void)snprintf(out, EXPLAIN_MAX, "%s", message);
+    if (strcmp(message_text(error, "code"), "bad_request") != 0 ||
+        json_read_object(payload->data, payload->length, &submit, &fault) < 0)
+        return;
+    const char *meant = find_meant(message, json_object_get(submit, "job"));
+    if (meant)
+        (void)snprintf(out, EXPLAIN_MAX, "%s; did you mean %s?", message, meant);
+}

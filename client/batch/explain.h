@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* Says in a line why a job of a batch has the answer that it has, for the summary. Pure. */
+
+#include "client/connection/message.h"
+
+/* Room for a line, with its NUL. */
+#define EXPLAIN_MAX 512
+
+/* Writes why a rubric's output could not be taken: the last line of its stderr, which of a
+ * traceback names the exception, or else what was wrong with what it printed. *ret_code is the
+ * failure mode, borrowed. Returns false if RESULT says nothing of the kind. */
+bool explain_rubric(const struct message *result, const char **ret_code, char out[EXPLAIN_MAX]);
+
+/* Writes the message of ERROR and, if that refuses a field that PAYLOAD (JSON, of the job's submit)
+ * has, which field may have been meant. */
+void explain_error(const struct message *error, const struct bytes *payload, char out[EXPLAIN_MAX]);
