@@ -30,7 +30,7 @@ from bench import PYTHON, RUBRICCTL, SCRUBBED_ENV, Daemon  # noqa: E402
 
 LANGUAGES = ROOT / "conf" / "languages.d"
 # Disagreements are to be those of verdicts: a loaded host makes none.
-COMPILE_SECONDS, RUN_SECONDS = 300, 120
+COMPILE_SECONDS, RUN_SECONDS = 300, 40
 HEAP_MB = "1024"
 
 
@@ -69,13 +69,16 @@ class Proxy:
                 self.jobs[message["id"]] = message["job"]
             elif message["type"] in ("result", "error"):
                 self.answers[message["id"]] = message
-            sink.sendall(frame)
-        sink.close()
+            try:
+                sink.sendall(frame)
+            except BrokenPipeError:  # it has what it wants
+                break
+        sink.shutdown(socket.SHUT_WR)
 
 
-def submitted(dataset, samples, options):
+def submitted(dataset, samples, slots, options):
     """Returns the jobs that grade submits, and the daemon's answers; both by id."""
-    with Daemon("daemon.slots=2", "ceilings.wall_clock=600s", "ceilings.cpu=600s") as daemon:
+    with Daemon(f"daemon.slots={slots}", "ceilings.wall_clock=600s", "ceilings.cpu=600s") as daemon:
         proxy = Proxy(daemon.directory / "proxy", daemon.socket)
         what = ["--samples", samples] if samples else ["--canonical"]
         command = [RUBRICCTL, f"--socket={proxy.path}", "grade", "--dataset", dataset, *what, "--no-preflight", "-k1",
@@ -173,7 +176,7 @@ def plain_verdict(job):
 
 def compare(dataset, options):
     """Prints a line for each language of DATASET, and what differs. Returns how many verdicts do."""
-    jobs, answers = submitted(dataset, options.samples, options.grade)
+    jobs, answers = submitted(dataset, options.samples, options.jobs, options.grade)
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         plain = dict(zip(jobs, pool.map(plain_verdict, jobs.values()), strict=True))
     rows, differ = collections.defaultdict(collections.Counter), []
@@ -200,7 +203,7 @@ def main():
     parser.add_argument("dataset", nargs="+", metavar="DATASET")
     parser.add_argument("--samples", metavar="FILE")
     parser.add_argument("--grade", metavar="OPTION", action="append", default=[], help="an option for grade")
-    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="plain runs at a time (default: 2)")
+    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="programs at a time (default: 2)")
     parser.add_argument("--keep", metavar="FILE", help="append all verdicts to FILE, as JSON Lines")
     options = parser.parse_args()
     os.nice(5)
