@@ -231,6 +231,7 @@ def test_an_archive_that_grows(daemon, task):
         (["none.py", "-t", "tests"], "none.py: No such file or directory"),
         (["bytes.py", "-t", "tests"], "bytes.py: it is not UTF-8"),
         (["main.py", "-t", "tests", "--time", "soon"], "--time: expected a duration such as 500ms"),
+        (["main.py", "-t", "tests", "--time", "0ms"], '--time: expected a value above 0, got "0ms"'),
         (["main.py", "-t", "tests", "--memory", "much"], "--memory: expected a size in bytes"),
         (["main.py", "main.py"], "run-program: "),
     ],
