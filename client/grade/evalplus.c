@@ -16,6 +16,12 @@ bool evalplus_is_raw(const json_t *object)
     return plus && !json_is_null(plus);
 }
 
+bool evalplus_calls(const json_t *object)
+{
+    const char *name = json_string_value(json_object_get(object, "entry_point"));
+    return name && strcmp(name, "check") == 0;
+}
+
 bool evalplus_uses(const char *name, size_t n)
 {
     static const char *const used[] = {"atol"};
@@ -98,7 +104,9 @@ int evalplus_make_test(const json_t *object, const char *text, size_t n, json_t 
     FILE *out = open_memstream(&test, &length);
     if (!out)
         return -ENOMEM;
-    (void)fprintf(out, "%s\n\ndef check(candidate):\n    _evalplus(candidate, ", evalplus_code);
+    bool calls = evalplus_calls(object);
+    (void)fprintf(out, "%s\n\n%s", evalplus_code,
+                  calls ? "_evalplus(check, " : "def check(candidate):\n    _evalplus(candidate, ");
     put_program(out, object);
     put_literal(out, json_object_get(object, "entry_point"));
     (void)fputs(", [", out);

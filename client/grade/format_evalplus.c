@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* EvalPlus in its raw format, HumanEval+ and MBPP+: inputs, whose results are compared with those of the
- * data set's own solution. A record may have the tests of HumanEval, too, which are fewer. */
+/* EvalPlus in its raw format, HumanEval+ and MBPP+: inputs, whose results are compared with those
+ * of the data set's own solution. A record may have the tests of HumanEval, too, which are fewer.
+ */
 #include "evalplus.h"
 #include "formats.h"
 
@@ -17,6 +18,10 @@ static int take(struct task *task, const struct task_source *source, struct faul
     if (r < 0)
         return r;
     task->has_plus = task->has_no_names = true;
+    if (evalplus_calls(task->object)) {
+        task->targets = task_keep(task, json_pack("[o]", test));
+        return task->targets ? 0 : -ENOMEM;
+    }
     task->test = task_keep(task, test);
     return task->test ? 0 : -ENOMEM;
 }

@@ -932,6 +932,23 @@ def test_tasks_of_mbpp_plus_with_more_than_one_answer(place, fake, name):
         assert not passes(job, f"def {name}(*a): return {out}"), out
 
 
+def test_a_function_of_evalplus_named_as_its_test(place, fake):
+    """Mbpp/56 is about check()."""
+    job, _ = graded_on(place, fake, mbpp_row(56, "def check(n):\n    return n == 1\n", "check", [[1], [2]]))
+    assert job["entry_point"] == "check" and "test" not in job
+    (target,) = job["targets"]
+
+    def holds(code):
+        try:
+            exec(f"{code}\n{target}", {})
+        except AssertionError:
+            return False
+        return True
+
+    assert holds("def check(n): return n == 1")
+    assert not holds("def check(n): return True")
+
+
 def test_mbpp_plus_in_the_original_format(place, fake):
     """`test` is a whole program with more assertions than test_list."""
     test = "def assertion(a, b): assert a == b\nfor x in range(9): assertion(half(2 * x), x)\n"
