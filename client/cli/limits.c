@@ -55,6 +55,9 @@ static int add_limit(json_t *limits, const char *text, struct fault *fault)
     if (syntaxes[syntax].read(equals + 1, &value) < 0 || value > INT64_MAX)
         return fault_set(fault, "--limit %s: expected %s, got \"%s\"", name, syntaxes[syntax].what,
                          equals + 1);
+    if (value == 0) /* no daemon takes it, and says so of the job, not of the option */
+        return fault_set(fault, "--limit %s: expected a value above 0, got \"%s\"", name,
+                         equals + 1);
     return json_object_set_new(limits, name, limit_value(limit, value)) < 0 ? -ENOMEM : 0;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collect_to.h"
 
+#include "client/terminal/text.h"
 #include "proto/base64.h"
 #include "proto/util.h"
 
@@ -135,4 +136,21 @@ int collect_to(const json_t *result, const char *directory, struct fault *fault)
         }
     }
     return 0;
+}
+
+bool collect_keep(const json_t *result, const char *directory, bool quiet)
+{
+    struct fault fault = FAULT_NULL;
+    const json_t *left_out = json_object_get(result, "left_out");
+    if (!directory)
+        return true;
+    for (size_t i = 0; i < json_array_size(left_out) && !quiet; i++) {
+        const json_t *file = json_array_get(left_out, i);
+        complain("--collect: %s is left out: %s", json_string_value(json_object_get(file, "name")),
+                 json_string_value(json_object_get(file, "why")));
+    }
+    if (collect_to(result, directory, &fault) == 0)
+        return true;
+    complain("%s", fault.text);
+    return false;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "collect_to.h"
 #include "commands.h"
 #include "single.h"
 
@@ -22,6 +23,24 @@
 
 /* --- the answer --------------------------------------------------------------------------- */
 
+static void print_result(const struct message *answer, const json_t *names, const char *source,
+                         bool json)
+{
+    size_t columns = COLUMNS_DEFAULT, rows;
+    if (json) {
+        single_print(answer->object);
+        return;
+    }
+    screen_size(&columns, &rows);
+    const struct programview view = {
+        .source = source,
+        .columns = MAX(columns, (size_t)COLUMNS_MIN),
+        .colour = screen_wants_colour(),
+    };
+    programview_put(stdout, answer->object, names, &view);
+    (void)fflush(stdout); /* before complaints about it go to stderr */
+}
+
 static enum exit_status show_result(const struct message *answer, const json_t *names,
                                     const char *source, const struct program_options *options,
                                     bool no_fail)
@@ -31,20 +50,9 @@ static enum exit_status show_result(const struct message *answer, const json_t *
         .failed = !message_score(answer).passed,
         .errors = verdict && strcmp(verdict, "error") == 0,
     };
-    if (options->json) {
-        single_print(answer->object);
-        return ending_status(&ending, no_fail);
-    }
-    size_t columns = COLUMNS_DEFAULT, rows;
-    screen_size(&columns, &rows);
-    const struct programview view = {
-        .source = source,
-        .columns = MAX(columns, (size_t)COLUMNS_MIN),
-        .colour = screen_wants_colour(),
-    };
-    programview_put(stdout, answer->object, names, &view);
-    (void)fflush(stdout); /* before complaints about it go to stderr */
-    return ending_status(&ending, no_fail);
+    print_result(answer, names, source, options->json);
+    bool is_kept = collect_keep(answer->object, options->collect.to, false);
+    return is_kept ? ending_status(&ending, no_fail) : STATUS_USAGE;
 }
 
 static enum exit_status show(const struct message *answer, const json_t *names, const char *source,
@@ -264,6 +272,8 @@ static const struct option_spec run_program_specs[] = {
         .offset = offsetof(struct program_options, watch),
         .help = "run again whenever SOURCE is written, until Ctrl-C",
     },
+    COLLECT_SPECS(offsetof(struct program_options, collect),
+                  "from the first test that did not pass, or the last one if all did"),
     {
         .name = "json",
         .kind = OPTION_FLAG,
@@ -297,7 +307,7 @@ const struct command command_run_program = {
                 "  rubricctl run-program --watch --compare tokens Main.java -t samples\n",
     .exits = "  0    all tests passed\n"
              "  1    a test did not, or the program did not compile (--no-fail: 0)\n"
-             "  2    wrong usage, no tests, or an unusable file\n"
+             "  2    wrong usage, no tests, or an unusable file, also one of --collect-to\n"
              "  3    no daemon, or the connection was lost\n"
              "  4    an error instead of a verdict: a language that the host lacks, say\n"
              "  130  interrupted; that is how --watch ends\n",

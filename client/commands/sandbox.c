@@ -95,25 +95,6 @@ static enum exit_status show_result(const struct message *answer,
     return no_fail ? STATUS_OK : (enum exit_status)status_of_command(result);
 }
 
-/* Writes the files that came back, and says which did not. Returns whether all were written that
- * came. */
-static bool keep_files(const json_t *result, const struct sandbox_options *options)
-{
-    struct fault fault = FAULT_NULL;
-    const json_t *left_out = json_object_get(result, "left_out");
-    if (!options->collect_to)
-        return true;
-    for (size_t i = 0; i < json_array_size(left_out) && !options->quiet; i++) {
-        const json_t *file = json_array_get(left_out, i);
-        complain("--collect: %s is left out: %s", json_string_value(json_object_get(file, "name")),
-                 json_string_value(json_object_get(file, "why")));
-    }
-    if (collect_to(result, options->collect_to, &fault) == 0)
-        return true;
-    complain("%s", fault.text);
-    return false;
-}
-
 static enum exit_status show_error(const struct message *answer, bool json)
 {
     if (json)
@@ -153,7 +134,8 @@ static enum exit_status sandbox_run(const struct globals *globals, const void *o
     if (answer.type == MESSAGE_ERROR)
         return show_error(&answer, options->json);
     status = show_result(&answer, &stream, options, globals->no_fail);
-    return keep_files(answer.object, options) ? status : STATUS_USAGE;
+    bool is_kept = collect_keep(answer.object, options->collect.to, options->quiet);
+    return is_kept ? status : STATUS_USAGE;
 }
 
 static const struct option_spec sandbox_specs[] = {
@@ -213,22 +195,7 @@ static const struct option_spec sandbox_specs[] = {
                 "the private daemon can read, otherwise one under a root that the configuration "
                 "allows; may be repeated",
     },
-    {
-        .name = "collect",
-        .argument = "NAME",
-        .kind = OPTION_LIST,
-        .offset = offsetof(struct sandbox_options, collect),
-        .help = "bring the file NAME of the working directory back when the command has ended; "
-                "NAME may be a pattern, in which * stands for slashes, too; may be repeated",
-    },
-    {
-        .name = "collect-to",
-        .argument = "DIR",
-        .kind = OPTION_TEXT,
-        .value = VALUE_FILE,
-        .offset = offsetof(struct sandbox_options, collect_to),
-        .help = "write the files of --collect below this directory",
-    },
+    COLLECT_SPECS(offsetof(struct sandbox_options, collect), "when the command has ended"),
     {
         .letter = 't',
         .name = "tty",

@@ -117,15 +117,10 @@ static int check_options(const struct sandbox_options *options, const struct tex
         return fault_set(fault, "sandbox: COMMAND is missing; see rubricctl sandbox --help");
     if (options->runner && !options->snippet)
         return fault_set(fault, "--runner: goes only with --snippet");
-    if (options->collect.n > 0 && !options->collect_to && !options->json)
-        return fault_set(fault, "--collect: say with --collect-to where the files go, or print "
-                                "them with --json");
     if (options->tty && options->json)
         return fault_set(fault, "--tty: does not go with --json: what a terminal shows is in no "
                                 "answer");
-    if (options->collect_to && options->collect.n == 0)
-        return fault_set(fault, "--collect-to: goes only with --collect");
-    return 0;
+    return collect_check(&options->collect, options->json, fault);
 }
 
 /* --- its surroundings ------------------------------------------------------------------------ */
@@ -286,21 +281,6 @@ static int put_readable(json_t *job, const struct text_list *list, struct fault 
     return r;
 }
 
-static int put_collect(json_t *job, const struct text_list *list, struct fault *fault)
-{
-    if (list->n == 0)
-        return 0;
-    json_t *array = json_array();
-    int r = put(job, "collect", array);
-    for (size_t i = 0; r == 0 && i < list->n; i++) {
-        json_t *name;
-        r = text_json(list->items[i], "--collect", &name, fault);
-        if (r == 0 && json_array_append_new(array, name) < 0)
-            r = -ENOMEM;
-    }
-    return r;
-}
-
 static int put_stdin(json_t *job, struct fault *fault)
 {
     _cleanup_bytes_ struct bytes content = BYTES_NULL;
@@ -342,7 +322,7 @@ int sandbox_job(const struct sandbox_options *options, const struct text_list *c
     if (r == 0)
         r = put_readable(job, &options->readable, fault);
     if (r == 0)
-        r = put_collect(job, &options->collect, fault);
+        r = collect_put(job, &options->collect, fault);
     if (r == 0 && options->tty)
         r = sandbox_tty_ask(job, fault);
     else if (r == 0)

@@ -2,6 +2,7 @@
 #pragma once
 /* Makes the job that `rubricctl sandbox` sends from the options of the command. */
 
+#include "client/cli/collect.h"
 #include "client/cli/options.h"
 #include "proto/json.h"
 
@@ -12,8 +13,7 @@ struct sandbox_options {
     struct text_list limits;
     struct text_list env;
     struct text_list readable;
-    struct text_list collect;
-    const char *collect_to;
+    struct collect_options collect;
     bool network;
     bool json;
     bool quiet;

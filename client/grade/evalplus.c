@@ -7,11 +7,19 @@
 
 #define PLUS "plus_input"
 #define BASE "base_input"
+/* There are 974 tasks in MBPP. */
+#define MBPP_DIGITS_MAX 6
 
 bool evalplus_is_raw(const json_t *object)
 {
     const json_t *plus = json_object_get(object, PLUS);
     return plus && !json_is_null(plus);
+}
+
+bool evalplus_calls(const json_t *object)
+{
+    const char *name = json_string_value(json_object_get(object, "entry_point"));
+    return name && strcmp(name, "check") == 0;
 }
 
 bool evalplus_uses(const char *name, size_t n)
@@ -60,12 +68,7 @@ static int check_inputs(const json_t *object, const char *name, struct fault *fa
 
 static int check(const json_t *object, struct fault *fault)
 {
-    const char *id = json_string_value(json_object_get(object, "task_id"));
     const json_t *atol_ = json_object_get(object, "atol");
-    if (id && strncmp(id, "Mbpp/", strlen("Mbpp/")) == 0)
-        return fault_set(fault,
-                         PLUS ": EvalPlus turns the inputs of MBPP+ into other types, task by "
-                              "task; use its original format (MbppPlus-OriginFmt)");
     if (atol_ && !json_is_null(atol_) && !json_is_number(atol_))
         return fault_set(fault, "atol: expected a number, got %s", json_type_name(atol_));
     int r = check_inputs(object, BASE, fault);
@@ -76,6 +79,17 @@ static int check(const json_t *object, struct fault *fault)
                       0)
         r = fault_set(fault, PLUS ": there is no input");
     return r;
+}
+
+/* The number of a task of MBPP+, whose inputs are turned into other types, task by task, and of
+ * which some accept more than one answer; NULL for others. */
+static const char *mbpp_number(const json_t *object)
+{
+    static const char prefix[] = "Mbpp/";
+    const char *id = json_string_value(json_object_get(object, "task_id"));
+    const char *number = id && strncmp(id, prefix, strlen(prefix)) == 0 ? id + strlen(prefix) : "";
+    size_t n = strspn(number, "0123456789");
+    return n > 0 && n < MBPP_DIGITS_MAX && number[0] != '0' && number[n] == '\0' ? number : NULL;
 }
 
 int evalplus_make_test(const json_t *object, const char *text, size_t n, json_t **ret,
@@ -90,7 +104,9 @@ int evalplus_make_test(const json_t *object, const char *text, size_t n, json_t 
     FILE *out = open_memstream(&test, &length);
     if (!out)
         return -ENOMEM;
-    (void)fprintf(out, "%s\n\ndef check(candidate):\n    _evalplus(candidate, ", evalplus_code);
+    bool calls = evalplus_calls(object);
+    (void)fprintf(out, "%s\n\n%s", evalplus_code,
+                  calls ? "_evalplus(check, " : "def check(candidate):\n    _evalplus(candidate, ");
     put_program(out, object);
     put_literal(out, json_object_get(object, "entry_point"));
     (void)fputs(", [", out);
@@ -101,7 +117,9 @@ int evalplus_make_test(const json_t *object, const char *text, size_t n, json_t 
             put_literal_of(out, inputs, inputs_n);
         (void)fputs(", ", out);
     }
-    (void)fprintf(out, "], %.17g)\n", json_number_value(json_object_get(object, "atol")));
+    const char *number = mbpp_number(object);
+    (void)fprintf(out, "], %.17g, %s)\n", json_number_value(json_object_get(object, "atol")),
+                  number ? number : "None");
     bool failed = ferror(out) != 0;
     if (fclose(out) != 0 || failed)
         return -ENOMEM;

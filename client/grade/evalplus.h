@@ -16,8 +16,12 @@ bool evalplus_is_raw(const json_t *object);
  * may have integers of any size, and NaN. */
 bool evalplus_uses(const char *name, size_t n);
 
-/* Makes the text of a program that defines check(), of the task OBJECT, which was read from the N
- * bytes of TEXT. `prompt`, `canonical_solution` and `entry_point` must be strings. -EINVAL with
- * FAULT, or -ENOMEM; the caller owns *ret, a string. */
+/* Whether the function of such a task has the name of what would test it: its test is a program
+ * that calls it then, in the place of one that defines check(). */
+bool evalplus_calls(const json_t *object);
+
+/* Makes the text of a program that defines check(), or calls it (evalplus_calls()), of the task
+ * OBJECT, which was read from the N bytes of TEXT. `prompt`, `canonical_solution` and `entry_point`
+ * must be strings. -EINVAL with FAULT, or -ENOMEM; the caller owns *ret, a string. */
 int evalplus_make_test(const json_t *object, const char *text, size_t n, json_t **ret,
                        struct fault *fault);

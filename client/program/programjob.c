@@ -138,7 +138,11 @@ int program_job(const char *source, const struct program_options *options, json_
     if (!options->tests)
         return fault_set(fault,
                          "run-program: --tests is missing; see rubricctl run-program --help");
-    int r = put_language(job, source, options->language, fault);
+    int r = collect_check(&options->collect, options->json, fault);
+    if (r == 0)
+        r = collect_put(job, &options->collect, fault);
+    if (r == 0)
+        r = put_language(job, source, options->language, fault);
     if (r == 0)
         r = put_code(job, source, fault);
     if (r == 0)

@@ -2,6 +2,7 @@
 #pragma once
 /* Makes the job that `rubricctl run-program` sends from the options of the command. */
 
+#include "client/cli/collect.h"
 #include "client/cli/options.h"
 #include "proto/json.h"
 
@@ -15,6 +16,7 @@ struct program_options {
     const char *time;
     const char *memory;
     struct text_list limits;
+    struct collect_options collect;
     bool all;
     bool watch;
     bool json;

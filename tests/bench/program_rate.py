@@ -4,11 +4,18 @@
 many tests to a loop that forks, feeds and compares; compiling many programs to `xargs g++`; and many short
 Python programs with some tests each, as data sets of contests have them, to a Python started for each test.
 
+Compares the first also to the best that plain code and Debian give a judge. Plain code: the same loop in C, with a
+fresh directory, a copy of the program, resource limits, a deadline and a process group for each test; it keeps a
+program from nothing else. Debian: bubblewrap, which starts fastest of its packages that give a program namespaces
+(firejail starts slower, systemd-run asks the service manager for each), with a fresh tmpfs for each test.
+
     program_rate.py [--sources FILE]     (JSON Lines with `code`, C++ programs, instead of those made here)"""
 
 import json
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -17,7 +24,13 @@ from table import Row, at_least, main, ratios
 
 FEED_LOOP = BUILD / "tests" / "feed-loop"
 COMPILE = ["g++", "-O2", "-std=gnu++17", "-o"]  # as conf/languages.d/cpp.conf has it
+# A program sees the system's own files read-only, its own directory, and nothing else.
+BUBBLEWRAP = ["--unshare-all", "--new-session", "--die-with-parent", "--ro-bind", "/usr", "/usr",
+              "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64", "--proc", "/proc", "--dev", "/dev",
+              "--tmpfs", "/work", "--chdir", "/work"]  # fmt: skip
 TESTS = 1000
+# bubblewrap gets this fraction of the tests, since each costs it several times as much.
+BUBBLEWRAP_SHARE = 5
 SOURCES = 40
 PROGRAMS, TESTS_EACH = 200, 20
 
@@ -89,11 +102,15 @@ class Set:
         self.lines.append("\t".join(map(str, (stem.with_suffix(".in"), stem.with_suffix(".out"), *command))))
         return {"input": text, "output": expected}
 
-    def rate(self, in_flight):
-        done = run_loop([FEED_LOOP, in_flight], input="\n".join(self.lines).encode(), env=SCRUBBED_ENV)
-        if done["passed"] != len(self.lines):
-            raise NotMeasured(f"{done['passed']} of {len(self.lines)} tests pass without a sandbox")
-        return len(self.lines) / done["seconds"]
+    def rate(self, in_flight, options=(), prefix=(), count=None):
+        """Returns tests per second of the loop with OPTIONS; of the first COUNT. PREFIX stands before the program."""
+        lines = self.lines[:count]
+        if prefix:
+            lines = ["\t".join([*line.split("\t")[:2], *prefix, *line.split("\t")[2:]]) for line in lines]
+        done = run_loop([FEED_LOOP, *options, in_flight], input="\n".join(lines).encode(), env=SCRUBBED_ENV)
+        if done["passed"] != len(lines):
+            raise NotMeasured(f"{done['passed']} of {len(lines)} tests pass {' '.join(prefix) or 'without a sandbox'}")
+        return len(lines) / done["seconds"]
 
 
 def is_pass(result):
@@ -129,7 +146,23 @@ def many_tests(daemon, scale):
         seconds = -1 / daemon.rate(compile_only, 1, is_pass) + 1 / daemon.rate(jobs, 1, is_pass)
         return (count - 1) / seconds
 
-    yield from rows(f"a C++ program, {count:,} tests", "a loop that forks and compares", turns(scale.rounds(7), ours, lambda: plain.rate(1)), "/s", 0.9)
+    what = f"a C++ program, {count:,} tests"
+    yield from rows(what, "a loop that forks and compares", turns(scale.rounds(7), ours, lambda: plain.rate(1)), "/s", 0.9)
+    yield from best_of_others(what, plain, program, ours, scale)
+
+
+def best_of_others(what, plain, program, ours, scale):
+    """The best that plain code and Debian can do for one test after another. Most of the time is the start of a
+    program in C++, which all have."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as guarded:  # in memory, as the work directories of jobs are
+        guard = ["-g", guarded]
+        yield from rows(what, "a loop that limits and cleans up", turns(scale.rounds(5), ours, lambda: plain.rate(1, guard)), "/s", 0.9)
+    bubblewrap = shutil.which("bwrap")
+    if not bubblewrap:
+        yield Row("m", f"{what}, jobs to bubblewrap for each", missing="bubblewrap is not installed")
+        return
+    prefix, few = [bubblewrap, *BUBBLEWRAP, "--ro-bind", str(program), str(program)], max(len(plain.lines) // BUBBLEWRAP_SHARE, 1)
+    yield from rows(what, "bubblewrap for each", turns(scale.rounds(5), ours, lambda: plain.rate(1, prefix=prefix, count=few)), "/s", 2)
 
 
 def sources(path, count):

@@ -769,7 +769,6 @@ NO_TESTS = {name: value for name, value in ADD.items() if name != "test"}
             {**TWICE, "task_id": 3, "plus_input": [[]], "base_input": [], "atol": "a"},
             "atol: expected a number, got a string",
         ),
-        ({**TWICE, "task_id": "Mbpp/3", "plus_input": [[]]}, "plus_input: EvalPlus turns the inputs of MBPP+"),
         ({**HALF, "test": 1}, "test: expected a string, got a number"),
         ('{"task_id": 3, "prompt": NaN}', "prompt: NaN is not a number in JSON"),
     ],
@@ -870,6 +869,84 @@ def test_how_evalplus_compares(place, fake):
     zero = job_of("def find_zero(xs): return 1.0\n", [[[-1, 0, 1]]], 1e-4, "find_zero")
     assert passes(zero, "def find_zero(xs): return -1.0")
     assert not passes(zero, "def find_zero(xs): return -1.1")
+
+
+def mbpp_row(number, solution, entry_point, inputs, atol=0):
+    """A task as MBPP+ has it in the raw format: the solution is a whole program."""
+    return {
+        "task_id": f"Mbpp/{number}", "prompt": '"""\nDo it.\nassert f(1)\n"""\n', "entry_point": entry_point,
+        "canonical_solution": f"\n{solution}\n", "base_input": [], "plus_input": inputs, "atol": atol,
+        "contract": "", "assertion": "\nassert f(1)",
+    }  # fmt: skip
+
+
+# What EvalPlus makes of arguments: the task, the arguments in JSON, and as the function gets them.
+MBPP_ARGUMENTS = {
+    116: ([[1, 2]], [(1, 2)]),
+    63: ([[[1, 2], [3, 4]]], [[(1, 2), (3, 4)]]),
+    75: ([[[1, 2]], 3], [[(1, 2)], 3]),
+    106: ([[1], [2, 3]], [[1], (2, 3)]),
+    115: ([[[1, 2], [], {}]], [[{1, 2}, {}, {}]]),
+    124: (["1.5", "2j"], [1.5, 2j]),
+    250: ([[1, 2], 1], [(1, 2), 1]),
+    307: ([[1, [2]], 1, 2], [(1, [2]), 1, 2]),
+    252: (["1+2j"], [1 + 2j]),
+    259: ([[[1, 2]], [[3]]], [((1, 2),), ((3,),)]),
+    278: ([[1, [2, 3]]], [(1, (2, 3))]),
+    580: ([[1, [2, [3]]]], [(1, (2, (3,)))]),
+    722: ([{"a": [1, 2]}, 3], [{"a": (1, 2)}, 3]),
+    3: ([[1, [2]]], [[1, [2]]]),
+}
+
+
+@pytest.mark.parametrize("number", MBPP_ARGUMENTS)
+def test_mbpp_plus_in_the_raw_format_gets_the_types_of_evalplus(place, fake, number):
+    inputs, arguments = MBPP_ARGUMENTS[number]
+    solution = f"def f(*got):\n    return repr(got) == {str(tuple(arguments))!r}\n"
+    job, done = graded_on(place, fake, mbpp_row(number, solution, "f", [inputs]))
+    assert "1 task with the tests of EvalPlus (base and plus)" in done.stderr
+    assert passes(job, "def f(*got): return True"), "so the reference got them, too"
+    assert passes(job, solution)
+    assert not passes(job, "def f(*got): return False")
+
+
+# A task, what its solution returns, other answers that EvalPlus takes for right, and some that it does not.
+MBPP_ORACLES = {
+    "are_equivalent": (164, [[1, 2]], "False", ["True", "None"], []),
+    "sum_div": (295, [[8]], "7", ["0"], ["1", "None"]),
+    "surface_Area": (581, [[3, 4]], "33", ["35"], ["34", "None"]),
+    "digit_distance_nums": (558, [[123, 9]], "1", ["9"], ["2"]),
+    "similar_elements": (2, [[[3, 4], [4, 3]]], "(3, 4)", ["[4, 3, 3]"], ["(3,)"]),
+    "check_str": (454, [["aeiou"]], "__import__('re').match('a', 'a')", ["object()", "True"], ["None", "False"]),
+    "odd": (4, [[1]], "[1]", [], ["(1,)", "[2]"]),
+}
+
+
+@pytest.mark.parametrize("name", MBPP_ORACLES)
+def test_tasks_of_mbpp_plus_with_more_than_one_answer(place, fake, name):
+    number, inputs, expected, right, wrong = MBPP_ORACLES[name]
+    job, _ = graded_on(place, fake, mbpp_row(number, f"def {name}(*a): return {expected}\n", name, inputs))
+    for out in [expected, *right]:
+        assert passes(job, f"def {name}(*a): return {out}"), out
+    for out in wrong:
+        assert not passes(job, f"def {name}(*a): return {out}"), out
+
+
+def test_a_function_of_evalplus_named_as_its_test(place, fake):
+    """Mbpp/56 is about check()."""
+    job, _ = graded_on(place, fake, mbpp_row(56, "def check(n):\n    return n == 1\n", "check", [[1], [2]]))
+    assert job["entry_point"] == "check" and "test" not in job
+    (target,) = job["targets"]
+
+    def holds(code):
+        try:
+            exec(f"{code}\n{target}", {})
+        except AssertionError:
+            return False
+        return True
+
+    assert holds("def check(n): return n == 1")
+    assert not holds("def check(n): return True")
 
 
 def test_mbpp_plus_in_the_original_format(place, fake):

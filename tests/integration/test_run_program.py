@@ -160,6 +160,38 @@ def test_a_private_daemon(task):
     assert done.returncode == 0 and done.stdout.endswith("3 of 3 passed\n"), done.stderr
 
 
+LEAVES = """
+n = input()
+open("seen.txt", "w").write(n)
+open("of-" + n, "wb").write(bytes([0, 255]))
+print(2 * int(n) + (n == "2"))
+"""
+
+
+@pytest.mark.parametrize("code, n", [(LEAVES, "2"), (LEAVES.replace('(n == "2")', "0"), "10")], ids=["failed", "last"])
+def test_collect(daemon, task, code, n):
+    """The files are those of the test that decided; what did not come is named."""
+    options = ["--all", "--collect", "seen.txt", "--collect", "of-*", "--collect", "nowhere", "--collect-to", task / "back"]
+    done = run_program(daemon, source(task, code), "-t", task / "tests", *options)
+    assert done.stderr == "rubricctl: --collect: nowhere is left out: missing\n"
+    assert done.returncode == (1 if n == "2" else 0) and "of 3 passed" in done.stdout
+    kept = {path.name: path.read_bytes() for path in (task / "back").iterdir()}
+    assert kept == {"seen.txt": n.encode(), f"of-{n}": b"\0\xff"}
+
+
+def test_collect_needs_a_place_or_json(daemon, task):
+    path = source(task, LEAVES)
+    done = run_program(daemon, path, "-t", task / "tests", "--collect", "seen.txt")
+    assert (done.returncode, done.stdout) == (2, "") and "--collect: say with --collect-to" in done.stderr
+    done = run_program(daemon, path, "-t", task / "tests", "--collect-to", "x")
+    assert (done.returncode, done.stdout) == (2, "") and "--collect-to: goes only with --collect" in done.stderr
+    done = run_program(daemon, path, "-t", task / "tests", "--collect", "seen.txt", "--json")
+    assert [file["content"] for file in json.loads(done.stdout)["files"]] == ["2"]
+    (task / "file").write_text("")
+    done = run_program(daemon, path, "-t", task / "tests", "--collect", "seen.txt", "--collect-to", task / "file")
+    assert done.returncode == 2 and done.stderr.endswith("--collect-to: " + str(task / "file") + ": Not a directory\n")
+
+
 # --- tests as judges export them ------------------------------------------------------------------
 
 
@@ -202,6 +234,7 @@ def test_an_archive_that_grows(daemon, task):
         (["none.py", "-t", "tests"], "none.py: No such file or directory"),
         (["bytes.py", "-t", "tests"], "bytes.py: it is not UTF-8"),
         (["main.py", "-t", "tests", "--time", "soon"], "--time: expected a duration such as 500ms"),
+        (["main.py", "-t", "tests", "--time", "0ms"], '--time: expected a value above 0, got "0ms"'),
         (["main.py", "-t", "tests", "--memory", "much"], "--memory: expected a size in bytes"),
         (["main.py", "main.py"], "run-program: "),
     ],

@@ -575,6 +575,7 @@ def test_client_no_fail(sandbox):
         (["--limt", "x", "true"], 2, "unknown option --limt; did you mean --limit?"),
         (["--limit", "cpu=x", "true"], 2,
          'expected a duration such as 500ms, 1.5s, 30s or 5min (seconds without a unit), got "x"'),
+        (["--limit", "cpu=0", "true"], 2, '--limit cpu: expected a value above 0, got "0"'),
         (["--file", "x=/no/such", "true"], 2, "--file: /no/such: No such file or directory"),
         (["no-such-command"], 2, 'there is no "no-such-command" in /usr/bin or /bin'),
         (["/no/such"], 4, "no result: bad_request: job.argv[0]: /no/such: No such file"),

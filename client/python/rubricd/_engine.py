@@ -11,8 +11,9 @@ import base64
 import logging
 from collections import deque
 from typing import Any, Callable, Deque, Dict, Mapping, Optional, Union
+from weakref import WeakValueDictionary
 
-from . import _embedded, _json, _wire
+from . import _embedded, _json, _puts, _wire
 from .errors import InvalidJob, JobError, NoDaemon, ProtocolError, RubricdError
 from .results import Result, result_of
 
@@ -24,6 +25,7 @@ WINDOW_DEFAULT = 256
 RETRY_FIRST_S, RETRY_MAX_S = 0.5, 30.0
 RECONNECT_FIRST_S, RECONNECT_MAX_S = 0.05, 2.0
 ID_MAX = 128  # bytes
+TIMES_LOST_MAX = 3  # a daemon that never has the tests of a job does not keep it for ever
 
 TOLD = "the job has told some of its output, so it does not run again"
 
@@ -34,19 +36,27 @@ class Entry:
     """A job without an answer."""
 
     __slots__ = (
-        "wire_id", "id", "frame", "done", "state", "failed", "reran", "timer", "on_output", "is_told"
+        "wire_id", "id", "frame", "tests", "done", "state", "failed", "reran", "lost", "timer", "on_output", "is_told"
     )
 
     def __init__(
-        self, wire_id: str, id: str, frame: bytes, done: "Done", on_output: "Optional[OnOutput]"
+        self,
+        wire_id: str,
+        id: str,
+        frame: bytes,
+        tests: Optional[_puts.Tests],
+        done: "Done",
+        on_output: "Optional[OnOutput]",
     ) -> None:
         self.wire_id = wire_id
         self.id = id
         self.frame = frame
+        self.tests = tests  # that the frame names by their digest
         self.done = done
         self.state = HELD
         self.failed = 0  # attempts that ended in a retriable error
         self.reran = False  # once, for want of CPU
+        self.lost = 0  # times that the daemon did not have its tests
         self.timer: Optional[asyncio.TimerHandle] = None
         self.on_output = on_output
         self.is_told = False  # some of its output: to run it again would tell that twice
@@ -83,6 +93,7 @@ class Engine:
         self._retries = retries
         self._patience = reconnect
         self._wire: Optional[_wire.Wire] = None
+        self._puts = _puts.Puts()
         self._draining = False
         self._closed = False
         self._reconnecting: Optional["asyncio.Task[None]"] = None
@@ -95,6 +106,7 @@ class Engine:
         self.window = window or 0
         self.hello: Mapping[str, Any] = {}
         self.pending: Dict[str, Entry] = {}
+        self._tests: "WeakValueDictionary[str, _puts.Tests]" = WeakValueDictionary()
         # Sessions take the messages that no job has, and hear of a lost connection.
         self.on_other: Callable[[Mapping[str, Any]], bool] = lambda message: False
         self.on_disconnect: Callable[[str], None] = lambda why: None
@@ -127,6 +139,7 @@ class Engine:
         self.hello = wire.hello.result()
         wire.on_room = self._wake
         self._wire = wire
+        self._puts = _puts.Puts()
         self._draining = False
 
     def _lost(self, wire: _wire.Wire, why: str) -> None:
@@ -264,6 +277,7 @@ class Engine:
         try:
             _json.check(id, "job.id")
             _json.check(fields, "job")
+            tests = _puts.take(fields, self.hello["limits"]["max_frame"])
         except InvalidJob as error:
             error.id = id
             raise
@@ -274,7 +288,7 @@ class Engine:
         self._check_size(frame, id)
         if self._closed:
             raise NoDaemon("the grader is closed, or its private daemon is gone")
-        entry = Entry(wire_id, id, frame, done, on_output)
+        entry = Entry(wire_id, id, frame, tests and self._same(tests), done, on_output)
         self.pending[wire_id] = entry
         self._held.append(entry)
         self._need_connection()
@@ -285,6 +299,10 @@ class Engine:
         size, most = len(frame) - 4, self.hello["limits"]["max_frame"]
         if size > most:
             raise InvalidJob("job", f"{size} bytes; the daemon takes at most {most}", id)
+
+    def _same(self, tests: _puts.Tests) -> _puts.Tests:
+        """Returns the tests of a pending job that are the same, if there are some: kept once for all."""
+        return self._tests.setdefault(tests.digest, tests)
 
     def send(self, frame: bytes) -> bool:
         """Sends something that is no job. Returns whether there is a connection."""
@@ -322,6 +340,9 @@ class Engine:
         assert self._wire
         entry.state = SENT
         self._in_flight += 1
+        if entry.tests and self._puts.missing(entry.tests):
+            for frame in _puts.frames(entry.tests, self.hello["limits"]["max_frame"]):
+                self._wire.send(frame)
         self._wire.send(entry.frame)
 
     def _pump(self) -> None:
@@ -343,6 +364,8 @@ class Engine:
 
     def _take(self, message: Mapping[str, Any]) -> None:
         kind = message["type"]
+        if self._puts.take(message):
+            return
         if kind in ("result", "error"):
             entry = self.pending.get(message.get("id", ""))
             if entry and entry.state in (SENT, WITHDRAWN):
@@ -366,10 +389,17 @@ class Engine:
 
     def _answer(self, entry: Entry, message: Mapping[str, Any]) -> None:
         self._in_flight -= 1
-        if entry is self._solo:
+        alone, lost = entry is self._solo, False  # its tests
+        if alone:
             self._solo = None
+        if entry.tests:
+            lost, message = self._puts.lost(entry.tests, message)
+            entry.lost += lost
         if entry.state == WITHDRAWN:
             self._drop(entry)
+        elif lost and entry.lost <= TIMES_LOST_MAX:
+            entry.state = STARVED if alone else HELD
+            (self._starved if alone else self._held).appendleft(entry)
         else:
             try:
                 answer = self._read(entry, message)

@@ -80,7 +80,15 @@ def _check_rarer(value: Any, path: str) -> None:
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
+def text(value: Any) -> bytes:
+    """Returns VALUE, which check() has passed, without white space between its tokens."""
+    return _encode(value).encode()
+
+
+def framed(payload: bytes) -> bytes:
+    return struct.pack(">I", len(payload)) + payload
+
+
 def frame(message: Any) -> bytes:
     """Returns MESSAGE, whose values check() has passed, as a frame."""
-    payload = _encode(message).encode()
-    return struct.pack(">I", len(payload)) + payload
+    return framed(text(message))
