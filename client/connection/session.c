@@ -29,23 +29,35 @@
 
 /* --- opening and closing ------------------------------------------------------------------ */
 
-/* Makes *RET of the connected FD and the private daemon (EMBEDDED_NULL: none) at its other end.
- * Takes both over, also on failure. */
-static int open_session(int fd, struct embedded daemon, const char *where, struct session *ret,
-                        struct fault *fault)
+int session_prepare(const char *path, struct session *ret)
 {
-    assert(fd >= 0);
     struct session session = {
-        .fd = fd,
-        .daemon = daemon,
+        .fd = -1,
+        .daemon = EMBEDDED_NULL,
         .in = evbuffer_new(),
         .out = evbuffer_new(),
-        .where = strdup(where),
+        .where = strdup(path),
     };
     if (!session.in || !session.out || !session.where) {
-        (void)fault_set(fault, "out of memory");
         session_deinit(&session);
         return -ENOMEM;
+    }
+    *ret = session;
+    return 0;
+}
+
+int session_adopt(int fd, struct embedded daemon, const char *where, struct session *ret,
+                  struct fault *fault)
+{
+    struct session session = SESSION_NULL;
+    assert(fd >= 0);
+    int r = session_prepare(where, &session);
+    session.fd = fd;
+    session.daemon = daemon;
+    if (r < 0) {
+        (void)fault_set(fault, "out of memory");
+        session_deinit(&session);
+        return r;
     }
     *ret = session;
     return 0;
@@ -87,7 +99,7 @@ int session_connect(const char *path, struct session *ret, struct fault *fault)
         (void)fault_set(fault, "%s: %s", path, connect_error(-r));
         return r;
     }
-    return open_session(fd, (struct embedded)EMBEDDED_NULL, path, ret, fault);
+    return session_adopt(fd, (struct embedded)EMBEDDED_NULL, path, ret, fault);
 }
 
 int session_embed(const char *config, long slots, const char *set, struct session *ret,
@@ -96,7 +108,7 @@ int session_embed(const char *config, long slots, const char *set, struct sessio
     int fd = -1;
     struct embedded daemon = EMBEDDED_NULL;
     int r = embedded_start(config, slots, set, &daemon, &fd, fault);
-    return r < 0 ? r : open_session(fd, daemon, "a private rubricd", ret, fault);
+    return r < 0 ? r : session_adopt(fd, daemon, "a private rubricd", ret, fault);
 }
 
 void session_disconnect(struct session *session)

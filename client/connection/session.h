@@ -45,6 +45,16 @@ int session_connect(const char *path, struct session *ret, struct fault *fault);
 int session_embed(const char *config, long slots, const char *set, struct session *ret,
                   struct fault *fault);
 
+/* Makes a session with the socket at PATH that is not connected: reconnect_begin() connects it.
+ * 0 or -ENOMEM. */
+int session_prepare(const char *path, struct session *ret);
+
+/* Makes a session of FD, a connected and non-blocking socket. DAEMON is the program at its other
+ * end, whose end the session waits for (EMBEDDED_NULL: none); WHERE names it for messages. Takes FD
+ * and DAEMON over, also on failure. Negative errno with FAULT. */
+int session_adopt(int take_fd, struct embedded take_daemon, const char *where, struct session *ret,
+                  struct fault *fault);
+
 /* Waits for the daemon's hello and checks it as session_take_hello() does. Returns
  * -ETIMEDOUT, or what that returns. */
 int session_greet(struct session *session, struct fault *fault);

@@ -59,6 +59,7 @@ static json_t *describe_command(const struct command *command)
     json_t *options = json_array();
     describe_options(options, command->options, command->n_options);
     describe_options(options, command->shared.specs, command->shared.n);
+    describe_options(options, command->also.specs, command->also.n);
     return json_pack("{s:s,s:s,s:s,s:s,s:i,s:b,s:s,s:s,s:s,s:o}", "name", command->name, "brief",
                      command->brief, "arguments", command->arguments, "value",
                      value_name(command->argument_value), "arguments_max", command->arguments_max,
@@ -69,9 +70,9 @@ static json_t *describe_command(const struct command *command)
 static json_t *describe_client(void)
 {
     json_t *options = json_array(), *list = json_array(), *kinds = json_array();
-    describe_options(options, global_options, n_global_options);
-    for (size_t i = 0; i < n_commands; i++)
-        (void)json_array_append_new(list, describe_command(commands[i]));
+    describe_options(options, rubricctl_program.options, rubricctl_program.n_options);
+    for (size_t i = 0; i < rubricctl_program.n_commands; i++)
+        (void)json_array_append_new(list, describe_command(rubricctl_program.commands[i]));
     for (enum job_kind_id id = 0; id < JOB_KIND_COUNT; id++)
         (void)json_array_append_new(kinds, json_pack("{s:s,s:s}", "name", job_kind_name(id),
                                                      "summary", job_kind_get(id)->summary));

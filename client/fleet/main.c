@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* rubricctl-fleet: batches over the daemons of many hosts. README.md says how. */
+#include "commands.h"
+
+#include "client/cli/program.h"
+
+int main(int argc, char **argv)
+{
+    struct fleet_globals globals = {.base = {.socket = NULL}};
+    enum exit_status status = program_main(&fleet_program, argc, argv, &globals.base);
+    optparse_deinit(fleet_options, FLEET_OPTIONS, &globals);
+    return status;
+}
