@@ -168,6 +168,7 @@ static int take_limits(struct session *session, const struct message *hello, str
     }
     session->max_frame = (uint32_t)json_integer_value(max_frame);
     session->jobs_per_client = json_integer_value(jobs);
+    session->slots = json_integer_value(json_object_get(limits, "slots"));
     free(session->version);
     json_decref(session->host);
     session->version = strdup(message_text(hello, "version"));
@@ -295,8 +296,9 @@ static int say_lost(struct session *session, struct fault *fault)
     const char *message = session->bye_message ? session->bye_message : "";
     struct fault how = FAULT_NULL;
 
+    const char *private = embedded_name(&session->daemon);
     if (session->daemon.pid > 0 && embedded_wait(&session->daemon, LAST_WORDS_MS, &how) >= 0)
-        (void)fault_set(fault, "the private rubricd is gone: %s%s%s%s%s%s", how.text,
+        (void)fault_set(fault, "%s is gone: %s%s%s%s%s%s", private, how.text,
                         session->bye ? " (" : "", reason, colon, message, session->bye ? ")" : "");
     else if (session->bye)
         (void)fault_set(fault, "rubricd ended the connection: %s%s%s", reason, colon, message);

@@ -26,6 +26,7 @@ struct session {
     json_t *host;           /* hostinfo_make() of its hello; a caller may take the reference */
     uint32_t max_frame;     /* the largest frame that the daemon accepts, in bytes */
     int64_t jobs_per_client;
+    int64_t slots;
     char *bye; /* why the daemon ended the connection, from its `bye`; NULL: none came */
     char *bye_message;
     struct message_tail tail;

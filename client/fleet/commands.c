@@ -4,8 +4,6 @@
 #include "client/cli/help.h"
 #include "conf/layout.h"
 
-static const struct command *const commands[] = {&fleet_init, &fleet_worker};
-
 static const char what_it_is[] =
     "rubricctl fleet spreads batches over the rubricd of many hosts. A batch puts its jobs into a "
     "queue at a NATS server (JetStream); on each host a worker takes as many jobs from it as the "
@@ -29,11 +27,19 @@ static void help_fleet(FILE *out, const struct program *program)
     (void)fprintf(out, "\nexamples:\n%s", worked_examples);
 }
 
-const struct program fleet_program = {
-    .name = "rubricctl fleet",
-    .options = fleet_options,
-    .n_options = FLEET_OPTIONS,
-    .commands = commands,
-    .n_commands = ARRAY_SIZE(commands),
-    .help = help_fleet,
-};
+void fleet_program_init(struct fleet_program *ret)
+{
+    size_t n = 0;
+    ret->batch = fleet_batch();
+    ret->commands[n++] = &fleet_init;
+    ret->commands[n++] = &fleet_worker;
+    ret->commands[n++] = &ret->batch;
+    ret->program = (struct program){
+        .name = "rubricctl fleet",
+        .options = fleet_options,
+        .n_options = FLEET_OPTIONS,
+        .commands = ret->commands,
+        .n_commands = n,
+        .help = help_fleet,
+    };
+}

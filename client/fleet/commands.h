@@ -8,4 +8,17 @@ extern const struct command fleet_init;
 extern const struct command fleet_worker;
 extern const struct command fleet_status;
 
-extern const struct program fleet_program;
+/* Commands of rubricctl with a fleet behind them. */
+struct command fleet_batch(void);
+
+enum { FLEET_COMMANDS = 3 };
+
+/* The program, and the commands that are made while it runs. */
+struct fleet_program {
+    struct program program;
+    const struct command *commands[FLEET_COMMANDS];
+    struct command batch;
+};
+
+/* Makes it; RET stays where it is. */
+void fleet_program_init(struct fleet_program *ret);

@@ -7,7 +7,9 @@
 int main(int argc, char **argv)
 {
     struct fleet_globals globals = {.base = {.socket = NULL}};
-    enum exit_status status = program_main(&fleet_program, argc, argv, &globals.base);
+    struct fleet_program fleet;
+    fleet_program_init(&fleet);
+    enum exit_status status = program_main(&fleet.program, argc, argv, &globals.base);
     optparse_deinit(fleet_options, FLEET_OPTIONS, &globals);
     return status;
 }

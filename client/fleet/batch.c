@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#include "commands.h"
+#include "door.h"
+
+#include "client/commands/commands.h"
+
+static enum exit_status run_batch(const struct globals *globals, const void *options,
+                                  const struct text_list *arguments)
+{
+    return door_run(&command_batch, globals, options, arguments);
+}
+
+static const char description[] =
+    "Does what rubricctl batch does, over all hosts of the fleet: the same input, options,\n"
+    "lines of results, progress, cost cap and summary; see rubricctl batch --help. --jobs\n"
+    "sets how many jobs are in the fleet at once, 256 or twice its slots if not given.\n"
+    "\n"
+    "Paths of benches are those of the hosts: each needs the bench at the same place.\n"
+    "\n"
+    "A run has a name. If the command ends before the run does (a signal, a power cut),\n"
+    "the jobs in the fleet run on. The same command with --run NAME takes the run up, from\n"
+    "this host or another one: jobs that have a verdict in the fleet get it at once, the\n"
+    "others are queued, unless they are still in the queue. An error in the fleet is no\n"
+    "verdict: its job runs again. --resume continues a file of results besides.\n"
+    "\n"
+    "Each id gets one result, whatever happens to workers and servers meanwhile: the first\n"
+    "one that the fleet has stored.\n";
+
+static const char examples[] =
+    "  rubricctl fleet batch -b /srv/bench -o scores.jsonl jobs.jsonl\n"
+    "  rubricctl fleet batch --run tuesday --jobs 20000 -o scores.jsonl jobs.jsonl\n"
+    "  rubricctl fleet batch --run tuesday --resume -o scores.jsonl jobs.jsonl\n";
+
+struct command fleet_batch(void)
+{
+    struct command command = door_command(&command_batch);
+    command.brief = "grade the jobs in JSONL files over all hosts";
+    command.description = description;
+    command.examples = examples;
+    command.run = run_batch;
+    return command;
+}
