@@ -7,6 +7,7 @@
 struct announce_counts {
     uint64_t done, errors, dead, known, back, cancelled, redelivered;
     size_t running;
+    double rate; /* answers per second since the last announcement */
 };
 
 /* Makes the announcement of the worker NAME, whose N lanes are at LANES. NULL: no daemon is there

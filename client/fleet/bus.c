@@ -206,7 +206,7 @@ int bus_watch(struct bus *bus, const char *subject, bus_take *take, void *arg)
     watch->take = take;
     watch->arg = arg;
     SLIST_INSERT_HEAD(&bus->watches, watch, link);
-    return subscribe_watch(bus, watch);
+    return bus->connection ? subscribe_watch(bus, watch) : 0; /* else when there is one */
 }
 
 /* --- dispatching -------------------------------------------------------------------------- */

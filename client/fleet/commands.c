@@ -34,6 +34,7 @@ void fleet_program_init(struct fleet_program *ret)
     ret->commands[n++] = &fleet_init;
     ret->commands[n++] = &fleet_worker;
     ret->commands[n++] = &ret->batch;
+    ret->commands[n++] = &fleet_status;
     ret->program = (struct program){
         .name = "rubricctl fleet",
         .options = fleet_options,

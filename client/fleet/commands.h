@@ -11,7 +11,7 @@ extern const struct command fleet_status;
 /* Commands of rubricctl with a fleet behind them. */
 struct command fleet_batch(void);
 
-enum { FLEET_COMMANDS = 3 };
+enum { FLEET_COMMANDS = 4 };
 
 /* The program, and the commands that are made while it runs. */
 struct fleet_program {

@@ -30,6 +30,27 @@ static int add_host(jsCtx *js, const char *stream, const char *subject, json_t *
     return 0;
 }
 
+static int by_name(const void *left, const void *right)
+{
+    return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+/* Reads the announcements of SUBJECTS, in the order of their names. */
+static int add_hosts(jsCtx *js, const char *stream, const jsStreamStateSubjects *subjects,
+                     json_t *hosts)
+{
+    size_t n = subjects ? (size_t)subjects->Count : 0;
+    _cleanup_free_ const char **names = calloc(MAX(n, (size_t)1), sizeof(*names));
+    int r = names ? 0 : -ENOMEM;
+    for (size_t i = 0; r == 0 && i < n; i++)
+        names[i] = subjects->List[i].Subject;
+    if (r == 0)
+        qsort(names, n, sizeof(*names), by_name);
+    for (size_t i = 0; r == 0 && i < n; i++)
+        r = add_host(js, stream, names[i], hosts);
+    return r;
+}
+
 int hosts_read(struct bus *bus, json_t **ret, struct fault *fault)
 {
     char stream[NAMES_SUBJECT_SIZE];
@@ -44,10 +65,7 @@ int hosts_read(struct bus *bus, json_t **ret, struct fault *fault)
     natsStatus status = natsConnection_JetStream(&js, bus_connection(bus), NULL);
     if (status == NATS_OK)
         status = js_GetStreamInfo(&info, js, stream, &options, &code);
-    const jsStreamStateSubjects *subjects = status == NATS_OK ? info->State.Subjects : NULL;
-    int r = status == NATS_OK ? 0 : -EIO;
-    for (int i = 0; r == 0 && subjects && i < subjects->Count; i++)
-        r = add_host(js, stream, subjects->List[i].Subject, hosts);
+    int r = status == NATS_OK ? add_hosts(js, stream, info->State.Subjects, hosts) : -EIO;
     jsStreamInfo_Destroy(info);
     jsCtx_Destroy(js);
     if (r < 0) {

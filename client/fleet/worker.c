@@ -46,7 +46,8 @@ struct worker {
     struct tasks tasks;
     struct announce_counts counts;
     int64_t started_ms, list_ms, announce_ms, stop_ms;
-    uint64_t list_request, announce_request;
+    uint64_t list_request, announce_request, measured;
+    int64_t measured_ms;
     int64_t list_offset;
     bool stopping;
 };
@@ -199,11 +200,22 @@ static bool on_announced(void *arg, _unused_ natsMsg *reply)
     return false;
 }
 
+/* Measures the rate since the last announcement. */
+static void measure(struct worker *worker, int64_t now)
+{
+    uint64_t ended = worker->counts.done + worker->counts.errors;
+    int64_t ms = now - worker->measured_ms;
+    worker->counts.rate = ms > 0 ? (double)(ended - worker->measured) * 1000 / (double)ms : 0;
+    worker->measured = ended;
+    worker->measured_ms = now;
+}
+
 static void announce(struct worker *worker, int64_t now)
 {
     char subject[NAMES_SUBJECT_SIZE];
     const struct lane *lanes[LANES_MAX];
     _cleanup_bytes_ struct bytes text = BYTES_NULL;
+    measure(worker, now);
     for (size_t i = 0; i < worker->n_lanes; i++)
         lanes[i] = &worker->lanes[i].lane;
     _cleanup_json_ json_t *about = announce_make(worker->name, lanes, worker->n_lanes,
@@ -355,7 +367,7 @@ static int open_worker(struct worker *worker, const struct bus_options *bus,
                        const struct worker_options *options, struct fault *fault)
 {
     LIST_INIT(&worker->tasks);
-    worker->started_ms = monotonic_ms();
+    worker->started_ms = worker->measured_ms = monotonic_ms();
     worker->stop_ms = INT64_MAX;
     int r = names_check("--name", worker->name, NAMES_RUN_MAX, fault);
     /* Block the signals before the library makes threads, which inherit that. */
