@@ -465,15 +465,15 @@ struct bus *bus_free(struct bus *bus)
     if (bus->connection)
         (void)natsConnection_FlushTimeout(bus->connection, REOPEN_MS);
     disconnect(bus);
-    nats_CloseAndWait(REOPEN_MS); /* after it no thread of the library calls back */
     requests_deinit(&bus->requests);
+    free_arrivals(bus);
+    nats_CloseAndWait(REOPEN_MS); /* after it no thread of the library calls back */
     while (!SLIST_EMPTY(&bus->watches)) {
         struct watch *watch = SLIST_FIRST(&bus->watches);
         SLIST_REMOVE_HEAD(&bus->watches, link);
         free(watch->subject);
         free(watch);
     }
-    free_arrivals(bus);
     (void)pthread_mutex_destroy(&bus->lock);
     bus->event_fd = close_fd(bus->event_fd);
     free(bus->inbox);
