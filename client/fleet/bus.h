@@ -11,28 +11,12 @@
  * The library connects again by itself. If it gives up, as it does when credentials are refused
  * twice, the bus makes a new connection and reads the credentials anew. */
 
-#include "conf/optparse.h"
+#include "bustypes.h"
+
 #include "proto/bytes.h"
 
-#include <nats/nats.h>
 #include <stdbool.h>
 #include <stdint.h>
-
-#define BUS_FLEET_DEFAULT "rubricd"
-#define BUS_SERVER_DEFAULT "nats://127.0.0.1:4222"
-
-/* Where the server is, and what it is shown. */
-struct bus_options {
-    struct text_list servers;
-    const char *fleet; /* NULL: BUS_FLEET_DEFAULT */
-    const char *creds;
-    const char *token_file;
-    const char *user;
-    const char *password_file;
-    const char *ca;
-    const char *cert;
-    const char *key;
-};
 
 struct bus;
 
@@ -69,10 +53,6 @@ unsigned bus_epoch(const struct bus *bus);
 
 /* The largest message that the server takes, in bytes. */
 size_t bus_max_payload(const struct bus *bus);
-
-/* Takes REPLY, which is borrowed. Returns whether the request is to be sent again, after a short
- * while. */
-typedef bool bus_reply(void *arg, natsMsg *reply);
 
 struct header {
     const char *name, *value;

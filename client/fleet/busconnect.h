@@ -2,7 +2,7 @@
 #pragma once
 /* Makes a connection of the NATS library from the options, and says in plain words why it fails. */
 
-#include "bus.h"
+#include "bustypes.h"
 
 /* The library calls these in threads of its own. */
 struct busconnect_events {

@@ -31,9 +31,11 @@ void fleet_program_init(struct fleet_program *ret)
 {
     size_t n = 0;
     ret->batch = fleet_batch();
+    ret->grade = fleet_grade();
     ret->commands[n++] = &fleet_init;
     ret->commands[n++] = &fleet_worker;
     ret->commands[n++] = &ret->batch;
+    ret->commands[n++] = &ret->grade;
     ret->commands[n++] = &fleet_status;
     ret->program = (struct program){
         .name = "rubricctl fleet",

@@ -7,7 +7,9 @@
  * that are to be sent AGAIN wait equally long before that, so each list is in the order of due_ms.
  */
 
-#include "bus.h"
+#include "bustypes.h"
+
+#include "proto/util.h"
 
 #include <sys/queue.h>
 

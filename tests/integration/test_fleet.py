@@ -205,6 +205,28 @@ def test_priorities_and_turns(fleet, tmp_path):
     assert max(order.index(f"urgent{i}") for i in range(5)) < 25
 
 
+def test_grade(fleet, tmp_path):
+    """A data set over two hosts has the pass@k of one daemon; taken up, the run does not run again."""
+    task = {"prompt": "def add(a, b):\n", "entry_point": "add", "canonical_solution": "    return a + b\n"}
+    tests = "def check(candidate):\n    assert candidate(1, 2) == 3\n"
+    data = write_jobs(tmp_path / "data", [{"task_id": f"Own/{i}", **task, "test": tests} for i in range(4)])
+    answers = ["    return a + b\n", "    return a - b\n", "    return sum((a, b))\n"]
+    samples = [{"task_id": f"Own/{i}", "completion": answer} for i in range(4) for answer in answers]
+    grading = ["grade", "--dataset", data, "--samples", write_jobs(tmp_path / "samples", samples), "--json", "--no-fail"]
+    fleet.add_host("a")
+    fleet.add_host("b")
+    done = fleet.run(*grading, "--run", "r", "--output", tmp_path / "1")
+    assert done.returncode == 0, done.stderr
+    command = [RUBRICCTL, "--socket", fleet.daemons[0].socket, *grading]
+    local = subprocess.run([*command, "--output", tmp_path / "2"], check=True, capture_output=True, text=True)
+    assert json.loads(done.stdout)["pass_at_k"] == json.loads(local.stdout)["pass_at_k"]
+    wait_until(lambda: sum(counts_of(fleet, name)["done"] for name in "ab") == 16, "12 samples and 4 references")
+    again = fleet.run(*grading, "--run", "r", "--output", tmp_path / "3")
+    assert again.stdout == done.stdout
+    let_pass(6)  # the workers announce themselves every 5 s
+    assert sum(counts_of(fleet, name)["done"] for name in "ab") == 16
+
+
 # --- what is killed ------------------------------------------------------------------------------
 
 
