@@ -62,7 +62,7 @@ const struct command command_fleet = {
     .description =
         "Runs rubricctl-fleet, a program of the package rubricd-fleet: batches go through\n"
         "a NATS server to workers, each of which feeds the daemon of its host.\n"
-        "rubricctl fleet help lists its commands, rubricctl fleet COMMAND --help explains\n"
+        "rubricctl fleet help lists its commands, rubricctl fleet help COMMAND explains\n"
         "one.\n",
     .examples = "  rubricctl fleet init\n"
                 "  rubricctl fleet worker &\n"

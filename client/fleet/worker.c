@@ -451,7 +451,7 @@ const struct command fleet_worker = {
         "\n"
         "SIGTERM and SIGINT stop the worker: it ends the jobs that run, hands them back\n"
         "to the queue and exits, within ten seconds.\n",
-    .examples = "  rubricctl fleet worker --server tls://queue:4222 --creds /etc/rubricd/me.creds\n"
+    .examples = "  rubricctl fleet worker --server tls://queue:4222 --creds me.creds\n"
                 "  rubricctl fleet worker --socket /run/rubricd-a/rubricd.sock \\\n"
                 "      --socket /run/rubricd-b/rubricd.sock\n",
     .exits = "  0    stopped by a signal\n"
