@@ -66,6 +66,7 @@ static void settle(struct task *task, const char *verb, enum task_end end)
 {
     task_enter(task, TASK_SETTLING);
     task->end = end;
+    task->settle_ms = monotonic_ms() + task->ack_wait_ms;
     release_slot(task);
     task->request = bus_request(task->bus, task->reply, NULL, verb, strlen(verb), on_settled, task);
     if (task->request == 0)
@@ -528,9 +529,20 @@ static bool is_stuck(const struct task *task)
            task->state != TASK_OVER;
 }
 
+/* Gives up settling: the run's consumer may be gone, so that nobody answers. If it is not, the
+ * message comes again, and its result is known then. */
+static void stop_settling(struct task *task)
+{
+    bus_forget(task->bus, task->request);
+    task->request = 0;
+    task_enter(task, TASK_OVER);
+}
+
 int64_t task_tick(struct task *task, int64_t now)
 {
     static const char progress[] = "+WPI";
+    if (task->state == TASK_SETTLING && now >= task->settle_ms)
+        stop_settling(task);
     if (is_stuck(task)) {
         complain("out of memory: job %s of run %s is handed back", task->id.data, task->names.run);
         settle(task, "-NAK", TASK_BACK);
@@ -539,5 +551,6 @@ int64_t task_tick(struct task *task, int64_t now)
         (void)bus_publish(task->bus, task->reply, NULL, progress, strlen(progress));
         task->progress_ms = now + task->ack_wait_ms / PROGRESS_PART;
     }
-    return task->progress_ms;
+    return task->state == TASK_SETTLING ? MIN(task->progress_ms, task->settle_ms)
+                                        : task->progress_ms;
 }

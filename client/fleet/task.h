@@ -71,7 +71,7 @@ struct task {
     bool holds_slot;                /* counts in lane->reserved */
     bool is_cancelled, is_unwanted; /* by its run; by this worker, which stops */
     unsigned tests_lost;
-    int64_t progress_ms, ack_wait_ms;
+    int64_t progress_ms, ack_wait_ms, settle_ms;
     LIST_ENTRY(task) link;
 };
 

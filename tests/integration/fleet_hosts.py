@@ -35,9 +35,10 @@ class Nats:
         self.sock = socket.create_connection(("127.0.0.1", port), timeout=DEADLINE)
         self.buffer = b""
         self.number = 0
+        self.inbox = f"_TEST-{os.urandom(8).hex()}"
         self._line()
         options = {"verbose": False, "headers": True, "no_responders": True}
-        self.sock.sendall(b"CONNECT " + json.dumps(options).encode() + b"\r\nSUB _TEST.* 1\r\n")
+        self.sock.sendall(b"CONNECT " + json.dumps(options).encode() + f"\r\nSUB {self.inbox}.* 1\r\n".encode())
 
     def __enter__(self):
         return self
@@ -79,7 +80,7 @@ class Nats:
 
     def request(self, subject, data=b""):
         self.number += 1
-        inbox = f"_TEST.{self.number}"
+        inbox = f"{self.inbox}.{self.number}"
         self.publish(subject, data, inbox)
         while True:
             subject, answer = self.receive()

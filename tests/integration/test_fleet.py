@@ -3,18 +3,17 @@
 
 import json
 import random
+import signal
 import subprocess
 
 import pytest
 from conftest import BENCH, DEADLINE, RUBRICCTL, let_pass, open_up, wait_until
 from fleet_hosts import (
-    Fleet,
     echo,
     make_fleet,  # noqa: F401
     need_fleet,
     outputs,
     read_results,
-    read_until,
     shell,
     write_jobs,
 )
@@ -102,8 +101,6 @@ def test_a_run_is_taken_up_from_elsewhere(fleet, tmp_path):
     """A batch that is killed leaves its jobs in the fleet. The same run under another directory has every
     result, and no job has run twice."""
     fleet.add_host("a")
-    places = tmp_path / "places"
-    places.mkdir(mode=0o777)
     jobs = write_jobs(tmp_path / "jobs", [shell(f"j{i}", f"sleep 0.02; echo {i}") for i in range(80)])
     first = fleet.start("batch", "--run", "r", "--output", tmp_path / "first", jobs)
     with fleet.server.connect() as nats:
@@ -323,6 +320,46 @@ def test_handing_back_does_not_count(fleet, tmp_path):
         worker.start()
     assert batch.wait(DEADLINE) == 0, batch.stderr.read()
     assert outputs(tmp_path / "out") == {"long": "over\n"}
+
+
+def test_a_long_job_stays_where_it_is(fleet, tmp_path):
+    """A worker says that a job is in progress, so the server gives it to no other one."""
+    for name in "ab":
+        fleet.add_host(name)
+    jobs = write_jobs(tmp_path / "jobs", [shell("long", "sleep 7; echo over")])
+    done = fleet.run("batch", "--run", "r", "--ack-wait", "2", "--output", tmp_path / "out", jobs)
+    assert done.returncode == 0, done.stderr
+    with fleet.server.connect() as nats:
+        assert len(json.loads(nats.last("marks", "rubricd.marks.r.long"))["starts"]) == 1
+
+
+def test_a_worker_that_is_late(fleet, tmp_path):
+    """A worker is cut off while its job runs; another has answered. Neither's answer is a second result: the
+    next worker that gets the job finds the result, and the late one is refused."""
+    late = fleet.add_host("late", slots=1)
+    jobs = write_jobs(tmp_path / "jobs", [shell("x", "sleep 1; echo late")])
+    batch = fleet.start("batch", "--run", "r", "--ack-wait", "2", "--output", tmp_path / "out", jobs)
+    wait_for_starts(fleet, "r", "x", 1)
+    late.process.send_signal(signal.SIGSTOP)
+    fleet.add_host("next", slots=1)
+    assert batch.wait(DEADLINE) == 0, batch.stderr.read()
+    late.process.send_signal(signal.SIGCONT)
+    wait_until(lambda: counts_of(fleet, "late")["known"] == 1, "the late worker's result is refused")
+    assert counts_of(fleet, "next")["done"] == 1
+    # A job that comes again after its result is stored is not run.
+    with fleet.server.connect() as nats:
+        nats.ask("CONSUMER.DURABLE.CREATE.rubricd-jobs.r-p10", stream_name="rubricd-jobs",
+                 config={"durable_name": "r-p10", "ack_policy": "explicit", "ack_wait": 2 * 10**9, "max_deliver": -1,
+                         "max_ack_pending": -1, "filter_subject": "rubricd.jobs.r.p10.>", "description": "any"})  # fmt: skip
+        fleet.workers[0].kill()
+        fleet.workers[1].kill()
+        nats.request("rubricd.jobs.r.p10.x", b'{"kind": "sandbox", "argv": ["/bin/echo", "again"]}')
+        nats.publish("$JS.API.CONSUMER.MSG.NEXT.rubricd-jobs.r-p10", b'{"batch": 1, "expires": 1000000000}', f"{nats.inbox}.pull")
+        assert nats.receive()[0] == "rubricd.jobs.r.p10.x", "delivered once, and never acknowledged"
+        fleet.add_worker("third", fleet.daemons[0])
+        wait_until(lambda: nats.counts("jobs") == {}, "the job is acknowledged")
+        wait_until(lambda: counts_of(fleet, "third")["known"] == 1, "because its result is known")
+        assert json.loads(nats.last("results", "rubricd.results.r.x"))["stdout"] == "late\n"
 
 
 # --- hosts that differ ---------------------------------------------------------------------------
