@@ -27,6 +27,11 @@ def counts_of(fleet, worker):
         return json.loads(nats.last("hosts", f"rubricd.hosts.{worker}"))
 
 
+def results_of(daemon):
+    with daemon.connect() as client:
+        return client.status()["counters"]["results"]
+
+
 def wait_for_mark(fleet, run, id):
     with fleet.server.connect() as nats:
         wait_until(lambda: nats.last("marks", f"rubricd.marks.{run}.{id}"), f"{id} is started")
@@ -140,6 +145,22 @@ def test_the_first_result_wins(fleet, tmp_path):
         assert answer["error"]["description"] == "maximum messages per subject exceeded"
         assert nats.counts("results") == {"rubricd.results.r.x": 1}
         assert nats.counts("jobs") == {}, "an answered job is acknowledged"
+
+
+def test_a_second_result_is_noticed(fleet, tmp_path):
+    """Were the stream to take one all the same, the batch would name the id and ignore it."""
+    fleet.add_host("a")
+    jobs = write_jobs(tmp_path / "jobs", [echo("x"), shell("y", "sleep 3")])
+    batch = fleet.start("batch", "--run", "r", "--output", tmp_path / "out", jobs)
+    with fleet.server.connect() as nats:
+        first = wait_until(lambda: nats.last("results", "rubricd.results.r.x"), "x has a result")
+        config = nats.ask("STREAM.INFO.rubricd-results")["config"]
+        config.update(max_msgs_per_subject=2, discard="old", discard_new_per_subject=False)
+        assert "error" not in nats.ask("STREAM.UPDATE.rubricd-results", **config)
+        nats.request("rubricd.results.r.x", first.replace(b"x\\n", b"second\\n"))
+    assert batch.wait(DEADLINE) == 0
+    assert "run r: x has a second result, number 2 beside 1; it is ignored" in batch.stderr.read()
+    assert outputs(tmp_path / "out") == {"x": "x\n", "y": ""}
 
 
 def test_cost_cap(fleet, tmp_path, bench):
@@ -356,9 +377,11 @@ def test_a_worker_that_is_late(fleet, tmp_path):
         nats.request("rubricd.jobs.r.p10.x", b'{"kind": "sandbox", "argv": ["/bin/echo", "again"]}')
         nats.publish("$JS.API.CONSUMER.MSG.NEXT.rubricd-jobs.r-p10", b'{"batch": 1, "expires": 1000000000}', f"{nats.inbox}.pull")
         assert nats.receive()[0] == "rubricd.jobs.r.p10.x", "delivered once, and never acknowledged"
+        before = results_of(fleet.daemons[0])
         fleet.add_worker("third", fleet.daemons[0])
         wait_until(lambda: nats.counts("jobs") == {}, "the job is acknowledged")
         wait_until(lambda: counts_of(fleet, "third")["known"] == 1, "because its result is known")
+        assert results_of(fleet.daemons[0]) == before, "and it was not run"
         assert json.loads(nats.last("results", "rubricd.results.r.x"))["stdout"] == "late\n"
 
 
