@@ -8,7 +8,7 @@
 
 /* The most options that one command line may know. */
 #define OPTPARSE_OPTIONS_MAX 48
-#define OPTPARSE_SETS_MAX 3
+#define OPTPARSE_SETS_MAX 4
 
 /* A table, and the struct that its values go to. */
 struct option_set {

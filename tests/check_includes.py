@@ -44,9 +44,11 @@ DAEMON = [
 ]
 # The gateway talks to the daemon as rubricctl does.
 HTTP = ["client/http", *CLIENT[CLIENT.index("client/connection") :]]
+# The fleet has commands of rubricctl in it, with something else than a daemon behind them.
+FLEET = ["client/fleet", *CLIENT[CLIENT.index("client/commands") :]]
 LIBRARIES = ["conf", "proto"]
-PROGRAMS = [CLIENT + LIBRARIES, HTTP + LIBRARIES, DAEMON + LIBRARIES]
-ROOMS = ["client/http"] + CLIENT + DAEMON + LIBRARIES
+PROGRAMS = [CLIENT + LIBRARIES, HTTP + LIBRARIES, FLEET + LIBRARIES, DAEMON + LIBRARIES]
+ROOMS = ["client/http", "client/fleet"] + CLIENT + DAEMON + LIBRARIES
 
 # The jail is linked with libc alone, so it may include only these headers from the rooms below it.
 JAIL = "daemon/jail"
@@ -185,7 +187,7 @@ def print_graph(includes):
     """Each program's rooms from its highest floor down, with the rooms that each includes."""
     arrows = arrows_between(includes, room_of)
     modules = {room: len({module_of(s) for s, *_ in includes if room_of(s) == room}) for room in ROOMS}
-    for program in (DAEMON, CLIENT, HTTP):
+    for program in (DAEMON, CLIENT, HTTP, FLEET):
         inside = {room: arrows[room] & set(program) for room in program}
         floors = {} if find_circles(inside) else floors_of(inside)
         upward = sum(program.index(o) < program.index(room) for room in program for o in inside[room])

@@ -293,7 +293,8 @@ int engine_open(struct engine *engine, const struct engine_options *options,
     reconnect_init(&engine->reconnect, waits ? patience_s * 1000 : 0);
     engine->window = options->jobs > 0
                          ? (size_t)options->jobs
-                         : (size_t)MIN(engine->session.jobs_per_client, WINDOW_DEFAULT);
+                         : (size_t)MIN(engine->session.jobs_per_client,
+                                       MAX(WINDOW_DEFAULT, 2 * engine->session.slots));
     let_jobs_run_on();
     return 0;
 }

@@ -36,16 +36,17 @@ static const char worked_examples[] =
     "  Show what the daemon is doing:\n"
     "    rubricctl status\n";
 
-/* Names the options of every command; rubricctl --help explains them once. */
-static void put_globals(FILE *out, size_t columns)
+/* Names the options of every command; the program's --help explains them once. */
+static void put_globals(FILE *out, const struct program *program, size_t columns)
 {
-    char names[256] = "";
+    char names[256] = "", title[128];
     size_t used = 0;
-    for (size_t i = 0; i < n_global_options && used < sizeof(names); i++)
+    for (size_t i = 0; i < program->n_options && used < sizeof(names); i++)
         used +=
-            (size_t)snprintf(names + used, sizeof(names) - used, "--%s ", global_options[i].name);
-    layout_put(out, "\noptions of every command, which rubricctl --help explains:\n", false,
-               columns);
+            (size_t)snprintf(names + used, sizeof(names) - used, "--%s ", program->options[i].name);
+    (void)snprintf(title, sizeof(title), "\noptions of every command, which %s --help explains:\n",
+                   program->name);
+    layout_put(out, title, false, columns);
     (void)fputs("  ", out);
     layout_words(out, names, 2, 2, columns - 1);
 }
@@ -73,17 +74,25 @@ static void put_kinds(FILE *out, size_t columns)
     }
 }
 
-void help_all(FILE *out, const struct command *const *commands, size_t n_commands)
+void help_put_program(FILE *out, const struct program *program, size_t columns)
+{
+    char more[128];
+    (void)fprintf(out, "\nusage: %s [OPTION]... COMMAND [ARGUMENT]...\n\ncommands:\n",
+                  program->name);
+    put_commands(out, program->commands, program->n_commands, columns);
+    (void)snprintf(more, sizeof(more), "\n%s COMMAND --help explains a command, with examples.\n",
+                   program->name);
+    layout_put(out, more, false, columns);
+    (void)fputs("\noptions of every command:\n", out);
+    layout_put_options(out, program->options, program->n_options, &style, columns);
+}
+
+void help_all(FILE *out, const struct program *program)
 {
     size_t columns = layout_columns(out);
     layout_put(out, what_it_is, false, columns);
     put_kinds(out, columns);
-    (void)fputs("\nusage: rubricctl [OPTION]... COMMAND [ARGUMENT]...\n\ncommands:\n", out);
-    put_commands(out, commands, n_commands, columns);
-    layout_put(out, "\nrubricctl COMMAND --help explains a command, with examples.\n", false,
-               columns);
-    (void)fputs("\noptions of every command:\n", out);
-    layout_put_options(out, global_options, n_global_options, &style, columns);
+    help_put_program(out, program, columns);
     layout_put(out,
                "\nIf no daemon listens on the default socket and --socket is not given, run, "
                "batch, sandbox, run-program and grade start a private daemon, and say so.\n",
@@ -93,18 +102,19 @@ void help_all(FILE *out, const struct command *const *commands, size_t n_command
     (void)fprintf(out, "\nexamples:\n%s", worked_examples);
 }
 
-void help_command(FILE *out, const struct command *command)
+void help_command(FILE *out, const struct program *program, const struct command *command)
 {
     size_t columns = layout_columns(out);
-    (void)fprintf(out, "rubricctl %s - %s\n\nusage: rubricctl %s [OPTION]...%s%s\n\n",
-                  command->name, command->brief, command->name, *command->arguments ? " " : "",
-                  command->arguments);
+    (void)fprintf(out, "%s %s - %s\n\nusage: %s %s [OPTION]...%s%s\n\n", program->name,
+                  command->name, command->brief, program->name, command->name,
+                  *command->arguments ? " " : "", command->arguments);
     layout_put(out, command->description, false, columns);
-    if (command->n_options + command->shared.n > 0)
+    if (command->n_options + command->shared.n + command->also.n > 0)
         (void)fputs("\noptions:\n", out);
     layout_put_options(out, command->options, command->n_options, &style, columns);
     layout_put_options(out, command->shared.specs, command->shared.n, &style, columns);
-    put_globals(out, columns);
+    layout_put_options(out, command->also.specs, command->also.n, &style, columns);
+    put_globals(out, program, columns);
     (void)fputs("\nexit status:\n", out);
     layout_put(out, command->exits, true, columns);
     (void)fprintf(out, "\nexamples:\n%s", command->examples);

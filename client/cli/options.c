@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-const struct option_spec global_options[] = {
+const struct option_spec global_options[GLOBAL_OPTIONS] = {
     {
         .letter = 's',
         .name = "socket",
@@ -63,16 +63,19 @@ const struct option_spec global_options[] = {
         .help = "print the version, then exit",
     },
 };
-const size_t n_global_options = ARRAY_SIZE(global_options);
 
-int options_parse_globals(int argc, char **argv, struct globals *globals)
+int options_parse_globals(const struct program *program, int argc, char **argv,
+                          struct globals *globals)
 {
     struct fault fault = FAULT_NULL;
+    char hint[128];
     const struct command_line line = {
-        .sets = {{global_options, n_global_options, globals}},
+        .sets = {{program->options, program->n_options, globals}},
         .stop_at_word = true,
-        .hint = " (a command's own options go behind its name; see rubricctl --help)",
+        .hint = hint,
     };
+    (void)snprintf(hint, sizeof(hint),
+                   " (a command's own options go behind its name; see %s --help)", program->name);
     int first = optparse_read(&line, argc, argv, &fault);
     if (first < 0) {
         complain("%s", fault.text);
@@ -81,35 +84,38 @@ int options_parse_globals(int argc, char **argv, struct globals *globals)
     return first;
 }
 
-static int check_arguments(const struct command *command, size_t n, const char *const *items)
+static int check_arguments(const struct program *program, const struct command *command, size_t n,
+                           const char *const *items)
 {
     if (n < (size_t)command->arguments_min) {
-        complain("%s: %s is missing; see rubricctl %s --help", command->name, command->arguments,
-                 command->name);
+        complain("%s: %s is missing; see %s %s --help", command->name, command->arguments,
+                 program->name, command->name);
         return -1;
     }
     if (command->arguments_max >= 0 && n > (size_t)command->arguments_max) {
-        complain("%s: unexpected argument \"%s\"; see rubricctl %s --help", command->name,
-                 items[command->arguments_max], command->name);
+        complain("%s: unexpected argument \"%s\"; see %s %s --help", command->name,
+                 items[command->arguments_max], program->name, command->name);
         return -1;
     }
     return 0;
 }
 
-int options_parse_command(const struct command *command, int argc, char **argv,
-                          struct globals *globals, void *options, struct text_list *arguments)
+int options_parse_command(const struct program *program, const struct command *command, int argc,
+                          char **argv, struct globals *globals, void *options,
+                          struct text_list *arguments)
 {
     struct fault fault = FAULT_NULL;
-    char hint[64];
-    const struct option_table *shared = &command->shared;
+    char hint[96];
+    const struct option_table *shared = &command->shared, *also = &command->also;
     const struct command_line line = {
         .sets = {{command->options, command->n_options, options},
                  {shared->specs, shared->n, (char *)options + shared->offset},
-                 {global_options, n_global_options, globals}},
+                 {also->specs, also->n, (char *)options + also->offset},
+                 {program->options, program->n_options, globals}},
         .stop_at_word = command->takes_command,
         .hint = hint,
     };
-    (void)snprintf(hint, sizeof(hint), "; see rubricctl %s --help", command->name);
+    (void)snprintf(hint, sizeof(hint), "; see %s %s --help", program->name, command->name);
     int first = optparse_read(&line, argc, argv, &fault);
     if (first < 0) {
         complain("%s", fault.text);
@@ -123,12 +129,13 @@ int options_parse_command(const struct command *command, int argc, char **argv,
     }
     if (globals->help || globals->version)
         return 0;
-    return check_arguments(command, arguments->n, arguments->items);
+    return check_arguments(program, command, arguments->n, arguments->items);
 }
 
 void options_deinit(const struct command *command, void *options)
 {
-    const struct option_table *shared = &command->shared;
+    const struct option_table *shared = &command->shared, *also = &command->also;
     optparse_deinit(command->options, command->n_options, options);
     optparse_deinit(shared->specs, shared->n, (char *)options + shared->offset);
+    optparse_deinit(also->specs, also->n, (char *)options + also->offset);
 }

@@ -15,6 +15,10 @@
 
 #include "conf/optparse.h"
 
+#include <stdio.h>
+
+struct session;
+
 /* The options that every command takes, before its name or after it. */
 struct globals {
     const char *socket;
@@ -24,6 +28,10 @@ struct globals {
     bool no_fail;
     bool help;
     bool version;
+    /* Opens a session in another way than those above say; it complains on stderr if it cannot.
+     * NULL: none. No option sets it. */
+    int (*open)(const struct globals *globals, struct session *ret);
+    const void *open_arg;
 };
 
 struct command {
@@ -42,22 +50,38 @@ struct command {
     size_t n_options;
     size_t options_size;        /* of the struct that receives the values */
     struct option_table shared; /* a table that several commands share; may be empty */
+    struct option_table also;   /* another one */
     enum exit_status (*run)(const struct globals *globals, const void *options,
                             const struct text_list *arguments);
 };
 
-extern const struct option_spec global_options[];
-extern const size_t n_global_options;
+enum { GLOBAL_OPTIONS = 7 };
+extern const struct option_spec global_options[GLOBAL_OPTIONS];
+
+/* A program that has commands. */
+struct program {
+    const char *name; /* what people type before the command: "rubricctl" */
+    /* The options of every command, for a struct that begins with struct globals. */
+    const struct option_spec *options;
+    size_t n_options;
+    const struct command *const *commands; /* in the order in which help lists them */
+    size_t n_commands;                     /* at most PROGRAM_COMMANDS_MAX */
+    void (*help)(FILE *out, const struct program *program);
+};
+
+#define PROGRAM_COMMANDS_MAX 32
 
 /* Parses the options before the command's name. Returns the index of that name in ARGV, or ARGC if
  * there is none; -1 after a complaint on stderr. */
-int options_parse_globals(int argc, char **argv, struct globals *globals);
+int options_parse_globals(const struct program *program, int argc, char **argv,
+                          struct globals *globals);
 
 /* Parses ARGV, whose first word is the name of COMMAND. OPTIONS is the command's zeroed struct.
  * Returns 0, or -1 after a complaint on stderr. With globals->help or globals->version set, missing
  * or surplus arguments are no mistake. */
-int options_parse_command(const struct command *command, int argc, char **argv,
-                          struct globals *globals, void *options, struct text_list *arguments);
+int options_parse_command(const struct program *program, const struct command *command, int argc,
+                          char **argv, struct globals *globals, void *options,
+                          struct text_list *arguments);
 
 /* Frees the lists that the parser made in OPTIONS. */
 void options_deinit(const struct command *command, void *options);

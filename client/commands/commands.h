@@ -30,7 +30,6 @@ extern const struct command command_cancel;
 extern const struct command command_drain;
 extern const struct command command_reload;
 
-/* All commands, in the order in which help lists them. */
-#define COMMANDS_MAX 32
-extern const struct command *const commands[];
-extern const size_t n_commands; /* at most COMMANDS_MAX */
+extern const struct command command_fleet;
+
+extern const struct program rubricctl_program;

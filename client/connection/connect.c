@@ -92,7 +92,8 @@ int connect_session_with(const struct globals *globals, enum connect_policy poli
 {
     _cleanup_session_ struct session session = SESSION_NULL;
     struct fault fault = FAULT_NULL;
-    int r = connect_or_embed(globals, policy, set, &session);
+    int r = globals->open ? globals->open(globals, &session)
+                          : connect_or_embed(globals, policy, set, &session);
     if (r < 0)
         return r;
     r = session_greet(&session, &fault);

@@ -219,18 +219,17 @@ void embedded_stop(struct embedded *daemon)
     if (daemon->pid <= 0)
         return;
     struct fault how = FAULT_NULL;
+    const char *name = embedded_name(daemon);
     int r = embedded_wait(daemon, STOP_NOTICE_MS, &how);
     if (r == -ETIMEDOUT) {
-        complain("the private rubricd has not ended yet; waiting for it up to %d s",
-                 STOP_TIMEOUT_MS / 1000);
+        complain("%s has not ended yet; waiting for it up to %d s", name, STOP_TIMEOUT_MS / 1000);
         r = embedded_wait(daemon, STOP_TIMEOUT_MS - STOP_NOTICE_MS, &how);
     }
     if (r < 0) {
         (void)kill(daemon->pid, SIGKILL);
         (void)reap(daemon, &how);
-        complain("the private rubricd did not end within %d s and was killed",
-                 STOP_TIMEOUT_MS / 1000);
+        complain("%s did not end within %d s and was killed", name, STOP_TIMEOUT_MS / 1000);
     } else if (r != 0) {
-        complain("the private rubricd ended badly: %s", how.text);
+        complain("%s ended badly: %s", name, how.text);
     }
 }

@@ -10,6 +10,7 @@
 struct embedded {
     pid_t pid; /* 0: none; our child until embedded_wait() or embedded_stop() reaps it */
     int pidfd;
+    const char *what; /* for messages; NULL: "the private rubricd" */
 };
 
 #define EMBEDDED_NULL \
@@ -24,6 +25,12 @@ struct embedded {
  * a FAULT that names the remedy. */
 int embedded_start(const char *config, long slots, const char *set, struct embedded *ret,
                    int *ret_fd, struct fault *fault);
+
+/* Names it for messages. */
+static inline const char *embedded_name(const struct embedded *daemon)
+{
+    return daemon->what ? daemon->what : "the private rubricd";
+}
 
 /* Waits at most TIMEOUT_MS for the daemon to end and reaps it. Returns its wait status, with FAULT
  * saying how it ended ("exit status 1", "killed by signal 9"); -ETIMEDOUT or another negative errno

@@ -29,23 +29,35 @@
 
 /* --- opening and closing ------------------------------------------------------------------ */
 
-/* Makes *RET of the connected FD and the private daemon (EMBEDDED_NULL: none) at its other end.
- * Takes both over, also on failure. */
-static int open_session(int fd, struct embedded daemon, const char *where, struct session *ret,
-                        struct fault *fault)
+int session_prepare(const char *path, struct session *ret)
 {
-    assert(fd >= 0);
     struct session session = {
-        .fd = fd,
-        .daemon = daemon,
+        .fd = -1,
+        .daemon = EMBEDDED_NULL,
         .in = evbuffer_new(),
         .out = evbuffer_new(),
-        .where = strdup(where),
+        .where = strdup(path),
     };
     if (!session.in || !session.out || !session.where) {
-        (void)fault_set(fault, "out of memory");
         session_deinit(&session);
         return -ENOMEM;
+    }
+    *ret = session;
+    return 0;
+}
+
+int session_adopt(int fd, struct embedded daemon, const char *where, struct session *ret,
+                  struct fault *fault)
+{
+    struct session session = SESSION_NULL;
+    assert(fd >= 0);
+    int r = session_prepare(where, &session);
+    session.fd = fd;
+    session.daemon = daemon;
+    if (r < 0) {
+        (void)fault_set(fault, "out of memory");
+        session_deinit(&session);
+        return r;
     }
     *ret = session;
     return 0;
@@ -87,7 +99,7 @@ int session_connect(const char *path, struct session *ret, struct fault *fault)
         (void)fault_set(fault, "%s: %s", path, connect_error(-r));
         return r;
     }
-    return open_session(fd, (struct embedded)EMBEDDED_NULL, path, ret, fault);
+    return session_adopt(fd, (struct embedded)EMBEDDED_NULL, path, ret, fault);
 }
 
 int session_embed(const char *config, long slots, const char *set, struct session *ret,
@@ -96,7 +108,7 @@ int session_embed(const char *config, long slots, const char *set, struct sessio
     int fd = -1;
     struct embedded daemon = EMBEDDED_NULL;
     int r = embedded_start(config, slots, set, &daemon, &fd, fault);
-    return r < 0 ? r : open_session(fd, daemon, "a private rubricd", ret, fault);
+    return r < 0 ? r : session_adopt(fd, daemon, "a private rubricd", ret, fault);
 }
 
 void session_disconnect(struct session *session)
@@ -156,6 +168,7 @@ static int take_limits(struct session *session, const struct message *hello, str
     }
     session->max_frame = (uint32_t)json_integer_value(max_frame);
     session->jobs_per_client = json_integer_value(jobs);
+    session->slots = json_integer_value(json_object_get(limits, "slots"));
     free(session->version);
     json_decref(session->host);
     session->version = strdup(message_text(hello, "version"));
@@ -283,8 +296,9 @@ static int say_lost(struct session *session, struct fault *fault)
     const char *message = session->bye_message ? session->bye_message : "";
     struct fault how = FAULT_NULL;
 
+    const char *private = embedded_name(&session->daemon);
     if (session->daemon.pid > 0 && embedded_wait(&session->daemon, LAST_WORDS_MS, &how) >= 0)
-        (void)fault_set(fault, "the private rubricd is gone: %s%s%s%s%s%s", how.text,
+        (void)fault_set(fault, "%s is gone: %s%s%s%s%s%s", private, how.text,
                         session->bye ? " (" : "", reason, colon, message, session->bye ? ")" : "");
     else if (session->bye)
         (void)fault_set(fault, "rubricd ended the connection: %s%s%s", reason, colon, message);

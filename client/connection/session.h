@@ -26,6 +26,7 @@ struct session {
     json_t *host;           /* hostinfo_make() of its hello; a caller may take the reference */
     uint32_t max_frame;     /* the largest frame that the daemon accepts, in bytes */
     int64_t jobs_per_client;
+    int64_t slots;
     char *bye; /* why the daemon ended the connection, from its `bye`; NULL: none came */
     char *bye_message;
     struct message_tail tail;
@@ -43,6 +44,16 @@ int session_connect(const char *path, struct session *ret, struct fault *fault);
 /* Starts a private daemon and connects to it; the arguments are those of embedded_start(). Negative
  * errno with FAULT. */
 int session_embed(const char *config, long slots, const char *set, struct session *ret,
+                  struct fault *fault);
+
+/* Makes a session with the socket at PATH that is not connected: reconnect_begin() connects it.
+ * 0 or -ENOMEM. */
+int session_prepare(const char *path, struct session *ret);
+
+/* Makes a session of FD, a connected and non-blocking socket. DAEMON is the program at its other
+ * end, whose end the session waits for (EMBEDDED_NULL: none); WHERE names it for messages. Takes FD
+ * and DAEMON over, also on failure. Negative errno with FAULT. */
+int session_adopt(int take_fd, struct embedded take_daemon, const char *where, struct session *ret,
                   struct fault *fault);
 
 /* Waits for the daemon's hello and checks it as session_take_hello() does. Returns

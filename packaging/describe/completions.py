@@ -91,6 +91,27 @@ _PROGRAM_jobs()
 """,
 }
 
+# Commands of one of our programs that are other programs of ours, with completions of their own.
+DELEGATES = {"fleet": "rubricctl-fleet"}
+
+BASH_DELEGATE = """
+# Completes a command line that goes on as that of {target}, whose completions are beside these.
+_PROGRAM_{name}()
+{{
+    local file=${{BASH_SOURCE[0]%/*}}/{target} before=${{COMP_LINE%%{name}*}}{name} i=1
+    [[ -r $file ]] || return
+    source "$file"
+    while ((i < COMP_CWORD)) && [[ ${{COMP_WORDS[i]}} != {name} ]]; do
+        ((i++))
+    done
+    COMP_WORDS=({target} "${{COMP_WORDS[@]:i+1}}")
+    ((COMP_CWORD -= i))
+    COMP_LINE={target}${{COMP_LINE#"$before"}}
+    COMP_POINT=${{#COMP_LINE}}
+    _{target}
+}}
+"""
+
 BASH_HEAD = """# bash completion for {program}                              -*- shell-script -*-
 # Generated from the program's own table of options; do not edit.
 {helpers}
@@ -160,7 +181,7 @@ _PROGRAM()
                 fi
                 ;;
         esac
-        # From its first argument on, this is the command line of another program.
+{delegates}        # From its first argument on, this is the command line of another program.
         case $command in
             {delegating})
                 if ((count > 0)); then
@@ -256,6 +277,7 @@ def bash(tables, program):
         for command in commands
         if command["value"] == "command"
     ]
+    delegates = [name for name in DELEGATES if any(name == command["name"] for command in commands)]
     text = BASH_HEAD.format(
         program=program,
         helpers="{helpers}",
@@ -272,8 +294,15 @@ def bash(tables, program):
         program=program,
         commands=" ".join(command["name"] for command in commands),
         arguments=indent(arguments),
-        delegating=" | ".join(c["name"] for c in commands if c["takes_command"]),
+        delegates="".join(
+            f"        if [[ $command == {name} ]]; then\n            _PROGRAM_{name}\n            return\n        fi\n"
+            for name in delegates
+        ),
+        delegating=" | ".join(c["name"] for c in commands if c["takes_command"] and c["name"] not in DELEGATES)
+        or "-",  # no command
     )
+    for name in delegates:
+        text = text.replace("\n_PROGRAM()\n", BASH_DELEGATE.format(name=name, target=DELEGATES[name]) + "\n_PROGRAM()\n")
     text = text.replace("PROGRAM", program)
     used = "".join(
         helper
@@ -441,6 +470,9 @@ def zsh_arguments(command, tables):
 
 
 def zsh_case(command, tables):
+    if command["name"] in DELEGATES:
+        body = f"      words[1]={DELEGATES[command['name']]}\n      _normal && ret=0"
+        return f"    {command['name']})\n{body}\n      ;;"
     lines = [zsh_option(option, tables) for option in command["options"]]
     lines += zsh_arguments(command, tables)
     body = " \\\n".join(f"        {line}" for line in ["_arguments -S $globals", *lines])

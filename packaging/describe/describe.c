@@ -3,6 +3,9 @@
  * man pages. Not installed. */
 #include "client/cli/help.h"
 #include "client/commands/commands.h"
+#ifdef WITH_FLEET
+#include "client/fleet/commands.h"
+#endif
 #include "client/http/options.h"
 #include "conf/keys.h"
 #include "daemon/log/messages.h"
@@ -59,6 +62,7 @@ static json_t *describe_command(const struct command *command)
     json_t *options = json_array();
     describe_options(options, command->options, command->n_options);
     describe_options(options, command->shared.specs, command->shared.n);
+    describe_options(options, command->also.specs, command->also.n);
     return json_pack("{s:s,s:s,s:s,s:s,s:i,s:b,s:s,s:s,s:s,s:o}", "name", command->name, "brief",
                      command->brief, "arguments", command->arguments, "value",
                      value_name(command->argument_value), "arguments_max", command->arguments_max,
@@ -66,12 +70,29 @@ static json_t *describe_command(const struct command *command)
                      "examples", command->examples, "exits", command->exits, "options", options);
 }
 
+static void describe_program(const struct program *program, json_t *options, json_t *list)
+{
+    describe_options(options, program->options, program->n_options);
+    for (size_t i = 0; i < program->n_commands; i++)
+        (void)json_array_append_new(list, describe_command(program->commands[i]));
+}
+
+#ifdef WITH_FLEET
+static json_t *describe_fleet(void)
+{
+    json_t *options = json_array(), *list = json_array();
+    struct fleet_program fleet;
+    fleet_program_init(&fleet);
+    describe_program(&fleet.program, options, list);
+    return json_pack("{s:o,s:o,s:s}", "options", options, "commands", list, "exits",
+                     help_exit_statuses);
+}
+#endif
+
 static json_t *describe_client(void)
 {
     json_t *options = json_array(), *list = json_array(), *kinds = json_array();
-    describe_options(options, global_options, n_global_options);
-    for (size_t i = 0; i < n_commands; i++)
-        (void)json_array_append_new(list, describe_command(commands[i]));
+    describe_program(&rubricctl_program, options, list);
     for (enum job_kind_id id = 0; id < JOB_KIND_COUNT; id++)
         (void)json_array_append_new(kinds, json_pack("{s:s,s:s}", "name", job_kind_name(id),
                                                      "summary", job_kind_get(id)->summary));
@@ -134,6 +155,9 @@ int main(void)
                                "rubricd", describe_daemon(), "rubricd-http", describe_gateway(),
                                "limits", list_limits(), "settings", list_settings(), "messages",
                                list_messages(), "fields", list_fields());
+#ifdef WITH_FLEET
+    (void)json_object_set_new(tables, "rubricctl-fleet", describe_fleet());
+#endif
     if (!tables || json_dumpf(tables, stdout, JSON_INDENT(2)) < 0 || fflush(stdout) != 0) {
         (void)fputs("describe: cannot print the tables\n", stderr);
         return 1;

@@ -33,9 +33,9 @@ def option_lines(options):
     return [*lines, ".El"]
 
 
-def command_lines(command):
+def command_lines(command, program="rubricctl"):
     arguments = command["arguments"]
-    lines = [f".Ss rubricctl {command['name']}", ".Bd -ragged -compact"]
+    lines = [f".Ss {program} {command['name']}", ".Bd -ragged -compact"]
     lines.append(f".Nm Cm {command['name']} Op Ar option ...")
     if arguments:
         lines += [f".Ar {mdoc.quoted(arguments)}"]
@@ -51,7 +51,11 @@ def command_lines(command):
 def fill_from_tables(tables):
     client = tables["rubricctl"]
     commands = client["commands"]
+    fleet = tables.get("rubricctl-fleet", {"options": [], "commands": []})
     return {
+        "fleet options": option_lines(fleet["options"]),
+        "fleet briefs": mdoc.items([(c["name"], c["brief"]) for c in fleet["commands"]]),
+        "fleet commands": [line for c in fleet["commands"] for line in command_lines(c, "rubricctl fleet")],
         "client options": option_lines(client["options"]),
         "gateway options": option_lines(tables["rubricd-http"]["options"]),
         "daemon options": option_lines(tables["rubricd"]["options"]),

@@ -190,6 +190,18 @@ def formats():
     return {line.split(":")[0] for line in text.splitlines() if line and not line.startswith(" ")}
 
 
+def test_the_commands_of_the_fleet(shell):
+    """They are another program's, whose completions rubricctl finds."""
+    if not (COMPLETIONS / "rubricctl-fleet").exists():
+        pytest.skip("this build has no rubricctl-fleet")
+    assert {"init", "worker", "batch", "grade", "status", "help"} <= shell.complete("rubricctl fleet ")
+    assert shell.complete("rubricctl fleet wo") == {"worker"}
+    for command in ("init", "worker", "batch", "status"):
+        shown = plain(shell.complete(f"rubricctl fleet {command} --"))
+        assert shown == options_in_help(RUBRICCTL, "fleet", command), command
+    assert plain(shell.complete("rubricctl fleet --server nats://x batch --output=x --ru")) == {"--run"}
+
+
 def test_choices(shell):
     assert shell.complete("rubricctl grade --format ") == formats()
     assert shell.complete("rubricctl grade --format cr") == {"cruxeval-o", "cruxeval-i"}

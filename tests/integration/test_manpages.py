@@ -18,6 +18,7 @@ pytestmark = pytest.mark.once
 PAGES = ["rubricctl.1", "rubricd.8", "rubricd.conf.5", "rubricd-protocol.7"]
 PLACE = BUILD / "packaging" / "describe"
 PAGES += ["rubricd-http.8"] if (PLACE / "rubricd-http.8").exists() else []
+PAGES += ["rubricctl-fleet.1"] if (PLACE / "rubricctl-fleet.1").exists() else []
 TABLES = json.loads((PLACE / "tables.json").read_text())
 
 
@@ -76,6 +77,7 @@ def test_no_line_is_too_long(page):
 SECTIONS = {
     "rubricctl.1": "NAME SYNOPSIS DESCRIPTION COMMANDS ENVIRONMENT FILES EXIT_STATUS SIGNALS EXAMPLES SEE_ALSO",
     "rubricd.8": "NAME SYNOPSIS DESCRIPTION SECURITY ENVIRONMENT FILES EXIT_STATUS SIGNALS EXAMPLES SEE_ALSO",
+    "rubricctl-fleet.1": "NAME SYNOPSIS DESCRIPTION COMMANDS ENVIRONMENT FILES EXIT_STATUS SEE_ALSO",
     "rubricd-http.8": "NAME SYNOPSIS DESCRIPTION FILES EXIT_STATUS SEE_ALSO",
     "rubricd.conf.5": "NAME SYNOPSIS DESCRIPTION KEYS FILES EXAMPLES SEE_ALSO",
     "rubricd-protocol.7": "NAME DESCRIPTION TRANSPORT FRAMES ERROR_CODES VERSIONS SEE_ALSO",

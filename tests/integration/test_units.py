@@ -12,7 +12,8 @@ from conftest import BUILD, ROOT
 
 IDMAP = ("rubricd-idmap.service", "rubricd-idmap.socket")
 HTTP = ("rubricd-http.service",) if (BUILD / "packaging/rubricd-http.service").exists() else ()
-UNITS = (*HTTP, "rubricd.service", "rubricd.socket", "rubricd@.service", "rubricd@.socket", *IDMAP)
+FLEET = ("rubricd-fleet.service",) if (BUILD / "packaging/rubricd-fleet.service").exists() else ()
+UNITS = (*HTTP, *FLEET, "rubricd.service", "rubricd.socket", "rubricd@.service", "rubricd@.socket", *IDMAP)
 EXPOSURE_MAX = {"rubricd-idmap.service": 7}  # tenths
 PAGE = ROOT / "packaging/systemd/README.md"
 
@@ -39,7 +40,7 @@ def make_units(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("unit", ["rubricd.service", "rubricd.socket", "rubricd@a.service", "rubricd@a.socket", *IDMAP, *HTTP])
+@pytest.mark.parametrize("unit", ["rubricd.service", "rubricd.socket", "rubricd@a.service", "rubricd@a.socket", *IDMAP, *HTTP, *FLEET])
 def test_verify_is_silent(units, unit):
     if "@" in unit:
         shutil.copy(units / re.sub("@a", "@", unit), units / unit)
@@ -54,7 +55,7 @@ def test_verify_would_complain(units):
     assert "NoSuchKey" in analyze("verify", "--man=no", "./rubricd.service", cwd=units).stdout
 
 
-@pytest.mark.parametrize("unit", ["rubricd.service", "rubricd@.service", "rubricd-idmap.service", *HTTP])
+@pytest.mark.parametrize("unit", ["rubricd.service", "rubricd@.service", "rubricd-idmap.service", *HTTP, *FLEET])
 def test_exposure(units, unit, record_property):
     done = analyze("security", "--offline=yes", f"--threshold={EXPOSURE_MAX.get(unit, 25)}", f"./{unit}", cwd=units)
     record_property("exposure", done.stdout.splitlines()[-1].split(":")[-1].strip())

@@ -54,6 +54,12 @@ static const struct command command = {
     .n_options = ARRAY_SIZE(specs),
 };
 
+static const struct program program = {
+    .name = "rubricctl",
+    .options = global_options,
+    .n_options = GLOBAL_OPTIONS,
+};
+
 #define ARGV_MAX 10
 
 struct parsed {
@@ -72,8 +78,8 @@ static int parse(const char *words, struct parsed *ret)
     for (char *word = strtok(copy, " "); word && argc < ARGV_MAX; word = strtok(NULL, " "))
         argv[argc++] = word;
     *ret = (struct parsed){.globals = {.socket = NULL}};
-    int r =
-        options_parse_command(&command, argc, argv, &ret->globals, &ret->values, &ret->arguments);
+    int r = options_parse_command(&program, &command, argc, argv, &ret->globals, &ret->values,
+                                  &ret->arguments);
     if (r == 0 && ret->values.text)
         assert_string_equal(ret->values.text, "word");
     return r;
@@ -155,8 +161,8 @@ static void test_command_with_options_of_its_own(void **state)
         int argc = 0;
         for (; cases[i].argv[argc]; argc++)
             argv[argc] = (char *)(uintptr_t)cases[i].argv[argc];
-        assert_int_equal(options_parse_command(&outer, argc, argv, &globals, &values, &arguments),
-                         0);
+        assert_int_equal(
+            options_parse_command(&program, &outer, argc, argv, &globals, &values, &arguments), 0);
         assert_int_equal(arguments.n, cases[i].arguments);
         assert_int_equal(values.flag, cases[i].flag);
         assert_null(values.text);
@@ -210,12 +216,12 @@ static void test_globals_before_the_command(void **state)
                     (char[]){"batch"},     (char[]){"-q"},      NULL};
     struct globals globals = {.socket = NULL};
     (void)state;
-    assert_int_equal(options_parse_globals(6, argv, &globals), 4);
+    assert_int_equal(options_parse_globals(&program, 6, argv, &globals), 4);
     assert_int_equal(globals.slots, 2);
     assert_true(globals.embedded);
-    assert_int_equal(options_parse_globals(4, argv, &globals), 4);
+    assert_int_equal(options_parse_globals(&program, 4, argv, &globals), 4);
     argv[1] = (char[]){"-q"};
-    assert_int_equal(options_parse_globals(6, argv, &globals), -1);
+    assert_int_equal(options_parse_globals(&program, 6, argv, &globals), -1);
 }
 
 int main(void)

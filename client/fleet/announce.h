@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* What a worker says of itself in the stream of hosts, every few seconds. Pure. */
+
+#include "lane.h"
+
+struct announce_counts {
+    uint64_t done, errors, dead, known, back, cancelled, redelivered;
+    size_t running;
+    double rate; /* answers per second since the last announcement */
+};
+
+/* Makes the announcement of the worker NAME, whose N lanes are at LANES. NULL: no daemon is there
+ * yet, or memory ran out. */
+json_t *announce_make(const char *name, const struct lane *const *lanes, size_t n,
+                      const struct announce_counts *counts, int64_t uptime_ms);

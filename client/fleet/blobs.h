@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* Bytes that are too many for one message: they go into the stream of inputs in chunks, by their
+ * SHA-256. Whoever needs them is told the digest and the number of chunks, "HEX CHUNKS".
+ *
+ * The same bytes are stored once: a chunk that is there already is refused by the server, and that
+ * is as good. */
+
+#include "api.h"
+
+#include "client/batch/digest.h"
+
+/* A reference: 64 digits, a space, a number. */
+#define BLOBS_REF_SIZE (DIGEST_SIZE + 12)
+
+struct blob;
+
+/* Called once. UP: WHY is NULL if all chunks are stored. DOWN: TEXT is what was asked for, which
+ * the callee takes over; or it is NULL and WHY says why. Neither is called after blob_free(). */
+typedef void blob_done(void *arg, struct bytes *take_text, const char *why);
+
+/* Returns how many bytes fit into one message beside its headers. */
+size_t blobs_inline_max(const struct bus *bus);
+
+/* Writes the reference of the N bytes at TEXT. HEX is their digest; NULL: it is computed. */
+void blobs_ref(const struct bus *bus, const char *text, size_t n, const char *hex,
+               char ret[BLOBS_REF_SIZE]);
+
+/* Stores *TAKE_TEXT under REF. NULL when memory runs out. */
+struct blob *blob_up(struct bus *bus, struct bytes *take_text, const char *ref, blob_done *done,
+                     void *arg);
+
+/* Fetches what REF names. NULL when memory runs out or REF is none. */
+struct blob *blob_down(struct bus *bus, const char *ref, blob_done *done, void *arg);
+
+/* Forgets the requests that have no answer. Accepts NULL and returns NULL. To be called after DONE,
+ * too. */
+struct blob *blob_free(struct blob *blob);

@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: MIT */
+#include "bus.h"
+#include "busconnect.h"
+#include "names.h"
+#include "requests.h"
+
+#include "client/terminal/text.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/queue.h>
+
+/* Between two connections of which the first was closed for good. */
+#define REOPEN_MS 2000
+/* A request that was sent so often without an answer is worth a word. */
+#define SILENT_TRIES 2
+/* What lasts is said again after a while, not for each request. */
+#define COMPLAIN_AGAIN_MS 30000
+struct watch {
+    struct bus *bus;
+    char *subject;
+    natsSubscription *subscription;
+    bus_take *take;
+    void *arg;
+    SLIST_ENTRY(watch) link;
+};
+
+/* A message that has arrived. */
+struct arrival {
+    natsMsg *message;
+    struct watch *watch; /* NULL: the answer to a request */
+    STAILQ_ENTRY(arrival) link;
+};
+
+struct bus {
+    struct bus_options options;
+    natsConnection *connection;
+    natsSubscription *inbox_subscription;
+    char *inbox; /* without the dot and the number behind it */
+    unsigned n_inboxes;
+    int event_fd;
+    struct requests requests;
+    SLIST_HEAD(, watch) watches;
+    int64_t reopen_ms;
+    int64_t complained_ms;
+    bool was_up;
+    unsigned epoch;
+    size_t max_payload;
+
+    /* What the library's threads touch. */
+    pthread_mutex_t lock;
+    STAILQ_HEAD(, arrival) arrivals;
+    bool is_closed, is_lost, is_back;
+};
+
+/* --- the library's threads ---------------------------------------------------------------- */
+
+static void wake(struct bus *bus)
+{
+    (void)eventfd_write(bus->event_fd, 1);
+}
+
+static void arrive(struct bus *bus, struct watch *watch, natsMsg *take_message)
+{
+    struct arrival *arrival = malloc(sizeof(*arrival));
+    if (!arrival) {
+        natsMsg_Destroy(take_message); /* as if the network had lost it */
+        return;
+    }
+    *arrival = (struct arrival){.message = take_message, .watch = watch};
+    (void)pthread_mutex_lock(&bus->lock);
+    bool was_empty = STAILQ_EMPTY(&bus->arrivals);
+    STAILQ_INSERT_TAIL(&bus->arrivals, arrival, link);
+    (void)pthread_mutex_unlock(&bus->lock);
+    if (was_empty)
+        wake(bus);
+}
+
+static void on_reply(_unused_ natsConnection *connection, _unused_ natsSubscription *subscription,
+                     natsMsg *message, void *bus)
+{
+    arrive(bus, NULL, message);
+}
+
+static void on_watched(_unused_ natsConnection *connection, _unused_ natsSubscription *subscription,
+                       natsMsg *message, void *watch_)
+{
+    struct watch *watch = watch_;
+    arrive(watch->bus, watch, message);
+}
+
+static void note_state(struct bus *bus, bool *flag)
+{
+    (void)pthread_mutex_lock(&bus->lock);
+    *flag = true;
+    (void)pthread_mutex_unlock(&bus->lock);
+    wake(bus);
+}
+
+static void on_lost(_unused_ natsConnection *connection, void *bus)
+{
+    note_state(bus, &((struct bus *)bus)->is_lost);
+}
+
+static void on_back(_unused_ natsConnection *connection, void *bus)
+{
+    note_state(bus, &((struct bus *)bus)->is_back);
+}
+
+static void on_closed(_unused_ natsConnection *connection, void *bus)
+{
+    note_state(bus, &((struct bus *)bus)->is_closed);
+}
+
+/* --- sending ------------------------------------------------------------------------------ */
+
+void bus_forget(struct bus *bus, uint64_t number)
+{
+    struct request *request = requests_find(&bus->requests, number);
+    if (!request)
+        return;
+    requests_unlist(&bus->requests, request);
+    requests_drop(&bus->requests, request);
+}
+
+bool bus_is_up(const struct bus *bus)
+{
+    return natsConnection_Status(bus->connection) == NATS_CONN_STATUS_CONNECTED;
+}
+
+/* Sends REQUEST, which is in neither list. While there is no server, the library would only store
+ * it. */
+static void send_request(struct bus *bus, struct request *request, int64_t now)
+{
+    bool is_sent =
+        bus_is_up(bus) && natsConnection_PublishMsg(bus->connection, request->message) == NATS_OK;
+    requests_enlist(&bus->requests, request, !is_sent, now);
+}
+
+/* Makes the subject that answers to NUMBER arrive at. */
+static void name_inbox(const struct bus *bus, uint64_t number, char *ret, size_t size)
+{
+    (void)snprintf(ret, size, "%s.%" PRIx64, bus->inbox, number);
+}
+
+uint64_t bus_request(struct bus *bus, const char *subject, const struct header *headers,
+                     const char *data, size_t n, bus_reply *reply, void *arg)
+{
+    char inbox[128];
+    struct request *request = requests_add(&bus->requests);
+    if (!request)
+        return 0;
+    name_inbox(bus, request->number, inbox, sizeof(inbox));
+    natsStatus status = natsMsg_Create(&request->message, subject, inbox, data, (int)n);
+    for (const struct header *h = headers; status == NATS_OK && h && h->name; h++)
+        status = natsMsgHeader_Set(request->message, h->name, h->value);
+    request->reply = reply;
+    request->arg = arg;
+    if (status != NATS_OK) {
+        requests_drop(&bus->requests, request);
+        return 0;
+    }
+    uint64_t number = request->number;
+    send_request(bus, request, monotonic_ms());
+    return number;
+}
+
+bool bus_publish(struct bus *bus, const char *subject, const char *reply, const char *data,
+                 size_t n)
+{
+    if (!bus_is_up(bus))
+        return false;
+    natsStatus status =
+        reply ? natsConnection_PublishRequest(bus->connection, subject, reply, data, (int)n)
+              : natsConnection_Publish(bus->connection, subject, data, (int)n);
+    return status == NATS_OK;
+}
+
+void bus_new_inbox(struct bus *bus, char ret[BUS_INBOX_SIZE])
+{
+    (void)snprintf(ret, BUS_INBOX_SIZE, "%s-%u", bus->inbox, ++bus->n_inboxes);
+}
+
+/* --- watching ----------------------------------------------------------------------------- */
+
+static int subscribe_watch(struct bus *bus, struct watch *watch)
+{
+    natsStatus status = natsConnection_Subscribe(&watch->subscription, bus->connection,
+                                                 watch->subject, on_watched, watch);
+    if (status == NATS_OK)
+        (void)natsSubscription_SetPendingLimits(watch->subscription, -1, -1);
+    return status == NATS_OK ? 0 : -EIO;
+}
+
+int bus_watch(struct bus *bus, const char *subject, bus_take *take, void *arg)
+{
+    struct watch *watch = calloc(1, sizeof(*watch));
+    if (!watch || !(watch->subject = strdup(subject))) {
+        free(watch);
+        return -ENOMEM;
+    }
+    watch->bus = bus;
+    watch->take = take;
+    watch->arg = arg;
+    SLIST_INSERT_HEAD(&bus->watches, watch, link);
+    return bus->connection ? subscribe_watch(bus, watch) : 0; /* else when there is one */
+}
+
+/* --- dispatching -------------------------------------------------------------------------- */
+
+/* Returns the number behind the inbox's name; 0 if there is none. */
+static uint64_t number_of(const char *subject)
+{
+    const char *dot = strrchr(subject, '.');
+    return dot ? strtoull(dot + 1, NULL, 16) : 0;
+}
+
+static void take_reply(struct bus *bus, natsMsg *message, int64_t now)
+{
+    uint64_t number = number_of(natsMsg_GetSubject(message));
+    struct request *request = requests_find(&bus->requests, number);
+    if (!request)
+        return; /* forgotten, or a second answer */
+    bool again = natsMsg_IsNoResponders(message) || request->reply(request->arg, message);
+    /* The callback may have forgotten this very request. */
+    request = requests_find(&bus->requests, number);
+    if (!request)
+        return;
+    requests_unlist(&bus->requests, request);
+    if (again) {
+        request->silent = 0;
+        requests_enlist(&bus->requests, request, true, now);
+    } else {
+        requests_drop(&bus->requests, request);
+    }
+}
+
+static void take_arrivals(struct bus *bus, int64_t now)
+{
+    eventfd_t count;
+    STAILQ_HEAD(, arrival) arrivals = STAILQ_HEAD_INITIALIZER(arrivals);
+    (void)eventfd_read(bus->event_fd, &count);
+    (void)pthread_mutex_lock(&bus->lock);
+    STAILQ_CONCAT(&arrivals, &bus->arrivals);
+    (void)pthread_mutex_unlock(&bus->lock);
+    struct arrival *arrival;
+    while ((arrival = STAILQ_FIRST(&arrivals)) != NULL) {
+        STAILQ_REMOVE_HEAD(&arrivals, link);
+        if (arrival->watch)
+            arrival->watch->take(arrival->watch->arg, arrival->message);
+        else
+            take_reply(bus, arrival->message, now);
+        natsMsg_Destroy(arrival->message);
+        free(arrival);
+    }
+}
+
+void bus_complain(struct bus *bus, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    int64_t now = monotonic_ms();
+    if (now < bus->complained_ms + COMPLAIN_AGAIN_MS)
+        return;
+    bus->complained_ms = now;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    complain("%s", text);
+}
+
+static void send_due(struct bus *bus, struct request_list *list, int64_t now)
+{
+    struct request *request;
+    while ((request = TAILQ_FIRST(list)) != NULL && request->due_ms <= now) {
+        if (!request->is_again && bus_is_up(bus)) {
+            if (++request->silent >= SILENT_TRIES)
+                bus_complain(bus,
+                             "the NATS server is slow: it has not answered %s, sent %u times; "
+                             "trying on",
+                             natsMsg_GetSubject(request->message), request->silent);
+        }
+        requests_unlist(&bus->requests, request);
+        send_request(bus, request, now);
+    }
+}
+
+unsigned bus_epoch(const struct bus *bus)
+{
+    return bus->epoch;
+}
+
+/* Has everything that may not have arrived sent again. */
+static void send_all_again(struct bus *bus, int64_t now)
+{
+    bus->epoch++;
+    struct request *request;
+    while ((request = TAILQ_FIRST(&bus->requests.sent)) != NULL) {
+        requests_unlist(&bus->requests, request);
+        requests_enlist(&bus->requests, request, true, now);
+    }
+}
+
+/* --- the connection ----------------------------------------------------------------------- */
+
+static int subscribe_inbox(struct bus *bus)
+{
+    char all[128];
+    (void)snprintf(all, sizeof(all), "%s.*", bus->inbox);
+    if (natsConnection_Subscribe(&bus->inbox_subscription, bus->connection, all, on_reply, bus) !=
+        NATS_OK)
+        return -EIO;
+    (void)natsSubscription_SetPendingLimits(bus->inbox_subscription, -1, -1);
+    struct watch *watch;
+    SLIST_FOREACH(watch, &bus->watches, link)
+    if (subscribe_watch(bus, watch) < 0)
+        return -EIO;
+    return 0;
+}
+
+static void disconnect(struct bus *bus)
+{
+    struct watch *watch;
+    SLIST_FOREACH(watch, &bus->watches, link)
+    {
+        natsSubscription_Destroy(watch->subscription);
+        watch->subscription = NULL;
+    }
+    natsSubscription_Destroy(bus->inbox_subscription);
+    bus->inbox_subscription = NULL;
+    natsConnection_Destroy(bus->connection);
+    bus->connection = NULL;
+}
+
+static int connect_bus(struct bus *bus, struct fault *fault)
+{
+    static const struct busconnect_events events = {
+        .lost = on_lost, .back = on_back, .closed = on_closed};
+    int r = busconnect(&bus->options, &events, bus, &bus->connection, fault);
+    if (r == 0)
+        r = subscribe_inbox(bus);
+    if (r == 0)
+        bus->max_payload = (size_t)MAX(natsConnection_GetMaxPayload(bus->connection), INT64_C(0));
+    return r;
+}
+
+/* Makes a new connection if the library has given the old one up. */
+static void reopen(struct bus *bus, int64_t now)
+{
+    struct fault fault = FAULT_NULL;
+    disconnect(bus);
+    if (connect_bus(bus, &fault) == 0) {
+        complain("connected to the NATS server again");
+        bus->reopen_ms = INT64_MAX;
+        bus->was_up = true;
+        send_all_again(bus, now);
+        return;
+    }
+    disconnect(bus);
+    if (bus->was_up)
+        bus->complained_ms = INT64_MIN / 2;
+    bus_complain(bus, "%s; trying again", fault.text);
+    bus->was_up = false;
+    bus->reopen_ms = now + REOPEN_MS;
+}
+
+static void take_states(struct bus *bus, int64_t now)
+{
+    (void)pthread_mutex_lock(&bus->lock);
+    bool closed = bus->is_closed, lost = bus->is_lost, back = bus->is_back;
+    bus->is_closed = bus->is_lost = bus->is_back = false;
+    (void)pthread_mutex_unlock(&bus->lock);
+    if (lost && bus->was_up) {
+        complain("the connection to the NATS server is lost; connecting again");
+        bus->was_up = false;
+    }
+    if (back && bus_is_up(bus)) {
+        complain("connected to the NATS server again");
+        bus->was_up = true;
+        send_all_again(bus, now);
+    }
+    if (closed && bus->reopen_ms == INT64_MAX)
+        bus->reopen_ms = now;
+}
+
+void bus_dispatch(struct bus *bus, int64_t now)
+{
+    take_states(bus, now);
+    if (now >= bus->reopen_ms)
+        reopen(bus, now);
+    take_arrivals(bus, now);
+    send_due(bus, &bus->requests.sent, now);
+    send_due(bus, &bus->requests.again, now);
+}
+
+int64_t bus_due(const struct bus *bus)
+{
+    return MIN(bus->reopen_ms, requests_due(&bus->requests));
+}
+
+/* --- opening and closing ------------------------------------------------------------------ */
+
+static int make_inbox(struct bus *bus)
+{
+    natsInbox *inbox = NULL;
+    if (natsInbox_Create(&inbox) != NATS_OK)
+        return -ENOMEM;
+    bus->inbox = strdup(inbox);
+    natsInbox_Destroy(inbox);
+    return bus->inbox ? 0 : -ENOMEM;
+}
+
+int bus_open(const struct bus_options *options, bool patient, struct bus **ret, struct fault *fault)
+{
+    struct bus *bus = calloc(1, sizeof(*bus));
+    if (!bus)
+        return -ENOMEM;
+    bus->options = *options;
+    bus->reopen_ms = INT64_MAX;
+    bus->complained_ms = INT64_MIN / 2;
+    requests_init(&bus->requests);
+    STAILQ_INIT(&bus->arrivals);
+    SLIST_INIT(&bus->watches);
+    (void)pthread_mutex_init(&bus->lock, NULL);
+    bus->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    int r = names_check("--fleet", bus_fleet(bus), NAMES_FLEET_MAX, fault);
+    if (r == 0)
+        r = bus->event_fd < 0 ? -errno : make_inbox(bus);
+    if (r == 0) {
+        bus->was_up = true;
+        r = connect_bus(bus, fault);
+        if (r < 0 && patient) {
+            disconnect(bus);
+            complain("%s; trying again", fault->text);
+            bus->was_up = false;
+            bus->reopen_ms = monotonic_ms() + REOPEN_MS;
+            r = 0;
+        }
+    }
+    if (r < 0) {
+        (void)bus_free(bus);
+        return r;
+    }
+    *ret = bus;
+    return 0;
+}
+
+static void free_arrivals(struct bus *bus)
+{
+    struct arrival *arrival;
+    while ((arrival = STAILQ_FIRST(&bus->arrivals)) != NULL) {
+        STAILQ_REMOVE_HEAD(&bus->arrivals, link);
+        natsMsg_Destroy(arrival->message);
+        free(arrival);
+    }
+}
+
+struct bus *bus_free(struct bus *bus)
+{
+    if (!bus)
+        return NULL;
+    if (bus->connection)
+        (void)natsConnection_FlushTimeout(bus->connection, REOPEN_MS);
+    disconnect(bus);
+    requests_deinit(&bus->requests);
+    free_arrivals(bus);
+    nats_CloseAndWait(REOPEN_MS); /* after it no thread of the library calls back */
+    while (!SLIST_EMPTY(&bus->watches)) {
+        struct watch *watch = SLIST_FIRST(&bus->watches);
+        SLIST_REMOVE_HEAD(&bus->watches, link);
+        free(watch->subject);
+        free(watch);
+    }
+    (void)pthread_mutex_destroy(&bus->lock);
+    bus->event_fd = close_fd(bus->event_fd);
+    free(bus->inbox);
+    free(bus);
+    return NULL;
+}
+
+const char *bus_fleet(const struct bus *bus)
+{
+    return bus->options.fleet ? bus->options.fleet : BUS_FLEET_DEFAULT;
+}
+
+natsConnection *bus_connection(struct bus *bus)
+{
+    return bus->connection;
+}
+
+int bus_fd(const struct bus *bus)
+{
+    return bus->event_fd;
+}
+
+size_t bus_max_payload(const struct bus *bus)
+{
+    return bus->max_payload;
+}

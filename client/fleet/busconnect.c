@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+#include "busconnect.h"
+
+#include <linux/limits.h>
+#include <string.h>
+
+#define CONNECT_MS 5000
+#define RECONNECT_WAIT_MS 250
+#define RECONNECT_JITTER_MS 250
+/* Find out within twice this time that a server no longer answers. */
+#define PING_MS 5000
+#define PINGS_OUT_MAX 2
+#define SECRET_MAX ((size_t)4096)
+/* Everything is sent again that a lost connection may have lost, so that storing it is a waste. */
+#define RECONNECT_BUFFER (1 << 20)
+
+/* Returns OPTION, or the path of the credential NAME of systemd if there is one, or NULL. */
+static const char *find_file(const char *option, const char *name, char out[PATH_MAX])
+{
+    const char *directory = getenv("CREDENTIALS_DIRECTORY");
+    if (option || !directory)
+        return option;
+    int n = snprintf(out, PATH_MAX, "%s/%s", directory, name);
+    return n < PATH_MAX && access(out, F_OK) == 0 ? out : NULL;
+}
+
+/* Reads the first line of a file. */
+static int read_secret(const char *path, char out[SECRET_MAX], struct fault *fault)
+{
+    FILE *file = fopen(path, "re");
+    char *line = file ? fgets(out, (int)SECRET_MAX, file) : NULL;
+    int error = file && !ferror(file) ? EINVAL : errno;
+    if (file)
+        (void)fclose(file);
+    if (line)
+        out[strcspn(out, "\r\n")] = '\0';
+    if (line && *out)
+        return 0;
+    (void)fault_set(fault, "%s: %s", path, error == EINVAL ? "the file is empty" : strerror(error));
+    return -error;
+}
+
+/* Complains about a file that the library could not use. */
+static int refuse_file(const char *path, natsStatus status, struct fault *fault)
+{
+    const char *detail = nats_GetLastError(&status);
+    int r = access(path, R_OK) < 0 ? -errno : -EINVAL;
+    (void)fault_set(fault, "%s: %s", path,
+                    r != -EINVAL        ? strerror(-r)
+                    : detail && *detail ? detail
+                                        : natsStatus_GetText(status));
+    return r;
+}
+
+static int set_credentials(natsOptions *nats, const struct bus_options *options,
+                           struct fault *fault)
+{
+    char path[PATH_MAX], secret[SECRET_MAX];
+    natsStatus status = NATS_OK;
+    int r = 0;
+    const char *file = find_file(options->creds, "nats.creds", path);
+    if (file) {
+        if (access(file, R_OK) < 0)
+            return refuse_file(file, NATS_OK, fault);
+        status = natsOptions_SetUserCredentialsFromFiles(nats, file, NULL);
+        return status == NATS_OK ? 0 : refuse_file(file, status, fault);
+    }
+    if ((file = find_file(options->token_file, "nats.token", path)) != NULL) {
+        r = read_secret(file, secret, fault);
+        if (r == 0)
+            status = natsOptions_SetToken(nats, secret);
+    } else if ((file = find_file(options->password_file, "nats.password", path)) != NULL) {
+        r = read_secret(file, secret, fault);
+        if (r == 0)
+            status =
+                natsOptions_SetUserInfo(nats, options->user ? options->user : "rubricd", secret);
+    }
+    explicit_bzero(secret, sizeof(secret));
+    return r < 0 || status == NATS_OK ? r : refuse_file(file, status, fault);
+}
+
+static int set_tls(natsOptions *nats, const struct bus_options *options, struct fault *fault)
+{
+    char ca_path[PATH_MAX], cert_path[PATH_MAX], key_path[PATH_MAX];
+    const char *ca = find_file(options->ca, "nats.ca", ca_path);
+    const char *cert = find_file(options->cert, "nats.cert", cert_path);
+    const char *key = find_file(options->key, "nats.key", key_path);
+    natsStatus status = NATS_OK;
+    if (!ca && !cert && !key)
+        return 0;
+    if (!cert != !key)
+        return fault_set(fault, "%s is there without %s", cert ? "--cert" : "--key",
+                         cert ? "--key" : "--cert");
+    if (ca && (status = natsOptions_LoadCATrustedCertificates(nats, ca)) != NATS_OK)
+        return refuse_file(ca, status, fault);
+    if (cert && (status = natsOptions_LoadCertificatesChain(nats, cert, key)) != NATS_OK)
+        return refuse_file(cert, status, fault);
+    return natsOptions_SetSecure(nats, true) == NATS_OK ? 0 : -ENOMEM;
+}
+
+static natsStatus set_servers(natsOptions *nats, const struct bus_options *options)
+{
+    const char *url = getenv("NATS_URL");
+    if (options->servers.n > 0)
+        return natsOptions_SetServers(nats, (const char **)options->servers.items,
+                                      (int)options->servers.n);
+    return natsOptions_SetURL(nats, url && *url ? url : BUS_SERVER_DEFAULT);
+}
+
+static natsStatus set_behaviour(natsOptions *nats, const struct busconnect_events *events,
+                                void *arg)
+{
+    natsStatus status = natsOptions_SetName(nats, "rubricctl-fleet");
+    if (status == NATS_OK)
+        status = natsOptions_SetTimeout(nats, CONNECT_MS);
+    if (status == NATS_OK)
+        status = natsOptions_SetMaxReconnect(nats, -1);
+    if (status == NATS_OK)
+        status = natsOptions_SetReconnectWait(nats, RECONNECT_WAIT_MS);
+    if (status == NATS_OK)
+        status = natsOptions_SetReconnectJitter(nats, RECONNECT_JITTER_MS, RECONNECT_JITTER_MS);
+    if (status == NATS_OK)
+        status = natsOptions_SetReconnectBufSize(nats, RECONNECT_BUFFER);
+    if (status == NATS_OK)
+        status = natsOptions_SetPingInterval(nats, PING_MS);
+    if (status == NATS_OK)
+        status = natsOptions_SetMaxPingsOut(nats, PINGS_OUT_MAX);
+    if (status == NATS_OK)
+        status = natsOptions_SetDisconnectedCB(nats, events->lost, arg);
+    if (status == NATS_OK)
+        status = natsOptions_SetReconnectedCB(nats, events->back, arg);
+    return status == NATS_OK ? natsOptions_SetClosedCB(nats, events->closed, arg) : status;
+}
+
+/* Names the servers for messages: "nats://a:4222, nats://b:4222". */
+static void name_servers(const struct bus_options *options, char *out, size_t size)
+{
+    const char *url = getenv("NATS_URL");
+    size_t used = 0;
+    (void)snprintf(out, size, "%s", url && *url ? url : BUS_SERVER_DEFAULT);
+    for (size_t i = 0; i < options->servers.n && used < size; i++)
+        used += (size_t)snprintf(out + used, size - used, "%s%s", i > 0 ? ", " : "",
+                                 options->servers.items[i]);
+}
+
+static int explain(const struct bus_options *options, natsStatus status, struct fault *fault)
+{
+    char servers[FAULT_MAX / 2];
+    natsStatus last = NATS_OK;
+    const char *detail = nats_GetLastError(&last);
+    if (!detail || !*detail)
+        detail = natsStatus_GetText(status);
+    name_servers(options, servers, sizeof(servers));
+    if (status == NATS_CONNECTION_AUTH_FAILED) {
+        (void)fault_set(fault, "%s: the NATS server refuses the credentials (%s)", servers, detail);
+        return -EACCES;
+    }
+    if (status == NATS_SSL_ERROR || status == NATS_SECURE_CONNECTION_WANTED ||
+        status == NATS_SECURE_CONNECTION_REQUIRED) {
+        (void)fault_set(fault, "%s: no TLS with the NATS server: %s", servers, detail);
+        return -EACCES;
+    }
+    if (status == NATS_NO_SERVER) {
+        (void)fault_set(fault,
+                        "no NATS server at %s: start one (systemctl start nats-server), or name it "
+                        "with --server",
+                        servers);
+        return -ECONNREFUSED;
+    }
+    if (status == NATS_TIMEOUT) {
+        (void)fault_set(fault, "%s: the NATS server did not answer within %d s", servers,
+                        CONNECT_MS / 1000);
+        return -ETIMEDOUT;
+    }
+    (void)fault_set(fault, "%s: cannot connect to the NATS server: %s", servers, detail);
+    return -EIO;
+}
+
+int busconnect(const struct bus_options *options, const struct busconnect_events *events, void *arg,
+               natsConnection **ret, struct fault *fault)
+{
+    natsOptions *nats = NULL;
+    natsStatus status = natsOptions_Create(&nats);
+    if (status == NATS_OK)
+        status = set_servers(nats, options);
+    if (status == NATS_OK)
+        status = set_behaviour(nats, events, arg);
+    int r = status == NATS_OK ? set_credentials(nats, options, fault) : 0;
+    if (r == 0 && status == NATS_OK)
+        r = set_tls(nats, options, fault);
+    if (r == 0 && status == NATS_OK)
+        status = natsConnection_Connect(ret, nats);
+    natsOptions_Destroy(nats);
+    return r < 0 || status == NATS_OK ? r : explain(options, status, fault);
+}

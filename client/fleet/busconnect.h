@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* Makes a connection of the NATS library from the options, and says in plain words why it fails. */
+
+#include "bustypes.h"
+
+/* The library calls these in threads of its own. */
+struct busconnect_events {
+    natsConnectionHandler lost, back, closed;
+};
+
+/* Connects, and reads the files of credentials. Fails as bus_open() does. */
+int busconnect(const struct bus_options *options, const struct busconnect_events *events, void *arg,
+               natsConnection **ret, struct fault *fault);

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* The queues that a worker may pull from: a consumer for each run and priority. Pure.
+ *
+ * Runs take turns, whatever they have waiting; within a run the highest priority goes first. The
+ * worker reads the list of consumers from the server once in a while. A feed of which a pull found
+ * nothing is empty until the list or a message says otherwise. */
+
+#include "names.h"
+
+#include <jansson.h>
+
+/* Beside the subject's tokens: the description of a consumer says which daemons may run its jobs.
+ */
+#define FEEDS_ANY "any"
+
+struct feed {
+    char name[NAMES_RUN_MAX + 8]; /* of the consumer */
+    char run[NAMES_RUN_MAX + 1];
+    int64_t priority;
+    int64_t ack_wait_ms;
+    char digest[80]; /* of the isolation that the jobs are to have; FEEDS_ANY */
+    bool is_empty;
+    bool is_listed;
+};
+
+struct feeds {
+    struct feed *items; /* by run, then the highest priority first */
+    size_t n;
+    char last_run[NAMES_RUN_MAX + 1]; /* whose turn it was last */
+    char last_idle[NAMES_RUN_MAX + 8];
+};
+
+#define FEEDS_NULL     \
+    {                  \
+        .items = NULL, \
+    }
+
+void feeds_deinit(struct feeds *feeds);
+
+/* Takes a page of the server's list of consumers, an array. FIRST: it is the first page. LAST: the
+ * feeds that no page had are gone. */
+void feeds_take_page(struct feeds *feeds, const json_t *consumers, bool first, bool last);
+
+/* Returns the feed of that name, or NULL. */
+struct feed *feeds_find(struct feeds *feeds, const char *name);
+
+typedef bool feeds_suits(void *arg, const struct feed *feed);
+
+/* Returns the feed whose turn it is among those that are not empty and that SUIT; NULL: none. */
+struct feed *feeds_next(struct feeds *feeds, feeds_suits *suits, void *arg);
+
+/* Counts the runs that have such a feed. */
+size_t feeds_count_runs(const struct feeds *feeds, feeds_suits *suits, void *arg);
+
+/* Returns the feed to wait at: each that SUITS in turn, empty or not; NULL: none. */
+struct feed *feeds_next_idle(struct feeds *feeds, feeds_suits *suits, void *arg);

@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: MIT */
+#include "front.h"
+
+#include "frontputs.h"
+
+#include "client/terminal/text.h"
+#include "proto/jobkinds.h"
+#include "proto/json.h"
+#include "proto/printer.h"
+#include "proto/request.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <search.h>
+#include <sha2.h>
+#include <string.h>
+
+/* With more unread by the client, take nothing more from it. */
+#define UNSENT_MAX ((size_t)4 << 20)
+#define PRIORITIES (NAMES_PRIORITY_MAX - NAMES_PRIORITY_MIN + 1)
+#define SECOND_NS INT64_C(1000000000)
+/* The value of an id: the sequence of its result, and whether that is a verdict. */
+#define VERDICT UINT64_C(1)
+
+struct front {
+    struct bus *bus;
+    struct front_options options;
+    struct frames frames;
+    struct reader reader;
+    bool is_ready; /* has read the results that were there */
+    bool is_broken;
+    struct idmap results; /* by token */
+    void *jobs;           /* tsearch(): struct runjob by token */
+    size_t n_jobs;
+    uint64_t last_no;
+    struct frontputs *puts;
+    bool has_consumer[PRIORITIES];
+    size_t n_ending; /* consumers that the server is asked about at the end */
+};
+
+/* --- jobs by token ------------------------------------------------------------------------ */
+
+static int by_token(const void *left, const void *right)
+{
+    const struct runjob *a = left, *b = right;
+    return strcmp(a->token, b->token);
+}
+
+static struct runjob *find_job(const struct front *front, const char *token)
+{
+    struct runjob key;
+    (void)snprintf(key.token, sizeof(key.token), "%s", token);
+    void *const *node = tfind(&key, &front->jobs, by_token);
+    return node ? *node : NULL;
+}
+
+static void drop_job(struct front *front, struct runjob *job)
+{
+    (void)tdelete(job, &front->jobs, by_token);
+    front->n_jobs--;
+    (void)runjob_free(job);
+}
+
+/* --- to the client ------------------------------------------------------------------------ */
+
+static void send_json(struct front *front, json_t *take_message)
+{
+    _cleanup_json_ json_t *message = take_message;
+    _cleanup_bytes_ struct bytes text = BYTES_NULL;
+    if (message && json_print(message, &text) == 0)
+        frames_send(&front->frames, text.data, text.length);
+}
+
+/* ID may be NULL. */
+static void send_error(struct front *front, const struct bytes *id, const char *code,
+                       const char *message)
+{
+    bool retriable = strcmp(code, "internal") == 0 || strcmp(code, "tests_not_found") == 0;
+    json_t *error = json_pack("{s:s,s:s,s:s,s:b}", "type", "error", "code", code, "message",
+                              message, "retriable", retriable);
+    if (id && id->data)
+        (void)json_object_set_new(error, "id", json_stringn(id->data, id->length));
+    send_json(front, error);
+}
+
+static void on_answered(struct runjob *job, struct bytes *text)
+{
+    struct front *front = job->arg;
+    frames_send(&front->frames, text->data, text->length);
+    drop_job(front, job);
+}
+
+static void on_failed(struct runjob *job, const char *code, const char *why)
+{
+    struct front *front = job->arg;
+    send_error(front, &job->id, code, why);
+    drop_job(front, job);
+}
+
+static void on_cleared(struct runjob *job)
+{
+    struct front *front = job->arg;
+    uint64_t *value = idmap_find(&front->results, job->token, strlen(job->token));
+    if (value)
+        *value = 0;
+}
+
+static const struct runjob_ops job_ops = {on_answered, on_failed, on_cleared};
+
+/* --- from the fleet ----------------------------------------------------------------------- */
+
+/* Notes that MESSAGE is the result SEQ of its id. Returns whether it is the only one. */
+static bool note_result(struct front *front, natsMsg *message, uint64_t seq)
+{
+    const char *token = names_last(natsMsg_GetSubject(message));
+    const char *type = api_header(message, API_TYPE);
+    uint64_t *value = idmap_put(&front->results, token, strlen(token));
+    if (!value) {
+        complain("out of memory");
+        return true;
+    }
+    if (*value != 0 && *value >> 1 != seq) {
+        complain("run %s: %s has a second result, number %" PRIu64 " beside %" PRIu64
+                 "; it is ignored",
+                 front->options.run, token, seq, *value >> 1);
+        return false;
+    }
+    *value = seq << 1 | (type && strcmp(type, "result") == 0 ? VERDICT : 0);
+    return true;
+}
+
+static void on_known(void *arg, natsMsg *message, uint64_t seq)
+{
+    (void)note_result(arg, message, seq);
+}
+
+static void on_ready(void *arg)
+{
+    struct front *front = arg;
+    front->is_ready = true;
+}
+
+static void on_result(void *arg, natsMsg *message, uint64_t seq)
+{
+    struct front *front = arg;
+    struct runjob *job = find_job(front, names_last(natsMsg_GetSubject(message)));
+    if (note_result(front, message, seq) && job)
+        (void)runjob_take(job, message, seq);
+}
+
+static const struct reader_ops reader_ops = {on_known, on_ready, on_result};
+
+/* A worker has marked a job as started. */
+static void on_mark(void *arg, natsMsg *message)
+{
+    struct front *front = arg;
+    struct runjob *job = find_job(front, names_last(natsMsg_GetSubject(message)));
+    if (!job || job->is_started)
+        return;
+    job->is_started = true;
+    send_json(front, json_pack("{s:s,s:s%,s:I,s:i}", "type", "started", "id", job->id.data,
+                               job->id.length, "job_no", (json_int_t)job->job_no, "slot", 0));
+}
+
+/* --- the consumers of the run ------------------------------------------------------------- */
+
+static bool on_consumer(void *arg, natsMsg *reply)
+{
+    struct front *front = arg;
+    struct api_answer answer;
+    char wake[NAMES_SUBJECT_SIZE];
+    api_read(reply, &answer);
+    if (answer.outcome != API_OK) {
+        bus_complain(front->bus, "the run has no consumer yet: %s; trying again", answer.text);
+        return true;
+    }
+    (void)snprintf(wake, sizeof(wake), "%s.wake", bus_fleet(front->bus));
+    (void)bus_publish(front->bus, wake, NULL, "", 0);
+    return false;
+}
+
+/* Sees to it that workers can pull jobs of this PRIORITY. */
+static void ensure_consumer(struct front *front, int64_t priority)
+{
+    char name[NAMES_SUBJECT_SIZE], subject[API_SUBJECT_SIZE], text[2 * NAMES_SUBJECT_SIZE];
+    const char *fleet = bus_fleet(front->bus);
+    bool *has = &front->has_consumer[priority - NAMES_PRIORITY_MIN];
+    if (*has)
+        return;
+    *has = true;
+    names_consumer(front->options.run, priority, name);
+    api_subject("CONSUMER.DURABLE.CREATE", fleet, STREAM_JOBS, name, subject, sizeof(subject));
+    int n = snprintf(text, sizeof(text),
+                     "{\"stream_name\":\"%s-jobs\",\"config\":{\"durable_name\":\"%s\","
+                     "\"description\":\"%s\",\"ack_policy\":\"explicit\",\"ack_wait\":%" PRId64
+                     ",\"max_deliver\":-1,\"max_ack_pending\":-1,"
+                     "\"filter_subject\":\"%s.jobs.%s.p%" PRId64 ".>\"}}",
+                     fleet, name, front->options.digest, front->options.ack_wait_s * SECOND_NS,
+                     fleet, front->options.run, priority - NAMES_PRIORITY_MIN);
+    (void)bus_request(front->bus, subject, NULL, text, (size_t)n, on_consumer, front);
+}
+
+/* Has been told about a consumer: takes it away if it has nothing left. */
+static bool on_left(void *arg, natsMsg *reply)
+{
+    struct front *front = arg;
+    _cleanup_json_ json_t *info = NULL;
+    struct fault fault = FAULT_NULL;
+    char subject[API_SUBJECT_SIZE];
+    front->n_ending--;
+    if (json_read_object(natsMsg_GetData(reply), (size_t)natsMsg_GetDataLength(reply), &info,
+                         &fault) < 0 ||
+        json_object_get(info, "error") ||
+        json_integer_value(json_object_get(info, "num_pending")) > 0 ||
+        json_integer_value(json_object_get(info, "num_ack_pending")) > 0)
+        return false;
+    api_subject("CONSUMER.DELETE", bus_fleet(front->bus), STREAM_JOBS,
+                json_string_value(json_object_get(info, "name")), subject, sizeof(subject));
+    (void)bus_publish(front->bus, subject, NULL, "", 0);
+    return false;
+}
+
+static void ask_what_is_left(struct front *front)
+{
+    char name[NAMES_SUBJECT_SIZE], subject[API_SUBJECT_SIZE];
+    for (int64_t i = 0; i < PRIORITIES; i++) {
+        if (!front->has_consumer[i])
+            continue;
+        names_consumer(front->options.run, i + NAMES_PRIORITY_MIN, name);
+        api_subject("CONSUMER.INFO", bus_fleet(front->bus), STREAM_JOBS, name, subject,
+                    sizeof(subject));
+        front->n_ending += bus_request(front->bus, subject, NULL, "", 0, on_left, front) > 0;
+    }
+}
+
+/* --- from the client ---------------------------------------------------------------------- */
+
+static int fill_job(struct front *front, const json_t *fields, struct runjob *job)
+{
+    int r = json_print(fields, &job->body);
+    if (r < 0)
+        return r;
+    (void)SHA256Data((const uint8_t *)job->body.data, job->body.length, job->digest);
+    uint64_t *known = idmap_find(&front->results, job->token, strlen(job->token));
+    if (known && *known != 0) {
+        job->known_seq = *known >> 1;
+        job->is_known_verdict = *known & VERDICT;
+    }
+    return 0;
+}
+
+static int64_t priority_of(const json_t *fields)
+{
+    int64_t priority = json_integer_value(json_object_get(fields, "priority"));
+    return MIN(MAX(priority, (int64_t)NAMES_PRIORITY_MIN), (int64_t)NAMES_PRIORITY_MAX);
+}
+
+/* Returns the digest of the tests that the job names, or NULL. */
+static const char *put_of(const json_t *fields)
+{
+    return json_string_value(json_object_get(json_object_get(fields, "tests"), "put"));
+}
+
+/* Makes the job and begins with it. */
+static void begin_job(struct front *front, const struct bytes *id, const json_t *fields)
+{
+    struct runjob *job = calloc(1, sizeof(*job));
+    const char *put = put_of(fields), *ref = put ? frontputs_ref(front->puts, put) : NULL;
+    if (put && !ref) {
+        send_error(front, id, "tests_not_found",
+                   "job.tests.put: this connection has put no such tests");
+        free(job);
+        return;
+    }
+    if (!job || bytes_copy(id->data, id->length, &job->id) < 0) {
+        send_error(front, id, "internal", "out of memory");
+        free(job);
+        return;
+    }
+    job->bus = front->bus;
+    job->run = front->options.run;
+    job->ops = &job_ops;
+    job->arg = front;
+    job->job_no = ++front->last_no;
+    job->priority = priority_of(fields);
+    job->tests_ref = ref ? strdup(ref) : NULL;
+    names_token(id->data, id->length, job->token);
+    if (fill_job(front, fields, job) < 0 || !tsearch(job, &front->jobs, by_token)) {
+        send_error(front, id, "internal", "out of memory");
+        (void)runjob_free(job);
+        return;
+    }
+    front->n_jobs++;
+    ensure_consumer(front, job->priority);
+    runjob_begin(job);
+}
+
+static void submit(struct front *front, const struct bytes *id, const json_t *message)
+{
+    const json_t *fields = json_object_get(message, "job");
+    const char *kind = json_string_value(json_object_get(fields, "kind"));
+    char token[NAMES_TOKEN_MAX + 1];
+    if (!id->data) {
+        send_error(front, NULL, "bad_request", "id: expected a string of 1 to 128 bytes");
+        return;
+    }
+    names_token(id->data, id->length, token);
+    if (!json_is_object(fields))
+        send_error(front, id, "bad_request", "job: expected an object");
+    else if (find_job(front, token))
+        send_error(front, id, "bad_request", "id: an unfinished job has it");
+    else if (kind && strcmp(kind, job_kind_name(JOB_SESSION)) == 0)
+        send_error(front, id, "bad_request", "job.kind: a fleet has no sessions");
+    else
+        begin_job(front, id, fields);
+}
+
+static void cancel(struct front *front, const struct bytes *id)
+{
+    char token[NAMES_TOKEN_MAX + 1];
+    struct runjob *job = NULL;
+    if (id->data) {
+        names_token(id->data, id->length, token);
+        job = find_job(front, token);
+    }
+    if (job)
+        runjob_withdraw(job);
+    else
+        send_error(front, id, "bad_request", "there is no unfinished job of that id");
+}
+
+static void take_message(struct front *front, const json_t *message)
+{
+    const json_t *id_json = json_object_get(message, "id");
+    const char *type = json_string_value(json_object_get(message, "type"));
+    size_t length = json_string_length(id_json);
+    struct bytes id = BYTES_NULL;
+    if (length >= 1 && length <= REQUEST_ID_MAX)
+        id =
+            (struct bytes){.data = (char *)(uintptr_t)json_string_value(id_json), .length = length};
+    type = type ? type : "";
+    if (strcmp(type, "submit") == 0)
+        submit(front, &id, message);
+    else if (strcmp(type, "cancel") == 0)
+        cancel(front, &id);
+    else if (strcmp(type, "put") == 0)
+        frontputs_take(front->puts, message);
+    else if (strcmp(type, "ping") == 0)
+        send_json(front, json_pack("{s:s}", "type", "pong"));
+    else
+        send_error(front, &id, "bad_request", "type: a fleet does not answer such requests");
+}
+
+static void take_frames(struct front *front)
+{
+    while (frames_unsent(&front->frames) < UNSENT_MAX) {
+        _cleanup_bytes_ struct bytes payload = BYTES_NULL;
+        _cleanup_json_ json_t *message = NULL;
+        struct fault fault = FAULT_NULL;
+        int r = frames_next(&front->frames, &payload, &fault);
+        if (r == 0)
+            return;
+        if (r == -ECONNRESET)
+            return;
+        if (r < 0) {
+            front->is_broken = true;
+            send_error(front, NULL, "frame_too_large", fault.text);
+            return;
+        }
+        if (json_read_object(payload.data, payload.length, &message, &fault) < 0)
+            send_error(front, NULL, "bad_request", fault.text);
+        else
+            take_message(front, message);
+    }
+}
+
+/* --- the whole ---------------------------------------------------------------------------- */
+
+static void on_put_answer(void *arg, json_t *take_message)
+{
+    send_json(arg, take_message);
+}
+
+int front_new(struct bus *bus, int fd, const struct front_options *options, const json_t *hello,
+              struct front **ret, struct fault *fault)
+{
+    char marks[NAMES_SUBJECT_SIZE];
+    struct front *front = calloc(1, sizeof(*front));
+    if (!front) {
+        (void)close_fd(fd);
+        return -ENOMEM;
+    }
+    front->bus = bus;
+    front->options = *options;
+    int r = frames_init(&front->frames, fd, options->max_frame);
+    if (r == 0)
+        r = frontputs_new(bus, on_put_answer, front, &front->puts);
+    names_of_run(bus_fleet(bus), STREAM_MARKS, options->run, "*", marks);
+    if (r == 0)
+        r = bus_watch(bus, marks, on_mark, front);
+    if (r == 0)
+        r = reader_init(&front->reader, bus, options->run, &reader_ops, front);
+    if (r < 0) {
+        (void)fault_set(fault, "cannot begin the run: %s", strerror(-r));
+        (void)front_free(front);
+        return r;
+    }
+    send_json(front, json_incref((json_t *)(uintptr_t)hello));
+    *ret = front;
+    return 0;
+}
+
+struct front *front_free(struct front *front)
+{
+    if (!front)
+        return NULL;
+    while (front->jobs)
+        drop_job(front, *(struct runjob **)front->jobs);
+    front->puts = frontputs_free(front->puts);
+    reader_deinit(&front->reader);
+    frames_deinit(&front->frames);
+    idmap_deinit(&front->results);
+    free(front);
+    return NULL;
+}
+
+int front_fd(const struct front *front)
+{
+    return front->frames.fd;
+}
+
+short front_events(const struct front *front)
+{
+    return frames_events(&front->frames,
+                         !front->is_ready || frames_unsent(&front->frames) >= UNSENT_MAX);
+}
+
+int64_t front_pump(struct front *front, short revents, int64_t now)
+{
+    frames_pump(&front->frames, revents);
+    if (front->is_ready)
+        take_frames(front);
+    return reader_go_on(&front->reader, now);
+}
+
+bool front_is_over(const struct front *front)
+{
+    return front->is_broken || front->frames.is_gone ||
+           (front->frames.read_ended && front->n_jobs == 0 && frames_unsent(&front->frames) == 0);
+}
+
+void front_end(struct front *front, int64_t until)
+{
+    if (front->n_jobs == 0)
+        ask_what_is_left(front);
+    for (int64_t now = monotonic_ms(); front->n_ending > 0 && now < until; now = monotonic_ms()) {
+        struct pollfd bus = {.fd = bus_fd(front->bus), .events = POLLIN};
+        int64_t due = MIN(bus_due(front->bus), until);
+        (void)poll(&bus, 1, (int)MAX(due - now, INT64_C(0)));
+        bus_dispatch(front->bus, monotonic_ms());
+    }
+}

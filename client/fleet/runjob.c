@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+#include "runjob.h"
+
+#include "client/terminal/text.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/random.h>
+
+_unused_ static bool may_follow(enum runjob_state from, enum runjob_state to)
+{
+#define TO(state) (1U << (state))
+    static const unsigned next[RUNJOB_STATES] = {
+        [RUNJOB_NEW] = TO(RUNJOB_LOOKING) | TO(RUNJOB_CLEARING) | TO(RUNJOB_STORING) |
+                       TO(RUNJOB_SENDING) | TO(RUNJOB_OVER),
+        [RUNJOB_LOOKING] = TO(RUNJOB_CLEARING) | TO(RUNJOB_STORING) | TO(RUNJOB_SENDING) |
+                           TO(RUNJOB_READING) | TO(RUNJOB_OVER),
+        [RUNJOB_CLEARING] = TO(RUNJOB_STORING) | TO(RUNJOB_SENDING) | TO(RUNJOB_OVER),
+        [RUNJOB_STORING] = TO(RUNJOB_SENDING) | TO(RUNJOB_OVER),
+        [RUNJOB_SENDING] =
+            TO(RUNJOB_QUEUED) | TO(RUNJOB_READING) | TO(RUNJOB_CLEARING) | TO(RUNJOB_OVER),
+        [RUNJOB_QUEUED] = TO(RUNJOB_READING) | TO(RUNJOB_CLEARING) | TO(RUNJOB_OVER),
+        [RUNJOB_READING] = TO(RUNJOB_OVER),
+    };
+#undef TO
+    return next[from] >> to & 1;
+}
+
+static void runjob_enter(struct runjob *job, enum runjob_state state)
+{
+    assert(may_follow(job->state, state));
+    job->state = state;
+}
+
+static void fail(struct runjob *job, const char *code, const char *why)
+{
+    runjob_enter(job, RUNJOB_OVER);
+    job->ops->failed(job, code, why);
+}
+
+/* --- into the queue ----------------------------------------------------------------------- */
+
+static bool on_sent(void *arg, natsMsg *reply)
+{
+    struct runjob *job = arg;
+    struct api_answer answer;
+    api_read(reply, &answer);
+    if (answer.outcome == API_FULL || answer.outcome == API_AGAIN) {
+        bus_complain(job->bus, "a job is not queued: %s; keeping it and trying again", answer.text);
+        return true;
+    }
+    job->request = 0;
+    if (answer.outcome != API_OK && answer.outcome != API_EXISTS) {
+        fail(job, "internal", answer.text);
+        return false;
+    }
+    runjob_enter(job, RUNJOB_QUEUED);
+    if (job->is_cancelled)
+        runjob_withdraw(job);
+    return false;
+}
+
+static void send_job(struct runjob *job)
+{
+    char subject[NAMES_SUBJECT_SIZE], id[NAMES_SUBJECT_SIZE];
+    struct header headers[5];
+    size_t n = 0;
+    uint64_t nonce = 0;
+    runjob_enter(job, RUNJOB_SENDING);
+    job->times++;
+    if (getrandom(&nonce, sizeof(nonce), 0) != (ssize_t)sizeof(nonce))
+        nonce = (uint64_t)monotonic_ms();
+    /* Another submission of the job has another id: the server would drop it as a copy of this one
+     * otherwise. */
+    (void)snprintf(id, sizeof(id), "%s.%s.%016" PRIx64, job->run, job->token, nonce);
+    names_job(bus_fleet(job->bus), job->run, job->priority, job->token, subject);
+    headers[n++] = (struct header){API_ID, id};
+    headers[n++] = (struct header){API_DIGEST, job->digest};
+    if (job->body_ref)
+        headers[n++] = (struct header){API_BODY, job->body_ref};
+    if (job->tests_ref)
+        headers[n++] = (struct header){API_TESTS, job->tests_ref};
+    headers[n] = (struct header){NULL, NULL};
+    job->request = bus_request(job->bus, subject, headers, job->body.data,
+                               job->body_ref ? 0 : job->body.length, on_sent, job);
+    if (job->request == 0)
+        fail(job, "internal", "out of memory");
+}
+
+static void on_stored(void *arg, _unused_ struct bytes *text, const char *why)
+{
+    struct runjob *job = arg;
+    job->blob = blob_free(job->blob);
+    if (why)
+        fail(job, "internal", why);
+    else
+        send_job(job);
+}
+
+static void queue(struct runjob *job)
+{
+    char ref[BLOBS_REF_SIZE];
+    _cleanup_bytes_ struct bytes copy = BYTES_NULL;
+    if (job->body.length <= blobs_inline_max(job->bus)) {
+        send_job(job);
+        return;
+    }
+    runjob_enter(job, RUNJOB_STORING);
+    blobs_ref(job->bus, job->body.data, job->body.length, NULL, ref);
+    free(job->body_ref);
+    job->body_ref = strdup(ref);
+    if (job->body_ref && bytes_copy(job->body.data, job->body.length, &copy) == 0)
+        job->blob = blob_up(job->bus, &copy, ref, on_stored, job);
+    if (!job->blob)
+        fail(job, "internal", "out of memory");
+}
+
+/* --- a result that is there --------------------------------------------------------------- */
+
+static bool on_cleared(void *arg, natsMsg *reply)
+{
+    struct runjob *job = arg;
+    struct api_answer answer;
+    api_read(reply, &answer);
+    if (answer.outcome != API_OK && answer.outcome != API_GONE) {
+        bus_complain(job->bus, "an old result is not deleted: %s; trying again", answer.text);
+        return true;
+    }
+    job->request = 0;
+    job->known_seq = 0;
+    job->ops->cleared(job);
+    queue(job);
+    return false;
+}
+
+/* Deletes the result that is there. */
+static void clear(struct runjob *job)
+{
+    char subject[API_SUBJECT_SIZE], text[64];
+    runjob_enter(job, RUNJOB_CLEARING);
+    api_subject("STREAM.MSG.DELETE", bus_fleet(job->bus), STREAM_RESULTS, NULL, subject,
+                sizeof(subject));
+    int n = snprintf(text, sizeof(text), "{\"seq\":%" PRIu64 ",\"no_erase\":true}", job->known_seq);
+    job->request = bus_request(job->bus, subject, NULL, text, (size_t)n, on_cleared, job);
+}
+
+static void on_read(void *arg, struct bytes *text, const char *why)
+{
+    struct runjob *job = arg;
+    job->blob = blob_free(job->blob);
+    if (why) {
+        fail(job, "internal", why);
+        return;
+    }
+    runjob_enter(job, RUNJOB_OVER);
+    job->ops->answered(job, text);
+}
+
+/* Passes the answer in MESSAGE on. */
+static void pass_on(struct runjob *job, natsMsg *message)
+{
+    const char *ref = api_header(message, API_BODY);
+    if (ref) {
+        runjob_enter(job, RUNJOB_READING);
+        job->blob = blob_down(job->bus, ref, on_read, job);
+        if (!job->blob)
+            fail(job, "internal", "the reference of a result is malformed");
+        return;
+    }
+    _cleanup_bytes_ struct bytes text = BYTES_NULL;
+    if (bytes_copy(natsMsg_GetData(message), (size_t)natsMsg_GetDataLength(message), &text) < 0) {
+        fail(job, "internal", "out of memory");
+        return;
+    }
+    runjob_enter(job, RUNJOB_OVER);
+    job->ops->answered(job, &text);
+}
+
+/* Whether MESSAGE answers a job with the same content. */
+static bool is_of(const struct runjob *job, natsMsg *message)
+{
+    const char *digest = api_header(message, API_DIGEST);
+    return digest && strcmp(digest, job->digest) == 0;
+}
+
+static bool on_found(void *arg, natsMsg *reply)
+{
+    struct runjob *job = arg;
+    if (api_sequence(reply) == 0 && api_status(reply) != 404)
+        return true;
+    job->request = 0;
+    if (api_sequence(reply) == 0)
+        queue(job); /* it has become too old */
+    else if (is_of(job, reply))
+        pass_on(job, reply);
+    else
+        clear(job);
+    return false;
+}
+
+/* Fetches the result that is there. */
+static void look(struct runjob *job)
+{
+    char subject[API_SUBJECT_SIZE], text[64];
+    runjob_enter(job, RUNJOB_LOOKING);
+    api_subject("DIRECT.GET", bus_fleet(job->bus), STREAM_RESULTS, NULL, subject, sizeof(subject));
+    int n = snprintf(text, sizeof(text), "{\"seq\":%" PRIu64 "}", job->known_seq);
+    job->request = bus_request(job->bus, subject, NULL, text, (size_t)n, on_found, job);
+}
+
+void runjob_begin(struct runjob *job)
+{
+    if (job->known_seq == 0)
+        queue(job);
+    else if (job->is_known_verdict)
+        look(job);
+    else
+        clear(job);
+}
+
+bool runjob_take(struct runjob *job, natsMsg *message, uint64_t seq)
+{
+    if (job->state != RUNJOB_SENDING && job->state != RUNJOB_QUEUED)
+        return false;
+    bus_forget(job->bus, job->request);
+    job->request = 0;
+    if (is_of(job, message)) {
+        pass_on(job, message);
+        return true;
+    }
+    job->known_seq = seq;
+    clear(job);
+    return false;
+}
+
+/* --- ending ------------------------------------------------------------------------------- */
+
+static bool on_withdrawn(_unused_ void *arg, natsMsg *reply)
+{
+    struct api_answer answer;
+    api_read(reply, &answer);
+    return answer.outcome == API_AGAIN;
+}
+
+void runjob_withdraw(struct runjob *job)
+{
+    char subject[API_SUBJECT_SIZE], of_job[NAMES_SUBJECT_SIZE], text[NAMES_SUBJECT_SIZE + 32];
+    job->is_cancelled = true;
+    if (job->state == RUNJOB_SENDING)
+        return; /* goes on when it is queued */
+    if (job->state == RUNJOB_QUEUED) {
+        api_subject("STREAM.PURGE", bus_fleet(job->bus), STREAM_JOBS, NULL, subject,
+                    sizeof(subject));
+        names_job(bus_fleet(job->bus), job->run, job->priority, job->token, of_job);
+        int n = snprintf(text, sizeof(text), "{\"filter\":\"%s\"}", of_job);
+        (void)bus_request(job->bus, subject, NULL, text, (size_t)n, on_withdrawn, NULL);
+    }
+    (void)snprintf(subject, sizeof(subject), "%s.cancel", bus_fleet(job->bus));
+    int length = snprintf(text, sizeof(text), "%s %s", job->run, job->token);
+    (void)bus_publish(job->bus, subject, NULL, text, (size_t)length);
+    fail(job, "cancelled", "the job was cancelled");
+}
+
+struct runjob *runjob_free(struct runjob *job)
+{
+    if (!job)
+        return NULL;
+    bus_forget(job->bus, job->request);
+    (void)blob_free(job->blob);
+    bytes_deinit(&job->id);
+    bytes_deinit(&job->body);
+    free(job->body_ref);
+    free(job->tests_ref);
+    free(job);
+    return NULL;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* A job of a run, from its submission to the moment when its answer has been passed on.
+ *
+ * Theory of operation. runjob_enter() alone changes the state. A job whose verdict an earlier
+ * client of the run has left in the stream of results is answered with that. A stored error, or an
+ * answer to another job of the same id, is deleted first, and the job is queued anew. */
+
+#include "blobs.h"
+
+#include <sys/queue.h>
+
+enum runjob_state {
+    RUNJOB_NEW,
+    RUNJOB_LOOKING,  /* fetches the result that is there */
+    RUNJOB_CLEARING, /* deletes it */
+    RUNJOB_STORING,  /* stores a body that is too large for a message */
+    RUNJOB_SENDING,  /* puts the job into the queue */
+    RUNJOB_QUEUED,
+    RUNJOB_READING, /* fetches the chunks of its result */
+    RUNJOB_OVER,
+    RUNJOB_STATES,
+};
+
+struct runjob;
+
+struct runjob_ops {
+    /* TEXT, which may be taken over, is the answer. The job is over; the callee frees it. */
+    void (*answered)(struct runjob *job, struct bytes *text);
+    /* There is no answer to be had, because of CODE, one of the protocol's. As above. */
+    void (*failed)(struct runjob *job, const char *code, const char *why);
+    /* The result that was there is no longer in the stream. */
+    void (*cleared)(struct runjob *job);
+};
+
+struct runjob {
+    struct bus *bus;
+    const char *run; /* borrowed */
+    const struct runjob_ops *ops;
+    void *arg;
+    struct bytes id;
+    char token[NAMES_TOKEN_MAX + 1];
+    int64_t priority;
+    struct bytes body; /* the fields of the job, as JSON; empty once it is queued */
+    char digest[DIGEST_SIZE];
+    char *body_ref, *tests_ref; /* NULL: none */
+    uint64_t job_no;
+    uint64_t known_seq;    /* the result that is there; 0: none */
+    bool is_known_verdict; /* it is no error */
+    bool is_started, is_cancelled;
+    enum runjob_state state;
+    uint64_t request;
+    struct blob *blob;
+    unsigned times; /* it was put into the queue */
+};
+
+/* Begins with a job that is filled in up to known_seq. */
+void runjob_begin(struct runjob *job);
+
+/* A result of its id has come. Returns whether it is an answer to this job. */
+bool runjob_take(struct runjob *job, natsMsg *message, uint64_t seq);
+
+/* Takes the job out of the queue and tells the workers, as soon as it is known to be there:
+ * `failed` is called with the code `cancelled`. */
+void runjob_withdraw(struct runjob *job);
+
+struct runjob *runjob_free(struct runjob *job);

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+#include "streams.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define SECOND_NS INT64_C(1000000000)
+/* A host that has not said anything for so long is gone. */
+#define HOSTS_KEEP_S 20
+/* Dead letters of one job. */
+#define DEAD_PER_JOB 16
+
+struct stream_plan {
+    jsStreamConfig config;
+    char name[NAMES_SUBJECT_SIZE], subject[NAMES_SUBJECT_SIZE];
+    const char *subjects[1];
+};
+
+/* One message for each subject: the first one wins, and the server says so to whoever sends
+ * another. */
+static void keep_first(jsStreamConfig *config)
+{
+    config->MaxMsgsPerSubject = 1;
+    config->Discard = js_DiscardNew;
+    config->DiscardNewPerSubject = true;
+}
+
+static void plan_kind(enum fleet_stream stream, const struct streams_wish *wish,
+                      jsStreamConfig *config)
+{
+    switch (stream) {
+    case STREAM_JOBS:
+        config->Retention = js_WorkQueuePolicy; /* what is acknowledged goes */
+        config->MaxAge = 0;
+        config->MaxBytes = wish->max_bytes;
+        keep_first(config);
+        break;
+    case STREAM_RESULTS:
+    case STREAM_INPUTS:
+        config->MaxBytes = wish->max_bytes;
+        keep_first(config);
+        break;
+    case STREAM_MARKS:
+        config->MaxMsgsPerSubject = 1;
+        break;
+    case STREAM_DEAD:
+        config->MaxMsgsPerSubject = DEAD_PER_JOB;
+        break;
+    case STREAM_HOSTS:
+        config->MaxMsgsPerSubject = 1;
+        config->MaxAge = HOSTS_KEEP_S * SECOND_NS;
+        config->Duplicates = HOSTS_KEEP_S * SECOND_NS;
+        config->Storage = js_MemoryStorage;
+        break;
+    case FLEET_STREAMS:
+        break;
+    }
+}
+
+static void make_plan(const struct streams_wish *wish, enum fleet_stream stream,
+                      struct stream_plan *ret)
+{
+    (void)jsStreamConfig_Init(&ret->config);
+    names_stream(wish->fleet, stream, ret->name);
+    names_all(wish->fleet, stream, ret->subject);
+    ret->subjects[0] = ret->subject;
+    ret->config.Name = ret->name;
+    ret->config.Subjects = ret->subjects;
+    ret->config.SubjectsLen = 1;
+    ret->config.Replicas = wish->replicas;
+    ret->config.MaxAge = wish->keep_s * SECOND_NS;
+    ret->config.AllowDirect = true;
+    plan_kind(stream, wish, &ret->config);
+}
+
+/* Says that the call WHAT on stream NAME failed. */
+static int refuse(const char *what, const char *name, natsStatus status, jsErrCode code,
+                  struct fault *fault)
+{
+    natsStatus last = NATS_OK;
+    const char *detail = nats_GetLastError(&last);
+    if (status == NATS_TIMEOUT)
+        (void)fault_set(fault, "cannot %s the stream %s: the NATS server did not answer in time",
+                        what, name);
+    else if (code == JSNotEnabledErr || code == JSNotEnabledForAccountErr ||
+             status == NATS_NO_RESPONDERS)
+        (void)fault_set(fault,
+                        "the NATS server has no JetStream%s: start it with -js, or set `jetstream` "
+                        "in its configuration",
+                        code == JSNotEnabledForAccountErr ? " for this account" : "");
+    else
+        (void)fault_set(fault, "cannot %s the stream %s: %s", what, name,
+                        detail && *detail ? detail : natsStatus_GetText(status));
+    return status == NATS_TIMEOUT ? -ETIMEDOUT : -EIO;
+}
+
+/* Adds "NAME OLD -> NEW" to WHAT if they differ. */
+static void note(char what[FAULT_MAX], const char *name, int64_t old, int64_t new)
+{
+    size_t used = strlen(what);
+    if (old != new &&used < FAULT_MAX)
+        (void)snprintf(what + used, FAULT_MAX - used, "%s%s %" PRId64 " -> %" PRId64,
+                       used > 0 ? ", " : "", name, old, new);
+}
+
+static void compare(const jsStreamConfig *is, const jsStreamConfig *wish, char what[FAULT_MAX])
+{
+    what[0] = '\0';
+    note(what, "replicas", is->Replicas, wish->Replicas);
+    note(what, "max_age (s)", is->MaxAge / SECOND_NS, wish->MaxAge / SECOND_NS);
+    note(what, "max_bytes", is->MaxBytes, wish->MaxBytes > 0 ? wish->MaxBytes : -1);
+    note(what, "max_msgs_per_subject", is->MaxMsgsPerSubject, wish->MaxMsgsPerSubject);
+    note(what, "discard new", is->Discard == js_DiscardNew, wish->Discard == js_DiscardNew);
+    note(what, "discard_new_per_subject", is->DiscardNewPerSubject, wish->DiscardNewPerSubject);
+    note(what, "retention", (int64_t)is->Retention, (int64_t)wish->Retention);
+    note(what, "storage", (int64_t)is->Storage, (int64_t)wish->Storage);
+    note(what, "allow_direct", is->AllowDirect, wish->AllowDirect);
+}
+
+static int open_js(struct bus *bus, jsCtx **ret, struct fault *fault)
+{
+    if (natsConnection_JetStream(ret, bus_connection(bus), NULL) == NATS_OK)
+        return 0;
+    (void)fault_set(fault, "out of memory");
+    return -ENOMEM;
+}
+
+int streams_compare(struct bus *bus, const struct streams_wish *wish, enum fleet_stream stream,
+                    enum streams_change *ret, char ret_what[FAULT_MAX], struct fault *fault)
+{
+    struct stream_plan plan;
+    jsStreamInfo *info = NULL;
+    jsErrCode code = 0;
+    jsCtx *js = NULL;
+    int r = open_js(bus, &js, fault);
+    if (r < 0)
+        return r;
+    make_plan(wish, stream, &plan);
+    natsStatus status = js_GetStreamInfo(&info, js, plan.name, NULL, &code);
+    ret_what[0] = '\0';
+    if (status == NATS_OK) {
+        compare(info->Config, &plan.config, ret_what);
+        *ret = *ret_what ? STREAMS_UPDATE : STREAMS_SAME;
+    } else if (status == NATS_NOT_FOUND) {
+        *ret = STREAMS_CREATE;
+    } else {
+        r = refuse("look at", plan.name, status, code, fault);
+    }
+    jsStreamInfo_Destroy(info);
+    jsCtx_Destroy(js);
+    return r;
+}
+
+int streams_apply(struct bus *bus, const struct streams_wish *wish, enum fleet_stream stream,
+                  enum streams_change change, struct fault *fault)
+{
+    struct stream_plan plan;
+    jsErrCode code = 0;
+    jsCtx *js = NULL;
+    int r = open_js(bus, &js, fault);
+    if (r < 0)
+        return r;
+    make_plan(wish, stream, &plan);
+    natsStatus status = NATS_OK;
+    if (change == STREAMS_CREATE)
+        status = js_AddStream(NULL, js, &plan.config, NULL, &code);
+    else if (change == STREAMS_UPDATE)
+        status = js_UpdateStream(NULL, js, &plan.config, NULL, &code);
+    if (status != NATS_OK)
+        r = refuse(change == STREAMS_CREATE ? "create" : "change", plan.name, status, code, fault);
+    jsCtx_Destroy(js);
+    return r;
+}
+
+int streams_check(struct bus *bus, struct fault *fault)
+{
+    jsCtx *js = NULL;
+    int r = open_js(bus, &js, fault);
+    for (enum fleet_stream stream = 0; r == 0 && stream < FLEET_STREAMS; stream++) {
+        char name[NAMES_SUBJECT_SIZE];
+        jsStreamInfo *info = NULL;
+        jsErrCode code = 0;
+        names_stream(bus_fleet(bus), stream, name);
+        natsStatus status = js_GetStreamInfo(&info, js, name, NULL, &code);
+        if (status == NATS_NOT_FOUND) {
+            (void)fault_set(fault, "the NATS server has no stream %s: run `rubricctl fleet init`",
+                            name);
+            r = -ENOENT;
+        } else if (status != NATS_OK) {
+            r = refuse("look at", name, status, code, fault);
+        }
+        jsStreamInfo_Destroy(info);
+    }
+    jsCtx_Destroy(js);
+    return r;
+}

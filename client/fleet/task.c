@@ -1,0 +1,556 @@
+/* SPDX-License-Identifier: MIT */
+#include "task.h"
+#include "taskresult.h"
+
+#include "client/terminal/text.h"
+#include "proto/json.h"
+#include "proto/printer.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/random.h>
+
+/* The daemon is given tests that it has dropped so often. */
+#define TESTS_LOST_MAX 3
+/* Says so often in the time after which the server gives the job to another worker. */
+#define PROGRESS_PART 3
+
+_unused_ static bool may_follow(enum task_state from, enum task_state to)
+{
+#define TO(state) (1U << (state))
+    static const unsigned next[TASK_STATES] = {
+        [TASK_NEW] = TO(TASK_LOOKING) | TO(TASK_FETCHING) | TO(TASK_MARKING),
+        [TASK_LOOKING] =
+            TO(TASK_FETCHING) | TO(TASK_MARKING) | TO(TASK_SETTLING) | TO(TASK_UNMARKING),
+        [TASK_FETCHING] = TO(TASK_FETCHING) | TO(TASK_MARKING) | TO(TASK_RUNNING) |
+                          TO(TASK_PUBLISHING) | TO(TASK_SETTLING) | TO(TASK_UNMARKING),
+        [TASK_MARKING] = TO(TASK_RUNNING) | TO(TASK_BURYING) | TO(TASK_PUBLISHING) |
+                         TO(TASK_UNMARKING) | TO(TASK_SETTLING),
+        [TASK_RUNNING] =
+            TO(TASK_FETCHING) | TO(TASK_PUBLISHING) | TO(TASK_UNMARKING) | TO(TASK_SETTLING),
+        [TASK_PUBLISHING] = TO(TASK_PUBLISHING) | TO(TASK_SETTLING),
+        [TASK_BURYING] = TO(TASK_PUBLISHING) | TO(TASK_SETTLING),
+        [TASK_UNMARKING] = TO(TASK_SETTLING),
+        [TASK_SETTLING] = TO(TASK_OVER),
+    };
+#undef TO
+    return next[from] >> to & 1;
+}
+
+static void task_enter(struct task *task, enum task_state state)
+{
+    assert(may_follow(task->state, state));
+    task->state = state;
+}
+
+/* The daemon is no longer busy with this job: the slot may have the next one. */
+static void release_slot(struct task *task)
+{
+    task->lane->reserved -= task->holds_slot;
+    task->holds_slot = false;
+}
+
+/* --- the last step ------------------------------------------------------------------------ */
+
+static bool on_settled(void *arg, _unused_ natsMsg *reply)
+{
+    struct task *task = arg;
+    task->request = 0;
+    task_enter(task, TASK_OVER);
+    return false;
+}
+
+/* Tells the server what becomes of the message: "+ACK", "-NAK" or "+TERM". */
+static void settle(struct task *task, const char *verb, enum task_end end)
+{
+    task_enter(task, TASK_SETTLING);
+    task->end = end;
+    task->settle_ms = monotonic_ms() + task->ack_wait_ms;
+    release_slot(task);
+    task->request = bus_request(task->bus, task->reply, NULL, verb, strlen(verb), on_settled, task);
+    if (task->request == 0)
+        task_enter(task, TASK_OVER); /* it is delivered again after a while */
+}
+
+/* --- the mark ----------------------------------------------------------------------------- */
+
+static void mark(struct task *task);
+static void unmark(struct task *task);
+
+static void send_mark(struct task *task, bus_reply *reply)
+{
+    char subject[NAMES_SUBJECT_SIZE], expected[24];
+    _cleanup_bytes_ struct bytes text = BYTES_NULL;
+    const struct header headers[] = {{API_EXPECT, expected}, {NULL, NULL}};
+    names_of_run(bus_fleet(task->bus), STREAM_MARKS, task->names.run, task->names.token, subject);
+    (void)snprintf(expected, sizeof(expected), "%" PRIu64, task->mark_seq);
+    if (marks_print(task->delivery.stream_seq, task->starts, &text) == 0)
+        task->request =
+            bus_request(task->bus, subject, headers, text.data, text.length, reply, task);
+}
+
+static bool on_mark_read(void *arg, natsMsg *reply)
+{
+    struct task *task = arg;
+    uint64_t seq = api_sequence(reply);
+    json_t *starts = NULL;
+    if (seq == 0 && api_status(reply) != 404)
+        return true;
+    if (marks_read(seq ? natsMsg_GetData(reply) : "",
+                   seq ? (size_t)natsMsg_GetDataLength(reply) : 0, task->delivery.stream_seq,
+                   &starts) < 0)
+        return true;
+    json_decref(task->starts);
+    task->starts = starts;
+    task->mark_seq = seq;
+    task->request = 0;
+    if (task->state == TASK_MARKING)
+        mark(task);
+    else
+        unmark(task);
+    return false;
+}
+
+static void read_mark(struct task *task)
+{
+    char subject[NAMES_SUBJECT_SIZE], request[API_SUBJECT_SIZE];
+    names_of_run(bus_fleet(task->bus), STREAM_MARKS, task->names.run, task->names.token, subject);
+    api_direct_last(bus_fleet(task->bus), STREAM_MARKS, subject, request, sizeof(request));
+    task->request = bus_request(task->bus, request, NULL, "", 0, on_mark_read, task);
+}
+
+static void run(struct task *task);
+static void bury(struct task *task);
+
+static bool on_marked(void *arg, natsMsg *reply)
+{
+    struct task *task = arg;
+    struct api_answer answer;
+    api_read(reply, &answer);
+    task->request = 0;
+    if (answer.outcome == API_OK) {
+        task->mark_seq = answer.seq;
+        run(task);
+    } else if (answer.outcome == API_CONFLICT) {
+        /* An earlier start, or an earlier try of this very request. */
+        read_mark(task);
+    } else {
+        bus_complain(task->bus, "the mark of a job is not stored: %s; trying again", answer.text);
+        return true;
+    }
+    return false;
+}
+
+/* Stores that the job is being started here. */
+static void mark(struct task *task)
+{
+    if (task->is_unwanted || task->is_cancelled) {
+        settle(task, task->is_cancelled ? "+TERM" : "-NAK",
+               task->is_cancelled ? TASK_CANCELLED : TASK_BACK);
+        return;
+    }
+    if (!task->starts)
+        task->starts = json_array();
+    if (marks_find(task->starts, task->nonce) >= 0)
+        run(task);
+    else if (json_array_size(task->starts) >= MARKS_STARTS_MAX)
+        bury(task);
+    else if (marks_add(task->starts, task->worker, task->nonce) == 0)
+        send_mark(task, on_marked);
+}
+
+static bool on_unmarked(void *arg, natsMsg *reply)
+{
+    struct task *task = arg;
+    struct api_answer answer;
+    api_read(reply, &answer);
+    task->request = 0;
+    if (answer.outcome == API_CONFLICT)
+        read_mark(task);
+    else if (answer.outcome != API_OK)
+        return true;
+    else
+        settle(task, "-NAK", TASK_BACK);
+    return false;
+}
+
+/* Takes the start off the mark, and hands the job back then. */
+static void unmark(struct task *task)
+{
+    if (marks_remove(task->starts, task->nonce) < 0)
+        settle(task, "-NAK", TASK_BACK); /* a later submission has a mark of its own */
+    else
+        send_mark(task, on_unmarked);
+}
+
+static void hand_back(struct task *task)
+{
+    if (task->starts && task->mark_seq > 0) {
+        task_enter(task, TASK_UNMARKING);
+        release_slot(task);
+        unmark(task);
+    } else {
+        settle(task, "-NAK", TASK_BACK);
+    }
+}
+
+/* --- the result --------------------------------------------------------------------------- */
+
+static bool on_published(void *arg, natsMsg *reply)
+{
+    struct task *task = arg;
+    struct api_answer answer;
+    api_read(reply, &answer);
+    if (answer.outcome != API_OK && answer.outcome != API_EXISTS) {
+        bus_complain(task->bus, "a result is not stored: %s; keeping it and trying again",
+                     answer.text);
+        return true;
+    }
+    task->request = 0;
+    if (answer.outcome == API_EXISTS && task->end != TASK_DEAD)
+        task->end = TASK_KNOWN; /* the first one wins */
+    settle(task, task->end == TASK_DEAD ? "+TERM" : "+ACK", task->end);
+    return false;
+}
+
+static void send_result(struct task *task)
+{
+    char subject[NAMES_SUBJECT_SIZE];
+    struct header headers[6];
+    size_t n = 0;
+    names_of_run(bus_fleet(task->bus), STREAM_RESULTS, task->names.run, task->names.token, subject);
+    headers[n++] = (struct header){API_TYPE, task->result_is_error ? "error" : "result"};
+    headers[n++] = (struct header){API_HOST, task->worker};
+    if (task->digest)
+        headers[n++] = (struct header){API_DIGEST, task->digest};
+    if (task->result_ref)
+        headers[n++] = (struct header){API_BODY, task->result_ref};
+    headers[n] = (struct header){NULL, NULL};
+    task->request = bus_request(task->bus, subject, headers, task->result.data,
+                                task->result_ref ? 0 : task->result.length, on_published, task);
+}
+
+static void on_result_stored(void *arg, _unused_ struct bytes *text, const char *why)
+{
+    struct task *task = arg;
+    task->blob = blob_free(task->blob);
+    if (why)
+        complain("the chunks of a result are not stored: %s", why);
+    send_result(task); /* who reads a reference that leads nowhere says so */
+}
+
+/* Publishes *TAKE_RESULT, the text of a result or of an error. */
+static void publish(struct task *task, struct bytes *take_result, bool is_error)
+{
+    if (task->state != TASK_PUBLISHING)
+        task_enter(task, TASK_PUBLISHING);
+    release_slot(task);
+    task->result = TAKE_STRUCT(*take_result, BYTES_NULL);
+    task->result_is_error = is_error;
+    if (task->end != TASK_DEAD)
+        task->end = is_error ? TASK_ERROR : TASK_DONE;
+    if (task->result.length <= blobs_inline_max(task->bus)) {
+        send_result(task);
+        return;
+    }
+    char ref[BLOBS_REF_SIZE];
+    _cleanup_bytes_ struct bytes copy = BYTES_NULL;
+    blobs_ref(task->bus, task->result.data, task->result.length, NULL, ref);
+    task->result_ref = strdup(ref);
+    if (task->result_ref && bytes_copy(task->result.data, task->result.length, &copy) == 0)
+        task->blob = blob_up(task->bus, &copy, ref, on_result_stored, task);
+}
+
+static void publish_error(struct task *task, const char *code, const char *message, bool retriable)
+{
+    _cleanup_bytes_ struct bytes text = BYTES_NULL;
+    if (taskresult_error(&task->id, code, message, retriable, &text) == 0)
+        publish(task, &text, true);
+    else
+        settle(task, "-NAK", TASK_BACK);
+}
+
+/* --- the dead letter ---------------------------------------------------------------------- */
+
+static bool on_buried(void *arg, natsMsg *reply)
+{
+    struct task *task = arg;
+    struct api_answer answer;
+    char reason[FAULT_MAX];
+    api_read(reply, &answer);
+    if (answer.outcome != API_OK) {
+        bus_complain(task->bus, "a dead letter is not stored: %s; trying again", answer.text);
+        return true;
+    }
+    task->request = 0;
+    task->end = TASK_DEAD;
+    marks_reason(task->starts, reason);
+    complain("job %s of run %s: %s; its dead letter is stored", task->id.data, task->names.run,
+             reason);
+    publish_error(task, "workers_lost", reason, false);
+    return false;
+}
+
+/* Stores what is known of a job that is not started again. */
+static void bury(struct task *task)
+{
+    char subject[NAMES_SUBJECT_SIZE], reason[FAULT_MAX];
+    _cleanup_bytes_ struct bytes text = BYTES_NULL;
+    task_enter(task, TASK_BURYING);
+    release_slot(task);
+    marks_reason(task->starts, reason);
+    names_of_run(bus_fleet(task->bus), STREAM_DEAD, task->names.run, task->names.token, subject);
+    _cleanup_json_ json_t *letter = json_pack(
+        "{s:s,s:s%,s:s,s:s?,s:O}", "run", task->names.run, "id", task->id.data, task->id.length,
+        "reason", reason, "digest", task->digest, "starts", task->starts);
+    if (letter && json_print(letter, &text) == 0)
+        task->request =
+            bus_request(task->bus, subject, NULL, text.data, text.length, on_buried, task);
+}
+
+/* --- running ------------------------------------------------------------------------------ */
+
+static void fetch(struct task *task);
+
+/* Whether the daemon has dropped the tests of the job, which then gets them again. */
+static bool lacks_tests(struct task *task, const struct message *message)
+{
+    return task->tests_ref && message->type == MESSAGE_ERROR &&
+           strcmp(message_text(message, "code"), "tests_not_found") == 0 &&
+           task->tests_lost++ < TESTS_LOST_MAX;
+}
+
+static void on_answered(struct lane_job *job, struct message *message)
+{
+    struct task *task = container_of(job, struct task, job);
+    const char *code = message->type == MESSAGE_ERROR ? message_text(message, "code") : "";
+    _cleanup_bytes_ struct bytes text = BYTES_NULL;
+    bool was_ended = strcmp(code, "cancelled") == 0 || strcmp(code, "draining") == 0;
+    if (task->is_cancelled && was_ended) {
+        settle(task, "+TERM", TASK_CANCELLED);
+    } else if ((task->is_unwanted && was_ended) || strcmp(code, "draining") == 0) {
+        hand_back(task);
+    } else if (lacks_tests(task, message)) {
+        fetch(task);
+    } else if (taskresult_restore(message, task->job.id, &task->id, &text) == 0) {
+        publish(task, &text, message->type == MESSAGE_ERROR);
+    } else {
+        settle(task, "-NAK", TASK_BACK); /* out of memory: it counts as a start */
+    }
+}
+
+/* The daemon is gone, and this job may be why: the start stays on the mark. */
+static void on_lost(struct lane_job *job)
+{
+    struct task *task = container_of(job, struct task, job);
+    settle(task, "-NAK", TASK_BACK);
+}
+
+static void run(struct task *task)
+{
+    char why[128];
+    task_enter(task, TASK_RUNNING);
+    task->job.answered = on_answered;
+    task->job.lost = on_lost;
+    task->job.tests = task->tests_ref ? &task->tests : NULL;
+    int r = task->is_unwanted || task->is_cancelled
+                ? -ENOTCONN
+                : lane_submit(task->lane, &task->job, task->body.data, task->body.length);
+    if (r == -EMSGSIZE) {
+        (void)snprintf(why, sizeof(why), "the job has %zu bytes; the daemon of %.40s takes %u",
+                       task->body.length, task->worker, task->lane->session.max_frame);
+        publish_error(task, "frame_too_large", why, false);
+    } else if (r < 0) {
+        hand_back(task); /* the daemon went away meanwhile: nothing has started */
+    }
+}
+
+/* --- what it needs ------------------------------------------------------------------------ */
+
+static void on_inputs(void *arg, struct bytes *text, const char *why)
+{
+    struct task *task = arg;
+    task->blob = blob_free(task->blob);
+    if (why) {
+        /* The daemon would say the same of tests that it does not have. */
+        publish_error(task, task->body.data ? "tests_not_found" : "internal", why, true);
+        return;
+    }
+    if (!task->body.data)
+        task->body = TAKE_STRUCT(*text, BYTES_NULL);
+    else
+        task->tests.text = TAKE_STRUCT(*text, BYTES_NULL);
+    fetch(task);
+}
+
+/* Fetches what of the job is in the stream of inputs, and goes on. */
+static void fetch(struct task *task)
+{
+    const char *ref = NULL;
+    if (!task->body.data)
+        ref = task->body_ref;
+    else if (task->tests_ref && !task->tests.text.data &&
+             !lane_has_tests(task->lane, task->tests.digest))
+        ref = task->tests_ref;
+    if (ref) {
+        task_enter(task, TASK_FETCHING);
+        task->blob = blob_down(task->bus, ref, on_inputs, task);
+        if (!task->blob)
+            publish_error(task, "internal", "the reference of an input is malformed", true);
+    } else if (task->mark_seq > 0) {
+        run(task); /* again, with its tests */
+    } else {
+        task_enter(task, TASK_MARKING);
+        mark(task);
+    }
+}
+
+static bool on_looked(void *arg, natsMsg *reply)
+{
+    struct task *task = arg;
+    if (api_sequence(reply) == 0 && api_status(reply) != 404)
+        return true;
+    task->request = 0;
+    if (api_sequence(reply) > 0)
+        settle(task, "+ACK", TASK_KNOWN);
+    else
+        fetch(task);
+    return false;
+}
+
+/* A job that was delivered before may have a result. */
+static void look(struct task *task)
+{
+    char subject[NAMES_SUBJECT_SIZE], request[API_SUBJECT_SIZE];
+    task_enter(task, TASK_LOOKING);
+    names_of_run(bus_fleet(task->bus), STREAM_RESULTS, task->names.run, task->names.token, subject);
+    api_direct_last(bus_fleet(task->bus), STREAM_RESULTS, subject, request, sizeof(request));
+    task->request = bus_request(task->bus, request, NULL, "", 0, on_looked, task);
+}
+
+/* --- making and ending -------------------------------------------------------------------- */
+
+static char *copy_header(natsMsg *message, const char *name)
+{
+    const char *value = api_header(message, name);
+    return value ? strdup(value) : NULL;
+}
+
+static int take_message(struct task *task, natsMsg *message)
+{
+    task->subject = strdup(natsMsg_GetSubject(message));
+    task->reply = strdup(natsMsg_GetReply(message));
+    task->digest = copy_header(message, API_DIGEST);
+    task->body_ref = copy_header(message, API_BODY);
+    task->tests_ref = copy_header(message, API_TESTS);
+    if (!task->subject || !task->reply)
+        return -ENOMEM;
+    if (task->tests_ref)
+        (void)snprintf(task->tests.digest, sizeof(task->tests.digest), "sha256:%.64s",
+                       task->tests_ref);
+    return task->body_ref ? 0
+                          : bytes_copy(natsMsg_GetData(message),
+                                       (size_t)natsMsg_GetDataLength(message), &task->body);
+}
+
+static void make_nonce(char ret[24])
+{
+    uint64_t number;
+    if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
+        number = (uint64_t)monotonic_ms() << 20 ^ (uint64_t)getpid();
+    (void)snprintf(ret, 24, "%016" PRIx64, number);
+}
+
+struct task *task_new(struct bus *bus, struct lane *lane, const char *worker,
+                      const struct feed *feed, natsMsg *message, int64_t now)
+{
+    struct task *task = calloc(1, sizeof(*task));
+    if (!task)
+        return NULL;
+    task->bus = bus;
+    task->lane = lane;
+    task->worker = worker;
+    task->ack_wait_ms = feed->ack_wait_ms;
+    task->progress_ms = now + task->ack_wait_ms / PROGRESS_PART;
+    make_nonce(task->nonce);
+    if (!api_read_delivery(natsMsg_GetReply(message), &task->delivery) ||
+        !names_read_job(bus_fleet(bus), natsMsg_GetSubject(message), &task->names) ||
+        names_id(task->names.token, &task->id) < 0 || take_message(task, message) < 0)
+        return task_free(task);
+    lane->reserved++;
+    task->holds_slot = true;
+    if (task->delivery.delivered > 1)
+        look(task);
+    else
+        fetch(task);
+    return task;
+}
+
+struct task *task_free(struct task *task)
+{
+    if (!task)
+        return NULL;
+    bus_forget(task->bus, task->request);
+    (void)blob_free(task->blob);
+    bytes_deinit(&task->id);
+    bytes_deinit(&task->body);
+    bytes_deinit(&task->result);
+    tests_deinit(&task->tests);
+    json_decref(task->starts);
+    free(task->subject);
+    free(task->reply);
+    free(task->digest);
+    free(task->body_ref);
+    free(task->tests_ref);
+    free(task->result_ref);
+    free(task);
+    return NULL;
+}
+
+void task_give_back(struct task *task)
+{
+    task->is_unwanted = true;
+    if (task->state == TASK_RUNNING)
+        lane_cancel(task->lane, &task->job);
+}
+
+void task_cancel(struct task *task)
+{
+    task->is_cancelled = true;
+    if (task->state == TASK_RUNNING)
+        lane_cancel(task->lane, &task->job);
+}
+
+/* Whether it waits for nothing, because memory ran out where it was to ask for something. */
+static bool is_stuck(const struct task *task)
+{
+    return task->request == 0 && !task->blob && task->state != TASK_RUNNING &&
+           task->state != TASK_OVER;
+}
+
+/* Gives up settling: the run's consumer may be gone, so that nobody answers. If it is not, the
+ * message comes again, and its result is known then. */
+static void stop_settling(struct task *task)
+{
+    bus_forget(task->bus, task->request);
+    task->request = 0;
+    task_enter(task, TASK_OVER);
+}
+
+int64_t task_tick(struct task *task, int64_t now)
+{
+    static const char progress[] = "+WPI";
+    if (task->state == TASK_SETTLING && now >= task->settle_ms)
+        stop_settling(task);
+    if (is_stuck(task)) {
+        complain("out of memory: job %s of run %s is handed back", task->id.data, task->names.run);
+        settle(task, "-NAK", TASK_BACK);
+    }
+    if (now >= task->progress_ms && task->state != TASK_OVER) {
+        (void)bus_publish(task->bus, task->reply, NULL, progress, strlen(progress));
+        task->progress_ms = now + task->ack_wait_ms / PROGRESS_PART;
+    }
+    return task->state == TASK_SETTLING ? MIN(task->progress_ms, task->settle_ms)
+                                        : task->progress_ms;
+}

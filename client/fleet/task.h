@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* A job that a worker has pulled, from the message in the queue to its acknowledgement.
+ *
+ * Theory of operation. A task goes through the states below; each but TASK_RUNNING waits for an
+ * answer of the server. task_enter() alone changes the state. What the order of the steps is for:
+ *
+ *  - The mark is stored before the daemon gets the job, so that a job that takes the worker down
+ *    leaves one. The third start without an end is the last: the next worker publishes an error and
+ *    a dead letter.
+ *  - The result is stored before the job is acknowledged. If the worker dies between the two, the
+ *    job is delivered again, and the next worker finds the result.
+ *  - A job that is handed back is taken off the mark first, so that handing it back does not
+ *    count.
+ *
+ * Until it ends, a task tells the server now and then that it is in progress. */
+
+#include "blobs.h"
+#include "feeds.h"
+#include "lane.h"
+#include "marks.h"
+
+enum task_state {
+    TASK_NEW,
+    TASK_LOOKING,    /* whether a result is there: the job was delivered before */
+    TASK_FETCHING,   /* its body or its tests */
+    TASK_MARKING,    /* its start */
+    TASK_RUNNING,    /* at the daemon */
+    TASK_PUBLISHING, /* the result, or the chunks of one that is too large */
+    TASK_BURYING,    /* stores a dead letter; the error is published then */
+    TASK_UNMARKING,  /* takes its start back; is handed back then */
+    TASK_SETTLING,   /* acknowledges, hands back or terminates the message */
+    TASK_OVER,       /* the owner frees it */
+    TASK_STATES,
+};
+
+/* How a task ended. */
+enum task_end {
+    TASK_DONE,  /* a verdict is stored */
+    TASK_ERROR, /* an error is stored */
+    TASK_DEAD,  /* a dead letter is stored, and an error */
+    TASK_KNOWN, /* another worker's result was there */
+    TASK_BACK,  /* handed back */
+    TASK_CANCELLED,
+};
+
+struct task {
+    struct bus *bus;
+    struct lane *lane;
+    const char *worker; /* borrowed: its name */
+    struct names_job names;
+    struct bytes id;
+    char *subject; /* of the job's message */
+    char *reply;   /* where it is acknowledged */
+    struct api_delivery delivery;
+    struct bytes body;
+    char *digest, *body_ref, *tests_ref; /* may be NULL */
+    struct tests tests;
+    char nonce[24]; /* of its start */
+    json_t *starts; /* of the mark, with ours once it is stored; NULL: not read */
+    uint64_t mark_seq;
+    struct bytes result;
+    char *result_ref; /* NULL: the result goes into one message */
+    bool result_is_error;
+    struct lane_job job;
+    struct blob *blob;
+    uint64_t request;
+    const char *verb; /* with which it settles */
+    enum task_state state;
+    enum task_end end;
+    bool holds_slot;                /* counts in lane->reserved */
+    bool is_cancelled, is_unwanted; /* by its run; by this worker, which stops */
+    unsigned tests_lost;
+    int64_t progress_ms, ack_wait_ms, settle_ms;
+    LIST_ENTRY(task) link;
+};
+
+LIST_HEAD(tasks, task);
+
+/* Makes the task of MESSAGE, which FEED has delivered for LANE, and begins. NULL if it is no job or
+ * memory runs out: the message is delivered again. */
+struct task *task_new(struct bus *bus, struct lane *lane, const char *worker,
+                      const struct feed *feed, natsMsg *message, int64_t now);
+
+struct task *task_free(struct task *task);
+
+/* Hands the job back, unless its result is known already. */
+void task_give_back(struct task *task);
+
+/* Its run no longer wants it. */
+void task_cancel(struct task *task);
+
+/* Says that it is in progress if that is due. Returns when it is due next. */
+int64_t task_tick(struct task *task, int64_t now);

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/* The texts that a worker publishes. Pure. */
+
+#include "client/connection/message.h"
+
+/* Makes the answer of MESSAGE, which the daemon gave to its job LANE_ID, one to the job ID. 0 or
+ * -ENOMEM. */
+int taskresult_restore(const struct message *message, const char *lane_id, const struct bytes *id,
+                       struct bytes *ret);
+
+/* Makes an error that the daemon has not sent. 0 or -ENOMEM. */
+int taskresult_error(const struct bytes *id, const char *code, const char *message, bool retriable,
+                     struct bytes *ret);

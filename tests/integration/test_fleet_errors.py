@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: MIT
+"""What people read when something of a fleet is missing, refused, full or slow; and that nothing is lost by it."""
+
+import shutil
+import signal
+import subprocess
+
+import pytest
+from conftest import DEADLINE, RUBRICCTL, wait_until
+from fleet_hosts import (
+    Server,
+    Worker,
+    echo,
+    make_fleet,  # noqa: F401
+    need_fleet,
+    outputs,
+    read_until,
+    write_jobs,
+)
+
+need_fleet()
+
+NOWHERE = "nats://127.0.0.1:1"
+
+
+def run(*arguments, **kwargs):
+    return subprocess.run(
+        [RUBRICCTL, "fleet", *map(str, arguments)], capture_output=True, text=True, timeout=DEADLINE, check=False, **kwargs
+    )
+
+
+@pytest.fixture(name="start_server")
+def make_start_server(tmp_path):
+    running = []
+
+    def start(*lines):
+        running.append(Server(tmp_path, *lines))
+        return running[-1]
+
+    yield start
+    for server in running:
+        server.process.send_signal(signal.SIGCONT)
+        server.kill()
+
+
+# --- the program ---------------------------------------------------------------------------------
+
+
+def test_the_package_is_not_installed(tmp_path):
+    alone = shutil.copy(RUBRICCTL, tmp_path)
+    done = subprocess.run([alone, "fleet", "status"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "rubricctl: fleet: no rubricctl-fleet beside this program: install the package rubricd-fleet\n",
+    )
+
+
+def test_options_before_the_word_fleet():
+    done = subprocess.run([RUBRICCTL, "--socket", "/x", "fleet", "status"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "rubricctl: fleet: options go behind the command of the fleet; see rubricctl fleet COMMAND --help\n",
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["batch", "--run", "a.b", "x"], '--run "a.b": only letters, digits, _ and - are allowed'),
+        (["worker", "--name", ""], '--name "": expected 1 to 64 characters'),
+        (["status", "--fleet", "a b"], '--fleet "a b": only letters, digits, _ and - are allowed'),
+        (["status", "x"], 'status: unexpected argument "x"; see rubricctl fleet status --help'),
+        (["init", "--replicas", "6"], '--replicas: expected a whole number from 1 to 5, got "6"'),
+        (["batsh"], 'unknown command "batsh"; did you mean batch?'),
+    ],
+)
+def test_wrong_usage(tmp_path, arguments, message):
+    (tmp_path / "x").write_text("")
+    done = run(*arguments, cwd=tmp_path)
+    assert done.stderr == f"rubricctl: {message}\n"
+    assert done.returncode in (2, 3)
+
+
+# --- the server ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", [["init"], ["status"], ["batch", "/dev/null"]], ids=lambda c: c[0])
+def test_no_server(command):
+    done = run(command[0], "--server", NOWHERE, *command[1:])
+    assert (done.returncode, done.stderr) == (
+        3,
+        f"rubricctl: no NATS server at {NOWHERE}: start one (systemctl start nats-server), or name it with --server\n",
+    )
+
+
+def test_no_streams(start_server):
+    done = run("status", "--server", start_server().url)
+    assert done.returncode == 3
+    assert done.stderr == "rubricctl: the NATS server has no stream rubricd-jobs: run `rubricctl fleet init`\n"
+
+
+def test_no_jetstream(start_server, tmp_path):
+    server = start_server()
+    server.kill()
+    (tmp_path / "nats.conf").write_text(f"listen: 127.0.0.1:{server.port}\n")
+    server.start = None
+    with subprocess.Popen(["nats-server", "-c", tmp_path / "nats.conf"], stderr=subprocess.DEVNULL) as plain:
+        server.process = plain
+        wait_until(server.is_up, "nats-server listens")
+        done = run("init", "--server", server.url)
+        assert (done.returncode, done.stderr) == (
+            3,
+            "rubricctl: the NATS server has no JetStream: start it with -js, or set `jetstream` in its configuration\n",
+        )
+        plain.kill()
+    server.log = open("/dev/null")
+
+
+def test_wrong_credentials(start_server, tmp_path):
+    """A wrong password, none, an empty file, and the right one, also as a credential of systemd."""
+    server = start_server('authorization { user: "ci", password: "right" }')
+    for name, text in {"wrong": "wrong\n", "empty": "", "nats.password": "right\n"}.items():
+        (tmp_path / name).write_text(text)
+    refused = f"rubricctl: {server.url}: the NATS server refuses the credentials"
+    assert run("init", "--server", server.url).stderr.startswith(refused)
+    done = run("init", "--server", server.url, "--user", "ci", "--password-file", tmp_path / "wrong")
+    assert done.returncode == 3 and done.stderr.startswith(refused)
+    done = run("init", "--server", server.url, "--user", "ci", "--password-file", tmp_path / "empty")
+    assert done.stderr == f"rubricctl: {tmp_path}/empty: the file is empty\n"
+    done = run("init", "--server", server.url, "--user", "ci", "--password-file", tmp_path / "nats.password")
+    assert done.returncode == 0, done.stderr
+    done = run("status", "--server", server.url, "--user", "ci", env={"CREDENTIALS_DIRECTORY": str(tmp_path)})
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_token_and_missing_files(start_server, tmp_path):
+    server = start_server('authorization { token: "secret" }')
+    (tmp_path / "token").write_text("secret")
+    assert run("init", "--server", server.url, "--token-file", tmp_path / "token").returncode == 0
+    for option in ("--token-file", "--password-file", "--creds", "--ca"):
+        done = run("init", "--server", server.url, option, tmp_path / "none")
+        assert done.stderr == f"rubricctl: {tmp_path}/none: No such file or directory\n", option
+
+
+def openssl(directory, *arguments):
+    subprocess.run(["openssl", *map(str, arguments)], cwd=directory, check=True, capture_output=True)
+
+
+def make_certificate(directory, name, days):
+    """Makes NAME.pem and NAME.key of an authority ca.pem. It is valid for DAYS from now; none if negative."""
+    if not (directory / "ca.pem").exists():
+        openssl(directory, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca.key", "-out", "ca.pem",
+                "-subj", "/CN=ca", "-days", 10)  # fmt: skip
+    openssl(directory, "req", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.csr",
+            "-subj", "/CN=localhost")  # fmt: skip
+    (directory / "ext").write_text("subjectAltName=IP:127.0.0.1,DNS:localhost\n")
+    openssl(directory, "x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial",
+            "-out", f"{name}.pem", "-days", days, "-extfile", "ext")  # fmt: skip
+
+
+@pytest.mark.skipif(not shutil.which("openssl"), reason="openssl is not installed")
+def test_tls(start_server, tmp_path):
+    """A valid certificate; an expired one; an authority that nobody knows."""
+    make_certificate(tmp_path, "good", 5)
+    make_certificate(tmp_path, "old", -1)
+    lines = f'tls {{ cert_file: "{tmp_path}/NAME.pem", key_file: "{tmp_path}/NAME.key" }}'
+    server = start_server(lines.replace("NAME", "good"))
+    url = f"tls://localhost:{server.port}"
+    done = run("init", "--server", url, "--ca", tmp_path / "ca.pem")
+    assert done.returncode == 0, done.stderr
+    done = run("init", "--server", url)
+    assert done.returncode == 3 and "no TLS with the NATS server: " in done.stderr
+    server.kill()
+    server.lines = [lines.replace("NAME", "old")]
+    server.start()
+    done = run("init", "--server", url, "--ca", tmp_path / "ca.pem")
+    assert done.returncode == 3
+    assert "no TLS with the NATS server: " in done.stderr and "expired" in done.stderr, done.stderr
+
+
+def test_a_server_that_does_not_greet(start_server):
+    server = start_server()
+    server.process.send_signal(signal.SIGSTOP)
+    done = run("status", "--server", server.url)
+    assert done.returncode == 3
+    assert done.stderr == f"rubricctl: {server.url}: the NATS server did not answer within 5 s\n"
+
+
+def test_a_worker_waits_for_its_server(start_server, tmp_path):
+    """It says so once, and connects when the server is there."""
+    server = start_server()
+    assert run("init", "--server", server.url).returncode == 0
+    server.kill()
+    worker = Worker(tmp_path, server, "a")
+    try:
+        wait_until(lambda: f"no NATS server at {server.url}" in worker.log(), "the worker complains")
+        server.start()
+        wait_until(lambda: "connected to the NATS server again" in worker.log(), "the worker connects")
+        assert worker.log().count("no NATS server") == 1
+        worker.stop()
+    finally:
+        worker.kill()
+
+
+# --- a fleet that is full or slow ----------------------------------------------------------------
+
+
+def set_limit(fleet, stream, max_bytes):
+    with fleet.server.connect() as nats:
+        config = nats.ask(f"STREAM.INFO.rubricd-{stream}")["config"]
+        answer = nats.ask(f"STREAM.UPDATE.rubricd-{stream}", **{**config, "max_bytes": max_bytes})
+        assert "error" not in answer, answer
+
+
+@pytest.mark.parametrize("stream, what", [("jobs", "a job is not queued"), ("results", "a result is not stored")])
+def test_a_full_stream(fleet, tmp_path, stream, what):
+    """Whoever cannot store says so and waits. When there is room again, everything is done."""
+    worker = fleet.add_host("a")
+    set_limit(fleet, stream, 3000)
+    jobs = write_jobs(tmp_path / "jobs", [{**echo(f"j{i}"), "stdin": "x" * 500} for i in range(30)])
+    if stream == "jobs":
+        fleet.workers[0].kill()  # so that the queue stays full
+    batch = fleet.start("batch", "--run", "r", "--output", tmp_path / "out", jobs)
+    if stream == "jobs":
+        read_until(batch.stderr, f"{what}: maximum bytes exceeded; keeping it and trying again")
+        worker.start()
+    else:
+        wait_until(lambda: f"{what}: maximum bytes exceeded; keeping it and trying again" in worker.log(), "a complaint")
+    assert batch.poll() is None
+    set_limit(fleet, stream, -1)
+    assert batch.wait(DEADLINE) == 0, batch.stderr.read()
+    assert outputs(tmp_path / "out") == {f"j{i}": f"j{i}\n" for i in range(30)}
+
+
+def test_a_server_that_stops_answering(fleet, tmp_path):
+    """The batch says so, waits, and ends well when the server goes on."""
+    worker = fleet.add_host("a")
+    jobs = write_jobs(tmp_path / "jobs", [{**echo(f"j{i}"), "argv": ["/bin/sleep", "0.1"]} for i in range(60)])
+    batch = fleet.start("batch", "--run", "r", "--output", tmp_path / "out", jobs)
+    with fleet.server.connect() as nats:
+        wait_until(lambda: len(nats.counts("results")) > 5, "some results")
+    fleet.server.process.send_signal(signal.SIGSTOP)
+    try:
+        slow = "the NATS server is slow: it has not answered"
+        wait_until(lambda: slow in worker.log() or "connection to the NATS server is lost" in worker.log(), "the worker says so")
+    finally:
+        fleet.server.process.send_signal(signal.SIGCONT)
+    assert batch.wait(DEADLINE) == 0, batch.stderr.read()
+    assert len(outputs(tmp_path / "out")) == 60
+
+
+def test_a_batch_waits_for_a_first_worker(fleet, tmp_path):
+    jobs = write_jobs(tmp_path / "jobs", [echo("x")])
+    batch = fleet.start("batch", "--run", "r", "--output", tmp_path / "out", jobs)
+    read_until(batch.stderr, "the fleet has no worker yet; waiting for one")
+    fleet.add_host("a")
+    assert batch.wait(DEADLINE) == 0, batch.stderr.read()
+    assert outputs(tmp_path / "out") == {"x": "x\n"}
+
+
+def test_a_fleet_without_workers(fleet):
+    done = fleet.run("batch", "/dev/null")
+    assert done.returncode == 3
+    assert done.stderr.endswith("the fleet rubricd has no worker: start one on each host (rubricctl fleet worker)\n")
+
+
+# --- status --------------------------------------------------------------------------------------
+
+
+def test_status(fleet, tmp_path):
+    fleet.add_host("a")
+    fleet.run("batch", "--output", tmp_path / "out", write_jobs(tmp_path / "jobs", [echo("x"), echo("y")]), check=True)
+
+    def lines():
+        return [line.split() for line in fleet.run("status").stdout.splitlines()]
+
+    wait_until(lambda: any(line[:2] == ["a", "2"] and line[4] == "2" for line in lines() if len(line) > 4), "two are done")
+    head = fleet.run("status").stdout.splitlines()[0]
+    assert head == "fleet rubricd: 1 worker, 2 slots; 0 jobs in the queue, 2 results kept, 0 dead letters"

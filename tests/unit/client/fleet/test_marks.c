@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/fleet/marks.h"
+#include "proto/json.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static json_t *read_mark(const char *text, uint64_t seq)
+{
+    json_t *starts = NULL;
+    assert_int_equal(marks_read(text, strlen(text), seq, &starts), 0);
+    return starts;
+}
+
+static void test_starts_and_their_ends(void **state)
+{
+    _cleanup_bytes_ struct bytes text = BYTES_NULL;
+    (void)state;
+    _cleanup_json_ json_t *starts = read_mark("", 7);
+    assert_int_equal(json_array_size(starts), 0);
+    assert_int_equal(marks_add(starts, "a", "n1"), 0);
+    assert_int_equal(marks_add(starts, "b", "n2"), 0);
+    assert_int_equal(marks_find(starts, "n2"), 1);
+    assert_int_equal(marks_find(starts, "n3"), -ENOENT);
+    assert_int_equal(marks_print(7, starts, &text), 0);
+
+    _cleanup_json_ json_t *again = read_mark(text.data, 7);
+    assert_true(json_equal(again, starts));
+    assert_int_equal(marks_remove(again, "n1"), 0);
+    assert_int_equal(marks_remove(again, "n1"), -ENOENT);
+    assert_int_equal(marks_find(again, "n2"), 0);
+}
+
+/* What another message of the queue has left counts for nothing, nor does what is no mark. */
+static void test_marks_of_something_else(void **state)
+{
+    static const char *const none[] = {
+        "{\"seq\":8,\"starts\":[{\"worker\":\"a\",\"nonce\":\"n\"}]}",
+        "{\"seq\":7}",
+        "{\"seq\":7,\"starts\":3}",
+        "nonsense",
+        "[]",
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(none); i++) {
+        _cleanup_json_ json_t *starts = read_mark(none[i], 7);
+        assert_int_equal(json_array_size(starts), 0);
+    }
+}
+
+static void test_the_reason_names_the_workers(void **state)
+{
+    char reason[FAULT_MAX];
+    (void)state;
+    _cleanup_json_ json_t *starts = json_array();
+    assert_int_equal(marks_add(starts, "a", "1"), 0);
+    assert_int_equal(marks_add(starts, "b", "2"), 0);
+    assert_int_equal(marks_add(starts, "a", "3"), 0);
+    marks_reason(starts, reason);
+    assert_string_equal(reason, "the job was started 3 times (by a, b and a), and no worker lived "
+                                "to say how it ended: it may take them down");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_starts_and_their_ends),
+        cmocka_unit_test(test_marks_of_something_else),
+        cmocka_unit_test(test_the_reason_names_the_workers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
