@@ -34,7 +34,6 @@ stands {"transcript": "..."} in base64, or {"unreplayable": "..."}, if the job a
 that cannot protect itself writes {"broken": "..."} and nothing else. If the tests or the prelude import a module
 that the host lacks, the last line is {"lacking": MODULE, "by": "tests" or "prelude"} instead of a verdict."""
 
-import _ast
 import _ctypes
 import _signal
 import builtins
@@ -69,7 +68,6 @@ import tasks
 import texts
 import transcript
 import unittests
-import unreached
 import watch
 
 PR_SET_DUMPABLE = 4

@@ -52,7 +52,8 @@ COLLECT_AFTER = 64  # jobs
 CHANGING = ("Formatter", "logging", "methodcaller", "attrgetter", "pickle", "marshal", "Config", "TestLoader", "resolve_name",
             "yaml", "unittest", "TestCase", "testmod", "DocTestFinder", *signatures.WORDS)  # fmt: skip
 CHANGING_IN_LOWER_CASE = ("thread", "concurrent")
-ALLOWED = simple.CALLABLES | {"print", "hash", "__name__"}
+# With `type` the tests could come by its own class, and by that make others, whose __del__() runs at any later time.
+ALLOWED = simple.CALLABLES - {"type"} | {"print", "hash", "__name__"}
 BUILTINS = frozenset(vars(builtins)) | {"__builtins__", "__compare__", "__truth__"}
 # Modules that the tests may import: those of simple.py but one whose contexts outlive a job. Random numbers begin anew
 # with each job that names them (suite.seed_random()).
@@ -145,7 +146,7 @@ class Stay:
         """Returns the containers that put_back() puts in order, and those that hold texts alone."""
         of_typing = [gc.get_referents(clear.__self__) for clear in self.caches]
         return [
-            *(names for names, _ in self.replaced),
+            *(there for there, _ in self.replaced),
             *(one for found in of_typing for one in found if type(one) is dict),
             sys.modules,
             program._trees,
@@ -200,12 +201,12 @@ class Stay:
         return more <= LOADABLE and self.modules.items() <= sys.modules.items()
 
     def put_back_functions(self):
-        for names, before in self.replaced:
-            for name in names.keys() - before.keys():
+        for there, before in self.replaced:
+            for name in there.keys() - before.keys():
                 if name not in sinks.REAL:
-                    del names[name]
-            names.update(before)
+                    del there[name]
+            there.update(before)
             for name in sinks.REAL.keys() - before.keys():
-                if name in names:
-                    names[name] = sinks.REAL[name]
+                if name in there:
+                    there[name] = sinks.REAL[name]
         return True

@@ -30,7 +30,7 @@ static bool append(PyObject ***list, size_t *count, size_t *room, PyObject *obje
 {
     if (*count == *room) {
         size_t wanted = MAX(*room * 2, (size_t)4096);
-        PyObject **larger = reallocarray(*list, wanted, sizeof(**list));
+        PyObject **larger = reallocarray(*list, wanted, sizeof(void *));
         if (!larger)
             return false;
         *list = larger;

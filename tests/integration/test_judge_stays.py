@@ -147,6 +147,18 @@ def test_caches_of_typing_are_empty_again(client, first):
     assert staying(client) == first
 
 
+def test_it_holds_no_descriptor_of_a_job(client, first):
+    def held():
+        """Descriptors, and what they are; the null device has the places of a job's."""
+        return sorted((entry.name, os.readlink(entry)) for entry in Path(f"/proc/{first}/fd").iterdir())
+
+    judge(client, "assert f(1) == 2")
+    before = held()
+    for target in (PLAIN, "print('a')\nassert f(1) == 3", "assert f([1] * 10000) == 2", "assert f('a') == 'a'"):
+        judge(client, target, code="def f(x): return x")
+    assert held() == before and {name for name, place in before if place != "/dev/null"} == {"6"}
+
+
 def test_each_job_has_its_own_usage(client, first):
     code = "def f(x):\n    for n in range(3000000): pass\n    return x + 1"
     busy = passes(client, PLAIN, code=code)

@@ -53,6 +53,8 @@ async def g(): pass\\nassert f(g())
 with f(1): pass
 def g():\\n    global x\\n    x = 1\\nassert f(1)
 assert f(type('A', (), {}))
+assert f(type(type(1))('A', (), {}))
+T = type\\nassert f(T(T(1))('A', (), {}))
 import typing\\nassert f(typing.get_type_hints(f))
 import logging\\nassert f(1)
 import threading\\nassert f(1)
