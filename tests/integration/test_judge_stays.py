@@ -155,6 +155,21 @@ def test_each_job_has_its_own_usage(client, first):
     assert quick["usage"]["cpu_ms"] < busy["usage"]["cpu_ms"], (quick, busy)
 
 
+@pytest.mark.parametrize(
+    ("code", "verdict"),
+    [("def f(x): return object()", "pass"), ("def f(x): raise ValueError", "assertion_fail"), ("import os\ndef f(x): os._exit(3)", "error")],
+)
+def test_the_job_that_ends_it_has_its_own_usage(client, first, code, verdict):
+    """The kernel tells of a process that has ended what it has used for all its jobs."""
+    busy = passes(client, "assert f(1) == 2 and not any(n < 0 for n in range(8000000))")
+    assert staying(client) == first
+    last = judge(client, "assert f(1)", code=code)
+    assert last["verdict"] == verdict and staying(client) is None, last
+    assert last["usage"]["cpu_ms"] < busy["usage"]["cpu_ms"] / 2, (last, busy)
+    # Nobody waits for two CPUs at once for longer than the job takes.
+    assert last["usage"]["cpu_wait_ms"] <= 2 * last["usage"]["wall_clock_ms"] + 2, (last, busy)
+
+
 @pytest.mark.parametrize("target", [LOOKS, "import os\nassert f(os.getpid() * 0) == 1", "class A: pass\nassert f(1) == 2 and A"])
 def test_no_other_job(client, first, target):
     passes(client, target)
