@@ -176,6 +176,37 @@ def test_no_other_job(client, first, target):
     assert staying(client) is None
 
 
+MAKES_A_CLASS = """
+T = type
+A = T("A", (), {"__del__": lambda self: print("of another job")})
+def hold():
+    kept = A()
+    yield (yield)
+g = hold()
+next(g)
+g.send(g)
+g = 0
+assert f(1) == 2
+"""
+CHANGES_A_DEFAULT = """
+import json
+from copy import copy
+T = type
+E = T("E", (), {"__init__": lambda self, **more: None, "encode": lambda self, value: "same"})
+now = {**dict.fromkeys("skipkeys ensure_ascii check_circular allow_nan indent separators default sort_keys".split()), "cls": E}
+copy(T("A", (), {"__reduce_ex__": lambda self, _: (lambda: json.dumps, (), (None, {"__kwdef" "aults__": now}))})())
+assert f(1) == 2
+"""
+
+
+@pytest.mark.parametrize("target", [MAKES_A_CLASS, CHANGES_A_DEFAULT])
+def test_no_class_made_by_tests_outlives_them(client, first, target):
+    """A finalizer would run in a later job; by methods of a class copy() sets attributes of Python's functions."""
+    passes(client, target)
+    result = judge(client, "import json\nx = [[n] for n in range(60000)]\nassert json.dumps(f(1)) == json.dumps([3])")
+    assert result["verdict"] == "assertion_fail" and not result["outcome"]["stderr"], result
+
+
 @pytest.mark.parametrize("fields", [{"verdict": "shared"}, {"transcript": True}])
 def test_no_other_mode(client, first, fields):
     passes(client, PLAIN, **fields)
