@@ -181,7 +181,8 @@ T = type
 A = T("A", (), {"__del__": lambda self: print("of another job")})
 def hold():
     kept = A()
-    yield (yield)
+    me = yield
+    yield me
 g = hold()
 next(g)
 g.send(g)
