@@ -17,7 +17,7 @@ in it. A job is one of these, or the first and the last of its process. Invarian
 - All else is found unchanged: every dictionary, list, set, cell and function that there was before the first job, by
   reference and by content of these (daemon/jail/unchanged.h). This is independent of the rules before, which might miss something.
 - What is kept from job to job on purpose are facts about texts, and code compiled from them (known.py): pure functions
-  of these texts, kept as values that nobody can change. No object of a job is among them.
+  of these texts, of which Python gives no warning, kept as values that nobody can change. No object of a job is among them.
 - The process has grown by little, has no more CPU time than the job may have, and ends after some jobs, after some
   seconds without one, and with whatever is not as said here (daemon/jail/seat.c).
 
@@ -34,6 +34,7 @@ import builtins
 import gc
 import os
 import sys
+import warnings
 
 import mirrors
 import names
@@ -41,6 +42,7 @@ import program
 import signatures
 import simple
 import sinks
+import suite
 
 JOB_MAX = 256 << 10  # bytes: more is not worth looking at before it is known who judges it
 JOBS_MAX = 1000  # of one process
@@ -122,13 +124,28 @@ def _look_at(tree, text):
     return frozenset(partly), frozenset(used - bound)
 
 
+def _compiles_silently(text):
+    """Returns whether Python warns of nothing when it compiles TEXT. Of what is kept it would warn in the first job
+    alone."""
+    filters = warnings.filters  # changed in place, and put back: all else about them is watched
+    filters.insert(0, ("error", None, SyntaxWarning, None, 0))
+    try:
+        suite.compile_plain(text, "<text>")
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return False
+    finally:
+        del filters[0]
+    return True
+
+
 @program.kept
 def _seen(text, is_prelude):
     """Returns what _look_at() does, or None if TEXT is not harmless."""
     prelude = program.Prelude(text) if is_prelude else None
     tree = prelude.tree if prelude else program.parse(text)
+    whole = prelude.text if prelude else text
     try:
-        return _look_at(tree, prelude.text if prelude else text) if tree is not None else None
+        return _look_at(tree, whole) if tree is not None and _compiles_silently(whole) else None
     except simple.NotSimple:
         return None
 

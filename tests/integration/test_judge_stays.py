@@ -131,6 +131,13 @@ def test_what_tests_print_is_their_own_jobs(client, first):
     assert staying(client) == first
 
 
+def test_each_job_has_its_own_warnings(client, first):
+    """Python warns of a text when it compiles it."""
+    for fields in ({"prelude": "def g():\n    assert (1, 'always true')\n"}, {"test_setup": "def g(): return [1](0)"}):
+        told = [judge(client, "assert f(1) == 3", **fields)["outcome"]["stderr"] for _ in range(3)]
+        assert "SyntaxWarning" in told[0] and told == told[:1] * 3, told
+
+
 def test_each_job_has_random_numbers_of_its_own(client, first):
     """The numbers of the job before do not go on, whatever its tests have set."""
     failed = [judge(client, "import random\nif f(1): random.seed(1)\nassert f(1) == random.random()")]

@@ -72,6 +72,8 @@ assert f(getcontext())
 assert f(seed(1))
 assert f(Path('a'))
 assert f(copy.dispatch_table)
+x = [1](0)\\nassert f(1)
+def g(): return 'a'[0.5]\\nassert f(1)
 assert f(1) ==""".split("\n")
 
 
