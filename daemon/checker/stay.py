@@ -14,10 +14,10 @@ in it. A job is one of these, or the first and the last of its process. Invarian
   anything else something might be kept on either side.
 - Whatever the judge itself changes for a job is put back: modules of that job, functions of Python in whose place it
   puts its own, the import system, caches of typing, the recursion limit.
-- All else is found unchanged: every dictionary, list, set and cell that there was before the first job, by reference
-  and by content of these (daemon/jail/unchanged.h). This is independent of the rules before, which might miss something.
+- All else is found unchanged: every dictionary, list, set, cell and function that there was before the first job, by
+  reference and by content of these (daemon/jail/unchanged.h). This is independent of the rules before, which might miss something.
 - What is kept from job to job on purpose are facts about texts, and code compiled from them (known.py): pure functions
-  of these texts, kept as values that nobody can change. No object of a job is among them.
+  of these texts, of which Python gives no warning, kept as values that nobody can change. No object of a job is among them.
 - The process has grown by little, has no more CPU time than the job may have, and ends after some jobs, after some
   seconds without one, and with whatever is not as said here (daemon/jail/seat.c).
 
@@ -29,10 +29,12 @@ stay, before anything runs that could use it; done() lets go of the job and says
 descriptors then are in their places; take() says that this process judges that; watch() notes all containers but those
 that it is given; changed() returns those that are not as they were. Without a seat, judges never stay."""
 
+import _ast
 import builtins
 import gc
 import os
 import sys
+import warnings
 
 import mirrors
 import names
@@ -40,6 +42,7 @@ import program
 import signatures
 import simple
 import sinks
+import suite
 
 JOB_MAX = 256 << 10  # bytes: more is not worth looking at before it is known who judges it
 JOBS_MAX = 1000  # of one process
@@ -82,10 +85,35 @@ FOREIGN = frozenset().union(
 ) - COMPUTING  # fmt: skip
 
 
+class _Texts(simple._Walk):
+    """No text makes a class: methods of a class run unasked, also when its objects go long after the job, and by them
+    copy.copy() sets any attribute of any object. Each value has a class, whose class makes classes."""
+
+    def __init__(self):
+        super().__init__(MODULES)
+
+    def name(self, node, parent, depth):
+        super().name(node, parent, depth)
+        if node.id == "type" and not (isinstance(parent, _ast.Call) and parent.func is node):
+            simple._refuse("uses type")
+
+    def call(self, node, parent, depth):
+        super().call(node, parent, depth)
+        if isinstance(node.func, _ast.Name) and node.func.id == "type" and not isinstance(parent, _ast.Compare):
+            simple._refuse("uses a class of a class")
+
+    def attribute(self, node, parent, depth):
+        super().attribute(node, parent, depth)
+        if node.attr == "obj":  # of an AttributeError: what has no such attribute, which may be `type`
+            simple._refuse("uses .obj")
+
+    RULES = {**simple._Walk.RULES, _ast.Name: name, _ast.Call: call, _ast.Attribute: attribute}
+
+
 def _look_at(tree, text):
     """Returns the names that the program TEXT imports modules as, but of those that may be used whole; and the names
     that it looks up and does not bind. Raises NotSimple if it could do more than compute."""
-    walk = simple._Walk(MODULES)
+    walk = _Texts()
     walk.check(tree, False)
     simple._check_bound(text)
     for name in walk.used & BUILTINS - ALLOWED:
@@ -97,13 +125,28 @@ def _look_at(tree, text):
     return frozenset(partly), frozenset(used - bound)
 
 
+def _compiles_silently(text):
+    """Returns whether Python warns of nothing when it compiles TEXT. Of what is kept it would warn in the first job
+    alone."""
+    filters = warnings.filters  # changed in place, and put back: all else about them is watched
+    filters.insert(0, ("error", None, SyntaxWarning, None, 0))
+    try:
+        suite.compile_plain(text, "<text>")
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return False
+    finally:
+        del filters[0]
+    return True
+
+
 @program.kept
 def _seen(text, is_prelude):
     """Returns what _look_at() does, or None if TEXT is not harmless."""
     prelude = program.Prelude(text) if is_prelude else None
     tree = prelude.tree if prelude else program.parse(text)
+    whole = prelude.text if prelude else text
     try:
-        return _look_at(tree, prelude.text if prelude else text) if tree is not None else None
+        return _look_at(tree, whole) if tree is not None and _compiles_silently(whole) else None
     except simple.NotSimple:
         return None
 

@@ -165,6 +165,10 @@ bool stay_hear(struct stay *stay)
 void stay_finish(struct stay *stay, struct children_usage *usage, uint64_t *ret_run_delay_ns)
 {
     if (!stay->is_done) {
+        /* What is known of a process that has ended is of all its pairs. */
+        usage->cpu_us -= MIN(stay->before.run_ns / 1000, usage->cpu_us);
+        if (*ret_run_delay_ns != UINT64_MAX)
+            *ret_run_delay_ns -= MIN(stay->before.delay_ns, *ret_run_delay_ns);
         stay_end(stay);
         return;
     }

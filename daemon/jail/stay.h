@@ -79,7 +79,8 @@ void stay_note(struct stay *stay, const struct link_job *request, const char *st
 bool stay_hear(struct stay *stay);
 
 /* Finishes the pair of a judge that is done with it: adds what it has used, and stores for how long
- * it was runnable without a CPU. One that is not done has ended, and is forgotten. */
+ * it was runnable without a CPU. One that is not done has ended, and is forgotten: what its pairs
+ * before have used is taken off both, which hold what it has used in all. */
 void stay_finish(struct stay *stay, struct children_usage *usage, uint64_t *ret_run_delay_ns);
 
 /* Ends the judge that has stayed. */

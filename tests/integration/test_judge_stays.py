@@ -131,6 +131,13 @@ def test_what_tests_print_is_their_own_jobs(client, first):
     assert staying(client) == first
 
 
+def test_each_job_has_its_own_warnings(client, first):
+    """Python warns of a text when it compiles it."""
+    for fields in ({"prelude": "def g():\n    assert (1, 'always true')\n"}, {"test_setup": "def g(): return [1](0)"}):
+        told = [judge(client, "assert f(1) == 3", **fields)["outcome"]["stderr"] for _ in range(3)]
+        assert "SyntaxWarning" in told[0] and told == told[:1] * 3, told
+
+
 def test_each_job_has_random_numbers_of_its_own(client, first):
     """The numbers of the job before do not go on, whatever its tests have set."""
     failed = [judge(client, "import random\nif f(1): random.seed(1)\nassert f(1) == random.random()")]
@@ -167,10 +174,57 @@ def test_each_job_has_its_own_usage(client, first):
     assert quick["usage"]["cpu_ms"] < busy["usage"]["cpu_ms"], (quick, busy)
 
 
+@pytest.mark.parametrize(
+    ("code", "verdict"),
+    [("def f(x): return object()", "pass"), ("def f(x): raise ValueError", "assertion_fail"), ("import os\ndef f(x): os._exit(3)", "error")],
+)
+def test_the_job_that_ends_it_has_its_own_usage(client, first, code, verdict):
+    """The kernel tells of a process that has ended what it has used for all its jobs."""
+    busy = passes(client, "assert f(1) == 2 and not any(n < 0 for n in range(8000000))")
+    assert staying(client) == first
+    last = judge(client, "assert f(1)", code=code)
+    assert last["verdict"] == verdict and staying(client) is None, last
+    assert last["usage"]["cpu_ms"] < busy["usage"]["cpu_ms"] / 2, (last, busy)
+    # Nobody waits for two CPUs at once for longer than the job takes.
+    assert last["usage"]["cpu_wait_ms"] <= 2 * last["usage"]["wall_clock_ms"] + 2, (last, busy)
+
+
 @pytest.mark.parametrize("target", [LOOKS, "import os\nassert f(os.getpid() * 0) == 1", "class A: pass\nassert f(1) == 2 and A"])
 def test_no_other_job(client, first, target):
     passes(client, target)
     assert staying(client) is None
+
+
+MAKES_A_CLASS = """
+T = type
+A = T("A", (), {"__del__": lambda self: print("of another job")})
+def hold():
+    kept = A()
+    me = yield
+    yield me
+g = hold()
+next(g)
+g.send(g)
+g = 0
+assert f(1) == 2
+"""
+CHANGES_A_DEFAULT = """
+import json
+from copy import copy
+T = type
+E = T("E", (), {"__init__": lambda self, **more: None, "encode": lambda self, value: "same"})
+now = {**dict.fromkeys("skipkeys ensure_ascii check_circular allow_nan indent separators default sort_keys".split()), "cls": E}
+copy(T("A", (), {"__reduce_ex__": lambda self, _: (lambda: json.dumps, (), (None, {"__kwdef" "aults__": now}))})())
+assert f(1) == 2
+"""
+
+
+@pytest.mark.parametrize("target", [MAKES_A_CLASS, CHANGES_A_DEFAULT])
+def test_no_class_made_by_tests_outlives_them(client, first, target):
+    """A finalizer would run in a later job; by methods of a class copy() sets attributes of Python's functions."""
+    passes(client, target)
+    result = judge(client, "import json\nx = [[n] for n in range(60000)]\nassert json.dumps(f(1)) == json.dumps([3])")
+    assert result["verdict"] == "assertion_fail" and not result["outcome"]["stderr"], result
 
 
 @pytest.mark.parametrize("fields", [{"verdict": "shared"}, {"transcript": True}])

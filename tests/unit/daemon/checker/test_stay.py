@@ -24,6 +24,7 @@ def check(x):\\n    return [y for y in x if y]\\nassert check(f([1])) == [1]
 assert 'a b'.split() == f('{} {}'.format('a', 'b'))
 for x in range(3): assert abs(f(x) - x) < 1e-6, 'far'
 assert f(hash((1, 2))) == hash((1, 2)), print('no')
+assert type(f(1)) == int
 try:\\n    f(1)\\n    assert False\\nexcept ValueError: pass""".split("\n")
 HARMFUL = """import os\\nassert f(os.getpid())
 import sys\\nassert f(sys.modules) == 2
@@ -55,6 +56,12 @@ def g():\\n    global x\\n    x = 1\\nassert f(1)
 assert f(type('A', (), {}))
 assert f(type(type(1))('A', (), {}))
 T = type\\nassert f(T(T(1))('A', (), {}))
+T = type\\nassert f(1)
+assert f(type(int)('A', (), {}))
+assert f(type[int]('A', (), {}))
+assert f([*map(type, [int])])
+k = type(int)\\nassert f(1)
+import typing\\ntry:\\n    typing.Type.x\\nexcept AttributeError as e: t = e.obj\\nassert f(1)
 import typing\\nassert f(typing.get_type_hints(f))
 import logging\\nassert f(1)
 import threading\\nassert f(1)
@@ -67,6 +74,8 @@ assert f(getcontext())
 assert f(seed(1))
 assert f(Path('a'))
 assert f(copy.dispatch_table)
+x = [1](0)\\nassert f(1)
+def g(): return 'a'[0.5]\\nassert f(1)
 assert f(1) ==""".split("\n")
 
 
