@@ -4,12 +4,14 @@ client that does not read; and `rubricctl sandbox`, which shows it."""
 
 import base64
 import contextlib
+import fcntl
 import json
 import os
 import signal
 import socket
 import struct
 import subprocess
+import termios
 import threading
 import time
 
@@ -234,9 +236,12 @@ def test_rubricctl_keeps_files_and_limits(daemon, tmp_path):
 def test_rubricctl_can_be_interrupted_while_nobody_reads_its_output(daemon):
     process = start(daemon, "-l", "output_bytes=4M", "sh", "-c", "yes | head -c 3000000; sleep 1000")
 
+    pipe = process.stdout.fileno()
+    room = fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ)
+
     def is_stuck():
-        with open(f"/proc/{process.pid}/wchan", encoding="ascii") as file:
-            return "poll" in file.read()
+        (held,) = struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))
+        return held == room
 
     wait_until(is_stuck, "it waits for its reader")
     process.send_signal(signal.SIGINT)

@@ -227,3 +227,12 @@ def test_what_the_sandbox_refuses(sandbox, tmp_path):
             await sandbox.sample_init("task", str(tmp_path / "wrong.json"), {})
 
     run(work())
+
+
+def test_a_missing_file_is_missing_on_a_full_disk_too(daemon):
+    with rubricd.connect(str(daemon.socket)) as grader, grader.session(limits={"disk_bytes": 1 << 20}) as session:
+        session.exec(["sh", "-c", "cat /dev/zero >big; true"])
+        with pytest.raises(FileNotFoundError, match="'nope'"):
+            session.read("nope")
+        with pytest.raises(OSError, match="No space left on device: 'more'"):
+            session.write("more", b"x" * 100000)

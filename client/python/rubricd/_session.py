@@ -266,9 +266,10 @@ class Session:
 def _raise_for(command: Command, path: str) -> None:
     if command.success:
         return
-    if command.limit_exceeded == "disk":
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
     number = getattr(errno, command.errno or "", None)
+    # A full disk is evidence for that limit also where the failure is another.
+    if number is None and command.limit_exceeded == "disk":
+        number = errno.ENOSPC
     if number is None:
         raise RubricdError(f"{path}: not handled: {command.limit_exceeded or command.signal}")
     raise OSError(number, os.strerror(number), path)
