@@ -78,7 +78,8 @@ class Proxy:
 
 def submitted(dataset, samples, slots, options):
     """Returns the jobs that grade submits, and the daemon's answers; both by id."""
-    with Daemon(f"daemon.slots={slots}", "ceilings.wall_clock=600s", "ceilings.cpu=600s") as daemon:
+    # No path of the host: one beneath /tmp would be shown in the place of the jobs' own /tmp.
+    with Daemon(f"daemon.slots={slots}", "isolation.readable=", "ceilings.wall_clock=600s", "ceilings.cpu=600s") as daemon:
         proxy = Proxy(daemon.directory / "proxy", daemon.socket)
         what = ["--samples", samples] if samples else ["--canonical"]
         command = [RUBRICCTL, f"--socket={proxy.path}", "grade", "--dataset", dataset, *what, "--no-preflight", "-k1",
@@ -121,7 +122,10 @@ class Plain:
         self.values["source"] = self.file["language"]["source"][0].format(**self.values)
         (directory / self.values["source"]).write_text(code)
         own = dict(line.split("=", 1) for line in self.file["language"]["env"])
-        self.env = {**SCRUBBED_ENV, **own, **{key: str(directory / key) for key in own if own[key].startswith("/tmp")}}
+        places = {key: directory / key for key, value in own.items() if value.startswith(("/tmp", "/dev/shm"))}
+        for place in places.values():
+            place.mkdir(exist_ok=True)
+        self.env = {**SCRUBBED_ENV, **own, **{key: str(place) for key, place in places.items()}}
 
     def execute(self, section, text, seconds):
         command = self.file[section]["command"][0].format(**self.values).split()
@@ -188,7 +192,8 @@ def compare(dataset, options):
         if (ours == "pass") != (theirs == "pass"):
             differ.append(f"    {id}: {ours}, plain {theirs}: {' '.join(words.split())[-200:]}")
         if options.keep:
-            record = {"dataset": Path(dataset).name, "id": id, "ours": ours, "plain": theirs, "words": words}
+            record = {"dataset": Path(dataset).name, "id": id, "ours": ours, "plain": theirs, "words": words,
+                      "answer": answers[id]}  # fmt: skip
             with open(options.keep, "a") as keep:
                 keep.write(json.dumps(record) + "\n")
     for language, row in rows.items():

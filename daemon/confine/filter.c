@@ -15,6 +15,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -203,6 +204,14 @@ static int add_watching(scmp_filter_ctx ctx)
     return r;
 }
 
+/* Refuses core scheduling: threads with different cookies leave the other half of a core idle and
+ * wait for each other, which looks as if others had it, as with sched_setaffinity(). It also idles
+ * the half that a neighbour runs on. */
+static int add_core_scheduling(scmp_filter_ctx ctx)
+{
+    return deny_if(ctx, EPERM, "prctl", equals(0, PR_SCHED_CORE));
+}
+
 /* Refuses to set the flags of an inode: they hinder whoever cleans up, and no grader needs them. */
 static int add_inode_flags(scmp_filter_ctx ctx)
 {
@@ -303,6 +312,8 @@ static int fill(scmp_filter_ctx ctx, uint32_t layers, bool bounds_memory, uint64
         r = add_terminals(ctx);
     if (r == 0)
         r = add_watching(ctx);
+    if (r == 0)
+        r = add_core_scheduling(ctx);
     if (r == 0)
         r = add_inode_flags(ctx);
     if (r == 0 && !(bounds_memory && layer_in(layers, LAYER_CGROUP)))

@@ -227,6 +227,19 @@ def test_a_compiled_program_has_nothing_but_itself(client):
     assert result["verdict"] == "pass", result
 
 
+@pytest.mark.skipif(not shutil.which("go"), reason="there is no go (golang-go)")
+def test_go_needs_no_tmp_of_its_own(start_daemon, tmp_path):
+    """If a path beneath /tmp is shown to jobs, they cannot write to /tmp."""
+    open_up(tmp_path)
+    daemon = start_daemon(f"isolation.readable={tmp_path}", slots=1)
+    code = 'package main\nimport "fmt"\nfunc main() { fmt.Println("hello") }\n'
+    with daemon.connect() as client:
+        if "mount_namespace" not in client.hello["isolation"]["layers"]:
+            pytest.skip("Go needs a view")
+        result = client.run(program(code, [{"input": "", "output": "hello\n"}], "go"))
+        assert result["verdict"] == "pass", result
+
+
 def test_bytes_that_are_no_text(client):
     code = "import sys\ndata = sys.stdin.buffer.read()\nsys.stdout.buffer.write(data[::-1])"
     tests = [{"input": {"base64": "AP+A"}, "output": {"base64": "gP8A"}}]

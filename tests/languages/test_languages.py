@@ -24,6 +24,7 @@ LANGUAGES = sorted(path.stem for path in FILES.glob("*.conf"))
 # A slow host must not turn a compile or a start into a timeout: only `loop` is to run into its time.
 PATIENT = {"wall_clock": 60, "cpu": 120, "max_processes": 128}
 MEMORY = 320 << 20
+STARVED_RUNS = 4
 
 # Nothing tells that C was refused memory but a control group: it goes on with a null pointer. The runtime of D
 # may have too little left to say why it ends.
@@ -80,7 +81,12 @@ def run(client, language, code, tests, **fields):
         pytest.skip(found["why_not"])
     limits = {**PATIENT, **fields.pop("limits", {})}
     job = {"kind": "program", "language": language, "code": code, "tests": tests, "stop": "all", **fields}
-    answer = client.run({**job, "limits": limits, "compile_limits": {"wall_clock": 300, "cpu": 300}})
+    job = {**job, "limits": limits, "compile_limits": {"wall_clock": 300, "cpu": 300}}
+    answer = client.run(job)
+    for _ in range(STARVED_RUNS):
+        if answer.get("code") != "starved":  # others had the CPUs: no verdict, and the client's to run again
+            break
+        answer = client.run(job)
     assert answer["type"] == "result", answer
     client.verdicts.setdefault(tuple(client.case), answer["verdict"])
     return answer

@@ -21,6 +21,7 @@
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -633,6 +634,9 @@ static int try_pids_of_a_jail(void)
     CHECK(syscall(SYS_prlimit64, getpid(), RLIMIT_NOFILE, NULL, &limit) == 0);
     CHECK(sched_getaffinity(0, sizeof(cpus), &cpus) == 0);
     CHECK_ERRNO(sched_setaffinity(0, sizeof(cpus), &cpus), EPERM);
+    /* A kernel without core scheduling says EINVAL. */
+    CHECK_ERRNO(prctl(PR_SCHED_CORE, PR_SCHED_CORE_CREATE, 0, 0, 0), EPERM);
+    CHECK_ERRNO(syscall(SYS_prctl, GARBAGE | PR_SCHED_CORE, PR_SCHED_CORE_CREATE, 0, 0, 0), EPERM);
     CHECK(setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0)) == 0);
     CHECK_ERRNO(setpriority(PRIO_USER, 0, 19), EPERM);
     CHECK_ERRNO(setpriority(PRIO_PGRP, 0, 19), EPERM);
