@@ -31,8 +31,8 @@ def need_fleet():
 class Nats:
     """A connection to a nats-server that speaks its protocol byte by byte."""
 
-    def __init__(self, port):
-        self.sock = socket.create_connection(("127.0.0.1", port), timeout=DEADLINE)
+    def __init__(self, port, host="127.0.0.1"):
+        self.sock = socket.create_connection((host, port), timeout=DEADLINE)
         self.buffer = b""
         self.number = 0
         self.inbox = f"_TEST-{os.urandom(8).hex()}"

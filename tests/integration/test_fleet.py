@@ -123,15 +123,23 @@ def test_a_run_is_taken_up_from_elsewhere(fleet, tmp_path):
     assert outputs(tmp_path / "first") == outputs(tmp_path / "second")
 
 
-def test_a_changed_job_and_an_error_run_again(fleet, tmp_path):
+def test_a_changed_job_and_an_error_run_again(fleet, tmp_path, bench):
     """A stored verdict of another job with the same id is no answer, and a stored error is none either."""
     fleet.add_host("a")
-    jobs = write_jobs(tmp_path / "jobs", [echo("same"), echo("changed"), {**echo("error"), "argv": ["/bin/none"]}])
+    error = {"id": "error", **bench.job("", name="gone")}
+    (bench.root / "gone" / "rubric.py").unlink()
+    jobs = write_jobs(tmp_path / "jobs", [echo("same"), echo("changed"), error])
     assert fleet.run("batch", "--run", "r", "--output", tmp_path / "1", jobs).returncode == 4
-    jobs = write_jobs(tmp_path / "jobs", [echo("same"), {**echo("changed"), "argv": ["/bin/echo", "other"]}, echo("error")])
+    bench.rubric(
+        'print(\'{"passed": true, "score": 1, "breakdown": {}, "failure_modes": [], "cost_usd": 0, "wall_clock_ms": 1}\')',
+        name="gone",
+    )
+    jobs = write_jobs(tmp_path / "jobs", [echo("same"), {**echo("changed"), "argv": ["/bin/echo", "other"]}, error])
     done = fleet.run("batch", "--run", "r", "--output", tmp_path / "2", jobs)
     assert done.returncode == 0, done.stderr
-    assert outputs(tmp_path / "2") == {"same": "same\n", "changed": "other\n", "error": "error\n"}
+    lines = read_results(tmp_path / "2")
+    assert (lines["same"]["stdout"], lines["changed"]["stdout"]) == ("same\n", "other\n")
+    assert lines["error"]["score"]["passed"]
     wait_until(lambda: counts_of(fleet, "a")["done"] == 4, "`same` has run once, `changed` twice")
 
 
@@ -179,6 +187,7 @@ def test_cost_cap(fleet, tmp_path, bench):
     assert 3 <= len(read_results(tmp_path / "out")) <= 5
     with fleet.server.connect() as nats:
         wait_until(lambda: nats.counts("jobs") == {}, "no job is left in the queue")
+        assert len(nats.counts("results")) <= 5, "and none of those taken back has run"
 
 
 def test_large_jobs_and_large_results(fleet, tmp_path):
