@@ -54,9 +54,8 @@ static const char of_grade[] =
     "\n"
     "Tests of many bytes are stored once in the fleet, whatever the number of samples.\n";
 
-static const char grade_examples[] =
-    "  rubricctl fleet grade --run tuesday -o results.jsonl \\\n"
-    "      --dataset HumanEval.jsonl --samples samples.jsonl\n";
+static const char grade_examples[] = "  rubricctl fleet grade --run tuesday -o results.jsonl \\\n"
+                                     "      --dataset HumanEval.jsonl --samples samples.jsonl\n";
 
 struct command fleet_grade(void)
 {
