@@ -164,18 +164,24 @@ static void on_mark(void *arg, natsMsg *message)
 
 /* --- the consumers of the run ------------------------------------------------------------- */
 
+/* Has the workers look at the list of consumers. */
+static void wake_workers(struct front *front)
+{
+    char wake[NAMES_SUBJECT_SIZE];
+    (void)snprintf(wake, sizeof(wake), "%s.wake", bus_fleet(front->bus));
+    (void)bus_publish(front->bus, wake, NULL, "", 0);
+}
+
 static bool on_consumer(void *arg, natsMsg *reply)
 {
     struct front *front = arg;
     struct api_answer answer;
-    char wake[NAMES_SUBJECT_SIZE];
     api_read(reply, &answer);
     if (answer.outcome != API_OK) {
         bus_complain(front->bus, "the run has no consumer yet: %s; trying again", answer.text);
         return true;
     }
-    (void)snprintf(wake, sizeof(wake), "%s.wake", bus_fleet(front->bus));
-    (void)bus_publish(front->bus, wake, NULL, "", 0);
+    wake_workers(front);
     return false;
 }
 
@@ -217,6 +223,7 @@ static bool on_left(void *arg, natsMsg *reply)
     api_subject("CONSUMER.DELETE", bus_fleet(front->bus), STREAM_JOBS,
                 json_string_value(json_object_get(info, "name")), subject, sizeof(subject));
     (void)bus_publish(front->bus, subject, NULL, "", 0);
+    wake_workers(front);
     return false;
 }
 

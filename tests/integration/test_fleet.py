@@ -5,6 +5,7 @@ import json
 import random
 import signal
 import subprocess
+import time
 
 import pytest
 from conftest import BENCH, DEADLINE, RUBRICCTL, let_pass, open_up, wait_until
@@ -444,3 +445,15 @@ def test_no_more_than_the_free_slots(fleet, tmp_path):
             assert nats.counts("marks") == {} and batch.poll() is None
         other.send({"type": "cancel", "id": "mine"})
     assert batch.wait(DEADLINE) == 0, batch.stderr.read()
+
+
+def test_a_run_begins_at_once(fleet, tmp_path):
+    """A worker whose only slot waits for jobs of a run that is over does not keep the next run waiting."""
+    fleet.add_host("a", slots=1)
+    jobs = write_jobs(tmp_path / "jobs", [echo("x")])
+    took = []
+    for _ in range(7):
+        began = time.monotonic()
+        fleet.run("batch", "--output", tmp_path / "out", "--force", jobs, check=True)
+        took.append(time.monotonic() - began)
+    assert sorted(took)[3] < 1.5, f"half of them: {took}"
