@@ -298,6 +298,22 @@ def test_a_killed_server(fleet, tmp_path, seed):
     assert outputs(tmp_path / "out") == {f"j{i}": f"{i}\n" for i in range(150)}
 
 
+def test_a_queue_that_is_lost(fleet, tmp_path):
+    """The server comes back without the jobs that it had acknowledged: they are queued again."""
+    worker = fleet.add_host("a")
+    worker.kill()
+    jobs = write_jobs(tmp_path / "jobs", [echo(f"j{i}") for i in range(20)])
+    batch = fleet.start("batch", "--run", "r", "--output", tmp_path / "out", jobs)
+    with fleet.server.connect() as nats:
+        wait_until(lambda: len(nats.counts("jobs")) == 20, "the jobs are queued")
+        assert nats.ask("STREAM.PURGE.rubricd-jobs")["purged"] == 20
+    fleet.server.kill()
+    fleet.server.start()
+    worker.start()
+    assert batch.wait(DEADLINE) == 0, batch.stderr.read()
+    assert outputs(tmp_path / "out") == {f"j{i}": f"j{i}\n" for i in range(20)}
+
+
 def test_a_restarted_daemon(fleet, tmp_path):
     """A daemon that drains and one that is killed: their jobs run elsewhere, or here again."""
     fleet.add_host("a")
