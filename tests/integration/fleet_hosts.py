@@ -137,6 +137,12 @@ class Server:
         self.process.wait()
         self.log.close()
 
+    def stop(self):
+        """Lets it write to its files what it has to."""
+        self.process.terminate()
+        self.process.wait(DEADLINE)
+        self.log.close()
+
     def connect(self):
         return Nats(self.port)
 

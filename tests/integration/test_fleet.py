@@ -307,8 +307,10 @@ def test_a_queue_that_is_lost(fleet, tmp_path):
     with fleet.server.connect() as nats:
         wait_until(lambda: len(nats.counts("jobs")) == 20, "the jobs are queued")
         assert nats.ask("STREAM.PURGE.rubricd-jobs")["purged"] == 20
-    fleet.server.kill()
+    fleet.server.stop()
     fleet.server.start()
+    with fleet.server.connect() as nats:
+        assert nats.counts("jobs") == {}, "they are gone"
     worker.start()
     assert batch.wait(DEADLINE) == 0, batch.stderr.read()
     assert outputs(tmp_path / "out") == {f"j{i}": f"j{i}\n" for i in range(20)}
