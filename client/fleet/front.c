@@ -417,7 +417,9 @@ static void send_again(struct front *front, int64_t now)
         before_ms = now - AGAIN_SOON_MS;
     front->was_lost = false;
     front->again_ms = now + AGAIN_MS;
-    struct job_list list = {.jobs = calloc(MAX(front->n_jobs, (size_t)1), sizeof(*list.jobs))};
+    struct job_list list = {.n = 0};
+    list.jobs = reallocarray(NULL, MAX(front->n_jobs, (size_t)1),
+                             sizeof(*list.jobs)); // NOLINT(bugprone-sizeof-expression)
     if (!list.jobs)
         return;
     twalk_r(front->jobs, list_job, &list);
